@@ -1,0 +1,41 @@
+//! `/api/liq-levels`: key liquidation levels per leverage tier.
+
+use super::query::coin;
+use super::{BadQuery, Endpoint, Query};
+use crate::model::{Coin, Levels};
+
+/// Asks for the key liquidation levels of a coin.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LevelsQuery {
+    /// The coin.
+    pub symbol: Coin,
+}
+
+impl LevelsQuery {
+    /// The question of these parameters.
+    ///
+    /// # Errors
+    ///
+    /// [`BadQuery`] for a value outside the contract.
+    pub fn new(symbol: &str) -> Result<Self, BadQuery> {
+        Ok(Self {
+            symbol: coin(symbol)?,
+        })
+    }
+}
+
+impl Endpoint for LevelsQuery {
+    const NAME: &'static str = "levels";
+    const PATH: &'static str = "/api/liq-levels";
+    const ENVELOPED: bool = true;
+    const PARAMETERS: &'static [&'static str] = &["symbol"];
+    type Reply = Levels;
+
+    fn from_query(query: &Query) -> Result<Self, BadQuery> {
+        Self::new(query.text("symbol").unwrap_or("BTC"))
+    }
+
+    fn to_query(&self) -> Vec<(&'static str, String)> {
+        vec![("symbol", self.symbol.to_string())]
+    }
+}

@@ -1,0 +1,30 @@
+//! A question outside the contract, refused before it is asked.
+
+use std::borrow::Cow;
+
+/// A value outside the contract's vocabulary or bounds.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{parameter}: {message}; allowed: {allowed}")]
+pub struct BadQuery {
+    /// The parameter at fault.
+    pub parameter: Cow<'static, str>,
+    /// What is wrong, with the value.
+    pub message: String,
+    /// What is allowed.
+    pub allowed: String,
+}
+
+impl BadQuery {
+    /// A refusal of `parameter`.
+    pub fn new(
+        parameter: impl Into<Cow<'static, str>>,
+        message: impl Into<String>,
+        allowed: impl Into<String>,
+    ) -> Self {
+        Self {
+            parameter: parameter.into(),
+            message: message.into(),
+            allowed: allowed.into(),
+        }
+    }
+}

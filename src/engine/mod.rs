@@ -1,0 +1,1 @@
+//! Pure functions from observations and an instant to the ten replies.

@@ -1,0 +1,23 @@
+//! Crypto liquidation data: a typed client, an open estimate, and a server of the same contract.
+//!
+//! The rooms of the house, from the values to the doors:
+//!
+//! * [`model`]: what the market data is;
+//! * [`api`]: the ten endpoints of the contract, for both sides;
+//! * [`wire`]: bytes to values;
+//! * [`client`]: asking over HTTP;
+//! * [`engine`]: from observations and an instant to the ten replies;
+//! * [`simulate`]: a market with known positions;
+//! * [`server`]: answering over HTTP;
+//! * `python`: the binding to the Python package (feature `python`).
+
+pub mod api;
+pub mod client;
+pub mod engine;
+pub mod model;
+pub mod server;
+pub mod simulate;
+pub mod wire;
+
+#[cfg(feature = "python")]
+mod python;

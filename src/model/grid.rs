@@ -1,0 +1,98 @@
+//! Price grids: the fine logarithmic grid of the ledger and the linear bins of a map.
+
+/// The logarithmic price grid of the ledger: bin `j` holds prices in `[p0·exp(jh), p0·exp((j+1)h))`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FineGrid {
+    /// Price at the lower edge of bin 0.
+    pub p0: f64,
+    /// Width of a bin in log price.
+    pub h: f64,
+}
+
+impl Default for FineGrid {
+    /// Five basis points from a price of one.
+    fn default() -> Self {
+        Self { p0: 1.0, h: 5e-4 }
+    }
+}
+
+impl FineGrid {
+    /// The bin that holds `price`.
+    #[must_use]
+    pub fn bin(&self, price: f64) -> i64 {
+        self.bin_of_ln(price.ln() - self.p0.ln())
+    }
+
+    /// The bin of a price given by its logarithm over that of `p0`.
+    #[must_use]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "a log price over 5e-4 lies far inside i64"
+    )]
+    pub fn bin_of_ln(&self, ln: f64) -> i64 {
+        (ln / self.h).floor() as i64
+    }
+
+    /// The middle of bin `j`, halfway in log price.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "bins are counted in thousands")]
+    pub fn mid(&self, j: i64) -> f64 {
+        self.p0 * ((j as f64 + 0.5) * self.h).exp()
+    }
+
+    /// The middle of a coarse bin of `factor` fine bins, halfway in log price.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "bins are counted in thousands")]
+    pub fn coarse_mid(&self, coarse: i64, factor: i64) -> f64 {
+        self.p0 * ((coarse as f64 + 0.5) * factor as f64 * self.h).exp()
+    }
+}
+
+/// The bin width of a liquidation map: the 1-2-5 step nearest to 0.1 % of `price`, the smaller one of two as near.
+///
+/// # Examples
+///
+/// ```
+/// use liqdata::model::map_step;
+///
+/// assert_eq!(map_step(91_234.5), 100.0);
+/// assert_eq!(map_step(2_056.7), 2.0);
+/// assert_eq!(map_step(0.00001234), 1e-8);
+/// ```
+#[must_use]
+pub fn map_step(price: f64) -> f64 {
+    let target = price * 1e-3;
+    let exponent = target.log10().floor();
+    let mut best = (f64::INFINITY, target);
+    for (digit, decade) in [(1_u8, 0), (2, 0), (5, 0), (1, 1)] {
+        // Parsed from text, so that the step is the double nearest to 1, 2 or 5 times a power of ten.
+        let step: f64 = format!("{digit}e{}", exponent + f64::from(decade))
+            .parse()
+            .unwrap_or(target);
+        let distance = (step - target).abs();
+        if distance < best.0 {
+            best = (distance, step);
+        }
+    }
+    best.1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_price_lies_in_the_bin_whose_middle_is_nearest() {
+        let grid = FineGrid::default();
+        for price in [0.000_012, 1.0, 99.5, 65_432.1] {
+            let j = grid.bin(price);
+            assert!((grid.mid(j) / price).ln().abs() <= grid.h / 2.0 + 1e-12);
+        }
+    }
+
+    #[test]
+    fn a_coarse_bin_of_one_is_a_fine_bin() {
+        let grid = FineGrid::default();
+        assert_eq!(grid.coarse_mid(17, 1).to_bits(), grid.mid(17).to_bits());
+    }
+}

@@ -1,0 +1,109 @@
+//! The liquidation map: estimated liquidations by price and leverage tier.
+
+use serde::ser::{SerializeMap, SerializeSeq, SerializeStruct};
+use serde::{Serialize, Serializer};
+
+use super::{Millis, Side};
+
+/// One bin of a liquidation map.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MapBin {
+    /// Centre of the bin.
+    pub price: f64,
+    /// Side of the positions in the bin.
+    pub side: Side,
+    /// USD over all tiers.
+    pub total: f64,
+}
+
+/// Estimated liquidation USD by price bin, side and leverage tier.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LiquidationMap {
+    /// Coin symbol.
+    pub symbol: String,
+    /// The range asked for, echoed.
+    pub range: String,
+    /// Time of the last input.
+    pub updated_at: Millis,
+    /// Current price.
+    pub current_price: f64,
+    /// Price width of a bin.
+    pub bin_width: f64,
+    /// Leverage tiers, L of them.
+    pub leverages: Vec<i64>,
+    /// N bins.
+    pub bins: Vec<MapBin>,
+    /// N × L cells, bin after bin; NaN marks a tier the bin does not name.
+    pub tiers: Vec<f64>,
+}
+
+struct Tiers<'a> {
+    leverages: &'a [i64],
+    usd: &'a [f64],
+}
+
+impl Serialize for Tiers<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        for (leverage, usd) in self.leverages.iter().zip(self.usd) {
+            if !usd.is_nan() {
+                map.serialize_entry(&leverage.to_string(), usd)?;
+            }
+        }
+        map.end()
+    }
+}
+
+struct Bin<'a> {
+    bin: &'a MapBin,
+    tiers: Tiers<'a>,
+}
+
+impl Serialize for Bin<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut object = serializer.serialize_struct("Bin", 4)?;
+        object.serialize_field("price", &self.bin.price)?;
+        object.serialize_field("side", self.bin.side.lower())?;
+        object.serialize_field("tiers", &self.tiers)?;
+        object.serialize_field("total", &self.bin.total)?;
+        object.end()
+    }
+}
+
+struct Bins<'a>(&'a LiquidationMap);
+
+impl Serialize for Bins<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let map = self.0;
+        let mut seq = serializer.serialize_seq(Some(map.bins.len()))?;
+        let width = map.leverages.len();
+        for (i, bin) in map.bins.iter().enumerate() {
+            let usd = map
+                .tiers
+                .get(i * width..(i + 1) * width)
+                .unwrap_or_default();
+            seq.serialize_element(&Bin {
+                bin,
+                tiers: Tiers {
+                    leverages: &map.leverages,
+                    usd,
+                },
+            })?;
+        }
+        seq.end()
+    }
+}
+
+impl Serialize for LiquidationMap {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut object = serializer.serialize_struct("LiquidationMap", 7)?;
+        object.serialize_field("symbol", &self.symbol)?;
+        object.serialize_field("range", &self.range)?;
+        object.serialize_field("updatedAt", &self.updated_at)?;
+        object.serialize_field("currentPrice", &self.current_price)?;
+        object.serialize_field("binWidth", &self.bin_width)?;
+        object.serialize_field("leverages", &self.leverages)?;
+        object.serialize_field("bins", &Bins(self))?;
+        object.end()
+    }
+}

@@ -1,0 +1,39 @@
+//! What the market data is: values, units and closed vocabularies.
+//!
+//! Nothing here does I/O or reads a clock. Every reply type of the contract lives here and knows how to
+//! encode itself exactly as the contract spells it; how a tolerant reader takes one apart is the
+//! [`wire`](crate::wire) room's business.
+
+mod bar;
+mod chart;
+mod grid;
+mod heatmap;
+mod levels;
+mod liqmap;
+mod margin;
+mod maxpain;
+mod money;
+mod observed;
+mod order;
+mod side;
+mod symbol;
+mod time;
+mod totals;
+
+pub use bar::{Bar, OpenInterest};
+pub use chart::ChartRow;
+pub use grid::{FineGrid, map_step};
+pub use heatmap::{Heatmap, Model};
+pub use levels::{LevelTier, Levels};
+pub use liqmap::{LiquidationMap, MapBin};
+pub use margin::{liquidation_price, maintenance_margin};
+pub use maxpain::{Cluster, MaxPain, Pain};
+pub use money::{ExactSum, nearest_f64};
+pub use observed::{ObservedBar, ObservedOpenInterest, ObservedOrder, Position};
+pub use order::Order;
+pub use side::Side;
+pub use symbol::{
+    Coin, Pair, coin_of_pair, exchange_name, hint_coin, hint_pair, is_coin, quote_of_pair,
+};
+pub use time::{HeatmapRange, MapRange, Millis, Vocabulary, Window};
+pub use totals::{CoinTotals, ExchangeTotals, Overview, WindowTotals};

@@ -1,0 +1,217 @@
+//! Instants, and the closed vocabularies of ranges.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize, Serializer};
+
+/// An instant in Unix epoch milliseconds (UTC).
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(transparent)]
+pub struct Millis(pub i64);
+
+impl Millis {
+    /// Milliseconds in a minute.
+    pub const MINUTE: i64 = 60_000;
+    /// Milliseconds in an hour.
+    pub const HOUR: i64 = 3_600_000;
+    /// Milliseconds in a day.
+    pub const DAY: i64 = 86_400_000;
+
+    /// This instant moved back by `by` milliseconds, stopping at the end of the axis.
+    #[must_use]
+    pub fn back(self, by: i64) -> Self {
+        Self(self.0.saturating_sub(by))
+    }
+
+    /// This instant moved forward by `by` milliseconds, stopping at the end of the axis.
+    #[must_use]
+    pub fn on(self, by: i64) -> Self {
+        Self(self.0.saturating_add(by))
+    }
+
+    /// The start of the UTC hour this instant lies in.
+    #[must_use]
+    pub fn hour(self) -> Self {
+        Self(self.0.div_euclid(Self::HOUR).saturating_mul(Self::HOUR))
+    }
+}
+
+impl fmt::Display for Millis {
+    /// ISO 8601 in UTC with milliseconds, as far as years of four digits go; plain milliseconds beyond.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Howard Hinnant's days-from-civil, inverted: exact for the proleptic Gregorian calendar.
+        let days = self.0.div_euclid(Self::DAY);
+        let rest = self.0.rem_euclid(Self::DAY);
+        let z = days + 719_468;
+        let era = z.div_euclid(146_097);
+        let doe = z.rem_euclid(146_097);
+        let yoe = (doe - doe / 1460 + doe / 36_524 - doe / 146_096) / 365;
+        let doy = doe - (365 * yoe + yoe / 4 - yoe / 100);
+        let mp = (5 * doy + 2) / 153;
+        let day = doy - (153 * mp + 2) / 5 + 1;
+        let month = if mp < 10 { mp + 3 } else { mp - 9 };
+        let year = yoe + era * 400 + i64::from(month <= 2);
+        if !(0..=9999).contains(&year) {
+            return write!(f, "{} ms", self.0);
+        }
+        let (hour, minute) = (rest / Self::HOUR, rest / Self::MINUTE % 60);
+        let (second, milli) = (rest / 1000 % 60, rest % 1000);
+        write!(
+            f,
+            "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}"
+        )?;
+        if milli != 0 {
+            write!(f, ".{milli:03}")?;
+        }
+        f.write_str("Z")
+    }
+}
+
+/// A closed set of names, in the contract's spelling and order.
+pub trait Vocabulary: Copy + PartialEq + 'static {
+    /// Every member, in the contract's order.
+    const ALL: &'static [Self];
+
+    /// The contract's spelling.
+    fn name(self) -> &'static str;
+
+    /// The member spelled exactly `text`.
+    fn parse(text: &str) -> Option<Self> {
+        Self::ALL
+            .iter()
+            .copied()
+            .find(|member| member.name() == text)
+    }
+
+    /// All spellings, as a sentence lists them: `"1h", "4h", "12h" or "24h"`.
+    #[must_use]
+    fn spellings() -> String {
+        let names: Vec<String> = Self::ALL
+            .iter()
+            .map(|member| format!("{:?}", member.name()))
+            .collect();
+        match names.as_slice() {
+            [rest @ .., last] if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
+            names => names.concat(),
+        }
+    }
+}
+
+macro_rules! ranges {
+    ($(#[$doc:meta])* $type:ident { $($(#[$variant_doc:meta])* $variant:ident = $name:literal, $millis:expr;)+ }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum $type {
+            $($(#[$variant_doc])* $variant,)+
+        }
+
+        impl $type {
+            /// The length in milliseconds.
+            #[must_use]
+            pub fn millis(self) -> i64 {
+                match self {
+                    $(Self::$variant => $millis,)+
+                }
+            }
+        }
+
+        impl Vocabulary for $type {
+            const ALL: &'static [Self] = &[$(Self::$variant,)+];
+
+            fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $name,)+
+                }
+            }
+        }
+
+        impl fmt::Display for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(self.name())
+            }
+        }
+
+        impl Serialize for $type {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(self.name())
+            }
+        }
+    };
+}
+
+ranges! {
+    /// The rolling window of a realised total.
+    Window {
+        /// One hour.
+        H1 = "1h", Millis::HOUR;
+        /// Four hours.
+        H4 = "4h", 4 * Millis::HOUR;
+        /// Twelve hours.
+        H12 = "12h", 12 * Millis::HOUR;
+        /// Twenty-four hours.
+        H24 = "24h", 24 * Millis::HOUR;
+    }
+}
+
+ranges! {
+    /// The range of a heatmap: positions opened in the last so much time.
+    HeatmapRange {
+        /// Twelve hours.
+        H12 = "12h", 12 * Millis::HOUR;
+        /// Twenty-four hours.
+        H24 = "24h", Millis::DAY;
+        /// Three days.
+        D3 = "3d", 3 * Millis::DAY;
+        /// Seven days.
+        D7 = "7d", 7 * Millis::DAY;
+        /// Thirty days.
+        M1 = "1M", 30 * Millis::DAY;
+    }
+}
+
+ranges! {
+    /// The range of a liquidation map: positions opened in the last so much time.
+    MapRange {
+        /// One day.
+        D1 = "1d", Millis::DAY;
+        /// Seven days.
+        D7 = "7d", 7 * Millis::DAY;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_instant_reads_as_iso_8601() {
+        assert_eq!(Millis(0).to_string(), "1970-01-01T00:00:00Z");
+        assert_eq!(
+            Millis(1_781_136_000_000).to_string(),
+            "2026-06-11T00:00:00Z"
+        );
+        assert_eq!(
+            Millis(951_782_400_123).to_string(),
+            "2000-02-29T00:00:00.123Z"
+        );
+        assert_eq!(Millis(-1).to_string(), "1969-12-31T23:59:59.999Z");
+        assert_eq!(Millis(i64::MAX).to_string(), format!("{} ms", i64::MAX));
+    }
+
+    #[test]
+    fn every_spelling_parses_to_itself_and_nothing_else_does() {
+        for &range in HeatmapRange::ALL {
+            assert_eq!(HeatmapRange::parse(range.name()), Some(range));
+        }
+        assert_eq!(HeatmapRange::parse("1m"), None);
+        assert_eq!(Window::spellings(), r#""1h", "4h", "12h" or "24h""#);
+    }
+
+    #[test]
+    fn hours_start_on_the_hour_before_1970_too() {
+        assert_eq!(Millis(3_600_001).hour(), Millis(3_600_000));
+        assert_eq!(Millis(-1).hour(), Millis(-3_600_000));
+    }
+}

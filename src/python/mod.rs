@@ -1,0 +1,1 @@
+//! The binding room: the only one that knows Python.

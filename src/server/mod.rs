@@ -1,0 +1,1 @@
+//! Answering the contract over HTTP.
