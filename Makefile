@@ -1,0 +1,67 @@
+# Every target does its own set-up in .venv; stamps keep second runs quick.
+# PYTHON picks the interpreter the environment is made with, PROFILE the cargo profile of the extension.
+
+PYTHON  ?= python3
+PROFILE ?= release
+
+BIN   := .venv/bin
+STAMP := .venv/.stamp
+PIP   := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+RUST  := $(shell find src -name '*.rs' 2>/dev/null) Cargo.toml Cargo.lock
+
+export VIRTUAL_ENV := $(abspath .venv)
+export PIP_NO_INPUT := 1
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint bench soak docs clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: $(STAMP)/demo $(STAMP)/extension ## a simulated market behind a loopback server, asked all ten: tables, heatmap.png, liqmap.png
+	$(BIN)/python -m liqdata demo
+
+test: $(STAMP)/test $(STAMP)/extension ## every test: Rust, Python, docstrings, README
+	cargo test --locked --no-default-features
+	$(BIN)/python -m pytest
+
+lint: $(STAMP)/dev ## every check, the cheapest first
+	cargo fmt --check
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/pyright --pythonpath $(BIN)/python
+	cargo clippy --locked --all-targets --no-default-features -- -D warnings
+	cargo clippy --locked --all-targets -- -D warnings
+	$(MAKE) --no-print-directory $(STAMP)/extension
+	$(BIN)/python -m mypy.stubtest liqdata._core
+	RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --document-private-items
+
+bench: $(STAMP)/bench $(STAMP)/extension ## the client against its peers on one loopback server; writes docs/benchmarks.md
+	$(BIN)/python tests/bench/run.py
+
+soak: $(STAMP)/test $(STAMP)/extension ## the long forms of the process tests
+	LIQDATA_SOAK=1 $(BIN)/python -m pytest tests/python
+
+docs: ## the Rust documentation, in target/doc
+	RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --document-private-items
+
+clean: ## remove the environment, the build and the pictures
+	rm -rf .venv target dist heatmap.png liqmap.png python/liqdata/*.so
+	find . -name __pycache__ -prune -exec rm -rf {} +
+
+$(STAMP)/pip:
+	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed; say make PYTHON=python3.x")'
+	$(PYTHON) -m venv .venv
+	$(PIP) --upgrade 'pip>=25.1'
+	mkdir -p $(STAMP) && touch $@
+
+# One stamp per dependency group of pyproject.toml.
+$(STAMP)/build $(STAMP)/demo $(STAMP)/test $(STAMP)/dev $(STAMP)/bench: $(STAMP)/%: pyproject.toml | $(STAMP)/pip
+	$(PIP) --group $*
+	touch $@
+
+# The Python files are linked, so only Rust sources and the project files build anew.
+$(STAMP)/extension: $(RUST) pyproject.toml | $(STAMP)/build
+	$(BIN)/maturin develop --quiet --profile $(PROFILE)
+	touch $@

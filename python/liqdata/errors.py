@@ -1,0 +1,158 @@
+"""What can go wrong, as classes: every error of this package is a :class:`LiqdataError`.
+
+Each class is also the builtin that a caller would reach for (``ValueError``, ``ConnectionError``, ``TimeoutError``,
+``OSError``), carries what a program needs to decide what to do next, and pickles with everything it carries.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+__all__ = [
+    "ArchiveError",
+    "BadQuery",
+    "LiqdataError",
+    "NoAnswer",
+    "Refused",
+    "TooSlow",
+    "UnexpectedReply",
+]
+
+
+_E = TypeVar("_E", bound="LiqdataError")
+
+
+def _blank(kind: type[_E]) -> _E:
+    """Give an error that pickle fills: the constructors take keywords, which the default would not pass."""
+    return kind.__new__(kind)
+
+
+class LiqdataError(Exception):
+    """Root of every error of this package; never raised itself."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _blank, (type(self),), {**self.__dict__, "args": self.args}
+
+
+class BadQuery(LiqdataError, ValueError):
+    """A question outside the contract, refused before any input or output.
+
+    Parameters
+    ----------
+    message : str
+        What is wrong, with the value and what is allowed.
+    parameter : str
+        Name of the parameter at fault; ``orders``, ``bars`` or ``open_interest`` for a table.
+
+    Examples
+    --------
+    >>> error = BadQuery('range: "2h" is not allowed; allowed: "1h", "4h", "12h" or "24h"', parameter="range")
+    >>> error.parameter
+    'range'
+    >>> isinstance(error, ValueError)
+    True
+    """
+
+    parameter: str
+
+    def __init__(self, message: str, *, parameter: str) -> None:
+        super().__init__(message)
+        self.parameter = parameter
+
+
+class NoAnswer(LiqdataError, ConnectionError):
+    """Nobody answered: name look-up, refused or reset connection, TLS, a truncated body, after all retries.
+
+    The chain of causes stands in the notes (``error.__notes__``), outermost first.
+
+    Parameters
+    ----------
+    message : str
+        What failed, and how often it was tried.
+    """
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+
+
+class TooSlow(NoAnswer, TimeoutError):
+    """The deadline of the call passed; it covers every retry and every wait between them.
+
+    Parameters
+    ----------
+    message : str
+        What was being waited for.
+    seconds : float
+        The deadline, in seconds.
+    """
+
+    seconds: float
+
+    def __init__(self, message: str, *, seconds: float) -> None:
+        super().__init__(message)
+        self.seconds = seconds
+
+
+class Refused(LiqdataError):
+    """The service answered, and the answer is no.
+
+    An HTTP status of 400 or above, a redirect that is not followed, or ``success: false``. In-process markets raise
+    it too: 404 for a symbol that has no estimate, 400 for bars too coarse for the range.
+
+    Parameters
+    ----------
+    message : str
+        The service's reason in one line.
+    status : int
+        HTTP status; 200 for ``success: false``.
+    body : str
+        The first 2 kB of the body.
+    retry_after : float or None
+        Seconds after which the service wants to be asked again, where it said so.
+    """
+
+    status: int
+    body: str
+    retry_after: float | None
+
+    def __init__(self, message: str, *, status: int, body: str = "", retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+        self.body = body
+        self.retry_after = retry_after
+
+
+class UnexpectedReply(LiqdataError, ValueError):
+    """The answer breaks the contract, so no number is taken from it.
+
+    Parameters
+    ----------
+    message : str
+        What was found and what the contract says.
+    path : str
+        Where in the reply, such as ``data[3].price``; empty for the body as a whole.
+    """
+
+    path: str
+
+    def __init__(self, message: str, *, path: str) -> None:
+        super().__init__(message)
+        self.path = path
+
+
+class ArchiveError(LiqdataError, OSError):
+    """An archive that cannot be opened, is locked by another writer, or is damaged.
+
+    Parameters
+    ----------
+    message : str
+        What is wrong.
+    path : str
+        The archive, or the file in it.
+    """
+
+    path: str
+
+    def __init__(self, message: str, *, path: str) -> None:
+        super().__init__(message)
+        self.path = path

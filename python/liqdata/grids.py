@@ -1,0 +1,373 @@
+"""The two estimated grids: :class:`Heatmap` over price and time, :class:`LiquidationMap` over price and leverage.
+
+Both are plain frozen dataclasses around numpy arrays that belong to the caller. They compare by value, pickle with
+their buffers out of band (protocol 5), and turn into frames and pictures on request; the data are never cropped.
+"""
+
+from __future__ import annotations
+
+import html
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, ClassVar
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    import numpy as np
+    import numpy.typing as npt
+    import pandas as pd
+    import xarray as xr
+    from matplotlib.axes import Axes
+
+    from .plot import Price
+
+__all__ = ["Heatmap", "LiquidationMap"]
+
+EXPOSED = "USD of open interest exposed"
+EXPECTED = "USD expected to be reported liquidated"
+ESTIMATED = "USD, estimated"
+
+_VIEWS = {"exposure": EXPOSED, "expected": EXPECTED}
+
+
+def _equal(left: object, right: object) -> bool:
+    """Whether two field values are equal, NaN to NaN and NaT to NaT included."""
+    import numpy as np
+
+    if isinstance(left, np.ndarray) or isinstance(right, np.ndarray):
+        a, b = np.asarray(left), np.asarray(right)
+        if a.shape != b.shape:
+            return False
+        same = a == b
+        # Only NaN and NaT differ from themselves; text has no isnan to ask.
+        return bool(np.all(same | ((a != a) & (b != b))))  # noqa: PLR0124 - the test for NaN that every dtype has
+    return bool(left == right or (left != left and right != right))  # noqa: PLR0124 - likewise
+
+
+class _Grid:
+    """What both grids share: value equality and how they show themselves."""
+
+    _arrays: ClassVar[tuple[str, ...]]
+
+    if TYPE_CHECKING:
+        symbol: str
+        range: str
+        updated_at: datetime
+        current_price: float
+        meta: dict[str, Any]
+
+        @property
+        def units(self) -> str: ...
+
+    @property
+    def simulated(self) -> bool:
+        """Whether the market behind the estimate is a simulated one."""
+        return bool(self.meta.get("simulated", False))
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        mine = (entry.name for entry in fields(self) if entry.compare)  # type: ignore[arg-type]
+        return all(_equal(getattr(self, name), getattr(other, name)) for name in mine)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def _head(self) -> list[tuple[str, str]]:
+        """Name and value of what a reader wants to know first."""
+        return [
+            ("symbol", self.symbol),
+            ("range", self.range),
+            ("updated_at", _instant(self.updated_at)),
+            ("current_price", f"{self.current_price:,.8g}"),
+            *((name, _shape(getattr(self, name))) for name in self._arrays),
+            ("units", self.units),
+        ]
+
+    def __repr__(self) -> str:
+        head = ", ".join(f"{name}={value}" for name, value in self._head() if name != "units")
+        label = ", simulated" if self.simulated else ""
+        return f"{type(self).__name__}({head}; {self.units}{label})"
+
+    def _repr_html_(self) -> str:
+        title = f"{type(self).__name__}{' (simulated market)' if self.simulated else ''}"
+        known = [(name, str(self.meta[name])) for name in ("source", "as_of", "age") if self.meta.get(name) is not None]
+        cells = "".join(
+            f"<tr><th style='text-align:left'>{html.escape(name)}</th>"
+            f"<td style='text-align:left'>{html.escape(value)}</td></tr>"
+            for name, value in self._head() + known
+        )
+        return f"<table><caption>{html.escape(title)}</caption><tbody>{cells}</tbody></table>"
+
+    def _attributes(self) -> dict[str, Any]:
+        """What an xarray object carries beside the numbers."""
+        return {
+            "symbol": self.symbol,
+            "range": self.range,
+            "units": self.units,
+            "updated_at": _instant(self.updated_at),
+            "current_price": self.current_price,
+            "tz": "UTC",
+            "simulated": int(self.simulated),
+        }
+
+
+def _instant(when: datetime) -> str:
+    return when.isoformat(timespec="auto").replace("+00:00", "Z")
+
+
+def _shape(array: npt.NDArray[Any]) -> str:
+    return "×".join(map(str, array.shape))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Heatmap(_Grid):
+    """Estimated liquidations over price and time.
+
+    Parameters
+    ----------
+    symbol : str
+        Coin, such as ``BTC``.
+    range : str
+        Positions opened in the last so much time: ``12h``, ``24h``, ``3d``, ``7d`` or ``1M``.
+    model : int
+        2: USD of open interest exposed; 3: USD expected to be reported liquidated.
+    updated_at : datetime.datetime
+        Time of the last input, UTC.
+    current_price : float
+        Last price.
+    prices : numpy.ndarray
+        Price levels, shape (P,), float64.
+    times : numpy.ndarray
+        Column ends in UTC, shape (T,), datetime64[ms].
+    matrix : numpy.ndarray
+        Intensity in :attr:`units`, shape (P, T), float64, C order. NaN marks a cell the service left empty.
+    meta : dict
+        What is known of the answer beside the contract: source, as_of, simulated, age, view. Not compared.
+    """
+
+    symbol: str
+    range: str
+    model: int
+    updated_at: datetime
+    current_price: float
+    prices: npt.NDArray[np.float64]
+    times: npt.NDArray[np.datetime64]
+    matrix: npt.NDArray[np.float64]
+    meta: dict[str, Any] = field(default_factory=dict, compare=False, kw_only=True)
+
+    _arrays: ClassVar[tuple[str, ...]] = ("matrix",)
+
+    @property
+    def units(self) -> str:
+        """What a cell counts."""
+        view = self.meta.get("view")
+        return _VIEWS.get(view, EXPECTED if self.model == 3 else EXPOSED)  # type: ignore[arg-type]  # noqa: PLR2004 - the contract's number
+
+    def _head(self) -> list[tuple[str, str]]:
+        head = super()._head()
+        head.insert(2, ("model", str(self.model)))
+        return head
+
+    def to_frame(self) -> pd.DataFrame:
+        """Give a wide pandas frame.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Index ``price`` (float64, as in :attr:`prices`), columns ``time`` (datetime64[ms, UTC]), values of
+            :attr:`matrix`; a copy.
+        """
+        import pandas as pd
+
+        return pd.DataFrame(
+            self.matrix,
+            index=pd.Index(self.prices, name="price"),
+            columns=pd.DatetimeIndex(self.times, name="time").tz_localize("UTC"),
+            copy=True,
+        )
+
+    def to_xarray(self) -> xr.DataArray:
+        """Give an xarray array with named axes.
+
+        Returns
+        -------
+        xarray.DataArray
+            Dimensions ``price`` and ``time``; times are naive UTC, which plotting expects (``attrs["tz"]`` says so);
+            attributes ``symbol, range, model, units, updated_at, current_price, tz, simulated``. A copy.
+        """
+        import xarray as xr
+
+        return xr.DataArray(
+            self.matrix.copy(),
+            dims=("price", "time"),
+            coords={"price": self.prices.copy(), "time": self.times.copy()},
+            name="liquidations",
+            attrs={**self._attributes(), "model": self.model},
+        )
+
+    def plot(self, ax: Axes | None = None, *, price: Price | None = None) -> Axes:
+        """Draw the map: log colour scale, zeros left dark, current price dashed. Needs ``liqdata[plot]``.
+
+        Only the view is cropped to where the mass and the price are; zoom out to see the rest.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; a new figure by default.
+        price : optional
+            The price to draw over the map: a pandas Series over time, or bars (a frame, a mapping of columns or a
+            sequence of dicts with ``timestamp``, the time of the open, and ``close``).
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+        """
+        from . import plot
+
+        return plot.heatmap(self, ax, price=price)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LiquidationMap(_Grid):
+    """Estimated liquidations by price bin, side and leverage tier.
+
+    Parameters
+    ----------
+    symbol : str
+        Coin, such as ``BTC``.
+    range : str
+        Positions opened in the last so much time: ``1d`` or ``7d``.
+    updated_at : datetime.datetime
+        Time of the last input, UTC.
+    current_price : float
+        Last price; long bins lie below it, short bins above.
+    bin_width : float
+        Width of a bin on the price axis.
+    leverages : numpy.ndarray
+        Leverage tiers, shape (L,), int64.
+    prices : numpy.ndarray
+        Bin centres, shape (N,), float64.
+    sides : numpy.ndarray
+        ``"long"`` or ``"short"`` of each bin, shape (N,).
+    tiers : numpy.ndarray
+        USD by bin and tier, shape (N, L), float64; a tier that a bin does not name is 0.0.
+    total : numpy.ndarray
+        USD of each bin, shape (N,), float64.
+    meta : dict
+        What is known of the answer beside the contract: source, as_of, simulated, age, view. Not compared.
+    """
+
+    symbol: str
+    range: str
+    updated_at: datetime
+    current_price: float
+    bin_width: float
+    leverages: npt.NDArray[np.int64]
+    prices: npt.NDArray[np.float64]
+    sides: npt.NDArray[np.str_]
+    tiers: npt.NDArray[np.float64]
+    total: npt.NDArray[np.float64]
+    meta: dict[str, Any] = field(default_factory=dict, compare=False, kw_only=True)
+
+    _arrays: ClassVar[tuple[str, ...]] = ("tiers",)
+
+    @property
+    def units(self) -> str:
+        """What a bin counts, as far as its source says."""
+        return _VIEWS.get(self.meta.get("view"), ESTIMATED)  # type: ignore[arg-type]
+
+    def to_frame(self) -> pd.DataFrame:
+        """Give a pandas frame, one row per bin in the order delivered.
+
+        Returns
+        -------
+        pandas.DataFrame
+            RangeIndex; columns ``price`` (float64), ``side`` (text), one column per tier named by its leverage as
+            text (``"10"``, float64), ``total`` (float64). A copy.
+        """
+        import pandas as pd
+
+        tiers = {str(leverage): self.tiers[:, i].copy() for i, leverage in enumerate(self.leverages.tolist())}
+        return pd.DataFrame(
+            {
+                "price": self.prices.copy(),
+                "side": pd.Series(self.sides.tolist(), dtype="str"),
+                **tiers,
+                "total": self.total.copy(),
+            }
+        )
+
+    def to_xarray(self) -> xr.Dataset:
+        """Give an xarray data set with named axes.
+
+        Returns
+        -------
+        xarray.Dataset
+            Dimensions ``bin`` and ``leverage``; variables ``tiers`` (bin, leverage) and ``total`` (bin); coordinates
+            ``price`` and ``side`` along ``bin``; attributes as of the heatmap, and ``bin_width``. A copy.
+        """
+        import xarray as xr
+
+        return xr.Dataset(
+            {"tiers": (("bin", "leverage"), self.tiers.copy()), "total": ("bin", self.total.copy())},
+            coords={
+                "leverage": self.leverages.copy(),
+                "price": ("bin", self.prices.copy()),
+                "side": ("bin", self.sides.copy()),
+            },
+            attrs={**self._attributes(), "bin_width": self.bin_width},
+        )
+
+    def cumulative(self) -> pd.DataFrame:
+        """Add up the bins from the current price outward, each side for itself.
+
+        Read a row as: if price went to ``price``, so many USD of that side would have been passed on the way.
+
+        Returns
+        -------
+        pandas.DataFrame
+            RangeIndex; longs first, from the bin nearest to the current price downward, then shorts upward. Columns
+            ``side`` (text), ``price`` (bin centre), ``dist_pct`` (signed percent from the current price), ``usd``
+            (of the bin), ``cumulative_usd`` (of this bin and all nearer ones), ``share`` (of the side's total, 0 to
+            1; NaN where the total is 0).
+        """
+        import numpy as np
+        import pandas as pd
+
+        parts = []
+        for side, outward in (("long", -1.0), ("short", 1.0)):
+            chosen = np.flatnonzero(self.sides == side)
+            order = chosen[np.argsort(outward * self.prices[chosen], kind="stable")]
+            usd = self.total[order]
+            running = np.cumsum(usd)
+            whole = running[-1] if len(running) else 0.0
+            parts.append(
+                pd.DataFrame(
+                    {
+                        "side": pd.Series([side] * len(order), dtype="str"),
+                        "price": self.prices[order],
+                        "dist_pct": 100.0 * (self.prices[order] / self.current_price - 1.0),
+                        "usd": usd,
+                        "cumulative_usd": running,
+                        "share": running / whole if whole > 0 else np.full(len(order), np.nan),
+                    }
+                )
+            )
+        return pd.concat(parts, ignore_index=True)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the map: bars stacked by tier, cumulative curves, current price dashed. Needs ``liqdata[plot]``.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The axes of the bars; the cumulative curves have a twin.
+        """
+        from . import plot
+
+        return plot.liqmap(self, ax)

@@ -1,0 +1,194 @@
+"""The shapes of answers and the closed vocabularies of questions, for annotations.
+
+Decimal amounts of the contract are ``decimal.Decimal``; a client made with ``decimals="float"`` gives ``float`` in
+their place. Times are integers, Unix epoch milliseconds.
+
+Examples
+--------
+>>> from liqdata.types import OrderRow
+>>> def notional(row: OrderRow) -> float:
+...     return float(row["price"] * row["qty"])
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, NotRequired, TypeAlias, TypedDict
+
+if TYPE_CHECKING:
+    from decimal import Decimal
+
+__all__ = [
+    "ChartRow",
+    "Cluster",
+    "CoinRow",
+    "Completeness",
+    "CoverageRow",
+    "Decimals",
+    "ExchangeRow",
+    "HeatmapRange",
+    "LevelTier",
+    "Levels",
+    "MapRange",
+    "MapSide",
+    "MaxPain",
+    "Model",
+    "OrderRow",
+    "Overview",
+    "Pain",
+    "PositionRow",
+    "Side",
+    "View",
+    "Window",
+    "WindowTotals",
+]
+
+Window: TypeAlias = Literal["1h", "4h", "12h", "24h"]
+"""Rolling window of a realised total."""
+
+HeatmapRange: TypeAlias = Literal["12h", "24h", "3d", "7d", "1M"]
+"""Range of a heatmap: positions opened in the last so much time."""
+
+MapRange: TypeAlias = Literal["1d", "7d"]
+"""Range of a liquidation map: positions opened in the last so much time."""
+
+Model: TypeAlias = Literal[2, 3]
+"""Read-out of the estimate: 2 in USD of open interest exposed, 3 in USD expected to be reported."""
+
+Side: TypeAlias = Literal["LONG", "SHORT"]
+"""Side of the position that was liquidated."""
+
+MapSide: TypeAlias = Literal["long", "short"]
+"""Side of the positions in a bin of a liquidation map."""
+
+View: TypeAlias = Literal["exposure", "expected"]
+"""What an estimated USD figure counts: open interest exposed, or liquidations expected to be reported."""
+
+Decimals: TypeAlias = Literal["decimal", "float"]
+"""How exact amounts are given: ``decimal.Decimal`` or ``float``."""
+
+Completeness: TypeAlias = Literal["sampled", "complete", "unknown"]
+"""Whether a venue publishes every liquidation or a sample."""
+
+
+class WindowTotals(TypedDict):
+    """Long, short and total USD and the number of orders in one window."""
+
+    long_usd: float
+    short_usd: float
+    total_usd: float
+    cnt: int
+
+
+Overview = TypedDict(
+    "Overview",
+    {"1h": WindowTotals, "4h": WindowTotals, "12h": WindowTotals, "24h": WindowTotals},
+    total=False,
+)
+Overview.__doc__ = "Totals of the four windows; a window that a service leaves out is absent."
+
+
+class CoinRow(TypedDict):
+    """One row of the coin ranking."""
+
+    coin: str
+    long_usd: float
+    short_usd: float
+    total_usd: float
+    cnt: int
+
+
+class ExchangeRow(TypedDict):
+    """One row of the exchange totals."""
+
+    exchange: str
+    long_usd: Decimal
+    short_usd: Decimal
+    total_usd: Decimal
+    cnt: int
+
+
+class OrderRow(TypedDict):
+    """One liquidation order; ``qty`` in base units, ``timestamp`` in epoch milliseconds."""
+
+    exchange: str
+    symbol: str
+    side: Side
+    price: Decimal
+    qty: Decimal
+    value_usd: Decimal
+    timestamp: int
+
+
+class ChartRow(TypedDict):
+    """USD liquidated on one side in one UTC hour; ``hour`` is its start in epoch milliseconds."""
+
+    hour: int
+    side: Side
+    total_usd: Decimal
+
+
+class LevelTier(TypedDict):
+    """The strongest cluster of one leverage tier on either side; intensities are 0 to 1."""
+
+    longPrice: float
+    longIntensity: float
+    shortPrice: float
+    shortIntensity: float
+
+
+class Levels(TypedDict):
+    """Key liquidation levels of a coin; ``tiers`` is keyed by leverage as text."""
+
+    symbol: str
+    price: float
+    updatedAt: int
+    tiers: dict[str, LevelTier]
+
+
+class Cluster(TypedDict):
+    """One liquidation cluster; ``distPct`` is the signed percent distance from the current price."""
+
+    price: float
+    usd: float
+    distPct: float
+
+
+class Pain(TypedDict):
+    """The strongest cluster on either side of one range, and the totals."""
+
+    long: Cluster
+    short: Cluster
+    totalLong: float
+    totalShort: float
+
+
+class MaxPain(TypedDict):
+    """Max pain of a coin over one day and over seven; a range that a service leaves out is absent."""
+
+    symbol: str
+    price: float
+    updatedAt: int
+    d1: NotRequired[Pain]
+    d7: NotRequired[Pain]
+
+
+class CoverageRow(TypedDict):
+    """What is known of one venue in a window; ``None`` where nobody measured it."""
+
+    exchange: str
+    connected_share: float | None
+    completeness: Completeness
+    last_event: int | None
+    gaps: int
+    cnt: int
+
+
+class PositionRow(TypedDict):
+    """One open position of a simulated market; ``qty`` in base units."""
+
+    symbol: str
+    side: Side
+    leverage: float
+    entry_price: float
+    liquidation_price: float
+    qty: float
