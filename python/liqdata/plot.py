@@ -1,0 +1,476 @@
+"""Pictures of the two estimated grids, with matplotlib (``pip install "liqdata[plot]"``).
+
+The heatmap follows the field's norm: dark to yellow, a log colour scale, cells without mass left dark, the price over
+it, the current price dashed, prices on the right. Only the view is cropped, never the data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from .grids import Heatmap, LiquidationMap
+
+    Floats: TypeAlias = npt.NDArray[np.float64]
+    Times: TypeAlias = npt.NDArray[np.datetime64]
+
+    Price: TypeAlias = pd.Series | pd.DataFrame | Mapping[Any, Any] | Sequence[Mapping[str, Any]]
+    """A price over time: a Series, or bars with ``timestamp`` (time of the open) and ``close``."""
+
+__all__ = ["heatmap", "liqmap", "picture"]
+
+PAPER = "#0b0c14"
+GROUND = "#150826"
+INK = "#d9dce6"
+FAINT = "#8d91a5"
+PRICE = "#f5f7ff"
+NOW = "#ff5c8a"
+LONG = "#a8ec5c"
+SHORT = "#cbb0ff"
+TIERS = ("#3f7fd6", "#35b5c9", "#f2b134", "#ef6f53", "#a9745b", "#7f8fa6", "#e88fc2", "#b8b8c8")
+
+DECADES = 1.6
+"""How many powers of ten below the strongest cell the colours tell apart; fainter cells share the darkest colour."""
+
+MASS = 0.98
+"""Share of the estimated mass that the cropped view holds at least."""
+
+
+def heatmap(grid: Heatmap, ax: Axes | None = None, *, price: Price | None = None) -> Axes:
+    """Draw a heatmap; see :meth:`liqdata.Heatmap.plot`.
+
+    Parameters
+    ----------
+    grid : Heatmap
+        What to draw.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; a new figure by default.
+    price : optional
+        The price to draw over the map; without one, the closes in ``grid.meta["closes"]`` where the source knows them.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    ValueError
+        If ``price`` has no time or no close to read.
+    """
+    import numpy as np
+
+    line = _path(grid, price)
+    ax = _axes() if ax is None else ax
+    ax.set_facecolor(GROUND)
+
+    cells = np.ma.masked_invalid(grid.matrix)
+    cells = np.ma.masked_less_equal(cells, 0.0)
+    if cells.count():
+        _mesh(grid, cells, ax)
+    else:
+        _nothing(ax)
+
+    if line is not None:
+        ax.plot(line[0], line[1], color=PAPER, linewidth=2.8, solid_joinstyle="round")
+        ax.plot(line[0], line[1], color=PRICE, linewidth=1.3, solid_joinstyle="round", label="price")
+    ax.axhline(grid.current_price, color=NOW, linestyle=(0, (5, 3)), linewidth=1.1)
+
+    _crop(grid, cells, line, ax)
+    ax.yaxis.tick_right()
+    ax.yaxis.set_label_position("right")
+    ax.yaxis.set_major_formatter(_prices())
+    _tag(ax, grid.current_price)
+    ax.set_xlabel("time, UTC")
+    ax.set_ylabel(f"{grid.symbol} price, USD")
+    view = "expected liquidations" if grid.model == 3 else "open interest exposed"  # noqa: PLR2004 - the contract's number
+    _title(ax, f"{grid.symbol} liquidation heatmap", f"{grid.range} · model {grid.model}, {view}", grid)
+    return ax
+
+
+def liqmap(grid: LiquidationMap, ax: Axes | None = None) -> Axes:
+    """Draw a liquidation map; see :meth:`liqdata.LiquidationMap.plot`.
+
+    Parameters
+    ----------
+    grid : LiquidationMap
+        What to draw.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+    """
+    import numpy as np
+
+    ax = _axes() if ax is None else ax
+    ax.set_facecolor(GROUND)
+    floor = np.zeros(len(grid.prices))
+    # Weak leverages lie far out and strong ones near the price, so the legend reads outward-in.
+    for i, leverage in enumerate(grid.leverages.tolist() if len(grid.prices) else ()):
+        usd = np.nan_to_num(grid.tiers[:, i])
+        colour = TIERS[i % len(TIERS)]
+        ax.bar(grid.prices, usd, grid.bin_width, floor, color=colour, linewidth=0, label=f"{leverage}×")
+        floor = floor + usd
+
+    running = grid.cumulative()
+    curves = ax.twinx()
+    for side, colour in (("long", LONG), ("short", SHORT)):
+        part = running[running["side"] == side]
+        if not len(part):
+            continue
+        reach = np.concatenate(([grid.current_price], part["price"].to_numpy()))
+        usd = np.concatenate(([0.0], part["cumulative_usd"].to_numpy()))
+        curves.plot(reach, usd, color=colour, linewidth=1.8, label=f"{side}s, cumulative")
+        curves.fill_between(reach, usd, color=colour, alpha=0.07, linewidth=0)
+    # Head room for the legend.
+    for axes, tallest in ((ax, floor), (curves, running["cumulative_usd"].to_numpy())):
+        axes.set_ylim(0.0, 1.14 * float(np.max(tallest, initial=0.0)) or 1.0)
+    ax.axvline(grid.current_price, color=NOW, linestyle=(0, (5, 3)), linewidth=1.2)
+    _tag(ax, grid.current_price, vertical=False)
+    if not len(grid.prices):
+        _nothing(ax)
+
+    _span(grid, ax)
+    ax.xaxis.set_major_formatter(_prices())
+    for axes in (ax, curves):
+        axes.yaxis.set_major_formatter(_dollars())
+    ax.set_xlabel(f"{grid.symbol} price, USD", loc="right")
+    ax.set_ylabel(f"per {_amount(grid.bin_width)} USD bin · {grid.units}")
+    curves.set_ylabel("cumulative from the current price, USD")
+    _match(curves, ax)
+    _legend(ax, curves)
+    ax.set_zorder(curves.get_zorder() - 1)
+    _title(ax, f"{grid.symbol} liquidation map", f"{grid.range} · longs below the price, shorts above", grid)
+    return ax
+
+
+def picture(grid: Heatmap | LiquidationMap, *, price: Price | None = None) -> Figure:
+    """Draw a grid on a figure of its own, without a window system.
+
+    Parameters
+    ----------
+    grid : Heatmap or LiquidationMap
+        What to draw.
+    price : optional
+        The price to draw over a heatmap.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        Ready for ``savefig``.
+    """
+    from matplotlib.figure import Figure
+
+    from .grids import Heatmap
+
+    figure = Figure(figsize=(12, 6.75), dpi=150, layout="constrained")
+    ax = _dress(figure)
+    if isinstance(grid, Heatmap):
+        heatmap(grid, ax, price=price)
+    else:
+        liqmap(grid, ax)
+    return figure
+
+
+def _axes() -> Axes:
+    """Give axes on a new dark figure that the running front end knows."""
+    from matplotlib import pyplot as plt
+
+    return _dress(plt.figure(figsize=(12, 6.75), layout="constrained"))
+
+
+def _dress(figure: Figure) -> Axes:
+    """Add dark axes to a figure of our own; a figure of the caller's keeps its colours."""
+    figure.set_facecolor(PAPER)
+    ax = figure.add_subplot()
+    ax.tick_params(colors=INK, labelsize=9)
+    for label in (ax.xaxis.label, ax.yaxis.label, ax.title):
+        label.set_color(INK)
+    for spine in ax.spines.values():
+        spine.set_color("#2b2d3f")
+    return ax
+
+
+def _ink(ax: Axes) -> Any:
+    """Give the colour that text beside these axes is to have."""
+    return ax.yaxis.label.get_color()
+
+
+def _match(twin: Axes, ax: Axes) -> None:
+    """Give the twin's right side the colours of the left."""
+    twin.tick_params(colors=_ink(ax), labelsize=9)
+    twin.yaxis.label.set_color(_ink(ax))
+    for spine in twin.spines.values():
+        spine.set_visible(False)
+
+
+def _mesh(grid: Heatmap, cells: np.ma.MaskedArray[Any, Any], ax: Axes) -> None:
+    """Draw the cells and their colour bar."""
+    import matplotlib as mpl
+    from matplotlib.colors import LogNorm
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    top = float(cells.max())
+    low = float(cells.min())
+    bottom = max(low, top / 10**DECADES)
+    if not bottom < top:
+        bottom = top / 10.0
+    colours = mpl.colormaps["viridis"].with_extremes(bad=GROUND)
+    mesh = ax.pcolormesh(
+        _starts(grid.times),
+        _edges(grid.prices),
+        cells,
+        norm=LogNorm(bottom, top),
+        cmap=colours,
+        shading="flat",
+        rasterized=True,
+    )
+    figure = ax.figure
+    # The price axis stands between map and bar; only a layout engine knows how wide it is.
+    gap = 0.01 if figure.get_layout_engine() else 0.14
+    more = "min" if low < bottom else "neither"
+    bar = figure.colorbar(mesh, ax=ax, pad=gap, fraction=0.035, aspect=32, extend=more)
+    bar.ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    bar.ax.yaxis.set_major_formatter(_dollars())
+    bar.ax.yaxis.set_minor_formatter(NullFormatter())
+    bar.ax.tick_params(colors=_ink(ax), labelsize=8, which="both")
+    bar.outline.set_visible(False)
+    bar.set_label(f"{grid.units} per cell\nintensity compares only inside one map", color=_ink(ax), fontsize=9)
+
+
+def _starts(times: Times) -> Times:
+    """Give the edges of columns that are named by their ends."""
+    import numpy as np
+
+    stride = np.diff(times[:2])[0] if len(times) > 1 else np.timedelta64(1, "h")
+    return np.concatenate((times[:1] - stride, times))
+
+
+def _edges(prices: Floats) -> Floats:
+    """Give the edges of rows that are named by their centres on a log axis."""
+    import numpy as np
+
+    logs = np.log(prices)
+    inner = (logs[1:] + logs[:-1]) / 2.0
+    half = (logs[1] - logs[0]) / 2.0 if len(logs) > 1 else 5e-4
+    last = (logs[-1] - logs[-2]) / 2.0 if len(logs) > 1 else half
+    return np.exp(np.concatenate(([logs[0] - half], inner, [logs[-1] + last])))
+
+
+def _crop(grid: Heatmap, cells: np.ma.MaskedArray[Any, Any], line: tuple[Times, Floats] | None, ax: Axes) -> None:
+    """Show where the mass and the price are; far rows hold little and would flatten the rest."""
+    import numpy as np
+
+    low = high = grid.current_price
+    if cells.count():
+        low, high = _bulk(grid.prices, cells.sum(axis=1).filled(0.0), low, high)
+    if line is not None:
+        low, high = min(low, float(np.min(line[1]))), max(high, float(np.max(line[1])))
+    margin = 0.03 * (high - low) or 0.01 * high
+    ax.set_ylim(low - margin, high + margin)
+    if len(grid.times):
+        edges = _starts(grid.times)
+        ax.set_xlim(edges[0], edges[-1])
+        _clock(ax)
+    else:
+        ax.set_xticks([])
+
+
+def _span(grid: LiquidationMap, ax: Axes) -> None:
+    """Show where the mass is, on both sides of the current price."""
+    low = high = grid.current_price
+    if len(grid.prices):
+        low, high = _bulk(grid.prices, grid.total, low, high)
+    margin = 0.03 * (high - low) or 0.01 * high
+    ax.set_xlim(low - margin, high + margin)
+
+
+def _bulk(prices: Floats, mass: Floats, low: float, high: float) -> tuple[float, float]:
+    """Widen a price band until :data:`MASS` of the mass lies in it, the same share cut on either end."""
+    import numpy as np
+
+    order = np.argsort(prices)
+    running = np.cumsum(np.nan_to_num(mass[order]))
+    if not running[-1] > 0:
+        return low, high
+    cut = (1.0 - MASS) / 2.0
+    first, last = np.searchsorted(running / running[-1], (cut, 1.0 - cut))
+    last = min(last, len(order) - 1)
+    return min(low, float(prices[order[first]])), max(high, float(prices[order[last]]))
+
+
+def _path(grid: Heatmap, price: Price | None) -> tuple[Times, Floats] | None:
+    """Read the price line: its times and its values inside the map's span, in order of time."""
+    import numpy as np
+
+    if price is None:
+        closes = grid.meta.get("closes")
+        return None if closes is None else (grid.times, np.asarray(closes, dtype=np.float64))
+    times, values = _points(grid.symbol, price)
+    if len(grid.times):
+        edges = _starts(grid.times)
+        inside = (times >= edges[0]) & (times <= edges[-1])
+        times, values = times[inside], values[inside]
+    if not len(times):
+        return None
+    order = np.argsort(times, kind="stable")
+    return times[order], values[order]
+
+
+def _points(symbol: str, price: Any) -> tuple[Times, Floats]:
+    """Tell the kinds of price apart; bars are drawn at their close, one spacing after their open."""
+    import numpy as np
+
+    columns: Any = price
+    if isinstance(price, Sequence) and not isinstance(price, str):
+        columns = {name: [row[name] for row in price] for name in (price[0] if price else ("timestamp", "close"))}
+    names = (
+        set(columns.columns) if hasattr(columns, "columns") else set(columns) if isinstance(columns, Mapping) else ()
+    )
+    if "close" not in names:
+        if names and all(isinstance(name, str) for name in names):
+            message = f"price has columns {sorted(names)} and no 'close'"
+            raise ValueError(message)
+        pairs = list(columns.items())
+        return _moments(when for when, _ in pairs), np.asarray([value for _, value in pairs], dtype=np.float64)
+    if "timestamp" in names:
+        opens = columns["timestamp"]
+    elif hasattr(columns, "index"):
+        opens = columns.index
+    else:
+        message = "price has a 'close' and no 'timestamp'"
+        raise ValueError(message)
+    times, closes = _moments(opens), np.asarray(columns["close"], dtype=np.float64)
+    if "symbol" in names:
+        mine = np.asarray([str(name).upper() == symbol for name in columns["symbol"]], dtype=bool)
+        times, closes = times[mine], closes[mine]
+    if len(times) > 1:
+        times = times + np.median(np.diff(np.sort(times)).astype(np.int64)).astype("timedelta64[ms]")
+    return times, closes
+
+
+def _moments(values: Iterable[Any]) -> Times:
+    """Read instants given as epoch milliseconds, datetimes (naive ones are UTC), datetime64 or ISO text."""
+    import numpy as np
+
+    return np.asarray([_moment(value) for value in values], dtype="datetime64[ms]")
+
+
+def _moment(value: Any) -> Any:
+    import numpy as np
+
+    if isinstance(value, np.datetime64):
+        return value.astype("datetime64[ms]")
+    if isinstance(value, str):
+        value = datetime.fromisoformat(value)
+    if isinstance(value, datetime):
+        utc = value if value.tzinfo is None else value.astimezone(UTC).replace(tzinfo=None)
+        return np.datetime64(utc.replace(tzinfo=None), "ms")
+    return np.datetime64(int(value), "ms")
+
+
+def _clock(ax: Axes) -> None:
+    """Put readable UTC times on the horizontal axis, whatever matplotlib's time zone is set to."""
+    from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+
+    locator = AutoDateLocator(tz=UTC, minticks=5, maxticks=10)  # type: ignore[no-untyped-call]
+    ax.xaxis.set_major_locator(locator)
+    ax.xaxis.set_major_formatter(ConciseDateFormatter(locator, tz=UTC))  # type: ignore[no-untyped-call]
+    ax.xaxis.get_offset_text().set_color(_ink(ax))
+
+
+def _nothing(ax: Axes) -> None:
+    ax.text(0.5, 0.6, "no estimated liquidations", transform=ax.transAxes, ha="center", color=FAINT)
+
+
+def _tag(ax: Axes, price: float, *, vertical: bool = True) -> None:
+    """Write the current price at the price axis: over the labels of a vertical one, below those of the other."""
+    ax.annotate(
+        _amount(price),
+        (1.0, price) if vertical else (price, 0.0),
+        xycoords=("axes fraction", "data") if vertical else ("data", "axes fraction"),
+        xytext=(5, 0) if vertical else (0, -21),
+        textcoords="offset points",
+        ha="left" if vertical else "center",
+        va="center" if vertical else "top",
+        fontsize=9,
+        color=PAPER,
+        bbox={"boxstyle": "round,pad=0.25", "facecolor": NOW, "edgecolor": "none"},
+        zorder=10,
+    )
+
+
+def _legend(ax: Axes, curves: Axes) -> None:
+    handles, labels = ax.get_legend_handles_labels()
+    more, names = curves.get_legend_handles_labels()
+    if names:
+        legend = curves.legend(
+            handles + more,
+            labels + names,
+            loc="upper center",
+            ncols=len(labels + names),
+            frameon=False,
+            fontsize=8.5,
+            handlelength=1.2,
+        )
+        for text in legend.get_texts():
+            text.set_color(INK)
+
+
+def _title(ax: Axes, subject: str, detail: str, grid: Heatmap | LiquidationMap) -> None:
+    """Say what is shown, and that it is an estimate, of a simulated market where it is one."""
+    label = "estimate, simulated market" if grid.simulated else "estimate"
+    when = grid.updated_at.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
+    ax.set_title(f"{subject} · {label}\n{detail} · {when}", loc="left", fontsize=11, color=_ink(ax), pad=8)
+
+
+def _prices() -> Any:
+    from matplotlib.ticker import FuncFormatter
+
+    return FuncFormatter(lambda value, _: _amount(value))
+
+
+def _dollars() -> Any:
+    from matplotlib.ticker import FuncFormatter
+
+    return FuncFormatter(lambda value, _: short(value))
+
+
+def _amount(value: float) -> str:
+    """Write a price with the digits it needs."""
+    size = abs(value)
+    if size >= 1000:  # noqa: PLR2004 - from a thousand on, cents say nothing
+        return f"{value:,.0f}"
+    return f"{value:,.5g}" if size >= 1e-3 or not size else f"{value:.4e}"  # noqa: PLR2004 - five digits of a price
+
+
+def short(usd: float) -> str:
+    """Write an amount of money briefly.
+
+    Parameters
+    ----------
+    usd : float
+        The amount.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> short(1_234_567.0), short(45_600), short(12.0), short(0)
+    ('1.23M', '45.6k', '12', '0')
+    """
+    for scale, unit in ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k")):
+        if abs(usd) >= scale:
+            return f"{usd / scale:.3g}{unit}"
+    return f"{usd:.3g}"
