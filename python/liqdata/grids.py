@@ -25,7 +25,7 @@ __all__ = ["Heatmap", "LiquidationMap"]
 
 EXPOSED = "USD of open interest exposed"
 EXPECTED = "USD expected to be reported liquidated"
-ESTIMATED = "USD, estimated"
+ESTIMATED = "USD"
 
 _VIEWS = {"exposure": EXPOSED, "expected": EXPECTED}
 

@@ -74,9 +74,9 @@ def label(name: str, answer: Any) -> str:
     """
     if isinstance(answer, Heatmap):
         size = "×".join(map(str, answer.matrix.shape))
-        return f"{size} cells · strongest levels of the last column · estimate, {answer.units}"
+        return f"{size} cells · strongest levels of the last column · estimate in {answer.units}"
     if isinstance(answer, LiquidationMap):
-        return f"{len(answer.prices)} bins · the strongest · estimate, {answer.units}"
+        return f"{len(answer.prices)} bins · the strongest · estimate in {answer.units}"
     if name in {"levels", "maxpain"}:
         return f"at {cell('price', answer['price'])} · estimate"
     kind = "window" if name == "overview" else "row"
