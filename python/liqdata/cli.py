@@ -197,7 +197,9 @@ def _question(arguments: argparse.Namespace) -> None:
     with _source(arguments) as source:
         ask = getattr(source, arguments.endpoint)
         answer = ask(**{name: getattr(arguments, name) for name in arguments.parameters})
-    _print(arguments, answer)
+        # Only a market in this process knows the price beside the estimate.
+        price = source.bars(answer.symbol) if arguments.demo and isinstance(answer, Heatmap) else None
+    _print(arguments, answer, price)
     if arguments.demo:
         print("simulated market", file=sys.stderr)
 
@@ -213,7 +215,7 @@ def _source(arguments: argparse.Namespace) -> Any:
     return Client(arguments.url)
 
 
-def _print(arguments: argparse.Namespace, answer: Any) -> None:
+def _print(arguments: argparse.Namespace, answer: Any, price: Any) -> None:
     name = arguments.endpoint
     if arguments.json:
         json.dump(_plain(answer), sys.stdout, default=_exact, allow_nan=False)
@@ -228,7 +230,7 @@ def _print(arguments: argparse.Namespace, answer: Any) -> None:
             _lacking("--png", "matplotlib", "plot")
         from . import plot
 
-        plot.picture(answer).savefig(arguments.png, format="png")
+        plot.picture(answer, price=price).savefig(arguments.png, format="png")
         print(f"wrote {arguments.png}", file=sys.stderr)
     else:
         note = screen.label(name, answer)

@@ -215,8 +215,8 @@ class Heatmap(_Grid):
         ax : matplotlib.axes.Axes, optional
             Where to draw; a new figure by default.
         price : optional
-            The price to draw over the map: a pandas Series over time, or bars (a frame, a mapping of columns or a
-            sequence of dicts with ``timestamp``, the time of the open, and ``close``).
+            The price to draw over the map: a pandas Series over time, or bars (``market.bars("BTC")``, a frame, a
+            mapping of columns or a sequence of dicts with ``timestamp``, the time of the open, and ``close``).
 
         Returns
         -------

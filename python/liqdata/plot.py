@@ -65,7 +65,7 @@ def heatmap(grid: Heatmap, ax: Axes | None = None, *, price: Price | None = None
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure by default.
     price : optional
-        The price to draw over the map; without one, the closes in ``grid.meta["closes"]`` where the source knows them.
+        The price to draw over the map, such as ``market.bars("BTC")``.
 
     Returns
     -------
@@ -302,8 +302,7 @@ def _bulk(prices: Floats, mass: Floats, low: float, high: float) -> tuple[float,
 def _path(grid: Heatmap, price: Price | None) -> tuple[Times, Floats] | None:
     """Read the price line: its times and its values inside the map's span, in order of time."""
     if price is None:
-        closes = grid.meta.get("closes")
-        return None if closes is None else (grid.times, np.asarray(closes, dtype=np.float64))
+        return None
     times, values = _points(grid.symbol, price)
     if len(grid.times):
         edges = _starts(grid.times)

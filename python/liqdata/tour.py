@@ -11,9 +11,7 @@ from . import screen
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from .grids import Heatmap
     from .market import Market
-    from .plot import Price
 
 __all__ = ["tour"]
 
@@ -78,19 +76,13 @@ def _pictures(market: Market, answers: dict[str, Any], out: Path) -> None:
     except ModuleNotFoundError as error:
         _say(f"No pictures: {error}")
         return
-    for name, price in (("heatmap", _path(market, answers["heatmap"])), ("liqmap", None)):
+    for name, price in (("heatmap", market.bars("BTC")), ("liqmap", None)):
         file = out / f"{name}.png"
         grid = answers[name]
         # What comes over HTTP has no room to say that it is simulated; this program knows.
         grid.meta["simulated"] = True
         plot.picture(grid, price=price).savefig(file)
         _say(f"wrote {file}")
-
-
-def _path(market: Market, grid: Heatmap) -> Price:
-    """Give the price at the end of each column: the last close as it was known then."""
-    ends = grid.times.astype("datetime64[ms]").astype("int64").tolist()
-    return {end: market.liqmap(grid.symbol, as_of=end).current_price for end in ends}
 
 
 def _say(text: str) -> None:
