@@ -39,8 +39,8 @@ const INTERVAL: i64 = 5 * Millis::MINUTE;
 const STEPS: u8 = 10;
 /// Bars shown: 30 days.
 const BARS: usize = 30 * 288;
-/// Bars lived through before the first one shown: 8 days.
-const WARM_UP: usize = 8 * 288;
+/// Bars lived through before the first one shown: 10 days.
+const WARM_UP: usize = 10 * 288;
 /// Leverage of the market makers.
 const MAKER_LEVERAGE: f64 = 2.0;
 /// Largest fill in USD where a venue publishes a liquidation fill by fill.

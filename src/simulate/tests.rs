@@ -279,6 +279,26 @@ fn liquidations_come_in_clusters_of_time() {
 }
 
 #[test]
+fn true_positions_stand_in_clusters_away_from_the_price() {
+    for history in live(7, END) {
+        let close = history.bars[BARS - 1].close;
+        let mut mass = [[0.0_f64; 30]; 2];
+        for open in history.book.open() {
+            let distance = (open.terms.liquidation / close - 1.0).abs();
+            let place = usize::try_from(nearest((distance * 200.0).floor())).unwrap();
+            if place < 30 {
+                mass[open.terms.side.index()][place] += history.coin.quantity(open.terms.lots);
+            }
+        }
+        for bins in mass {
+            let mean = bins.iter().sum::<f64>() / 30.0;
+            assert!(bins.iter().copied().fold(0.0, f64::max) > 2.0 * mean);
+            assert!(bins[0] < mean, "what stands at the price is swept at once");
+        }
+    }
+}
+
+#[test]
 fn before_1970_bars_lie_on_five_minutes_too() {
     let market = simulate(1, Millis(-1));
     let last = market.bars.last().unwrap();

@@ -12,12 +12,12 @@ struct Crowd {
     share: f64,
     /// Leverages with their weights.
     leverages: &'static [(f64, f64)],
-    /// Smallest size, as a part of the coin's scale.
+    /// Smallest size, as a part of the coin's scale over its arrivals.
     size: f64,
     /// Exponent of the power law of sizes: the smaller, the heavier the tail.
     tail: f64,
-    /// Largest size over the smallest.
-    spread: f64,
+    /// Part of the power law cut off at its end, where nobody is that rich.
+    beyond: f64,
     /// Mean holding time in bars.
     patience: f64,
 }
@@ -35,10 +35,10 @@ const CROWDS: [Crowd; 3] = [
             (100.0, 0.18),
             (125.0, 0.05),
         ],
-        size: 5e-6,
+        size: 8e-5,
         tail: 1.15,
-        spread: 400.0,
-        patience: 36.0,
+        beyond: 1.0e-3,
+        patience: 60.0,
     },
     Crowd {
         share: 0.28,
@@ -51,9 +51,9 @@ const CROWDS: [Crowd; 3] = [
             (25.0, 0.08),
             (50.0, 0.06),
         ],
-        size: 6e-5,
+        size: 9e-4,
         tail: 1.3,
-        spread: 150.0,
+        beyond: 1.5e-3,
         patience: 220.0,
     },
     Crowd {
@@ -65,9 +65,9 @@ const CROWDS: [Crowd; 3] = [
             (10.0, 0.20),
             (20.0, 0.06),
         ],
-        size: 2.4e-4,
+        size: 3.4e-3,
         tail: 1.4,
-        spread: 60.0,
+        beyond: 3.2e-3,
         patience: 1700.0,
     },
 ];
@@ -127,18 +127,17 @@ impl Plan {
     pub(super) fn draw(coin: &Coin, rng: &mut impl Rng) -> Option<Self> {
         let crowd = pick(CROWDS.iter().map(|crowd| (crowd, crowd.share)), rng)?;
         let wished = pick(crowd.leverages.iter().copied(), rng)?;
-        // A power law cut off at `spread`, by inversion.
-        let kept = 1.0 - crowd.spread.powf(-crowd.tail);
-        let tail = (1.0 - rng.random::<f64>() * kept).powf(-1.0 / crowd.tail);
-        let notional = coin.scale * crowd.size * tail;
+        // By inversion of the power law.
+        let tail = (1.0 - rng.random::<f64>() * (1.0 - crowd.beyond)).powf(-1.0 / crowd.tail);
+        let notional = coin.scale / coin.arrivals * crowd.size * tail;
         let bars = usize::try_from(nearest(1.0 + crowd.patience * exponential(rng))).unwrap_or(1);
         let extra = if rng.random::<f64>() < 0.3 {
             1.5 * exponential(rng)
         } else {
             0.0
         };
-        let stop = (rng.random::<f64>() < 0.3).then(|| 0.3 + 0.6 * rng.random::<f64>());
-        let profit = (rng.random::<f64>() < 0.5).then(|| 0.5 + 1.5 * exponential(rng));
+        let stop = (rng.random::<f64>() < 0.25).then(|| 0.3 + 0.6 * rng.random::<f64>());
+        let profit = (rng.random::<f64>() < 0.4).then(|| 0.5 + 1.5 * exponential(rng));
         Some(Self {
             leverage: wished,
             notional,
@@ -161,7 +160,11 @@ impl Plan {
         let initial = entry / leverage;
         let relief = deduction / quantity;
         let uncovered = entry - initial - relief;
-        let extra = uncovered * (1.0 - (1.0 - 1.0 / leverage).powf(self.extra));
+        let extra = if self.extra > 0.0 {
+            uncovered * (1.0 - (1.0 - 1.0 / leverage).powf(self.extra))
+        } else {
+            0.0
+        };
         let liquidation = match side {
             Side::Long => (uncovered - extra) / (1.0 - bracket.rate),
             Side::Short => (entry + initial + relief + extra) / (1.0 + bracket.rate),
