@@ -32,7 +32,7 @@ impl Market {
     ) -> Result<Answered<E::Reply>, Rejection> {
         question
             .answer(&self.observations.at(as_of))
-            .map_err(|error| Rejection::engine(error, question, &self.observations))
+            .map_err(Rejection::engine::<E>)
     }
 }
 

@@ -4,13 +4,9 @@ use axum::http::header::{ALLOW, CONTENT_TYPE, RETRY_AFTER};
 use axum::http::{HeaderName, HeaderValue, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 
-use super::Answer;
-use crate::api::{BadQuery, RefusedBody};
-use crate::engine::{EngineError, Observations};
+use crate::api::{BadQuery, Endpoint, RefusedBody};
+use crate::engine::EngineError;
 use crate::model::coin_of_pair;
-
-/// How many coins a refusal lists before it only counts the rest.
-const LISTED: usize = 20;
 
 /// The methods every path takes.
 const METHODS: &str = "GET, HEAD";
@@ -72,26 +68,13 @@ pub enum Rejection {
 }
 
 impl Rejection {
-    /// What the engine refuses to `question`.
-    pub(super) fn engine<E: Answer>(
-        error: EngineError,
-        question: &E,
-        observations: &Observations,
-    ) -> Self {
-        let asked = question.to_query();
-        let value = |name: &str| {
-            asked
-                .iter()
-                .find(|(given, _)| *given == name)
-                .map(|(_, value)| value.as_str())
-        };
+    /// What the engine refuses to an endpoint.
+    pub(super) fn engine<E: Endpoint>(error: EngineError) -> Self {
         let (parameter, hint) = match &error {
-            EngineError::UnknownCoin { .. } => {
-                let coins = observations.coins();
-                let hint = value("symbol").map(|symbol| coin_hint(symbol, &coins));
-                ("symbol", hint.unwrap_or_default())
+            EngineError::UnknownCoin { coin, known, .. } => ("symbol", hint(coin, known)),
+            EngineError::TooCoarse { .. } if E::PARAMETERS.contains(&"range") => {
+                ("range", String::new())
             }
-            EngineError::TooCoarse { .. } if value("range").is_some() => ("range", String::new()),
             EngineError::NoBars { .. } | EngineError::TooCoarse { .. } => ("symbol", String::new()),
         };
         Self::Engine {
@@ -155,9 +138,9 @@ impl IntoResponse for Rejection {
     }
 }
 
-/// What to say behind "no such coin": the coin that a pair in another spelling means, or the coins there are.
-fn coin_hint(symbol: &str, coins: &[String]) -> String {
-    let plain: String = symbol
+/// What to say behind "unknown": the coin that a pair in a venue's own spelling means, or nothing.
+fn hint(asked: &str, known: &[String]) -> String {
+    let plain: String = asked
         .chars()
         .filter(|letter| letter.is_alphanumeric())
         .collect();
@@ -166,17 +149,10 @@ fn coin_hint(symbol: &str, coins: &[String]) -> String {
         .find_map(|kind| plain.strip_suffix(kind))
         .unwrap_or(&plain);
     let (coin, _) = coin_of_pair(pair);
-    if coin != symbol && coins.contains(&coin) {
-        return format!("; did you mean {coin:?}?");
-    }
-    match coins {
-        [] => "; there are no coins here".to_owned(),
-        coins if coins.len() <= LISTED => format!("; there are {}", coins.join(", ")),
-        coins => {
-            let listed: Vec<&str> = coins.iter().take(LISTED).map(String::as_str).collect();
-            let rest = coins.len() - LISTED;
-            format!("; there are {} and {rest} more", listed.join(", "))
-        }
+    if known.contains(&coin) {
+        format!("; did you mean {coin:?}?")
+    } else {
+        String::new()
     }
 }
 
@@ -186,24 +162,17 @@ mod tests {
 
     #[test]
     fn a_pair_in_a_venues_own_spelling_hints_at_its_coin() {
-        let coins = ["BTC".to_owned(), "PEPE".to_owned()];
-        for (symbol, hint) in [
+        let known = ["BTC".to_owned(), "PEPE".to_owned()];
+        for (asked, wanted) in [
             ("BTC-USDT-SWAP", "; did you mean \"BTC\"?"),
             ("BTC_USDT", "; did you mean \"BTC\"?"),
             ("BTCPERP", "; did you mean \"BTC\"?"),
             ("1000PEPE", "; did you mean \"PEPE\"?"),
-            ("NOPE", "; there are BTC, PEPE"),
+            ("ETHUSD", ""),
+            ("NOPE", ""),
+            ("", ""),
         ] {
-            assert_eq!(coin_hint(symbol, &coins), hint, "{symbol}");
+            assert_eq!(hint(asked, &known), wanted, "{asked}");
         }
-    }
-
-    #[test]
-    fn a_long_list_of_coins_is_cut_with_a_count() {
-        let coins: Vec<String> = (0..25).map(|i| format!("C{i}")).collect();
-        let hint = coin_hint("NOPE", &coins);
-        assert!(hint.contains("C19") && !hint.contains("C20"), "{hint}");
-        assert!(hint.ends_with(" and 5 more"), "{hint}");
-        assert_eq!(coin_hint("NOPE", &[]), "; there are no coins here");
     }
 }
