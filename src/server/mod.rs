@@ -9,6 +9,8 @@ mod listen;
 mod question;
 mod reject;
 mod stream;
+#[cfg(test)]
+mod tests;
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
