@@ -445,16 +445,16 @@ mod tests {
         first.ask("/").await;
         assert_eq!(first.answer().await.1, "hello");
         drop(first);
-        let served = async {
+        let third = async {
             loop {
-                let mut third = server.connect().await;
-                third.ask("/").await;
-                if third.answer().await.1 == "hello" {
+                let mut peer = server.connect().await;
+                peer.ask("/").await;
+                if peer.answer().await.1 == "hello" {
                     break;
                 }
             }
         };
-        timeout(STUCK, served).await.unwrap();
+        timeout(STUCK, third).await.unwrap();
         server.stop().await;
     }
 

@@ -17,15 +17,16 @@ use std::sync::Arc;
 use std::thread;
 
 use axum::Router;
-use axum::body::{Body, Bytes};
+use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::{Request, State};
-use axum::http::header::{ACCEPT_ENCODING, CONTENT_TYPE, SERVER, VARY};
+use axum::http::header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE, SERVER, VARY};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use futures_util::FutureExt;
 use serde::Serialize;
+use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 use tower_http::CompressionLevel;
@@ -71,6 +72,7 @@ pub fn router(market: Arc<Market>) -> Router {
                 .quality(CompressionLevel::Fastest)
                 .compress_when(SizeAbove::new(WORTH_COMPRESSING)),
         )
+        .layer(from_fn_with_state(desk.clone(), settle))
         .layer(from_fn_with_state(desk.clone(), finish))
         .with_state(desk)
 }
@@ -97,7 +99,7 @@ impl Desk {
     async fn compute(
         &self,
         slow: bool,
-        work: impl FnOnce(&Market) -> Result<Vec<u8>, Rejection> + Send + 'static,
+        work: impl FnOnce(&Market) -> Result<Bytes, Rejection> + Send + 'static,
     ) -> Result<Bytes, Rejection> {
         let lane = if slow { &self.slow } else { &self.quick };
         // A lane is never closed.
@@ -112,7 +114,7 @@ impl Desk {
             work(&market)
         });
         match work.await {
-            Ok(bytes) => bytes.map(Bytes::from),
+            Ok(bytes) => bytes,
             Err(failure) => {
                 log::error!("an answer failed: {failure}");
                 Err(Rejection::Defect)
@@ -132,11 +134,19 @@ impl Visit for Routes {
 async fn respond<E: Answer>(State(desk): State<Desk>, uri: Uri) -> Result<Response, Rejection> {
     let question = Question::<E>::read(uri.query().unwrap_or_default())?;
     let body = desk.compute(E::SLOW, move |market| encode(&question, market));
-    Ok(json(body.await?))
+    let mut response = json(body.await?);
+    if E::SLOW {
+        response.extensions_mut().insert(Slow);
+    }
+    Ok(response)
 }
 
+/// Marks the answer of a slow endpoint.
+#[derive(Clone, Copy)]
+struct Slow;
+
 /// The JSON of the answer to `question`.
-fn encode<E: Answer>(question: &Question<E>, market: &Market) -> Result<Vec<u8>, Rejection> {
+fn encode<E: Answer>(question: &Question<E>, market: &Market) -> Result<Bytes, Rejection> {
     let answered = market.answer(&question.endpoint, question.as_of)?;
     if !question.explain {
         return enveloped::<E, _>(answered.reply);
@@ -165,7 +175,7 @@ fn encode<E: Answer>(question: &Question<E>, market: &Market) -> Result<Vec<u8>,
     }
 }
 
-fn enveloped<E: Endpoint, T: Serialize>(reply: T) -> Result<Vec<u8>, Rejection> {
+fn enveloped<E: Endpoint, T: Serialize>(reply: T) -> Result<Bytes, Rejection> {
     if E::ENVELOPED {
         bytes(&Envelope::around(reply))
     } else {
@@ -173,11 +183,13 @@ fn enveloped<E: Endpoint, T: Serialize>(reply: T) -> Result<Vec<u8>, Rejection> 
     }
 }
 
-fn bytes<T: Serialize>(value: &T) -> Result<Vec<u8>, Rejection> {
-    serde_json::to_vec(value).map_err(|failure| {
-        log::error!("an answer could not be encoded: {failure}");
-        Rejection::Defect
-    })
+fn bytes<T: Serialize>(value: &T) -> Result<Bytes, Rejection> {
+    serde_json::to_vec(value)
+        .map(Bytes::from)
+        .map_err(|failure| {
+            log::error!("an answer could not be encoded: {failure}");
+            Rejection::Defect
+        })
 }
 
 /// A reply with the extra field `explain` beside its own fields.
@@ -223,6 +235,29 @@ async fn read_only(method: Method) -> Rejection {
 fn json(body: impl Into<Body>) -> Response {
     let kind = HeaderValue::from_static("application/json");
     ([(CONTENT_TYPE, kind)], body.into()).into_response()
+}
+
+/// Runs around the compression: does its work on a blocking thread too, in the lane of the answer.
+async fn settle(State(desk): State<Desk>, request: Request, next: Next) -> Response {
+    let response = next.run(request).await;
+    if !response.headers().contains_key(CONTENT_ENCODING) {
+        return response;
+    }
+    let slow = response.extensions().get::<Slow>().is_some();
+    let (parts, body) = response.into_parts();
+    let runtime = Handle::current();
+    let packed = desk.compute(slow, move |_| {
+        runtime
+            .block_on(to_bytes(body, usize::MAX))
+            .map_err(|failure| {
+                log::error!("an answer could not be compressed: {failure}");
+                Rejection::Defect
+            })
+    });
+    match packed.await {
+        Ok(packed) => Response::from_parts(parts, packed.into()),
+        Err(rejection) => rejection.into_response(),
+    }
 }
 
 /// Runs around every page: catches what fails, and signs what leaves.

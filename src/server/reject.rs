@@ -149,7 +149,7 @@ fn hint(asked: &str, known: &[String]) -> String {
         .find_map(|kind| plain.strip_suffix(kind))
         .unwrap_or(&plain);
     let (coin, _) = coin_of_pair(pair);
-    if known.contains(&coin) {
+    if coin != asked && known.contains(&coin) {
         format!("; did you mean {coin:?}?")
     } else {
         String::new()

@@ -1,9 +1,13 @@
 //! The router without a socket.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "tests"
+)]
 
-use axum::body::to_bytes;
-use axum::http::header::{ACCEPT_ENCODING, ALLOW, CONTENT_ENCODING, CONTENT_LENGTH};
+use axum::http::header::{ALLOW, CONTENT_LENGTH};
 use rust_decimal::Decimal;
 use serde_json::{Value, json};
 use tower::ServiceExt;
@@ -61,7 +65,7 @@ fn market(simulated: bool) -> Market {
     let orders = (0..120)
         .map(|i| {
             let side = if i % 3 == 0 { Side::Short } else { Side::Long };
-            order("binance", "BTCUSDT", side, i * 11, 1_234_567 + i)
+            order("binance", "BTCUSDT", side, i * 11, 1_234_567 - i)
         })
         .collect();
     Market {
@@ -514,7 +518,10 @@ async fn quick_answers_do_not_queue_behind_slow_ones() {
     let slow = Arc::clone(&desk.slow);
     let room = u32::try_from(slow.available_permits()).unwrap();
     let _all = slow.acquire_many(room).await.unwrap();
-    let waiting = desk.compute(true, |_| Ok(Vec::new()));
+    let waiting = desk.compute(true, |_| Ok(Bytes::new()));
     assert!(waiting.now_or_never().is_none());
-    assert_eq!(desk.compute(false, |_| Ok(vec![1])).await.unwrap(), vec![1]);
+    assert_eq!(
+        desk.compute(false, |_| Ok(vec![1].into())).await.unwrap(),
+        vec![1]
+    );
 }
