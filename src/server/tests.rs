@@ -244,9 +244,6 @@ async fn a_window_without_bars_is_a_404_and_bars_too_coarse_are_a_400() {
     let (status, answer) = get_json(&service, "/api/liq-heatmap").await;
     assert_eq!(status, StatusCode::BAD_REQUEST, "{answer}");
     assert_eq!(answer["error"]["parameter"], "range");
-    let (status, answer) = get_json(&service, "/api/liq-levels").await;
-    assert_eq!(status, StatusCode::BAD_REQUEST, "{answer}");
-    assert_eq!(answer["error"]["parameter"], "symbol");
 }
 
 #[tokio::test]
