@@ -15,9 +15,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, NotRequired, TypeAlias, TypedDict
 
 if TYPE_CHECKING:
+    from datetime import datetime
     from decimal import Decimal
 
 __all__ = [
+    "BarRow",
     "ChartRow",
     "Cluster",
     "CoinRow",
@@ -26,6 +28,7 @@ __all__ = [
     "Decimals",
     "ExchangeRow",
     "HeatmapRange",
+    "Instant",
     "LevelTier",
     "Levels",
     "MapRange",
@@ -41,6 +44,9 @@ __all__ = [
     "Window",
     "WindowTotals",
 ]
+
+Instant: TypeAlias = "int | str | datetime"
+"""An instant: epoch milliseconds, a datetime (naive ones are UTC) or ISO 8601 text."""
 
 Window: TypeAlias = Literal["1h", "4h", "12h", "24h"]
 """Rolling window of a realised total."""
@@ -192,3 +198,16 @@ class PositionRow(TypedDict):
     entry_price: float
     liquidation_price: float
     qty: float
+
+
+class BarRow(TypedDict):
+    """One price bar of a coin."""
+
+    symbol: str
+    timestamp: int
+    open: float
+    high: float
+    low: float
+    close: float
+    volume: float
+    interval: int

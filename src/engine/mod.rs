@@ -1,1 +1,35 @@
 //! Pure functions from observations and an instant to the ten replies.
+//!
+//! [`Observations`] are tables that have been checked and sorted; [`Observations::at`] fixes the instant they are read
+//! at. The six realised replies are exact sums and rankings of the orders in a rolling window. The four estimated ones
+//! are read-outs of one [`Ledger`] of open positions by liquidation price, so they agree with each other.
+//!
+//! Nothing here does I/O or reads a clock: the same observations and the same instant give the same reply.
+
+mod coverage;
+mod error;
+mod explain;
+mod heatmap;
+mod history;
+mod ledger;
+mod levels;
+mod liqmap;
+mod maxpain;
+mod observations;
+mod ranking;
+mod replay;
+mod table;
+mod tiers;
+
+pub use coverage::{VenueCoverage, coverage};
+pub use error::EngineError;
+pub use explain::{Estimate, Explain};
+pub use heatmap::heatmap;
+pub use ledger::{Ledger, Parameters, Step};
+pub use levels::levels;
+pub use liqmap::liqmap;
+pub use maxpain::maxpain;
+pub use observations::{Observations, View};
+pub use ranking::{chart, coins, exchanges, largest, orders, overview};
+pub use table::TableFault;
+pub use tiers::Tier;

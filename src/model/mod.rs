@@ -8,6 +8,7 @@ mod bar;
 mod chart;
 mod grid;
 mod heatmap;
+mod iso;
 mod levels;
 mod liqmap;
 mod margin;

@@ -1,1 +1,42 @@
 //! The binding room: the only one that knows Python.
+//!
+//! A checked [`question::Question`] is asked of a source (an HTTP client or a market in this process). What comes back
+//! from a service is a [`call::Call`], which waits on the caller's own thread; no thread of the runtime ever attaches
+//! to the interpreter.
+
+mod arrays;
+mod bridge;
+mod call;
+mod columns;
+mod error;
+mod question;
+mod rows;
+mod runtime;
+mod server;
+mod source;
+mod tables;
+
+use pyo3::prelude::*;
+
+/// The native half of the package.
+#[pymodule]
+mod _core {
+    #[pymodule_export]
+    use super::bridge::Bridge;
+    #[pymodule_export]
+    use super::call::Call;
+    #[pymodule_export]
+    use super::question::{
+        Question, chart, coins, exchanges, heatmap, largest, levels, liqmap, maxpain, orders, overview,
+    };
+    #[pymodule_export]
+    use super::rows::{ArrowTable, Table};
+    #[pymodule_export]
+    use super::server::Server;
+    #[pymodule_export]
+    use super::source::{Client, Market, Walk};
+
+    #[pymodule_export]
+    #[expect(non_upper_case_globals, reason = "the name Python's tools look for")]
+    const __version__: &str = env!("CARGO_PKG_VERSION");
+}

@@ -1,1 +1,239 @@
-//! A simulated market with known positions.
+//! A simulated market with known positions: what an estimate can be held against, without a network.
+//!
+//! Nothing is drawn from a template of liquidations. Traders of three tempers arrive one by one, take a side, a size
+//! from a heavy-tailed distribution and a leverage from 2x to 125x under the margin brackets of their coin, and leave
+//! when their time is up, at a stop, at a profit, or when the mark price reaches their liquidation price. Some hold
+//! extra margin, so their liquidation price is farther away than their nominal leverage says. The price has clustered
+//! volatility, jumps and a weak pull to its slow average; liquidations push it, so one can bring about the next, and
+//! part of the push reverts.
+//!
+//! Every contract has a long and a short side. Traders are drawn to the lighter side of their venue; what is still
+//! missing is held by the venue's market maker, at 2x and re-margined every bar, so it is never liquidated. Open
+//! interest is what the positions of one side, the maker's included, sum to.
+//!
+//! The mark price is also the traded price. It moves in straight legs of half a minute, so every crossing has an exact
+//! instant. The simulation lives through [a few days](WARM_UP) before the first bar it shows, so it opens with a
+//! grown book.
+
+mod book;
+mod coins;
+mod history;
+mod path;
+mod traders;
+
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+use rust_decimal::Decimal;
+
+use crate::model::{
+    Bar, Millis, ObservedBar, ObservedOpenInterest, ObservedOrder, Order, Position, Side,
+    liquidation_price,
+};
+use coins::{COINS, Coin, VENUES, Venue, nearest};
+use history::{History, Liquidation};
+use path::{Climate, Weather};
+
+/// Length of a bar in milliseconds.
+const INTERVAL: i64 = 5 * Millis::MINUTE;
+/// Straight legs of the mark price in a bar.
+const STEPS: u8 = 10;
+/// Bars shown: 30 days.
+const BARS: usize = 30 * 288;
+/// Bars lived through before the first one shown: 10 days.
+const WARM_UP: usize = 10 * 288;
+/// Leverage of the market makers.
+const MAKER_LEVERAGE: f64 = 2.0;
+/// Largest fill in USD where a venue publishes a liquidation fill by fill.
+const FILL: f64 = 100_000.0;
+
+/// A simulated market: what was observed of it, and the positions behind it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Simulation {
+    /// The instant it was built for.
+    pub now: Millis,
+    /// Every liquidation of the last 24 hours, oldest first.
+    pub orders: Vec<ObservedOrder>,
+    /// 30 days of five-minute bars per coin; the last one closes at `now` rounded down to five minutes.
+    pub bars: Vec<ObservedBar>,
+    /// Open interest per coin and venue at the open of the first bar and at the close of every bar.
+    pub open_interest: Vec<ObservedOpenInterest>,
+    /// The positions open at the close of the last bar: per coin the traders', oldest first, then the makers'.
+    pub positions: Vec<Position>,
+}
+
+/// Simulates a market up to `now`; the same seed and instant give the same market, bit for bit.
+///
+/// # Examples
+///
+/// ```
+/// use liqdata::model::{Millis, Side};
+/// use liqdata::simulate::simulate;
+///
+/// let market = simulate(0, Millis(1_781_136_000_000));
+/// let last = market.bars.iter().rfind(|bar| bar.symbol == "BTC").map(|bar| bar.close);
+/// let longs = market.positions.iter().filter(|p| p.symbol == "BTC" && p.side == Side::Long);
+/// assert!(longs.into_iter().all(|position| Some(position.liquidation_price) < last));
+/// ```
+#[must_use]
+pub fn simulate(seed: u64, now: Millis) -> Simulation {
+    let end = Millis(now.0.div_euclid(INTERVAL).saturating_mul(INTERVAL));
+    observed(live(seed, end), now)
+}
+
+/// The history of every coin, up to `end`.
+fn live(seed: u64, end: Millis) -> Vec<History> {
+    let market = weather(end, &mut stream(seed, 0));
+    // Every coin has its own stream of chance, so its traders do not depend on those of the others.
+    (1..)
+        .zip(COINS)
+        .map(|(number, coin)| History::live(coin, &market, end, &mut stream(seed, number)))
+        .collect()
+}
+
+fn stream(seed: u64, number: u64) -> ChaCha8Rng {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    rng.set_stream(number);
+    rng
+}
+
+/// The weather of the market, bar by bar, warm-up included.
+fn weather(end: Millis, rng: &mut ChaCha8Rng) -> Vec<Weather> {
+    let mut climate = Climate::new(1.0);
+    let opens = (1..).map(|bars| end.back(INTERVAL.saturating_mul(bars)));
+    let mut opens: Vec<Millis> = opens.take(WARM_UP + BARS).collect();
+    opens.reverse();
+    opens
+        .into_iter()
+        .map(|open| climate.next(open, rng))
+        .collect()
+}
+
+/// What a reader of feeds would have seen of these histories, and the positions behind them.
+fn observed(histories: Vec<History>, now: Millis) -> Simulation {
+    let mut simulation = Simulation {
+        now,
+        orders: Vec::new(),
+        bars: Vec::with_capacity(COINS.len() * BARS),
+        open_interest: Vec::with_capacity(COINS.len() * (BARS + 1) * VENUES.len()),
+        positions: Vec::new(),
+    };
+    let since = now.back(Millis::DAY);
+    for history in histories {
+        let coin = history.coin;
+        for liquidation in &history.liquidations {
+            if liquidation.time > since {
+                publish(&coin, liquidation, &mut simulation.orders);
+            }
+        }
+        hold(&history, &mut simulation.positions);
+        let first = history.bars.first().map(|bar| bar.open_time);
+        let closes = history.bars.iter().map(Bar::close_time);
+        for (timestamp, lots) in first.into_iter().chain(closes).zip(&history.open_interest) {
+            let readings = VENUES.iter().zip(lots);
+            simulation
+                .open_interest
+                .extend(readings.map(|(venue, &lots)| ObservedOpenInterest {
+                    symbol: coin.symbol.to_owned(),
+                    exchange: Some(venue.name.to_owned()),
+                    timestamp,
+                    open_interest: coin.quantity(lots),
+                }));
+        }
+        simulation
+            .bars
+            .extend(history.bars.iter().map(|bar| ObservedBar {
+                symbol: coin.symbol.to_owned(),
+                timestamp: bar.open_time,
+                interval: Some(bar.interval),
+                open: bar.open,
+                high: bar.high,
+                low: bar.low,
+                close: bar.close,
+                volume: bar.volume,
+            }));
+    }
+    // Stable: orders of one millisecond stay in the order of the coins.
+    simulation.orders.sort_by_key(|row| row.order.timestamp);
+    simulation
+}
+
+/// Publishes a liquidation as its venue does: as one order, or fill by fill, where equal fills are equal rows.
+fn publish(coin: &Coin, liquidation: &Liquidation, orders: &mut Vec<ObservedOrder>) {
+    let Some(&venue) = VENUES.get(liquidation.venue) else {
+        return;
+    };
+    let usd = coin.quantity(liquidation.lots) * coin.price(liquidation.ticks);
+    let fills = if venue.by_fill {
+        nearest((usd / FILL).ceil()).clamp(1, liquidation.lots)
+    } else {
+        1
+    };
+    let (each, rest) = (liquidation.lots / fills, liquidation.lots % fills);
+    for _ in 1..fills {
+        orders.push(row(coin, venue, liquidation, each));
+    }
+    orders.push(row(coin, venue, liquidation, each + rest));
+}
+
+fn row(coin: &Coin, venue: Venue, liquidation: &Liquidation, lots: i64) -> ObservedOrder {
+    let (symbol, price, qty) = coin.listed(venue, liquidation.ticks, lots);
+    // Exact: both have far fewer than 14 digits and together at most 12 decimals.
+    let value_usd: Decimal = price * qty;
+    ObservedOrder {
+        order: Order {
+            exchange: venue.name.to_owned(),
+            symbol,
+            side: liquidation.side,
+            price: price.normalize(),
+            qty: qty.normalize(),
+            value_usd: value_usd.normalize(),
+            timestamp: liquidation.time,
+        },
+        coin: Some(coin.symbol.to_owned()),
+        received_at: None,
+    }
+}
+
+/// Lists the open positions of a coin: the traders' and, per venue, what its market maker holds against them.
+fn hold(history: &History, positions: &mut Vec<Position>) {
+    let coin = history.coin;
+    positions.extend(history.book.open().map(|open| Position {
+        symbol: coin.symbol.to_owned(),
+        side: open.terms.side,
+        leverage: open.terms.leverage,
+        entry_price: open.terms.entry,
+        liquidation_price: open.terms.liquidation,
+        qty: coin.quantity(open.terms.lots),
+    }));
+    let close = history.bars.last().map_or(coin.start, |bar| bar.close);
+    for venue in 0..VENUES.len() {
+        let (longs, shorts) = history.book.held(venue);
+        let side = if longs < shorts {
+            Side::Long
+        } else {
+            Side::Short
+        };
+        let lots = longs.abs_diff(shorts).cast_signed();
+        if lots > 0 {
+            let qty = coin.quantity(lots);
+            let (bracket, _) = coin.bracket(qty * close);
+            positions.push(Position {
+                symbol: coin.symbol.to_owned(),
+                side,
+                leverage: MAKER_LEVERAGE,
+                entry_price: close,
+                liquidation_price: liquidation_price(side, close, MAKER_LEVERAGE, bracket.rate),
+                qty,
+            });
+        }
+    }
+}
+
+#[cfg(test)]
+#[expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::cast_possible_wrap,
+    reason = "tests"
+)]
+mod tests;

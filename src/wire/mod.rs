@@ -1,1 +1,37 @@
 //! Bytes to values at the machine's speed: tolerant in what it accepts, never silently wrong.
+//!
+//! [`read`] takes a body apart. The first read goes straight into the values of [`model`](crate::model), a matrix into
+//! one flat buffer, without keeping track of where it is; only when it fails is the body read again to name the place.
+//! Numbers may arrive as strings and strings as numbers: the field's type in the contract decides. Decimals are exact
+//! or refused.
+
+mod damage;
+mod envelope;
+mod heatmap;
+mod levels;
+mod liqmap;
+mod maxpain;
+mod number;
+mod overview;
+mod reply;
+mod rows;
+mod time;
+mod token;
+
+pub use damage::Damage;
+pub use envelope::{Reading, read};
+pub use number::exact_decimal;
+
+/// A reply that can be read from JSON: every reply type of the contract.
+pub trait Decode: reply::Reply {
+    /// Reads a reply that stands alone, without an envelope.
+    ///
+    /// # Errors
+    ///
+    /// [`Damage`] where `json` breaks the contract; it names the place.
+    fn decode(json: &[u8]) -> Result<Self, Damage> {
+        envelope::bare(json)
+    }
+}
+
+impl<R: reply::Reply> Decode for R {}

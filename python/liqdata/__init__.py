@@ -1,0 +1,86 @@
+"""Crypto liquidation data: ten answers from a service, from your own tables, or from a simulated market.
+
+>>> import liqdata
+>>> market = liqdata.demo()                      # simulated: no network, no account
+>>> market.heatmap("BTC", "24h").matrix.ndim
+2
+
+The same ten methods stand on every source: :class:`Client` and :class:`AsyncClient` ask a service over HTTP,
+:class:`Market` computes from tables in this process, :func:`demo` simulates, and :func:`serve` puts any market behind
+the same contract. Importing the package loads neither numpy nor asyncio nor any frame or plotting library.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ._core import __version__
+
+if TYPE_CHECKING:
+    from . import errors, types
+    from .async_client import AsyncClient
+    from .client import Client
+    from .errors import ArchiveError, BadQuery, LiqdataError, NoAnswer, Refused, TooSlow, UnexpectedReply
+    from .grids import Heatmap, LiquidationMap
+    from .market import Market, demo
+    from .rows import Rows
+    from .server import Server, serve
+
+__all__ = [
+    "ArchiveError",
+    "AsyncClient",
+    "BadQuery",
+    "Client",
+    "Heatmap",
+    "LiqdataError",
+    "LiquidationMap",
+    "Market",
+    "NoAnswer",
+    "Refused",
+    "Rows",
+    "Server",
+    "TooSlow",
+    "UnexpectedReply",
+    "__version__",
+    "demo",
+    "errors",
+    "serve",
+    "types",
+]
+
+_HOMES = {
+    "ArchiveError": "errors",
+    "AsyncClient": "async_client",
+    "BadQuery": "errors",
+    "Client": "client",
+    "Heatmap": "grids",
+    "LiqdataError": "errors",
+    "LiquidationMap": "grids",
+    "Market": "market",
+    "NoAnswer": "errors",
+    "Refused": "errors",
+    "Rows": "rows",
+    "Server": "server",
+    "TooSlow": "errors",
+    "UnexpectedReply": "errors",
+    "demo": "market",
+    "errors": "",
+    "serve": "server",
+    "types": "",
+}
+
+
+def __getattr__(name: str) -> object:
+    from importlib import import_module
+
+    home = _HOMES.get(name)
+    if home is None:
+        msg = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(msg)
+    found: object = getattr(import_module(f".{home}", __name__), name) if home else import_module(f".{name}", __name__)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted(set(globals()) | set(__all__))

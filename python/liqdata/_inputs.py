@@ -1,0 +1,178 @@
+"""What callers hand in: instants, numbers, symbols and tables, brought into the few shapes the native half reads."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from .errors import BadQuery
+
+if TYPE_CHECKING:
+    from .types import Instant
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MILLISECOND = timedelta(milliseconds=1)
+_INSTANTS = "epoch milliseconds, a datetime (naive ones are UTC) or ISO 8601 text"
+_TABLES = "a DataFrame, an Arrow table, or a mapping of columns of one length"
+
+
+def datetime_of(millis: int) -> datetime:
+    """The UTC datetime of epoch milliseconds."""
+    return _EPOCH + timedelta(milliseconds=millis)
+
+
+def millis_of(when: date) -> int:
+    """Epoch milliseconds of a date or datetime; what is finer than a millisecond is floored."""
+    if not isinstance(when, datetime):
+        when = datetime(when.year, when.month, when.day, tzinfo=UTC)
+    elif when.tzinfo is None:
+        when = when.replace(tzinfo=UTC)
+    return (when - _EPOCH) // _MILLISECOND
+
+
+def instant(value: Instant | None, parameter: str) -> int | None:
+    """Epoch milliseconds of ``value``, or :class:`~liqdata.BadQuery` naming ``parameter``."""
+    if value is None:
+        return None
+    kind, cell = _kind(value)
+    try:
+        if kind in {"instant", "int"}:
+            return _bounded(int(cell))
+        if kind == "text":
+            text = cell.strip()
+            if text.lstrip("-").isdigit():
+                return _bounded(int(text))
+            return millis_of(datetime.fromisoformat(text))
+    except (ValueError, OverflowError):
+        pass
+    msg = f"{parameter}: {value!r} is not an instant; allowed: {_INSTANTS}"
+    raise BadQuery(msg, parameter=parameter)
+
+
+def _bounded(millis: int) -> int:
+    datetime_of(millis)  # raises OverflowError beyond year 9999
+    return millis
+
+
+def number(value: object, parameter: str, allowed: str) -> float:
+    """A real number, or :class:`~liqdata.BadQuery` naming ``parameter``."""
+    if not isinstance(value, bool):
+        try:
+            return float(value)  # type: ignore[arg-type]
+        except (TypeError, ValueError, OverflowError):
+            pass
+    msg = f"{parameter}: {value!r} is not a number; allowed: {allowed}"
+    raise BadQuery(msg, parameter=parameter)
+
+
+def choice(value: object, parameter: str, allowed: tuple[str, ...]) -> str:
+    """A member of a closed vocabulary, or :class:`~liqdata.BadQuery` naming ``parameter``."""
+    if isinstance(value, str) and value in allowed:
+        return value
+    msg = f"{parameter}: {value!r} is not allowed; allowed: {' or '.join(map(repr, allowed))}"
+    raise BadQuery(msg, parameter=parameter)
+
+
+def many(symbol: object) -> list[Any] | None:
+    """The items of a sequence of symbols; ``None`` where ``symbol`` is one symbol or none."""
+    if symbol is None or isinstance(symbol, (str, bytes)) or not isinstance(symbol, Iterable):
+        return None
+    return list(symbol)
+
+
+def _kind(value: Any) -> tuple[str, Any]:
+    """Kind and plain value of one scalar of Python, numpy or pandas."""
+    if value is None:
+        return "missing", None
+    if isinstance(value, bool):
+        return "other", repr(value)
+    if isinstance(value, str):
+        return "text", value
+    if isinstance(value, int):
+        return "int", value
+    if isinstance(value, float) and type(value).__module__ != "numpy":
+        return "float", value
+    if isinstance(value, Decimal):
+        return ("decimal", str(value)) if value.is_finite() else ("float", float(value))
+    if isinstance(value, (date, timedelta)):
+        return _time(value)
+    return _foreign(value)
+
+
+def _time(value: date | timedelta) -> tuple[str, Any]:
+    if value != value:  # noqa: PLR0124 - pandas' NaT is a datetime that differs from itself
+        return "missing", None
+    if isinstance(value, timedelta):
+        return "span", value // _MILLISECOND
+    return "instant", millis_of(value)
+
+
+def _foreign(value: Any) -> tuple[str, Any]:
+    """Scalars of numpy and pandas, told by what they can do."""
+    dtype = getattr(value, "dtype", None)
+    kind = getattr(dtype, "kind", None)
+    if kind is None or getattr(value, "ndim", 0):
+        # pandas.NA has no dtype and no truth value.
+        return ("missing", None) if type(value).__name__ == "NAType" else ("other", repr(value)[:80])
+    if kind in "iu":
+        return "int", int(value)
+    if kind == "f":
+        return ("single" if dtype.itemsize <= 4 else "float"), float(value)  # type: ignore[union-attr]  # noqa: PLR2004
+    if kind in "US":
+        return "text", str(value)
+    if kind in "Mm":
+        unit = "datetime64[ms]" if kind == "M" else "timedelta64[ms]"
+        millis = value.astype(unit).astype("int64")
+        missing = value != value  # noqa: PLR0124 - NaT differs from itself
+        return ("missing", None) if missing else ("instant" if kind == "M" else "span", int(millis))
+    return "other", repr(value)[:80]
+
+
+def scalar(value: Any) -> tuple[str, Any]:
+    """What the native half asks for scalars it does not know itself."""
+    kind, cell = _kind(value)
+    if kind == "float" and isinstance(cell, float) and math.isnan(cell) and isinstance(value, Decimal):
+        return "missing", None
+    return kind, cell
+
+
+def table(value: Any, name: str) -> Any:
+    """A table in a shape the native half reads: ``None``, a dict of columns, an Arrow stream or rows of our own."""
+    from ._core import Table
+    from .rows import Rows
+
+    if value is None or isinstance(value, Table):
+        return value
+    if isinstance(value, Rows):
+        return value._table  # noqa: SLF001 - rows of our own come in exactly, not as floats
+    if isinstance(value, Mapping):
+        return {str(column): _column(cells) for column, cells in value.items()}
+    if type(value).__module__.partition(".")[0] == "pandas" and hasattr(value, "columns"):
+        names = [str(column) for column in value.columns]
+        twice = {column for column in names if names.count(column) > 1}
+        if twice:
+            msg = f"{name}: column {min(twice)!r} stands twice; allowed: {_TABLES}"
+            raise BadQuery(msg, parameter=name)
+        return {column: _column(value.iloc[:, place]) for place, column in enumerate(names)}
+    if hasattr(value, "__arrow_c_stream__"):
+        return value
+    if hasattr(value, "fetch_arrow_table"):
+        return value.fetch_arrow_table()
+    msg = f"{name}: a {type(value).__name__} is not a table; allowed: {_TABLES}"
+    raise BadQuery(msg, parameter=name)
+
+
+def _column(cells: Any) -> Any:
+    """A pandas column as numpy or a list; anything else as it is."""
+    if type(cells).__module__.partition(".")[0] != "pandas" or not hasattr(cells, "dtype"):
+        return cells
+    dtype = cells.dtype
+    if getattr(dtype, "tz", None) is not None:
+        series = cells.dt.tz_convert("UTC").dt.tz_localize(None) if hasattr(cells, "dt") else cells.tz_convert(None)
+        return series.to_numpy()
+    if getattr(dtype, "kind", "O") in "iufM" and not hasattr(dtype, "na_value"):
+        return cells.to_numpy()
+    return cells.astype(object).tolist()

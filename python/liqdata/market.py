@@ -1,0 +1,492 @@
+"""Markets in this process: the ten answers computed from tables, or from a simulation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
+
+from . import _answers, _core
+from ._answers import Convert, Origin, batch
+from ._inputs import choice, datetime_of, instant, many, table
+from ._progress import Progress
+from .client import _bar
+from .errors import BadQuery
+
+if TYPE_CHECKING:
+    from .grids import Heatmap, LiquidationMap
+    from .rows import Rows
+    from .types import (
+        BarRow,
+        ChartRow,
+        CoinRow,
+        CoverageRow,
+        ExchangeRow,
+        HeatmapRange,
+        Instant,
+        Levels,
+        MapRange,
+        MaxPain,
+        Model,
+        OrderRow,
+        Overview,
+        PositionRow,
+        Window,
+    )
+
+__all__ = ["Market", "demo"]
+
+A = TypeVar("A")
+
+_DEMO_NOW = datetime(2026, 6, 1, tzinfo=UTC)
+_SEEDS = 2**64
+
+
+class Market:
+    """A market in this process: the ten answers from tables you have.
+
+    Parameters
+    ----------
+    orders : table, optional
+        Liquidation orders: ``exchange``, ``symbol`` (pair), ``side`` (of the liquidated position, LONG or SHORT),
+        ``price``, ``qty`` (base units), ``value_usd``, ``timestamp`` (event time); optionally ``coin`` and
+        ``received_at`` (the event time where absent).
+    bars : table, optional
+        Price bars: ``symbol`` (coin), ``timestamp`` (open of the bar), ``open``, ``high``, ``low``, ``close``,
+        ``volume`` (base units); optionally ``interval`` (milliseconds, a timedelta, or such as ``"5m"``), else it is
+        inferred as the commonest spacing.
+    open_interest : table, optional
+        Open interest: ``symbol`` (coin), ``timestamp``, ``open_interest`` (base units, one side); optionally
+        ``exchange``: readings are summed over exchanges, each carried forward at most 15 minutes.
+    now : int, datetime or str, optional
+        The instant the windows end at; the newest of order time, bar close and open-interest time by default.
+
+    Raises
+    ------
+    BadQuery
+        For a table that is not one, a missing column, or a cell that cannot be meant; ``parameter`` names the table,
+        the message column and row.
+
+    Notes
+    -----
+    A table is anything with ``__arrow_c_stream__``, a pandas or polars frame, a duckdb relation, or a mapping of
+    columns. Times are epoch milliseconds, datetimes (naive ones are UTC) or ISO 8601 text; what is finer than a
+    millisecond is floored. Float columns become decimals by their shortest text. Rows may stand in any order; equal
+    orders are legal, duplicate bars and open-interest readings are not.
+
+    Every method takes ``as_of=``: it sets *now* and hides rows received later. A bar counts once it has closed. The
+    four estimated answers raise :class:`~liqdata.Refused`: 404 for an unknown coin or no bars in the window, 400 for
+    bars too coarse for the range.
+
+    Examples
+    --------
+    >>> import liqdata
+    >>> market = liqdata.Market(
+    ...     orders={
+    ...         "exchange": ["binance"], "symbol": ["BTCUSDT"], "side": ["LONG"], "price": ["82651.9"],
+    ...         "qty": ["0.19"], "value_usd": ["15703.861"], "timestamp": ["2026-10-09T17:06:42.120Z"],
+    ...     }
+    ... )
+    >>> market.overview()["1h"]["long_usd"]
+    15703.861
+    >>> market.coins(as_of="2026-10-09T17:00Z")
+    Rows(0 × coin, long_usd, short_usd, total_usd, cnt)
+    """
+
+    def __init__(
+        self,
+        orders: object = None,
+        bars: object = None,
+        open_interest: object = None,
+        *,
+        now: Instant | None = None,
+    ) -> None:
+        self._set(
+            _core.Market(
+                table(orders, "orders"), table(bars, "bars"), table(open_interest, "open_interest"), instant(now, "now")
+            ),
+        )
+
+    def _set(self, core: _core.Market, demo: tuple[int, int] | None = None) -> None:
+        self._core = core
+        self._demo = demo
+        self._closed = False
+
+    @classmethod
+    def _simulated(cls, seed: int, now: int) -> Self:
+        market = cls.__new__(cls)
+        market._set(_core.Market.demo(seed, now), (seed, now))
+        return market
+
+    @property
+    def simulated(self) -> bool:
+        """Whether the market is a simulated one."""
+        return self._core.simulated
+
+    @property
+    def coins(self) -> Coins:
+        """The coins an estimate can be given for, by name; called, the ranking of coins by liquidated USD."""
+        return Coins(self)
+
+    @property
+    def now(self) -> datetime:
+        """The instant the windows end at, UTC."""
+        return datetime_of(self._core.now)
+
+    def _origin(self, as_of: int | None) -> Origin:
+        return Origin(self._core.source, self.now if as_of is None else datetime_of(as_of), self.simulated)
+
+    def _open(self) -> _core.Market:
+        if self._closed:
+            msg = "market is closed"
+            raise RuntimeError(msg)
+        return self._core
+
+    def _ask(self, question: _core.Question, convert: Convert[A], as_of: Instant | None) -> A:
+        at = instant(as_of, "as_of")
+        return convert(self._open().ask(question, at), self._origin(at))
+
+    def _each(
+        self, symbol: object, make: Callable[[Any], _core.Question], convert: Convert[A], as_of: Instant | None
+    ) -> Any:
+        symbols = many(symbol)
+        if symbols is None:
+            return self._ask(make(symbol), convert, as_of)
+        questions = batch(symbols, make)
+        at = instant(as_of, "as_of")
+        if not questions:
+            return {}
+        answers = self._open().ask_many(list(questions.values()), list(questions), at)
+        origin = self._origin(at)
+        return {name: convert(answer, origin) for name, answer in zip(questions, answers, strict=True)}
+
+    def overview(self, *, as_of: Instant | None = None) -> Overview:
+        """As :meth:`liqdata.Client.overview`, at ``as_of``."""
+        answer: Overview = self._ask(_core.overview(), _answers.plain, as_of)
+        return answer
+
+    def exchanges(self, range: Window = "24h", *, as_of: Instant | None = None) -> Rows[ExchangeRow]:
+        """As :meth:`liqdata.Client.exchanges`, at ``as_of``."""
+        return self._ask(_core.exchanges(range), _answers.rows, as_of)
+
+    def largest(self, range: Window = "24h", limit: int = 20, *, as_of: Instant | None = None) -> Rows[OrderRow]:
+        """As :meth:`liqdata.Client.largest`, at ``as_of``."""
+        return self._ask(_core.largest(range, limit), _answers.rows, as_of)
+
+    @overload
+    def orders(
+        self,
+        symbol: str | None = None,
+        exchange: str | None = None,
+        limit: int = 50,
+        offset: int = 0,
+        *,
+        as_of: Instant | None = None,
+    ) -> Rows[OrderRow]: ...
+    @overload
+    def orders(
+        self,
+        symbol: Sequence[str],
+        exchange: str | None = None,
+        limit: int = 50,
+        offset: int = 0,
+        *,
+        as_of: Instant | None = None,
+    ) -> dict[str, Rows[OrderRow]]: ...
+    def orders(
+        self,
+        symbol: str | Sequence[str] | None = None,
+        exchange: str | None = None,
+        limit: int = 50,
+        offset: int = 0,
+        *,
+        as_of: Instant | None = None,
+    ) -> Rows[OrderRow] | dict[str, Rows[OrderRow]]:
+        """As :meth:`liqdata.Client.orders`, at ``as_of``."""
+        answer: Rows[OrderRow] | dict[str, Rows[OrderRow]] = self._each(
+            symbol, lambda one: _core.orders(one, exchange, limit, offset), _answers.rows, as_of
+        )
+        return answer
+
+    @overload
+    def chart(self, symbol: str = "BTCUSDT", *, as_of: Instant | None = None) -> Rows[ChartRow]: ...
+    @overload
+    def chart(self, symbol: Sequence[str], *, as_of: Instant | None = None) -> dict[str, Rows[ChartRow]]: ...
+    def chart(
+        self, symbol: str | Sequence[str] = "BTCUSDT", *, as_of: Instant | None = None
+    ) -> Rows[ChartRow] | dict[str, Rows[ChartRow]]:
+        """As :meth:`liqdata.Client.chart`, at ``as_of``."""
+        answer: Rows[ChartRow] | dict[str, Rows[ChartRow]] = self._each(symbol, _core.chart, _answers.rows, as_of)
+        return answer
+
+    @overload
+    def heatmap(
+        self, symbol: str = "BTC", range: HeatmapRange = "24h", model: Model = 2, *, as_of: Instant | None = None
+    ) -> Heatmap: ...
+    @overload
+    def heatmap(
+        self, symbol: Sequence[str], range: HeatmapRange = "24h", model: Model = 2, *, as_of: Instant | None = None
+    ) -> dict[str, Heatmap]: ...
+    def heatmap(
+        self,
+        symbol: str | Sequence[str] = "BTC",
+        range: HeatmapRange = "24h",
+        model: Model = 2,
+        *,
+        as_of: Instant | None = None,
+    ) -> Heatmap | dict[str, Heatmap]:
+        """As :meth:`liqdata.Client.heatmap`, at ``as_of``."""
+        answer: Heatmap | dict[str, Heatmap] = self._each(
+            symbol, lambda one: _core.heatmap(one, range, model), _answers.heatmap, as_of
+        )
+        return answer
+
+    @overload
+    def liqmap(
+        self, symbol: str = "BTC", range: MapRange = "1d", *, as_of: Instant | None = None
+    ) -> LiquidationMap: ...
+    @overload
+    def liqmap(
+        self, symbol: Sequence[str], range: MapRange = "1d", *, as_of: Instant | None = None
+    ) -> dict[str, LiquidationMap]: ...
+    def liqmap(
+        self, symbol: str | Sequence[str] = "BTC", range: MapRange = "1d", *, as_of: Instant | None = None
+    ) -> LiquidationMap | dict[str, LiquidationMap]:
+        """As :meth:`liqdata.Client.liqmap`, at ``as_of``."""
+        answer: LiquidationMap | dict[str, LiquidationMap] = self._each(
+            symbol, lambda one: _core.liqmap(one, range), _answers.liqmap, as_of
+        )
+        return answer
+
+    @overload
+    def levels(self, symbol: str = "BTC", *, as_of: Instant | None = None) -> Levels: ...
+    @overload
+    def levels(self, symbol: Sequence[str], *, as_of: Instant | None = None) -> dict[str, Levels]: ...
+    def levels(
+        self, symbol: str | Sequence[str] = "BTC", *, as_of: Instant | None = None
+    ) -> Levels | dict[str, Levels]:
+        """As :meth:`liqdata.Client.levels`, at ``as_of``."""
+        answer: Levels | dict[str, Levels] = self._each(symbol, _core.levels, _answers.plain, as_of)
+        return answer
+
+    @overload
+    def maxpain(self, symbol: str = "BTC", *, as_of: Instant | None = None) -> MaxPain: ...
+    @overload
+    def maxpain(self, symbol: Sequence[str], *, as_of: Instant | None = None) -> dict[str, MaxPain]: ...
+    def maxpain(
+        self, symbol: str | Sequence[str] = "BTC", *, as_of: Instant | None = None
+    ) -> MaxPain | dict[str, MaxPain]:
+        """As :meth:`liqdata.Client.maxpain`, at ``as_of``."""
+        answer: MaxPain | dict[str, MaxPain] = self._each(symbol, _core.maxpain, _answers.plain, as_of)
+        return answer
+
+    def iter_orders(
+        self,
+        symbol: str | None = None,
+        exchange: str | None = None,
+        *,
+        page_size: int = 1000,
+        max_rows: int | None = None,
+        progress: bool = False,
+        as_of: Instant | None = None,
+    ) -> Iterator[OrderRow]:
+        """As :meth:`liqdata.Client.iter_orders`, at ``as_of``."""
+        size, most = _core.walk_bounds(symbol, exchange, page_size, max_rows)
+        at = instant(as_of, "as_of")
+        return _pages(self._open(), symbol, exchange, size, most, at, _bar(progress, max_rows))
+
+    def bars(self, symbol: str = "BTC", *, as_of: Instant | None = None) -> Rows[BarRow]:
+        """The price bars of a coin that had closed by ``as_of``.
+
+        Parameters
+        ----------
+        symbol : str
+            Coin, such as ``BTC``.
+        as_of : int, datetime or str, optional
+            Only bars that had closed by then; the market's *now* by default.
+
+        Returns
+        -------
+        Rows
+            ``symbol``, ``timestamp`` (open of the bar, epoch ms), ``open``, ``high``, ``low``, ``close`` (float),
+            ``volume`` (base units), ``interval`` (ms). Empty for an unknown coin.
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> liqdata.demo().bars("BTC")[-1]["interval"]
+        300000
+        """
+        at = instant(as_of, "as_of")
+        return _answers.rows(self._open().bars(_coin(symbol), at), self._origin(at))
+
+    def coverage(self, range: Window = "24h", *, as_of: Instant | None = None) -> Rows[CoverageRow]:
+        """What the realised totals of a window cover, venue by venue.
+
+        Parameters
+        ----------
+        range : {"1h", "4h", "12h", "24h"}
+            Rolling window.
+        as_of : int, datetime or str, optional
+            End of the window; the market's *now* by default.
+
+        Returns
+        -------
+        Rows
+            ``exchange``, ``connected_share`` (0 to 1, or ``None`` where tables do not tell), ``completeness``
+            (``complete``, ``sampled`` or ``unknown``: a sampled venue's totals are a lower bound), ``last_event``
+            (epoch ms or ``None``), ``gaps`` and ``cnt``.
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> liqdata.demo().coverage("1h").columns[:3]
+        ['exchange', 'connected_share', 'completeness']
+        """
+        at = instant(as_of, "as_of")
+        window = choice(range, "range", ("1h", "4h", "12h", "24h"))
+        return _answers.rows(self._open().coverage(window, at), self._origin(at))
+
+    def true_positions(self, symbol: str = "BTC") -> Rows[PositionRow]:
+        """The open positions of a simulated market: the truth an estimate can be held against.
+
+        Parameters
+        ----------
+        symbol : str
+            Coin, such as ``BTC``.
+
+        Returns
+        -------
+        Rows
+            ``symbol``, ``side``, ``leverage``, ``entry_price``, ``liquidation_price`` and ``qty`` (base units) as
+            float, at the market's *now*. Empty for an unknown coin.
+
+        Raises
+        ------
+        RuntimeError
+            For a market that is not simulated: nobody knows its positions.
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> {row["side"] for row in liqdata.demo().true_positions("ETH")} == {"LONG", "SHORT"}
+        True
+        """
+        core = self._open()
+        if not self.simulated:
+            msg = "only a simulated market knows its positions; liqdata.demo() makes one"
+            raise RuntimeError(msg)
+        return _answers.rows(core.true_positions(_coin(symbol)), self._origin(None))
+
+    def close(self) -> None:
+        """Refuse further calls."""
+        self._closed = True
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self._demo is not None:
+            return _demo, self._demo
+        orders, bars, open_interest = self._core.tables()
+        return _from_tables, (orders, bars, open_interest, self._core.now)
+
+    def __repr__(self) -> str:
+        label = "simulated, " if self.simulated else ""
+        closed = ", closed" if self._closed else ""
+        return f"Market({label}{len(self.coins)} coins, now={self.now:%Y-%m-%dT%H:%M:%SZ}{closed})"
+
+
+class Coins(list[str]):
+    """The coins an estimate can be given for, as a list; called, the coin ranking.
+
+    The contract names an endpoint ``coins`` and a market has ``coins``: one name serves both.
+    """
+
+    __slots__ = ("_market",)
+
+    def __init__(self, market: Market) -> None:
+        super().__init__(market._core.coins)  # noqa: SLF001 - a piece of the market
+        self._market = market
+
+    def __call__(self, range: Window = "24h", limit: int = 30, *, as_of: Instant | None = None) -> Rows[CoinRow]:
+        """As :meth:`liqdata.Client.coins`, at ``as_of``."""
+        return self._market._ask(_core.coins(range, limit), _answers.rows, as_of)  # noqa: SLF001 - a piece of the market
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return list, (list(self),)
+
+
+def _coin(symbol: object) -> str:
+    if not isinstance(symbol, str) or not symbol.strip():
+        msg = f"symbol: {symbol!r} is not allowed; allowed: a coin symbol such as 'BTC'"
+        raise BadQuery(msg, parameter="symbol")
+    return symbol.strip().upper()
+
+
+def _pages(
+    core: _core.Market, symbol: str | None, exchange: str | None, size: int, most: int | None, at: int | None, bar: Progress
+) -> Iterator[OrderRow]:
+    """The feed of tables does not grow while it is read, so pages follow each other plainly."""
+    offset = 0
+    try:
+        while most is None or offset < most:
+            wanted = size if most is None else min(size, most - offset)
+            page = core.page(symbol, exchange, wanted, offset, at)
+            bar.update(len(page))
+            yield from page.dicts(True)  # type: ignore[misc]  # noqa: FBT003 - the native half takes no names
+            offset += len(page)
+            if len(page) < wanted:
+                return
+    finally:
+        bar.close()
+
+
+def demo(*, seed: int = 0, now: Instant | None = None) -> Market:
+    """A simulated market with known positions: works on a fresh machine with no network and no account.
+
+    Traders with leverages, entries and stops live through a price path with jumps; those whose liquidation price the
+    mark price crosses are liquidated. Ten coins, five venues, 30 days of 5-minute bars, 24 hours of orders. Everything
+    it answers is labelled as simulated.
+
+    Parameters
+    ----------
+    seed : int
+        The same seed and the same ``now`` give the same market, 0 to 2⁶⁴ - 1.
+    now : int, datetime or str, optional
+        The instant the market ends at, floored to 5 minutes. A fixed instant by default, so that a market is
+        reproducible from its seed alone.
+
+    Returns
+    -------
+    Market
+        With ``simulated`` true and :meth:`Market.true_positions`.
+
+    Raises
+    ------
+    BadQuery
+        For a seed or an instant outside its bounds.
+
+    Examples
+    --------
+    >>> import liqdata
+    >>> market = liqdata.demo(seed=7)
+    >>> market.simulated, "BTC" in market.coins
+    (True, True)
+    """
+    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < _SEEDS:
+        msg = f"seed: {seed!r} is not allowed; allowed: a whole number from 0 to 2**64 - 1"
+        raise BadQuery(msg, parameter="seed")
+    at = instant(_DEMO_NOW if now is None else now, "now")
+    return _demo(seed, at or 0)
+
+
+def _demo(seed: int, now: int) -> Market:
+    return Market._simulated(seed, now)  # noqa: SLF001 - the only other way to make a market
+
+
+def _from_tables(orders: _core.Table, bars: _core.Table, open_interest: _core.Table, now: int) -> Market:
+    return Market(orders, bars, open_interest, now=now)

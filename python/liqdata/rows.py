@@ -1,0 +1,262 @@
+"""Rows of one kind: a sequence of dicts that exports to frames without going through them."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterator, Sequence
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, cast, overload
+
+from . import _core
+from ._inputs import choice, datetime_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+
+__all__ = ["Rows"]
+
+R = TypeVar("R")
+_DECIMALS = ("float", "decimal")
+_SHOWN = 10  # rows of a table in a notebook; more are elided in the middle
+
+
+class Rows(Sequence[R], Generic[R]):
+    """An immutable sequence of dict rows.
+
+    Keys and meaning are those of the wire. Decimal strings are exact :class:`~decimal.Decimal` in the dicts (``float``
+    with ``decimals="float"`` on the client), numbers are ``float``, counts ``int``, times ``int`` epoch milliseconds.
+    A slice is again ``Rows``; ``rows == [{...}, ...]`` compares by value.
+
+    Attributes
+    ----------
+    meta : dict
+        ``source``, ``endpoint``, ``as_of`` (UTC datetime), ``simulated``, ``age`` (timedelta from the newest row to
+        ``as_of``, or ``None``), and where known ``coverage``.
+
+    Examples
+    --------
+    >>> import liqdata
+    >>> rows = liqdata.demo().coins("24h", limit=3)
+    >>> len(rows), list(rows[0])
+    (3, ['coin', 'long_usd', 'short_usd', 'total_usd', 'cnt'])
+    >>> rows.to_polars().shape
+    (3, 5)
+    """
+
+    __slots__ = ("_dicts", "_exact", "_table", "meta")
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, table: _core.Table, *, exact: bool = True, meta: dict[str, Any] | None = None) -> None:
+        self._table = table
+        self._exact = exact
+        self._dicts: list[R] | None = None
+        self.meta: dict[str, Any] = {} if meta is None else meta
+
+    @property
+    def columns(self) -> list[str]:
+        """Column names, in order; known of empty rows too."""
+        return self._table.names()
+
+    def _rows(self) -> list[R]:
+        if self._dicts is None:
+            self._dicts = cast("list[R]", self._table.dicts(self._exact))
+        return self._dicts
+
+    def __len__(self) -> int:
+        return len(self._table)
+
+    @overload
+    def __getitem__(self, index: int) -> R: ...
+    @overload
+    def __getitem__(self, index: slice) -> Rows[R]: ...
+    def __getitem__(self, index: int | slice) -> R | Rows[R]:
+        if isinstance(index, slice):
+            start, stop, step = index.indices(len(self))
+            part = self._table.slice(start, step, len(range(start, stop, step)))
+            return Rows(part, exact=self._exact, meta=self.meta)
+        return self._rows()[index]
+
+    def __iter__(self) -> Iterator[R]:
+        return iter(self._rows())
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Rows):
+            return bool(self._rows() == other._rows())
+        if isinstance(other, Sequence) and not isinstance(other, (str, bytes)):
+            return len(other) == len(self) and all(mine == theirs for mine, theirs in zip(self, other, strict=True))
+        return NotImplemented
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restore, (self._table, self._exact, self.meta)
+
+    def __repr__(self) -> str:
+        label = ", simulated" if self.meta.get("simulated") else ""
+        return f"Rows({len(self)} × {', '.join(self.columns)}{label})"
+
+    def _repr_html_(self) -> str:
+        kinds = self._table.kinds()
+        dicts = self._rows()
+        elided = len(dicts) > _SHOWN
+        shown: list[Any] = dicts[: _SHOWN // 2] + dicts[-_SHOWN // 2 :] if elided else dicts
+        align = ["left" if kind == "text" else "right" for kind in kinds]
+        head = "".join(
+            f"<th style='text-align:{side}'>{html.escape(name)}</th>"
+            for name, side in zip(self.columns, align, strict=True)
+        )
+        body = []
+        for place, row in enumerate(shown):
+            if elided and place == _SHOWN // 2:
+                body.append(f"<tr><td colspan='{len(kinds)}' style='text-align:center'>…</td></tr>")
+            cells = zip(row.values(), kinds, align, strict=True)
+            body.append(
+                "<tr>"
+                + "".join(f"<td style='text-align:{side}'>{html.escape(_shown(cell, kind))}</td>" for cell, kind, side in cells)
+                + "</tr>"
+            )
+        return (
+            f"<table><caption>{html.escape(self._caption())}</caption>"
+            f"<thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
+        )
+
+    def _caption(self) -> str:
+        parts = [f"{len(self)} rows" if len(self) != 1 else "1 row"]
+        if self.meta.get("simulated"):
+            parts.append("SIMULATED")
+        parts += [
+            f"{name.replace('_', ' ')} {_plain(self.meta[name])}"
+            for name in ("source", "as_of", "age")
+            if self.meta.get(name) is not None
+        ]
+        return " · ".join(parts)
+
+    def to_pandas(self, *, decimals: Literal["float", "decimal"] = "float") -> pd.DataFrame:
+        """A pandas frame, made column by column from numpy (no pyarrow needed).
+
+        Parameters
+        ----------
+        decimals : {"float", "decimal"}
+            Money and prices as float64, or as exact :class:`~decimal.Decimal` objects of one scale per column.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A :class:`~pandas.RangeIndex`; times are ``datetime64[ms, UTC]`` columns, text is pandas' own string type.
+            Empty rows keep their columns and dtypes.
+
+        Raises
+        ------
+        ValueError
+            With ``decimals="decimal"``, if no scale holds every value of a column within 38 digits.
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> frame = liqdata.demo().orders(limit=5).to_pandas()
+        >>> str(frame["timestamp"].dtype), str(frame["price"].dtype)
+        ('datetime64[ms, UTC]', 'float64')
+        """
+        import numpy as np
+        import pandas as pd
+
+        exact = choice(decimals, "decimals", _DECIMALS) == "decimal"
+        text = "str" if int(pd.__version__.partition(".")[0]) >= 3 else "object"  # noqa: PLR2004 - pandas 3 has its own
+        table = self._table
+        columns: dict[str, Any] = {}
+        for name, kind in zip(table.names(), table.kinds(), strict=True):
+            if kind == "text":
+                codes, names = table.codes(name)
+                cells = np.array(names or [""], dtype=object)[codes]
+                columns[name] = pd.Series(cells, dtype=text)
+            elif kind == "decimal" and exact:
+                columns[name] = pd.Series(table.decimals(name), dtype="object")
+            elif kind == "time":
+                columns[name] = pd.Series(table.array(name)).dt.tz_localize("UTC")
+            else:
+                columns[name] = pd.Series(table.array(name))
+        return pd.DataFrame(columns, index=pd.RangeIndex(len(self)))
+
+    def to_polars(self, *, decimals: Literal["float", "decimal"] = "float") -> pl.DataFrame:
+        """A polars frame, over Arrow and without pyarrow.
+
+        Parameters
+        ----------
+        decimals : {"float", "decimal"}
+            Money and prices as Float64, or as exact ``Decimal(38, s)`` with the smallest scale per column.
+
+        Returns
+        -------
+        polars.DataFrame
+            Times are ``Datetime("ms", "UTC")``, text is String.
+
+        Raises
+        ------
+        ValueError
+            With ``decimals="decimal"``, if no scale holds every value of a column within 38 digits.
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> liqdata.demo().orders(limit=5).to_polars(decimals="decimal")["price"].dtype.is_decimal()
+        True
+        """
+        import polars as pl
+
+        return pl.DataFrame(self._table.arrow(choice(decimals, "decimals", _DECIMALS) == "decimal"))
+
+    def to_arrow(self, *, decimals: Literal["float", "decimal"] = "float") -> pa.Table:
+        """A pyarrow table.
+
+        Parameters
+        ----------
+        decimals : {"float", "decimal"}
+            Money and prices as float64, or as exact ``decimal128(38, s)`` with the smallest scale per column.
+
+        Returns
+        -------
+        pyarrow.Table
+            Times are ``timestamp[ms, tz=UTC]``, text is string.
+
+        Raises
+        ------
+        ValueError
+            With ``decimals="decimal"``, if no scale holds every value of a column within 38 digits.
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> liqdata.demo().exchanges().to_arrow().column_names
+        ['exchange', 'long_usd', 'short_usd', 'total_usd', 'cnt']
+        """
+        import pyarrow as pa
+
+        return pa.table(self._table.arrow(choice(decimals, "decimals", _DECIMALS) == "decimal"))
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """The Arrow C stream of the rows (money as float64), as often as asked."""
+        return self._table.arrow(False).__arrow_c_stream__(requested_schema)  # noqa: FBT003 - the native half takes no names
+
+
+def _restore(table: _core.Table, exact: bool, meta: dict[str, Any]) -> Rows[Any]:  # noqa: FBT001 - what pickle hands back
+    return Rows(table, exact=exact, meta=meta)
+
+
+def _shown(cell: object, kind: str) -> str:
+    if cell is None:
+        return "–"
+    if kind == "time":
+        return datetime_of(cast("int", cell)).isoformat(sep=" ", timespec="milliseconds").replace("+00:00", "")
+    if kind == "int":
+        return f"{cell:,}"
+    if kind == "float":
+        return f"{cell:,.10g}"
+    if kind == "decimal":
+        return f"{cell:,f}" if not isinstance(cell, float) else f"{cell:,.10g}"
+    return str(cell)
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, timedelta):
+        return str(timedelta(seconds=round(value.total_seconds())))
+    return str(value)

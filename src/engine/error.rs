@@ -1,0 +1,71 @@
+//! Why an estimate cannot be given.
+
+use crate::model::Millis;
+
+/// Why an estimate cannot be given.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum EngineError {
+    /// No bar of the coin has closed yet.
+    #[error("{coin:?} is unknown: no bar of it has closed by {now}; known are {}", listed(.known))]
+    UnknownCoin {
+        /// The coin asked for.
+        coin: String,
+        /// The instant asked about.
+        now: Millis,
+        /// The coins that have a closed bar.
+        known: Vec<String>,
+    },
+    /// The last bar of the coin closed before the window.
+    #[error(
+        "no bar of {coin:?} closed in the {range} before {now}; its last one closed at {last_close}"
+    )]
+    NoBars {
+        /// The coin asked for.
+        coin: String,
+        /// The range asked for.
+        range: &'static str,
+        /// The instant asked about.
+        now: Millis,
+        /// When the coin's last bar closed.
+        last_close: Millis,
+    },
+    /// The bars of the coin are too long for the range.
+    #[error(
+        "the bars of {coin:?} are too coarse for {range}: they are {} long, at most {} would do",
+        span(*.interval), span(*.coarsest)
+    )]
+    TooCoarse {
+        /// The coin asked for.
+        coin: String,
+        /// The range asked for.
+        range: &'static str,
+        /// Length of the longest bar in the window, in milliseconds.
+        interval: i64,
+        /// The longest that would do, in milliseconds.
+        coarsest: i64,
+    },
+}
+
+fn listed(names: &[String]) -> String {
+    if names.is_empty() {
+        "no coins".to_owned()
+    } else {
+        names.join(", ")
+    }
+}
+
+/// A length of time in the largest unit that measures it in whole numbers.
+fn span(millis: i64) -> String {
+    for (unit, length) in [
+        ("d", Millis::DAY),
+        ("h", Millis::HOUR),
+        ("m", Millis::MINUTE),
+        ("s", 1000),
+    ] {
+        if millis % length == 0 {
+            return format!("{} {unit}", millis / length);
+        }
+    }
+    format!("{millis} ms")
+}

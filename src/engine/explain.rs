@@ -1,0 +1,46 @@
+//! What an estimate rests on.
+
+use serde::Serialize;
+
+/// A reply and what it rests on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Estimate<T> {
+    /// The reply of the contract.
+    pub reply: T,
+    /// What the contract has no room for.
+    pub explain: Explain,
+}
+
+/// What an estimate rests on: the model, its parameters, and the age and extent of its inputs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Explain {
+    /// Model number, 2 or 3.
+    pub model: i64,
+    /// What the USD figures are.
+    pub view: &'static str,
+    /// Leverages of the ledger's tiers.
+    pub tiers: Vec<f64>,
+    /// Maintenance margin rate per tier.
+    pub maintenance_margins: Vec<f64>,
+    /// Share of the open interest each tier is taken to hold.
+    pub weights: Vec<f64>,
+    /// USD expected to be reported per USD swept, by tier; model 3 only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub theta: Option<Vec<f64>>,
+    /// The sum of theta; model 3 only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kappa: Option<f64>,
+    /// Share of the open interest whose liquidation price is known at the end, long and short.
+    pub located_share: [f64; 2],
+    /// `usd`, or `relative` where open interest is unknown and a multiple of the volume stands in for it.
+    pub open_interest_scale: &'static str,
+    /// Age of the last reading of open interest at the end, in milliseconds.
+    pub open_interest_age_ms: Option<i64>,
+    /// Length of the longest bar used, in milliseconds.
+    pub bar_interval_ms: i64,
+    /// Number of bars used.
+    pub bars: usize,
+    /// Interruptions of more than three bars among them.
+    pub gaps: usize,
+}

@@ -1,0 +1,153 @@
+//! The heatmap: the ledger of open positions by liquidation price, column by column.
+
+use super::ledger::Column;
+use super::replay::Frame;
+use super::tiers::{shown, tiers};
+use super::{EngineError, Estimate, View};
+use crate::model::{FineGrid, Heatmap, HeatmapRange, Millis, Model, Vocabulary};
+
+/// Fewer columns than this are refused.
+const FEWEST_COLUMNS: i64 = 12;
+
+/// The range of prices seen, and this much beyond it, is divided into rows.
+const MARGIN: f64 = 0.03;
+
+/// At most so many rows cover that range; more only where positions lie beyond it.
+const ROWS: i64 = 300;
+
+/// The heatmap of a coin: USD by price (rows, ascending) and time (columns, ascending).
+///
+/// The window is `(T − range, T]`, where T is the close of the last bar closed by now: the bars that opened and closed
+/// in it are replayed from an empty ledger, and a column is the state at its end. Where bars are longer than the
+/// range's usual column, or do not divide it, a column is the smallest multiple of the bar that is not shorter. Rows
+/// span every non-empty cell, so that the last column sums to the [`liqmap`](super::liqmap()) of the same range and
+/// model. Columns that end before the first bar opens are left out.
+///
+/// # Errors
+///
+/// [`EngineError`] where the coin has no bars in the range, or bars so long that fewer than 12 columns would result.
+pub fn heatmap(
+    view: &View,
+    coin: &str,
+    range: HeatmapRange,
+    model: Model,
+) -> Result<Estimate<Heatmap>, EngineError> {
+    let coarsest = range.millis() / FEWEST_COLUMNS;
+    let frame = Frame::new(*view, coin, range.millis(), range.name(), coarsest)?;
+    let times = column_ends(&frame, range);
+    let shown = shown(model, &tiers(model, coin));
+    let mut columns = Vec::with_capacity(times.len());
+    let replayed = frame.replay(model, &times, |ledger| columns.push(ledger.column(&shown)));
+
+    let grid = replayed.ledger.parameters().grid;
+    let rows = Rows::new(&frame, grid, &columns);
+    Ok(Estimate {
+        reply: Heatmap {
+            symbol: coin.to_owned(),
+            range: range.to_string(),
+            model: model.number(),
+            updated_at: frame.end,
+            current_price: frame.price,
+            prices: rows.prices(grid),
+            matrix: rows.matrix(grid, &columns),
+            times,
+        },
+        explain: replayed.explain,
+    })
+}
+
+/// The usual length of a column.
+fn stride(range: HeatmapRange) -> i64 {
+    match range {
+        HeatmapRange::H12 => 5 * Millis::MINUTE,
+        HeatmapRange::H24 => 10 * Millis::MINUTE,
+        HeatmapRange::D3 => 30 * Millis::MINUTE,
+        HeatmapRange::D7 => Millis::HOUR,
+        HeatmapRange::M1 => 4 * Millis::HOUR,
+    }
+}
+
+fn column_ends(frame: &Frame, range: HeatmapRange) -> Vec<Millis> {
+    let usual = stride(range);
+    let bars = usual / frame.interval + i64::from(usual % frame.interval != 0);
+    let stride = bars.saturating_mul(frame.interval);
+    let open = frame.bars.first().map_or(frame.end, |bar| bar.open_time);
+    let start = frame.end.back(range.millis()).max(open);
+    let mut times: Vec<Millis> =
+        std::iter::successors(Some(frame.end), |end| Some(end.back(stride)))
+            .take_while(|end| *end > start)
+            .collect();
+    times.reverse();
+    times
+}
+
+/// The rows of a heatmap: coarse bins of `factor` fine ones.
+struct Rows {
+    factor: i64,
+    first: i64,
+    last: i64,
+}
+
+impl Rows {
+    fn new(frame: &Frame, grid: FineGrid, columns: &[Column]) -> Self {
+        let low = frame
+            .bars
+            .iter()
+            .fold(frame.price, |low, bar| low.min(bar.low));
+        let high = frame
+            .bars
+            .iter()
+            .fold(frame.price, |high, bar| high.max(bar.high));
+        let (low, high) = (
+            grid.bin(low * (1.0 - MARGIN)),
+            grid.bin(high * (1.0 + MARGIN)),
+        );
+        let factor = (high - low) / ROWS + 1;
+        let occupied = |column: &Column| {
+            let first = column.mass.iter().position(|mass| *mass > 0.0)?;
+            let last = column.mass.iter().rposition(|mass| *mass > 0.0)?;
+            let bin = |place: usize| column.first + i64::try_from(place).unwrap_or(0);
+            Some((bin(first), bin(last)))
+        };
+        let (low, high) = columns
+            .iter()
+            .filter_map(occupied)
+            .fold((low, high), |(low, high), (first, last)| {
+                (low.min(first), high.max(last))
+            });
+        Self {
+            factor,
+            first: low.div_euclid(factor),
+            last: high.div_euclid(factor),
+        }
+    }
+
+    fn prices(&self, grid: FineGrid) -> Vec<f64> {
+        (self.first..=self.last)
+            .map(|row| grid.coarse_mid(row, self.factor))
+            .collect()
+    }
+
+    /// The cells in USD, row after row.
+    fn matrix(&self, grid: FineGrid, columns: &[Column]) -> Vec<f64> {
+        let rows = usize::try_from(self.last - self.first + 1).unwrap_or(0);
+        let mut matrix = vec![0.0; rows * columns.len()];
+        let first_bin = self.first * self.factor;
+        let mids: Vec<f64> = (first_bin..(self.last + 1) * self.factor)
+            .map(|bin| grid.mid(bin))
+            .collect();
+        let fine = usize::try_from(self.factor).unwrap_or(1);
+        for (place, column) in columns.iter().enumerate() {
+            // Cells below the first row are empty ones.
+            let skipped = usize::try_from(first_bin - column.first).unwrap_or(0);
+            let start = usize::try_from(column.first - first_bin).unwrap_or(0);
+            let cells = column.mass.iter().skip(skipped);
+            for (bin, (mass, mid)) in (start..).zip(cells.zip(mids.iter().skip(start))) {
+                if let Some(cell) = matrix.get_mut(bin / fine * columns.len() + place) {
+                    *cell += mass * mid;
+                }
+            }
+        }
+        matrix
+    }
+}

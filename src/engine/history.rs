@@ -1,0 +1,343 @@
+//! The history of one coin: its bars with what is derived from them, its open interest and its orders.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::TableFault;
+use super::table::Row;
+use crate::model::{Bar, Millis, ObservedBar, ObservedOpenInterest};
+
+/// How long a reading of open interest is carried forward.
+const FRESH: i64 = 15 * Millis::MINUTE;
+
+/// How far back a bar's volume is compared.
+const TRAILING: i64 = 7 * Millis::DAY;
+
+/// What is known of one coin, in order of time.
+#[derive(Debug, Default)]
+pub(super) struct History {
+    pub(super) bars: Vec<Bar>,
+    /// One entry per bar.
+    pub(super) derived: Vec<Derived>,
+    pub(super) open_interest: Readings,
+    /// Places of the coin's orders among all orders, newest first.
+    pub(super) orders: Vec<usize>,
+}
+
+/// What is computed once per bar.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Derived {
+    /// Volume over the mean of the bars that opened in the seven days before this one; 1 where there are none.
+    pub(super) volume_ratio: f64,
+    /// Mean volume per day of those bars, of this bar where there are none: stands in for unknown open interest.
+    pub(super) volume_per_day: f64,
+    /// Open interest at the close, where a fresh reading is known.
+    pub(super) open_interest: Option<f64>,
+}
+
+impl History {
+    /// The history of a coin's sorted bars and readings.
+    pub(super) fn new(bars: Vec<Bar>, open_interest: Readings) -> Self {
+        let mut derived = Vec::with_capacity(bars.len());
+        let mut cursor = open_interest.cursor(bars.first().map_or(Millis(0), Bar::close_time));
+        let mut before = Trailing::default();
+        for bar in &bars {
+            before.forget_until(bar.open_time.back(TRAILING));
+            let (mean, per_day) = before.volume();
+            derived.push(Derived {
+                volume_ratio: mean.map_or(1.0, |mean| bar.volume / mean),
+                volume_per_day: per_day.unwrap_or_else(|| bar.volume / days(bar.interval)),
+                open_interest: cursor.at(bar.close_time()),
+            });
+            before.push(bar);
+        }
+        Self {
+            bars,
+            derived,
+            open_interest,
+            orders: Vec::new(),
+        }
+    }
+}
+
+/// A length of time in days.
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "a length in milliseconds below 2^53 is exact, and longer ones are nearest"
+)]
+pub(super) fn days(millis: i64) -> f64 {
+    millis as f64 / Millis::DAY as f64
+}
+
+/// The volume of the bars that opened in a sliding window, summed without ever subtracting, so that one huge bar
+/// leaves no rounding behind when it drops out: a stack of suffix sums in front, a running sum behind.
+#[derive(Default)]
+struct Trailing {
+    /// Open time and sum from that bar to the end of the front part; the oldest bar is last.
+    front: Vec<(Millis, f64)>,
+    back: Vec<(Millis, f64)>,
+    back_sum: f64,
+    /// Open time and length of every bar in the window, oldest first.
+    lengths: std::collections::VecDeque<(Millis, i64)>,
+    length: i64,
+}
+
+impl Trailing {
+    fn push(&mut self, bar: &Bar) {
+        self.back.push((bar.open_time, bar.volume));
+        self.back_sum += bar.volume;
+        self.lengths.push_back((bar.open_time, bar.interval));
+        self.length = self.length.saturating_add(bar.interval);
+    }
+
+    /// Drops the bars that opened before `start`.
+    fn forget_until(&mut self, start: Millis) {
+        while let Some(&(open, interval)) = self.lengths.front()
+            && open < start
+        {
+            self.lengths.pop_front();
+            self.length -= interval;
+            if self.front.is_empty() {
+                let mut sum = 0.0;
+                for (open, volume) in self.back.drain(..).rev() {
+                    sum += volume;
+                    self.front.push((open, sum));
+                }
+                self.back_sum = 0.0;
+            }
+            self.front.pop();
+        }
+    }
+
+    /// Mean volume per bar (absent where it is none or zero) and per day (absent where there are no bars).
+    #[expect(clippy::cast_precision_loss, reason = "bars are counted in thousands")]
+    fn volume(&self) -> (Option<f64>, Option<f64>) {
+        if self.lengths.is_empty() {
+            return (None, None);
+        }
+        let sum = self.front.last().map_or(0.0, |&(_, sum)| sum) + self.back_sum;
+        let mean = sum / self.lengths.len() as f64;
+        ((mean > 0.0).then_some(mean), Some(sum / days(self.length)))
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Reading {
+    timestamp: Millis,
+    venue: usize,
+    open_interest: f64,
+}
+
+/// The readings of a coin's open interest on all its venues, in order of time.
+#[derive(Debug, Default)]
+pub(super) struct Readings {
+    venues: usize,
+    readings: Vec<Reading>,
+}
+
+impl Readings {
+    /// The sum over venues of the latest reading by `instant` that is still fresh then.
+    pub(super) fn at(&self, instant: Millis) -> Option<f64> {
+        self.cursor(instant).at(instant)
+    }
+
+    /// The instant of the last reading by `instant`, fresh or not.
+    pub(super) fn last_by(&self, instant: Millis) -> Option<Millis> {
+        let known = self
+            .readings
+            .partition_point(|reading| reading.timestamp <= instant);
+        Some(self.readings.get(known.checked_sub(1)?)?.timestamp)
+    }
+
+    /// The instant of the last reading of all.
+    pub(super) fn last(&self) -> Option<Millis> {
+        self.readings.last().map(|reading| reading.timestamp)
+    }
+
+    /// A cursor for instants from `start` on.
+    fn cursor(&self, start: Millis) -> Cursor<'_> {
+        let skipped = self
+            .readings
+            .partition_point(|reading| reading.timestamp < start.back(FRESH));
+        Cursor {
+            rest: self.readings.get(skipped..).unwrap_or_default(),
+            latest: vec![None; self.venues],
+        }
+    }
+}
+
+/// Reads open interest at ascending instants.
+struct Cursor<'a> {
+    rest: &'a [Reading],
+    /// Timestamp and value of the latest reading per venue.
+    latest: Vec<Option<(Millis, f64)>>,
+}
+
+impl Cursor<'_> {
+    fn at(&mut self, instant: Millis) -> Option<f64> {
+        while let Some((reading, rest)) = self.rest.split_first()
+            && reading.timestamp <= instant
+        {
+            if let Some(latest) = self.latest.get_mut(reading.venue) {
+                *latest = Some((reading.timestamp, reading.open_interest));
+            }
+            self.rest = rest;
+        }
+        let oldest = instant.back(FRESH);
+        self.latest
+            .iter()
+            .flatten()
+            .filter(|(timestamp, _)| *timestamp >= oldest)
+            .map(|&(_, value)| value)
+            .reduce(|sum, value| sum + value)
+    }
+}
+
+/// The bars per coin, sorted, with every length known.
+///
+/// A length that is left out is the commonest spacing of the coin's bars, the smallest of several as common.
+pub(super) fn bars_by_coin(
+    rows: Vec<ObservedBar>,
+) -> Result<BTreeMap<String, Vec<Bar>>, TableFault> {
+    let mut by_coin: BTreeMap<String, Vec<(usize, ObservedBar)>> = BTreeMap::new();
+    for (row, bar) in rows.into_iter().enumerate() {
+        let bar = Row::of_bars(row).bar(bar)?;
+        by_coin
+            .entry(bar.symbol.clone())
+            .or_default()
+            .push((row, bar));
+    }
+    by_coin
+        .into_iter()
+        .map(|(coin, mut rows)| {
+            rows.sort_by_key(|(_, bar)| bar.timestamp);
+            let bars = spaced(&coin, &rows)?;
+            Ok((coin, bars))
+        })
+        .collect()
+}
+
+fn spaced(coin: &str, rows: &[(usize, ObservedBar)]) -> Result<Vec<Bar>, TableFault> {
+    let mut spacings: HashMap<i64, usize> = HashMap::new();
+    for ((earlier_row, earlier), (row, later)) in rows.iter().zip(rows.iter().skip(1)) {
+        let spacing = later.timestamp.0.saturating_sub(earlier.timestamp.0);
+        if spacing == 0 {
+            return Err(Row::of_bars(*row).fault(
+                "timestamp",
+                format!(
+                    "{coin} has a bar at {} already, in row {earlier_row}",
+                    later.timestamp
+                ),
+            ));
+        }
+        *spacings.entry(spacing).or_default() += 1;
+    }
+    let commonest = spacings
+        .into_iter()
+        .max_by_key(|&(spacing, count)| (count, std::cmp::Reverse(spacing)))
+        .map(|(spacing, _)| spacing);
+    let mut bars: Vec<Bar> = Vec::with_capacity(rows.len());
+    let mut end: Option<(usize, Millis)> = None;
+    for (row, bar) in rows {
+        let place = Row::of_bars(*row);
+        let interval = bar.interval.or(commonest).ok_or_else(|| {
+            place.fault(
+                "interval",
+                format!("{coin} has one bar only, so its interval cannot be inferred; give it"),
+            )
+        })?;
+        if let Some((earlier, close)) = end
+            && bar.timestamp < close
+        {
+            return Err(place.fault(
+                "timestamp",
+                format!(
+                    "the bar opens at {}, before the bar of row {earlier} closes at {close}",
+                    bar.timestamp
+                ),
+            ));
+        }
+        end = Some((*row, place.close(bar.timestamp, interval)?));
+        bars.push(Bar {
+            open_time: bar.timestamp,
+            interval,
+            open: bar.open,
+            high: bar.high,
+            low: bar.low,
+            close: bar.close,
+            volume: bar.volume,
+        });
+    }
+    Ok(bars)
+}
+
+/// The readings of open interest per coin, sorted.
+pub(super) fn open_interest_by_coin(
+    rows: Vec<ObservedOpenInterest>,
+) -> Result<BTreeMap<String, Readings>, TableFault> {
+    let mut by_coin: BTreeMap<String, Vec<(usize, ObservedOpenInterest)>> = BTreeMap::new();
+    for (row, reading) in rows.into_iter().enumerate() {
+        let reading = Row::of_open_interest(row).reading(reading)?;
+        by_coin
+            .entry(reading.symbol.clone())
+            .or_default()
+            .push((row, reading));
+    }
+    by_coin
+        .into_iter()
+        .map(|(coin, rows)| {
+            let readings = summable(&coin, rows)?;
+            Ok((coin, readings))
+        })
+        .collect()
+}
+
+fn summable(
+    coin: &str,
+    mut rows: Vec<(usize, ObservedOpenInterest)>,
+) -> Result<Readings, TableFault> {
+    let total = rows.iter().find(|(_, reading)| reading.exchange.is_none());
+    let venue = rows.iter().find(|(_, reading)| reading.exchange.is_some());
+    if let (Some((total, _)), Some((venue, _))) = (total, venue) {
+        return Err(Row::of_open_interest(*total).fault(
+            "exchange",
+            format!(
+                "{coin} has readings with an exchange (row {venue}) and without one; they would be counted twice"
+            ),
+        ));
+    }
+    rows.sort_by(|(_, a), (_, b)| (a.timestamp, &a.exchange).cmp(&(b.timestamp, &b.exchange)));
+    for ((earlier_row, earlier), (row, later)) in rows.iter().zip(rows.iter().skip(1)) {
+        if earlier.timestamp == later.timestamp && earlier.exchange == later.exchange {
+            return Err(Row::of_open_interest(*row).fault(
+                "timestamp",
+                format!(
+                    "{coin} has a reading{} at {} already, in row {earlier_row}",
+                    later
+                        .exchange
+                        .as_ref()
+                        .map(|exchange| format!(" of {exchange}"))
+                        .unwrap_or_default(),
+                    later.timestamp
+                ),
+            ));
+        }
+    }
+    let mut venues: BTreeMap<Option<String>, usize> = BTreeMap::new();
+    for (_, reading) in &rows {
+        venues.entry(reading.exchange.clone()).or_default();
+    }
+    for (place, venue) in venues.values_mut().enumerate() {
+        *venue = place;
+    }
+    Ok(Readings {
+        readings: rows
+            .iter()
+            .map(|(_, reading)| Reading {
+                timestamp: reading.timestamp,
+                venue: venues.get(&reading.exchange).copied().unwrap_or_default(),
+                open_interest: reading.open_interest,
+            })
+            .collect(),
+        venues: venues.len(),
+    })
+}

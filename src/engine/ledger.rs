@@ -1,0 +1,440 @@
+//! The ledger: open positions by the price at which they would be liquidated.
+//!
+//! For every side and leverage tier there is a hypothetical book in which every contract has that leverage. Per book,
+//! what is located on the price grid and what is not sums to the open interest, after every step. Weights come in only
+//! when the books are read, so other weights never need another replay.
+
+use std::num::NonZeroU8;
+
+use super::Tier;
+use crate::model::{FineGrid, Side};
+
+/// Below this the common factor of a book is multiplied into its cells, so that nothing is divided by a vanishing one.
+const VANISHING: f64 = 1e-150;
+
+/// The parameters of a ledger.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parameters {
+    /// The price grid.
+    pub grid: FineGrid,
+    /// The leverage tiers.
+    pub tiers: Vec<Tier>,
+    /// Share of the open interest that changes hands in a day of average volume.
+    pub churn_per_day: f64,
+    /// Entry prices the positions opened in a bar are spread over, evenly in log price from its low to its high.
+    pub entries: NonZeroU8,
+    /// Share of the mass that price crossed which counts as liquidated where nothing realised is known.
+    pub phi0: f64,
+}
+
+impl Parameters {
+    /// The documented defaults with these tiers: 25 % a day, five entries, 5 % taken to be liquidated.
+    #[must_use]
+    pub fn new(tiers: Vec<Tier>) -> Self {
+        Self {
+            grid: FineGrid::default(),
+            tiers,
+            churn_per_day: 0.25,
+            entries: const {
+                match NonZeroU8::new(5) {
+                    Some(entries) => entries,
+                    None => NonZeroU8::MIN,
+                }
+            },
+            phi0: 0.05,
+        }
+    }
+}
+
+/// What happened in one bar.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Step {
+    /// Lowest price.
+    pub low: f64,
+    /// Highest price.
+    pub high: f64,
+    /// Last price.
+    pub close: f64,
+    /// Volume over the usual volume of a bar.
+    pub volume_ratio: f64,
+    /// Length of the bar in days.
+    pub days: f64,
+    /// Open interest at the close, base units.
+    pub open_interest: f64,
+    /// Realised liquidations of longs and of shorts in base units, where known.
+    pub realised: [Option<f64>; 2],
+}
+
+/// Open positions by liquidation price, for every side and tier.
+///
+/// # Examples
+///
+/// One hundred contracts opened at 100 with leverage 100 and half a percent maintenance margin are liquidated at
+/// 99.4975 on the long side:
+///
+/// ```
+/// use liqdata::engine::{Ledger, Parameters, Step, Tier};
+/// use liqdata::model::{FineGrid, Side};
+///
+/// let tier = Tier { leverage: 100.0, maintenance: 0.005, weight: 1.0 };
+/// let mut ledger = Ledger::new(Parameters::new(vec![tier]), 0.0);
+/// ledger.step(&Step {
+///     low: 100.0, high: 100.0, close: 100.0, volume_ratio: 1.0, days: 0.0,
+///     open_interest: 100.0, realised: [None, None],
+/// });
+/// let cells: Vec<(i64, f64)> = ledger.located(Side::Long, 0).collect();
+/// assert_eq!(cells.len(), 1);
+/// assert_eq!(cells[0].0, FineGrid::default().bin(99.4975));
+/// assert!((cells[0].1 - 100.0).abs() < 1e-9);
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ledger {
+    parameters: Parameters,
+    /// Where in a bar's log price range the entries lie, 0 to 1.
+    fractions: Vec<f64>,
+    /// Per side, one book per tier.
+    books: [Vec<Book>; 2],
+    open_interest: f64,
+    phi: [f64; 2],
+}
+
+/// All positions of one side, as if every one of them had the same leverage.
+#[derive(Clone, Debug, PartialEq)]
+struct Book {
+    /// Logarithm of the liquidation price over the entry price.
+    ln_ratio: f64,
+    weight: f64,
+    /// Mass by liquidation price, to be multiplied by `scale`.
+    cells: Cells,
+    scale: f64,
+    /// Mass whose liquidation price is not known.
+    unlocated: f64,
+    /// Mass the last step's price range crossed.
+    flux: f64,
+}
+
+impl Ledger {
+    /// A ledger of which nothing is located yet.
+    #[must_use]
+    pub fn new(parameters: Parameters, open_interest: f64) -> Self {
+        let entries = parameters.entries.get();
+        let books = [Side::Long, Side::Short].map(|side| {
+            parameters
+                .tiers
+                .iter()
+                .map(|tier| Book {
+                    ln_ratio: tier.ratio(side).ln(),
+                    weight: tier.weight,
+                    cells: Cells::default(),
+                    scale: 1.0,
+                    unlocated: open_interest,
+                    flux: 0.0,
+                })
+                .collect()
+        });
+        Self {
+            fractions: (0..entries)
+                .map(|entry| (f64::from(entry) + 0.5) / f64::from(entries))
+                .collect(),
+            parameters,
+            books,
+            open_interest,
+            phi: [1.0; 2],
+        }
+    }
+
+    /// Takes in one closed bar: sweeps what price crossed, closes and opens positions until open interest is met.
+    ///
+    /// Prices must be finite and above zero with `low <= close <= high`, the other numbers finite and not negative.
+    pub fn step(&mut self, step: &Step) {
+        let grid = self.parameters.grid;
+        let (low, high, close) = (
+            grid.bin(step.low),
+            grid.bin(step.high),
+            grid.bin(step.close),
+        );
+        let ln_low = step.low.ln() - grid.p0.ln();
+        let ln_range = (step.high / step.low).ln();
+        let churn = (self.parameters.churn_per_day * step.days * step.volume_ratio).min(0.5);
+        let share = 1.0 / f64::from(self.parameters.entries.get());
+
+        for (((books, side), realised), phi) in self
+            .books
+            .iter_mut()
+            .zip([Side::Long, Side::Short])
+            .zip(step.realised)
+            .zip(&mut self.phi)
+        {
+            let mut predicted = 0.0;
+            for book in &mut *books {
+                let swept = match side {
+                    Side::Long => book.cells.take_from(low),
+                    Side::Short => book.cells.take_through(high),
+                };
+                book.flux = swept * book.scale;
+                predicted += book.weight * book.flux;
+            }
+            *phi = match realised {
+                None => self.parameters.phi0,
+                Some(realised) if predicted > 0.0 => (realised / predicted).min(1.0),
+                Some(_) => 0.0,
+            };
+            for book in books {
+                let liquidated = *phi * book.flux;
+                book.unlocated += book.flux - liquidated;
+                // Only rounding can make more be liquidated than there is.
+                let left = (self.open_interest - liquidated).max(0.0);
+                let stable = left.min(step.open_interest);
+                let opened = (step.open_interest - left).max(0.0) + churn * stable;
+                // Closing is in proportion: 1 - closed / left, written without a difference of large numbers.
+                let kept = if left > 0.0 {
+                    (1.0 - churn) * stable / left
+                } else {
+                    0.0
+                };
+                book.keep(kept);
+                if opened > 0.0 {
+                    let mass = opened * share / book.scale;
+                    for fraction in &self.fractions {
+                        let bin = grid.bin_of_ln(ln_low + ln_range * fraction + book.ln_ratio);
+                        let bin = match side {
+                            Side::Long => bin.min(close - 1),
+                            Side::Short => bin.max(close + 1),
+                        };
+                        book.cells.add(bin, mass);
+                    }
+                }
+            }
+        }
+        self.open_interest = step.open_interest;
+    }
+
+    /// Lets `days` without bars pass: what is located is forgotten at the rate of the churn, open interest stays.
+    ///
+    /// The bar after such a gap needs no wider sweep: no long is left at or above the last close and no short at or
+    /// below it, so whatever lies between the last close and the bar lies within the bar's own sweep.
+    pub fn lapse(&mut self, days: f64) {
+        let lost = (self.parameters.churn_per_day * days).min(0.5);
+        for book in self.books.iter_mut().flatten() {
+            let located = book.located();
+            book.unlocated += located * lost;
+            book.scale *= 1.0 - lost;
+        }
+    }
+
+    /// The parameters.
+    #[must_use]
+    pub fn parameters(&self) -> &Parameters {
+        &self.parameters
+    }
+
+    /// Open interest after the last step, base units.
+    #[must_use]
+    pub fn open_interest(&self) -> f64 {
+        self.open_interest
+    }
+
+    /// Share of the mass the last step crossed that counted as liquidated, long and short.
+    #[must_use]
+    pub fn phi(&self) -> [f64; 2] {
+        self.phi
+    }
+
+    fn book(&self, side: Side, tier: usize) -> Option<&Book> {
+        self.books.get(side.index())?.get(tier)
+    }
+
+    /// The non-empty bins of a side and tier (counted from 0), ascending, with their mass in base units.
+    pub fn located(&self, side: Side, tier: usize) -> impl Iterator<Item = (i64, f64)> + '_ {
+        self.book(side, tier).into_iter().flat_map(|book| {
+            book.cells
+                .iter()
+                .map(|(bin, mass)| (bin, mass * book.scale))
+                .filter(|(_, mass)| *mass > 0.0)
+        })
+    }
+
+    /// The mass of a side and tier whose liquidation price is unknown: opened before the data, or crossed and survived.
+    #[must_use]
+    pub fn unlocated(&self, side: Side, tier: usize) -> f64 {
+        self.book(side, tier).map_or(0.0, |book| book.unlocated)
+    }
+
+    /// The mass of a side and tier that the price range of the last step crossed.
+    #[must_use]
+    pub fn flux(&self, side: Side, tier: usize) -> f64 {
+        self.book(side, tier).map_or(0.0, |book| book.flux)
+    }
+
+    /// Share of the open interest whose liquidation price is known, long and short.
+    #[must_use]
+    pub fn located_share(&self) -> [f64; 2] {
+        if self.open_interest > 0.0 {
+            self.books.each_ref().map(|books| {
+                let located: f64 = books.iter().map(|book| book.weight * book.located()).sum();
+                located / self.open_interest
+            })
+        } else {
+            [0.0; 2]
+        }
+    }
+
+    /// The mass per bin over all sides and tiers, in base units, each tier counted `shown` times.
+    pub(super) fn column(&self, shown: &[f64]) -> Column {
+        let books = || {
+            self.books
+                .iter()
+                .flat_map(|books| books.iter().zip(shown))
+                .filter(|(book, _)| !book.cells.is_empty())
+        };
+        let Some(first) = books().map(|(book, _)| book.cells.first).min() else {
+            return Column::default();
+        };
+        let end = books()
+            .map(|(book, _)| book.cells.end)
+            .max()
+            .unwrap_or(first);
+        let mut mass = vec![0.0; places(end - first)];
+        for (book, shown) in books() {
+            let factor = book.scale * shown;
+            let start = places(book.cells.first - first);
+            for (sum, cell) in mass.iter_mut().skip(start).zip(book.cells.occupied()) {
+                *sum += factor * cell;
+            }
+        }
+        Column { first, mass }
+    }
+}
+
+impl Book {
+    fn located(&self) -> f64 {
+        self.scale * self.cells.occupied().iter().sum::<f64>()
+    }
+
+    /// Keeps the share `kept` of every position.
+    fn keep(&mut self, kept: f64) {
+        self.unlocated *= kept;
+        self.scale *= kept;
+        if self.scale < VANISHING {
+            self.cells.multiply(self.scale);
+            self.scale = 1.0;
+        }
+    }
+}
+
+/// The mass of all books by bin at one instant, in base units.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Column {
+    pub(super) first: i64,
+    pub(super) mass: Vec<f64>,
+}
+
+/// Masses by bin, dense; everything outside `first..end` is zero.
+#[derive(Clone, Debug, Default)]
+struct Cells {
+    /// The bin of the first value.
+    origin: i64,
+    values: Vec<f64>,
+    first: i64,
+    end: i64,
+}
+
+impl PartialEq for Cells {
+    /// Equal masses in equal bins, however much room there is around them.
+    fn eq(&self, other: &Self) -> bool {
+        self.iter().eq(other.iter())
+    }
+}
+
+/// A distance between bins as a number of places.
+fn places(distance: i64) -> usize {
+    usize::try_from(distance).unwrap_or(0)
+}
+
+impl Cells {
+    fn is_empty(&self) -> bool {
+        self.first >= self.end
+    }
+
+    fn occupied(&self) -> &[f64] {
+        let range = places(self.first - self.origin)..places(self.end - self.origin);
+        self.values.get(range).unwrap_or_default()
+    }
+
+    fn occupied_mut(&mut self, first: i64, end: i64) -> &mut [f64] {
+        let range = places(first - self.origin)..places(end - self.origin);
+        self.values.get_mut(range).unwrap_or_default()
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (i64, f64)> + '_ {
+        (self.first..)
+            .zip(self.occupied())
+            .map(|(bin, &mass)| (bin, mass))
+            .filter(|(_, mass)| *mass != 0.0)
+    }
+
+    /// Empties the bins from `bin` up; their sum.
+    fn take_from(&mut self, bin: i64) -> f64 {
+        if bin >= self.end {
+            return 0.0;
+        }
+        let start = bin.max(self.first);
+        let sum = drain(self.occupied_mut(start, self.end));
+        self.end = start;
+        sum
+    }
+
+    /// Empties the bins up to and with `bin`; their sum.
+    fn take_through(&mut self, bin: i64) -> f64 {
+        if bin < self.first {
+            return 0.0;
+        }
+        let end = self.end.min(bin + 1);
+        let sum = drain(self.occupied_mut(self.first, end));
+        self.first = end;
+        sum
+    }
+
+    fn add(&mut self, bin: i64, mass: f64) {
+        self.make_room(bin);
+        if self.is_empty() {
+            (self.first, self.end) = (bin, bin + 1);
+        } else {
+            self.first = self.first.min(bin);
+            self.end = self.end.max(bin + 1);
+        }
+        if let Some(cell) = self.values.get_mut(places(bin - self.origin)) {
+            *cell += mass;
+        }
+    }
+
+    /// Grows towards `bin` by at least half of what there is, so that growing is rare.
+    fn make_room(&mut self, bin: i64) {
+        const LEAST: usize = 64;
+        if self.values.is_empty() {
+            self.origin = bin;
+        }
+        let spare = LEAST.max(self.values.len() / 2);
+        if bin < self.origin {
+            let more = places(self.origin - bin) + spare;
+            self.values.splice(..0, std::iter::repeat_n(0.0, more));
+            self.origin -= i64::try_from(more).unwrap_or(0);
+        } else if places(bin - self.origin) >= self.values.len() {
+            self.values
+                .resize(places(bin - self.origin) + 1 + spare, 0.0);
+        }
+    }
+
+    fn multiply(&mut self, factor: f64) {
+        for value in &mut self.values {
+            *value *= factor;
+        }
+    }
+}
+
+/// Sets every value to zero; their sum.
+fn drain(values: &mut [f64]) -> f64 {
+    let sum = values.iter().sum();
+    values.fill(0.0);
+    sum
+}

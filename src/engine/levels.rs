@@ -1,0 +1,80 @@
+//! Key levels: the strongest cluster per tier and side of the seven-day map.
+
+use super::liqmap::liqmap;
+use super::{EngineError, Estimate, View};
+use crate::model::{
+    LevelTier, Levels, LiquidationMap, MapRange, Side, liquidation_price, maintenance_margin,
+};
+
+/// The key liquidation levels of a coin: per tier and side the bin of the seven-day map with the most USD.
+///
+/// A cluster is one tier of one bin; its intensity is its USD over those of the largest cluster of all. Of clusters as
+/// large the nearest to the current price is taken. A tier without positions on a side shows where positions opened at
+/// the current price would be liquidated, with intensity 0.
+///
+/// # Errors
+///
+/// [`EngineError`] where the coin has no bars in the last seven days, or bars longer than that.
+pub fn levels(view: &View, coin: &str) -> Result<Estimate<Levels>, EngineError> {
+    let Estimate {
+        reply: map,
+        explain,
+    } = liqmap(view, coin, MapRange::D7)?;
+    let largest = map.tiers.iter().copied().fold(0.0, f64::max);
+    let tiers = map
+        .leverages
+        .iter()
+        .enumerate()
+        .map(|(tier, &leverage)| {
+            let level = |side| {
+                strongest(&map, tier, side).map_or_else(
+                    || (expected(&map, leverage, side), 0.0),
+                    |(price, usd)| (price, usd / largest),
+                )
+            };
+            let (long_price, long_intensity) = level(Side::Long);
+            let (short_price, short_intensity) = level(Side::Short);
+            (
+                leverage,
+                LevelTier {
+                    long_price,
+                    long_intensity,
+                    short_price,
+                    short_intensity,
+                },
+            )
+        })
+        .collect();
+    Ok(Estimate {
+        reply: Levels {
+            symbol: map.symbol,
+            price: map.current_price,
+            updated_at: map.updated_at,
+            tiers,
+        },
+        explain,
+    })
+}
+
+/// Price and USD of the largest cluster of a tier and side, the nearest to the current price of several as large.
+fn strongest(map: &LiquidationMap, tier: usize, side: Side) -> Option<(f64, f64)> {
+    let distance = |price: f64| (price - map.current_price).abs();
+    map.bins
+        .iter()
+        .zip(map.tiers.chunks(map.leverages.len().max(1)))
+        .filter(|(bin, _)| bin.side == side)
+        .filter_map(|(bin, tiers)| Some((bin.price, *tiers.get(tier)?)))
+        .filter(|(_, usd)| *usd > 0.0)
+        .max_by(|a, b| {
+            a.1.total_cmp(&b.1)
+                .then_with(|| distance(b.0).total_cmp(&distance(a.0)))
+        })
+}
+
+/// Where a position opened at the current price would be liquidated.
+#[expect(clippy::cast_precision_loss, reason = "leverages are small")]
+fn expected(map: &LiquidationMap, leverage: i64, side: Side) -> f64 {
+    let leverage = leverage as f64;
+    let maintenance = maintenance_margin(&map.symbol, leverage);
+    liquidation_price(side, map.current_price, leverage, maintenance)
+}

@@ -1,0 +1,93 @@
+//! The liquidation map: the last state of the ledger by price, side and tier.
+
+use std::collections::BTreeMap;
+
+use super::replay::Frame;
+use super::tiers::{shown, tiers};
+use super::{EngineError, Estimate, View};
+use crate::model::{LiquidationMap, MapBin, MapRange, Model, Side, Vocabulary, map_step};
+
+/// The liquidation map of a coin, from model 2: model 3 has not been fitted.
+///
+/// Bins are `binWidth` wide and meet at the current price; longs lie below it and shorts above, so bins ascend in price
+/// with all longs first. Bins without positions are left out, and a bin's total is the sum of its tiers.
+///
+/// # Errors
+///
+/// [`EngineError`] where the coin has no bars in the range, or bars longer than the range.
+pub fn liqmap(
+    view: &View,
+    coin: &str,
+    range: MapRange,
+) -> Result<Estimate<LiquidationMap>, EngineError> {
+    let model = Model::Exposure;
+    let frame = Frame::new(*view, coin, range.millis(), range.name(), range.millis())?;
+    let replayed = frame.replay(model, &[], |_| ());
+    let ledger = &replayed.ledger;
+    let grid = ledger.parameters().grid;
+    let tiers = tiers(model, coin);
+    let width = map_step(frame.price);
+
+    let mut usd: BTreeMap<(Side, i64), Vec<f64>> = BTreeMap::new();
+    for &side in Side::ALL {
+        for (tier, shown) in shown(model, &tiers).into_iter().enumerate() {
+            for (bin, mass) in ledger.located(side, tier) {
+                let mid = grid.mid(bin);
+                let cells = usd
+                    .entry((side, map_bin(mid, frame.price, width)))
+                    .or_insert_with(|| vec![0.0; tiers.len()]);
+                if let Some(cell) = cells.get_mut(tier) {
+                    *cell += shown * mass * mid;
+                }
+            }
+        }
+    }
+    let mut bins = Vec::with_capacity(usd.len());
+    let mut cells = Vec::with_capacity(usd.len() * tiers.len());
+    for ((side, bin), tiers) in usd {
+        let total: f64 = tiers.iter().sum();
+        if total > 0.0 {
+            bins.push(MapBin {
+                price: centre(bin, frame.price, width),
+                side,
+                total,
+            });
+            cells.extend(tiers);
+        }
+    }
+    Ok(Estimate {
+        reply: LiquidationMap {
+            symbol: coin.to_owned(),
+            range: range.to_string(),
+            updated_at: frame.end,
+            current_price: frame.price,
+            bin_width: width,
+            leverages: tiers.iter().map(|tier| whole(tier.leverage)).collect(),
+            bins,
+            tiers: cells,
+        },
+        explain: replayed.explain,
+    })
+}
+
+/// The bin of a price, counted from the current price.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "prices are a few thousand bins apart"
+)]
+fn map_bin(price: f64, current: f64, width: f64) -> i64 {
+    ((price - current) / width).floor() as i64
+}
+
+#[expect(clippy::cast_precision_loss, reason = "bins are counted in thousands")]
+fn centre(bin: i64, current: f64, width: f64) -> f64 {
+    current + (bin as f64 + 0.5) * width
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "the shown tiers have whole leverages"
+)]
+fn whole(leverage: f64) -> i64 {
+    leverage as i64
+}

@@ -1,0 +1,70 @@
+//! Max pain: the strongest cluster per side of the one-day and the seven-day map.
+
+use super::liqmap::liqmap;
+use super::{EngineError, Estimate, View};
+use crate::model::{Cluster, LiquidationMap, MapRange, MaxPain, Pain, Side};
+
+/// The max pain of a coin: per side the bin of the map with the most USD, and the USD of all bins.
+///
+/// Of bins as large the nearest to the current price is taken. A side without positions shows the current price with
+/// 0 USD. The explanation is that of the seven-day range.
+///
+/// # Errors
+///
+/// [`EngineError`] where the coin has no bars in the last day, or bars longer than that.
+pub fn maxpain(view: &View, coin: &str) -> Result<Estimate<MaxPain>, EngineError> {
+    let day = liqmap(view, coin, MapRange::D1)?.reply;
+    let Estimate {
+        reply: week,
+        explain,
+    } = liqmap(view, coin, MapRange::D7)?;
+    Ok(Estimate {
+        reply: MaxPain {
+            symbol: week.symbol.clone(),
+            price: week.current_price,
+            updated_at: week.updated_at,
+            d1: Some(pain(&day)),
+            d7: Some(pain(&week)),
+        },
+        explain,
+    })
+}
+
+fn pain(map: &LiquidationMap) -> Pain {
+    let total = |side| {
+        map.bins
+            .iter()
+            .filter(|bin| bin.side == side)
+            .fold(0.0, |sum, bin| sum + bin.total)
+    };
+    Pain {
+        long: strongest(map, Side::Long),
+        short: strongest(map, Side::Short),
+        total_long: total(Side::Long),
+        total_short: total(Side::Short),
+    }
+}
+
+fn strongest(map: &LiquidationMap, side: Side) -> Cluster {
+    let distance = |price: f64| (price - map.current_price).abs();
+    map.bins
+        .iter()
+        .filter(|bin| bin.side == side)
+        .max_by(|a, b| {
+            a.total
+                .total_cmp(&b.total)
+                .then_with(|| distance(b.price).total_cmp(&distance(a.price)))
+        })
+        .map_or(
+            Cluster {
+                price: map.current_price,
+                usd: 0.0,
+                dist_pct: 0.0,
+            },
+            |bin| Cluster {
+                price: bin.price,
+                usd: bin.total,
+                dist_pct: 100.0 * (bin.price / map.current_price - 1.0),
+            },
+        )
+}

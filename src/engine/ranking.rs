@@ -1,0 +1,191 @@
+//! The six realised replies: exact sums and rankings of the orders in a rolling window.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap};
+
+use super::View;
+use super::observations::Recorded;
+use crate::model::{
+    ChartRow, CoinTotals, ExactSum, ExchangeTotals, Millis, Order, Overview, Pair, Side, Window,
+    WindowTotals, exchange_name,
+};
+
+/// Exact totals of both sides.
+#[derive(Clone, Copy, Default)]
+struct Totals {
+    long: ExactSum,
+    short: ExactSum,
+    cnt: u64,
+}
+
+impl Totals {
+    fn add(&mut self, order: &Order) {
+        match order.side {
+            Side::Long => self.long.add(order.value_usd),
+            Side::Short => self.short.add(order.value_usd),
+        }
+        self.cnt += 1;
+    }
+
+    fn both(&self) -> ExactSum {
+        let mut both = self.long;
+        both.merge(self.short);
+        both
+    }
+}
+
+impl<'a> FromIterator<&'a Recorded> for Totals {
+    fn from_iter<I: IntoIterator<Item = &'a Recorded>>(orders: I) -> Self {
+        let mut totals = Self::default();
+        for recorded in orders {
+            totals.add(&recorded.order);
+        }
+        totals
+    }
+}
+
+/// Totals of the four windows.
+#[must_use]
+pub fn overview(view: &View) -> Overview {
+    use crate::model::Vocabulary;
+
+    let mut overview = Overview::default();
+    for (slot, window) in overview.windows.iter_mut().zip(Window::ALL) {
+        let totals: Totals = view.window(window.millis()).collect();
+        *slot = Some(WindowTotals {
+            long_usd: totals.long.f64(),
+            short_usd: totals.short.f64(),
+            total_usd: totals.both().f64(),
+            cnt: totals.cnt,
+        });
+    }
+    overview
+}
+
+/// The totals of the window by a name of the order.
+fn grouped<'a>(
+    view: &View<'a>,
+    window: Window,
+    name: impl Fn(&'a Recorded) -> &'a str,
+) -> HashMap<&'a str, Totals> {
+    let mut groups: HashMap<&str, Totals> = HashMap::new();
+    for recorded in view.window(window.millis()) {
+        groups
+            .entry(name(recorded))
+            .or_default()
+            .add(&recorded.order);
+    }
+    groups
+}
+
+/// The coins with the most liquidated USD, descending, ties by name.
+#[must_use]
+pub fn coins(view: &View, window: Window, limit: usize) -> Vec<CoinTotals> {
+    let mut rows: Vec<CoinTotals> = grouped(view, window, |recorded| &recorded.coin)
+        .into_iter()
+        .map(|(coin, totals)| CoinTotals {
+            coin: coin.to_owned(),
+            long_usd: totals.long.f64(),
+            short_usd: totals.short.f64(),
+            total_usd: totals.both().f64(),
+            cnt: totals.cnt,
+        })
+        .collect();
+    rows.sort_by(|a, b| {
+        b.total_usd
+            .total_cmp(&a.total_usd)
+            .then_with(|| a.coin.cmp(&b.coin))
+    });
+    rows.truncate(limit);
+    rows
+}
+
+/// Liquidated USD per exchange, descending, ties by name.
+#[must_use]
+pub fn exchanges(view: &View, window: Window) -> Vec<ExchangeTotals> {
+    let mut rows: Vec<ExchangeTotals> = grouped(view, window, |recorded| &recorded.order.exchange)
+        .into_iter()
+        .map(|(exchange, totals)| ExchangeTotals {
+            exchange: exchange.to_owned(),
+            long_usd: totals.long.decimal(),
+            short_usd: totals.short.decimal(),
+            total_usd: totals.both().decimal(),
+            cnt: totals.cnt,
+        })
+        .collect();
+    rows.sort_by(|a, b| {
+        b.total_usd
+            .cmp(&a.total_usd)
+            .then_with(|| a.exchange.cmp(&b.exchange))
+    });
+    rows
+}
+
+/// The largest orders by USD, descending, ties newest first.
+#[must_use]
+pub fn largest(view: &View, window: Window, limit: usize) -> Vec<Order> {
+    let mut orders: Vec<&Order> = view
+        .window(window.millis())
+        .map(|recorded| &recorded.order)
+        .collect();
+    // Stable, and the window comes newest first.
+    orders.sort_by_key(|order| Reverse(order.value_usd));
+    orders.into_iter().take(limit).cloned().collect()
+}
+
+/// One page of the order feed: newest first, orders of one instant in the order they arrived.
+///
+/// `symbol` is a trading pair; `exchange` may be any spelling of its name.
+#[must_use]
+pub fn orders(
+    view: &View,
+    symbol: Option<&str>,
+    exchange: Option<&str>,
+    limit: usize,
+    offset: u64,
+) -> Vec<Order> {
+    let symbol = symbol.map(|symbol| Pair::new(symbol).map(|pair| pair.to_string()));
+    let exchange = exchange.map(exchange_name);
+    view.known()
+        .map(|recorded| &recorded.order)
+        .filter(|order| {
+            symbol
+                .as_ref()
+                .is_none_or(|wanted| wanted.as_ref() == Some(&order.symbol))
+        })
+        .filter(|order| {
+            exchange
+                .as_ref()
+                .is_none_or(|wanted| *wanted == order.exchange)
+        })
+        .skip(usize::try_from(offset).unwrap_or(usize::MAX))
+        .take(limit)
+        .cloned()
+        .collect()
+}
+
+/// USD per UTC hour and side of a trading pair over the last 24 hours; an hour and side without orders has no row.
+#[must_use]
+pub fn chart(view: &View, symbol: &str) -> Vec<ChartRow> {
+    let Some(pair) = Pair::new(symbol) else {
+        return Vec::new();
+    };
+    let mut hours: BTreeMap<(Millis, Side), ExactSum> = BTreeMap::new();
+    for recorded in view.window(Millis::DAY) {
+        let order = &recorded.order;
+        if order.symbol == pair.as_str() {
+            hours
+                .entry((order.timestamp.hour(), order.side))
+                .or_default()
+                .add(order.value_usd);
+        }
+    }
+    hours
+        .into_iter()
+        .map(|((hour, side), sum)| ChartRow {
+            hour,
+            side,
+            total_usd: sum.decimal(),
+        })
+        .collect()
+}

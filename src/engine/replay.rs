@@ -1,0 +1,242 @@
+//! The replay: the bars of a window, from an empty ledger to its last state.
+
+use super::explain::Explain;
+use super::history::{Derived, History, days};
+use super::tiers::{KAPPA, tiers, view_name};
+use super::{EngineError, Ledger, Parameters, Step, View};
+use crate::model::{Bar, Millis, Model, Side};
+
+/// After so many bar lengths without a bar, part of what was located is forgotten.
+const GAP: i64 = 3;
+
+/// The closed bars of a coin in a window.
+pub(super) struct Frame<'a> {
+    view: View<'a>,
+    coin: &'a str,
+    history: &'a History,
+    pub(super) bars: &'a [Bar],
+    derived: &'a [Derived],
+    /// Close of the last bar, the end of the window.
+    pub(super) end: Millis,
+    /// Last price.
+    pub(super) price: f64,
+    /// Length of the longest bar.
+    pub(super) interval: i64,
+}
+
+/// The last state of a ledger and what it rests on.
+pub(super) struct Replayed {
+    pub(super) ledger: Ledger,
+    pub(super) explain: Explain,
+}
+
+impl<'a> Frame<'a> {
+    /// The bars that opened and closed in the `range` milliseconds before the last close by now.
+    ///
+    /// # Errors
+    ///
+    /// [`EngineError`] where no bar has closed, where the last one closed `range` or longer ago, and where a bar lasts
+    /// longer than `coarsest`.
+    pub(super) fn new(
+        view: View<'a>,
+        coin: &'a str,
+        range: i64,
+        range_name: &'static str,
+        coarsest: i64,
+    ) -> Result<Self, EngineError> {
+        let history = view.history(coin).ok_or_else(|| view.unknown(coin))?;
+        let closed = history
+            .bars
+            .partition_point(|bar| bar.close_time() <= view.now());
+        let bars = history.bars.get(..closed).unwrap_or_default();
+        let last = bars.last().ok_or_else(|| view.unknown(coin))?;
+        let end = last.close_time();
+        if end <= view.now().back(range) {
+            return Err(EngineError::NoBars {
+                coin: coin.to_owned(),
+                range: range_name,
+                now: view.now(),
+                last_close: end,
+            });
+        }
+        let start = end.back(range);
+        let before = bars.partition_point(|bar| bar.open_time < start);
+        let bars = bars.get(before..).unwrap_or_default();
+        // A last bar that reaches back beyond the window is too coarse for it by itself.
+        let interval = bars
+            .iter()
+            .map(|bar| bar.interval)
+            .max()
+            .unwrap_or(last.interval);
+        if interval > coarsest {
+            return Err(EngineError::TooCoarse {
+                coin: coin.to_owned(),
+                range: range_name,
+                interval,
+                coarsest,
+            });
+        }
+        Ok(Self {
+            view,
+            coin,
+            history,
+            bars,
+            derived: history.derived.get(before..closed).unwrap_or_default(),
+            end,
+            price: last.close,
+            interval,
+        })
+    }
+
+    /// Replays the bars with the tiers of `model` and shows the ledger as it was at each of `times`, ascending.
+    pub(super) fn replay(
+        &self,
+        model: Model,
+        times: &[Millis],
+        mut show: impl FnMut(&Ledger),
+    ) -> Replayed {
+        let parameters = Parameters::new(tiers(model, self.coin));
+        let known = self.open_interest_at_start();
+        let relative = known.is_none();
+        let mut ledger = Ledger::new(
+            parameters,
+            known
+                .or_else(|| Some(self.derived.first()?.volume_per_day))
+                .unwrap_or(0.0),
+        );
+        let mut realised = match model {
+            Model::Exposure => Realised::default(),
+            Model::Expected => self.realised(),
+        };
+        let mut times = times.iter().peekable();
+        let mut last_close: Option<Millis> = None;
+        let mut gaps = 0;
+        for (bar, derived) in self.bars.iter().zip(self.derived) {
+            while times.next_if(|time| **time < bar.close_time()).is_some() {
+                show(&ledger);
+            }
+            if let Some(close) = last_close {
+                let gap = bar.open_time.0.saturating_sub(close.0);
+                if gap > bar.interval.saturating_mul(GAP) {
+                    gaps += 1;
+                    ledger.lapse(days(gap));
+                }
+            }
+            last_close = Some(bar.close_time());
+            let open_interest = if relative {
+                derived.volume_per_day
+            } else {
+                derived.open_interest.unwrap_or(ledger.open_interest())
+            };
+            ledger.step(&Step {
+                low: bar.low,
+                high: bar.high,
+                close: bar.close,
+                volume_ratio: derived.volume_ratio,
+                days: days(bar.interval),
+                open_interest,
+                realised: realised.of(bar),
+            });
+        }
+        for _ in times {
+            show(&ledger);
+        }
+        let explain = self.explain(model, &ledger, relative, gaps);
+        Replayed { ledger, explain }
+    }
+
+    /// Open interest when the first bar opens: as read then, else at the first close where it is known, else the last
+    /// known before.
+    fn open_interest_at_start(&self) -> Option<f64> {
+        let readings = &self.history.open_interest;
+        let start = self.bars.first()?.open_time;
+        readings
+            .at(start)
+            .or_else(|| {
+                self.derived
+                    .iter()
+                    .find_map(|derived| derived.open_interest)
+            })
+            .or_else(|| readings.at(readings.last_by(start)?))
+    }
+
+    fn realised(&self) -> Realised {
+        let orders = || self.view.orders_of(self.history);
+        let times = |recorded: &super::observations::Recorded| recorded.order.timestamp;
+        let known = orders()
+            .next_back()
+            .map(times)
+            .zip(orders().next().map(times));
+        let start = self.bars.first().map_or(self.end, |bar| bar.open_time);
+        Realised {
+            known,
+            orders: orders()
+                .map(|recorded| {
+                    let order = &recorded.order;
+                    (order.timestamp, order.side, recorded.coin_qty)
+                })
+                .take_while(|(timestamp, ..)| *timestamp >= start)
+                .collect(),
+        }
+    }
+
+    fn explain(&self, model: Model, ledger: &Ledger, relative: bool, gaps: usize) -> Explain {
+        let tiers = &ledger.parameters().tiers;
+        let column = |value: fn(&super::Tier) -> f64| tiers.iter().map(value).collect::<Vec<_>>();
+        let (theta, kappa) = match model {
+            Model::Exposure => (None, None),
+            Model::Expected => (Some(super::tiers::shown(model, tiers)), Some(KAPPA)),
+        };
+        Explain {
+            model: model.number(),
+            view: view_name(model),
+            tiers: column(|tier| tier.leverage),
+            maintenance_margins: column(|tier| tier.maintenance),
+            weights: column(|tier| tier.weight),
+            theta,
+            kappa,
+            located_share: ledger.located_share(),
+            open_interest_scale: if relative { "relative" } else { "usd" },
+            open_interest_age_ms: self
+                .history
+                .open_interest
+                .last_by(self.end)
+                .map(|last| self.end.0.saturating_sub(last.0)),
+            bar_interval_ms: self.interval,
+            bars: self.bars.len(),
+            gaps,
+        }
+    }
+}
+
+/// The realised orders of a window, to be handed out bar by bar.
+#[derive(Default)]
+struct Realised {
+    /// Event times of the coin's first and last known order.
+    known: Option<(Millis, Millis)>,
+    /// Event time, side and quantity in units of the coin; the oldest is last.
+    orders: Vec<(Millis, Side, f64)>,
+}
+
+impl Realised {
+    /// Long and short quantity in `bar`; unknown before the bar of the first order and after the bar of the last.
+    fn of(&mut self, bar: &Bar) -> [Option<f64>; 2] {
+        let mut sums = [0.0; 2];
+        while let Some(&(timestamp, side, qty)) = self.orders.last()
+            && timestamp < bar.close_time()
+        {
+            self.orders.pop();
+            if timestamp >= bar.open_time
+                && let Some(sum) = sums.get_mut(side.index())
+            {
+                *sum += qty;
+            }
+        }
+        match self.known {
+            Some((first, last)) if bar.close_time() > first && bar.open_time <= last => {
+                sums.map(Some)
+            }
+            _ => [None; 2],
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! The checks a table must pass, row by row, before anything is computed from it.
+
+use rust_decimal::Decimal;
+
+use crate::model::{
+    Coin, Millis, ObservedBar, ObservedOpenInterest, ObservedOrder, Pair, exchange_name, hint_coin,
+};
+
+/// What is wrong with a table, and where.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{table}: column {column:?}, row {row}: {message}")]
+pub struct TableFault {
+    /// `orders`, `bars` or `open_interest`.
+    pub table: &'static str,
+    /// The column at fault.
+    pub column: &'static str,
+    /// The row at fault, counted from 0 in the caller's table.
+    pub row: usize,
+    /// What is wrong, with the value and what is allowed.
+    pub message: String,
+}
+
+/// One row of one table: where a fault is, if there is one.
+#[derive(Clone, Copy)]
+pub(super) struct Row {
+    table: &'static str,
+    row: usize,
+}
+
+impl Row {
+    pub(super) fn of_orders(row: usize) -> Self {
+        Self {
+            table: "orders",
+            row,
+        }
+    }
+
+    pub(super) fn of_bars(row: usize) -> Self {
+        Self { table: "bars", row }
+    }
+
+    pub(super) fn of_open_interest(row: usize) -> Self {
+        Self {
+            table: "open_interest",
+            row,
+        }
+    }
+
+    pub(super) fn fault(self, column: &'static str, message: impl Into<String>) -> TableFault {
+        TableFault {
+            table: self.table,
+            column,
+            row: self.row,
+            message: message.into(),
+        }
+    }
+
+    fn check(
+        self,
+        column: &'static str,
+        holds: bool,
+        message: impl FnOnce() -> String,
+    ) -> Result<(), TableFault> {
+        if holds {
+            Ok(())
+        } else {
+            Err(self.fault(column, message()))
+        }
+    }
+
+    /// A finite number above zero.
+    fn price(self, column: &'static str, value: f64) -> Result<(), TableFault> {
+        self.check(column, value.is_finite() && value > 0.0, || {
+            format!("{value} is not a price; a finite number above 0 is")
+        })
+    }
+
+    /// A finite number, zero or above.
+    fn amount(self, column: &'static str, value: f64) -> Result<(), TableFault> {
+        self.check(column, value.is_finite() && value >= 0.0, || {
+            format!("{value} is not an amount; a finite number from 0 up is")
+        })
+    }
+
+    /// A decimal above zero.
+    fn positive(self, column: &'static str, value: Decimal) -> Result<(), TableFault> {
+        self.check(column, value > Decimal::ZERO, || {
+            format!("{value} is not above 0")
+        })
+    }
+
+    /// A coin symbol in our spelling; a trading pair is refused with the coin it means.
+    fn coin(self, text: &str) -> Result<String, TableFault> {
+        let coin = Coin::new(text)
+            .ok_or_else(|| self.fault("symbol", format!("{text:?} is blank; name a coin")))?;
+        match hint_coin(coin.as_str()) {
+            Some(hint) => Err(self.fault(
+                "symbol",
+                format!(
+                    "{text:?} is a trading pair and a coin is meant here; did you mean {hint:?}?"
+                ),
+            )),
+            None => Ok(coin.to_string()),
+        }
+    }
+
+    fn exchange(self, text: &str) -> Result<String, TableFault> {
+        let name = exchange_name(text);
+        self.check("exchange", !name.is_empty(), || {
+            format!("{text:?} is blank; name an exchange")
+        })?;
+        Ok(name)
+    }
+
+    /// An order in our spelling.
+    pub(super) fn order(self, mut row: ObservedOrder) -> Result<ObservedOrder, TableFault> {
+        let order = &mut row.order;
+        order.exchange = self.exchange(&order.exchange)?;
+        order.symbol = Pair::new(&order.symbol)
+            .ok_or_else(|| {
+                self.fault(
+                    "symbol",
+                    format!("{:?} is blank; name a trading pair", order.symbol),
+                )
+            })?
+            .to_string();
+        self.positive("price", order.price)?;
+        self.positive("qty", order.qty)?;
+        self.check("value_usd", order.value_usd >= Decimal::ZERO, || {
+            format!("{} is below 0", order.value_usd)
+        })?;
+        if let Some(coin) = &mut row.coin {
+            *coin = Coin::new(coin)
+                .ok_or_else(|| {
+                    self.fault(
+                        "coin",
+                        format!("{coin:?} is blank; name a coin or leave it out"),
+                    )
+                })?
+                .to_string();
+        }
+        Ok(row)
+    }
+
+    /// A bar in our spelling.
+    pub(super) fn bar(self, mut bar: ObservedBar) -> Result<ObservedBar, TableFault> {
+        bar.symbol = self.coin(&bar.symbol)?;
+        if let Some(interval) = bar.interval {
+            self.check("interval", interval > 0, || {
+                format!("{interval} ms is not above 0")
+            })?;
+        }
+        let ObservedBar {
+            open,
+            high,
+            low,
+            close,
+            volume,
+            ..
+        } = bar;
+        for (column, value) in [
+            ("open", open),
+            ("high", high),
+            ("low", low),
+            ("close", close),
+        ] {
+            self.price(column, value)?;
+        }
+        self.check("high", high >= open.max(close).max(low), || {
+            format!(
+                "{high} is below another price of the bar (open {open}, low {low}, close {close})"
+            )
+        })?;
+        self.check("low", low <= open.min(close), || {
+            format!("{low} is above another price of the bar (open {open}, close {close})")
+        })?;
+        self.amount("volume", volume)?;
+        Ok(bar)
+    }
+
+    /// A reading of open interest in our spelling.
+    pub(super) fn reading(
+        self,
+        mut reading: ObservedOpenInterest,
+    ) -> Result<ObservedOpenInterest, TableFault> {
+        reading.symbol = self.coin(&reading.symbol)?;
+        if let Some(exchange) = &mut reading.exchange {
+            *exchange = self.exchange(exchange)?;
+        }
+        self.amount("open_interest", reading.open_interest)?;
+        Ok(reading)
+    }
+
+    /// The close of a bar that opens at `open` and lasts `interval`.
+    pub(super) fn close(self, open: Millis, interval: i64) -> Result<Millis, TableFault> {
+        open.0
+            .checked_add(interval)
+            .map(Millis)
+            .ok_or_else(|| self.fault("timestamp", format!("{open} is beyond the end of time")))
+    }
+}

@@ -1,0 +1,172 @@
+//! A question under way: wait for its answer, or cancel it.
+//!
+//! The work runs on the runtime's threads, which never attach to the interpreter. The caller waits detached on its own
+//! thread and looks for signals every 50 ms, so Ctrl-C is answered at once and an exiting interpreter has nobody to
+//! wait for.
+
+use std::future::Future;
+use std::panic::AssertUnwindSafe;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use pyo3::types::PyList;
+use tokio::task::AbortHandle;
+
+use super::bridge::Wakeup;
+use super::error::{self, Failure};
+use super::question::Answer;
+use super::runtime;
+
+/// How often a waiting thread looks for signals.
+const SIGNAL_TICK: Duration = Duration::from_millis(50);
+
+/// What a call brings home.
+#[derive(Debug)]
+pub(super) enum Outcome {
+    /// One answer; `None` where a walk has ended.
+    One(Option<Answer>),
+    /// Many answers in the order asked.
+    Many(Vec<Answer>),
+    /// The failure of the question with this label.
+    Failed(Failure, Option<String>),
+}
+
+#[derive(Debug)]
+enum State {
+    Running,
+    Finished(Box<Outcome>),
+    Taken,
+}
+
+#[derive(Debug)]
+struct Slot {
+    state: Mutex<State>,
+    finished: Condvar,
+    wakeup: Option<(Arc<Wakeup>, u64)>,
+}
+
+impl Slot {
+    /// Stores the outcome, unless one is there already.
+    fn finish(&self, outcome: Outcome) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if !matches!(*state, State::Running) {
+            return;
+        }
+        *state = State::Finished(Box::new(outcome));
+        drop(state);
+        self.finished.notify_all();
+        if let Some((wakeup, token)) = &self.wakeup {
+            wakeup.finish(*token);
+        }
+    }
+
+    /// Waits one tick; the outcome if it is there.
+    fn tick(&self) -> Option<State> {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let (mut state, _) = self
+            .finished
+            .wait_timeout_while(state, SIGNAL_TICK, |state| matches!(state, State::Running))
+            .unwrap_or_else(PoisonError::into_inner);
+        match *state {
+            State::Running => None,
+            _ => Some(std::mem::replace(&mut *state, State::Taken)),
+        }
+    }
+}
+
+/// A question under way.
+#[pyclass(frozen, module = "liqdata._core")]
+pub(super) struct Call {
+    slot: Arc<Slot>,
+    task: AbortHandle,
+    pid: u32,
+}
+
+impl Call {
+    /// Starts `work` on the runtime.
+    pub(super) fn begin(
+        work: impl Future<Output = Outcome> + Send + 'static,
+        wakeup: Option<(Arc<Wakeup>, u64)>,
+    ) -> PyResult<Self> {
+        let slot = Arc::new(Slot { state: Mutex::new(State::Running), finished: Condvar::new(), wakeup });
+        let theirs = Arc::clone(&slot);
+        let task = runtime::handle()?.spawn(async move {
+            let outcome = match AssertUnwindSafe(work).catch_unwind().await {
+                Ok(outcome) => outcome,
+                Err(panic) => Outcome::Failed(Failure::Panic(panic_message(panic.as_ref())), None),
+            };
+            theirs.finish(outcome);
+        });
+        Ok(Self { slot, task: task.abort_handle(), pid: std::process::id() })
+    }
+
+    fn stop(&self) {
+        self.slot.finish(Outcome::Failed(Failure::Cancelled, None));
+        self.task.abort();
+    }
+}
+
+impl Drop for Call {
+    fn drop(&mut self) {
+        // In a forked child the task belongs to threads that are not there.
+        if self.pid == std::process::id() {
+            self.task.abort();
+        }
+    }
+}
+
+/// The message a panic carries.
+pub(super) fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".to_owned())
+}
+
+#[pymethods]
+impl Call {
+    /// Waits for the answer with the interpreter released; an answer can be taken once.
+    fn wait(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        if self.pid != std::process::id() {
+            return Err(PyRuntimeError::new_err("this call was begun before a fork, in the parent process"));
+        }
+        let state = loop {
+            if let Some(state) = py.detach(|| self.slot.tick()) {
+                break state;
+            }
+            if let Err(signal) = py.check_signals() {
+                self.stop();
+                return Err(signal);
+            }
+        };
+        match state {
+            State::Finished(outcome) => match *outcome {
+                Outcome::One(Some(answer)) => answer.into_python(py),
+                Outcome::One(None) => Ok(py.None()),
+                Outcome::Many(answers) => {
+                    let made = PyList::empty(py);
+                    for answer in answers {
+                        made.append(answer.into_python(py)?)?;
+                    }
+                    Ok(made.into_any().unbind())
+                }
+                Outcome::Failed(failure, label) => {
+                    let raised = error::python(py, &failure);
+                    if let Some(label) = label {
+                        error::note(py, &raised, &format!("symbol: {label}"));
+                    }
+                    Err(raised)
+                }
+            },
+            State::Running | State::Taken => Err(PyRuntimeError::new_err("the answer was taken already")),
+        }
+    }
+
+    /// Gives the question up; a thread that waits gets an error at once.
+    fn cancel(&self) {
+        if self.pid == std::process::id() {
+            self.stop();
+        }
+    }
+}

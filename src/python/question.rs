@@ -1,0 +1,233 @@
+//! Arguments become a question, a question becomes an answer: the ten endpoints as one closed set.
+
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyInt, PyString};
+
+use super::arrays;
+use super::columns::Columns;
+use super::error::{Failure, bad_query};
+use super::rows::Table;
+use crate::api::{
+    self, BadQuery, Chart, Coins, Exchanges, HeatmapQuery, Largest, LevelsQuery, Liqmap, Maxpain, Orders, OverviewQuery,
+};
+use crate::client::Client;
+use crate::engine::View;
+use crate::model::{Heatmap, Levels, LiquidationMap, MaxPain, MapRange, HeatmapRange, Overview, Vocabulary, Window};
+use crate::server::Answer as _;
+
+/// A reply that has not met Python yet.
+#[derive(Debug)]
+pub(super) enum Answer {
+    Overview(Overview),
+    Rows(Columns),
+    Heatmap(Heatmap),
+    Liqmap(LiquidationMap),
+    Levels(Levels),
+    Maxpain(MaxPain),
+}
+
+impl Answer {
+    /// Dicts, a [`Table`], or the fields of a grid; on the caller's own thread.
+    pub(super) fn into_python(self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        Ok(match self {
+            Self::Overview(reply) => arrays::overview(py, &reply)?.into_any().unbind(),
+            Self::Rows(columns) => Py::new(py, Table::from(columns))?.into_any(),
+            Self::Heatmap(reply) => arrays::heatmap(py, reply)?.into_any().unbind(),
+            Self::Liqmap(reply) => arrays::liqmap(py, reply)?.into_any().unbind(),
+            Self::Levels(reply) => arrays::levels(py, reply)?.into_any().unbind(),
+            Self::Maxpain(reply) => arrays::maxpain(py, reply)?.into_any().unbind(),
+        })
+    }
+}
+
+macro_rules! questions {
+    ($($variant:ident($query:ty) => $wrap:expr;)+) => {
+        #[derive(Clone, Debug)]
+        enum Kind {
+            $($variant($query),)+
+        }
+
+        impl Question {
+            /// Asks a service.
+            pub(super) async fn send(&self, client: &Client) -> Result<Answer, Failure> {
+                match &self.kind {
+                    $(Kind::$variant(query) => {
+                        let reply = client.send(query).await?;
+                        Ok($wrap(reply))
+                    })+
+                }
+            }
+
+            /// Asks the engine; `explain` is left to the server.
+            pub(super) fn answer(&self, view: &View<'_>) -> Result<Answer, Failure> {
+                match &self.kind {
+                    $(Kind::$variant(query) => {
+                        let answered = query.answer(view)?;
+                        Ok($wrap(answered.reply))
+                    })+
+                }
+            }
+
+            /// The endpoint's one name.
+            fn endpoint(&self) -> &'static str {
+                match &self.kind {
+                    $(Kind::$variant(_) => <$query as api::Endpoint>::NAME,)+
+                }
+            }
+
+            /// The parameters as they are sent.
+            fn parameters(&self) -> Vec<(&'static str, String)> {
+                match &self.kind {
+                    $(Kind::$variant(query) => api::Endpoint::to_query(query),)+
+                }
+            }
+        }
+
+        $(impl From<$query> for Question {
+            fn from(query: $query) -> Self {
+                Self { kind: Kind::$variant(query) }
+            }
+        })+
+    };
+}
+
+/// A checked question: one endpoint with its parameters.
+#[pyclass(frozen, module = "liqdata._core")]
+#[derive(Clone, Debug)]
+pub(super) struct Question {
+    kind: Kind,
+}
+
+questions! {
+    Overview(OverviewQuery) => Answer::Overview;
+    Coins(Coins) => |rows: Vec<_>| Answer::Rows(rows.into());
+    Exchanges(Exchanges) => |rows: Vec<_>| Answer::Rows(rows.into());
+    Largest(Largest) => |rows: Vec<_>| Answer::Rows(rows.into());
+    Orders(Orders) => |rows: Vec<_>| Answer::Rows(rows.into());
+    Chart(Chart) => |rows: Vec<_>| Answer::Rows(rows.into());
+    Heatmap(HeatmapQuery) => Answer::Heatmap;
+    Liqmap(Liqmap) => Answer::Liqmap;
+    Levels(LevelsQuery) => Answer::Levels;
+    Maxpain(Maxpain) => Answer::Maxpain;
+}
+
+#[pymethods]
+impl Question {
+    fn __repr__(&self) -> String {
+        let parameters: Vec<String> =
+            self.parameters().into_iter().map(|(name, value)| format!("{name}={value:?}")).collect();
+        format!("Question({}({}))", self.endpoint(), parameters.join(", "))
+    }
+}
+
+/// A text argument.
+fn text(name: &'static str, value: &Bound<'_, PyAny>, allowed: impl FnOnce() -> String) -> PyResult<String> {
+    match value.cast::<PyString>() {
+        Ok(text) => text.extract(),
+        Err(_) => Err(wrong_type(name, value, "text", allowed())),
+    }
+}
+
+/// A whole-number argument; anything with `__index__` counts, a bool does not.
+pub(super) fn whole(name: &'static str, value: &Bound<'_, PyAny>, allowed: &str) -> PyResult<i128> {
+    let py = value.py();
+    if value.is_instance_of::<PyBool>() {
+        return Err(wrong_type(name, value, "a whole number", allowed.to_owned()));
+    }
+    let Ok(index) = value.call_method0("__index__") else {
+        return Err(wrong_type(name, value, "a whole number", allowed.to_owned()));
+    };
+    let index = index.cast::<PyInt>()?;
+    index.extract().map_err(|_| {
+        bad_query(py, &BadQuery::new(name, "the number has too many digits", allowed))
+    })
+}
+
+fn wrong_type(name: &'static str, value: &Bound<'_, PyAny>, wanted: &str, allowed: String) -> PyErr {
+    let shown = value.repr().map_or_else(|_| "the value".to_owned(), |text| shorten(&text.to_string()));
+    let kind = value.get_type().name().map_or_else(|_| "object".to_owned(), |name| name.to_string());
+    bad_query(value.py(), &BadQuery::new(name, format!("{shown} is of type {kind}, not {wanted}"), allowed))
+}
+
+fn shorten(text: &str) -> String {
+    const MOST: usize = 80;
+    if text.chars().count() <= MOST { text.to_owned() } else { text.chars().take(MOST).chain("…".chars()).collect() }
+}
+
+fn checked<Q: Into<Question>>(py: Python<'_>, query: Result<Q, BadQuery>) -> PyResult<Question> {
+    query.map(Into::into).map_err(|refusal| bad_query(py, &refusal))
+}
+
+const PAIR: &str = r#"a trading pair such as "BTCUSDT""#;
+const COIN: &str = r#"a coin symbol such as "BTC""#;
+
+#[pyfunction]
+pub(super) fn overview() -> Question {
+    OverviewQuery.into()
+}
+
+#[pyfunction]
+pub(super) fn coins(range: &Bound<'_, PyAny>, limit: &Bound<'_, PyAny>) -> PyResult<Question> {
+    let window = text("range", range, Window::spellings)?;
+    checked(range.py(), Coins::new(&window, whole("limit", limit, "a whole number from 1 to 200")?))
+}
+
+#[pyfunction]
+pub(super) fn exchanges(range: &Bound<'_, PyAny>) -> PyResult<Question> {
+    checked(range.py(), Exchanges::new(&text("range", range, Window::spellings)?))
+}
+
+#[pyfunction]
+pub(super) fn largest(range: &Bound<'_, PyAny>, limit: &Bound<'_, PyAny>) -> PyResult<Question> {
+    let window = text("range", range, Window::spellings)?;
+    checked(range.py(), Largest::new(&window, whole("limit", limit, "a whole number from 1 to 1000")?))
+}
+
+#[pyfunction]
+pub(super) fn orders(
+    symbol: &Bound<'_, PyAny>,
+    exchange: &Bound<'_, PyAny>,
+    limit: &Bound<'_, PyAny>,
+    offset: &Bound<'_, PyAny>,
+) -> PyResult<Question> {
+    let optional = |name, value: &Bound<'_, PyAny>, allowed: &str| {
+        (!value.is_none()).then(|| text(name, value, || format!("{allowed} or None"))).transpose()
+    };
+    let pair = optional("symbol", symbol, PAIR)?;
+    let venue = optional("exchange", exchange, r#"an exchange's name such as "binance""#)?;
+    let limit = whole("limit", limit, "a whole number from 1 to 1000")?;
+    let offset = whole("offset", offset, Orders::OFFSETS)?;
+    checked(symbol.py(), Orders::new(pair.as_deref(), venue.as_deref(), limit, offset))
+}
+
+#[pyfunction]
+pub(super) fn chart(symbol: &Bound<'_, PyAny>) -> PyResult<Question> {
+    checked(symbol.py(), Chart::new(&text("symbol", symbol, || PAIR.to_owned())?))
+}
+
+#[pyfunction]
+pub(super) fn heatmap(
+    symbol: &Bound<'_, PyAny>,
+    range: &Bound<'_, PyAny>,
+    model: &Bound<'_, PyAny>,
+) -> PyResult<Question> {
+    let coin = text("symbol", symbol, || COIN.to_owned())?;
+    let range_ = text("range", range, HeatmapRange::spellings)?;
+    checked(symbol.py(), HeatmapQuery::new(&coin, &range_, whole("model", model, HeatmapQuery::MODELS)?))
+}
+
+#[pyfunction]
+pub(super) fn liqmap(symbol: &Bound<'_, PyAny>, range: &Bound<'_, PyAny>) -> PyResult<Question> {
+    let coin = text("symbol", symbol, || COIN.to_owned())?;
+    checked(symbol.py(), Liqmap::new(&coin, &text("range", range, MapRange::spellings)?))
+}
+
+#[pyfunction]
+pub(super) fn levels(symbol: &Bound<'_, PyAny>) -> PyResult<Question> {
+    checked(symbol.py(), LevelsQuery::new(&text("symbol", symbol, || COIN.to_owned())?))
+}
+
+#[pyfunction]
+pub(super) fn maxpain(symbol: &Bound<'_, PyAny>) -> PyResult<Question> {
+    checked(symbol.py(), Maxpain::new(&text("symbol", symbol, || COIN.to_owned())?))
+}

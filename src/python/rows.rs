@@ -1,0 +1,360 @@
+//! Columns as Python sees them: dict rows, numpy arrays, Arrow.
+
+use std::sync::Arc;
+
+use arrow_array::{
+    ArrayRef, Decimal128Array, Float64Array, Int64Array, RecordBatch, StringArray, TimestampMillisecondArray,
+};
+use arrow_schema::{DataType, Field, Schema, TimeUnit};
+use numpy::IntoPyArray;
+use numpy::datetime::{Datetime, units};
+use pyo3::exceptions::{PyIndexError, PyKeyError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyDict, PyList, PyString, PyTuple};
+use pyo3_arrow::PyTable;
+use rust_decimal::Decimal;
+
+use super::columns::{Cells, Column, Columns};
+use crate::model::nearest_f64;
+
+/// Most digits an Arrow decimal128 can hold.
+const DECIMAL_DIGITS: u32 = 38;
+
+/// Rows of one kind, held as columns.
+#[pyclass(frozen, module = "liqdata._core")]
+pub(super) struct Table {
+    columns: Columns,
+}
+
+impl From<Columns> for Table {
+    fn from(columns: Columns) -> Self {
+        Self { columns }
+    }
+}
+
+impl Table {
+    fn column(&self, name: &str) -> PyResult<&Column> {
+        let columns = &self.columns.columns;
+        columns.iter().find(|column| column.name == name).ok_or_else(|| PyKeyError::new_err(name.to_owned()))
+    }
+
+    pub(super) fn columns(&self) -> &Columns {
+        &self.columns
+    }
+}
+
+/// How a column's cells become Python objects, one at a time.
+struct Maker<'py> {
+    name: Bound<'py, PyString>,
+    names: Vec<Bound<'py, PyString>>,
+}
+
+fn makers<'py>(py: Python<'py>, columns: &Columns) -> Vec<Maker<'py>> {
+    columns
+        .columns
+        .iter()
+        .map(|column| Maker {
+            name: PyString::intern(py, &column.name),
+            names: match &column.cells {
+                Cells::Text { names, .. } => names.iter().map(|name| PyString::new(py, name)).collect(),
+                _ => Vec::new(),
+            },
+        })
+        .collect()
+}
+
+fn cell<'py>(py: Python<'py>, column: &Column, maker: &Maker<'py>, row: usize, exact: bool) -> PyResult<Bound<'py, PyAny>> {
+    let lost = || PyIndexError::new_err("row out of range");
+    if !column.has(row) {
+        return Ok(py.None().into_bound(py));
+    }
+    Ok(match &column.cells {
+        Cells::Text { codes, .. } => {
+            let code = codes.get(row).copied().ok_or_else(lost)?;
+            maker.names.get(code as usize).cloned().ok_or_else(lost)?.into_any()
+        }
+        Cells::Decimal(cells) => {
+            let value = *cells.get(row).ok_or_else(lost)?;
+            if exact { value.into_pyobject(py)? } else { nearest_f64(value).into_pyobject(py)?.into_any() }
+        }
+        Cells::Float(cells) => cells.get(row).ok_or_else(lost)?.into_pyobject(py)?.into_any(),
+        Cells::Int(cells) | Cells::Time(cells) => cells.get(row).ok_or_else(lost)?.into_pyobject(py)?.into_any(),
+    })
+}
+
+#[pymethods]
+impl Table {
+    fn __len__(&self) -> usize {
+        self.columns.rows
+    }
+
+    /// Column names, in order.
+    fn names(&self) -> Vec<String> {
+        self.columns.columns.iter().map(|column| column.name.clone()).collect()
+    }
+
+    /// Kind of each column: `text`, `decimal`, `float`, `int` or `time`.
+    fn kinds(&self) -> Vec<&'static str> {
+        self.columns
+            .columns
+            .iter()
+            .map(|column| match column.cells {
+                Cells::Text { .. } => "text",
+                Cells::Decimal(_) => "decimal",
+                Cells::Float(_) => "float",
+                Cells::Int(_) => "int",
+                Cells::Time(_) => "time",
+            })
+            .collect()
+    }
+
+    /// All rows as dicts.
+    fn dicts<'py>(&self, py: Python<'py>, exact: bool) -> PyResult<Bound<'py, PyList>> {
+        let makers = makers(py, &self.columns);
+        let rows = PyList::empty(py);
+        for row in 0..self.columns.rows {
+            let dict = PyDict::new(py);
+            for (column, maker) in self.columns.columns.iter().zip(&makers) {
+                dict.set_item(&maker.name, cell(py, column, maker, row, exact)?)?;
+            }
+            rows.append(dict)?;
+        }
+        Ok(rows)
+    }
+
+    /// One column as a list of Python objects.
+    fn objects<'py>(&self, py: Python<'py>, name: &str, exact: bool) -> PyResult<Bound<'py, PyList>> {
+        let column = self.column(name)?;
+        let maker = Maker {
+            name: PyString::new(py, name),
+            names: match &column.cells {
+                Cells::Text { names, .. } => names.iter().map(|name| PyString::new(py, name)).collect(),
+                _ => Vec::new(),
+            },
+        };
+        let cells: Vec<_> =
+            (0..self.columns.rows).map(|row| cell(py, column, &maker, row, exact)).collect::<PyResult<_>>()?;
+        PyList::new(py, cells)
+    }
+
+    /// A decimal column as `Decimal`s of one scale: the smallest that holds every value.
+    fn decimals<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyList>> {
+        let column = self.column(name)?;
+        let Cells::Decimal(cells) = &column.cells else {
+            return Err(PyValueError::new_err(format!("{name} is not a decimal column")));
+        };
+        let (_, scale) = scaled(column, cells)?;
+        let decimal = py.import("decimal")?.getattr("Decimal")?;
+        let quantum = decimal.call1((format!("1E-{scale}"),))?;
+        let context = py.import("decimal")?.getattr("Context")?.call1((DECIMAL_DIGITS,))?;
+        let made = PyList::empty(py);
+        for (row, value) in cells.iter().enumerate() {
+            if column.has(row) {
+                made.append(value.into_pyobject(py)?.call_method1("quantize", (&quantum, py.None(), &context))?)?;
+            } else {
+                made.append(py.None())?;
+            }
+        }
+        Ok(made)
+    }
+
+    /// One column as a numpy array: float64, int64, or datetime64[ms]; missing cells are NaN or NaT.
+    fn array<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+        let column = self.column(name)?;
+        Ok(match &column.cells {
+            Cells::Text { .. } => return Err(PyValueError::new_err(format!("{name} is a text column"))),
+            Cells::Decimal(cells) => {
+                let cells = cells.iter().enumerate();
+                let floats: Vec<f64> =
+                    cells.map(|(row, value)| if column.has(row) { nearest_f64(*value) } else { f64::NAN }).collect();
+                floats.into_pyarray(py).into_any()
+            }
+            Cells::Float(cells) => cells.clone().into_pyarray(py).into_any(),
+            Cells::Int(cells) => cells.clone().into_pyarray(py).into_any(),
+            Cells::Time(cells) => times(
+                py,
+                cells.iter().enumerate().map(|(row, at)| if column.has(row) { *at } else { i64::MIN }),
+            ),
+        })
+    }
+
+    /// A text column as codes (int32) into a list of distinct names.
+    fn codes<'py>(&self, py: Python<'py>, name: &str) -> PyResult<(Bound<'py, PyAny>, Vec<String>)> {
+        let Cells::Text { codes, names } = &self.column(name)?.cells else {
+            return Err(PyValueError::new_err(format!("{name} is not a text column")));
+        };
+        let codes: Vec<i32> = codes.iter().map(|&code| i32::try_from(code).unwrap_or(i32::MAX)).collect();
+        Ok((codes.into_pyarray(py).into_any(), names.clone()))
+    }
+
+    /// Every `step`th row from `start`, `length` of them.
+    fn slice(&self, py: Python<'_>, start: isize, step: isize, length: usize) -> PyResult<Self> {
+        let mut rows = Vec::with_capacity(length.min(self.columns.rows));
+        let mut at = start;
+        for _ in 0..length {
+            let row = usize::try_from(at).ok().filter(|&row| row < self.columns.rows);
+            rows.push(row.ok_or_else(|| PyIndexError::new_err("row out of range"))?);
+            at = at.saturating_add(step);
+        }
+        Ok(Self { columns: py.detach(|| self.columns.take(&rows)) })
+    }
+
+    /// The rows as an object with `__arrow_c_stream__`; money as float64, or exact as decimal128.
+    fn arrow(&self, py: Python<'_>, exact: bool) -> PyResult<ArrowTable> {
+        py.detach(|| Ok(ArrowTable { batch: record_batch(&self.columns, exact)? }))
+    }
+
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
+        other.cast::<Self>().is_ok_and(|other| other.get().columns == self.columns)
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyList>, usize))> {
+        let py = slf.py();
+        let table = slf.get();
+        let state = PyList::empty(py);
+        for ((column, kind), name) in table.columns.columns.iter().zip(table.kinds()).zip(table.names()) {
+            let cells = match &column.cells {
+                Cells::Text { codes, names } => (codes.clone(), names.clone()).into_pyobject(py)?.into_any(),
+                Cells::Decimal(cells) => {
+                    let texts: Vec<String> = cells.iter().map(ToString::to_string).collect();
+                    texts.into_pyobject(py)?.into_any()
+                }
+                Cells::Float(cells) => cells.clone().into_pyobject(py)?.into_any(),
+                Cells::Int(cells) | Cells::Time(cells) => cells.clone().into_pyobject(py)?.into_any(),
+            };
+            state.append((name, kind, cells, column.present.clone()))?;
+        }
+        Ok((slf.get_type().getattr("_restore")?, (state, table.columns.rows)))
+    }
+
+    #[staticmethod]
+    fn _restore(state: &Bound<'_, PyList>, rows: usize) -> PyResult<Self> {
+        let damaged = || PyValueError::new_err("damaged pickle");
+        let mut columns = Vec::with_capacity(state.len());
+        for item in state {
+            let item = item.cast::<PyTuple>()?.clone();
+            let (name, kind): (String, String) = (item.get_item(0)?.extract()?, item.get_item(1)?.extract()?);
+            let cells = item.get_item(2)?;
+            let cells = match kind.as_str() {
+                "text" => {
+                    let (codes, names): (Vec<u32>, Vec<String>) = cells.extract()?;
+                    if codes.iter().any(|&code| code as usize >= names.len()) {
+                        return Err(damaged());
+                    }
+                    Cells::Text { codes, names }
+                }
+                "decimal" => {
+                    let texts: Vec<String> = cells.extract()?;
+                    let parsed = texts.iter().map(|text| text.parse::<Decimal>().map_err(|_| damaged()));
+                    Cells::Decimal(parsed.collect::<PyResult<_>>()?)
+                }
+                "float" => Cells::Float(cells.extract()?),
+                "int" => Cells::Int(cells.extract()?),
+                "time" => Cells::Time(cells.extract()?),
+                _ => return Err(damaged()),
+            };
+            let present: Option<Vec<bool>> = item.get_item(3)?.extract()?;
+            if cells.len() != rows || present.as_ref().is_some_and(|present| present.len() != rows) {
+                return Err(damaged());
+            }
+            columns.push(Column { name, cells, present });
+        }
+        Ok(Self { columns: Columns { columns, rows } })
+    }
+}
+
+/// A numpy array of instants in milliseconds.
+pub(super) fn times(py: Python<'_>, millis: impl Iterator<Item = i64>) -> Bound<'_, PyAny> {
+    let cells: Vec<Datetime<units::Milliseconds>> = millis.map(Datetime::from).collect();
+    cells.into_pyarray(py).into_any()
+}
+
+/// The cells as integers of the smallest common scale, where 38 digits hold them all.
+fn scaled(column: &Column, cells: &[Decimal]) -> PyResult<(Vec<i128>, u32)> {
+    let scale = cells.iter().map(|value| value.normalize().scale()).max().unwrap_or(0);
+    let limit = 10_i128.pow(DECIMAL_DIGITS);
+    let mut made = Vec::with_capacity(cells.len());
+    for (row, value) in cells.iter().enumerate() {
+        let value = value.normalize();
+        let scaled = 10_i128.checked_pow(scale - value.scale()).and_then(|unit| value.mantissa().checked_mul(unit));
+        match scaled.filter(|scaled| scaled.abs() < limit) {
+            Some(scaled) => made.push(scaled),
+            None => {
+                return Err(PyValueError::new_err(format!(
+                    "{}: no scale holds every value within {DECIMAL_DIGITS} digits ({value} in row {row} does not fit \
+                     scale {scale}); ask for decimals=\"float\"",
+                    column.name
+                )));
+            }
+        }
+    }
+    Ok((made, scale))
+}
+
+fn record_batch(columns: &Columns, exact: bool) -> PyResult<RecordBatch> {
+    let mut fields = Vec::with_capacity(columns.columns.len());
+    let mut arrays: Vec<ArrayRef> = Vec::with_capacity(columns.columns.len());
+    for column in &columns.columns {
+        let valid = |row: usize| column.has(row);
+        let array: ArrayRef = match &column.cells {
+            Cells::Text { codes, names } => Arc::new(StringArray::from_iter(
+                codes.iter().enumerate().map(|(row, &code)| names.get(code as usize).filter(|_| valid(row))),
+            )),
+            Cells::Decimal(cells) if exact => {
+                let (made, scale) = scaled(column, cells)?;
+                let made = made.into_iter().enumerate().map(|(row, value)| valid(row).then_some(value));
+                let scale = i8::try_from(scale).unwrap_or(i8::MAX);
+                let array = Decimal128Array::from_iter(made)
+                    .with_precision_and_scale(38, scale)
+                    .map_err(|error| PyValueError::new_err(format!("{}: {error}", column.name)))?;
+                Arc::new(array)
+            }
+            Cells::Decimal(cells) => Arc::new(Float64Array::from_iter(
+                cells.iter().enumerate().map(|(row, value)| valid(row).then(|| nearest_f64(*value))),
+            )),
+            Cells::Float(cells) => Arc::new(Float64Array::from_iter(
+                cells.iter().enumerate().map(|(row, value)| valid(row).then_some(*value)),
+            )),
+            Cells::Int(cells) => Arc::new(Int64Array::from_iter(
+                cells.iter().enumerate().map(|(row, value)| valid(row).then_some(*value)),
+            )),
+            Cells::Time(cells) => Arc::new(
+                TimestampMillisecondArray::from_iter(
+                    cells.iter().enumerate().map(|(row, value)| valid(row).then_some(*value)),
+                )
+                .with_timezone("UTC"),
+            ),
+        };
+        let data_type = match array.data_type() {
+            DataType::Timestamp(TimeUnit::Millisecond, _) => {
+                DataType::Timestamp(TimeUnit::Millisecond, Some("UTC".into()))
+            }
+            data_type => data_type.clone(),
+        };
+        fields.push(Field::new(&column.name, data_type, column.present.is_some()));
+        arrays.push(array);
+    }
+    let schema = Arc::new(Schema::new(fields));
+    let options = arrow_array::RecordBatchOptions::new().with_row_count(Some(columns.rows));
+    RecordBatch::try_new_with_options(schema, arrays, &options).map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
+/// Rows in Arrow's layout, exported over the C stream interface as often as asked.
+#[pyclass(frozen, module = "liqdata._core")]
+pub(super) struct ArrowTable {
+    batch: RecordBatch,
+}
+
+#[pymethods]
+impl ArrowTable {
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyCapsule>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let table = PyTable::try_new(vec![self.batch.clone()], self.batch.schema())?;
+        // The exporter is a Python method of the table; asking through Python keeps this crate free of `unsafe`.
+        table.into_pyobject(py)?.into_any().call_method1("__arrow_c_stream__", (requested_schema,))
+    }
+}

@@ -1,0 +1,376 @@
+//! Where answers come from: a service over HTTP, or a market in this process.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use futures_util::{StreamExt, TryStreamExt};
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use pyo3::types::PyList;
+
+use super::bridge::Bridge;
+use super::call::{Call, Outcome, panic_message};
+use super::columns::{self, Columns};
+use super::error::{self, Failure};
+use super::question::{Answer, Question, whole};
+use super::rows::Table;
+use super::tables;
+use crate::api::{BadQuery, Orders};
+use crate::client::{self, Config};
+use crate::engine;
+use crate::model::{Millis, Position, Vocabulary, Window};
+use crate::{server, simulate};
+
+/// How many questions of one call are under way at once.
+const IN_FLIGHT: usize = 8;
+
+fn wakeup(bridge: Option<&Bound<'_, Bridge>>, token: u64) -> Option<(Arc<super::bridge::Wakeup>, u64)> {
+    bridge.map(|bridge| (bridge.get().wakeup(), token))
+}
+
+/// A service over HTTP.
+#[pyclass(frozen, module = "liqdata._core")]
+pub(super) struct Client {
+    client: client::Client,
+    base_url: String,
+    closed: AtomicBool,
+}
+
+impl Client {
+    fn open(&self) -> PyResult<client::Client> {
+        if self.closed.load(Ordering::Acquire) {
+            return Err(PyRuntimeError::new_err("client is closed"));
+        }
+        Ok(self.client.clone())
+    }
+}
+
+#[pymethods]
+impl Client {
+    #[new]
+    #[expect(clippy::too_many_arguments, reason = "one per option of the public constructor")]
+    fn new(
+        py: Python<'_>,
+        base_url: &str,
+        timeout: f64,
+        connect_timeout: f64,
+        retries: &Bound<'_, PyAny>,
+        rate_limit: Option<f64>,
+        max_body: &Bound<'_, PyAny>,
+        headers: Vec<(String, String)>,
+        proxy: Option<&str>,
+    ) -> PyResult<Self> {
+        let retries = whole("retries", retries, "a whole number from 0")?;
+        let max_body = whole("max_body", max_body, "a whole number of bytes from 1")?;
+        let made = || -> Result<(client::Client, String), client::Error> {
+            let mut config = Config::new(base_url)?;
+            config.set_timeout(timeout)?;
+            config.set_connect_timeout(connect_timeout)?;
+            config.set_retries(retries)?;
+            config.set_rate_limit(rate_limit)?;
+            config.set_max_body(max_body)?;
+            config.set_headers(headers)?;
+            config.set_proxy(proxy)?;
+            let base_url = config.base_url().to_owned();
+            Ok((client::Client::new(config)?, base_url))
+        };
+        let (client, base_url) = made().map_err(|error| error::python(py, &Failure::Client(error)))?;
+        Ok(Self { client, base_url, closed: AtomicBool::new(false) })
+    }
+
+    #[getter]
+    fn base_url(&self) -> &str {
+        &self.base_url
+    }
+
+    #[getter]
+    fn closed(&self) -> bool {
+        self.closed.load(Ordering::Acquire)
+    }
+
+    /// Refuses further questions.
+    fn close(&self) {
+        self.closed.store(true, Ordering::Release);
+    }
+
+    /// Begins one question.
+    #[pyo3(signature = (question, bridge=None, token=0))]
+    fn begin(
+        &self,
+        question: &Bound<'_, Question>,
+        bridge: Option<&Bound<'_, Bridge>>,
+        token: u64,
+    ) -> PyResult<Call> {
+        let client = self.open()?;
+        let question = question.get().clone();
+        let work = async move {
+            match question.send(&client).await {
+                Ok(answer) => Outcome::One(Some(answer)),
+                Err(failure) => Outcome::Failed(failure, None),
+            }
+        };
+        Call::begin(work, wakeup(bridge, token))
+    }
+
+    /// Begins many questions, eight in flight; the first failure ends them all and is labelled.
+    #[pyo3(signature = (questions, labels, bridge=None, token=0))]
+    fn begin_many(
+        &self,
+        questions: Vec<Bound<'_, Question>>,
+        labels: Vec<String>,
+        bridge: Option<&Bound<'_, Bridge>>,
+        token: u64,
+    ) -> PyResult<Call> {
+        let client = self.open()?;
+        let questions: Vec<_> = questions.iter().map(|question| question.get().clone()).zip(labels).enumerate().collect();
+        let work = async move {
+            let client = &client;
+            let asked = questions.into_iter().map(|(place, (question, label))| async move {
+                match question.send(client).await {
+                    Ok(answer) => Ok((place, answer)),
+                    Err(failure) => Err(Outcome::Failed(failure, Some(label))),
+                }
+            });
+            match futures_util::stream::iter(asked).buffer_unordered(IN_FLIGHT).try_collect::<Vec<_>>().await {
+                Ok(mut answers) => {
+                    answers.sort_unstable_by_key(|(place, _)| *place);
+                    Outcome::Many(answers.into_iter().map(|(_, answer)| answer).collect())
+                }
+                Err(failed) => failed,
+            }
+        };
+        Call::begin(work, wakeup(bridge, token))
+    }
+
+    /// A walk over the whole order feed.
+    #[pyo3(signature = (symbol, exchange, page_size, max_rows))]
+    fn walk(
+        &self,
+        py: Python<'_>,
+        symbol: Option<&str>,
+        exchange: Option<&str>,
+        page_size: &Bound<'_, PyAny>,
+        max_rows: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Walk> {
+        let client = self.open()?;
+        let page_size = whole("page_size", page_size, "a whole number from 1 to 1000")?;
+        let max_rows = max_rows.map(|rows| whole("max_rows", rows, "a whole number from 1, or None")).transpose()?;
+        let walk = client::walk::Walk::new(client, symbol, exchange, page_size, max_rows)
+            .map_err(|refusal| error::bad_query(py, &refusal))?;
+        Ok(Walk { walk: Arc::new(tokio::sync::Mutex::new(walk)) })
+    }
+}
+
+/// A walk over the order feed of a service, batch by batch.
+#[pyclass(frozen, module = "liqdata._core")]
+pub(super) struct Walk {
+    walk: Arc<tokio::sync::Mutex<client::walk::Walk>>,
+}
+
+#[pymethods]
+impl Walk {
+    /// Begins the next batch of rows; its answer is `None` at the end.
+    #[pyo3(signature = (bridge=None, token=0))]
+    fn begin_next(&self, bridge: Option<&Bound<'_, Bridge>>, token: u64) -> PyResult<Call> {
+        let walk = Arc::clone(&self.walk);
+        let work = async move {
+            match walk.lock().await.next().await {
+                Ok(rows) => Outcome::One(rows.map(|rows| Answer::Rows(rows.into()))),
+                Err(error) => Outcome::Failed(error.into(), None),
+            }
+        };
+        Call::begin(work, wakeup(bridge, token))
+    }
+}
+
+/// A market in this process.
+#[pyclass(frozen, module = "liqdata._core")]
+pub(super) struct Market {
+    market: Arc<server::Market>,
+    positions: Vec<Position>,
+}
+
+impl Market {
+    pub(super) fn shared(&self) -> Arc<server::Market> {
+        Arc::clone(&self.market)
+    }
+
+    fn view(&self, as_of: Option<i64>) -> engine::View<'_> {
+        self.market.observations.at(as_of.map(Millis))
+    }
+}
+
+/// Runs `work` with the interpreter released; a panic becomes an ordinary exception.
+fn compute<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T, Failure> + Send) -> PyResult<T> {
+    let outcome = py.detach(|| {
+        catch_unwind(AssertUnwindSafe(work))
+            .unwrap_or_else(|panic| Err(Failure::Panic(panic_message(panic.as_ref()))))
+    });
+    outcome.map_err(|failure| error::python(py, &failure))
+}
+
+#[pymethods]
+impl Market {
+    /// A market from tables; each is `None`, a mapping of columns, or an object with `__arrow_c_stream__`.
+    #[new]
+    fn new(
+        py: Python<'_>,
+        orders: &Bound<'_, PyAny>,
+        bars: &Bound<'_, PyAny>,
+        open_interest: &Bound<'_, PyAny>,
+        now: Option<i64>,
+    ) -> PyResult<Self> {
+        let orders = tables::orders(orders)?;
+        let bars = tables::bars(bars)?;
+        let open_interest = tables::open_interest(open_interest)?;
+        let observations = py
+            .detach(|| engine::Observations::new(orders, bars, open_interest, now.map(Millis)))
+            .map_err(|fault| error::bad_table(py, &fault))?;
+        let market = server::Market { observations, simulated: false, source: "tables".to_owned() };
+        Ok(Self { market: Arc::new(market), positions: Vec::new() })
+    }
+
+    /// A simulated market.
+    #[staticmethod]
+    fn demo(py: Python<'_>, seed: u64, now: i64) -> PyResult<Self> {
+        let made = py.detach(|| {
+            let world = simulate::simulate(seed, Millis(now));
+            let now = world.now;
+            engine::Observations::new(world.orders, world.bars, world.open_interest, Some(now))
+                .map(|observations| (observations, world.positions))
+        });
+        let (observations, positions) = made.map_err(|fault| error::bad_table(py, &fault))?;
+        let market = server::Market { observations, simulated: true, source: format!("simulated (seed {seed})") };
+        Ok(Self { market: Arc::new(market), positions })
+    }
+
+    #[getter]
+    fn simulated(&self) -> bool {
+        self.market.simulated
+    }
+
+    #[getter]
+    fn source(&self) -> &str {
+        &self.market.source
+    }
+
+    /// The instant the windows end at, in epoch milliseconds.
+    #[getter]
+    fn now(&self) -> i64 {
+        self.market.observations.now().0
+    }
+
+    #[getter]
+    fn coins(&self) -> Vec<String> {
+        self.market.observations.coins()
+    }
+
+    /// Answers one question.
+    #[pyo3(signature = (question, as_of=None))]
+    fn ask(&self, py: Python<'_>, question: &Bound<'_, Question>, as_of: Option<i64>) -> PyResult<Py<PyAny>> {
+        let question = question.get();
+        compute(py, || question.answer(&self.view(as_of)))?.into_python(py)
+    }
+
+    /// Answers many questions on all cores; the first failure ends them all and is labelled.
+    #[pyo3(signature = (questions, labels, as_of=None))]
+    fn ask_many(
+        &self,
+        py: Python<'_>,
+        questions: Vec<Bound<'_, Question>>,
+        labels: Vec<String>,
+        as_of: Option<i64>,
+    ) -> PyResult<Py<PyAny>> {
+        let questions: Vec<Question> = questions.iter().map(|question| question.get().clone()).collect();
+        let view = self.view(as_of);
+        let answers = compute(py, || Ok(on_all_cores(&questions, |question| question.answer(&view))))?;
+        let made = PyList::empty(py);
+        for (answer, label) in answers.into_iter().zip(labels) {
+            match answer {
+                Ok(answer) => made.append(answer.into_python(py)?)?,
+                Err(failure) => {
+                    let raised = error::python(py, &failure);
+                    error::note(py, &raised, &format!("symbol: {label}"));
+                    return Err(raised);
+                }
+            }
+        }
+        Ok(made.into_any().unbind())
+    }
+
+    /// One page of orders from `offset`, for walking the feed.
+    #[pyo3(signature = (symbol, exchange, limit, offset, as_of=None))]
+    fn page(
+        &self,
+        py: Python<'_>,
+        symbol: Option<&str>,
+        exchange: Option<&str>,
+        limit: usize,
+        offset: u64,
+        as_of: Option<i64>,
+    ) -> PyResult<Table> {
+        let checked = Orders::new(symbol, exchange, 1, 0).map_err(|refusal| error::bad_query(py, &refusal))?;
+        let rows = compute(py, || {
+            let pair = checked.symbol.as_ref().map(crate::model::Pair::as_str);
+            Ok(engine::orders(&self.view(as_of), pair, checked.exchange.as_deref(), limit, offset))
+        })?;
+        Ok(Columns::from(rows).into())
+    }
+
+    /// What each venue's totals cover.
+    #[pyo3(signature = (range, as_of=None))]
+    fn coverage(&self, py: Python<'_>, range: &str, as_of: Option<i64>) -> PyResult<Table> {
+        let window = Window::parse(range).ok_or_else(|| {
+            let refusal = BadQuery::new("range", format!("{range:?} is not allowed"), Window::spellings());
+            error::bad_query(py, &refusal)
+        })?;
+        let rows = compute(py, || Ok(engine::coverage(&self.view(as_of), window)))?;
+        Ok(Columns::from(rows).into())
+    }
+
+    /// The bars of a coin that had closed by `as_of`.
+    #[pyo3(signature = (symbol, as_of=None))]
+    fn bars(&self, symbol: &str, as_of: Option<i64>) -> Table {
+        let now = as_of.map_or_else(|| self.market.observations.now(), Millis);
+        let bars = self.market.observations.bars(symbol);
+        let closed: Vec<_> = bars.iter().copied().filter(|bar| bar.close_time() <= now).collect();
+        columns::bars(symbol, &closed).into()
+    }
+
+    /// The open positions of a simulated market.
+    fn true_positions(&self, symbol: &str) -> Table {
+        let rows: Vec<Position> = self.positions.iter().filter(|position| position.symbol == symbol).cloned().collect();
+        Columns::from(rows.as_slice()).into()
+    }
+}
+
+/// Maps `work` over `items` on up to as many threads as there are cores; the order is kept.
+fn on_all_cores<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(IN_FLIGHT).min(items.len());
+    let next = AtomicUsize::new(0);
+    let mut made: Vec<(usize, R)> = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads)
+            .map(|_| {
+                scope.spawn(|| {
+                    let mut mine = Vec::new();
+                    loop {
+                        let place = next.fetch_add(1, Ordering::Relaxed);
+                        let Some(item) = items.get(place) else { return mine };
+                        mine.push((place, work(item)));
+                    }
+                })
+            })
+            .collect();
+        workers
+            .into_iter()
+            .flat_map(|worker| worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+            .collect()
+    });
+    made.sort_unstable_by_key(|(place, _)| *place);
+    made.into_iter().map(|(_, result)| result).collect()
+}
+
+/// How long a waiting thread may be deaf to signals.
+pub(super) const TICK: Duration = Duration::from_millis(50);

@@ -1,0 +1,567 @@
+//! Tables in: columns of any Arrow-capable table or mapping, read cell by cell into what the engine observes.
+//!
+//! Nothing is guessed: a cell that is not what its column holds is refused with table, column and row.
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    Decimal128Type, DurationMillisecondType, Float32Type, Float64Type, Int64Type, TimestampMicrosecondType,
+    TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType,
+};
+use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_cast::{CastOptions, cast_with_options};
+use arrow_schema::{DataType, TimeUnit};
+use numpy::{PyArrayMethods, PyReadonlyArray1, PyUntypedArrayMethods};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyString};
+use pyo3_arrow::input::{AnyArray, AnyRecordBatch};
+use rust_decimal::Decimal;
+
+use super::columns::{self, Columns};
+use super::error::{bad_query, bad_table};
+use super::rows::Table;
+use crate::api::BadQuery;
+use crate::engine::TableFault;
+use crate::model::{Millis, ObservedBar, ObservedOpenInterest, ObservedOrder, Order, Side, nearest_f64};
+use crate::wire::{exact_decimal, exact_instant, nearest_number};
+
+/// One cell, read from whatever holds the column.
+enum Cell {
+    Missing,
+    Text(String),
+    Float(f64),
+    /// A single-precision float: its shortest decimal differs from that of the same number in double precision.
+    Single(f32),
+    Int(i64),
+    Exact(Decimal),
+    Instant(i64),
+    Span(i64),
+    Other(String),
+}
+
+impl Cell {
+    fn shown(&self) -> String {
+        match self {
+            Self::Missing => "a missing value".to_owned(),
+            Self::Text(text) => format!("{text:?}"),
+            Self::Float(value) => format!("{value}"),
+            Self::Single(value) => format!("{value}"),
+            Self::Int(value) | Self::Instant(value) | Self::Span(value) => value.to_string(),
+            Self::Exact(value) => value.to_string(),
+            Self::Other(text) => text.clone(),
+        }
+    }
+}
+
+/// A column, wherever its cells live.
+enum Cells {
+    Doubles(Vec<f64>),
+    Ints(Vec<i64>),
+    Instants(Vec<i64>),
+    Arrow(ArrayRef),
+    Objects(Vec<Cell>),
+    Own(columns::Column),
+}
+
+impl Cells {
+    fn len(&self) -> usize {
+        match self {
+            Self::Doubles(cells) => cells.len(),
+            Self::Ints(cells) | Self::Instants(cells) => cells.len(),
+            Self::Arrow(array) => array.len(),
+            Self::Objects(cells) => cells.len(),
+            Self::Own(column) => column.cells.len(),
+        }
+    }
+
+    fn at(&self, row: usize) -> Cell {
+        match self {
+            Self::Doubles(cells) => cells.get(row).map_or(Cell::Missing, |&value| Cell::Float(value)),
+            Self::Ints(cells) => cells.get(row).map_or(Cell::Missing, |&value| Cell::Int(value)),
+            Self::Instants(cells) => match cells.get(row) {
+                // numpy's NaT
+                None | Some(&i64::MIN) => Cell::Missing,
+                Some(&at) => Cell::Instant(at),
+            },
+            Self::Arrow(array) => arrow_cell(array, row),
+            Self::Objects(cells) => match cells.get(row) {
+                None | Some(Cell::Missing) => Cell::Missing,
+                Some(Cell::Text(text)) => Cell::Text(text.clone()),
+                Some(Cell::Float(value)) => Cell::Float(*value),
+                Some(Cell::Single(value)) => Cell::Single(*value),
+                Some(Cell::Int(value)) => Cell::Int(*value),
+                Some(Cell::Exact(value)) => Cell::Exact(*value),
+                Some(Cell::Instant(at)) => Cell::Instant(*at),
+                Some(Cell::Span(span)) => Cell::Span(*span),
+                Some(Cell::Other(text)) => Cell::Other(text.clone()),
+            },
+            Self::Own(column) => own_cell(column, row),
+        }
+    }
+}
+
+fn own_cell(column: &columns::Column, row: usize) -> Cell {
+    if !column.has(row) {
+        return Cell::Missing;
+    }
+    let cell = match &column.cells {
+        columns::Cells::Text { codes, names } => {
+            codes.get(row).and_then(|&code| names.get(code as usize)).map(|name| Cell::Text(name.clone()))
+        }
+        columns::Cells::Decimal(cells) => cells.get(row).map(|&value| Cell::Exact(value)),
+        columns::Cells::Float(cells) => cells.get(row).map(|&value| Cell::Float(value)),
+        columns::Cells::Int(cells) => cells.get(row).map(|&value| Cell::Int(value)),
+        columns::Cells::Time(cells) => cells.get(row).map(|&at| Cell::Instant(at)),
+    };
+    cell.unwrap_or(Cell::Missing)
+}
+
+/// A cell of an array that [`settle`] has brought into one of few types.
+fn arrow_cell(array: &ArrayRef, row: usize) -> Cell {
+    if row >= array.len() || array.is_null(row) {
+        return Cell::Missing;
+    }
+    match array.data_type() {
+        DataType::LargeUtf8 => Cell::Text(array.as_string::<i64>().value(row).to_owned()),
+        DataType::Float64 => Cell::Float(array.as_primitive::<Float64Type>().value(row)),
+        DataType::Float32 => Cell::Single(array.as_primitive::<Float32Type>().value(row)),
+        DataType::Int64 => Cell::Int(array.as_primitive::<Int64Type>().value(row)),
+        DataType::Decimal128(_, scale) => {
+            let mantissa = array.as_primitive::<Decimal128Type>().value(row);
+            exact_scaled(mantissa, *scale).map_or_else(
+                || Cell::Other(format!("{mantissa}e{} (more than 28 digits)", -i32::from(*scale))),
+                Cell::Exact,
+            )
+        }
+        DataType::Timestamp(TimeUnit::Second, _) => {
+            Cell::Instant(array.as_primitive::<TimestampSecondType>().value(row).saturating_mul(1000))
+        }
+        DataType::Timestamp(TimeUnit::Millisecond, _) => {
+            Cell::Instant(array.as_primitive::<TimestampMillisecondType>().value(row))
+        }
+        DataType::Timestamp(TimeUnit::Microsecond, _) => {
+            Cell::Instant(array.as_primitive::<TimestampMicrosecondType>().value(row).div_euclid(1000))
+        }
+        DataType::Timestamp(TimeUnit::Nanosecond, _) => {
+            Cell::Instant(array.as_primitive::<TimestampNanosecondType>().value(row).div_euclid(1_000_000))
+        }
+        DataType::Duration(TimeUnit::Millisecond) => {
+            Cell::Span(array.as_primitive::<DurationMillisecondType>().value(row))
+        }
+        other => Cell::Other(format!("a value of Arrow type {other}")),
+    }
+}
+
+/// `mantissa · 10^−scale` without its trailing zeros, where 28 digits hold it.
+fn exact_scaled(mut mantissa: i128, scale: i8) -> Option<Decimal> {
+    let mut scale = i32::from(scale);
+    while scale > 0 && mantissa % 10 == 0 {
+        mantissa /= 10;
+        scale -= 1;
+    }
+    if scale < 0 {
+        mantissa = mantissa.checked_mul(10_i128.checked_pow(scale.unsigned_abs())?)?;
+        scale = 0;
+    }
+    (mantissa.unsigned_abs() < 10_u128.pow(28) && scale <= 28)
+        .then(|| Decimal::try_from_i128_with_scale(mantissa, scale.unsigned_abs()).ok())
+        .flatten()
+}
+
+/// The array in one of the few types [`arrow_cell`] reads; nothing is rounded on the way.
+fn settle(array: &ArrayRef) -> Result<ArrayRef, String> {
+    let target = match array.data_type() {
+        DataType::Utf8 | DataType::Utf8View | DataType::LargeUtf8 => DataType::LargeUtf8,
+        DataType::Dictionary(_, values) => match values.as_ref() {
+            DataType::Utf8 | DataType::Utf8View | DataType::LargeUtf8 => DataType::LargeUtf8,
+            other => other.clone(),
+        },
+        DataType::Int8 | DataType::Int16 | DataType::Int32 | DataType::UInt8 | DataType::UInt16 | DataType::UInt32
+        | DataType::UInt64 => DataType::Int64,
+        DataType::Float16 => DataType::Float32,
+        DataType::Decimal32(_, scale) | DataType::Decimal64(_, scale) | DataType::Decimal256(_, scale) => {
+            DataType::Decimal128(38, *scale)
+        }
+        DataType::Date32 | DataType::Date64 => DataType::Timestamp(TimeUnit::Millisecond, None),
+        DataType::Duration(_) => DataType::Duration(TimeUnit::Millisecond),
+        _ => return Ok(array.clone()),
+    };
+    let options = CastOptions { safe: false, ..CastOptions::default() };
+    cast_with_options(array, &target, &options).map_err(|error| error.to_string())
+}
+
+/// One table, as columns that are read on demand.
+struct Reader<'py> {
+    py: Python<'py>,
+    table: &'static str,
+    source: Source<'py>,
+}
+
+enum Source<'py> {
+    Empty,
+    Mapping(Bound<'py, PyDict>),
+    Arrow(RecordBatch),
+    Own(Columns),
+}
+
+impl<'py> Reader<'py> {
+    fn new(table: &'static str, object: &Bound<'py, PyAny>) -> PyResult<Self> {
+        let py = object.py();
+        let source = if object.is_none() {
+            Source::Empty
+        } else if let Ok(own) = object.cast::<Table>() {
+            Source::Own(own.get().columns().clone())
+        } else if let Ok(mapping) = object.cast::<PyDict>() {
+            Source::Mapping(mapping.clone())
+        } else {
+            let read = || -> PyResult<RecordBatch> {
+                let (batches, schema) = object.extract::<AnyRecordBatch>()?.into_table()?.into_inner();
+                arrow_select::concat::concat_batches(&schema, &batches)
+                    .map_err(|error| PyValueError::new_err(error.to_string()))
+            };
+            Source::Arrow(read().map_err(|error| {
+                bad_query(py, &BadQuery::new(table, format!("cannot be read as a table: {error}"), ALLOWED))
+            })?)
+        };
+        Ok(Self { py, table, source })
+    }
+
+    fn column(&self, name: &'static str) -> PyResult<Option<Cells>> {
+        match &self.source {
+            Source::Empty => Ok(None),
+            Source::Own(columns) => {
+                Ok(columns.columns.iter().find(|column| column.name == name).cloned().map(Cells::Own))
+            }
+            Source::Arrow(batch) => match batch.column_by_name(name) {
+                Some(array) => settle(array).map(|array| Some(Cells::Arrow(array))).map_err(|why| self.refuse(name, &why)),
+                None => Ok(None),
+            },
+            Source::Mapping(mapping) => match mapping.get_item(name)? {
+                Some(object) => self.cells(name, &object).map(Some),
+                None => Ok(None),
+            },
+        }
+    }
+
+    /// The cells of one column of a mapping.
+    fn cells(&self, name: &'static str, object: &Bound<'py, PyAny>) -> PyResult<Cells> {
+        if let Ok(array) = object.extract::<PyReadonlyArray1<'_, f64>>() {
+            return Ok(Cells::Doubles(array.as_array().to_vec()));
+        }
+        if let Ok(array) = object.extract::<PyReadonlyArray1<'_, i64>>() {
+            return Ok(Cells::Ints(array.as_array().to_vec()));
+        }
+        if let Ok(array) = object.cast::<numpy::PyUntypedArray>() {
+            if array.ndim() != 1 {
+                return Err(self.refuse(name, &format!("has {} dimensions, not one", array.ndim())));
+            }
+            if array.dtype().kind() == b'M' {
+                let millis = array.call_method1("astype", ("datetime64[ms]",))?.call_method1("astype", ("int64",))?;
+                let millis = millis.cast_into::<numpy::PyArray1<i64>>()?;
+                return Ok(Cells::Instants(millis.readonly().as_array().to_vec()));
+            }
+            if array.dtype().kind() == b'f' && array.dtype().itemsize() <= 4 {
+                let singles = array.call_method1("astype", ("float32",))?.cast_into::<numpy::PyArray1<f32>>()?;
+                let singles = singles.readonly().as_array().iter().map(|&value| Cell::Single(value)).collect();
+                return Ok(Cells::Objects(singles));
+            }
+        } else if object.hasattr("__arrow_c_array__")? || object.hasattr("__arrow_c_stream__")? {
+            let chunked = object.extract::<AnyArray>()?.into_chunked_array()?;
+            let (chunks, field) = chunked.into_inner();
+            let chunks: Vec<&dyn Array> = chunks.iter().map(AsRef::as_ref).collect();
+            let array = if chunks.is_empty() {
+                arrow_array::new_empty_array(field.data_type())
+            } else {
+                arrow_select::concat::concat(&chunks).map_err(|error| PyValueError::new_err(error.to_string()))?
+            };
+            return settle(&array).map(Cells::Arrow).map_err(|why| self.refuse(name, &why));
+        }
+        if object.is_instance_of::<PyString>() {
+            return Err(self.refuse(name, "is one text, not a column"));
+        }
+        let items = object
+            .try_iter()
+            .map_err(|_| self.refuse(name, &format!("is one {}, not a column", kind_of(object))))?;
+        Ok(Cells::Objects(items.map(|item| object_cell(&item?)).collect::<PyResult<_>>()?))
+    }
+
+    fn refuse(&self, column: &str, why: &str) -> PyErr {
+        bad_query(self.py, &BadQuery::new(self.table, format!("column {column:?} {why}"), ALLOWED))
+    }
+
+    /// The columns of these names, all of one length; a required one that is missing is refused.
+    fn columns<const N: usize>(&self, wanted: [(&'static str, bool); N]) -> PyResult<([Option<Cells>; N], usize)> {
+        let mut made = [const { None }; N];
+        let mut first: Option<(&str, usize)> = None;
+        if matches!(self.source, Source::Empty) {
+            return Ok((made, 0));
+        }
+        let missing = |name: &str| {
+            let required: Vec<_> = wanted.iter().filter(|(_, needed)| *needed).map(|(name, _)| *name).collect();
+            let optional: Vec<_> = wanted.iter().filter(|(_, needed)| !*needed).map(|(name, _)| *name).collect();
+            let allowed = format!("the columns {}, and optionally {}", required.join(", "), optional.join(", "));
+            bad_query(self.py, &BadQuery::new(self.table, format!("column {name:?} is missing"), allowed))
+        };
+        for (slot, (name, required)) in made.iter_mut().zip(wanted) {
+            match self.column(name)? {
+                Some(cells) => {
+                    let (leader, rows) = *first.get_or_insert((name, cells.len()));
+                    if cells.len() != rows {
+                        let why = format!("has {} rows where {leader:?} has {rows}", cells.len());
+                        return Err(self.refuse(name, &why));
+                    }
+                    *slot = Some(cells);
+                }
+                None if required => return Err(missing(name)),
+                None => {}
+            }
+        }
+        Ok((made, first.map_or(0, |(_, rows)| rows)))
+    }
+
+    fn fault(&self, column: &'static str, row: usize, message: String) -> PyErr {
+        bad_table(self.py, &TableFault { table: self.table, column, row, message })
+    }
+
+    fn text(&self, column: &'static str, cells: &Cells, row: usize) -> PyResult<String> {
+        match cells.at(row) {
+            Cell::Text(text) if !text.trim().is_empty() => Ok(text),
+            cell => Err(self.fault(column, row, format!("{} is not a name", cell.shown()))),
+        }
+    }
+
+    fn decimal(&self, column: &'static str, cells: &Cells, row: usize) -> PyResult<Decimal> {
+        let cell = cells.at(row);
+        let made = match &cell {
+            Cell::Text(text) => exact_decimal(text),
+            Cell::Exact(value) => Ok(*value),
+            Cell::Int(value) => Ok(Decimal::from(*value)),
+            Cell::Float(value) if value.is_finite() => exact_decimal(&format!("{value:?}")),
+            Cell::Single(value) if value.is_finite() => exact_decimal(&format!("{value:?}")),
+            _ => Err("not a number".to_owned()),
+        };
+        made.map_err(|why| self.fault(column, row, format!("{}: {why}", cell.shown())))
+    }
+
+    fn float(&self, column: &'static str, cells: &Cells, row: usize) -> PyResult<f64> {
+        let cell = cells.at(row);
+        match &cell {
+            Cell::Float(value) => Ok(*value),
+            Cell::Single(value) => Ok(f64::from(*value)),
+            #[expect(clippy::cast_precision_loss, reason = "the double nearest to the integer is what is meant")]
+            Cell::Int(value) => Ok(*value as f64),
+            Cell::Exact(value) => Ok(nearest_f64(*value)),
+            Cell::Text(text) => {
+                nearest_number(text).map_err(|why| self.fault(column, row, format!("{}: {why}", cell.shown())))
+            }
+            _ => Err(self.fault(column, row, format!("{} is not a number", cell.shown()))),
+        }
+    }
+
+    fn instant(&self, column: &'static str, cells: &Cells, row: usize) -> PyResult<Millis> {
+        let cell = cells.at(row);
+        match &cell {
+            Cell::Int(at) | Cell::Instant(at) => Ok(Millis(*at)),
+            // Whole milliseconds in a float column, as pandas makes of integers beside missing values.
+            #[expect(clippy::cast_possible_truncation, reason = "the value was just shown to be a whole number of 53 bits")]
+            Cell::Float(at) if at.fract() == 0.0 && at.abs() < 9e15 => Ok(Millis(*at as i64)),
+            Cell::Text(text) => exact_instant(text)
+                .map_err(|why| self.fault(column, row, format!("{}: {why}", cell.shown()))),
+            _ => Err(self.fault(
+                column,
+                row,
+                format!("{} is not an instant (epoch milliseconds, a datetime or ISO 8601)", cell.shown()),
+            )),
+        }
+    }
+
+    fn span(&self, column: &'static str, cells: &Cells, row: usize) -> PyResult<Option<i64>> {
+        let cell = cells.at(row);
+        let millis = match &cell {
+            Cell::Missing => return Ok(None),
+            Cell::Int(span) | Cell::Span(span) => Some(*span),
+            #[expect(clippy::cast_possible_truncation, reason = "the value was just shown to be a whole number of 53 bits")]
+            Cell::Float(span) if span.fract() == 0.0 && span.abs() < 9e15 => Some(*span as i64),
+            Cell::Text(text) => named_span(text),
+            _ => None,
+        };
+        millis.filter(|span| *span > 0).map(Some).ok_or_else(|| {
+            let message = format!("{} is not a bar length (milliseconds, a timedelta, or such as \"5m\")", cell.shown());
+            self.fault(column, row, message)
+        })
+    }
+}
+
+const ALLOWED: &str = "a DataFrame, an Arrow table, or a mapping of columns of one length";
+
+/// `5m`, `1h`, `1d`: a number and a unit.
+fn named_span(text: &str) -> Option<i64> {
+    let text = text.trim();
+    let split = text.find(|c: char| !c.is_ascii_digit())?;
+    let (number, unit) = text.split_at(split);
+    let unit = match unit {
+        "ms" => 1,
+        "s" => 1000,
+        "m" | "min" => Millis::MINUTE,
+        "h" => Millis::HOUR,
+        "d" => Millis::DAY,
+        "w" => 7 * Millis::DAY,
+        _ => return None,
+    };
+    number.parse::<i64>().ok()?.checked_mul(unit)
+}
+
+fn kind_of(object: &Bound<'_, PyAny>) -> String {
+    object.get_type().name().map_or_else(|_| "object".to_owned(), |name| name.to_string())
+}
+
+/// A Python object as a cell.
+fn object_cell(object: &Bound<'_, PyAny>) -> PyResult<Cell> {
+    static TO_CELL: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    if object.is_none() {
+        return Ok(Cell::Missing);
+    }
+    if let Ok(text) = object.cast::<PyString>() {
+        return Ok(Cell::Text(text.extract()?));
+    }
+    if let Ok(value) = object.cast::<PyFloat>() {
+        return Ok(Cell::Float(value.extract()?));
+    }
+    if object.is_instance_of::<PyBool>() {
+        return Ok(Cell::Other(object.repr()?.to_string()));
+    }
+    if object.is_instance_of::<PyInt>() {
+        return Ok(object.extract().map_or_else(|_| Cell::Other("an integer of more than 64 bits".to_owned()), Cell::Int));
+    }
+    // Decimals, datetimes and the scalars of numpy and pandas are told apart in Python.
+    let py = object.py();
+    let to_cell = TO_CELL.get_or_try_init(py, || -> PyResult<Py<PyAny>> {
+        Ok(py.import("liqdata._inputs")?.getattr("scalar")?.unbind())
+    })?;
+    let (kind, value): (String, Bound<'_, PyAny>) = to_cell.bind(py).call1((object,))?.extract()?;
+    Ok(match kind.as_str() {
+        "missing" => Cell::Missing,
+        "text" => Cell::Text(value.extract()?),
+        "float" => Cell::Float(value.extract()?),
+        "single" => Cell::Single(value.extract()?),
+        "int" => value.extract().map_or_else(|_| Cell::Other("an integer of more than 64 bits".to_owned()), Cell::Int),
+        "decimal" => {
+            let text: String = value.extract()?;
+            exact_decimal(&text).map_or_else(|why| Cell::Other(format!("{text} ({why})")), Cell::Exact)
+        }
+        "instant" => Cell::Instant(value.extract()?),
+        "span" => Cell::Span(value.extract()?),
+        _ => Cell::Other(value.extract()?),
+    })
+}
+
+/// Liquidation orders: `exchange, symbol, side, price, qty, value_usd, timestamp`, optionally `coin, received_at`.
+pub(super) fn orders(object: &Bound<'_, PyAny>) -> PyResult<Vec<ObservedOrder>> {
+    let reader = Reader::new("orders", object)?;
+    let ([exchange, symbol, side, price, qty, value_usd, timestamp, coin, received_at], rows) = reader.columns([
+        ("exchange", true),
+        ("symbol", true),
+        ("side", true),
+        ("price", true),
+        ("qty", true),
+        ("value_usd", true),
+        ("timestamp", true),
+        ("coin", false),
+        ("received_at", false),
+    ])?;
+    let (Some(exchange), Some(symbol), Some(side), Some(price), Some(qty), Some(value_usd), Some(timestamp)) =
+        (exchange, symbol, side, price, qty, value_usd, timestamp)
+    else {
+        return Ok(Vec::new());
+    };
+    (0..rows)
+        .map(|row| {
+            let spelled = reader.text("side", &side, row)?;
+            let order = Order {
+                exchange: reader.text("exchange", &exchange, row)?,
+                symbol: reader.text("symbol", &symbol, row)?,
+                side: Side::read(spelled.trim()).ok_or_else(|| {
+                    reader.fault("side", row, format!("{spelled:?} is not a side; allowed: \"LONG\" or \"SHORT\""))
+                })?,
+                price: reader.decimal("price", &price, row)?,
+                qty: reader.decimal("qty", &qty, row)?,
+                value_usd: reader.decimal("value_usd", &value_usd, row)?,
+                timestamp: reader.instant("timestamp", &timestamp, row)?,
+            };
+            let coin = match &coin {
+                Some(cells) if !matches!(cells.at(row), Cell::Missing) => Some(reader.text("coin", cells, row)?),
+                _ => None,
+            };
+            let received_at = match &received_at {
+                Some(cells) if !matches!(cells.at(row), Cell::Missing) => {
+                    Some(reader.instant("received_at", cells, row)?)
+                }
+                _ => None,
+            };
+            Ok(ObservedOrder { order, coin, received_at })
+        })
+        .collect()
+}
+
+/// Price bars: `symbol, timestamp, open, high, low, close, volume`, optionally `interval`.
+pub(super) fn bars(object: &Bound<'_, PyAny>) -> PyResult<Vec<ObservedBar>> {
+    let reader = Reader::new("bars", object)?;
+    let ([symbol, timestamp, open, high, low, close, volume, interval], rows) = reader.columns([
+        ("symbol", true),
+        ("timestamp", true),
+        ("open", true),
+        ("high", true),
+        ("low", true),
+        ("close", true),
+        ("volume", true),
+        ("interval", false),
+    ])?;
+    let (Some(symbol), Some(timestamp), Some(open), Some(high), Some(low), Some(close), Some(volume)) =
+        (symbol, timestamp, open, high, low, close, volume)
+    else {
+        return Ok(Vec::new());
+    };
+    (0..rows)
+        .map(|row| {
+            Ok(ObservedBar {
+                symbol: reader.text("symbol", &symbol, row)?,
+                timestamp: reader.instant("timestamp", &timestamp, row)?,
+                interval: interval.as_ref().map_or(Ok(None), |cells| reader.span("interval", cells, row))?,
+                open: reader.float("open", &open, row)?,
+                high: reader.float("high", &high, row)?,
+                low: reader.float("low", &low, row)?,
+                close: reader.float("close", &close, row)?,
+                volume: reader.float("volume", &volume, row)?,
+            })
+        })
+        .collect()
+}
+
+/// Open interest: `symbol, timestamp, open_interest`, optionally `exchange`.
+pub(super) fn open_interest(object: &Bound<'_, PyAny>) -> PyResult<Vec<ObservedOpenInterest>> {
+    let reader = Reader::new("open_interest", object)?;
+    let ([symbol, timestamp, open_interest, exchange], rows) = reader.columns([
+        ("symbol", true),
+        ("timestamp", true),
+        ("open_interest", true),
+        ("exchange", false),
+    ])?;
+    let (Some(symbol), Some(timestamp), Some(open_interest)) = (symbol, timestamp, open_interest) else {
+        return Ok(Vec::new());
+    };
+    (0..rows)
+        .map(|row| {
+            let exchange = match &exchange {
+                Some(cells) if !matches!(cells.at(row), Cell::Missing) => Some(reader.text("exchange", cells, row)?),
+                _ => None,
+            };
+            Ok(ObservedOpenInterest {
+                symbol: reader.text("symbol", &symbol, row)?,
+                exchange,
+                timestamp: reader.instant("timestamp", &timestamp, row)?,
+                open_interest: reader.float("open_interest", &open_interest, row)?,
+            })
+        })
+        .collect()
+}

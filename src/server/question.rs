@@ -1,0 +1,203 @@
+//! From a query string to a question: strict decoding, and the two parameters the contract does not have.
+
+use super::Answer;
+use crate::api::{BadQuery, Query};
+use crate::model::Millis;
+
+/// What a request asks.
+#[derive(Debug)]
+pub(super) struct Question<E> {
+    /// The endpoint's question.
+    pub(super) endpoint: E,
+    /// Whether the answer is to be explained.
+    pub(super) explain: bool,
+    /// The instant the answer is to be of; the newest observation's where absent.
+    pub(super) as_of: Option<Millis>,
+}
+
+impl<E: Answer> Question<E> {
+    /// The question of a query string.
+    pub(super) fn read(query: &str) -> Result<Self, BadQuery> {
+        let query = Query::new(pairs(query)?, E::PARAMETERS)?;
+        Ok(Self {
+            endpoint: E::from_query(&query)?,
+            explain: query.text("explain").map_or(Ok(false), switch)?,
+            as_of: query.text("as_of").map(instant).transpose()?,
+        })
+    }
+}
+
+/// Refuses every parameter: the question of a page that takes none.
+pub(super) fn nothing(query: &str) -> Result<(), BadQuery> {
+    match pairs(query)?.into_iter().next() {
+        None => Ok(()),
+        Some((name, _)) => Err(BadQuery::new(
+            name,
+            "is not a parameter of this page",
+            "no parameters",
+        )),
+    }
+}
+
+fn switch(text: &str) -> Result<bool, BadQuery> {
+    match text {
+        "0" => Ok(false),
+        "1" => Ok(true),
+        _ => Err(BadQuery::new(
+            "explain",
+            format!("{text:?} is not allowed"),
+            "0 or 1",
+        )),
+    }
+}
+
+fn instant(text: &str) -> Result<Millis, BadQuery> {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    let epoch = if !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        text.parse().ok().map(Millis)
+    } else {
+        Millis::read_iso(text)
+    };
+    epoch.ok_or_else(|| {
+        BadQuery::new(
+            "as_of",
+            format!("{text:?} is no instant"),
+            format!(
+                "epoch milliseconds, or {} (a + in a URL is written %2B)",
+                Millis::ISO
+            ),
+        )
+    })
+}
+
+/// The pairs of a query string, decoded as forms are; what other readers guess at is refused.
+fn pairs(query: &str) -> Result<Vec<(String, String)>, BadQuery> {
+    query
+        .split('&')
+        .filter(|pair| !pair.is_empty())
+        .map(|pair| {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            let refuse = |parameter: String, text: &str| {
+                BadQuery::new(
+                    parameter,
+                    format!("{text:?} is not percent-encoded UTF-8"),
+                    "UTF-8 text in which % is written %25, & is %26, + is %2B and a blank is + or %20",
+                )
+            };
+            let name = decode(name).ok_or_else(|| refuse(name.to_owned(), name))?;
+            match decode(value) {
+                Some(value) => Ok((name, value)),
+                None => Err(refuse(name, value)),
+            }
+        })
+        .collect()
+}
+
+fn decode(text: &str) -> Option<String> {
+    let mut bytes = text.bytes();
+    let mut decoded = Vec::with_capacity(text.len());
+    while let Some(byte) = bytes.next() {
+        decoded.push(match byte {
+            b'+' => b' ',
+            b'%' => nibble(bytes.next()?)? * 16 + nibble(bytes.next()?)?,
+            byte => byte,
+        });
+    }
+    String::from_utf8(decoded).ok()
+}
+
+fn nibble(byte: u8) -> Option<u8> {
+    match byte {
+        b'0'..=b'9' => Some(byte - b'0'),
+        b'a'..=b'f' => Some(byte - b'a' + 10),
+        b'A'..=b'F' => Some(byte - b'A' + 10),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use proptest::prelude::*;
+    use url::form_urlencoded;
+
+    use super::*;
+    use crate::api::{Coins, OverviewQuery};
+
+    proptest! {
+        #[test]
+        fn what_a_form_encodes_is_decoded_to_the_same_pairs(wanted: Vec<(String, String)>) {
+            // A pair of two empty texts encodes to "=", which is a pair; only nothing at all is none.
+            let text = form_urlencoded::Serializer::new(String::new()).extend_pairs(&wanted).finish();
+            prop_assert_eq!(pairs(&text).unwrap(), wanted);
+        }
+
+        #[test]
+        fn no_text_makes_the_reader_panic(text: String) {
+            let _ = Question::<Coins>::read(&text);
+        }
+    }
+
+    fn refusal(query: &str) -> BadQuery {
+        Question::<OverviewQuery>::read(query).unwrap_err()
+    }
+
+    #[test]
+    fn a_broken_percent_encoding_is_refused_by_name() {
+        for value in ["%", "%4", "%zz", "%-1", "%ff", "%c3%28", "%ed%a0%80"] {
+            assert_eq!(refusal(&format!("as_of={value}")).parameter, "as_of");
+        }
+        assert_eq!(refusal("%f=1").parameter, "%f");
+    }
+
+    #[test]
+    fn empty_pairs_between_ampersands_say_nothing() {
+        assert!(
+            Question::<OverviewQuery>::read("&&explain=1&")
+                .unwrap()
+                .explain
+        );
+    }
+
+    #[test]
+    fn explain_is_0_or_1() {
+        assert!(!Question::<OverviewQuery>::read("").unwrap().explain);
+        assert!(
+            !Question::<OverviewQuery>::read("explain=0")
+                .unwrap()
+                .explain
+        );
+        for value in ["", "2", "true", "01", "+1"] {
+            assert_eq!(refusal(&format!("explain={value}")).parameter, "explain");
+        }
+    }
+
+    #[test]
+    fn as_of_is_epoch_milliseconds_or_iso_8601() {
+        for (text, millis) in [
+            ("1781136000000", 1_781_136_000_000),
+            ("-1", -1),
+            ("2026-06-11", 1_781_136_000_000),
+            ("2026-06-11T02:00:00%2B02:00", 1_781_136_000_000),
+            ("2026-06-11+00:00", 1_781_136_000_000),
+        ] {
+            let question = Question::<OverviewQuery>::read(&format!("as_of={text}")).unwrap();
+            assert_eq!(question.as_of, Some(Millis(millis)), "{text}");
+        }
+        for text in [
+            "",
+            "-",
+            "now",
+            "1.5",
+            "1e12",
+            "99999999999999999999",
+            "2026-06-11T02:00:00+02:00",
+        ] {
+            assert_eq!(
+                refusal(&format!("as_of={text}")).parameter,
+                "as_of",
+                "{text}"
+            );
+        }
+    }
+}

@@ -1,0 +1,296 @@
+//! What is traded where: the coins, the venues and their margin brackets.
+
+use rust_decimal::Decimal;
+
+/// A venue and its share of the traders.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Venue {
+    pub(super) name: &'static str,
+    pub(super) share: f64,
+    /// Whether a liquidation is published fill by fill, so that equal rows occur, or as one order.
+    pub(super) by_fill: bool,
+    /// Whether coins with tiny prices are listed in thousands.
+    pub(super) thousands: bool,
+}
+
+/// Number of venues.
+pub(super) const VENUE_COUNT: usize = 5;
+
+/// The venues, largest first.
+pub(super) const VENUES: [Venue; VENUE_COUNT] = [
+    Venue {
+        name: "binance",
+        share: 0.42,
+        by_fill: false,
+        thousands: true,
+    },
+    Venue {
+        name: "bybit",
+        share: 0.20,
+        by_fill: false,
+        thousands: true,
+    },
+    Venue {
+        name: "okx",
+        share: 0.17,
+        by_fill: true,
+        thousands: false,
+    },
+    Venue {
+        name: "bitget",
+        share: 0.13,
+        by_fill: false,
+        thousands: false,
+    },
+    Venue {
+        name: "gate",
+        share: 0.08,
+        by_fill: true,
+        thousands: false,
+    },
+];
+
+/// One margin bracket: positions up to `cap` USD keep `rate` as maintenance margin and take at most `leverage`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bracket {
+    pub(super) cap: f64,
+    pub(super) rate: f64,
+    pub(super) leverage: f64,
+}
+
+const fn bracket(cap: f64, rate: f64, leverage: f64) -> Bracket {
+    Bracket {
+        cap,
+        rate,
+        leverage,
+    }
+}
+
+const MAJOR: &[Bracket] = &[
+    bracket(50e3, 0.004, 125.0),
+    bracket(600e3, 0.005, 100.0),
+    bracket(3e6, 0.0065, 75.0),
+    bracket(12e6, 0.01, 50.0),
+    bracket(70e6, 0.02, 25.0),
+    bracket(100e6, 0.025, 20.0),
+    bracket(f64::INFINITY, 0.05, 10.0),
+];
+const LARGE: &[Bracket] = &[
+    bracket(20e3, 0.005, 100.0),
+    bracket(100e3, 0.0065, 75.0),
+    bracket(800e3, 0.01, 50.0),
+    bracket(4e6, 0.02, 25.0),
+    bracket(8e6, 0.025, 20.0),
+    bracket(f64::INFINITY, 0.05, 10.0),
+];
+const MIDDLE: &[Bracket] = &[
+    bracket(10e3, 0.005, 75.0),
+    bracket(50e3, 0.007, 75.0),
+    bracket(750e3, 0.01, 40.0),
+    bracket(2e6, 0.02, 25.0),
+    bracket(f64::INFINITY, 0.05, 10.0),
+];
+const SMALL: &[Bracket] = &[
+    bracket(20e3, 0.0065, 75.0),
+    bracket(200e3, 0.01, 50.0),
+    bracket(300e3, 0.015, 40.0),
+    bracket(1.5e6, 0.02, 25.0),
+    bracket(f64::INFINITY, 0.05, 10.0),
+];
+
+/// One simulated coin.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Coin {
+    pub(super) symbol: &'static str,
+    /// Price at which the simulation starts, in USD per base unit.
+    pub(super) start: f64,
+    /// Decimal digits of a price: the tick is `10^-price_digits`.
+    price_digits: u32,
+    /// Decimal digits of a quantity: the lot is `10^-lot_digits`, a thousand base units at −3.
+    lot_digits: i32,
+    /// Scale of open interest, in USD: what the depth of the book and the size of the traders go by.
+    pub(super) scale: f64,
+    /// Positions opened in a bar of average activity: the more, the smaller each is.
+    pub(super) arrivals: f64,
+    /// Standard deviation of a day's log return.
+    pub(super) volatility: f64,
+    /// Correlation with the market.
+    pub(super) correlation: f64,
+    pub(super) brackets: &'static [Bracket],
+}
+
+const fn coin(
+    symbol: &'static str,
+    (start, price_digits, lot_digits): (f64, u32, i32),
+    (scale, arrivals): (f64, f64),
+    (volatility, correlation): (f64, f64),
+    brackets: &'static [Bracket],
+) -> Coin {
+    Coin {
+        symbol,
+        start,
+        price_digits,
+        lot_digits,
+        scale,
+        arrivals,
+        volatility,
+        correlation,
+        brackets,
+    }
+}
+
+/// The coins, largest first.
+pub(super) const COINS: [Coin; 10] = [
+    coin("BTC", (95_000.0, 1, 3), (4.5e9, 26.0), (0.022, 0.95), MAJOR),
+    coin("ETH", (3_200.0, 2, 3), (2.4e9, 18.0), (0.031, 0.85), MAJOR),
+    coin("SOL", (150.0, 3, 2), (9e8, 12.0), (0.038, 0.8), LARGE),
+    coin("XRP", (2.2, 4, 1), (6e8, 10.0), (0.036, 0.7), MIDDLE),
+    coin("DOGE", (0.18, 5, 0), (3.5e8, 9.0), (0.042, 0.75), MIDDLE),
+    coin("BNB", (850.0, 2, 2), (4e8, 7.0), (0.026, 0.75), LARGE),
+    coin("ADA", (0.55, 5, 0), (2e8, 6.0), (0.040, 0.75), MIDDLE),
+    coin("AVAX", (18.0, 4, 0), (1.4e8, 6.0), (0.044, 0.75), MIDDLE),
+    coin("LINK", (15.0, 4, 1), (1.5e8, 6.0), (0.041, 0.75), MIDDLE),
+    coin("PEPE", (8.5e-6, 10, -3), (1.6e8, 6.0), (0.055, 0.65), SMALL),
+];
+
+impl Coin {
+    /// A number of ticks as a price: the double nearest to the decimal.
+    pub(super) fn price(&self, ticks: i64) -> f64 {
+        count(ticks) / power_of_ten(self.price_digits)
+    }
+
+    /// The whole number of ticks nearest to a price, at least one.
+    pub(super) fn ticks(&self, price: f64) -> i64 {
+        nearest(price * power_of_ten(self.price_digits)).max(1)
+    }
+
+    /// A number of lots in base units: the double nearest to the decimal.
+    pub(super) fn quantity(&self, lots: i64) -> f64 {
+        let unit = power_of_ten(self.lot_digits.unsigned_abs());
+        if self.lot_digits < 0 {
+            count(lots) * unit
+        } else {
+            count(lots) / unit
+        }
+    }
+
+    /// The whole number of lots nearest to a quantity in base units, at least one.
+    pub(super) fn lots(&self, quantity: f64) -> i64 {
+        let unit = power_of_ten(self.lot_digits.unsigned_abs());
+        let lots = if self.lot_digits < 0 {
+            quantity / unit
+        } else {
+            quantity * unit
+        };
+        nearest(lots).max(1)
+    }
+
+    /// The margin bracket of a position of `notional` USD, and the amount by which its maintenance margin is reduced,
+    /// which keeps the margin continuous from one bracket to the next.
+    pub(super) fn bracket(&self, notional: f64) -> (Bracket, f64) {
+        let mut deduction = 0.0;
+        let mut below: Option<Bracket> = None;
+        for &bracket in self.brackets {
+            if let Some(below) = below {
+                deduction += below.cap * (bracket.rate - below.rate);
+            }
+            if notional <= bracket.cap {
+                return (bracket, deduction);
+            }
+            below = Some(bracket);
+        }
+        (bracket(f64::INFINITY, 0.05, 10.0), deduction)
+    }
+
+    /// How `venue` lists the coin: the pair, and a price in ticks and a quantity in lots as it publishes them.
+    pub(super) fn listed(&self, venue: Venue, ticks: i64, lots: i64) -> (String, Decimal, Decimal) {
+        let thousands = self.lot_digits < 0 && venue.thousands;
+        let pair = if thousands {
+            format!("1000{}USDT", self.symbol)
+        } else {
+            format!("{}USDT", self.symbol)
+        };
+        let (price_digits, lot_digits) = if thousands {
+            (
+                self.price_digits.saturating_sub(3),
+                self.lot_digits.saturating_add(3),
+            )
+        } else {
+            (self.price_digits, self.lot_digits)
+        };
+        let quantity = if lot_digits < 0 {
+            Decimal::from(lots) * Decimal::from(10_i64.pow(lot_digits.unsigned_abs()))
+        } else {
+            Decimal::new(lots, lot_digits.unsigned_abs())
+        };
+        (pair, Decimal::new(ticks, price_digits), quantity)
+    }
+}
+
+/// A count as a number; counts of ticks and lots stay far below 2^53.
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "ticks and lots stay far below 2^53"
+)]
+pub(super) fn count(value: i64) -> f64 {
+    value as f64
+}
+
+/// The whole number nearest to `value`.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "ticks, lots and bars stay far below 2^53"
+)]
+pub(super) fn nearest(value: f64) -> i64 {
+    value.round() as i64
+}
+
+fn power_of_ten(digits: u32) -> f64 {
+    // Exact up to 10^18, far beyond any tick or lot here.
+    count(10_i64.pow(digits))
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_shares_of_the_venues_sum_to_one() {
+        let sum: f64 = VENUES.iter().map(|venue| venue.share).sum();
+        assert!((sum - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn maintenance_margin_is_continuous_from_bracket_to_bracket() {
+        for coin in COINS {
+            for pair in coin.brackets.windows(2) {
+                let cap = pair[0].cap;
+                let margin = |notional: f64| {
+                    let (bracket, deduction) = coin.bracket(notional);
+                    notional * bracket.rate - deduction
+                };
+                let (at, above) = (margin(cap), margin(cap * (1.0 + 1e-12)));
+                assert!((above / at - 1.0).abs() < 1e-9, "{} {cap}", coin.symbol);
+            }
+        }
+    }
+
+    #[test]
+    fn a_listing_in_thousands_has_the_same_value() {
+        let pepe = COINS.iter().find(|coin| coin.symbol == "PEPE").unwrap();
+        let (pair, price, qty) = pepe.listed(VENUES[0], 85_123, 7);
+        assert_eq!(pair, "1000PEPEUSDT");
+        assert_eq!(
+            (price.to_string(), qty.to_string()),
+            ("0.0085123".into(), "7".into())
+        );
+        let (pair, plain_price, plain_qty) = pepe.listed(VENUES[2], 85_123, 7);
+        assert_eq!(pair, "PEPEUSDT");
+        assert_eq!(
+            (plain_price.to_string(), plain_qty.to_string()),
+            ("0.0000085123".into(), "7000".into())
+        );
+        assert_eq!(price * qty, plain_price * plain_qty);
+    }
+}

@@ -1,0 +1,255 @@
+//! The history of one coin: the price moves, traders come and go, and the mark price liquidates them.
+
+use rand::{Rng, RngExt};
+
+use super::book::Book;
+use super::coins::{Coin, VENUE_COUNT, VENUES, count, nearest};
+use super::path::{Climate, Price, Weather, exponential, normal};
+use super::traders::{self, Plan};
+use super::{BARS, INTERVAL, STEPS, WARM_UP};
+use crate::model::{Bar, Millis, Side};
+
+/// Milliseconds of a step; its events lie strictly inside.
+const STEP: i64 = INTERVAL / STEPS as i64;
+
+/// USD of market orders, over the coin's scale, that move the price by a factor of e.
+const DEPTH: f64 = 5.0;
+
+/// A liquidation, as a venue would see it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Liquidation {
+    pub(super) time: Millis,
+    pub(super) side: Side,
+    pub(super) venue: usize,
+    pub(super) lots: i64,
+    /// Average fill, in ticks.
+    pub(super) ticks: i64,
+    /// Mark price that triggered it.
+    #[cfg_attr(
+        not(test),
+        expect(dead_code, reason = "tests hold the bars against it")
+    )]
+    pub(super) trigger: f64,
+}
+
+/// What happened to one coin.
+#[derive(Debug)]
+pub(super) struct History {
+    pub(super) coin: Coin,
+    /// The bars after the warm-up.
+    pub(super) bars: Vec<Bar>,
+    /// Lots of open interest by venue: at the open of the first bar and at the close of every bar.
+    pub(super) open_interest: Vec<[i64; VENUE_COUNT]>,
+    /// The liquidations after the warm-up, in order of time.
+    pub(super) liquidations: Vec<Liquidation>,
+    /// The book at the end.
+    pub(super) book: Book,
+}
+
+/// A bar in the making, in ticks and lots.
+#[derive(Debug)]
+struct Forming {
+    open: i64,
+    high: i64,
+    low: i64,
+    close: i64,
+    traded: i64,
+}
+
+impl History {
+    /// Lives through the whole simulation of `coin`, which ends at `end`, under the weather of the market.
+    pub(super) fn live(coin: Coin, market: &[Weather], end: Millis, rng: &mut impl Rng) -> Self {
+        let mut coins_own = Climate::new(0.7);
+        let mut price = Price::new(coin.start);
+        let mut history = Self {
+            coin,
+            bars: Vec::with_capacity(BARS),
+            open_interest: Vec::with_capacity(BARS + 1),
+            liquidations: Vec::new(),
+            book: Book::new(WARM_UP + BARS),
+        };
+        let mut last = coin.ticks(coin.start);
+        let mut wait = exponential(rng);
+        let mut momentum = 0.0;
+        let first = end.back(span(WARM_UP + BARS));
+        for (number, weather) in market.iter().enumerate() {
+            let recorded = number >= WARM_UP;
+            if number == WARM_UP {
+                history.liquidations.clear();
+                history.open_interest.push(history.held());
+            }
+            let open_time = first.on(span(number));
+            let own = coins_own.next(open_time, rng);
+            let liveliness = mixed(coin.correlation, weather.volatility, own.volatility);
+            let arrivals = coin.arrivals * liveliness.powf(0.8) / f64::from(STEPS);
+            let mut bar = Forming::new(last);
+            bar.traded = history.book.expire(number, coin.price(last));
+            for (step, (common, own)) in weather.shocks.iter().zip(own.shocks).enumerate() {
+                let shock = coin.volatility * mixed(coin.correlation, *common, own);
+                let to = coin.ticks(price.step(shock));
+                momentum = momentum * 0.98 + shock / coin.volatility;
+                let mut leg = Leg {
+                    from: last,
+                    to,
+                    start: open_time.on(span_of_steps(step)),
+                };
+                while wait < arrivals {
+                    let part = wait / arrivals;
+                    wait += exponential(rng);
+                    bar.traded += history.arrive(&leg, part, momentum, number, rng);
+                }
+                wait -= arrivals;
+                bar.traded += history.sweep(&mut leg, &mut price, rng);
+                bar.reach(to);
+                last = to;
+            }
+            if recorded {
+                let others = history.others(liveliness, rng);
+                let traded = bar.traded.saturating_add(others);
+                history.bars.push(bar.closed(&coin, open_time, traded));
+                history.open_interest.push(history.held());
+            }
+        }
+        history
+    }
+
+    /// Lets one trader in, `part` of the way along the leg; returns the lots traded.
+    fn arrive(
+        &mut self,
+        leg: &Leg,
+        part: f64,
+        momentum: f64,
+        number: usize,
+        rng: &mut impl Rng,
+    ) -> i64 {
+        let Some(plan) = Plan::draw(&self.coin, rng) else {
+            return 0;
+        };
+        let venue = traders::place(VENUES.iter().map(|venue| venue.share), rng);
+        let (longs, shorts) = self.book.held(venue);
+        let side = traders::side(momentum, longs, shorts, rng);
+        let entry = self.coin.price(leg.ticks(part));
+        let terms = plan.take(&self.coin, side, entry);
+        let due = number.saturating_add(plan.bars);
+        self.book.enter(terms, venue, leg.time(part), due);
+        terms.lots
+    }
+
+    /// Moves the mark price along the leg: whoever it reaches is out; returns the lots traded.
+    fn sweep(&mut self, leg: &mut Leg, price: &mut Price, rng: &mut impl Rng) -> i64 {
+        let Self {
+            coin,
+            book,
+            liquidations,
+            ..
+        } = self;
+        let mut traded = 0_i64;
+        book.cross(coin.price(leg.to), |ended| {
+            traded = traded.saturating_add(ended.lots);
+            if !ended.liquidated {
+                return;
+            }
+            let (from, to) = (coin.price(leg.from), coin.price(leg.to));
+            let part = (ended.trigger - from) / (to - from);
+            // The order is filled between the trigger and where the price went in the same half minute.
+            let slipped: f64 = rng.random();
+            let fill = ended.trigger + (to - ended.trigger) * slipped * slipped * 0.6;
+            liquidations.push(Liquidation {
+                time: leg.time(part),
+                side: ended.side,
+                venue: ended.venue,
+                lots: ended.lots,
+                ticks: coin.ticks(fill),
+                trigger: ended.trigger,
+            });
+            let usd = coin.quantity(ended.lots) * fill;
+            let push = usd / (DEPTH * coin.scale);
+            price.press(match ended.side {
+                Side::Long => -push,
+                Side::Short => push,
+            });
+        });
+        traded
+    }
+
+    /// Open interest by venue: the heavier side, whose rest the venue's market maker holds against.
+    fn held(&self) -> [i64; VENUE_COUNT] {
+        std::array::from_fn(|venue| {
+            let (longs, shorts) = self.book.held(venue);
+            longs.max(shorts)
+        })
+    }
+
+    /// Lots traded in a bar by those who hold nothing for long: at least one.
+    fn others(&self, liveliness: f64, rng: &mut impl Rng) -> i64 {
+        let open_interest: i64 = self.held().iter().sum();
+        let turnover = 2.5 / 288.0 * liveliness.powf(1.3) * (0.4 * normal(rng)).exp();
+        nearest(count(open_interest) * turnover).max(1)
+    }
+}
+
+/// The straight way of the mark price through one step.
+#[derive(Clone, Copy, Debug)]
+struct Leg {
+    from: i64,
+    to: i64,
+    start: Millis,
+}
+
+impl Leg {
+    /// The instant `part` of the way along, strictly inside the step.
+    fn time(&self, part: f64) -> Millis {
+        let inside = nearest(part * count(STEP - 2));
+        self.start.on(1 + inside.clamp(0, STEP - 2))
+    }
+
+    /// The price `part` of the way along, in ticks.
+    fn ticks(&self, part: f64) -> i64 {
+        self.from + nearest(part * count(self.to - self.from))
+    }
+}
+
+impl Forming {
+    fn new(open: i64) -> Self {
+        Self {
+            open,
+            high: open,
+            low: open,
+            close: open,
+            traded: 0,
+        }
+    }
+
+    fn reach(&mut self, ticks: i64) {
+        self.high = self.high.max(ticks);
+        self.low = self.low.min(ticks);
+        self.close = ticks;
+    }
+
+    fn closed(&self, coin: &Coin, open_time: Millis, traded: i64) -> Bar {
+        Bar {
+            open_time,
+            interval: INTERVAL,
+            open: coin.price(self.open),
+            high: coin.price(self.high),
+            low: coin.price(self.low),
+            close: coin.price(self.close),
+            volume: coin.quantity(traded),
+        }
+    }
+}
+
+/// The market's part and the coin's own part of something, by their correlation.
+fn mixed(correlation: f64, market: f64, own: f64) -> f64 {
+    correlation * market + (1.0 - correlation * correlation).sqrt() * own
+}
+
+/// Milliseconds of so many bars.
+fn span(bars: usize) -> i64 {
+    i64::try_from(bars).map_or(i64::MAX, |bars| bars.saturating_mul(INTERVAL))
+}
+
+/// Milliseconds of so many steps.
+fn span_of_steps(steps: usize) -> i64 {
+    i64::try_from(steps).map_or(i64::MAX, |steps| steps.saturating_mul(STEP))
+}

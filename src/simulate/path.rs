@@ -1,0 +1,138 @@
+//! The price path: shocks with clustered volatility and jumps, common to the market and of each coin's own.
+
+use rand::{Rng, RngExt};
+use rand_distr::{Distribution, Exp1, StandardNormal};
+
+use super::STEPS;
+use super::coins::count;
+use crate::model::Millis;
+
+const BARS_PER_DAY: f64 = 288.0;
+
+/// The shocks of one bar, in standard deviations of an average day, and how lively the bar is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Weather {
+    /// One shock per step; over a day of average volatility they have a standard deviation of one.
+    pub(super) shocks: [f64; STEPS as usize],
+    /// Volatility over its average.
+    pub(super) volatility: f64,
+}
+
+/// A source of shocks whose volatility has a slow and a fast component; a jump stirs the fast one.
+#[derive(Debug)]
+pub(super) struct Climate {
+    slow: f64,
+    fast: f64,
+    jumps_per_day: f64,
+}
+
+impl Climate {
+    pub(super) fn new(jumps_per_day: f64) -> Self {
+        Self {
+            slow: 0.0,
+            fast: 0.0,
+            jumps_per_day,
+        }
+    }
+
+    /// The next bar, which opens at `open`.
+    pub(super) fn next(&mut self, open: Millis, rng: &mut impl Rng) -> Weather {
+        const SLOW_SPREAD: f64 = 0.35;
+        const FAST_SPREAD: f64 = 0.35;
+        let slow_memory = half_life(1.5 * BARS_PER_DAY);
+        let fast_memory = half_life(BARS_PER_DAY / 16.0);
+        self.slow = remembered(self.slow, slow_memory, SLOW_SPREAD, rng);
+        self.fast = remembered(self.fast, fast_memory, FAST_SPREAD, rng);
+        // The mean of the exponential of a normal variable is taken out, so that volatility averages one.
+        let level = self.slow + self.fast
+            - f64::midpoint(SLOW_SPREAD * SLOW_SPREAD, FAST_SPREAD * FAST_SPREAD);
+        let volatility = level.exp() * hour_of_day(open);
+        let scale = volatility / steps_per_day().sqrt();
+        let mut shocks = [0.0; STEPS as usize];
+        for shock in &mut shocks {
+            *shock = scale * normal(rng);
+            if rng.random::<f64>() < self.jumps_per_day / steps_per_day() {
+                let size = 0.2 + 0.25 * exponential(rng);
+                *shock += if rng.random::<bool>() { size } else { -size };
+                self.fast += size;
+            }
+        }
+        Weather { shocks, volatility }
+    }
+}
+
+fn steps_per_day() -> f64 {
+    BARS_PER_DAY * f64::from(STEPS)
+}
+
+/// A mean-reverting value one bar on, with the spread it settles at.
+fn remembered(value: f64, memory: f64, spread: f64, rng: &mut impl Rng) -> f64 {
+    value * memory + spread * (1.0 - memory * memory).sqrt() * normal(rng)
+}
+
+/// What is left after one bar of a value that halves every `bars` bars.
+fn half_life(bars: f64) -> f64 {
+    (-1.0 / bars).exp2()
+}
+
+/// Activity over the day, highest in the American afternoon.
+fn hour_of_day(open: Millis) -> f64 {
+    let day = count(open.0.rem_euclid(Millis::DAY)) / count(Millis::DAY);
+    1.0 + 0.3 * ((day - 15.0 / 24.0) * std::f64::consts::TAU).cos()
+}
+
+/// The price of a coin in logarithms, with what liquidations and reversion do to it.
+#[derive(Debug)]
+pub(super) struct Price {
+    ln: f64,
+    /// Slow average the price is drawn back to.
+    anchor: f64,
+    /// Move that liquidated quantity still has to make on the book.
+    pending: f64,
+    /// Displacement by liquidations that has not yet reverted.
+    displaced: f64,
+}
+
+impl Price {
+    /// The farthest liquidations move the price in one step; the rest waits for the book to refill.
+    const PUSH: f64 = 0.003;
+    /// Part of a push that reverts.
+    const TRANSIENT: f64 = 0.6;
+
+    pub(super) fn new(start: f64) -> Self {
+        let ln = start.ln();
+        Self {
+            ln,
+            anchor: ln,
+            pending: 0.0,
+            displaced: 0.0,
+        }
+    }
+
+    /// Moves the price by a shock and returns it.
+    pub(super) fn step(&mut self, shock: f64) -> f64 {
+        let push = self.pending.clamp(-Self::PUSH, Self::PUSH);
+        self.pending -= push;
+        let reverted = self.displaced / 40.0;
+        self.displaced += push * Self::TRANSIENT - reverted;
+        let drawn = (self.anchor - self.ln) / (4.0 * steps_per_day());
+        self.ln += shock + push - reverted + drawn;
+        self.anchor += (self.ln - self.anchor) / (6.0 * steps_per_day());
+        self.ln.exp()
+    }
+
+    /// Adds market orders that would move the price by `ln`.
+    pub(super) fn press(&mut self, ln: f64) {
+        self.pending += ln;
+    }
+}
+
+/// A standard normal number.
+pub(super) fn normal(rng: &mut impl Rng) -> f64 {
+    StandardNormal.sample(rng)
+}
+
+/// An exponential number of mean one.
+pub(super) fn exponential(rng: &mut impl Rng) -> f64 {
+    Exp1.sample(rng)
+}

@@ -1,0 +1,263 @@
+//! The traders: how large, how levered and how patient they are, and where they would get out.
+
+use rand::{Rng, RngExt};
+
+use super::coins::{Coin, count, nearest};
+use super::path::exponential;
+use crate::model::Side;
+
+/// A crowd of traders of one temper.
+#[derive(Debug)]
+struct Crowd {
+    share: f64,
+    /// Leverages with their weights.
+    leverages: &'static [(f64, f64)],
+    /// Smallest size, as a part of the coin's scale over its arrivals.
+    size: f64,
+    /// Exponent of the power law of sizes: the smaller, the heavier the tail.
+    tail: f64,
+    /// Part of the power law cut off at its end, where nobody is that rich.
+    beyond: f64,
+    /// Mean holding time in bars.
+    patience: f64,
+}
+
+/// Gamblers, day traders and holders. Leverages cluster at the buttons of the order form.
+const CROWDS: [Crowd; 3] = [
+    Crowd {
+        share: 0.62,
+        leverages: &[
+            (10.0, 0.10),
+            (20.0, 0.24),
+            (25.0, 0.14),
+            (50.0, 0.22),
+            (75.0, 0.07),
+            (100.0, 0.18),
+            (125.0, 0.05),
+        ],
+        size: 8e-5,
+        tail: 1.15,
+        beyond: 1.0e-3,
+        patience: 60.0,
+    },
+    Crowd {
+        share: 0.28,
+        leverages: &[
+            (3.0, 0.08),
+            (5.0, 0.20),
+            (10.0, 0.32),
+            (15.0, 0.08),
+            (20.0, 0.18),
+            (25.0, 0.08),
+            (50.0, 0.06),
+        ],
+        size: 9e-4,
+        tail: 1.3,
+        beyond: 1.5e-3,
+        patience: 220.0,
+    },
+    Crowd {
+        share: 0.10,
+        leverages: &[
+            (2.0, 0.22),
+            (3.0, 0.26),
+            (5.0, 0.26),
+            (10.0, 0.20),
+            (20.0, 0.06),
+        ],
+        size: 3.4e-3,
+        tail: 1.4,
+        beyond: 3.2e-3,
+        patience: 1700.0,
+    },
+];
+
+/// What a trader has in mind before knowing the price.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Plan {
+    leverage: f64,
+    /// Notional in USD.
+    notional: f64,
+    /// Bars until the position is closed if nothing happens before.
+    pub(super) bars: usize,
+    /// How many times over margin like the initial one is added: an isolated position has none.
+    extra: f64,
+    /// Stop loss as a part of the way to liquidation.
+    stop: Option<f64>,
+    /// Take profit in ways to liquidation.
+    profit: Option<f64>,
+}
+
+/// A position as its trader takes it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Terms {
+    pub(super) side: Side,
+    pub(super) leverage: f64,
+    pub(super) entry: f64,
+    pub(super) lots: i64,
+    /// Mark price at which it is liquidated.
+    pub(super) liquidation: f64,
+    /// Price below the entry at which it ends: liquidation, stop or profit.
+    pub(super) down: Option<f64>,
+    /// Price above the entry at which it ends.
+    pub(super) up: Option<f64>,
+}
+
+/// One of `items` by weight.
+fn pick<T: Copy>(items: impl Iterator<Item = (T, f64)>, rng: &mut impl Rng) -> Option<T> {
+    let mut left: f64 = rng.random();
+    let mut last = None;
+    for (item, weight) in items {
+        last = Some(item);
+        left -= weight;
+        if left < 0.0 {
+            break;
+        }
+    }
+    last
+}
+
+/// The place of one of `weights`, which sum to one.
+pub(super) fn place(weights: impl Iterator<Item = f64>, rng: &mut impl Rng) -> usize {
+    pick(weights.enumerate(), rng).unwrap_or(0)
+}
+
+impl Plan {
+    /// A trader of `coin`, drawn from the crowds; `None` only if there were no crowds.
+    pub(super) fn draw(coin: &Coin, rng: &mut impl Rng) -> Option<Self> {
+        let crowd = pick(CROWDS.iter().map(|crowd| (crowd, crowd.share)), rng)?;
+        let wished = pick(crowd.leverages.iter().copied(), rng)?;
+        // By inversion of the power law.
+        let tail = (1.0 - rng.random::<f64>() * (1.0 - crowd.beyond)).powf(-1.0 / crowd.tail);
+        let notional = coin.scale / coin.arrivals * crowd.size * tail;
+        let bars = usize::try_from(nearest(1.0 + crowd.patience * exponential(rng))).unwrap_or(1);
+        let extra = if rng.random::<f64>() < 0.3 {
+            1.5 * exponential(rng)
+        } else {
+            0.0
+        };
+        let stop = (rng.random::<f64>() < 0.25).then(|| 0.3 + 0.6 * rng.random::<f64>());
+        let profit = (rng.random::<f64>() < 0.4).then(|| 0.5 + 1.5 * exponential(rng));
+        Some(Self {
+            leverage: wished,
+            notional,
+            bars,
+            extra,
+            stop,
+            profit,
+        })
+    }
+
+    /// The position this plan becomes at a price, under the margin brackets of the coin.
+    ///
+    /// A trader who wishes more leverage than the bracket allows takes what it allows.
+    pub(super) fn take(&self, coin: &Coin, side: Side, entry: f64) -> Terms {
+        let lots = coin.lots(self.notional / entry);
+        let quantity = coin.quantity(lots);
+        let (bracket, deduction) = coin.bracket(quantity * entry);
+        let leverage = self.leverage.min(bracket.leverage);
+        // All per base unit. Extra margin takes parts of what is not yet covered, so it never covers everything.
+        let initial = entry / leverage;
+        let relief = deduction / quantity;
+        let uncovered = entry - initial - relief;
+        let extra = if self.extra > 0.0 {
+            uncovered * (1.0 - (1.0 - 1.0 / leverage).powf(self.extra))
+        } else {
+            0.0
+        };
+        let liquidation = match side {
+            Side::Long => (uncovered - extra) / (1.0 - bracket.rate),
+            Side::Short => (entry + initial + relief + extra) / (1.0 + bracket.rate),
+        };
+        let away = (liquidation - entry).abs() / entry;
+        let stop = self.stop.map(|part| entry + (liquidation - entry) * part);
+        let out = Some(stop.unwrap_or(liquidation));
+        let (down, up) = match side {
+            Side::Long => (out, self.profit.map(|ways| entry * (1.0 + away * ways))),
+            Side::Short => (self.profit.map(|ways| entry * (-away * ways).exp()), out),
+        };
+        Terms {
+            side,
+            leverage,
+            entry,
+            lots,
+            liquidation,
+            down,
+            up,
+        }
+    }
+}
+
+/// The side of the next trader: some follow the last move, and funding draws traders to the lighter side.
+pub(super) fn side(momentum: f64, longs: i64, shorts: i64, rng: &mut impl Rng) -> Side {
+    let total = count(longs.saturating_add(shorts)).max(1.0);
+    let crowding = count(longs.saturating_sub(shorts)) / total;
+    let long = (0.5 + 0.1 * momentum.tanh() - 1.5 * crowding).clamp(0.1, 0.9);
+    if rng.random::<f64>() < long {
+        Side::Long
+    } else {
+        Side::Short
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::super::coins::COINS;
+    use super::*;
+    use rand::SeedableRng;
+    use rand_chacha::ChaCha8Rng;
+
+    #[test]
+    fn no_position_is_born_dead_or_deathless_and_every_leverage_is_allowed() {
+        let mut rng = ChaCha8Rng::seed_from_u64(1);
+        for coin in COINS {
+            for _ in 0..2000 {
+                let plan = Plan::draw(&coin, &mut rng).unwrap();
+                for side in [Side::Long, Side::Short] {
+                    let terms = plan.take(&coin, side, coin.start);
+                    let (bracket, _) = coin.bracket(coin.quantity(terms.lots) * terms.entry);
+                    assert!((2.0..=bracket.leverage).contains(&terms.leverage));
+                    assert!(terms.lots > 0);
+                    match side {
+                        Side::Long => {
+                            assert!(0.0 < terms.liquidation && terms.liquidation < terms.entry);
+                        }
+                        Side::Short => assert!(terms.liquidation > terms.entry),
+                    }
+                    assert!(terms.down.is_none_or(|down| down < terms.entry));
+                    assert!(terms.up.is_none_or(|up| up > terms.entry));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn an_isolated_small_position_is_liquidated_where_the_formula_says() {
+        let plan = Plan {
+            leverage: 100.0,
+            notional: 10_000.0,
+            bars: 1,
+            extra: 0.0,
+            stop: None,
+            profit: None,
+        };
+        for side in [Side::Long, Side::Short] {
+            let terms = plan.take(&COINS[0], side, 95_000.0);
+            let price = crate::model::liquidation_price(side, 95_000.0, 100.0, 0.004);
+            assert!((terms.liquidation / price - 1.0).abs() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn the_lighter_side_draws_traders() {
+        let mut rng = ChaCha8Rng::seed_from_u64(2);
+        let mut longs = |held: (i64, i64)| {
+            (0..2000)
+                .filter(|_| side(0.0, held.0, held.1, &mut rng) == Side::Long)
+                .count()
+        };
+        assert!(longs((60, 40)) < longs((50, 50)));
+        assert!(longs((50, 50)) < longs((40, 60)));
+    }
+}

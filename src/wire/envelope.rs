@@ -1,0 +1,223 @@
+//! Bodies: the fast read, the envelope, refusals, and a second read that finds the place where the first one failed.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::de::{Deserializer, MapAccess, Visitor};
+use serde_json::Value;
+
+use super::Decode;
+use super::damage::{Damage, at, shown};
+use super::reply::Reply;
+use super::token::{Key, Of, Read, Skip, fill, object, settle};
+
+/// What a body says.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Reading<R> {
+    /// The reply that was asked for.
+    Reply(R),
+    /// `success: false`.
+    Refused {
+        /// The best reason the body gives.
+        message: String,
+    },
+}
+
+/// Reads a body: a reply in its envelope where the endpoint is `enveloped`, else at the top level.
+///
+/// # Errors
+///
+/// [`Damage`] where the body breaks the contract; it names the place. A body that says `success: false` is no damage,
+/// whatever else it holds, as long as it is JSON.
+///
+/// # Examples
+///
+/// ```
+/// use liqdata::model::Order;
+/// use liqdata::wire::{Reading, read};
+///
+/// let body = br#"{"success": true, "data": []}"#;
+/// assert_eq!(read::<Vec<Order>>(body, true)?, Reading::Reply(vec![]));
+///
+/// let body = br#"{"success": false, "error": {"message": "slow down"}}"#;
+/// let message = "slow down".to_owned();
+/// assert_eq!(read::<Vec<Order>>(body, true)?, Reading::Refused { message });
+///
+/// let body = br#"{"success": true, "data": [{"exchange": "binance"}]}"#;
+/// assert_eq!(read::<Vec<Order>>(body, true).unwrap_err().path, "data[0].symbol");
+/// # Ok::<(), liqdata::wire::Damage>(())
+/// ```
+pub fn read<R: Decode>(body: &[u8], enveloped: bool) -> Result<Reading<R>, Damage> {
+    let json = text(body)?;
+    let fast = if enveloped {
+        first_read::<Enveloped<R>>(json).map(|Enveloped(reply)| reply)
+    } else {
+        first_read::<Bare<R>>(json).map(|Bare(reply)| reply)
+    };
+    let error = match fast {
+        Ok(reply) => return Ok(Reading::Reply(reply)),
+        Err(error) => error,
+    };
+    if let Some(message) = refusal(json, enveloped)? {
+        return Ok(Reading::Refused { message });
+    }
+    Err(if enveloped {
+        second_read::<Enveloped<R>>(json, &error)
+    } else {
+        second_read::<Bare<R>>(json, &error)
+    })
+}
+
+/// Reads a reply that stands alone.
+pub(super) fn bare<R: Reply>(body: &[u8]) -> Result<R, Damage> {
+    let json = text(body)?;
+    first_read::<Bare<R>>(json)
+        .map(|Bare(reply)| reply)
+        .map_err(|error| second_read::<Bare<R>>(json, &error))
+}
+
+/// The body as text that may be JSON.
+fn text(body: &[u8]) -> Result<&str, Damage> {
+    let json = std::str::from_utf8(body).map_err(|error| {
+        Damage::whole(format!("is not UTF-8 from byte {}", error.valid_up_to()))
+    })?;
+    match json.trim_ascii_start().chars().next() {
+        None => Err(Damage::whole("is empty")),
+        Some('\u{feff}') => Err(Damage::whole(
+            "starts with a byte order mark, which JSON does not allow",
+        )),
+        Some('<') => Err(Damage::whole(format!(
+            "is HTML or XML, not JSON: {}",
+            shown(json.trim_ascii())
+        ))),
+        Some(_) => Ok(json),
+    }
+}
+
+/// The value, as fast as it goes.
+fn first_read<'de, T: Read<'de>>(json: &'de str) -> Result<T, serde_json::Error> {
+    let mut from = serde_json::Deserializer::from_str(json);
+    let value = T::read(&mut from)?;
+    from.end()?;
+    Ok(value)
+}
+
+/// The damage that made the first read fail with `error`: the same read again, keeping track of the place.
+fn second_read<'de, T: Read<'de>>(json: &'de str, error: &serde_json::Error) -> Damage {
+    let mut from = serde_json::Deserializer::from_str(json);
+    let mut track = serde_path_to_error::Track::new();
+    let read = T::read(serde_path_to_error::Deserializer::new(
+        &mut from, &mut track,
+    ));
+    match read {
+        Err(error) => Damage::of(&track.path(), &error),
+        // The value itself is good, so what follows it is not.
+        Ok(_) => Damage::whole(error.to_string()),
+    }
+}
+
+/// A reply at the top level.
+struct Bare<R>(R);
+
+impl<'de, R: Reply> Read<'de> for Bare<R> {
+    fn read<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        R::reply(from).map(Self)
+    }
+}
+
+/// A reply in `{"success": true, "data": …}`.
+struct Enveloped<R>(R);
+
+impl<'de, R: Reply> Read<'de> for Enveloped<R> {
+    fn read<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Members<R>(PhantomData<R>);
+
+        impl<'de, R: Reply> Visitor<'de> for Members<R> {
+            type Value = R;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object with success and data")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<R, A::Error> {
+                let mut success: Option<bool> = None;
+                let mut data: Option<Bare<R>> = None;
+                while let Some(Key(key)) = members.next_key_seed(Of::new())? {
+                    match &*key {
+                        "success" => {
+                            fill(&mut success, "success", &mut members)?;
+                            if success == Some(false) {
+                                return Err(at("success", "is false"));
+                            }
+                        }
+                        "data" => fill(&mut data, "data", &mut members)?,
+                        _ => {
+                            members.next_value_seed(Of::<Skip>::new())?;
+                        }
+                    }
+                }
+                settle(success, "success")?;
+                settle(data, "data").map(|Bare(reply)| reply)
+            }
+        }
+
+        from.deserialize_map(Members(PhantomData)).map(Self)
+    }
+}
+
+/// The members of a body that tell whether it refuses, and why.
+struct Verdict {
+    success: Option<Value>,
+    error: Option<Value>,
+    message: Option<Value>,
+    msg: Option<Value>,
+}
+
+object!(Verdict, "an object", {
+    success: "success",
+    error: "error",
+    message: "message",
+    msg: "msg",
+});
+
+impl<'de> Read<'de> for Value {
+    fn read<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        serde::Deserialize::deserialize(from)
+    }
+}
+
+/// The reason of a body that says `success: false`; `None` where it does not, or is no JSON object.
+fn refusal(json: &str, enveloped: bool) -> Result<Option<String>, Damage> {
+    let Ok(verdict) = first_read::<Verdict>(json) else {
+        return Ok(None);
+    };
+    match &verdict.success {
+        Some(Value::Bool(false)) => Ok(Some(verdict.reason())),
+        None if enveloped => Err(Damage::at("success", "is missing")),
+        None | Some(Value::Bool(true)) => Ok(None),
+        Some(other) => Err(Damage::at(
+            "success",
+            format!("{} is not true or false", shown(&other.to_string())),
+        )),
+    }
+}
+
+impl Verdict {
+    /// The best reason there is.
+    fn reason(&self) -> String {
+        let error = self.error.as_ref();
+        let inside = |key: &str| error.and_then(|error| error.get(key));
+        [
+            error,
+            inside("message"),
+            inside("msg"),
+            self.message.as_ref(),
+            self.msg.as_ref(),
+        ]
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .find(|reason| !reason.trim().is_empty())
+        .map_or_else(|| "the service gives no reason".to_owned(), str::to_owned)
+    }
+}

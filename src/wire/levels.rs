@@ -1,0 +1,21 @@
+//! Key liquidation levels.
+
+use super::reply::reply;
+use super::token::object;
+use crate::model::{LevelTier, Levels};
+
+object!(LevelTier, "the level of a tier", {
+    long_price: "longPrice",
+    long_intensity: "longIntensity",
+    short_price: "shortPrice",
+    short_intensity: "shortIntensity",
+});
+
+object!(Levels, "liquidation levels", {
+    symbol: "symbol",
+    price: "price",
+    updated_at: "updatedAt",
+    tiers: "tiers",
+});
+
+reply!(Levels);

@@ -1,0 +1,39 @@
+//! The totals of the four windows.
+
+use serde::Deserializer;
+
+use super::reply::reply;
+use super::token::{Read, object};
+use crate::model::{Overview, WindowTotals};
+
+object!(WindowTotals, "the totals of a window", {
+    long_usd: "long_usd",
+    short_usd: "short_usd",
+    total_usd: "total_usd",
+    cnt: "cnt",
+});
+
+struct Windows {
+    h1: Option<WindowTotals>,
+    h4: Option<WindowTotals>,
+    h12: Option<WindowTotals>,
+    h24: Option<WindowTotals>,
+}
+
+object!(Windows, "an object keyed by window", {
+    h1: "1h",
+    h4: "4h",
+    h12: "12h",
+    h24: "24h",
+});
+
+impl<'de> Read<'de> for Overview {
+    fn read<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let Windows { h1, h4, h12, h24 } = Windows::read(from)?;
+        Ok(Self {
+            windows: [h1, h4, h12, h24],
+        })
+    }
+}
+
+reply!(Overview);

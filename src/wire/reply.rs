@@ -1,0 +1,23 @@
+//! What makes a model type a reply: one function per shape on the wire.
+
+use serde::Deserializer;
+
+/// A reply of the contract.
+pub trait Reply: Sized {
+    /// Reads the reply from where it stands in the body.
+    #[doc(hidden)]
+    fn reply<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error>;
+}
+
+/// A reply whose type is read like any other value.
+macro_rules! reply {
+    ($($type:ty),+) => {$(
+        impl $crate::wire::reply::Reply for $type {
+            fn reply<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+                $crate::wire::token::Read::read(from)
+            }
+        }
+    )+};
+}
+
+pub(super) use reply;
