@@ -134,12 +134,12 @@ def liqmap(grid: LiquidationMap, ax: Axes | None = None) -> Axes:
         part = running[running["side"] == side]
         if not len(part):
             continue
-        reach = np.concatenate(([grid.current_price], part["price"].to_numpy()))
-        usd = np.concatenate(([0.0], part["cumulative_usd"].to_numpy()))
+        reach = np.concatenate(([grid.current_price], np.asarray(part["price"])))
+        usd = np.concatenate(([0.0], np.asarray(part["cumulative_usd"])))
         curves.plot(reach, usd, color=colour, linewidth=1.8, label=f"{side}s, cumulative")
         curves.fill_between(reach, usd, color=colour, alpha=0.07, linewidth=0)
     # Head room for the legend.
-    for axes, tallest in ((ax, floor), (curves, running["cumulative_usd"].to_numpy())):
+    for axes, tallest in ((ax, floor), (curves, np.asarray(running["cumulative_usd"]))):
         axes.set_ylim(0.0, 1.14 * float(np.max(tallest, initial=0.0)) or 1.0)
     ax.axvline(grid.current_price, color=NOW, linestyle=(0, (5, 3)), linewidth=1.2)
     _tag(ax, grid.current_price, vertical=False)
@@ -318,21 +318,17 @@ def _points(symbol: str, price: Any) -> tuple[Times, Floats]:
     """Tell the kinds of price apart; bars are drawn at their close, one spacing after their open."""
     columns: Any = price
     if isinstance(price, Sequence) and not isinstance(price, str):
-        columns = {name: [row[name] for row in price] for name in (price[0] if price else ("timestamp", "close"))}
-    names = (
-        set(columns.columns) if hasattr(columns, "columns") else set(columns) if isinstance(columns, Mapping) else ()
-    )
+        wanted = [name for name in ("timestamp", "close", "symbol") if price and name in price[0]]
+        columns = {name: [row[name] for row in price] for name in wanted}
+    names = set(getattr(columns, "columns", columns if isinstance(columns, Mapping) else ()))
     if "close" not in names:
         if names and all(isinstance(name, str) for name in names):
             message = f"price has columns {sorted(names)} and no 'close'"
             raise ValueError(message)
         pairs = list(columns.items())
         return _moments(when for when, _ in pairs), np.asarray([value for _, value in pairs], dtype=np.float64)
-    if "timestamp" in names:
-        opens = columns["timestamp"]
-    elif hasattr(columns, "index"):
-        opens = columns.index
-    else:
+    opens = columns["timestamp"] if "timestamp" in names else getattr(columns, "index", None)
+    if opens is None:
         message = "price has a 'close' and no 'timestamp'"
         raise ValueError(message)
     times, closes = _moments(opens), np.asarray(columns["close"], dtype=np.float64)
@@ -340,7 +336,7 @@ def _points(symbol: str, price: Any) -> tuple[Times, Floats]:
         mine = np.asarray([str(name).upper() == symbol for name in columns["symbol"]], dtype=bool)
         times, closes = times[mine], closes[mine]
     if len(times) > 1:
-        times = times + np.median(np.diff(np.sort(times)).astype(np.int64)).astype("timedelta64[ms]")
+        times = times + np.timedelta64(int(np.median(np.diff(np.sort(times)).astype(np.int64))), "ms")
     return times, closes
 
 
