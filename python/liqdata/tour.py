@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from . import screen
@@ -66,7 +67,8 @@ def _ask(client: Any) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     for name in ENDPOINTS:
         began = time.perf_counter()
         answers[name] = getattr(client, name)()
-        timings.append({"call": f"client.{name}()", "ms": round(1000 * (time.perf_counter() - began), 2)})
+        took = time.perf_counter() - began
+        timings.append({"call": f"client.{name}()", "ms": Decimal(f"{1000 * took:.2f}")})
     return answers, timings
 
 
