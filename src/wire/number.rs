@@ -179,7 +179,7 @@ pub fn exact_decimal(text: &str) -> Result<Decimal, String> {
 }
 
 /// The double nearest to what `text` writes, by JSON's number grammar.
-pub(super) fn nearest_double(text: &str) -> Result<f64, String> {
+pub fn nearest_double(text: &str) -> Result<f64, String> {
     Number::read(text)
         .and_then(|_| text.parse().ok())
         .ok_or_else(|| not_a_number(text))
