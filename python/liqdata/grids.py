@@ -25,7 +25,7 @@ __all__ = ["Heatmap", "LiquidationMap"]
 
 EXPOSED = "USD of open interest exposed"
 EXPECTED = "USD expected to be reported liquidated"
-ESTIMATED = "USD, estimated"
+ESTIMATED = "USD"
 
 _VIEWS = {"exposure": EXPOSED, "expected": EXPECTED}
 
@@ -215,8 +215,8 @@ class Heatmap(_Grid):
         ax : matplotlib.axes.Axes, optional
             Where to draw; a new figure by default.
         price : optional
-            The price to draw over the map: a pandas Series over time, or bars (a frame, a mapping of columns or a
-            sequence of dicts with ``timestamp``, the time of the open, and ``close``).
+            The price to draw over the map: a pandas Series over time, or bars (``market.bars("BTC")``, a frame, a
+            mapping of columns or a sequence of dicts with ``timestamp``, the time of the open, and ``close``).
 
         Returns
         -------

@@ -10,14 +10,25 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import numpy as np
+
+from .grids import Heatmap, LiquidationMap
+
+try:
+    import matplotlib as mpl
+except ModuleNotFoundError as error:
+    message = 'pictures need matplotlib: pip install "liqdata[plot]"'
+    raise ModuleNotFoundError(message, name=error.name) from error
+
+from matplotlib.colors import LogNorm
+from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
 if TYPE_CHECKING:
-    import numpy as np
     import numpy.typing as npt
     import pandas as pd
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-    from .grids import Heatmap, LiquidationMap
 
     Floats: TypeAlias = npt.NDArray[np.float64]
     Times: TypeAlias = npt.NDArray[np.datetime64]
@@ -54,7 +65,7 @@ def heatmap(grid: Heatmap, ax: Axes | None = None, *, price: Price | None = None
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure by default.
     price : optional
-        The price to draw over the map; without one, the closes in ``grid.meta["closes"]`` where the source knows them.
+        The price to draw over the map, such as ``market.bars("BTC")``.
 
     Returns
     -------
@@ -65,8 +76,6 @@ def heatmap(grid: Heatmap, ax: Axes | None = None, *, price: Price | None = None
     ValueError
         If ``price`` has no time or no close to read.
     """
-    import numpy as np
-
     line = _path(grid, price)
     ax = _axes() if ax is None else ax
     ax.set_facecolor(GROUND)
@@ -109,8 +118,6 @@ def liqmap(grid: LiquidationMap, ax: Axes | None = None) -> Axes:
     -------
     matplotlib.axes.Axes
     """
-    import numpy as np
-
     ax = _axes() if ax is None else ax
     ax.set_facecolor(GROUND)
     floor = np.zeros(len(grid.prices))
@@ -168,10 +175,6 @@ def picture(grid: Heatmap | LiquidationMap, *, price: Price | None = None) -> Fi
     matplotlib.figure.Figure
         Ready for ``savefig``.
     """
-    from matplotlib.figure import Figure
-
-    from .grids import Heatmap
-
     figure = Figure(figsize=(12, 6.75), dpi=150, layout="constrained")
     ax = _dress(figure)
     if isinstance(grid, Heatmap):
@@ -215,10 +218,6 @@ def _match(twin: Axes, ax: Axes) -> None:
 
 def _mesh(grid: Heatmap, cells: np.ma.MaskedArray[Any, Any], ax: Axes) -> None:
     """Draw the cells and their colour bar."""
-    import matplotlib as mpl
-    from matplotlib.colors import LogNorm
-    from matplotlib.ticker import LogLocator, NullFormatter
-
     top = float(cells.max())
     low = float(cells.min())
     bottom = max(low, top / 10**DECADES)
@@ -249,16 +248,12 @@ def _mesh(grid: Heatmap, cells: np.ma.MaskedArray[Any, Any], ax: Axes) -> None:
 
 def _starts(times: Times) -> Times:
     """Give the edges of columns that are named by their ends."""
-    import numpy as np
-
     stride = np.diff(times[:2])[0] if len(times) > 1 else np.timedelta64(1, "h")
     return np.concatenate((times[:1] - stride, times))
 
 
 def _edges(prices: Floats) -> Floats:
     """Give the edges of rows that are named by their centres on a log axis."""
-    import numpy as np
-
     logs = np.log(prices)
     inner = (logs[1:] + logs[:-1]) / 2.0
     half = (logs[1] - logs[0]) / 2.0 if len(logs) > 1 else 5e-4
@@ -268,8 +263,6 @@ def _edges(prices: Floats) -> Floats:
 
 def _crop(grid: Heatmap, cells: np.ma.MaskedArray[Any, Any], line: tuple[Times, Floats] | None, ax: Axes) -> None:
     """Show where the mass and the price are; far rows hold little and would flatten the rest."""
-    import numpy as np
-
     low = high = grid.current_price
     if cells.count():
         low, high = _bulk(grid.prices, cells.sum(axis=1).filled(0.0), low, high)
@@ -296,8 +289,6 @@ def _span(grid: LiquidationMap, ax: Axes) -> None:
 
 def _bulk(prices: Floats, mass: Floats, low: float, high: float) -> tuple[float, float]:
     """Widen a price band until :data:`MASS` of the mass lies in it, the same share cut on either end."""
-    import numpy as np
-
     order = np.argsort(prices)
     running = np.cumsum(np.nan_to_num(mass[order]))
     if not running[-1] > 0:
@@ -310,11 +301,8 @@ def _bulk(prices: Floats, mass: Floats, low: float, high: float) -> tuple[float,
 
 def _path(grid: Heatmap, price: Price | None) -> tuple[Times, Floats] | None:
     """Read the price line: its times and its values inside the map's span, in order of time."""
-    import numpy as np
-
     if price is None:
-        closes = grid.meta.get("closes")
-        return None if closes is None else (grid.times, np.asarray(closes, dtype=np.float64))
+        return None
     times, values = _points(grid.symbol, price)
     if len(grid.times):
         edges = _starts(grid.times)
@@ -328,8 +316,6 @@ def _path(grid: Heatmap, price: Price | None) -> tuple[Times, Floats] | None:
 
 def _points(symbol: str, price: Any) -> tuple[Times, Floats]:
     """Tell the kinds of price apart; bars are drawn at their close, one spacing after their open."""
-    import numpy as np
-
     columns: Any = price
     if isinstance(price, Sequence) and not isinstance(price, str):
         columns = {name: [row[name] for row in price] for name in (price[0] if price else ("timestamp", "close"))}
@@ -360,14 +346,10 @@ def _points(symbol: str, price: Any) -> tuple[Times, Floats]:
 
 def _moments(values: Iterable[Any]) -> Times:
     """Read instants given as epoch milliseconds, datetimes (naive ones are UTC), datetime64 or ISO text."""
-    import numpy as np
-
     return np.asarray([_moment(value) for value in values], dtype="datetime64[ms]")
 
 
 def _moment(value: Any) -> Any:
-    import numpy as np
-
     if isinstance(value, np.datetime64):
         return value.astype("datetime64[ms]")
     if isinstance(value, str):
@@ -380,8 +362,6 @@ def _moment(value: Any) -> Any:
 
 def _clock(ax: Axes) -> None:
     """Put readable UTC times on the horizontal axis, whatever matplotlib's time zone is set to."""
-    from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
-
     locator = AutoDateLocator(tz=UTC, minticks=5, maxticks=10)  # type: ignore[no-untyped-call]
     ax.xaxis.set_major_locator(locator)
     ax.xaxis.set_major_formatter(ConciseDateFormatter(locator, tz=UTC))  # type: ignore[no-untyped-call]
@@ -434,14 +414,10 @@ def _title(ax: Axes, subject: str, detail: str, grid: Heatmap | LiquidationMap) 
 
 
 def _prices() -> Any:
-    from matplotlib.ticker import FuncFormatter
-
     return FuncFormatter(lambda value, _: _amount(value))
 
 
 def _dollars() -> Any:
-    from matplotlib.ticker import FuncFormatter
-
     return FuncFormatter(lambda value, _: short(value))
 
 

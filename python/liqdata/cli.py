@@ -1,0 +1,316 @@
+"""The command line, a thin face over the package.
+
+Exit codes: 0 done, 1 no (or no good) answer, 2 a question outside the contract, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import os
+import signal
+import sys
+import threading
+from datetime import UTC, datetime
+from decimal import Decimal
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from . import screen
+from .errors import BadQuery, LiqdataError
+from .grids import Heatmap, LiquidationMap
+from .types import ChartRow, CoinRow, ExchangeRow, OrderRow
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+__all__ = ["main"]
+
+FAILED = 1
+USAGE = 2
+INTERRUPTED = 130
+
+WINDOWS = "1h, 4h, 12h or 24h"
+
+# Endpoint: its one sentence, and its parameters with their defaults and meanings.
+ENDPOINTS: dict[str, tuple[str, dict[str, tuple[Any, str]]]] = {
+    "overview": ("liquidated USD over the last 1, 4, 12 and 24 hours", {}),
+    "coins": ("coins ranked by liquidated USD", {"range": ("24h", WINDOWS), "limit": (30, "most rows, 1 to 200")}),
+    "exchanges": ("liquidated USD by exchange", {"range": ("24h", WINDOWS)}),
+    "largest": (
+        "the largest single liquidation orders",
+        {"range": ("24h", WINDOWS), "limit": (20, "most rows, 1 to 1000")},
+    ),
+    "orders": (
+        "liquidation orders, newest first",
+        {
+            "symbol": (None, "trading pair, such as BTCUSDT"),
+            "exchange": (None, "exchange, such as binance"),
+            "limit": (50, "most rows, 1 to 1000"),
+            "offset": (0, "rows to pass over"),
+        },
+    ),
+    "chart": ("liquidated USD by hour and side, last 24 hours", {"symbol": ("BTCUSDT", "trading pair")}),
+    "heatmap": (
+        "estimated liquidations over price and time",
+        {
+            "symbol": ("BTC", "coin"),
+            "range": ("24h", "12h, 24h, 3d, 7d or 1M"),
+            "model": (2, "2: open interest exposed; 3: expected to be reported"),
+        },
+    ),
+    "liqmap": (
+        "estimated liquidations by price and leverage",
+        {"symbol": ("BTC", "coin"), "range": ("1d", "1d or 7d")},
+    ),
+    "levels": ("the strongest estimated levels by leverage", {"symbol": ("BTC", "coin")}),
+    "maxpain": ("the strongest estimated clusters of a day and a week", {"symbol": ("BTC", "coin")}),
+}
+
+# The endpoints that answer in rows, and the columns of those.
+ROWS: dict[str, type] = {
+    "coins": CoinRow,
+    "exchanges": ExchangeRow,
+    "largest": OrderRow,
+    "orders": OrderRow,
+    "chart": ChartRow,
+}
+PICTURES = frozenset({"heatmap", "liqmap"})
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command.
+
+    Parameters
+    ----------
+    argv : sequence of str, optional
+        Its arguments; those of the process by default.
+
+    Returns
+    -------
+    int
+        The exit code.
+    """
+    arguments = _parser().parse_args(argv)
+    try:
+        arguments.run(arguments)
+        sys.stdout.flush()
+    except BadQuery as error:
+        return _complain(error, USAGE)
+    except BrokenPipeError:
+        # The reader has seen enough; what is still buffered has nowhere to go.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
+    except (LiqdataError, OSError) as error:
+        return _complain(error, FAILED)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    from . import __version__
+
+    parser = argparse.ArgumentParser(
+        prog="liqdata",
+        description="Crypto liquidation data: totals, orders, and open estimates of where the next ones wait.",
+        epilog="Without --url or --demo a question goes to $LIQDATA_BASE_URL.",
+    )
+    parser.add_argument("--version", action="version", version=f"liqdata {__version__}")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND", title="commands")
+
+    command = _command(commands, "demo", "a simulated market, served and asked all ten; writes two pictures", _demo)
+    command.add_argument("--out", type=Path, default=Path(), metavar="DIR", help="folder of the pictures (here)")
+    _seed(command)
+
+    command = _command(commands, "serve", "put a market behind the HTTP contract until Ctrl-C", _serve)
+    source = command.add_mutually_exclusive_group(required=True)
+    source.add_argument("--demo", action="store_true", help="a simulated market")
+    _seed(command)
+    command.add_argument("--host", default="127.0.0.1", help="address to listen on (127.0.0.1)")
+    command.add_argument("--port", type=int, default=0, help="port to listen on (0: any free one)")
+
+    for name, (sentence, parameters) in ENDPOINTS.items():
+        command = _command(commands, name, sentence, _question)
+        command.set_defaults(endpoint=name, parameters=tuple(parameters))
+        for parameter, (default, meaning) in parameters.items():
+            shown = meaning if default is None else f"{meaning} ({default})"
+            kind = int if isinstance(default, int) else str
+            command.add_argument(f"--{parameter}", type=kind, default=default, help=shown)
+        if "symbol" in parameters:
+            command.add_argument("symbol", nargs="?", default=argparse.SUPPRESS, help="the same, for short")
+        source = command.add_mutually_exclusive_group()
+        source.add_argument("--url", help="address of a service ($LIQDATA_BASE_URL)")
+        source.add_argument("--demo", action="store_true", help="ask a simulated market in this process")
+        _seed(command)
+        output = command.add_mutually_exclusive_group()
+        output.add_argument("--json", action="store_true", help="print JSON, exact amounts as text")
+        if name in ROWS:
+            output.add_argument("--csv", action="store_true", help="print CSV")
+            output.add_argument("--parquet", type=Path, metavar="FILE", help="write Parquet (pyarrow or polars)")
+        if name in PICTURES:
+            output.add_argument("--png", type=Path, metavar="FILE", help="write a picture (matplotlib)")
+    return parser
+
+
+def _command(
+    commands: Any, name: str, sentence: str, run: Callable[[argparse.Namespace], None]
+) -> argparse.ArgumentParser:
+    command: argparse.ArgumentParser = commands.add_parser(
+        name, help=sentence, description=f"{sentence[0].upper()}{sentence[1:]}."
+    )
+    command.set_defaults(run=run)
+    return command
+
+
+def _seed(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--seed", type=int, default=0, help="which simulated market (0)")
+
+
+def _demo(arguments: argparse.Namespace) -> None:
+    from .tour import tour
+
+    tour(arguments.out, seed=arguments.seed)
+
+
+def _serve(arguments: argparse.Namespace) -> None:
+    from . import demo, serve
+
+    enough = threading.Event()
+    # Set before anything is announced, so that no signal falls between; put back for a second Ctrl-C while closing.
+    before = {number: signal.signal(number, lambda *_: enough.set()) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        with demo(seed=arguments.seed) as market, serve(market, arguments.host, arguments.port) as server:
+            print(server.url, flush=True)
+            print("a simulated market; Ctrl-C ends it", file=sys.stderr, flush=True)
+            enough.wait()
+            for number, handler in before.items():
+                signal.signal(number, handler)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _question(arguments: argparse.Namespace) -> None:
+    with _source(arguments) as source:
+        ask = getattr(source, arguments.endpoint)
+        answer = ask(**{name: getattr(arguments, name) for name in arguments.parameters})
+        # Only a market in this process knows the price beside the estimate.
+        price = source.bars(answer.symbol) if arguments.demo and isinstance(answer, Heatmap) else None
+    _print(arguments, answer, price)
+    if arguments.demo:
+        print("simulated market", file=sys.stderr)
+
+
+def _source(arguments: argparse.Namespace) -> Any:
+    from . import Client, demo
+
+    if arguments.demo:
+        return demo(seed=arguments.seed)
+    if not arguments.url and not os.environ.get("LIQDATA_BASE_URL"):
+        message = "no service to ask: say --url URL, set LIQDATA_BASE_URL, or say --demo for a simulated market"
+        raise BadQuery(message, parameter="base_url")
+    return Client(arguments.url)
+
+
+def _print(arguments: argparse.Namespace, answer: Any, price: Any) -> None:
+    name = arguments.endpoint
+    if arguments.json:
+        json.dump(_plain(answer), sys.stdout, default=_exact, allow_nan=False)
+        print()
+    elif getattr(arguments, "csv", False):
+        _csv(answer, list(ROWS[name].__annotations__))
+    elif getattr(arguments, "parquet", None):
+        _parquet(answer, arguments.parquet)
+        print(f"wrote {arguments.parquet}", file=sys.stderr)
+    elif getattr(arguments, "png", None):
+        if find_spec("matplotlib") is None:
+            _lacking("--png", "matplotlib", "plot")
+        from . import plot
+
+        plot.picture(answer, price=price).savefig(arguments.png, format="png")
+        print(f"wrote {arguments.png}", file=sys.stderr)
+    else:
+        note = screen.label(name, answer)
+        given = (getattr(arguments, key, None) for key in ("symbol", "exchange", "range"))
+        title = " ".join([name, *(word for word in given if word)])
+        screen.show(title, screen.records(name, answer), note=f"{note} · simulated" if arguments.demo else note)
+
+
+def _plain(answer: Any) -> Any:
+    """Give an answer as JSON spells it: the contract's object for a grid, rows as a list."""
+    if isinstance(answer, Heatmap):
+        return {
+            "symbol": answer.symbol,
+            "range": answer.range,
+            "model": answer.model,
+            "updatedAt": _millis(answer.updated_at),
+            "currentPrice": answer.current_price,
+            "prices": answer.prices.tolist(),
+            "times": answer.times.astype("datetime64[ms]").astype("int64").tolist(),
+            "matrix": [[None if cell != cell else cell for cell in row] for row in answer.matrix.tolist()],  # noqa: PLR0124 - NaN
+        }
+    if isinstance(answer, LiquidationMap):
+        names = [str(leverage) for leverage in answer.leverages.tolist()]
+        return {
+            "symbol": answer.symbol,
+            "range": answer.range,
+            "updatedAt": _millis(answer.updated_at),
+            "currentPrice": answer.current_price,
+            "binWidth": answer.bin_width,
+            "leverages": answer.leverages.tolist(),
+            "bins": [
+                {"price": price, "side": side, "tiers": dict(zip(names, usd, strict=True)), "total": total}
+                for price, side, usd, total in zip(
+                    answer.prices.tolist(),
+                    answer.sides.tolist(),
+                    answer.tiers.tolist(),
+                    answer.total.tolist(),
+                    strict=True,
+                )
+            ],
+        }
+    return answer if isinstance(answer, dict) else list(answer)
+
+
+def _millis(when: datetime) -> int:
+    since = when - datetime(1970, 1, 1, tzinfo=UTC)
+    return since.days * 86_400_000 + since.seconds * 1000 + since.microseconds // 1000
+
+
+def _exact(value: object) -> str:
+    if isinstance(value, Decimal):
+        return f"{value:f}"
+    message = f"{type(value).__name__} has no JSON form"
+    raise TypeError(message)
+
+
+def _csv(rows: Any, names: Sequence[str]) -> None:
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow(names)
+    for row in rows:
+        writer.writerow([f"{row[name]:f}" if isinstance(row[name], Decimal) else row[name] for name in names])
+
+
+def _parquet(rows: Any, file: Path) -> None:
+    if find_spec("pyarrow") is not None:
+        from pyarrow import parquet
+
+        parquet.write_table(rows.to_arrow(), file)
+    elif find_spec("polars") is not None:
+        rows.to_polars().write_parquet(file)
+    else:
+        _lacking("--parquet", "pyarrow or polars", "arrow")
+
+
+def _lacking(option: str, library: str, extra: str) -> NoReturn:
+    sys.exit(f'liqdata: {option} needs {library}: pip install "liqdata[{extra}]"')
+
+
+def _complain(error: Exception, code: int) -> int:
+    print(f"liqdata: {error}", file=sys.stderr)
+    for note in getattr(error, "__notes__", ()):
+        print(f"  {note}", file=sys.stderr)
+    return code

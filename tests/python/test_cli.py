@@ -1,0 +1,223 @@
+"""The command line: tables, JSON, CSV, files, exit codes, and a server that ends when told."""
+
+import csv
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import urllib.request
+from decimal import Decimal
+
+import pytest
+
+import liqdata
+from liqdata import cli, screen
+
+ENDPOINTS = ["overview", "coins", "exchanges", "largest", "orders", "chart", "heatmap", "liqmap", "levels", "maxpain"]
+
+
+@pytest.fixture(autouse=True)
+def _nowhere(monkeypatch):
+    monkeypatch.delenv("LIQDATA_BASE_URL", raising=False)
+
+
+@pytest.fixture(scope="module")
+def service():
+    with liqdata.demo(seed=3) as market, liqdata.serve(market) as server:
+        yield server
+
+
+def run(capsys, *arguments):
+    code = cli.main(list(arguments))
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+AMOUNTS = {"price", "qty", "value_usd", "long_usd", "short_usd", "total_usd"}
+
+
+def exact(rows):
+    return [{name: Decimal(cell) if name in AMOUNTS else cell for name, cell in row.items()} for row in rows]
+
+
+def refuse_constant(name):
+    raise AssertionError(name)
+
+
+@pytest.mark.parametrize("endpoint", ENDPOINTS)
+def test_every_endpoint_prints_a_table(capsys, service, endpoint):
+    code, out, err = run(capsys, endpoint, "--url", service.url)
+    assert (code, err) == (0, "")
+    assert out.startswith(endpoint)
+    assert len(out.splitlines()) > 3
+
+
+@pytest.mark.parametrize("endpoint", ENDPOINTS)
+def test_every_endpoint_prints_tables_without_rich(capsys, service, endpoint, monkeypatch):
+    monkeypatch.setitem(sys.modules, "rich", None)
+    code, out, _ = run(capsys, endpoint, "--url", service.url)
+    assert code == 0
+    assert "─" not in out
+    assert len(out.splitlines()) > 3
+
+
+@pytest.mark.parametrize("endpoint", ENDPOINTS)
+def test_json_is_what_the_service_sends(capsys, service, endpoint):
+    code, out, _ = run(capsys, endpoint, "--url", service.url, "--json")
+    assert code == 0
+    printed = json.loads(out, parse_constant=refuse_constant)
+    paths = {"heatmap": "liq-heatmap", "liqmap": "liq-map", "levels": "liq-levels", "maxpain": "liq-maxpain"}
+    path = paths.get(endpoint) or ("liquidations" if endpoint == "orders" else f"liquidations/{endpoint}")
+    with urllib.request.urlopen(f"{service.url}/api/{path}") as reply:
+        sent = json.load(reply)
+    sent = sent.get("data", sent)
+    if endpoint == "chart":
+        sent = [{**row, "hour": int(row["hour"])} for row in sent]
+    if endpoint in {"exchanges", "largest", "orders", "chart"}:
+        # Amounts are text on both sides; how many trailing zeros they have says nothing.
+        assert all(isinstance(row[name], str) for row in printed for name in AMOUNTS & row.keys())
+        printed, sent = exact(printed), exact(sent)
+    if endpoint == "liqmap":
+        names = [str(leverage) for leverage in sent["leverages"]]
+        sent["bins"] = [{**bin_, "tiers": {n: bin_["tiers"].get(n, 0.0) for n in names}} for bin_ in sent["bins"]]
+    assert printed == sent
+
+
+def test_csv_keeps_amounts_exact(capsys, service):
+    _, out, _ = run(capsys, "orders", "--url", service.url, "--limit", "7", "--csv")
+    rows = list(csv.DictReader(io.StringIO(out)))
+    with liqdata.Client(service.url) as client:
+        orders = client.orders(limit=7)
+    assert [Decimal(row["value_usd"]) for row in rows] == [order["value_usd"] for order in orders]
+    assert list(rows[0]) == list(orders[0])
+
+
+def test_csv_of_nothing_still_has_its_header(capsys, service):
+    _, out, _ = run(capsys, "orders", "NOSUCHUSDT", "--url", service.url, "--csv")
+    assert out == "exchange,symbol,side,price,qty,value_usd,timestamp\n"
+
+
+def test_parquet_holds_the_rows(capsys, service, tmp_path):
+    pd = pytest.importorskip("pandas")
+    file = tmp_path / "coins.parquet"
+    code, out, err = run(capsys, "coins", "--url", service.url, "--parquet", str(file))
+    assert (code, out) == (0, "")
+    assert str(file) in err
+    with liqdata.Client(service.url) as client:
+        assert pd.read_parquet(file)["coin"].tolist() == [row["coin"] for row in client.coins()]
+
+
+@pytest.mark.parametrize("endpoint", ["heatmap", "liqmap"])
+def test_a_picture_is_written_and_says_where(capsys, tmp_path, endpoint):
+    file = tmp_path / "picture"
+    code, _, err = run(capsys, endpoint, "--demo", "--png", str(file))
+    assert code == 0
+    assert file.read_bytes().startswith(b"\x89PNG")
+    assert str(file) in err
+    assert "simulated" in err
+
+
+def test_a_simulated_answer_says_so_beside_the_output(capsys):
+    code, out, err = run(capsys, "coins", "--demo", "--json")
+    assert code == 0
+    assert "simulated" in err
+    json.loads(out)
+
+
+def test_a_symbol_may_be_given_in_place_or_by_name(capsys, service):
+    _, by_place, _ = run(capsys, "levels", "ETH", "--url", service.url, "--json")
+    _, by_name, _ = run(capsys, "levels", "--symbol", "ETH", "--url", service.url, "--json")
+    assert json.loads(by_place) == json.loads(by_name)
+    assert json.loads(by_place)["symbol"] == "ETH"
+
+
+def test_a_question_outside_the_contract_exits_with_2_and_lists_what_is_allowed(capsys, service):
+    code, out, err = run(capsys, "coins", "--url", service.url, "--range", "2h")
+    assert (code, out) == (2, "")
+    for part in ("range", "2h", "1h", "24h"):
+        assert part in err
+
+
+def test_without_a_source_the_alternatives_are_named(capsys):
+    code, _, err = run(capsys, "coins")
+    assert code == 2
+    for way in ("--url", "LIQDATA_BASE_URL", "--demo"):
+        assert way in err
+
+
+def test_the_address_may_come_from_the_environment(capsys, service, monkeypatch):
+    monkeypatch.setenv("LIQDATA_BASE_URL", service.url)
+    code, _, _ = run(capsys, "overview")
+    assert code == 0
+
+
+def test_an_unknown_symbol_exits_with_1(capsys, service):
+    code, _, err = run(capsys, "levels", "NOSUCH", "--url", service.url)
+    assert code == 1
+    assert "NOSUCH" in err
+
+
+def test_a_file_that_cannot_be_written_exits_with_1(capsys, tmp_path):
+    code, _, err = run(capsys, "liqmap", "--demo", "--png", str(tmp_path / "no" / "such" / "folder.png"))
+    assert code == 1
+    assert "folder.png" in err
+
+
+def test_an_interrupt_exits_with_130(capsys, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "_source", interrupted)
+    code, _, _ = run(capsys, "coins", "--demo")
+    assert code == 130
+
+
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
+def test_a_server_runs_until_it_is_told_to_end(ending):
+    command = [sys.executable, "-m", "liqdata", "serve", "--demo"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        url = process.stdout.readline().strip()
+        with urllib.request.urlopen(f"{url}/api/liquidations/overview") as reply:
+            assert json.load(reply)["success"] is True
+        process.send_signal(ending)
+        _, err = process.communicate(timeout=30)
+    assert process.returncode == 0, err
+    assert "simulated" in err
+
+
+def test_a_reader_that_stops_early_is_no_traceback():
+    command = [sys.executable, "-m", "liqdata", "heatmap", "--demo", "--json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout.read(1) == "{"
+        process.stdout.close()
+        err = process.stderr.read()
+        process.wait(timeout=60)
+    assert "Traceback" not in err
+    assert process.returncode in {0, 1}
+
+
+def test_the_demonstration_shows_all_ten_and_writes_both_pictures(capsys, tmp_path):
+    code, out, err = run(capsys, "demo", "--out", str(tmp_path))
+    assert (code, err) == (0, "")
+    for endpoint in ENDPOINTS:
+        assert f"client.{endpoint}()" in out
+    assert "simulated" in out
+    for name in ("heatmap.png", "liqmap.png"):
+        assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_module_is_the_command():
+    command = [sys.executable, "-m", "liqdata", "--version"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env={**os.environ})
+    assert done.stdout.strip() == f"liqdata {liqdata.__version__}"
+
+
+@pytest.mark.parametrize("value,text", [(None, "–"), ("BTC", "BTC"), (12345, "12,345"), (0.25, "0.25")])
+def test_cells_are_written_for_a_reader(value, text):
+    assert screen.cell("anything", value) == text
+
+
+def test_the_ten_commands_are_the_ten_endpoints():
+    assert list(cli.ENDPOINTS) == ENDPOINTS

@@ -1,0 +1,186 @@
+"""The pictures: what stands on them, read from matplotlib's own objects."""
+
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib import colors, dates
+from matplotlib.figure import Figure
+
+from liqdata import plot
+from liqdata.grids import Heatmap, LiquidationMap
+
+END = datetime(2026, 6, 11, tzinfo=UTC)
+
+
+def heatmap(**changes):
+    times = np.datetime64("2026-06-10T01:00", "ms") + np.arange(24) * np.timedelta64(1, "h")
+    prices = 60_000.0 * np.exp(np.arange(-40, 41) * 2e-3)
+    matrix = np.outer(1.0 + np.arange(81), 1.0 + np.arange(24)) * 1e4
+    matrix[:10] = 0.0
+    fields = {
+        "symbol": "BTC",
+        "range": "24h",
+        "model": 2,
+        "updated_at": END,
+        "current_price": 60_000.0,
+        "prices": prices,
+        "times": times,
+        "matrix": matrix,
+    }
+    return Heatmap(**{**fields, **changes})
+
+
+def liqmap(**changes):
+    prices = 60_000.0 + 50.0 + 100.0 * np.arange(-20, 20)
+    tiers = np.abs(np.sin(np.outer(np.arange(40), np.arange(1, 5)))) * 1e6
+    fields = {
+        "symbol": "BTC",
+        "range": "1d",
+        "updated_at": END,
+        "current_price": 60_000.0,
+        "bin_width": 100.0,
+        "leverages": np.array([10, 25, 50, 100]),
+        "prices": prices,
+        "sides": np.where(prices < 60_000.0, "long", "short"),
+        "tiers": tiers,
+        "total": tiers.sum(axis=1),
+    }
+    return LiquidationMap(**{**fields, **changes})
+
+
+@pytest.fixture
+def ax():
+    return Figure(figsize=(8, 5)).add_subplot()
+
+
+def test_a_heatmap_has_a_log_scale_with_zeros_masked(ax):
+    grid = heatmap()
+    grid.plot(ax)
+    mesh = ax.collections[0]
+    assert isinstance(mesh.norm, colors.LogNorm)
+    assert int(np.ma.count_masked(mesh.get_array())) == int((grid.matrix == 0.0).sum())
+    assert mesh.norm.vmax == grid.matrix.max()
+
+
+def test_a_column_is_drawn_up_to_its_time(ax):
+    grid = heatmap()
+    grid.plot(ax)
+    left, right = (dates.num2date(edge) for edge in ax.get_xlim())
+    assert (left, right) == (END - timedelta(hours=24), END)
+
+
+def test_a_heatmap_names_coin_range_model_unit_and_that_it_is_an_estimate(ax):
+    heatmap(meta={"simulated": True}).plot(ax)
+    title = ax.get_title(loc="left")
+    for part in ("BTC", "24h", "model 2", "estimate", "simulated", "2026-06-11 00:00 UTC"):
+        assert part in title
+    bar = ax.figure.axes[1]
+    assert "USD of open interest exposed" in bar.get_ylabel()
+    assert "inside one map" in bar.get_ylabel()
+    assert ax.yaxis.get_label_position() == "right"
+    assert "simulated" not in heatmap().plot(Figure().add_subplot()).get_title(loc="left")
+
+
+def test_the_view_is_cropped_and_the_data_are_not(ax):
+    grid = heatmap()
+    before = grid.matrix.copy()
+    grid.plot(ax)
+    low, high = ax.get_ylim()
+    assert grid.prices[0] < low < grid.current_price < high
+    assert (grid.matrix == before).all()
+    assert ax.collections[0].get_array().shape == grid.matrix.shape
+
+
+OPENS = [END - timedelta(hours=hours) for hours in (3, 2, 1)]
+CLOSES = [59_900.0, 60_100.0, 60_000.0]
+MILLIS = [int(when.timestamp() * 1000) for when in OPENS]
+
+
+@pytest.mark.parametrize(
+    "price",
+    [
+        [{"timestamp": when, "close": close} for when, close in zip(MILLIS, CLOSES, strict=True)],
+        {"timestamp": MILLIS, "close": CLOSES, "symbol": ["BTC"] * 3},
+        {"timestamp": [when.isoformat() for when in OPENS], "close": CLOSES},
+        {"timestamp": [*OPENS, OPENS[0]], "close": [*CLOSES, 1.0], "symbol": ["BTC", "BTC", "BTC", "ETH"]},
+        pd.DataFrame({"timestamp": pd.to_datetime(OPENS), "close": CLOSES}),
+        pd.DataFrame({"close": CLOSES}, index=pd.DatetimeIndex(OPENS)),
+        pd.DataFrame({"close": CLOSES}, index=pd.DatetimeIndex(OPENS).tz_localize(None)),
+        pd.Series(CLOSES, index=pd.DatetimeIndex(OPENS) + pd.Timedelta(hours=1)),
+        {when + timedelta(hours=1): close for when, close in zip(OPENS, CLOSES, strict=True)},
+    ],
+    ids=["rows", "columns", "text", "coins", "frame", "index", "naive", "series", "mapping"],
+)
+def test_a_price_is_drawn_at_the_close_of_its_bar(ax, price):
+    heatmap().plot(ax, price=price)
+    line = next(line for line in ax.lines if line.get_label() == "price")
+    assert line.get_ydata().tolist() == CLOSES
+    drawn = [when.astype("datetime64[ms]").astype("int64") for when in line.get_xdata()]
+    assert drawn == [when + 3_600_000 for when in MILLIS]
+
+
+def test_a_price_outside_the_map_is_left_out(ax):
+    heatmap().plot(ax, price={END + timedelta(hours=5): 1.0})
+    assert [line.get_label() for line in ax.lines].count("price") == 0
+
+
+@pytest.mark.parametrize(
+    "price,missing", [({"timestamp": MILLIS, "open": CLOSES}, "close"), ({"close": CLOSES}, "timestamp")]
+)
+def test_a_price_without_time_or_close_is_refused(ax, price, missing):
+    with pytest.raises(ValueError, match=missing):
+        heatmap().plot(ax, price=price)
+
+
+def test_a_map_stacks_its_tiers_to_the_total(ax):
+    grid = liqmap()
+    grid.plot(ax)
+    bars = len(grid.prices)
+    tops = np.array([patch.get_y() + patch.get_height() for patch in ax.patches]).reshape(-1, bars)
+    assert len(tops) == len(grid.leverages)
+    assert tops[-1] == pytest.approx(grid.total)
+
+
+def test_a_map_has_cumulative_curves_that_end_at_the_totals(ax):
+    grid = liqmap()
+    grid.plot(ax)
+    curves = ax.figure.axes[1]
+    ends = [line.get_ydata()[-1] for line in curves.lines]
+    assert ends == pytest.approx([grid.total[grid.sides == side].sum() for side in ("long", "short")])
+    labels = [text.get_text() for text in curves.get_legend().get_texts()]
+    assert labels == ["10×", "25×", "50×", "100×", "longs, cumulative", "shorts, cumulative"]
+
+
+@pytest.mark.parametrize(
+    "grid",
+    [
+        heatmap(prices=np.empty(0), matrix=np.empty((0, 24))),
+        heatmap(prices=np.empty(0), times=np.empty(0, dtype="datetime64[ms]"), matrix=np.empty((0, 0))),
+        heatmap(matrix=np.zeros((81, 24))),
+        heatmap(matrix=np.full((81, 24), np.nan)),
+        heatmap(matrix=np.ones((81, 24))),
+        heatmap(
+            prices=np.array([60_000.0]), times=np.array(["2026-06-11"], dtype="datetime64[ms]"), matrix=np.ones((1, 1))
+        ),
+        liqmap(prices=np.empty(0), sides=np.empty(0, dtype="<U5"), tiers=np.empty((0, 4)), total=np.empty(0)),
+        liqmap(tiers=np.zeros((40, 4)), total=np.zeros(40)),
+    ],
+    ids=["no-prices", "nothing", "zeros", "nan", "constant", "one-cell", "empty-map", "zero-map"],
+)
+def test_an_odd_grid_still_gives_a_picture(grid, tmp_path):
+    file = tmp_path / "picture.png"
+    plot.picture(grid).savefig(file)
+    assert file.read_bytes().startswith(b"\x89PNG")
+
+
+def test_without_axes_a_new_figure_is_made_and_known_to_pyplot():
+    from matplotlib import pyplot as plt
+
+    plt.switch_backend("agg")
+    ax = heatmap().plot()
+    try:
+        assert plt.fignum_exists(ax.figure.number)
+    finally:
+        plt.close(ax.figure)

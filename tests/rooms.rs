@@ -1,0 +1,219 @@
+//! Which room of the house may use which: reads the sources and fails on a forbidden use.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "tests"
+)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Each room with the rooms it may use; a room may always use itself.
+const ROOMS: &[(&str, &[&str])] = &[
+    ("model", &[]),
+    ("api", &["model"]),
+    ("wire", &["model"]),
+    ("client", &["model", "api", "wire"]),
+    ("archive", &["model"]),
+    ("feeds", &["model", "archive"]),
+    ("engine", &["model"]),
+    ("simulate", &["model"]),
+    ("server", &["model", "api", "archive", "engine"]),
+    (
+        "python",
+        &[
+            "model", "api", "wire", "client", "archive", "feeds", "engine", "simulate", "server",
+        ],
+    ),
+];
+
+/// Crates that only the binding room names.
+const BINDING: &[&str] = &[
+    "pyo3",
+    "numpy",
+    "pyo3_arrow",
+    "arrow_array",
+    "arrow_buffer",
+    "arrow_cast",
+    "arrow_schema",
+    "arrow_select",
+];
+
+/// A source without its line comments, doc links among them.
+fn code(source: &str) -> String {
+    source
+        .lines()
+        .map(|line| line.split("//").next().unwrap())
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+fn is_word(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
+/// Where `word` stands in `code` as a whole word, as the byte index behind it.
+fn ends_of<'a>(code: &'a str, word: &'a str) -> impl Iterator<Item = usize> + 'a {
+    code.match_indices(word).filter_map(move |(start, _)| {
+        let end = start + word.len();
+        let before = code[..start].chars().next_back();
+        let after = code[end..].chars().next();
+        (!before.is_some_and(is_word) && !after.is_some_and(is_word)).then_some(end)
+    })
+}
+
+/// The first names of every path below `crate::`, groups in braces included.
+fn below_crate(code: &str) -> Vec<String> {
+    let mut names = Vec::new();
+    for end in ends_of(code, "crate") {
+        let Some(rest) = code[end..].trim_start().strip_prefix("::") else {
+            continue;
+        };
+        let rest = rest.trim_start();
+        let Some(group) = rest.strip_prefix('{') else {
+            names.push(rest.chars().take_while(|&c| is_word(c)).collect());
+            continue;
+        };
+        let mut depth = 0;
+        let mut name = String::new();
+        let mut named = false;
+        for c in group.chars() {
+            match c {
+                '}' if depth == 0 => break,
+                '{' => depth += 1,
+                '}' => depth -= 1,
+                ',' if depth == 0 => {
+                    names.push(std::mem::take(&mut name));
+                    named = false;
+                }
+                c if depth == 0 && !named && is_word(c) => name.push(c),
+                _ => named = named || !name.is_empty(),
+            }
+        }
+        names.push(name);
+    }
+    names.retain(|name| !name.is_empty());
+    names
+}
+
+/// What a source of `room` uses and may not.
+fn faults(room: &str, source: &str) -> Vec<String> {
+    let Some((_, allowed)) = ROOMS.iter().find(|(name, _)| *name == room) else {
+        return vec![format!(
+            "`{room}` is not a room of the house; name it in tests/rooms.rs with what it may use"
+        )];
+    };
+    let code = code(source);
+    let rooms = below_crate(&code)
+        .into_iter()
+        .filter(|used| used != room && !allowed.contains(&used.as_str()))
+        .map(|used| format!("uses `crate::{used}`; `{room}` may use {allowed:?}"));
+    let crates = BINDING
+        .iter()
+        .filter(|_| room != "python")
+        .filter(|name| {
+            ends_of(&code, name).any(|end| code[end..].trim_start().starts_with("::"))
+                || ends_of(&code, name).any(|end| {
+                    code[..end - name.len()].trim_end().ends_with("use")
+                        || code[..end - name.len()]
+                            .trim_end()
+                            .ends_with("extern crate")
+                })
+        })
+        .map(|name| format!("names the crate `{name}`; only `python` may"));
+    rooms.chain(crates).collect()
+}
+
+fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            sources(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            found.push(path);
+        }
+    }
+}
+
+#[test]
+fn no_room_uses_a_room_it_may_not() {
+    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut complaints = Vec::new();
+    let mut read = 0;
+    for entry in fs::read_dir(&src).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_file() {
+            assert_eq!(
+                path.file_name().unwrap(),
+                "lib.rs",
+                "a file that is in no room: {}",
+                path.display()
+            );
+            continue;
+        }
+        let room = path.file_name().unwrap().to_str().unwrap().to_owned();
+        let mut files = Vec::new();
+        sources(&path, &mut files);
+        for file in files {
+            read += 1;
+            let text = fs::read_to_string(&file).unwrap();
+            let shown = file.strip_prefix(&src).unwrap().display().to_string();
+            complaints.extend(
+                faults(&room, &text)
+                    .into_iter()
+                    .map(|fault| format!("src/{shown} {fault}")),
+            );
+        }
+    }
+    assert!(read > 0, "no sources were read");
+    assert!(complaints.is_empty(), "\n{}", complaints.join("\n"));
+}
+
+#[test]
+fn only_the_map_of_the_house_asks_for_the_python_feature() {
+    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut files = Vec::new();
+    sources(&src, &mut files);
+    let asking: Vec<_> = files
+        .iter()
+        .filter(|file| code(&fs::read_to_string(file).unwrap()).contains("feature = \"python\""))
+        .map(|file| file.strip_prefix(&src).unwrap().to_owned())
+        .collect();
+    assert_eq!(asking, [PathBuf::from("lib.rs")]);
+}
+
+#[test]
+fn a_forbidden_use_is_found_in_every_spelling() {
+    for source in [
+        "use crate::client::Client;",
+        "use crate::{\n    model::Millis,\n    client,\n};",
+        "use crate::{model::{Millis, Side}, client::{Client, Config}};",
+        "fn f() -> crate::client::Client { todo!() }",
+        "pub(super) use crate :: client;",
+    ] {
+        assert_eq!(faults("engine", source).len(), 1, "{source}");
+    }
+    for source in [
+        "use pyo3::prelude::*;",
+        "fn f(_: numpy::Element) {}",
+        "use numpy;",
+    ] {
+        assert_eq!(faults("engine", source).len(), 1, "{source}");
+        assert_eq!(faults("python", source).len(), 0, "{source}");
+    }
+    assert_eq!(faults("utils", "").len(), 1);
+}
+
+#[test]
+fn an_allowed_use_and_a_comment_pass() {
+    for source in [
+        "use crate::model::{Millis, client};",
+        "//! See [`client`](crate::client).",
+        "use crate::engine::ledger;",
+        "pub(crate) fn numpy_free() {}",
+        "let a_crate = 1;",
+    ] {
+        assert_eq!(faults("engine", source), Vec::<String>::new(), "{source}");
+    }
+}
