@@ -205,7 +205,7 @@ fn quotes_swapped(text: &str) -> String {
         } else if first == '-' || first.is_ascii_digit() {
             let end = rest.find([',', ']', '}', '\n']).unwrap();
             let (token, after) = rest.split_at(end);
-            swapped.push_str(&format!("\"{token}\""));
+            swapped.extend(["\"", token, "\""]);
             (token, after)
         } else {
             swapped.push(first);
@@ -471,146 +471,149 @@ fn success_must_be_there_and_a_boolean() {
 
 // Damage.
 
+/// Endpoint, what its fixture holds, what stands there instead, and where the damage is.
+const HOSTILE: &[(&str, &str, &str, &str)] = &[
+    ("orders", r#""1.2003""#, r#""1.20O3""#, "data[0].price"),
+    ("orders", r#""1.2003""#, r#""""#, "data[0].price"),
+    ("orders", r#""1.2003""#, r#"" 1.2003""#, "data[0].price"),
+    ("orders", r#""1.2003""#, r#""+1.2003""#, "data[0].price"),
+    ("orders", r#""1.2003""#, r#""1_000""#, "data[0].price"),
+    ("orders", r#""1.2003""#, r#""NaN""#, "data[0].price"),
+    ("orders", r#""1.2003""#, "NaN", "data[0].price"),
+    ("orders", r#""1.2003""#, "null", "data[0].price"),
+    ("orders", r#""1.2003""#, r#""1E+30""#, "data[0].price"),
+    ("orders", r#""1.2003""#, "1e400", "data[0].price"),
+    ("orders", r#""1.2003""#, r#""\ud800""#, "data[0].price"),
+    (
+        "orders",
+        r#""635.6843826""#,
+        r#""0.123456789012345678901234567890123456789012345678901234567890""#,
+        "data[2].value_usd",
+    ),
+    (
+        "orders",
+        r#""side": "LONG""#,
+        r#""side": "BUY""#,
+        "data[0].side",
+    ),
+    (
+        "orders",
+        r#""side": "LONG""#,
+        r#""side": 1"#,
+        "data[0].side",
+    ),
+    (
+        "orders",
+        "1781135954140",
+        "1781135954140.5",
+        "data[0].timestamp",
+    ),
+    (
+        "orders",
+        "1781135954140",
+        "9223372036854775808",
+        "data[0].timestamp",
+    ),
+    (
+        "orders",
+        "1781135954140",
+        r#""2026-06-11""#,
+        "data[0].timestamp",
+    ),
+    (
+        "orders",
+        r#""qty": "9231.1","#,
+        r#""qty": "1", "qty": "2","#,
+        "data[0].qty",
+    ),
+    ("coins", "5121", "-1", "data[0].cnt"),
+    ("coins", "5121", "5121.5", "data[0].cnt"),
+    ("coins", "5121", "18446744073709551616", "data[0].cnt"),
+    ("coins", "38120344.18", "1e400", "data[0].long_usd"),
+    ("coins", "38120344.18", r#""1e400""#, "data[0].long_usd"),
+    ("coins", "38120344.18", "Infinity", "data[0].long_usd"),
+    (
+        "chart",
+        r#""hour": "1781053200000""#,
+        r#""hour": "01:00""#,
+        "data[0].hour",
+    ),
+    ("overview", "412", r#""many""#, "data.1h.cnt"),
+    (
+        "liqmap",
+        r#""10": 473785.47"#,
+        r#""11": 473785.47"#,
+        "bins[0].tiers.11",
+    ),
+    (
+        "liqmap",
+        r#""25": 764365.94"#,
+        r#""10": 764365.94"#,
+        "bins[0].tiers.10",
+    ),
+    (
+        "liqmap",
+        r#""25": 764365.94"#,
+        r#""25": "high""#,
+        "bins[0].tiers.25",
+    ),
+    (
+        "liqmap",
+        r#""25": 764365.94"#,
+        r#""25x": 1"#,
+        "bins[0].tiers.25x",
+    ),
+    (
+        "liqmap",
+        "[10, 25, 50, 100]",
+        "[10, 25, 25, 100]",
+        "leverages[2]",
+    ),
+    (
+        "liqmap",
+        "[10, 25, 50, 100]",
+        "[10, 25, 50.5, 100]",
+        "leverages[2]",
+    ),
+    (
+        "liqmap",
+        r#""side": "long""#,
+        r#""side": "both""#,
+        "bins[0].side",
+    ),
+    ("levels", r#""25": {"#, r#""10": {"#, "data.tiers.10"),
+    ("levels", r#""25": {"#, r#""x": {"#, "data.tiers.x"),
+    ("maxpain", "62350.0", "null", "data.d1.long.price"),
+    ("heatmap", r#""model": 2"#, r#""model": "two""#, "model"),
+    ("heatmap", "62400.0", "null", "prices[1]"),
+    ("heatmap", "1781132400000", r#""noon""#, "times[1]"),
+    ("heatmap", "121572.07652792387", "NaN", "matrix[1]"),
+    ("heatmap", "121572.07652792387", "-Infinity", "matrix[1]"),
+    ("heatmap", "121572.07652792387", "1e400", "matrix[1]"),
+    ("heatmap", "121572.07652792387", r#""NaN""#, "matrix[1]"),
+    ("heatmap", "121572.07652792387", "[1]", "matrix[1]"),
+    ("heatmap", "121572.07652792387, ", "", "matrix[1]"),
+    ("heatmap", "[125645.25318441825, ", "[", "matrix[0]"),
+    (
+        "heatmap",
+        r#""matrix": ["#,
+        r#""matrix": 5, "m": ["#,
+        "matrix",
+    ),
+    ("heatmap", r#""matrix": ["#, r#""matrix": [5,"#, "matrix[0]"),
+    (
+        "heatmap",
+        r#""matrix": ["#,
+        r#""matrix": [[0, 0, 0, 0, 0, 0],"#,
+        "matrix[8]",
+    ),
+    ("heatmap", "62000.0, ", "", "matrix[7]"),
+    ("heatmap", "62000.0, ", "61000, 62000, ", "matrix[8]"),
+];
+
 #[test]
 fn hostile_values_are_damage_at_their_place() {
-    for (name, from, to, path) in [
-        ("orders", r#""1.2003""#, r#""1.20O3""#, "data[0].price"),
-        ("orders", r#""1.2003""#, r#""""#, "data[0].price"),
-        ("orders", r#""1.2003""#, r#"" 1.2003""#, "data[0].price"),
-        ("orders", r#""1.2003""#, r#""+1.2003""#, "data[0].price"),
-        ("orders", r#""1.2003""#, r#""1_000""#, "data[0].price"),
-        ("orders", r#""1.2003""#, r#""NaN""#, "data[0].price"),
-        ("orders", r#""1.2003""#, "NaN", "data[0].price"),
-        ("orders", r#""1.2003""#, "null", "data[0].price"),
-        ("orders", r#""1.2003""#, r#""1E+30""#, "data[0].price"),
-        ("orders", r#""1.2003""#, "1e400", "data[0].price"),
-        ("orders", r#""1.2003""#, r#""\ud800""#, "data[0].price"),
-        (
-            "orders",
-            r#""635.6843826""#,
-            r#""0.123456789012345678901234567890123456789012345678901234567890""#,
-            "data[2].value_usd",
-        ),
-        (
-            "orders",
-            r#""side": "LONG""#,
-            r#""side": "BUY""#,
-            "data[0].side",
-        ),
-        (
-            "orders",
-            r#""side": "LONG""#,
-            r#""side": 1"#,
-            "data[0].side",
-        ),
-        (
-            "orders",
-            "1781135954140",
-            "1781135954140.5",
-            "data[0].timestamp",
-        ),
-        (
-            "orders",
-            "1781135954140",
-            "9223372036854775808",
-            "data[0].timestamp",
-        ),
-        (
-            "orders",
-            "1781135954140",
-            r#""2026-06-11""#,
-            "data[0].timestamp",
-        ),
-        (
-            "orders",
-            r#""qty": "9231.1","#,
-            r#""qty": "1", "qty": "2","#,
-            "data[0].qty",
-        ),
-        ("coins", "5121", "-1", "data[0].cnt"),
-        ("coins", "5121", "5121.5", "data[0].cnt"),
-        ("coins", "5121", "18446744073709551616", "data[0].cnt"),
-        ("coins", "38120344.18", "1e400", "data[0].long_usd"),
-        ("coins", "38120344.18", r#""1e400""#, "data[0].long_usd"),
-        ("coins", "38120344.18", "Infinity", "data[0].long_usd"),
-        (
-            "chart",
-            r#""hour": "1781053200000""#,
-            r#""hour": "01:00""#,
-            "data[0].hour",
-        ),
-        ("overview", "412", r#""many""#, "data.1h.cnt"),
-        (
-            "liqmap",
-            r#""10": 473785.47"#,
-            r#""11": 473785.47"#,
-            "bins[0].tiers.11",
-        ),
-        (
-            "liqmap",
-            r#""25": 764365.94"#,
-            r#""10": 764365.94"#,
-            "bins[0].tiers.10",
-        ),
-        (
-            "liqmap",
-            r#""25": 764365.94"#,
-            r#""25": "high""#,
-            "bins[0].tiers.25",
-        ),
-        (
-            "liqmap",
-            r#""25": 764365.94"#,
-            r#""25x": 1"#,
-            "bins[0].tiers.25x",
-        ),
-        (
-            "liqmap",
-            "[10, 25, 50, 100]",
-            "[10, 25, 25, 100]",
-            "leverages[2]",
-        ),
-        (
-            "liqmap",
-            "[10, 25, 50, 100]",
-            "[10, 25, 50.5, 100]",
-            "leverages[2]",
-        ),
-        (
-            "liqmap",
-            r#""side": "long""#,
-            r#""side": "both""#,
-            "bins[0].side",
-        ),
-        ("levels", r#""25": {"#, r#""10": {"#, "data.tiers.10"),
-        ("levels", r#""25": {"#, r#""x": {"#, "data.tiers.x"),
-        ("maxpain", "62350.0", "null", "data.d1.long.price"),
-        ("heatmap", r#""model": 2"#, r#""model": "two""#, "model"),
-        ("heatmap", "62400.0", "null", "prices[1]"),
-        ("heatmap", "1781132400000", r#""noon""#, "times[1]"),
-        ("heatmap", "121572.07652792387", "NaN", "matrix[1]"),
-        ("heatmap", "121572.07652792387", "-Infinity", "matrix[1]"),
-        ("heatmap", "121572.07652792387", "1e400", "matrix[1]"),
-        ("heatmap", "121572.07652792387", r#""NaN""#, "matrix[1]"),
-        ("heatmap", "121572.07652792387", "[1]", "matrix[1]"),
-        ("heatmap", "121572.07652792387, ", "", "matrix[1]"),
-        ("heatmap", "[125645.25318441825, ", "[", "matrix[0]"),
-        (
-            "heatmap",
-            r#""matrix": ["#,
-            r#""matrix": 5, "m": ["#,
-            "matrix",
-        ),
-        ("heatmap", r#""matrix": ["#, r#""matrix": [5,"#, "matrix[0]"),
-        (
-            "heatmap",
-            r#""matrix": ["#,
-            r#""matrix": [[0, 0, 0, 0, 0, 0],"#,
-            "matrix[8]",
-        ),
-        ("heatmap", "62000.0, ", "", "matrix[7]"),
-        ("heatmap", "62000.0, ", "61000, 62000, ", "matrix[8]"),
-    ] {
+    for &(name, from, to, path) in HOSTILE {
         let damage = damage(name, &with(name, from, to));
         assert_eq!(damage.path, path, "{name} with {to} for {from}: {damage}");
         assert!(!damage.message.contains('\u{1}'), "{damage:?}");
@@ -692,7 +695,7 @@ fn invalid_utf_8_is_damage_in_ignored_members_too() {
 fn nesting_without_end_is_damage_wherever_it_stands() {
     for name in ENDPOINTS {
         for (open, close) in [("[", "]"), (r#"{"a":"#, "}")] {
-            for depth in [130, 10_000, 1_000_000] {
+            for depth in [130, 10_000] {
                 let nest = format!("{}1{}", open.repeat(depth), close.repeat(depth));
                 assert!(ask(name, nest.as_bytes()).is_err(), "{name}");
                 assert!(ask(name, open.repeat(depth).as_bytes()).is_err(), "{name}");
@@ -711,12 +714,22 @@ fn nesting_without_end_is_damage_wherever_it_stands() {
 
 #[test]
 fn a_long_value_is_shown_short() {
-    let long = "9".repeat(1_000_000);
-    let damage = damage(
-        "orders",
-        &with("orders", r#""1.2003""#, &format!("\"{long}\"")),
-    );
-    assert!(damage.message.len() < 300, "{}", damage.message.len());
+    let long = format!("\"{}\"", "9".repeat(1_000_000));
+    for body in [
+        with("orders", r#""1.2003""#, &long),
+        with("orders", r#""price""#, &long),
+        with("orders", "[", &format!("[{long},")),
+        with("orders", "true", &long),
+        long.clone(),
+    ] {
+        let damage = damage("orders", &body);
+        assert!(damage.to_string().len() < 600, "{damage}");
+    }
+    let body = format!(r#"{{"success": false, "error": {long}}}"#);
+    let Ok(Reading::Refused { message }) = ask("orders", body.as_bytes()) else {
+        panic!("no refusal");
+    };
+    assert!(message.len() < 1100 && message.starts_with("999"));
 }
 
 // The heatmap's shapes.
@@ -803,7 +816,7 @@ fn a_null_cell_is_not_a_number_and_is_written_as_null() {
     assert!(read.matrix[0].is_nan());
     assert_eq!(read.matrix[1].to_bits(), (-0.0_f64).to_bits());
     assert_eq!(read.matrix[2].to_bits(), (-0.0_f64).to_bits());
-    assert_eq!(read.matrix[3], 0.0025);
+    assert_eq!(read.matrix[3].to_bits(), 0.0025_f64.to_bits());
     let written = serde_json::to_string(&read).unwrap();
     assert!(
         written.contains(r#""matrix":[[null,-0.0,-0.0,0.0025]]"#),
@@ -859,7 +872,7 @@ fn stripped(integer: &str, fraction: &str, exponent: i64) -> (String, i64) {
 /// Whether 96 bits of mantissa, 28 digits and a scale of 28 hold the number exactly.
 fn fits(digits: &str, power: i64) -> bool {
     const LARGEST: &str = "79228162514264337593543950335";
-    if digits.len() > 28 || power < -28 || power > 28 {
+    if digits.len() > 28 || !(-28..=28).contains(&power) {
         return false;
     }
     let zeros = usize::try_from(power.max(0)).unwrap();
