@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from .types import Instant
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_FURTHEST = 62_000_000_000_000  # no further from the epoch than datetimes reach on either side: the year 5 to 3934
 _MILLISECOND = timedelta(milliseconds=1)
 _INSTANTS = "epoch milliseconds, a datetime (naive ones are UTC) or ISO 8601 text"
 _TABLES = "a DataFrame, an Arrow table, or a mapping of columns of one length"
@@ -38,23 +39,24 @@ def instant(value: Instant | None, parameter: str) -> int | None:
     if value is None:
         return None
     kind, cell = _kind(value)
-    try:
-        if kind in {"instant", "int"}:
-            return _bounded(int(cell))
-        if kind == "text":
-            text = cell.strip()
-            if text.lstrip("-").isdigit():
-                return _bounded(int(text))
-            return millis_of(datetime.fromisoformat(text))
-    except (ValueError, OverflowError):
-        pass
+    found: int | None = None
+    if kind in {"instant", "int"}:
+        found = int(cell)
+    elif kind == "text":
+        text = cell.strip()
+        found = int(text) if text.lstrip("-").isdecimal() else named_instant(text)
+    if found is not None and abs(found) <= _FURTHEST:
+        return found
     msg = f"{parameter}: {value!r} is not an instant; allowed: {_INSTANTS}"
     raise BadQuery(msg, parameter=parameter)
 
 
-def _bounded(millis: int) -> int:
-    datetime_of(millis)  # raises OverflowError beyond year 9999
-    return millis
+def named_instant(text: str) -> int | None:
+    """Epoch milliseconds of ISO 8601 text, floored; ``None`` where it is none."""
+    try:
+        return millis_of(datetime.fromisoformat(text))
+    except (ValueError, OverflowError):
+        return None
 
 
 def number(value: object, parameter: str, allowed: str) -> float:

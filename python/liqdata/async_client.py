@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, overload
 from . import _answers, _core
 from ._answers import Convert, batch
 from ._inputs import many
-from .client import Options, _bar, _remake, walk
+from .client import Options, _bar, _remake
 
 if TYPE_CHECKING:
     from ._progress import Progress
@@ -268,7 +268,7 @@ class AsyncClient:
         progress: bool = False,
     ) -> AsyncIterator[OrderRow]:
         """As :meth:`liqdata.Client.iter_orders`, for ``async for``."""
-        return _Orders(self, walk(self._core, symbol, exchange, page_size, max_rows), _bar(progress, max_rows))
+        return _Orders(self, self._core.walk(symbol, exchange, page_size, max_rows), _bar(progress, max_rows))
 
     async def aclose(self) -> None:
         """Refuse further calls; connections are closed once calls under way have ended."""

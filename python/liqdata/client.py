@@ -83,8 +83,7 @@ class Options:
 
     def portable(self, kind: str) -> dict[str, Any]:
         """The keyword arguments that make the same client elsewhere; never secrets."""
-        proxy = self._made["proxy"]
-        if self._made["headers"] or (isinstance(proxy, str) and "@" in proxy):
+        if self.core.holds_secrets:
             msg = f"cannot pickle a {kind} that carries headers or proxy credentials; make it in the worker instead"
             raise TypeError(msg)
         return {**self._made, "headers": None, "decimals": "decimal" if self.exact else "float"}
@@ -107,15 +106,6 @@ def _pairs(headers: Mapping[str, str] | None) -> list[tuple[str, str]]:
             msg = f"headers: the value of {name!r} is a {type(value).__name__}, not text; allowed: {allowed}"
             raise BadQuery(msg, parameter="headers")
     return pairs
-
-
-def walk(core: _core.Client, symbol: object, exchange: object, page_size: object, max_rows: object | None) -> _core.Walk:
-    """A checked walk over one feed."""
-    for name, value, example in (("symbol", symbol, "BTCUSDT"), ("exchange", exchange, "binance")):
-        if value is not None and not isinstance(value, str):
-            msg = f"{name}: {value!r} is not allowed; allowed: one text such as {example!r}, or None"
-            raise BadQuery(msg, parameter=name)
-    return core.walk(symbol, exchange, page_size, max_rows)  # type: ignore[arg-type]
 
 
 class Client:
@@ -541,7 +531,7 @@ class Client:
         ...     sum(1 for row in client.iter_orders("BTCUSDT", max_rows=250, page_size=100))
         250
         """
-        return _Orders(self, walk(self._core, symbol, exchange, page_size, max_rows), _bar(progress, max_rows))
+        return _Orders(self, self._core.walk(symbol, exchange, page_size, max_rows), _bar(progress, max_rows))
 
     def close(self) -> None:
         """Refuse further calls; connections are closed once calls under way have ended."""

@@ -135,6 +135,18 @@ pub(super) struct Readings {
 }
 
 impl Readings {
+    /// The readings as rows, venues by their number.
+    pub(super) fn rows(&self, coin: &str) -> impl Iterator<Item = ObservedOpenInterest> {
+        self.readings
+            .iter()
+            .map(move |reading| ObservedOpenInterest {
+                symbol: coin.to_owned(),
+                exchange: Some(reading.venue.to_string()),
+                timestamp: reading.timestamp,
+                open_interest: reading.open_interest,
+            })
+    }
+
     /// The sum over venues of the latest reading by `instant` that is still fresh then.
     pub(super) fn at(&self, instant: Millis) -> Option<f64> {
         self.cursor(instant).at(instant)

@@ -29,7 +29,7 @@ pub use ledger::{Ledger, Parameters, Step};
 pub use levels::levels;
 pub use liqmap::liqmap;
 pub use maxpain::maxpain;
-pub use observations::{Observations, View};
+pub use observations::{Observations, Rows, View};
 pub use ranking::{chart, coins, exchanges, largest, orders, overview};
 pub use table::TableFault;
 pub use tiers::Tier;

@@ -158,6 +158,44 @@ impl Observations {
     }
 }
 
+/// Rows that make the same observations again: orders, bars and readings of open interest.
+pub type Rows = (
+    Vec<ObservedOrder>,
+    Vec<ObservedBar>,
+    Vec<ObservedOpenInterest>,
+);
+
+impl Observations {
+    /// The rows that [`Observations::new`] makes these observations of.
+    ///
+    /// Every name and number is as it is kept; venues of open interest have lost their names and are numbered.
+    #[must_use]
+    pub fn rows(&self) -> Rows {
+        let orders = self.orders.iter().map(|recorded| ObservedOrder {
+            order: recorded.order.clone(),
+            coin: Some(recorded.coin.clone()),
+            received_at: Some(recorded.received_at),
+        });
+        let bars = self.coins.iter().flat_map(|(coin, history)| {
+            history.bars.iter().map(|bar| ObservedBar {
+                symbol: coin.clone(),
+                timestamp: bar.open_time,
+                interval: Some(bar.interval),
+                open: bar.open,
+                high: bar.high,
+                low: bar.low,
+                close: bar.close,
+                volume: bar.volume,
+            })
+        });
+        let readings = self
+            .coins
+            .iter()
+            .flat_map(|(coin, history)| history.open_interest.rows(coin));
+        (orders.collect(), bars.collect(), readings.collect())
+    }
+}
+
 /// Observations at one instant.
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a> {

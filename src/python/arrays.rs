@@ -5,7 +5,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use super::rows::times;
-use crate::model::{Heatmap, LevelTier, Levels, LiquidationMap, MaxPain, Overview, Pain, Side, WindowTotals};
+use crate::model::{
+    Heatmap, LevelTier, Levels, LiquidationMap, MaxPain, Overview, Pain, Side, WindowTotals,
+};
 
 /// The fields of a heatmap; the matrix is moved, not copied.
 pub(super) fn heatmap(py: Python<'_>, map: Heatmap) -> PyResult<Bound<'_, PyDict>> {
@@ -25,8 +27,16 @@ pub(super) fn heatmap(py: Python<'_>, map: Heatmap) -> PyResult<Bound<'_, PyDict
 /// The fields of a liquidation map; `sides` as 0 for long and 1 for short.
 pub(super) fn liqmap(py: Python<'_>, map: LiquidationMap) -> PyResult<Bound<'_, PyDict>> {
     let shape = [map.bins.len(), map.leverages.len()];
-    let tiers: Vec<f64> = map.tiers.into_iter().map(|usd| if usd.is_nan() { 0.0 } else { usd }).collect();
-    let sides: Vec<i8> = map.bins.iter().map(|bin| i8::from(bin.side == Side::Short)).collect();
+    let tiers: Vec<f64> = map
+        .tiers
+        .into_iter()
+        .map(|usd| if usd.is_nan() { 0.0 } else { usd })
+        .collect();
+    let sides: Vec<i8> = map
+        .bins
+        .iter()
+        .map(|bin| i8::from(bin.side == Side::Short))
+        .collect();
     let fields = PyDict::new(py);
     fields.set_item("symbol", map.symbol)?;
     fields.set_item("range", map.range)?;
@@ -34,10 +44,24 @@ pub(super) fn liqmap(py: Python<'_>, map: LiquidationMap) -> PyResult<Bound<'_, 
     fields.set_item("current_price", map.current_price)?;
     fields.set_item("bin_width", map.bin_width)?;
     fields.set_item("leverages", map.leverages.into_pyarray(py))?;
-    fields.set_item("prices", map.bins.iter().map(|bin| bin.price).collect::<Vec<_>>().into_pyarray(py))?;
+    fields.set_item(
+        "prices",
+        map.bins
+            .iter()
+            .map(|bin| bin.price)
+            .collect::<Vec<_>>()
+            .into_pyarray(py),
+    )?;
     fields.set_item("sides", sides.into_pyarray(py))?;
     fields.set_item("tiers", tiers.into_pyarray(py).reshape(shape)?)?;
-    fields.set_item("total", map.bins.iter().map(|bin| bin.total).collect::<Vec<_>>().into_pyarray(py))?;
+    fields.set_item(
+        "total",
+        map.bins
+            .iter()
+            .map(|bin| bin.total)
+            .collect::<Vec<_>>()
+            .into_pyarray(py),
+    )?;
     Ok(fields)
 }
 
@@ -45,7 +69,12 @@ pub(super) fn liqmap(py: Python<'_>, map: LiquidationMap) -> PyResult<Bound<'_, 
 pub(super) fn overview<'py>(py: Python<'py>, overview: &Overview) -> PyResult<Bound<'py, PyDict>> {
     let windows = PyDict::new(py);
     for (window, totals) in overview.present() {
-        let WindowTotals { long_usd, short_usd, total_usd, cnt } = totals;
+        let WindowTotals {
+            long_usd,
+            short_usd,
+            total_usd,
+            cnt,
+        } = totals;
         let row = PyDict::new(py);
         row.set_item("long_usd", long_usd)?;
         row.set_item("short_usd", short_usd)?;
@@ -60,7 +89,12 @@ pub(super) fn overview<'py>(py: Python<'py>, overview: &Overview) -> PyResult<Bo
 pub(super) fn levels(py: Python<'_>, levels: Levels) -> PyResult<Bound<'_, PyDict>> {
     let tiers = PyDict::new(py);
     for (leverage, tier) in &levels.tiers {
-        let LevelTier { long_price, long_intensity, short_price, short_intensity } = *tier;
+        let LevelTier {
+            long_price,
+            long_intensity,
+            short_price,
+            short_intensity,
+        } = *tier;
         let row = PyDict::new(py);
         row.set_item("longPrice", long_price)?;
         row.set_item("longIntensity", long_intensity)?;

@@ -59,10 +59,17 @@ impl Bridge {
             let ends = UnixStream::pair()?;
             ends.0.set_nonblocking(true)?;
             ends.1.set_nonblocking(true)?;
-            Ok(Self { wakeup: Arc::new(Wakeup { finished: Mutex::default(), ends }) })
+            Ok(Self {
+                wakeup: Arc::new(Wakeup {
+                    finished: Mutex::default(),
+                    ends,
+                }),
+            })
         }
         #[cfg(not(unix))]
-        Err(pyo3::exceptions::PyNotImplementedError::new_err("no socket pair on this platform"))
+        Err(pyo3::exceptions::PyNotImplementedError::new_err(
+            "no socket pair on this platform",
+        ))
     }
 
     /// The descriptor that becomes readable when a call has finished.
@@ -78,8 +85,16 @@ impl Bridge {
         #[cfg(unix)]
         {
             let mut scratch = [0; 64];
-            while matches!((&self.wakeup.ends.1).read(&mut scratch), Ok(read) if read == scratch.len()) {}
+            while matches!((&self.wakeup.ends.1).read(&mut scratch), Ok(read) if read == scratch.len())
+            {
+            }
         }
-        std::mem::take(&mut *self.wakeup.finished.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(
+            &mut *self
+                .wakeup
+                .finished
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner),
+        )
     }
 }

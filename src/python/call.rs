@@ -91,7 +91,11 @@ impl Call {
         work: impl Future<Output = Outcome> + Send + 'static,
         wakeup: Option<(Arc<Wakeup>, u64)>,
     ) -> PyResult<Self> {
-        let slot = Arc::new(Slot { state: Mutex::new(State::Running), finished: Condvar::new(), wakeup });
+        let slot = Arc::new(Slot {
+            state: Mutex::new(State::Running),
+            finished: Condvar::new(),
+            wakeup,
+        });
         let theirs = Arc::clone(&slot);
         let task = runtime::handle()?.spawn(async move {
             let outcome = match AssertUnwindSafe(work).catch_unwind().await {
@@ -100,7 +104,11 @@ impl Call {
             };
             theirs.finish(outcome);
         });
-        Ok(Self { slot, task: task.abort_handle(), pid: std::process::id() })
+        Ok(Self {
+            slot,
+            task: task.abort_handle(),
+            pid: std::process::id(),
+        })
     }
 
     fn stop(&self) {
@@ -121,7 +129,8 @@ impl Drop for Call {
 /// The message a panic carries.
 pub(super) fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
-    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".to_owned())
+    text.or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "no message".to_owned())
 }
 
 #[pymethods]
@@ -129,7 +138,9 @@ impl Call {
     /// Waits for the answer with the interpreter released; an answer can be taken once.
     fn wait(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         if self.pid != std::process::id() {
-            return Err(PyRuntimeError::new_err("this call was begun before a fork, in the parent process"));
+            return Err(PyRuntimeError::new_err(
+                "this call was begun before a fork, in the parent process",
+            ));
         }
         let state = loop {
             if let Some(state) = py.detach(|| self.slot.tick()) {
@@ -159,7 +170,9 @@ impl Call {
                     Err(raised)
                 }
             },
-            State::Running | State::Taken => Err(PyRuntimeError::new_err("the answer was taken already")),
+            State::Running | State::Taken => {
+                Err(PyRuntimeError::new_err("the answer was taken already"))
+            }
         }
     }
 

@@ -6,7 +6,8 @@ use rust_decimal::Decimal;
 
 use crate::engine::VenueCoverage;
 use crate::model::{
-    Bar, ChartRow, CoinTotals, ExchangeTotals, Order, ObservedOpenInterest, ObservedOrder, Position, Side, Vocabulary,
+    Bar, ChartRow, CoinTotals, ExchangeTotals, ObservedBar, ObservedOpenInterest, ObservedOrder,
+    Order, Position, Side, Vocabulary,
 };
 
 /// The cells of one column.
@@ -36,10 +37,15 @@ impl Cells {
 
     fn take(&self, rows: &[usize]) -> Self {
         fn pick<T: Copy>(cells: &[T], rows: &[usize]) -> Vec<T> {
-            rows.iter().filter_map(|&row| cells.get(row).copied()).collect()
+            rows.iter()
+                .filter_map(|&row| cells.get(row).copied())
+                .collect()
         }
         match self {
-            Self::Text { codes, names } => Self::Text { codes: pick(codes, rows), names: names.clone() },
+            Self::Text { codes, names } => Self::Text {
+                codes: pick(codes, rows),
+                names: names.clone(),
+            },
             Self::Decimal(cells) => Self::Decimal(pick(cells, rows)),
             Self::Float(cells) => Self::Float(pick(cells, rows)),
             Self::Int(cells) => Self::Int(pick(cells, rows)),
@@ -60,7 +66,9 @@ pub(super) struct Column {
 impl Column {
     /// Whether `row` holds a value.
     pub(super) fn has(&self, row: usize) -> bool {
-        self.present.as_ref().is_none_or(|present| present.get(row).copied().unwrap_or(false))
+        self.present
+            .as_ref()
+            .is_none_or(|present| present.get(row).copied().unwrap_or(false))
     }
 }
 
@@ -73,16 +81,27 @@ pub(super) struct Columns {
 
 impl Columns {
     fn of(rows: usize) -> Self {
-        Self { columns: Vec::new(), rows }
+        Self {
+            columns: Vec::new(),
+            rows,
+        }
     }
 
     fn with(mut self, name: &str, cells: Cells) -> Self {
-        self.columns.push(Column { name: name.to_owned(), cells, present: None });
+        self.columns.push(Column {
+            name: name.to_owned(),
+            cells,
+            present: None,
+        });
         self
     }
 
     fn with_optional(mut self, name: &str, cells: Cells, present: Vec<bool>) -> Self {
-        self.columns.push(Column { name: name.to_owned(), cells, present: Some(present) });
+        self.columns.push(Column {
+            name: name.to_owned(),
+            cells,
+            present: Some(present),
+        });
         self
     }
 
@@ -94,10 +113,16 @@ impl Columns {
             .map(|column| Column {
                 name: column.name.clone(),
                 cells: column.cells.take(rows),
-                present: column.present.as_ref().map(|_| rows.iter().map(|&row| column.has(row)).collect()),
+                present: column
+                    .present
+                    .as_ref()
+                    .map(|_| rows.iter().map(|&row| column.has(row)).collect()),
             })
             .collect();
-        Self { columns, rows: rows.len() }
+        Self {
+            columns,
+            rows: rows.len(),
+        }
     }
 }
 
@@ -136,33 +161,78 @@ impl From<Vec<CoinTotals>> for Columns {
     fn from(rows: Vec<CoinTotals>) -> Self {
         Self::of(rows.len())
             .with("coin", text(rows.iter().map(|row| row.coin.as_str())))
-            .with("long_usd", Cells::Float(rows.iter().map(|row| row.long_usd).collect()))
-            .with("short_usd", Cells::Float(rows.iter().map(|row| row.short_usd).collect()))
-            .with("total_usd", Cells::Float(rows.iter().map(|row| row.total_usd).collect()))
-            .with("cnt", Cells::Int(rows.iter().map(|row| count(row.cnt)).collect()))
+            .with(
+                "long_usd",
+                Cells::Float(rows.iter().map(|row| row.long_usd).collect()),
+            )
+            .with(
+                "short_usd",
+                Cells::Float(rows.iter().map(|row| row.short_usd).collect()),
+            )
+            .with(
+                "total_usd",
+                Cells::Float(rows.iter().map(|row| row.total_usd).collect()),
+            )
+            .with(
+                "cnt",
+                Cells::Int(rows.iter().map(|row| count(row.cnt)).collect()),
+            )
     }
 }
 
 impl From<Vec<ExchangeTotals>> for Columns {
     fn from(rows: Vec<ExchangeTotals>) -> Self {
         Self::of(rows.len())
-            .with("exchange", text(rows.iter().map(|row| row.exchange.as_str())))
-            .with("long_usd", Cells::Decimal(rows.iter().map(|row| row.long_usd).collect()))
-            .with("short_usd", Cells::Decimal(rows.iter().map(|row| row.short_usd).collect()))
-            .with("total_usd", Cells::Decimal(rows.iter().map(|row| row.total_usd).collect()))
-            .with("cnt", Cells::Int(rows.iter().map(|row| count(row.cnt)).collect()))
+            .with(
+                "exchange",
+                text(rows.iter().map(|row| row.exchange.as_str())),
+            )
+            .with(
+                "long_usd",
+                Cells::Decimal(rows.iter().map(|row| row.long_usd).collect()),
+            )
+            .with(
+                "short_usd",
+                Cells::Decimal(rows.iter().map(|row| row.short_usd).collect()),
+            )
+            .with(
+                "total_usd",
+                Cells::Decimal(rows.iter().map(|row| row.total_usd).collect()),
+            )
+            .with(
+                "cnt",
+                Cells::Int(rows.iter().map(|row| count(row.cnt)).collect()),
+            )
     }
 }
 
 fn order_columns<'a>(rows: usize, orders: impl Iterator<Item = &'a Order> + Clone) -> Columns {
     Columns::of(rows)
-        .with("exchange", text(orders.clone().map(|row| row.exchange.as_str())))
-        .with("symbol", text(orders.clone().map(|row| row.symbol.as_str())))
+        .with(
+            "exchange",
+            text(orders.clone().map(|row| row.exchange.as_str())),
+        )
+        .with(
+            "symbol",
+            text(orders.clone().map(|row| row.symbol.as_str())),
+        )
         .with("side", sides(orders.clone().map(|row| row.side)))
-        .with("price", Cells::Decimal(orders.clone().map(|row| row.price).collect()))
-        .with("qty", Cells::Decimal(orders.clone().map(|row| row.qty).collect()))
-        .with("value_usd", Cells::Decimal(orders.clone().map(|row| row.value_usd).collect()))
-        .with("timestamp", Cells::Time(orders.map(|row| row.timestamp.0).collect()))
+        .with(
+            "price",
+            Cells::Decimal(orders.clone().map(|row| row.price).collect()),
+        )
+        .with(
+            "qty",
+            Cells::Decimal(orders.clone().map(|row| row.qty).collect()),
+        )
+        .with(
+            "value_usd",
+            Cells::Decimal(orders.clone().map(|row| row.value_usd).collect()),
+        )
+        .with(
+            "timestamp",
+            Cells::Time(orders.map(|row| row.timestamp.0).collect()),
+        )
 }
 
 impl From<Vec<Order>> for Columns {
@@ -174,10 +244,20 @@ impl From<Vec<Order>> for Columns {
 impl From<&[ObservedOrder]> for Columns {
     fn from(rows: &[ObservedOrder]) -> Self {
         order_columns(rows.len(), rows.iter().map(|row| &row.order))
-            .with("coin", text(rows.iter().map(|row| row.coin.as_deref().unwrap_or_default())))
+            .with(
+                "coin",
+                text(
+                    rows.iter()
+                        .map(|row| row.coin.as_deref().unwrap_or_default()),
+                ),
+            )
             .with(
                 "received_at",
-                Cells::Time(rows.iter().map(|row| row.received_at.unwrap_or(row.order.timestamp).0).collect()),
+                Cells::Time(
+                    rows.iter()
+                        .map(|row| row.received_at.unwrap_or(row.order.timestamp).0)
+                        .collect(),
+                ),
             )
     }
 }
@@ -185,9 +265,15 @@ impl From<&[ObservedOrder]> for Columns {
 impl From<Vec<ChartRow>> for Columns {
     fn from(rows: Vec<ChartRow>) -> Self {
         Self::of(rows.len())
-            .with("hour", Cells::Time(rows.iter().map(|row| row.hour.0).collect()))
+            .with(
+                "hour",
+                Cells::Time(rows.iter().map(|row| row.hour.0).collect()),
+            )
             .with("side", sides(rows.iter().map(|row| row.side)))
-            .with("total_usd", Cells::Decimal(rows.iter().map(|row| row.total_usd).collect()))
+            .with(
+                "total_usd",
+                Cells::Decimal(rows.iter().map(|row| row.total_usd).collect()),
+            )
     }
 }
 
@@ -196,52 +282,141 @@ impl From<&[Position]> for Columns {
         Self::of(rows.len())
             .with("symbol", text(rows.iter().map(|row| row.symbol.as_str())))
             .with("side", sides(rows.iter().map(|row| row.side)))
-            .with("leverage", Cells::Float(rows.iter().map(|row| row.leverage).collect()))
-            .with("entry_price", Cells::Float(rows.iter().map(|row| row.entry_price).collect()))
-            .with("liquidation_price", Cells::Float(rows.iter().map(|row| row.liquidation_price).collect()))
-            .with("qty", Cells::Float(rows.iter().map(|row| row.qty).collect()))
+            .with(
+                "leverage",
+                Cells::Float(rows.iter().map(|row| row.leverage).collect()),
+            )
+            .with(
+                "entry_price",
+                Cells::Float(rows.iter().map(|row| row.entry_price).collect()),
+            )
+            .with(
+                "liquidation_price",
+                Cells::Float(rows.iter().map(|row| row.liquidation_price).collect()),
+            )
+            .with(
+                "qty",
+                Cells::Float(rows.iter().map(|row| row.qty).collect()),
+            )
     }
 }
 
 impl From<Vec<VenueCoverage>> for Columns {
     fn from(rows: Vec<VenueCoverage>) -> Self {
         Self::of(rows.len())
-            .with("exchange", text(rows.iter().map(|row| row.exchange.as_str())))
+            .with(
+                "exchange",
+                text(rows.iter().map(|row| row.exchange.as_str())),
+            )
             .with_optional(
                 "connected_share",
-                Cells::Float(rows.iter().map(|row| row.connected_share.unwrap_or(f64::NAN)).collect()),
-                rows.iter().map(|row| row.connected_share.is_some()).collect(),
+                Cells::Float(
+                    rows.iter()
+                        .map(|row| row.connected_share.unwrap_or(f64::NAN))
+                        .collect(),
+                ),
+                rows.iter()
+                    .map(|row| row.connected_share.is_some())
+                    .collect(),
             )
-            .with("completeness", text(rows.iter().map(|row| row.completeness)))
+            .with(
+                "completeness",
+                text(rows.iter().map(|row| row.completeness)),
+            )
             .with_optional(
                 "last_event",
-                Cells::Time(rows.iter().map(|row| row.last_event.map_or(0, |at| at.0)).collect()),
+                Cells::Time(
+                    rows.iter()
+                        .map(|row| row.last_event.map_or(0, |at| at.0))
+                        .collect(),
+                ),
                 rows.iter().map(|row| row.last_event.is_some()).collect(),
             )
-            .with("gaps", Cells::Int(rows.iter().map(|row| count(row.gaps)).collect()))
-            .with("cnt", Cells::Int(rows.iter().map(|row| count(row.cnt)).collect()))
+            .with(
+                "gaps",
+                Cells::Int(rows.iter().map(|row| count(row.gaps)).collect()),
+            )
+            .with(
+                "cnt",
+                Cells::Int(rows.iter().map(|row| count(row.cnt)).collect()),
+            )
     }
 }
 
 /// The bars of one coin.
 pub(super) fn bars(symbol: &str, rows: &[Bar]) -> Columns {
+    let observed: Vec<ObservedBar> = rows
+        .iter()
+        .map(|bar| ObservedBar {
+            symbol: symbol.to_owned(),
+            timestamp: bar.open_time,
+            interval: Some(bar.interval),
+            open: bar.open,
+            high: bar.high,
+            low: bar.low,
+            close: bar.close,
+            volume: bar.volume,
+        })
+        .collect();
+    observed_bars(&observed)
+}
+
+/// The bars of any coins.
+pub(super) fn observed_bars(rows: &[ObservedBar]) -> Columns {
     Columns::of(rows.len())
-        .with("symbol", text(rows.iter().map(|_| symbol)))
-        .with("timestamp", Cells::Time(rows.iter().map(|bar| bar.open_time.0).collect()))
-        .with("open", Cells::Float(rows.iter().map(|bar| bar.open).collect()))
-        .with("high", Cells::Float(rows.iter().map(|bar| bar.high).collect()))
-        .with("low", Cells::Float(rows.iter().map(|bar| bar.low).collect()))
-        .with("close", Cells::Float(rows.iter().map(|bar| bar.close).collect()))
-        .with("volume", Cells::Float(rows.iter().map(|bar| bar.volume).collect()))
-        .with("interval", Cells::Int(rows.iter().map(|bar| bar.interval).collect()))
+        .with("symbol", text(rows.iter().map(|bar| bar.symbol.as_str())))
+        .with(
+            "timestamp",
+            Cells::Time(rows.iter().map(|bar| bar.timestamp.0).collect()),
+        )
+        .with(
+            "open",
+            Cells::Float(rows.iter().map(|bar| bar.open).collect()),
+        )
+        .with(
+            "high",
+            Cells::Float(rows.iter().map(|bar| bar.high).collect()),
+        )
+        .with(
+            "low",
+            Cells::Float(rows.iter().map(|bar| bar.low).collect()),
+        )
+        .with(
+            "close",
+            Cells::Float(rows.iter().map(|bar| bar.close).collect()),
+        )
+        .with(
+            "volume",
+            Cells::Float(rows.iter().map(|bar| bar.volume).collect()),
+        )
+        .with(
+            "interval",
+            Cells::Int(
+                rows.iter()
+                    .map(|bar| bar.interval.unwrap_or_default())
+                    .collect(),
+            ),
+        )
 }
 
 impl From<&[ObservedOpenInterest]> for Columns {
     fn from(rows: &[ObservedOpenInterest]) -> Self {
         Self::of(rows.len())
             .with("symbol", text(rows.iter().map(|row| row.symbol.as_str())))
-            .with("timestamp", Cells::Time(rows.iter().map(|row| row.timestamp.0).collect()))
-            .with("open_interest", Cells::Float(rows.iter().map(|row| row.open_interest).collect()))
-            .with("exchange", text(rows.iter().map(|row| row.exchange.as_deref().unwrap_or_default())))
+            .with(
+                "timestamp",
+                Cells::Time(rows.iter().map(|row| row.timestamp.0).collect()),
+            )
+            .with(
+                "open_interest",
+                Cells::Float(rows.iter().map(|row| row.open_interest).collect()),
+            )
+            .with(
+                "exchange",
+                text(
+                    rows.iter()
+                        .map(|row| row.exchange.as_deref().unwrap_or_default()),
+                ),
+            )
     }
 }

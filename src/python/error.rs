@@ -69,14 +69,28 @@ fn raise<'py, const N: usize>(
 
 /// `BadQuery` naming `parameter`.
 pub(super) fn bad_query(py: Python<'_>, refusal: &BadQuery) -> PyErr {
-    let parameter = refusal.parameter.as_ref().into_pyobject(py).map_err(PyErr::from);
-    raise(py, "BadQuery", &refusal.to_string(), parameter.map(|value| [("parameter", value.into_any())]))
+    let parameter = refusal
+        .parameter
+        .as_ref()
+        .into_pyobject(py)
+        .map_err(PyErr::from);
+    raise(
+        py,
+        "BadQuery",
+        &refusal.to_string(),
+        parameter.map(|value| [("parameter", value.into_any())]),
+    )
 }
 
 /// A bad table: `BadQuery` whose parameter is the table, whose message names column and row.
 pub(super) fn bad_table(py: Python<'_>, fault: &TableFault) -> PyErr {
     let parameter = fault.table.into_pyobject(py).map_err(PyErr::from);
-    raise(py, "BadQuery", &fault.to_string(), parameter.map(|value| [("parameter", value.into_any())]))
+    raise(
+        py,
+        "BadQuery",
+        &fault.to_string(),
+        parameter.map(|value| [("parameter", value.into_any())]),
+    )
 }
 
 /// The exception of `failure`.
@@ -97,12 +111,27 @@ fn from_client(py: Python<'_>, error: &client::Error) -> PyErr {
         client::Error::BadQuery(refusal) => bad_query(py, refusal),
         client::Error::TooSlow { seconds, .. } => {
             let seconds = seconds.into_pyobject(py).map_err(PyErr::from);
-            raise(py, "TooSlow", &message, seconds.map(|value| [("seconds", value.into_any())]))
+            raise(
+                py,
+                "TooSlow",
+                &message,
+                seconds.map(|value| [("seconds", value.into_any())]),
+            )
         }
-        client::Error::Refused { status, body, retry_after, .. } => refused(py, &message, *status, body, *retry_after),
+        client::Error::Refused {
+            status,
+            body,
+            retry_after,
+            ..
+        } => refused(py, &message, *status, body, *retry_after),
         client::Error::UnexpectedReply { path, .. } => {
             let path = path.into_pyobject(py).map_err(PyErr::from);
-            raise(py, "UnexpectedReply", &message, path.map(|value| [("path", value.into_any())]))
+            raise(
+                py,
+                "UnexpectedReply",
+                &message,
+                path.map(|value| [("path", value.into_any())]),
+            )
         }
         _ => raise(py, "NoAnswer", &message, Ok([])),
     };
@@ -128,7 +157,13 @@ fn from_engine(py: Python<'_>, error: &EngineError) -> PyErr {
     refused(py, &message, status, "", None)
 }
 
-fn refused(py: Python<'_>, message: &str, status: u16, body: &str, retry_after: Option<f64>) -> PyErr {
+fn refused(
+    py: Python<'_>,
+    message: &str,
+    status: u16,
+    body: &str,
+    retry_after: Option<f64>,
+) -> PyErr {
     let pairs = || -> PyResult<_> {
         Ok([
             ("status", status.into_pyobject(py)?.into_any()),

@@ -27,14 +27,15 @@ mod _core {
     use super::call::Call;
     #[pymodule_export]
     use super::question::{
-        Question, chart, coins, exchanges, heatmap, largest, levels, liqmap, maxpain, orders, overview,
+        Question, chart, coins, exchanges, heatmap, largest, levels, liqmap, maxpain, orders,
+        overview,
     };
     #[pymodule_export]
     use super::rows::{ArrowTable, Table};
     #[pymodule_export]
     use super::server::Server;
     #[pymodule_export]
-    use super::source::{Client, Market, Walk};
+    use super::source::{Client, Market, Walk, walk_bounds};
 
     #[pymodule_export]
     #[expect(non_upper_case_globals, reason = "the name Python's tools look for")]

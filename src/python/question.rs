@@ -8,11 +8,14 @@ use super::columns::Columns;
 use super::error::{Failure, bad_query};
 use super::rows::Table;
 use crate::api::{
-    self, BadQuery, Chart, Coins, Exchanges, HeatmapQuery, Largest, LevelsQuery, Liqmap, Maxpain, Orders, OverviewQuery,
+    self, BadQuery, Chart, Coins, Exchanges, HeatmapQuery, Largest, LevelsQuery, Liqmap, Maxpain,
+    Orders, OverviewQuery,
 };
 use crate::client::Client;
 use crate::engine::View;
-use crate::model::{Heatmap, Levels, LiquidationMap, MaxPain, MapRange, HeatmapRange, Overview, Vocabulary, Window};
+use crate::model::{
+    Heatmap, HeatmapRange, Levels, LiquidationMap, MapRange, MaxPain, Overview, Vocabulary, Window,
+};
 use crate::server::Answer as _;
 
 /// A reply that has not met Python yet.
@@ -114,51 +117,109 @@ questions! {
 #[pymethods]
 impl Question {
     fn __repr__(&self) -> String {
-        let parameters: Vec<String> =
-            self.parameters().into_iter().map(|(name, value)| format!("{name}={value:?}")).collect();
+        let parameters: Vec<String> = self
+            .parameters()
+            .into_iter()
+            .map(|(name, value)| format!("{name}={value:?}"))
+            .collect();
         format!("Question({}({}))", self.endpoint(), parameters.join(", "))
     }
 }
 
 /// A text argument.
-fn text(name: &'static str, value: &Bound<'_, PyAny>, allowed: impl FnOnce() -> String) -> PyResult<String> {
+fn text(
+    name: &'static str,
+    value: &Bound<'_, PyAny>,
+    allowed: impl FnOnce() -> String,
+) -> PyResult<String> {
     match value.cast::<PyString>() {
         Ok(text) => text.extract(),
         Err(_) => Err(wrong_type(name, value, "text", allowed())),
     }
 }
 
+/// A text argument that may be `None`.
+pub(super) fn optional_text(
+    name: &'static str,
+    value: &Bound<'_, PyAny>,
+    allowed: &str,
+) -> PyResult<Option<String>> {
+    (!value.is_none())
+        .then(|| text(name, value, || format!("{allowed}, or None")))
+        .transpose()
+}
+
 /// A whole-number argument; anything with `__index__` counts, a bool does not.
 pub(super) fn whole(name: &'static str, value: &Bound<'_, PyAny>, allowed: &str) -> PyResult<i128> {
     let py = value.py();
     if value.is_instance_of::<PyBool>() {
-        return Err(wrong_type(name, value, "a whole number", allowed.to_owned()));
+        return Err(wrong_type(
+            name,
+            value,
+            "a whole number",
+            allowed.to_owned(),
+        ));
     }
     let Ok(index) = value.call_method0("__index__") else {
-        return Err(wrong_type(name, value, "a whole number", allowed.to_owned()));
+        return Err(wrong_type(
+            name,
+            value,
+            "a whole number",
+            allowed.to_owned(),
+        ));
     };
     let index = index.cast::<PyInt>()?;
     index.extract().map_err(|_| {
-        bad_query(py, &BadQuery::new(name, "the number has too many digits", allowed))
+        bad_query(
+            py,
+            &BadQuery::new(name, "the number has too many digits", allowed),
+        )
     })
 }
 
-fn wrong_type(name: &'static str, value: &Bound<'_, PyAny>, wanted: &str, allowed: String) -> PyErr {
-    let shown = value.repr().map_or_else(|_| "the value".to_owned(), |text| shorten(&text.to_string()));
-    let kind = value.get_type().name().map_or_else(|_| "object".to_owned(), |name| name.to_string());
-    bad_query(value.py(), &BadQuery::new(name, format!("{shown} is of type {kind}, not {wanted}"), allowed))
+fn wrong_type(
+    name: &'static str,
+    value: &Bound<'_, PyAny>,
+    wanted: &str,
+    allowed: String,
+) -> PyErr {
+    let shown = value.repr().map_or_else(
+        |_| "the value".to_owned(),
+        |text| shorten(&text.to_string()),
+    );
+    let kind = value
+        .get_type()
+        .name()
+        .map_or_else(|_| "object".to_owned(), |name| name.to_string());
+    bad_query(
+        value.py(),
+        &BadQuery::new(
+            name,
+            format!("{shown} is of type {kind}, not {wanted}"),
+            allowed,
+        ),
+    )
 }
 
 fn shorten(text: &str) -> String {
     const MOST: usize = 80;
-    if text.chars().count() <= MOST { text.to_owned() } else { text.chars().take(MOST).chain("…".chars()).collect() }
+    if text.chars().count() <= MOST {
+        text.to_owned()
+    } else {
+        text.chars().take(MOST).chain("…".chars()).collect()
+    }
 }
 
 fn checked<Q: Into<Question>>(py: Python<'_>, query: Result<Q, BadQuery>) -> PyResult<Question> {
-    query.map(Into::into).map_err(|refusal| bad_query(py, &refusal))
+    query
+        .map(Into::into)
+        .map_err(|refusal| bad_query(py, &refusal))
 }
 
-const PAIR: &str = r#"a trading pair such as "BTCUSDT""#;
+/// What a trading pair may be, as a sentence.
+pub(super) const PAIR: &str = r#"a trading pair such as "BTCUSDT""#;
+/// What an exchange may be, as a sentence.
+pub(super) const VENUE: &str = r#"an exchange's name such as "binance""#;
 const COIN: &str = r#"a coin symbol such as "BTC""#;
 
 #[pyfunction]
@@ -169,18 +230,33 @@ pub(super) fn overview() -> Question {
 #[pyfunction]
 pub(super) fn coins(range: &Bound<'_, PyAny>, limit: &Bound<'_, PyAny>) -> PyResult<Question> {
     let window = text("range", range, Window::spellings)?;
-    checked(range.py(), Coins::new(&window, whole("limit", limit, "a whole number from 1 to 200")?))
+    checked(
+        range.py(),
+        Coins::new(
+            &window,
+            whole("limit", limit, "a whole number from 1 to 200")?,
+        ),
+    )
 }
 
 #[pyfunction]
 pub(super) fn exchanges(range: &Bound<'_, PyAny>) -> PyResult<Question> {
-    checked(range.py(), Exchanges::new(&text("range", range, Window::spellings)?))
+    checked(
+        range.py(),
+        Exchanges::new(&text("range", range, Window::spellings)?),
+    )
 }
 
 #[pyfunction]
 pub(super) fn largest(range: &Bound<'_, PyAny>, limit: &Bound<'_, PyAny>) -> PyResult<Question> {
     let window = text("range", range, Window::spellings)?;
-    checked(range.py(), Largest::new(&window, whole("limit", limit, "a whole number from 1 to 1000")?))
+    checked(
+        range.py(),
+        Largest::new(
+            &window,
+            whole("limit", limit, "a whole number from 1 to 1000")?,
+        ),
+    )
 }
 
 #[pyfunction]
@@ -190,19 +266,22 @@ pub(super) fn orders(
     limit: &Bound<'_, PyAny>,
     offset: &Bound<'_, PyAny>,
 ) -> PyResult<Question> {
-    let optional = |name, value: &Bound<'_, PyAny>, allowed: &str| {
-        (!value.is_none()).then(|| text(name, value, || format!("{allowed} or None"))).transpose()
-    };
-    let pair = optional("symbol", symbol, PAIR)?;
-    let venue = optional("exchange", exchange, r#"an exchange's name such as "binance""#)?;
+    let pair = optional_text("symbol", symbol, PAIR)?;
+    let venue = optional_text("exchange", exchange, VENUE)?;
     let limit = whole("limit", limit, "a whole number from 1 to 1000")?;
     let offset = whole("offset", offset, Orders::OFFSETS)?;
-    checked(symbol.py(), Orders::new(pair.as_deref(), venue.as_deref(), limit, offset))
+    checked(
+        symbol.py(),
+        Orders::new(pair.as_deref(), venue.as_deref(), limit, offset),
+    )
 }
 
 #[pyfunction]
 pub(super) fn chart(symbol: &Bound<'_, PyAny>) -> PyResult<Question> {
-    checked(symbol.py(), Chart::new(&text("symbol", symbol, || PAIR.to_owned())?))
+    checked(
+        symbol.py(),
+        Chart::new(&text("symbol", symbol, || PAIR.to_owned())?),
+    )
 }
 
 #[pyfunction]
@@ -213,21 +292,33 @@ pub(super) fn heatmap(
 ) -> PyResult<Question> {
     let coin = text("symbol", symbol, || COIN.to_owned())?;
     let range_ = text("range", range, HeatmapRange::spellings)?;
-    checked(symbol.py(), HeatmapQuery::new(&coin, &range_, whole("model", model, HeatmapQuery::MODELS)?))
+    checked(
+        symbol.py(),
+        HeatmapQuery::new(&coin, &range_, whole("model", model, HeatmapQuery::MODELS)?),
+    )
 }
 
 #[pyfunction]
 pub(super) fn liqmap(symbol: &Bound<'_, PyAny>, range: &Bound<'_, PyAny>) -> PyResult<Question> {
     let coin = text("symbol", symbol, || COIN.to_owned())?;
-    checked(symbol.py(), Liqmap::new(&coin, &text("range", range, MapRange::spellings)?))
+    checked(
+        symbol.py(),
+        Liqmap::new(&coin, &text("range", range, MapRange::spellings)?),
+    )
 }
 
 #[pyfunction]
 pub(super) fn levels(symbol: &Bound<'_, PyAny>) -> PyResult<Question> {
-    checked(symbol.py(), LevelsQuery::new(&text("symbol", symbol, || COIN.to_owned())?))
+    checked(
+        symbol.py(),
+        LevelsQuery::new(&text("symbol", symbol, || COIN.to_owned())?),
+    )
 }
 
 #[pyfunction]
 pub(super) fn maxpain(symbol: &Bound<'_, PyAny>) -> PyResult<Question> {
-    checked(symbol.py(), Maxpain::new(&text("symbol", symbol, || COIN.to_owned())?))
+    checked(
+        symbol.py(),
+        Maxpain::new(&text("symbol", symbol, || COIN.to_owned())?),
+    )
 }

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use arrow_array::{
-    ArrayRef, Decimal128Array, Float64Array, Int64Array, RecordBatch, StringArray, TimestampMillisecondArray,
+    ArrayRef, Decimal128Array, Float64Array, Int64Array, RecordBatch, StringArray,
+    TimestampMillisecondArray,
 };
 use arrow_schema::{DataType, Field, Schema, TimeUnit};
 use numpy::IntoPyArray;
@@ -35,7 +36,10 @@ impl From<Columns> for Table {
 impl Table {
     fn column(&self, name: &str) -> PyResult<&Column> {
         let columns = &self.columns.columns;
-        columns.iter().find(|column| column.name == name).ok_or_else(|| PyKeyError::new_err(name.to_owned()))
+        columns
+            .iter()
+            .find(|column| column.name == name)
+            .ok_or_else(|| PyKeyError::new_err(name.to_owned()))
     }
 
     pub(super) fn columns(&self) -> &Columns {
@@ -56,14 +60,22 @@ fn makers<'py>(py: Python<'py>, columns: &Columns) -> Vec<Maker<'py>> {
         .map(|column| Maker {
             name: PyString::intern(py, &column.name),
             names: match &column.cells {
-                Cells::Text { names, .. } => names.iter().map(|name| PyString::new(py, name)).collect(),
+                Cells::Text { names, .. } => {
+                    names.iter().map(|name| PyString::new(py, name)).collect()
+                }
                 _ => Vec::new(),
             },
         })
         .collect()
 }
 
-fn cell<'py>(py: Python<'py>, column: &Column, maker: &Maker<'py>, row: usize, exact: bool) -> PyResult<Bound<'py, PyAny>> {
+fn cell<'py>(
+    py: Python<'py>,
+    column: &Column,
+    maker: &Maker<'py>,
+    row: usize,
+    exact: bool,
+) -> PyResult<Bound<'py, PyAny>> {
     let lost = || PyIndexError::new_err("row out of range");
     if !column.has(row) {
         return Ok(py.None().into_bound(py));
@@ -71,14 +83,31 @@ fn cell<'py>(py: Python<'py>, column: &Column, maker: &Maker<'py>, row: usize, e
     Ok(match &column.cells {
         Cells::Text { codes, .. } => {
             let code = codes.get(row).copied().ok_or_else(lost)?;
-            maker.names.get(code as usize).cloned().ok_or_else(lost)?.into_any()
+            maker
+                .names
+                .get(code as usize)
+                .cloned()
+                .ok_or_else(lost)?
+                .into_any()
         }
         Cells::Decimal(cells) => {
             let value = *cells.get(row).ok_or_else(lost)?;
-            if exact { value.into_pyobject(py)? } else { nearest_f64(value).into_pyobject(py)?.into_any() }
+            if exact {
+                value.into_pyobject(py)?
+            } else {
+                nearest_f64(value).into_pyobject(py)?.into_any()
+            }
         }
-        Cells::Float(cells) => cells.get(row).ok_or_else(lost)?.into_pyobject(py)?.into_any(),
-        Cells::Int(cells) | Cells::Time(cells) => cells.get(row).ok_or_else(lost)?.into_pyobject(py)?.into_any(),
+        Cells::Float(cells) => cells
+            .get(row)
+            .ok_or_else(lost)?
+            .into_pyobject(py)?
+            .into_any(),
+        Cells::Int(cells) | Cells::Time(cells) => cells
+            .get(row)
+            .ok_or_else(lost)?
+            .into_pyobject(py)?
+            .into_any(),
     })
 }
 
@@ -90,7 +119,11 @@ impl Table {
 
     /// Column names, in order.
     fn names(&self) -> Vec<String> {
-        self.columns.columns.iter().map(|column| column.name.clone()).collect()
+        self.columns
+            .columns
+            .iter()
+            .map(|column| column.name.clone())
+            .collect()
     }
 
     /// Kind of each column: `text`, `decimal`, `float`, `int` or `time`.
@@ -123,17 +156,25 @@ impl Table {
     }
 
     /// One column as a list of Python objects.
-    fn objects<'py>(&self, py: Python<'py>, name: &str, exact: bool) -> PyResult<Bound<'py, PyList>> {
+    fn objects<'py>(
+        &self,
+        py: Python<'py>,
+        name: &str,
+        exact: bool,
+    ) -> PyResult<Bound<'py, PyList>> {
         let column = self.column(name)?;
         let maker = Maker {
             name: PyString::new(py, name),
             names: match &column.cells {
-                Cells::Text { names, .. } => names.iter().map(|name| PyString::new(py, name)).collect(),
+                Cells::Text { names, .. } => {
+                    names.iter().map(|name| PyString::new(py, name)).collect()
+                }
                 _ => Vec::new(),
             },
         };
-        let cells: Vec<_> =
-            (0..self.columns.rows).map(|row| cell(py, column, &maker, row, exact)).collect::<PyResult<_>>()?;
+        let cells: Vec<_> = (0..self.columns.rows)
+            .map(|row| cell(py, column, &maker, row, exact))
+            .collect::<PyResult<_>>()?;
         PyList::new(py, cells)
     }
 
@@ -141,16 +182,25 @@ impl Table {
     fn decimals<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyList>> {
         let column = self.column(name)?;
         let Cells::Decimal(cells) = &column.cells else {
-            return Err(PyValueError::new_err(format!("{name} is not a decimal column")));
+            return Err(PyValueError::new_err(format!(
+                "{name} is not a decimal column"
+            )));
         };
         let (_, scale) = scaled(column, cells)?;
         let decimal = py.import("decimal")?.getattr("Decimal")?;
         let quantum = decimal.call1((format!("1E-{scale}"),))?;
-        let context = py.import("decimal")?.getattr("Context")?.call1((DECIMAL_DIGITS,))?;
+        let context = py
+            .import("decimal")?
+            .getattr("Context")?
+            .call1((DECIMAL_DIGITS,))?;
         let made = PyList::empty(py);
         for (row, value) in cells.iter().enumerate() {
             if column.has(row) {
-                made.append(value.into_pyobject(py)?.call_method1("quantize", (&quantum, py.None(), &context))?)?;
+                made.append(
+                    value
+                        .into_pyobject(py)?
+                        .call_method1("quantize", (&quantum, py.None(), &context))?,
+                )?;
             } else {
                 made.append(py.None())?;
             }
@@ -162,28 +212,49 @@ impl Table {
     fn array<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
         let column = self.column(name)?;
         Ok(match &column.cells {
-            Cells::Text { .. } => return Err(PyValueError::new_err(format!("{name} is a text column"))),
+            Cells::Text { .. } => {
+                return Err(PyValueError::new_err(format!("{name} is a text column")));
+            }
             Cells::Decimal(cells) => {
                 let cells = cells.iter().enumerate();
-                let floats: Vec<f64> =
-                    cells.map(|(row, value)| if column.has(row) { nearest_f64(*value) } else { f64::NAN }).collect();
+                let floats: Vec<f64> = cells
+                    .map(|(row, value)| {
+                        if column.has(row) {
+                            nearest_f64(*value)
+                        } else {
+                            f64::NAN
+                        }
+                    })
+                    .collect();
                 floats.into_pyarray(py).into_any()
             }
             Cells::Float(cells) => cells.clone().into_pyarray(py).into_any(),
             Cells::Int(cells) => cells.clone().into_pyarray(py).into_any(),
             Cells::Time(cells) => times(
                 py,
-                cells.iter().enumerate().map(|(row, at)| if column.has(row) { *at } else { i64::MIN }),
+                cells
+                    .iter()
+                    .enumerate()
+                    .map(|(row, at)| if column.has(row) { *at } else { i64::MIN }),
             ),
         })
     }
 
     /// A text column as codes (int32) into a list of distinct names.
-    fn codes<'py>(&self, py: Python<'py>, name: &str) -> PyResult<(Bound<'py, PyAny>, Vec<String>)> {
+    fn codes<'py>(
+        &self,
+        py: Python<'py>,
+        name: &str,
+    ) -> PyResult<(Bound<'py, PyAny>, Vec<String>)> {
         let Cells::Text { codes, names } = &self.column(name)?.cells else {
-            return Err(PyValueError::new_err(format!("{name} is not a text column")));
+            return Err(PyValueError::new_err(format!(
+                "{name} is not a text column"
+            )));
         };
-        let codes: Vec<i32> = codes.iter().map(|&code| i32::try_from(code).unwrap_or(i32::MAX)).collect();
+        let codes: Vec<i32> = codes
+            .iter()
+            .map(|&code| i32::try_from(code).unwrap_or(i32::MAX))
+            .collect();
         Ok((codes.into_pyarray(py).into_any(), names.clone()))
     }
 
@@ -192,39 +263,64 @@ impl Table {
         let mut rows = Vec::with_capacity(length.min(self.columns.rows));
         let mut at = start;
         for _ in 0..length {
-            let row = usize::try_from(at).ok().filter(|&row| row < self.columns.rows);
+            let row = usize::try_from(at)
+                .ok()
+                .filter(|&row| row < self.columns.rows);
             rows.push(row.ok_or_else(|| PyIndexError::new_err("row out of range"))?);
             at = at.saturating_add(step);
         }
-        Ok(Self { columns: py.detach(|| self.columns.take(&rows)) })
+        Ok(Self {
+            columns: py.detach(|| self.columns.take(&rows)),
+        })
     }
 
     /// The rows as an object with `__arrow_c_stream__`; money as float64, or exact as decimal128.
     fn arrow(&self, py: Python<'_>, exact: bool) -> PyResult<ArrowTable> {
-        py.detach(|| Ok(ArrowTable { batch: record_batch(&self.columns, exact)? }))
+        py.detach(|| {
+            Ok(ArrowTable {
+                batch: record_batch(&self.columns, exact)?,
+            })
+        })
     }
 
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
-        other.cast::<Self>().is_ok_and(|other| other.get().columns == self.columns)
+        other
+            .cast::<Self>()
+            .is_ok_and(|other| other.get().columns == self.columns)
     }
 
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyList>, usize))> {
+    fn __reduce__<'py>(
+        slf: &Bound<'py, Self>,
+    ) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyList>, usize))> {
         let py = slf.py();
         let table = slf.get();
         let state = PyList::empty(py);
-        for ((column, kind), name) in table.columns.columns.iter().zip(table.kinds()).zip(table.names()) {
+        for ((column, kind), name) in table
+            .columns
+            .columns
+            .iter()
+            .zip(table.kinds())
+            .zip(table.names())
+        {
             let cells = match &column.cells {
-                Cells::Text { codes, names } => (codes.clone(), names.clone()).into_pyobject(py)?.into_any(),
+                Cells::Text { codes, names } => {
+                    (codes.clone(), names.clone()).into_pyobject(py)?.into_any()
+                }
                 Cells::Decimal(cells) => {
                     let texts: Vec<String> = cells.iter().map(ToString::to_string).collect();
                     texts.into_pyobject(py)?.into_any()
                 }
                 Cells::Float(cells) => cells.clone().into_pyobject(py)?.into_any(),
-                Cells::Int(cells) | Cells::Time(cells) => cells.clone().into_pyobject(py)?.into_any(),
+                Cells::Int(cells) | Cells::Time(cells) => {
+                    cells.clone().into_pyobject(py)?.into_any()
+                }
             };
             state.append((name, kind, cells, column.present.clone()))?;
         }
-        Ok((slf.get_type().getattr("_restore")?, (state, table.columns.rows)))
+        Ok((
+            slf.get_type().getattr("_restore")?,
+            (state, table.columns.rows),
+        ))
     }
 
     #[staticmethod]
@@ -233,7 +329,8 @@ impl Table {
         let mut columns = Vec::with_capacity(state.len());
         for item in state {
             let item = item.cast::<PyTuple>()?.clone();
-            let (name, kind): (String, String) = (item.get_item(0)?.extract()?, item.get_item(1)?.extract()?);
+            let (name, kind): (String, String) =
+                (item.get_item(0)?.extract()?, item.get_item(1)?.extract()?);
             let cells = item.get_item(2)?;
             let cells = match kind.as_str() {
                 "text" => {
@@ -245,7 +342,9 @@ impl Table {
                 }
                 "decimal" => {
                     let texts: Vec<String> = cells.extract()?;
-                    let parsed = texts.iter().map(|text| text.parse::<Decimal>().map_err(|_| damaged()));
+                    let parsed = texts
+                        .iter()
+                        .map(|text| text.parse::<Decimal>().map_err(|_| damaged()));
                     Cells::Decimal(parsed.collect::<PyResult<_>>()?)
                 }
                 "float" => Cells::Float(cells.extract()?),
@@ -254,12 +353,22 @@ impl Table {
                 _ => return Err(damaged()),
             };
             let present: Option<Vec<bool>> = item.get_item(3)?.extract()?;
-            if cells.len() != rows || present.as_ref().is_some_and(|present| present.len() != rows) {
+            if cells.len() != rows
+                || present
+                    .as_ref()
+                    .is_some_and(|present| present.len() != rows)
+            {
                 return Err(damaged());
             }
-            columns.push(Column { name, cells, present });
+            columns.push(Column {
+                name,
+                cells,
+                present,
+            });
         }
-        Ok(Self { columns: Columns { columns, rows } })
+        Ok(Self {
+            columns: Columns { columns, rows },
+        })
     }
 }
 
@@ -271,12 +380,18 @@ pub(super) fn times(py: Python<'_>, millis: impl Iterator<Item = i64>) -> Bound<
 
 /// The cells as integers of the smallest common scale, where 38 digits hold them all.
 fn scaled(column: &Column, cells: &[Decimal]) -> PyResult<(Vec<i128>, u32)> {
-    let scale = cells.iter().map(|value| value.normalize().scale()).max().unwrap_or(0);
+    let scale = cells
+        .iter()
+        .map(|value| value.normalize().scale())
+        .max()
+        .unwrap_or(0);
     let limit = 10_i128.pow(DECIMAL_DIGITS);
     let mut made = Vec::with_capacity(cells.len());
     for (row, value) in cells.iter().enumerate() {
         let value = value.normalize();
-        let scaled = 10_i128.checked_pow(scale - value.scale()).and_then(|unit| value.mantissa().checked_mul(unit));
+        let scaled = 10_i128
+            .checked_pow(scale - value.scale())
+            .and_then(|unit| value.mantissa().checked_mul(unit));
         match scaled.filter(|scaled| scaled.abs() < limit) {
             Some(scaled) => made.push(scaled),
             None => {
@@ -297,12 +412,17 @@ fn record_batch(columns: &Columns, exact: bool) -> PyResult<RecordBatch> {
     for column in &columns.columns {
         let valid = |row: usize| column.has(row);
         let array: ArrayRef = match &column.cells {
-            Cells::Text { codes, names } => Arc::new(StringArray::from_iter(
-                codes.iter().enumerate().map(|(row, &code)| names.get(code as usize).filter(|_| valid(row))),
-            )),
+            Cells::Text { codes, names } => {
+                Arc::new(StringArray::from_iter(codes.iter().enumerate().map(
+                    |(row, &code)| names.get(code as usize).filter(|_| valid(row)),
+                )))
+            }
             Cells::Decimal(cells) if exact => {
                 let (made, scale) = scaled(column, cells)?;
-                let made = made.into_iter().enumerate().map(|(row, value)| valid(row).then_some(value));
+                let made = made
+                    .into_iter()
+                    .enumerate()
+                    .map(|(row, value)| valid(row).then_some(value));
                 let scale = i8::try_from(scale).unwrap_or(i8::MAX);
                 let array = Decimal128Array::from_iter(made)
                     .with_precision_and_scale(38, scale)
@@ -310,17 +430,29 @@ fn record_batch(columns: &Columns, exact: bool) -> PyResult<RecordBatch> {
                 Arc::new(array)
             }
             Cells::Decimal(cells) => Arc::new(Float64Array::from_iter(
-                cells.iter().enumerate().map(|(row, value)| valid(row).then(|| nearest_f64(*value))),
+                cells
+                    .iter()
+                    .enumerate()
+                    .map(|(row, value)| valid(row).then(|| nearest_f64(*value))),
             )),
             Cells::Float(cells) => Arc::new(Float64Array::from_iter(
-                cells.iter().enumerate().map(|(row, value)| valid(row).then_some(*value)),
+                cells
+                    .iter()
+                    .enumerate()
+                    .map(|(row, value)| valid(row).then_some(*value)),
             )),
             Cells::Int(cells) => Arc::new(Int64Array::from_iter(
-                cells.iter().enumerate().map(|(row, value)| valid(row).then_some(*value)),
+                cells
+                    .iter()
+                    .enumerate()
+                    .map(|(row, value)| valid(row).then_some(*value)),
             )),
             Cells::Time(cells) => Arc::new(
                 TimestampMillisecondArray::from_iter(
-                    cells.iter().enumerate().map(|(row, value)| valid(row).then_some(*value)),
+                    cells
+                        .iter()
+                        .enumerate()
+                        .map(|(row, value)| valid(row).then_some(*value)),
                 )
                 .with_timezone("UTC"),
             ),
@@ -331,12 +463,17 @@ fn record_batch(columns: &Columns, exact: bool) -> PyResult<RecordBatch> {
             }
             data_type => data_type.clone(),
         };
-        fields.push(Field::new(&column.name, data_type, column.present.is_some()));
+        fields.push(Field::new(
+            &column.name,
+            data_type,
+            column.present.is_some(),
+        ));
         arrays.push(array);
     }
     let schema = Arc::new(Schema::new(fields));
     let options = arrow_array::RecordBatchOptions::new().with_row_count(Some(columns.rows));
-    RecordBatch::try_new_with_options(schema, arrays, &options).map_err(|error| PyValueError::new_err(error.to_string()))
+    RecordBatch::try_new_with_options(schema, arrays, &options)
+        .map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
 /// Rows in Arrow's layout, exported over the C stream interface as often as asked.
@@ -355,6 +492,9 @@ impl ArrowTable {
     ) -> PyResult<Bound<'py, PyAny>> {
         let table = PyTable::try_new(vec![self.batch.clone()], self.batch.schema())?;
         // The exporter is a Python method of the table; asking through Python keeps this crate free of `unsafe`.
-        table.into_pyobject(py)?.into_any().call_method1("__arrow_c_stream__", (requested_schema,))
+        table
+            .into_pyobject(py)?
+            .into_any()
+            .call_method1("__arrow_c_stream__", (requested_schema,))
     }
 }

@@ -26,7 +26,10 @@ pub(super) fn handle() -> std::io::Result<Handle> {
         {
             return Ok(keyed.runtime.handle().clone());
         }
-        let fresh = Arc::new(Keyed { pid, runtime: start()? });
+        let fresh = Arc::new(Keyed {
+            pid,
+            runtime: start()?,
+        });
         let seen = RUNTIME.compare_and_swap(&current, Some(Arc::clone(&fresh)));
         let seen_ptr = seen.as_ref().map(Arc::as_ptr);
         if seen_ptr == current.as_ref().map(Arc::as_ptr) {
@@ -44,5 +47,9 @@ pub(super) fn handle() -> std::io::Result<Handle> {
 }
 
 fn start() -> std::io::Result<Runtime> {
-    Builder::new_multi_thread().worker_threads(2).thread_name("liqdata").enable_all().build()
+    Builder::new_multi_thread()
+        .worker_threads(2)
+        .thread_name("liqdata")
+        .enable_all()
+        .build()
 }

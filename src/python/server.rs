@@ -3,13 +3,17 @@
 use std::net::{SocketAddr, TcpListener};
 use std::sync::{Mutex, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use tokio::sync::oneshot;
 
-use super::source::{Market, TICK};
+use super::source::Market;
 use crate::server;
+
+/// How often a closing thread looks whether the server has ended, and for signals.
+const TICK: Duration = Duration::from_millis(5);
 
 struct Running {
     stop: oneshot::Sender<()>,
@@ -32,7 +36,10 @@ impl Server {
         let (address, running) = py.detach(|| start(market, host, port)).map_err(|error| {
             PyOSError::new_err(format!("cannot listen on {host}:{port}: {error}"))
         })?;
-        Ok(Self { address, running: Mutex::new(Some(running)) })
+        Ok(Self {
+            address,
+            running: Mutex::new(Some(running)),
+        })
     }
 
     /// Base address of the service.
@@ -43,12 +50,19 @@ impl Server {
 
     #[getter]
     fn closed(&self) -> bool {
-        self.running.lock().unwrap_or_else(PoisonError::into_inner).is_none()
+        self.running
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .is_none()
     }
 
     /// Finishes the answers under way (5 s at most) and stops; again is harmless.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
-        let Some(Running { stop, thread, pid }) = self.running.lock().unwrap_or_else(PoisonError::into_inner).take()
+        let Some(Running { stop, thread, pid }) = self
+            .running
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take()
         else {
             return Ok(());
         };
@@ -59,7 +73,7 @@ impl Server {
         }
         let _ = stop.send(());
         while !thread.is_finished() {
-            py.detach(|| std::thread::sleep(TICK / 10));
+            py.detach(|| std::thread::sleep(TICK));
             py.check_signals()?;
         }
         match thread.join() {
@@ -69,7 +83,11 @@ impl Server {
     }
 }
 
-fn start(market: std::sync::Arc<server::Market>, host: &str, port: u16) -> std::io::Result<(SocketAddr, Running)> {
+fn start(
+    market: std::sync::Arc<server::Market>,
+    host: &str,
+    port: u16,
+) -> std::io::Result<(SocketAddr, Running)> {
     let listener = TcpListener::bind((host, port))?;
     listener.set_nonblocking(true)?;
     let address = listener.local_addr()?;
@@ -79,15 +97,24 @@ fn start(market: std::sync::Arc<server::Market>, host: &str, port: u16) -> std::
         .enable_all()
         .build()?;
     let (stop, stopped) = oneshot::channel();
-    let thread = std::thread::Builder::new().name("liqdata-server".to_owned()).spawn(move || {
-        runtime.block_on(async {
-            let listener = tokio::net::TcpListener::from_std(listener)?;
-            let shutdown = async {
-                // A dropped sender means the same as a message: nobody wants the server any more.
-                let _ = stopped.await;
-            };
-            server::run(listener, server::router(market), shutdown).await
-        })
-    })?;
-    Ok((address, Running { stop, thread, pid: std::process::id() }))
+    let thread = std::thread::Builder::new()
+        .name("liqdata-server".to_owned())
+        .spawn(move || {
+            runtime.block_on(async {
+                let listener = tokio::net::TcpListener::from_std(listener)?;
+                let shutdown = async {
+                    // A dropped sender means the same as a message: nobody wants the server any more.
+                    let _ = stopped.await;
+                };
+                server::run(listener, server::router(market), shutdown).await
+            })
+        })?;
+    Ok((
+        address,
+        Running {
+            stop,
+            thread,
+            pid: std::process::id(),
+        },
+    ))
 }

@@ -3,7 +3,6 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::Duration;
 
 use futures_util::{StreamExt, TryStreamExt};
 use pyo3::exceptions::PyRuntimeError;
@@ -14,19 +13,22 @@ use super::bridge::Bridge;
 use super::call::{Call, Outcome, panic_message};
 use super::columns::{self, Columns};
 use super::error::{self, Failure};
-use super::question::{Answer, Question, whole};
+use super::question::{Answer, PAIR, Question, VENUE, optional_text, whole};
 use super::rows::Table;
 use super::tables;
 use crate::api::{BadQuery, Orders};
 use crate::client::{self, Config};
 use crate::engine;
-use crate::model::{Millis, Position, Vocabulary, Window};
+use crate::model::{Millis, Pair, Position, Vocabulary, Window};
 use crate::{server, simulate};
 
 /// How many questions of one call are under way at once.
 const IN_FLIGHT: usize = 8;
 
-fn wakeup(bridge: Option<&Bound<'_, Bridge>>, token: u64) -> Option<(Arc<super::bridge::Wakeup>, u64)> {
+fn wakeup(
+    bridge: Option<&Bound<'_, Bridge>>,
+    token: u64,
+) -> Option<(Arc<super::bridge::Wakeup>, u64)> {
     bridge.map(|bridge| (bridge.get().wakeup(), token))
 }
 
@@ -50,7 +52,10 @@ impl Client {
 #[pymethods]
 impl Client {
     #[new]
-    #[expect(clippy::too_many_arguments, reason = "one per option of the public constructor")]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "one per option of the public constructor"
+    )]
     fn new(
         py: Python<'_>,
         base_url: &str,
@@ -65,24 +70,35 @@ impl Client {
         let retries = whole("retries", retries, "a whole number from 0")?;
         let max_body = whole("max_body", max_body, "a whole number of bytes from 1")?;
         let made = || -> Result<(client::Client, String), client::Error> {
-            let mut config = Config::new(base_url)?;
-            config.set_timeout(timeout)?;
-            config.set_connect_timeout(connect_timeout)?;
-            config.set_retries(retries)?;
-            config.set_rate_limit(rate_limit)?;
-            config.set_max_body(max_body)?;
-            config.set_headers(headers)?;
-            config.set_proxy(proxy)?;
+            let config = Config::new(base_url)?
+                .timeout(timeout)?
+                .connect_timeout(connect_timeout)?
+                .retries(retries)?
+                .rate_limit(rate_limit)?
+                .max_body(max_body)?
+                .headers(headers)?
+                .proxy(proxy)?;
             let base_url = config.base_url().to_owned();
             Ok((client::Client::new(config)?, base_url))
         };
-        let (client, base_url) = made().map_err(|error| error::python(py, &Failure::Client(error)))?;
-        Ok(Self { client, base_url, closed: AtomicBool::new(false) })
+        let (client, base_url) =
+            made().map_err(|error| error::python(py, &Failure::Client(error)))?;
+        Ok(Self {
+            client,
+            base_url,
+            closed: AtomicBool::new(false),
+        })
     }
 
     #[getter]
     fn base_url(&self) -> &str {
         &self.base_url
+    }
+
+    /// Whether headers or a proxy's password would travel in a pickle.
+    #[getter]
+    fn holds_secrets(&self) -> bool {
+        self.client.config().holds_secrets()
     }
 
     #[getter]
@@ -124,16 +140,27 @@ impl Client {
         token: u64,
     ) -> PyResult<Call> {
         let client = self.open()?;
-        let questions: Vec<_> = questions.iter().map(|question| question.get().clone()).zip(labels).enumerate().collect();
+        let questions: Vec<_> = questions
+            .iter()
+            .map(|question| question.get().clone())
+            .zip(labels)
+            .enumerate()
+            .collect();
         let work = async move {
             let client = &client;
-            let asked = questions.into_iter().map(|(place, (question, label))| async move {
-                match question.send(client).await {
-                    Ok(answer) => Ok((place, answer)),
-                    Err(failure) => Err(Outcome::Failed(failure, Some(label))),
-                }
-            });
-            match futures_util::stream::iter(asked).buffer_unordered(IN_FLIGHT).try_collect::<Vec<_>>().await {
+            let asked = questions
+                .into_iter()
+                .map(|(place, (question, label))| async move {
+                    match question.send(client).await {
+                        Ok(answer) => Ok((place, answer)),
+                        Err(failure) => Err(Outcome::Failed(failure, Some(label))),
+                    }
+                });
+            match futures_util::stream::iter(asked)
+                .buffer_unordered(IN_FLIGHT)
+                .try_collect::<Vec<_>>()
+                .await
+            {
                 Ok(mut answers) => {
                     answers.sort_unstable_by_key(|(place, _)| *place);
                     Outcome::Many(answers.into_iter().map(|(_, answer)| answer).collect())
@@ -149,24 +176,36 @@ impl Client {
     fn walk(
         &self,
         py: Python<'_>,
-        symbol: Option<&str>,
-        exchange: Option<&str>,
+        symbol: &Bound<'_, PyAny>,
+        exchange: &Bound<'_, PyAny>,
         page_size: &Bound<'_, PyAny>,
         max_rows: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Walk> {
         let client = self.open()?;
-        let page_size = whole("page_size", page_size, "a whole number from 1 to 1000")?;
-        let max_rows = max_rows.map(|rows| whole("max_rows", rows, "a whole number from 1, or None")).transpose()?;
-        let walk = client::walk::Walk::new(client, symbol, exchange, page_size, max_rows)
-            .map_err(|refusal| error::bad_query(py, &refusal))?;
-        Ok(Walk { walk: Arc::new(tokio::sync::Mutex::new(walk)) })
+        let symbol = optional_text("symbol", symbol, PAIR)?;
+        let exchange = optional_text("exchange", exchange, VENUE)?;
+        let page_size = whole("page_size", page_size, PAGE_SIZES)?;
+        let max_rows = max_rows
+            .map(|rows| whole("max_rows", rows, MAX_ROWS))
+            .transpose()?;
+        let walk = client::Walk::new(
+            client,
+            symbol.as_deref(),
+            exchange.as_deref(),
+            page_size,
+            max_rows,
+        )
+        .map_err(|refusal| error::bad_query(py, &refusal))?;
+        Ok(Walk {
+            walk: Arc::new(tokio::sync::Mutex::new(walk)),
+        })
     }
 }
 
 /// A walk over the order feed of a service, batch by batch.
 #[pyclass(frozen, module = "liqdata._core")]
 pub(super) struct Walk {
-    walk: Arc<tokio::sync::Mutex<client::walk::Walk>>,
+    walk: Arc<tokio::sync::Mutex<client::Walk>>,
 }
 
 #[pymethods]
@@ -203,7 +242,10 @@ impl Market {
 }
 
 /// Runs `work` with the interpreter released; a panic becomes an ordinary exception.
-fn compute<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T, Failure> + Send) -> PyResult<T> {
+fn compute<T: Send>(
+    py: Python<'_>,
+    work: impl FnOnce() -> Result<T, Failure> + Send,
+) -> PyResult<T> {
     let outcome = py.detach(|| {
         catch_unwind(AssertUnwindSafe(work))
             .unwrap_or_else(|panic| Err(Failure::Panic(panic_message(panic.as_ref()))))
@@ -228,8 +270,15 @@ impl Market {
         let observations = py
             .detach(|| engine::Observations::new(orders, bars, open_interest, now.map(Millis)))
             .map_err(|fault| error::bad_table(py, &fault))?;
-        let market = server::Market { observations, simulated: false, source: "tables".to_owned() };
-        Ok(Self { market: Arc::new(market), positions: Vec::new() })
+        let market = server::Market {
+            observations,
+            simulated: false,
+            source: "tables".to_owned(),
+        };
+        Ok(Self {
+            market: Arc::new(market),
+            positions: Vec::new(),
+        })
     }
 
     /// A simulated market.
@@ -242,8 +291,15 @@ impl Market {
                 .map(|observations| (observations, world.positions))
         });
         let (observations, positions) = made.map_err(|fault| error::bad_table(py, &fault))?;
-        let market = server::Market { observations, simulated: true, source: format!("simulated (seed {seed})") };
-        Ok(Self { market: Arc::new(market), positions })
+        let market = server::Market {
+            observations,
+            simulated: true,
+            source: format!("simulated (seed {seed})"),
+        };
+        Ok(Self {
+            market: Arc::new(market),
+            positions,
+        })
     }
 
     #[getter]
@@ -269,7 +325,12 @@ impl Market {
 
     /// Answers one question.
     #[pyo3(signature = (question, as_of=None))]
-    fn ask(&self, py: Python<'_>, question: &Bound<'_, Question>, as_of: Option<i64>) -> PyResult<Py<PyAny>> {
+    fn ask(
+        &self,
+        py: Python<'_>,
+        question: &Bound<'_, Question>,
+        as_of: Option<i64>,
+    ) -> PyResult<Py<PyAny>> {
         let question = question.get();
         compute(py, || question.answer(&self.view(as_of)))?.into_python(py)
     }
@@ -283,9 +344,14 @@ impl Market {
         labels: Vec<String>,
         as_of: Option<i64>,
     ) -> PyResult<Py<PyAny>> {
-        let questions: Vec<Question> = questions.iter().map(|question| question.get().clone()).collect();
+        let questions: Vec<Question> = questions
+            .iter()
+            .map(|question| question.get().clone())
+            .collect();
         let view = self.view(as_of);
-        let answers = compute(py, || Ok(on_all_cores(&questions, |question| question.answer(&view))))?;
+        let answers = compute(py, || {
+            Ok(on_all_cores(&questions, |question| question.answer(&view)))
+        })?;
         let made = PyList::empty(py);
         for (answer, label) in answers.into_iter().zip(labels) {
             match answer {
@@ -311,10 +377,17 @@ impl Market {
         offset: u64,
         as_of: Option<i64>,
     ) -> PyResult<Table> {
-        let checked = Orders::new(symbol, exchange, 1, 0).map_err(|refusal| error::bad_query(py, &refusal))?;
+        let checked = Orders::new(symbol, exchange, 1, 0)
+            .map_err(|refusal| error::bad_query(py, &refusal))?;
         let rows = compute(py, || {
-            let pair = checked.symbol.as_ref().map(crate::model::Pair::as_str);
-            Ok(engine::orders(&self.view(as_of), pair, checked.exchange.as_deref(), limit, offset))
+            let pair = checked.symbol.as_ref().map(Pair::as_str);
+            Ok(engine::orders(
+                &self.view(as_of),
+                pair,
+                checked.exchange.as_deref(),
+                limit,
+                offset,
+            ))
         })?;
         Ok(Columns::from(rows).into())
     }
@@ -323,7 +396,11 @@ impl Market {
     #[pyo3(signature = (range, as_of=None))]
     fn coverage(&self, py: Python<'_>, range: &str, as_of: Option<i64>) -> PyResult<Table> {
         let window = Window::parse(range).ok_or_else(|| {
-            let refusal = BadQuery::new("range", format!("{range:?} is not allowed"), Window::spellings());
+            let refusal = BadQuery::new(
+                "range",
+                format!("{range:?} is not allowed"),
+                Window::spellings(),
+            );
             error::bad_query(py, &refusal)
         })?;
         let rows = compute(py, || Ok(engine::coverage(&self.view(as_of), window)))?;
@@ -335,20 +412,44 @@ impl Market {
     fn bars(&self, symbol: &str, as_of: Option<i64>) -> Table {
         let now = as_of.map_or_else(|| self.market.observations.now(), Millis);
         let bars = self.market.observations.bars(symbol);
-        let closed: Vec<_> = bars.iter().copied().filter(|bar| bar.close_time() <= now).collect();
+        let closed: Vec<_> = bars
+            .iter()
+            .copied()
+            .filter(|bar| bar.close_time() <= now)
+            .collect();
         columns::bars(symbol, &closed).into()
+    }
+
+    /// Orders, bars and open interest, as tables that make the same market.
+    fn tables(&self, py: Python<'_>) -> (Table, Table, Table) {
+        py.detach(|| {
+            let (orders, bars, open_interest) = self.market.observations.rows();
+            (
+                Columns::from(orders.as_slice()).into(),
+                columns::observed_bars(&bars).into(),
+                Columns::from(open_interest.as_slice()).into(),
+            )
+        })
     }
 
     /// The open positions of a simulated market.
     fn true_positions(&self, symbol: &str) -> Table {
-        let rows: Vec<Position> = self.positions.iter().filter(|position| position.symbol == symbol).cloned().collect();
+        let rows: Vec<Position> = self
+            .positions
+            .iter()
+            .filter(|position| position.symbol == symbol)
+            .cloned()
+            .collect();
         Columns::from(rows.as_slice()).into()
     }
 }
 
 /// Maps `work` over `items` on up to as many threads as there are cores; the order is kept.
 fn on_all_cores<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
-    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(IN_FLIGHT).min(items.len());
+    let threads = std::thread::available_parallelism()
+        .map_or(1, usize::from)
+        .min(IN_FLIGHT)
+        .min(items.len());
     let next = AtomicUsize::new(0);
     let mut made: Vec<(usize, R)> = std::thread::scope(|scope| {
         let workers: Vec<_> = (0..threads)
@@ -357,7 +458,9 @@ fn on_all_cores<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) ->
                     let mut mine = Vec::new();
                     loop {
                         let place = next.fetch_add(1, Ordering::Relaxed);
-                        let Some(item) = items.get(place) else { return mine };
+                        let Some(item) = items.get(place) else {
+                            return mine;
+                        };
                         mine.push((place, work(item)));
                     }
                 })
@@ -365,12 +468,60 @@ fn on_all_cores<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) ->
             .collect();
         workers
             .into_iter()
-            .flat_map(|worker| worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+            .flat_map(|worker| {
+                worker
+                    .join()
+                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            })
             .collect()
     });
     made.sort_unstable_by_key(|(place, _)| *place);
     made.into_iter().map(|(_, result)| result).collect()
 }
 
-/// How long a waiting thread may be deaf to signals.
-pub(super) const TICK: Duration = Duration::from_millis(50);
+/// The checked page size and row limit of a walk in this process.
+#[pyfunction]
+#[pyo3(signature = (symbol, exchange, page_size, max_rows))]
+pub(super) fn walk_bounds(
+    symbol: &Bound<'_, PyAny>,
+    exchange: &Bound<'_, PyAny>,
+    page_size: &Bound<'_, PyAny>,
+    max_rows: Option<&Bound<'_, PyAny>>,
+) -> PyResult<(usize, Option<usize>)> {
+    let py = symbol.py();
+    let symbol = optional_text("symbol", symbol, PAIR)?;
+    let exchange = optional_text("exchange", exchange, VENUE)?;
+    Orders::new(symbol.as_deref(), exchange.as_deref(), 1, 0)
+        .map_err(|refusal| error::bad_query(py, &refusal))?;
+    let bounded = |name: &'static str, value: i128, most: i128, allowed: &str| {
+        usize::try_from(value)
+            .ok()
+            .filter(|_| (1..=most).contains(&value))
+            .ok_or_else(|| {
+                error::bad_query(
+                    py,
+                    &BadQuery::new(name, format!("{value} is out of bounds"), allowed),
+                )
+            })
+    };
+    let size = bounded(
+        "page_size",
+        whole("page_size", page_size, PAGE_SIZES)?,
+        1000,
+        PAGE_SIZES,
+    )?;
+    let most = max_rows
+        .map(|rows| {
+            bounded(
+                "max_rows",
+                whole("max_rows", rows, MAX_ROWS)?,
+                i128::from(i64::MAX),
+                MAX_ROWS,
+            )
+        })
+        .transpose()?;
+    Ok((size, most))
+}
+
+const PAGE_SIZES: &str = "a whole number from 1 to 1000";
+const MAX_ROWS: &str = "a whole number from 1, or None";

@@ -4,13 +4,14 @@
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    Decimal128Type, DurationMillisecondType, Float32Type, Float64Type, Int64Type, TimestampMicrosecondType,
-    TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType,
+    Decimal128Type, DurationMillisecondType, Float32Type, Float64Type, Int64Type,
+    TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
+    TimestampSecondType,
 };
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_cast::{CastOptions, cast_with_options};
 use arrow_schema::{DataType, TimeUnit};
-use numpy::{PyArrayMethods, PyReadonlyArray1, PyUntypedArrayMethods};
+use numpy::{PyArrayDescrMethods, PyArrayMethods, PyReadonlyArray1, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -23,8 +24,10 @@ use super::error::{bad_query, bad_table};
 use super::rows::Table;
 use crate::api::BadQuery;
 use crate::engine::TableFault;
-use crate::model::{Millis, ObservedBar, ObservedOpenInterest, ObservedOrder, Order, Side, nearest_f64};
-use crate::wire::{exact_decimal, exact_instant, nearest_number};
+use crate::model::{
+    Millis, ObservedBar, ObservedOpenInterest, ObservedOrder, Order, Side, nearest_f64,
+};
+use crate::wire::{exact_decimal, nearest_double};
 
 /// One cell, read from whatever holds the column.
 enum Cell {
@@ -77,8 +80,12 @@ impl Cells {
 
     fn at(&self, row: usize) -> Cell {
         match self {
-            Self::Doubles(cells) => cells.get(row).map_or(Cell::Missing, |&value| Cell::Float(value)),
-            Self::Ints(cells) => cells.get(row).map_or(Cell::Missing, |&value| Cell::Int(value)),
+            Self::Doubles(cells) => cells
+                .get(row)
+                .map_or(Cell::Missing, |&value| Cell::Float(value)),
+            Self::Ints(cells) => cells
+                .get(row)
+                .map_or(Cell::Missing, |&value| Cell::Int(value)),
             Self::Instants(cells) => match cells.get(row) {
                 // numpy's NaT
                 None | Some(&i64::MIN) => Cell::Missing,
@@ -106,9 +113,10 @@ fn own_cell(column: &columns::Column, row: usize) -> Cell {
         return Cell::Missing;
     }
     let cell = match &column.cells {
-        columns::Cells::Text { codes, names } => {
-            codes.get(row).and_then(|&code| names.get(code as usize)).map(|name| Cell::Text(name.clone()))
-        }
+        columns::Cells::Text { codes, names } => codes
+            .get(row)
+            .and_then(|&code| names.get(code as usize))
+            .map(|name| Cell::Text(name.clone())),
         columns::Cells::Decimal(cells) => cells.get(row).map(|&value| Cell::Exact(value)),
         columns::Cells::Float(cells) => cells.get(row).map(|&value| Cell::Float(value)),
         columns::Cells::Int(cells) => cells.get(row).map(|&value| Cell::Int(value)),
@@ -130,22 +138,36 @@ fn arrow_cell(array: &ArrayRef, row: usize) -> Cell {
         DataType::Decimal128(_, scale) => {
             let mantissa = array.as_primitive::<Decimal128Type>().value(row);
             exact_scaled(mantissa, *scale).map_or_else(
-                || Cell::Other(format!("{mantissa}e{} (more than 28 digits)", -i32::from(*scale))),
+                || {
+                    Cell::Other(format!(
+                        "{mantissa}e{} (more than 28 digits)",
+                        -i32::from(*scale)
+                    ))
+                },
                 Cell::Exact,
             )
         }
-        DataType::Timestamp(TimeUnit::Second, _) => {
-            Cell::Instant(array.as_primitive::<TimestampSecondType>().value(row).saturating_mul(1000))
-        }
+        DataType::Timestamp(TimeUnit::Second, _) => Cell::Instant(
+            array
+                .as_primitive::<TimestampSecondType>()
+                .value(row)
+                .saturating_mul(1000),
+        ),
         DataType::Timestamp(TimeUnit::Millisecond, _) => {
             Cell::Instant(array.as_primitive::<TimestampMillisecondType>().value(row))
         }
-        DataType::Timestamp(TimeUnit::Microsecond, _) => {
-            Cell::Instant(array.as_primitive::<TimestampMicrosecondType>().value(row).div_euclid(1000))
-        }
-        DataType::Timestamp(TimeUnit::Nanosecond, _) => {
-            Cell::Instant(array.as_primitive::<TimestampNanosecondType>().value(row).div_euclid(1_000_000))
-        }
+        DataType::Timestamp(TimeUnit::Microsecond, _) => Cell::Instant(
+            array
+                .as_primitive::<TimestampMicrosecondType>()
+                .value(row)
+                .div_euclid(1000),
+        ),
+        DataType::Timestamp(TimeUnit::Nanosecond, _) => Cell::Instant(
+            array
+                .as_primitive::<TimestampNanosecondType>()
+                .value(row)
+                .div_euclid(1_000_000),
+        ),
         DataType::Duration(TimeUnit::Millisecond) => {
             Cell::Span(array.as_primitive::<DurationMillisecondType>().value(row))
         }
@@ -177,17 +199,25 @@ fn settle(array: &ArrayRef) -> Result<ArrayRef, String> {
             DataType::Utf8 | DataType::Utf8View | DataType::LargeUtf8 => DataType::LargeUtf8,
             other => other.clone(),
         },
-        DataType::Int8 | DataType::Int16 | DataType::Int32 | DataType::UInt8 | DataType::UInt16 | DataType::UInt32
+        DataType::Int8
+        | DataType::Int16
+        | DataType::Int32
+        | DataType::UInt8
+        | DataType::UInt16
+        | DataType::UInt32
         | DataType::UInt64 => DataType::Int64,
         DataType::Float16 => DataType::Float32,
-        DataType::Decimal32(_, scale) | DataType::Decimal64(_, scale) | DataType::Decimal256(_, scale) => {
-            DataType::Decimal128(38, *scale)
-        }
+        DataType::Decimal32(_, scale)
+        | DataType::Decimal64(_, scale)
+        | DataType::Decimal256(_, scale) => DataType::Decimal128(38, *scale),
         DataType::Date32 | DataType::Date64 => DataType::Timestamp(TimeUnit::Millisecond, None),
         DataType::Duration(_) => DataType::Duration(TimeUnit::Millisecond),
         _ => return Ok(array.clone()),
     };
-    let options = CastOptions { safe: false, ..CastOptions::default() };
+    let options = CastOptions {
+        safe: false,
+        ..CastOptions::default()
+    };
     cast_with_options(array, &target, &options).map_err(|error| error.to_string())
 }
 
@@ -216,12 +246,22 @@ impl<'py> Reader<'py> {
             Source::Mapping(mapping.clone())
         } else {
             let read = || -> PyResult<RecordBatch> {
-                let (batches, schema) = object.extract::<AnyRecordBatch>()?.into_table()?.into_inner();
+                let (batches, schema) = object
+                    .extract::<AnyRecordBatch>()?
+                    .into_table()?
+                    .into_inner();
                 arrow_select::concat::concat_batches(&schema, &batches)
                     .map_err(|error| PyValueError::new_err(error.to_string()))
             };
             Source::Arrow(read().map_err(|error| {
-                bad_query(py, &BadQuery::new(table, format!("cannot be read as a table: {error}"), ALLOWED))
+                bad_query(
+                    py,
+                    &BadQuery::new(
+                        table,
+                        format!("cannot be read as a table: {error}"),
+                        ALLOWED,
+                    ),
+                )
             })?)
         };
         Ok(Self { py, table, source })
@@ -230,11 +270,16 @@ impl<'py> Reader<'py> {
     fn column(&self, name: &'static str) -> PyResult<Option<Cells>> {
         match &self.source {
             Source::Empty => Ok(None),
-            Source::Own(columns) => {
-                Ok(columns.columns.iter().find(|column| column.name == name).cloned().map(Cells::Own))
-            }
+            Source::Own(columns) => Ok(columns
+                .columns
+                .iter()
+                .find(|column| column.name == name)
+                .cloned()
+                .map(Cells::Own)),
             Source::Arrow(batch) => match batch.column_by_name(name) {
-                Some(array) => settle(array).map(|array| Some(Cells::Arrow(array))).map_err(|why| self.refuse(name, &why)),
+                Some(array) => settle(array)
+                    .map(|array| Some(Cells::Arrow(array)))
+                    .map_err(|why| self.refuse(name, &why)),
                 None => Ok(None),
             },
             Source::Mapping(mapping) => match mapping.get_item(name)? {
@@ -257,13 +302,22 @@ impl<'py> Reader<'py> {
                 return Err(self.refuse(name, &format!("has {} dimensions, not one", array.ndim())));
             }
             if array.dtype().kind() == b'M' {
-                let millis = array.call_method1("astype", ("datetime64[ms]",))?.call_method1("astype", ("int64",))?;
+                let millis = array
+                    .call_method1("astype", ("datetime64[ms]",))?
+                    .call_method1("astype", ("int64",))?;
                 let millis = millis.cast_into::<numpy::PyArray1<i64>>()?;
                 return Ok(Cells::Instants(millis.readonly().as_array().to_vec()));
             }
             if array.dtype().kind() == b'f' && array.dtype().itemsize() <= 4 {
-                let singles = array.call_method1("astype", ("float32",))?.cast_into::<numpy::PyArray1<f32>>()?;
-                let singles = singles.readonly().as_array().iter().map(|&value| Cell::Single(value)).collect();
+                let singles = array
+                    .call_method1("astype", ("float32",))?
+                    .cast_into::<numpy::PyArray1<f32>>()?;
+                let singles = singles
+                    .readonly()
+                    .as_array()
+                    .iter()
+                    .map(|&value| Cell::Single(value))
+                    .collect();
                 return Ok(Cells::Objects(singles));
             }
         } else if object.hasattr("__arrow_c_array__")? || object.hasattr("__arrow_c_stream__")? {
@@ -273,9 +327,12 @@ impl<'py> Reader<'py> {
             let array = if chunks.is_empty() {
                 arrow_array::new_empty_array(field.data_type())
             } else {
-                arrow_select::concat::concat(&chunks).map_err(|error| PyValueError::new_err(error.to_string()))?
+                arrow_select::concat::concat(&chunks)
+                    .map_err(|error| PyValueError::new_err(error.to_string()))?
             };
-            return settle(&array).map(Cells::Arrow).map_err(|why| self.refuse(name, &why));
+            return settle(&array)
+                .map(Cells::Arrow)
+                .map_err(|why| self.refuse(name, &why));
         }
         if object.is_instance_of::<PyString>() {
             return Err(self.refuse(name, "is one text, not a column"));
@@ -283,25 +340,50 @@ impl<'py> Reader<'py> {
         let items = object
             .try_iter()
             .map_err(|_| self.refuse(name, &format!("is one {}, not a column", kind_of(object))))?;
-        Ok(Cells::Objects(items.map(|item| object_cell(&item?)).collect::<PyResult<_>>()?))
+        Ok(Cells::Objects(
+            items
+                .map(|item| object_cell(&item?))
+                .collect::<PyResult<_>>()?,
+        ))
     }
 
     fn refuse(&self, column: &str, why: &str) -> PyErr {
-        bad_query(self.py, &BadQuery::new(self.table, format!("column {column:?} {why}"), ALLOWED))
+        bad_query(
+            self.py,
+            &BadQuery::new(self.table, format!("column {column:?} {why}"), ALLOWED),
+        )
     }
 
     /// The columns of these names, all of one length; a required one that is missing is refused.
-    fn columns<const N: usize>(&self, wanted: [(&'static str, bool); N]) -> PyResult<([Option<Cells>; N], usize)> {
+    fn columns<const N: usize>(
+        &self,
+        wanted: [(&'static str, bool); N],
+    ) -> PyResult<([Option<Cells>; N], usize)> {
         let mut made = [const { None }; N];
         let mut first: Option<(&str, usize)> = None;
         if matches!(self.source, Source::Empty) {
             return Ok((made, 0));
         }
         let missing = |name: &str| {
-            let required: Vec<_> = wanted.iter().filter(|(_, needed)| *needed).map(|(name, _)| *name).collect();
-            let optional: Vec<_> = wanted.iter().filter(|(_, needed)| !*needed).map(|(name, _)| *name).collect();
-            let allowed = format!("the columns {}, and optionally {}", required.join(", "), optional.join(", "));
-            bad_query(self.py, &BadQuery::new(self.table, format!("column {name:?} is missing"), allowed))
+            let required: Vec<_> = wanted
+                .iter()
+                .filter(|(_, needed)| *needed)
+                .map(|(name, _)| *name)
+                .collect();
+            let optional: Vec<_> = wanted
+                .iter()
+                .filter(|(_, needed)| !*needed)
+                .map(|(name, _)| *name)
+                .collect();
+            let allowed = format!(
+                "the columns {}, and optionally {}",
+                required.join(", "),
+                optional.join(", ")
+            );
+            bad_query(
+                self.py,
+                &BadQuery::new(self.table, format!("column {name:?} is missing"), allowed),
+            )
         };
         for (slot, (name, required)) in made.iter_mut().zip(wanted) {
             match self.column(name)? {
@@ -321,7 +403,15 @@ impl<'py> Reader<'py> {
     }
 
     fn fault(&self, column: &'static str, row: usize, message: String) -> PyErr {
-        bad_table(self.py, &TableFault { table: self.table, column, row, message })
+        bad_table(
+            self.py,
+            &TableFault {
+                table: self.table,
+                column,
+                row,
+                message,
+            },
+        )
     }
 
     fn text(&self, column: &'static str, cells: &Cells, row: usize) -> PyResult<String> {
@@ -349,12 +439,14 @@ impl<'py> Reader<'py> {
         match &cell {
             Cell::Float(value) => Ok(*value),
             Cell::Single(value) => Ok(f64::from(*value)),
-            #[expect(clippy::cast_precision_loss, reason = "the double nearest to the integer is what is meant")]
+            #[expect(
+                clippy::cast_precision_loss,
+                reason = "the double nearest to the integer is what is meant"
+            )]
             Cell::Int(value) => Ok(*value as f64),
             Cell::Exact(value) => Ok(nearest_f64(*value)),
-            Cell::Text(text) => {
-                nearest_number(text).map_err(|why| self.fault(column, row, format!("{}: {why}", cell.shown())))
-            }
+            Cell::Text(text) => nearest_double(text)
+                .map_err(|why| self.fault(column, row, format!("{}: {why}", cell.shown()))),
             _ => Err(self.fault(column, row, format!("{} is not a number", cell.shown()))),
         }
     }
@@ -364,16 +456,34 @@ impl<'py> Reader<'py> {
         match &cell {
             Cell::Int(at) | Cell::Instant(at) => Ok(Millis(*at)),
             // Whole milliseconds in a float column, as pandas makes of integers beside missing values.
-            #[expect(clippy::cast_possible_truncation, reason = "the value was just shown to be a whole number of 53 bits")]
+            #[expect(
+                clippy::cast_possible_truncation,
+                reason = "the value was just shown to be a whole number of 53 bits"
+            )]
             Cell::Float(at) if at.fract() == 0.0 && at.abs() < 9e15 => Ok(Millis(*at as i64)),
-            Cell::Text(text) => exact_instant(text)
-                .map_err(|why| self.fault(column, row, format!("{}: {why}", cell.shown()))),
-            _ => Err(self.fault(
-                column,
-                row,
-                format!("{} is not an instant (epoch milliseconds, a datetime or ISO 8601)", cell.shown()),
-            )),
+            Cell::Text(text) => match self.named_instant(text)? {
+                Some(at) => Ok(Millis(at)),
+                None => Err(self.fault(column, row, format!("{} is not {INSTANT}", cell.shown()))),
+            },
+            _ => Err(self.fault(column, row, format!("{} is not {INSTANT}", cell.shown()))),
         }
+    }
+
+    /// The instant a text names; `None` where it names none.
+    fn named_instant(&self, text: &str) -> PyResult<Option<i64>> {
+        static NAMED: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+        let text = text.trim();
+        if let Ok(millis) = text.parse() {
+            return Ok(Some(millis));
+        }
+        let named = NAMED.get_or_try_init(self.py, || -> PyResult<Py<PyAny>> {
+            Ok(self
+                .py
+                .import("liqdata._inputs")?
+                .getattr("named_instant")?
+                .unbind())
+        })?;
+        named.bind(self.py).call1((text,))?.extract()
     }
 
     fn span(&self, column: &'static str, cells: &Cells, row: usize) -> PyResult<Option<i64>> {
@@ -381,18 +491,25 @@ impl<'py> Reader<'py> {
         let millis = match &cell {
             Cell::Missing => return Ok(None),
             Cell::Int(span) | Cell::Span(span) => Some(*span),
-            #[expect(clippy::cast_possible_truncation, reason = "the value was just shown to be a whole number of 53 bits")]
+            #[expect(
+                clippy::cast_possible_truncation,
+                reason = "the value was just shown to be a whole number of 53 bits"
+            )]
             Cell::Float(span) if span.fract() == 0.0 && span.abs() < 9e15 => Some(*span as i64),
             Cell::Text(text) => named_span(text),
             _ => None,
         };
         millis.filter(|span| *span > 0).map(Some).ok_or_else(|| {
-            let message = format!("{} is not a bar length (milliseconds, a timedelta, or such as \"5m\")", cell.shown());
+            let message = format!(
+                "{} is not a bar length (milliseconds, a timedelta, or such as \"5m\")",
+                cell.shown()
+            );
             self.fault(column, row, message)
         })
     }
 }
 
+const INSTANT: &str = "an instant (epoch milliseconds, a datetime, or ISO 8601 text)";
 const ALLOWED: &str = "a DataFrame, an Arrow table, or a mapping of columns of one length";
 
 /// `5m`, `1h`, `1d`: a number and a unit.
@@ -413,7 +530,10 @@ fn named_span(text: &str) -> Option<i64> {
 }
 
 fn kind_of(object: &Bound<'_, PyAny>) -> String {
-    object.get_type().name().map_or_else(|_| "object".to_owned(), |name| name.to_string())
+    object
+        .get_type()
+        .name()
+        .map_or_else(|_| "object".to_owned(), |name| name.to_string())
 }
 
 /// A Python object as a cell.
@@ -432,7 +552,10 @@ fn object_cell(object: &Bound<'_, PyAny>) -> PyResult<Cell> {
         return Ok(Cell::Other(object.repr()?.to_string()));
     }
     if object.is_instance_of::<PyInt>() {
-        return Ok(object.extract().map_or_else(|_| Cell::Other("an integer of more than 64 bits".to_owned()), Cell::Int));
+        return Ok(object.extract().map_or_else(
+            |_| Cell::Other("an integer of more than 64 bits".to_owned()),
+            Cell::Int,
+        ));
     }
     // Decimals, datetimes and the scalars of numpy and pandas are told apart in Python.
     let py = object.py();
@@ -445,10 +568,14 @@ fn object_cell(object: &Bound<'_, PyAny>) -> PyResult<Cell> {
         "text" => Cell::Text(value.extract()?),
         "float" => Cell::Float(value.extract()?),
         "single" => Cell::Single(value.extract()?),
-        "int" => value.extract().map_or_else(|_| Cell::Other("an integer of more than 64 bits".to_owned()), Cell::Int),
+        "int" => value.extract().map_or_else(
+            |_| Cell::Other("an integer of more than 64 bits".to_owned()),
+            Cell::Int,
+        ),
         "decimal" => {
             let text: String = value.extract()?;
-            exact_decimal(&text).map_or_else(|why| Cell::Other(format!("{text} ({why})")), Cell::Exact)
+            exact_decimal(&text)
+                .map_or_else(|why| Cell::Other(format!("{text} ({why})")), Cell::Exact)
         }
         "instant" => Cell::Instant(value.extract()?),
         "span" => Cell::Span(value.extract()?),
@@ -459,7 +586,20 @@ fn object_cell(object: &Bound<'_, PyAny>) -> PyResult<Cell> {
 /// Liquidation orders: `exchange, symbol, side, price, qty, value_usd, timestamp`, optionally `coin, received_at`.
 pub(super) fn orders(object: &Bound<'_, PyAny>) -> PyResult<Vec<ObservedOrder>> {
     let reader = Reader::new("orders", object)?;
-    let ([exchange, symbol, side, price, qty, value_usd, timestamp, coin, received_at], rows) = reader.columns([
+    let (
+        [
+            exchange,
+            symbol,
+            side,
+            price,
+            qty,
+            value_usd,
+            timestamp,
+            coin,
+            received_at,
+        ],
+        rows,
+    ) = reader.columns([
         ("exchange", true),
         ("symbol", true),
         ("side", true),
@@ -470,8 +610,15 @@ pub(super) fn orders(object: &Bound<'_, PyAny>) -> PyResult<Vec<ObservedOrder>> 
         ("coin", false),
         ("received_at", false),
     ])?;
-    let (Some(exchange), Some(symbol), Some(side), Some(price), Some(qty), Some(value_usd), Some(timestamp)) =
-        (exchange, symbol, side, price, qty, value_usd, timestamp)
+    let (
+        Some(exchange),
+        Some(symbol),
+        Some(side),
+        Some(price),
+        Some(qty),
+        Some(value_usd),
+        Some(timestamp),
+    ) = (exchange, symbol, side, price, qty, value_usd, timestamp)
     else {
         return Ok(Vec::new());
     };
@@ -482,7 +629,11 @@ pub(super) fn orders(object: &Bound<'_, PyAny>) -> PyResult<Vec<ObservedOrder>> 
                 exchange: reader.text("exchange", &exchange, row)?,
                 symbol: reader.text("symbol", &symbol, row)?,
                 side: Side::read(spelled.trim()).ok_or_else(|| {
-                    reader.fault("side", row, format!("{spelled:?} is not a side; allowed: \"LONG\" or \"SHORT\""))
+                    reader.fault(
+                        "side",
+                        row,
+                        format!("{spelled:?} is not a side; allowed: \"LONG\" or \"SHORT\""),
+                    )
                 })?,
                 price: reader.decimal("price", &price, row)?,
                 qty: reader.decimal("qty", &qty, row)?,
@@ -490,7 +641,9 @@ pub(super) fn orders(object: &Bound<'_, PyAny>) -> PyResult<Vec<ObservedOrder>> 
                 timestamp: reader.instant("timestamp", &timestamp, row)?,
             };
             let coin = match &coin {
-                Some(cells) if !matches!(cells.at(row), Cell::Missing) => Some(reader.text("coin", cells, row)?),
+                Some(cells) if !matches!(cells.at(row), Cell::Missing) => {
+                    Some(reader.text("coin", cells, row)?)
+                }
                 _ => None,
             };
             let received_at = match &received_at {
@@ -499,7 +652,11 @@ pub(super) fn orders(object: &Bound<'_, PyAny>) -> PyResult<Vec<ObservedOrder>> 
                 }
                 _ => None,
             };
-            Ok(ObservedOrder { order, coin, received_at })
+            Ok(ObservedOrder {
+                order,
+                coin,
+                received_at,
+            })
         })
         .collect()
 }
@@ -507,18 +664,26 @@ pub(super) fn orders(object: &Bound<'_, PyAny>) -> PyResult<Vec<ObservedOrder>> 
 /// Price bars: `symbol, timestamp, open, high, low, close, volume`, optionally `interval`.
 pub(super) fn bars(object: &Bound<'_, PyAny>) -> PyResult<Vec<ObservedBar>> {
     let reader = Reader::new("bars", object)?;
-    let ([symbol, timestamp, open, high, low, close, volume, interval], rows) = reader.columns([
-        ("symbol", true),
-        ("timestamp", true),
-        ("open", true),
-        ("high", true),
-        ("low", true),
-        ("close", true),
-        ("volume", true),
-        ("interval", false),
-    ])?;
-    let (Some(symbol), Some(timestamp), Some(open), Some(high), Some(low), Some(close), Some(volume)) =
-        (symbol, timestamp, open, high, low, close, volume)
+    let ([symbol, timestamp, open, high, low, close, volume, interval], rows) =
+        reader.columns([
+            ("symbol", true),
+            ("timestamp", true),
+            ("open", true),
+            ("high", true),
+            ("low", true),
+            ("close", true),
+            ("volume", true),
+            ("interval", false),
+        ])?;
+    let (
+        Some(symbol),
+        Some(timestamp),
+        Some(open),
+        Some(high),
+        Some(low),
+        Some(close),
+        Some(volume),
+    ) = (symbol, timestamp, open, high, low, close, volume)
     else {
         return Ok(Vec::new());
     };
@@ -527,7 +692,9 @@ pub(super) fn bars(object: &Bound<'_, PyAny>) -> PyResult<Vec<ObservedBar>> {
             Ok(ObservedBar {
                 symbol: reader.text("symbol", &symbol, row)?,
                 timestamp: reader.instant("timestamp", &timestamp, row)?,
-                interval: interval.as_ref().map_or(Ok(None), |cells| reader.span("interval", cells, row))?,
+                interval: interval
+                    .as_ref()
+                    .map_or(Ok(None), |cells| reader.span("interval", cells, row))?,
                 open: reader.float("open", &open, row)?,
                 high: reader.float("high", &high, row)?,
                 low: reader.float("low", &low, row)?,
@@ -547,13 +714,16 @@ pub(super) fn open_interest(object: &Bound<'_, PyAny>) -> PyResult<Vec<ObservedO
         ("open_interest", true),
         ("exchange", false),
     ])?;
-    let (Some(symbol), Some(timestamp), Some(open_interest)) = (symbol, timestamp, open_interest) else {
+    let (Some(symbol), Some(timestamp), Some(open_interest)) = (symbol, timestamp, open_interest)
+    else {
         return Ok(Vec::new());
     };
     (0..rows)
         .map(|row| {
             let exchange = match &exchange {
-                Some(cells) if !matches!(cells.at(row), Cell::Missing) => Some(reader.text("exchange", cells, row)?),
+                Some(cells) if !matches!(cells.at(row), Cell::Missing) => {
+                    Some(reader.text("exchange", cells, row)?)
+                }
                 _ => None,
             };
             Ok(ObservedOpenInterest {

@@ -97,6 +97,11 @@ pub(super) struct Terms {
     pub(super) lots: i64,
     /// Mark price at which it is liquidated.
     pub(super) liquidation: f64,
+}
+
+/// The prices that end a position.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Exits {
     /// Price below the entry at which it ends: liquidation, stop or profit.
     pub(super) down: Option<f64>,
     /// Price above the entry at which it ends.
@@ -151,7 +156,7 @@ impl Plan {
     /// The position this plan becomes at a price, under the margin brackets of the coin.
     ///
     /// A trader who wishes more leverage than the bracket allows takes what it allows.
-    pub(super) fn take(&self, coin: &Coin, side: Side, entry: f64) -> Terms {
+    pub(super) fn take(&self, coin: &Coin, side: Side, entry: f64) -> (Terms, Exits) {
         let lots = coin.lots(self.notional / entry);
         let quantity = coin.quantity(lots);
         let (bracket, deduction) = coin.bracket(quantity * entry);
@@ -176,15 +181,14 @@ impl Plan {
             Side::Long => (out, self.profit.map(|ways| entry * (1.0 + away * ways))),
             Side::Short => (self.profit.map(|ways| entry * (-away * ways).exp()), out),
         };
-        Terms {
+        let terms = Terms {
             side,
             leverage,
             entry,
             lots,
             liquidation,
-            down,
-            up,
-        }
+        };
+        (terms, Exits { down, up })
     }
 }
 
@@ -215,7 +219,7 @@ mod tests {
             for _ in 0..2000 {
                 let plan = Plan::draw(&coin, &mut rng).unwrap();
                 for side in [Side::Long, Side::Short] {
-                    let terms = plan.take(&coin, side, coin.start);
+                    let (terms, exits) = plan.take(&coin, side, coin.start);
                     let (bracket, _) = coin.bracket(coin.quantity(terms.lots) * terms.entry);
                     assert!((2.0..=bracket.leverage).contains(&terms.leverage));
                     assert!(terms.lots > 0);
@@ -225,8 +229,8 @@ mod tests {
                         }
                         Side::Short => assert!(terms.liquidation > terms.entry),
                     }
-                    assert!(terms.down.is_none_or(|down| down < terms.entry));
-                    assert!(terms.up.is_none_or(|up| up > terms.entry));
+                    assert!(exits.down.is_none_or(|down| down < terms.entry));
+                    assert!(exits.up.is_none_or(|up| up > terms.entry));
                 }
             }
         }
@@ -243,7 +247,7 @@ mod tests {
             profit: None,
         };
         for side in [Side::Long, Side::Short] {
-            let terms = plan.take(&COINS[0], side, 95_000.0);
+            let (terms, _) = plan.take(&COINS[0], side, 95_000.0);
             let price = crate::model::liquidation_price(side, 95_000.0, 100.0, 0.004);
             assert!((terms.liquidation / price - 1.0).abs() < 1e-12);
         }

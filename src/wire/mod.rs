@@ -20,7 +20,7 @@ mod token;
 
 pub use damage::Damage;
 pub use envelope::{Reading, read};
-pub use number::exact_decimal;
+pub use number::{exact_decimal, nearest_double};
 
 /// A reply that can be read from JSON: every reply type of the contract.
 pub trait Decode: reply::Reply {

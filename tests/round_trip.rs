@@ -1,0 +1,413 @@
+//! Client and server over a real socket: what arrives is exactly what the engine says in this process.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test may fail where it stands"
+)]
+
+use std::fmt::Debug;
+use std::sync::{Arc, OnceLock};
+
+use liqdata::api::{
+    Chart, Coins, Endpoint, Exchanges, HeatmapQuery, Largest, LevelsQuery, Liqmap, Maxpain, Orders,
+    OverviewQuery,
+};
+use liqdata::client::{Client, Config, Error};
+use liqdata::engine::Observations;
+use liqdata::model::{HeatmapRange, MapRange, Millis, Model, Side, Vocabulary, Window};
+use liqdata::server::{Answer, Market, router, run};
+use liqdata::simulate::simulate;
+use liqdata::wire::Decode;
+use reqwest::header::CONTENT_ENCODING;
+use serde_json::Value;
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+use tokio::task::{JoinHandle, JoinSet};
+
+const NOW: Millis = Millis(1_781_136_000_000);
+
+/// One simulated market for all tests of this file: nothing ever changes it.
+fn market() -> Arc<Market> {
+    static MARKET: OnceLock<Arc<Market>> = OnceLock::new();
+    let market = MARKET.get_or_init(|| {
+        let simulation = simulate(0, NOW);
+        let observations = Observations::new(
+            simulation.orders,
+            simulation.bars,
+            simulation.open_interest,
+            Some(simulation.now),
+        );
+        Arc::new(Market {
+            observations: observations.unwrap(),
+            simulated: true,
+            source: "a simulation".to_owned(),
+        })
+    });
+    Arc::clone(market)
+}
+
+struct Server {
+    url: String,
+    stop: oneshot::Sender<()>,
+    task: JoinHandle<std::io::Result<()>>,
+}
+
+impl Server {
+    async fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let (stop, stopped) = oneshot::channel::<()>();
+        let shutdown = async { drop(stopped.await) };
+        let task = tokio::spawn(run(listener, router(market()), shutdown));
+        Self { url, stop, task }
+    }
+
+    fn client(&self) -> Client {
+        Client::new(Config::new(&self.url).unwrap().timeout(60.0).unwrap()).unwrap()
+    }
+
+    async fn stop(self) {
+        self.stop.send(()).unwrap();
+        self.task.await.unwrap().unwrap();
+    }
+}
+
+/// Asks over the socket and in this process, and gives what both say.
+async fn same<E>(client: &Client, question: E) -> E::Reply
+where
+    E: Answer,
+    E::Reply: Decode + Debug,
+{
+    let wanted = market().answer(&question, None).unwrap().reply;
+    let got = client.send(&question).await.unwrap();
+    // Text tells every double from every other, the sign of a zero and a NaN's place included.
+    assert!(
+        format!("{got:?}") == format!("{wanted:?}"),
+        "{question:?} differs:\n{}\n{}",
+        excerpt(&got),
+        excerpt(&wanted)
+    );
+    got
+}
+
+fn excerpt(reply: &impl Debug) -> String {
+    format!("{reply:?}").chars().take(2000).collect()
+}
+
+fn names<V: Vocabulary>() -> Vec<&'static str> {
+    V::ALL.iter().map(|member| member.name()).collect()
+}
+
+#[tokio::test]
+async fn realised_totals_arrive_as_they_are() {
+    let server = Server::start().await;
+    let client = server.client();
+    let overview = same(&client, OverviewQuery).await;
+    assert!(overview.present().all(|(_, totals)| totals.cnt > 0));
+    for range in names::<Window>() {
+        let exchanges = same(&client, Exchanges::new(range).unwrap()).await;
+        assert!(!exchanges.is_empty(), "{range}");
+        for limit in [1, 2, 3, 30, 199, 200] {
+            let coins = same(&client, Coins::new(range, limit).unwrap()).await;
+            assert!(!coins.is_empty(), "{range} {limit}");
+        }
+        for limit in [1, 20, 999, 1000] {
+            let orders = same(&client, Largest::new(range, limit).unwrap()).await;
+            assert!(!orders.is_empty(), "{range} {limit}");
+        }
+    }
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn every_page_of_the_feed_arrives_as_it_is() {
+    let server = Server::start().await;
+    let client = server.client();
+    let view = market();
+    let all = liqdata::engine::orders(&view.observations.at(None), None, None, usize::MAX, 0);
+    let mut symbols: Vec<Option<&str>> = all.iter().map(|order| Some(&*order.symbol)).collect();
+    let mut exchanges: Vec<Option<&str>> = all.iter().map(|order| Some(&*order.exchange)).collect();
+    for values in [&mut symbols, &mut exchanges] {
+        values.extend([None, Some("NOBODY")]);
+        values.sort_unstable();
+        values.dedup();
+    }
+    for symbol in &symbols {
+        for exchange in &exchanges {
+            let page = Orders::new(*symbol, *exchange, 50, 0).unwrap();
+            same(&client, page).await;
+        }
+    }
+    let len = i128::try_from(all.len()).unwrap();
+    for limit in [1, 7, 1000] {
+        for offset in [0, 1, len - 1, len, len + 1, i128::from(i64::MAX)] {
+            let page = same(&client, Orders::new(None, None, limit, offset).unwrap()).await;
+            assert_eq!(page.is_empty(), offset >= len, "{limit} {offset}");
+        }
+    }
+    let mut walked = Vec::new();
+    while walked.len() < all.len() {
+        let offset = i128::try_from(walked.len()).unwrap();
+        let page = same(&client, Orders::new(None, None, 1000, offset).unwrap()).await;
+        assert!(!page.is_empty());
+        walked.extend(page);
+    }
+    assert_eq!(walked, all);
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn the_chart_of_every_pair_arrives_as_it_is() {
+    let server = Server::start().await;
+    let client = server.client();
+    let view = market();
+    let all = liqdata::engine::orders(&view.observations.at(None), None, None, usize::MAX, 0);
+    let mut symbols: Vec<&str> = all.iter().map(|order| order.symbol.as_str()).collect();
+    symbols.sort_unstable();
+    symbols.dedup();
+    for symbol in symbols {
+        let rows = same(&client, Chart::new(symbol).unwrap()).await;
+        assert!(!rows.is_empty(), "{symbol}");
+    }
+    let rows = same(&client, Chart::new("NOBODYUSDT").unwrap()).await;
+    assert!(rows.is_empty());
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn every_estimate_of_every_coin_arrives_as_it_is() {
+    let server = Server::start().await;
+    let client = server.client();
+    for coin in market().observations.coins() {
+        for range in names::<MapRange>() {
+            let map = same(&client, Liqmap::new(&coin, range).unwrap()).await;
+            assert!(!map.bins.is_empty(), "{coin} {range}");
+        }
+        same(&client, LevelsQuery::new(&coin).unwrap()).await;
+        same(&client, Maxpain::new(&coin).unwrap()).await;
+        for range in names::<HeatmapRange>() {
+            for &model in Model::ALL {
+                // The longest ranges of all coins would take their time; one coin has them all.
+                if coin == "BTC" || range == "24h" {
+                    let model = i128::from(model.number());
+                    let map = same(&client, HeatmapQuery::new(&coin, range, model).unwrap()).await;
+                    assert!(map.matrix.iter().any(|cell| *cell > 0.0), "{coin} {range}");
+                }
+            }
+        }
+    }
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn the_served_estimates_agree_with_each_other() {
+    fn near(a: f64, b: f64) -> bool {
+        (a - b).abs() <= 1e-9 * a.abs().max(b.abs())
+    }
+
+    let server = Server::start().await;
+    let client = server.client();
+    for coin in market().observations.coins() {
+        let day = client
+            .send(&Liqmap::new(&coin, "1d").unwrap())
+            .await
+            .unwrap();
+        let week = client
+            .send(&Liqmap::new(&coin, "7d").unwrap())
+            .await
+            .unwrap();
+        let pain = client.send(&Maxpain::new(&coin).unwrap()).await.unwrap();
+        let levels = client
+            .send(&LevelsQuery::new(&coin).unwrap())
+            .await
+            .unwrap();
+        for (range, map, pain) in [("24h", &day, pain.d1), ("7d", &week, pain.d7)] {
+            let heatmap = HeatmapQuery::new(&coin, range, 2).unwrap();
+            let heatmap = client.send(&heatmap).await.unwrap();
+            let columns = heatmap.times.len();
+            let last: f64 = heatmap
+                .matrix
+                .chunks(columns)
+                .map(|row| row[columns - 1])
+                .sum();
+            let total: f64 = map.bins.iter().map(|bin| bin.total).sum();
+            assert!(near(last, total), "{coin} {range}: {last} and {total}");
+
+            let pain = pain.unwrap();
+            for (side, cluster, side_total) in [
+                (Side::Long, pain.long, pain.total_long),
+                (Side::Short, pain.short, pain.total_short),
+            ] {
+                let bins = || map.bins.iter().filter(|bin| bin.side == side);
+                assert!(near(side_total, bins().map(|bin| bin.total).sum()));
+                let largest = bins().map(|bin| bin.total).fold(0.0, f64::max);
+                assert!(near(cluster.usd, largest), "{coin} {range} {side}");
+                assert_eq!(cluster.dist_pct < 0.0, side == Side::Long);
+            }
+            for (i, bin) in map.bins.iter().enumerate() {
+                let tiers = map.tiers.chunks(map.leverages.len()).nth(i).unwrap();
+                let sum: f64 = tiers.iter().filter(|usd| !usd.is_nan()).sum();
+                assert!(near(sum, bin.total), "{coin} {range} {}", bin.price);
+            }
+        }
+        for (leverage, tier) in &levels.tiers {
+            for (side, price) in [
+                (Side::Long, tier.long_price),
+                (Side::Short, tier.short_price),
+            ] {
+                let bins = || week.bins.iter().filter(|bin| bin.side == side);
+                assert!(
+                    bins().any(|bin| near(bin.price, price)),
+                    "{coin} {leverage}x {side}"
+                );
+            }
+            assert!(tier.long_price < levels.price && levels.price < tier.short_price);
+        }
+    }
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn questions_of_every_kind_at_once_get_their_own_answers() {
+    let server = Server::start().await;
+    let client = server.client();
+    let mut calls = JoinSet::new();
+    for i in 0..48_i128 {
+        let client = client.clone();
+        match i % 4 {
+            0 => calls.spawn(async move { drop(same(&client, OverviewQuery).await) }),
+            1 => calls.spawn(async move {
+                drop(same(&client, HeatmapQuery::new("ETH", "24h", 2).unwrap()).await);
+            }),
+            2 => calls.spawn(async move {
+                drop(same(&client, Orders::new(None, None, 100, i).unwrap()).await);
+            }),
+            _ => calls.spawn(async move {
+                drop(same(&client, Liqmap::new("SOL", "7d").unwrap()).await);
+            }),
+        };
+    }
+    while let Some(call) = calls.join_next().await {
+        call.unwrap();
+    }
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn an_unknown_coin_is_refused_to_the_client() {
+    let server = Server::start().await;
+    let refused = server
+        .client()
+        .send(&LevelsQuery::new("NOPE").unwrap())
+        .await;
+    let Err(Error::Refused {
+        status,
+        body,
+        retry_after,
+        ..
+    }) = refused
+    else {
+        unreachable!("{refused:?}");
+    };
+    assert_eq!((status, retry_after), (404, None));
+    // The same status and body that a caller in this process is given.
+    let market = market();
+    let here = market
+        .answer(&LevelsQuery::new("NOPE").unwrap(), None)
+        .unwrap_err();
+    assert_eq!(here.status(), status);
+    assert_eq!(serde_json::to_string(&here.body()).unwrap(), body);
+    server.stop().await;
+}
+
+/// Fetches a path without our client.
+async fn fetch(http: &reqwest::Client, server: &Server, path: &str) -> reqwest::Response {
+    let url = format!("{}{path}", server.url);
+    http.get(url).send().await.unwrap()
+}
+
+fn plain() -> reqwest::ClientBuilder {
+    reqwest::Client::builder().no_proxy().tls_certs_only([])
+}
+
+#[tokio::test]
+async fn every_encoding_carries_the_same_bytes() {
+    let server = Server::start().await;
+    let plain_text = plain().no_gzip().no_brotli().no_zstd().build().unwrap();
+    for path in [
+        HeatmapQuery::PATH,
+        Liqmap::PATH,
+        "/api/liquidations?limit=1000",
+    ] {
+        let wanted = fetch(&plain_text, &server, path).await;
+        assert!(wanted.headers().get(CONTENT_ENCODING).is_none());
+        let wanted = wanted.bytes().await.unwrap();
+        for (encoding, http) in [
+            ("gzip", plain().no_brotli().no_zstd()),
+            ("br", plain().no_gzip().no_zstd()),
+            ("zstd", plain().no_gzip().no_brotli()),
+        ] {
+            let name = reqwest::header::HeaderValue::from_static(encoding);
+            // Asked for by hand as well, so that the encoding is still named on the answer.
+            let raw = plain_text.get(format!("{}{path}", server.url));
+            let raw = raw
+                .header("accept-encoding", name.clone())
+                .send()
+                .await
+                .unwrap();
+            assert_eq!(raw.headers().get(CONTENT_ENCODING), Some(&name));
+            assert!(raw.bytes().await.unwrap().len() < wanted.len());
+            let got = fetch(&http.build().unwrap(), &server, path).await;
+            assert_eq!(got.bytes().await.unwrap(), wanted, "{encoding} {path}");
+        }
+    }
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn as_of_over_the_socket_is_as_of_in_this_process() {
+    async fn check<E: Answer>(http: &reqwest::Client, server: &Server, question: E, then: Millis) {
+        let mut url = reqwest::Url::parse(&format!("{}{}", server.url, E::PATH)).unwrap();
+        url.query_pairs_mut()
+            .extend_pairs(question.to_query())
+            .append_pair("as_of", &then.to_string());
+        let got = http.get(url).send().await.unwrap();
+        assert_eq!(got.headers()["x-liqdata-simulated"], "true");
+        let mut got: Value = serde_json::from_slice(&got.bytes().await.unwrap()).unwrap();
+        if E::ENVELOPED {
+            got = got["data"].take();
+        }
+        let wanted = market().answer(&question, Some(then)).unwrap().reply;
+        assert_eq!(got, serde_json::to_value(wanted).unwrap(), "{question:?}");
+    }
+
+    let server = Server::start().await;
+    let http = plain().build().unwrap();
+    for hours in [1, 7] {
+        let then = NOW.back(hours * Millis::HOUR + 1);
+        check(&http, &server, OverviewQuery, then).await;
+        check(&http, &server, Coins::new("12h", 200).unwrap(), then).await;
+        check(&http, &server, Exchanges::new("4h").unwrap(), then).await;
+        check(&http, &server, Largest::new("24h", 1000).unwrap(), then).await;
+        check(
+            &http,
+            &server,
+            Orders::new(None, None, 100, 3).unwrap(),
+            then,
+        )
+        .await;
+        check(&http, &server, Chart::new("ETHUSDT").unwrap(), then).await;
+        check(
+            &http,
+            &server,
+            HeatmapQuery::new("BTC", "3d", 3).unwrap(),
+            then,
+        )
+        .await;
+        check(&http, &server, Liqmap::new("BTC", "7d").unwrap(), then).await;
+        check(&http, &server, LevelsQuery::new("SOL").unwrap(), then).await;
+        check(&http, &server, Maxpain::new("ETH").unwrap(), then).await;
+    }
+    server.stop().await;
+}
