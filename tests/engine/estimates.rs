@@ -307,7 +307,7 @@ fn bars_that_leave_fewer_than_twelve_columns_are_refused_with_what_would_do() {
     );
     assert_eq!(
         refused.to_string(),
-        r#"the bars of "BTC" are too coarse for 12h: they are 61 m long, at most 1 h would do"#
+        r#"the bars of "BTC" are too coarse for 12h: they are 61 min long, at most 1 h would do"#
     );
 }
 
