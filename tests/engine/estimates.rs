@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use liqdata::engine::{EngineError, Observations, heatmap, levels, liqmap, maxpain};
 use liqdata::model::{
-    Bar, FineGrid, Heatmap, HeatmapRange, LiquidationMap, MapRange, Millis, Model, Side,
-    liquidation_price, maintenance_margin, map_step,
+    Bar, FineGrid, Heatmap, HeatmapRange, LiquidationMap, MapRange, Millis, Model, ObservedOrder,
+    Side, liquidation_price, maintenance_margin, map_step,
 };
 use proptest::prelude::*;
 
 use super::definition::{Definition, Market, markets};
 use super::oracle::Oracle;
-use super::{DAY, HOUR, MINUTE, NOW, bar, reading};
+use super::{DAY, HOUR, MINUTE, NOW, bar, order, reading};
 
 fn near(a: f64, b: f64) -> bool {
     (a - b).abs() <= 1e-9 * a.abs().max(b.abs())
@@ -238,6 +238,10 @@ proptest! {
 
 /// Bars of `interval` that wander within a percent, up to now, with constant open interest.
 fn calm(interval: i64, count: i64) -> Observations {
+    calm_with(interval, count, vec![])
+}
+
+fn calm_with(interval: i64, count: i64, orders: Vec<ObservedOrder>) -> Observations {
     let bars = (0..count)
         .map(|i| {
             let price = 100.0 + (i as f64).sin();
@@ -249,7 +253,7 @@ fn calm(interval: i64, count: i64) -> Observations {
         })
         .collect();
     Observations::new(
-        vec![],
+        orders,
         bars,
         (0..=count)
             .map(|i| reading("BTC", None, NOW - i * interval, 1000.0))
@@ -447,6 +451,45 @@ fn an_empty_map_falls_back_to_the_current_price() {
     assert!(near(ten.long_price, 150.0 * 0.9 / 0.99));
     assert!(near(ten.short_price, 150.0 * 1.1 / 1.01));
     assert_eq!(estimate.explain.open_interest_scale, "relative");
+}
+
+#[test]
+fn an_order_received_later_is_no_part_of_an_estimate() {
+    // In this bar the price rises by more than half a percent and crosses shorts.
+    let mut late = order("okx", "BTCUSDT", Side::Short, 900_000, NOW - 20 * MINUTE);
+    late.received_at = Some(Millis(NOW));
+    let with = calm_with(15 * MINUTE, 96, vec![late]);
+    let without = calm(15 * MINUTE, 96);
+    let at = |observations: &Observations, as_of| {
+        heatmap(
+            &observations.at(Some(Millis(as_of))),
+            "BTC",
+            HeatmapRange::H12,
+            Model::Expected,
+        )
+        .unwrap()
+    };
+    assert_eq!(at(&with, NOW - 1), at(&without, NOW - 1));
+    assert_ne!(at(&with, NOW), at(&without, NOW));
+}
+
+#[test]
+fn gaps_are_counted_from_more_than_three_missing_bars() {
+    let gaps = |missing: i64| {
+        let bars = (0..24)
+            .map(|i| {
+                let after = if i < 12 { 0 } else { missing };
+                let mut bar = bar("BTC", NOW + (i + after) * 15 * MINUTE, 100.0);
+                bar.interval = Some(15 * MINUTE);
+                bar
+            })
+            .collect();
+        let observations = Observations::new(vec![], bars, vec![], None).unwrap();
+        let map = liqmap(&observations.at(None), "BTC", MapRange::D1).unwrap();
+        (map.explain.gaps, map.explain.bars)
+    };
+    assert_eq!(gaps(3), (0, 24));
+    assert_eq!(gaps(4), (1, 24));
 }
 
 #[test]
