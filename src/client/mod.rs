@@ -1,1 +1,492 @@
 //! Asking a service over HTTP.
+//!
+//! [`Client::send`] is the one function every endpoint goes through. It keeps one deadline over all attempts and the
+//! waits between them, tries again what may get better, follows redirects that stay with the same service, and stops
+//! reading at a cap. A [`Walk`] reads the growing order feed page by page.
+
+mod config;
+mod error;
+mod fault;
+mod pace;
+mod pool;
+mod retry;
+mod walk;
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use log::{debug, warn};
+use reqwest::header::{CONTENT_TYPE, HeaderMap, LOCATION};
+use reqwest::{Response, StatusCode};
+use tokio::time::{Instant, sleep, timeout_at};
+use url::Url;
+
+use crate::api::Endpoint;
+use crate::model::Overview;
+use crate::wire::{Decode, Reading, read};
+
+pub use config::Config;
+pub use error::{Cause, Error};
+pub use walk::Walk;
+
+use fault::Fault;
+use pool::{Kept, Pool};
+use retry::{Kind, Retries};
+
+/// Where the room's log records go.
+const LOG: &str = "liqdata.client";
+/// The most redirects that one question follows.
+const REDIRECTS: u32 = 3;
+/// The most of a refusal's body that is read; a small one is read whole so that its connection can be used again.
+const REFUSAL: usize = 64 << 10;
+/// How long a refusal's body may take; its status is known by then.
+const REFUSAL_PATIENCE: Duration = Duration::from_secs(1);
+/// The most room made for a body on its own word alone.
+const EARLY_ROOM: usize = 8 << 20;
+
+/// Asks one service; cheap to clone, and safe to use from many tasks and after a fork.
+///
+/// # Examples
+///
+/// ```no_run
+/// use liqdata::api::Coins;
+/// use liqdata::client::{Client, Config};
+///
+/// # async fn ask() -> Result<(), liqdata::client::Error> {
+/// let client = Client::new(Config::new("https://data.example")?)?;
+/// for row in client.send(&Coins::new("24h", 30)?).await? {
+///     println!("{} {}", row.coin, row.total_usd);
+/// }
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Client(Arc<Shared>);
+
+struct Shared {
+    config: Config,
+    pool: Pool,
+}
+
+impl Client {
+    /// A client with these options. Opens no connection.
+    ///
+    /// # Errors
+    ///
+    /// None at present: options are checked when they are set, and a machine that cannot do TLS says so when asked.
+    pub fn new(config: Config) -> Result<Self, Error> {
+        Ok(Self(Arc::new(Shared {
+            config,
+            pool: Pool::default(),
+        })))
+    }
+
+    /// The options.
+    #[must_use]
+    pub fn config(&self) -> &Config {
+        &self.0.config
+    }
+
+    /// Asks `question`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`]: no answer, no answer in time, a refusal, or an answer outside the contract.
+    pub async fn send<E>(&self, question: &E) -> Result<E::Reply, Error>
+    where
+        E: Endpoint,
+        E::Reply: Decode,
+    {
+        let answer = self.fetch(E::PATH, &question.to_query()).await?;
+        match read::<E::Reply>(&answer.body, E::ENVELOPED) {
+            Ok(Reading::Reply(reply)) => Ok(reply),
+            Ok(Reading::Refused { message }) => Err(Error::Refused {
+                status: answer.status.as_u16(),
+                body: error::excerpt(&answer.body),
+                retry_after: retry::retry_after(&answer.headers),
+                message: format!("{} refused {}: {message}", self.config().place(), E::PATH),
+            }),
+            Err(damage) => Err(match answer.alien() {
+                Some(content_type) => Error::UnexpectedReply {
+                    message: format!("{damage} (the answer says it is {content_type:?}, not JSON)"),
+                    path: damage.path,
+                },
+                None => damage.into(),
+            }),
+        }
+    }
+
+    /// The successful answer to `path`, after as many attempts as it takes and the options allow.
+    async fn fetch(&self, path: &str, query: &[(&'static str, String)]) -> Result<Answer, Error> {
+        let config = self.config();
+        let lodging = self.0.pool.enter(config);
+        let Some(kept) = lodging.kept() else {
+            // Only a lodging that is being dropped is empty.
+            return Err(no_answer("the client is closed"));
+        };
+        let mut call = Call {
+            config,
+            kept,
+            http: kept
+                .http
+                .as_ref()
+                .map_err(|cause| without_tls(config, cause))?,
+            path,
+            retries: Retries::new(config.most_retries(), &kept.quota),
+            deadline: Instant::now() + config.patience(),
+        };
+        let start = config.address(path, query);
+        kept.freshen().await;
+        let mut before = None;
+        loop {
+            let fault = match call.attempt(&start).await {
+                Ok(answer) => {
+                    call.retries.succeeded();
+                    return Ok(answer);
+                }
+                Err(Failed::Late) => return Err(call.too_slow(before)),
+                Err(Failed::Fault(fault)) => fault,
+            };
+            let remaining = call.deadline.saturating_duration_since(Instant::now());
+            let again =
+                call.retries
+                    .again(fault.kind, fault.retry_after, remaining, fastrand::f64());
+            let Some(wait) = again else {
+                debug!(target: LOG, "GET {path}: {}", fault.error);
+                return Err(call.counted(fault));
+            };
+            warn!(
+                target: LOG,
+                "GET {path}: {}; trying again in {} ms",
+                fault.error,
+                wait.as_millis()
+            );
+            before = Some(fault.error);
+            if !wait.is_zero() {
+                sleep(wait).await;
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Client").field(self.config()).finish()
+    }
+}
+
+/// A success, its body not yet taken apart.
+struct Answer {
+    status: StatusCode,
+    headers: HeaderMap,
+    body: Vec<u8>,
+}
+
+impl Answer {
+    /// The content type, if it is not JSON's.
+    fn alien(&self) -> Option<String> {
+        let content_type = self.headers.get(CONTENT_TYPE)?.as_bytes();
+        let content_type = String::from_utf8_lossy(content_type);
+        let essence = content_type.split(';').next().unwrap_or_default().trim();
+        let json = essence.eq_ignore_ascii_case("application/json")
+            || essence.to_ascii_lowercase().ends_with("+json");
+        (!json).then(|| config::shown(&content_type))
+    }
+}
+
+/// How an attempt failed.
+enum Failed {
+    /// The deadline passed.
+    Late,
+    Fault(Fault),
+}
+
+/// One question under way.
+struct Call<'a> {
+    config: &'a Config,
+    kept: &'a Kept,
+    http: &'a reqwest::Client,
+    path: &'a str,
+    retries: Retries<'a>,
+    deadline: Instant,
+}
+
+impl Call<'_> {
+    /// One attempt from `start`, redirects followed.
+    async fn attempt(&mut self, start: &Url) -> Result<Answer, Failed> {
+        let mut target = start.clone();
+        let mut hop = 0;
+        loop {
+            // Waiting for one's turn is the caller's wish, not the service's slowness.
+            self.deadline += self.kept.pace.turn().await;
+            let begun = Instant::now();
+            let reached = timeout_at(self.deadline, self.reach(target, hop))
+                .await
+                .map_err(|_| Failed::Late)?
+                .map_err(Failed::Fault)?;
+            match reached {
+                Reached::Answer(answer) => {
+                    debug!(
+                        target: LOG,
+                        "GET {} -> {} in {} ms, {} bytes (attempt {})",
+                        self.path,
+                        answer.status.as_u16(),
+                        begun.elapsed().as_millis(),
+                        answer.body.len(),
+                        self.retries.attempts()
+                    );
+                    return Ok(answer);
+                }
+                // The redirect that would be one too many is a fault.
+                Reached::Redirect(next) => target = next,
+            }
+            hop += 1;
+        }
+    }
+
+    /// One request.
+    async fn reach(&self, target: Url, hop: u32) -> Result<Reached, Fault> {
+        let reused = self.kept.may_reuse() && self.retries.attempts() == 1;
+        let response = self
+            .http
+            .get(target.clone())
+            .send()
+            .await
+            .map_err(|error| Fault::before_the_answer(error, self.config, reused))?;
+        let status = response.status();
+        if status.is_success() {
+            return self.whole(response).await.map(Reached::Answer);
+        }
+        if matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308)
+            && let Some(location) = response.headers().get(LOCATION)
+        {
+            let location = String::from_utf8_lossy(location.as_bytes()).into_owned();
+            return match follow(&target, &location, hop) {
+                Ok(next) => {
+                    // Read to its end, so that the connection can be used again.
+                    self.beginning(response).await;
+                    Ok(Reached::Redirect(next))
+                }
+                Err(why) => Err(self.refused(response, Some(&why)).await),
+            };
+        }
+        Err(self.refused(response, None).await)
+    }
+
+    /// The whole body of a success, as long as it is not over the cap.
+    async fn whole(&self, mut response: Response) -> Result<Answer, Fault> {
+        let cap = self.config.most_bytes();
+        let announced = response
+            .content_length()
+            .map(|length| usize::try_from(length).unwrap_or(usize::MAX));
+        if announced.is_some_and(|length| length > cap) {
+            return Err(over(cap));
+        }
+        let mut body = Vec::with_capacity(announced.unwrap_or(0).min(EARLY_ROOM));
+        loop {
+            match response.chunk().await {
+                Ok(Some(chunk)) if chunk.len() > cap - body.len() => return Err(over(cap)),
+                Ok(Some(chunk)) => body.extend_from_slice(&chunk),
+                Ok(None) => break,
+                Err(error) => return Err(Fault::within_the_body(error, self.config, body.len())),
+            }
+        }
+        self.kept.answered();
+        Ok(Answer {
+            status: response.status(),
+            headers: std::mem::take(response.headers_mut()),
+            body,
+        })
+    }
+
+    /// The beginning of a body that carries no reply.
+    async fn beginning(&self, mut response: Response) -> Vec<u8> {
+        let mut body = Vec::new();
+        let deadline = self.deadline.min(Instant::now() + REFUSAL_PATIENCE);
+        let read = async {
+            // What breaks off is as good an explanation as there is.
+            while body.len() < REFUSAL
+                && let Ok(Some(chunk)) = response.chunk().await
+            {
+                let room = REFUSAL - body.len();
+                body.extend_from_slice(chunk.get(..room).unwrap_or(&chunk));
+            }
+        };
+        if timeout_at(deadline, read).await.is_ok() {
+            self.kept.answered();
+        }
+        body
+    }
+
+    /// A status that is no success, or a redirect that is not followed, with the reason.
+    async fn refused(&self, response: Response, unfollowed: Option<&str>) -> Fault {
+        let status = response.status();
+        let retry_after = retry::retry_after(response.headers());
+        let body = self.beginning(response).await;
+        let place = self.config.place();
+        let path = self.path;
+        let message = if let Some(why) = unfollowed {
+            format!("{place} redirects {path} {why} ({status})")
+        } else {
+            // Any reply type will do: a refusal looks the same around all.
+            match read::<Overview>(&body, true) {
+                Ok(Reading::Refused { message }) => {
+                    format!("{place} refused {path} ({status}): {message}")
+                }
+                _ => format!("{place} refused {path} ({status})"),
+            }
+        };
+        Fault {
+            kind: Kind::of(status),
+            error: Error::Refused {
+                status: status.as_u16(),
+                body: error::excerpt(&body),
+                retry_after,
+                message,
+            },
+            retry_after,
+        }
+    }
+
+    /// The fault that ends the call, which says after how many attempts.
+    fn counted(&self, fault: Fault) -> Error {
+        let attempts = self.retries.attempts();
+        let mut error = fault.error;
+        if attempts > 1
+            && let Error::NoAnswer { message, .. } | Error::Refused { message, .. } = &mut error
+        {
+            *message = format!("{message}; {attempts} attempts");
+        }
+        error
+    }
+
+    fn too_slow(&self, before: Option<Error>) -> Error {
+        let seconds = self.config.patience().as_secs_f64();
+        Error::TooSlow {
+            seconds,
+            message: format!(
+                "no complete answer from {} to {} within {seconds} s; {} attempts",
+                self.config.place(),
+                self.path,
+                self.retries.attempts()
+            ),
+            source: before.map(Into::into),
+        }
+    }
+}
+
+/// Where a request led.
+enum Reached {
+    Answer(Answer),
+    Redirect(Url),
+}
+
+/// Where to follow a redirect to; why not, otherwise.
+fn follow(from: &Url, location: &str, hop: u32) -> Result<Url, String> {
+    let shown = config::masked(location);
+    let Ok(target) = from.join(location) else {
+        return Err(format!("to {shown:?}, which is not a URL"));
+    };
+    let place = |url: &Url| {
+        (
+            url.scheme().to_owned(),
+            url.host_str().map(str::to_owned),
+            url.port_or_known_default(),
+        )
+    };
+    if place(from) != place(&target) || !target.username().is_empty() || target.password().is_some()
+    {
+        return Err(format!(
+            "to {shown:?}, which is not followed: only the same scheme, host and port are"
+        ));
+    }
+    if hop >= REDIRECTS {
+        return Err(format!(
+            "to {shown:?}, which is not followed: it would be more than {REDIRECTS} redirects"
+        ));
+    }
+    Ok(target)
+}
+
+fn over(cap: usize) -> Fault {
+    Fault::final_(Error::UnexpectedReply {
+        path: String::new(),
+        message: format!("the body is larger than max_body = {cap} bytes after decompression"),
+    })
+}
+
+fn no_answer(message: impl Into<String>) -> Error {
+    Error::NoAnswer {
+        message: message.into(),
+        source: None,
+    }
+}
+
+/// Why there can be no connection at all.
+fn without_tls(config: &Config, cause: &Arc<reqwest::Error>) -> Error {
+    Error::NoAnswer {
+        message: format!(
+            "https to {} needs trusted certificates and this machine shows none ({}); install the system's \
+             certificates or set SSL_CERT_FILE to a PEM file",
+            config.place(),
+            fault::root(cause.as_ref())
+        ),
+        source: Some(Cause::from(Arc::clone(cause))),
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_same_service_is_followed_to_and_three_times_at_most() {
+        let from = Url::parse("http://data.example:8080/v1/api/x?q=1").unwrap();
+        for location in [
+            "/y",
+            "z?q=2",
+            "http://DATA.example:8080/",
+            "?",
+            "//data.example:8080/y",
+        ] {
+            assert!(follow(&from, location, 0).is_ok(), "{location}");
+            assert!(follow(&from, location, 3).unwrap_err().contains(location));
+        }
+        for location in [
+            "https://data.example:8080/y",
+            "http://data.example/y",
+            "http://data.example:8081/y",
+            "http://169.254.169.254/latest/meta-data",
+            "http://data.example.evil:8080/",
+            "//other/y",
+            "ftp://data.example:8080/y",
+            "file:///etc/passwd",
+            "data:,x",
+        ] {
+            assert!(
+                follow(&from, location, 0).unwrap_err().contains(location),
+                "{location}"
+            );
+        }
+        let why = follow(&from, "http://me:hunter2@data.example:8080/y", 0).unwrap_err();
+        assert!(!why.contains("hunter2"), "{why}");
+        assert!(
+            follow(&from, "http://[", 0)
+                .unwrap_err()
+                .contains("not a URL")
+        );
+    }
+
+    #[test]
+    fn a_debugged_client_shows_its_options_and_no_secret() {
+        let config = Config::new("http://127.0.0.1:1").unwrap();
+        let client = Client::new(config.headers([("X-Key", "hunter2")]).unwrap()).unwrap();
+        let debug = format!("{client:?}");
+        assert!(
+            debug.contains("127.0.0.1:1") && !debug.contains("hunter2"),
+            "{debug}"
+        );
+    }
+}

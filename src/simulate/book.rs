@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::coins::VENUE_COUNT;
-use super::traders::Terms;
+use super::traders::{Exits, Terms};
 use crate::model::{Millis, Side};
 
 /// An open position.
@@ -73,7 +73,14 @@ impl Book {
     }
 
     /// Opens a position that ends at the start of bar `due` at the latest.
-    pub(super) fn enter(&mut self, terms: Terms, venue: usize, opened: Millis, due: usize) {
+    pub(super) fn enter(
+        &mut self,
+        terms: Terms,
+        exits: Exits,
+        venue: usize,
+        opened: Millis,
+        due: usize,
+    ) {
         // A run opens fewer than a million positions.
         let Ok(id) = u32::try_from(self.positions.len()) else {
             return;
@@ -89,10 +96,10 @@ impl Book {
             alive: true,
             next,
         });
-        if let Some(down) = terms.down {
+        if let Some(down) = exits.down {
             self.falling.push((down.to_bits(), id));
         }
-        if let Some(up) = terms.up {
+        if let Some(up) = exits.up {
             self.rising.push(Reverse((up.to_bits(), id)));
         }
         self.add(venue, terms.side, terms.lots);
@@ -165,16 +172,23 @@ impl Book {
 mod tests {
     use super::*;
 
-    fn long(entry: f64, liquidation: f64, stop: Option<f64>) -> Terms {
-        Terms {
+    fn long(entry: f64, liquidation: f64, stop: Option<f64>) -> (Terms, Exits) {
+        let terms = Terms {
             side: Side::Long,
             leverage: 10.0,
             entry,
             lots: 3,
             liquidation,
+        };
+        let exits = Exits {
             down: Some(stop.unwrap_or(liquidation)),
             up: Some(entry * 1.1),
-        }
+        };
+        (terms, exits)
+    }
+
+    fn enter(book: &mut Book, (terms, exits): (Terms, Exits), venue: usize, due: usize) {
+        book.enter(terms, exits, venue, Millis(0), due);
     }
 
     fn crossed(book: &mut Book, to: f64) -> Vec<(f64, bool)> {
@@ -186,9 +200,9 @@ mod tests {
     #[test]
     fn a_falling_price_ends_longs_from_the_nearest_on_and_touching_is_enough() {
         let mut book = Book::new(4);
-        book.enter(long(100.0, 91.0, None), 0, Millis(0), 9);
-        book.enter(long(100.0, 95.0, None), 1, Millis(0), 9);
-        book.enter(long(100.0, 90.0, Some(93.0)), 2, Millis(0), 9);
+        enter(&mut book, long(100.0, 91.0, None), 0, 9);
+        enter(&mut book, long(100.0, 95.0, None), 1, 9);
+        enter(&mut book, long(100.0, 90.0, Some(93.0)), 2, 9);
         assert_eq!(crossed(&mut book, 95.5), []);
         assert_eq!(
             crossed(&mut book, 91.0),
@@ -206,8 +220,8 @@ mod tests {
     #[test]
     fn a_position_whose_time_is_up_leaves_once() {
         let mut book = Book::new(4);
-        book.enter(long(100.0, 91.0, None), 0, Millis(0), 2);
-        book.enter(long(100.0, 92.0, None), 0, Millis(0), 2);
+        enter(&mut book, long(100.0, 91.0, None), 0, 2);
+        enter(&mut book, long(100.0, 92.0, None), 0, 2);
         assert_eq!(book.held(0), (6, 0));
         assert_eq!(book.expire(1, 100.0), 0);
         assert_eq!(crossed(&mut book, 92.0), [(92.0, true)]);

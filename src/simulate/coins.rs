@@ -110,7 +110,7 @@ pub(super) struct Coin {
     lot_digits: i32,
     /// Scale of open interest, in USD: what the depth of the book and the size of the traders go by.
     pub(super) scale: f64,
-    /// Positions opened in a bar of average activity.
+    /// Positions opened in a bar of average activity: the more, the smaller each is.
     pub(super) arrivals: f64,
     /// Standard deviation of a day's log return.
     pub(super) volatility: f64,
@@ -141,16 +141,16 @@ const fn coin(
 
 /// The coins, largest first.
 pub(super) const COINS: [Coin; 10] = [
-    coin("BTC", (95_000.0, 1, 3), (4.5e9, 16.0), (0.022, 0.95), MAJOR),
-    coin("ETH", (3_200.0, 2, 3), (2.4e9, 11.0), (0.031, 0.85), MAJOR),
-    coin("SOL", (150.0, 3, 2), (9e8, 8.0), (0.038, 0.8), LARGE),
-    coin("XRP", (2.2, 4, 1), (6e8, 7.0), (0.036, 0.7), MIDDLE),
-    coin("DOGE", (0.18, 5, 0), (3.5e8, 6.0), (0.042, 0.75), MIDDLE),
-    coin("BNB", (850.0, 2, 2), (4e8, 5.0), (0.026, 0.75), LARGE),
-    coin("ADA", (0.55, 5, 0), (2e8, 4.0), (0.040, 0.75), MIDDLE),
-    coin("AVAX", (18.0, 4, 0), (1.4e8, 4.0), (0.044, 0.75), MIDDLE),
-    coin("LINK", (15.0, 4, 1), (1.5e8, 4.0), (0.041, 0.75), MIDDLE),
-    coin("PEPE", (8.5e-6, 10, -3), (1.6e8, 4.0), (0.055, 0.65), SMALL),
+    coin("BTC", (95_000.0, 1, 3), (4.5e9, 26.0), (0.022, 0.95), MAJOR),
+    coin("ETH", (3_200.0, 2, 3), (2.4e9, 18.0), (0.031, 0.85), MAJOR),
+    coin("SOL", (150.0, 3, 2), (9e8, 12.0), (0.038, 0.8), LARGE),
+    coin("XRP", (2.2, 4, 1), (6e8, 10.0), (0.036, 0.7), MIDDLE),
+    coin("DOGE", (0.18, 5, 0), (3.5e8, 9.0), (0.042, 0.75), MIDDLE),
+    coin("BNB", (850.0, 2, 2), (4e8, 7.0), (0.026, 0.75), LARGE),
+    coin("ADA", (0.55, 5, 0), (2e8, 6.0), (0.040, 0.75), MIDDLE),
+    coin("AVAX", (18.0, 4, 0), (1.4e8, 6.0), (0.044, 0.75), MIDDLE),
+    coin("LINK", (15.0, 4, 1), (1.5e8, 6.0), (0.041, 0.75), MIDDLE),
+    coin("PEPE", (8.5e-6, 10, -3), (1.6e8, 6.0), (0.055, 0.65), SMALL),
 ];
 
 impl Coin {

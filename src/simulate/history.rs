@@ -129,9 +129,9 @@ impl History {
         let (longs, shorts) = self.book.held(venue);
         let side = traders::side(momentum, longs, shorts, rng);
         let entry = self.coin.price(leg.ticks(part));
-        let terms = plan.take(&self.coin, side, entry);
+        let (terms, exits) = plan.take(&self.coin, side, entry);
         let due = number.saturating_add(plan.bars);
-        self.book.enter(terms, venue, leg.time(part), due);
+        self.book.enter(terms, exits, venue, leg.time(part), due);
         terms.lots
     }
 

@@ -21,6 +21,8 @@ mod history;
 mod path;
 mod traders;
 
+use std::panic::resume_unwind;
+
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rust_decimal::Decimal;
@@ -39,8 +41,8 @@ const INTERVAL: i64 = 5 * Millis::MINUTE;
 const STEPS: u8 = 10;
 /// Bars shown: 30 days.
 const BARS: usize = 30 * 288;
-/// Bars lived through before the first one shown: 8 days.
-const WARM_UP: usize = 8 * 288;
+/// Bars lived through before the first one shown: 10 days.
+const WARM_UP: usize = 10 * 288;
 /// Leverage of the market makers.
 const MAKER_LEVERAGE: f64 = 2.0;
 /// Largest fill in USD where a venue publishes a liquidation fill by fill.
@@ -77,17 +79,27 @@ pub struct Simulation {
 #[must_use]
 pub fn simulate(seed: u64, now: Millis) -> Simulation {
     let end = Millis(now.0.div_euclid(INTERVAL).saturating_mul(INTERVAL));
-    observed(live(seed, end), now)
+    observed(&live(seed, end), now)
 }
 
 /// The history of every coin, up to `end`.
 fn live(seed: u64, end: Millis) -> Vec<History> {
     let market = weather(end, &mut stream(seed, 0));
-    // Every coin has its own stream of chance, so its traders do not depend on those of the others.
-    (1..)
-        .zip(COINS)
-        .map(|(number, coin)| History::live(coin, &market, end, &mut stream(seed, number)))
-        .collect()
+    // Every coin has its own stream of chance: its traders depend neither on those of the others nor on which thread
+    // is faster.
+    std::thread::scope(|scope| {
+        let market = market.as_slice();
+        let living: Vec<_> = (1..)
+            .zip(COINS)
+            .map(|(number, coin)| {
+                scope.spawn(move || History::live(coin, market, end, &mut stream(seed, number)))
+            })
+            .collect();
+        living
+            .into_iter()
+            .map(|coin| coin.join().unwrap_or_else(|cause| resume_unwind(cause)))
+            .collect()
+    })
 }
 
 fn stream(seed: u64, number: u64) -> ChaCha8Rng {
@@ -109,7 +121,7 @@ fn weather(end: Millis, rng: &mut ChaCha8Rng) -> Vec<Weather> {
 }
 
 /// What a reader of feeds would have seen of these histories, and the positions behind them.
-fn observed(histories: Vec<History>, now: Millis) -> Simulation {
+fn observed(histories: &[History], now: Millis) -> Simulation {
     let mut simulation = Simulation {
         now,
         orders: Vec::new(),
@@ -125,7 +137,7 @@ fn observed(histories: Vec<History>, now: Millis) -> Simulation {
                 publish(&coin, liquidation, &mut simulation.orders);
             }
         }
-        hold(&history, &mut simulation.positions);
+        hold(history, &mut simulation.positions);
         let first = history.bars.first().map(|bar| bar.open_time);
         let closes = history.bars.iter().map(Bar::close_time);
         for (timestamp, lots) in first.into_iter().chain(closes).zip(&history.open_interest) {

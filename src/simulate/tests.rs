@@ -9,7 +9,8 @@ use crate::model::{coin_of_pair, nearest_f64};
 const NOW: Millis = Millis(1_781_136_123_456);
 const END: Millis = Millis(1_781_136_000_000);
 
-static MARKET: LazyLock<Simulation> = LazyLock::new(|| simulate(7, NOW));
+static HISTORIES: LazyLock<Vec<History>> = LazyLock::new(|| live(7, END));
+static MARKET: LazyLock<Simulation> = LazyLock::new(|| observed(&HISTORIES, NOW));
 
 fn bars(coin: &str) -> Vec<&'static ObservedBar> {
     MARKET
@@ -109,7 +110,7 @@ fn bitcoin_has_tens_of_thousands_of_open_interest() {
 
 #[test]
 fn no_open_position_was_crossed_since_it_was_opened() {
-    for history in live(7, END) {
+    for history in HISTORIES.iter() {
         // Lowest low and highest high from each bar to the end.
         let mut extremes = vec![(f64::INFINITY, 0.0_f64)];
         for bar in history.bars.iter().rev() {
@@ -179,7 +180,7 @@ fn the_orders_are_those_of_the_last_day_and_none_is_missing() {
     let times = || MARKET.orders.iter().map(|row| row.order.timestamp);
     assert!(times().all(|time| since < time && time < END));
     assert!(times().is_sorted());
-    for history in live(7, END) {
+    for history in HISTORIES.iter() {
         let coin = history.coin.symbol;
         let liquidated: i64 = history
             .liquidations
@@ -200,7 +201,7 @@ fn the_orders_are_those_of_the_last_day_and_none_is_missing() {
 
 #[test]
 fn a_liquidation_happens_in_the_bar_in_which_the_mark_price_reaches_its_trigger() {
-    for history in live(7, END) {
+    for history in HISTORIES.iter() {
         assert!(history.liquidations.len() > 500);
         for liquidation in &history.liquidations {
             let place = history
@@ -259,7 +260,7 @@ fn some_rows_are_equal_and_yet_two_orders() {
 #[test]
 fn liquidations_come_in_clusters_of_time() {
     // Over-dispersed: liquidations per bar vary far more than independent ones would.
-    for history in live(7, END) {
+    for history in HISTORIES.iter() {
         let mut counts = vec![0.0_f64; BARS];
         for liquidation in &history.liquidations {
             let place = history
@@ -275,6 +276,26 @@ fn liquidations_come_in_clusters_of_time() {
             "{} {mean} {variance}",
             history.coin.symbol
         );
+    }
+}
+
+#[test]
+fn true_positions_stand_in_clusters_away_from_the_price() {
+    for history in HISTORIES.iter() {
+        let close = history.bars[BARS - 1].close;
+        let mut mass = [[0.0_f64; 30]; 2];
+        for open in history.book.open() {
+            let distance = (open.terms.liquidation / close - 1.0).abs();
+            let place = usize::try_from(nearest((distance * 200.0).floor())).unwrap();
+            if place < 30 {
+                mass[open.terms.side.index()][place] += history.coin.quantity(open.terms.lots);
+            }
+        }
+        for bins in mass {
+            let mean = bins.iter().sum::<f64>() / 30.0;
+            assert!(bins.iter().copied().fold(0.0, f64::max) > 2.0 * mean);
+            assert!(bins[0] < mean, "what stands at the price is swept at once");
+        }
     }
 }
 

@@ -12,12 +12,12 @@ struct Crowd {
     share: f64,
     /// Leverages with their weights.
     leverages: &'static [(f64, f64)],
-    /// Smallest size, as a part of the coin's scale.
+    /// Smallest size, as a part of the coin's scale over its arrivals.
     size: f64,
     /// Exponent of the power law of sizes: the smaller, the heavier the tail.
     tail: f64,
-    /// Largest size over the smallest.
-    spread: f64,
+    /// Part of the power law cut off at its end, where nobody is that rich.
+    beyond: f64,
     /// Mean holding time in bars.
     patience: f64,
 }
@@ -35,10 +35,10 @@ const CROWDS: [Crowd; 3] = [
             (100.0, 0.18),
             (125.0, 0.05),
         ],
-        size: 5e-6,
+        size: 8e-5,
         tail: 1.15,
-        spread: 400.0,
-        patience: 36.0,
+        beyond: 1.0e-3,
+        patience: 60.0,
     },
     Crowd {
         share: 0.28,
@@ -51,9 +51,9 @@ const CROWDS: [Crowd; 3] = [
             (25.0, 0.08),
             (50.0, 0.06),
         ],
-        size: 6e-5,
+        size: 9e-4,
         tail: 1.3,
-        spread: 150.0,
+        beyond: 1.5e-3,
         patience: 220.0,
     },
     Crowd {
@@ -65,9 +65,9 @@ const CROWDS: [Crowd; 3] = [
             (10.0, 0.20),
             (20.0, 0.06),
         ],
-        size: 2.4e-4,
+        size: 3.4e-3,
         tail: 1.4,
-        spread: 60.0,
+        beyond: 3.2e-3,
         patience: 1700.0,
     },
 ];
@@ -97,6 +97,11 @@ pub(super) struct Terms {
     pub(super) lots: i64,
     /// Mark price at which it is liquidated.
     pub(super) liquidation: f64,
+}
+
+/// The prices that end a position.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Exits {
     /// Price below the entry at which it ends: liquidation, stop or profit.
     pub(super) down: Option<f64>,
     /// Price above the entry at which it ends.
@@ -127,18 +132,17 @@ impl Plan {
     pub(super) fn draw(coin: &Coin, rng: &mut impl Rng) -> Option<Self> {
         let crowd = pick(CROWDS.iter().map(|crowd| (crowd, crowd.share)), rng)?;
         let wished = pick(crowd.leverages.iter().copied(), rng)?;
-        // A power law cut off at `spread`, by inversion.
-        let kept = 1.0 - crowd.spread.powf(-crowd.tail);
-        let tail = (1.0 - rng.random::<f64>() * kept).powf(-1.0 / crowd.tail);
-        let notional = coin.scale * crowd.size * tail;
+        // By inversion of the power law.
+        let tail = (1.0 - rng.random::<f64>() * (1.0 - crowd.beyond)).powf(-1.0 / crowd.tail);
+        let notional = coin.scale / coin.arrivals * crowd.size * tail;
         let bars = usize::try_from(nearest(1.0 + crowd.patience * exponential(rng))).unwrap_or(1);
         let extra = if rng.random::<f64>() < 0.3 {
             1.5 * exponential(rng)
         } else {
             0.0
         };
-        let stop = (rng.random::<f64>() < 0.3).then(|| 0.3 + 0.6 * rng.random::<f64>());
-        let profit = (rng.random::<f64>() < 0.5).then(|| 0.5 + 1.5 * exponential(rng));
+        let stop = (rng.random::<f64>() < 0.25).then(|| 0.3 + 0.6 * rng.random::<f64>());
+        let profit = (rng.random::<f64>() < 0.4).then(|| 0.5 + 1.5 * exponential(rng));
         Some(Self {
             leverage: wished,
             notional,
@@ -152,7 +156,7 @@ impl Plan {
     /// The position this plan becomes at a price, under the margin brackets of the coin.
     ///
     /// A trader who wishes more leverage than the bracket allows takes what it allows.
-    pub(super) fn take(&self, coin: &Coin, side: Side, entry: f64) -> Terms {
+    pub(super) fn take(&self, coin: &Coin, side: Side, entry: f64) -> (Terms, Exits) {
         let lots = coin.lots(self.notional / entry);
         let quantity = coin.quantity(lots);
         let (bracket, deduction) = coin.bracket(quantity * entry);
@@ -161,7 +165,11 @@ impl Plan {
         let initial = entry / leverage;
         let relief = deduction / quantity;
         let uncovered = entry - initial - relief;
-        let extra = uncovered * (1.0 - (1.0 - 1.0 / leverage).powf(self.extra));
+        let extra = if self.extra > 0.0 {
+            uncovered * (1.0 - (1.0 - 1.0 / leverage).powf(self.extra))
+        } else {
+            0.0
+        };
         let liquidation = match side {
             Side::Long => (uncovered - extra) / (1.0 - bracket.rate),
             Side::Short => (entry + initial + relief + extra) / (1.0 + bracket.rate),
@@ -173,15 +181,14 @@ impl Plan {
             Side::Long => (out, self.profit.map(|ways| entry * (1.0 + away * ways))),
             Side::Short => (self.profit.map(|ways| entry * (-away * ways).exp()), out),
         };
-        Terms {
+        let terms = Terms {
             side,
             leverage,
             entry,
             lots,
             liquidation,
-            down,
-            up,
-        }
+        };
+        (terms, Exits { down, up })
     }
 }
 
@@ -212,7 +219,7 @@ mod tests {
             for _ in 0..2000 {
                 let plan = Plan::draw(&coin, &mut rng).unwrap();
                 for side in [Side::Long, Side::Short] {
-                    let terms = plan.take(&coin, side, coin.start);
+                    let (terms, exits) = plan.take(&coin, side, coin.start);
                     let (bracket, _) = coin.bracket(coin.quantity(terms.lots) * terms.entry);
                     assert!((2.0..=bracket.leverage).contains(&terms.leverage));
                     assert!(terms.lots > 0);
@@ -222,8 +229,8 @@ mod tests {
                         }
                         Side::Short => assert!(terms.liquidation > terms.entry),
                     }
-                    assert!(terms.down.is_none_or(|down| down < terms.entry));
-                    assert!(terms.up.is_none_or(|up| up > terms.entry));
+                    assert!(exits.down.is_none_or(|down| down < terms.entry));
+                    assert!(exits.up.is_none_or(|up| up > terms.entry));
                 }
             }
         }
@@ -240,7 +247,7 @@ mod tests {
             profit: None,
         };
         for side in [Side::Long, Side::Short] {
-            let terms = plan.take(&COINS[0], side, 95_000.0);
+            let (terms, _) = plan.take(&COINS[0], side, 95_000.0);
             let price = crate::model::liquidation_price(side, 95_000.0, 100.0, 0.004);
             assert!((terms.liquidation / price - 1.0).abs() < 1e-12);
         }

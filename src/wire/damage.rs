@@ -5,8 +5,10 @@ use std::fmt::{Display, Write};
 use serde::de;
 use serde_path_to_error::{Path, Segment};
 
-/// How much of a value from a body an error message repeats.
+/// How many characters of a value from a body an error message repeats.
 const SHOWN: usize = 40;
+/// How many characters a message has at most: a hostile body must not come back whole inside an error.
+const MESSAGE: usize = 400;
 /// Sets the place off from the message inside an error that a reader raises; printed values are escaped, so none
 /// contains it.
 const MARK: char = '\u{1}';
@@ -30,7 +32,7 @@ impl Damage {
     pub(super) fn at(path: impl Into<String>, message: impl Into<String>) -> Self {
         Self {
             path: path.into(),
-            message: message.into(),
+            message: cut(message.into(), MESSAGE),
         }
     }
 
@@ -92,11 +94,18 @@ pub(super) fn at<E: de::Error>(path: impl Display, message: impl Display) -> E {
     E::custom(format_args!("{MARK}{path}{MARK}{message}"))
 }
 
-fn excerpt(text: &str) -> String {
-    match text.char_indices().nth(SHOWN) {
-        Some((end, _)) => format!("{}…", text.split_at(end).0),
-        None => text.to_owned(),
+/// `text`, cut behind `most` characters.
+pub(super) fn cut(mut text: String, most: usize) -> String {
+    if let Some((end, _)) = text.char_indices().nth(most) {
+        text.truncate(end);
+        text.push('…');
     }
+    text
+}
+
+/// A member's name as a path spells it: cut where it is long, without control characters.
+pub(super) fn excerpt(name: &str) -> String {
+    cut(name.escape_debug().to_string(), SHOWN)
 }
 
 /// `text` in quotes, cut where it is long.

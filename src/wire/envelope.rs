@@ -7,9 +7,12 @@ use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 
 use super::Decode;
-use super::damage::{Damage, at, shown};
+use super::damage::{Damage, at, cut, shown};
 use super::reply::Reply;
 use super::token::{Key, Of, Read, Skip, fill, object, settle};
+
+/// How many characters of a service's reason are kept.
+const REASON: usize = 1000;
 
 /// What a body says.
 #[derive(Clone, Debug, PartialEq)]
@@ -218,6 +221,9 @@ impl Verdict {
         .flatten()
         .filter_map(Value::as_str)
         .find(|reason| !reason.trim().is_empty())
-        .map_or_else(|| "the service gives no reason".to_owned(), str::to_owned)
+        .map_or_else(
+            || "the service gives no reason".to_owned(),
+            |reason| cut(reason.to_owned(), REASON),
+        )
     }
 }

@@ -20,7 +20,7 @@ use crate::model::{Heatmap, Millis};
 const SPARSE_CELLS: usize = 1 << 24;
 
 /// A heatmap as it stands in the body, its cells not yet in order.
-struct Chart {
+struct Sheet {
     success: Option<bool>,
     symbol: String,
     range: String,
@@ -32,7 +32,7 @@ struct Chart {
     matrix: Matrix,
 }
 
-object!(Chart, "a heatmap", {
+object!(Sheet, "a heatmap", {
     success: "success",
     symbol: "symbol",
     range: "range",
@@ -46,13 +46,13 @@ object!(Chart, "a heatmap", {
 
 impl<'de> Read<'de> for Heatmap {
     fn read<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        Chart::read(from)?.in_order().map_err(Damage::raise)
+        Sheet::read(from)?.in_order().map_err(Damage::raise)
     }
 }
 
 reply!(Heatmap);
 
-impl Chart {
+impl Sheet {
     fn in_order(self) -> Result<Heatmap, Damage> {
         if self.success == Some(false) {
             return Err(Damage::at("success", "is false"));

@@ -111,8 +111,25 @@ impl<'a> Number<'a> {
         if self.negative { -size } else { size }
     }
 
+    /// The decimal of a number short enough for 64 bits and without an exponent: nearly every price and amount.
+    fn short_decimal(&self) -> Option<Decimal> {
+        if self.exponent != 0 || self.integer.len() + self.fraction.len() > 18 {
+            return None;
+        }
+        let size = self
+            .integer
+            .bytes()
+            .chain(self.fraction.bytes())
+            .fold(0, |size, byte| size * 10 + i64::from(byte - b'0'));
+        let size = if self.negative { -size } else { size };
+        Some(Decimal::new(size, u32::try_from(self.fraction.len()).ok()?))
+    }
+
     /// The exact decimal, with the scale as written where that fits.
     fn decimal(&self) -> Option<Decimal> {
+        if let Some(short) = self.short_decimal() {
+            return Some(short);
+        }
         let digits = self.digits()?;
         let in_reach = 0..=SCALE;
         let stripped = digits.scale.saturating_sub(digits.zeros);
@@ -209,6 +226,7 @@ pub(super) fn not_a_number(text: &str) -> String {
 }
 
 #[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
 

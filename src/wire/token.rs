@@ -9,7 +9,7 @@ use rust_decimal::Decimal;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::damage::{at, shown};
+use super::damage::{at, excerpt, shown};
 use super::number::{exact_decimal, nearest_double, whole_number};
 use super::time::instant;
 use crate::model::{Millis, Side, Vocabulary};
@@ -417,7 +417,8 @@ impl<'de, T: Read<'de>> Read<'de> for BTreeMap<i64, T> {
             ) -> Result<BTreeMap<i64, Option<T>>, A::Error> {
                 let mut entries = BTreeMap::new();
                 while let Some(Key(key)) = members.next_key_seed(Of::new())? {
-                    let number = whole_number(&key, "in 64 bits").map_err(A::Error::custom)?;
+                    let number = whole_number(&key, "in 64 bits")
+                        .map_err(|message| at(excerpt(&key), message))?;
                     let value = members.next_value_seed(Of::new())?;
                     if entries.insert(number, value).is_some() {
                         return Err(at(number, "is given twice"));

@@ -1,0 +1,602 @@
+//! What a client is told: checked once, before any connection.
+
+use std::fmt;
+use std::net::{Ipv4Addr, Ipv6Addr};
+use std::str::FromStr;
+use std::time::Duration;
+
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use url::{Host, Url};
+
+use crate::api::BadQuery;
+
+const BASE_URLS: &str =
+    r#"an http or https URL without user info, query or fragment, such as "https://data.example""#;
+const PROXIES: &str = r#"an http or https URL such as "http://user:password@proxy.example:3128""#;
+const SECONDS: &str = "a number of seconds from 0.001 to 31536000";
+const RETRIES: &str = "a whole number from 0 to 100";
+const RATES: &str = "a number of requests per second from 0.000001 to 1000000";
+const BODIES: &str = "a whole number of bytes from 1 to 1099511627776";
+const HEADERS: &str =
+    "HTTP header names and values, apart from those that frame the request itself";
+
+/// The longest piece of a bad value that an error repeats, in characters.
+const SHOWN: usize = 200;
+
+/// Headers that say how a request is framed or where it goes; only the client knows these.
+const FRAMING: [&str; 8] = [
+    "connection",
+    "content-length",
+    "host",
+    "keep-alive",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+];
+
+/// The options of a [`Client`](super::Client), checked.
+///
+/// # Examples
+///
+/// ```
+/// use liqdata::client::Config;
+///
+/// let config = Config::new("https://data.example/v1/")?.timeout(30.0)?.retries(2)?;
+/// assert_eq!(config.base_url(), "https://data.example/v1");
+/// assert_eq!(Config::new("ftp://data.example").unwrap_err().parameter, "base_url");
+/// # Ok::<(), liqdata::api::BadQuery>(())
+/// ```
+#[derive(Clone)]
+pub struct Config {
+    base: Url,
+    base_text: String,
+    timeout: Duration,
+    connect_timeout: Duration,
+    retries: u32,
+    rate_limit: Option<f64>,
+    max_body: usize,
+    headers: HeaderMap,
+    proxy: Option<Url>,
+    user_agent: String,
+    #[cfg(test)]
+    resolver: Option<std::sync::Arc<dyn reqwest::dns::Resolve>>,
+}
+
+impl Config {
+    /// The defaults for a service at `base_url`, which may have a path prefix and a trailing slash.
+    ///
+    /// # Errors
+    ///
+    /// [`BadQuery`] for an address that is malformed, not http(s), without a host, or that carries user info, a
+    /// query or a fragment.
+    pub fn new(base_url: &str) -> Result<Self, BadQuery> {
+        let base = base(base_url)?;
+        Ok(Self {
+            base_text: base.as_str().trim_end_matches('/').to_owned(),
+            base,
+            timeout: Duration::from_secs(10),
+            connect_timeout: Duration::from_secs(5),
+            retries: 4,
+            rate_limit: None,
+            max_body: 64 << 20,
+            headers: HeaderMap::new(),
+            proxy: None,
+            user_agent: concat!("liqdata/", env!("CARGO_PKG_VERSION")).to_owned(),
+            #[cfg(test)]
+            resolver: None,
+        })
+    }
+
+    /// The deadline of a call in seconds, over all its attempts and the waits between them.
+    ///
+    /// # Errors
+    ///
+    /// [`BadQuery`] for anything but a number from 0.001 to 31536000 (a year).
+    pub fn timeout(mut self, seconds: f64) -> Result<Self, BadQuery> {
+        self.timeout = duration("timeout", seconds)?;
+        Ok(self)
+    }
+
+    /// The deadline of one attempt to connect, in seconds.
+    ///
+    /// # Errors
+    ///
+    /// [`BadQuery`] for anything but a number from 0.001 to 31536000 (a year).
+    pub fn connect_timeout(mut self, seconds: f64) -> Result<Self, BadQuery> {
+        self.connect_timeout = duration("connect_timeout", seconds)?;
+        Ok(self)
+    }
+
+    /// How often a call is tried again at most.
+    ///
+    /// # Errors
+    ///
+    /// [`BadQuery`] for anything but a number from 0 to 100.
+    pub fn retries(mut self, retries: i128) -> Result<Self, BadQuery> {
+        self.retries = u32::try_from(retries)
+            .ok()
+            .filter(|&retries| retries <= 100)
+            .ok_or_else(|| out_of_bounds("retries", retries, RETRIES))?;
+        Ok(self)
+    }
+
+    /// The most requests per second, retries included; none for no limit.
+    ///
+    /// # Errors
+    ///
+    /// [`BadQuery`] for anything but a number from 0.000001 to 1000000.
+    pub fn rate_limit(mut self, per_second: Option<f64>) -> Result<Self, BadQuery> {
+        if let Some(rate) = per_second
+            && !(1e-6..=1e6).contains(&rate)
+        {
+            return Err(out_of_bounds("rate_limit", rate, RATES));
+        }
+        self.rate_limit = per_second;
+        Ok(self)
+    }
+
+    /// The largest body taken, in bytes after decompression.
+    ///
+    /// # Errors
+    ///
+    /// [`BadQuery`] for anything but a number from 1 to 2^40.
+    pub fn max_body(mut self, bytes: i128) -> Result<Self, BadQuery> {
+        self.max_body = usize::try_from(bytes)
+            .ok()
+            .filter(|_| (1..=1 << 40).contains(&bytes))
+            .ok_or_else(|| out_of_bounds("max_body", bytes, BODIES))?;
+        Ok(self)
+    }
+
+    /// Headers sent with every request, in place of those set before.
+    ///
+    /// # Errors
+    ///
+    /// [`BadQuery`] that names the header, never its value.
+    pub fn headers<N: AsRef<str>, V: AsRef<str>>(
+        mut self,
+        headers: impl IntoIterator<Item = (N, V)>,
+    ) -> Result<Self, BadQuery> {
+        self.headers.clear();
+        for (name, value) in headers {
+            let name = name.as_ref();
+            let refuse =
+                |what: &str| BadQuery::new("headers", format!("{:?} {what}", shown(name)), HEADERS);
+            let key = HeaderName::from_str(name).map_err(|_| refuse("is not a header name"))?;
+            if FRAMING.contains(&key.as_str()) {
+                return Err(refuse("is set by the client itself"));
+            }
+            let mut value = HeaderValue::from_str(value.as_ref())
+                .map_err(|_| refuse("has a value with characters that no header may hold"))?;
+            value.set_sensitive(true);
+            if self.headers.insert(key, value).is_some() {
+                return Err(refuse("is given twice"));
+            }
+        }
+        Ok(self)
+    }
+
+    /// The proxy every request goes through, in place of the environment's; none for the environment's.
+    ///
+    /// # Errors
+    ///
+    /// [`BadQuery`] for anything but an http(s) URL; the password is not shown.
+    pub fn proxy(mut self, url: Option<&str>) -> Result<Self, BadQuery> {
+        self.proxy = url.map(proxy).transpose()?;
+        Ok(self)
+    }
+
+    /// Adds who is asking to the User-Agent: `liqdata/<version> <suffix>`.
+    ///
+    /// # Errors
+    ///
+    /// [`BadQuery`] for text that no header may hold.
+    pub fn user_agent(mut self, suffix: &str) -> Result<Self, BadQuery> {
+        let printable = |byte: u8| byte == b' ' || byte.is_ascii_graphic();
+        if suffix.trim().is_empty() || !suffix.bytes().all(printable) {
+            return Err(BadQuery::new(
+                "user_agent",
+                format!("{:?} cannot stand in a header", shown(suffix)),
+                "printable ASCII text",
+            ));
+        }
+        self.user_agent = format!(
+            "{} {}",
+            concat!("liqdata/", env!("CARGO_PKG_VERSION")),
+            suffix.trim()
+        );
+        Ok(self)
+    }
+
+    /// The service's address, without a trailing slash.
+    #[must_use]
+    pub fn base_url(&self) -> &str {
+        &self.base_text
+    }
+
+    /// Whether headers or proxy credentials are held, which must not leave the process.
+    #[must_use]
+    pub fn holds_secrets(&self) -> bool {
+        !self.headers.is_empty()
+            || self
+                .proxy
+                .as_ref()
+                .is_some_and(|proxy| !proxy.username().is_empty() || proxy.password().is_some())
+    }
+
+    /// The deadline of a call.
+    pub(super) fn patience(&self) -> Duration {
+        self.timeout
+    }
+
+    /// The deadline of one attempt to connect.
+    pub(super) fn connect_patience(&self) -> Duration {
+        self.connect_timeout
+    }
+
+    pub(super) fn most_retries(&self) -> u32 {
+        self.retries
+    }
+
+    pub(super) fn most_bytes(&self) -> usize {
+        self.max_body
+    }
+
+    pub(super) fn rate(&self) -> Option<f64> {
+        self.rate_limit
+    }
+
+    /// The address of `path` below the base address, with its query.
+    pub(super) fn address(&self, path: &str, query: &[(&'static str, String)]) -> Url {
+        let mut url = self.base.clone();
+        url.set_path(&format!("{}{path}", self.base.path().trim_end_matches('/')));
+        if !query.is_empty() {
+            url.query_pairs_mut().extend_pairs(query);
+        }
+        url
+    }
+
+    /// The service's host and port, as messages name it; with the proxy asked for, where there is one.
+    pub(super) fn place(&self) -> String {
+        let place = self.base.authority();
+        match &self.proxy {
+            Some(proxy) => format!("{place} (through the proxy {})", bare(proxy)),
+            None => place.to_owned(),
+        }
+    }
+
+    /// Makes the HTTP client. Reads the trust store of this machine unless no TLS can happen.
+    ///
+    /// # Errors
+    ///
+    /// The library's own; for an https address most likely that there is no trust store.
+    pub(super) fn http(&self) -> Result<reqwest::Client, reqwest::Error> {
+        let secure = self.base.scheme() == "https";
+        if !secure && self.proxy.is_none() && is_loopback(&self.base) {
+            return self.builder()?.tls_certs_only([]).build();
+        }
+        match self.builder()?.build() {
+            // reqwest wants a trust store even where none is needed.
+            Err(_) if !secure => self.builder()?.tls_certs_only([]).build(),
+            built => built,
+        }
+    }
+
+    fn builder(&self) -> Result<reqwest::ClientBuilder, reqwest::Error> {
+        let mut headers = self.headers.clone();
+        headers
+            .entry(reqwest::header::ACCEPT)
+            .or_insert(HeaderValue::from_static("application/json"));
+        let builder = reqwest::Client::builder()
+            .user_agent(&self.user_agent)
+            .default_headers(headers)
+            .connect_timeout(self.connect_timeout)
+            // Redirects and retries have rules of their own here.
+            .redirect(reqwest::redirect::Policy::none())
+            .retry(reqwest::retry::never());
+        #[cfg(test)]
+        let builder = match &self.resolver {
+            Some(resolver) => builder.dns_resolver(std::sync::Arc::clone(resolver)),
+            None => builder,
+        };
+        Ok(match &self.proxy {
+            Some(proxy) => builder.proxy(reqwest::Proxy::all(proxy.clone())?),
+            // An HTTP_PROXY in the environment would capture loopback too.
+            None if is_loopback(&self.base) => builder.no_proxy(),
+            None => builder,
+        })
+    }
+
+    /// Resolves names by `resolver`.
+    #[cfg(test)]
+    pub(super) fn resolver(mut self, resolver: std::sync::Arc<dyn reqwest::dns::Resolve>) -> Self {
+        self.resolver = Some(resolver);
+        self
+    }
+}
+
+impl fmt::Debug for Config {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Config")
+            .field("base_url", &self.base_text)
+            .field("timeout", &self.timeout)
+            .field("connect_timeout", &self.connect_timeout)
+            .field("retries", &self.retries)
+            .field("rate_limit", &self.rate_limit)
+            .field("max_body", &self.max_body)
+            .field("headers", &self.headers.keys().collect::<Vec<_>>())
+            .field("proxy", &self.proxy.as_ref().map(bare))
+            .field("user_agent", &self.user_agent)
+            .finish_non_exhaustive()
+    }
+}
+
+fn base(text: &str) -> Result<Url, BadQuery> {
+    let refuse =
+        |what: &str| BadQuery::new("base_url", format!("{:?} {what}", masked(text)), BASE_URLS);
+    if text.trim().is_empty() {
+        return Err(refuse("is blank"));
+    }
+    // The parser drops blanks and line breaks without a word.
+    if text.chars().any(|c| c.is_whitespace() || c.is_control()) {
+        return Err(refuse("contains blanks or control characters"));
+    }
+    let url = Url::parse(text).map_err(|fault| refuse(&format!("is not a URL: {fault}")))?;
+    if !matches!(url.scheme(), "http" | "https") {
+        return Err(refuse("is neither http nor https"));
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(refuse("carries user info"));
+    }
+    if url.query().is_some() || url.fragment().is_some() {
+        return Err(refuse("has a query or a fragment"));
+    }
+    if url.host().is_none() {
+        return Err(refuse("has no host"));
+    }
+    Ok(url)
+}
+
+fn proxy(text: &str) -> Result<Url, BadQuery> {
+    let refuse = |what: &str| BadQuery::new("proxy", format!("{:?} {what}", masked(text)), PROXIES);
+    if text.chars().any(|c| c.is_whitespace() || c.is_control()) {
+        return Err(refuse("contains blanks or control characters"));
+    }
+    let url = Url::parse(text).map_err(|fault| refuse(&format!("is not a URL: {fault}")))?;
+    if !matches!(url.scheme(), "http" | "https") {
+        return Err(refuse("is neither http nor https"));
+    }
+    if url.host().is_none() {
+        return Err(refuse("has no host"));
+    }
+    if !matches!(url.path(), "" | "/") || url.query().is_some() || url.fragment().is_some() {
+        return Err(refuse("has a path, a query or a fragment"));
+    }
+    Ok(url)
+}
+
+fn duration(name: &'static str, seconds: f64) -> Result<Duration, BadQuery> {
+    if (0.001..=31_536_000.0).contains(&seconds) {
+        Ok(Duration::from_secs_f64(seconds))
+    } else {
+        Err(out_of_bounds(name, seconds, SECONDS))
+    }
+}
+
+fn out_of_bounds(name: &'static str, value: impl fmt::Display, allowed: &str) -> BadQuery {
+    BadQuery::new(name, format!("{value} is out of bounds"), allowed)
+}
+
+/// Whether `url` names this machine.
+fn is_loopback(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => {
+            address == Ipv6Addr::LOCALHOST
+                || address
+                    .to_ipv4_mapped()
+                    .is_some_and(|address: Ipv4Addr| address.is_loopback())
+        }
+        Some(Host::Domain(name)) => {
+            let name = name.strip_suffix('.').unwrap_or(name);
+            name == "localhost" || name.ends_with(".localhost")
+        }
+        None => false,
+    }
+}
+
+/// Scheme, host and port of `url`: no credentials.
+fn bare(url: &Url) -> String {
+    let host = url.host_str().unwrap_or_default();
+    match url.port() {
+        Some(port) => format!("{}://{host}:{port}", url.scheme()),
+        None => format!("{}://{host}", url.scheme()),
+    }
+}
+
+/// The text of an address that may not even parse, without what could be a secret in it.
+pub(super) fn masked(text: &str) -> String {
+    let start = text.find("://").map_or(0, |at| at + 3);
+    let (scheme, rest) = text.split_at(start);
+    // A password may hold any character, so all up to the last @ goes.
+    let (user, rest) = match rest.rfind('@') {
+        Some(at) => ("***", rest.get(at..).unwrap_or_default()),
+        None => ("", rest),
+    };
+    let place = rest.split(['?', '#']).next().unwrap_or_default();
+    let cut = if place.len() < rest.len() { "?***" } else { "" };
+    shown(&format!("{scheme}{user}{place}{cut}"))
+}
+
+/// The beginning of a long text.
+pub(super) fn shown(text: &str) -> String {
+    match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+
+    fn refused<T: fmt::Debug>(result: Result<T, BadQuery>) -> (String, String) {
+        let refusal = result.unwrap_err();
+        assert!(!refusal.allowed.is_empty());
+        (refusal.parameter.into_owned(), refusal.message)
+    }
+
+    fn config() -> Config {
+        Config::new("http://127.0.0.1:1").unwrap()
+    }
+
+    #[test]
+    fn a_base_url_keeps_its_prefix_and_loses_its_trailing_slash() {
+        for (given, kept) in [
+            ("https://data.example", "https://data.example"),
+            ("https://data.example/", "https://data.example"),
+            ("HTTPS://Data.Example:443/v1/", "https://data.example/v1"),
+            ("http://[::1]:8080/a/b", "http://[::1]:8080/a/b"),
+        ] {
+            let config = Config::new(given).unwrap();
+            assert_eq!(config.base_url(), kept);
+            assert_eq!(
+                config
+                    .address("/api/x", &[("q", "a&b".to_owned())])
+                    .as_str(),
+                format!("{kept}/api/x?q=a%26b")
+            );
+            assert_eq!(
+                config.address("/api/x", &[]).as_str(),
+                format!("{kept}/api/x")
+            );
+        }
+    }
+
+    #[test]
+    fn a_base_url_that_names_no_http_service_is_refused_without_its_secrets() {
+        for text in [
+            "",
+            "  ",
+            "data.example",
+            "ftp://data.example",
+            "file:///etc/passwd",
+            "http://",
+            "http:// data.example",
+            "http://data.example\n",
+            "http://data.example:99999",
+            "https://me:hunter2@data.example",
+            "https://hunter2@data.example",
+            "https://me:hun/ter2@:x",
+            "https://data.example/?key=hunter2",
+            "https://data.example/#hunter2",
+        ] {
+            let (parameter, message) = refused(Config::new(text));
+            assert_eq!(parameter, "base_url", "{text}");
+            assert!(!message.contains("ter2"), "{message}");
+        }
+    }
+
+    #[test]
+    fn numbers_out_of_bounds_are_refused_by_name() {
+        for number in [f64::NAN, 0.0, -1.0, f64::INFINITY, 1e300, 1e-9] {
+            assert_eq!(refused(config().timeout(number)).0, "timeout");
+            assert_eq!(
+                refused(config().connect_timeout(number)).0,
+                "connect_timeout"
+            );
+            assert_eq!(refused(config().rate_limit(Some(number))).0, "rate_limit");
+        }
+        assert_eq!(
+            refused(config().timeout(f64::NAN)).1,
+            "NaN is out of bounds"
+        );
+        for retries in [-1, 101, i128::MAX] {
+            assert_eq!(refused(config().retries(retries)).0, "retries");
+        }
+        for bytes in [-1, 0, (1 << 40) + 1, i128::MAX] {
+            assert_eq!(refused(config().max_body(bytes)).0, "max_body");
+        }
+    }
+
+    #[test]
+    fn headers_are_checked_and_never_shown() {
+        for headers in [
+            [("X Y", "hunter2")],
+            [("", "hunter2")],
+            [("X-Key", "hunter2\r\nX-Evil: 1")],
+            [("Content-Length", "5")],
+            [("Host", "elsewhere")],
+        ] {
+            let (parameter, message) = refused(config().headers(headers));
+            assert_eq!(parameter, "headers");
+            assert!(!message.contains("hunter2"), "{message}");
+        }
+        assert_eq!(
+            refused(config().headers([("a", "1"), ("A", "2")])).0,
+            "headers"
+        );
+        let config = config()
+            .headers([("X-Key", "hunter2")])
+            .unwrap()
+            .proxy(Some("http://me:hunter3@proxy.example:3128"))
+            .unwrap();
+        let debug = format!("{config:?}");
+        assert!(
+            debug.contains("x-key") && debug.contains("proxy.example"),
+            "{debug}"
+        );
+        assert!(!debug.contains("hunter"), "{debug}");
+        assert!(!config.place().contains("hunter"));
+        assert!(config.holds_secrets());
+    }
+
+    #[test]
+    fn a_proxy_is_an_http_address_and_its_password_stays_hidden() {
+        for text in [
+            "",
+            "socks5://me:hunter2@p:1",
+            "me:hunter2@p:1",
+            "http://me:hunter2@p/x",
+        ] {
+            let (parameter, message) = refused(config().proxy(Some(text)));
+            assert_eq!(parameter, "proxy");
+            assert!(!message.contains("hunter2"), "{message}");
+        }
+        assert!(config().proxy(Some("http://p:1")).is_ok());
+    }
+
+    #[test]
+    fn loopback_is_known_in_every_spelling() {
+        for url in [
+            "http://127.0.0.1",
+            "http://127.9.8.7:1/x",
+            "http://[::1]",
+            "http://[::ffff:127.0.0.1]",
+            "http://localhost:80",
+            "http://LOCALHOST.",
+            "http://api.localhost",
+        ] {
+            assert!(is_loopback(&Url::parse(url).unwrap()), "{url}");
+        }
+        for url in [
+            "http://128.0.0.1",
+            "http://[::2]",
+            "http://localhost.example",
+        ] {
+            assert!(!is_loopback(&Url::parse(url).unwrap()), "{url}");
+        }
+    }
+
+    #[test]
+    fn the_user_agent_names_package_version_and_asker() {
+        let config = config().user_agent("python/3.12").unwrap();
+        assert_eq!(
+            config.user_agent,
+            format!("liqdata/{} python/3.12", env!("CARGO_PKG_VERSION"))
+        );
+        assert_eq!(refused(config.user_agent("a\r\nb")).0, "user_agent");
+    }
+}

@@ -1,0 +1,99 @@
+//! What can go wrong between a question and its reply.
+
+use std::error::Error as StdError;
+
+use crate::api::BadQuery;
+use crate::wire::Damage;
+
+/// What lies beneath an error.
+pub type Cause = Box<dyn StdError + Send + Sync + 'static>;
+
+/// Why a question has no reply.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The service could not be reached, or its answer broke off.
+    #[error("{message}")]
+    NoAnswer {
+        /// What failed and where, in the user's words.
+        message: String,
+        /// The library's own account of it.
+        source: Option<Cause>,
+    },
+    /// The deadline passed.
+    #[error("{message}")]
+    TooSlow {
+        /// The deadline of the call, in seconds.
+        seconds: f64,
+        /// What was waited for.
+        message: String,
+        /// The failure before the last attempt, if there was one.
+        source: Option<Cause>,
+    },
+    /// The service answered that it will not.
+    #[error("{message}")]
+    Refused {
+        /// The HTTP status; 200 for a `success: false`.
+        status: u16,
+        /// The first 2 kB of the body.
+        body: String,
+        /// After how many seconds the service wants to be asked again, if it says so.
+        retry_after: Option<f64>,
+        /// What was refused, with the service's reason where it gives one.
+        message: String,
+    },
+    /// The answer breaks the contract.
+    #[error("{message}")]
+    UnexpectedReply {
+        /// Where, as in `data[3].price`; empty for the whole body.
+        path: String,
+        /// What is wrong there.
+        message: String,
+    },
+    /// The question is outside the contract.
+    #[error(transparent)]
+    BadQuery(#[from] BadQuery),
+}
+
+impl From<Damage> for Error {
+    fn from(damage: Damage) -> Self {
+        Self::UnexpectedReply {
+            message: damage.to_string(),
+            path: damage.path,
+        }
+    }
+}
+
+/// The most of a refused body that an error carries, in bytes.
+const EXCERPT: usize = 2048;
+
+/// The beginning of `body` as text, at most 2 kB of it.
+pub(super) fn excerpt(body: &[u8]) -> String {
+    let head = body.get(..EXCERPT.min(body.len())).unwrap_or(body);
+    let mut text = String::from_utf8_lossy(head).into_owned();
+    // A byte that is not UTF-8 has become three.
+    let mut end = EXCERPT.min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    text.truncate(end);
+    // A character cut in two at the end is no part of the text.
+    if body.len() > EXCERPT && text.ends_with(char::REPLACEMENT_CHARACTER) {
+        text.pop();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_excerpt_is_at_most_2_kb_and_never_cuts_a_character() {
+        assert_eq!(excerpt(b"no"), "no");
+        assert_eq!(excerpt(&vec![b'x'; 5000]).len(), 2048);
+        let euros = "€".repeat(1000);
+        assert_eq!(excerpt(euros.as_bytes()), "€".repeat(682));
+        assert!(excerpt(&vec![0xff; 5000]).len() <= 2048);
+    }
+}

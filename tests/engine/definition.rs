@@ -1,0 +1,287 @@
+//! The replay by definition: each quantity of each bar is looked up in the tables anew.
+
+use std::collections::BTreeSet;
+
+use liqdata::engine::{Observations, Parameters, Step, Tier};
+use liqdata::model::{
+    Millis, Model, ObservedBar, ObservedOpenInterest, ObservedOrder, Side, maintenance_margin,
+    nearest_f64,
+};
+use proptest::prelude::*;
+
+use super::oracle::Oracle;
+use super::{DAY, MINUTE, NOW, bar, order, reading};
+
+/// A market of one coin: bars that may leave gaps, readings of open interest of some venues, orders.
+#[derive(Clone, Debug)]
+pub(crate) struct Market {
+    pub(crate) coin: &'static str,
+    pub(crate) bars: Vec<ObservedBar>,
+    pub(crate) open_interest: Vec<ObservedOpenInterest>,
+    pub(crate) orders: Vec<ObservedOrder>,
+}
+
+impl Market {
+    pub(crate) fn observations(&self, now: i64) -> Observations {
+        Observations::new(
+            self.orders.clone(),
+            self.bars.clone(),
+            self.open_interest.clone(),
+            Some(Millis(now)),
+        )
+        .unwrap()
+    }
+}
+
+pub(crate) fn markets(interval: i64, most: usize) -> impl Strategy<Value = Market> {
+    let one = (
+        -0.02..0.02_f64,
+        0.0..0.006_f64,
+        0.0..0.006_f64,
+        prop_oneof![Just(0.0), 0.0..50.0_f64],
+        prop_oneof![19 => Just(1_i64), 1 => 2..9_i64],
+    );
+    let span = interval * most as i64;
+    let readings = prop_oneof![
+        1 => Just(Vec::new()),
+        6 => prop::collection::vec((0..2_u8, -span / 4..span, 100.0..2000.0_f64), 1..40),
+    ];
+    let orders = prop::collection::vec((any::<bool>(), 1..90_000_i64, 0..span), 0..30);
+    (
+        prop::sample::select(vec!["BTC", "PEPE"]),
+        prop::collection::vec(one, 2..most),
+        readings,
+        orders,
+        prop_oneof![Just(1.0), Just(91_000.0), Just(1.3e-5)],
+    )
+        .prop_map(move |(coin, moves, readings, orders, price)| {
+            let mut price = price;
+            let mut open_time = NOW;
+            let bars = moves
+                .into_iter()
+                .map(|(change, above, below, volume, bars)| {
+                    let open: f64 = price;
+                    price *= f64::exp(change);
+                    let mut bar = bar(coin, open_time, open);
+                    bar.interval = Some(interval);
+                    bar.close = price;
+                    bar.high = open.max(price) * f64::exp(above);
+                    bar.low = open.min(price) * f64::exp(-below);
+                    bar.volume = volume;
+                    open_time += bars * interval;
+                    bar
+                })
+                .collect();
+            let mut seen = BTreeSet::new();
+            let open_interest = readings
+                .into_iter()
+                .map(|(venue, at, value)| {
+                    reading(
+                        coin,
+                        Some(["okx", "bybit"][usize::from(venue)]),
+                        NOW + at,
+                        value,
+                    )
+                })
+                .filter(|row| seen.insert((row.exchange.clone(), row.timestamp)))
+                .collect();
+            let orders = orders
+                .into_iter()
+                .map(|(long, usd, at)| {
+                    let side = if long { Side::Long } else { Side::Short };
+                    let pair = if coin == "BTC" {
+                        "BTCUSDT"
+                    } else {
+                        "1000PEPEUSDT"
+                    };
+                    order("okx", pair, side, usd, NOW + at)
+                })
+                .collect();
+            Market {
+                coin,
+                bars,
+                open_interest,
+                orders,
+            }
+        })
+}
+
+/// The parameters the models are documented to have.
+pub(crate) fn parameters(coin: &str, model: Model) -> Parameters {
+    let leverages: &[f64] = match model {
+        Model::Exposure => &[10.0, 25.0, 50.0, 100.0],
+        Model::Expected => &[5.0, 10.0, 15.0, 20.0, 25.0, 33.0, 50.0, 75.0, 100.0, 125.0],
+    };
+    Parameters::new(
+        leverages
+            .iter()
+            .map(|&leverage| Tier {
+                leverage,
+                maintenance: maintenance_margin(coin, leverage),
+                weight: 1.0 / leverages.len() as f64,
+            })
+            .collect(),
+    )
+}
+
+/// Everything by definition: each quantity of each bar is looked up in the tables anew.
+pub(crate) struct Definition<'a> {
+    pub(crate) market: &'a Market,
+    pub(crate) bars: Vec<ObservedBar>,
+    pub(crate) interval: i64,
+}
+
+impl<'a> Definition<'a> {
+    pub(crate) fn new(market: &'a Market, now: i64, range: i64) -> Self {
+        let interval = market.bars[0].interval.unwrap();
+        let closed = |bar: &&ObservedBar| bar.timestamp.0 + interval <= now;
+        let end = market
+            .bars
+            .iter()
+            .filter(closed)
+            .map(|bar| bar.timestamp.0 + interval)
+            .max()
+            .unwrap();
+        Self {
+            market,
+            bars: market
+                .bars
+                .iter()
+                .filter(closed)
+                .filter(|bar| bar.timestamp.0 >= end - range)
+                .cloned()
+                .collect(),
+            interval,
+        }
+    }
+
+    pub(crate) fn end(&self) -> i64 {
+        self.bars.last().unwrap().timestamp.0 + self.interval
+    }
+
+    pub(crate) fn open_interest(&self, at: i64) -> Option<f64> {
+        let mut sum = None;
+        for venue in ["bybit", "okx"] {
+            let latest = self
+                .market
+                .open_interest
+                .iter()
+                .filter(|row| row.exchange.as_deref() == Some(venue))
+                .filter(|row| (at - 15 * MINUTE..=at).contains(&row.timestamp.0))
+                .max_by_key(|row| row.timestamp);
+            if let Some(row) = latest {
+                sum = Some(sum.unwrap_or(0.0) + row.open_interest);
+            }
+        }
+        sum
+    }
+
+    /// Mean volume of the seven days before.
+    pub(crate) fn before(&self, bar: &ObservedBar) -> Option<f64> {
+        let volumes: Vec<f64> = self
+            .market
+            .bars
+            .iter()
+            .filter(|other| {
+                (bar.timestamp.0 - 7 * DAY..bar.timestamp.0).contains(&other.timestamp.0)
+            })
+            .map(|other| other.volume)
+            .collect();
+        (!volumes.is_empty()).then(|| volumes.iter().sum::<f64>() / volumes.len() as f64)
+    }
+
+    pub(crate) fn per_day(&self, bar: &ObservedBar) -> f64 {
+        self.before(bar).unwrap_or(bar.volume) * DAY as f64 / self.interval as f64
+    }
+
+    pub(crate) fn start(&self) -> Option<f64> {
+        let first = self.bars[0].timestamp.0;
+        let inside = || {
+            self.bars
+                .iter()
+                .find_map(|bar| self.open_interest(bar.timestamp.0 + self.interval))
+        };
+        let before = || {
+            let readings = &self.market.open_interest;
+            let last = readings
+                .iter()
+                .map(|row| row.timestamp.0)
+                .filter(|at| *at <= first)
+                .max()?;
+            self.open_interest(last)
+        };
+        self.open_interest(first).or_else(inside).or_else(before)
+    }
+
+    pub(crate) fn realised(&self, bar: &ObservedBar, now: i64) -> [Option<f64>; 2] {
+        let known: Vec<&ObservedOrder> = self
+            .market
+            .orders
+            .iter()
+            .filter(|row| row.order.timestamp.0 <= now)
+            .collect();
+        let times = || known.iter().map(|row| row.order.timestamp.0);
+        let (Some(first), Some(last)) = (times().min(), times().max()) else {
+            return [None; 2];
+        };
+        let span = bar.timestamp.0..bar.timestamp.0 + self.interval;
+        if span.end <= first || span.start > last {
+            return [None; 2];
+        }
+        let scale = if self.market.coin == "PEPE" {
+            1000.0
+        } else {
+            1.0
+        };
+        [Side::Long, Side::Short].map(|side| {
+            Some(
+                known
+                    .iter()
+                    .filter(|row| row.order.side == side && span.contains(&row.order.timestamp.0))
+                    .map(|row| nearest_f64(row.order.qty) * scale)
+                    .sum(),
+            )
+        })
+    }
+
+    /// The state of the ledger at `at`.
+    pub(crate) fn ledger(&self, model: Model, at: i64, now: i64) -> Oracle {
+        let start = self.start();
+        let mut ledger = Oracle::new(
+            parameters(self.market.coin, model),
+            start.unwrap_or_else(|| self.per_day(&self.bars[0])),
+        );
+        let mut last: Option<i64> = None;
+        for bar in &self.bars {
+            let close = bar.timestamp.0 + self.interval;
+            if close > at {
+                break;
+            }
+            if let Some(last) = last
+                && bar.timestamp.0 - last > 3 * self.interval
+            {
+                ledger.lapse((bar.timestamp.0 - last) as f64 / DAY as f64);
+            }
+            last = Some(close);
+            let open_interest = if start.is_none() {
+                self.per_day(bar)
+            } else {
+                self.open_interest(close).unwrap_or(ledger.open_interest)
+            };
+            let usual = self.before(bar).filter(|mean| *mean > 0.0);
+            ledger.step(&Step {
+                low: bar.low,
+                high: bar.high,
+                close: bar.close,
+                volume_ratio: usual.map_or(1.0, |mean| bar.volume / mean),
+                days: self.interval as f64 / DAY as f64,
+                open_interest,
+                realised: match model {
+                    Model::Exposure => [None; 2],
+                    Model::Expected => self.realised(bar, now),
+                },
+            });
+        }
+        ledger
+    }
+}

@@ -1,0 +1,429 @@
+//! The four estimated replies.
+
+use std::collections::BTreeMap;
+
+use liqdata::engine::{EngineError, Observations, heatmap, levels, liqmap, maxpain};
+use liqdata::model::{
+    Bar, FineGrid, Heatmap, HeatmapRange, LiquidationMap, MapRange, Millis, Model, Side,
+    liquidation_price, maintenance_margin, map_step,
+};
+use proptest::prelude::*;
+
+use super::definition::{Definition, Market, markets};
+use super::oracle::Oracle;
+use super::{DAY, HOUR, MINUTE, NOW, bar, reading};
+
+fn near(a: f64, b: f64) -> bool {
+    (a - b).abs() <= 1e-9 * a.abs().max(b.abs())
+}
+
+/// USD per fine bin.
+fn usd_by_bin(ledger: &Oracle, shown: f64) -> BTreeMap<i64, f64> {
+    let mut usd = BTreeMap::new();
+    for cells in ledger.cells.iter().flatten() {
+        for (&bin, mass) in cells {
+            *usd.entry(bin).or_default() += shown * mass * FineGrid::default().mid(bin);
+        }
+    }
+    usd
+}
+
+/// The row of `reply` that holds a price.
+fn row_of(reply: &Heatmap, price: f64) -> usize {
+    let distance = |row: &f64| (row / price).ln().abs();
+    reply
+        .prices
+        .iter()
+        .enumerate()
+        .min_by(|a, b| distance(a.1).total_cmp(&distance(b.1)))
+        .unwrap()
+        .0
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn every_cell_of_the_heatmap_is_the_definitions(
+        market in markets(15 * MINUTE, 70),
+        expected in any::<bool>(),
+        ahead in 0..70_i64,
+    ) {
+        let model = if expected { Model::Expected } else { Model::Exposure };
+        let now = NOW + 15 * MINUTE + ahead * 7 * MINUTE;
+        let observations = market.observations(now);
+        let Ok(estimate) = heatmap(&observations.at(None), market.coin, HeatmapRange::H12, model) else {
+            // No bar has closed in the twelve hours before now.
+            let last = market.bars.iter().map(|bar| bar.timestamp.0 + 15 * MINUTE).filter(|close| *close <= now).max().unwrap();
+            prop_assert!(last <= now - 12 * HOUR);
+            return Ok(());
+        };
+        let reply = estimate.reply;
+        let definition = Definition::new(&market, now, 12 * HOUR);
+        prop_assert_eq!(reply.updated_at.0, definition.end());
+        prop_assert_eq!(reply.current_price, definition.bars.last().unwrap().close);
+        prop_assert_eq!(estimate.explain.bars, definition.bars.len());
+        prop_assert_eq!(estimate.explain.open_interest_scale == "relative", definition.start().is_none());
+
+        let ends: Vec<i64> = reply.times.iter().map(|time| time.0).collect();
+        let first = definition.bars[0].timestamp.0;
+        let count = (definition.end() - first).min(12 * HOUR) / (15 * MINUTE);
+        let wanted: Vec<i64> = (0..count).rev().map(|i| definition.end() - i * 15 * MINUTE).collect();
+        prop_assert_eq!(&ends, &wanted);
+
+        let ten_tiers = 0.02 / 10.0;
+        let shown = if expected { ten_tiers } else { 1.0 / 4.0 };
+        for (column, at) in ends.iter().enumerate() {
+            let mut rows = vec![0.0; reply.prices.len()];
+            for (bin, usd) in usd_by_bin(&definition.ledger(model, *at, now), shown) {
+                rows[row_of(&reply, FineGrid::default().mid(bin))] += usd;
+            }
+            for (row, usd) in rows.into_iter().enumerate() {
+                let cell = reply.matrix[row * ends.len() + column];
+                prop_assert!(near(cell, usd), "{row} {column}: {cell} {usd}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_bin_of_the_map_is_the_definitions(
+        (market, interval, range) in prop_oneof![
+            (markets(15 * MINUTE, 120), Just(15 * MINUTE), Just(MapRange::D1)),
+            // Long enough for bars to fall out of the seven days a volume is compared with.
+            (markets(2 * HOUR, 150), Just(2 * HOUR), Just(MapRange::D7)),
+        ],
+    ) {
+        let now = NOW + 1000 * DAY;
+        let observations = market.observations(now);
+        let last = market.bars.last().unwrap();
+        let view = observations.at(Some(Millis(last.timestamp.0 + interval)));
+        let reply = liqmap(&view, market.coin, range).unwrap().reply;
+        let definition = Definition::new(&market, view.now().0, range.millis());
+        let ledger = definition.ledger(Model::Exposure, definition.end(), view.now().0);
+        let width = map_step(last.close);
+        prop_assert_eq!(reply.bin_width, width);
+        prop_assert_eq!(&reply.leverages, &[10, 25, 50, 100]);
+        let mut bins: BTreeMap<(Side, i64), [f64; 4]> = BTreeMap::new();
+        for side in [Side::Long, Side::Short] {
+            for (tier, cells) in ledger.cells[side.index()].iter().enumerate() {
+                for (&bin, &mass) in cells.iter().filter(|(_, mass)| **mass > 0.0) {
+                    let mid = FineGrid::default().mid(bin);
+                    let place = ((mid - last.close) / width).floor() as i64;
+                    bins.entry((side, place)).or_default()[tier] += mass * mid / 4.0;
+                }
+            }
+        }
+        prop_assert_eq!(reply.bins.len(), bins.len());
+        for ((bin, tiers), ((side, place), truth)) in
+            reply.bins.iter().zip(reply.tiers.chunks(4)).zip(bins)
+        {
+            prop_assert_eq!(bin.side, side);
+            prop_assert!(near(bin.price, last.close + (place as f64 + 0.5) * width));
+            prop_assert!(tiers.iter().zip(truth).all(|(a, b)| near(*a, b)));
+            prop_assert_eq!(bin.total, tiers.iter().sum::<f64>());
+        }
+    }
+
+    #[test]
+    fn the_four_estimates_agree(market in markets(15 * MINUTE, 200)) {
+        let last = market.bars.last().unwrap().timestamp.0 + 15 * MINUTE;
+        let observations = market.observations(last);
+        let view = observations.at(None);
+        let coin = market.coin;
+        let day = liqmap(&view, coin, MapRange::D1).unwrap().reply;
+        let week = liqmap(&view, coin, MapRange::D7).unwrap().reply;
+        let pain = maxpain(&view, coin).unwrap().reply;
+        let levels = levels(&view, coin).unwrap().reply;
+
+        for (range, map) in [(HeatmapRange::H24, &day), (HeatmapRange::D7, &week)] {
+            let heat = heatmap(&view, coin, range, Model::Exposure).unwrap().reply;
+            let column: f64 = heat.matrix.chunks(heat.times.len()).map(|row| row.last().unwrap()).sum();
+            let total: f64 = map.bins.iter().map(|bin| bin.total).sum();
+            prop_assert!(near(column, total), "{column} {total}");
+            prop_assert_eq!(heat.current_price, map.current_price);
+            prop_assert_eq!(heat.updated_at, map.updated_at);
+            prop_assert_eq!(*heat.times.last().unwrap(), heat.updated_at);
+            prop_assert_eq!(heat.matrix.len(), heat.prices.len() * heat.times.len());
+            prop_assert!(heat.prices.is_sorted() && heat.times.is_sorted());
+            prop_assert!(heat.matrix.iter().all(|cell| cell.is_finite() && *cell >= 0.0));
+        }
+        for (map, pain) in [(&day, pain.d1.unwrap()), (&week, pain.d7.unwrap())] {
+            prop_assert!(map.bins.is_sorted_by(|a, b| a.price < b.price));
+            for (side, total, cluster) in [(Side::Long, pain.total_long, pain.long), (Side::Short, pain.total_short, pain.short)] {
+                let bins = || map.bins.iter().filter(|bin| bin.side == side);
+                prop_assert_eq!(total, bins().map(|bin| bin.total).fold(0.0, |sum, total| sum + total));
+                prop_assert_eq!(cluster.usd, bins().map(|bin| bin.total).fold(0.0, f64::max));
+                if cluster.usd > 0.0 {
+                    let nearest = bins()
+                        .filter(|bin| bin.total == cluster.usd)
+                        .map(|bin| bin.price)
+                        .min_by(|a, b| (a - map.current_price).abs().total_cmp(&(b - map.current_price).abs()));
+                    prop_assert_eq!(Some(cluster.price), nearest);
+                    prop_assert_eq!(cluster.dist_pct, 100.0 * (cluster.price / map.current_price - 1.0));
+                    match side {
+                        Side::Long => prop_assert!(cluster.price < map.current_price && cluster.dist_pct < 0.0),
+                        Side::Short => prop_assert!(cluster.price > map.current_price && cluster.dist_pct > 0.0),
+                    }
+                }
+            }
+        }
+        let largest = week.tiers.iter().copied().fold(0.0, f64::max);
+        for (place, (leverage, level)) in levels.tiers.iter().enumerate() {
+            prop_assert_eq!(*leverage, week.leverages[place]);
+            for (side, price, intensity) in [
+                (Side::Long, level.long_price, level.long_intensity),
+                (Side::Short, level.short_price, level.short_intensity),
+            ] {
+                let most = week.bins.iter().zip(week.tiers.chunks(4))
+                    .filter(|(bin, _)| bin.side == side)
+                    .map(|(_, tiers)| tiers[place])
+                    .fold(0.0, f64::max);
+                if most == 0.0 {
+                    let leverage = *leverage as f64;
+                    let maintenance = maintenance_margin(coin, leverage);
+                    prop_assert_eq!(intensity, 0.0);
+                    prop_assert_eq!(price, liquidation_price(side, levels.price, leverage, maintenance));
+                } else {
+                    prop_assert_eq!(intensity, most / largest);
+                    let holds = week.bins.iter().zip(week.tiers.chunks(4)).any(|(bin, tiers)| {
+                        bin.side == side && bin.price == price && tiers[place] == most
+                    });
+                    prop_assert!(holds);
+                }
+                match side {
+                    Side::Long => prop_assert!(price < levels.price),
+                    Side::Short => prop_assert!(price > levels.price),
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_future_does_not_change_an_estimate(market in markets(15 * MINUTE, 60), share in 0.2..1.0) {
+        let kept = ((market.bars.len() as f64 * share) as usize).max(1);
+        let as_of = market.bars[kept - 1].timestamp.0 + 15 * MINUTE;
+        let known = Market {
+            coin: market.coin,
+            bars: market.bars[..kept].to_vec(),
+            open_interest: market.open_interest.iter().filter(|row| row.timestamp.0 <= as_of).cloned().collect(),
+            orders: market.orders.iter().filter(|row| row.order.timestamp.0 <= as_of).cloned().collect(),
+        };
+        let whole = market.observations(NOW + 1000 * HOUR);
+        let part = known.observations(as_of);
+        for model in [Model::Exposure, Model::Expected] {
+            prop_assert_eq!(
+                heatmap(&whole.at(Some(Millis(as_of))), market.coin, HeatmapRange::H24, model).unwrap(),
+                heatmap(&part.at(None), market.coin, HeatmapRange::H24, model).unwrap()
+            );
+        }
+        prop_assert_eq!(
+            maxpain(&whole.at(Some(Millis(as_of))), market.coin).unwrap(),
+            maxpain(&part.at(None), market.coin).unwrap()
+        );
+    }
+}
+
+/// Bars of `interval` that wander within a percent, up to now, with constant open interest.
+fn calm(interval: i64, count: i64) -> Observations {
+    let bars = (0..count)
+        .map(|i| {
+            let price = 100.0 + (i as f64).sin();
+            let mut bar = bar("BTC", NOW - (count - i) * interval, price);
+            bar.interval = Some(interval);
+            bar.high = price + 0.1;
+            bar.low = price - 0.1;
+            bar
+        })
+        .collect();
+    Observations::new(
+        vec![],
+        bars,
+        (0..=count)
+            .map(|i| reading("BTC", None, NOW - i * interval, 1000.0))
+            .collect(),
+        Some(Millis(NOW)),
+    )
+    .unwrap()
+}
+
+#[test]
+fn columns_follow_the_range_and_longer_bars() {
+    for (interval, range, columns, length) in [
+        (5 * MINUTE, HeatmapRange::H12, 144, 5 * MINUTE),
+        (5 * MINUTE, HeatmapRange::H24, 144, 10 * MINUTE),
+        (15 * MINUTE, HeatmapRange::H24, 96, 15 * MINUTE),
+        (15 * MINUTE, HeatmapRange::D3, 144, 30 * MINUTE),
+        (20 * MINUTE, HeatmapRange::D3, 108, 40 * MINUTE),
+        (15 * MINUTE, HeatmapRange::D7, 168, HOUR),
+        (HOUR, HeatmapRange::M1, 180, 4 * HOUR),
+        (HOUR, HeatmapRange::H12, 12, HOUR),
+        (2 * HOUR, HeatmapRange::H24, 12, 2 * HOUR),
+    ] {
+        let observations = calm(interval, range.millis() / interval + 3);
+        let view = observations.at(None);
+        let reply = heatmap(&view, "BTC", range, Model::Exposure).unwrap().reply;
+        assert_eq!(reply.times.len(), columns, "{interval} {range}");
+        assert!(
+            reply
+                .times
+                .windows(2)
+                .all(|pair| pair[1].0 - pair[0].0 == length)
+        );
+        assert_eq!(reply.times.last(), Some(&Millis(NOW)));
+    }
+}
+
+#[test]
+fn bars_that_leave_fewer_than_twelve_columns_are_refused_with_what_would_do() {
+    let observations = calm(61 * MINUTE, 400);
+    let refused = heatmap(
+        &observations.at(None),
+        "BTC",
+        HeatmapRange::H12,
+        Model::Exposure,
+    )
+    .unwrap_err();
+    assert_eq!(
+        refused,
+        EngineError::TooCoarse {
+            coin: "BTC".to_owned(),
+            range: "12h",
+            interval: 61 * MINUTE,
+            coarsest: HOUR,
+        }
+    );
+    assert_eq!(
+        refused.to_string(),
+        r#"the bars of "BTC" are too coarse for 12h: they are 61 m long, at most 1 h would do"#
+    );
+}
+
+#[test]
+fn a_map_takes_bars_up_to_its_range() {
+    let observations = calm(DAY, 20);
+    let view = observations.at(None);
+    assert_eq!(liqmap(&view, "BTC", MapRange::D1).unwrap().explain.bars, 1);
+    let observations = calm(2 * DAY, 20);
+    let view = observations.at(None);
+    assert!(matches!(
+        liqmap(&view, "BTC", MapRange::D1),
+        Err(EngineError::TooCoarse { coarsest: DAY, .. })
+    ));
+    assert!(levels(&view, "BTC").is_ok());
+}
+
+#[test]
+fn short_data_gives_fewer_columns_and_no_error() {
+    let observations = calm(5 * MINUTE, 4);
+    let reply = heatmap(
+        &observations.at(None),
+        "BTC",
+        HeatmapRange::H12,
+        Model::Exposure,
+    )
+    .unwrap()
+    .reply;
+    let ends: Vec<i64> = reply.times.iter().map(|time| time.0).collect();
+    assert_eq!(
+        ends,
+        [NOW - 15 * MINUTE, NOW - 10 * MINUTE, NOW - 5 * MINUTE, NOW]
+    );
+}
+
+#[test]
+fn an_unknown_coin_is_refused_with_the_known_ones() {
+    let observations = calm(5 * MINUTE, 4);
+    let refused = levels(&observations.at(None), "DOGE").unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        r#""DOGE" is unknown: no bar of it has closed by 2026-06-11T00:00:00Z; known are BTC"#
+    );
+    let early = observations.at(Some(Millis(NOW - HOUR)));
+    assert!(matches!(
+        maxpain(&early, "BTC"),
+        Err(EngineError::UnknownCoin { known, .. }) if known.is_empty()
+    ));
+}
+
+#[test]
+fn a_window_without_bars_is_refused_with_the_last_close() {
+    let observations = calm(5 * MINUTE, 400);
+    let at = |later| observations.at(Some(Millis(NOW + later)));
+    assert!(liqmap(&at(DAY - 1), "BTC", MapRange::D1).is_ok());
+    let refused = liqmap(&at(DAY), "BTC", MapRange::D1).unwrap_err();
+    assert_eq!(
+        refused,
+        EngineError::NoBars {
+            coin: "BTC".to_owned(),
+            range: "1d",
+            now: Millis(NOW + DAY),
+            last_close: Millis(NOW),
+        }
+    );
+    assert!(refused.to_string().ends_with("2026-06-11T00:00:00Z"));
+    assert!(liqmap(&at(DAY), "BTC", MapRange::D7).is_ok());
+}
+
+#[test]
+fn a_forming_bar_does_not_count() {
+    let observations = calm(5 * MINUTE, 400);
+    let reply = liqmap(&observations.at(Some(Millis(NOW - 1))), "BTC", MapRange::D1)
+        .unwrap()
+        .reply;
+    assert_eq!(reply.updated_at, Millis(NOW - 5 * MINUTE));
+    let second_to_last: &Bar = &observations.bars("BTC")[398];
+    assert_eq!(reply.current_price, second_to_last.close);
+}
+
+#[test]
+fn an_empty_map_falls_back_to_the_current_price() {
+    let mut still = bar("SOL", NOW - HOUR, 150.0);
+    still.interval = Some(HOUR);
+    still.volume = 0.0;
+    let observations = Observations::new(vec![], vec![still], vec![], None).unwrap();
+    let view = observations.at(None);
+    let map: LiquidationMap = liqmap(&view, "SOL", MapRange::D1).unwrap().reply;
+    assert!(map.bins.is_empty() && map.tiers.is_empty());
+    let pain = maxpain(&view, "SOL").unwrap().reply;
+    for cluster in [pain.d1.unwrap().long, pain.d7.unwrap().short] {
+        assert_eq!(
+            (cluster.price, cluster.usd, cluster.dist_pct),
+            (150.0, 0.0, 0.0)
+        );
+    }
+    assert_eq!(pain.d7.unwrap().total_long, 0.0);
+    let estimate = levels(&view, "SOL").unwrap();
+    let ten = estimate.reply.tiers[&10];
+    assert_eq!((ten.long_intensity, ten.short_intensity), (0.0, 0.0));
+    assert!(near(ten.long_price, 150.0 * 0.9 / 0.99));
+    assert!(near(ten.short_price, 150.0 * 1.1 / 1.01));
+    assert_eq!(estimate.explain.open_interest_scale, "relative");
+}
+
+#[test]
+fn an_estimate_says_what_it_rests_on() {
+    let observations = calm(15 * MINUTE, 96);
+    let view = observations.at(None);
+    let two = heatmap(&view, "BTC", HeatmapRange::H24, Model::Exposure)
+        .unwrap()
+        .explain;
+    assert_eq!((two.model, two.tiers.len(), two.theta), (2, 4, None));
+    assert_eq!(two.maintenance_margins, [0.0065, 0.0065, 0.0065, 0.005]);
+    assert_eq!((two.bars, two.gaps), (96, 0));
+    assert_eq!(two.bar_interval_ms, 15 * MINUTE);
+    assert_eq!(two.open_interest_age_ms, Some(0));
+    assert_eq!(two.open_interest_scale, "usd");
+    assert!(
+        two.located_share
+            .iter()
+            .all(|share| *share > 0.0 && *share < 1.0)
+    );
+    let three = heatmap(&view, "BTC", HeatmapRange::H24, Model::Expected)
+        .unwrap()
+        .explain;
+    assert_eq!(three.view, "expected, USD reported");
+    let theta = three.theta.unwrap();
+    assert_eq!(theta.len(), 10);
+    assert!(theta.iter().all(|theta| near(*theta, 0.002)));
+    assert_eq!(three.kappa, Some(0.02));
+}
