@@ -5,7 +5,7 @@ use std::future::Future;
 use std::io;
 use std::pin::pin;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::body::Body;
@@ -69,6 +69,23 @@ impl Default for Limits {
 }
 
 impl Limits {
+    /// Refuses what the semaphore or the clock would overflow at.
+    fn validate(&self) -> io::Result<()> {
+        if self.connections > Semaphore::MAX_PERMITS {
+            let message = format!(
+                "connections: {} are too many; allowed: at most {}",
+                self.connections,
+                Semaphore::MAX_PERMITS
+            );
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+        }
+        if Instant::now().checked_add(self.idle).is_none() {
+            let message = format!("idle: {:?} lies beyond the end of the clock", self.idle);
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+        }
+        Ok(())
+    }
+
     /// Refuses a request whose head is too large.
     fn check<B>(&self, request: &Request<B>) -> Result<(), Rejection> {
         let length = request.uri().query().map_or(0, str::len);
@@ -112,6 +129,29 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 ///
 /// Answers in flight then have five seconds to finish.
 ///
+/// # Examples
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use liqdata::engine::Observations;
+/// use liqdata::server::{Market, router, run};
+/// use tokio::net::TcpListener;
+///
+/// # #[tokio::main]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let market = Market {
+///     observations: Observations::new(Vec::new(), Vec::new(), Vec::new(), None)?,
+///     simulated: false,
+///     source: "empty tables".to_owned(),
+/// };
+/// let listener = TcpListener::bind("127.0.0.1:0").await?;
+/// let stop = async {};
+/// run(listener, router(Arc::new(market)), stop).await?;
+/// # Ok(())
+/// # }
+/// ```
+///
 /// # Errors
 ///
 /// Those of the listener that no later accept can mend.
@@ -129,13 +169,15 @@ pub async fn run(
 ///
 /// # Errors
 ///
-/// Those of the listener that no later accept can mend.
+/// Those of the listener that no later accept can mend, and [`InvalidInput`](io::ErrorKind::InvalidInput) for limits
+/// that the machine cannot count to.
 pub async fn run_within(
     limits: Limits,
     listener: TcpListener,
     router: Router,
     shutdown: impl Future<Output = ()>,
 ) -> io::Result<()> {
+    limits.validate()?;
     let places = Arc::new(Semaphore::new(limits.connections));
     let anteroom = Arc::new(Semaphore::new(TURNED_AWAY));
     let graceful = GracefulShutdown::new();
@@ -245,7 +287,6 @@ fn signed(rejection: Rejection) -> Response<Body> {
 #[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use std::net::SocketAddr;
-    use std::time::Instant;
 
     use axum::body::Bytes;
     use axum::routing::get;
@@ -347,6 +388,25 @@ mod tests {
             "done"
         };
         (Router::new().route("/", get(answer)), begins)
+    }
+
+    #[tokio::test]
+    async fn limits_beyond_counting_are_refused() {
+        let most = Limits::default();
+        for limits in [
+            Limits {
+                connections: usize::MAX,
+                ..most
+            },
+            Limits {
+                idle: Duration::MAX,
+                ..most
+            },
+        ] {
+            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let refused = run_within(limits, listener, hello(), async {}).await;
+            assert_eq!(refused.unwrap_err().kind(), io::ErrorKind::InvalidInput);
+        }
     }
 
     #[tokio::test]

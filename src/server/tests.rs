@@ -15,7 +15,8 @@ use tower::ServiceExt;
 use super::*;
 use crate::engine::{self, Observations};
 use crate::model::{
-    HeatmapRange, Model, ObservedBar, ObservedOpenInterest, ObservedOrder, Order, Side, Window,
+    Heatmap, HeatmapRange, Model, ObservedBar, ObservedOpenInterest, ObservedOrder, Order, Side,
+    Window,
 };
 
 const NOW: Millis = Millis(1_781_136_000_000);
@@ -345,6 +346,43 @@ async fn explain_adds_one_field_and_changes_no_other() {
         (&venue["exchange"], &venue["cnt"]),
         (&json!("binance"), &json!(6))
     );
+}
+
+#[test]
+fn a_large_reply_is_explained_without_touching_its_bytes() {
+    let (rows, columns) = (1000_i32, 1440_i32);
+    let cells = (0..rows * columns).map(|i| (f64::from(i) * 0.7).sin().exp());
+    let map = Heatmap {
+        symbol: "BTC".to_owned(),
+        range: "24h".to_owned(),
+        model: 2,
+        updated_at: NOW,
+        current_price: 60_000.5,
+        prices: (0..rows).map(f64::from).collect(),
+        times: (0..columns).map(|i| NOW.back(i64::from(i))).collect(),
+        matrix: cells.collect(),
+    };
+    let plain = bytes(&map).unwrap();
+    assert!(plain.len() > 20 << 20);
+    let explain = Explanation {
+        source: "here",
+        simulated: false,
+        as_of: NOW,
+        coverage: None,
+        estimate: None,
+    };
+    let beside = bytes(&Beside {
+        reply: map,
+        explain,
+    });
+    let beside = beside.unwrap();
+    let (same, added) = beside.split_at(plain.len() - 1);
+    assert!(same == &plain[..plain.len() - 1]);
+    let wanted = format!(
+        r#","explain":{{"source":"here","simulated":false,"as_of":{}}}}}"#,
+        NOW.0
+    );
+    assert_eq!(added, wanted.as_bytes());
 }
 
 #[tokio::test]
