@@ -1,7 +1,7 @@
 """Crypto liquidation data: ten answers from a service, from your own tables, or from a simulated market.
 
 >>> import liqdata
->>> market = liqdata.demo()                      # simulated: no network, no account
+>>> market = liqdata.demo()  # simulated: no network, no account
 >>> market.heatmap("BTC", "24h").matrix.ndim
 2
 

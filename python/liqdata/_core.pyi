@@ -1,7 +1,6 @@
-"""The native half of the package, as the typed shim uses it."""
+# The native half of the package, as the typed shim uses it.
 
 from collections.abc import Sequence
-from types import CapsuleType
 from typing import Any, final
 
 import numpy as np
@@ -23,6 +22,7 @@ def liqmap(symbol: object, range: object) -> Question: ...
 def levels(symbol: object) -> Question: ...
 def maxpain(symbol: object) -> Question: ...
 def walk_bounds(symbol: object, exchange: object, page_size: object, max_rows: object) -> tuple[int, int | None]: ...
+
 @final
 class Bridge:
     def __new__(cls) -> Bridge: ...
@@ -50,7 +50,7 @@ class Table:
 
 @final
 class ArrowTable:
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> CapsuleType: ...
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
 @final
 class Client:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -87,21 +86,17 @@ def many(symbol: object) -> list[Any] | None:
 
 def _kind(value: Any) -> tuple[str, Any]:
     """Kind and plain value of one scalar of Python, numpy or pandas."""
-    if value is None:
-        return "missing", None
-    if isinstance(value, bool):
-        return "other", repr(value)
-    if isinstance(value, str):
-        return "text", value
-    if isinstance(value, int):
-        return "int", value
-    if isinstance(value, float) and type(value).__module__ != "numpy":
-        return "float", value
+    kind = _KINDS.get(type(value))
+    if kind is not None:
+        return kind, value
     if isinstance(value, Decimal):
         return ("decimal", str(value)) if value.is_finite() else ("float", float(value))
     if isinstance(value, (date, timedelta)):
         return _time(value)
     return _foreign(value)
+
+
+_KINDS: dict[type, str] = {type(None): "missing", str: "text", int: "int", float: "float"}
 
 
 def _time(value: date | timedelta) -> tuple[str, Any]:
@@ -113,32 +108,37 @@ def _time(value: date | timedelta) -> tuple[str, Any]:
 
 
 def _foreign(value: Any) -> tuple[str, Any]:
-    """Scalars of numpy and pandas, told by what they can do."""
-    dtype = getattr(value, "dtype", None)
-    kind = getattr(dtype, "kind", None)
-    if kind is None or getattr(value, "ndim", 0):
-        # pandas.NA has no dtype and no truth value.
-        return ("missing", None) if type(value).__name__ == "NAType" else ("other", repr(value)[:80])
-    if kind in "iu":
-        return "int", int(value)
-    if kind == "f":
-        return ("single" if dtype.itemsize <= 4 else "float"), float(value)  # type: ignore[union-attr]  # noqa: PLR2004
-    if kind in "US":
-        return "text", str(value)
-    if kind in "Mm":
-        unit = "datetime64[ms]" if kind == "M" else "timedelta64[ms]"
-        millis = value.astype(unit).astype("int64")
-        missing = value != value  # noqa: PLR0124 - NaT differs from itself
-        return ("missing", None) if missing else ("instant" if kind == "M" else "span", int(millis))
+    """Scalars of numpy and pandas, and subclasses of the plain ones."""
+    kind = getattr(getattr(value, "dtype", None), "kind", None)
+    if kind is not None and not getattr(value, "ndim", 0):
+        return _numpy(value, kind)
+    if type(value).__name__ == "NAType":  # pandas.NA: it has no dtype and no truth value
+        return "missing", None
+    if not isinstance(value, bool):
+        for name, plain in (("text", str), ("int", int), ("float", float)):
+            if isinstance(value, plain):
+                return name, plain(value)
     return "other", repr(value)[:80]
+
+
+def _numpy(value: Any, kind: str) -> tuple[str, Any]:
+    if kind in "Mm":
+        if value != value:  # noqa: PLR0124 - NaT differs from itself
+            return "missing", None
+        name, unit = ("instant", "datetime64[ms]") if kind == "M" else ("span", "timedelta64[ms]")
+        return name, int(value.astype(unit).astype("int64"))
+    if kind == "f":
+        return ("single" if value.dtype.itemsize <= _SINGLE else "float"), float(value)
+    plain = {"i": ("int", int), "u": ("int", int), "U": ("text", str)}.get(kind)
+    return ("other", repr(value)[:80]) if plain is None else (plain[0], plain[1](value))
+
+
+_SINGLE = 4  # bytes of a single-precision float
 
 
 def scalar(value: Any) -> tuple[str, Any]:
     """What the native half asks for scalars it does not know itself."""
-    kind, cell = _kind(value)
-    if kind == "float" and isinstance(cell, float) and math.isnan(cell) and isinstance(value, Decimal):
-        return "missing", None
-    return kind, cell
+    return _kind(value)
 
 
 def table(value: Any, name: str) -> Any:

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from .types import (
         ChartRow,
         CoinRow,
-        Decimals,
         ExchangeRow,
         HeatmapRange,
         Levels,
@@ -74,7 +73,9 @@ class Options:
             "timeout": number(timeout, "timeout", seconds),
             "connect_timeout": number(connect_timeout, "connect_timeout", seconds),
             "retries": retries,
-            "rate_limit": None if rate_limit is None else number(rate_limit, "rate_limit", "requests a second above 0, or None"),
+            "rate_limit": None
+            if rate_limit is None
+            else number(rate_limit, "rate_limit", "requests a second above 0, or None"),
             "max_body": max_body,
             "headers": _pairs(headers),
             "proxy": proxy,

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
 from . import _answers, _core
 from ._answers import Convert, Origin, batch
 from ._inputs import choice, datetime_of, instant, many, table
-from ._progress import Progress
 from .client import _bar
 from .errors import BadQuery
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from ._progress import Progress
     from .grids import Heatmap, LiquidationMap
     from .rows import Rows
     from .types import (
@@ -83,8 +84,13 @@ class Market:
     >>> import liqdata
     >>> market = liqdata.Market(
     ...     orders={
-    ...         "exchange": ["binance"], "symbol": ["BTCUSDT"], "side": ["LONG"], "price": ["82651.9"],
-    ...         "qty": ["0.19"], "value_usd": ["15703.861"], "timestamp": ["2026-10-09T17:06:42.120Z"],
+    ...         "exchange": ["binance"],
+    ...         "symbol": ["BTCUSDT"],
+    ...         "side": ["LONG"],
+    ...         "price": ["82651.9"],
+    ...         "qty": ["0.19"],
+    ...         "value_usd": ["15703.861"],
+    ...         "timestamp": ["2026-10-09T17:06:42.120Z"],
     ...     }
     ... )
     >>> market.overview()["1h"]["long_usd"]
@@ -101,22 +107,11 @@ class Market:
         *,
         now: Instant | None = None,
     ) -> None:
-        self._set(
-            _core.Market(
-                table(orders, "orders"), table(bars, "bars"), table(open_interest, "open_interest"), instant(now, "now")
-            ),
+        self._core = _core.Market(
+            table(orders, "orders"), table(bars, "bars"), table(open_interest, "open_interest"), instant(now, "now")
         )
-
-    def _set(self, core: _core.Market, demo: tuple[int, int] | None = None) -> None:
-        self._core = core
-        self._demo = demo
+        self._demo: tuple[int, int] | None = None
         self._closed = False
-
-    @classmethod
-    def _simulated(cls, seed: int, now: int) -> Self:
-        market = cls.__new__(cls)
-        market._set(_core.Market.demo(seed, now), (seed, now))
-        return market
 
     @property
     def simulated(self) -> bool:
@@ -293,7 +288,10 @@ class Market:
         """As :meth:`liqdata.Client.iter_orders`, at ``as_of``."""
         size, most = _core.walk_bounds(symbol, exchange, page_size, max_rows)
         at = instant(as_of, "as_of")
-        return _pages(self._open(), symbol, exchange, size, most, at, _bar(progress, max_rows))
+        core = self._open()
+        return _pages(
+            lambda limit, offset: core.page(symbol, exchange, limit, offset, at), size, most, _bar(progress, max_rows)
+        )
 
     def bars(self, symbol: str = "BTC", *, as_of: Instant | None = None) -> Rows[BarRow]:
         """The price bars of a coin that had closed by ``as_of``.
@@ -428,14 +426,14 @@ def _coin(symbol: object) -> str:
 
 
 def _pages(
-    core: _core.Market, symbol: str | None, exchange: str | None, size: int, most: int | None, at: int | None, bar: Progress
+    page_of: Callable[[int, int], _core.Table], size: int, most: int | None, bar: Progress
 ) -> Iterator[OrderRow]:
     """The feed of tables does not grow while it is read, so pages follow each other plainly."""
     offset = 0
     try:
         while most is None or offset < most:
             wanted = size if most is None else min(size, most - offset)
-            page = core.page(symbol, exchange, wanted, offset, at)
+            page = page_of(wanted, offset)
             bar.update(len(page))
             yield from page.dicts(True)  # type: ignore[misc]  # noqa: FBT003 - the native half takes no names
             offset += len(page)
@@ -485,7 +483,11 @@ def demo(*, seed: int = 0, now: Instant | None = None) -> Market:
 
 
 def _demo(seed: int, now: int) -> Market:
-    return Market._simulated(seed, now)  # noqa: SLF001 - the only other way to make a market
+    market = Market.__new__(Market)
+    market._core = _core.Market.demo(seed, now)  # noqa: SLF001 - the only other way to make a market
+    market._demo = (seed, now)  # noqa: SLF001
+    market._closed = False  # noqa: SLF001
+    return market
 
 
 def _from_tables(orders: _core.Table, bars: _core.Table, open_interest: _core.Table, now: int) -> Market:

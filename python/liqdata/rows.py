@@ -7,13 +7,14 @@ from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, cast, overload
 
-from . import _core
 from ._inputs import choice, datetime_of
 
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
     import pyarrow as pa
+
+    from . import _core
 
 __all__ = ["Rows"]
 
@@ -110,11 +111,10 @@ class Rows(Sequence[R], Generic[R]):
             if elided and place == _SHOWN // 2:
                 body.append(f"<tr><td colspan='{len(kinds)}' style='text-align:center'>…</td></tr>")
             cells = zip(row.values(), kinds, align, strict=True)
-            body.append(
-                "<tr>"
-                + "".join(f"<td style='text-align:{side}'>{html.escape(_shown(cell, kind))}</td>" for cell, kind, side in cells)
-                + "</tr>"
+            shown_cells = (
+                f"<td style='text-align:{side}'>{html.escape(_shown(cell, kind))}</td>" for cell, kind, side in cells
             )
+            body.append(f"<tr>{''.join(shown_cells)}</tr>")
         return (
             f"<table><caption>{html.escape(self._caption())}</caption>"
             f"<thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"

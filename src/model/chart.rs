@@ -17,6 +17,10 @@ pub struct ChartRow {
     pub total_usd: Decimal,
 }
 
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde hands over a reference"
+)]
 fn as_text<S: Serializer>(hour: &Millis, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(&hour.0)
 }

@@ -68,19 +68,19 @@ pub struct Heatmap {
 /// The flat buffer as the contract's array of rows.
 struct Rows<'a> {
     cells: &'a [f64],
-    rows: usize,
-    columns: usize,
+    prices: usize,
+    times: usize,
 }
 
 impl Serialize for Rows<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut seq = serializer.serialize_seq(Some(self.rows))?;
-        if self.columns == 0 {
-            for _ in 0..self.rows {
+        let mut seq = serializer.serialize_seq(Some(self.prices))?;
+        if self.times == 0 {
+            for _ in 0..self.prices {
                 seq.serialize_element::<[f64; 0]>(&[])?;
             }
         } else {
-            for row in self.cells.chunks_exact(self.columns) {
+            for row in self.cells.chunks_exact(self.times) {
                 seq.serialize_element(row)?;
             }
         }
@@ -100,8 +100,8 @@ impl Serialize for Heatmap {
         object.serialize_field("times", &self.times)?;
         let rows = Rows {
             cells: &self.matrix,
-            rows: self.prices.len(),
-            columns: self.times.len(),
+            prices: self.prices.len(),
+            times: self.times.len(),
         };
         object.serialize_field("matrix", &rows)?;
         object.end()

@@ -118,6 +118,11 @@ pub fn nearest_f64(value: Decimal) -> f64 {
 }
 
 #[cfg(test)]
+#[expect(
+    clippy::unwrap_used,
+    clippy::float_cmp,
+    reason = "a test may fail loudly, and these sums are exact"
+)]
 mod tests {
     use std::str::FromStr;
 

@@ -6,7 +6,7 @@ use arrow_array::{
     ArrayRef, Decimal128Array, Float64Array, Int64Array, RecordBatch, StringArray,
     TimestampMillisecondArray,
 };
-use arrow_schema::{DataType, Field, Schema, TimeUnit};
+use arrow_schema::{Field, Schema};
 use numpy::IntoPyArray;
 use numpy::datetime::{Datetime, units};
 use pyo3::exceptions::{PyIndexError, PyKeyError, PyValueError};
@@ -208,7 +208,7 @@ impl Table {
         Ok(made)
     }
 
-    /// One column as a numpy array: float64, int64, or datetime64[ms]; missing cells are NaN or NaT.
+    /// One column as a numpy array: `float64`, `int64` or `datetime64[ms]`; missing cells are NaN or NaT.
     fn array<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
         let column = self.column(name)?;
         Ok(match &column.cells {
@@ -274,7 +274,7 @@ impl Table {
         })
     }
 
-    /// The rows as an object with `__arrow_c_stream__`; money as float64, or exact as decimal128.
+    /// The rows as an object with `__arrow_c_stream__`; money as float64, or exact as `decimal128`.
     fn arrow(&self, py: Python<'_>, exact: bool) -> PyResult<ArrowTable> {
         py.detach(|| {
             Ok(ArrowTable {
@@ -289,9 +289,7 @@ impl Table {
             .is_ok_and(|other| other.get().columns == self.columns)
     }
 
-    fn __reduce__<'py>(
-        slf: &Bound<'py, Self>,
-    ) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyList>, usize))> {
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
         let py = slf.py();
         let table = slf.get();
         let state = PyList::empty(py);
@@ -372,6 +370,9 @@ impl Table {
     }
 }
 
+/// What pickle calls, and with what.
+type Reduced<'py> = (Bound<'py, PyAny>, (Bound<'py, PyList>, usize));
+
 /// A numpy array of instants in milliseconds.
 pub(super) fn times(py: Python<'_>, millis: impl Iterator<Item = i64>) -> Bound<'_, PyAny> {
     let cells: Vec<Datetime<units::Milliseconds>> = millis.map(Datetime::from).collect();
@@ -406,63 +407,50 @@ fn scaled(column: &Column, cells: &[Decimal]) -> PyResult<(Vec<i128>, u32)> {
     Ok((made, scale))
 }
 
+/// The cells of a column, `None` where one is missing.
+fn present<'a, T: Copy>(
+    column: &'a Column,
+    cells: &'a [T],
+) -> impl Iterator<Item = Option<T>> + 'a {
+    cells
+        .iter()
+        .enumerate()
+        .map(|(row, &cell)| column.has(row).then_some(cell))
+}
+
 fn record_batch(columns: &Columns, exact: bool) -> PyResult<RecordBatch> {
     let mut fields = Vec::with_capacity(columns.columns.len());
     let mut arrays: Vec<ArrayRef> = Vec::with_capacity(columns.columns.len());
     for column in &columns.columns {
-        let valid = |row: usize| column.has(row);
         let array: ArrayRef = match &column.cells {
-            Cells::Text { codes, names } => {
-                Arc::new(StringArray::from_iter(codes.iter().enumerate().map(
-                    |(row, &code)| names.get(code as usize).filter(|_| valid(row)),
-                )))
-            }
+            Cells::Text { codes, names } => Arc::new(
+                present(column, codes)
+                    .map(|code| code.and_then(|code| names.get(code as usize)))
+                    .collect::<StringArray>(),
+            ),
             Cells::Decimal(cells) if exact => {
                 let (made, scale) = scaled(column, cells)?;
-                let made = made
-                    .into_iter()
-                    .enumerate()
-                    .map(|(row, value)| valid(row).then_some(value));
                 let scale = i8::try_from(scale).unwrap_or(i8::MAX);
-                let array = Decimal128Array::from_iter(made)
+                let array = present(column, &made)
+                    .collect::<Decimal128Array>()
                     .with_precision_and_scale(38, scale)
                     .map_err(|error| PyValueError::new_err(format!("{}: {error}", column.name)))?;
                 Arc::new(array)
             }
-            Cells::Decimal(cells) => Arc::new(Float64Array::from_iter(
-                cells
-                    .iter()
-                    .enumerate()
-                    .map(|(row, value)| valid(row).then(|| nearest_f64(*value))),
-            )),
-            Cells::Float(cells) => Arc::new(Float64Array::from_iter(
-                cells
-                    .iter()
-                    .enumerate()
-                    .map(|(row, value)| valid(row).then_some(*value)),
-            )),
-            Cells::Int(cells) => Arc::new(Int64Array::from_iter(
-                cells
-                    .iter()
-                    .enumerate()
-                    .map(|(row, value)| valid(row).then_some(*value)),
-            )),
+            Cells::Decimal(cells) => Arc::new(
+                present(column, cells)
+                    .map(|value| value.map(nearest_f64))
+                    .collect::<Float64Array>(),
+            ),
+            Cells::Float(cells) => Arc::new(present(column, cells).collect::<Float64Array>()),
+            Cells::Int(cells) => Arc::new(present(column, cells).collect::<Int64Array>()),
             Cells::Time(cells) => Arc::new(
-                TimestampMillisecondArray::from_iter(
-                    cells
-                        .iter()
-                        .enumerate()
-                        .map(|(row, value)| valid(row).then_some(*value)),
-                )
-                .with_timezone("UTC"),
+                present(column, cells)
+                    .collect::<TimestampMillisecondArray>()
+                    .with_timezone("UTC"),
             ),
         };
-        let data_type = match array.data_type() {
-            DataType::Timestamp(TimeUnit::Millisecond, _) => {
-                DataType::Timestamp(TimeUnit::Millisecond, Some("UTC".into()))
-            }
-            data_type => data_type.clone(),
-        };
+        let data_type = array.data_type().clone();
         fields.push(Field::new(
             &column.name,
             data_type,

@@ -35,7 +35,7 @@ fn wakeup(
 /// A service over HTTP.
 #[pyclass(frozen, module = "liqdata._core")]
 pub(super) struct Client {
-    client: client::Client,
+    http: client::Client,
     base_url: String,
     closed: AtomicBool,
 }
@@ -45,7 +45,7 @@ impl Client {
         if self.closed.load(Ordering::Acquire) {
             return Err(PyRuntimeError::new_err("client is closed"));
         }
-        Ok(self.client.clone())
+        Ok(self.http.clone())
     }
 }
 
@@ -81,11 +81,9 @@ impl Client {
             let base_url = config.base_url().to_owned();
             Ok((client::Client::new(config)?, base_url))
         };
-        let (client, base_url) =
+        let (http, base_url) =
             made().map_err(|error| error::python(py, &Failure::Client(error)))?;
-        Ok(Self {
-            client,
-            base_url,
+        Ok(Self { http, base_url,
             closed: AtomicBool::new(false),
         })
     }
@@ -98,7 +96,7 @@ impl Client {
     /// Whether headers or a proxy's password would travel in a pickle.
     #[getter]
     fn holds_secrets(&self) -> bool {
-        self.client.config().holds_secrets()
+        self.http.config().holds_secrets()
     }
 
     #[getter]
@@ -131,6 +129,10 @@ impl Client {
     }
 
     /// Begins many questions, eight in flight; the first failure ends them all and is labelled.
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "arguments from Python come by value"
+    )]
     #[pyo3(signature = (questions, labels, bridge=None, token=0))]
     fn begin_many(
         &self,
@@ -336,6 +338,10 @@ impl Market {
     }
 
     /// Answers many questions on all cores; the first failure ends them all and is labelled.
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "arguments from Python come by value"
+    )]
     #[pyo3(signature = (questions, labels, as_of=None))]
     fn ask_many(
         &self,

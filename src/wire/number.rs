@@ -196,6 +196,10 @@ pub fn exact_decimal(text: &str) -> Result<Decimal, String> {
 }
 
 /// The double nearest to what `text` writes, by JSON's number grammar.
+///
+/// # Errors
+///
+/// A sentence that says why `text` is no number, or that it is beyond the largest double.
 pub fn nearest_double(text: &str) -> Result<f64, String> {
     Number::read(text)
         .and_then(|_| text.parse().ok())
