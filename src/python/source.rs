@@ -83,7 +83,9 @@ impl Client {
         };
         let (http, base_url) =
             made().map_err(|error| error::python(py, &Failure::Client(error)))?;
-        Ok(Self { http, base_url,
+        Ok(Self {
+            http,
+            base_url,
             closed: AtomicBool::new(false),
         })
     }
