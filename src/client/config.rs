@@ -419,8 +419,14 @@ fn bare(url: &Url) -> String {
 pub(super) fn masked(text: &str) -> String {
     let start = text.find("://").map_or(0, |at| at + 3);
     let (scheme, rest) = text.split_at(start);
-    // A password may hold any character, so all up to the last @ goes.
-    let (user, rest) = match rest.rfind('@') {
+    let user_info = if Url::parse(text).is_ok_and(|url| url.has_host()) {
+        let authority = rest.split(['/', '\\', '?', '#']).next();
+        authority.and_then(|authority| authority.rfind('@'))
+    } else {
+        // Where nothing is certain, a password may hold any character.
+        rest.rfind('@')
+    };
+    let (user, rest) = match user_info {
         Some(at) => ("***", rest.get(at..).unwrap_or_default()),
         None => ("", rest),
     };

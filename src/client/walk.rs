@@ -1,5 +1,638 @@
 //! Walking a feed that grows while it is read.
+//!
+//! The order feed lists the newest row first and is read by offset, so every row that arrives pushes all others to
+//! higher offsets. [`Feed`] is the pure half: it says which pages to ask for and lines each one up with the rows that
+//! are known. Pages overlap; the overlap, compared as a sequence, tells by how much the feed has moved, and so which
+//! rows of a page are new to us. [`Walk`] is the thin half that asks a [`Client`].
+//!
+//! Positions are counted from the newest row at the first read: row 0 is that row, rows that arrived later have
+//! negative positions. After `shift` arrivals the row at position `p` stands at offset `p + shift`.
 
-/// A walk through the order feed.
+use futures_util::future::join_all;
+
+use super::{Client, Error};
+use crate::api::{BadQuery, Orders};
+use crate::model::Order;
+
+/// Rows kept for lining pages up.
+const KEPT: usize = 4000;
+/// The largest page of the contract.
+const LARGEST: usize = Orders::MAX as usize;
+/// The most pages in flight.
+const FLIGHT: usize = 8;
+/// Pages in a row without a fresh row after which the feed counts as faster than we are.
+const PATIENCE: u32 = 200;
+
+/// A walk through the order feed from the newest row to the oldest, exact while the feed grows.
+///
+/// Nothing that was in the feed at the start is lost and nothing comes twice; rows that look the same but are two
+/// orders stay two.
 #[derive(Debug)]
-pub struct Walk;
+pub struct Walk {
+    client: Client,
+    first: Orders,
+    feed: Feed,
+}
+
+impl Walk {
+    /// A walk over the rows of `symbol` and `exchange`, all of them or the newest `max_rows`.
+    ///
+    /// # Errors
+    ///
+    /// [`BadQuery`] for a `page_size` outside 1 to 1000, a `max_rows` below 1, or a symbol or exchange that is none.
+    pub fn new(
+        client: Client,
+        symbol: Option<&str>,
+        exchange: Option<&str>,
+        page_size: i128,
+        max_rows: Option<i128>,
+    ) -> Result<Self, BadQuery> {
+        let first = Orders::new(symbol, exchange, 1, 0)?;
+        let page = usize::try_from(page_size)
+            .ok()
+            .filter(|page| (1..=LARGEST).contains(page))
+            .ok_or_else(|| {
+                BadQuery::new(
+                    "page_size",
+                    format!("{page_size} is out of bounds"),
+                    "a whole number from 1 to 1000",
+                )
+            })?;
+        let wanted = match max_rows {
+            None => u64::MAX,
+            Some(rows) if rows >= 1 => u64::try_from(rows).unwrap_or(u64::MAX),
+            Some(rows) => {
+                return Err(BadQuery::new(
+                    "max_rows",
+                    format!("{rows} is out of bounds"),
+                    "a whole number of at least 1, or none for all rows",
+                ));
+            }
+        };
+        Ok(Self {
+            client,
+            first,
+            feed: Feed::new(page, wanted),
+        })
+    }
+
+    /// The next rows, at least one; none at the end.
+    ///
+    /// May be dropped while it waits and called again: no row is lost.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] of the page that failed, and [`Error::UnexpectedReply`] where a run of equal rows is longer than a
+    /// page or the feed moves faster than it can be read.
+    pub async fn next(&mut self) -> Result<Option<Vec<Order>>, Error> {
+        while !self.feed.ended() {
+            let asks = self.feed.asks()?;
+            let pages = join_all(asks.iter().map(|ask| {
+                let question = Orders {
+                    limit: u16::try_from(ask.limit).unwrap_or(Orders::MAX),
+                    offset: ask.offset,
+                    ..self.first.clone()
+                };
+                let client = &self.client;
+                async move { client.send(&question).await }
+            }))
+            .await;
+            let mut fresh = Vec::new();
+            for (ask, page) in asks.iter().zip(pages) {
+                let taken = page.and_then(|rows| Ok(self.feed.take(ask, rows)?));
+                match taken {
+                    Ok(Taken::Rows(rows)) => fresh.extend(rows),
+                    Ok(Taken::Astray) => break,
+                    // The rows before it are good; the failure comes again if it lasts.
+                    Err(_) if !fresh.is_empty() => break,
+                    Err(error) => return Err(error),
+                }
+            }
+            if !fresh.is_empty() {
+                return Ok(Some(fresh));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// A page to ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Ask {
+    offset: u64,
+    limit: usize,
+    /// The shift confirmed when the page was asked for: it can only have grown since.
+    floor: u64,
+    /// By how many rows the page was moved on in expectation of arrivals.
+    lead: u64,
+}
+
+/// What a page brought.
+#[derive(Debug, PartialEq, Eq)]
+enum Taken {
+    /// Rows to hand out, possibly none; the pages asked for after this one still count.
+    Rows(Vec<Order>),
+    /// The page did not meet the known rows: what was asked for after it will not either.
+    Astray,
+}
+
+/// Why a walk cannot go on.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+enum Lost {
+    #[error(
+        "a run of {run} equal rows up to row {at} is longer than a page of {page} can tell from rows that have moved; \
+         a larger page_size may help"
+    )]
+    Run { run: usize, at: u64, page: usize },
+    #[error("the rows up to row {at} repeat themselves so much that pages cannot be lined up")]
+    Repeats { at: u64 },
+    #[error(
+        "{PATIENCE} pages in a row held nothing beyond row {at}: the feed moves faster than it can be read"
+    )]
+    Fast { at: u64 },
+}
+
+impl From<Lost> for Error {
+    fn from(lost: Lost) -> Self {
+        Self::UnexpectedReply {
+            path: "data".to_owned(),
+            message: lost.to_string(),
+        }
+    }
+}
+
+/// How a page lies against the known rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Lie {
+    /// The page's first row is at this position.
+    At(i128),
+    /// Several positions fit.
+    Unclear,
+    /// The page lies before all rows that are kept.
+    Newer,
+    /// The page begins behind the known rows: rows in between are missing.
+    Older,
+}
+
+/// The state of a walk.
+#[derive(Debug)]
+struct Feed {
+    page: usize,
+    /// Rows still to hand out.
+    wanted: u64,
+    /// The last known rows.
+    kept: Vec<Order>,
+    /// The position behind the last known row.
+    end: u64,
+    /// Arrivals seen for certain.
+    shift: u64,
+    /// Arrivals to expect before the next page is read.
+    expected: u64,
+    /// A lower bound of the arrivals since `shift`, from pages that were all newer.
+    passed: u64,
+    /// Pages read since `shift` was confirmed.
+    reads: u32,
+    /// Pages in a row that brought no fresh row.
+    misses: u32,
+    /// The overlap that the rows themselves need.
+    overlap: usize,
+    /// How many equal rows the known ones end with.
+    run: usize,
+    /// The overlap that unclear pages have asked for.
+    wider: usize,
+    /// Pages in flight.
+    flight: usize,
+    /// The longest page so far: a service that gave so many can give so many again.
+    longest: usize,
+    begun: bool,
+    ended: bool,
+}
+
+impl Feed {
+    fn new(page: usize, wanted: u64) -> Self {
+        Self {
+            page,
+            wanted,
+            kept: Vec::new(),
+            end: 0,
+            shift: 0,
+            expected: 0,
+            passed: 0,
+            reads: 0,
+            misses: 0,
+            overlap: 0,
+            run: 0,
+            wider: 0,
+            flight: 1,
+            longest: 0,
+            begun: false,
+            ended: false,
+        }
+    }
+
+    fn ended(&self) -> bool {
+        self.ended
+    }
+
+    /// The overlap to ask for.
+    fn needed(&self) -> usize {
+        self.overlap.max(self.wider).min(self.kept.len())
+    }
+
+    /// The pages to ask for now, to be taken in this order; at least one until the end.
+    fn asks(&self) -> Result<Vec<Ask>, Lost> {
+        if self.ended {
+            return Ok(Vec::new());
+        }
+        let wanted = usize::try_from(self.wanted).unwrap_or(usize::MAX);
+        if !self.begun {
+            return Ok(vec![Ask {
+                offset: 0,
+                limit: self.page.min(wanted),
+                floor: 0,
+                lead: 0,
+            }]);
+        }
+        if self.run > self.page || self.run + 2 > LARGEST {
+            return Err(Lost::Run {
+                run: self.run,
+                at: self.end,
+                page: self.page,
+            });
+        }
+        let overlap = self.needed();
+        if overlap >= LARGEST {
+            return Err(Lost::Repeats { at: self.end });
+        }
+        let mut asks = Vec::new();
+        let (mut end, mut left) = (self.end, wanted);
+        for _ in 0..self.flight {
+            // The overlap stands inside the page as long as it leaves room for a fresh row.
+            let fresh = self.page.saturating_sub(overlap).max(1).min(left);
+            let narrow = (overlap + fresh).min(LARGEST);
+            // A feed that has run away is met with a wider page.
+            let limit = narrow
+                .saturating_mul(1 << self.misses.min(10))
+                .min(LARGEST.max(narrow));
+            // Aimed so that as many arrivals more as fewer than expected still meet the known rows.
+            let slack = (limit - overlap) / 2;
+            let lead = self.expected.saturating_sub(slack as u64);
+            asks.push(Ask {
+                offset: self.shift + end.saturating_sub(overlap as u64) + lead,
+                limit,
+                floor: self.shift,
+                lead,
+            });
+            end += fresh as u64;
+            left -= fresh;
+            if left == 0 || lead > 0 {
+                break;
+            }
+        }
+        Ok(asks)
+    }
+
+    /// Whether the page of `ask` begins within the known rows, however few have arrived.
+    fn surely_meets(&self, ask: &Ask) -> bool {
+        ask.offset <= ask.floor + self.end.saturating_sub(self.needed() as u64)
+    }
+
+    /// Takes the page that `ask` brought.
+    fn take(&mut self, ask: &Ask, rows: Vec<Order>) -> Result<Taken, Lost> {
+        if self.ended {
+            return Ok(Taken::Astray);
+        }
+        let short = rows.len() < ask.limit && rows.len() < self.longest;
+        self.longest = self.longest.max(rows.len());
+        if !self.begun {
+            self.begun = true;
+            self.ended = rows.is_empty();
+            return Ok(Taken::Rows(self.keep(rows)));
+        }
+        let sure = self.surely_meets(ask);
+        if rows.is_empty() && sure {
+            // Even the known rows are gone from there: the feed's old end has moved before ours.
+            self.ended = true;
+            return Ok(Taken::Rows(Vec::new()));
+        }
+        self.reads += 1;
+        match self.lie(ask, &rows, sure) {
+            Lie::At(position) => self.met(ask, rows, position, short).map(Taken::Rows),
+            Lie::Unclear => {
+                self.missed()?;
+                let overlap = self.needed();
+                let most = self.kept.len().min(LARGEST - 1);
+                if sure && overlap >= most {
+                    return Err(Lost::Repeats { at: self.end });
+                }
+                self.wider = (overlap * 2).clamp(1, most);
+                self.expected = 0;
+                Ok(Taken::Astray)
+            }
+            Lie::Newer => {
+                self.missed()?;
+                // The page's last row stands before the first kept one.
+                let first = self.end - self.kept.len() as u64;
+                let behind = (ask.offset + rows.len() as u64).saturating_sub(self.shift + first);
+                self.passed = self.passed.max(behind);
+                self.expected = (self.expected * 2).max(self.passed * 2);
+                Ok(Taken::Astray)
+            }
+            Lie::Older => {
+                self.missed()?;
+                if ask.lead <= self.passed {
+                    self.passed = ask.lead / 2;
+                }
+                self.expected = self.passed + (ask.lead - self.passed) / 2;
+                Ok(Taken::Astray)
+            }
+        }
+    }
+
+    /// A page whose first row is at `position`.
+    fn met(
+        &mut self,
+        ask: &Ask,
+        mut rows: Vec<Order>,
+        position: i128,
+        short: bool,
+    ) -> Result<Vec<Order>, Lost> {
+        let shift = u64::try_from(i128::from(ask.offset) - position).unwrap_or(0);
+        let arrived = shift.saturating_sub(self.shift);
+        self.shift = self.shift.max(shift);
+        self.expected = arrived.div_ceil(u64::from(self.reads.max(1)));
+        self.passed = 0;
+        self.reads = 0;
+        let known = usize::try_from(i128::from(self.end) - position).unwrap_or(usize::MAX);
+        let full = rows.len() >= ask.limit;
+        let fresh = if known < rows.len() {
+            rows.split_off(known)
+        } else {
+            Vec::new()
+        };
+        if fresh.is_empty() {
+            // A page with room for more that stops where the known rows stop is the last one.
+            self.ended = short || (!full && arrived == 0 && ask.lead == 0);
+            if !self.ended {
+                self.missed()?;
+            }
+            return Ok(fresh);
+        }
+        self.misses = 0;
+        self.wider = 0;
+        self.flight = if full {
+            (self.flight * 2).min(FLIGHT)
+        } else {
+            1
+        };
+        self.ended = short;
+        Ok(self.keep(fresh))
+    }
+
+    fn missed(&mut self) -> Result<(), Lost> {
+        self.misses += 1;
+        self.flight = 1;
+        if self.misses >= PATIENCE {
+            self.ended = true;
+            return Err(Lost::Fast { at: self.end });
+        }
+        Ok(())
+    }
+
+    /// Makes `rows` known; returns those that are wanted.
+    fn keep(&mut self, mut rows: Vec<Order>) -> Vec<Order> {
+        self.end += rows.len() as u64;
+        let old = rows.len().saturating_sub(KEPT);
+        self.kept.extend(rows.iter().skip(old).cloned());
+        self.kept.drain(..self.kept.len().saturating_sub(KEPT));
+        let wanted = usize::try_from(self.wanted).unwrap_or(usize::MAX);
+        rows.truncate(wanted);
+        self.wanted -= rows.len() as u64;
+        self.ended |= self.wanted == 0;
+        if !self.ended {
+            let last = self.kept.last();
+            self.run = self
+                .kept
+                .iter()
+                .rev()
+                .take_while(|row| Some(*row) == last)
+                .count();
+            self.overlap = own_overlap(&self.kept);
+        }
+        rows
+    }
+
+    /// How `rows` lie against the kept ones; `sure` tells that they cannot begin behind them.
+    fn lie(&self, ask: &Ask, rows: &[Order], sure: bool) -> Lie {
+        let (Some(first), Some(last)) = (rows.first(), rows.last()) else {
+            return Lie::Older;
+        };
+        let (Some(kept_first), Some(kept_last)) = (self.kept.first(), self.kept.last()) else {
+            return Lie::Older;
+        };
+        let needed = self.needed();
+        let end = i128::from(self.end);
+        let start = end - self.kept.len() as i128;
+        let len = rows.len() as i128;
+        let highest = (end - 1).min(i128::from(ask.offset) - i128::from(ask.floor));
+        let mut fits: Vec<(i128, usize)> = (start - len + 1..=highest)
+            .rev()
+            .filter_map(|at| Some((at, meeting(&self.kept, rows, at - start)?)))
+            .collect();
+        let Some(&(_, most)) = fits.iter().max_by_key(|(_, met)| met) else {
+            let reaches_back =
+                last.timestamp <= kept_last.timestamp && kept_first.timestamp > kept_last.timestamp;
+            return if sure && reaches_back {
+                self.lie_by_last_rows(rows)
+            } else if sure || first.timestamp > kept_last.timestamp {
+                Lie::Newer
+            } else {
+                Lie::Older
+            };
+        };
+        // A short chance meeting does not make a long one doubtful.
+        fits.retain(|(_, met)| met * 2 >= most);
+        if fits.len() > 1 {
+            // Rows in front of the first kept one have arrived after it, so they are not older.
+            fits.retain(|&(at, _)| {
+                usize::try_from(start - at - 1)
+                    .ok()
+                    .and_then(|before| rows.get(before))
+                    .is_none_or(|row| row.timestamp >= kept_first.timestamp)
+            });
+        }
+        let brings_fresh = |at: i128| at + len > end;
+        match fits.as_slice() {
+            [] => Lie::Unclear,
+            // Where time does not tell newer from older, rows in front of ours may as well be rows far behind.
+            &[(at, _)] if !sure && at < start && kept_first.timestamp == kept_last.timestamp => {
+                Lie::Older
+            }
+            &[(at, met)] if met >= needed || (sure && !brings_fresh(at)) => Lie::At(at),
+            [_] if sure => Lie::Unclear,
+            [_] => Lie::Older,
+            // The first of several is the one with the fewest arrivals, which is safe to believe.
+            [(at, _), ..] if sure && !fits.iter().any(|&(at, _)| brings_fresh(at)) => Lie::At(*at),
+            _ => Lie::Unclear,
+        }
+    }
+
+    /// Where a page lies that begins within the known rows but differs from them: late rows have come in between, or
+    /// rows were taken back. The last known rows still tell where it goes on.
+    fn lie_by_last_rows(&self, rows: &[Order]) -> Lie {
+        for count in [self.needed(), 1] {
+            let tail = self
+                .kept
+                .get(self.kept.len().saturating_sub(count)..)
+                .unwrap_or(&self.kept);
+            let mut places = rows
+                .windows(tail.len().max(1))
+                .enumerate()
+                .filter(|(_, window)| *window == tail)
+                .map(|(place, _)| place);
+            match (places.next(), places.next()) {
+                (Some(place), None) => {
+                    return Lie::At(i128::from(self.end) - tail.len() as i128 - place as i128);
+                }
+                (Some(_), Some(_)) => return Lie::Unclear,
+                (None, _) => {}
+            }
+        }
+        Lie::Newer
+    }
+}
+
+/// How many rows of `rows` meet known ones, if all that meet are equal; `at` is the index among `kept` of the first.
+fn meeting(kept: &[Order], rows: &[Order], at: i128) -> Option<usize> {
+    let skipped = usize::try_from(-at).unwrap_or(0);
+    let kept = kept.get(usize::try_from(at).unwrap_or(0)..)?;
+    let rows = rows.get(skipped..)?;
+    let met = kept.len().min(rows.len());
+    (met > 0 && kept.get(..met)? == rows.get(..met)?).then_some(met)
+}
+
+/// How many rows a page must share with `kept`: one more than the shortest ending that occurs nowhere else, so that a
+/// run of equal rows is shared together with the row before it.
+fn own_overlap(kept: &[Order]) -> usize {
+    let repeated = (1..kept.len())
+        .map(|shift| {
+            kept.iter()
+                .rev()
+                .zip(kept.iter().rev().skip(shift))
+                .take_while(|(row, earlier)| row == earlier)
+                .count()
+        })
+        .max()
+        .unwrap_or(0);
+    (repeated + 2).min(kept.len())
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
+mod tests {
+    use proptest::prelude::*;
+    use rust_decimal::Decimal;
+
+    use super::*;
+    use crate::model::{Millis, Side};
+
+    fn order(price: i64, timestamp: i64) -> Order {
+        Order {
+            exchange: "binance".to_owned(),
+            symbol: "BTCUSDT".to_owned(),
+            side: Side::Long,
+            price: Decimal::from(price),
+            qty: Decimal::ONE,
+            value_usd: Decimal::from(price),
+            timestamp: Millis(timestamp),
+        }
+    }
+
+    /// Rows newest first, made of steps from the oldest: an equal row, another row of the same instant, a later one.
+    fn grow(feed: &mut Vec<Order>, steps: &[u8]) {
+        for step in steps {
+            let newest = feed.first().cloned().unwrap_or_else(|| order(0, 0));
+            let price = i64::try_from(newest.price).unwrap();
+            let next = match step {
+                0 => newest,
+                1 => order((price + 1) % 3, newest.timestamp.0),
+                _ => order(0, newest.timestamp.0 + 1),
+            };
+            feed.insert(0, next);
+        }
+    }
+
+    fn read(feed: &[Order], ask: &Ask) -> Vec<Order> {
+        feed.iter()
+            .skip(usize::try_from(ask.offset).unwrap())
+            .take(ask.limit)
+            .cloned()
+            .collect()
+    }
+
+    /// Walks `feed` while `arrive` grows it before each read but the first; also gives the number of reads and the
+    /// most rows asked for beyond those wanted.
+    fn walk(
+        feed: &mut Vec<Order>,
+        page: usize,
+        wanted: u64,
+        mut arrive: impl FnMut(&mut Vec<Order>),
+    ) -> Result<(Vec<Order>, usize), Lost> {
+        let mut state = Feed::new(page, wanted);
+        let (mut out, mut reads) = (Vec::new(), 0);
+        while !state.ended() {
+            let asks = state.asks()?;
+            assert!(!asks.is_empty());
+            let mut pages = Vec::new();
+            for ask in &asks {
+                assert!((1..=LARGEST).contains(&ask.limit));
+                if reads > 0 {
+                    arrive(feed);
+                }
+                reads += 1;
+                pages.push(read(feed, ask));
+            }
+            for (ask, page) in asks.iter().zip(pages) {
+                match state.take(ask, page)? {
+                    Taken::Rows(rows) => out.extend(rows),
+                    Taken::Astray => break,
+                }
+            }
+        }
+        Ok((out, reads))
+    }
+
+    fn longest_run(feed: &[Order]) -> usize {
+        feed.chunk_by(|a, b| a == b)
+            .map(<[_]>::len)
+            .max()
+            .unwrap_or(0)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+
+        #[test]
+        fn a_growing_feed_is_walked_without_loss_or_repetition(
+            start in prop::collection::vec(0_u8..4, 0..400),
+            arrivals in prop::collection::vec(prop::collection::vec(0_u8..4, 0..=500), 1..12),
+            page in 8_usize..120,
+            wanted in prop_oneof![Just(u64::MAX), 1_u64..400],
+        ) {
+            let mut feed = Vec::new();
+            grow(&mut feed, &start);
+            let expected: Vec<Order> =
+                feed.iter().take(usize::try_from(wanted).unwrap_or(usize::MAX)).cloned().collect();
+            let mut turn = 0;
+            let walked = walk(&mut feed, page, wanted, |feed| {
+                grow(feed, &arrivals[turn % arrivals.len()]);
+                turn += 1;
+            });
+            match walked {
+                Ok((out, _)) => prop_assert_eq!(out, expected),
+                Err(Lost::Run { .. }) => prop_assert!(longest_run(&feed) > page),
+                Err(lost) => prop_assert!(false, "{}", lost),
+            }
+        }
+    }
+}
