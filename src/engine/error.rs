@@ -60,7 +60,7 @@ fn span(millis: i64) -> String {
     for (unit, length) in [
         ("d", Millis::DAY),
         ("h", Millis::HOUR),
-        ("m", Millis::MINUTE),
+        ("min", Millis::MINUTE),
         ("s", 1000),
     ] {
         if millis % length == 0 {

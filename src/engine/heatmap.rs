@@ -130,24 +130,23 @@ impl Rows {
 
     /// The cells in USD, row after row.
     fn matrix(&self, grid: FineGrid, columns: &[Column]) -> Vec<f64> {
-        let rows = usize::try_from(self.last - self.first + 1).unwrap_or(0);
-        let mut matrix = vec![0.0; rows * columns.len()];
-        let first_bin = self.first * self.factor;
-        let mids: Vec<f64> = (first_bin..(self.last + 1) * self.factor)
-            .map(|bin| grid.mid(bin))
-            .collect();
-        let fine = usize::try_from(self.factor).unwrap_or(1);
-        for (place, column) in columns.iter().enumerate() {
-            // Cells below the first row are empty ones.
-            let skipped = usize::try_from(first_bin - column.first).unwrap_or(0);
-            let start = usize::try_from(column.first - first_bin).unwrap_or(0);
-            let cells = column.mass.iter().skip(skipped);
-            for (bin, (mass, mid)) in (start..).zip(cells.zip(mids.iter().skip(start))) {
-                if let Some(cell) = matrix.get_mut(bin / fine * columns.len() + place) {
-                    *cell += mass * mid;
-                }
-            }
-        }
-        matrix
+        let bins = |row: i64| row * self.factor..(row + 1) * self.factor;
+        (self.first..=self.last)
+            .flat_map(|row| {
+                let mids: Vec<f64> = bins(row).map(|bin| grid.mid(bin)).collect();
+                columns
+                    .iter()
+                    .map(move |column| dot(column.between(bins(row)), &mids))
+            })
+            .collect()
     }
+}
+
+/// Masses from a place on, in USD at the middles of their bins.
+fn dot((skipped, masses): (usize, &[f64]), mids: &[f64]) -> f64 {
+    let mids = mids.get(skipped..).unwrap_or_default();
+    masses
+        .iter()
+        .zip(mids)
+        .fold(0.0, |sum, (mass, mid)| sum + mass * mid)
 }

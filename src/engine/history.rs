@@ -1,6 +1,6 @@
 //! The history of one coin: its bars with what is derived from them, its open interest and its orders.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use super::TableFault;
 use super::table::Row;
@@ -72,36 +72,38 @@ pub(super) fn days(millis: i64) -> f64 {
 /// leaves no rounding behind when it drops out: a stack of suffix sums in front, a running sum behind.
 #[derive(Default)]
 struct Trailing {
-    /// Open time and sum from that bar to the end of the front part; the oldest bar is last.
-    front: Vec<(Millis, f64)>,
-    back: Vec<(Millis, f64)>,
-    back_sum: f64,
     /// Open time and length of every bar in the window, oldest first.
-    lengths: std::collections::VecDeque<(Millis, i64)>,
+    bars: VecDeque<(Millis, i64)>,
+    /// The sum of their lengths.
     length: i64,
+    /// Volume of each bar of the front part and all later ones of it; the oldest bar is last.
+    front: Vec<f64>,
+    /// Volumes of the bars behind, oldest first.
+    back: Vec<f64>,
+    back_sum: f64,
 }
 
 impl Trailing {
     fn push(&mut self, bar: &Bar) {
-        self.back.push((bar.open_time, bar.volume));
-        self.back_sum += bar.volume;
-        self.lengths.push_back((bar.open_time, bar.interval));
+        self.bars.push_back((bar.open_time, bar.interval));
         self.length = self.length.saturating_add(bar.interval);
+        self.back.push(bar.volume);
+        self.back_sum += bar.volume;
     }
 
     /// Drops the bars that opened before `start`.
     fn forget_until(&mut self, start: Millis) {
-        while let Some(&(open, interval)) = self.lengths.front()
+        while let Some(&(open, interval)) = self.bars.front()
             && open < start
         {
-            self.lengths.pop_front();
+            self.bars.pop_front();
             self.length -= interval;
             if self.front.is_empty() {
                 let mut sum = 0.0;
-                for (open, volume) in self.back.drain(..).rev() {
+                self.front.extend(self.back.drain(..).rev().map(|volume| {
                     sum += volume;
-                    self.front.push((open, sum));
-                }
+                    sum
+                }));
                 self.back_sum = 0.0;
             }
             self.front.pop();
@@ -111,11 +113,11 @@ impl Trailing {
     /// Mean volume per bar (absent where it is none or zero) and per day (absent where there are no bars).
     #[expect(clippy::cast_precision_loss, reason = "bars are counted in thousands")]
     fn volume(&self) -> (Option<f64>, Option<f64>) {
-        if self.lengths.is_empty() {
+        if self.bars.is_empty() {
             return (None, None);
         }
-        let sum = self.front.last().map_or(0.0, |&(_, sum)| sum) + self.back_sum;
-        let mean = sum / self.lengths.len() as f64;
+        let sum = self.front.last().copied().unwrap_or(0.0) + self.back_sum;
+        let mean = sum / self.bars.len() as f64;
         ((mean > 0.0).then_some(mean), Some(sum / days(self.length)))
     }
 }

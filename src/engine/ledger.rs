@@ -5,6 +5,7 @@
 //! when the books are read, so other weights never need another replay.
 
 use std::num::NonZeroU8;
+use std::ops::Range;
 
 use super::Tier;
 use crate::model::{FineGrid, Side};
@@ -327,6 +328,21 @@ impl Book {
 pub(super) struct Column {
     pub(super) first: i64,
     pub(super) mass: Vec<f64>,
+}
+
+impl Column {
+    /// How many of `bins` lie below the first mass, and the masses of those that do not.
+    pub(super) fn between(&self, bins: Range<i64>) -> (usize, &[f64]) {
+        let start = bins.start.max(self.first);
+        let end = bins
+            .end
+            .min(self.first.saturating_add_unsigned(self.mass.len() as u64));
+        let masses = self
+            .mass
+            .get(places(start - self.first)..places(end - self.first))
+            .unwrap_or_default();
+        (places(start - bins.start), masses)
+    }
 }
 
 /// Masses by bin, dense; everything outside `first..end` is zero.

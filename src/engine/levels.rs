@@ -78,3 +78,36 @@ fn expected(map: &LiquidationMap, leverage: i64, side: Side) -> f64 {
     let maintenance = maintenance_margin(&map.symbol, leverage);
     liquidation_price(side, map.current_price, leverage, maintenance)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{MapBin, Millis};
+
+    #[test]
+    fn of_clusters_as_large_the_nearest_is_taken() {
+        let bin = |price, side| MapBin {
+            price,
+            side,
+            total: 7.0,
+        };
+        let map = LiquidationMap {
+            symbol: "BTC".to_owned(),
+            range: "7d".to_owned(),
+            updated_at: Millis(0),
+            current_price: 100.0,
+            bin_width: 1.0,
+            leverages: vec![10, 25],
+            bins: vec![
+                bin(90.5, Side::Long),
+                bin(95.5, Side::Long),
+                bin(104.5, Side::Short),
+                bin(108.5, Side::Short),
+            ],
+            tiers: vec![5.0, 2.0, 5.0, 2.0, 0.0, 7.0, 0.0, 7.0],
+        };
+        assert_eq!(strongest(&map, 0, Side::Long), Some((95.5, 5.0)));
+        assert_eq!(strongest(&map, 1, Side::Short), Some((104.5, 7.0)));
+        assert_eq!(strongest(&map, 0, Side::Short), None);
+    }
+}

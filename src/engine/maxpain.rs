@@ -68,3 +68,37 @@ fn strongest(map: &LiquidationMap, side: Side) -> Cluster {
             },
         )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{MapBin, Millis};
+
+    #[test]
+    fn of_bins_as_large_the_nearest_is_taken() {
+        let bin = |price, side, total| MapBin { price, side, total };
+        let map = LiquidationMap {
+            symbol: "BTC".to_owned(),
+            range: "1d".to_owned(),
+            updated_at: Millis(0),
+            current_price: 100.0,
+            bin_width: 1.0,
+            leverages: vec![10],
+            bins: vec![
+                bin(90.5, Side::Long, 7.0),
+                bin(95.5, Side::Long, 7.0),
+                bin(99.5, Side::Long, 6.0),
+                bin(101.5, Side::Short, 3.0),
+                bin(104.5, Side::Short, 8.0),
+                bin(108.5, Side::Short, 8.0),
+            ],
+            tiers: vec![7.0, 7.0, 6.0, 3.0, 8.0, 8.0],
+        };
+        let pain = pain(&map);
+        assert_eq!(pain.long.price.to_bits(), 95.5_f64.to_bits());
+        assert_eq!(pain.short.price.to_bits(), 104.5_f64.to_bits());
+        assert!(pain.long.dist_pct < 0.0 && pain.short.dist_pct > 0.0);
+        assert_eq!(pain.total_long.to_bits(), 20.0_f64.to_bits());
+        assert_eq!(pain.total_short.to_bits(), 19.0_f64.to_bits());
+    }
+}

@@ -72,11 +72,11 @@ impl Observations {
     ///
     /// # Errors
     ///
-    /// [`TableFault`] for a blank name, a price or quantity that is not above zero, a negative amount, a number that is
-    /// not finite, a high or low that another price of the bar lies beyond, a trading pair where a coin is meant; a
-    /// second bar of a coin at one open time or a second reading of a coin on an exchange at one instant; bars that
-    /// overlap; a length that cannot be inferred; and readings of a coin of which some name an exchange and some do
-    /// not.
+    /// [`TableFault`] for a blank name; a price or quantity that is not above zero, a negative amount, a number of a
+    /// bar or of open interest that is not finite or beyond 1e100 (a price below 1e-100, too); a high or low that
+    /// another price of the bar lies beyond; a trading pair where a coin is meant; a second bar of a coin at one open
+    /// time or a second reading of a coin on an exchange at one instant; bars that overlap; a length that is not above
+    /// zero or cannot be inferred; and readings of a coin of which some name an exchange and some do not.
     pub fn new(
         orders: Vec<ObservedOrder>,
         bars: Vec<ObservedBar>,

@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, HashMap};
 use super::View;
 use super::observations::Recorded;
 use crate::model::{
-    ChartRow, CoinTotals, ExactSum, ExchangeTotals, Millis, Order, Overview, Pair, Side, Window,
-    WindowTotals, exchange_name,
+    ChartRow, CoinTotals, ExactSum, ExchangeTotals, Millis, Order, Overview, Pair, Side,
+    Vocabulary, Window, WindowTotals, exchange_name,
 };
 
 /// Exact totals of both sides.
@@ -47,8 +47,6 @@ impl<'a> FromIterator<&'a Recorded> for Totals {
 /// Totals of the four windows.
 #[must_use]
 pub fn overview(view: &View) -> Overview {
-    use crate::model::Vocabulary;
-
     let mut overview = Overview::default();
     for (slot, window) in overview.windows.iter_mut().zip(Window::ALL) {
         let totals: Totals = view.window(window.millis()).collect();

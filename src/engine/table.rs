@@ -6,6 +6,11 @@ use crate::model::{
     Coin, Millis, ObservedBar, ObservedOpenInterest, ObservedOrder, Pair, exchange_name, hint_coin,
 };
 
+/// Prices and amounts within these bounds have products and sums that are finite and above zero.
+const SMALLEST: f64 = 1e-100;
+/// The upper bound.
+const LARGEST: f64 = 1e100;
+
 /// What is wrong with a table, and where.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{table}: column {column:?}, row {row}: {message}")]
@@ -68,17 +73,19 @@ impl Row {
         }
     }
 
-    /// A finite number above zero.
+    /// A number above zero that can be reckoned with.
     fn price(self, column: &'static str, value: f64) -> Result<(), TableFault> {
-        self.check(column, value.is_finite() && value > 0.0, || {
-            format!("{value} is not a price; a finite number above 0 is")
+        self.check(column, (SMALLEST..=LARGEST).contains(&value), || {
+            format!(
+                "{value:?} is not a price; a number above 0 is, from {SMALLEST:?} to {LARGEST:?}"
+            )
         })
     }
 
-    /// A finite number, zero or above.
+    /// A number from zero up that can be reckoned with.
     fn amount(self, column: &'static str, value: f64) -> Result<(), TableFault> {
-        self.check(column, value.is_finite() && value >= 0.0, || {
-            format!("{value} is not an amount; a finite number from 0 up is")
+        self.check(column, (0.0..=LARGEST).contains(&value), || {
+            format!("{value:?} is not an amount; a number from 0 to {LARGEST:?} is")
         })
     }
 

@@ -46,7 +46,11 @@ pub(crate) fn markets(interval: i64, most: usize) -> impl Strategy<Value = Marke
         1 => Just(Vec::new()),
         6 => prop::collection::vec((0..2_u8, -span / 4..span, 100.0..2000.0_f64), 1..40),
     ];
-    let orders = prop::collection::vec((any::<bool>(), 1..90_000_i64, 0..span), 0..30);
+    let orders = {
+        // At the very open of a bar, too: there one bar ends and the next begins.
+        let time = prop_oneof![0..span, (0..most as i64).prop_map(move |i| i * interval)];
+        prop::collection::vec((any::<bool>(), 1..90_000_i64, time), 0..30)
+    };
     (
         prop::sample::select(vec!["BTC", "PEPE"]),
         prop::collection::vec(one, 2..most),

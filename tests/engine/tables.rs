@@ -70,6 +70,8 @@ fn a_bad_bar_is_named_by_column_and_row() {
         ("high", with(|bar| bar.high = f64::INFINITY)),
         ("low", with(|bar| bar.low = 0.0)),
         ("close", with(|bar| bar.close = -1.0)),
+        ("close", with(|bar| bar.close = 1e-101)),
+        ("high", with(|bar| bar.high = 1.1e100)),
         ("high", with(|bar| bar.high = 99.5)),
         ("high", with(|bar| bar.open = 101.5)),
         ("low", with(|bar| bar.close = 98.5)),
