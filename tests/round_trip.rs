@@ -13,7 +13,7 @@ use liqdata::api::{
     Chart, Coins, Endpoint, Exchanges, HeatmapQuery, Largest, LevelsQuery, Liqmap, Maxpain, Orders,
     OverviewQuery,
 };
-use liqdata::client::{Client, Config, Error};
+use liqdata::client::{Client, Config, Error, Walk};
 use liqdata::engine::Observations;
 use liqdata::model::{HeatmapRange, MapRange, Millis, Model, Side, Vocabulary, Window};
 use liqdata::server::{Answer, Market, router, run};
@@ -152,6 +152,12 @@ async fn every_page_of_the_feed_arrives_as_it_is() {
         let page = same(&client, Orders::new(None, None, 1000, offset).unwrap()).await;
         assert!(!page.is_empty());
         walked.extend(page);
+    }
+    assert_eq!(walked, all);
+    let mut walk = Walk::new(client, None, None, 300, None).unwrap();
+    let mut walked = Vec::new();
+    while let Some(batch) = walk.next().await.unwrap() {
+        walked.extend(batch);
     }
     assert_eq!(walked, all);
     server.stop().await;
