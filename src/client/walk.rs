@@ -485,6 +485,11 @@ impl Feed {
         let (Some(kept_first), Some(kept_last)) = (self.kept.first(), self.kept.last()) else {
             return Lie::Older;
         };
+        let timeless = kept_first.timestamp == kept_last.timestamp;
+        if !sure && !timeless {
+            // All on the page may be of our last row's instant or older: equal rows prove nothing there.
+            return Lie::Older;
+        }
         let needed = self.needed();
         let end = i128::from(self.end);
         let start = end - self.kept.len() as i128;
@@ -520,9 +525,7 @@ impl Feed {
         let full = rows.len() >= ask.limit;
         match fits.as_slice() {
             // Where time does not tell newer from older, rows in front of ours may as well be rows far behind.
-            &[(at, _)] if !sure && at < start && kept_first.timestamp == kept_last.timestamp => {
-                Lie::Older
-            }
+            &[(at, _)] if !sure && at < start => Lie::Older,
             &[(at, _)] if self.adrift && brings_fresh(at) && !self.stands_apart(rows, at, full) => {
                 Lie::Unclear
             }
@@ -689,7 +692,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+        #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
         fn a_growing_feed_is_walked_without_loss_or_repetition(
