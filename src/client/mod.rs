@@ -521,7 +521,7 @@ mod tests {
         for (failures, retries, works) in [(3, 2, false), (2, 2, true)] {
             let failures = std::sync::atomic::AtomicU32::new(failures);
             // A resolver's address gives no port of its own.
-            let config = Config::new(&format!("http://data.example:{}", at.port())).unwrap();
+            let config = Config::new(&format!("http://data.localhost:{}", at.port())).unwrap();
             let config = config.retries(retries).unwrap();
             let client = Client::new(
                 config
