@@ -169,7 +169,7 @@ fn chain(error: &Error) -> String {
     let mut text = format!("{error:?} {error}");
     let mut source = std::error::Error::source(error);
     while let Some(cause) = source {
-        text.push_str(&format!(" {cause} {cause:?}"));
+        text = format!("{text} {cause} {cause:?}");
         source = cause.source();
     }
     text
