@@ -480,6 +480,70 @@ mod tests {
         );
     }
 
+    /// Fails to resolve a name as often as told, then gives an address.
+    struct Flaky {
+        failures: std::sync::atomic::AtomicU32,
+        at: std::net::SocketAddr,
+    }
+
+    impl reqwest::dns::Resolve for Flaky {
+        fn resolve(&self, _: reqwest::dns::Name) -> reqwest::dns::Resolving {
+            use std::sync::atomic::Ordering;
+            let fails = self
+                .failures
+                .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| {
+                    left.checked_sub(1)
+                })
+                .is_ok();
+            let at = self.at;
+            Box::pin(async move {
+                if fails {
+                    return Err("no such host".into());
+                }
+                let addresses: reqwest::dns::Addrs = Box::new(std::iter::once(at));
+                Ok(addresses)
+            })
+        }
+    }
+
+    #[tokio::test]
+    async fn a_name_that_does_not_resolve_is_tried_again() {
+        use tokio::io::{AsyncReadExt, AsyncWriteExt};
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let at = listener.local_addr().unwrap();
+        tokio::spawn(async move {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let _ = stream.read(&mut [0; 4096]).await.unwrap();
+            let answer =
+                "HTTP/1.1 200 OK\r\ncontent-length: 26\r\n\r\n{\"success\":true,\"data\":[]}";
+            stream.write_all(answer.as_bytes()).await.unwrap();
+        });
+        for (failures, retries, works) in [(3, 2, false), (2, 2, true)] {
+            let failures = std::sync::atomic::AtomicU32::new(failures);
+            // A resolver's address gives no port of its own.
+            let config = Config::new(&format!("http://data.localhost:{}", at.port())).unwrap();
+            let config = config.retries(retries).unwrap();
+            let client = Client::new(
+                config
+                    .proxy(None)
+                    .unwrap()
+                    .resolver(Arc::new(Flaky { failures, at })),
+            );
+            let answer = client
+                .unwrap()
+                .send(&crate::api::Coins::new("24h", 1).unwrap())
+                .await;
+            match answer {
+                Ok(rows) => assert!(works && rows.is_empty()),
+                Err(error) => {
+                    let text = error.to_string();
+                    assert!(!works && text.contains("cannot resolve the name"), "{text}");
+                    assert!(text.contains("no such host"), "{text}");
+                }
+            }
+        }
+    }
+
     #[test]
     fn a_debugged_client_shows_its_options_and_no_secret() {
         let config = Config::new("http://127.0.0.1:1").unwrap();
