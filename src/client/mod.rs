@@ -14,6 +14,7 @@ mod walk;
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use log::{debug, warn};
@@ -22,7 +23,7 @@ use reqwest::{Response, StatusCode};
 use tokio::time::{Instant, sleep, timeout_at};
 use url::Url;
 
-use crate::api::Endpoint;
+use crate::api::{Endpoint, SIMULATED};
 use crate::model::Overview;
 use crate::wire::{Decode, Reading, read};
 
@@ -67,6 +68,7 @@ pub struct Client(Arc<Shared>);
 struct Shared {
     config: Config,
     pool: Pool,
+    simulated: AtomicBool,
 }
 
 impl Client {
@@ -79,6 +81,7 @@ impl Client {
         Ok(Self(Arc::new(Shared {
             config,
             pool: Pool::default(),
+            simulated: AtomicBool::new(false),
         })))
     }
 
@@ -86,6 +89,12 @@ impl Client {
     #[must_use]
     pub fn config(&self) -> &Config {
         &self.0.config
+    }
+
+    /// Whether an answer has said that the market behind it is a simulated one.
+    #[must_use]
+    pub fn simulated(&self) -> bool {
+        self.0.simulated.load(Ordering::Relaxed)
     }
 
     /// Asks `question`.
@@ -143,6 +152,9 @@ impl Client {
             let fault = match call.attempt(&start).await {
                 Ok(answer) => {
                     call.retries.succeeded();
+                    if answer.headers.contains_key(SIMULATED) {
+                        self.0.simulated.store(true, Ordering::Relaxed);
+                    }
                     return Ok(answer);
                 }
                 Err(Failed::Late) => return Err(call.too_slow(before)),
