@@ -2,6 +2,9 @@
 
 import random
 from datetime import UTC, datetime
+from functools import cache
+
+import liqdata
 
 NOW = int(datetime(2026, 6, 1, tzinfo=UTC).timestamp()) * 1000
 MINUTE = 60_000
@@ -73,6 +76,12 @@ def open_interest(coins=("BTC", "ETH"), hours=30, seed=3):
                 for venue in VENUES[:2]
             ]
     return columns(rows)
+
+
+@cache
+def simulated():
+    """The simulated market; making one takes a second."""
+    return liqdata.demo()
 
 
 def columns(rows):
