@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pytest
 import samples
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from samples import DAY, HOUR, MINUTE, NOW
 
@@ -38,7 +38,7 @@ orders = st.fixed_dictionaries(
 )
 tables = st.lists(orders, max_size=40)
 instants = ages.map(lambda age: NOW - age)
-plenty = settings(max_examples=150, deadline=None)
+plenty = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def market(table, **options):
