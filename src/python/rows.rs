@@ -208,7 +208,7 @@ impl Table {
         Ok(made)
     }
 
-    /// One column as a numpy array: `float64`, `int64` or `datetime64[ms]`; missing cells are NaN or NaT.
+    /// One column as a numpy array: `float64`, `int64` or `datetime64[ms]`; missing cells are NaN or `NaT`.
     fn array<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
         let column = self.column(name)?;
         Ok(match &column.cells {

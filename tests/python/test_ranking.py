@@ -287,3 +287,13 @@ def test_a_market_as_of_an_instant_is_the_market_of_what_was_known_then(back):
     )
     assert samples.ten(whole, as_of=at) == samples.ten(known)
     assert whole.bars("BTC", as_of=at) == known.bars("BTC")
+
+
+def test_a_sum_too_large_for_a_decimal_is_refused_or_right_never_another_number():
+    table = [row(place, "9" * 28) for place in range(20)]
+    try:
+        total = market(table, now=NOW).exchanges()[0]["total_usd"]
+    except liqdata.BadQuery as error:
+        assert error.parameter == "orders"
+    else:
+        assert total == 20 * Decimal("9" * 28)
