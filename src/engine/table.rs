@@ -11,8 +11,8 @@ const SMALLEST: f64 = 1e-100;
 /// The upper bound.
 const LARGEST: f64 = 1e100;
 
-/// The most one order may be worth, in USD: far beyond any market, and a trillion of them still have an exact sum.
-const MOST_USD: u64 = 1_000_000_000_000_000;
+/// A million million million: ten billion orders of so many USD still sum to what a decimal can hold.
+const MOST_USD: u64 = 1_000_000_000_000_000_000;
 
 /// What is wrong with a table, and where.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -136,11 +136,14 @@ impl Row {
             .to_string();
         self.positive("price", order.price)?;
         self.positive("qty", order.qty)?;
-        let most = Decimal::from(MOST_USD);
-        let bounded = (Decimal::ZERO..=most).contains(&order.value_usd);
-        self.check("value_usd", bounded, || {
-            format!("{} is not from 0 to {most}", order.value_usd)
+        self.check("value_usd", order.value_usd >= Decimal::ZERO, || {
+            format!("{} is below 0", order.value_usd)
         })?;
+        self.check(
+            "value_usd",
+            order.value_usd <= Decimal::from(MOST_USD),
+            || format!("{} is above {MOST_USD}", order.value_usd),
+        )?;
         if let Some(coin) = &mut row.coin {
             *coin = Coin::new(coin)
                 .ok_or_else(|| {
