@@ -77,7 +77,7 @@ fn below_crate(code: &str) -> Vec<String> {
         };
         let mut depth = 0;
         let mut name = String::new();
-        let mut named = false;
+        let mut seen = false;
         for c in group.chars() {
             match c {
                 '}' if depth == 0 => break,
@@ -85,10 +85,10 @@ fn below_crate(code: &str) -> Vec<String> {
                 '}' => depth -= 1,
                 ',' if depth == 0 => {
                     names.push(std::mem::take(&mut name));
-                    named = false;
+                    seen = false;
                 }
-                c if depth == 0 && !named && is_word(c) => name.push(c),
-                _ => named = named || !name.is_empty(),
+                c if depth == 0 && !seen && is_word(c) => name.push(c),
+                _ => seen = seen || !name.is_empty(),
             }
         }
         names.push(name);

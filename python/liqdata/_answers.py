@@ -6,7 +6,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from ._inputs import datetime_of, many
+from ._inputs import datetime_of
 from .rows import Rows
 
 if TYPE_CHECKING:
@@ -48,11 +48,6 @@ def batch(symbols: list[Any], make: Callable[[Any], Question]) -> dict[str, Ques
     return questions
 
 
-def one_symbol(symbol: object) -> bool:
-    """Whether ``symbol`` is one symbol, not a sequence of them."""
-    return many(symbol) is None
-
-
 def plain(answer: dict[str, Any], _: Origin) -> Any:
     """Dicts as on the wire."""
     return answer
@@ -60,20 +55,15 @@ def plain(answer: dict[str, Any], _: Origin) -> Any:
 
 def rows(answer: Table, origin: Origin) -> Rows[Any]:
     """Rows with what is known of them."""
-    newest = None
-    for name, kind in zip(answer.names(), answer.kinds(), strict=True):
-        if kind == "time" and len(answer):
-            newest = datetime_of(int(answer.array(name).astype("int64").max()))
-            break
-    return Rows(answer, exact=origin.exact, meta=origin.meta(newest))
+    newest = answer.newest()
+    return Rows(answer, exact=origin.exact, meta=origin.meta(None if newest is None else datetime_of(newest)))
 
 
 def heatmap(answer: dict[str, Any], origin: Origin) -> Heatmap:
     """A heatmap around the decoded buffers."""
     from .grids import Heatmap
 
-    updated_at = answer["updated_at"] = datetime_of(answer["updated_at"])
-    return Heatmap(**answer, meta=origin.meta(updated_at))
+    return Heatmap(**_dated(answer), meta=_explained(answer, origin))
 
 
 def liqmap(answer: dict[str, Any], origin: Origin) -> LiquidationMap:
@@ -82,6 +72,24 @@ def liqmap(answer: dict[str, Any], origin: Origin) -> LiquidationMap:
 
     from .grids import LiquidationMap
 
-    updated_at = answer["updated_at"] = datetime_of(answer["updated_at"])
     answer["sides"] = np.array(["long", "short"])[answer["sides"]]
-    return LiquidationMap(**answer, meta=origin.meta(updated_at))
+    return LiquidationMap(**_dated(answer), meta=_explained(answer, origin))
+
+
+_VIEWS = {2: "exposure", 3: "expected"}
+
+
+def _explained(answer: dict[str, Any], origin: Origin) -> dict[str, Any]:
+    """The meta of an estimate; an engine in this process says what it rests on."""
+    meta = origin.meta(answer["updated_at"])
+    explain = answer.get("explain")
+    if explain is not None:
+        meta["view"] = _VIEWS[explain["model"]]
+        meta["explain"] = explain
+    return meta
+
+
+def _dated(answer: dict[str, Any]) -> dict[str, Any]:
+    """The fields of a grid, its time as a datetime."""
+    answer["updated_at"] = datetime_of(answer["updated_at"])
+    return {name: value for name, value in answer.items() if name != "explain"}

@@ -7,6 +7,29 @@ import numpy as np
 import numpy.typing as npt
 
 __version__: str
+__all__ = [
+    "ArrowTable",
+    "Bridge",
+    "Call",
+    "Client",
+    "Market",
+    "Question",
+    "Server",
+    "Table",
+    "Walk",
+    "__version__",
+    "chart",
+    "coins",
+    "exchanges",
+    "heatmap",
+    "largest",
+    "levels",
+    "liqmap",
+    "maxpain",
+    "orders",
+    "overview",
+    "walk_bounds",
+]
 
 @final
 class Question: ...
@@ -40,6 +63,7 @@ class Table:
     def __eq__(self, other: object, /) -> bool: ...
     def names(self) -> list[str]: ...
     def kinds(self) -> list[str]: ...
+    def newest(self) -> int | None: ...
     def dicts(self, exact: bool) -> list[dict[str, Any]]: ...
     def objects(self, name: str, exact: bool) -> list[Any]: ...
     def decimals(self, name: str) -> list[Any]: ...

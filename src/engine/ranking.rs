@@ -3,6 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
+use rust_decimal::Decimal;
+
 use super::View;
 use super::observations::Recorded;
 use crate::model::{
@@ -79,23 +81,22 @@ fn grouped<'a>(
 /// The coins with the most liquidated USD, descending, ties by name.
 #[must_use]
 pub fn coins(view: &View, window: Window, limit: usize) -> Vec<CoinTotals> {
-    let mut rows: Vec<CoinTotals> = grouped(view, window, |recorded| &recorded.coin)
-        .into_iter()
-        .map(|(coin, totals)| CoinTotals {
+    let mut rows: Vec<(Reverse<Decimal>, &str, Totals)> =
+        grouped(view, window, |recorded| &recorded.coin)
+            .into_iter()
+            .map(|(coin, totals)| (Reverse(totals.both().decimal()), coin, totals))
+            .collect();
+    rows.sort_by_key(|&(total, coin, _)| (total, coin));
+    rows.into_iter()
+        .take(limit)
+        .map(|(_, coin, totals)| CoinTotals {
             coin: coin.to_owned(),
             long_usd: totals.long.f64(),
             short_usd: totals.short.f64(),
             total_usd: totals.both().f64(),
             cnt: totals.cnt,
         })
-        .collect();
-    rows.sort_by(|a, b| {
-        b.total_usd
-            .total_cmp(&a.total_usd)
-            .then_with(|| a.coin.cmp(&b.coin))
-    });
-    rows.truncate(limit);
-    rows
+        .collect()
 }
 
 /// Liquidated USD per exchange, descending, ties by name.
@@ -122,13 +123,23 @@ pub fn exchanges(view: &View, window: Window) -> Vec<ExchangeTotals> {
 /// The largest orders by USD, descending, ties newest first.
 #[must_use]
 pub fn largest(view: &View, window: Window, limit: usize) -> Vec<Order> {
-    let mut orders: Vec<&Order> = view
+    // The window comes newest first, so its place decides between equals.
+    let mut orders: Vec<(Reverse<Decimal>, usize, &Order)> = view
         .window(window.millis())
         .map(|recorded| &recorded.order)
+        .enumerate()
+        .map(|(place, order)| (Reverse(order.value_usd), place, order))
         .collect();
-    // Stable, and the window comes newest first.
-    orders.sort_by_key(|order| Reverse(order.value_usd));
-    orders.into_iter().take(limit).cloned().collect()
+    let rank = |&(value, place, _): &(Reverse<Decimal>, usize, &Order)| (value, place);
+    if limit < orders.len() {
+        orders.select_nth_unstable_by_key(limit, rank);
+        orders.truncate(limit);
+    }
+    orders.sort_unstable_by_key(rank);
+    orders
+        .into_iter()
+        .map(|(_, _, order)| order.clone())
+        .collect()
 }
 
 /// One page of the order feed: newest first, orders of one instant in the order they arrived.

@@ -5,12 +5,17 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use super::rows::times;
+use crate::engine::Explain;
 use crate::model::{
     Heatmap, LevelTier, Levels, LiquidationMap, MaxPain, Overview, Pain, Side, WindowTotals,
 };
 
 /// The fields of a heatmap; the matrix is moved, not copied.
-pub(super) fn heatmap(py: Python<'_>, map: Heatmap) -> PyResult<Bound<'_, PyDict>> {
+pub(super) fn heatmap<'py>(
+    py: Python<'py>,
+    map: Heatmap,
+    explain: Option<&Explain>,
+) -> PyResult<Bound<'py, PyDict>> {
     let shape = [map.prices.len(), map.times.len()];
     let fields = PyDict::new(py);
     fields.set_item("symbol", map.symbol)?;
@@ -21,11 +26,27 @@ pub(super) fn heatmap(py: Python<'_>, map: Heatmap) -> PyResult<Bound<'_, PyDict
     fields.set_item("prices", map.prices.into_pyarray(py))?;
     fields.set_item("times", times(py, map.times.iter().map(|at| at.0)))?;
     fields.set_item("matrix", map.matrix.into_pyarray(py).reshape(shape)?)?;
+    fields.set_item("explain", explained(py, explain)?)?;
     Ok(fields)
 }
 
+/// What an estimate rests on, keys as the server spells them; `None` where a service did not say.
+fn explained<'py>(
+    py: Python<'py>,
+    explain: Option<&Explain>,
+) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let Some(text) = explain.and_then(|explain| serde_json::to_string(explain).ok()) else {
+        return Ok(None);
+    };
+    py.import("json")?.call_method1("loads", (text,)).map(Some)
+}
+
 /// The fields of a liquidation map; `sides` as 0 for long and 1 for short.
-pub(super) fn liqmap(py: Python<'_>, map: LiquidationMap) -> PyResult<Bound<'_, PyDict>> {
+pub(super) fn liqmap<'py>(
+    py: Python<'py>,
+    map: LiquidationMap,
+    explain: Option<&Explain>,
+) -> PyResult<Bound<'py, PyDict>> {
     let shape = [map.bins.len(), map.leverages.len()];
     let tiers: Vec<f64> = map
         .tiers
@@ -62,6 +83,7 @@ pub(super) fn liqmap(py: Python<'_>, map: LiquidationMap) -> PyResult<Bound<'_, 
             .collect::<Vec<_>>()
             .into_pyarray(py),
     )?;
+    fields.set_item("explain", explained(py, explain)?)?;
     Ok(fields)
 }
 

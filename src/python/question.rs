@@ -12,7 +12,7 @@ use crate::api::{
     Orders, OverviewQuery,
 };
 use crate::client::Client;
-use crate::engine::View;
+use crate::engine::{Explain, View};
 use crate::model::{
     Heatmap, HeatmapRange, Levels, LiquidationMap, MapRange, MaxPain, Overview, Vocabulary, Window,
 };
@@ -23,8 +23,8 @@ use crate::server::Answer as _;
 pub(super) enum Answer {
     Overview(Overview),
     Rows(Columns),
-    Heatmap(Heatmap),
-    Liqmap(LiquidationMap),
+    Heatmap(Heatmap, Option<Box<Explain>>),
+    Liqmap(LiquidationMap, Option<Box<Explain>>),
     Levels(Levels),
     Maxpain(MaxPain),
 }
@@ -35,8 +35,12 @@ impl Answer {
         Ok(match self {
             Self::Overview(reply) => arrays::overview(py, &reply)?.into_any().unbind(),
             Self::Rows(columns) => Py::new(py, Table::from(columns))?.into_any(),
-            Self::Heatmap(reply) => arrays::heatmap(py, reply)?.into_any().unbind(),
-            Self::Liqmap(reply) => arrays::liqmap(py, reply)?.into_any().unbind(),
+            Self::Heatmap(reply, explain) => arrays::heatmap(py, reply, explain.as_deref())?
+                .into_any()
+                .unbind(),
+            Self::Liqmap(reply, explain) => arrays::liqmap(py, reply, explain.as_deref())?
+                .into_any()
+                .unbind(),
             Self::Levels(reply) => arrays::levels(py, reply)?.into_any().unbind(),
             Self::Maxpain(reply) => arrays::maxpain(py, reply)?.into_any().unbind(),
         })
@@ -56,17 +60,17 @@ macro_rules! questions {
                 match &self.kind {
                     $(Kind::$variant(query) => {
                         let reply = client.send(query).await?;
-                        Ok($wrap(reply))
+                        Ok($wrap(reply, None))
                     })+
                 }
             }
 
-            /// Asks the engine; `explain` is left to the server.
+            /// Asks the engine.
             pub(super) fn answer(&self, view: &View<'_>) -> Result<Answer, Failure> {
                 match &self.kind {
                     $(Kind::$variant(query) => {
                         let answered = query.answer(view)?;
-                        Ok($wrap(answered.reply))
+                        Ok($wrap(answered.reply, answered.explain.map(Box::new)))
                     })+
                 }
             }
@@ -102,16 +106,16 @@ pub(super) struct Question {
 }
 
 questions! {
-    Overview(OverviewQuery) => Answer::Overview;
-    Coins(Coins) => |rows: Vec<_>| Answer::Rows(rows.into());
-    Exchanges(Exchanges) => |rows: Vec<_>| Answer::Rows(rows.into());
-    Largest(Largest) => |rows: Vec<_>| Answer::Rows(rows.into());
-    Orders(Orders) => |rows: Vec<_>| Answer::Rows(rows.into());
-    Chart(Chart) => |rows: Vec<_>| Answer::Rows(rows.into());
+    Overview(OverviewQuery) => |reply, _: Option<Box<Explain>>| Answer::Overview(reply);
+    Coins(Coins) => |rows: Vec<_>, _: Option<Box<Explain>>| Answer::Rows(rows.into());
+    Exchanges(Exchanges) => |rows: Vec<_>, _: Option<Box<Explain>>| Answer::Rows(rows.into());
+    Largest(Largest) => |rows: Vec<_>, _: Option<Box<Explain>>| Answer::Rows(rows.into());
+    Orders(Orders) => |rows: Vec<_>, _: Option<Box<Explain>>| Answer::Rows(rows.into());
+    Chart(Chart) => |rows: Vec<_>, _: Option<Box<Explain>>| Answer::Rows(rows.into());
     Heatmap(HeatmapQuery) => Answer::Heatmap;
     Liqmap(Liqmap) => Answer::Liqmap;
-    Levels(LevelsQuery) => Answer::Levels;
-    Maxpain(Maxpain) => Answer::Maxpain;
+    Levels(LevelsQuery) => |reply, _: Option<Box<Explain>>| Answer::Levels(reply);
+    Maxpain(Maxpain) => |reply, _: Option<Box<Explain>>| Answer::Maxpain(reply);
 }
 
 #[pymethods]

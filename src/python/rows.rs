@@ -141,6 +141,20 @@ impl Table {
             .collect()
     }
 
+    /// The latest instant of the first time column, in epoch milliseconds; `None` where there is none.
+    fn newest(&self) -> Option<i64> {
+        self.columns
+            .columns
+            .iter()
+            .find_map(|column| match &column.cells {
+                Cells::Time(cells) => {
+                    let known = cells.iter().enumerate().filter(|&(row, _)| column.has(row));
+                    Some(known.map(|(_, &at)| at).max())
+                }
+                _ => None,
+            })?
+    }
+
     /// All rows as dicts.
     fn dicts<'py>(&self, py: Python<'py>, exact: bool) -> PyResult<Bound<'py, PyList>> {
         let makers = makers(py, &self.columns);
@@ -208,7 +222,7 @@ impl Table {
         Ok(made)
     }
 
-    /// One column as a numpy array: `float64`, `int64` or `datetime64[ms]`; missing cells are NaN or NaT.
+    /// One column as a numpy array: `float64`, `int64` or `datetime64[ms]`; missing cells are `NaN` or `NaT`.
     fn array<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
         let column = self.column(name)?;
         Ok(match &column.cells {

@@ -411,7 +411,7 @@ impl Market {
             );
             error::bad_query(py, &refusal)
         })?;
-        let rows = compute(py, || Ok(engine::coverage(&self.view(as_of), window)))?;
+        let rows = compute(py, || Ok(self.market.coverage(as_of.map(Millis), window)))?;
         Ok(Columns::from(rows).into())
     }
 

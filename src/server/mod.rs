@@ -38,7 +38,7 @@ use index::{Health, Index};
 use question::{Question, nothing};
 
 use crate::api::{Endpoint, Envelope};
-use crate::engine::{Explain, VenueCoverage, coverage};
+use crate::engine::{Explain, VenueCoverage};
 use crate::model::Millis;
 
 pub use answer::{Answer, Answered, Market};
@@ -159,7 +159,7 @@ fn encode<E: Answer>(question: &Question<E>, market: &Market) -> Result<Bytes, R
         coverage: question
             .endpoint
             .window()
-            .map(|window| coverage(&view, window)),
+            .map(|window| market.coverage(question.as_of, window)),
         estimate: answered.explain,
     };
     if E::ENVELOPED {
