@@ -473,7 +473,15 @@ impl Feed {
         match fits.as_slice() {
             [] => Lie::Unclear,
             // Where time does not tell newer from older, rows in front of ours may as well be rows far behind.
-            &[(at, _)] if !sure && at < start && kept_first.timestamp == kept_last.timestamp => {
+            &[(at, _)]
+                if !sure
+                    && at < start
+                    && kept_first.timestamp == kept_last.timestamp
+                    && usize::try_from(start - at - 1)
+                        .ok()
+                        .and_then(|before| rows.get(before))
+                        .is_none_or(|row| row.timestamp <= kept_first.timestamp) =>
+            {
                 Lie::Older
             }
             &[(at, met)] if met >= needed || (sure && !brings_fresh(at)) => Lie::At(at),
