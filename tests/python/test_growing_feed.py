@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 from faces import FACES
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from scripted import Service, data
 
@@ -49,6 +49,15 @@ class Feed:
         return data(page)(exchange)
 
 
+# A walk that fails has asked some hundred times: to look for a smaller one would take minutes.
+SEARCH = settings(
+    deadline=None,
+    derandomize=True,
+    phases=[Phase.explicit, Phase.generate],
+    suppress_health_check=[HealthCheck.too_slow],
+)
+
+
 def as_python(rows):
     exact = ("price", "qty", "value_usd")
     return [{key: Decimal(cell) if key in exact else cell for key, cell in row.items()} for row in rows]
@@ -89,22 +98,36 @@ def ask(request):
         client.end()
 
 
-@settings(max_examples=150, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+@settings(SEARCH, max_examples=150)
 @given(walks())
 def test_a_walk_gives_exactly_the_rows_that_were_there_when_it_began(ask, walk):
     page, runs, arrivals = walk
     feed = Feed(runs, arrivals)
     assert ask(feed, page_size=page) == as_python(feed.at_the_start)
-    # Each page brings something unless rows arrived while it was on its way.
-    assert feed.pages <= 2 * len(feed.at_the_start) + len(arrivals) + 4
+    # Each page brings a row at least, but for those that look for where a burst has moved the rows to.
+    assert feed.pages <= len(feed.at_the_start) + 12 * (len(arrivals) + 1)
 
 
-@settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+@settings(SEARCH, max_examples=60)
 @given(walks(), st.integers(1, 400))
 def test_a_walk_that_is_bounded_gives_the_newest_rows(ask, walk, most):
     page, runs, arrivals = walk
     feed = Feed(runs, arrivals)
     assert ask(feed, page_size=page, max_rows=most) == as_python(feed.at_the_start[:most])
+
+
+@pytest.mark.parametrize(
+    "page,runs,arrivals",
+    [
+        (2, [1], [[1, 1], [1] * 498, [1] * 500]),
+        (6, [2], [[5] * 100, [5] * 100]),
+        (6, [2], [[1] * 6, [1] * 494, [5] * 100]),
+    ],
+    ids=["one row", "two equal rows", "two equal rows, mixed bursts"],
+)
+def test_a_feed_of_a_row_or_two_is_found_again_behind_bursts(ask, page, runs, arrivals):
+    feed = Feed(runs, arrivals)
+    assert ask(feed, page_size=page) == as_python(feed.at_the_start)
 
 
 @pytest.mark.parametrize("arriving", [1, 50, 99, 100, 101, 250, 500])
@@ -162,4 +185,4 @@ def test_a_feed_that_loses_its_oldest_rows_meanwhile_still_ends(ask):
 
     got = ask(shrink, page_size=50)
     assert got == as_python(feed.at_the_start[: len(got)])
-    assert len(got) >= 250
+    assert len(got) >= 100
