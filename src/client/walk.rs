@@ -523,9 +523,16 @@ impl Feed {
         }
         let brings_fresh = |at: i128| at + len > end;
         let full = rows.len() >= ask.limit;
+        // A row that is newer than ours and stands right in front of them is no row from far behind.
+        let newer_in_front = |at: i128| {
+            usize::try_from(start - at - 1)
+                .ok()
+                .and_then(|before| rows.get(before))
+                .is_some_and(|row| row.timestamp > kept_first.timestamp)
+        };
         match fits.as_slice() {
             // Where time does not tell newer from older, rows in front of ours may as well be rows far behind.
-            &[(at, _)] if !sure && at < start => Lie::Older,
+            &[(at, _)] if !sure && at < start && !newer_in_front(at) => Lie::Older,
             &[(at, _)] if self.adrift && brings_fresh(at) && !self.stands_apart(rows, at, full) => {
                 Lie::Unclear
             }
