@@ -60,12 +60,8 @@ def plain(answer: dict[str, Any], _: Origin) -> Any:
 
 def rows(answer: Table, origin: Origin) -> Rows[Any]:
     """Rows with what is known of them."""
-    newest = None
-    for name, kind in zip(answer.names(), answer.kinds(), strict=True):
-        if kind == "time" and len(answer):
-            newest = datetime_of(int(answer.array(name).astype("int64").max()))
-            break
-    return Rows(answer, exact=origin.exact, meta=origin.meta(newest))
+    newest = answer.newest()
+    return Rows(answer, exact=origin.exact, meta=origin.meta(None if newest is None else datetime_of(newest)))
 
 
 def heatmap(answer: dict[str, Any], origin: Origin) -> Heatmap:
