@@ -1,11 +1,9 @@
 """The engine in this process: no HTTP and no JSON, only the answers."""
 
-from collections.abc import Callable
-from typing import Any
-
-import liqdata
 import payloads
 from measure import timings
+
+import liqdata
 
 ORDERS = 200_000
 
@@ -15,7 +13,7 @@ def anchors(*, most: int, seconds: float) -> list[tuple[str, list[float]]]:
     market = liqdata.demo(seed=0)
     columns = payloads.order_columns(ORDERS)
     orders = liqdata.Market(orders=columns)
-    works: list[tuple[str, Callable[[], Any]]] = [
+    works = [
         ("demo(): build the simulated market", lambda: liqdata.demo(seed=0)),
         ("heatmap BTC 7d, replayed", lambda: market.heatmap("BTC", "7d")),
         ("heatmap BTC 1M, replayed", lambda: market.heatmap("BTC", "1M")),
@@ -25,7 +23,7 @@ def anchors(*, most: int, seconds: float) -> list[tuple[str, list[float]]]:
         ("coins", orders.coins),
         ("exchanges", orders.exchanges),
         ("largest, 20 rows", orders.largest),
-        ("orders, 1,000 rows at offset 20,000 of one pair", lambda: orders.orders("BTCUSDT", limit=1000, offset=20_000)),
+        ("orders, 1,000 of one pair at offset 20,000", lambda: orders.orders("BTCUSDT", limit=1000, offset=20_000)),
         ("chart BTCUSDT", orders.chart),
     ]  # fmt: skip
     return [(title, timings(work, most=most, seconds=seconds)) for title, work in works]

@@ -57,7 +57,9 @@ def liqmap() -> bytes:
     rng = random("liqmap")
     bins = []
     for place in range(BINS):
-        tiers = {str(leverage): float(usd) for leverage, usd in zip((10, 25, 50, 100), rng.uniform(1, 1e7, 4))}
+        tiers = {
+            str(leverage): float(usd) for leverage, usd in zip((10, 25, 50, 100), rng.uniform(1, 1e7, 4), strict=True)
+        }
         side = "long" if place < BINS // 2 else "short"
         bins.append({"price": 50_000.0 + 62.5 * place, "side": side, "tiers": tiers, "total": sum(tiers.values())})
     head = {"symbol": "BTC", "range": "1d", "updatedAt": NOW, "currentPrice": 63250.1, "binWidth": 62.5}

@@ -8,11 +8,12 @@ from typing import Any
 
 import aiohttp
 import httpx
-import liqdata
 import orjson
 import requests
 import urllib3
 from cases import Case
+
+import liqdata
 
 IN_FLIGHT = 8
 TIMEOUT = 60

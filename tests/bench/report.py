@@ -24,7 +24,8 @@ def proc(path: str, key: str) -> str:
 def machine() -> str:
     memory = int(proc("/proc/meminfo", "MemTotal").split()[0]) / MEBI
     cores = len(os.sched_getaffinity(0))
-    return f"{proc('/proc/cpuinfo', 'model name')}, {cores} cores, {memory:.0f} GiB, {platform.system()} {platform.machine()}"
+    processor = proc("/proc/cpuinfo", "model name")
+    return f"{processor}, {cores} cores, {memory:.0f} GiB, {platform.system()} {platform.machine()}"
 
 
 def took(seconds: float) -> str:
@@ -77,8 +78,11 @@ def verdict(results: Sequence[Result]) -> str:
 
 
 def exempt(results: Sequence[Result], ours: str) -> str:
-    parts = [f"{result.title}: {best(result, ours)[1]:.2f}× ({best(result, ours)[0]})" for result in results]
-    return "; ".join(parts)
+    lines = []
+    for result in results:
+        name, ratio = best(result, ours)
+        lines.append(f"- {result.title}, {ours}: {ratio:.2f}× ({name})")
+    return "\n".join(lines)
 
 
 def page(
@@ -94,6 +98,19 @@ def page(
 ) -> str:
     versions = ", ".join(f"{name} {version(name)}" for name in LIBRARIES)
     result_size = 8 * payloads.SIZES["7d"][0] * payloads.SIZES["7d"][1] / MEBI
+    load = os.getloadavg()[1]
+    at_once = table(
+        ["", "wall", "client CPU", "x of liqdata"],
+        ([name, took(many.median(name)), took(many.busy(name)), f"{many.ratio(name):.2f}×"] for name in many.wall),
+    )
+    peaks = table(
+        ["", "peak growth", "x of liqdata"],
+        ([name, f"{grown / MEBI:.1f} MiB", f"{grown / memory[OURS]:.1f}×"] for name, grown in memory.items()),
+    )
+    started = table(["", "CPU"], ([name, took(seconds)] for name, seconds in imports.items()))
+    anchors = table(
+        ["", "median", "least"], ([title, took(statistics.median(each)), took(min(each))] for title, each in engine)
+    )
     free = [result for result in single if not result.ruled]
     return f"""# Benchmarks
 
@@ -101,14 +118,17 @@ Written by `{command}` on {datetime.now(UTC):%Y-%m-%d} in {taken:.0f} s; do not 
 
 {verdict([*single, many])}
 
-The rule: nothing may be slower than the best orjson stack, rows → dicts and an awaited small call aside. There, the best
-orjson stack's time over ours: {exempt(free, OURS)}; {exempt([r for r in awaited if r.title.startswith("small")], AWAITED)}.
+The rule: nothing may be slower than the best orjson stack, rows → dicts and an awaited small call aside. There, the
+best orjson stack's time over ours:
+
+{exempt(free, OURS)}
+{exempt([result for result in awaited if result.title.startswith("small")], AWAITED)}
 
 ## How it is measured
 
-- Machine: {machine()}; load average of the last five minutes {os.getloadavg()[1]:.1f}, this run included.
+- Machine: {machine()}; load average of the last five minutes {load:.1f}, this run included.
 - Python {platform.python_version()}, {versions}.
-- Every reply is **synthetic** and seeded; no real service has been measured. One loopback server in a process of its own
+- Every reply is **synthetic** and seeded; no real service has been measured. One loopback server in its own process
   sends ready bytes to all, uncompressed unless a row says gzip. Client and server share the cores.
 - Every stack keeps its connections. Before any clock runs, each stack's answer is checked to equal ours.
 - The stacks take turns, in random order in every round; the garbage collector rests during a round. A time is the
@@ -133,18 +153,18 @@ Threads included; what the server's process does is not.
 
 Blocking: liqdata by a sequence of symbols, the peers on eight threads; awaited: `gather` under a semaphore of eight.
 
-{table(["", "wall", "client CPU", "x of liqdata"], ([name, took(many.median(name)), took(many.busy(name)), f"{many.ratio(name):.2f}×"] for name in many.wall))}
+{at_once}
 ## Peak memory of one 1000 × 1440 map, 17 digits
 
 Growth of the resident peak over what was resident before the call, in a fresh process; the matrix alone is
 {result_size:.1f} MiB.
 
-{table(["", "peak growth", "x of liqdata"], ([name, f"{grown / MEBI:.1f} MiB", f"{grown / memory[OURS]:.1f}×"] for name, grown in memory.items()))}
+{peaks}
 ## Import, CPU time in a fresh interpreter
 
-{table(["", "CPU"], ([name, took(seconds)] for name, seconds in imports.items()))}
+{started}
 ## The engine, in process
 
 The demo market, and {200_000:,} synthetic orders of 24 hours.
 
-{table(["", "median", "least"], ([title, took(statistics.median(taken)), took(min(taken))] for title, taken in engine))}"""
+{anchors}"""

@@ -29,18 +29,18 @@ class Replies:
         self.ready: dict[tuple[bytes, bool], bytes] = {}
         self.lock = threading.Lock()
 
-    def get(self, target: bytes, takes_gzip: bool) -> bytes:
+    def get(self, target: bytes, *, takes_gzip: bool) -> bytes:
         found = self.ready.get((target, takes_gzip))
         if found is None:
             with self.lock:
                 # Numbered symbols share one reply.
-                found = whole(re.sub(rb"(symbol=[A-Z]+)[0-9]+", rb"\1", target).decode(), takes_gzip)
+                found = whole(re.sub(rb"(symbol=[A-Z]+)[0-9]+", rb"\1", target).decode(), takes_gzip=takes_gzip)
                 self.ready[target, takes_gzip] = found
         return found
 
 
 @cache
-def whole(target: str, takes_gzip: bool) -> bytes:
+def whole(target: str, *, takes_gzip: bool) -> bytes:
     parts = urlsplit(target)
     coding, _, rest = parts.path.removeprefix("/").partition("/")
     query = {name: values[0] for name, values in parse_qs(parts.query).items()}
@@ -65,7 +65,7 @@ def converse(connection: socket.socket, replies: Replies) -> None:
                 head, _, waiting = waiting.partition(END)
                 target = head.split(b" ", 2)[1]
                 _, _, codings = head.lower().partition(b"\r\naccept-encoding:")
-                connection.sendall(replies.get(target, b"gzip" in codings.partition(b"\r\n")[0]))
+                connection.sendall(replies.get(target, takes_gzip=b"gzip" in codings.partition(b"\r\n")[0]))
 
 
 def main() -> None:
