@@ -245,7 +245,9 @@ mod tests {
         } else {
             first_read::<Bare<R>>(json).map(|Bare(reply)| reply)
         };
-        assert_eq!(R::quick(json, enveloped), Some(general.unwrap()));
+        // Printed, because tiers that are not there are NaN, which equals nothing.
+        let quick = R::quick(json, enveloped).unwrap();
+        assert_eq!(format!("{quick:?}"), format!("{:?}", general.unwrap()));
         assert_eq!(R::quick(json, !enveloped), None);
     }
 

@@ -93,6 +93,8 @@ def main() -> None:
         ]
         singles = [single(case, [stacks[name] for name in ALL], quick=quick) for case in chosen]
         if options.only:
+            for stack in stacks.values():
+                stack.close()
             print(report.compared(singles), report.compared(singles, busy=True), report.verdict(singles), sep="\n")
             return
         pairs = [stacks[name] for name in AWAITED]
