@@ -164,21 +164,24 @@ class Rows(Sequence[R], Generic[R]):
         import pandas as pd
 
         exact = choice(decimals, "decimals", _DECIMALS) == "decimal"
-        text = "str" if int(pd.__version__.partition(".")[0]) >= 3 else "object"  # noqa: PLR2004 - pandas 3 has its own
+        own_text = int(pd.__version__.partition(".")[0]) >= 3  # noqa: PLR2004 - pandas 3 has a string type of its own
         table = self._table
         columns: dict[str, Any] = {}
         for name, kind in zip(table.names(), table.kinds(), strict=True):
             if kind == "text":
                 codes, names = table.codes(name)
-                cells = np.array(names or [""], dtype=object)[codes]
-                columns[name] = pd.Series(cells, dtype=text)
+                # The distinct names are made once and taken by their codes; an empty column has a name to take from.
+                known = names or [""]
+                texts = pd.array(known, dtype="str") if own_text else np.array(known, dtype=object)
+                columns[name] = texts.take(codes)
             elif kind == "decimal" and exact:
                 columns[name] = pd.Series(table.decimals(name), dtype="object")
             elif kind == "time":
-                columns[name] = pd.Series(table.array(name)).dt.tz_localize("UTC")
+                columns[name] = pd.array(table.array(name)).tz_localize("UTC")
             else:
-                columns[name] = pd.Series(table.array(name))
-        return pd.DataFrame(columns, index=pd.RangeIndex(len(self)))
+                columns[name] = table.array(name)
+        # The arrays are the frame's own: nobody else holds them.
+        return pd.DataFrame(columns, index=pd.RangeIndex(len(self)), copy=False)
 
     def to_polars(self, *, decimals: Literal["float", "decimal"] = "float") -> pl.DataFrame:
         """A polars frame, over Arrow and without pyarrow.
