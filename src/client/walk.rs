@@ -538,6 +538,17 @@ impl Feed {
             }
             &[(at, met)] if met >= needed || (sure && !brings_fresh(at)) => Lie::At(at),
             [_] if sure => Lie::Unclear,
+            // Behind rows that are newer than ours there can only be too little of ours, not too much.
+            fits if !sure
+                && first.timestamp > kept_first.timestamp
+                && !fits.iter().any(|&(at, _)| brings_fresh(at)) =>
+            {
+                match fits {
+                    // The feed ends with the page, so the fewest arrivals are safe to believe.
+                    [(at, _), ..] if rows.len() < ask.limit => Lie::At(*at),
+                    _ => Lie::Newer,
+                }
+            }
             [_] => Lie::Older,
             // The first of several is the one with the fewest arrivals, which is safe to believe.
             [(at, _), ..] if sure && !fits.iter().any(|&(at, _)| brings_fresh(at)) => Lie::At(*at),
