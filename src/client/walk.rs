@@ -479,7 +479,7 @@ impl Feed {
 
     /// How `rows` lie against the kept ones; `sure` tells that they cannot begin behind them.
     fn lie(&self, ask: &Ask, rows: &[Order], sure: bool) -> Lie {
-        let Some(last) = rows.last() else {
+        let (Some(first), Some(last)) = (rows.first(), rows.last()) else {
             return Lie::Older;
         };
         let (Some(kept_first), Some(kept_last)) = (self.kept.first(), self.kept.last()) else {

@@ -450,7 +450,7 @@ mod tests {
 
         #[test]
         fn ties_between_two_doubles_go_to_the_even_one(mantissa in 1_u64 << 52..1 << 53, down in 1_u32..8) {
-            let twice = (u128::from(mantissa) * 2 + 1) * 10_u128.pow(down) >> down;
+            let twice = ((u128::from(mantissa) * 2 + 1) * 10_u128.pow(down)) >> down;
             let digits = twice.to_string();
             let (whole, fraction) = digits.split_at(digits.len() - down as usize);
             let text = format!("{whole}.{fraction}");
