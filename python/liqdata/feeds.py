@@ -47,10 +47,10 @@ def decode(
         When it was received. BitMEX sends no event time, so this is its ``timestamp``.
     instruments : mapping, optional
         ``{native_id: {"base", "quote", "kind", "contract_size"}}``, all text. ``kind`` is ``"linear"`` (the contract
-        size is in base units) or ``"inverse"`` (it is in USD). Needed where a venue counts contracts: OKX, Gate,
-        coin-margined contracts of Binance, Bybit and HTX, BitMEX but for XBTUSD; for the names of Lighter's markets; and
-        for Bitget's REST body, where the contract size is the lot. REST bodies of Kraken and dYdX do not name their
-        market: the only instrument given does.
+        size is in base units) or ``"inverse"`` (it is in USD). Needed where a venue counts contracts (OKX, Gate,
+        coin-margined contracts of Binance, Bybit and HTX, BitMEX but for XBTUSD), for the names of Lighter's markets,
+        and for Bitget's REST body, where the contract size is the lot. REST bodies of Kraken and dYdX do not name
+        their market: the only instrument given does.
 
     Returns
     -------
@@ -129,7 +129,8 @@ def _field(native_id: str, fields: Mapping[str, Any], name: str) -> str:
         return value
     if name == "contract_size" and isinstance(value, (int, Decimal)) and not isinstance(value, bool):
         return str(value)
-    raise _misshapen(f"{native_id!r}: {name} is missing" if value is None else f"{native_id!r}: {name} {value!r} is no text")
+    what = "is missing" if value is None else f"{value!r} is no text"
+    raise _misshapen(f"{native_id!r}: {name} {what}")
 
 
 def _misshapen(what: str) -> BadQuery:

@@ -136,7 +136,7 @@ fn force_order(
             .split_once('_')
             .is_some_and(|(pair, _)| pair.ends_with("USD")),
     };
-    let size = if coin_margined {
+    let amount = if coin_margined {
         Size::Contracts(filled.value)
     } else {
         Size::Base(filled.value)
@@ -156,7 +156,7 @@ fn force_order(
             side,
             price: price.value,
             price_kind,
-            size,
+            size: amount,
             timestamp: Some(timestamp),
             dedupe_key,
         },

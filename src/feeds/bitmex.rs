@@ -1,4 +1,4 @@
-//! BitMEX: the table `liquidation`.
+//! `BitMEX`: the table `liquidation`.
 //!
 //! A row is an order, not a fill, and only its insertion counts: partials repeat after a reconnect, updates and deletions
 //! are the same order again. `Sell` closes a long. There is no timestamp, so the time of receipt stands in. Sizes are
@@ -65,9 +65,10 @@ impl Venue for Bitmex {
             message.error,
         ];
         if message.table.is_none() {
-            return match spoken.iter().any(Option::is_some) {
-                true => Ok(Vec::new()),
-                false => Err(frame.unknown()),
+            return if spoken.iter().any(Option::is_some) {
+                Ok(Vec::new())
+            } else {
+                Err(frame.unknown())
             };
         }
         if !says(message.table, "liquidation") || !says(message.action, "insert") {

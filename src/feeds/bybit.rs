@@ -65,22 +65,22 @@ impl Venue for Bybit {
 fn row(frame: &Frame<'_>, place: &Place<'_>, row: &Row<'_>) -> Result<Option<Event>, Error> {
     let native_id = place.name("s", row.symbol)?;
     let (word, side) = place.side("S", row.side, "Buy", "Sell")?;
-    let size = place.positive("v", row.size)?;
+    let traded = place.positive("v", row.size)?;
     let price = place.positive("p", row.price)?;
     let timestamp = place.instant("T", row.time)?;
     let dedupe_key = format!(
         "bybit|{native_id}|{word}|{}|{}|{}",
-        timestamp.0, size.text, price.text
+        timestamp.0, traded.text, price.text
     );
     let market = frame.market(&native_id, naming::bybit);
-    let size = frame.base_unless_inverse(&native_id, &market, size.value);
+    let amount = frame.base_unless_inverse(&native_id, &market, traded.value);
     let seen = Sighting {
         native_id: &native_id,
         market,
         side,
         price: price.value,
         price_kind: PriceKind::Bankruptcy,
-        size,
+        size: amount,
         timestamp: Some(timestamp),
         dedupe_key,
     };

@@ -1,4 +1,4 @@
-//! CoinEx: the REST body of `/v2/futures/liquidation-history`; there is no channel.
+//! `CoinEx`: the REST body of `/v2/futures/liquidation-history`; there is no channel.
 //!
 //! `side` is the side of the position. The price is the liquidation price (the bankruptcy price stands beside it), amounts
 //! are base units on linear markets; the unit on inverse ones, quoted in USD, has to be told by an instrument.
@@ -20,7 +20,7 @@ cells!(Row {
 
 #[derive(Debug, Default, serde::Deserialize)]
 #[serde(default)]
-struct Message<'a> {
+struct Body<'a> {
     #[serde(borrow)]
     code: Cell<'a>,
     #[serde(borrow)]
@@ -47,7 +47,7 @@ impl Venue for Coinex {
     }
 
     fn decode(&self, frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
-        let Part::Object(message) = frame.read::<Part<Message<'_>>>()? else {
+        let Part::Object(message) = frame.read::<Part<Body<'_>>>()? else {
             return Err(frame.unknown());
         };
         if message.method.or(message.id).is_some() {
@@ -76,14 +76,14 @@ fn row(frame: &Frame<'_>, place: &Place<'_>, row: &Row<'_>) -> Result<Option<Eve
         timestamp.0, amount.text, price.text
     );
     let market = frame.market(&native_id, naming::coinex);
-    let size = frame.base_unless_inverse(&native_id, &market, amount.value);
+    let held = frame.base_unless_inverse(&native_id, &market, amount.value);
     let seen = Sighting {
         native_id: &native_id,
         market,
         side,
         price: price.value,
         price_kind: PriceKind::Liquidation,
-        size,
+        size: held,
         timestamp: Some(timestamp),
         dedupe_key,
     };

@@ -15,7 +15,7 @@ pub(super) struct Deribit;
 
 cells!(Trade {
     instrument = "instrument_name",
-    trade_id = "trade_id",
+    id = "trade_id",
     timestamp = "timestamp",
     price = "price",
     amount = "amount",
@@ -77,9 +77,10 @@ impl Venue for Deribit {
             let place = root.member("params");
             let parameters = place.object(&message.params)?;
             let channel = place.text("channel", parameters.channel)?;
-            return match channel.starts_with("trades.") {
-                true => trades(frame, &place.member("data"), &parameters.data),
-                false => Ok(Vec::new()),
+            return if channel.starts_with("trades.") {
+                trades(frame, &place.member("data"), &parameters.data)
+            } else {
+                Ok(Vec::new())
             };
         }
         match &message.result {
@@ -138,7 +139,7 @@ fn trade(
             return Err(place.member("liquidation").fault(message));
         }
     };
-    let trade_id = place.name("trade_id", row.trade_id)?;
+    let trade_id = place.name("trade_id", row.id)?;
     let amount = place.positive("amount", row.amount)?;
     let price = place.positive("price", row.price)?;
     let timestamp = place.instant("timestamp", row.timestamp)?;

@@ -1,4 +1,4 @@
-//! dYdX v4: the channel `v4_trades`, and the REST body of `/v4/trades/perpetualMarket/<market>`.
+//! `dYdX` v4: the channel `v4_trades`, and the REST body of `/v4/trades/perpetualMarket/<market>`.
 //!
 //! Only trades of type `LIQUIDATED` count, not `DELEVERAGED` ones. The taker was liquidated: `SELL` closed a long. Sizes are
 //! base units. The REST body does not name its market: the only instrument given does.

@@ -474,9 +474,8 @@ impl<'a> Frame<'a> {
     ) -> Size {
         match self.contract(native_id) {
             Some((Kind::Inverse, _)) => Size::Contracts(size),
-            Some((Kind::Linear, _)) => Size::Base(size),
             None if market.quote == "USD" || market.quote.is_empty() => Size::Unknown,
-            None => Size::Base(size),
+            Some((Kind::Linear, _)) | None => Size::Base(size),
         }
     }
 

@@ -38,8 +38,8 @@ struct Message<'a> {
     result: Part<Row<'a>>,
     #[serde(borrow)]
     label: Cell<'a>,
-    #[serde(borrow)]
-    message: Cell<'a>,
+    #[serde(borrow, rename = "message")]
+    said: Cell<'a>,
 }
 
 impl Venue for Gate {
@@ -66,7 +66,7 @@ impl Venue for Gate {
             Part::Missing | Part::Other => return Err(frame.unknown()),
         };
         if let Some(label) = text_of(message.label) {
-            let said = text_of(message.message).unwrap_or_default();
+            let said = text_of(message.said).unwrap_or_default();
             return Err(frame.refused(root.member("label"), &format!("{label} {said}")));
         }
         if message.channel.is_none() {
@@ -88,14 +88,14 @@ impl Venue for Gate {
 /// A row of the socket.
 fn order(frame: &Frame<'_>, place: &Place<'_>, row: &Row<'_>) -> Result<Event, Error> {
     let native_id = place.name("contract", row.contract)?;
-    let size = place.number("size", row.size)?;
+    let ordered = place.number("size", row.size)?;
     let price = place.positive("price", row.price)?;
     let timestamp = match row.time_ms {
         Some(_) => place.instant("time_ms", row.time_ms)?,
         None => place.instant("time", row.time)?,
     };
-    let side = place_side(place, "size", size.value, Side::Short)?;
-    let dedupe_key = key(&native_id, timestamp.0, size.plain(), price.plain());
+    let side = position_side(place, "size", ordered.value, Side::Short)?;
+    let dedupe_key = key(&native_id, timestamp.0, ordered.plain(), price.plain());
     frame.event(
         place,
         Sighting {
@@ -104,7 +104,7 @@ fn order(frame: &Frame<'_>, place: &Place<'_>, row: &Row<'_>) -> Result<Event, E
             side,
             price: price.value,
             price_kind: PriceKind::Order,
-            size: Size::Contracts(size.value.abs()),
+            size: Size::Contracts(ordered.value.abs()),
             timestamp: Some(timestamp),
             dedupe_key,
         },
@@ -125,9 +125,9 @@ fn liquidated_order(
     let timestamp = place.instant("time", row.time)?;
     // The position may be empty by the time of the report; the order's sign stays.
     let side = if position.value.is_zero() {
-        place_side(place, "order_size", ordered.value, Side::Short)?
+        position_side(place, "order_size", ordered.value, Side::Short)?
     } else {
-        place_side(place, "size", position.value, Side::Long)?
+        position_side(place, "size", position.value, Side::Long)?
     };
     let Some(executed) = ordered.value.abs().checked_sub(left.value.abs()) else {
         return Err(place.member("left").fault("does not fit a decimal exactly"));
@@ -164,11 +164,16 @@ fn liquidated_order(
 }
 
 /// The side of the position, where a size above zero means `above`.
-fn place_side(place: &Place<'_>, name: &str, size: Decimal, above: Side) -> Result<Side, Error> {
-    if size.is_zero() {
+fn position_side(
+    place: &Place<'_>,
+    name: &str,
+    count: Decimal,
+    above: Side,
+) -> Result<Side, Error> {
+    if count.is_zero() {
         return Err(place.member(name).fault("is zero, so it tells no side"));
     }
-    Ok(match (size.is_sign_positive(), above) {
+    Ok(match (count.is_sign_positive(), above) {
         (true, side) => side,
         (false, Side::Long) => Side::Short,
         (false, Side::Short) => Side::Long,

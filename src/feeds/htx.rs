@@ -123,7 +123,7 @@ fn row(frame: &Frame<'_>, place: &Place<'_>, row: &Row<'_>) -> Result<Option<Eve
         (Some(pair), false) => naming::dashed(pair),
         _ => frame.market(&native_id, naming::htx),
     };
-    let size = if market.quote == "USD" || row.amount.is_none() {
+    let quantity = if market.quote == "USD" || row.amount.is_none() {
         Size::Contracts(volume.value)
     } else {
         let amount = place.positive("amount", row.amount)?.value;
@@ -147,7 +147,7 @@ fn row(frame: &Frame<'_>, place: &Place<'_>, row: &Row<'_>) -> Result<Option<Eve
         side,
         price: price.value,
         price_kind: PriceKind::Bankruptcy,
-        size,
+        size: quantity,
         timestamp: Some(timestamp),
         dedupe_key,
     };

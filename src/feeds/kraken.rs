@@ -95,7 +95,7 @@ fn liquidation(
     };
     let uid = place.name("uid", row.uid)?;
     let (_, side) = place.side("side", row.side, "sell", "buy")?;
-    let size = match row.qty {
+    let traded = match row.qty {
         Some(_) => place.positive("qty", row.qty)?,
         None => place.positive("size", row.size)?,
     };
@@ -105,7 +105,7 @@ fn liquidation(
         side,
         price: place.positive("price", row.price)?.value,
         price_kind: PriceKind::Fill,
-        size: Size::Contracts(size.value),
+        size: Size::Contracts(traded.value),
         timestamp: Some(place.instant("time", row.time)?),
         dedupe_key: format!("kraken|{uid}"),
     };

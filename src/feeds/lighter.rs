@@ -13,7 +13,7 @@ use crate::model::Side;
 pub(super) struct Lighter;
 
 cells!(Trade {
-    trade_id = "trade_id",
+    id = "trade_id",
     kind = "type",
     market_id = "market_id",
     size = "size",
@@ -69,7 +69,7 @@ fn trade(frame: &Frame<'_>, place: &Place<'_>, row: &Trade<'_>) -> Result<Option
         return Ok(None);
     }
     let native_id = place.name("market_id", row.market_id)?;
-    let trade_id = place.name("trade_id", row.trade_id)?;
+    let trade_id = place.name("trade_id", row.id)?;
     let qty = place.positive("size", row.size)?.value;
     let value = place.positive("usd_amount", row.usd_amount)?.value;
     let seen = Sighting {

@@ -195,125 +195,133 @@ mod tests {
 
     type Rule = for<'a> fn(&'a str) -> Market<'a>;
 
-    #[test]
-    fn every_venues_names_come_down_to_one_symbol_and_coin() {
-        let table: &[(Rule, &[(&str, &str, &str)])] = &[
-            (
-                binance,
-                &[
-                    ("BTCUSDT", "BTCUSDT", "BTC"),
-                    ("BTCUSDC", "BTCUSDC", "BTC"),
-                    ("BTCUSDT_261225", "BTCUSDT", "BTC"),
-                    ("BTCUSD_PERP", "BTCUSD", "BTC"),
-                    ("BTCUSD_261225", "BTCUSD", "BTC"),
-                    ("BNBUSD_PERP", "BNBUSD", "BNB"),
-                    ("DOTUSD_PERP", "DOTUSD", "DOT"),
-                    ("ETHBTC", "ETHBTC", "ETH"),
-                    ("1INCHUSDT", "1INCHUSDT", "1INCH"),
-                    ("0GUSDT", "0GUSDT", "0G"),
-                    ("4USDT", "4USDT", "4"),
-                    ("2ZUSDT", "2ZUSDT", "2Z"),
-                    ("1000PEPEUSDT", "1000PEPEUSDT", "PEPE"),
-                    ("币安人生USDT", "币安人生USDT", "币安人生"),
-                ],
-            ),
-            (
-                bybit,
-                &[
-                    ("BTCUSDT", "BTCUSDT", "BTC"),
-                    ("BTCPERP", "BTCUSDC", "BTC"),
-                    ("PERPUSDT", "PERPUSDT", "PERP"),
-                    ("BTCUSD", "BTCUSD", "BTC"),
-                    ("BTCUSDZ26", "BTCUSD", "BTC"),
-                    ("BTC-26DEC26", "BTCUSDC", "BTC"),
-                    ("BTCUSDT-26DEC26", "BTCUSDT", "BTC"),
-                    ("SHIB1000USDT", "SHIB1000USDT", "SHIB"),
-                    ("10000LADYSUSDT", "10000LADYSUSDT", "LADYS"),
-                    ("1000000BABYDOGEUSDT", "1000000BABYDOGEUSDT", "BABYDOGE"),
-                ],
-            ),
-            (
-                dashed,
-                &[
-                    ("BTC-USDT-SWAP", "BTCUSDT", "BTC"),
-                    ("BTC-USD-SWAP", "BTCUSD", "BTC"),
-                    ("BTC-USD-261225", "BTCUSD", "BTC"),
-                    ("BTC-USD_UM_XPERP-310404", "BTCUSD", "BTC"),
-                    ("DOT-USD-SWAP", "DOTUSD", "DOT"),
-                    ("BTC-USD", "BTCUSD", "BTC"),
-                ],
-            ),
-            (
-                perpetual,
-                &[
-                    ("BTCUSDT", "BTCUSDT", "BTC"),
-                    ("BTCPERP", "BTCUSDC", "BTC"),
-                    ("BTCUSD", "BTCUSD", "BTC"),
-                ],
-            ),
-            (
-                gate,
-                &[
-                    ("BTC_USDT", "BTCUSDT", "BTC"),
-                    ("BTC_USD", "BTCUSD", "BTC"),
-                    ("BTC_USDT_20261225", "BTCUSDT", "BTC"),
-                ],
-            ),
-            (
-                htx,
-                &[
-                    ("BTC-USDT", "BTCUSDT", "BTC"),
-                    ("BTC-USDT-261225", "BTCUSDT", "BTC"),
-                    ("BTC-USD", "BTCUSD", "BTC"),
-                    ("BTC261225", "BTCUSD", "BTC"),
-                    ("1INCH-USDT", "1INCHUSDT", "1INCH"),
-                ],
-            ),
-            (
-                kraken,
-                &[
-                    ("PF_XBTUSD", "BTCUSD", "BTC"),
-                    ("PI_XBTUSD", "BTCUSD", "BTC"),
-                    ("FI_XBTUSD_261225", "BTCUSD", "BTC"),
-                    ("PF_XDGUSD", "DOGEUSD", "DOGE"),
-                    ("PF_ARBUSD", "ARBUSD", "ARB"),
-                ],
-            ),
-            (
-                bitmex,
-                &[
-                    ("XBTUSD", "BTCUSD", "BTC"),
-                    ("XBTZ26", "BTCUSD", "BTC"),
-                    ("XBTUSDT", "BTCUSDT", "BTC"),
-                    ("ETHUSDTH27", "ETHUSDT", "ETH"),
-                ],
-            ),
-            (
-                deribit,
-                &[
-                    ("BTC-PERPETUAL", "BTCUSD", "BTC"),
-                    ("BTC-26DEC26", "BTCUSD", "BTC"),
-                    ("BTC_USDC-PERPETUAL", "BTCUSDC", "BTC"),
-                ],
-            ),
-            (
-                bitfinex,
-                &[
-                    ("tBTCF0:USTF0", "BTCUSDT", "BTC"),
-                    ("tETHUSD", "ETHUSD", "ETH"),
-                    ("tDOGE:UST", "DOGEUSDT", "DOGE"),
-                ],
-            ),
-            (coinex, &[("BTCUSDT", "BTCUSDT", "BTC")]),
-            (unnamed, &[("1", "1", "1")]),
-        ];
-        for (rule, names) in table {
-            for (native_id, symbol, coin) in *names {
-                let market = rule(native_id);
-                assert_eq!(market.symbol(), *symbol, "{native_id}");
-                assert_eq!(market.coin(), *coin, "{native_id}");
-            }
+    /// Native id, symbol and coin.
+    fn come_down(rule: Rule, names: &[[&str; 3]]) {
+        for [native_id, symbol, coin] in names {
+            let market = rule(native_id);
+            assert_eq!(market.symbol(), *symbol, "{native_id}");
+            assert_eq!(market.coin(), *coin, "{native_id}");
         }
+    }
+
+    #[test]
+    fn names_in_one_word_come_down_to_symbol_and_coin() {
+        come_down(
+            binance,
+            &[
+                ["BTCUSDT", "BTCUSDT", "BTC"],
+                ["BTCUSDC", "BTCUSDC", "BTC"],
+                ["BTCUSDT_261225", "BTCUSDT", "BTC"],
+                ["BTCUSD_PERP", "BTCUSD", "BTC"],
+                ["BTCUSD_261225", "BTCUSD", "BTC"],
+                ["BNBUSD_PERP", "BNBUSD", "BNB"],
+                ["DOTUSD_PERP", "DOTUSD", "DOT"],
+                ["ETHBTC", "ETHBTC", "ETH"],
+                ["1INCHUSDT", "1INCHUSDT", "1INCH"],
+                ["0GUSDT", "0GUSDT", "0G"],
+                ["4USDT", "4USDT", "4"],
+                ["2ZUSDT", "2ZUSDT", "2Z"],
+                ["1000PEPEUSDT", "1000PEPEUSDT", "PEPE"],
+                ["币安人生USDT", "币安人生USDT", "币安人生"],
+            ],
+        );
+        come_down(
+            bybit,
+            &[
+                ["BTCUSDT", "BTCUSDT", "BTC"],
+                ["BTCPERP", "BTCUSDC", "BTC"],
+                ["PERPUSDT", "PERPUSDT", "PERP"],
+                ["BTCUSD", "BTCUSD", "BTC"],
+                ["BTCUSDZ26", "BTCUSD", "BTC"],
+                ["BTC-26DEC26", "BTCUSDC", "BTC"],
+                ["BTCUSDT-26DEC26", "BTCUSDT", "BTC"],
+                ["SHIB1000USDT", "SHIB1000USDT", "SHIB"],
+                ["10000LADYSUSDT", "10000LADYSUSDT", "LADYS"],
+                ["1000000BABYDOGEUSDT", "1000000BABYDOGEUSDT", "BABYDOGE"],
+            ],
+        );
+        come_down(
+            perpetual,
+            &[
+                ["BTCUSDT", "BTCUSDT", "BTC"],
+                ["BTCPERP", "BTCUSDC", "BTC"],
+                ["BTCUSD", "BTCUSD", "BTC"],
+            ],
+        );
+        come_down(coinex, &[["BTCUSDT", "BTCUSDT", "BTC"]]);
+    }
+
+    #[test]
+    fn names_in_parts_come_down_to_symbol_and_coin() {
+        come_down(
+            dashed,
+            &[
+                ["BTC-USDT-SWAP", "BTCUSDT", "BTC"],
+                ["BTC-USD-SWAP", "BTCUSD", "BTC"],
+                ["BTC-USD-261225", "BTCUSD", "BTC"],
+                ["BTC-USD_UM_XPERP-310404", "BTCUSD", "BTC"],
+                ["DOT-USD-SWAP", "DOTUSD", "DOT"],
+                ["BTC-USD", "BTCUSD", "BTC"],
+            ],
+        );
+        come_down(
+            gate,
+            &[
+                ["BTC_USDT", "BTCUSDT", "BTC"],
+                ["BTC_USD", "BTCUSD", "BTC"],
+                ["BTC_USDT_20261225", "BTCUSDT", "BTC"],
+            ],
+        );
+        come_down(
+            htx,
+            &[
+                ["BTC-USDT", "BTCUSDT", "BTC"],
+                ["BTC-USDT-261225", "BTCUSDT", "BTC"],
+                ["BTC-USD", "BTCUSD", "BTC"],
+                ["BTC261225", "BTCUSD", "BTC"],
+                ["1INCH-USDT", "1INCHUSDT", "1INCH"],
+            ],
+        );
+        come_down(
+            deribit,
+            &[
+                ["BTC-PERPETUAL", "BTCUSD", "BTC"],
+                ["BTC-26DEC26", "BTCUSD", "BTC"],
+                ["BTC_USDC-PERPETUAL", "BTCUSDC", "BTC"],
+            ],
+        );
+    }
+
+    #[test]
+    fn names_of_their_own_kind_come_down_to_symbol_and_coin() {
+        come_down(
+            kraken,
+            &[
+                ["PF_XBTUSD", "BTCUSD", "BTC"],
+                ["PI_XBTUSD", "BTCUSD", "BTC"],
+                ["FI_XBTUSD_261225", "BTCUSD", "BTC"],
+                ["PF_XDGUSD", "DOGEUSD", "DOGE"],
+                ["PF_ARBUSD", "ARBUSD", "ARB"],
+            ],
+        );
+        come_down(
+            bitmex,
+            &[
+                ["XBTUSD", "BTCUSD", "BTC"],
+                ["XBTZ26", "BTCUSD", "BTC"],
+                ["XBTUSDT", "BTCUSDT", "BTC"],
+                ["ETHUSDTH27", "ETHUSDT", "ETH"],
+            ],
+        );
+        come_down(
+            bitfinex,
+            &[
+                ["tBTCF0:USTF0", "BTCUSDT", "BTC"],
+                ["tETHUSD", "ETHUSD", "ETH"],
+                ["tDOGE:UST", "DOGEUSDT", "DOGE"],
+            ],
+        );
+        come_down(unnamed, &[["1", "1", "1"]]);
     }
 
     #[test]

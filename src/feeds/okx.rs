@@ -138,12 +138,12 @@ fn detail(
             return Err(place.member("posSide").fault(message));
         }
     };
-    let size = place.positive("sz", row.size)?;
+    let contracts = place.positive("sz", row.size)?;
     let price = place.positive("bkPx", row.price)?;
     let timestamp = place.instant("ts", row.ts.or(row.time))?;
     let dedupe_key = format!(
         "okx|{native_id}|{position}|{}|{}|{}|{}",
-        order.0, timestamp.0, size.text, price.text
+        order.0, timestamp.0, contracts.text, price.text
     );
     frame.event(
         place,
@@ -153,7 +153,7 @@ fn detail(
             side,
             price: price.value,
             price_kind: PriceKind::Bankruptcy,
-            size: Size::Contracts(size.value),
+            size: Size::Contracts(contracts.value),
             timestamp: Some(timestamp),
             dedupe_key,
         },
