@@ -4,6 +4,8 @@
 //! USD-margined, 2 coin-margined), at the top level or inside `o`. Keys differ by case alone. The price is the average
 //! fill `ap`, the quantity the accumulated `z`: base units, or contracts where coin-margined. There is no REST body.
 
+use rust_decimal::Decimal;
+
 use super::frame::{Cell, Part, Place, Sighting, Size, cells, says, shown, text_of};
 use super::{Completeness, Error, Event, Frame, PriceKind, Venue, naming};
 
@@ -116,10 +118,13 @@ fn force_order(
     let filled = place.positive("z", order.filled)?;
     let average = place.number("ap", order.average)?;
     let timestamp = place.instant("T", order.time)?;
-    let (price, price_kind) = if average.value.is_zero() {
-        (place.positive("p", order.price)?, PriceKind::Order)
+    let (price, price_kind) = if average.value > Decimal::ZERO {
+        (average.value, PriceKind::AverageFill)
+    } else if average.value.is_zero() {
+        (place.positive("p", order.price)?.value, PriceKind::Order)
     } else {
-        (place.positive("ap", order.average)?, PriceKind::AverageFill)
+        let message = format!("{} is below zero", shown(&average.text));
+        return Err(place.member("ap").fault(message));
     };
     let coin_margined = match text_of(order.class.or(message.st)).as_deref() {
         Some("1") => false,
@@ -154,7 +159,7 @@ fn force_order(
             native_id: &native_id,
             market: frame.market(&native_id, naming::binance),
             side,
-            price: price.value,
+            price,
             price_kind,
             size: amount,
             timestamp: Some(timestamp),

@@ -351,6 +351,8 @@ impl From<Vec<VenueCoverage>> for Columns {
 impl From<Vec<Event>> for Columns {
     fn from(rows: Vec<Event>) -> Self {
         type Amount = fn(&Event) -> Option<Decimal>;
+        type Time = fn(&Event) -> Option<Millis>;
+
         let amounts = |amount: Amount| {
             (
                 Cells::Decimal(
@@ -361,7 +363,6 @@ impl From<Vec<Event>> for Columns {
                 rows.iter().map(|row| amount(row).is_some()).collect(),
             )
         };
-        type Time = fn(&Event) -> Option<Millis>;
         let times = |time: Time| {
             (
                 Cells::Time(

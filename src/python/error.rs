@@ -139,18 +139,16 @@ fn from_client(py: Python<'_>, error: &client::Error) -> PyErr {
 /// What a frame that could not be decoded raises.
 pub(super) fn from_feeds(py: Python<'_>, error: &feeds::Error) -> PyErr {
     let message = error.to_string();
-    match error {
-        feeds::Error::Unexpected { path, .. } => unexpected(py, &message, path),
-        _ => {
-            let parameter = "exchange".into_pyobject(py).map_err(PyErr::from);
-            raise(
-                py,
-                "BadQuery",
-                &format!("exchange: {message}"),
-                parameter.map(|name| [("parameter", name.into_any())]),
-            )
-        }
+    if let feeds::Error::Unexpected { path, .. } = error {
+        return unexpected(py, &message, path);
     }
+    let parameter = "exchange".into_pyobject(py).map_err(PyErr::from);
+    raise(
+        py,
+        "BadQuery",
+        &format!("exchange: {message}"),
+        parameter.map(|name| [("parameter", name.into_any())]),
+    )
 }
 
 /// `UnexpectedReply` at `path`.
