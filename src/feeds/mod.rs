@@ -97,10 +97,10 @@ pub static VENUES: [&dyn Venue; 14] = [
 ///
 /// [`Error::UnknownExchange`], which lists those there are.
 pub fn venue(exchange: &str) -> Result<&'static dyn Venue, Error> {
-    let name = exchange_name(exchange);
-    VENUES
-        .into_iter()
-        .find(|venue| venue.name() == name)
+    let named = |name: &str| VENUES.into_iter().find(|venue| venue.name() == name);
+    // Our own spelling is asked for with every frame, another one hardly ever.
+    named(exchange)
+        .or_else(|| named(&exchange_name(exchange)))
         .ok_or_else(|| Error::UnknownExchange {
             name: exchange.to_owned(),
         })
