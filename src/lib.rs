@@ -6,6 +6,7 @@
 //! * [`api`]: the ten endpoints of the contract, for both sides;
 //! * [`wire`]: bytes to values;
 //! * [`client`]: asking over HTTP;
+//! * [`feeds`]: what the exchanges publish, as events;
 //! * [`engine`]: from observations and an instant to the ten replies;
 //! * [`simulate`]: a market with known positions;
 //! * [`server`]: answering over HTTP;
@@ -14,6 +15,7 @@
 pub mod api;
 pub mod client;
 pub mod engine;
+pub mod feeds;
 pub mod model;
 pub mod server;
 pub mod simulate;

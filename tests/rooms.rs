@@ -16,7 +16,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("wire", &["model"]),
     ("client", &["model", "api", "wire"]),
     ("archive", &["model"]),
-    ("feeds", &["model", "archive"]),
+    ("feeds", &["model", "wire", "archive"]),
     ("engine", &["model"]),
     ("simulate", &["model"]),
     ("server", &["model", "api", "archive", "engine"]),

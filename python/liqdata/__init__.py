@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from ._core import __version__
 
 if TYPE_CHECKING:
-    from . import errors, types
+    from . import errors, feeds, types
     from .async_client import AsyncClient
     from .client import Client
     from .errors import ArchiveError, BadQuery, LiqdataError, NoAnswer, Refused, TooSlow, UnexpectedReply
@@ -44,6 +44,7 @@ __all__ = [
     "__version__",
     "demo",
     "errors",
+    "feeds",
     "serve",
     "types",
 ]
@@ -65,6 +66,7 @@ _HOMES = {
     "UnexpectedReply": "errors",
     "demo": "market",
     "errors": "",
+    "feeds": "",
     "serve": "server",
     "types": "",
 }

@@ -177,7 +177,7 @@ class Rows(Sequence[R], Generic[R]):
             elif kind == "decimal" and exact:
                 columns[name] = pd.Series(table.decimals(name), dtype="object")
             elif kind == "time":
-                columns[name] = pd.array(table.array(name)).tz_localize("UTC")
+                columns[name] = pd.DatetimeIndex(table.array(name)).tz_localize("UTC")
             else:
                 columns[name] = table.array(name)
         # The arrays are the frame's own: nobody else holds them.

@@ -29,8 +29,11 @@ __all__ = [
     "ExchangeRow",
     "HeatmapRange",
     "Instant",
+    "Instrument",
+    "InstrumentKind",
     "LevelTier",
     "Levels",
+    "LiquidationRow",
     "MapRange",
     "MapSide",
     "MaxPain",
@@ -39,6 +42,7 @@ __all__ = [
     "Overview",
     "Pain",
     "PositionRow",
+    "PriceKind",
     "Side",
     "View",
     "Window",
@@ -74,6 +78,12 @@ Decimals: TypeAlias = Literal["decimal", "float"]
 
 Completeness: TypeAlias = Literal["sampled", "complete", "unknown"]
 """Whether a venue publishes every liquidation or a sample."""
+
+PriceKind: TypeAlias = Literal["avg_fill", "fill", "bankruptcy", "order", "liquidation"]
+"""What a venue's price means: average or single fill, bankruptcy, the order's limit, or its liquidation price."""
+
+InstrumentKind: TypeAlias = Literal["linear", "inverse"]
+"""What a contract's size is counted in: base units, or USD."""
 
 
 class WindowTotals(TypedDict):
@@ -211,3 +221,30 @@ class BarRow(TypedDict):
     close: float
     volume: float
     interval: int
+
+
+class LiquidationRow(TypedDict):
+    """One decoded liquidation; ``qty`` and ``value_usd`` are ``None`` while the contract's multiplier is unknown."""
+
+    exchange: str
+    symbol: str
+    coin: str
+    side: Side
+    price: Decimal
+    price_kind: PriceKind
+    qty: Decimal | None
+    value_usd: Decimal | None
+    timestamp: int | None
+    received_at: int | None
+    native_id: str
+    sampled: bool
+    dedupe_key: str
+
+
+class Instrument(TypedDict):
+    """One market of a venue; ``contract_size`` is an exact decimal as text, in base units or in USD."""
+
+    base: str
+    quote: str
+    kind: InstrumentKind
+    contract_size: str

@@ -709,6 +709,22 @@ mod tests {
             .unwrap_or(0)
     }
 
+    #[test]
+    fn bursts_of_equal_rows_do_not_keep_a_short_feed_from_its_end() {
+        let mut feed = Rows::new();
+        grow(&mut feed, &[0]);
+        let expected = feed.clone();
+        let mut burst = vec![0_u8; 110];
+        burst[0] = 2;
+        burst[9] = 1;
+        burst[12] = 2;
+        let (walked, _) = walk(&mut feed, 1, u64::MAX, |feed| grow(feed, &burst));
+        match walked {
+            Ok(out) => assert_eq!(out, expected),
+            Err(lost) => assert!(longest_run(&feed) > 1, "{lost}"),
+        }
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
 

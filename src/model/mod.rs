@@ -34,7 +34,8 @@ pub use observed::{ObservedBar, ObservedOpenInterest, ObservedOrder, Position};
 pub use order::Order;
 pub use side::Side;
 pub use symbol::{
-    Coin, Pair, coin_of_pair, exchange_name, hint_coin, hint_pair, is_coin, quote_of_pair,
+    Coin, Pair, coin_of_base, coin_of_pair, exchange_name, hint_coin, hint_pair, is_coin,
+    quote_of_pair,
 };
 pub use time::{HeatmapRange, MapRange, Millis, Vocabulary, Window};
 pub use totals::{CoinTotals, ExchangeTotals, Overview, WindowTotals};

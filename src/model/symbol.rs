@@ -11,6 +11,9 @@ const QUOTES: [&str; 16] = [
     "JPY", "KRW", "BTC", "ETH",
 ];
 
+/// Retired quotes whose first letter is far more often the last of a coin quoted in USD: `BNBUSD`, `DOTUSD`.
+const RETIRED_QUOTES: [&str; 2] = ["BUSD", "TUSD"];
+
 /// Bases that venues list in thousands or millions, where the number is no part of the coin's own name.
 const SCALED: [&str; 28] = [
     "PEPE", "SHIB", "BONK", "FLOKI", "LUNC", "XEC", "SATS", "RATS", "CAT", "WHY", "CHEEMS", "MOG",
@@ -72,11 +75,23 @@ macro_rules! names {
 names!(Coin, Pair);
 
 /// The quote currency of a pair, where it is one we know.
+///
+/// # Examples
+///
+/// ```
+/// use liqdata::model::quote_of_pair;
+///
+/// assert_eq!(quote_of_pair("BNBUSD"), Some("USD"));
+/// assert_eq!(quote_of_pair("BTCBUSD"), Some("BUSD"));
+/// assert_eq!(quote_of_pair("USDT"), None);
+/// ```
 #[must_use]
 pub fn quote_of_pair(pair: &str) -> Option<&'static str> {
-    QUOTES
-        .into_iter()
-        .find(|quote| pair.len() > quote.len() && pair.ends_with(quote))
+    QUOTES.into_iter().find(|quote| {
+        pair.strip_suffix(quote).is_some_and(|base| {
+            !base.is_empty() && (!RETIRED_QUOTES.contains(quote) || is_coin(&coin_of_base(base).0))
+        })
+    })
 }
 
 /// The coin of a pair and how many of it one listed unit holds: `BTCUSDT` → (`BTC`, 1), `1000PEPEUSDT` → (`PEPE`, 1000).
@@ -97,6 +112,12 @@ pub fn coin_of_pair(pair: &str) -> (String, u32) {
     let base = quote_of_pair(pair)
         .and_then(|quote| pair.strip_suffix(quote))
         .unwrap_or(pair);
+    coin_of_base(base)
+}
+
+/// The coin of a pair's base and how many of it one listed unit holds: `1000PEPE` → (`PEPE`, 1000).
+#[must_use]
+pub fn coin_of_base(base: &str) -> (String, u32) {
     for (prefix, scale) in SCALES {
         if let Some(rest) = base.strip_prefix(prefix)
             && SCALED.contains(&rest)
@@ -161,6 +182,11 @@ mod tests {
             ("2ZUSDT", "2Z", 1),
             ("ETHBTC", "ETH", 1),
             ("USDCUSDT", "USDC", 1),
+            ("BNBUSD", "BNB", 1),
+            ("DOTUSD", "DOT", 1),
+            ("GMTUSD", "GMT", 1),
+            ("BNBBUSD", "BNB", 1),
+            ("1000SHIBBUSD", "SHIB", 1000),
             ("KAVAUSDT", "KAVA", 1),
             ("NOQUOTE", "NOQUOTE", 1),
         ] {

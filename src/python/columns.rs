@@ -5,9 +5,10 @@ use std::collections::HashMap;
 use rust_decimal::Decimal;
 
 use crate::engine::VenueCoverage;
+use crate::feeds::Event;
 use crate::model::{
-    Bar, ChartRow, CoinTotals, ExchangeTotals, ObservedBar, ObservedOpenInterest, ObservedOrder,
-    Order, Position, Side, Vocabulary,
+    Bar, ChartRow, CoinTotals, ExchangeTotals, Millis, ObservedBar, ObservedOpenInterest,
+    ObservedOrder, Order, Position, Side, Vocabulary,
 };
 
 /// The cells of one column.
@@ -23,6 +24,8 @@ pub(super) enum Cells {
     Int(Vec<i64>),
     /// Instants in epoch milliseconds.
     Time(Vec<i64>),
+    /// True or false.
+    Bool(Vec<bool>),
 }
 
 impl Cells {
@@ -32,6 +35,7 @@ impl Cells {
             Self::Decimal(cells) => cells.len(),
             Self::Float(cells) => cells.len(),
             Self::Int(cells) | Self::Time(cells) => cells.len(),
+            Self::Bool(cells) => cells.len(),
         }
     }
 
@@ -50,6 +54,7 @@ impl Cells {
             Self::Float(cells) => Self::Float(pick(cells, rows)),
             Self::Int(cells) => Self::Int(pick(cells, rows)),
             Self::Time(cells) => Self::Time(pick(cells, rows)),
+            Self::Bool(cells) => Self::Bool(pick(cells, rows)),
         }
     }
 }
@@ -339,6 +344,67 @@ impl From<Vec<VenueCoverage>> for Columns {
             .with(
                 "cnt",
                 Cells::Int(rows.iter().map(|row| count(row.cnt)).collect()),
+            )
+    }
+}
+
+impl From<Vec<Event>> for Columns {
+    fn from(rows: Vec<Event>) -> Self {
+        type Amount = fn(&Event) -> Option<Decimal>;
+        type Time = fn(&Event) -> Option<Millis>;
+
+        let amounts = |amount: Amount| {
+            (
+                Cells::Decimal(
+                    rows.iter()
+                        .map(|row| amount(row).unwrap_or_default())
+                        .collect(),
+                ),
+                rows.iter().map(|row| amount(row).is_some()).collect(),
+            )
+        };
+        let times = |time: Time| {
+            (
+                Cells::Time(
+                    rows.iter()
+                        .map(|row| time(row).unwrap_or_default().0)
+                        .collect(),
+                ),
+                rows.iter().map(|row| time(row).is_some()).collect(),
+            )
+        };
+        let (qty, has_qty) = amounts(|row| row.qty);
+        let (value, has_value) = amounts(|row| row.value_usd);
+        let (timestamp, has_timestamp) = times(|row| row.timestamp);
+        let (received_at, has_received_at) = times(|row| row.received_at);
+        Self::of(rows.len())
+            .with("exchange", text(rows.iter().map(|row| row.exchange)))
+            .with("symbol", text(rows.iter().map(|row| row.symbol.as_str())))
+            .with("coin", text(rows.iter().map(|row| row.coin.as_str())))
+            .with("side", sides(rows.iter().map(|row| row.side)))
+            .with(
+                "price",
+                Cells::Decimal(rows.iter().map(|row| row.price).collect()),
+            )
+            .with(
+                "price_kind",
+                text(rows.iter().map(|row| row.price_kind.name())),
+            )
+            .with_optional("qty", qty, has_qty)
+            .with_optional("value_usd", value, has_value)
+            .with_optional("timestamp", timestamp, has_timestamp)
+            .with_optional("received_at", received_at, has_received_at)
+            .with(
+                "native_id",
+                text(rows.iter().map(|row| row.native_id.as_str())),
+            )
+            .with(
+                "sampled",
+                Cells::Bool(rows.iter().map(|row| row.sampled).collect()),
+            )
+            .with(
+                "dedupe_key",
+                text(rows.iter().map(|row| row.dedupe_key.as_str())),
             )
     }
 }

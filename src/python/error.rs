@@ -9,6 +9,7 @@ use pyo3::types::{IntoPyDict, PyDict};
 use crate::api::BadQuery;
 use crate::client;
 use crate::engine::{EngineError, TableFault};
+use crate::feeds;
 use crate::model::hint_coin;
 
 /// What went wrong with a call, before it meets Python.
@@ -124,15 +125,7 @@ fn from_client(py: Python<'_>, error: &client::Error) -> PyErr {
             retry_after,
             ..
         } => refused(py, &message, *status, body, *retry_after),
-        client::Error::UnexpectedReply { path, .. } => {
-            let path = path.into_pyobject(py).map_err(PyErr::from);
-            raise(
-                py,
-                "UnexpectedReply",
-                &message,
-                path.map(|value| [("path", value.into_any())]),
-            )
-        }
+        client::Error::UnexpectedReply { path, .. } => unexpected(py, &message, path),
         _ => raise(py, "NoAnswer", &message, Ok([])),
     };
     let mut cause = error.source();
@@ -141,6 +134,32 @@ fn from_client(py: Python<'_>, error: &client::Error) -> PyErr {
         cause = inner.source();
     }
     raised
+}
+
+/// What a frame that could not be decoded raises.
+pub(super) fn from_feeds(py: Python<'_>, error: &feeds::Error) -> PyErr {
+    let message = error.to_string();
+    if let feeds::Error::Unexpected { path, .. } = error {
+        return unexpected(py, &message, path);
+    }
+    let parameter = "exchange".into_pyobject(py).map_err(PyErr::from);
+    raise(
+        py,
+        "BadQuery",
+        &format!("exchange: {message}"),
+        parameter.map(|name| [("parameter", name.into_any())]),
+    )
+}
+
+/// `UnexpectedReply` at `path`.
+pub(super) fn unexpected(py: Python<'_>, message: &str, path: &str) -> PyErr {
+    let path = path.into_pyobject(py).map_err(PyErr::from);
+    raise(
+        py,
+        "UnexpectedReply",
+        message,
+        path.map(|value| [("path", value.into_any())]),
+    )
 }
 
 fn from_engine(py: Python<'_>, error: &EngineError) -> PyErr {

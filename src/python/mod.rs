@@ -9,6 +9,7 @@ mod bridge;
 mod call;
 mod columns;
 mod error;
+mod feeds;
 mod logs;
 mod question;
 mod rows;
@@ -26,6 +27,8 @@ mod _core {
     use super::bridge::Bridge;
     #[pymodule_export]
     use super::call::Call;
+    #[pymodule_export]
+    use super::feeds::decode;
     #[pymodule_export]
     use super::question::{
         Question, chart, coins, exchanges, heatmap, largest, levels, liqmap, maxpain, orders,

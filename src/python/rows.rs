@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrow_array::{
-    ArrayRef, Decimal128Array, Float64Array, Int64Array, RecordBatch, StringArray,
+    ArrayRef, BooleanArray, Decimal128Array, Float64Array, Int64Array, RecordBatch, StringArray,
     TimestampMillisecondArray,
 };
 use arrow_schema::{Field, Schema};
@@ -156,6 +156,12 @@ fn cell<'py>(
             .ok_or_else(lost)?
             .into_pyobject(py)?
             .into_any(),
+        Cells::Bool(cells) => cells
+            .get(row)
+            .ok_or_else(lost)?
+            .into_pyobject(py)?
+            .to_owned()
+            .into_any(),
     })
 }
 
@@ -174,7 +180,7 @@ impl Table {
             .collect()
     }
 
-    /// Kind of each column: `text`, `decimal`, `float`, `int` or `time`.
+    /// Kind of each column: `text`, `decimal`, `float`, `int`, `time` or `bool`.
     fn kinds(&self) -> Vec<&'static str> {
         self.columns
             .columns
@@ -185,6 +191,7 @@ impl Table {
                 Cells::Float(_) => "float",
                 Cells::Int(_) => "int",
                 Cells::Time(_) => "time",
+                Cells::Bool(_) => "bool",
             })
             .collect()
     }
@@ -259,7 +266,7 @@ impl Table {
         Ok(made)
     }
 
-    /// One column as a numpy array: `float64`, `int64` or `datetime64[ms]`; missing cells are `NaN` or `NaT`.
+    /// One column as a numpy array: `float64`, `int64`, `bool` or `datetime64[ms]`; missing cells are `NaN` or `NaT`.
     fn array<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
         let column = self.column(name)?;
         Ok(match &column.cells {
@@ -281,6 +288,7 @@ impl Table {
             }
             Cells::Float(cells) => cells.clone().into_pyarray(py).into_any(),
             Cells::Int(cells) => cells.clone().into_pyarray(py).into_any(),
+            Cells::Bool(cells) => cells.clone().into_pyarray(py).into_any(),
             Cells::Time(cells) => times(
                 py,
                 cells
@@ -363,6 +371,7 @@ impl Table {
                 Cells::Int(cells) | Cells::Time(cells) => {
                     cells.clone().into_pyobject(py)?.into_any()
                 }
+                Cells::Bool(cells) => cells.clone().into_pyobject(py)?.into_any(),
             };
             state.append((name, kind, cells, column.present.clone()))?;
         }
@@ -399,6 +408,7 @@ impl Table {
                 "float" => Cells::Float(cells.extract()?),
                 "int" => Cells::Int(cells.extract()?),
                 "time" => Cells::Time(cells.extract()?),
+                "bool" => Cells::Bool(cells.extract()?),
                 _ => return Err(damaged()),
             };
             let present: Option<Vec<bool>> = item.get_item(3)?.extract()?;
@@ -495,6 +505,7 @@ fn record_batch(columns: &Columns, exact: bool) -> PyResult<RecordBatch> {
             ),
             Cells::Float(cells) => Arc::new(present(column, cells).collect::<Float64Array>()),
             Cells::Int(cells) => Arc::new(present(column, cells).collect::<Int64Array>()),
+            Cells::Bool(cells) => Arc::new(present(column, cells).collect::<BooleanArray>()),
             Cells::Time(cells) => Arc::new(
                 present(column, cells)
                     .collect::<TimestampMillisecondArray>()

@@ -131,6 +131,7 @@ fn own_cell(column: &columns::Column, row: usize) -> Cell {
         columns::Cells::Float(cells) => cells.get(row).map(|&value| Cell::Float(value)),
         columns::Cells::Int(cells) => cells.get(row).map(|&value| Cell::Int(value)),
         columns::Cells::Time(cells) => cells.get(row).map(|&at| Cell::Instant(at)),
+        columns::Cells::Bool(cells) => cells.get(row).map(|truth| Cell::Other(truth.to_string())),
     };
     cell.unwrap_or(Cell::Missing)
 }

@@ -1,0 +1,137 @@
+"""What exchanges publish about liquidations: raw frames in, rows of one shape out.
+
+Nothing here connects to anything: a frame is what you recorded or received. ``docs/feeds.md`` lists every venue with
+what its prices mean and how much it publishes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from . import _core
+from ._inputs import instant
+from .errors import BadQuery, UnexpectedReply
+from .rows import Rows
+
+if TYPE_CHECKING:
+    from .types import Instant, Instrument, LiquidationRow
+
+__all__ = ["decode"]
+
+_FIELDS = ("base", "quote", "kind", "contract_size")
+_SHAPE = '{native_id: {"base": …, "quote": …, "kind": "linear" or "inverse", "contract_size": …}}, all of it text'
+
+
+def decode(
+    exchange: str,
+    frame: str | bytes,
+    *,
+    received_at: Instant | None = None,
+    instruments: Mapping[str, Instrument] | None = None,
+) -> Rows[LiquidationRow]:
+    """Decode one frame of an exchange into liquidation events.
+
+    WebSocket frames (gzip too) and the REST bodies of liquidations are told apart by their shape. Acknowledgements,
+    pings, heartbeats, other channels and ordinary trades give no rows.
+
+    Parameters
+    ----------
+    exchange : str
+        ``binance``, ``bybit``, ``okx``, ``gate``, ``bitget``, ``htx``, ``aster``, ``deribit``, ``kraken``, ``bitmex``,
+        ``bitfinex``, ``dydx``, ``coinex`` or ``lighter``; ``gateio`` and ``huobi`` are taken, too.
+    frame : str or bytes
+        The frame as it was received.
+    received_at : int, datetime or str, optional
+        When it was received. BitMEX sends no event time, so this is its ``timestamp``.
+    instruments : mapping, optional
+        ``{native_id: {"base", "quote", "kind", "contract_size"}}``, all text. ``kind`` is ``"linear"`` (the contract
+        size is in base units) or ``"inverse"`` (it is in USD). Needed where a venue counts contracts (OKX, Gate,
+        coin-margined contracts of Binance, Bybit and HTX, BitMEX but for XBTUSD), for the names of Lighter's markets,
+        and for Bitget's REST body, where the contract size is the lot. REST bodies of Kraken and dYdX do not name
+        their market: the only instrument given does.
+
+    Returns
+    -------
+    Rows
+        One row per event, in the frame's order: ``exchange``, ``symbol``, ``coin``, ``side`` of the position that was
+        liquidated, ``price``, ``price_kind``, ``qty`` in base units, ``value_usd``, ``timestamp``, ``received_at``,
+        ``native_id``, ``sampled`` (the venue does not claim to publish everything) and ``dedupe_key``. ``qty`` and
+        ``value_usd`` are ``None`` while the contract's multiplier is unknown.
+
+    Raises
+    ------
+    BadQuery
+        For an exchange without a decoder, or ``instruments`` or ``received_at`` of another shape.
+    UnexpectedReply
+        If the frame is not what the exchange sends; ``path`` says where.
+
+    Examples
+    --------
+    >>> from liqdata import feeds
+    >>> frame = '''{"topic": "allLiquidation.SOLUSDT", "type": "snapshot", "ts": 1790000000500, "data": [
+    ...     {"T": 1790000000000, "s": "SOLUSDT", "S": "Buy", "v": "2.5", "p": "180.40"}]}'''
+    >>> row = feeds.decode("bybit", frame)[0]
+    >>> row["side"], row["price_kind"], row["value_usd"]
+    ('LONG', 'bankruptcy', Decimal('451'))
+    """
+    if not isinstance(exchange, str):
+        msg = f"exchange: {exchange!r} is not the name of an exchange; allowed: text such as 'binance'"
+        raise BadQuery(msg, parameter="exchange")
+    raw = _bytes(frame)
+    received = instant(received_at, "received_at")
+    return Rows(
+        _core.decode(exchange, raw, received, _instruments(instruments)),
+        meta={"source": "frame", "exchange": exchange},
+    )
+
+
+def _bytes(frame: object) -> bytes:
+    if isinstance(frame, bytes):
+        return frame
+    if isinstance(frame, (bytearray, memoryview)):
+        return bytes(frame)
+    if not isinstance(frame, str):
+        msg = f"frame: {type(frame).__name__} is not a frame; allowed: str or bytes"
+        raise BadQuery(msg, parameter="frame")
+    try:
+        return frame.encode()
+    except UnicodeEncodeError as error:
+        msg = f"the frame: is not text that UTF-8 can write: {error}"
+        raise UnexpectedReply(msg, path="") from error
+
+
+def _instruments(given: object) -> list[tuple[str, str, str, str, str]]:
+    if given is None:
+        return []
+    if not isinstance(given, Mapping):
+        raise _misshapen(f"{type(given).__name__} is not a mapping")
+    return [(_name(native_id), *_fields(native_id, fields)) for native_id, fields in given.items()]
+
+
+def _name(native_id: object) -> str:
+    if isinstance(native_id, str):
+        return native_id
+    raise _misshapen(f"{native_id!r} is not the text of a native id")
+
+
+def _fields(native_id: str, fields: Any) -> tuple[str, str, str, str]:
+    if not isinstance(fields, Mapping):
+        raise _misshapen(f"{native_id!r}: {type(fields).__name__} is not a mapping")
+    base, quote, kind, size = (_field(native_id, fields, name) for name in _FIELDS)
+    return base, quote, kind, size
+
+
+def _field(native_id: str, fields: Mapping[str, Any], name: str) -> str:
+    value = fields.get(name)
+    if isinstance(value, str):
+        return value
+    if name == "contract_size" and isinstance(value, (int, Decimal)) and not isinstance(value, bool):
+        return str(value)
+    what = "is missing" if value is None else f"{value!r} is no text"
+    raise _misshapen(f"{native_id!r}: {name} {what}")
+
+
+def _misshapen(what: str) -> BadQuery:
+    return BadQuery(f"instruments: {what}; allowed: {_SHAPE}", parameter="instruments")

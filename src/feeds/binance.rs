@@ -1,0 +1,169 @@
+//! Binance, USD-margined and coin-margined: `!forceOrder@arr` and `<symbol>@forceOrder`.
+//!
+//! Since 2026-06-30 the all-market stream of either host carries both kinds of contract; `st` tells them apart (1 is
+//! USD-margined, 2 coin-margined), at the top level or inside `o`. Keys differ by case alone. The price is the average
+//! fill `ap`, the quantity the accumulated `z`: base units, or contracts where coin-margined. There is no REST body.
+
+use rust_decimal::Decimal;
+
+use super::frame::{Cell, Part, Place, Sighting, Size, cells, says, shown, text_of};
+use super::{Completeness, Error, Event, Frame, PriceKind, Venue, naming};
+
+/// The venue `binance`.
+#[derive(Debug)]
+pub(super) struct Binance;
+
+cells!(Order {
+    symbol = "s",
+    side = "S",
+    price = "p",
+    average = "ap",
+    filled = "z",
+    time = "T",
+    class = "st",
+});
+
+/// An event, an envelope around one, or a reply to a request.
+#[derive(Debug, Default, serde::Deserialize)]
+#[serde(default)]
+struct Message<'a> {
+    #[serde(borrow)]
+    e: Cell<'a>,
+    #[serde(borrow)]
+    o: Part<Order<'a>>,
+    #[serde(borrow)]
+    st: Cell<'a>,
+    #[serde(borrow)]
+    stream: Cell<'a>,
+    #[serde(borrow)]
+    data: Option<Box<Part<Message<'a>>>>,
+    #[serde(borrow)]
+    method: Cell<'a>,
+    #[serde(borrow)]
+    id: Cell<'a>,
+}
+
+impl Venue for Binance {
+    fn name(&self) -> &'static str {
+        "binance"
+    }
+
+    fn completeness(&self) -> Completeness {
+        Completeness::Sampled
+    }
+
+    fn price_kinds(&self) -> &'static [PriceKind] {
+        &[PriceKind::AverageFill, PriceKind::Order]
+    }
+
+    fn decode(&self, frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
+        force_orders(frame)
+    }
+}
+
+/// The events of a frame of Binance's shape; Aster speaks it too.
+pub(super) fn force_orders(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
+    let mut events = Vec::new();
+    part(frame, &Place::ROOT, &frame.read()?, &mut events)?;
+    Ok(events)
+}
+
+fn part(
+    frame: &Frame<'_>,
+    place: &Place<'_>,
+    part: &Part<Message<'_>>,
+    events: &mut Vec<Event>,
+) -> Result<(), Error> {
+    match part {
+        Part::Object(one) => message(frame, place, one, events),
+        Part::List(several) => several.iter().enumerate().try_for_each(|(index, item)| {
+            let place = place.item(index);
+            message(frame, &place, place.object(item)?, events)
+        }),
+        Part::Missing | Part::Other => Err(frame.unknown()),
+    }
+}
+
+fn message(
+    frame: &Frame<'_>,
+    place: &Place<'_>,
+    message: &Message<'_>,
+    events: &mut Vec<Event>,
+) -> Result<(), Error> {
+    if says(message.e, "forceOrder") {
+        events.push(force_order(frame, place, message)?);
+        return Ok(());
+    }
+    if message.e.is_some() {
+        return Ok(());
+    }
+    if let (Some(_), Some(data)) = (message.stream, &message.data) {
+        return part(frame, &place.member("data"), data, events);
+    }
+    if message.method.or(message.id).is_some() {
+        return Ok(());
+    }
+    Err(frame.unknown())
+}
+
+fn force_order(
+    frame: &Frame<'_>,
+    place: &Place<'_>,
+    message: &Message<'_>,
+) -> Result<Event, Error> {
+    let place = place.member("o");
+    let order = place.object(&message.o)?;
+    let native_id = place.name("s", order.symbol)?;
+    let (word, side) = place.side("S", order.side, "SELL", "BUY")?;
+    let filled = place.positive("z", order.filled)?;
+    let average = place.number("ap", order.average)?;
+    let timestamp = place.instant("T", order.time)?;
+    let (price, price_kind) = if average.value > Decimal::ZERO {
+        (average.value, PriceKind::AverageFill)
+    } else if average.value.is_zero() {
+        (place.positive("p", order.price)?.value, PriceKind::Order)
+    } else {
+        let message = format!("{} is below zero", shown(&average.text));
+        return Err(place.member("ap").fault(message));
+    };
+    let coin_margined = match text_of(order.class.or(message.st)).as_deref() {
+        Some("1") => false,
+        Some("2") => true,
+        Some(class) => {
+            let message = format!(
+                "{} is no class of contract; 1 or 2 is allowed",
+                shown(class)
+            );
+            return Err(place.member("st").fault(message));
+        }
+        // Dated contracts of either kind carry an underscore; only coin-margined ones are quoted in plain USD.
+        None => native_id
+            .split_once('_')
+            .is_some_and(|(pair, _)| pair.ends_with("USD")),
+    };
+    let amount = if coin_margined {
+        Size::Contracts(filled.value)
+    } else {
+        Size::Base(filled.value)
+    };
+    let dedupe_key = format!(
+        "{}|{native_id}|{word}|{}|{}|{}",
+        frame.name(),
+        timestamp.0,
+        filled.text,
+        average.text
+    );
+    frame.event(
+        &place,
+        Sighting {
+            native_id: &native_id,
+            market: frame.market(&native_id, naming::binance),
+            side,
+            price,
+            price_kind,
+            size: amount,
+            timestamp: Some(timestamp),
+            dedupe_key,
+        },
+    )
+}

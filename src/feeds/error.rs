@@ -1,0 +1,43 @@
+//! Why a frame gives no events.
+
+use super::VENUES;
+
+/// Why a frame could not be decoded.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// Nobody here knows the exchange.
+    #[error("{name:?} is not an exchange with a decoder; allowed: {}", names())]
+    UnknownExchange {
+        /// The name as it was given.
+        name: String,
+    },
+    /// The frame is not what the exchange sends, so nothing is taken from it.
+    #[error("{}: {message}", place(.path))]
+    Unexpected {
+        /// Where, such as `data[3].S`; empty where the frame as a whole is meant.
+        path: String,
+        /// What is wrong and what is allowed.
+        message: String,
+    },
+}
+
+impl Error {
+    /// A fault of the frame as a whole.
+    pub(super) fn whole(message: impl Into<String>) -> Self {
+        Self::Unexpected {
+            path: String::new(),
+            message: message.into(),
+        }
+    }
+}
+
+fn place(path: &str) -> &str {
+    if path.is_empty() { "the frame" } else { path }
+}
+
+/// Every exchange with a decoder, as a sentence lists them.
+pub(super) fn names() -> String {
+    let names: Vec<&str> = VENUES.iter().map(|venue| venue.name()).collect();
+    names.join(", ")
+}

@@ -1,0 +1,189 @@
+//! One normalised event: what every venue's frame is brought to.
+
+use rust_decimal::{Decimal, RoundingStrategy};
+
+use crate::model::{Millis, Side, Vocabulary};
+
+/// Digits behind the point that a quotient is rounded to, half to even.
+const QUOTIENT_DIGITS: u32 = 8;
+
+/// What a venue's price means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum PriceKind {
+    /// Average price of the order's fills.
+    AverageFill,
+    /// Price of one fill.
+    Fill,
+    /// Price at which the position's margin is gone.
+    Bankruptcy,
+    /// Limit price of the liquidation order.
+    Order,
+    /// What the venue calls the liquidation price.
+    Liquidation,
+}
+
+impl Vocabulary for PriceKind {
+    const ALL: &'static [Self] = &[
+        Self::AverageFill,
+        Self::Fill,
+        Self::Bankruptcy,
+        Self::Order,
+        Self::Liquidation,
+    ];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::AverageFill => "avg_fill",
+            Self::Fill => "fill",
+            Self::Bankruptcy => "bankruptcy",
+            Self::Order => "order",
+            Self::Liquidation => "liquidation",
+        }
+    }
+}
+
+/// How much of what happens a venue publishes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Completeness {
+    /// Every liquidation, by the venue's own words or because the whole trade tape is read.
+    Complete,
+    /// A sample, so totals are a lower bound.
+    Sampled,
+    /// The venue does not say.
+    Unknown,
+}
+
+impl Vocabulary for Completeness {
+    const ALL: &'static [Self] = &[Self::Complete, Self::Sampled, Self::Unknown];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Complete => "complete",
+            Self::Sampled => "sampled",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// One liquidation, normalised.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// Exchange, lower case.
+    pub exchange: &'static str,
+    /// The contract as the venue spells it.
+    pub native_id: String,
+    /// Base and quote, upper case; dated and perpetual contracts of a pair share one. The native id while the market's
+    /// name is unknown.
+    pub symbol: String,
+    /// The unscaled base, such as `PEPE` of `1000PEPEUSDT`.
+    pub coin: String,
+    /// Side of the position that was liquidated.
+    pub side: Side,
+    /// Price in the quote currency.
+    pub price: Decimal,
+    /// What the price means.
+    pub price_kind: PriceKind,
+    /// Quantity in base units; absent while the contract's multiplier is unknown.
+    pub qty: Option<Decimal>,
+    /// Notional in USD; absent while the multiplier is unknown, or where the quote currency is not counted as USD.
+    pub value_usd: Option<Decimal>,
+    /// Event time; absent only where the venue sends none and no time of receipt was given.
+    pub timestamp: Option<Millis>,
+    /// When it was received, where that is known.
+    pub received_at: Option<Millis>,
+    /// Whether the venue does not claim to publish every liquidation, so that totals are a lower bound.
+    pub sampled: bool,
+    /// The same for the same event, however often and by whichever way it arrives.
+    pub dedupe_key: String,
+}
+
+impl Event {
+    /// Whether the row has to wait until the contract's multiplier is known.
+    #[must_use]
+    pub fn is_held(&self) -> bool {
+        self.qty.is_none()
+    }
+}
+
+/// `a · b`, exactly; `None` where no decimal can hold it.
+pub(super) fn product(a: Decimal, b: Decimal) -> Option<Decimal> {
+    let (a, b) = (a.normalize(), b.normalize());
+    let mantissa = a.mantissa().checked_mul(b.mantissa())?;
+    Decimal::try_from_i128_with_scale(mantissa, a.scale() + b.scale())
+        .ok()
+        .map(|exact| exact.normalize())
+}
+
+/// `a / b` rounded to eight places, half to even; `None` where `b` is zero or no decimal can hold it.
+pub(super) fn quotient(a: Decimal, b: Decimal) -> Option<Decimal> {
+    let rounded = match whole_quotient(a, b) {
+        Some(eighths) => Decimal::try_from_i128_with_scale(eighths, QUOTIENT_DIGITS).ok()?,
+        // Beyond 128 bits on the way: 28 digits are kept first.
+        None => a
+            .checked_div(b)?
+            .round_dp_with_strategy(QUOTIENT_DIGITS, RoundingStrategy::MidpointNearestEven),
+    };
+    Some(rounded.normalize())
+}
+
+/// `a / b` in units of the last kept digit, rounded once; both are above zero.
+fn whole_quotient(a: Decimal, b: Decimal) -> Option<i128> {
+    let (mut above, mut below) = (a.mantissa(), b.mantissa());
+    let lift = QUOTIENT_DIGITS + b.scale();
+    if lift >= a.scale() {
+        above = above.checked_mul(10_i128.checked_pow(lift - a.scale())?)?;
+    } else {
+        below = below.checked_mul(10_i128.checked_pow(a.scale() - lift)?)?;
+    }
+    let (whole, rest) = (above.checked_div(below)?, above.checked_rem(below)?);
+    let up = match rest.checked_mul(2)?.cmp(&below) {
+        std::cmp::Ordering::Less => false,
+        std::cmp::Ordering::Equal => whole % 2 == 1,
+        std::cmp::Ordering::Greater => true,
+    };
+    Some(whole + i128::from(up))
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+
+    fn decimal(text: &str) -> Decimal {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn a_quotient_is_rounded_once_half_to_even() {
+        for (a, b, rounded) in [
+            ("300", "9352.7", "0.0320763"),
+            ("390", "0.55205", "706.45774839"),
+            ("143.330431857868", "0.500280739469", "286.5"),
+            ("0.00000001", "2", "0"),
+            ("0.00000003", "2", "0.00000002"),
+            ("0.0000000300000000000000000001", "2", "0.00000002"),
+            ("0.0000000100000000000000000001", "2", "0.00000001"),
+            ("1", "3", "0.33333333"),
+            ("9999999999999999999999999999", "0.0000000001", ""),
+        ] {
+            let expected = (!rounded.is_empty()).then(|| decimal(rounded));
+            assert_eq!(quotient(decimal(a), decimal(b)), expected, "{a} / {b}");
+        }
+        assert_eq!(quotient(Decimal::ONE, Decimal::ZERO), None);
+    }
+
+    #[test]
+    fn a_product_is_exact_or_none() {
+        assert_eq!(
+            product(decimal("0.190"), decimal("82651.90")).map(|exact| exact.to_string()),
+            Some("15703.861".to_owned())
+        );
+        assert_eq!(
+            product(
+                decimal("12345678901234567890"),
+                decimal("0.12345678901234567890")
+            ),
+            None
+        );
+    }
+}

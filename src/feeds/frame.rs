@@ -1,0 +1,546 @@
+//! One frame being taken apart: what is known around it, and how its JSON is read.
+//!
+//! A frame is parsed once, into structs whose members are raw JSON texts. Numbers are read from those texts, so nothing
+//! passes through a binary float, and only the members a venue's decoder asks for are read at all. A [`Place`] follows
+//! along, so that an error can name where it is.
+
+use std::borrow::Cow;
+use std::fmt::{self, Write};
+use std::marker::PhantomData;
+
+use rust_decimal::Decimal;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+
+use super::event::{product, quotient};
+use super::instruments::{Kind, built_in};
+use super::naming::Market;
+use super::{Completeness, Error, Event, Instrument, Instruments, PriceKind, Venue};
+use crate::model::{Millis, Side};
+use crate::wire::exact_decimal;
+
+/// How many characters of a value an error message repeats.
+const SHOWN: usize = 40;
+/// Epoch numbers below this are seconds.
+const SECONDS_BELOW: i64 = 1_000_000_000_000;
+/// No event is later than this (the year 5138): a larger number is in micro- or nanoseconds.
+const LATEST: i64 = 100_000_000_000_000;
+
+/// A member as it stands in the frame; `null` counts as missing.
+pub(super) type Cell<'a> = Option<&'a RawValue>;
+
+/// A struct of raw members under the venue's own, case-sensitive names.
+macro_rules! cells {
+    ($(#[$doc:meta])* $name:ident { $($field:ident = $key:literal,)+ }) => {
+        $(#[$doc])*
+        #[derive(Debug, Default, serde::Deserialize)]
+        struct $name<'a> {
+            $(#[serde(borrow, default, rename = $key)]
+            $field: $crate::feeds::frame::Cell<'a>,)+
+        }
+    };
+}
+
+pub(super) use cells;
+
+/// A value of which only the shape is known beforehand.
+#[derive(Debug, Default)]
+pub(super) enum Part<T> {
+    /// Not there, or `null`.
+    #[default]
+    Missing,
+    /// An object.
+    Object(T),
+    /// A list of anything.
+    List(Vec<Part<T>>),
+    /// Something else.
+    Other,
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Part<T> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Shape<T>(PhantomData<T>);
+
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Shape<T> {
+            type Value = Part<T>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("any JSON value")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, members: A) -> Result<Part<T>, A::Error> {
+                T::deserialize(MapAccessDeserializer::new(members)).map(Part::Object)
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Part<T>, A::Error> {
+                let mut list = Vec::new();
+                while let Some(item) = items.next_element()? {
+                    list.push(item);
+                }
+                Ok(Part::List(list))
+            }
+
+            fn visit_unit<E>(self) -> Result<Part<T>, E> {
+                Ok(Part::Missing)
+            }
+
+            fn visit_bool<E>(self, _: bool) -> Result<Part<T>, E> {
+                Ok(Part::Other)
+            }
+
+            fn visit_i64<E>(self, _: i64) -> Result<Part<T>, E> {
+                Ok(Part::Other)
+            }
+
+            fn visit_u64<E>(self, _: u64) -> Result<Part<T>, E> {
+                Ok(Part::Other)
+            }
+
+            fn visit_f64<E>(self, _: f64) -> Result<Part<T>, E> {
+                Ok(Part::Other)
+            }
+
+            fn visit_str<E>(self, _: &str) -> Result<Part<T>, E> {
+                Ok(Part::Other)
+            }
+        }
+
+        from.deserialize_any(Shape(PhantomData))
+    }
+}
+
+/// Where in a frame something stands.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place<'p> {
+    above: Option<&'p Place<'p>>,
+    step: Step<'p>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Step<'p> {
+    Root,
+    Member(&'p str),
+    Item(usize),
+}
+
+/// A number with the text it was read from.
+#[derive(Debug)]
+pub(super) struct Number<'a> {
+    pub(super) text: Cow<'a, str>,
+    pub(super) value: Decimal,
+}
+
+impl Number<'_> {
+    /// The number as every spelling of it would be written.
+    pub(super) fn plain(&self) -> Decimal {
+        self.value.normalize()
+    }
+}
+
+impl Place<'_> {
+    /// The frame itself.
+    pub(super) const ROOT: Place<'static> = Place {
+        above: None,
+        step: Step::Root,
+    };
+
+    /// The member `name` of what stands here; an empty name is this place itself.
+    pub(super) fn member<'q>(&'q self, name: &'q str) -> Place<'q> {
+        Place {
+            above: Some(self),
+            step: Step::Member(name),
+        }
+    }
+
+    /// The item `index` of the list that stands here.
+    pub(super) fn item(&self, index: usize) -> Place<'_> {
+        Place {
+            above: Some(self),
+            step: Step::Item(index),
+        }
+    }
+
+    fn write(&self, path: &mut String) {
+        if let Some(above) = self.above {
+            above.write(path);
+        }
+        match self.step {
+            Step::Root => {}
+            Step::Member(name) => {
+                if !path.is_empty() && !name.is_empty() {
+                    path.push('.');
+                }
+                path.push_str(name);
+            }
+            Step::Item(index) => {
+                // Writing to a string cannot fail.
+                let _ = write!(path, "[{index}]");
+            }
+        }
+    }
+
+    /// An error about what stands here.
+    pub(super) fn fault(&self, message: impl Into<String>) -> Error {
+        let mut path = String::new();
+        self.write(&mut path);
+        Error::Unexpected {
+            path,
+            message: message.into(),
+        }
+    }
+
+    /// The items of the list that stands here.
+    pub(super) fn list<'t, T>(&self, part: &'t Part<T>) -> Result<&'t [Part<T>], Error> {
+        match part {
+            Part::List(items) => Ok(items),
+            part => Err(self.misshapen(part, "a list")),
+        }
+    }
+
+    /// The object that stands here.
+    pub(super) fn object<'t, T>(&self, part: &'t Part<T>) -> Result<&'t T, Error> {
+        match part {
+            Part::Object(object) => Ok(object),
+            part => Err(self.misshapen(part, "an object")),
+        }
+    }
+
+    fn misshapen<T>(&self, part: &Part<T>, wanted: &str) -> Error {
+        self.fault(match part {
+            Part::Missing => format!("is missing; {wanted} is expected"),
+            Part::Object(_) => format!("is an object; {wanted} is expected"),
+            Part::List(_) => format!("is a list; {wanted} is expected"),
+            Part::Other => format!("is neither an object nor a list; {wanted} is expected"),
+        })
+    }
+
+    /// The text of member `name`: a string, or a number as it is written.
+    pub(super) fn text<'a>(&self, name: &str, cell: Cell<'a>) -> Result<Cow<'a, str>, Error> {
+        let raw = cell.ok_or_else(|| self.member(name).fault("is missing"))?;
+        plain_text(raw).ok_or_else(|| {
+            let kind = match raw.get().as_bytes().first() {
+                Some(b'{') => "an object",
+                Some(b'[') => "a list",
+                _ => raw.get(),
+            };
+            self.member(name)
+                .fault(format!("{kind} is neither text nor a number"))
+        })
+    }
+
+    /// The name in member `name`, not blank.
+    pub(super) fn name<'a>(&self, name: &str, cell: Cell<'a>) -> Result<Cow<'a, str>, Error> {
+        let text = self.text(name, cell)?;
+        if text.trim().is_empty() {
+            return Err(self.member(name).fault("is blank"));
+        }
+        Ok(text)
+    }
+
+    /// The exact number in member `name`.
+    pub(super) fn number<'a>(&self, name: &str, cell: Cell<'a>) -> Result<Number<'a>, Error> {
+        let text = self.text(name, cell)?;
+        let value = exact_decimal(&text).map_err(|message| self.member(name).fault(message))?;
+        Ok(Number { text, value })
+    }
+
+    /// The exact number above zero in member `name`.
+    pub(super) fn positive<'a>(&self, name: &str, cell: Cell<'a>) -> Result<Number<'a>, Error> {
+        let number = self.number(name, cell)?;
+        if number.value > Decimal::ZERO {
+            return Ok(number);
+        }
+        let message = format!("{} is not above zero", shown(&number.text));
+        Err(self.member(name).fault(message))
+    }
+
+    /// The instant in member `name`: epoch milliseconds, epoch seconds below 1e12, or ISO 8601.
+    pub(super) fn instant(&self, name: &str, cell: Cell<'_>) -> Result<Millis, Error> {
+        let text = self.text(name, cell)?;
+        let millis = match exact_decimal(&text) {
+            Ok(number) => whole_millis(number),
+            Err(_) => Millis::read_iso(&text).map(|at| at.0),
+        };
+        millis
+            .filter(|millis| (0..LATEST).contains(millis))
+            .map(Millis)
+            .ok_or_else(|| {
+                self.member(name).fault(format!(
+                    "{} is no instant; whole epoch milliseconds, epoch seconds below 1e12 or ISO 8601 are allowed",
+                    shown(&text)
+                ))
+            })
+    }
+
+    /// The side in member `name`, where `long` is what the venue says when a long position died.
+    pub(super) fn side<'a>(
+        &self,
+        name: &str,
+        cell: Cell<'a>,
+        long: &str,
+        short: &str,
+    ) -> Result<(Cow<'a, str>, Side), Error> {
+        let text = self.text(name, cell)?;
+        let side = if text == long {
+            Side::Long
+        } else if text == short {
+            Side::Short
+        } else {
+            let message = format!(
+                "{} is no side; {long:?} or {short:?} is allowed",
+                shown(&text)
+            );
+            return Err(self.member(name).fault(message));
+        };
+        Ok((text, side))
+    }
+
+    /// The truth of member `name`.
+    pub(super) fn truth(&self, name: &str, cell: Cell<'_>) -> Result<bool, Error> {
+        match cell.map(RawValue::get) {
+            Some("true") => Ok(true),
+            Some("false") => Ok(false),
+            Some(json) => {
+                let message = format!("{} is not true or false", shown(json));
+                Err(self.member(name).fault(message))
+            }
+            None => Err(self.member(name).fault("is missing")),
+        }
+    }
+}
+
+/// The text of a string or a number.
+fn plain_text(raw: &RawValue) -> Option<Cow<'_, str>> {
+    let json = raw.get();
+    let string = json
+        .strip_prefix('"')
+        .and_then(|rest| rest.strip_suffix('"'));
+    match string {
+        Some(text) if !text.contains('\\') => Some(Cow::Borrowed(text)),
+        Some(_) => serde_json::from_str(json).ok().map(Cow::Owned),
+        None => json
+            .starts_with(|first: char| first == '-' || first.is_ascii_digit())
+            .then_some(Cow::Borrowed(json)),
+    }
+}
+
+/// Whether a member is the text `wanted`.
+pub(super) fn says(cell: Cell<'_>, wanted: &str) -> bool {
+    text_of(cell).is_some_and(|text| text == wanted)
+}
+
+/// The text of a member, where it is one.
+pub(super) fn text_of(cell: Cell<'_>) -> Option<Cow<'_, str>> {
+    cell.and_then(plain_text)
+}
+
+/// Epoch milliseconds of a number that is below 1e12 where it counts seconds.
+fn whole_millis(number: Decimal) -> Option<i64> {
+    let millis = if number.abs() < Decimal::from(SECONDS_BELOW) {
+        product(number, Decimal::ONE_THOUSAND)?
+    } else {
+        number.normalize()
+    };
+    (millis.scale() == 0)
+        .then(|| i64::try_from(millis.mantissa()).ok())
+        .flatten()
+}
+
+/// `text` in quotes, cut where it is long.
+pub(super) fn shown(text: &str) -> String {
+    match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{:?}…", text.split_at(end).0),
+        None => format!("{text:?}"),
+    }
+}
+
+/// What a venue's size says about the quantity.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Size {
+    /// Units of the base.
+    Base(Decimal),
+    /// An amount of the quote currency.
+    Quote(Decimal),
+    /// Units of the base with their worth in the quote currency, both given by the venue.
+    Turnover(Decimal, Decimal),
+    /// USD, whatever the quote currency.
+    Usd(Decimal),
+    /// Contracts, of which the instrument says what they hold.
+    Contracts(Decimal),
+    /// Unknown: the row is held.
+    Unknown,
+}
+
+/// What a decoder has read of one liquidation.
+#[derive(Debug)]
+pub(super) struct Sighting<'a> {
+    pub(super) native_id: &'a str,
+    pub(super) market: Market<'a>,
+    pub(super) side: Side,
+    pub(super) price: Decimal,
+    pub(super) price_kind: PriceKind,
+    pub(super) size: Size,
+    /// Absent where the venue sends none: the time of receipt stands in.
+    pub(super) timestamp: Option<Millis>,
+    pub(super) dedupe_key: String,
+}
+
+/// One frame of a venue, with what is known around it.
+#[derive(Clone, Copy)]
+pub struct Frame<'a> {
+    pub(super) venue: &'a dyn Venue,
+    pub(super) text: &'a str,
+    pub(super) received_at: Option<Millis>,
+    pub(super) instruments: &'a Instruments,
+}
+
+impl fmt::Debug for Frame<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Frame")
+            .field("venue", &self.venue.name())
+            .field("text", &shown(self.text))
+            .field("received_at", &self.received_at)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<'a> Frame<'a> {
+    /// The JSON of the frame.
+    pub(super) fn read<T: Deserialize<'a>>(&self) -> Result<T, Error> {
+        serde_json::from_str(self.text)
+            .map_err(|error| Error::whole(format!("{} cannot be read: {error}", shown(self.text))))
+    }
+
+    /// The error of a frame in which nothing is recognised.
+    pub(super) fn unknown(&self) -> Error {
+        Error::whole(format!(
+            "{} is nothing that {} sends",
+            shown(self.text),
+            self.venue.name()
+        ))
+    }
+
+    /// The error of a reply in which the venue says that something went wrong.
+    pub(super) fn refused(&self, place: Place<'_>, said: &str) -> Error {
+        place.fault(format!("{} answers {}", self.venue.name(), shown(said)))
+    }
+
+    /// The venue's name.
+    pub(super) fn name(&self) -> &'static str {
+        self.venue.name()
+    }
+
+    fn instrument(&self, native_id: &str) -> Option<&'a Instrument> {
+        self.instruments.get(native_id)
+    }
+
+    /// Base and quote of a contract: as the instrument says, else by the venue's rule.
+    pub(super) fn market<'n>(
+        &self,
+        native_id: &'n str,
+        rule: fn(&'n str) -> Market<'n>,
+    ) -> Market<'n>
+    where
+        'a: 'n,
+    {
+        match self.instrument(native_id) {
+            Some(instrument) => Market::new(&instrument.base, &instrument.quote),
+            None => rule(native_id),
+        }
+    }
+
+    /// Whether the caller gave an instrument for a contract.
+    pub(super) fn knows(&self, native_id: &str) -> bool {
+        self.instrument(native_id).is_some()
+    }
+
+    /// The market of a reply that does not name its own: the only instrument given.
+    pub(super) fn only_market(&self, place: &Place<'_>) -> Result<&'a str, Error> {
+        self.instruments
+            .only()
+            .map(|(native_id, _)| native_id)
+            .ok_or_else(|| {
+                place.fault("the market is not named; give its instrument, and no other")
+            })
+    }
+
+    /// A size in base units, unless the contract is inverse: then it is what the instrument says, or unknown.
+    pub(super) fn base_unless_inverse(
+        &self,
+        native_id: &str,
+        market: &Market<'_>,
+        size: Decimal,
+    ) -> Size {
+        match self.contract(native_id) {
+            Some((Kind::Inverse, _)) => Size::Contracts(size),
+            None if market.quote == "USD" || market.quote.is_empty() => Size::Unknown,
+            Some((Kind::Linear, _)) | None => Size::Base(size),
+        }
+    }
+
+    /// The events of a list of rows.
+    pub(super) fn rows<T>(
+        &self,
+        place: &Place<'_>,
+        rows: &Part<T>,
+        read: impl Fn(&Self, &Place<'_>, &T) -> Result<Option<Event>, Error>,
+    ) -> Result<Vec<Event>, Error> {
+        let items = place.list(rows)?;
+        let mut events = Vec::with_capacity(items.len().min(1000));
+        for (index, item) in items.iter().enumerate() {
+            let place = place.item(index);
+            events.extend(read(self, &place, place.object(item)?)?);
+        }
+        Ok(events)
+    }
+
+    /// What a contract's size is counted in, and how much one holds, where either is known.
+    pub(super) fn contract(&self, native_id: &str) -> Option<(Kind, Decimal)> {
+        self.instrument(native_id)
+            .map(|instrument| (instrument.kind, instrument.contract_size))
+            .or_else(|| built_in(self.venue.name(), native_id))
+    }
+
+    /// The event of a sighting; `place` is where its row stands.
+    pub(super) fn event(&self, place: &Place<'_>, seen: Sighting<'_>) -> Result<Event, Error> {
+        let (qty, value_usd) = self
+            .amounts(&seen)
+            .ok_or_else(|| place.fault("quantity and value do not fit a decimal exactly"))?;
+        Ok(Event {
+            exchange: self.venue.name(),
+            native_id: seen.native_id.to_owned(),
+            symbol: seen.market.symbol(),
+            coin: seen.market.coin(),
+            side: seen.side,
+            price: seen.price.normalize(),
+            price_kind: seen.price_kind,
+            qty,
+            value_usd,
+            timestamp: seen.timestamp.or(self.received_at),
+            received_at: self.received_at,
+            sampled: self.venue.completeness() != Completeness::Complete,
+            dedupe_key: seen.dedupe_key,
+        })
+    }
+
+    /// Quantity in base units and value in USD; `None` where a figure fits no decimal.
+    fn amounts(&self, seen: &Sighting<'_>) -> Option<(Option<Decimal>, Option<Decimal>)> {
+        let price = seen.price;
+        let dollars = |value: Decimal| seen.market.is_in_dollars().then(|| value.normalize());
+        let base = |qty: Decimal| Some((Some(qty.normalize()), dollars(product(qty, price)?)));
+        let usd = |value: Decimal| Some((Some(quotient(value, price)?), Some(value.normalize())));
+        match seen.size {
+            Size::Base(qty) => base(qty),
+            Size::Quote(value) => Some((Some(quotient(value, price)?), dollars(value))),
+            Size::Turnover(qty, value) => Some((Some(qty.normalize()), dollars(value))),
+            Size::Usd(value) => usd(value),
+            Size::Contracts(count) => match self.contract(seen.native_id) {
+                Some((Kind::Linear, size)) => base(product(count, size)?),
+                Some((Kind::Inverse, size)) => usd(product(count, size)?),
+                None => Some((None, None)),
+            },
+            Size::Unknown => Some((None, None)),
+        }
+    }
+}

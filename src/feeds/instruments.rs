@@ -1,0 +1,128 @@
+//! What one contract of a market holds: given by the caller, or fixed for a whole venue.
+
+use std::collections::HashMap;
+
+use rust_decimal::Decimal;
+
+use crate::model::Vocabulary;
+use crate::wire::exact_decimal;
+
+/// What a contract's size is counted in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// A contract is so many units of the base.
+    Linear,
+    /// A contract is so many USD, whatever the price.
+    Inverse,
+}
+
+impl Vocabulary for Kind {
+    const ALL: &'static [Self] = &[Self::Linear, Self::Inverse];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Linear => "linear",
+            Self::Inverse => "inverse",
+        }
+    }
+}
+
+/// One market of a venue.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Instrument {
+    /// Base currency, as listed (`1000PEPE` stays so).
+    pub base: String,
+    /// Quote currency.
+    pub quote: String,
+    /// What the contract size is counted in.
+    pub kind: Kind,
+    /// One contract in base units (linear) or USD (inverse); above zero.
+    pub contract_size: Decimal,
+}
+
+impl Instrument {
+    /// An instrument from its texts.
+    ///
+    /// # Errors
+    ///
+    /// A sentence that names the field, its value and what is allowed.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use liqdata::feeds::Instrument;
+    ///
+    /// let swap = Instrument::read("BTC", "USDT", "linear", "0.01")?;
+    /// assert_eq!(swap.contract_size.to_string(), "0.01");
+    /// assert!(Instrument::read("BTC", "USDT", "linear", "0").is_err());
+    /// # Ok::<(), String>(())
+    /// ```
+    pub fn read(base: &str, quote: &str, kind: &str, contract_size: &str) -> Result<Self, String> {
+        for (field, name) in [("base", base), ("quote", quote)] {
+            if name.trim().is_empty() {
+                return Err(format!(
+                    "{field} is blank; the name of a currency is expected"
+                ));
+            }
+        }
+        let kind = Kind::parse(kind)
+            .ok_or_else(|| format!("kind {kind:?} is not {}", Kind::spellings()))?;
+        let size = exact_decimal(contract_size)
+            .ok()
+            .filter(|size| *size > Decimal::ZERO)
+            .ok_or_else(|| {
+                format!("contract_size {contract_size:?} is not an exact decimal above zero")
+            })?;
+        Ok(Self {
+            base: base.trim().to_owned(),
+            quote: quote.trim().to_owned(),
+            kind,
+            contract_size: size,
+        })
+    }
+}
+
+/// The markets of one venue, by native id.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Instruments(HashMap<String, Instrument>);
+
+impl Instruments {
+    /// The market `native_id`, spelled exactly as the venue spells it.
+    #[must_use]
+    pub fn get(&self, native_id: &str) -> Option<&Instrument> {
+        self.0.get(native_id)
+    }
+
+    /// The only market there is; `None` where there are none or several.
+    #[must_use]
+    pub fn only(&self) -> Option<(&str, &Instrument)> {
+        let mut all = self.0.iter();
+        let (native_id, instrument) = all.next()?;
+        all.next()
+            .is_none()
+            .then_some((native_id.as_str(), instrument))
+    }
+}
+
+impl FromIterator<(String, Instrument)> for Instruments {
+    fn from_iter<I: IntoIterator<Item = (String, Instrument)>>(all: I) -> Self {
+        Self(all.into_iter().collect())
+    }
+}
+
+/// What a contract holds where the venue fixes it for a whole family of contracts.
+pub(super) fn built_in(exchange: &str, native_id: &str) -> Option<(Kind, Decimal)> {
+    let kind = match exchange {
+        "kraken" => match native_id.split_once('_')?.0 {
+            "PI" | "FI" => Kind::Inverse,
+            "PF" => Kind::Linear,
+            _ => return None,
+        },
+        "bitmex" if native_id == "XBTUSD" => Kind::Inverse,
+        // A stablecoin stands behind an underscore; contracts without one are settled in the coin.
+        "deribit" if native_id.contains('_') => Kind::Linear,
+        "deribit" => Kind::Inverse,
+        _ => return None,
+    };
+    Some((kind, Decimal::ONE))
+}

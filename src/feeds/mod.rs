@@ -1,0 +1,227 @@
+//! What the exchanges publish about liquidations, as events of one shape.
+//!
+//! One file per venue, behind the trait [`Venue`]: how its frames and REST bodies are told apart and read. [`decode`]
+//! takes one frame, unzips it where it is gzip, and gives the events in it; acknowledgements, pings, heartbeats, other
+//! channels and ordinary trades have none. Whatever is not what the venue sends is an [`Error`] that names the place, and
+//! nothing is taken from it: an unknown side is never guessed, and an unknown multiplier leaves quantity and value absent.
+//! Numbers are read from the raw text into exact decimals; only quotients are rounded, half to even at eight places.
+
+mod aster;
+mod binance;
+mod bitfinex;
+mod bitget;
+mod bitmex;
+mod bybit;
+mod coinex;
+mod deribit;
+mod dydx;
+mod error;
+mod event;
+mod frame;
+mod gate;
+mod htx;
+mod instruments;
+mod kraken;
+mod lighter;
+mod naming;
+mod okx;
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::fmt;
+use std::io::Read;
+
+use flate2::read::MultiGzDecoder;
+
+pub use error::Error;
+pub use event::{Completeness, Event, PriceKind};
+pub use frame::Frame;
+pub use instruments::{Instrument, Instruments, Kind};
+
+use crate::model::{Millis, exchange_name};
+
+/// Most bytes a frame may have once it is unzipped.
+const LARGEST: u64 = 64 << 20;
+/// How a gzip stream begins.
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+
+/// An exchange whose public frames can be read.
+pub trait Venue: fmt::Debug + Sync {
+    /// Our name of it.
+    fn name(&self) -> &'static str;
+
+    /// How much of what happens it publishes.
+    fn completeness(&self) -> Completeness;
+
+    /// What its prices mean, the usual one first.
+    fn price_kinds(&self) -> &'static [PriceKind];
+
+    /// The events of a frame, in its order.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unexpected`] where the frame is not what the venue sends.
+    fn decode(&self, frame: &Frame<'_>) -> Result<Vec<Event>, Error>;
+
+    /// What the venue wants to hear in return: the pong to a ping, where that is a message of its own.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unexpected`] where the frame is not what the venue sends.
+    fn answer(&self, _frame: &Frame<'_>) -> Result<Option<String>, Error> {
+        Ok(None)
+    }
+}
+
+/// Every venue with a decoder, the largest feeds first.
+pub static VENUES: [&dyn Venue; 14] = [
+    &binance::Binance,
+    &bybit::Bybit,
+    &okx::Okx,
+    &gate::Gate,
+    &bitget::Bitget,
+    &htx::Htx,
+    &aster::Aster,
+    &deribit::Deribit,
+    &kraken::Kraken,
+    &bitmex::Bitmex,
+    &bitfinex::Bitfinex,
+    &dydx::Dydx,
+    &coinex::Coinex,
+    &lighter::Lighter,
+];
+
+/// The venue of that name; other spellings in use (`gateio`, `huobi`) are taken.
+///
+/// # Errors
+///
+/// [`Error::UnknownExchange`], which lists those there are.
+pub fn venue(exchange: &str) -> Result<&'static dyn Venue, Error> {
+    let named = |name: &str| VENUES.into_iter().find(|venue| venue.name() == name);
+    // Our own spelling is asked for with every frame, another one hardly ever.
+    named(exchange)
+        .or_else(|| named(&exchange_name(exchange)))
+        .ok_or_else(|| Error::UnknownExchange {
+            name: exchange.to_owned(),
+        })
+}
+
+/// The events of one frame of an exchange.
+///
+/// A second equal row inside the frame is an event of its own, so its dedupe key ends in `|2`, a third's in `|3`.
+///
+/// # Errors
+///
+/// [`Error::UnknownExchange`] where no venue has that name, [`Error::Unexpected`] where the frame is not what it sends.
+///
+/// # Examples
+///
+/// ```
+/// use liqdata::feeds::{Instruments, decode};
+/// use liqdata::model::{Millis, Side};
+///
+/// let frame = br#"{"topic":"allLiquidation.SOLUSDT","type":"snapshot","ts":1790000000500,
+///     "data":[{"T":1790000000000,"s":"SOLUSDT","S":"Buy","v":"2.5","p":"180.40"}]}"#;
+/// let events = decode("bybit", frame, None, &Instruments::default())?;
+/// assert_eq!(events.len(), 1);
+/// assert_eq!(events[0].side, Side::Long);
+/// assert_eq!(events[0].value_usd.map(|usd| usd.to_string()), Some("451".to_owned()));
+/// assert_eq!(events[0].timestamp, Some(Millis(1_790_000_000_000)));
+/// # Ok::<(), liqdata::feeds::Error>(())
+/// ```
+pub fn decode(
+    exchange: &str,
+    frame: &[u8],
+    received_at: Option<Millis>,
+    instruments: &Instruments,
+) -> Result<Vec<Event>, Error> {
+    let venue = venue(exchange)?;
+    let bytes = unzipped(frame)?;
+    let text = text(&bytes)?;
+    if is_bare_ping(text) {
+        return Ok(Vec::new());
+    }
+    let mut events = venue.decode(&Frame {
+        venue,
+        text,
+        received_at,
+        instruments,
+    })?;
+    number_equal_rows(&mut events);
+    Ok(events)
+}
+
+/// What an exchange wants to hear in return for a frame, such as the pong to a ping.
+///
+/// # Errors
+///
+/// As for [`decode`].
+///
+/// # Examples
+///
+/// ```
+/// use liqdata::feeds::answer;
+///
+/// let pong = answer("htx", br#"{"op":"ping","ts":"1790000000000"}"#)?;
+/// assert_eq!(pong.as_deref(), Some(r#"{"op":"pong","ts":"1790000000000"}"#));
+/// # Ok::<(), liqdata::feeds::Error>(())
+/// ```
+pub fn answer(exchange: &str, frame: &[u8]) -> Result<Option<String>, Error> {
+    let venue = venue(exchange)?;
+    let bytes = unzipped(frame)?;
+    let text = text(&bytes)?;
+    if is_bare_ping(text) {
+        return Ok(None);
+    }
+    venue.answer(&Frame {
+        venue,
+        text,
+        received_at: None,
+        instruments: &Instruments::default(),
+    })
+}
+
+/// Pings and pongs that are a bare word, not JSON.
+fn is_bare_ping(text: &str) -> bool {
+    matches!(text.trim(), "ping" | "pong")
+}
+
+fn text(bytes: &[u8]) -> Result<&str, Error> {
+    std::str::from_utf8(bytes).map_err(|error| Error::whole(format!("is not UTF-8 text: {error}")))
+}
+
+/// The frame itself, or what it holds where it is gzip.
+fn unzipped(frame: &[u8]) -> Result<Cow<'_, [u8]>, Error> {
+    let too_large = || Error::whole(format!("is larger than {LARGEST} bytes"));
+    if !frame.starts_with(&GZIP) {
+        return match u64::try_from(frame.len()) {
+            Ok(length) if length <= LARGEST => Ok(Cow::Borrowed(frame)),
+            _ => Err(too_large()),
+        };
+    }
+    let mut bytes = Vec::new();
+    let read = MultiGzDecoder::new(frame)
+        .take(LARGEST + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|error| Error::whole(format!("cannot be unzipped: {error}")))?;
+    if u64::try_from(read).is_ok_and(|length| length <= LARGEST) {
+        Ok(Cow::Owned(bytes))
+    } else {
+        Err(too_large())
+    }
+}
+
+/// Tells equal rows of one frame apart: they are distinct events.
+fn number_equal_rows(events: &mut [Event]) {
+    if events.len() < 2 {
+        return;
+    }
+    let mut seen: HashMap<String, u32> = HashMap::with_capacity(events.len());
+    for event in events {
+        let times = seen.entry(event.dedupe_key.clone()).or_default();
+        *times += 1;
+        if *times > 1 {
+            event.dedupe_key = format!("{}|{times}", event.dedupe_key);
+        }
+    }
+}
