@@ -20,6 +20,7 @@ __all__ = [
     "__version__",
     "chart",
     "coins",
+    "decode",
     "exchanges",
     "heatmap",
     "largest",
