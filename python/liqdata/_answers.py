@@ -43,6 +43,8 @@ Convert = Callable[[Any, Origin], A]
 def batch(symbols: list[Any], make: Callable[[Any], Question]) -> dict[str, Question]:
     """One checked question per distinct symbol, in the order given; all are checked before any is asked."""
     questions: dict[str, Question] = {}
+    if not symbols:
+        _check_the_rest(make)
     for symbol in symbols:
         question = make(symbol)
         if symbol is None:  # alone it means every pair, among others it means none
@@ -50,6 +52,16 @@ def batch(symbols: list[Any], make: Callable[[Any], Question]) -> dict[str, Ques
             raise BadQuery(msg, parameter="symbol")
         questions.setdefault(symbol.strip().upper(), question)
     return questions
+
+
+def _check_the_rest(make: Callable[[Any], Question]) -> None:
+    """Check the parameters beside the symbol, where there is no symbol to check them with."""
+    try:
+        make("BTC")
+    except BadQuery as refusal:
+        if refusal.parameter != "symbol":
+            raise
+        make("BTCUSDT")
 
 
 def plain(answer: dict[str, Any], _: Origin) -> Any:

@@ -310,11 +310,9 @@ class _Orders(AsyncIterator["OrderRow"]):
         current = self._walk
         if current is None:
             return None
-        table: _core.Table | None = None
-        try:
-            table = await _answer(current.begin_next)
-        finally:
-            if table is None:
-                self._walk = None
-                self._bar.close()
+        # A failure leaves the walk where it is: asking again goes on from there.
+        table: _core.Table | None = await _answer(current.begin_next)
+        if table is None:
+            self._walk = None
+            self._bar.close()
         return table

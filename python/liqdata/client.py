@@ -581,11 +581,9 @@ class _Orders(Iterator["OrderRow"]):
     def _next_batch(self) -> _core.Table | None:
         if self._walk is None:
             return None
-        table: _core.Table | None = None
-        try:
-            table = self._walk.begin_next().wait()
-        finally:
-            if table is None:
-                self._walk = None
-                self._bar.close()
+        # A failure leaves the walk where it is: asking again goes on from there.
+        table: _core.Table | None = self._walk.begin_next().wait()
+        if table is None:
+            self._walk = None
+            self._bar.close()
         return table

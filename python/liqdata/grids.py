@@ -27,6 +27,8 @@ EXPOSED = "USD of open interest exposed"
 EXPECTED = "USD expected to be reported liquidated"
 ESTIMATED = "USD"
 
+RELATIVE = "relative units: open interest is unknown, a multiple of the volume stands in for it"
+
 _VIEWS = {"exposure": EXPOSED, "expected": EXPECTED}
 
 
@@ -63,6 +65,11 @@ class _Grid:
     def simulated(self) -> bool:
         """Whether the market behind the estimate is a simulated one."""
         return bool(self.meta.get("simulated", False))
+
+    @property
+    def _relative(self) -> bool:
+        """Whether a multiple of the volume stood in for open interest."""
+        return bool(self.meta.get("explain", {}).get("openInterestScale") == "relative")
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
@@ -160,6 +167,8 @@ class Heatmap(_Grid):
     @property
     def units(self) -> str:
         """What a cell counts."""
+        if self._relative:
+            return RELATIVE
         view = self.meta.get("view")
         return _VIEWS.get(view, EXPECTED if self.model == 3 else EXPOSED)  # type: ignore[arg-type]  # noqa: PLR2004 - the contract's number
 
@@ -274,6 +283,8 @@ class LiquidationMap(_Grid):
     @property
     def units(self) -> str:
         """What a bin counts, as far as its source says."""
+        if self._relative:
+            return RELATIVE
         return _VIEWS.get(self.meta.get("view"), ESTIMATED)  # type: ignore[arg-type]
 
     def to_frame(self) -> pd.DataFrame:

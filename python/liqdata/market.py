@@ -41,6 +41,7 @@ A = TypeVar("A")
 
 _DEMO_NOW = datetime(2026, 6, 1, tzinfo=UTC)
 _SEEDS = 2**64
+_CHUNK = 2**16  # rows taken from the native half at a time
 
 
 class Market:
@@ -141,6 +142,12 @@ class Market:
         at = instant(as_of, "as_of")
         return convert(self._open().ask(question, at), self._origin(at))
 
+    def _realised(self, question: _core.Question, window: Window, as_of: Instant | None) -> Rows[Any]:
+        """Rows of a window, with what is known of its coverage."""
+        rows = self._ask(question, _answers.rows, as_of)
+        rows.meta["coverage"] = self._core.coverage(window, instant(as_of, "as_of")).dicts(True)  # noqa: FBT003 - the native half takes no names
+        return rows
+
     def _each(
         self, symbol: object, make: Callable[[Any], _core.Question], convert: Convert[A], as_of: Instant | None
     ) -> Any:
@@ -163,11 +170,11 @@ class Market:
 
     def exchanges(self, range: Window = "24h", *, as_of: Instant | None = None) -> Rows[ExchangeRow]:
         """As :meth:`liqdata.Client.exchanges`, at ``as_of``."""
-        return self._ask(_core.exchanges(range), _answers.rows, as_of)
+        return self._realised(_core.exchanges(range), range, as_of)
 
     def largest(self, range: Window = "24h", limit: int = 20, *, as_of: Instant | None = None) -> Rows[OrderRow]:
         """As :meth:`liqdata.Client.largest`, at ``as_of``."""
-        return self._ask(_core.largest(range, limit), _answers.rows, as_of)
+        return self._realised(_core.largest(range, limit), range, as_of)
 
     @overload
     def orders(
@@ -287,11 +294,11 @@ class Market:
         as_of: Instant | None = None,
     ) -> Iterator[OrderRow]:
         """As :meth:`liqdata.Client.iter_orders`, at ``as_of``."""
-        size, most = _core.walk_bounds(symbol, exchange, page_size, max_rows)
+        most = _core.walk_bounds(symbol, exchange, page_size, max_rows)
         at = instant(as_of, "as_of")
         core = self._open()
         return _pages(
-            lambda limit, offset: core.page(symbol, exchange, limit, offset, at), size, most, _bar(progress, max_rows)
+            lambda limit, offset: core.page(symbol, exchange, limit, offset, at), most, _bar(progress, max_rows)
         )
 
     def bars(self, symbol: str = "BTC", *, as_of: Instant | None = None) -> Rows[BarRow]:
@@ -413,7 +420,7 @@ class Coins(list[str]):
 
     def __call__(self, range: Window = "24h", limit: int = 30, *, as_of: Instant | None = None) -> Rows[CoinRow]:
         """As :meth:`liqdata.Client.coins`, at ``as_of``."""
-        return self._market._ask(_core.coins(range, limit), _answers.rows, as_of)  # noqa: SLF001 - a piece of the market
+        return self._market._realised(_core.coins(range, limit), range, as_of)  # noqa: SLF001 - a piece of the market
 
     def __reduce__(self) -> tuple[Any, ...]:
         return list, (list(self),)
@@ -424,14 +431,12 @@ def _coin(symbol: object) -> str:
     return str(symbol).strip().upper()
 
 
-def _pages(
-    page_of: Callable[[int, int], _core.Table], size: int, most: int | None, bar: Progress
-) -> Iterator[OrderRow]:
-    """The feed of tables does not grow while it is read, so pages follow each other plainly."""
+def _pages(page_of: Callable[[int, int], _core.Table], most: int | None, bar: Progress) -> Iterator[OrderRow]:
+    """The feed of tables does not grow while it is read, so large pages follow each other plainly."""
     offset = 0
     try:
         while most is None or offset < most:
-            wanted = size if most is None else min(size, most - offset)
+            wanted = _CHUNK if most is None else min(_CHUNK, most - offset)
             page = page_of(wanted, offset)
             bar.update(len(page))
             yield from page.dicts(True)  # type: ignore[misc]  # noqa: FBT003 - the native half takes no names

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from .errors import BadQuery
 from .grids import Heatmap, LiquidationMap
 
 try:
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
     """A price over time: a Series, or bars with ``timestamp`` (time of the open) and ``close``."""
 
 __all__ = ["heatmap", "liqmap", "picture"]
+
+_PRICES = "a Series or mapping by time, or bars of this coin with 'timestamp' and 'close'"
 
 PAPER = "#0b0c14"
 GROUND = "#150826"
@@ -309,7 +312,8 @@ def _path(grid: Heatmap, price: Price | None) -> tuple[Times, Floats] | None:
         inside = (times >= edges[0]) & (times <= edges[-1])
         times, values = times[inside], values[inside]
     if not len(times):
-        return None
+        message = f"price: none of it lies within the time of the {grid.symbol} heatmap; allowed: {_PRICES}"
+        raise BadQuery(message, parameter="price")
     order = np.argsort(times, kind="stable")
     return times[order], values[order]
 
@@ -323,14 +327,17 @@ def _points(symbol: str, price: Any) -> tuple[Times, Floats]:
     names = set(getattr(columns, "columns", columns if isinstance(columns, Mapping) else ()))
     if "close" not in names:
         if names and all(isinstance(name, str) for name in names):
-            message = f"price has columns {sorted(names)} and no 'close'"
-            raise ValueError(message)
+            message = f"price: it has columns {sorted(names)} and no 'close'; allowed: {_PRICES}"
+            raise BadQuery(message, parameter="price")
+        if not hasattr(columns, "items"):
+            message = f"price: a {type(price).__name__} names no times; allowed: {_PRICES}"
+            raise BadQuery(message, parameter="price")
         pairs = list(columns.items())
         return _moments(when for when, _ in pairs), np.asarray([value for _, value in pairs], dtype=np.float64)
     opens = columns["timestamp"] if "timestamp" in names else getattr(columns, "index", None)
     if opens is None:
-        message = "price has a 'close' and no 'timestamp'"
-        raise ValueError(message)
+        message = f"price: it has a 'close' and no 'timestamp'; allowed: {_PRICES}"
+        raise BadQuery(message, parameter="price")
     times, closes = _moments(opens), np.asarray(columns["close"], dtype=np.float64)
     if "symbol" in names:
         mine = np.asarray([str(name).upper() == symbol for name in columns["symbol"]], dtype=bool)

@@ -96,7 +96,7 @@ class Rows(Sequence[R], Generic[R]):
         return _restore, (self._table, self._exact, self.meta)
 
     def __repr__(self) -> str:
-        label = ", simulated" if self.meta.get("simulated") else ""
+        label = "; simulated" if self.meta.get("simulated") else ""
         return f"Rows({len(self)} × {', '.join(self.columns)}{label})"
 
     def _repr_html_(self) -> str:
@@ -181,7 +181,9 @@ class Rows(Sequence[R], Generic[R]):
             else:
                 columns[name] = table.array(name)
         # The arrays are the frame's own: nobody else holds them.
-        return pd.DataFrame(columns, index=pd.RangeIndex(len(self)), copy=False)
+        frame = pd.DataFrame(columns, index=pd.RangeIndex(len(self)), copy=False)
+        frame.attrs = {name: self.meta[name] for name in ("source", "simulated") if self.meta.get(name) is not None}
+        return frame
 
     def to_polars(self, *, decimals: Literal["float", "decimal"] = "float") -> pl.DataFrame:
         """A polars frame, over Arrow and without pyarrow.

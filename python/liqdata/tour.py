@@ -81,8 +81,6 @@ def _pictures(market: Market, answers: dict[str, Any], out: Path) -> None:
     for name, price in (("heatmap", market.bars("BTC")), ("liqmap", None)):
         file = out / f"{name}.png"
         grid = answers[name]
-        # What comes over HTTP has no room to say that it is simulated; this program knows.
-        grid.meta["simulated"] = True
         plot.picture(grid, price=price).savefig(file)
         _say(f"wrote {file}")
 

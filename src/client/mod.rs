@@ -91,6 +91,11 @@ impl Client {
         &self.0.config
     }
 
+    /// Closes the connections once the calls under way have ended; a later call opens new ones.
+    pub fn close(&self) {
+        self.0.pool.leave();
+    }
+
     /// Whether an answer has said that the market behind it is a simulated one.
     #[must_use]
     pub fn simulated(&self) -> bool {

@@ -28,6 +28,11 @@ impl Pool {
         self.enter_as(std::process::id(), config)
     }
 
+    /// Lets go of the connections; calls under way keep theirs until they end.
+    pub(super) fn leave(&self) {
+        self.0.store(None);
+    }
+
     fn enter_as(&self, pid: u32, config: &Config) -> Arc<Lodging> {
         loop {
             let found = self.0.load_full();

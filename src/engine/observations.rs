@@ -24,7 +24,7 @@ use crate::model::{
 /// ```
 #[derive(Debug)]
 pub struct Observations {
-    /// Newest first, rows of one instant in the order of the caller's table.
+    /// Newest first, rows of one instant in the order they were received, then in that of the caller's table.
     orders: Vec<Recorded>,
     coins: BTreeMap<String, History>,
     now: Millis,
@@ -63,8 +63,8 @@ impl Observations {
     ///
     /// Names are brought into our spelling: symbols and coins in upper case, exchanges by
     /// [`exchange_name`](crate::model::exchange_name). The coin of an order is the one given, else that of its pair; it
-    /// is received at its event time where nothing else is said. Equal orders are legal, and orders of one instant keep
-    /// the order of the table. A bar's length that is left out is the commonest spacing of the coin's bars (the
+    /// is received at its event time where nothing else is said. Equal orders are legal, and orders of one instant stand
+    /// in the order they were received, then in that of the table. A bar's length that is left out is the commonest spacing of the coin's bars (the
     /// smallest of several as common).
     ///
     /// `now` is by default the newest of the orders' event times, the bars' closes and the readings of open interest,
@@ -88,7 +88,7 @@ impl Observations {
             .enumerate()
             .map(|(row, order)| Ok(Recorded::new(Row::of_orders(row).order(order)?)))
             .collect::<Result<Vec<_>, _>>()?;
-        orders.sort_by_key(|recorded| Reverse(recorded.order.timestamp));
+        orders.sort_by_key(|recorded| (Reverse(recorded.order.timestamp), recorded.received_at));
         let bars = bars_by_coin(bars)?;
         let mut open_interest = open_interest_by_coin(open_interest)?;
 

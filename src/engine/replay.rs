@@ -145,19 +145,19 @@ impl<'a> Frame<'a> {
         Replayed { ledger, explain }
     }
 
-    /// Open interest when the first bar opens: as read then, else at the first close where it is known, else the last
-    /// known before.
+    /// Open interest when the first bar opens: as read then, else the last known before, else at the first close where
+    /// it is known.
     fn open_interest_at_start(&self) -> Option<f64> {
         let readings = &self.history.open_interest;
         let start = self.bars.first()?.open_time;
         readings
             .at(start)
+            .or_else(|| readings.at(readings.last_by(start)?))
             .or_else(|| {
                 self.derived
                     .iter()
                     .find_map(|derived| derived.open_interest)
             })
-            .or_else(|| readings.at(readings.last_by(start)?))
     }
 
     fn realised(&self) -> Realised {

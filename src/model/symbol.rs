@@ -94,9 +94,13 @@ pub fn quote_of_pair(pair: &str) -> Option<&'static str> {
     })
 }
 
+/// What venues and libraries put between the parts of a symbol.
+const SEPARATORS: [char; 4] = ['-', '_', '/', ':'];
+
 /// The coin of a pair and how many of it one listed unit holds: `BTCUSDT` → (`BTC`, 1), `1000PEPEUSDT` → (`PEPE`, 1000).
 ///
-/// A pair without a known quote is its own coin. Digits are stripped only where a venue's scale is known, so `1INCH`
+/// Separators and what follows a contract's name are passed over: `BTC-USDT-SWAP`, `BTC/USDT:USDT` and `BTCUSD_PERP` are
+/// of `BTC`. A pair without a known quote is its own coin. Digits are stripped only where a venue's scale is known, so `1INCH`
 /// stays `1INCH`.
 ///
 /// # Examples
@@ -109,9 +113,15 @@ pub fn quote_of_pair(pair: &str) -> Option<&'static str> {
 /// ```
 #[must_use]
 pub fn coin_of_pair(pair: &str) -> (String, u32) {
-    let base = quote_of_pair(pair)
-        .and_then(|quote| pair.strip_suffix(quote))
-        .unwrap_or(pair);
+    let mut parts = pair.split(SEPARATORS);
+    let head = parts.next().unwrap_or(pair);
+    // `BTC-USDT-SWAP` names its quote apart, `BTCUSDT_261225` does not.
+    if parts.next().is_some_and(|quote| QUOTES.contains(&quote)) {
+        return coin_of_base(head);
+    }
+    let base = quote_of_pair(head)
+        .and_then(|quote| head.strip_suffix(quote))
+        .unwrap_or(head);
     coin_of_base(base)
 }
 
@@ -142,8 +152,11 @@ pub fn is_coin(name: &str) -> bool {
 /// The coin to suggest where `name` is plainly a trading pair, else `None`.
 #[must_use]
 pub fn hint_coin(name: &str) -> Option<String> {
-    let quote = quote_of_pair(name)?;
     let coin = coin_of_pair(name).0;
+    if name.contains(SEPARATORS) {
+        return Some(coin).filter(|coin| !coin.is_empty());
+    }
+    let quote = quote_of_pair(name)?;
     (PLAIN_QUOTES.contains(&quote) || is_coin(&coin)).then_some(coin)
 }
 
@@ -181,6 +194,13 @@ mod tests {
             ("4USDT", "4", 1),
             ("2ZUSDT", "2Z", 1),
             ("ETHBTC", "ETH", 1),
+            ("BTC-USDT", "BTC", 1),
+            ("BTC-USDT-SWAP", "BTC", 1),
+            ("BTC/USDT:USDT", "BTC", 1),
+            ("BTC_USDT", "BTC", 1),
+            ("BTCUSD_PERP", "BTC", 1),
+            ("BTCUSDT_261225", "BTC", 1),
+            ("TUSD-USDT", "TUSD", 1),
             ("USDCUSDT", "USDC", 1),
             ("BNBUSD", "BNB", 1),
             ("DOTUSD", "DOT", 1),
@@ -198,6 +218,7 @@ mod tests {
     fn only_a_plain_mix_up_gets_a_hint() {
         assert_eq!(hint_coin("BTCUSDT").as_deref(), Some("BTC"));
         assert_eq!(hint_coin("BTCUSD").as_deref(), Some("BTC"));
+        assert_eq!(hint_coin("BTC/USDT").as_deref(), Some("BTC"));
         assert_eq!(hint_coin("PYUSD"), None);
         assert_eq!(hint_coin("USDC"), None);
         assert_eq!(hint_pair("ETH").as_deref(), Some("ETHUSDT"));

@@ -151,7 +151,7 @@ impl Call {
                 return Err(signal);
             }
         };
-        logs::deliver(py);
+        logs::deliver(py)?;
         match state {
             State::Finished(outcome) => match *outcome {
                 Outcome::One(Some(answer)) => answer.into_python(py),

@@ -5,10 +5,11 @@
 //! room: `liqdata.client`. A program that never imported `logging` pays for nothing and hears nothing.
 
 use std::collections::VecDeque;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use log::{Level, LevelFilter, Log, Metadata, Record};
+use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyDict;
@@ -37,12 +38,19 @@ impl Log for Queue {
         if !self.enabled(record.metadata()) {
             return;
         }
-        let text = record.args().to_string();
-        let mut records = self.records.lock().unwrap_or_else(PoisonError::into_inner);
+        let entry = (
+            record.level(),
+            record.target().replace("::", "."),
+            record.args().to_string(),
+        );
+        // Never waited for: a fork may have copied the lock while another thread held it.
+        let Ok(mut records) = self.records.try_lock() else {
+            return;
+        };
         if records.len() == KEPT {
             records.pop_front();
         }
-        records.push_back((record.level(), record.target().replace("::", "."), text));
+        records.push_back(entry);
         self.waiting.store(true, Ordering::Release);
     }
 
@@ -60,14 +68,24 @@ pub(super) fn start() {
 }
 
 /// Hands what was queued to `logging`, on a thread that is attached anyway.
-pub(super) fn deliver(py: Python<'_>) {
+///
+/// # Errors
+///
+/// What is no ordinary exception, such as a `KeyboardInterrupt` that arrived meanwhile; a logging set-up that fails is
+/// not this call's failure.
+pub(super) fn deliver(py: Python<'_>) -> PyResult<()> {
     if !QUEUE.waiting.swap(false, Ordering::AcqRel) {
-        return;
+        return Ok(());
     }
-    let records =
-        std::mem::take(&mut *QUEUE.records.lock().unwrap_or_else(PoisonError::into_inner));
-    // A logging set-up that raises is not this call's failure.
-    let _ = pass_on(py, records);
+    let records = match QUEUE.records.try_lock() {
+        Ok(mut records) => std::mem::take(&mut *records),
+        // The next call takes them home.
+        Err(_) => return Ok(()),
+    };
+    match pass_on(py, records) {
+        Err(error) if !error.is_instance_of::<PyException>(py) => Err(error),
+        _ => Ok(()),
+    }
 }
 
 fn pass_on(py: Python<'_>, records: VecDeque<(Level, String, String)>) -> PyResult<()> {

@@ -72,7 +72,7 @@ impl Server {
             std::mem::forget((stop, thread));
             return Ok(());
         }
-        logs::deliver(py);
+        logs::deliver(py)?;
         let _ = stop.send(());
         while !thread.is_finished() {
             py.detach(|| std::thread::sleep(TICK));

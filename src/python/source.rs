@@ -112,9 +112,10 @@ impl Client {
         self.closed.load(Ordering::Acquire)
     }
 
-    /// Refuses further questions.
+    /// Refuses further questions and lets go of the connections.
     fn close(&self) {
         self.closed.store(true, Ordering::Release);
+        self.http.close();
     }
 
     /// Begins one question.
@@ -493,7 +494,7 @@ fn on_all_cores<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) ->
     made.into_iter().map(|(_, result)| result).collect()
 }
 
-/// The checked page size and row limit of a walk in this process.
+/// The row limit of a walk in this process, all its parameters checked.
 #[pyfunction]
 #[pyo3(signature = (symbol, exchange, page_size, max_rows))]
 pub(super) fn walk_bounds(
@@ -501,7 +502,7 @@ pub(super) fn walk_bounds(
     exchange: &Bound<'_, PyAny>,
     page_size: &Bound<'_, PyAny>,
     max_rows: Option<&Bound<'_, PyAny>>,
-) -> PyResult<(usize, Option<usize>)> {
+) -> PyResult<Option<usize>> {
     let py = symbol.py();
     let symbol = optional_text("symbol", symbol, PAIR)?;
     let exchange = optional_text("exchange", exchange, VENUE)?;
@@ -518,7 +519,7 @@ pub(super) fn walk_bounds(
                 )
             })
     };
-    let size = bounded(
+    bounded(
         "page_size",
         whole("page_size", page_size, PAGE_SIZES)?,
         1000,
@@ -534,7 +535,7 @@ pub(super) fn walk_bounds(
             )
         })
         .transpose()?;
-    Ok((size, most))
+    Ok(most)
 }
 
 const PAGE_SIZES: &str = "a whole number from 1 to 1000";

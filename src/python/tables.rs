@@ -446,6 +446,27 @@ impl<'py> Reader<'py> {
         Ok((made, first.map_or(0, |(_, rows)| rows)))
     }
 
+    /// Refuses a column of times that are all plainly epoch seconds.
+    fn not_seconds(&self, column: &'static str, cells: &Cells, rows: usize) -> PyResult<()> {
+        let seconds = |cell: Cell| match cell {
+            Cell::Int(at) => (SECONDS.start..SECONDS.end).contains(&at),
+            #[expect(
+                clippy::cast_possible_truncation,
+                reason = "the fraction does not matter here"
+            )]
+            Cell::Float(at) => (SECONDS.start..SECONDS.end).contains(&(at as i64)),
+            _ => false,
+        };
+        if rows > 0 && (0..rows).all(|row| seconds(cells.at(row))) {
+            let message = format!(
+                "{} and all others look like epoch seconds; epoch milliseconds are meant",
+                cells.at(0).shown()
+            );
+            return Err(self.fault(column, 0, message));
+        }
+        Ok(())
+    }
+
     fn fault(&self, column: &'static str, row: usize, message: String) -> PyErr {
         bad_table(
             self.py,
@@ -563,6 +584,8 @@ const FURTHEST: u64 = 62_000_000_000_000;
 
 /// Fewest digits of a text that is taken for epoch milliseconds: those of 1973 have twelve.
 const MILLIS_DIGITS: usize = 12;
+/// Epoch seconds from 2001 to 5138; a whole table of milliseconds from January 1970 to 1973 is not meant.
+const SECONDS: std::ops::Range<i64> = 1_000_000_000..100_000_000_000;
 const INSTANT: &str = "an instant (epoch milliseconds, a datetime, or ISO 8601 text)";
 const ALLOWED: &str = "a DataFrame, an Arrow table, or a mapping of columns of one length";
 
@@ -679,6 +702,7 @@ pub(super) fn orders(object: &Bound<'_, PyAny>) -> PyResult<Vec<ObservedOrder>> 
     else {
         return Ok(Vec::new());
     };
+    reader.not_seconds("timestamp", &timestamp, rows)?;
     (0..rows)
         .map(|row| {
             let spelled = reader.text("side", &side, row)?;
@@ -744,6 +768,7 @@ pub(super) fn bars(object: &Bound<'_, PyAny>) -> PyResult<Vec<ObservedBar>> {
     else {
         return Ok(Vec::new());
     };
+    reader.not_seconds("timestamp", &timestamp, rows)?;
     (0..rows)
         .map(|row| {
             Ok(ObservedBar {
@@ -775,6 +800,7 @@ pub(super) fn open_interest(object: &Bound<'_, PyAny>) -> PyResult<Vec<ObservedO
     else {
         return Ok(Vec::new());
     };
+    reader.not_seconds("timestamp", &timestamp, rows)?;
     (0..rows)
         .map(|row| {
             let exchange = match &exchange {

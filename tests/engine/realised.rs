@@ -59,11 +59,12 @@ struct Plain {
     coin: String,
 }
 
-/// The rows that may be seen, in the table's order, spelled as they should be.
+/// The rows that may be seen, in the order they arrived, spelled as they should be.
 fn plain(drawn: &Drawn, now: i64) -> Vec<Plain> {
-    drawn
-        .rows
-        .iter()
+    let mut arrived: Vec<_> = drawn.rows.iter().collect();
+    arrived.sort_by_key(|row| row.received_at.unwrap_or(row.order.timestamp));
+    arrived
+        .into_iter()
         .filter(|row| row.order.timestamp.0 <= now)
         .filter(|row| match drawn.as_of {
             Some(as_of) => row.received_at.unwrap_or(row.order.timestamp).0 <= as_of,

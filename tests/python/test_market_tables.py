@@ -386,6 +386,13 @@ def test_an_instant_is_read_from_numbers_datetimes_and_text_and_floored(cell, mi
         assert liqdata.Market(now=cell).now == datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=millis)
 
 
+@pytest.mark.parametrize("seconds", [1_780_272_000, 1_780_272_000.0])
+def test_a_column_of_epoch_seconds_is_refused_rather_than_taken_for_1970(seconds):
+    with pytest.raises(liqdata.BadQuery, match="epoch seconds") as caught:
+        liqdata.Market(orders=order(timestamp=[seconds]))
+    assert caught.value.parameter == "orders"
+
+
 @pytest.mark.parametrize("text", ["2026", "20260601", "1780272000", "-1", "0"])
 def test_a_text_of_few_digits_is_no_instant_rather_than_one_of_1970(text):
     with pytest.raises(liqdata.BadQuery) as caught:

@@ -8,6 +8,7 @@ import pytest
 from matplotlib import colors, dates
 from matplotlib.figure import Figure
 
+import liqdata
 from liqdata import plot
 from liqdata.grids import Heatmap, LiquidationMap
 
@@ -121,9 +122,13 @@ def test_a_price_is_drawn_at_the_close_of_its_bar(ax, price):
     assert drawn == [when + 3_600_000 for when in MILLIS]
 
 
-def test_a_price_outside_the_map_is_left_out(ax):
-    heatmap().plot(ax, price={END + timedelta(hours=5): 1.0})
-    assert [line.get_label() for line in ax.lines].count("price") == 0
+@pytest.mark.parametrize(
+    "price", [{END + timedelta(hours=5): 1.0}, np.array([1.0, 2.0])], ids=["elsewhere", "timeless"]
+)
+def test_a_price_that_cannot_be_drawn_is_refused_rather_than_left_out(ax, price):
+    with pytest.raises(liqdata.BadQuery) as caught:
+        heatmap().plot(ax, price=price)
+    assert caught.value.parameter == "price"
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,7 @@ class Oracle:
         known = [
             row for row in table if row["timestamp"] <= now and (received_by is None or received(row) <= received_by)
         ]
-        self.known = sorted(known, key=lambda row: -row["timestamp"])  # stable: ties as in the table
+        self.known = sorted(known, key=lambda row: (-row["timestamp"], received(row)))  # stable: else as in the table
 
     def window(self, length):
         return [row for row in self.known if row["timestamp"] > self.now - length]

@@ -1,0 +1,77 @@
+"""What ends with a client, a walk or a server, and what does not."""
+
+import logging
+import time
+
+import psutil
+import pytest
+
+import liqdata
+
+
+def established(port):
+    mine = psutil.Process().net_connections(kind="tcp")
+    return sum(1 for link in mine if link.raddr and link.raddr.port == port and link.status == "ESTABLISHED")
+
+
+def test_a_closed_client_lets_go_of_its_connections(market):
+    with liqdata.serve(market) as server:
+        port = int(server.url.rpartition(":")[2])
+        client = liqdata.Client(server.url)
+        client.overview()
+        assert established(port) > 0
+        client.close()
+        deadline = time.monotonic() + 10
+        while established(port):
+            assert time.monotonic() < deadline, "a connection is still open"
+
+
+def test_a_walk_that_failed_fails_again_instead_of_seeming_to_be_complete(market):
+    server = liqdata.serve(market)
+    client = liqdata.Client(server.url, retries=0)
+    rows = client.iter_orders(page_size=50)
+    next(rows)
+    server.close()
+    with pytest.raises(liqdata.NoAnswer):
+        list(rows)
+    with pytest.raises(liqdata.NoAnswer):
+        next(rows)
+
+
+class Interrupting(logging.Handler):
+    def emit(self, record):
+        raise KeyboardInterrupt(record.name)
+
+
+def test_an_interrupt_while_records_are_handed_over_is_not_lost(market):
+    logger = logging.getLogger("liqdata.client")
+    handler = Interrupting()
+    logger.addHandler(handler)
+    logger.setLevel(logging.DEBUG)
+    try:
+        with liqdata.serve(market) as server, liqdata.Client(server.url) as client, pytest.raises(KeyboardInterrupt):
+            client.overview()
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(logging.NOTSET)
+
+
+def test_no_symbols_are_no_excuse_for_other_parameters(market):
+    with pytest.raises(liqdata.BadQuery):
+        market.heatmap([], range="nope")
+    with pytest.raises(liqdata.BadQuery):
+        market.orders([], limit=0)
+    assert market.chart([]) == {}
+
+
+def test_rows_of_a_window_say_what_they_cover(market):
+    covered = market.coins("1h").meta["coverage"]
+    assert {row["exchange"] for row in covered} == {row["exchange"] for row in market.exchanges("24h")}
+    assert {row["completeness"] for row in covered} == {"complete"}
+
+
+def test_an_estimate_without_open_interest_says_that_it_is_relative(market):
+    bare = liqdata.Market(bars=market.bars("BTC"))
+    assert bare.heatmap("BTC").units.startswith("relative")
+    assert bare.liqmap("BTC").units.startswith("relative")
+    assert not market.heatmap("BTC").units.startswith("relative")
