@@ -190,7 +190,7 @@ class Client:
         return self._core.base_url
 
     def _ask(self, question: _core.Question, convert: Convert[A]) -> A:
-        return convert(self._core.begin(question).wait(), self._options.origin())
+        return convert(self._core.ask(question), self._options.origin())
 
     def _each(self, symbol: object, make: Callable[[Any], _core.Question], convert: Convert[A]) -> Any:
         symbols = many(symbol)

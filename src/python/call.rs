@@ -21,7 +21,7 @@ use super::question::Answer;
 use super::{logs, runtime};
 
 /// How often a waiting thread looks for signals.
-const SIGNAL_TICK: Duration = Duration::from_millis(50);
+pub(super) const SIGNAL_TICK: Duration = Duration::from_millis(50);
 
 /// What a call brings home.
 #[derive(Debug)]

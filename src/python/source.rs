@@ -10,12 +10,12 @@ use pyo3::prelude::*;
 use pyo3::types::PyList;
 
 use super::bridge::Bridge;
-use super::call::{Call, Outcome, panic_message};
+use super::call::{Call, Outcome, SIGNAL_TICK, panic_message};
 use super::columns::{self, Columns};
 use super::error::{self, Failure};
 use super::question::{Answer, PAIR, Question, VENUE, optional_text, whole};
 use super::rows::Table;
-use super::tables;
+use super::{logs, runtime, tables};
 use crate::api::{BadQuery, Orders};
 use crate::client::{self, Config};
 use crate::engine;
@@ -116,6 +116,34 @@ impl Client {
     fn close(&self) {
         self.closed.store(true, Ordering::Release);
         self.http.close();
+    }
+
+    /// Asks one question on the caller's own thread, which saves handing it to another; looks for signals meanwhile.
+    fn ask(&self, py: Python<'_>, question: &Bound<'_, Question>) -> PyResult<Py<PyAny>> {
+        let client = self.open()?;
+        let question = question.get().clone();
+        let runtime = runtime::handle()?;
+        let mut work = Box::pin(async move { question.send(&client).await });
+        loop {
+            let turn = py.detach(|| {
+                catch_unwind(AssertUnwindSafe(|| {
+                    runtime
+                        .block_on(async { tokio::time::timeout(SIGNAL_TICK, work.as_mut()).await })
+                }))
+            });
+            let outcome = match turn {
+                Ok(Ok(outcome)) => outcome,
+                Ok(Err(_)) => {
+                    py.check_signals()?;
+                    continue;
+                }
+                Err(panic) => Err(Failure::Panic(panic_message(panic.as_ref()))),
+            };
+            logs::deliver(py)?;
+            return outcome
+                .map_err(|failure| error::python(py, &failure))?
+                .into_python(py);
+        }
     }
 
     /// Begins one question.
