@@ -370,3 +370,71 @@ fn wall_clock() -> Millis {
         .unwrap_or_default();
     Millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
 }
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::ffi;
+
+    use super::*;
+
+    fn reading(timestamp: i64) -> Batch {
+        Batch {
+            open_interest: vec![OpenInterestRow {
+                exchange: "okx".to_owned(),
+                symbol: "BTC".to_owned(),
+                timestamp: Millis(timestamp),
+                open_interest: 5.into(),
+                received_at: Millis(timestamp),
+            }],
+            ..Batch::default()
+        }
+    }
+
+    #[test]
+    fn after_a_failed_fsync_the_handle_is_given_up_and_the_log_written_out_anew() {
+        let folder = std::env::temp_dir().join(format!("liqdata-fsync-{}", std::process::id()));
+        let mut writer = Archive::create_or_open(&folder).unwrap();
+        writer.append(&reading(1)).unwrap();
+        let log = journal::beside(&folder.join(journal::FILE), "-wal");
+        assert!(fs::metadata(&log).unwrap().len() > 0);
+
+        let failed = ffi::Error::new(ffi::SQLITE_IOERR_FSYNC);
+        let fault = writer
+            .change(|_| Err::<(), _>(rusqlite::Error::SqliteFailure(failed, None)))
+            .unwrap_err();
+        assert!(fault.is_io(), "{fault}");
+        assert!(writer.connection.is_none());
+        drop(writer.reopened().unwrap());
+        assert_eq!(fs::metadata(&log).unwrap().len(), 0);
+        writer.append(&reading(2)).unwrap();
+        assert!(writer.connection.is_some());
+        let rows = writer.open_interest(&Filter::default()).unwrap().rows;
+        assert_eq!(rows.len(), 2);
+
+        // Another failure leaves the handle as it is.
+        let full = ffi::Error::new(ffi::SQLITE_FULL);
+        let fault = writer
+            .change(|_| Err::<(), _>(rusqlite::Error::SqliteFailure(full, None)))
+            .unwrap_err();
+        assert!(matches!(fault, ArchiveError::DiskFull { .. }), "{fault}");
+        assert!(writer.connection.is_some());
+        drop(writer);
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn a_handle_from_another_process_answers_nothing() {
+        let folder = std::env::temp_dir().join(format!("liqdata-fork-{}", std::process::id()));
+        let mut writer = Archive::create_or_open(&folder).unwrap();
+        // As it is in the child of a fork.
+        writer.archive.opened_by = std::process::id() + 1;
+        for fault in [
+            writer.orders(&Filter::default()).map(drop).unwrap_err(),
+            writer.append(&reading(1)).map(drop).unwrap_err(),
+        ] {
+            assert!(matches!(fault, ArchiveError::Forked { .. }), "{fault}");
+        }
+        drop(writer);
+        fs::remove_dir_all(&folder).unwrap();
+    }
+}
