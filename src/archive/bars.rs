@@ -211,10 +211,6 @@ impl Row for BarRow {
         self.close_time()
     }
 
-    fn interval(&self) -> i64 {
-        self.interval
-    }
-
     fn sort_for_file(rows: &mut [Self]) {
         rows.sort_by(|a, b| {
             (&a.symbol, &a.exchange, a.timestamp).cmp(&(&b.symbol, &b.exchange, b.timestamp))

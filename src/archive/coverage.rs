@@ -8,7 +8,7 @@ use super::manifest::{Day, State};
 use super::orders::{Completeness, word};
 use super::row::{Row, check_name, check_time, not_readable};
 use super::scan::Filter;
-use super::{Archive, ArchiveError, OrderRow, journal, manifest};
+use super::{Archive, ArchiveError, OrderRow, manifest};
 use crate::model::{Millis, Vocabulary};
 
 pub(super) const CREATE: &str = "
@@ -83,6 +83,9 @@ pub struct VenueCoverage {
     /// Orders in the stretch.
     pub cnt: u64,
 }
+
+/// An exchange, how many orders it has, and the time of the last.
+type Counted = (String, u64, Millis);
 
 /// Refuses gaps that say nothing.
 pub(super) fn check(gaps: &[Gap]) -> Result<(), ArchiveError> {
@@ -329,7 +332,7 @@ impl Archive {
         day: Day,
         start: Millis,
         end: Millis,
-    ) -> Result<Option<Vec<(String, u64, Millis)>>, ArchiveError> {
+    ) -> Result<Option<Vec<Counted>>, ArchiveError> {
         let counted = |row: &rusqlite::Row<'_>| {
             let rows: i64 = row.get(1)?;
             Ok((

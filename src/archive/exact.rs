@@ -50,6 +50,7 @@ pub(super) fn unscaled(mut scaled: i128) -> Option<Decimal> {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
 

@@ -56,11 +56,6 @@ pub(super) trait Row: Clone + Send + Sized + 'static {
         self.timestamp()
     }
 
-    /// The length that keeps rows apart, 0 where there is none.
-    fn interval(&self) -> i64 {
-        0
-    }
-
     /// Brings rows into the order of a file.
     fn sort_for_file(rows: &mut [Self]);
 

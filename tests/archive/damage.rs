@@ -136,7 +136,10 @@ fn a_file_that_someone_else_put_there_is_reported_and_left_alone() {
     let (mut writer, ..) = three_days(&folder);
     let stranger = second(&folder).with_file_name("mine.parquet");
     fs::copy(second(&folder), &stranger).unwrap();
-    assert_eq!(writer.verify().unwrap().unlisted, [stranger.clone()]);
+    assert_eq!(
+        writer.verify().unwrap().unlisted,
+        std::slice::from_ref(&stranger)
+    );
     assert_eq!(all_orders(&writer).len(), 90);
     writer.quarantine().unwrap();
     drop(writer);

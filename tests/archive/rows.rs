@@ -7,7 +7,7 @@ use liqdata::model::{Millis, Order, Side};
 use rust_decimal::Decimal;
 
 /// The first instant of a day.
-pub const START: i64 = 20_000 * Millis::DAY;
+pub(crate) const START: i64 = 20_000 * Millis::DAY;
 
 /// An order whose every field follows from `key` and `timestamp`.
 pub(crate) fn order(key: u64, timestamp: i64) -> OrderRow {
