@@ -169,7 +169,7 @@ fn chain(error: &Error) -> String {
     let mut text = format!("{error:?} {error}");
     let mut source = std::error::Error::source(error);
     while let Some(cause) = source {
-        text.push_str(&format!(" {cause} {cause:?}"));
+        text = format!("{text} {cause} {cause:?}");
         source = cause.source();
     }
     text
@@ -544,6 +544,12 @@ async fn a_body_over_the_cap_is_not_read_on() {
     })
     .await;
     unexpected(ask(cap(&service)).await, "max_body = 1000 bytes");
+    // 20 MB of blanks in 19 kB.
+    let bomb = include_bytes!("data/bomb.json.gz");
+    let packed = http("200 OK", "content-encoding: gzip\r\n", bomb);
+    let service = Service::acts(vec![Act::Send(packed)]).await;
+    unexpected(ask(cap(&service)).await, "max_body = 1000 bytes");
+    assert_eq!(service.count(), 1);
     let exact = format!("{GOOD}{}", " ".repeat(1000 - GOOD.len()));
     let service = Service::acts(vec![json(&exact)]).await;
     assert_eq!(ask(cap(&service)).await.unwrap(), 1);

@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from ._inputs import datetime_of
+from .errors import BadQuery
 from .rows import Rows
 
 if TYPE_CHECKING:
@@ -44,6 +45,9 @@ def batch(symbols: list[Any], make: Callable[[Any], Question]) -> dict[str, Ques
     questions: dict[str, Question] = {}
     for symbol in symbols:
         question = make(symbol)
+        if symbol is None:  # alone it means every pair, among others it means none
+            msg = 'symbol: None stands among symbols; allowed: a trading pair such as "BTCUSDT"'
+            raise BadQuery(msg, parameter="symbol")
         questions.setdefault(symbol.strip().upper(), question)
     return questions
 

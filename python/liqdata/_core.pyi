@@ -7,6 +7,29 @@ import numpy as np
 import numpy.typing as npt
 
 __version__: str
+__all__ = [
+    "ArrowTable",
+    "Bridge",
+    "Call",
+    "Client",
+    "Market",
+    "Question",
+    "Server",
+    "Table",
+    "Walk",
+    "__version__",
+    "chart",
+    "coins",
+    "exchanges",
+    "heatmap",
+    "largest",
+    "levels",
+    "liqmap",
+    "maxpain",
+    "orders",
+    "overview",
+    "walk_bounds",
+]
 
 @final
 class Question: ...
@@ -68,6 +91,8 @@ class Client:
     ) -> Client: ...
     @property
     def base_url(self) -> str: ...
+    @property
+    def simulated(self) -> bool | None: ...
     @property
     def holds_secrets(self) -> bool: ...
     @property

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FURTHEST = 62_000_000_000_000  # no further from the epoch than datetimes reach on either side: the year 5 to 3934
+_DIGITS = 18  # more digits than an instant has, fewer than Python refuses to read
 _MILLISECOND = timedelta(milliseconds=1)
 _INSTANTS = "epoch milliseconds, a datetime (naive ones are UTC) or ISO 8601 text"
 _TABLES = "a DataFrame, an Arrow table, or a mapping of columns of one length"
@@ -43,7 +44,9 @@ def instant(value: Instant | None, parameter: str) -> int | None:
         found = int(cell)
     elif kind == "text":
         text = cell.strip()
-        found = int(text) if text.lstrip("-").isdecimal() else named_instant(text)
+        digits = text.removeprefix("-")
+        whole = digits.isascii() and digits.isdecimal() and len(digits) <= _DIGITS
+        found = int(text) if whole else named_instant(text)
     if found is not None and abs(found) <= _FURTHEST:
         return found
     msg = f"{parameter}: {value!r} is not an instant; allowed: {_INSTANTS}"
@@ -177,4 +180,7 @@ def _column(cells: Any) -> Any:
         return series.to_numpy()
     if getattr(dtype, "kind", "O") in "iufM" and not hasattr(dtype, "na_value"):
         return cells.to_numpy()
+    plain = getattr(dtype, "numpy_dtype", None)
+    if plain is not None and plain.kind == "f" and plain.itemsize <= _SINGLE:  # as objects these would be doubles
+        return cells.to_numpy(dtype="float32", na_value=float("nan"))
     return cells.astype(object).tolist()

@@ -91,7 +91,7 @@ class Options:
 
     def origin(self) -> Origin:
         """Where an answer that has just arrived came from."""
-        return Origin(self.core.base_url, datetime.now(UTC), None, self.exact)
+        return Origin(self.core.base_url, datetime.now(UTC), self.core.simulated, self.exact)
 
 
 def _pairs(headers: Mapping[str, str] | None) -> list[tuple[str, str]]:

@@ -149,9 +149,10 @@ class Market:
             return self._ask(make(symbol), convert, as_of)
         questions = batch(symbols, make)
         at = instant(as_of, "as_of")
+        core = self._open()
         if not questions:
             return {}
-        answers = self._open().ask_many(list(questions.values()), list(questions), at)
+        answers = core.ask_many(list(questions.values()), list(questions), at)
         origin = self._origin(at)
         return {name: convert(answer, origin) for name, answer in zip(questions, answers, strict=True)}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import operator
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, cast, overload
@@ -33,7 +34,7 @@ class Rows(Sequence[R], Generic[R]):
     Attributes
     ----------
     meta : dict
-        ``source``, ``endpoint``, ``as_of`` (UTC datetime), ``simulated``, ``age`` (timedelta from the newest row to
+        ``source``, ``as_of`` (UTC datetime), ``simulated``, ``age`` (timedelta from the newest row to
         ``as_of``, or ``None``), and where known ``coverage``.
 
     Examples
@@ -46,13 +47,12 @@ class Rows(Sequence[R], Generic[R]):
     (3, 5)
     """
 
-    __slots__ = ("_dicts", "_exact", "_table", "meta")
+    __slots__ = ("_exact", "_table", "meta")
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, table: _core.Table, *, exact: bool = True, meta: dict[str, Any] | None = None) -> None:
         self._table = table
         self._exact = exact
-        self._dicts: list[R] | None = None
         self.meta: dict[str, Any] = {} if meta is None else meta
 
     @property
@@ -61,9 +61,8 @@ class Rows(Sequence[R], Generic[R]):
         return self._table.names()
 
     def _rows(self) -> list[R]:
-        if self._dicts is None:
-            self._dicts = cast("list[R]", self._table.dicts(self._exact))
-        return self._dicts
+        # Made anew each time: a dict that was handed out is the caller's own to change.
+        return cast("list[R]", self._table.dicts(self._exact))
 
     def __len__(self) -> int:
         return len(self._table)
@@ -77,7 +76,11 @@ class Rows(Sequence[R], Generic[R]):
             start, stop, step = index.indices(len(self))
             part = self._table.slice(start, step, len(range(start, stop, step)))
             return Rows(part, exact=self._exact, meta=self.meta)
-        return self._rows()[index]
+        place = operator.index(index)
+        if not -len(self) <= place < len(self):
+            msg = f"row {place} of {len(self)}"
+            raise IndexError(msg)
+        return cast("R", self._table.slice(place % len(self), 1, 1).dicts(self._exact)[0])
 
     def __iter__(self) -> Iterator[R]:
         return iter(self._rows())
@@ -161,21 +164,24 @@ class Rows(Sequence[R], Generic[R]):
         import pandas as pd
 
         exact = choice(decimals, "decimals", _DECIMALS) == "decimal"
-        text = "str" if int(pd.__version__.partition(".")[0]) >= 3 else "object"  # noqa: PLR2004 - pandas 3 has its own
+        own_text = int(pd.__version__.partition(".")[0]) >= 3  # noqa: PLR2004 - pandas 3 has a string type of its own
         table = self._table
         columns: dict[str, Any] = {}
         for name, kind in zip(table.names(), table.kinds(), strict=True):
             if kind == "text":
                 codes, names = table.codes(name)
-                cells = np.array(names or [""], dtype=object)[codes]
-                columns[name] = pd.Series(cells, dtype=text)
+                # The distinct names are made once and taken by their codes; an empty column has a name to take from.
+                known = names or [""]
+                texts = pd.array(known, dtype="str") if own_text else np.array(known, dtype=object)
+                columns[name] = texts.take(codes)
             elif kind == "decimal" and exact:
                 columns[name] = pd.Series(table.decimals(name), dtype="object")
             elif kind == "time":
-                columns[name] = pd.Series(table.array(name)).dt.tz_localize("UTC")
+                columns[name] = pd.array(table.array(name)).tz_localize("UTC")
             else:
-                columns[name] = pd.Series(table.array(name))
-        return pd.DataFrame(columns, index=pd.RangeIndex(len(self)))
+                columns[name] = table.array(name)
+        # The arrays are the frame's own: nobody else holds them.
+        return pd.DataFrame(columns, index=pd.RangeIndex(len(self)), copy=False)
 
     def to_polars(self, *, decimals: Literal["float", "decimal"] = "float") -> pl.DataFrame:
         """A polars frame, over Arrow and without pyarrow.

@@ -35,6 +35,9 @@ pub use overview::OverviewQuery;
 pub use query::Query;
 pub use refusal::BadQuery;
 
+/// The response header by which a server of ours says that its market is a simulated one.
+pub const SIMULATED: &str = "x-liqdata-simulated";
+
 /// One endpoint of the contract: a question whose parameters have been checked.
 ///
 /// # Examples

@@ -14,6 +14,7 @@ mod walk;
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use log::{debug, warn};
@@ -22,7 +23,7 @@ use reqwest::{Response, StatusCode};
 use tokio::time::{Instant, sleep, timeout_at};
 use url::Url;
 
-use crate::api::Endpoint;
+use crate::api::{Endpoint, SIMULATED};
 use crate::model::Overview;
 use crate::wire::{Decode, Reading, read};
 
@@ -67,6 +68,7 @@ pub struct Client(Arc<Shared>);
 struct Shared {
     config: Config,
     pool: Pool,
+    simulated: AtomicBool,
 }
 
 impl Client {
@@ -79,6 +81,7 @@ impl Client {
         Ok(Self(Arc::new(Shared {
             config,
             pool: Pool::default(),
+            simulated: AtomicBool::new(false),
         })))
     }
 
@@ -86,6 +89,12 @@ impl Client {
     #[must_use]
     pub fn config(&self) -> &Config {
         &self.0.config
+    }
+
+    /// Whether an answer has said that the market behind it is a simulated one.
+    #[must_use]
+    pub fn simulated(&self) -> bool {
+        self.0.simulated.load(Ordering::Relaxed)
     }
 
     /// Asks `question`.
@@ -143,6 +152,9 @@ impl Client {
             let fault = match call.attempt(&start).await {
                 Ok(answer) => {
                     call.retries.succeeded();
+                    if answer.headers.contains_key(SIMULATED) {
+                        self.0.simulated.store(true, Ordering::Relaxed);
+                    }
                     return Ok(answer);
                 }
                 Err(Failed::Late) => return Err(call.too_slow(before)),
@@ -478,6 +490,70 @@ mod tests {
                 .unwrap_err()
                 .contains("not a URL")
         );
+    }
+
+    /// Fails to resolve a name as often as told, then gives an address.
+    struct Flaky {
+        failures: std::sync::atomic::AtomicU32,
+        at: std::net::SocketAddr,
+    }
+
+    impl reqwest::dns::Resolve for Flaky {
+        fn resolve(&self, _: reqwest::dns::Name) -> reqwest::dns::Resolving {
+            use std::sync::atomic::Ordering;
+            let fails = self
+                .failures
+                .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| {
+                    left.checked_sub(1)
+                })
+                .is_ok();
+            let at = self.at;
+            Box::pin(async move {
+                if fails {
+                    return Err("no such host".into());
+                }
+                let addresses: reqwest::dns::Addrs = Box::new(std::iter::once(at));
+                Ok(addresses)
+            })
+        }
+    }
+
+    #[tokio::test]
+    async fn a_name_that_does_not_resolve_is_tried_again() {
+        use tokio::io::{AsyncReadExt, AsyncWriteExt};
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let at = listener.local_addr().unwrap();
+        tokio::spawn(async move {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let _ = stream.read(&mut [0; 4096]).await.unwrap();
+            let answer =
+                "HTTP/1.1 200 OK\r\ncontent-length: 26\r\n\r\n{\"success\":true,\"data\":[]}";
+            stream.write_all(answer.as_bytes()).await.unwrap();
+        });
+        for (failures, retries, works) in [(3, 2, false), (2, 2, true)] {
+            let failures = std::sync::atomic::AtomicU32::new(failures);
+            // A resolver's address gives no port of its own.
+            let config = Config::new(&format!("http://data.localhost:{}", at.port())).unwrap();
+            let config = config.retries(retries).unwrap();
+            let client = Client::new(
+                config
+                    .proxy(None)
+                    .unwrap()
+                    .resolver(Arc::new(Flaky { failures, at })),
+            );
+            let answer = client
+                .unwrap()
+                .send(&crate::api::Coins::new("24h", 1).unwrap())
+                .await;
+            match answer {
+                Ok(rows) => assert!(works && rows.is_empty()),
+                Err(error) => {
+                    let text = error.to_string();
+                    assert!(!works && text.contains("cannot resolve the name"), "{text}");
+                    assert!(text.contains("no such host"), "{text}");
+                }
+            }
+        }
     }
 
     #[test]

@@ -11,6 +11,9 @@ const SMALLEST: f64 = 1e-100;
 /// The upper bound.
 const LARGEST: f64 = 1e100;
 
+/// A million million million: ten billion orders of so many USD still sum to what a decimal can hold.
+const MOST_USD: u64 = 1_000_000_000_000_000_000;
+
 /// What is wrong with a table, and where.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{table}: column {column:?}, row {row}: {message}")]
@@ -136,6 +139,11 @@ impl Row {
         self.check("value_usd", order.value_usd >= Decimal::ZERO, || {
             format!("{} is below 0", order.value_usd)
         })?;
+        self.check(
+            "value_usd",
+            order.value_usd <= Decimal::from(MOST_USD),
+            || format!("{} is above {MOST_USD}", order.value_usd),
+        )?;
         if let Some(coin) = &mut row.coin {
             *coin = Coin::new(coin)
                 .ok_or_else(|| {

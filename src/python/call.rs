@@ -18,7 +18,7 @@ use tokio::task::AbortHandle;
 use super::bridge::Wakeup;
 use super::error::{self, Failure};
 use super::question::Answer;
-use super::runtime;
+use super::{logs, runtime};
 
 /// How often a waiting thread looks for signals.
 const SIGNAL_TICK: Duration = Duration::from_millis(50);
@@ -151,6 +151,7 @@ impl Call {
                 return Err(signal);
             }
         };
+        logs::deliver(py);
         match state {
             State::Finished(outcome) => match *outcome {
                 Outcome::One(Some(answer)) => answer.into_python(py),

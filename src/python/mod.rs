@@ -9,6 +9,7 @@ mod bridge;
 mod call;
 mod columns;
 mod error;
+mod logs;
 mod question;
 mod rows;
 mod runtime;
@@ -40,4 +41,9 @@ mod _core {
     #[pymodule_export]
     #[expect(non_upper_case_globals, reason = "the name Python's tools look for")]
     const __version__: &str = env!("CARGO_PKG_VERSION");
+
+    #[pymodule_init]
+    fn init() {
+        super::logs::start();
+    }
 }

@@ -136,10 +136,14 @@ fn text(
     value: &Bound<'_, PyAny>,
     allowed: impl FnOnce() -> String,
 ) -> PyResult<String> {
-    match value.cast::<PyString>() {
-        Ok(text) => text.extract(),
-        Err(_) => Err(wrong_type(name, value, "text", allowed())),
-    }
+    let Ok(text) = value.cast::<PyString>() else {
+        return Err(wrong_type(name, value, "text", allowed()));
+    };
+    // Only lone surrogates cannot be taken out of Python.
+    text.extract().map_err(|_| {
+        let refusal = BadQuery::new(name, "the text is not Unicode", allowed());
+        bad_query(value.py(), &refusal)
+    })
 }
 
 /// A text argument that may be `None`.

@@ -51,13 +51,13 @@ impl Table {
 struct Maker<'py> {
     name: Bound<'py, PyString>,
     names: Vec<Bound<'py, PyString>>,
+    /// `decimal.Decimal`, for columns that need it.
+    decimal: Option<Bound<'py, PyAny>>,
 }
 
-fn makers<'py>(py: Python<'py>, columns: &Columns) -> Vec<Maker<'py>> {
-    columns
-        .columns
-        .iter()
-        .map(|column| Maker {
+impl<'py> Maker<'py> {
+    fn of(py: Python<'py>, column: &Column) -> PyResult<Self> {
+        Ok(Self {
             name: PyString::intern(py, &column.name),
             names: match &column.cells {
                 Cells::Text { names, .. } => {
@@ -65,7 +65,55 @@ fn makers<'py>(py: Python<'py>, columns: &Columns) -> Vec<Maker<'py>> {
                 }
                 _ => Vec::new(),
             },
+            decimal: match &column.cells {
+                Cells::Decimal(_) => Some(py.import("decimal")?.getattr("Decimal")?),
+                _ => None,
+            },
         })
+    }
+
+    /// The exact decimal.
+    fn decimal(&self, py: Python<'py>, value: Decimal) -> PyResult<Bound<'py, PyAny>> {
+        match (&self.decimal, short_text(value, &mut [0; SHORT])) {
+            (Some(decimal), Some(text)) => decimal.call1((text,)),
+            _ => value.into_pyobject(py),
+        }
+    }
+}
+
+/// Room for a sign, a point and the digits of 64 bits.
+const SHORT: usize = 24;
+
+/// The text of a decimal of few digits, written from the end of `room`.
+fn short_text(value: Decimal, room: &mut [u8; SHORT]) -> Option<&str> {
+    let scale = usize::try_from(value.scale()).ok()?;
+    let mut left = u64::try_from(value.mantissa().unsigned_abs()).ok()?;
+    let mut start = SHORT;
+    let mut put = |byte| {
+        start = start.checked_sub(1)?;
+        *room.get_mut(start)? = byte;
+        Some(start)
+    };
+    let mut digits = 0;
+    while left > 0 || digits <= scale {
+        if digits == scale && scale > 0 {
+            put(b'.')?;
+        }
+        put(b'0' + u8::try_from(left % 10).ok()?)?;
+        left /= 10;
+        digits += 1;
+    }
+    if value.is_sign_negative() {
+        put(b'-')?;
+    }
+    std::str::from_utf8(room.get(start..)?).ok()
+}
+
+fn makers<'py>(py: Python<'py>, columns: &Columns) -> PyResult<Vec<Maker<'py>>> {
+    columns
+        .columns
+        .iter()
+        .map(|column| Maker::of(py, column))
         .collect()
 }
 
@@ -93,7 +141,7 @@ fn cell<'py>(
         Cells::Decimal(cells) => {
             let value = *cells.get(row).ok_or_else(lost)?;
             if exact {
-                value.into_pyobject(py)?
+                maker.decimal(py, value)?
             } else {
                 nearest_f64(value).into_pyobject(py)?.into_any()
             }
@@ -141,23 +189,20 @@ impl Table {
             .collect()
     }
 
-    /// The latest instant of the first time column, in epoch milliseconds; `None` where there is none.
+    /// The newest instant of the first column of times.
     fn newest(&self) -> Option<i64> {
-        self.columns
-            .columns
-            .iter()
-            .find_map(|column| match &column.cells {
-                Cells::Time(cells) => {
-                    let known = cells.iter().enumerate().filter(|&(row, _)| column.has(row));
-                    Some(known.map(|(_, &at)| at).max())
-                }
-                _ => None,
-            })?
+        let columns = self.columns.columns.iter();
+        let mut times = columns.filter_map(|column| match &column.cells {
+            Cells::Time(cells) => Some((column, cells)),
+            _ => None,
+        });
+        let (column, cells) = times.next()?;
+        present(column, cells).flatten().max()
     }
 
     /// All rows as dicts.
     fn dicts<'py>(&self, py: Python<'py>, exact: bool) -> PyResult<Bound<'py, PyList>> {
-        let makers = makers(py, &self.columns);
+        let makers = makers(py, &self.columns)?;
         let rows = PyList::empty(py);
         for row in 0..self.columns.rows {
             let dict = PyDict::new(py);
@@ -177,15 +222,7 @@ impl Table {
         exact: bool,
     ) -> PyResult<Bound<'py, PyList>> {
         let column = self.column(name)?;
-        let maker = Maker {
-            name: PyString::new(py, name),
-            names: match &column.cells {
-                Cells::Text { names, .. } => {
-                    names.iter().map(|name| PyString::new(py, name)).collect()
-                }
-                _ => Vec::new(),
-            },
-        };
+        let maker = Maker::of(py, column)?;
         let cells: Vec<_> = (0..self.columns.rows)
             .map(|row| cell(py, column, &maker, row, exact))
             .collect::<PyResult<_>>()?;
@@ -498,5 +535,38 @@ impl ArrowTable {
             .into_pyobject(py)?
             .into_any()
             .call_method1("__arrow_c_stream__", (requested_schema,))
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_short_decimal_is_written_as_it_came() {
+        for text in [
+            "0",
+            "0.0",
+            "0.190",
+            "-12.50",
+            "5",
+            "-0.001",
+            "63190.00",
+            "1234567890.12345678",
+            "0.000000000000000001",
+            "-18446744073709551615",
+        ] {
+            let value: Decimal = text.parse().unwrap();
+            assert_eq!(short_text(value, &mut [0; SHORT]), Some(text));
+        }
+    }
+
+    #[test]
+    fn a_long_decimal_is_left_to_the_general_way() {
+        for text in ["18446744073709551616", "0.0000000000000000000000000001"] {
+            let value: Decimal = text.parse().unwrap();
+            assert_eq!(short_text(value, &mut [0; SHORT]), None);
+        }
     }
 }

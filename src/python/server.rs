@@ -9,6 +9,7 @@ use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use tokio::sync::oneshot;
 
+use super::logs;
 use super::source::Market;
 use crate::server;
 
@@ -71,6 +72,7 @@ impl Server {
             std::mem::forget((stop, thread));
             return Ok(());
         }
+        logs::deliver(py);
         let _ = stop.send(());
         while !thread.is_finished() {
             py.detach(|| std::thread::sleep(TICK));

@@ -95,6 +95,12 @@ impl Client {
         &self.base_url
     }
 
+    /// Whether the service has said that its market is simulated; `None` where it has said nothing.
+    #[getter]
+    fn simulated(&self) -> Option<bool> {
+        self.http.simulated().then_some(true)
+    }
+
     /// Whether headers or a proxy's password would travel in a pickle.
     #[getter]
     fn holds_secrets(&self) -> bool {
@@ -411,7 +417,7 @@ impl Market {
             );
             error::bad_query(py, &refusal)
         })?;
-        let rows = compute(py, || Ok(engine::coverage(&self.view(as_of), window)))?;
+        let rows = compute(py, || Ok(self.market.coverage(as_of.map(Millis), window)))?;
         Ok(Columns::from(rows).into())
     }
 

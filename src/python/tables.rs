@@ -4,7 +4,7 @@
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    Decimal128Type, DurationMillisecondType, Float32Type, Float64Type, Int64Type,
+    Decimal128Type, Decimal256Type, DurationMillisecondType, Float32Type, Float64Type, Int64Type,
     TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
     TimestampSecondType,
 };
@@ -44,6 +44,16 @@ enum Cell {
 }
 
 impl Cell {
+    /// Whether nothing is there; pandas says so with NaN, in columns of text too.
+    fn is_missing(&self) -> bool {
+        match self {
+            Self::Missing => true,
+            Self::Float(value) => value.is_nan(),
+            Self::Single(value) => value.is_nan(),
+            _ => false,
+        }
+    }
+
     fn shown(&self) -> String {
         match self {
             Self::Missing => "a missing value".to_owned(),
@@ -147,6 +157,11 @@ fn arrow_cell(array: &ArrayRef, row: usize) -> Cell {
                 Cell::Exact,
             )
         }
+        DataType::Decimal256(..) => {
+            let text = array.as_primitive::<Decimal256Type>().value_as_string(row);
+            exact_decimal(&text)
+                .map_or_else(|why| Cell::Other(format!("{text} ({why})")), Cell::Exact)
+        }
         DataType::Timestamp(TimeUnit::Second, _) => Cell::Instant(
             array
                 .as_primitive::<TimestampSecondType>()
@@ -191,8 +206,14 @@ fn exact_scaled(mut mantissa: i128, scale: i8) -> Option<Decimal> {
         .flatten()
 }
 
+/// What one column's type cannot be brought into, and in which row where that is known.
+struct Unsettled {
+    row: Option<usize>,
+    why: String,
+}
+
 /// The array in one of the few types [`arrow_cell`] reads; nothing is rounded on the way.
-fn settle(array: &ArrayRef) -> Result<ArrayRef, String> {
+fn settle(array: &ArrayRef) -> Result<ArrayRef, Unsettled> {
     let target = match array.data_type() {
         DataType::Utf8 | DataType::Utf8View | DataType::LargeUtf8 => DataType::LargeUtf8,
         DataType::Dictionary(_, values) => match values.as_ref() {
@@ -207,18 +228,27 @@ fn settle(array: &ArrayRef) -> Result<ArrayRef, String> {
         | DataType::UInt32
         | DataType::UInt64 => DataType::Int64,
         DataType::Float16 => DataType::Float32,
-        DataType::Decimal32(_, scale)
-        | DataType::Decimal64(_, scale)
-        | DataType::Decimal256(_, scale) => DataType::Decimal128(38, *scale),
+        DataType::Decimal32(_, scale) | DataType::Decimal64(_, scale) => {
+            DataType::Decimal128(38, *scale)
+        }
         DataType::Date32 | DataType::Date64 => DataType::Timestamp(TimeUnit::Millisecond, None),
         DataType::Duration(_) => DataType::Duration(TimeUnit::Millisecond),
         _ => return Ok(array.clone()),
     };
-    let options = CastOptions {
-        safe: false,
-        ..CastOptions::default()
+    let cast = |safe| {
+        let options = CastOptions {
+            safe,
+            ..CastOptions::default()
+        };
+        cast_with_options(array, &target, &options)
     };
-    cast_with_options(array, &target, &options).map_err(|error| error.to_string())
+    cast(false).map_err(|error| Unsettled {
+        // A lenient cast leaves nothing in the cells a strict one fails on.
+        row: cast(true).ok().and_then(|made| {
+            (0..array.len()).find(|&row| made.is_null(row) && !array.is_null(row))
+        }),
+        why: error.to_string(),
+    })
 }
 
 /// One table, as columns that are read on demand.
@@ -276,17 +306,32 @@ impl<'py> Reader<'py> {
                 .find(|column| column.name == name)
                 .cloned()
                 .map(Cells::Own)),
-            Source::Arrow(batch) => match batch.column_by_name(name) {
-                Some(array) => settle(array)
-                    .map(|array| Some(Cells::Arrow(array)))
-                    .map_err(|why| self.refuse(name, &why)),
-                None => Ok(None),
-            },
+            Source::Arrow(batch) => {
+                let schema = batch.schema_ref();
+                let mut places =
+                    (0..batch.num_columns()).filter(|&place| schema.field(place).name() == name);
+                let place = places.next();
+                if places.next().is_some() {
+                    return Err(self.refuse(name, "stands twice"));
+                }
+                place
+                    .map(|place| self.settled(name, batch.column(place)))
+                    .transpose()
+            }
             Source::Mapping(mapping) => match mapping.get_item(name)? {
                 Some(object) => self.cells(name, &object).map(Some),
                 None => Ok(None),
             },
         }
+    }
+
+    fn settled(&self, name: &'static str, array: &ArrayRef) -> PyResult<Cells> {
+        settle(array)
+            .map(Cells::Arrow)
+            .map_err(|fault| match fault.row {
+                Some(row) => self.fault(name, row, fault.why),
+                None => self.refuse(name, &fault.why),
+            })
     }
 
     /// The cells of one column of a mapping.
@@ -330,9 +375,7 @@ impl<'py> Reader<'py> {
                 arrow_select::concat::concat(&chunks)
                     .map_err(|error| PyValueError::new_err(error.to_string()))?
             };
-            return settle(&array)
-                .map(Cells::Arrow)
-                .map_err(|why| self.refuse(name, &why));
+            return self.settled(name, &array);
         }
         if object.is_instance_of::<PyString>() {
             return Err(self.refuse(name, "is one text, not a column"));
@@ -453,20 +496,20 @@ impl<'py> Reader<'py> {
 
     fn instant(&self, column: &'static str, cells: &Cells, row: usize) -> PyResult<Millis> {
         let cell = cells.at(row);
-        match &cell {
-            Cell::Int(at) | Cell::Instant(at) => Ok(Millis(*at)),
+        let at = match &cell {
+            Cell::Int(at) | Cell::Instant(at) => Some(*at),
             // Whole milliseconds in a float column, as pandas makes of integers beside missing values.
             #[expect(
                 clippy::cast_possible_truncation,
                 reason = "the value was just shown to be a whole number of 53 bits"
             )]
-            Cell::Float(at) if at.fract() == 0.0 && at.abs() < 9e15 => Ok(Millis(*at as i64)),
-            Cell::Text(text) => match self.named_instant(text)? {
-                Some(at) => Ok(Millis(at)),
-                None => Err(self.fault(column, row, format!("{} is not {INSTANT}", cell.shown()))),
-            },
-            _ => Err(self.fault(column, row, format!("{} is not {INSTANT}", cell.shown()))),
-        }
+            Cell::Float(at) if at.fract() == 0.0 && at.abs() < 9e15 => Some(*at as i64),
+            Cell::Text(text) => self.named_instant(text)?,
+            _ => None,
+        };
+        at.filter(|at| at.unsigned_abs() <= FURTHEST)
+            .map(Millis)
+            .ok_or_else(|| self.fault(column, row, format!("{} is not {INSTANT}", cell.shown())))
     }
 
     /// The instant a text names; `None` where it names none.
@@ -489,7 +532,7 @@ impl<'py> Reader<'py> {
     fn span(&self, column: &'static str, cells: &Cells, row: usize) -> PyResult<Option<i64>> {
         let cell = cells.at(row);
         let millis = match &cell {
-            Cell::Missing => return Ok(None),
+            cell if cell.is_missing() => return Ok(None),
             Cell::Int(span) | Cell::Span(span) => Some(*span),
             #[expect(
                 clippy::cast_possible_truncation,
@@ -508,6 +551,9 @@ impl<'py> Reader<'py> {
         })
     }
 }
+
+/// No further from the epoch than Python's datetimes reach on either side; microseconds of our time lie beyond.
+const FURTHEST: u64 = 62_000_000_000_000;
 
 const INSTANT: &str = "an instant (epoch milliseconds, a datetime, or ISO 8601 text)";
 const ALLOWED: &str = "a DataFrame, an Arrow table, or a mapping of columns of one length";
@@ -543,7 +589,10 @@ fn object_cell(object: &Bound<'_, PyAny>) -> PyResult<Cell> {
         return Ok(Cell::Missing);
     }
     if let Ok(text) = object.cast::<PyString>() {
-        return Ok(Cell::Text(text.extract()?));
+        return Ok(text.extract().map_or_else(
+            |_| Cell::Other("text that is not Unicode".to_owned()),
+            Cell::Text,
+        ));
     }
     if let Ok(value) = object.cast::<PyFloat>() {
         return Ok(Cell::Float(value.extract()?));
@@ -641,13 +690,13 @@ pub(super) fn orders(object: &Bound<'_, PyAny>) -> PyResult<Vec<ObservedOrder>> 
                 timestamp: reader.instant("timestamp", &timestamp, row)?,
             };
             let coin = match &coin {
-                Some(cells) if !matches!(cells.at(row), Cell::Missing) => {
+                Some(cells) if !cells.at(row).is_missing() => {
                     Some(reader.text("coin", cells, row)?)
                 }
                 _ => None,
             };
             let received_at = match &received_at {
-                Some(cells) if !matches!(cells.at(row), Cell::Missing) => {
+                Some(cells) if !cells.at(row).is_missing() => {
                     Some(reader.instant("received_at", cells, row)?)
                 }
                 _ => None,
@@ -721,7 +770,7 @@ pub(super) fn open_interest(object: &Bound<'_, PyAny>) -> PyResult<Vec<ObservedO
     (0..rows)
         .map(|row| {
             let exchange = match &exchange {
-                Some(cells) if !matches!(cells.at(row), Cell::Missing) => {
+                Some(cells) if !cells.at(row).is_missing() => {
                     Some(reader.text("exchange", cells, row)?)
                 }
                 _ => None,

@@ -4,7 +4,7 @@ use crate::api::{
     Chart, Coins, Endpoint, Exchanges, HeatmapQuery, Largest, LevelsQuery, Liqmap, Maxpain, Orders,
     OverviewQuery,
 };
-use crate::engine::{self, EngineError, Estimate, Explain, Observations, View};
+use crate::engine::{self, EngineError, Estimate, Explain, Observations, VenueCoverage, View};
 use crate::model::{Millis, Pair, Window};
 
 use super::Rejection;
@@ -33,6 +33,21 @@ impl Market {
         question
             .answer(&self.observations.at(as_of))
             .map_err(Rejection::engine::<E>)
+    }
+}
+
+impl Market {
+    /// What each venue's totals in a window cover: a simulation shows all that happens in it, tables do not tell.
+    #[must_use]
+    pub fn coverage(&self, as_of: Option<Millis>, window: Window) -> Vec<VenueCoverage> {
+        let mut venues = engine::coverage(&self.observations.at(as_of), window);
+        if self.simulated {
+            for venue in &mut venues {
+                venue.connected_share = Some(1.0);
+                venue.completeness = "complete";
+            }
+        }
+        venues
     }
 }
 

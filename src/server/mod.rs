@@ -37,8 +37,8 @@ use answer::{Visit, every_endpoint};
 use index::{Health, Index};
 use question::{Question, nothing};
 
-use crate::api::{Endpoint, Envelope};
-use crate::engine::{Explain, VenueCoverage, coverage};
+use crate::api::{self, Endpoint, Envelope};
+use crate::engine::{Explain, VenueCoverage};
 use crate::model::Millis;
 
 pub use answer::{Answer, Answered, Market};
@@ -51,7 +51,7 @@ const WORTH_COMPRESSING: u64 = 1024;
 /// Quick answers computed at once, per slow one.
 const QUICK_PER_SLOW: usize = 4;
 
-const SIMULATED: HeaderName = HeaderName::from_static("x-liqdata-simulated");
+const SIMULATED: HeaderName = HeaderName::from_static(api::SIMULATED);
 const PRODUCT: HeaderValue =
     HeaderValue::from_static(concat!("liqdata/", env!("CARGO_PKG_VERSION")));
 
@@ -159,7 +159,7 @@ fn encode<E: Answer>(question: &Question<E>, market: &Market) -> Result<Bytes, R
         coverage: question
             .endpoint
             .window()
-            .map(|window| coverage(&view, window)),
+            .map(|window| market.coverage(question.as_of, window)),
         estimate: answered.explain,
     };
     if E::ENVELOPED {

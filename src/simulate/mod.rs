@@ -12,7 +12,7 @@
 //! interest is what the positions of one side, the maker's included, sum to.
 //!
 //! The mark price is also the traded price. It moves in straight legs of half a minute, so every crossing has an exact
-//! instant. The simulation lives through [a few days](WARM_UP) before the first bar it shows, so it opens with a
+//! instant. The simulation lives through a few days before the first bar it shows, so it opens with a
 //! grown book.
 
 mod book;

@@ -52,6 +52,9 @@ pub enum Reading<R> {
 /// ```
 pub fn read<R: Decode>(body: &[u8], enveloped: bool) -> Result<Reading<R>, Damage> {
     let json = text(body)?;
+    if let Some(reply) = R::quick(json, enveloped) {
+        return Ok(Reading::Reply(reply));
+    }
     let fast = if enveloped {
         first_read::<Enveloped<R>>(json).map(|Enveloped(reply)| reply)
     } else {
@@ -225,5 +228,48 @@ impl Verdict {
             || "the service gives no reason".to_owned(),
             |reason| cut(reason.to_owned(), REASON),
         )
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use std::fmt::Debug;
+
+    use super::*;
+    use crate::model::{CoinTotals, Heatmap, LiquidationMap, Order};
+
+    fn both_ways<R: Reply + PartialEq + Debug>(json: &str, enveloped: bool) {
+        let general = if enveloped {
+            first_read::<Enveloped<R>>(json).map(|Enveloped(reply)| reply)
+        } else {
+            first_read::<Bare<R>>(json).map(|Bare(reply)| reply)
+        };
+        // Printed, because tiers that are not there are NaN, which equals nothing.
+        let quick = R::quick(json, enveloped).unwrap();
+        assert_eq!(format!("{quick:?}"), format!("{:?}", general.unwrap()));
+        assert_eq!(R::quick(json, !enveloped), None);
+    }
+
+    #[test]
+    fn the_quick_read_of_a_plain_body_is_the_general_read() {
+        both_ways::<Heatmap>(include_str!("../../tests/data/heatmap.json"), false);
+        both_ways::<LiquidationMap>(include_str!("../../tests/data/liqmap.json"), false);
+        both_ways::<Vec<Order>>(include_str!("../../tests/data/orders.json"), true);
+        both_ways::<Vec<CoinTotals>>(include_str!("../../tests/data/coins.json"), true);
+    }
+
+    #[test]
+    fn a_body_cut_anywhere_is_left_to_the_general_read() {
+        let orders = include_str!("../../tests/data/orders.json").trim_end();
+        let heatmap = include_str!("../../tests/data/heatmap.json").trim_end();
+        for end in 0..orders.len() {
+            let cut = orders.get(..end).unwrap();
+            assert_eq!(Vec::<Order>::quick(cut, true), None, "{end}");
+        }
+        for end in 0..heatmap.len() {
+            let cut = heatmap.get(..end).unwrap();
+            assert_eq!(Heatmap::quick(cut, false), None, "{end}");
+        }
     }
 }

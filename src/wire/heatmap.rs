@@ -9,7 +9,9 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, SeqAccess, Visitor};
 
 use super::damage::Damage;
-use super::reply::reply;
+use super::quick::{Cursor, first};
+use super::reply::Reply;
+use super::time::plain_millis;
 use super::token::{Cell, Instant, Of, Read, object};
 use crate::model::{Heatmap, Millis};
 
@@ -50,9 +52,71 @@ impl<'de> Read<'de> for Heatmap {
     }
 }
 
-reply!(Heatmap);
+impl Reply for Heatmap {
+    fn reply<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        Self::read(from)
+    }
+
+    fn quick(json: &str, enveloped: bool) -> Option<Self> {
+        if enveloped {
+            return None;
+        }
+        let mut from = Cursor::new(json);
+        let sheet = Sheet::quick(&mut from)?;
+        from.end()?;
+        sheet.in_order().ok()
+    }
+}
 
 impl Sheet {
+    /// The members in any order, each once and none besides, times as whole numbers.
+    fn quick(from: &mut Cursor<'_>) -> Option<Self> {
+        let (mut symbol, mut range, mut model, mut updated_at) = (None, None, None, None);
+        let (mut current_price, mut prices, mut times, mut matrix) = (None, None, None, None);
+        from.take(b'{')?;
+        loop {
+            match from.key()? {
+                "symbol" => first(&mut symbol, from.string())?,
+                "range" => first(&mut range, from.string())?,
+                "model" => first(&mut model, from.whole())?,
+                "updatedAt" => first(&mut updated_at, from.whole())?,
+                "currentPrice" => first(&mut current_price, from.double())?,
+                "prices" => {
+                    let mut cells = Vec::new();
+                    from.doubles(&mut cells)?;
+                    first(&mut prices, Some(cells))?;
+                }
+                "times" => first(&mut times, from.list(instant))?,
+                "matrix" => {
+                    // Axes that come later leave the buffer to grow.
+                    let axes = (
+                        prices.as_ref().map_or(0, Vec::len),
+                        times.as_ref().map_or(0, Vec::len),
+                    );
+                    first(
+                        &mut matrix,
+                        Matrix::quick(from, axes.0.saturating_mul(axes.1)),
+                    )?;
+                }
+                _ => return None,
+            }
+            if !from.more(b'}')? {
+                break;
+            }
+        }
+        Some(Self {
+            success: None,
+            symbol: symbol?.to_owned(),
+            range: range?.to_owned(),
+            model: model?,
+            updated_at: Millis(updated_at?),
+            current_price: current_price?,
+            prices: prices?,
+            times: times?,
+            matrix: matrix?,
+        })
+    }
+
     fn in_order(self) -> Result<Heatmap, Damage> {
         if self.success == Some(false) {
             return Err(Damage::at("success", "is false"));
@@ -82,6 +146,37 @@ struct Matrix {
     width: usize,
     /// The first row of another length than the first one, with its length.
     odd: Option<(usize, usize)>,
+}
+
+/// A time that is a whole number.
+fn instant(from: &mut Cursor<'_>) -> Option<Instant> {
+    plain_millis(from.whole()?).map(Instant)
+}
+
+impl Matrix {
+    /// Rows of numbers of one length, `expected` cells in all where that is known.
+    fn quick(from: &mut Cursor<'_>, expected: usize) -> Option<Self> {
+        // A cell takes two bytes at least, so the body bounds what its axes may ask for.
+        let mut cells = Vec::with_capacity(expected.min(from.left() / 2));
+        let (mut rows, mut width) = (0, 0);
+        from.take(b'[')?;
+        loop {
+            let length = from.doubles(&mut cells)?;
+            if rows > 0 && length != width {
+                return None;
+            }
+            width = length;
+            rows += 1;
+            if !from.more(b']')? {
+                return Some(Self {
+                    cells,
+                    rows,
+                    width,
+                    odd: None,
+                });
+            }
+        }
+    }
 }
 
 impl<'de> Read<'de> for Matrix {

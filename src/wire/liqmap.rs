@@ -6,7 +6,9 @@ use serde::Deserializer;
 
 use super::damage::Damage;
 use super::heatmap::spread;
-use super::reply::reply;
+use super::number::whole_number;
+use super::quick::{Cursor, first};
+use super::reply::Reply;
 use super::token::{Read, object};
 use crate::model::{LiquidationMap, MapBin, Millis, Side};
 
@@ -97,10 +99,100 @@ impl Sheet {
     }
 }
 
+impl Sheet {
+    /// The members in any order, each once and none besides, whole numbers as keys of tiers.
+    fn quick(from: &mut Cursor<'_>) -> Option<Self> {
+        let (mut symbol, mut range, mut updated_at) = (None, None, None);
+        let (mut current_price, mut bin_width, mut leverages, mut bins) = (None, None, None, None);
+        from.take(b'{')?;
+        loop {
+            match from.key()? {
+                "symbol" => first(&mut symbol, from.string())?,
+                "range" => first(&mut range, from.string())?,
+                "updatedAt" => first(&mut updated_at, from.whole())?,
+                "currentPrice" => first(&mut current_price, from.double())?,
+                "binWidth" => first(&mut bin_width, from.double())?,
+                "leverages" => first(&mut leverages, from.list(Cursor::whole))?,
+                "bins" => first(&mut bins, from.list(Bin::quick))?,
+                _ => return None,
+            }
+            if !from.more(b'}')? {
+                break;
+            }
+        }
+        Some(Self {
+            success: None,
+            symbol: symbol?.to_owned(),
+            range: range?.to_owned(),
+            updated_at: Millis(updated_at?),
+            current_price: current_price?,
+            bin_width: bin_width?,
+            leverages: leverages?,
+            bins: bins?,
+        })
+    }
+}
+
+impl Bin {
+    fn quick(from: &mut Cursor<'_>) -> Option<Self> {
+        let (mut price, mut side, mut tiers, mut total) = (None, None, None, None);
+        from.take(b'{')?;
+        loop {
+            match from.key()? {
+                "price" => first(&mut price, from.double())?,
+                "side" => first(&mut side, Side::read(from.string()?))?,
+                "tiers" => first(&mut tiers, Self::quick_tiers(from))?,
+                "total" => first(&mut total, from.double())?,
+                _ => return None,
+            }
+            if !from.more(b'}')? {
+                break;
+            }
+        }
+        Some(Self {
+            price: price?,
+            side: side?,
+            tiers: tiers?,
+            total: total?,
+        })
+    }
+
+    fn quick_tiers(from: &mut Cursor<'_>) -> Option<BTreeMap<i64, f64>> {
+        let mut tiers = BTreeMap::new();
+        from.take(b'{')?;
+        if from.takes(b'}') {
+            return Some(tiers);
+        }
+        loop {
+            let leverage = whole_number(from.key()?, "in 64 bits").ok()?;
+            if tiers.insert(leverage, from.double()?).is_some() {
+                return None;
+            }
+            if !from.more(b'}')? {
+                return Some(tiers);
+            }
+        }
+    }
+}
+
 impl<'de> Read<'de> for LiquidationMap {
     fn read<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         Sheet::read(from)?.placed().map_err(Damage::raise)
     }
 }
 
-reply!(LiquidationMap);
+impl Reply for LiquidationMap {
+    fn reply<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        Self::read(from)
+    }
+
+    fn quick(json: &str, enveloped: bool) -> Option<Self> {
+        if enveloped {
+            return None;
+        }
+        let mut from = Cursor::new(json);
+        let sheet = Sheet::quick(&mut from)?;
+        from.end()?;
+        sheet.placed().ok()
+    }
+}

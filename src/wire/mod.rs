@@ -2,6 +2,7 @@
 //!
 //! [`read`] takes a body apart. The first read goes straight into the values of [`model`](crate::model), a matrix into
 //! one flat buffer, without keeping track of where it is; only when it fails is the body read again to name the place.
+//! Before it, large replies that are as plain as most are read in a pass of their own, which leaves all else to it.
 //! Numbers may arrive as strings and strings as numbers: the field's type in the contract decides. Decimals are exact
 //! or refused.
 
@@ -13,6 +14,7 @@ mod liqmap;
 mod maxpain;
 mod number;
 mod overview;
+mod quick;
 mod reply;
 mod rows;
 mod time;

@@ -7,6 +7,12 @@ pub trait Reply: Sized {
     /// Reads the reply from where it stands in the body.
     #[doc(hidden)]
     fn reply<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error>;
+
+    /// Reads the reply out of a whole body that is as plain as most are; `None` leaves the body to [`Self::reply`].
+    #[doc(hidden)]
+    fn quick(_json: &str, _enveloped: bool) -> Option<Self> {
+        None
+    }
 }
 
 /// A reply whose type is read like any other value.

@@ -36,6 +36,11 @@ fn epoch(number: &Number<'_>) -> Option<Millis> {
     }
 }
 
+/// The instant of a number that can only be epoch milliseconds.
+pub(super) fn plain_millis(number: i64) -> Option<Millis> {
+    (number >= SECONDS_BELOW).then_some(Millis(number))
+}
+
 /// What is left to read of a timestamp.
 struct Cursor<'a>(&'a str);
 

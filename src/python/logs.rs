@@ -1,0 +1,89 @@
+//! Log records on their way to Python's `logging`.
+//!
+//! The runtime's threads must not attach to the interpreter, so they only queue what they have to say. The thread that
+//! waits for a call hands the records to `logging` when it comes home, holding no lock. Loggers are named after the
+//! room: `liqdata.client`. A program that never imported `logging` pays for nothing and hears nothing.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use log::{Level, LevelFilter, Log, Metadata, Record};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+/// Most records kept for a thread to pick up; the oldest make room.
+const KEPT: usize = 1000;
+/// Targets that are ours; other crates' records are not passed on.
+const OURS: &str = "liqdata";
+
+struct Queue {
+    records: Mutex<VecDeque<(Level, String, String)>>,
+    waiting: AtomicBool,
+}
+
+static QUEUE: Queue = Queue {
+    records: Mutex::new(VecDeque::new()),
+    waiting: AtomicBool::new(false),
+};
+
+impl Log for Queue {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        metadata.target().starts_with(OURS)
+    }
+
+    fn log(&self, record: &Record<'_>) {
+        if !self.enabled(record.metadata()) {
+            return;
+        }
+        let text = record.args().to_string();
+        let mut records = self.records.lock().unwrap_or_else(PoisonError::into_inner);
+        if records.len() == KEPT {
+            records.pop_front();
+        }
+        records.push_back((record.level(), record.target().replace("::", "."), text));
+        self.waiting.store(true, Ordering::Release);
+    }
+
+    fn flush(&self) {}
+}
+
+/// Starts queueing; a program that embeds another logger keeps that one.
+pub(super) fn start() {
+    if log::set_logger(&QUEUE).is_ok() {
+        log::set_max_level(LevelFilter::Debug);
+    }
+}
+
+/// Hands what was queued to `logging`, on a thread that is attached anyway.
+pub(super) fn deliver(py: Python<'_>) {
+    if !QUEUE.waiting.swap(false, Ordering::AcqRel) {
+        return;
+    }
+    let records =
+        std::mem::take(&mut *QUEUE.records.lock().unwrap_or_else(PoisonError::into_inner));
+    // A logging set-up that raises is not this call's failure.
+    let _ = pass_on(py, records);
+}
+
+fn pass_on(py: Python<'_>, records: VecDeque<(Level, String, String)>) -> PyResult<()> {
+    let modules = py
+        .import("sys")?
+        .getattr("modules")?
+        .cast_into::<PyDict>()?;
+    let Some(logging) = modules.get_item("logging")? else {
+        return Ok(());
+    };
+    for (level, target, text) in records {
+        let level = match level {
+            Level::Error => 40,
+            Level::Warn => 30,
+            Level::Info => 20,
+            Level::Debug | Level::Trace => 10,
+        };
+        logging
+            .call_method1("getLogger", (target,))?
+            .call_method1("log", (level, "%s", text))?;
+    }
+    Ok(())
+}

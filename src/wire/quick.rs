@@ -1,0 +1,461 @@
+//! A quick read of plain bodies: one pass over the bytes, without the machinery that tolerance takes.
+//!
+//! Everything here gives `None` at the first surprise, and the body is then read by the tolerant readers: what is
+//! accepted, what is refused and why is theirs to say. What is read here is exactly what they would have read.
+
+use super::number::nearest_double;
+
+/// Most digits of a number that is read eight at a time.
+const DIGITS: usize = 19;
+/// Most digits whose whole number a double holds for sure.
+const EXACT_DIGITS: usize = 15;
+/// Zeros in a row, as sparse matrices have them.
+const ZEROS: &[u8; 16] = b"0,0,0,0,0,0,0,0,";
+
+/// 10^0 to 10^19.
+const TENS: [u64; 20] = {
+    let mut tens = [1; 20];
+    let mut i = 1;
+    while i < tens.len() {
+        #[expect(clippy::indexing_slicing, reason = "evaluated by the compiler")]
+        {
+            tens[i] = tens[i - 1] * 10;
+        }
+        i += 1;
+    }
+    tens
+};
+
+/// 5^-1 to 5^-18 as 128 bits, the first one set, rounded up.
+const FIFTHS: [(u64, u64); 18] = [
+    (0xcccc_cccc_cccc_cccc, 0xcccc_cccc_cccc_cccd),
+    (0xa3d7_0a3d_70a3_d70a, 0x3d70_a3d7_0a3d_70a4),
+    (0x8312_6e97_8d4f_df3b, 0x645a_1cac_0831_26ea),
+    (0xd1b7_1758_e219_652b, 0xd3c3_6113_404e_a4a9),
+    (0xa7c5_ac47_1b47_8423, 0x0fcf_80dc_3372_1d54),
+    (0x8637_bd05_af6c_69b5, 0xa63f_9a49_c2c1_b110),
+    (0xd6bf_94d5_e57a_42bc, 0x3d32_9076_0469_1b4d),
+    (0xabcc_7711_8461_cefc, 0xfdc2_0d2b_36ba_7c3e),
+    (0x8970_5f41_36b4_a597, 0x3168_0a88_f895_3031),
+    (0xdbe6_fece_bded_d5be, 0xb573_440e_5a88_4d1c),
+    (0xafeb_ff0b_cb24_aafe, 0xf78f_69a5_1539_d749),
+    (0x8cbc_cc09_6f50_88cb, 0xf93f_87b7_442e_45d4),
+    (0xe12e_1342_4bb4_0e13, 0x2865_a5f2_06b0_6fba),
+    (0xb424_dc35_095c_d80f, 0x5384_84c1_9ef3_8c95),
+    (0x901d_7cf7_3ab0_acd9, 0x0f9d_3701_4bf6_0a11),
+    (0xe695_94be_c44d_e15b, 0x4c2e_be68_7989_a9b4),
+    (0xb877_aa32_36a4_b449, 0x09be_feb9_fad4_87c3),
+    (0x9392_ee8e_921d_5d07, 0x3aff_322e_6243_9fd0),
+];
+
+/// What is left of a body.
+#[derive(Clone, Copy)]
+pub(super) struct Cursor<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Cursor<'a> {
+    pub(super) fn new(json: &'a str) -> Self {
+        Self {
+            rest: json.as_bytes(),
+        }
+    }
+
+    /// How many bytes are left.
+    pub(super) fn left(&self) -> usize {
+        self.rest.len()
+    }
+
+    fn blanks(&mut self) {
+        while let Some((b' ' | b'\n' | b'\r' | b'\t', rest)) = self.rest.split_first() {
+            self.rest = rest;
+        }
+    }
+
+    /// Takes `byte`, blanks before it aside; whether it was there.
+    pub(super) fn takes(&mut self, byte: u8) -> bool {
+        self.blanks();
+        match self.rest.split_first() {
+            Some((&first, rest)) if first == byte => {
+                self.rest = rest;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Takes `byte`, blanks before it aside.
+    pub(super) fn take(&mut self, byte: u8) -> Option<()> {
+        self.takes(byte).then_some(())
+    }
+
+    /// Takes exactly `text`, blanks before it aside.
+    pub(super) fn word(&mut self, text: &str) -> Option<()> {
+        self.blanks();
+        self.rest = self.rest.strip_prefix(text.as_bytes())?;
+        Some(())
+    }
+
+    /// Nothing but blanks is left.
+    pub(super) fn end(&mut self) -> Option<()> {
+        self.blanks();
+        self.rest.is_empty().then_some(())
+    }
+
+    /// A string without escapes.
+    pub(super) fn string(&mut self) -> Option<&'a str> {
+        self.take(b'"')?;
+        let end = self
+            .rest
+            .iter()
+            .position(|&byte| byte == b'"' || byte == b'\\' || byte < b' ')?;
+        let (text, rest) = self.rest.split_at_checked(end)?;
+        self.rest = rest.strip_prefix(b"\"")?;
+        std::str::from_utf8(text).ok()
+    }
+
+    /// The name of a member, with its colon.
+    pub(super) fn key(&mut self) -> Option<&'a str> {
+        let name = self.string()?;
+        self.take(b':')?;
+        Some(name)
+    }
+
+    /// A comma (true) or `close` (false).
+    pub(super) fn more(&mut self, close: u8) -> Option<bool> {
+        if self.takes(b',') {
+            return Some(true);
+        }
+        self.take(close).map(|()| false)
+    }
+
+    /// A whole number of at most 18 digits.
+    pub(super) fn whole(&mut self) -> Option<i64> {
+        self.blanks();
+        let mut rest = self.rest;
+        let negative = strip(&mut rest, b'-');
+        let (value, count) = digits(&mut rest, 0)?;
+        let bad_start = count > 1 && self.rest.get(usize::from(negative)) == Some(&b'0');
+        if count == 0 || count > 18 || bad_start || matches!(rest.first(), Some(b'.' | b'e' | b'E'))
+        {
+            return None;
+        }
+        self.rest = rest;
+        let value = i64::try_from(value).ok()?;
+        Some(if negative { -value } else { value })
+    }
+
+    /// A number.
+    #[inline]
+    pub(super) fn double(&mut self) -> Option<f64> {
+        self.blanks();
+        match short_double(self.rest) {
+            Some((value, rest)) => {
+                self.rest = rest;
+                Some(value)
+            }
+            None => self.long_double(),
+        }
+    }
+
+    /// A number with an exponent, or with more digits than usual.
+    #[cold]
+    fn long_double(&mut self) -> Option<f64> {
+        let end = self
+            .rest
+            .iter()
+            .position(|byte| !matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E'))?;
+        let (text, rest) = self.rest.split_at_checked(end)?;
+        self.rest = rest;
+        nearest_double(std::str::from_utf8(text).ok()?).ok()
+    }
+
+    /// An array of what `item` reads.
+    pub(super) fn list<T>(&mut self, item: impl Fn(&mut Self) -> Option<T>) -> Option<Vec<T>> {
+        let mut items = Vec::new();
+        self.take(b'[')?;
+        if self.takes(b']') {
+            return Some(items);
+        }
+        loop {
+            items.push(item(self)?);
+            if !self.more(b']')? {
+                return Some(items);
+            }
+        }
+    }
+
+    /// Appends the numbers of an array to `cells`; how many there were.
+    pub(super) fn doubles(&mut self, cells: &mut Vec<f64>) -> Option<usize> {
+        let start = cells.len();
+        self.take(b'[')?;
+        if self.takes(b']') {
+            return Some(0);
+        }
+        loop {
+            while let Some(rest) = self.rest.strip_prefix(ZEROS) {
+                cells.extend_from_slice(&[0.0; ZEROS.len() / 2]);
+                self.rest = rest;
+            }
+            while let Some(rest) = self.rest.strip_prefix(b"0,") {
+                cells.push(0.0);
+                self.rest = rest;
+            }
+            cells.push(self.double()?);
+            if !self.more(b']')? {
+                return Some(cells.len() - start);
+            }
+        }
+    }
+}
+
+/// Fills `slot`, which must be empty.
+pub(super) fn first<T>(slot: &mut Option<T>, value: Option<T>) -> Option<()> {
+    if slot.is_some() {
+        return None;
+    }
+    *slot = Some(value?);
+    Some(())
+}
+
+fn strip(rest: &mut &[u8], byte: u8) -> bool {
+    match rest.split_first() {
+        Some((&first, behind)) if first == byte => {
+            *rest = behind;
+            true
+        }
+        _ => false,
+    }
+}
+
+/// `before` followed by the digits that `rest` starts with, and how many they are; `None` where there are too many.
+#[inline]
+fn digits(rest: &mut &[u8], before: u64) -> Option<(u64, usize)> {
+    let (mut value, mut count) = (before, 0);
+    while let Some(chunk) = rest.first_chunk::<8>() {
+        let (part, length) = up_to_eight(u64::from_le_bytes(*chunk));
+        value = value.wrapping_mul(*TENS.get(length)?).wrapping_add(part);
+        count += length;
+        *rest = rest.get(length..)?;
+        if length < 8 {
+            return Some((value, count));
+        }
+        if count > DIGITS {
+            return None;
+        }
+    }
+    while let Some((&byte, behind)) = rest.split_first()
+        && byte.is_ascii_digit()
+    {
+        value = value.wrapping_mul(10).wrapping_add(u64::from(byte - b'0'));
+        count += 1;
+        *rest = behind;
+    }
+    Some((value, count))
+}
+
+/// The digits that eight bytes start with: their value and how many.
+#[inline]
+fn up_to_eight(bytes: u64) -> (u64, usize) {
+    let digits = bytes ^ 0x3030_3030_3030_3030;
+    let others = (digits.wrapping_add(0x7676_7676_7676_7676) | digits) & 0x8080_8080_8080_8080;
+    match others.trailing_zeros() / 8 {
+        0 => (0, 0),
+        8 => (eight(digits), 8),
+        count => (eight(digits << (64 - 8 * count)), count as usize),
+    }
+}
+
+/// The number that eight digits write, the first one in the lowest byte.
+#[inline]
+fn eight(digits: u64) -> u64 {
+    const MASK: u64 = 0x0000_00FF_0000_00FF;
+    let pairs = digits.wrapping_mul(10).wrapping_add(digits >> 8);
+    let high = (pairs & MASK).wrapping_mul(0x000F_4240_0000_0064);
+    let low = ((pairs >> 16) & MASK).wrapping_mul(0x0000_2710_0000_0001);
+    high.wrapping_add(low) >> 32
+}
+
+/// A number without an exponent and of at most 19 digits, and what follows it.
+#[inline]
+fn short_double(from: &[u8]) -> Option<(f64, &[u8])> {
+    let mut rest = from;
+    let negative = strip(&mut rest, b'-');
+    let zero = rest.first() == Some(&b'0');
+    let (mut size, mut count) = digits(&mut rest, 0)?;
+    if count == 0 || (zero && count > 1) {
+        return None;
+    }
+    let mut behind = 0;
+    if strip(&mut rest, b'.') {
+        (size, behind) = digits(&mut rest, size)?;
+        count += behind;
+        if behind == 0 {
+            return None;
+        }
+    }
+    if count > DIGITS || matches!(rest.first(), Some(b'e' | b'E')) {
+        return None;
+    }
+    let value = scaled(size, behind, count)?;
+    Some((if negative { -value } else { value }, rest))
+}
+
+/// The double nearest to `size · 10^-behind`, `size` having `count` digits; `None` leaves it to a slower way.
+#[inline]
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "below 16 digits exact, else the nearest double is meant"
+)]
+fn scaled(size: u64, behind: usize, count: usize) -> Option<f64> {
+    if behind == 0 {
+        return Some(size as f64);
+    }
+    if count <= EXACT_DIGITS {
+        // Both operands are exact, so the quotient is the nearest double (Clinger).
+        return Some(size as f64 / *TENS.get(behind)? as f64);
+    }
+    if size == 0 {
+        return Some(0.0);
+    }
+    nearest(size, behind)
+}
+
+/// The same by Eisel and Lemire's method: the product with 128 bits of 5^-behind, rounded half to even.
+#[inline]
+fn nearest(size: u64, behind: usize) -> Option<f64> {
+    let (high_fifth, low_fifth) = *FIFTHS.get(behind - 1)?;
+    let shift = size.leading_zeros();
+    let size = size << shift;
+    let (mut high, mut low) = wide(size, high_fifth);
+    if high & 0x1FF == 0x1FF {
+        let (more, _) = wide(size, low_fifth);
+        let (sum, carry) = low.overflowing_add(more);
+        low = sum;
+        high += u64::from(carry);
+    }
+    let upper = high >> 63;
+    let drop = upper + 9;
+    let mut mantissa = high >> drop;
+    // The binary exponent of 10^-behind, biased: at most 19 digits keep it far from both ends.
+    let power = (-i64::try_from(behind).ok()? * 217_706) >> 16;
+    let exponent = u64::try_from(power + 63 + 1023 - i64::from(shift)).ok()? + upper;
+    if low <= 1 && behind <= 4 && mantissa & 3 == 1 && mantissa << drop == high {
+        mantissa &= !1;
+    }
+    mantissa = (mantissa + (mantissa & 1)) >> 1;
+    // A carry out of the mantissa adds one to the exponent by itself.
+    Some(f64::from_bits(
+        mantissa.wrapping_sub(1 << 52).wrapping_add(exponent << 52),
+    ))
+}
+
+/// The upper and the lower half of a product.
+#[inline]
+#[expect(clippy::cast_possible_truncation, reason = "the halves are meant")]
+fn wide(a: u64, b: u64) -> (u64, u64) {
+    let product = u128::from(a) * u128::from(b);
+    ((product >> 64) as u64, product as u64)
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn read(text: &str) -> Option<f64> {
+        let body = format!("{text}]");
+        let mut cursor = Cursor::new(&body);
+        let value = cursor.double()?;
+        cursor.take(b']')?;
+        cursor.end()?;
+        Some(value)
+    }
+
+    #[test]
+    fn only_jsons_grammar_is_a_number() {
+        for text in [
+            "", "-", "+1", ".5", "5.", "01", "-01", "00.5", "1_000", "NaN", "-inf", "1e", "1e+",
+            "0x10", "1.5.2", "--1", "1e400", "null", "\"1\"",
+        ] {
+            assert_eq!(read(text), None, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn special_numbers_are_read_as_the_standard_library_reads_them() {
+        for text in [
+            "0",
+            "-0",
+            "0.0",
+            "-0.00000000000000000",
+            "1",
+            "9007199254740993",
+            "9007199254740992.5",
+            "1234567890123456789",
+            "9999999999999999999",
+            "99999999999999999999",
+            "1e22",
+            "1E-7",
+            "0.1",
+            "0.30000000000000004",
+            "123456.78901234567",
+            "0.000000000000000001",
+            "1.7976931348623157e308",
+            "5e-324",
+            "4503599627370497.5",
+            "2.2250738585072014e-308",
+        ] {
+            let value: f64 = text.parse().unwrap();
+            assert_eq!(read(text).unwrap().to_bits(), value.to_bits(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_row_is_read_to_its_end() {
+        for (body, cells) in [
+            ("[]", vec![]),
+            ("[ 0 ,0,1.5 ]", vec![0.0, 0.0, 1.5]),
+            ("[0,0,0,0,0,0,0,0,0,0,0]", vec![0.0; 11]),
+        ] {
+            let mut read = Vec::new();
+            let mut cursor = Cursor::new(body);
+            assert_eq!(cursor.doubles(&mut read), Some(cells.len()), "{body}");
+            assert_eq!((read, cursor.end()), (cells, Some(())), "{body}");
+        }
+        for body in [
+            "[", "[1", "[1,", "[1,]", "[,1]", "[1 2]", "[0,0,", "[null]", "[0,]",
+        ] {
+            assert_eq!(Cursor::new(body).doubles(&mut Vec::new()), None, "{body}");
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(4000))]
+
+        #[test]
+        fn every_printed_double_is_read_back(value in proptest::num::f64::NORMAL) {
+            let value = value % 1e12;
+            let text = format!("{value}");
+            prop_assert_eq!(read(&text).unwrap().to_bits(), value.to_bits(), "{}", text);
+        }
+
+        #[test]
+        fn every_number_is_read_as_the_standard_library_reads_it(text in "-?(0|[1-9][0-9]{0,19})(\\.[0-9]{1,20})?(e-?[0-9]{1,2})?") {
+            let value: f64 = text.parse().unwrap();
+            prop_assert_eq!(read(&text).map(f64::to_bits), Some(value.to_bits()), "{}", text);
+        }
+
+        #[test]
+        fn ties_between_two_doubles_go_to_the_even_one(mantissa in 1_u64 << 52..1 << 53, down in 1_u32..8) {
+            let twice = ((u128::from(mantissa) * 2 + 1) * 10_u128.pow(down)) >> down;
+            let digits = twice.to_string();
+            let (whole, fraction) = digits.split_at(digits.len() - down as usize);
+            let text = format!("{whole}.{fraction}");
+            let value: f64 = text.parse().unwrap();
+            prop_assert_eq!(read(&text).unwrap().to_bits(), value.to_bits(), "{}", text);
+        }
+    }
+}

@@ -1,0 +1,176 @@
+"""What is asked: the call of ours, the same by hand from parsed JSON, and how to tell that both are equal."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import payloads
+
+MONEY = ("price", "qty", "value_usd")
+LEVERAGES = ("10", "25", "50", "100")
+
+
+@dataclass(frozen=True)
+class Case:
+    """One question; the peers send ``path`` and ``params`` and make of the JSON what ours gives."""
+
+    key: str
+    title: str
+    path: str
+    params: Mapping[str, str]
+    ask: Callable[[Any], Any]
+    convert: Callable[[Any], Any]
+    same: Callable[[Any, Any], bool]
+    finish: Callable[[Any], Any] = lambda answer: answer
+    options: Mapping[str, Any] = field(default_factory=dict)
+    coding: str = "plain"
+    # Calls in a row that make one sample.
+    inner: int = 1
+    # Whether the rule "not slower than the best orjson stack" holds for it.
+    ruled: bool = True
+
+
+def heatmap_arrays(data: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "prices": np.array(data["prices"], dtype=np.float64),
+        "times": np.array(data["times"], dtype=np.int64).view("datetime64[ms]"),
+        "matrix": np.array(data["matrix"], dtype=np.float64),
+    }
+
+
+def same_heatmap(ours: Any, theirs: dict[str, Any]) -> bool:
+    return all(np.array_equal(getattr(ours, name), cells) for name, cells in theirs.items())
+
+
+def liqmap_arrays(data: dict[str, Any]) -> dict[str, Any]:
+    bins = data["bins"]
+    return {
+        "leverages": np.array(data["leverages"]),
+        "prices": np.array([one["price"] for one in bins]),
+        "sides": np.array([one["side"] for one in bins]),
+        "tiers": np.array([[one["tiers"].get(leverage, 0.0) for leverage in LEVERAGES] for one in bins]),
+        "total": np.array([one["total"] for one in bins]),
+    }
+
+
+def texts(data: dict[str, Any]) -> Any:
+    return data["data"]
+
+
+def floats(data: dict[str, Any]) -> Any:
+    rows = data["data"]
+    for row in rows:
+        row["price"] = float(row["price"])
+        row["qty"] = float(row["qty"])
+        row["value_usd"] = float(row["value_usd"])
+    return rows
+
+
+def decimals(data: dict[str, Any]) -> Any:
+    rows = data["data"]
+    for row in rows:
+        row["price"] = Decimal(row["price"])
+        row["qty"] = Decimal(row["qty"])
+        row["value_usd"] = Decimal(row["value_usd"])
+    return rows
+
+
+def frame(data: dict[str, Any]) -> pd.DataFrame:
+    made = pd.DataFrame(data["data"])
+    made[list(MONEY)] = made[list(MONEY)].astype("float64")
+    made["timestamp"] = pd.to_datetime(made["timestamp"], unit="ms", utc=True)
+    return made
+
+
+def same_frame(ours: pd.DataFrame, theirs: pd.DataFrame) -> bool:
+    return bool(ours.equals(theirs.astype(ours.dtypes)))
+
+
+def same_text(ours: list[dict[str, Any]], theirs: list[dict[str, Any]]) -> bool:
+    return ours == decimals({"data": [dict(row) for row in theirs]})
+
+
+def equal(ours: Any, theirs: Any) -> bool:
+    return bool(ours == theirs)
+
+
+def heatmap(kind: str, span: str, *, coding: str = "plain", number: str = "") -> Case:
+    rows, columns = payloads.SIZES[span]
+    words = {"DENSE": "17 digits", "CENTS": "two decimals", "SPARSE": "92 % zeros"}[kind]
+    packed = ", gzip" if coding == "gzip" else ""
+    return Case(
+        key=f"heatmap {kind} {span} {coding}",
+        title=f"heatmap {rows} × {columns}, {words}{packed} → arrays",
+        path="/api/liq-heatmap",
+        params={"symbol": kind + number, "range": span, "model": "2"},
+        ask=lambda client: client.heatmap(kind + number, span),
+        convert=heatmap_arrays,
+        same=same_heatmap,
+        coding=coding,
+        inner={"12h": 4, "24h": 1, "7d": 1}[span],
+    )
+
+
+def orders(key: str, title: str, convert: Callable[[Any], Any], **kwargs: Any) -> Case:
+    return Case(
+        key=key,
+        title=title,
+        path="/api/liquidations",
+        params={"limit": "1000", "offset": "0"},
+        ask=lambda client: client.orders(limit=1000),
+        convert=convert,
+        inner=5,
+        **kwargs,
+    )
+
+
+SMALL = Case(
+    key="overview",
+    title="small call: overview → dict",
+    path="/api/liquidations/overview",
+    params={},
+    ask=lambda client: client.overview(),
+    convert=texts,
+    same=equal,
+    inner=50,
+)
+
+SINGLE = (
+    *(heatmap(kind, span) for span in payloads.SIZES for kind in payloads.KINDS),
+    heatmap("DENSE", "24h", coding="gzip"),
+    heatmap("SPARSE", "24h", coding="gzip"),
+    Case(
+        key="liqmap",
+        title="liqmap 400 bins × 4 tiers → arrays",
+        path="/api/liq-map",
+        params={"symbol": "BTC", "range": "1d"},
+        ask=lambda client: client.liqmap(),
+        convert=liqmap_arrays,
+        same=same_heatmap,
+        inner=10,
+    ),
+    orders("text", "1,000 orders → dicts as each gives them (ours Decimal, peers text)", texts, finish=list,
+           same=same_text, ruled=False),
+    orders("float", "1,000 orders → dicts with float", floats, finish=list, same=equal, ruled=False,
+           options={"decimals": "float"}),
+    orders("decimal", "1,000 orders → dicts with Decimal", decimals, finish=list, same=equal, ruled=False),
+    orders("frame", "1,000 orders → pandas DataFrame", frame, finish=lambda rows: rows.to_pandas(), same=same_frame),
+    Case(
+        key="coins",
+        title="200 coins → dicts",
+        path="/api/liquidations/coins",
+        params={"range": "24h", "limit": "200"},
+        ask=lambda client: client.coins(limit=200),
+        finish=list,
+        convert=texts,
+        same=equal,
+        inner=20,
+        ruled=False,
+    ),
+    SMALL,
+)  # fmt: skip
+
+MANY = tuple(heatmap("DENSE", "12h", number=f"{number:03}") for number in range(200))

@@ -1,0 +1,241 @@
+"""The stacks that are measured: ours and the peers, each used as its documentation recommends, connections reused."""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import aiohttp
+import httpx
+import orjson
+import requests
+import urllib3
+from cases import Case
+
+import liqdata
+
+IN_FLIGHT = 8
+TIMEOUT = 60
+
+
+class Blocking:
+    """A stack whose calls block; many at a time by a pool of threads."""
+
+    name: str
+    awaited = False
+    by_orjson = True
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.threads = ThreadPoolExecutor(IN_FLIGHT)
+
+    def fetch(self, url: str, params: dict[str, str]) -> Any:
+        raise NotImplementedError
+
+    def once(self, case: Case) -> Any:
+        return case.convert(self.fetch(f"{self.url}/{case.coding}{case.path}", dict(case.params)))
+
+    def many(self, cases: Sequence[Case]) -> list[Any]:
+        return list(self.threads.map(self.once, cases))
+
+    def close(self) -> None:
+        self.threads.shutdown()
+
+
+class Requests(Blocking):
+    """requests with one session; ``loads`` reads the bytes."""
+
+    def __init__(self, url: str, name: str, loads: Callable[[bytes], Any] | None) -> None:
+        super().__init__(url)
+        self.name, self.loads, self.by_orjson = name, loads, loads is orjson.loads
+        self.session = requests.Session()
+
+    def fetch(self, url: str, params: dict[str, str]) -> Any:
+        response = self.session.get(url, params=params, timeout=TIMEOUT)
+        response.raise_for_status()
+        return response.json() if self.loads is None else self.loads(response.content)
+
+    def close(self) -> None:
+        super().close()
+        self.session.close()
+
+
+class Httpx(Blocking):
+    """httpx with one client."""
+
+    def __init__(self, url: str, name: str, loads: Callable[[bytes], Any] | None) -> None:
+        super().__init__(url)
+        self.name, self.loads, self.by_orjson = name, loads, loads is orjson.loads
+        self.client = httpx.Client(timeout=TIMEOUT)
+
+    def fetch(self, url: str, params: dict[str, str]) -> Any:
+        response = self.client.get(url, params=params)
+        response.raise_for_status()
+        return response.json() if self.loads is None else self.loads(response.content)
+
+    def close(self) -> None:
+        super().close()
+        self.client.close()
+
+
+class Urllib3(Blocking):
+    """urllib3 with one pool manager."""
+
+    name = "urllib3 + orjson"
+
+    def __init__(self, url: str) -> None:
+        super().__init__(url)
+        self.pool = urllib3.PoolManager(maxsize=IN_FLIGHT, headers=urllib3.make_headers(accept_encoding=True))
+
+    def fetch(self, url: str, params: dict[str, str]) -> Any:
+        response = self.pool.request("GET", url, fields=params, timeout=TIMEOUT)
+        if response.status >= 400:
+            msg = f"status {response.status}"
+            raise OSError(msg)
+        return orjson.loads(response.data)
+
+    def close(self) -> None:
+        super().close()
+        self.pool.clear()
+
+
+class Awaited:
+    """A stack whose calls are awaited; many at a time by ``gather`` under a semaphore."""
+
+    name: str
+    awaited = True
+    by_orjson = True
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.loop = asyncio.new_event_loop()
+        self.open = asyncio.Semaphore(IN_FLIGHT)
+
+    async def fetch(self, url: str, params: dict[str, str]) -> Any:
+        raise NotImplementedError
+
+    async def once(self, case: Case) -> Any:
+        return case.convert(await self.fetch(f"{self.url}/{case.coding}{case.path}", dict(case.params)))
+
+    async def many(self, cases: Sequence[Case]) -> list[Any]:
+        async def one(case: Case) -> Any:
+            async with self.open:
+                return await self.once(case)
+
+        return await asyncio.gather(*map(one, cases))
+
+    async def leave(self) -> None:
+        raise NotImplementedError
+
+    def close(self) -> None:
+        self.loop.run_until_complete(self.leave())
+        self.loop.close()
+
+
+class Aiohttp(Awaited):
+    """aiohttp with one session."""
+
+    name = "aiohttp + orjson"
+
+    def __init__(self, url: str) -> None:
+        super().__init__(url)
+        self.session = self.loop.run_until_complete(self.enter())
+
+    async def enter(self) -> aiohttp.ClientSession:
+        return aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=TIMEOUT))
+
+    async def fetch(self, url: str, params: dict[str, str]) -> Any:
+        async with self.session.get(url, params=params) as response:
+            response.raise_for_status()
+            return orjson.loads(await response.read())
+
+    async def leave(self) -> None:
+        await self.session.close()
+
+
+class AsyncHttpx(Awaited):
+    """httpx's asynchronous client."""
+
+    name = "httpx async + orjson"
+
+    def __init__(self, url: str) -> None:
+        super().__init__(url)
+        self.client = httpx.AsyncClient(timeout=TIMEOUT)
+
+    async def fetch(self, url: str, params: dict[str, str]) -> Any:
+        response = await self.client.get(url, params=params)
+        response.raise_for_status()
+        return orjson.loads(response.content)
+
+    async def leave(self) -> None:
+        await self.client.aclose()
+
+
+class Ours(Blocking):
+    """liqdata.Client; many at a time by a sequence of symbols."""
+
+    name = "liqdata"
+    by_orjson = False
+
+    def __init__(self, url: str) -> None:
+        super().__init__(url)
+        self.clients: dict[Any, liqdata.Client] = {}
+
+    def client(self, case: Case) -> liqdata.Client:
+        key = (case.coding, *case.options.items())
+        if key not in self.clients:
+            self.clients[key] = liqdata.Client(f"{self.url}/{case.coding}", timeout=TIMEOUT, **case.options)
+        return self.clients[key]
+
+    def once(self, case: Case) -> Any:
+        return case.finish(case.ask(self.client(case)))
+
+    def many(self, cases: Sequence[Case]) -> list[Any]:
+        symbols = [case.params["symbol"] for case in cases]
+        return list(self.client(cases[0]).heatmap(symbols, cases[0].params["range"]).values())  # type: ignore[call-overload]
+
+    def close(self) -> None:
+        super().close()
+        for client in self.clients.values():
+            client.close()
+
+
+class OursAwaited(Awaited):
+    """liqdata.AsyncClient."""
+
+    name = "liqdata async"
+    by_orjson = False
+
+    def __init__(self, url: str) -> None:
+        super().__init__(url)
+        self.clients: dict[Any, liqdata.AsyncClient] = {}
+
+    async def once(self, case: Case) -> Any:
+        key = (case.coding, *case.options.items())
+        if key not in self.clients:
+            self.clients[key] = liqdata.AsyncClient(f"{self.url}/{case.coding}", timeout=TIMEOUT, **case.options)
+        return case.finish(await self.ask(case, self.clients[key]))
+
+    @staticmethod
+    def ask(case: Case, client: liqdata.AsyncClient) -> Awaitable[Any]:
+        asked: Awaitable[Any] = case.ask(client)
+        return asked
+
+    async def leave(self) -> None:
+        for client in self.clients.values():
+            await client.aclose()
+
+
+Stack = Blocking | Awaited
+MAKERS: dict[str, Callable[[str], Stack]] = {
+    "liqdata": Ours,
+    "liqdata async": OursAwaited,
+    "requests + json": lambda url: Requests(url, "requests + json", json.loads),
+    "requests + orjson": lambda url: Requests(url, "requests + orjson", orjson.loads),
+    "httpx": lambda url: Httpx(url, "httpx", None),
+    "httpx + orjson": lambda url: Httpx(url, "httpx + orjson", orjson.loads),
+    "urllib3 + orjson": Urllib3,
+    "aiohttp + orjson": Aiohttp,
+    "httpx async + orjson": AsyncHttpx,
+}

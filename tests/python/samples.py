@@ -1,0 +1,110 @@
+"""A small market as plain columns, and the ten answers of any source: what several test files start from."""
+
+import random
+from datetime import UTC, datetime
+from functools import cache
+
+import liqdata
+
+NOW = int(datetime(2026, 6, 1, tzinfo=UTC).timestamp()) * 1000
+MINUTE = 60_000
+HOUR = 60 * MINUTE
+DAY = 24 * HOUR
+
+PAIRS = ("BTCUSDT", "ETHUSDT", "1000PEPEUSDT", "BTCUSD")
+VENUES = ("binance", "bybit", "okx")
+
+
+def orders(count=80, seed=1):
+    """Orders at distinct whole seconds of the last 26 hours, and one of them twice; amounts of at most 6 digits."""
+    chance = random.Random(seed)
+    seconds = sorted(chance.sample(range(26 * 3600), count))
+    rows = [
+        {
+            "exchange": chance.choice(VENUES),
+            "symbol": chance.choice(PAIRS),
+            "side": chance.choice(("LONG", "SHORT")),
+            "price": f"{chance.randint(1, 999_999) / 100:.2f}",
+            "qty": f"{chance.randint(1, 99_999) / 1000:.3f}",
+            "value_usd": f"{chance.randint(1, 999_999) / 10:.1f}",
+            "timestamp": NOW - 1000 * second,
+        }
+        for second in seconds
+    ]
+    rows.insert(5, dict(rows[5]))
+    return columns(rows)
+
+
+def bars(coins=("BTC", "ETH"), hours=30, seed=2):
+    """Five-minute bars up to now; prices of two decimals."""
+    chance = random.Random(seed)
+    rows = []
+    for coin in coins:
+        price = 60_000.0 if coin == "BTC" else 2_500.0
+        for place in range(hours * 12):
+            open_ = price
+            price = round(price * (1 + chance.gauss(0, 0.002)), 2)
+            rows.append(
+                {
+                    "symbol": coin,
+                    "timestamp": NOW - (hours * 12 - place) * 5 * MINUTE,
+                    "open": open_,
+                    "high": round(max(open_, price) * (1 + abs(chance.gauss(0, 0.001))), 2),
+                    "low": round(min(open_, price) * (1 - abs(chance.gauss(0, 0.001))), 2),
+                    "close": price,
+                    "volume": round(chance.uniform(1, 9), 3),
+                }
+            )
+    return columns(rows)
+
+
+def open_interest(coins=("BTC", "ETH"), hours=30, seed=3):
+    """Readings of two venues every five minutes up to now."""
+    chance = random.Random(seed)
+    rows = []
+    for coin in coins:
+        level = 1000.0
+        for place in range(hours * 12 + 1):
+            level = round(level * (1 + chance.gauss(0, 0.01)), 2)
+            rows += [
+                {
+                    "symbol": coin,
+                    "timestamp": NOW - (hours * 12 - place) * 5 * MINUTE,
+                    "open_interest": level + len(venue),
+                    "exchange": venue,
+                }
+                for venue in VENUES[:2]
+            ]
+    return columns(rows)
+
+
+@cache
+def simulated():
+    """The simulated market; making one takes a second."""
+    return liqdata.demo()
+
+
+def columns(rows):
+    """Rows turned into a mapping of lists."""
+    return {name: [row[name] for row in rows] for name in rows[0]}
+
+
+def rows(table):
+    """A mapping of lists turned into rows."""
+    return [dict(zip(table, cells, strict=True)) for cells in zip(*table.values(), strict=True)]
+
+
+def ten(source, **options):
+    """Every answer a source has, by the name of the question."""
+    return {
+        "overview": source.overview(**options),
+        "coins": source.coins("24h", 200, **options),
+        "exchanges": source.exchanges("24h", **options),
+        "largest": source.largest("24h", 1000, **options),
+        "orders": source.orders(limit=1000, **options),
+        "chart": source.chart("BTCUSDT", **options),
+        "heatmap": source.heatmap("BTC", "24h", 3, **options),
+        "liqmap": source.liqmap("ETH", "7d", **options),
+        "levels": source.levels("BTC", **options),
+        "maxpain": source.maxpain("ETH", **options),
+    }

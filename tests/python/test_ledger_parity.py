@@ -1,0 +1,278 @@
+"""The four estimates equal a slow, plain ledger, cell for cell, on random bars."""
+
+import math
+import random
+from collections import defaultdict
+from datetime import UTC, datetime
+from itertools import count, takewhile
+
+import numpy as np
+import pytest
+import reference_ledger as reference
+import samples
+from samples import DAY, HOUR, MINUTE, NOW
+
+import liqdata
+
+RANGES = {"12h": DAY // 2, "24h": DAY, "3d": 3 * DAY, "7d": 7 * DAY, "1M": 30 * DAY, "1d": DAY}
+STRIDES = {"12h": 5 * MINUTE, "24h": 10 * MINUTE, "3d": 30 * MINUTE, "7d": HOUR, "1M": 4 * HOUR}
+PAIR = {"BTC": ("BTCUSDT", 1), "PEPE": ("1000PEPEUSDT", 1000)}
+TIERS = {2: (10, 25, 50, 100), 3: (5, 10, 15, 20, 25, 33, 50, 75, 100, 125)}
+KAPPA = 0.02
+CLOSE = {"rtol": 1e-9, "atol": 0.0}
+
+
+class World:
+    """Random bars, readings and orders of one coin, and what the documented rules make of them."""
+
+    def __init__(self, coin, interval, days, seed):
+        chance = random.Random(f"{coin} {interval} {seed}")
+        self.coin, self.interval = coin, interval
+        price = 60_000.0 if coin == "BTC" else 0.0123
+        number = days * DAY // interval
+        volatility = 0.004 * math.sqrt(interval / (5 * MINUTE))
+        self.bars = []
+        for place in range(number):
+            open_, price = price, price * math.exp(chance.gauss(0, volatility))
+            self.bars.append(
+                {
+                    "symbol": coin,
+                    "timestamp": NOW - (number - place) * interval,
+                    "open": open_,
+                    "high": max(open_, price) * math.exp(abs(chance.gauss(0, volatility / 2))),
+                    "low": min(open_, price) * math.exp(-abs(chance.gauss(0, volatility / 2))),
+                    "close": price,
+                    "volume": abs(chance.gauss(500, 300)),
+                }
+            )
+        self.readings = []
+        for venue, level in (("binance", 2e4), ("okx", 5e3)):
+            reading, at = level, NOW - days * DAY
+            while at <= NOW:
+                if chance.random() < 0.9:  # some are missing, and are carried forward or lost
+                    self.readings.append({"symbol": coin, "timestamp": at, "open_interest": reading, "exchange": venue})
+                reading *= math.exp(chance.gauss(0, 0.02))
+                at += 10 * MINUTE
+        pair, self.scale = PAIR[coin]
+        self.orders = [
+            {
+                "exchange": "binance",
+                "symbol": pair,
+                "side": chance.choice(("LONG", "SHORT")),
+                "price": 1.0,
+                "qty": chance.choice((1.5, 20.25, 300.0)) / self.scale,
+                "value_usd": 1.0,
+                # Whole bars without any, and the first and last well inside of the bars.
+                "timestamp": NOW - chance.randint(1, number - 2) * interval - chance.choice((0, 1, interval - 1)),
+            }
+            for _ in range(number // 3)
+        ]
+
+    def market(self):
+        return liqdata.Market(
+            orders=samples.columns(self.orders),
+            bars=samples.columns(self.bars),
+            open_interest=samples.columns(self.readings),
+            now=NOW,
+        )
+
+    def open_interest(self, instant):
+        """The latest reading of each venue, added up; one older than a quarter of an hour counts no more."""
+        latest = {}
+        for reading in self.readings:
+            if instant - 15 * MINUTE <= reading["timestamp"] <= instant:
+                latest[reading["exchange"]] = reading["open_interest"]
+        return sum(latest.values()) if latest else None
+
+    def volume_ratio(self, bar):
+        before = [
+            other["volume"]
+            for other in self.bars
+            if bar["timestamp"] - 7 * DAY <= other["timestamp"] < bar["timestamp"]
+        ]
+        return bar["volume"] / (sum(before) / len(before)) if before else 1.0
+
+    def realised(self, bar):
+        """Base units of longs and of shorts, for bars between the first order and the last."""
+        times = [order["timestamp"] for order in self.orders]
+        start, end = bar["timestamp"], bar["timestamp"] + self.interval
+        if end <= min(times) or start > max(times):
+            return (None, None)
+        return tuple(
+            sum(
+                order["qty"] * self.scale
+                for order in self.orders
+                if order["side"] == side and start <= order["timestamp"] < end
+            )
+            for side in ("LONG", "SHORT")
+        )
+
+    def window(self, length):
+        return [bar for bar in self.bars if bar["timestamp"] >= NOW - length]
+
+    def rules(self, model):
+        def margin(leverage):
+            wide = (0.005 if leverage >= 100 else 0.0065) if self.coin == "BTC" else 0.01
+            return min(wide, 1 / (2 * leverage))
+
+        tiers = TIERS[model]
+        return reference.Rules(tiers, tuple(map(margin, tiers)), (1 / len(tiers),) * len(tiers))
+
+    def shown(self, model):
+        return [(1.0 if model == 2 else KAPPA) / len(TIERS[model])] * len(TIERS[model])
+
+    def replay(self, length, model):
+        """The ledger after every bar of the window, with the time of its close."""
+        bars = self.window(length)
+        ledger = reference.Ledger(self.rules(model), self.open_interest(bars[0]["timestamp"]))
+        for bar in bars:
+            close = bar["timestamp"] + self.interval
+            known = self.open_interest(close)
+            ledger.step(
+                reference.Bar(
+                    high=bar["high"],
+                    low=bar["low"],
+                    close=bar["close"],
+                    volume_ratio=self.volume_ratio(bar),
+                    days=self.interval / DAY,
+                    open_interest=ledger.open_interest if known is None else known,
+                    realised=self.realised(bar) if model == 3 else (None, None),
+                )
+            )
+            yield close, ledger
+
+    def heatmap(self, name, model):
+        """Prices, times and matrix by the rules of the documentation."""
+        length = RANGES[name]
+        stride = -(-STRIDES[name] // self.interval) * self.interval
+        bars = self.window(length)
+        ends = set(takewhile(lambda end: end > max(NOW - length, bars[0]["timestamp"]), count(NOW, -stride)))
+        columns = {}
+        for close, ledger in self.replay(length, model):
+            if close in ends:
+                fine = defaultdict(float)
+                for (j, _, _), usd in ledger.usd(self.shown(model)).items():
+                    fine[j] += usd
+                columns[close] = {j: usd for j, usd in fine.items() if usd > 0}
+        low = ledger.bin(min(bar["low"] for bar in bars) * 0.97)
+        high = ledger.bin(max(bar["high"] for bar in bars) * 1.03)
+        factor = (high - low) // 300 + 1
+        occupied = [j for column in columns.values() for j in column]
+        first, last = min([low, *occupied]) // factor, max([high, *occupied]) // factor
+        matrix = np.zeros((last - first + 1, len(columns)))
+        for place, end in enumerate(sorted(columns)):
+            for j, usd in columns[end].items():
+                matrix[j // factor - first, place] += usd
+        rows = np.arange(first, last + 1)
+        return np.exp((rows + 0.5) * factor * 5e-4), sorted(columns), matrix
+
+    def liqmap(self, name):
+        """Bin width and the USD of each bin by (place, side), tier by tier."""
+        *_, (_, ledger) = self.replay(RANGES[name], 2)
+        price = self.bars[-1]["close"]
+        decade = 10.0 ** math.floor(math.log10(price / 1000))
+        width = min((decade * digit for digit in (1, 2, 5, 10)), key=lambda step: abs(step - price / 1000))
+        bins = defaultdict(lambda: [0.0] * 4)
+        for (j, side, world), usd in ledger.usd(self.shown(2)).items():
+            bins[side, math.floor((ledger.mid(j) - price) / width)][world] += usd
+        return price, width, {place: tiers for place, tiers in sorted(bins.items()) if sum(tiers) > 0}
+
+
+CASES = [
+    (coin, name, interval, seed)
+    for name, interval in (
+        ("12h", 5 * MINUTE),
+        ("24h", 5 * MINUTE),
+        ("24h", 15 * MINUTE),
+        ("3d", 30 * MINUTE),
+        ("7d", HOUR),
+        ("1M", 4 * HOUR),
+    )
+    for coin, seed in (("BTC", 1), ("PEPE", 2))
+]
+
+
+@pytest.mark.parametrize("model", [2, 3])
+@pytest.mark.parametrize("coin,name,interval,seed", CASES)
+def test_a_heatmap_is_the_ledger_column_by_column(coin, name, interval, seed, model):
+    world = World(coin, interval, RANGES[name] // DAY + 9, seed)
+    prices, times, matrix = world.heatmap(name, model)
+    found = world.market().heatmap(coin, name, model)
+    assert found.times.astype("int64").tolist() == times
+    assert found.prices.shape == prices.shape
+    np.testing.assert_allclose(found.prices, prices, rtol=1e-12)
+    np.testing.assert_allclose(found.matrix, matrix, **CLOSE)
+    assert found.matrix.any(axis=0).all()
+    assert found.current_price == world.bars[-1]["close"]
+    assert found.updated_at == datetime.fromtimestamp(NOW / 1000, UTC)
+
+
+MAPS = [
+    (coin, name, interval, seed)
+    for name, interval in (("1d", 5 * MINUTE), ("7d", HOUR))
+    for coin, seed in (("BTC", 3), ("PEPE", 4), ("BTC", 5))
+]
+
+
+@pytest.mark.parametrize("coin,name,interval,seed", MAPS)
+def test_a_map_is_the_last_ledger_by_side_and_tier(coin, name, interval, seed):
+    world = World(coin, interval, RANGES[name] // DAY + 8, seed)
+    price, width, bins = world.liqmap(name)
+    found = world.market().liqmap(coin, name)
+    assert found.current_price == price
+    assert found.bin_width == pytest.approx(width, rel=1e-12)
+    assert found.leverages.tolist() == [10, 25, 50, 100]
+    assert found.sides.tolist() == [("long", "short")[side] for side, _ in bins]
+    centres = [price + (place + 0.5) * width for _, place in bins]
+    np.testing.assert_allclose(found.prices, centres, rtol=1e-12)
+    np.testing.assert_allclose(found.tiers, list(bins.values()), **CLOSE)
+    np.testing.assert_allclose(found.total, [sum(tiers) for tiers in bins.values()], **CLOSE)
+
+
+def strongest(bins, price, width, side, usd_of):
+    """Price and USD of the largest cluster of a side, the nearest of several as large."""
+    rows = [(usd_of(tiers), price + (place + 0.5) * width) for (s, place), tiers in bins.items() if s == side]
+    usd, centre = max(rows, key=lambda row: (row[0], -abs(row[1] - price)))
+    return centre, usd
+
+
+@pytest.mark.parametrize("coin,seed", [("BTC", 6), ("PEPE", 7)])
+def test_levels_are_the_strongest_clusters_of_the_week(coin, seed):
+    world = World(coin, HOUR, 15, seed)
+    price, width, bins = world.liqmap("7d")
+    largest = max(max(tiers) for tiers in bins.values())
+    found = world.market().levels(coin)
+    assert (found["symbol"], found["price"], found["updatedAt"]) == (coin, price, NOW)
+    assert list(found["tiers"]) == ["10", "25", "50", "100"]
+    for tier_place, tier in enumerate(found["tiers"].values()):
+        for side, name in enumerate(("long", "short")):
+            centre, usd = strongest(bins, price, width, side, lambda tiers, tier_place=tier_place: tiers[tier_place])
+            assert tier[f"{name}Price"] == pytest.approx(centre, rel=1e-12)
+            assert tier[f"{name}Intensity"] == pytest.approx(usd / largest, rel=1e-9)
+
+
+@pytest.mark.parametrize("coin,seed", [("BTC", 8), ("PEPE", 9)])
+def test_max_pain_is_the_strongest_bin_of_a_day_and_of_a_week(coin, seed):
+    world = World(coin, HOUR, 15, seed)
+    found = world.market().maxpain(coin)
+    assert (found["symbol"], found["updatedAt"]) == (coin, NOW)
+    for key, name in (("d1", "1d"), ("d7", "7d")):
+        price, width, bins = world.liqmap(name)
+        assert found["price"] == price
+        for side, (spot, total) in enumerate((("long", "totalLong"), ("short", "totalShort"))):
+            centre, usd = strongest(bins, price, width, side, sum)
+            assert found[key][spot]["price"] == pytest.approx(centre, rel=1e-12)
+            assert found[key][spot]["usd"] == pytest.approx(usd, rel=1e-9)
+            assert found[key][spot]["distPct"] == pytest.approx(100 * (centre / price - 1), rel=1e-6)
+            whole = sum(sum(tiers) for (s, _), tiers in bins.items() if s == side)
+            assert found[key][total] == pytest.approx(whole, rel=1e-9)
+
+
+def test_without_open_interest_the_estimate_keeps_its_shape():
+    world = World("BTC", HOUR, 15, 10)
+    bars = samples.columns(world.bars)
+    found = liqdata.Market(bars=bars, now=NOW).heatmap("BTC", "7d")
+    longs = found.matrix[found.prices < found.current_price * 0.999, -1]
+    shorts = found.matrix[found.prices > found.current_price * 1.001, -1]
+    assert longs.sum() > 0
+    assert shorts.sum() > 0
