@@ -23,7 +23,7 @@ pub(super) type Fault = (&'static str, String);
 pub(super) trait Row: Clone + Send + Sized + 'static {
     /// The journal's table and the tree's folder.
     const TABLE: &'static str;
-    /// The table's columns behind `id`, in the order of [`Row::parameters`].
+    /// The table's columns behind `id`, in the order in which [`Row::write`] gives them.
     const COLUMNS: &'static [&'static str];
     /// The table in SQL.
     const CREATE: &'static str;

@@ -81,7 +81,7 @@ fn minutes(seed: u64) -> Vec<BarRow> {
                     continue;
                 }
                 let mut row = bar(symbol, minute, 0);
-                row.exchange = exchange.to_owned();
+                exchange.clone_into(&mut row.exchange);
                 let mut prices: Vec<Decimal> = (0..4)
                     .map(|_| Decimal::new(random.i64(1_000_000..2_000_000), 4))
                     .collect();
