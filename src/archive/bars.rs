@@ -104,6 +104,7 @@ impl Row for BarRow {
         ) STRICT;
         CREATE INDEX bars_by_time ON bars (timestamp);";
     const HAS_INTERVAL: bool = true;
+    const GROUP: usize = 8192;
     const COIN: &'static str = "symbol";
 
     fn check(&self) -> Result<(), Fault> {

@@ -57,6 +57,7 @@ impl Row for OpenInterestRow {
             UNIQUE (symbol, exchange, timestamp)
         ) STRICT;
         CREATE INDEX open_interest_by_time ON open_interest (timestamp);";
+    const GROUP: usize = 8192;
     const COIN: &'static str = "symbol";
 
     fn check(&self) -> Result<(), Fault> {

@@ -109,6 +109,7 @@ impl Row for OrderRow {
             UNIQUE (exchange, dedupe_key)
         ) STRICT;
         CREATE INDEX orders_by_time ON orders (timestamp);";
+    const GROUP: usize = 32_768;
     const COIN: &'static str = "coin";
 
     fn check(&self) -> Result<(), Fault> {

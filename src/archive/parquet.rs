@@ -18,8 +18,6 @@ use crate::model::Millis;
 
 /// The strength of the compression.
 const LEVEL: i32 = 3;
-/// Rows of a row group: a reader skips those that cannot hold what it looks for.
-const GROUP: usize = 32_768;
 
 /// Why a file could not be written or read.
 #[derive(Debug, thiserror::Error)]
@@ -38,11 +36,11 @@ pub(super) enum FileFault {
 pub(super) fn bytes<R: Row>(rows: &[R]) -> Result<Vec<u8>, FileFault> {
     let properties = WriterProperties::builder()
         .set_compression(Compression::ZSTD(ZstdLevel::try_new(LEVEL)?))
-        .set_max_row_group_row_count(Some(GROUP))
+        .set_max_row_group_row_count(Some(R::GROUP))
         .set_created_by(concat!("liqdata ", env!("CARGO_PKG_VERSION")).to_owned())
         .build();
     let mut writer = ArrowWriter::try_new(Vec::new(), R::schema(), Some(properties))?;
-    for chunk in rows.chunks(GROUP) {
+    for chunk in rows.chunks(R::GROUP) {
         let columns = R::encode(chunk).map_err(FileFault::Column)?;
         writer.write(&RecordBatch::try_new(R::schema(), columns)?)?;
     }
@@ -67,7 +65,7 @@ pub(super) fn rows<R: Row>(
     let mut rows = Vec::new();
     for batch in reader
         .with_row_groups(groups)
-        .with_batch_size(GROUP)
+        .with_batch_size(R::GROUP)
         .build()?
     {
         let batch = batch?;

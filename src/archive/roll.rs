@@ -106,12 +106,12 @@ impl Writer {
                 continue;
             }
             let exchanges = self.ask(|journal| journal::exchanges::<R>(journal, partition))?;
-            let mut known = self.filed_keys::<R>(partition)?;
+            let known = self.filed_keys::<R>(partition)?;
             if exchanges.iter().map(|(_, rows)| rows).sum::<u64>() <= HEAVY {
-                self.roll_partition::<R>(partition, None, &mut known, done, rolled)?;
+                self.roll_partition::<R>(partition, None, &known, done, rolled)?;
             } else {
                 for (exchange, _) in &exchanges {
-                    self.roll_partition::<R>(partition, Some(exchange), &mut known, done, rolled)?;
+                    self.roll_partition::<R>(partition, Some(exchange), &known, done, rolled)?;
                 }
             }
         }
@@ -150,7 +150,7 @@ impl Writer {
         &mut self,
         partition: Partition,
         exchange: Option<&str>,
-        known: &mut HashSet<String>,
+        known: &HashSet<String>,
         done: &mut dyn FnMut(RollStep, &Path),
         rolled: &mut Rolled,
     ) -> Result<(), ArchiveError> {
@@ -164,7 +164,7 @@ impl Writer {
             let sent = rows.len();
             let mut rows: Vec<R> = rows
                 .into_iter()
-                .filter(|row| !known.contains(&row.key()))
+                .filter(|row| known.is_empty() || !known.contains(&row.key()))
                 .collect();
             rolled.repeated += u64::try_from(sent - rows.len()).unwrap_or(u64::MAX);
             if rows.is_empty() {

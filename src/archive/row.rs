@@ -29,6 +29,8 @@ pub(super) trait Row: Clone + Send + Sized + 'static {
     const CREATE: &'static str;
     /// Whether rows differ in length and are kept apart by it.
     const HAS_INTERVAL: bool = false;
+    /// Rows of a file's row groups: a reader skips those that cannot hold what it looks for.
+    const GROUP: usize;
     /// The column that names the coin.
     const COIN: &'static str;
 

@@ -73,15 +73,10 @@ fn write_and_kill(archive: &Path, first: u64, acknowledgements: usize) -> Option
     last
 }
 
-#[test]
-fn a_writer_killed_at_random_loses_nothing_it_acknowledged() {
-    let kills = if std::env::var_os("LIQDATA_SOAK").is_some() {
-        1000
-    } else {
-        20
-    };
+/// Kills and checks the writer of one archive, twenty times over.
+fn kill_twenty_times(random: &mut fastrand::Rng) {
+    let kills = 20;
     let folder = Folder::new();
-    let mut random = fastrand::Rng::with_seed(7);
     let mut next = 0;
     for kill in 0..kills {
         let acknowledged = write_and_kill(&folder.archive(), next, random.usize(1..12));
@@ -103,4 +98,18 @@ fn a_writer_killed_at_random_loses_nothing_it_acknowledged() {
         assert!(acknowledged.is_none_or(|last| last < next), "kill {kill}");
     }
     assert!(next >= kills);
+}
+
+#[test]
+fn a_writer_killed_at_random_loses_nothing_it_acknowledged() {
+    let mut random = fastrand::Rng::with_seed(7);
+    // The long form kills a thousand times, each archive twenty times.
+    let archives = if std::env::var_os("LIQDATA_SOAK").is_some() {
+        50
+    } else {
+        1
+    };
+    for _ in 0..archives {
+        kill_twenty_times(&mut random);
+    }
 }
