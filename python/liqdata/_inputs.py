@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FURTHEST = 62_000_000_000_000  # no further from the epoch than datetimes reach on either side: the year 5 to 3934
 _DIGITS = 18  # more digits than an instant has, fewer than Python refuses to read
+_MILLIS_DIGITS = 12  # fewest digits of a text that is taken for epoch milliseconds: those of 1973 have twelve
 _MILLISECOND = timedelta(milliseconds=1)
 _INSTANTS = "epoch milliseconds, a datetime (naive ones are UTC) or ISO 8601 text"
 _TABLES = "a DataFrame, an Arrow table, or a mapping of columns of one length"
@@ -45,8 +46,11 @@ def instant(value: Instant | None, parameter: str) -> int | None:
     elif kind == "text":
         text = cell.strip()
         digits = text.removeprefix("-")
-        whole = digits.isascii() and digits.isdecimal() and len(digits) <= _DIGITS
-        found = int(text) if whole else named_instant(text)
+        if digits.isascii() and digits.isdecimal():
+            # Fewer digits may as well be a year, a date or seconds.
+            found = int(text) if _MILLIS_DIGITS <= len(digits) <= _DIGITS else None
+        else:
+            found = named_instant(text)
     if found is not None and abs(found) <= _FURTHEST:
         return found
     msg = f"{parameter}: {value!r} is not an instant; allowed: {_INSTANTS}"

@@ -158,7 +158,7 @@ class AsyncClient:
         if symbols is None:
             return await self._ask(make(symbol), convert)
         questions = batch(symbols, make)
-        if not questions:
+        if not questions and not self._core.closed:
             return {}
         asked, names = list(questions.values()), list(questions)
         answers = await _answer(lambda bridge, token: self._core.begin_many(asked, names, bridge, token))

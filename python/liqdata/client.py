@@ -197,7 +197,7 @@ class Client:
         if symbols is None:
             return self._ask(make(symbol), convert)
         questions = batch(symbols, make)
-        if not questions:
+        if not questions and not self._core.closed:
             return {}
         answers = self._core.begin_many(list(questions.values()), list(questions)).wait()
         origin = self._options.origin()

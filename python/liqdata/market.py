@@ -420,10 +420,8 @@ class Coins(list[str]):
 
 
 def _coin(symbol: object) -> str:
-    if not isinstance(symbol, str) or not symbol.strip():
-        msg = f"symbol: {symbol!r} is not allowed; allowed: a coin symbol such as 'BTC'"
-        raise BadQuery(msg, parameter="symbol")
-    return symbol.strip().upper()
+    _core.levels(symbol)  # the check of every coin: a pair is refused with the coin it means
+    return str(symbol).strip().upper()
 
 
 def _pages(

@@ -10,6 +10,7 @@ use std::sync::{Mutex, PoisonError};
 
 use log::{Level, LevelFilter, Log, Metadata, Record};
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::PyDict;
 
 /// Most records kept for a thread to pick up; the oldest make room.
@@ -48,6 +49,9 @@ impl Log for Queue {
     fn flush(&self) {}
 }
 
+/// Whether our logger has been told to be quiet where nobody listens.
+static QUIET: PyOnceLock<()> = PyOnceLock::new();
+
 /// Starts queueing; a program that embeds another logger keeps that one.
 pub(super) fn start() {
     if log::set_logger(&QUEUE).is_ok() {
@@ -74,6 +78,14 @@ fn pass_on(py: Python<'_>, records: VecDeque<(Level, String, String)>) -> PyResu
     let Some(logging) = modules.get_item("logging")? else {
         return Ok(());
     };
+    QUIET.get_or_try_init(py, || -> PyResult<()> {
+        // A program that has set up no logging hears nothing, as the convention for libraries has it.
+        let handler = logging.getattr("NullHandler")?.call0()?;
+        logging
+            .call_method1("getLogger", (OURS,))?
+            .call_method1("addHandler", (handler,))?;
+        Ok(())
+    })?;
     for (level, target, text) in records {
         let level = match level {
             Level::Error => 40,

@@ -516,8 +516,13 @@ impl<'py> Reader<'py> {
     fn named_instant(&self, text: &str) -> PyResult<Option<i64>> {
         static NAMED: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
         let text = text.trim();
-        if let Ok(millis) = text.parse() {
-            return Ok(Some(millis));
+        if text
+            .trim_start_matches('-')
+            .bytes()
+            .all(|byte| byte.is_ascii_digit())
+        {
+            // Fewer digits may as well be a year, a date or seconds.
+            return Ok(text.parse().ok().filter(|_| text.len() >= MILLIS_DIGITS));
         }
         let named = NAMED.get_or_try_init(self.py, || -> PyResult<Py<PyAny>> {
             Ok(self
@@ -555,6 +560,8 @@ impl<'py> Reader<'py> {
 /// No further from the epoch than Python's datetimes reach on either side; microseconds of our time lie beyond.
 const FURTHEST: u64 = 62_000_000_000_000;
 
+/// Fewest digits of a text that is taken for epoch milliseconds: those of 1973 have twelve.
+const MILLIS_DIGITS: usize = 12;
 const INSTANT: &str = "an instant (epoch milliseconds, a datetime, or ISO 8601 text)";
 const ALLOWED: &str = "a DataFrame, an Arrow table, or a mapping of columns of one length";
 

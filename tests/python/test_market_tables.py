@@ -376,7 +376,6 @@ def test_whole_numbers_of_any_width_are_numbers(make, kind):
         (np.datetime64(-1, "ns"), -1),
         (pd.Timestamp(-1, unit="ns"), -1),
         (-1, -1),
-        ("-1", -1),
     ],
     ids=repr,
 )
@@ -385,6 +384,16 @@ def test_an_instant_is_read_from_numbers_datetimes_and_text_and_floored(cell, mi
     assert market.orders()[0]["timestamp"] == millis
     if not isinstance(cell, float):
         assert liqdata.Market(now=cell).now == datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=millis)
+
+
+@pytest.mark.parametrize("text", ["2026", "20260601", "1780272000", "-1", "0"])
+def test_a_text_of_few_digits_is_no_instant_rather_than_one_of_1970(text):
+    with pytest.raises(liqdata.BadQuery) as caught:
+        liqdata.Market(orders=order(timestamp=[text]))
+    assert caught.value.parameter == "orders"
+    with pytest.raises(liqdata.BadQuery) as caught:
+        liqdata.Market(now=text)
+    assert caught.value.parameter == "now"
 
 
 @pytest.mark.parametrize("unit", ["us", "ns"])
