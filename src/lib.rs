@@ -7,12 +7,14 @@
 //! * [`wire`]: bytes to values;
 //! * [`client`]: asking over HTTP;
 //! * [`feeds`]: what the exchanges publish, as events;
+//! * [`archive`]: what has been observed, durably and in order of time;
 //! * [`engine`]: from observations and an instant to the ten replies;
 //! * [`simulate`]: a market with known positions;
 //! * [`server`]: answering over HTTP;
 //! * `python`: the binding to the Python package (feature `python`).
 
 pub mod api;
+pub mod archive;
 pub mod client;
 pub mod engine;
 pub mod feeds;

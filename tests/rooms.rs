@@ -33,11 +33,19 @@ const BINDING: &[&str] = &[
     "pyo3",
     "numpy",
     "pyo3_arrow",
-    "arrow_array",
     "arrow_buffer",
     "arrow_cast",
-    "arrow_schema",
     "arrow_select",
+];
+
+/// Crates that only the archive names, and those of them that the binding may name as well.
+const STORE: &[(&str, &[&str])] = &[
+    ("rusqlite", &["archive"]),
+    ("parquet", &["archive"]),
+    ("sha2", &["archive"]),
+    ("uuid", &["archive"]),
+    ("arrow_array", &["archive", "python"]),
+    ("arrow_schema", &["archive", "python"]),
 ];
 
 /// A source without its line comments, doc links among them.
@@ -97,6 +105,16 @@ fn below_crate(code: &str) -> Vec<String> {
     names
 }
 
+/// Whether `code` names the crate `name`, in a path or an import.
+fn names_crate(code: &str, name: &str) -> bool {
+    ends_of(code, name).any(|end| {
+        let before = code[..end - name.len()].trim_end();
+        code[end..].trim_start().starts_with("::")
+            || before.ends_with("use")
+            || before.ends_with("extern crate")
+    })
+}
+
 /// What a source of `room` uses and may not.
 fn faults(room: &str, source: &str) -> Vec<String> {
     let Some((_, allowed)) = ROOMS.iter().find(|(name, _)| *name == room) else {
@@ -109,19 +127,12 @@ fn faults(room: &str, source: &str) -> Vec<String> {
         .into_iter()
         .filter(|used| used != room && !allowed.contains(&used.as_str()))
         .map(|used| format!("uses `crate::{used}`; `{room}` may use {allowed:?}"));
-    let crates = BINDING
-        .iter()
-        .filter(|_| room != "python")
-        .filter(|name| {
-            ends_of(&code, name).any(|end| code[end..].trim_start().starts_with("::"))
-                || ends_of(&code, name).any(|end| {
-                    code[..end - name.len()].trim_end().ends_with("use")
-                        || code[..end - name.len()]
-                            .trim_end()
-                            .ends_with("extern crate")
-                })
-        })
-        .map(|name| format!("names the crate `{name}`; only `python` may"));
+    let binding = BINDING.iter().map(|name| (*name, &["python"][..]));
+    let store = STORE.iter().map(|(name, rooms)| (*name, *rooms));
+    let crates = binding
+        .chain(store)
+        .filter(|(name, rooms)| !rooms.contains(&room) && names_crate(&code, name))
+        .map(|(name, rooms)| format!("names the crate `{name}`; only {rooms:?} may"));
     rooms.chain(crates).collect()
 }
 
@@ -202,6 +213,15 @@ fn a_forbidden_use_is_found_in_every_spelling() {
         assert_eq!(faults("engine", source).len(), 1, "{source}");
         assert_eq!(faults("python", source).len(), 0, "{source}");
     }
+    for source in [
+        "use rusqlite::Connection;",
+        "use arrow_array::Array;",
+        "fn f(_: uuid::Uuid) {}",
+    ] {
+        assert_eq!(faults("feeds", source).len(), 1, "{source}");
+        assert_eq!(faults("archive", source).len(), 0, "{source}");
+    }
+    assert_eq!(faults("python", "use arrow_array::Array;").len(), 0);
     assert_eq!(faults("utils", "").len(), 1);
 }
 

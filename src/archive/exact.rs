@@ -1,0 +1,129 @@
+//! Decimals as the archive keeps them: whole numbers of 10⁻¹⁸, at most 38 digits, never rounded.
+
+use rust_decimal::Decimal;
+
+/// Decimals behind the point that are kept.
+pub(super) const SCALE: u32 = 18;
+/// The same, as a column's type counts them.
+pub(super) const SCALE_OF_TYPE: i8 = 18;
+/// Digits that are kept.
+pub(super) const DIGITS: u8 = 38;
+/// The first whole number that has too many digits.
+const LIMIT: i128 = 10_i128.pow(DIGITS as u32);
+
+/// `value` in units of 10⁻¹⁸.
+///
+/// # Errors
+///
+/// Says why the value cannot be kept as it is.
+pub(super) fn scaled(value: Decimal) -> Result<i128, String> {
+    // Zeros at the end are no decimals; most values have few enough without looking for any.
+    let value = if value.scale() > SCALE {
+        value.normalize()
+    } else {
+        value
+    };
+    let missing = SCALE.checked_sub(value.scale()).ok_or_else(|| {
+        format!(
+            "{value} has {} decimals; at most {SCALE} are kept, and nothing is rounded",
+            value.scale()
+        )
+    })?;
+    value
+        .mantissa()
+        .checked_mul(10_i128.pow(missing))
+        .filter(|scaled| scaled.abs() < LIMIT)
+        .ok_or_else(|| {
+            format!(
+                "{value} is too large; at most {} digits before the point are kept",
+                u32::from(DIGITS) - SCALE
+            )
+        })
+}
+
+/// Powers of ten, greatest first, with their number of zeros.
+const POWERS: [(u64, u32); 4] = [(100_000_000, 8), (10_000, 4), (100, 2), (10, 1)];
+/// Ten to the ninth.
+const NINE_ZEROS: u128 = 1_000_000_000;
+
+/// The decimal that is `scaled` units of 10⁻¹⁸, without zeros at its end, where a [`Decimal`] can hold it.
+pub(super) fn unscaled(scaled: i128) -> Option<Decimal> {
+    let mut magnitude = scaled.unsigned_abs();
+    let mut scale = SCALE;
+    // Division of 128 bits is slow: nine zeros at once leave nearly every value in 64 bits.
+    while scale >= 9 {
+        let shorter = magnitude / NINE_ZEROS;
+        if shorter * NINE_ZEROS != magnitude {
+            break;
+        }
+        magnitude = shorter;
+        scale -= 9;
+    }
+    if let Ok(mut small) = u64::try_from(magnitude) {
+        for (unit, zeros) in POWERS {
+            while scale >= zeros && small.is_multiple_of(unit) {
+                small /= unit;
+                scale -= zeros;
+            }
+        }
+        magnitude = u128::from(small);
+    } else {
+        for (unit, zeros) in POWERS {
+            while scale >= zeros && magnitude.is_multiple_of(u128::from(unit)) {
+                magnitude /= u128::from(unit);
+                scale -= zeros;
+            }
+        }
+    }
+    let mantissa = i128::try_from(magnitude).ok()? * scaled.signum();
+    Decimal::try_from_i128_with_scale(mantissa, scale).ok()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_decimal_comes_back_as_it_was() {
+        for text in [
+            "0",
+            "1",
+            "-1",
+            "0.000000000000000001",
+            "82651.9",
+            "0.0044461",
+            "9999999999.999999999999999999",
+            "-79228162514.26433759354395",
+            "12345678901234567890",
+            "100000000000000000",
+        ] {
+            let value = Decimal::from_str_exact(text).unwrap();
+            let kept = scaled(value).unwrap();
+            let back = unscaled(kept).unwrap();
+            assert_eq!(back.to_string(), text);
+        }
+        assert_eq!(
+            scaled("1.50".parse().unwrap()),
+            Ok(1_500_000_000_000_000_000)
+        );
+    }
+
+    #[test]
+    fn what_would_be_rounded_is_refused() {
+        let fine: Decimal = "0.0000000000000000001".parse().unwrap();
+        assert!(scaled(fine).unwrap_err().contains("19 decimals"));
+        let zeros: Decimal = "1.0000000000000000000".parse().unwrap();
+        assert!(scaled(zeros).is_ok());
+        let large: Decimal = "100000000000000000000".parse().unwrap();
+        assert!(scaled(large).unwrap_err().contains("too large"));
+        assert!(scaled(Decimal::MAX).is_err());
+        assert!(scaled(Decimal::MIN).is_err());
+    }
+
+    #[test]
+    fn a_number_no_decimal_can_hold_is_not_rounded() {
+        assert_eq!(unscaled(10_i128.pow(38) - 1), None);
+        assert_eq!(unscaled(i128::MIN), None);
+    }
+}

@@ -1,0 +1,460 @@
+//! The journal: the `SQLite` database that makes an acknowledgement durable and lists everything else.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags, Transaction, params};
+
+use super::bars::BarRow;
+use super::coverage::{self, Gap};
+use super::manifest::{self, Day, Partition};
+use super::open_interest::OpenInterestRow;
+use super::orders::OrderRow;
+use super::row::Row;
+use super::scan::Filter;
+use super::{ArchiveError, RunId};
+use crate::model::Millis;
+
+/// The journal's file name in the archive's folder.
+pub(super) const FILE: &str = "journal.sqlite";
+/// The first `SQLite` without the defect by which resetting the log could lose a transaction.
+const OLDEST_SQLITE: i32 = 3_051_003;
+/// `liqd` in ASCII.
+const APPLICATION: i32 = 0x6C69_7164;
+/// The version of the tables.
+const VERSION: i32 = 1;
+/// How long a call waits for another process to let go of the journal.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// What is appended in one transaction: all of it is kept, or none.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Batch {
+    /// Liquidation orders.
+    pub orders: Vec<OrderRow>,
+    /// Closed price bars.
+    pub bars: Vec<BarRow>,
+    /// Readings of open interest.
+    pub open_interest: Vec<OpenInterestRow>,
+    /// Stretches in which something was missed.
+    pub gaps: Vec<Gap>,
+    /// Up to when each run was still being listened to.
+    pub seen: Vec<(RunId, Millis)>,
+}
+
+impl Batch {
+    /// Whether there is nothing to keep.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self == &Self::default()
+    }
+}
+
+/// What became of a batch, once it is durable.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Acknowledged {
+    /// Orders that are new.
+    pub orders: usize,
+    /// Bars that are new.
+    pub bars: usize,
+    /// Readings of open interest that are new.
+    pub open_interest: usize,
+    /// Rows that were there before and stayed as they were.
+    pub repeated: usize,
+}
+
+/// Refuses a build of `SQLite` that may lose what it acknowledged.
+fn check_sqlite(path: &Path) -> Result<(), ArchiveError> {
+    if rusqlite::version_number() >= OLDEST_SQLITE {
+        Ok(())
+    } else {
+        Err(ArchiveError::ReadOnly {
+            path: path.to_owned(),
+            message: format!(
+                "this build carries SQLite {}; 3.51.3 or newer is needed",
+                rusqlite::version()
+            ),
+        })
+    }
+}
+
+/// Opens the journal for writing; makes it where there is none yet.
+pub(super) fn open_to_write(path: &Path) -> Result<Connection, ArchiveError> {
+    check_sqlite(path)?;
+    let fault = |source| ArchiveError::of_journal(path, source);
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+        | OpenFlags::SQLITE_OPEN_CREATE
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let mut journal =
+        Connection::open_with_flags(path, flags).map_err(|source| not_opened(path, source))?;
+    journal.busy_timeout(PATIENCE).map_err(fault)?;
+    check_application(&journal, path, true)?;
+    let mode: String = journal
+        .query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))
+        .map_err(fault)?;
+    // On macOS a plain fsync stops at the drive's cache; elsewhere the two fullfsync settings do nothing.
+    journal
+        .execute_batch(
+            "PRAGMA synchronous = FULL;
+             PRAGMA fullfsync = ON;
+             PRAGMA checkpoint_fullfsync = ON;
+             PRAGMA foreign_keys = ON;
+             PRAGMA trusted_schema = OFF;
+             PRAGMA cell_size_check = ON;
+             PRAGMA journal_size_limit = 67108864;",
+        )
+        .map_err(fault)?;
+    let synchronous: i64 = journal
+        .query_row("PRAGMA synchronous", [], |row| row.get(0))
+        .map_err(fault)?;
+    if mode != "wal" || synchronous != 2 {
+        return Err(ArchiveError::ReadOnly {
+            path: path.to_owned(),
+            message: format!(
+                "the file system does not allow a durable journal (journal_mode {mode}, synchronous {synchronous}; \
+                 wal and 2 are needed)"
+            ),
+        });
+    }
+    create(&mut journal).map_err(fault)?;
+    Ok(journal)
+}
+
+/// Opens the journal for reading.
+pub(super) fn open_to_read(path: &Path) -> Result<Connection, ArchiveError> {
+    check_sqlite(path)?;
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let open = |name: PathBuf, flags| -> rusqlite::Result<Connection> {
+        let journal = Connection::open_with_flags(name, flags)?;
+        journal.busy_timeout(PATIENCE)?;
+        journal.execute_batch("PRAGMA query_only = ON; PRAGMA trusted_schema = OFF;")?;
+        // The first read is what needs the shared memory file beside the journal.
+        journal.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
+        Ok(journal)
+    };
+    let journal = match open(path.to_owned(), flags) {
+        Ok(journal) => journal,
+        Err(source) if needs_to_write(&source) => {
+            let log = fs::metadata(beside(path, "-wal")).map_or(0, |log| log.len());
+            if log > 0 {
+                return Err(ArchiveError::ReadOnly {
+                    path: path.to_owned(),
+                    message: "the journal was not closed and its folder may not be written to, so its last rows \
+                              cannot be read; copy the archive to where it may be, or allow writing"
+                        .to_owned(),
+                });
+            }
+            // Nobody can write here and nothing waits in the log: the file is all there is.
+            open(immutable(path), flags | OpenFlags::SQLITE_OPEN_URI)
+                .map_err(|source| not_opened(path, source))?
+        }
+        Err(source) => return Err(not_opened(path, source)),
+    };
+    check_application(&journal, path, false)?;
+    Ok(journal)
+}
+
+fn needs_to_write(source: &rusqlite::Error) -> bool {
+    matches!(
+        source.sqlite_error_code(),
+        Some(rusqlite::ErrorCode::ReadOnly | rusqlite::ErrorCode::CannotOpen)
+    )
+}
+
+/// The name of a file beside the journal.
+pub(super) fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ending);
+    PathBuf::from(name)
+}
+
+/// The journal's address with the promise that nobody writes to it.
+fn immutable(path: &Path) -> PathBuf {
+    let path = path
+        .to_string_lossy()
+        .replace('%', "%25")
+        .replace('?', "%3f")
+        .replace('#', "%23");
+    PathBuf::from(format!("file:{path}?immutable=1"))
+}
+
+fn not_opened(path: &Path, source: rusqlite::Error) -> ArchiveError {
+    match source.sqlite_error_code() {
+        Some(rusqlite::ErrorCode::NotADatabase) => ArchiveError::NotAnArchive {
+            path: path.to_owned(),
+            message: "the file is not a SQLite database".to_owned(),
+        },
+        Some(rusqlite::ErrorCode::CannotOpen) => ArchiveError::ReadOnly {
+            path: path.to_owned(),
+            message: format!("{source}; see who may read and write the folder"),
+        },
+        _ => ArchiveError::of_journal(path, source),
+    }
+}
+
+/// Refuses the database of another program or of a newer version.
+fn check_application(
+    journal: &Connection,
+    path: &Path,
+    may_be_empty: bool,
+) -> Result<(), ArchiveError> {
+    let number = |pragma| journal.query_row(pragma, [], |row| row.get::<_, i32>(0));
+    let refused = |message| {
+        Err(ArchiveError::NotAnArchive {
+            path: path.to_owned(),
+            message,
+        })
+    };
+    let (application, version, tables) = number("PRAGMA application_id")
+        .and_then(|application| {
+            Ok((
+                application,
+                number("PRAGMA user_version")?,
+                number("SELECT count(*) FROM sqlite_schema")?,
+            ))
+        })
+        .map_err(|source| not_opened(path, source))?;
+    if tables == 0 && application == 0 {
+        return if may_be_empty {
+            Ok(())
+        } else {
+            refused("the journal is empty".to_owned())
+        };
+    }
+    if application != APPLICATION {
+        return refused("the database belongs to another program".to_owned());
+    }
+    if version != VERSION {
+        return refused(format!(
+            "its tables are of version {version} and this build knows version {VERSION}"
+        ));
+    }
+    Ok(())
+}
+
+/// Makes the tables in one transaction where there are none.
+fn create(journal: &mut Connection) -> rusqlite::Result<()> {
+    let transaction = journal.transaction()?;
+    let tables: i64 =
+        transaction.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    if tables == 0 {
+        for table in [
+            OrderRow::CREATE,
+            BarRow::CREATE,
+            OpenInterestRow::CREATE,
+            coverage::CREATE,
+            manifest::CREATE,
+        ] {
+            transaction.execute_batch(table)?;
+        }
+        transaction.pragma_update(None, "application_id", APPLICATION)?;
+        transaction.pragma_update(None, "user_version", VERSION)?;
+    }
+    transaction.commit()
+}
+
+/// Refuses a batch of which something could not be kept as it is.
+pub(super) fn check(batch: &Batch) -> Result<(), ArchiveError> {
+    check_rows(&batch.orders)?;
+    check_rows(&batch.bars)?;
+    check_rows(&batch.open_interest)?;
+    coverage::check(&batch.gaps)
+}
+
+fn check_rows<R: Row>(rows: &[R]) -> Result<(), ArchiveError> {
+    rows.iter().enumerate().try_for_each(|(place, row)| {
+        row.check()
+            .map_err(|(column, message)| ArchiveError::BadRow {
+                table: R::TABLE,
+                column,
+                row: place,
+                message,
+            })
+    })
+}
+
+/// Appends a batch in one transaction and returns once it is durable.
+pub(super) fn append(journal: &mut Connection, batch: &Batch) -> rusqlite::Result<Acknowledged> {
+    let transaction = journal.transaction()?;
+    let orders = insert(&transaction, &batch.orders)?;
+    let bars = insert(&transaction, &batch.bars)?;
+    let open_interest = insert(&transaction, &batch.open_interest)?;
+    for gap in &batch.gaps {
+        coverage::add_gap(&transaction, gap)?;
+    }
+    for (run, at) in &batch.seen {
+        coverage::extend(&transaction, *run, *at)?;
+    }
+    transaction.commit()?;
+    let sent = batch.orders.len() + batch.bars.len() + batch.open_interest.len();
+    Ok(Acknowledged {
+        orders,
+        bars,
+        open_interest,
+        repeated: sent - orders - bars - open_interest,
+    })
+}
+
+/// Inserts rows and counts the new ones; a row that is there already stays as it was.
+fn insert<R: Row>(transaction: &Transaction<'_>, rows: &[R]) -> rusqlite::Result<usize> {
+    if rows.is_empty() {
+        return Ok(0);
+    }
+    let places = (1..=R::COLUMNS.len())
+        .map(|place| format!("?{place}"))
+        .collect::<Vec<_>>()
+        .join(", ");
+    let mut statement = transaction.prepare_cached(&format!(
+        "INSERT INTO {} ({}) VALUES ({places}) ON CONFLICT DO NOTHING",
+        R::TABLE,
+        R::COLUMNS.join(", ")
+    ))?;
+    let mut new = 0;
+    for row in rows {
+        new += row.write(&mut statement)?;
+    }
+    Ok(new)
+}
+
+/// The rows from `start` until before `end` that `filter` asks for by name, with their numbers.
+///
+/// When a row was received is not looked at: of a row that was sent twice the first one counts, whenever it came.
+pub(super) fn rows<R: Row>(
+    journal: &Connection,
+    start: Millis,
+    end: Millis,
+    filter: &Filter,
+) -> rusqlite::Result<Vec<R>> {
+    let coin = R::COIN;
+    journal
+        .prepare_cached(&format!(
+            "SELECT id, {} FROM {} WHERE timestamp >= ?1 AND timestamp < ?2
+             AND (?3 IS NULL OR exchange = ?3) AND (?4 IS NULL OR symbol = ?4) AND (?5 IS NULL OR {coin} = ?5)",
+            R::COLUMNS.join(", "),
+            R::TABLE,
+        ))?
+        .query_map(
+            params![start.0, end.0, filter.exchange, filter.symbol, filter.coin],
+            |row| R::read(row),
+        )?
+        .collect()
+}
+
+/// The partitions that have rows in the journal, in order.
+pub(super) fn partitions<R: Row>(journal: &Connection) -> rusqlite::Result<Vec<Partition>> {
+    let mut found = Vec::new();
+    for day in days::<R>(journal, Millis(i64::MIN), Millis(i64::MAX))? {
+        if R::HAS_INTERVAL {
+            let intervals = journal
+                .prepare_cached(&format!(
+                    "SELECT DISTINCT interval FROM {} WHERE timestamp >= ?1 AND timestamp < ?2 ORDER BY interval",
+                    R::TABLE
+                ))?
+                .query_map([day.start().0, day.end().0], |row| row.get(0))?
+                .collect::<rusqlite::Result<Vec<i64>>>()?;
+            found.extend(
+                intervals
+                    .into_iter()
+                    .map(|interval| Partition { day, interval }),
+            );
+        } else {
+            found.push(Partition { day, interval: 0 });
+        }
+    }
+    Ok(found)
+}
+
+/// The days from `start` until before `end` that have rows in the journal, in order; one look into the index for each.
+pub(super) fn days<R: Row>(
+    journal: &Connection,
+    start: Millis,
+    end: Millis,
+) -> rusqlite::Result<Vec<Day>> {
+    let mut statement = journal.prepare_cached(&format!(
+        "SELECT min(timestamp) FROM {} WHERE timestamp >= ?1 AND timestamp < ?2",
+        R::TABLE
+    ))?;
+    let mut days = Vec::new();
+    let mut from = start;
+    while let Some(next) =
+        statement.query_row([from.0, end.0], |row| row.get::<_, Option<i64>>(0))?
+    {
+        let day = Day::of(Millis(next));
+        days.push(day);
+        from = day.end();
+    }
+    Ok(days)
+}
+
+/// How many rows of a partition each exchange has.
+pub(super) fn exchanges<R: Row>(
+    journal: &Connection,
+    partition: Partition,
+) -> rusqlite::Result<Vec<(String, u64)>> {
+    journal
+        .prepare_cached(&format!(
+            "SELECT exchange, count(*) FROM {} WHERE timestamp >= ?1 AND timestamp < ?2 AND {}
+             GROUP BY exchange ORDER BY exchange",
+            R::TABLE,
+            of_interval::<R>(),
+        ))?
+        .query_map(
+            params![
+                partition.day.start().0,
+                partition.day.end().0,
+                partition.interval
+            ],
+            |row| {
+                let count: i64 = row.get(1)?;
+                Ok((row.get(0)?, u64::try_from(count).unwrap_or(0)))
+            },
+        )?
+        .collect()
+}
+
+/// The condition that rows are of the length `?3`; always met where rows have none.
+fn of_interval<R: Row>() -> &'static str {
+    if R::HAS_INTERVAL {
+        "interval = ?3"
+    } else {
+        "?3 = 0"
+    }
+}
+
+/// At most `limit` rows of a partition with their numbers, in order of time; of one exchange where one is named.
+pub(super) fn to_roll<R: Row>(
+    journal: &Connection,
+    partition: Partition,
+    exchange: Option<&str>,
+    limit: usize,
+) -> rusqlite::Result<Vec<(i64, R)>> {
+    journal
+        .prepare_cached(&format!(
+            "SELECT id, {} FROM {} WHERE timestamp >= ?1 AND timestamp < ?2 AND {}
+             AND (?4 IS NULL OR exchange = ?4) ORDER BY timestamp, id LIMIT ?5",
+            R::COLUMNS.join(", "),
+            R::TABLE,
+            of_interval::<R>(),
+        ))?
+        .query_map(
+            params![
+                partition.day.start().0,
+                partition.day.end().0,
+                partition.interval,
+                exchange,
+                i64::try_from(limit).unwrap_or(i64::MAX),
+            ],
+            |row| Ok((row.get(0)?, R::read(row)?)),
+        )?
+        .collect()
+}
+
+/// Deletes the rows of these numbers.
+pub(super) fn delete<R: Row>(journal: &Connection, ids: &[i64]) -> rusqlite::Result<()> {
+    let mut statement =
+        journal.prepare_cached(&format!("DELETE FROM {} WHERE id = ?1", R::TABLE))?;
+    for id in ids {
+        statement.execute([id])?;
+    }
+    Ok(())
+}

@@ -1,0 +1,164 @@
+//! One writer at a time: the lock file, and the file systems on which a lock can be trusted.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{Read, Seek, Write};
+use std::path::{Path, PathBuf};
+
+use super::ArchiveError;
+use crate::model::Millis;
+
+/// The lock file's name in the archive's folder.
+pub(super) const FILE: &str = "writer.lock";
+
+/// File systems whose locks and shared memory other machines do not see.
+const NETWORK: [&str; 16] = [
+    "nfs",
+    "nfs4",
+    "cifs",
+    "smb3",
+    "smbfs",
+    "afs",
+    "ceph",
+    "lustre",
+    "beegfs",
+    "glusterfs",
+    "fuse.sshfs",
+    "fuse.glusterfs",
+    "fuse.ceph",
+    "fuse.s3fs",
+    "fuse.davfs",
+    "davfs",
+];
+
+/// The right to write, held until it is dropped; the operating system takes it back from a process that dies.
+#[derive(Debug)]
+pub(super) struct Lock {
+    file: File,
+}
+
+impl Lock {
+    /// Takes the lock of the archive in `folder` and writes who holds it.
+    pub(super) fn take(folder: &Path, now: Millis) -> Result<Self, ArchiveError> {
+        let path = folder.join(FILE);
+        let fault = |source| ArchiveError::of_file(&path, source);
+        let mut file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(&path)
+            .map_err(fault)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Err(held(folder, &mut file)),
+            Err(TryLockError::Error(source)) => return Err(fault(source)),
+        }
+        file.set_len(0).map_err(fault)?;
+        write!(file, "pid {}\nsince {now}\n", std::process::id()).map_err(fault)?;
+        Ok(Self { file })
+    }
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // Emptied first, so that nobody is named who no longer writes; closing would unlock as well.
+        let _ = self.file.set_len(0);
+        let _ = self.file.unlock();
+    }
+}
+
+fn held(folder: &Path, file: &mut File) -> ArchiveError {
+    let mut text = String::new();
+    // A holder that has not written its name yet is still a holder.
+    let _ = file.rewind().and_then(|()| file.read_to_string(&mut text));
+    let after = |word: &str| {
+        text.lines()
+            .find_map(|line| line.strip_prefix(word)?.strip_prefix(' '))
+    };
+    let pid = after("pid").and_then(|pid| pid.parse().ok());
+    let holder = match (pid, after("since")) {
+        (Some(pid), Some(since)) => format!("process {pid} since {since}"),
+        (Some(pid), None) => format!("process {pid}"),
+        (None, _) => "another process".to_owned(),
+    };
+    ArchiveError::Locked {
+        path: folder.to_owned(),
+        pid,
+        holder,
+    }
+}
+
+/// Refuses a folder on a network file system, as far as this machine tells.
+pub(super) fn refuse_network(folder: &Path) -> Result<(), ArchiveError> {
+    let Ok(mounts) = fs::read_to_string("/proc/self/mountinfo") else {
+        return Ok(());
+    };
+    let real = fs::canonicalize(folder).map_err(|source| ArchiveError::of_file(folder, source))?;
+    match file_system(&mounts, &real) {
+        Some(kind) if NETWORK.contains(&kind) => Err(ArchiveError::NetworkFileSystem {
+            path: folder.to_owned(),
+            kind: kind.to_owned(),
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// The type of the file system that `path` lies on, of the mounts as Linux lists them.
+fn file_system<'a>(mounts: &'a str, path: &Path) -> Option<&'a str> {
+    mounts
+        .lines()
+        .filter_map(|line| {
+            let (mount, system) = line.split_once(" - ")?;
+            let point = unescaped(mount.split(' ').nth(4)?);
+            let kind = system.split(' ').next()?;
+            path.starts_with(&point)
+                .then(|| (point.components().count(), kind))
+        })
+        // Of two mounts on one point the later one hides the earlier, and `max_by_key` gives the last.
+        .max_by_key(|(depth, _)| *depth)
+        .map(|(_, kind)| kind)
+}
+
+/// A mount point with its octal escapes of blank, tab, line end and backslash undone.
+fn unescaped(text: &str) -> PathBuf {
+    PathBuf::from(
+        text.replace("\\040", " ")
+            .replace("\\011", "\t")
+            .replace("\\012", "\n")
+            .replace("\\134", "\\"),
+    )
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+
+    const MOUNTS: &str = "\
+27 1 254:0 / / rw,relatime - ext4 /dev/vda rw
+40 27 0:41 / /home rw,relatime shared:1 - nfs4 server:/home rw
+41 40 0:42 / /home/local rw,relatime - xfs /dev/vdb rw
+42 27 0:43 / /mnt/my\\040share rw - cifs //host/share rw
+43 27 0:44 / /over rw - ext4 /dev/vdc rw
+44 27 0:45 / /over rw - fuse.sshfs host: rw
+";
+
+    #[test]
+    fn the_deepest_and_latest_mount_says_what_a_path_lies_on() {
+        for (path, kind) in [
+            ("/var/lib", "ext4"),
+            ("/home/me/archive", "nfs4"),
+            ("/homework", "ext4"),
+            ("/home/local/archive", "xfs"),
+            ("/mnt/my share/a", "cifs"),
+            ("/over/here", "fuse.sshfs"),
+        ] {
+            assert_eq!(file_system(MOUNTS, Path::new(path)), Some(kind), "{path}");
+        }
+    }
+
+    #[test]
+    fn a_local_disk_is_not_refused() {
+        refuse_network(&std::env::temp_dir()).unwrap();
+    }
+}

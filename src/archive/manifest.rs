@@ -1,0 +1,267 @@
+//! The list of the Parquet files that count, with what each must hold.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use rusqlite::{Connection, params};
+use sha2::{Digest, Sha256};
+
+use super::bars::interval_name;
+use super::row::Row;
+use crate::model::Millis;
+
+pub(super) const CREATE: &str = "
+    CREATE TABLE manifest (
+        path TEXT PRIMARY KEY,
+        holds TEXT NOT NULL,
+        day INTEGER NOT NULL,
+        interval INTEGER NOT NULL,
+        state TEXT NOT NULL,
+        rows INTEGER NOT NULL,
+        bytes INTEGER NOT NULL,
+        sha256 TEXT NOT NULL,
+        first INTEGER NOT NULL,
+        last INTEGER NOT NULL,
+        rolled_at INTEGER NOT NULL,
+        reason TEXT
+    ) STRICT;
+    CREATE INDEX manifest_by_day ON manifest (holds, day);
+    CREATE TABLE part_venues (
+        path TEXT NOT NULL REFERENCES manifest (path) ON DELETE CASCADE,
+        exchange TEXT NOT NULL,
+        rows INTEGER NOT NULL,
+        last INTEGER NOT NULL,
+        PRIMARY KEY (path, exchange)
+    ) STRICT;";
+
+/// What is to be done with a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    /// It may be there or not; its rows are still in the journal.
+    Pending,
+    /// It holds its rows, and nothing else does.
+    Kept,
+    /// It was damaged and is out of use.
+    Quarantined,
+}
+
+impl State {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Kept => "kept",
+            Self::Quarantined => "quarantined",
+        }
+    }
+}
+
+/// A UTC day, counted from the epoch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct Day(pub(super) i64);
+
+impl Day {
+    pub(super) fn of(at: Millis) -> Self {
+        Self(at.0.div_euclid(Millis::DAY))
+    }
+
+    pub(super) fn start(self) -> Millis {
+        Millis(self.0.saturating_mul(Millis::DAY))
+    }
+
+    pub(super) fn end(self) -> Millis {
+        self.start().on(Millis::DAY)
+    }
+
+    /// The date, as `2026-11-20`.
+    pub(super) fn name(self) -> String {
+        self.start().to_string().chars().take(10).collect()
+    }
+}
+
+/// The rows of one folder: of one day and, for bars, of one length.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Partition {
+    pub(super) day: Day,
+    /// 0 where rows have no length.
+    pub(super) interval: i64,
+}
+
+impl Partition {
+    /// The folder below the archive's own.
+    pub(super) fn folder<R: Row>(self) -> PathBuf {
+        let mut folder = PathBuf::from(R::TABLE);
+        if R::HAS_INTERVAL {
+            folder.push(format!("interval={}", interval_name(self.interval)));
+        }
+        folder.push(format!("date={}", self.day.name()));
+        folder
+    }
+}
+
+/// One file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Part {
+    /// The path below the archive's folder, with `/` between names.
+    pub(super) path: String,
+    pub(super) holds: String,
+    pub(super) partition: Partition,
+    pub(super) rows: u64,
+    pub(super) bytes: u64,
+    pub(super) sha256: String,
+    pub(super) first: Millis,
+    pub(super) last: Millis,
+    /// Why it is out of use, where it is.
+    pub(super) reason: Option<String>,
+}
+
+const COLUMNS: &str = "path, holds, day, interval, rows, bytes, sha256, first, last, reason";
+
+fn part(row: &rusqlite::Row<'_>) -> rusqlite::Result<Part> {
+    let count = |column| {
+        let number: i64 = row.get(column)?;
+        u64::try_from(number).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(column, number))
+    };
+    Ok(Part {
+        path: row.get(0)?,
+        holds: row.get(1)?,
+        partition: Partition {
+            day: Day(row.get(2)?),
+            interval: row.get(3)?,
+        },
+        rows: count(4)?,
+        bytes: count(5)?,
+        sha256: row.get(6)?,
+        first: Millis(row.get(7)?),
+        last: Millis(row.get(8)?),
+        reason: row.get(9)?,
+    })
+}
+
+/// The files of one kind and day that are in `state`, oldest first.
+pub(super) fn of_day(
+    journal: &Connection,
+    holds: &str,
+    day: Day,
+    state: State,
+) -> rusqlite::Result<Vec<Part>> {
+    journal
+        .prepare_cached(&format!(
+            "SELECT {COLUMNS} FROM manifest WHERE holds = ?1 AND day = ?2 AND state = ?3
+             ORDER BY rolled_at, path"
+        ))?
+        .query_map(params![holds, day.0, state.name()], part)?
+        .collect()
+}
+
+/// Every file that is in `state`.
+pub(super) fn all(journal: &Connection, state: State) -> rusqlite::Result<Vec<Part>> {
+    journal
+        .prepare_cached(&format!(
+            "SELECT {COLUMNS} FROM manifest WHERE state = ?1 ORDER BY holds, day, path"
+        ))?
+        .query_map([state.name()], part)?
+        .collect()
+}
+
+/// The days of which there are files that are or were kept, in order.
+pub(super) fn days(journal: &Connection, holds: &str) -> rusqlite::Result<Vec<Day>> {
+    journal
+        .prepare_cached(
+            "SELECT DISTINCT day FROM manifest WHERE holds = ?1 AND state <> 'pending' ORDER BY day",
+        )?
+        .query_map([holds], |row| row.get(0).map(Day))?
+        .collect()
+}
+
+/// Writes down that a file is about to be made.
+pub(super) fn intend(journal: &Connection, part: &Part, now: Millis) -> rusqlite::Result<()> {
+    journal
+        .prepare_cached(&format!(
+            "INSERT INTO manifest ({COLUMNS}, state, rolled_at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)"
+        ))?
+        .execute(params![
+            part.path,
+            part.holds,
+            part.partition.day.0,
+            part.partition.interval,
+            i64::try_from(part.rows).unwrap_or(i64::MAX),
+            i64::try_from(part.bytes).unwrap_or(i64::MAX),
+            part.sha256,
+            part.first.0,
+            part.last.0,
+            part.reason,
+            State::Pending.name(),
+            now.0,
+        ])
+        .map(drop)
+}
+
+/// Puts a file into another state.
+pub(super) fn mark(
+    journal: &Connection,
+    path: &str,
+    state: State,
+    reason: Option<&str>,
+) -> rusqlite::Result<()> {
+    journal
+        .prepare_cached("UPDATE manifest SET state = ?2, reason = ?3 WHERE path = ?1")?
+        .execute(params![path, state.name(), reason])
+        .map(drop)
+}
+
+/// Forgets a file that was never kept.
+pub(super) fn forget(journal: &Connection, path: &str) -> rusqlite::Result<()> {
+    journal
+        .prepare_cached("DELETE FROM manifest WHERE path = ?1 AND state = 'pending'")?
+        .execute([path])
+        .map(drop)
+}
+
+/// The SHA-256 of bytes, in hexadecimal.
+pub(super) fn checksum(bytes: &[u8]) -> String {
+    hexadecimal(&Sha256::digest(bytes))
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    use std::fmt::Write;
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+/// What is wrong with the file of `part` in the archive at `folder`, if anything is.
+pub(super) fn fault_of(folder: &Path, part: &Part) -> std::io::Result<Option<String>> {
+    let mut file = match File::open(folder.join(&part.path)) {
+        Ok(file) => file,
+        Err(source) if source.kind() == std::io::ErrorKind::NotFound => {
+            return Ok(Some("the file is missing".to_owned()));
+        }
+        Err(source) => return Err(source),
+    };
+    let bytes = file.metadata()?.len();
+    if bytes != part.bytes {
+        return Ok(Some(format!(
+            "the file has {bytes} bytes and was written with {}",
+            part.bytes
+        )));
+    }
+    let mut hash = Sha256::new();
+    let mut buffer = vec![0; 1 << 16];
+    loop {
+        match file.read(&mut buffer)? {
+            0 => break,
+            read => hash.update(buffer.get(..read).unwrap_or_default()),
+        }
+    }
+    let found = hexadecimal(&hash.finalize());
+    Ok((found != part.sha256).then(|| {
+        format!(
+            "the file's SHA-256 is {found} and was {} when it was written",
+            part.sha256
+        )
+    }))
+}

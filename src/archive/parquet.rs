@@ -1,0 +1,120 @@
+//! Rows to and from the bytes of a Parquet file.
+
+use std::fs::File;
+use std::path::Path;
+
+use ::parquet::arrow::ArrowWriter;
+use ::parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use ::parquet::basic::{Compression, ZstdLevel};
+use ::parquet::errors::ParquetError;
+use ::parquet::file::metadata::RowGroupMetaData;
+use ::parquet::file::properties::WriterProperties;
+use ::parquet::file::statistics::Statistics;
+use arrow_array::RecordBatch;
+
+use super::row::{Columns, Fault, Row};
+use super::scan::Filter;
+use crate::model::Millis;
+
+/// The strength of the compression.
+const LEVEL: i32 = 3;
+
+/// Why a file could not be written or read.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum FileFault {
+    #[error(transparent)]
+    Parquet(#[from] ParquetError),
+    #[error(transparent)]
+    Arrow(#[from] arrow_schema::ArrowError),
+    #[error(transparent)]
+    Io(#[from] std::io::Error),
+    #[error("column {:?}: {}", .0.0, .0.1)]
+    Column(Fault),
+}
+
+/// The bytes of a file that holds `rows` as they are ordered.
+pub(super) fn bytes<R: Row>(rows: &[R]) -> Result<Vec<u8>, FileFault> {
+    let properties = WriterProperties::builder()
+        .set_compression(Compression::ZSTD(ZstdLevel::try_new(LEVEL)?))
+        .set_max_row_group_row_count(Some(R::GROUP))
+        .set_created_by(concat!("liqdata ", env!("CARGO_PKG_VERSION")).to_owned())
+        .build();
+    let mut writer = ArrowWriter::try_new(Vec::new(), R::schema(), Some(properties))?;
+    for chunk in rows.chunks(R::GROUP) {
+        let columns = R::encode(chunk).map_err(FileFault::Column)?;
+        writer.write(&RecordBatch::try_new(R::schema(), columns)?)?;
+    }
+    Ok(writer.into_inner()?)
+}
+
+/// The rows of the file at `path`; row groups that cannot hold what `filter` asks for are left out.
+pub(super) fn rows<R: Row>(
+    path: &Path,
+    interval: i64,
+    filter: &Filter,
+) -> Result<Vec<R>, FileFault> {
+    let reader = ParquetRecordBatchReaderBuilder::try_new(File::open(path)?)?;
+    let groups = reader
+        .metadata()
+        .row_groups()
+        .iter()
+        .enumerate()
+        .filter(|(_, group)| may_hold::<R>(group, filter))
+        .map(|(place, _)| place)
+        .collect();
+    let mut rows = Vec::new();
+    for batch in reader
+        .with_row_groups(groups)
+        .with_batch_size(R::GROUP)
+        .build()?
+    {
+        let batch = batch?;
+        rows.extend(R::decode(&Columns(&batch), interval).map_err(FileFault::Column)?);
+    }
+    Ok(rows)
+}
+
+/// Whether the least and greatest values of a row group leave room for a row that `filter` asks for.
+fn may_hold<R: Row>(group: &RowGroupMetaData, filter: &Filter) -> bool {
+    group.columns().iter().all(|column| {
+        let Some(statistics) = column.statistics() else {
+            return true;
+        };
+        match column.column_descr().name() {
+            "timestamp" => may_hold_instant(statistics, filter.start, filter.end),
+            "exchange" => may_hold_text(statistics, filter.exchange.as_deref()),
+            // For bars and open interest the symbol is the coin: both questions are asked of one column.
+            "symbol" if R::COIN == "symbol" => {
+                may_hold_text(statistics, filter.symbol.as_deref())
+                    && may_hold_text(statistics, filter.coin.as_deref())
+            }
+            "symbol" => may_hold_text(statistics, filter.symbol.as_deref()),
+            "coin" => may_hold_text(statistics, filter.coin.as_deref()),
+            _ => true,
+        }
+    })
+}
+
+fn may_hold_instant(statistics: &Statistics, start: Option<Millis>, end: Option<Millis>) -> bool {
+    let Statistics::Int64(range) = statistics else {
+        return true;
+    };
+    range
+        .max_opt()
+        .zip(start)
+        .is_none_or(|(max, start)| *max >= start.0)
+        && range
+            .min_opt()
+            .zip(end)
+            .is_none_or(|(min, end)| *min < end.0)
+}
+
+fn may_hold_text(statistics: &Statistics, wanted: Option<&str>) -> bool {
+    let (Statistics::ByteArray(range), Some(wanted)) = (statistics, wanted) else {
+        return true;
+    };
+    let wanted = wanted.as_bytes();
+    // Long values are cut in the statistics, the least downwards and the greatest upwards, so this stays right.
+    range.min_opt().is_none_or(|min| wanted >= min.data())
+        && range.max_opt().is_none_or(|max| wanted <= max.data())
+}

@@ -1,0 +1,324 @@
+//! Reading a stretch of time: the journal and the files together, each row once.
+
+use std::collections::{HashMap, HashSet};
+use std::path::PathBuf;
+use std::vec;
+
+use super::bars::BarRow;
+use super::manifest::{self, Day, Part, State};
+use super::open_interest::OpenInterestRow;
+use super::orders::OrderRow;
+use super::resize::{self, SizedBar};
+use super::row::Row;
+use super::{Archive, ArchiveError, journal, parquet};
+use crate::model::Millis;
+
+/// Which rows a read is about; every field left out leaves nothing out.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Filter {
+    /// Rows from this instant on.
+    pub start: Option<Millis>,
+    /// Rows before this instant.
+    pub end: Option<Millis>,
+    /// Only what had been received by this instant; a bar must have closed by then, too.
+    pub as_of: Option<Millis>,
+    /// Rows of this exchange.
+    pub exchange: Option<String>,
+    /// Orders of this pair; bars and open interest of this coin.
+    pub symbol: Option<String>,
+    /// Rows of this coin.
+    pub coin: Option<String>,
+}
+
+impl Filter {
+    fn admits<R: Row>(&self, row: &R) -> bool {
+        let named = |wanted: &Option<String>, name: &str| {
+            wanted.as_deref().is_none_or(|wanted| wanted == name)
+        };
+        let at = row.timestamp();
+        self.start.is_none_or(|start| at >= start)
+            && self.end.is_none_or(|end| at < end)
+            && self
+                .as_of
+                .is_none_or(|as_of| row.received_at() <= as_of && row.known_at() <= as_of)
+            && named(&self.exchange, row.exchange())
+            && named(&self.symbol, row.symbol())
+            && named(&self.coin, row.coin())
+    }
+
+    fn check(&self) -> Result<(), ArchiveError> {
+        match (self.start, self.end) {
+            (Some(start), Some(end)) if start > end => Err(ArchiveError::BadRange {
+                parameter: "end",
+                message: format!("{end} is before the start, {start}"),
+            }),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A file that could not be served, and what it was to hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DamagedPart {
+    /// The file, where it was written.
+    pub path: PathBuf,
+    /// `orders`, `bars` or `open_interest`.
+    pub holds: String,
+    /// Rows in it.
+    pub rows: u64,
+    /// Time of its first row.
+    pub first: Millis,
+    /// Time of its last row.
+    pub last: Millis,
+    /// What is wrong with it.
+    pub reason: String,
+}
+
+/// What a read found, and what it could not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Scan<R> {
+    /// The rows.
+    pub rows: Vec<R>,
+    /// Files of the days read that are damaged: their rows are missing above.
+    pub damaged: Vec<DamagedPart>,
+}
+
+impl<R> Default for Scan<R> {
+    fn default() -> Self {
+        Self {
+            rows: Vec::new(),
+            damaged: Vec::new(),
+        }
+    }
+}
+
+/// The orders of a filter, one UTC day after the other; see [`Archive::order_days`].
+#[derive(Debug)]
+pub struct OrderDays<'a> {
+    archive: &'a Archive,
+    filter: Filter,
+    days: vec::IntoIter<Day>,
+}
+
+impl Iterator for OrderDays<'_> {
+    type Item = Result<Scan<OrderRow>, ArchiveError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let day = self.days.next()?;
+        Some(self.archive.day(day, &self.filter).map(|mut scan| {
+            OrderRow::sort_for_file(&mut scan.rows);
+            scan
+        }))
+    }
+}
+
+impl Archive {
+    /// The orders that `filter` asks for, by time, exchange and dedupe key.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] where the filter's end is before its start, or the archive cannot be read. A damaged file is no
+    /// error: it is named beside the rows that are left.
+    pub fn orders(&self, filter: &Filter) -> Result<Scan<OrderRow>, ArchiveError> {
+        let mut all = Scan::default();
+        for day in self.order_days(filter)? {
+            let day = day?;
+            all.rows.extend(day.rows);
+            all.damaged.extend(day.damaged);
+        }
+        Ok(all)
+    }
+
+    /// The orders that `filter` asks for, day by day, for histories that memory does not hold.
+    ///
+    /// Each day is read as it is when its turn comes.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] as [`Archive::orders`] gives.
+    pub fn order_days(&self, filter: &Filter) -> Result<OrderDays<'_>, ArchiveError> {
+        filter.check()?;
+        Ok(OrderDays {
+            archive: self,
+            days: self.days::<OrderRow>(filter)?.into_iter(),
+            filter: filter.clone(),
+        })
+    }
+
+    /// The bars that `filter` asks for as they were observed, of every length, by exchange, coin, length and time.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] as [`Archive::orders`] gives.
+    pub fn observed_bars(&self, filter: &Filter) -> Result<Scan<BarRow>, ArchiveError> {
+        let mut scan = self.scan::<BarRow>(filter)?;
+        scan.rows.sort_by(|a, b| {
+            (&a.exchange, &a.symbol, a.interval, a.timestamp).cmp(&(
+                &b.exchange,
+                &b.symbol,
+                b.interval,
+                b.timestamp,
+            ))
+        });
+        Ok(scan)
+    }
+
+    /// Bars of `size` milliseconds, a whole number of minutes, by exchange, coin and time.
+    ///
+    /// A bar opens at a multiple of its size since the epoch, and is given where it lies whole between the filter's
+    /// start and end and had closed by `as_of`. One for which some smaller bars are missing says so in
+    /// [`SizedBar::observed`].
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError::BadRange`] where the size is no such number, else as [`Archive::orders`] gives.
+    pub fn bars(&self, filter: &Filter, size: i64) -> Result<Scan<SizedBar>, ArchiveError> {
+        resize::check(size)?;
+        filter.check()?;
+        let whole = Filter {
+            start: filter.start.map(|start| {
+                let open = resize::open_time(start, size);
+                if open < start { open.on(size) } else { open }
+            }),
+            end: filter.end.map(|end| resize::open_time(end, size)),
+            ..filter.clone()
+        };
+        // No whole bar fits between a start and an end that are closer than one.
+        if whole.start.zip(whole.end).is_some_and(|(a, b)| a >= b) {
+            return Ok(Scan::default());
+        }
+        let scan = self.scan::<BarRow>(&whole)?;
+        let mut rows = resize::resize(scan.rows, size)?;
+        if let Some(as_of) = filter.as_of {
+            rows.retain(|bar| bar.timestamp.on(size) <= as_of);
+        }
+        Ok(Scan {
+            rows,
+            damaged: scan.damaged,
+        })
+    }
+
+    /// The readings of open interest that `filter` asks for, by time, coin and exchange.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] as [`Archive::orders`] gives.
+    pub fn open_interest(&self, filter: &Filter) -> Result<Scan<OpenInterestRow>, ArchiveError> {
+        let mut scan = self.scan::<OpenInterestRow>(filter)?;
+        scan.rows.sort_by(|a, b| {
+            (a.timestamp, &a.symbol, &a.exchange).cmp(&(b.timestamp, &b.symbol, &b.exchange))
+        });
+        Ok(scan)
+    }
+
+    fn scan<R: Row>(&self, filter: &Filter) -> Result<Scan<R>, ArchiveError> {
+        filter.check()?;
+        let mut all = Scan::default();
+        for day in self.days::<R>(filter)? {
+            let day = self.day(day, filter)?;
+            all.rows.extend(day.rows);
+            all.damaged.extend(day.damaged);
+        }
+        Ok(all)
+    }
+
+    /// The days that may have rows that `filter` asks for, in order.
+    pub(super) fn days<R: Row>(&self, filter: &Filter) -> Result<Vec<Day>, ArchiveError> {
+        let start = filter.start.unwrap_or(Millis(i64::MIN));
+        let end = filter.end.unwrap_or(Millis(i64::MAX));
+        self.ask(|journal| {
+            let mut days = journal::days::<R>(journal, start, end)?;
+            days.extend(
+                manifest::days(journal, R::TABLE)?
+                    .into_iter()
+                    .filter(|day| day.end() > start && day.start() < end),
+            );
+            days.sort_unstable();
+            days.dedup();
+            Ok(days)
+        })
+    }
+
+    /// The rows of one day that `filter` asks for, in no order.
+    ///
+    /// Journal and list of files are read in one transaction, so a roll beside it moves no row past the reader: files
+    /// that are listed never change and never go.
+    pub(super) fn day<R: Row>(&self, day: Day, filter: &Filter) -> Result<Scan<R>, ArchiveError> {
+        let start = filter.start.map_or(day.start(), |at| at.max(day.start()));
+        let end = filter.end.map_or(day.end(), |at| at.min(day.end()));
+        let (mut rows, kept, quarantined) = self.ask(|journal| {
+            Ok((
+                journal::rows::<R>(journal, start, end, filter)?,
+                manifest::of_day(journal, R::TABLE, day, State::Kept)?,
+                manifest::of_day(journal, R::TABLE, day, State::Quarantined)?,
+            ))
+        })?;
+        let mut damaged: Vec<DamagedPart> = quarantined
+            .iter()
+            .map(|part| self.damaged(part, part.reason.clone().unwrap_or_default()))
+            .collect();
+        // A row that was sent again after its day was rolled is in both; the file's was there first.
+        let mut again: HashMap<String, usize> = if kept.is_empty() {
+            HashMap::new()
+        } else {
+            rows.iter()
+                .enumerate()
+                .map(|(place, row)| (row.key(), place))
+                .collect()
+        };
+        let mut repeated = HashSet::new();
+        let mut filed = Vec::new();
+        for part in kept {
+            if part.last < start || part.first >= end {
+                continue;
+            }
+            match self.part::<R>(&part, filter)? {
+                Ok(found) => {
+                    if !again.is_empty() {
+                        repeated.extend(found.iter().filter_map(|row| again.remove(&row.key())));
+                    }
+                    filed.extend(found);
+                }
+                Err(reason) => damaged.push(self.damaged(&part, reason)),
+            }
+        }
+        if !repeated.is_empty() {
+            let mut place = 0;
+            rows.retain(|_| {
+                place += 1;
+                !repeated.contains(&(place - 1))
+            });
+        }
+        rows.extend(filed);
+        rows.retain(|row| filter.admits(row));
+        Ok(Scan { rows, damaged })
+    }
+
+    /// The rows of a file that `filter` may ask for, or what is wrong with the file.
+    fn part<R: Row>(
+        &self,
+        part: &Part,
+        filter: &Filter,
+    ) -> Result<Result<Vec<R>, String>, ArchiveError> {
+        if let Some(reason) = self.fault_of(part)? {
+            return Ok(Err(reason));
+        }
+        let path = self.folder.join(&part.path);
+        Ok(
+            parquet::rows(&path, part.partition.interval, filter).map_err(|fault| {
+                format!("the file cannot be read although its SHA-256 is right: {fault}")
+            }),
+        )
+    }
+
+    pub(super) fn damaged(&self, part: &Part, reason: String) -> DamagedPart {
+        DamagedPart {
+            path: self.folder.join(&part.path),
+            holds: part.holds.clone(),
+            rows: part.rows,
+            first: part.first,
+            last: part.last,
+            reason,
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! Holding every file against its checksum, and taking damaged ones out of use.
+
+use std::collections::HashSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use super::manifest::{self, Part, State};
+use super::orders::OrderRow;
+use super::row::Row;
+use super::scan::DamagedPart;
+use super::{Archive, ArchiveError, BarRow, OpenInterestRow, Writer, coverage, roll};
+
+/// The folder that damaged files are moved to.
+const QUARANTINE: &str = "quarantine";
+
+/// A file's size and time of change: while they stay, its checksum is not computed again.
+pub(super) type Stamp = (u64, Option<SystemTime>);
+
+/// What [`Archive::verify`] found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Verification {
+    /// Files that are as they were written.
+    pub sound: u64,
+    /// Rows in them.
+    pub rows: u64,
+    /// Files that are not, or that are out of use already.
+    pub damaged: Vec<DamagedPart>,
+    /// Parquet files in the archive's folders that it did not write or has not finished; they are never served.
+    pub unlisted: Vec<PathBuf>,
+    /// What `SQLite` finds wrong with the journal.
+    pub journal: Vec<String>,
+}
+
+impl Verification {
+    /// Whether everything is as it was written.
+    #[must_use]
+    pub fn is_sound(&self) -> bool {
+        self.damaged.is_empty() && self.journal.is_empty()
+    }
+}
+
+impl Archive {
+    /// Reads every file and the journal and compares them with what was written.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] where a file or the journal cannot be read at all.
+    pub fn verify(&self) -> Result<Verification, ArchiveError> {
+        let (kept, quarantined, journal) = self.ask(|journal| {
+            let problems = journal
+                .prepare("PRAGMA integrity_check")?
+                .query_map([], |row| row.get::<_, String>(0))?
+                .filter(|problem| !problem.as_ref().is_ok_and(|problem| problem == "ok"))
+                .collect::<rusqlite::Result<Vec<_>>>()?;
+            Ok((
+                manifest::all(journal, State::Kept)?,
+                manifest::all(journal, State::Quarantined)?,
+                problems,
+            ))
+        })?;
+        let mut found = Verification {
+            journal,
+            ..Verification::default()
+        };
+        for part in &quarantined {
+            let reason = part.reason.clone().unwrap_or_default();
+            found.damaged.push(self.damaged(part, reason));
+        }
+        for part in &kept {
+            match self.fault_now(part)? {
+                None => {
+                    found.sound += 1;
+                    found.rows += part.rows;
+                }
+                Some(reason) => found.damaged.push(self.damaged(part, reason)),
+            }
+        }
+        let listed: HashSet<PathBuf> = kept
+            .iter()
+            .map(|part| self.folder.join(&part.path))
+            .collect();
+        for kind in [OrderRow::TABLE, BarRow::TABLE, OpenInterestRow::TABLE] {
+            files(&self.folder.join(kind), &mut found.unlisted)?;
+        }
+        found.unlisted.retain(|path| !listed.contains(path));
+        found.unlisted.sort();
+        Ok(found)
+    }
+
+    /// What is wrong with a file, if anything is; the checksum is computed once and again when the file has changed.
+    pub(super) fn fault_of(&self, part: &Part) -> Result<Option<String>, ArchiveError> {
+        let path = self.folder.join(&part.path);
+        let stamp = stamp(&path);
+        let known = stamp.is_some() && self.known(&part.path) == stamp;
+        if known {
+            return Ok(None);
+        }
+        self.fault_now(part)
+    }
+
+    /// What is wrong with a file, if anything is, by its checksum.
+    fn fault_now(&self, part: &Part) -> Result<Option<String>, ArchiveError> {
+        let path = self.folder.join(&part.path);
+        let before = stamp(&path);
+        let fault = manifest::fault_of(&self.folder, part)
+            .map_err(|source| ArchiveError::of_file(&path, source))?;
+        self.learn(&part.path, before.filter(|_| fault.is_none()));
+        Ok(fault)
+    }
+
+    pub(super) fn all_sound(&self, parts: &[Part]) -> Result<bool, ArchiveError> {
+        for part in parts {
+            if self.fault_of(part)?.is_some() {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+fn stamp(path: &Path) -> Option<Stamp> {
+    let metadata = fs::metadata(path).ok()?;
+    Some((metadata.len(), metadata.modified().ok()))
+}
+
+/// Adds the Parquet files below `folder`.
+fn files(folder: &Path, found: &mut Vec<PathBuf>) -> Result<(), ArchiveError> {
+    let fault = |source| ArchiveError::of_file(folder, source);
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(source) if source.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        Err(source) => return Err(fault(source)),
+    };
+    for entry in entries {
+        let entry = entry.map_err(fault)?;
+        let path = entry.path();
+        if entry.file_type().map_err(fault)?.is_dir() {
+            files(&path, found)?;
+        } else if path
+            .extension()
+            .is_some_and(|ending| ending == "parquet" || ending == "tmp")
+        {
+            found.push(path);
+        }
+    }
+    Ok(())
+}
+
+impl Writer {
+    /// Moves every damaged file to the folder `quarantine` and records what is missing as a gap; the rest is served on.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] where a file cannot be read or moved, or the journal cannot be written.
+    pub fn quarantine(&mut self) -> Result<Verification, ArchiveError> {
+        let kept = self.ask(|journal| manifest::all(journal, State::Kept))?;
+        for part in &kept {
+            if let Some(reason) = self.fault_now(part)? {
+                self.set_aside(part, &reason)?;
+            }
+        }
+        self.verify()
+    }
+
+    /// Takes one file out of use.
+    pub(super) fn set_aside(&mut self, part: &Part, reason: &str) -> Result<(), ArchiveError> {
+        let from = self.folder.join(&part.path);
+        let to = self.folder.join(QUARANTINE).join(&part.path);
+        if let (Some(source), Some(target)) = (from.parent(), to.parent()) {
+            roll::make_folder(&self.folder, target)?;
+            match fs::rename(&from, &to) {
+                Ok(()) => {
+                    roll::sync_folder(target)?;
+                    roll::sync_folder(source)?;
+                }
+                // It is gone, or was moved before the journal knew.
+                Err(fault) if fault.kind() == std::io::ErrorKind::NotFound => {}
+                Err(fault) => return Err(ArchiveError::of_file(&from, fault)),
+            }
+        }
+        self.change(|journal| {
+            let transaction = journal.transaction()?;
+            manifest::mark(&transaction, &part.path, State::Quarantined, Some(reason))?;
+            if part.holds == OrderRow::TABLE {
+                coverage::miss_part(&transaction, &part.path, part.first, part.last)?;
+            }
+            transaction.commit()
+        })
+    }
+}

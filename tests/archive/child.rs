@@ -1,0 +1,163 @@
+//! Processes that write and are killed: this test executable, run again.
+
+use std::io::{BufRead, BufReader, Lines, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use liqdata::archive::{Archive, Completeness, RollStep};
+use liqdata::model::Millis;
+
+use crate::rows::{START, of_orders, order};
+
+const ARCHIVE: &str = "LIQDATA_TEST_ARCHIVE";
+const PART: &str = "LIQDATA_TEST_PART";
+
+/// A process that plays `part` on an archive; killed at the latest when it is dropped.
+pub(crate) struct Process {
+    child: Child,
+    input: ChildStdin,
+    output: Lines<BufReader<ChildStdout>>,
+}
+
+impl Process {
+    pub(crate) fn start(archive: &Path, part: &str) -> Self {
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args([
+                "--exact",
+                "child::plays_its_part",
+                "--ignored",
+                "--nocapture",
+            ])
+            .env(ARCHIVE, archive)
+            .env(PART, part)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let input = child.stdin.take().unwrap();
+        let output = BufReader::new(child.stdout.take().unwrap()).lines();
+        Self {
+            child,
+            input,
+            output,
+        }
+    }
+
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Lets it go on.
+    pub(crate) fn say(&mut self, line: &str) {
+        writeln!(self.input, "{line}").unwrap();
+    }
+
+    /// What follows `word` in the next line that has it; `None` once the process is gone.
+    pub(crate) fn hear(&mut self, word: &str) -> Option<String> {
+        self.output.by_ref().find_map(|line| {
+            // The test harness writes before and behind what the part says.
+            let line = line.unwrap();
+            let (_, rest) = line.split_once(word)?;
+            Some(rest.trim().to_owned())
+        })
+    }
+
+    /// Kills it with SIGKILL and waits until it is gone.
+    pub(crate) fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn tell(line: &str) {
+    println!("\n{line}");
+    std::io::stdout().flush().unwrap();
+}
+
+/// Waits for a line; for ever, where none comes.
+fn wait() -> String {
+    let mut line = String::new();
+    std::io::stdin().read_line(&mut line).unwrap();
+    line.trim().to_owned()
+}
+
+#[test]
+#[ignore = "run by other tests as a process of its own"]
+fn plays_its_part() {
+    let archive = std::env::var(ARCHIVE).unwrap();
+    let part = std::env::var(PART).unwrap();
+    let words: Vec<&str> = part.split(' ').collect();
+    match words[..] {
+        ["hold"] => hold(Path::new(&archive)),
+        ["roll", step, file] => roll(Path::new(&archive), step, file.parse().unwrap()),
+        ["write", batch] => write(Path::new(&archive), batch.parse().unwrap()),
+        _ => panic!("no such part: {part}"),
+    }
+}
+
+/// Holds the archive and appends one order for every line.
+fn hold(archive: &Path) {
+    let mut writer = Archive::create_or_open(archive).unwrap();
+    tell("open");
+    for key in 0.. {
+        wait();
+        writer.append(&of_orders(vec![order(key, START)])).unwrap();
+        tell("kept");
+    }
+}
+
+/// Rolls everything and stops for ever once the file of this number has come to `step`.
+fn roll(archive: &Path, step: &str, file: usize) {
+    let mut writer = Archive::create_or_open(archive).unwrap();
+    let mut begun = 0;
+    writer
+        .roll_observed(Millis(START + 100 * Millis::DAY), &mut |done, _| {
+            begun += usize::from(done == RollStep::Intended);
+            if begun == file && format!("{done:?}") == step {
+                tell("reached");
+                wait();
+            }
+        })
+        .unwrap();
+    tell("finished");
+}
+
+/// How many orders a batch of the endless writer has.
+pub(crate) fn size(batch: u64) -> u64 {
+    1 + batch * 7 % 40
+}
+
+/// The orders of a batch of the endless writer, spread over three days.
+pub(crate) fn batch(batch: u64) -> Vec<liqdata::archive::OrderRow> {
+    (0..size(batch))
+        .map(|place| {
+            let day = i64::try_from((batch + place) % 3).unwrap();
+            let at = i64::try_from(batch % 80_000_000).unwrap();
+            order(batch * 100 + place, START + day * Millis::DAY + at)
+        })
+        .collect()
+}
+
+/// Appends batches for ever, rolling every so often, and says which are acknowledged.
+fn write(archive: &Path, first: u64) {
+    let mut writer = Archive::create_or_open(archive).unwrap();
+    let run = writer
+        .begin_run("binance", Completeness::Sampled, Millis(START))
+        .unwrap();
+    for number in first.. {
+        let mut rows = of_orders(batch(number));
+        rows.seen.push((run, Millis(START + 1)));
+        writer.append(&rows).unwrap();
+        tell(&format!("kept {number}"));
+        if number % 5 == 4 {
+            writer.roll(Millis(START + 2 * Millis::DAY)).unwrap();
+        }
+    }
+}

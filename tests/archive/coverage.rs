@@ -1,0 +1,137 @@
+//! What was listened to, and what is missing.
+
+use liqdata::archive::{Archive, ArchiveError, Batch, Completeness, Gap, VenueCoverage};
+use liqdata::model::Millis;
+
+use crate::place::Folder;
+use crate::rows::{START, of_orders, order};
+
+fn at(minutes: i64) -> Millis {
+    Millis(START + minutes * Millis::MINUTE)
+}
+
+fn gap(start: i64, end: i64, reason: &str) -> Gap {
+    Gap {
+        exchange: "binance".to_owned(),
+        start: at(start),
+        end: at(end),
+        reason: reason.to_owned(),
+    }
+}
+
+#[test]
+fn a_share_counts_what_was_listened_to_less_what_was_missed() {
+    let folder = Folder::new();
+    let mut writer = Archive::create_or_open(folder.archive()).unwrap();
+    let run = writer
+        .begin_run("binance", Completeness::Sampled, at(0))
+        .unwrap();
+    let batch = Batch {
+        orders: vec![order(0, at(10).0), order(3, at(50).0), order(1, at(20).0)],
+        gaps: vec![gap(30, 45, "disconnected")],
+        seen: vec![(run, at(60))],
+        ..Batch::default()
+    };
+    writer.append(&batch).unwrap();
+    let expected = [
+        VenueCoverage {
+            exchange: "binance".to_owned(),
+            completeness: Completeness::Sampled,
+            connected_share: Some(0.75),
+            last_event: Some(at(50)),
+            gaps: 1,
+            cnt: 2,
+        },
+        VenueCoverage {
+            exchange: "bybit".to_owned(),
+            completeness: Completeness::Unknown,
+            connected_share: None,
+            last_event: Some(at(20)),
+            gaps: 0,
+            cnt: 1,
+        },
+    ];
+    assert_eq!(writer.coverage(at(0), at(60)).unwrap(), expected);
+    assert_eq!(writer.runs(at(0), at(60)).unwrap().len(), 1);
+    // Sent again it stays one gap, and rolled away the counts stay.
+    writer.append(&batch).unwrap();
+    writer.roll(at(24 * 60)).unwrap();
+    assert_eq!(writer.coverage(at(0), at(60)).unwrap(), expected);
+    let whole = writer.coverage(at(0), at(24 * 60)).unwrap();
+    assert_eq!((whole[0].cnt, whole[1].cnt), (2, 1));
+    assert_eq!(whole[0].connected_share, Some(0.75 / 24.0));
+    // A late row of that day is counted once, too.
+    writer
+        .append(&of_orders(vec![order(0, at(10).0), order(6, at(11).0)]))
+        .unwrap();
+    assert_eq!(writer.coverage(at(0), at(24 * 60)).unwrap()[0].cnt, 3);
+    assert_eq!(writer.coverage(at(0), at(11)).unwrap()[0].cnt, 1);
+}
+
+#[test]
+fn the_time_between_two_runs_is_a_gap() {
+    let folder = Folder::new();
+    let listen = |from: i64, until: i64| {
+        let mut writer = Archive::create_or_open(folder.archive()).unwrap();
+        let run = writer
+            .begin_run("binance", Completeness::Complete, at(from))
+            .unwrap();
+        writer
+            .append(&Batch {
+                seen: vec![(run, at(until)), (run, at(from))],
+                ..Batch::default()
+            })
+            .unwrap();
+    };
+    listen(0, 10);
+    listen(25, 40);
+    let reader = Archive::read(folder.archive()).unwrap();
+    assert_eq!(
+        reader.gaps(at(0), at(40)).unwrap(),
+        [gap(10, 25, "not listening")]
+    );
+    assert!(reader.gaps(at(25), at(40)).unwrap().is_empty());
+    let coverage = reader.coverage(at(0), at(40)).unwrap();
+    assert_eq!(coverage[0].connected_share, Some(25.0 / 40.0));
+    assert_eq!(coverage[0].completeness, Completeness::Complete);
+
+    // Two runs that overlap leave none, and a gap that has a reason is not told twice.
+    listen(35, 50);
+    assert_eq!(reader.gaps(at(0), at(60)).unwrap().len(), 1);
+    let mut writer = Archive::create_or_open(folder.archive()).unwrap();
+    writer
+        .append(&Batch {
+            gaps: vec![gap(50, 60, "disk full")],
+            ..Batch::default()
+        })
+        .unwrap();
+    drop(writer);
+    listen(60, 61);
+    let gaps = reader.gaps(at(40), at(61)).unwrap();
+    assert_eq!(gaps, [gap(50, 60, "disk full")]);
+}
+
+#[test]
+fn a_gap_that_says_nothing_is_refused() {
+    let folder = Folder::new();
+    let mut writer = Archive::create_or_open(folder.archive()).unwrap();
+    for bad in [gap(5, 5, "why"), gap(5, 6, " ")] {
+        let refused = writer
+            .append(&Batch {
+                gaps: vec![bad],
+                ..Batch::default()
+            })
+            .unwrap_err();
+        assert!(
+            matches!(refused, ArchiveError::BadRow { table: "gaps", .. }),
+            "{refused}"
+        );
+    }
+    assert!(matches!(
+        writer.coverage(at(1), at(1)).unwrap_err(),
+        ArchiveError::BadRange {
+            parameter: "end",
+            ..
+        }
+    ));
+}

@@ -1,0 +1,168 @@
+//! Files that are not what was written: found, named, set aside, and the rest served.
+
+use std::fs::{self, OpenOptions};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use liqdata::archive::{Archive, ArchiveError, Filter, OrderRow, Writer};
+use liqdata::model::Millis;
+
+use crate::place::{Folder, files};
+use crate::rows::{START, all_orders, of_orders, order, sorted};
+
+/// An archive of three days, one file each, and the rows of the second and the others.
+fn three_days(folder: &Folder) -> (Writer, Vec<OrderRow>, Vec<OrderRow>) {
+    let mut writer = Archive::create_or_open(folder.archive()).unwrap();
+    let rows: Vec<OrderRow> = (0..90)
+        .map(|key| order(key, START + i64::try_from(key / 30).unwrap() * Millis::DAY))
+        .collect();
+    writer.append(&of_orders(rows.clone())).unwrap();
+    writer.roll(Millis(START + 100 * Millis::DAY)).unwrap();
+    let second = Millis(START + Millis::DAY);
+    let (hit, rest) = rows
+        .into_iter()
+        .partition(|row| row.order.timestamp == second);
+    (writer, hit, sorted(rest))
+}
+
+fn truncate(path: &Path) {
+    let file = OpenOptions::new().write(true).open(path).unwrap();
+    let length = file.metadata().unwrap().len();
+    file.set_len(length / 2).unwrap();
+}
+
+fn flip(path: &Path) {
+    let file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open(path)
+        .unwrap();
+    let place = file.metadata().unwrap().len() / 2;
+    let mut byte = [0];
+    file.read_exact_at(&mut byte, place).unwrap();
+    file.write_all_at(&[byte[0] ^ 1], place).unwrap();
+}
+
+fn lose(path: &Path) {
+    fs::remove_file(path).unwrap();
+}
+
+fn second(folder: &Folder) -> PathBuf {
+    files(&folder.archive(), "parquet")[1].clone()
+}
+
+#[test]
+fn a_damaged_file_is_named_and_the_rest_is_served() {
+    for (damage, word) in [
+        (truncate as fn(&Path), "bytes"),
+        (flip, "SHA-256"),
+        (lose, "missing"),
+    ] {
+        let folder = Folder::new();
+        let (writer, hit, rest) = three_days(&folder);
+        let path = second(&folder);
+        drop(writer);
+        damage(&path);
+        let reader = Archive::read(folder.archive()).unwrap();
+        let scan = reader.orders(&Filter::default()).unwrap();
+        assert_eq!(scan.rows, rest, "{word}");
+        assert_eq!(scan.damaged.len(), 1, "{word}");
+        let named = &scan.damaged[0];
+        assert_eq!((named.path.as_path(), named.rows), (path.as_path(), 30));
+        assert_eq!(named.first, hit[0].order.timestamp);
+        assert!(named.reason.contains(word), "{}", named.reason);
+
+        let verified = reader.verify().unwrap();
+        assert!(!verified.is_sound());
+        assert_eq!(verified.damaged, scan.damaged);
+        assert_eq!((verified.sound, verified.rows), (2, 60));
+        drop(reader);
+
+        // The writer takes it out of the tree, so that no other engine reads it either.
+        let mut writer = Archive::create_or_open(folder.archive()).unwrap();
+        writer.quarantine().unwrap();
+        assert!(!path.exists());
+        let aside = files(&folder.archive().join("quarantine"), "parquet");
+        assert_eq!(aside.len(), usize::from(word != "missing"));
+        assert_eq!(writer.orders(&Filter::default()).unwrap(), scan);
+        assert_eq!(writer.verify().unwrap().damaged, scan.damaged);
+
+        // What is missing is on record as a gap of every exchange the file had rows of.
+        let gaps = writer
+            .gaps(Millis(START), Millis(START + 3 * Millis::DAY))
+            .unwrap();
+        assert_eq!(gaps.len(), 3, "{gaps:?}");
+        assert!(gaps.iter().all(|gap| gap.reason == "damaged file"));
+        assert!(gaps.iter().all(|gap| gap.start == named.first));
+
+        // And rows that are sent again are kept again.
+        let again = writer.append(&of_orders(hit.clone())).unwrap();
+        assert_eq!(again.orders, 30);
+        writer.roll(Millis(START + 100 * Millis::DAY)).unwrap();
+        let mut all = rest.clone();
+        all.extend(hit);
+        assert_eq!(writer.orders(&Filter::default()).unwrap().rows, sorted(all));
+    }
+}
+
+#[test]
+fn a_file_damaged_under_an_open_reader_is_found() {
+    let folder = Folder::new();
+    let (writer, ..) = three_days(&folder);
+    assert_eq!(all_orders(&writer).len(), 90);
+    truncate(&second(&folder));
+    let scan = writer.orders(&Filter::default()).unwrap();
+    assert_eq!((scan.rows.len(), scan.damaged.len()), (60, 1));
+}
+
+#[test]
+fn a_roll_sets_a_damaged_file_of_its_day_aside() {
+    let folder = Folder::new();
+    let (mut writer, hit, _) = three_days(&folder);
+    let path = second(&folder);
+    flip(&path);
+    // Ten of the lost rows come again, late.
+    writer.append(&of_orders(hit[..10].to_vec())).unwrap();
+    let rolled = writer.roll(Millis(START + 100 * Millis::DAY)).unwrap();
+    assert_eq!((rolled.rows, rolled.repeated), (10, 0));
+    assert!(!path.exists());
+    let scan = writer.orders(&Filter::default()).unwrap();
+    assert_eq!((scan.rows.len(), scan.damaged.len()), (70, 1));
+}
+
+#[test]
+fn a_file_that_someone_else_put_there_is_reported_and_left_alone() {
+    let folder = Folder::new();
+    let (mut writer, ..) = three_days(&folder);
+    let stranger = second(&folder).with_file_name("mine.parquet");
+    fs::copy(second(&folder), &stranger).unwrap();
+    assert_eq!(
+        writer.verify().unwrap().unlisted,
+        std::slice::from_ref(&stranger)
+    );
+    assert_eq!(all_orders(&writer).len(), 90);
+    writer.quarantine().unwrap();
+    drop(writer);
+    drop(Archive::create_or_open(folder.archive()).unwrap());
+    assert!(stranger.exists());
+}
+
+#[test]
+fn a_damaged_journal_is_an_error_and_no_answer() {
+    let folder = Folder::new();
+    let mut writer = Archive::create_or_open(folder.archive()).unwrap();
+    let rows: Vec<_> = (0..2000).map(|key| order(key, START)).collect();
+    writer.append(&of_orders(rows)).unwrap();
+    drop(writer);
+    let journal = folder.archive().join("journal.sqlite");
+    let file = OpenOptions::new().write(true).open(&journal).unwrap();
+    let pages = file.metadata().unwrap().len() / 4096;
+    for page in 8..pages {
+        file.write_all_at(&[0xAB; 4096], page * 4096).unwrap();
+    }
+    let reader = Archive::read(folder.archive()).unwrap();
+    let fault = reader.orders(&Filter::default()).unwrap_err();
+    assert!(matches!(fault, ArchiveError::Damaged { .. }), "{fault}");
+    let verified = reader.verify();
+    assert!(verified.is_err() || !verified.unwrap().is_sound());
+}

@@ -1,0 +1,120 @@
+//! Disks that are full or may not be written to. Both need a disk of their own; without the right to mount one they
+//! say so and pass.
+
+use std::fs;
+
+use liqdata::archive::{Archive, ArchiveError, Filter};
+use liqdata::model::Millis;
+
+use crate::place::{Disk, files};
+use crate::rows::{START, all_orders, journaled, of_orders, order, sorted};
+
+#[test]
+fn a_full_disk_loses_nothing_acknowledged_and_writing_resumes_with_space() {
+    let Some(disk) = Disk::of(4) else { return };
+    let ballast = disk.path().join("ballast");
+    fs::write(&ballast, vec![0; 1 << 20]).unwrap();
+    let mut writer = Archive::create_or_open(disk.archive()).unwrap();
+    let mut kept = Vec::new();
+    let mut refused = None;
+    for batch in 0..1000_u64 {
+        let rows: Vec<_> = (0..100)
+            .map(|place| order(batch * 100 + place, START + 5))
+            .collect();
+        match writer.append(&of_orders(rows.clone())) {
+            Ok(_) => kept.extend(rows),
+            Err(fault) => {
+                assert!(matches!(fault, ArchiveError::DiskFull { .. }), "{fault:?}");
+                refused = Some(rows);
+                break;
+            }
+        }
+    }
+    let Some(refused) = refused else {
+        panic!("4 MB hold 100,000 orders");
+    };
+    assert!(kept.len() >= 1000, "{}", kept.len());
+    let mut kept = sorted(kept);
+    assert_eq!(all_orders(&writer), kept);
+    assert_eq!(all_orders(&Archive::read(disk.archive()).unwrap()), kept);
+
+    fs::remove_file(&ballast).unwrap();
+    writer.append(&of_orders(refused.clone())).unwrap();
+    kept.extend(refused);
+    let kept = sorted(kept);
+    assert_eq!(all_orders(&writer), kept);
+    drop(writer);
+    let writer = Archive::create_or_open(disk.archive()).unwrap();
+    assert_eq!(all_orders(&writer), kept);
+    assert!(writer.verify().unwrap().is_sound());
+}
+
+#[test]
+fn a_roll_on_a_full_disk_leaves_the_rows_in_the_journal() {
+    let Some(disk) = Disk::of(4) else { return };
+    let mut writer = Archive::create_or_open(disk.archive()).unwrap();
+    let rows = sorted((0..2000).map(|key| order(key, START + 5)).collect());
+    writer.append(&of_orders(rows.clone())).unwrap();
+    // All but a little of what is left.
+    let ballast = disk.path().join("ballast");
+    let mut size = 4 << 20;
+    while size > 4096 && fs::write(&ballast, vec![0; size]).is_err() {
+        size -= 4096;
+    }
+    let fault = writer.roll(Millis(i64::MAX)).unwrap_err();
+    assert!(matches!(fault, ArchiveError::DiskFull { .. }), "{fault:?}");
+    assert_eq!(all_orders(&writer), rows);
+    assert_eq!(journaled(&disk.archive()), 2000);
+    assert!(files(&disk.archive(), "parquet").is_empty());
+    fs::remove_file(&ballast).unwrap();
+    assert_eq!(writer.roll(Millis(i64::MAX)).unwrap().rows, 2000);
+    assert_eq!(all_orders(&writer), rows);
+    assert!(writer.verify().unwrap().unlisted.is_empty());
+}
+
+#[test]
+fn an_archive_that_may_not_be_written_to_can_be_read() {
+    let Some(disk) = Disk::of(8) else { return };
+    let mut writer = Archive::create_or_open(disk.archive()).unwrap();
+    let rows = sorted(
+        (0..20)
+            .map(|key| order(key, START + i64::try_from(key).unwrap() * 9_000_000))
+            .collect(),
+    );
+    writer.append(&of_orders(rows.clone())).unwrap();
+    writer.roll(Millis(START + Millis::DAY)).unwrap();
+    drop(writer);
+    disk.freeze();
+    let refused = Archive::create_or_open(disk.archive()).unwrap_err();
+    assert!(
+        matches!(refused, ArchiveError::ReadOnly { .. }),
+        "{refused:?}"
+    );
+    let reader = Archive::read(disk.archive()).unwrap();
+    assert_eq!(all_orders(&reader), rows);
+    assert!(reader.verify().unwrap().is_sound());
+}
+
+#[test]
+fn a_journal_that_was_not_closed_is_not_half_read_from_a_disk_that_may_not_be_written_to() {
+    let Some(disk) = Disk::of(8) else { return };
+    let live = crate::place::Folder::new();
+    let mut writer = Archive::create_or_open(live.archive()).unwrap();
+    writer.append(&of_orders(vec![order(0, START)])).unwrap();
+    // As a copy of the folder of a running writer has it.
+    fs::create_dir(disk.archive()).unwrap();
+    for name in ["journal.sqlite", "journal.sqlite-wal"] {
+        fs::copy(live.archive().join(name), disk.archive().join(name)).unwrap();
+    }
+    disk.freeze();
+    match Archive::read(disk.archive()) {
+        Ok(reader) => assert_eq!(
+            reader.orders(&Filter::default()).unwrap().rows,
+            [order(0, START)]
+        ),
+        Err(fault) => {
+            assert!(matches!(fault, ArchiveError::ReadOnly { .. }), "{fault:?}");
+            assert!(fault.to_string().contains("not closed"), "{fault}");
+        }
+    }
+}

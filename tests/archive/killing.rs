@@ -1,0 +1,115 @@
+//! Killed at any moment: what was acknowledged is there, whole, once.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use liqdata::archive::{Archive, RollStep};
+use liqdata::model::Millis;
+
+use crate::child::{self, Process};
+use crate::place::{Folder, files};
+use crate::rows::{START, all_orders, journaled, of_orders, order, sorted};
+
+/// Checks that journal and listed files hold each row once, and that nothing unfinished is left.
+fn each_row_is_in_one_place(archive: &Archive, rows: usize) {
+    let verified = archive.verify().unwrap();
+    assert!(verified.is_sound(), "{verified:?}");
+    assert!(verified.unlisted.is_empty(), "{verified:?}");
+    let kept = journaled(archive.path()) + verified.rows;
+    assert_eq!(kept, u64::try_from(rows).unwrap());
+}
+
+#[test]
+fn a_roll_killed_at_any_step_leaves_every_row_in_one_place() {
+    let end = Millis(START + 100 * Millis::DAY);
+    for step in RollStep::ALL {
+        // Two days make two files; a kill within the second finds the first one kept.
+        for file in [1, 2] {
+            let folder = Folder::new();
+            let rows = sorted(
+                (0..60)
+                    .map(|key| order(key, START + i64::try_from(key % 2).unwrap() * Millis::DAY))
+                    .collect(),
+            );
+            let mut writer = Archive::create_or_open(folder.archive()).unwrap();
+            writer.append(&of_orders(rows.clone())).unwrap();
+            drop(writer);
+
+            let mut process = Process::start(&folder.archive(), &format!("roll {step:?} {file}"));
+            assert!(process.hear("reached").is_some(), "{step:?} {file}");
+            process.kill();
+
+            // A reader is right even before a writer has put things in order.
+            let reader = Archive::read(folder.archive()).unwrap();
+            assert_eq!(all_orders(&reader), rows, "{step:?} {file}");
+            drop(reader);
+            let mut writer = Archive::create_or_open(folder.archive()).unwrap();
+            assert_eq!(all_orders(&writer), rows, "{step:?} {file}");
+            each_row_is_in_one_place(&writer, rows.len());
+            let done = file - usize::from(step != RollStep::Committed);
+            assert_eq!(files(&folder.archive(), "parquet").len(), done);
+
+            writer.roll(end).unwrap();
+            assert_eq!(all_orders(&writer), rows, "{step:?} {file}");
+            each_row_is_in_one_place(&writer, rows.len());
+            assert_eq!(journaled(&folder.archive()), 0);
+            assert_eq!(files(&folder.archive(), "parquet").len(), 2);
+        }
+    }
+}
+
+/// Kills a process that writes after `acknowledgements`, and returns the number of the last batch it acknowledged.
+fn write_and_kill(archive: &Path, first: u64, acknowledgements: usize) -> Option<u64> {
+    let mut process = Process::start(archive, &format!("write {first}"));
+    let mut last = None;
+    for _ in 0..acknowledgements {
+        last = Some(process.hear("kept").unwrap().parse().unwrap());
+    }
+    process.kill();
+    // What it managed to say before it died counts as well.
+    while let Some(number) = process.hear("kept") {
+        last = number.parse().ok().or(last);
+    }
+    last
+}
+
+/// Kills and checks the writer of one archive, twenty times over.
+fn kill_twenty_times(random: &mut fastrand::Rng) {
+    let kills = 20;
+    let folder = Folder::new();
+    let mut next = 0;
+    for kill in 0..kills {
+        let acknowledged = write_and_kill(&folder.archive(), next, random.usize(1..12));
+        let writer = Archive::create_or_open(folder.archive()).unwrap();
+        let rows = all_orders(&writer);
+        each_row_is_in_one_place(&writer, rows.len());
+        let mut batches: BTreeMap<u64, u64> = BTreeMap::new();
+        for row in &rows {
+            let key: u64 = row.dedupe_key.split_once('|').unwrap().1.parse().unwrap();
+            assert_eq!(*row, order(key, row.order.timestamp.0), "kill {kill}");
+            *batches.entry(key / 100).or_default() += 1;
+        }
+        // Whole batches, without a hole, at least up to the last acknowledged one.
+        for (place, (batch, count)) in batches.iter().enumerate() {
+            assert_eq!(*batch, u64::try_from(place).unwrap(), "kill {kill}");
+            assert_eq!(*count, child::size(*batch), "kill {kill}, batch {batch}");
+        }
+        next = u64::try_from(batches.len()).unwrap();
+        assert!(acknowledged.is_none_or(|last| last < next), "kill {kill}");
+    }
+    assert!(next >= kills);
+}
+
+#[test]
+fn a_writer_killed_at_random_loses_nothing_it_acknowledged() {
+    let mut random = fastrand::Rng::with_seed(7);
+    // The long form kills a thousand times, each archive twenty times.
+    let archives = if std::env::var_os("LIQDATA_SOAK").is_some() {
+        50
+    } else {
+        1
+    };
+    for _ in 0..archives {
+        kill_twenty_times(&mut random);
+    }
+}

@@ -1,0 +1,20 @@
+//! The archive: what is acknowledged is kept, each row once, whatever happens to the process, the disk or the files.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "tests"
+)]
+
+mod child;
+mod coverage;
+mod damage;
+mod disk;
+mod keeping;
+mod killing;
+mod locking;
+mod place;
+mod reading;
+mod rows;

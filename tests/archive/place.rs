@@ -1,0 +1,108 @@
+//! Folders that go away with the test.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+static NEXT: AtomicUsize = AtomicUsize::new(0);
+
+/// A new folder, removed at the end.
+pub(crate) struct Folder(PathBuf);
+
+impl Folder {
+    pub(crate) fn new() -> Self {
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("liqdata-{}-{number}", std::process::id()));
+        fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    /// Where the archive is.
+    pub(crate) fn archive(&self) -> PathBuf {
+        self.0.join("archive")
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A small disk of its own, where this system lets us have one.
+pub(crate) struct Disk(Folder);
+
+impl Disk {
+    /// A disk of `megabytes`, or `None` where mounting is not allowed; the reason is printed.
+    pub(crate) fn of(megabytes: u32) -> Option<Self> {
+        let folder = Folder::new();
+        let made = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", &format!("size={megabytes}m"), "tmpfs"])
+            .arg(folder.path())
+            .output();
+        match made {
+            Ok(output) if output.status.success() => Some(Self(folder)),
+            Ok(output) => {
+                eprintln!(
+                    "skipped: no disk could be mounted: {}",
+                    String::from_utf8_lossy(&output.stderr)
+                );
+                None
+            }
+            Err(fault) => {
+                eprintln!("skipped: no disk could be mounted: {fault}");
+                None
+            }
+        }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    pub(crate) fn archive(&self) -> PathBuf {
+        self.0.archive()
+    }
+
+    /// Allows no writing from now on.
+    pub(crate) fn freeze(&self) {
+        let status = Command::new("mount")
+            .args(["-o", "remount,ro"])
+            .arg(self.path())
+            .status()
+            .unwrap();
+        assert!(status.success());
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(self.path()).status();
+    }
+}
+
+/// Every file below `folder` with the ending `ending`, in order.
+pub(crate) fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let Ok(entries) = fs::read_dir(folder) else {
+        return found;
+    };
+    for entry in entries {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(files(&path, ending));
+        } else if path
+            .extension()
+            .is_some_and(|extension| extension == ending)
+        {
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
+}

@@ -1,0 +1,112 @@
+//! Rows to keep, and what is read back of them.
+
+use liqdata::archive::{
+    Archive, BarRow, Batch, Completeness, Filter, OpenInterestRow, OrderRow, Scan,
+};
+use liqdata::model::{Millis, Order, Side};
+use rust_decimal::Decimal;
+
+/// The first instant of a day.
+pub(crate) const START: i64 = 20_000 * Millis::DAY;
+
+/// An order whose every field follows from `key` and `timestamp`.
+pub(crate) fn order(key: u64, timestamp: i64) -> OrderRow {
+    let exchange = ["binance", "bybit", "okx"][usize::try_from(key % 3).unwrap()];
+    let coin = ["BTC", "ETH"][usize::try_from(key / 3 % 2).unwrap()];
+    let price = Decimal::new(8_265_190 + i64::try_from(key).unwrap(), 2);
+    let qty = Decimal::new(1 + i64::try_from(key % 1000).unwrap(), 3);
+    OrderRow {
+        order: Order {
+            exchange: exchange.to_owned(),
+            symbol: format!("{coin}USDT"),
+            side: if key.is_multiple_of(2) {
+                Side::Long
+            } else {
+                Side::Short
+            },
+            price,
+            qty,
+            value_usd: price * qty,
+            timestamp: Millis(timestamp),
+        },
+        coin: coin.to_owned(),
+        price_kind: "avg_fill".to_owned(),
+        completeness: Completeness::Sampled,
+        native_id: key.is_multiple_of(5).then(|| format!("native-{key}")),
+        dedupe_key: format!("{exchange}|{key}"),
+        received_at: Millis(timestamp + 40),
+        raw: key.is_multiple_of(7).then(|| format!("{{\"key\":{key}}}")),
+    }
+}
+
+pub(crate) fn bar(symbol: &str, minute: i64, price: i64) -> BarRow {
+    let timestamp = START + minute * Millis::MINUTE;
+    BarRow {
+        exchange: "binance".to_owned(),
+        symbol: symbol.to_owned(),
+        timestamp: Millis(timestamp),
+        interval: Millis::MINUTE,
+        open: price.into(),
+        high: (price + 2).into(),
+        low: (price - 1).into(),
+        close: (price + 1).into(),
+        volume: Decimal::new(15, 1),
+        received_at: Millis(timestamp + Millis::MINUTE + 5),
+    }
+}
+
+pub(crate) fn reading(symbol: &str, timestamp: i64) -> OpenInterestRow {
+    OpenInterestRow {
+        exchange: "okx".to_owned(),
+        symbol: symbol.to_owned(),
+        timestamp: Millis(timestamp),
+        open_interest: Decimal::new(timestamp - START, 4),
+        received_at: Millis(timestamp + 100),
+    }
+}
+
+pub(crate) fn of_orders(orders: Vec<OrderRow>) -> Batch {
+    Batch {
+        orders,
+        ..Batch::default()
+    }
+}
+
+/// The rows of a scan in which nothing is damaged.
+pub(crate) fn sound<R: std::fmt::Debug>(scan: Scan<R>) -> Vec<R> {
+    assert!(scan.damaged.is_empty(), "{:?}", scan.damaged);
+    scan.rows
+}
+
+/// Every order of an archive.
+pub(crate) fn all_orders(archive: &Archive) -> Vec<OrderRow> {
+    sound(archive.orders(&Filter::default()).unwrap())
+}
+
+/// In the order in which they are read.
+pub(crate) fn sorted(mut orders: Vec<OrderRow>) -> Vec<OrderRow> {
+    orders.sort_by_key(|row| {
+        (
+            row.order.timestamp,
+            row.order.exchange.clone(),
+            row.dedupe_key.clone(),
+        )
+    });
+    orders
+}
+
+/// How many orders lie in the journal, by looking into it past the archive.
+pub(crate) fn journaled(folder: &std::path::Path) -> u64 {
+    let journal = rusqlite::Connection::open_with_flags(
+        folder.join("journal.sqlite"),
+        rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY,
+    )
+    .unwrap();
+    journal
+        .query_row("SELECT count(*) FROM orders", [], |row| {
+            row.get::<_, i64>(0)
+        })
+        .unwrap()
+        .try_into()
+        .unwrap()
+}
