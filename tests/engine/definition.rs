@@ -214,7 +214,7 @@ impl<'a> Definition<'a> {
                 .max()?;
             self.open_interest(last)
         };
-        self.open_interest(first).or_else(inside).or_else(before)
+        self.open_interest(first).or_else(before).or_else(inside)
     }
 
     pub(crate) fn realised(&self, bar: &ObservedBar, now: i64) -> [Option<f64>; 2] {
