@@ -5,7 +5,7 @@ use crate::api::{
     OverviewQuery,
 };
 use crate::engine::{self, EngineError, Estimate, Explain, View};
-use crate::model::{Pair, Window};
+use crate::model::{MapRange, Millis, Pair, Window};
 
 /// A reply with what there is to say about how it came to be.
 #[derive(Clone, Debug)]
@@ -36,9 +36,6 @@ impl<T> From<Estimate<T>> for Answered<T> {
 
 /// An endpoint that the engine can answer.
 pub trait Answer: Endpoint {
-    /// Whether an answer takes long enough that small ones should not have to queue behind it.
-    const SLOW: bool = false;
-
     /// The answer.
     ///
     /// # Errors
@@ -48,6 +45,17 @@ pub trait Answer: Endpoint {
 
     /// The window of realised orders that the answer covers; `None` for estimates.
     fn window(&self) -> Option<Window> {
+        None
+    }
+
+    /// The coin whose positions are estimated, which takes long enough that small answers should not have to queue
+    /// behind it; `None` for realised totals.
+    fn coin(&self) -> Option<&str> {
+        None
+    }
+
+    /// The instant from which on the bars that an estimate ends with are too old to give it.
+    fn until(&self, _reply: &Self::Reply) -> Option<Millis> {
         None
     }
 }
@@ -124,35 +132,59 @@ impl Answer for Chart {
 }
 
 impl Answer for HeatmapQuery {
-    const SLOW: bool = true;
-
     fn answer(&self, view: &View<'_>) -> Result<Answered<Self::Reply>, EngineError> {
         let map = engine::heatmap(view, self.symbol.as_str(), self.range, self.model)?;
         Ok(map.into())
     }
+
+    fn coin(&self) -> Option<&str> {
+        Some(self.symbol.as_str())
+    }
+
+    fn until(&self, reply: &Self::Reply) -> Option<Millis> {
+        Some(reply.updated_at.on(self.range.millis()))
+    }
 }
 
 impl Answer for Liqmap {
-    const SLOW: bool = true;
-
     fn answer(&self, view: &View<'_>) -> Result<Answered<Self::Reply>, EngineError> {
         Ok(engine::liqmap(view, self.symbol.as_str(), self.range)?.into())
+    }
+
+    fn coin(&self) -> Option<&str> {
+        Some(self.symbol.as_str())
+    }
+
+    fn until(&self, reply: &Self::Reply) -> Option<Millis> {
+        Some(reply.updated_at.on(self.range.millis()))
     }
 }
 
 impl Answer for LevelsQuery {
-    const SLOW: bool = true;
-
     fn answer(&self, view: &View<'_>) -> Result<Answered<Self::Reply>, EngineError> {
         Ok(engine::levels(view, self.symbol.as_str())?.into())
+    }
+
+    fn coin(&self) -> Option<&str> {
+        Some(self.symbol.as_str())
+    }
+
+    fn until(&self, reply: &Self::Reply) -> Option<Millis> {
+        Some(reply.updated_at.on(MapRange::D7.millis()))
     }
 }
 
 impl Answer for Maxpain {
-    const SLOW: bool = true;
-
     fn answer(&self, view: &View<'_>) -> Result<Answered<Self::Reply>, EngineError> {
         Ok(engine::maxpain(view, self.symbol.as_str())?.into())
+    }
+
+    fn coin(&self) -> Option<&str> {
+        Some(self.symbol.as_str())
+    }
+
+    fn until(&self, reply: &Self::Reply) -> Option<Millis> {
+        Some(reply.updated_at.on(MapRange::D1.millis()))
     }
 }
 
