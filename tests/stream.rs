@@ -347,7 +347,7 @@ async fn a_service_without_a_stream_is_named() {
 
 #[tokio::test]
 async fn a_busy_service_is_asked_again() {
-    let busy = "HTTP/1.1 503 Busy\r\nretry-after: 0\r\ncontent-length: 0\r\n\r\n".to_owned();
+    let busy = "HTTP/1.1 503 Busy\r\nretry-after: 0\r\ncontent-length: 0\r\n\r\nCLOSE".to_owned();
     let (address, _asked) = scripted(vec![busy.clone(), busy, events("", &event("a", 1))]).await;
     assert_eq!(numbers(&mut stream(address, None), 1).await, [1]);
 }
@@ -489,8 +489,8 @@ async fn streams_leave_room_for_questions() {
     // A place that is given back is taken by the next.
     readers.pop();
     let again = Client::new(config(server.address).retries(100).unwrap()).unwrap();
-    let mut fourth =
-        OrderStream::new(again, None, None, Some(readers[0].last_event_id().unwrap())).unwrap();
+    let newest = server.market.newest().unwrap().to_string();
+    let mut fourth = OrderStream::new(again, None, None, Some(&newest)).unwrap();
     grow(&server.feed, [2]);
     assert_eq!(numbers(&mut fourth, 1).await, [2]);
     drop((readers, fourth, client));

@@ -365,7 +365,7 @@ impl OrderStream {
             let failed = match opened.map(|response| self.opened(response)) {
                 Ok(Ok((response, silence))) => {
                     call.retries.succeeded();
-                    self.fruitless = call.retries.attempts();
+                    self.fruitless = call.retries.attempts() - 1;
                     info!(target: LOG, "GET {} -> following", StreamQuery::PATH);
                     return Ok(Open {
                         response,
