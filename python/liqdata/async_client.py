@@ -17,6 +17,7 @@ from . import _answers, _core
 from ._answers import Convert, batch
 from ._inputs import many
 from .client import Options, _bar, _remake
+from .stream import AsyncOrderStream
 
 if TYPE_CHECKING:
     from ._progress import Progress
@@ -103,8 +104,8 @@ async def _answer(begin: Begin) -> Any:
 class AsyncClient:
     """The client for asyncio: the same names as :class:`~liqdata.Client`, as coroutines.
 
-    Parameters are those of :class:`~liqdata.Client`. ``iter_orders`` is an async iterator; use ``async with`` or
-    :meth:`aclose`. A cancelled await cancels its request.
+    Parameters are those of :class:`~liqdata.Client`. ``iter_orders`` and ``stream_orders`` are async
+    iterators; use ``async with`` or :meth:`aclose`. A cancelled await cancels its request.
 
     Examples
     --------
@@ -269,6 +270,13 @@ class AsyncClient:
     ) -> AsyncIterator[OrderRow]:
         """As :meth:`liqdata.Client.iter_orders`, for ``async for``."""
         return _Orders(self, self._core.walk(symbol, exchange, page_size, max_rows), _bar(progress, max_rows))
+
+    def stream_orders(
+        self, symbol: str | None = None, exchange: str | None = None, *, last_event_id: str | None = None
+    ) -> AsyncOrderStream:
+        """As :meth:`liqdata.Client.stream_orders`, for ``async for``."""
+        core = self._core.stream(symbol, exchange, last_event_id)
+        return AsyncOrderStream(core, exact=self._options.exact)
 
     async def aclose(self) -> None:
         """Refuse further calls; connections are closed once calls under way have ended."""

@@ -12,6 +12,7 @@ from ._answers import Convert, Origin, batch
 from ._inputs import choice, many, number
 from ._progress import Progress, progress
 from .errors import BadQuery
+from .stream import OrderStream
 
 if TYPE_CHECKING:
     from .grids import Heatmap, LiquidationMap
@@ -533,6 +534,54 @@ class Client:
         250
         """
         return _Orders(self, self._core.walk(symbol, exchange, page_size, max_rows), _bar(progress, max_rows))
+
+    def stream_orders(
+        self, symbol: str | None = None, exchange: str | None = None, *, last_event_id: str | None = None
+    ) -> OrderStream:
+        """The orders as they arrive, oldest first: an iterator that waits for the next and has no end of its own.
+
+        A connection that breaks off or falls silent is replaced by another, which goes on behind the last order. The
+        stream is an extension of ``liqdata serve`` beside the ten endpoints.
+
+        Parameters
+        ----------
+        symbol : str, optional
+            Only this trading pair.
+        exchange : str, optional
+            Only this exchange.
+        last_event_id : str, optional
+            Go on behind this order: an earlier stream's ``last_event_id``. From now on where absent.
+
+        Returns
+        -------
+        OrderStream
+            An iterator of rows as of :meth:`orders`; its ``last_event_id`` is the id of the last one. Use it in
+            ``with``, or ``close()`` it.
+
+        Raises
+        ------
+        NoAnswer
+            If no connection can be had within the client's retries; asked again, the stream goes on where it was.
+        Refused
+            With status 410 if the service no longer knows the place to go on from, so that orders are missing:
+            :meth:`iter_orders` has them, and the stream, asked again, goes on behind the gap. With status 404 if the
+            service has no stream.
+        UnexpectedReply
+            For an event outside the contract, which is left out.
+        RuntimeError
+            If the client is closed, also meanwhile.
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> def watch(url, most):
+        ...     with liqdata.Client(url) as client, client.stream_orders("BTCUSDT") as stream:
+        ...         for row in stream:
+        ...             if row["value_usd"] > most:
+        ...                 return row, stream.last_event_id
+        """
+        core = self._core.stream(symbol, exchange, last_event_id)
+        return OrderStream(core, exact=self._options.exact)
 
     def close(self) -> None:
         """Refuse further calls; connections are closed once calls under way have ended."""

@@ -10,6 +10,7 @@ from ._answers import Convert, Origin, batch
 from ._inputs import choice, datetime_of, instant, many, table
 from .client import _bar
 from .errors import BadQuery
+from .stream import OrderStream
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -300,6 +301,21 @@ class Market:
         return _pages(
             lambda limit, offset: core.page(symbol, exchange, limit, offset, at), most, _bar(progress, max_rows)
         )
+
+    def stream_orders(
+        self, symbol: str | None = None, exchange: str | None = None, *, last_event_id: str | None = None
+    ) -> OrderStream:
+        """The orders as they arrive, as of :meth:`liqdata.Client.stream_orders`.
+
+        Nothing arrives in tables and simulations: their stream ends behind the last order.
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> list(liqdata.demo().stream_orders("BTCUSDT"))
+        []
+        """
+        return OrderStream(self._open().stream(symbol, exchange, last_event_id), exact=True)
 
     def bars(self, symbol: str = "BTC", *, as_of: Instant | None = None) -> Rows[BarRow]:
         """The price bars of a coin that had closed by ``as_of``.

@@ -24,6 +24,8 @@ pub(super) enum Failure {
     Rejected(Rejection),
     /// The call was cancelled before it ended.
     Cancelled,
+    /// The client was closed while it was under way.
+    Closed,
     /// A bug: the message of a panic.
     Panic(String),
 }
@@ -109,6 +111,7 @@ pub(super) fn python(py: Python<'_>, failure: &Failure) -> PyErr {
         Failure::Rejected(rejection) => {
             refused(py, &rejection.to_string(), rejection.status(), "", None)
         }
+        Failure::Closed => PyRuntimeError::new_err("client is closed"),
         Failure::Cancelled => PyRuntimeError::new_err("the call was cancelled"),
         Failure::Panic(message) => {
             PyRuntimeError::new_err(format!("a bug in liqdata, please report it: {message}"))

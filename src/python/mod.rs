@@ -16,6 +16,7 @@ mod rows;
 mod runtime;
 mod server;
 mod source;
+mod stream;
 mod tables;
 
 use pyo3::prelude::*;
@@ -40,6 +41,8 @@ mod _core {
     use super::server::Server;
     #[pymodule_export]
     use super::source::{Client, Market, Walk, walk_bounds};
+    #[pymodule_export]
+    use super::stream::Stream;
 
     #[pymodule_export]
     #[expect(non_upper_case_globals, reason = "the name Python's tools look for")]

@@ -1,5 +1,8 @@
 //! Arguments become a question, a question becomes an answer: the ten endpoints as one closed set.
 
+use std::sync::{Arc, Mutex};
+
+use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyInt, PyString};
 
@@ -7,6 +10,7 @@ use super::arrays;
 use super::columns::Columns;
 use super::error::{Failure, bad_query};
 use super::rows::Table;
+use super::stream::Tray;
 use crate::api::{
     self, BadQuery, Chart, Coins, Exchanges, HeatmapQuery, Largest, LevelsQuery, Liqmap, Maxpain,
     Orders, OverviewQuery,
@@ -28,6 +32,8 @@ pub(super) enum Answer {
     Liqmap(LiquidationMap, Option<Box<Explain>>),
     Levels(Levels),
     Maxpain(MaxPain),
+    /// Orders of a stream, still on its tray.
+    Arrivals(Arc<Mutex<Tray>>),
 }
 
 impl Answer {
@@ -44,6 +50,10 @@ impl Answer {
                 .unbind(),
             Self::Levels(reply) => arrays::levels(py, reply)?.into_any().unbind(),
             Self::Maxpain(reply) => arrays::maxpain(py, reply)?.into_any().unbind(),
+            Self::Arrivals(tray) => {
+                let (rows, ids) = Tray::take(&tray);
+                (Table::from(rows), ids).into_py_any(py)?
+            }
         })
     }
 }

@@ -15,8 +15,9 @@ use super::columns::{self, Columns};
 use super::error::{self, Failure};
 use super::question::{Answer, PAIR, Question, VENUE, optional_text, whole};
 use super::rows::Table;
+use super::stream::Stream;
 use super::{logs, runtime, tables};
-use crate::api::{BadQuery, Orders};
+use crate::api::{BadQuery, Orders, StreamQuery};
 use crate::client::{self, Config};
 use crate::engine;
 use crate::model::{Millis, Position, Vocabulary, Window};
@@ -25,7 +26,7 @@ use crate::{server, simulate};
 /// How many questions of one call are under way at once.
 const IN_FLIGHT: usize = 8;
 
-fn wakeup(
+pub(super) fn wakeup(
     bridge: Option<&Bound<'_, Bridge>>,
     token: u64,
 ) -> Option<(Arc<super::bridge::Wakeup>, u64)> {
@@ -37,7 +38,7 @@ fn wakeup(
 pub(super) struct Client {
     http: client::Client,
     base_url: String,
-    closed: AtomicBool,
+    closed: Arc<AtomicBool>,
 }
 
 impl Client {
@@ -86,7 +87,7 @@ impl Client {
         Ok(Self {
             http,
             base_url,
-            closed: AtomicBool::new(false),
+            closed: Arc::default(),
         })
     }
 
@@ -210,6 +211,29 @@ impl Client {
         Call::begin(work, wakeup(bridge, token))
     }
 
+    /// The orders as they arrive, behind a place or from now on.
+    #[pyo3(signature = (symbol, exchange, last_event_id))]
+    fn stream(
+        &self,
+        py: Python<'_>,
+        symbol: &Bound<'_, PyAny>,
+        exchange: &Bound<'_, PyAny>,
+        last_event_id: &Bound<'_, PyAny>,
+    ) -> PyResult<Stream> {
+        let client = self.open()?;
+        let symbol = optional_text("symbol", symbol, PAIR)?;
+        let exchange = optional_text("exchange", exchange, VENUE)?;
+        let from = optional_text("last_event_id", last_event_id, EVENT_ID)?;
+        let stream = client::OrderStream::new(
+            client,
+            symbol.as_deref(),
+            exchange.as_deref(),
+            from.as_deref(),
+        )
+        .map_err(|refusal| error::bad_query(py, &refusal))?;
+        Ok(Stream::of_service(stream, Arc::clone(&self.closed)))
+    }
+
     /// A walk over the whole order feed.
     #[pyo3(signature = (symbol, exchange, page_size, max_rows))]
     fn walk(
@@ -265,9 +289,14 @@ impl Walk {
 
 /// A market in this process.
 #[pyclass(frozen, module = "liqdata._core")]
+#[expect(
+    clippy::struct_field_names,
+    reason = "the market is what this wraps; the rest stands beside it"
+)]
 pub(super) struct Market {
     market: Arc<server::Market>,
     positions: Vec<Position>,
+    feed: Option<server::Feed>,
 }
 
 impl Market {
@@ -309,6 +338,7 @@ impl Market {
         Ok(Self {
             market: Arc::new(market),
             positions: Vec::new(),
+            feed: None,
         })
     }
 
@@ -326,7 +356,58 @@ impl Market {
         Ok(Self {
             market: Arc::new(market),
             positions,
+            feed: None,
         })
+    }
+
+    /// An empty market that grows by [`Market::append`] and keeps the place of its last `kept` orders.
+    #[staticmethod]
+    fn growing(kept: usize) -> Self {
+        let (market, feed) = server::Market::growing(kept, "a feed");
+        Self {
+            market: Arc::new(market),
+            positions: Vec::new(),
+            feed: Some(feed),
+        }
+    }
+
+    /// Adds rows to a growing market.
+    fn append(
+        &self,
+        py: Python<'_>,
+        orders: &Bound<'_, PyAny>,
+        bars: &Bound<'_, PyAny>,
+        open_interest: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        let feed = self
+            .feed
+            .as_ref()
+            .ok_or_else(|| PyRuntimeError::new_err("this market does not grow"))?;
+        let rows = (
+            tables::orders(orders)?,
+            tables::bars(bars)?,
+            tables::open_interest(open_interest)?,
+        );
+        py.detach(|| feed.append(rows))
+            .map_err(|fault| error::bad_table(py, &fault))
+    }
+
+    /// The orders as they arrive, behind a place or from now on.
+    #[pyo3(signature = (symbol, exchange, last_event_id))]
+    fn stream(
+        &self,
+        py: Python<'_>,
+        symbol: &Bound<'_, PyAny>,
+        exchange: &Bound<'_, PyAny>,
+        last_event_id: &Bound<'_, PyAny>,
+    ) -> PyResult<Stream> {
+        let symbol = optional_text("symbol", symbol, PAIR)?;
+        let exchange = optional_text("exchange", exchange, VENUE)?;
+        let from = optional_text("last_event_id", last_event_id, EVENT_ID)?;
+        let question = StreamQuery::new(symbol.as_deref(), exchange.as_deref(), from.as_deref())
+            .map_err(|refusal| error::bad_query(py, &refusal))?;
+        let market = self.shared();
+        compute(py, || Ok(Stream::of_market(market, question)?))
     }
 
     #[getter]
@@ -546,5 +627,6 @@ pub(super) fn walk_bounds(
     Ok(most)
 }
 
+const EVENT_ID: &str = "the id of an event of the stream, as it was sent";
 const PAGE_SIZES: &str = "a whole number from 1 to 1000";
 const MAX_ROWS: &str = "a whole number from 1, or None";

@@ -161,6 +161,15 @@ impl Market {
         }
     }
 
+    /// Whether orders may still arrive.
+    #[must_use]
+    pub fn is_growing(&self) -> bool {
+        match &self.kind {
+            Kind::Fixed(_) => false,
+            Kind::Growing(_) => true,
+        }
+    }
+
     /// Whether the observations come from a simulation.
     #[must_use]
     pub fn is_simulated(&self) -> bool {

@@ -1,0 +1,127 @@
+"""Streams: the orders as they arrive, for ``for`` and for ``async for``."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from typing import TYPE_CHECKING, Any, Self
+
+if TYPE_CHECKING:
+    from . import _core
+    from .types import OrderRow
+
+__all__ = ["AsyncOrderStream", "OrderStream"]
+
+
+class _Batch:
+    """Rows that have arrived and not been handed out, and the place behind those that have."""
+
+    def __init__(self, core: _core.Stream, *, exact: bool) -> None:
+        self._core = core
+        self._exact = exact
+        self._rows: Iterator[tuple[Any, str | None]] = iter(())
+        self._left = 0
+        self._given: str | None = None
+        self.ended = False
+
+    def put(self, answer: tuple[_core.Table, list[str | None]] | None) -> None:
+        """Take what has come; ``None`` is the end."""
+        if answer is None:
+            self.ended = True
+            return
+        table, ids = answer
+        self._rows = zip(table.dicts(self._exact), ids, strict=True)
+        self._left = len(ids)
+
+    def row(self) -> OrderRow | None:
+        """The next row, if there is one."""
+        for row, place in self._rows:
+            self._left -= 1
+            self._given = place
+            return row  # type: ignore[no-any-return]
+        return None
+
+    @property
+    def last_event_id(self) -> str | None:
+        return self._given if self._left else self._core.last_event_id
+
+
+class OrderStream(Iterator["OrderRow"]):
+    """The orders as they arrive; :meth:`liqdata.Client.stream_orders` and the market's make them.
+
+    It waits for the next order as long as it takes; Ctrl-C interrupts the wait. Use ``with``, or :meth:`close` it.
+    After an error it may be asked again and goes on where it was.
+
+    Examples
+    --------
+    >>> import liqdata
+    >>> with liqdata.demo().stream_orders() as stream:  # nothing arrives in tables, so this one ends at once
+    ...     list(stream)
+    []
+    """
+
+    def __init__(self, core: _core.Stream, *, exact: bool) -> None:
+        self._core = core
+        self._batch = _Batch(core, exact=exact)
+
+    @property
+    def last_event_id(self) -> str | None:
+        """The id of the last order handed out: the place from which another stream goes on.
+
+        ``None`` until the service has named a place.
+        """
+        return self._batch.last_event_id
+
+    def __next__(self) -> OrderRow:
+        batch = self._batch
+        while not batch.ended:
+            row = batch.row()
+            if row is not None:
+                return row
+            batch.put(self._core.begin_next().wait())
+        raise StopIteration
+
+    def close(self) -> None:
+        """End the stream, also for a thread that waits for it; again is harmless."""
+        self._batch.ended = True
+        self._core.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class AsyncOrderStream(AsyncIterator["OrderRow"]):
+    """As :class:`OrderStream`, for ``async for`` and ``async with``; a cancelled wait loses no order."""
+
+    def __init__(self, core: _core.Stream, *, exact: bool) -> None:
+        self._core = core
+        self._batch = _Batch(core, exact=exact)
+
+    @property
+    def last_event_id(self) -> str | None:
+        """As :attr:`OrderStream.last_event_id`."""
+        return self._batch.last_event_id
+
+    async def __anext__(self) -> OrderRow:
+        from .async_client import _answer
+
+        batch = self._batch
+        while not batch.ended:
+            row = batch.row()
+            if row is not None:
+                return row
+            batch.put(await _answer(self._core.begin_next))
+        raise StopAsyncIteration
+
+    async def aclose(self) -> None:
+        """End the stream, also for a task that waits for it; again is harmless."""
+        self._batch.ended = True
+        self._core.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()

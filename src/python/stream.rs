@@ -1,0 +1,270 @@
+//! Following the orders as they arrive, from a service or from a market in this process.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use tokio::task::spawn_blocking;
+use tokio::time::timeout;
+
+use super::bridge::Bridge;
+use super::call::{Call, Outcome, SIGNAL_TICK};
+use super::columns::Columns;
+use super::error::Failure;
+use super::question::Answer;
+use super::source::wakeup;
+use crate::api::StreamQuery;
+use crate::client::{self, Arrival};
+use crate::model::Order;
+use crate::server::{ArrivalId, Arrivals, Market, Rejection};
+
+/// Orders read from a market at a time.
+const PAGE: usize = 1024;
+
+/// What has been read and not been taken, and the place behind what has.
+///
+/// An answer whose caller went away while it was under way is found here by the next.
+#[derive(Debug, Default)]
+pub(super) struct Tray {
+    batch: Option<Vec<Arrival>>,
+    place: Option<String>,
+}
+
+impl Tray {
+    fn lock(tray: &Mutex<Self>) -> MutexGuard<'_, Self> {
+        tray.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes what is there: the rows, and the id of each.
+    pub(super) fn take(tray: &Mutex<Self>) -> (Columns, Vec<Option<String>>) {
+        let mut tray = Self::lock(tray);
+        let batch = tray.batch.take().unwrap_or_default();
+        if let Some((Some(id), _)) = batch.last() {
+            tray.place = Some(id.clone());
+        }
+        drop(tray);
+        let (ids, orders): (Vec<_>, Vec<Order>) = batch.into_iter().unzip();
+        (orders.into(), ids)
+    }
+}
+
+/// Where the orders come from.
+#[derive(Debug)]
+enum Source {
+    Service(Box<client::OrderStream>),
+    Market(Tail),
+    /// The stream has been closed.
+    Ended,
+}
+
+impl Source {
+    /// The next orders; none at the end.
+    async fn next(&mut self) -> Result<Option<Vec<Arrival>>, Failure> {
+        match self {
+            Self::Service(stream) => Ok(Some(stream.next().await?)),
+            Self::Market(tail) => tail.next().await,
+            Self::Ended => Ok(None),
+        }
+    }
+
+    fn place(&self) -> Option<String> {
+        match self {
+            Self::Service(stream) => stream.last_event_id().map(str::to_owned),
+            Self::Market(tail) => Some(tail.place.map_or_else(
+                || tail.question.last_event_id.clone().unwrap_or_default(),
+                |place| place.to_string(),
+            )),
+            Self::Ended => None,
+        }
+    }
+}
+
+/// The end of a market's order of arrival.
+#[derive(Debug)]
+struct Tail {
+    market: Arc<Market>,
+    question: StreamQuery,
+    place: Option<ArrivalId>,
+}
+
+impl Tail {
+    async fn next(&mut self) -> Result<Option<Vec<Arrival>>, Failure> {
+        loop {
+            let seen = self.market.revision();
+            let (market, place) = (Arc::clone(&self.market), self.place);
+            let read = move || match place {
+                Some(place) => market.arrivals(Some(place), PAGE),
+                None => Ok(Arrivals::Gone),
+            };
+            let arrived = match off_the_runtime(read).await? {
+                Arrivals::Known(arrived) => arrived,
+                Arrivals::Gone => return Err(self.gap().await),
+            };
+            let Some((last, _)) = arrived.last() else {
+                if !self.market.is_growing() {
+                    return Ok(None);
+                }
+                self.market.changed(seen).await;
+                continue;
+            };
+            self.place = Some(*last);
+            let wanted: Vec<Arrival> = arrived
+                .into_iter()
+                .filter(|(_, order)| self.question.wants(order))
+                .map(|(id, order)| (Some(id.to_string()), order))
+                .collect();
+            if !wanted.is_empty() {
+                return Ok(Some(wanted));
+            }
+        }
+    }
+
+    async fn gap(&mut self) -> Failure {
+        let market = Arc::clone(&self.market);
+        let newest = match off_the_runtime(move || market.newest()).await {
+            Ok(newest) => newest,
+            Err(failure) => return failure,
+        };
+        let asked = self.place.replace(newest).map(|place| place.to_string());
+        let asked = asked.or_else(|| self.question.last_event_id.clone());
+        Failure::Client(client::Error::Refused {
+            status: 410,
+            body: String::new(),
+            retry_after: None,
+            message: format!(
+                "the market cannot go on from {:?}: what arrived since is missing from the stream; orders() and \
+                 iter_orders() have it, and the stream goes on from {newest:?}",
+                asked.unwrap_or_default(),
+                newest = newest.to_string(),
+            ),
+        })
+    }
+}
+
+/// Reads the market where it may take its time.
+async fn off_the_runtime<T: Send + 'static>(
+    read: impl FnOnce() -> Result<T, Rejection> + Send + 'static,
+) -> Result<T, Failure> {
+    match spawn_blocking(read).await {
+        Ok(read) => Ok(read?),
+        Err(failure) => Err(Failure::Panic(failure.to_string())),
+    }
+}
+
+/// A stream of orders, batch by batch.
+#[pyclass(frozen, module = "liqdata._core")]
+pub(super) struct Stream {
+    source: Arc<tokio::sync::Mutex<Source>>,
+    tray: Arc<Mutex<Tray>>,
+    /// Whether the client it belongs to has been closed.
+    closed: Arc<AtomicBool>,
+    /// Whether the stream itself has been.
+    ended: Arc<AtomicBool>,
+    pid: u32,
+}
+
+impl Stream {
+    /// The stream of a service.
+    pub(super) fn of_service(stream: client::OrderStream, closed: Arc<AtomicBool>) -> Self {
+        Self::new(Source::Service(Box::new(stream)), closed)
+    }
+
+    /// The stream of a market: behind the place asked for, or from now on.
+    pub(super) fn of_market(market: Arc<Market>, question: StreamQuery) -> Result<Self, Rejection> {
+        let place = match &question.last_event_id {
+            Some(id) => id.parse().ok(),
+            None => Some(market.newest()?),
+        };
+        let tail = Tail {
+            market,
+            question,
+            place,
+        };
+        Ok(Self::new(Source::Market(tail), Arc::default()))
+    }
+
+    fn new(source: Source, closed: Arc<AtomicBool>) -> Self {
+        let place = source.place();
+        Self {
+            source: Arc::new(tokio::sync::Mutex::new(source)),
+            tray: Arc::new(Mutex::new(Tray { batch: None, place })),
+            closed,
+            ended: Arc::default(),
+            pid: std::process::id(),
+        }
+    }
+}
+
+/// Waits until there is something on the tray; `false` at the end.
+async fn fill(
+    source: &tokio::sync::Mutex<Source>,
+    tray: &Mutex<Tray>,
+    closed: &AtomicBool,
+    ended: &AtomicBool,
+) -> Result<bool, Failure> {
+    let mut source = source.lock().await;
+    loop {
+        if ended.load(Ordering::Acquire) {
+            // Lets go of the connection.
+            *source = Source::Ended;
+            return Ok(false);
+        }
+        if Tray::lock(tray).batch.is_some() {
+            return Ok(true);
+        }
+        if closed.load(Ordering::Acquire) {
+            return Err(Failure::Closed);
+        }
+        let next = timeout(SIGNAL_TICK, source.next()).await;
+        match next {
+            Ok(Ok(Some(batch))) => Tray::lock(tray).batch = Some(batch),
+            Ok(Ok(None)) => return Ok(false),
+            Ok(Err(failure)) => {
+                Tray::lock(tray).place = source.place();
+                return Err(failure);
+            }
+            Err(_) => Tray::lock(tray).place = source.place(),
+        }
+    }
+}
+
+#[pymethods]
+impl Stream {
+    /// Begins the next batch: rows and the id of each; its answer is `None` at the end.
+    #[pyo3(signature = (bridge=None, token=0))]
+    fn begin_next(&self, bridge: Option<&Bound<'_, Bridge>>, token: u64) -> PyResult<Call> {
+        if self.pid != std::process::id() {
+            return Err(PyRuntimeError::new_err(
+                "this stream was begun before a fork, in the parent process; begin another",
+            ));
+        }
+        let (source, tray) = (Arc::clone(&self.source), Arc::clone(&self.tray));
+        let (closed, ended) = (Arc::clone(&self.closed), Arc::clone(&self.ended));
+        let work = async move {
+            match fill(&source, &tray, &closed, &ended).await {
+                Ok(true) => Outcome::One(Some(Answer::Arrivals(tray))),
+                Ok(false) => Outcome::One(None),
+                Err(failure) => Outcome::Failed(failure, None),
+            }
+        };
+        Call::begin(work, wakeup(bridge, token))
+    }
+
+    /// Ends the stream, and the wait of those who wait for it.
+    fn close(&self) {
+        self.ended.store(true, Ordering::Release);
+        // Whoever holds the source looks at the mark within a tick.
+        if self.pid == std::process::id()
+            && let Ok(mut source) = self.source.try_lock()
+        {
+            *source = Source::Ended;
+        }
+    }
+
+    /// The place behind what has been taken, as far as it is known.
+    #[getter]
+    fn last_event_id(&self) -> Option<String> {
+        Tray::lock(&self.tray).place.clone()
+    }
+}

@@ -1,0 +1,342 @@
+"""The orders as they arrive: both clients, the market in this process, and what interrupts a wait."""
+
+import asyncio
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from contextlib import contextmanager
+from decimal import Decimal
+
+import pytest
+
+import liqdata
+from liqdata import _core
+
+NOW = 1_781_136_000_000
+
+
+class Growing(liqdata.Market):
+    """A market that grows."""
+
+    def __init__(self, kept=100_000):
+        super().__init__()
+        self._core = _core.Market.growing(kept)
+
+    def add(self, *numbers):
+        """Let these orders arrive; a number is an order's notional."""
+        self._core.append(
+            {
+                "exchange": ["okx" if number % 2 else "bybit" for number in numbers],
+                "symbol": ["BTCUSDT" if number % 3 else "ETHUSDT" for number in numbers],
+                "side": ["LONG"] * len(numbers),
+                "price": ["60123.45"] * len(numbers),
+                "qty": ["0.125"] * len(numbers),
+                "value_usd": [str(number) for number in numbers],
+                "timestamp": [NOW + number for number in numbers],
+            },
+            None,
+            None,
+        )
+
+
+@contextmanager
+def growing(kept=100_000):
+    market = Growing(kept)
+    with liqdata.serve(market) as server:
+        yield market, server
+
+
+def first(market):
+    """The place before the first order."""
+    return market.stream_orders().last_event_id
+
+
+def take(stream, most):
+    return [int(next(stream)["value_usd"]) for _ in range(most)]
+
+
+def test_rows_are_those_of_the_feed_and_their_ids_are_places_to_go_on_from():
+    with growing() as (market, server), liqdata.Client(server.url) as client:
+        start = first(market)
+        market.add(1, 2, 3)
+        with client.stream_orders(last_event_id=start) as stream:
+            assert stream.last_event_id == start
+            rows = [next(stream), next(stream)]
+            place = stream.last_event_id
+            rows.append(next(stream))
+        assert rows == list(client.iter_orders())[::-1]
+        assert rows[0]["value_usd"] == Decimal(1)
+        assert isinstance(rows[0]["price"], Decimal)
+        with client.stream_orders(last_event_id=place) as stream:
+            assert take(stream, 1) == [3]
+
+
+def test_floats_are_floats_here_too():
+    with growing() as (market, server), liqdata.Client(server.url, decimals="float") as client:
+        start = first(market)
+        market.add(1)
+        with client.stream_orders(last_event_id=start) as stream:
+            assert type(next(stream)["price"]) is float
+
+
+def test_filters_are_those_of_the_pages():
+    with growing() as (market, server), liqdata.Client(server.url) as client:
+        start = first(market)
+        market.add(*range(1, 13))
+        with client.stream_orders("btcusdt", "OKX", last_event_id=start) as stream:
+            assert take(stream, 4) == [1, 5, 7, 11]
+        inside = market.stream_orders("btcusdt", "OKX", last_event_id=start)
+        assert take(inside, 4) == [1, 5, 7, 11]
+
+
+@pytest.mark.parametrize("options", [{"symbol": "BTC"}, {"exchange": " "}, {"last_event_id": "a b"}])
+def test_what_lies_outside_the_contract_is_refused_before_anything_is_asked(market, options):
+    parameter = next(iter(options))
+    client = liqdata.Client("http://127.0.0.1:1")
+    for source in (client, liqdata.AsyncClient("http://127.0.0.1:1"), market):
+        with pytest.raises(liqdata.BadQuery) as caught:
+            source.stream_orders(**options)
+        assert caught.value.parameter == parameter
+
+
+def test_the_stream_of_tables_ends_and_that_of_a_growing_market_waits(market):
+    assert list(market.stream_orders()) == []
+    grown = Growing()
+    stream = grown.stream_orders()
+    seen = []
+    thread = threading.Thread(target=lambda: seen.extend(take(stream, 2)))
+    thread.start()
+    grown.add(1)
+    grown.add(2)
+    thread.join(30)
+    assert seen == [1, 2]
+
+
+def test_a_gap_is_refused_with_410_and_the_stream_goes_on_behind_it():
+    with growing(kept=2) as (market, server), liqdata.Client(server.url) as client:
+        lost = first(market)
+        market.add(1, 2, 3, 4, 5)
+        for source in (client, market):
+            stream = source.stream_orders(last_event_id=lost)
+            with pytest.raises(liqdata.Refused, match="missing") as caught:
+                next(stream)
+            assert caught.value.status == 410
+            assert stream.last_event_id == first(market)
+            market.add(6)
+            assert take(stream, 1) == [6]
+
+
+def test_a_service_without_a_stream_says_what_it_is_good_for(script):
+    def nothing(exchange):
+        exchange.send(b"HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\nno")
+
+    with liqdata.Client(script(nothing).url) as client, pytest.raises(liqdata.Refused, match=r"orders\(\)") as caught:
+        next(client.stream_orders())
+    assert caught.value.status == 404
+
+
+def waiting(stream):
+    """A thread that waits for the next row, and what came of it."""
+    came = []
+
+    def wait():
+        try:
+            came.append(next(stream, None))
+        except Exception as error:  # noqa: BLE001 - whatever it is, the test looks at it
+            came.append(error)
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    return thread, came
+
+
+def test_closing_the_client_ends_a_wait_with_its_error():
+    with growing() as (_, server):
+        client = liqdata.Client(server.url)
+        thread, came = waiting(client.stream_orders())
+        client.close()
+        thread.join(30)
+        assert isinstance(came[0], RuntimeError)
+        assert str(came[0]) == "client is closed"
+
+
+def test_closing_the_stream_ends_a_wait_and_the_iteration():
+    with growing() as (_, server), liqdata.Client(server.url) as client:
+        stream = client.stream_orders()
+        thread, came = waiting(stream)
+        stream.close()
+        thread.join(30)
+        assert came == [None]
+        assert list(stream) == []
+
+
+def test_a_server_that_ends_is_an_error_from_which_the_stream_recovers():
+    market = Growing()
+    start = first(market)
+    server = liqdata.serve(market)
+    port = int(server.url.rpartition(":")[2])
+    with liqdata.Client(server.url, retries=0) as client:
+        stream = client.stream_orders(last_event_id=start)
+        market.add(1)
+        assert take(stream, 1) == [1]
+        server.close()
+        with pytest.raises(liqdata.NoAnswer):
+            next(stream)
+        market.add(2)
+        with liqdata.serve(market, port=port):
+            assert take(stream, 1) == [2]
+            stream.close()
+
+
+def test_many_orders_come_as_fast_as_they_can_and_none_twice():
+    with growing() as (market, server), liqdata.Client(server.url) as client:
+        start = first(market)
+        market.add(*range(1, 20_001))
+        with client.stream_orders(last_event_id=start) as stream:
+            assert take(stream, 20_000) == list(range(1, 20_001))
+
+
+def test_async_for_yields_the_same_rows():
+    async def main(market, url):
+        start = first(market)
+        market.add(1, 2)
+        async with liqdata.AsyncClient(url) as client, client.stream_orders(last_event_id=start) as stream:
+            seen = []
+            async for row in stream:
+                seen.append(int(row["value_usd"]))
+                if len(seen) == 2:
+                    market.add(3)
+                if len(seen) == 3:
+                    place = stream.last_event_id
+                    break
+            assert place == first(market)
+            return seen
+
+    with growing() as (market, server):
+        assert asyncio.run(main(market, server.url)) == [1, 2, 3]
+
+
+def test_a_cancelled_wait_loses_no_order():
+    async def main(market, url):
+        start = first(market)
+        async with liqdata.AsyncClient(url) as client, client.stream_orders(last_event_id=start) as stream:
+            seen = []
+            for number in range(1, 61):
+                market.add(number)
+                try:
+                    async with asyncio.timeout(number % 7 / 1000):
+                        seen.append(int((await anext(stream))["value_usd"]))
+                except TimeoutError:
+                    pass
+            while len(seen) < 60:
+                seen.append(int((await anext(stream))["value_usd"]))
+            return seen
+
+    with growing() as (market, server):
+        assert asyncio.run(main(market, server.url)) == list(range(1, 61))
+
+
+def test_one_stream_is_read_by_one_loop_after_another():
+    with growing() as (market, server):
+        client = liqdata.AsyncClient(server.url)
+        stream = client.stream_orders(last_event_id=first(market))
+        market.add(1)
+
+        async def one():
+            return int((await anext(stream))["value_usd"])
+
+        async def give_up():
+            async with asyncio.timeout(0.02):
+                await anext(stream)
+
+        assert asyncio.run(one()) == 1
+        with pytest.raises(TimeoutError):
+            asyncio.run(give_up())
+        market.add(2)
+        assert asyncio.run(one()) == 2
+        asyncio.run(client.aclose())
+
+
+def test_ending_an_async_stream_ends_a_wait():
+    async def main(url):
+        async with liqdata.AsyncClient(url) as client:
+            stream = client.stream_orders()
+            wait = asyncio.ensure_future(anext(stream, None))
+            await asyncio.sleep(0)
+            await stream.aclose()
+            assert await asyncio.wait_for(wait, 30) is None
+            other = asyncio.ensure_future(anext(client.stream_orders()))
+            await asyncio.sleep(0)
+        with pytest.raises(RuntimeError, match="client is closed"):
+            await asyncio.wait_for(other, 30)
+
+    with growing() as (_, server):
+        asyncio.run(main(server.url))
+
+
+def test_ctrl_c_ends_a_wait_at_once_and_the_stream_goes_on():
+    source = """
+        import os, signal, sys, threading, time
+        sys.path.insert(0, sys.argv[1])
+        import liqdata
+        from test_stream import Growing, first
+
+        market = Growing()
+        with liqdata.serve(market) as server, liqdata.Client(server.url) as client:
+            with client.stream_orders(last_event_id=first(market)) as stream:
+                market.add(1)
+                next(stream)
+                pressed = []
+
+                def press():
+                    time.sleep(0.2)
+                    pressed.append(time.monotonic())
+                    os.kill(os.getpid(), signal.SIGINT)
+
+                threading.Thread(target=press).start()
+                try:
+                    next(stream)
+                except KeyboardInterrupt:
+                    took = time.monotonic() - pressed[0]
+                market.add(2)
+                assert int(next(stream)["value_usd"]) == 2
+                print(took)
+        """
+    from pathlib import Path
+
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(source), str(Path(__file__).parent)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert float(done.stdout) < 0.15
+
+
+def test_a_script_that_ends_while_it_follows_ends():
+    source = """
+        import sys, threading
+        sys.path.insert(0, sys.argv[1])
+        import liqdata
+        from test_stream import Growing
+
+        server = liqdata.serve(Growing())
+        stream = liqdata.Client(server.url).stream_orders()
+        threading.Thread(target=lambda: next(stream), daemon=True).start()
+        """
+    from pathlib import Path
+
+    began = time.monotonic()
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(source), str(Path(__file__).parent)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert time.monotonic() - began < 30
