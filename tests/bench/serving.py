@@ -1,0 +1,251 @@
+"""Requests per second of every endpoint against nginx serving the same bytes as a file; part of ``make bench``.
+
+The load comes from ``examples/load.rs``. Where nginx is not installed, it says so and ends.
+"""
+
+import argparse
+import contextlib
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import report
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "benchmarks-serving.md"
+CONNECTIONS = 16
+PATHS = {
+    "overview": "/api/liquidations/overview",
+    "coins": "/api/liquidations/coins",
+    "exchanges": "/api/liquidations/exchanges",
+    "largest": "/api/liquidations/largest",
+    "orders": "/api/liquidations",
+    "chart": "/api/liquidations/chart",
+    "heatmap": "/api/liq-heatmap",
+    "liqmap": "/api/liq-map",
+    "levels": "/api/liq-levels",
+    "maxpain": "/api/liq-maxpain",
+}
+SERVER = """
+import sys, liqdata
+with liqdata.serve(liqdata.demo()) as server:
+    print(server.url, flush=True)
+    sys.stdin.read()
+"""
+NGINX = """
+daemon off;
+worker_processes auto;
+pid {folder}/pid;
+error_log {folder}/error.log;
+events {{ worker_connections 1024; }}
+http {{
+    access_log off;
+    sendfile on;
+    tcp_nopush on;
+    tcp_nodelay on;
+    keepalive_requests 100000000;
+    default_type application/json;
+    open_file_cache max=100;
+    gzip_static on;
+    client_body_temp_path {folder}/body;
+    proxy_temp_path {folder}/proxy;
+    fastcgi_temp_path {folder}/fastcgi;
+    uwsgi_temp_path {folder}/uwsgi;
+    scgi_temp_path {folder}/scgi;
+    server {{ listen 127.0.0.1:{port}; root {folder}/files; }}
+}}
+"""
+
+
+@dataclass
+class Load:
+    """Requests per second, and the 99th percentile of an answer in seconds."""
+
+    rate: float
+    p99: float
+
+
+@dataclass
+class Row:
+    """One endpoint in one encoding."""
+
+    title: str
+    size: int
+    ours: Load
+    theirs: Load
+    ratio: float
+
+
+@contextlib.contextmanager
+def liqdata() -> Iterator[str]:
+    """Our server on the demo market."""
+    with subprocess.Popen(
+        [sys.executable, "-c", SERVER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdin is not None
+        yield process.stdout.readline().strip()
+        process.stdin.close()
+
+
+@contextlib.contextmanager
+def nginx(program: str, folder: Path, port: int) -> Iterator[str]:
+    """An nginx that serves the files of the folder."""
+    configuration = folder / "nginx.conf"
+    configuration.write_text(NGINX.format(folder=folder, port=port), encoding="utf-8")
+    with subprocess.Popen([program, "-c", configuration, "-p", folder]) as process:
+        try:
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            process.terminate()
+
+
+def fetch(url: str, encoding: str) -> bytes:
+    request = urllib.request.Request(url, headers={"Accept-Encoding": encoding})
+    with urllib.request.urlopen(request, timeout=120) as answer:
+        body: bytes = answer.read()
+    return body
+
+
+def tag(url: str) -> str:
+    """The name of an answer."""
+    with urllib.request.urlopen(url, timeout=120) as answer:
+        name: str = answer.headers["ETag"]
+    return name
+
+
+def answering(url: str) -> None:
+    """Wait until a server that has just been started answers."""
+    deadline = time.monotonic() + 10
+    while True:
+        try:
+            fetch(url, "identity")
+        except OSError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.02)
+        else:
+            return
+
+
+def load(program: Path, url: str, seconds: float, *headers: str) -> Load:
+    command = [program, url, str(CONNECTIONS), str(seconds), *headers]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    rate, _, p99 = done.stdout.split()
+    return Load(float(rate), float(p99) / 1e6)
+
+
+@dataclass
+class Bench:
+    """What measures: the load generator, and how often and how long it runs."""
+
+    load: Path
+    rounds: int
+    seconds: float
+
+    def compared(self, title: str, size: int, addresses: tuple[str, str], *headers: str) -> Row:
+        """Ours and nginx by turns; the ratio is taken within each turn."""
+        turns = [[load(self.load, url, self.seconds, *headers) for url in addresses] for _ in range(self.rounds)]
+        ours, theirs = (
+            Load(statistics.median(one.rate for one in loads), statistics.median(one.p99 for one in loads))
+            for loads in zip(*turns, strict=True)
+        )
+        row = Row(title, size, ours, theirs, statistics.median(one.rate / other.rate for one, other in turns))
+        print(f"{title}: {ours.rate:.0f}/s, nginx {theirs.rate:.0f}/s, ratio {row.ratio:.2f}", file=sys.stderr)
+        return row
+
+
+def free_port() -> int:
+    import socket
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port: int = listener.getsockname()[1]
+    return port
+
+
+def page(rows: list[Row], version: str, options: argparse.Namespace) -> str:
+    cells = (
+        [
+            row.title,
+            f"{row.size:,}",
+            f"**{row.ours.rate:,.0f}**",
+            report.took(row.ours.p99),
+            f"{row.theirs.rate:,.0f}",
+            report.took(row.theirs.p99),
+            f"{row.ratio:.2f}",
+        ]
+        for row in rows
+    )
+    table = report.table(
+        ["", "bytes", "liqdata, requests/s", "p99", "nginx, requests/s", "p99", "liqdata over nginx"], cells
+    )
+    return f"""# Serving, against nginx
+
+Written by `make bench` on {datetime.now(UTC):%Y-%m-%d}; do not edit.
+
+Every endpoint with its defaults on the demo market, against {version} serving the same bytes as a file. Ours computes
+the six realised answers at every request and keeps the four estimated ones; "asked again" names the copy it holds by
+its `ETag` and is answered 304. nginx serves gzip from a file compressed beforehand.
+
+- Machine: {report.machine()}; load average of the last five minutes {os.getloadavg()[1]:.1f}, this run included.
+- {CONNECTIONS} kept connections from `examples/load.rs` for {options.seconds:g} s, {options.rounds} rounds by turns;
+  medians, the ratio within each round. Servers and load share the cores.
+
+{table}"""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=2.0)
+    parser.add_argument("--load", type=Path, default=ROOT / "target" / "release" / "examples" / "load")
+    parser.add_argument("--print", action="store_true", help="print the page and do not write it")
+    options = parser.parse_args()
+    program = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin:/usr/local/sbin")
+    if program is None:
+        print("nginx is not installed, so serving is not compared with it (Debian: apt-get install nginx-light)")
+        return
+    # nginx's workers may belong to another user, who must be able to read the files.
+    with tempfile.TemporaryDirectory() as name, liqdata() as ours:
+        folder = Path(name)
+        folder.chmod(0o755)
+        rows = []
+        with nginx(program, folder, free_port()) as theirs:
+            bodies = {}
+            for endpoint, path in PATHS.items():
+                file = folder / "files" / f"{endpoint}.json"
+                file.parent.mkdir(exist_ok=True)
+                bodies[endpoint] = fetch(ours + path, "identity")
+                file.write_bytes(bodies[endpoint])
+                if (packed := fetch(ours + path, "gzip")) != bodies[endpoint]:
+                    file.with_name(f"{endpoint}.json.gz").write_bytes(packed)
+            answering(f"{theirs}/overview.json")
+            bench = Bench(options.load, options.rounds, options.seconds)
+            for endpoint, path in PATHS.items():
+                both = (ours + path, f"{theirs}/{endpoint}.json")
+                assert fetch(both[1], "identity") == bodies[endpoint]
+                rows.append(bench.compared(endpoint, len(bodies[endpoint]), both))
+                if endpoint == "heatmap":
+                    packed = len(fetch(both[0], "gzip"))
+                    rows.append(bench.compared("heatmap, gzip", packed, both, "Accept-Encoding: gzip"))
+                    again = "If-None-Match: " + ", ".join(map(tag, both))
+                    rows.append(bench.compared("heatmap, asked again", 0, both, again))
+        version = subprocess.run([program, "-v"], capture_output=True, text=True, check=True).stderr.strip()
+        text = page(rows, version.removeprefix("nginx version: "), options)
+    if options.print:
+        print(text)
+    else:
+        PAGE.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
