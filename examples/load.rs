@@ -94,8 +94,9 @@ async fn main() -> Result<(), Failure> {
     let seconds: f64 = next("how many seconds?")?.parse()?;
     let rest = address.strip_prefix("http://").ok_or("not http")?;
     let (place, path) = rest.split_once('/').ok_or("no path")?;
-    let headers: String = arguments.map(|header| format!("{header}\r\n")).collect();
-    let request = format!("GET /{path} HTTP/1.1\r\nHost: {place}\r\n{headers}\r\n");
+    let mut lines = vec![format!("GET /{path} HTTP/1.1"), format!("Host: {place}")];
+    lines.extend(arguments);
+    let request = lines.join("\r\n") + "\r\n\r\n";
 
     let began = Instant::now();
     let deadline = began + Duration::from_secs_f64(seconds);
