@@ -10,9 +10,11 @@ mod fault;
 mod pace;
 mod pool;
 mod retry;
+mod seat;
 mod walk;
 
 use std::fmt;
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -29,11 +31,13 @@ use crate::wire::{Decode, Reading, read};
 
 pub use config::Config;
 pub use error::{Cause, Error};
+pub use seat::Seat;
 pub use walk::Walk;
 
 use fault::Fault;
-use pool::{Kept, Pool};
+use pool::{Kept, Lines, Pool};
 use retry::{Kind, Retries};
+use seat::Slot;
 
 /// Where the room's log records go.
 const LOG: &str = "liqdata.client";
@@ -63,7 +67,11 @@ const EARLY_ROOM: usize = 8 << 20;
 /// # }
 /// ```
 #[derive(Clone)]
-pub struct Client(Arc<Shared>);
+pub struct Client {
+    shared: Arc<Shared>,
+    /// Whose connections are used, where it is not the client's own.
+    slot: Option<Arc<Slot>>,
+}
 
 struct Shared {
     config: Config,
@@ -78,28 +86,41 @@ impl Client {
     ///
     /// None at present: options are checked when they are set, and a machine that cannot do TLS says so when asked.
     pub fn new(config: Config) -> Result<Self, Error> {
-        Ok(Self(Arc::new(Shared {
+        let shared = Shared {
             config,
             pool: Pool::default(),
             simulated: AtomicBool::new(false),
-        })))
+        };
+        Ok(Self {
+            shared: Arc::new(shared),
+            slot: None,
+        })
+    }
+
+    /// A place to ask from on the caller's own thread.
+    ///
+    /// # Errors
+    ///
+    /// Where the system gives no more of what a runtime needs, such as file descriptors.
+    pub fn seat(&self) -> io::Result<Seat> {
+        Seat::take(self)
     }
 
     /// The options.
     #[must_use]
     pub fn config(&self) -> &Config {
-        &self.0.config
+        &self.shared.config
     }
 
     /// Closes the connections once the calls under way have ended; a later call opens new ones.
     pub fn close(&self) {
-        self.0.pool.leave();
+        self.shared.pool.leave();
     }
 
     /// Whether an answer has said that the market behind it is a simulated one.
     #[must_use]
     pub fn simulated(&self) -> bool {
-        self.0.simulated.load(Ordering::Relaxed)
+        self.shared.simulated.load(Ordering::Relaxed)
     }
 
     /// Asks `question`.
@@ -134,15 +155,17 @@ impl Client {
     /// The successful answer to `path`, after as many attempts as it takes and the options allow.
     async fn fetch(&self, path: &str, query: &[(&'static str, String)]) -> Result<Answer, Error> {
         let config = self.config();
-        let lodging = self.0.pool.enter(config);
+        let lodging = self.shared.pool.enter(config);
         let Some(kept) = lodging.kept() else {
             // Only a lodging that is being dropped is empty.
             return Err(no_answer("the client is closed"));
         };
+        let lines = self.slot.as_ref().map_or(&kept.lines, |slot| &slot.lines);
         let mut call = Call {
             config,
             kept,
-            http: kept
+            lines,
+            http: lines
                 .http
                 .as_ref()
                 .map_err(|cause| without_tls(config, cause))?,
@@ -151,14 +174,14 @@ impl Client {
             deadline: Instant::now() + config.patience(),
         };
         let start = config.address(path, query);
-        kept.freshen().await;
+        lines.freshen().await;
         let mut before = None;
         loop {
             let fault = match call.attempt(&start).await {
                 Ok(answer) => {
                     call.retries.succeeded();
                     if answer.headers.contains_key(SIMULATED) {
-                        self.0.simulated.store(true, Ordering::Relaxed);
+                        self.shared.simulated.store(true, Ordering::Relaxed);
                     }
                     return Ok(answer);
                 }
@@ -223,6 +246,7 @@ enum Failed {
 struct Call<'a> {
     config: &'a Config,
     kept: &'a Kept,
+    lines: &'a Lines,
     http: &'a reqwest::Client,
     path: &'a str,
     retries: Retries<'a>,
@@ -264,7 +288,7 @@ impl Call<'_> {
 
     /// One request.
     async fn reach(&self, target: Url, hop: u32) -> Result<Reached, Fault> {
-        let reused = self.kept.may_reuse() && self.retries.attempts() == 1;
+        let reused = self.lines.may_reuse() && self.retries.attempts() == 1;
         let response = self
             .http
             .get(target.clone())
@@ -309,7 +333,7 @@ impl Call<'_> {
                 Err(error) => return Err(Fault::within_the_body(error, self.config, body.len())),
             }
         }
-        self.kept.answered();
+        self.lines.answered();
         Ok(Answer {
             status: response.status(),
             headers: std::mem::take(response.headers_mut()),
@@ -331,7 +355,7 @@ impl Call<'_> {
             }
         };
         if timeout_at(deadline, read).await.is_ok() {
-            self.kept.answered();
+            self.lines.answered();
         }
         body
     }
