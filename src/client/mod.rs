@@ -27,7 +27,7 @@ use url::Url;
 
 use crate::api::{Endpoint, SIMULATED};
 use crate::model::Overview;
-use crate::wire::{Decode, Reading, read};
+use crate::wire::{Arrived, Damage, Decode, Feed, Intake, Reading, intake, read};
 
 pub use config::Config;
 pub use error::{Cause, Error};
@@ -47,8 +47,6 @@ const REDIRECTS: u32 = 3;
 const REFUSAL: usize = 64 << 10;
 /// How long a refusal's body may take; its status is known by then.
 const REFUSAL_PATIENCE: Duration = Duration::from_secs(1);
-/// The most room made for a body on its own word alone.
-const EARLY_ROOM: usize = 8 << 20;
 
 /// Asks one service; cheap to clone, and safe to use from many tasks and after a fork.
 ///
@@ -133,27 +131,35 @@ impl Client {
         E: Endpoint,
         E::Reply: Decode,
     {
-        let answer = self.fetch(E::PATH, &question.to_query()).await?;
-        match read::<E::Reply>(&answer.body, E::ENVELOPED) {
+        let mut intake = intake::<E::Reply>();
+        let answer = self
+            .fetch(E::PATH, &question.to_query(), &mut intake)
+            .await?;
+        let body = match intake.finish(E::ENVELOPED) {
+            Arrived::Reply(reply) => return Ok(reply),
+            Arrived::Damage(damage) => return Err(answer.damaged(damage)),
+            Arrived::Body(body) => body,
+        };
+        match read::<E::Reply>(&body, E::ENVELOPED) {
             Ok(Reading::Reply(reply)) => Ok(reply),
             Ok(Reading::Refused { message }) => Err(Error::Refused {
                 status: answer.status.as_u16(),
-                body: error::excerpt(&answer.body),
+                body: error::excerpt(&body),
                 retry_after: retry::retry_after(&answer.headers),
                 message: format!("{} refused {}: {message}", self.config().place(), E::PATH),
             }),
-            Err(damage) => Err(match answer.alien() {
-                Some(content_type) => Error::UnexpectedReply {
-                    message: format!("{damage} (the answer says it is {content_type:?}, not JSON)"),
-                    path: damage.path,
-                },
-                None => damage.into(),
-            }),
+            Err(damage) => Err(answer.damaged(damage)),
         }
     }
 
-    /// The successful answer to `path`, after as many attempts as it takes and the options allow.
-    async fn fetch(&self, path: &str, query: &[(&'static str, String)]) -> Result<Answer, Error> {
+    /// The successful answer to `path`, after as many attempts as it takes and the options allow; its body is in
+    /// `intake` then.
+    async fn fetch(
+        &self,
+        path: &str,
+        query: &[(&'static str, String)],
+        intake: &mut dyn Feed,
+    ) -> Result<Answer, Error> {
         let config = self.config();
         let lodging = self.shared.pool.enter(config);
         let Some(kept) = lodging.kept() else {
@@ -177,7 +183,7 @@ impl Client {
         lines.freshen().await;
         let mut before = None;
         loop {
-            let fault = match call.attempt(&start).await {
+            let fault = match call.attempt(&start, intake).await {
                 Ok(answer) => {
                     call.retries.succeeded();
                     if answer.headers.contains_key(SIMULATED) {
@@ -216,14 +222,25 @@ impl fmt::Debug for Client {
     }
 }
 
-/// A success, its body not yet taken apart.
+/// A success, apart from its body.
 struct Answer {
     status: StatusCode,
     headers: HeaderMap,
-    body: Vec<u8>,
+    bytes: usize,
 }
 
 impl Answer {
+    /// The error of a body that breaks the contract.
+    fn damaged(&self, damage: Damage) -> Error {
+        match self.alien() {
+            Some(content_type) => Error::UnexpectedReply {
+                message: format!("{damage} (the answer says it is {content_type:?}, not JSON)"),
+                path: damage.path,
+            },
+            None => damage.into(),
+        }
+    }
+
     /// The content type, if it is not JSON's.
     fn alien(&self) -> Option<String> {
         let content_type = self.headers.get(CONTENT_TYPE)?.as_bytes();
@@ -255,14 +272,14 @@ struct Call<'a> {
 
 impl Call<'_> {
     /// One attempt from `start`, redirects followed.
-    async fn attempt(&mut self, start: &Url) -> Result<Answer, Failed> {
+    async fn attempt(&mut self, start: &Url, intake: &mut dyn Feed) -> Result<Answer, Failed> {
         let mut target = start.clone();
         let mut hop = 0;
         loop {
             // Waiting for one's turn is the caller's wish, not the service's slowness.
             self.deadline += self.kept.pace.turn().await;
             let begun = Instant::now();
-            let reached = timeout_at(self.deadline, self.reach(target, hop))
+            let reached = timeout_at(self.deadline, self.reach(target, hop, intake))
                 .await
                 .map_err(|_| Failed::Late)?
                 .map_err(Failed::Fault)?;
@@ -274,7 +291,7 @@ impl Call<'_> {
                         self.path,
                         answer.status.as_u16(),
                         begun.elapsed().as_millis(),
-                        answer.body.len(),
+                        answer.bytes,
                         self.retries.attempts()
                     );
                     return Ok(answer);
@@ -287,7 +304,7 @@ impl Call<'_> {
     }
 
     /// One request.
-    async fn reach(&self, target: Url, hop: u32) -> Result<Reached, Fault> {
+    async fn reach(&self, target: Url, hop: u32, intake: &mut dyn Feed) -> Result<Reached, Fault> {
         let reused = self.lines.may_reuse() && self.retries.attempts() == 1;
         let response = self
             .http
@@ -297,7 +314,7 @@ impl Call<'_> {
             .map_err(|error| Fault::before_the_answer(error, self.config, reused))?;
         let status = response.status();
         if status.is_success() {
-            return self.whole(response).await.map(Reached::Answer);
+            return self.whole(response, intake).await.map(Reached::Answer);
         }
         if matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308)
             && let Some(location) = response.headers().get(LOCATION)
@@ -315,8 +332,8 @@ impl Call<'_> {
         Err(self.refused(response, None).await)
     }
 
-    /// The whole body of a success, as long as it is not over the cap.
-    async fn whole(&self, mut response: Response) -> Result<Answer, Fault> {
+    /// Hands the whole body of a success to `intake`, as long as it is not over the cap.
+    async fn whole(&self, mut response: Response, intake: &mut dyn Feed) -> Result<Answer, Fault> {
         let cap = self.config.most_bytes();
         let announced = response
             .content_length()
@@ -324,20 +341,24 @@ impl Call<'_> {
         if announced.is_some_and(|length| length > cap) {
             return Err(over(cap));
         }
-        let mut body = Vec::with_capacity(announced.unwrap_or(0).min(EARLY_ROOM));
+        intake.begin(announced);
+        let mut bytes = 0;
         loop {
             match response.chunk().await {
-                Ok(Some(chunk)) if chunk.len() > cap - body.len() => return Err(over(cap)),
-                Ok(Some(chunk)) => body.extend_from_slice(&chunk),
+                Ok(Some(chunk)) if chunk.len() > cap - bytes => return Err(over(cap)),
+                Ok(Some(chunk)) => {
+                    bytes += chunk.len();
+                    intake.feed(&chunk);
+                }
                 Ok(None) => break,
-                Err(error) => return Err(Fault::within_the_body(error, self.config, body.len())),
+                Err(error) => return Err(Fault::within_the_body(error, self.config, bytes)),
             }
         }
         self.lines.answered();
         Ok(Answer {
             status: response.status(),
             headers: std::mem::take(response.headers_mut()),
-            body,
+            bytes,
         })
     }
 
