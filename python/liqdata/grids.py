@@ -239,7 +239,8 @@ class Heatmap(_Grid):
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Where to draw; a new figure by default.
+            Where to draw; a new figure by default. For several beside each other make the figure with
+            ``layout="constrained"``, which finds room for the labels of all.
         price : optional
             The price to draw over the map: a pandas Series over time, or bars (``market.bars("BTC")``, a frame, a
             mapping of columns or a sequence of dicts with ``timestamp``, the time of the open, and ``close``).
@@ -389,7 +390,8 @@ class LiquidationMap(_Grid):
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Where to draw; a new figure by default.
+            Where to draw; a new figure by default. For several beside each other make the figure with
+            ``layout="constrained"``, which finds room for the labels of all.
 
         Returns
         -------
