@@ -23,7 +23,7 @@ class _Silent:
         """Ends nothing."""
 
 
-def progress(*, wanted: bool, total: int | None) -> Progress:
+def bar(*, wanted: bool, total: int | None) -> Progress:
     """A bar of rows, or silence."""
     if not wanted:
         return _Silent()
@@ -33,5 +33,5 @@ def progress(*, wanted: bool, total: int | None) -> Progress:
         msg = "progress=True needs tqdm: pip install tqdm"
         raise ImportError(msg) from error
     # disable=None: no output where standard error is not a terminal; a notebook counts as one.
-    bar: Progress = tqdm(total=total, unit=" rows", desc="orders", disable=None)
-    return bar
+    shown: Progress = tqdm(total=total, unit=" rows", desc="orders", disable=None)
+    return shown

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, overload
 from . import _answers, _core
 from ._answers import Convert, batch
 from ._inputs import many
-from .client import Options, _bar, _remake
+from ._progress import bar
+from .client import Options, remake
 from .stream import AsyncOrderStream
 
 if TYPE_CHECKING:
@@ -269,7 +270,9 @@ class AsyncClient:
         progress: bool = False,
     ) -> AsyncIterator[OrderRow]:
         """As :meth:`liqdata.Client.iter_orders`, for ``async for``."""
-        return _Orders(self, self._core.walk(symbol, exchange, page_size, max_rows), _bar(progress, max_rows))
+        return _Orders(
+            self, self._core.walk(symbol, exchange, page_size, max_rows), bar(wanted=progress, total=max_rows)
+        )
 
     def stream_orders(
         self, symbol: str | None = None, exchange: str | None = None, *, last_event_id: str | None = None
@@ -289,7 +292,7 @@ class AsyncClient:
         await self.aclose()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _remake, (type(self), self._options.portable(type(self).__name__))
+        return remake, (type(self), self._options.portable(type(self).__name__))
 
     def __repr__(self) -> str:
         return f"AsyncClient({self.base_url!r}{', closed' if self._core.closed else ''})"

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, overload
 from . import _answers, _core
 from ._answers import Convert, Origin, batch
 from ._inputs import choice, many, number
-from ._progress import Progress, progress
+from ._progress import bar
 from .errors import BadQuery
 from .stream import OrderStream
 
 if TYPE_CHECKING:
+    from ._progress import Progress
     from .grids import Heatmap, LiquidationMap
     from .rows import Rows
     from .types import (
@@ -533,7 +534,9 @@ class Client:
         ...     sum(1 for row in client.iter_orders("BTCUSDT", max_rows=250, page_size=100))
         250
         """
-        return _Orders(self, self._core.walk(symbol, exchange, page_size, max_rows), _bar(progress, max_rows))
+        return _Orders(
+            self, self._core.walk(symbol, exchange, page_size, max_rows), bar(wanted=progress, total=max_rows)
+        )
 
     def stream_orders(
         self, symbol: str | None = None, exchange: str | None = None, *, last_event_id: str | None = None
@@ -594,17 +597,14 @@ class Client:
         self.close()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _remake, (type(self), self._options.portable(type(self).__name__))
+        return remake, (type(self), self._options.portable(type(self).__name__))
 
     def __repr__(self) -> str:
         return f"Client({self.base_url!r}{', closed' if self._core.closed else ''})"
 
 
-def _bar(wanted: bool, total: int | None) -> Progress:  # noqa: FBT001 - `progress` is the argument's name in public
-    return progress(wanted=wanted, total=total)
-
-
-def _remake(kind: type[A], options: dict[str, Any]) -> A:
+def remake(kind: type[A], options: dict[str, Any]) -> A:
+    """A client of these options: what a pickle calls."""
     return kind(**options)
 
 

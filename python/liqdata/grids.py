@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import html
 from dataclasses import dataclass, field, fields
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ EXPECTED = "USD expected to be reported liquidated"
 ESTIMATED = "USD"
 
 RELATIVE = "relative units: open interest is unknown, a multiple of the volume stands in for it"
+
+_FRESH = 15 * 60 * 1000  # milliseconds for which a reading of open interest is carried forward
 
 _VIEWS = {"exposure": EXPOSED, "expected": EXPECTED}
 
@@ -71,6 +74,20 @@ class _Grid:
         """Whether a multiple of the volume stood in for open interest."""
         return bool(self.meta.get("explain", {}).get("openInterestScale") == "relative")
 
+    @property
+    def _caveats(self) -> str:
+        """What a reader has to know beside the unit: old or partial open interest, a simulated market."""
+        explain = self.meta.get("explain", {})
+        age = explain.get("openInterestAgeMs")
+        words = []
+        if age is not None and age > _FRESH and not self._relative:
+            words.append(f"open interest {timedelta(milliseconds=age)} old")
+        if partial := explain.get("openInterestPartialBars"):
+            words.append(f"open interest lacks a venue in {partial} of {explain['bars']} bars")
+        if self.simulated:
+            words.append("simulated")
+        return "".join(f", {word}" for word in words)
+
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
             return NotImplemented
@@ -92,16 +109,16 @@ class _Grid:
 
     def __repr__(self) -> str:
         head = ", ".join(f"{name}={value}" for name, value in self._head() if name != "units")
-        label = ", simulated" if self.simulated else ""
-        return f"{type(self).__name__}({head}; {self.units}{label})"
+        return f"{type(self).__name__}({head}; {self.units}{self._caveats})"
 
     def _repr_html_(self) -> str:
         title = f"{type(self).__name__}{' (simulated market)' if self.simulated else ''}"
+        caveats = [("note", self._caveats.removeprefix(", "))] if self._caveats else []
         known = [(name, str(self.meta[name])) for name in ("source", "as_of", "age") if self.meta.get(name) is not None]
         cells = "".join(
             f"<tr><th style='text-align:left'>{html.escape(name)}</th>"
             f"<td style='text-align:left'>{html.escape(value)}</td></tr>"
-            for name, value in self._head() + known
+            for name, value in self._head() + caveats + known
         )
         return f"<table><caption>{html.escape(title)}</caption><tbody>{cells}</tbody></table>"
 
@@ -222,7 +239,8 @@ class Heatmap(_Grid):
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Where to draw; a new figure by default.
+            Where to draw; a new figure by default. For several beside each other make the figure with
+            ``layout="constrained"``, which finds room for the labels of all.
         price : optional
             The price to draw over the map: a pandas Series over time, or bars (``market.bars("BTC")``, a frame, a
             mapping of columns or a sequence of dicts with ``timestamp``, the time of the open, and ``close``).
@@ -372,7 +390,8 @@ class LiquidationMap(_Grid):
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Where to draw; a new figure by default.
+            Where to draw; a new figure by default. For several beside each other make the figure with
+            ``layout="constrained"``, which finds room for the labels of all.
 
         Returns
         -------

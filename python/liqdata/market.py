@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 from . import _answers, _core
 from ._answers import Convert, Origin, batch
 from ._inputs import choice, datetime_of, instant, many, table
-from .client import _bar
+from ._progress import bar
 from .errors import BadQuery
 from .stream import OrderStream
 
@@ -299,7 +299,9 @@ class Market:
         at = instant(as_of, "as_of")
         core = self._open()
         return _pages(
-            lambda limit, offset: core.page(symbol, exchange, limit, offset, at), most, _bar(progress, max_rows)
+            lambda limit, offset: core.page(symbol, exchange, limit, offset, at),
+            most,
+            bar(wanted=progress, total=max_rows),
         )
 
     def stream_orders(

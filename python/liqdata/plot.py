@@ -24,7 +24,7 @@ except ModuleNotFoundError as error:
 from matplotlib.colors import LogNorm
 from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -53,6 +53,9 @@ TIERS = ("#3f7fd6", "#35b5c9", "#f2b134", "#ef6f53", "#a9745b", "#7f8fa6", "#e88
 
 DECADES = 1.6
 """How many powers of ten below the strongest cell the colours tell apart; fainter cells share the darkest colour."""
+
+WIDE = 6.5
+"""Inches from which on axes have room for all words in one line; on narrower ones lines are broken and smaller."""
 
 MASS = 0.98
 """Share of the estimated mass that the cropped view holds at least."""
@@ -141,9 +144,10 @@ def liqmap(grid: LiquidationMap, ax: Axes | None = None) -> Axes:
         usd = np.concatenate(([0.0], np.asarray(part["cumulative_usd"])))
         curves.plot(reach, usd, color=colour, linewidth=1.8, label=f"{side}s, cumulative")
         curves.fill_between(reach, usd, color=colour, alpha=0.07, linewidth=0)
+    rows = 1 if _width(ax) >= WIDE else 2
     # Head room for the legend.
     for axes, tallest in ((ax, floor), (curves, np.asarray(running["cumulative_usd"]))):
-        axes.set_ylim(0.0, 1.14 * float(np.max(tallest, initial=0.0)) or 1.0)
+        axes.set_ylim(0.0, (1.02 + 0.12 * rows) * float(np.max(tallest, initial=0.0)) or 1.0)
     ax.axvline(grid.current_price, color=NOW, linestyle=(0, (5, 3)), linewidth=1.2)
     _tag(ax, grid.current_price, vertical=False)
     if not len(grid.prices):
@@ -153,11 +157,13 @@ def liqmap(grid: LiquidationMap, ax: Axes | None = None) -> Axes:
     ax.xaxis.set_major_formatter(_prices())
     for axes in (ax, curves):
         axes.yaxis.set_major_formatter(_dollars())
+    ax.xaxis.set_major_locator(MaxNLocator(_ticks(ax)))
     ax.set_xlabel(f"{grid.symbol} price, USD", loc="right")
-    ax.set_ylabel(f"per {_amount(grid.bin_width)} USD bin · {grid.units}")
-    curves.set_ylabel("cumulative from the current price, USD")
+    between = " · " if _width(ax) >= WIDE else "\n"
+    ax.set_ylabel(f"per {_amount(grid.bin_width)} USD bin{between}{grid.units}", fontsize=_size(ax, 10))
+    curves.set_ylabel("cumulative from the current price, USD", fontsize=_size(ax, 10))
     _match(curves, ax)
-    _legend(ax, curves)
+    _legend(ax, curves, rows)
     ax.set_zorder(curves.get_zorder() - 1)
     _title(ax, f"{grid.symbol} liquidation map", f"{grid.range} · longs below the price, shorts above", grid)
     return ax
@@ -206,6 +212,21 @@ def _dress(figure: Figure) -> Axes:
     return ax
 
 
+def _width(ax: Axes) -> float:
+    """Give the width of these axes in inches, before a layout engine has placed them as good as it is known."""
+    return float(ax.get_window_extent().width / ax.figure.dpi)
+
+
+def _size(ax: Axes, points: float) -> float:
+    """Give a size of text that suits the width of the axes."""
+    return points if _width(ax) >= WIDE else 0.8 * points
+
+
+def _ticks(ax: Axes) -> int:
+    """Give how many labels have room along these axes."""
+    return max(3, min(9, int(1.2 * _width(ax))))
+
+
 def _ink(ax: Axes) -> Any:
     """Give the colour that text beside these axes is to have."""
     return ax.yaxis.label.get_color()
@@ -238,7 +259,7 @@ def _mesh(grid: Heatmap, cells: np.ma.MaskedArray[Any, Any], ax: Axes) -> None:
     )
     figure = ax.figure
     # The price axis stands between map and bar; only a layout engine knows how wide it is.
-    gap = 0.01 if figure.get_layout_engine() else 0.14
+    gap = 0.01 if figure.get_layout_engine() else max(0.14, 0.8 / _width(ax))
     more = "min" if low < bottom else "neither"
     bar = figure.colorbar(mesh, ax=ax, pad=gap, fraction=0.035, aspect=32, extend=more)
     bar.ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
@@ -246,7 +267,9 @@ def _mesh(grid: Heatmap, cells: np.ma.MaskedArray[Any, Any], ax: Axes) -> None:
     bar.ax.yaxis.set_minor_formatter(NullFormatter())
     bar.ax.tick_params(colors=_ink(ax), labelsize=8, which="both")
     bar.outline.set_visible(False)
-    bar.set_label(f"{grid.units} per cell\nintensity compares only inside one map", color=_ink(ax), fontsize=9)
+    bar.set_label(
+        f"{grid.units} per cell\nintensity compares only inside one map", color=_ink(ax), fontsize=_size(ax, 9)
+    )
 
 
 def _starts(times: Times) -> Times:
@@ -365,7 +388,7 @@ def _moment(value: Any) -> Any:
 
 def _clock(ax: Axes) -> None:
     """Put readable UTC times on the horizontal axis, whatever matplotlib's time zone is set to."""
-    locator = AutoDateLocator(tz=UTC, minticks=5, maxticks=10)  # type: ignore[no-untyped-call]
+    locator = AutoDateLocator(tz=UTC, minticks=3, maxticks=_ticks(ax) + 1)  # type: ignore[no-untyped-call]
     ax.xaxis.set_major_locator(locator)
     ax.xaxis.set_major_formatter(ConciseDateFormatter(locator, tz=UTC))  # type: ignore[no-untyped-call]
     ax.xaxis.get_offset_text().set_color(_ink(ax))
@@ -392,7 +415,7 @@ def _tag(ax: Axes, price: float, *, vertical: bool = True) -> None:
     )
 
 
-def _legend(ax: Axes, curves: Axes) -> None:
+def _legend(ax: Axes, curves: Axes, rows: int) -> None:
     handles, labels = ax.get_legend_handles_labels()
     more, names = curves.get_legend_handles_labels()
     if names:
@@ -400,9 +423,10 @@ def _legend(ax: Axes, curves: Axes) -> None:
             handles + more,
             labels + names,
             loc="upper center",
-            ncols=len(labels + names),
+            ncols=-(-len(labels + names) // rows),
             frameon=False,
-            fontsize=8.5,
+            fontsize=_size(ax, 8.5),
+            columnspacing=2.0 / rows,
             handlelength=1.2,
         )
         for text in legend.get_texts():
@@ -413,7 +437,10 @@ def _title(ax: Axes, subject: str, detail: str, grid: Heatmap | LiquidationMap) 
     """Say what is shown, and that it is an estimate, of a simulated market where it is one."""
     label = "estimate, simulated market" if grid.simulated else "estimate"
     when = grid.updated_at.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
-    ax.set_title(f"{subject} · {label}\n{detail} · {when}", loc="left", fontsize=11, color=_ink(ax), pad=8)
+    between = " · " if _width(ax) >= WIDE else "\n"
+    ax.set_title(
+        f"{subject} · {label}\n{detail}{between}{when}", loc="left", fontsize=_size(ax, 11), color=_ink(ax), pad=8
+    )
 
 
 def _prices() -> Any:
@@ -429,7 +456,10 @@ def _amount(value: float) -> str:
     size = abs(value)
     if size >= 1000:  # noqa: PLR2004 - from a thousand on, cents say nothing
         return f"{value:,.0f}"
-    return f"{value:,.5g}" if size >= 1e-3 or not size else f"{value:.4e}"  # noqa: PLR2004 - five digits of a price
+    if size >= 1e-3 or not size:  # noqa: PLR2004 - five digits of a price
+        return f"{value:,.5g}"
+    digits, power = f"{value:.4e}".split("e")
+    return f"{digits.rstrip('0').rstrip('.')}e{int(power)}"
 
 
 def short(usd: float) -> str:

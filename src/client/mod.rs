@@ -11,10 +11,12 @@ mod fault;
 mod pace;
 mod pool;
 mod retry;
+mod seat;
 mod stream;
 mod walk;
 
 use std::fmt;
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -27,16 +29,18 @@ use url::Url;
 
 use crate::api::{Endpoint, SIMULATED};
 use crate::model::Overview;
-use crate::wire::{Decode, Reading, read};
+use crate::wire::{Arrived, Damage, Decode, Feed, Intake, Reading, intake, read};
 
 pub use config::Config;
 pub use error::{Cause, Error};
+pub use seat::Seat;
 pub use stream::{Arrival, OrderStream};
 pub use walk::Walk;
 
 use fault::Fault;
-use pool::{Kept, Pool};
+use pool::{Kept, Lines, Pool};
 use retry::{Kind, Retries};
+use seat::Slot;
 
 /// Where the room's log records go.
 const LOG: &str = "liqdata.client";
@@ -46,8 +50,6 @@ const REDIRECTS: u32 = 3;
 const REFUSAL: usize = 64 << 10;
 /// How long a refusal's body may take; its status is known by then.
 const REFUSAL_PATIENCE: Duration = Duration::from_secs(1);
-/// The most room made for a body on its own word alone.
-const EARLY_ROOM: usize = 8 << 20;
 
 /// Asks one service; cheap to clone, and safe to use from many tasks and after a fork.
 ///
@@ -66,7 +68,11 @@ const EARLY_ROOM: usize = 8 << 20;
 /// # }
 /// ```
 #[derive(Clone)]
-pub struct Client(Arc<Shared>);
+pub struct Client {
+    shared: Arc<Shared>,
+    /// Whose connections are used, where it is not the client's own.
+    slot: Option<Arc<Slot>>,
+}
 
 struct Shared {
     config: Config,
@@ -81,28 +87,41 @@ impl Client {
     ///
     /// None at present: options are checked when they are set, and a machine that cannot do TLS says so when asked.
     pub fn new(config: Config) -> Result<Self, Error> {
-        Ok(Self(Arc::new(Shared {
+        let shared = Shared {
             config,
             pool: Pool::default(),
             simulated: AtomicBool::new(false),
-        })))
+        };
+        Ok(Self {
+            shared: Arc::new(shared),
+            slot: None,
+        })
+    }
+
+    /// A place to ask from on the caller's own thread.
+    ///
+    /// # Errors
+    ///
+    /// Where the system gives no more of what a runtime needs, such as file descriptors.
+    pub fn seat(&self) -> io::Result<Seat> {
+        Seat::take(self)
     }
 
     /// The options.
     #[must_use]
     pub fn config(&self) -> &Config {
-        &self.0.config
+        &self.shared.config
     }
 
     /// Closes the connections once the calls under way have ended; a later call opens new ones.
     pub fn close(&self) {
-        self.0.pool.leave();
+        self.shared.pool.leave();
     }
 
     /// Whether an answer has said that the market behind it is a simulated one.
     #[must_use]
     pub fn simulated(&self) -> bool {
-        self.0.simulated.load(Ordering::Relaxed)
+        self.shared.simulated.load(Ordering::Relaxed)
     }
 
     /// Asks `question`.
@@ -115,37 +134,47 @@ impl Client {
         E: Endpoint,
         E::Reply: Decode,
     {
-        let answer = self.fetch(E::PATH, &question.to_query()).await?;
-        match read::<E::Reply>(&answer.body, E::ENVELOPED) {
+        let mut intake = intake::<E::Reply>();
+        let answer = self
+            .fetch(E::PATH, &question.to_query(), &mut intake)
+            .await?;
+        let body = match intake.finish(E::ENVELOPED) {
+            Arrived::Reply(reply) => return Ok(reply),
+            Arrived::Damage(damage) => return Err(answer.damaged(damage)),
+            Arrived::Body(body) => body,
+        };
+        match read::<E::Reply>(&body, E::ENVELOPED) {
             Ok(Reading::Reply(reply)) => Ok(reply),
             Ok(Reading::Refused { message }) => Err(Error::Refused {
                 status: answer.status.as_u16(),
-                body: error::excerpt(&answer.body),
+                body: error::excerpt(&body),
                 retry_after: retry::retry_after(&answer.headers),
                 message: format!("{} refused {}: {message}", self.config().place(), E::PATH),
             }),
-            Err(damage) => Err(match answer.alien() {
-                Some(content_type) => Error::UnexpectedReply {
-                    message: format!("{damage} (the answer says it is {content_type:?}, not JSON)"),
-                    path: damage.path,
-                },
-                None => damage.into(),
-            }),
+            Err(damage) => Err(answer.damaged(damage)),
         }
     }
 
-    /// The successful answer to `path`, after as many attempts as it takes and the options allow.
-    async fn fetch(&self, path: &str, query: &[(&'static str, String)]) -> Result<Answer, Error> {
+    /// The successful answer to `path`, after as many attempts as it takes and the options allow; its body is in
+    /// `intake` then.
+    async fn fetch(
+        &self,
+        path: &str,
+        query: &[(&'static str, String)],
+        intake: &mut dyn Feed,
+    ) -> Result<Answer, Error> {
         let config = self.config();
-        let lodging = self.0.pool.enter(config);
+        let lodging = self.shared.pool.enter(config);
         let Some(kept) = lodging.kept() else {
             // Only a lodging that is being dropped is empty.
             return Err(no_answer("the client is closed"));
         };
+        let lines = self.slot.as_ref().map_or(&kept.lines, |slot| &slot.lines);
         let mut call = Call {
             config,
             kept,
-            http: kept
+            lines,
+            http: lines
                 .http
                 .as_ref()
                 .map_err(|cause| without_tls(config, cause))?,
@@ -154,14 +183,14 @@ impl Client {
             deadline: Instant::now() + config.patience(),
         };
         let start = config.address(path, query);
-        kept.freshen().await;
+        lines.freshen().await;
         let mut before = None;
         loop {
-            let fault = match call.attempt(&start).await {
+            let fault = match call.attempt(&start, intake).await {
                 Ok(answer) => {
                     call.retries.succeeded();
                     if answer.headers.contains_key(SIMULATED) {
-                        self.0.simulated.store(true, Ordering::Relaxed);
+                        self.shared.simulated.store(true, Ordering::Relaxed);
                     }
                     return Ok(answer);
                 }
@@ -196,14 +225,25 @@ impl fmt::Debug for Client {
     }
 }
 
-/// A success, its body not yet taken apart.
+/// A success, apart from its body.
 struct Answer {
     status: StatusCode,
     headers: HeaderMap,
-    body: Vec<u8>,
+    bytes: usize,
 }
 
 impl Answer {
+    /// The error of a body that breaks the contract.
+    fn damaged(&self, damage: Damage) -> Error {
+        match self.alien() {
+            Some(content_type) => Error::UnexpectedReply {
+                message: format!("{damage} (the answer says it is {content_type:?}, not JSON)"),
+                path: damage.path,
+            },
+            None => damage.into(),
+        }
+    }
+
     /// The content type, if it is not JSON's.
     fn alien(&self) -> Option<String> {
         let content_type = self.headers.get(CONTENT_TYPE)?.as_bytes();
@@ -226,6 +266,7 @@ enum Failed {
 struct Call<'a> {
     config: &'a Config,
     kept: &'a Kept,
+    lines: &'a Lines,
     http: &'a reqwest::Client,
     path: &'a str,
     retries: Retries<'a>,
@@ -234,14 +275,14 @@ struct Call<'a> {
 
 impl Call<'_> {
     /// One attempt from `start`, redirects followed.
-    async fn attempt(&mut self, start: &Url) -> Result<Answer, Failed> {
+    async fn attempt(&mut self, start: &Url, intake: &mut dyn Feed) -> Result<Answer, Failed> {
         let mut target = start.clone();
         let mut hop = 0;
         loop {
             // Waiting for one's turn is the caller's wish, not the service's slowness.
             self.deadline += self.kept.pace.turn().await;
             let begun = Instant::now();
-            let reached = timeout_at(self.deadline, self.reach(target, hop))
+            let reached = timeout_at(self.deadline, self.reach(target, hop, intake))
                 .await
                 .map_err(|_| Failed::Late)?
                 .map_err(Failed::Fault)?;
@@ -253,7 +294,7 @@ impl Call<'_> {
                         self.path,
                         answer.status.as_u16(),
                         begun.elapsed().as_millis(),
-                        answer.body.len(),
+                        answer.bytes,
                         self.retries.attempts()
                     );
                     return Ok(answer);
@@ -284,16 +325,16 @@ impl Call<'_> {
     }
 
     /// One request and its whole answer.
-    async fn reach(&self, target: Url, hop: u32) -> Result<Reached, Fault> {
+    async fn reach(&self, target: Url, hop: u32, intake: &mut dyn Feed) -> Result<Reached, Fault> {
         match self.knock(target, hop, &HeaderMap::new()).await? {
-            Knocked::Success(response) => self.whole(response).await.map(Reached::Answer),
+            Knocked::Success(response) => self.whole(response, intake).await.map(Reached::Answer),
             Knocked::Redirect(next) => Ok(Reached::Redirect(next)),
         }
     }
 
     /// One request, up to the head of a success.
     async fn knock(&self, target: Url, hop: u32, headers: &HeaderMap) -> Result<Knocked, Fault> {
-        let reused = self.kept.may_reuse() && self.retries.attempts() == 1;
+        let reused = self.lines.may_reuse() && self.retries.attempts() == 1;
         let response = self
             .http
             .get(target.clone())
@@ -321,8 +362,8 @@ impl Call<'_> {
         Err(self.refused(response, None).await)
     }
 
-    /// The whole body of a success, as long as it is not over the cap.
-    async fn whole(&self, mut response: Response) -> Result<Answer, Fault> {
+    /// Hands the whole body of a success to `intake`, as long as it is not over the cap.
+    async fn whole(&self, mut response: Response, intake: &mut dyn Feed) -> Result<Answer, Fault> {
         let cap = self.config.most_bytes();
         let announced = response
             .content_length()
@@ -330,20 +371,24 @@ impl Call<'_> {
         if announced.is_some_and(|length| length > cap) {
             return Err(over(cap));
         }
-        let mut body = Vec::with_capacity(announced.unwrap_or(0).min(EARLY_ROOM));
+        intake.begin(announced);
+        let mut bytes = 0;
         loop {
             match response.chunk().await {
-                Ok(Some(chunk)) if chunk.len() > cap - body.len() => return Err(over(cap)),
-                Ok(Some(chunk)) => body.extend_from_slice(&chunk),
+                Ok(Some(chunk)) if chunk.len() > cap - bytes => return Err(over(cap)),
+                Ok(Some(chunk)) => {
+                    bytes += chunk.len();
+                    intake.feed(&chunk);
+                }
                 Ok(None) => break,
-                Err(error) => return Err(Fault::within_the_body(error, self.config, body.len())),
+                Err(error) => return Err(Fault::within_the_body(error, self.config, bytes)),
             }
         }
-        self.kept.answered();
+        self.lines.answered();
         Ok(Answer {
             status: response.status(),
             headers: std::mem::take(response.headers_mut()),
-            body,
+            bytes,
         })
     }
 
@@ -361,7 +406,7 @@ impl Call<'_> {
             }
         };
         if timeout_at(deadline, read).await.is_ok() {
-            self.kept.answered();
+            self.lines.answered();
         }
         body
     }

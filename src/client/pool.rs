@@ -2,21 +2,22 @@
 //!
 //! After a fork the child has a copy of the parent's pool, with its sockets, but not of the threads that drive it:
 //! to use it, or even to drop it, may wait for ever on a lock that one of those threads held. So the pool is keyed by
-//! process id. A child forgets what it inherited and makes its own; nothing here takes a lock.
+//! process id: a child forgets what it inherited, locks and all, and makes its own.
 
+use std::io;
 use std::mem;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arc_swap::ArcSwapOption;
 
 use super::Config;
 use super::pace::Pace;
 use super::retry::Quota;
+use super::seat::{Slot, TURNS};
 
-/// After how much idle time a pooled connection may have been closed without our knowing.
-const IDLE: Duration = Duration::from_secs(1);
+/// The most idle slots that are kept: each holds a connection and a few file descriptors.
+const MOST_IDLE: usize = 16;
 
 /// What a client keeps between calls, in this process.
 #[derive(Debug, Default)]
@@ -78,35 +79,69 @@ impl Drop for Lodging {
 /// Connections, pace and quota.
 #[derive(Debug)]
 pub(super) struct Kept {
-    /// The connections; the reason where there can be none.
-    pub(super) http: Result<reqwest::Client, Arc<reqwest::Error>>,
+    /// The connections that the caller's runtime drives.
+    pub(super) lines: Lines,
     pub(super) pace: Pace,
     pub(super) quota: Quota,
-    born: Instant,
-    /// When a connection was last used, in milliseconds since `born`.
-    used: AtomicU64,
-    /// Whether a connection may have gone back to the pool.
-    answered: AtomicBool,
+    /// Slots that nobody asks on at present, the last used last. Only ever locked by the process that made it.
+    idle: Mutex<Vec<Arc<Slot>>>,
 }
 
 impl Kept {
     fn new(config: &Config) -> Self {
         Self {
-            http: config.http().map_err(Arc::new),
+            lines: Lines::new(config),
             pace: Pace::new(config.rate()),
             quota: Quota::default(),
-            born: Instant::now(),
-            used: AtomicU64::new(0),
+            idle: Mutex::default(),
+        }
+    }
+
+    /// The slot that was used last among the idle ones; a new one where there is none.
+    pub(super) fn take_slot(&self, config: &Config) -> io::Result<Arc<Slot>> {
+        let idle = self.idle().pop();
+        idle.map_or_else(|| Slot::new(config).map(Arc::new), Ok)
+    }
+
+    /// Keeps a slot for the next call, unless there are many.
+    pub(super) fn put_slot(&self, slot: Arc<Slot>) {
+        let mut idle = self.idle();
+        if idle.len() < MOST_IDLE {
+            idle.push(slot);
+        } else {
+            // What closes its connections need not be waited for by others.
+            drop(idle);
+            drop(slot);
+        }
+    }
+
+    fn idle(&self) -> MutexGuard<'_, Vec<Arc<Slot>>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Connections, which belong to the runtime on which they were opened.
+#[derive(Debug)]
+pub(super) struct Lines {
+    /// The connections; the reason where there can be none.
+    pub(super) http: Result<reqwest::Client, Arc<reqwest::Error>>,
+    /// Whether a connection may have gone back to the pool.
+    answered: AtomicBool,
+}
+
+impl Lines {
+    pub(super) fn new(config: &Config) -> Self {
+        Self {
+            http: config.http().map_err(Arc::new),
             answered: AtomicBool::new(false),
         }
     }
 
-    /// Lets the pool notice which of its idle connections have been closed meanwhile.
+    /// Lets the pool notice which of its idle connections have been closed meanwhile: between two calls nothing drives
+    /// a slot's connections.
     pub(super) async fn freshen(&self) {
-        let idle = self.now().saturating_sub(self.used.load(Ordering::Relaxed));
-        if u128::from(idle) >= IDLE.as_millis() && self.may_reuse() {
-            // A runtime of one thread looks at its sockets only between tasks.
-            for _ in 0..3 {
+        if self.may_reuse() {
+            for _ in 0..TURNS {
                 tokio::task::yield_now().await;
             }
         }
@@ -120,11 +155,6 @@ impl Kept {
     /// Remembers that a whole answer has been read.
     pub(super) fn answered(&self) {
         self.answered.store(true, Ordering::Relaxed);
-        self.used.store(self.now(), Ordering::Relaxed);
-    }
-
-    fn now(&self) -> u64 {
-        u64::try_from(self.born.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
 }
 
@@ -167,7 +197,7 @@ mod tests {
         let mark = Arc::new(reqwest_error());
         for (pid, left) in [(std::process::id(), 1), (std::process::id() + 1, 2)] {
             let mut kept = Kept::new(&config());
-            kept.http = Err(Arc::clone(&mark));
+            kept.lines.http = Err(Arc::clone(&mark));
             drop(Lodging {
                 pid,
                 kept: Some(kept),

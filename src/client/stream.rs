@@ -322,14 +322,16 @@ impl OrderStream {
     async fn connect(&mut self) -> Result<Open, Error> {
         let client = self.client.clone();
         let config = client.config();
-        let lodging = client.0.pool.enter(config);
+        let lodging = client.shared.pool.enter(config);
         let Some(kept) = lodging.kept() else {
             return Err(no_answer("the client is closed"));
         };
         let mut call = Call {
             config,
             kept,
+            lines: &kept.lines,
             http: kept
+                .lines
                 .http
                 .as_ref()
                 .map_err(|cause| without_tls(config, cause))?,
@@ -359,7 +361,7 @@ impl OrderStream {
                 self.fruitless = call.retries.attempts() - 1;
                 sleep(wait).await;
             }
-            kept.freshen().await;
+            kept.lines.freshen().await;
             call.deadline = Instant::now() + config.patience();
             let opened = call.open(&start, &self.headers()).await;
             let failed = match opened.map(|response| self.opened(response)) {
@@ -398,7 +400,7 @@ impl OrderStream {
     fn opened(&self, response: Response) -> Result<(Response, Duration), Error> {
         let headers = response.headers();
         if headers.contains_key(SIMULATED) {
-            self.client.0.simulated.store(true, Ordering::Relaxed);
+            self.client.shared.simulated.store(true, Ordering::Relaxed);
         }
         let content_type = headers
             .get(CONTENT_TYPE)

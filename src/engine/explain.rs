@@ -37,6 +37,9 @@ pub struct Explain {
     pub open_interest_scale: &'static str,
     /// Age of the last reading of open interest at the end, in milliseconds.
     pub open_interest_age_ms: Option<i64>,
+    /// Bars used at whose close the open interest was summed over some of its venues only, because the last reading of
+    /// another was older than 15 minutes: there the sum falls by what that venue holds.
+    pub open_interest_partial_bars: usize,
     /// Length of the longest bar used, in milliseconds.
     pub bar_interval_ms: i64,
     /// Number of bars used.

@@ -32,6 +32,8 @@ pub(super) struct Derived {
     pub(super) volume_per_day: f64,
     /// Open interest at the close, where a fresh reading is known.
     pub(super) open_interest: Option<f64>,
+    /// Whether that is the sum over some venues only, the reading of another having grown old.
+    pub(super) partial: bool,
 }
 
 impl History {
@@ -43,10 +45,12 @@ impl History {
         for bar in &bars {
             before.forget_until(bar.open_time.back(TRAILING));
             let (mean, per_day) = before.volume();
+            let open_interest = cursor.at(bar.close_time());
             derived.push(Derived {
                 volume_ratio: mean.map_or(1.0, |mean| bar.volume / mean),
                 volume_per_day: per_day.unwrap_or_else(|| bar.volume / days(bar.interval)),
-                open_interest: cursor.at(bar.close_time()),
+                open_interest,
+                partial: open_interest.is_some() && cursor.lacks_a_venue(bar.close_time()),
             });
             before.push(bar);
         }
@@ -203,6 +207,15 @@ impl Cursor<'_> {
             .filter(|(timestamp, _)| *timestamp >= oldest)
             .map(|&(_, value)| value)
             .reduce(|sum, value| sum + value)
+    }
+
+    /// Whether a venue that has been read is missing from the sum at `instant`, to which the cursor has come.
+    fn lacks_a_venue(&self, instant: Millis) -> bool {
+        let oldest = instant.back(FRESH);
+        self.latest
+            .iter()
+            .flatten()
+            .any(|(timestamp, _)| *timestamp < oldest)
     }
 }
 

@@ -202,6 +202,11 @@ impl<'a> Frame<'a> {
                 .open_interest
                 .last_by(self.end)
                 .map(|last| self.end.0.saturating_sub(last.0)),
+            open_interest_partial_bars: self
+                .derived
+                .iter()
+                .filter(|derived| derived.partial)
+                .count(),
             bar_interval_ms: self.interval,
             bars: self.bars.len(),
             gaps,

@@ -7,6 +7,7 @@
 mod arrays;
 mod bridge;
 mod call;
+mod cells;
 mod columns;
 mod error;
 mod feeds;

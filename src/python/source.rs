@@ -1,5 +1,6 @@
 //! Where answers come from: a service over HTTP, or a market in this process.
 
+use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -16,7 +17,7 @@ use super::error::{self, Failure};
 use super::question::{Answer, PAIR, Question, VENUE, optional_text, whole};
 use super::rows::Table;
 use super::stream::Stream;
-use super::{logs, runtime, tables};
+use super::{logs, tables};
 use crate::api::{BadQuery, Orders, StreamQuery};
 use crate::client::{self, Config};
 use crate::engine;
@@ -123,21 +124,41 @@ impl Client {
     fn ask(&self, py: Python<'_>, question: &Bound<'_, Question>) -> PyResult<Py<PyAny>> {
         let client = self.open()?;
         let question = question.get().clone();
-        let runtime = runtime::handle()?;
-        let mut work = Box::pin(async move { question.send(&client).await });
+        let pid = std::process::id();
+        let seat = client.seat()?;
+        let mut work = Box::pin({
+            let client = seat.client().clone();
+            async move { question.send(&client).await }
+        });
         loop {
             let turn = py.detach(|| {
                 catch_unwind(AssertUnwindSafe(|| {
-                    runtime
-                        .block_on(async { tokio::time::timeout(SIGNAL_TICK, work.as_mut()).await })
+                    seat.block_on(async { tokio::time::timeout(SIGNAL_TICK, work.as_mut()).await })
                 }))
             });
             let outcome = match turn {
-                Ok(Ok(outcome)) => outcome,
-                Ok(Err(_)) => {
-                    py.check_signals()?;
+                Ok(Ok(Ok(outcome))) => {
+                    drop(work);
+                    if outcome.is_err() {
+                        seat.settle()?;
+                    }
+                    seat.leave();
+                    outcome
+                }
+                Ok(Ok(Err(_))) => {
+                    let signals = py.check_signals();
+                    if std::process::id() != pid {
+                        // A handler forked: what drives this call lives in the parent.
+                        mem::forget((work, seat));
+                        signals?;
+                        return Err(PyRuntimeError::new_err(
+                            "the process was forked while this call was under way; ask again",
+                        ));
+                    }
+                    signals?;
                     continue;
                 }
+                Ok(Err(error)) => return Err(error.into()),
                 Err(panic) => Err(Failure::Panic(panic_message(panic.as_ref()))),
             };
             logs::deliver(py)?;

@@ -6,6 +6,7 @@ use serde::Deserializer;
 
 use super::damage::Damage;
 use super::heatmap::spread;
+use super::intake::Whole;
 use super::number::whole_number;
 use super::quick::{Cursor, first};
 use super::reply::Reply;
@@ -182,6 +183,8 @@ impl<'de> Read<'de> for LiquidationMap {
 }
 
 impl Reply for LiquidationMap {
+    type Intake = Whole<Self>;
+
     fn reply<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         Self::read(from)
     }

@@ -9,6 +9,7 @@
 mod damage;
 mod envelope;
 mod heatmap;
+mod intake;
 mod levels;
 mod liqmap;
 mod maxpain;
@@ -22,6 +23,7 @@ mod token;
 
 pub use damage::Damage;
 pub use envelope::{Reading, read};
+pub use intake::{Arrived, Feed, Intake, intake};
 pub use number::{exact_decimal, nearest_double};
 
 /// A reply that can be read from JSON: every reply type of the contract.

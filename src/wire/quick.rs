@@ -56,9 +56,12 @@ pub(super) struct Cursor<'a> {
 
 impl<'a> Cursor<'a> {
     pub(super) fn new(json: &'a str) -> Self {
-        Self {
-            rest: json.as_bytes(),
-        }
+        Self::of(json.as_bytes())
+    }
+
+    /// Of bytes that need not be text as a whole: what is taken for text is looked at.
+    pub(super) fn of(bytes: &'a [u8]) -> Self {
+        Self { rest: bytes }
     }
 
     /// How many bytes are left.

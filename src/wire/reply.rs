@@ -2,8 +2,13 @@
 
 use serde::Deserializer;
 
+use super::intake::Intake;
+
 /// A reply of the contract.
 pub trait Reply: Sized {
+    /// How its body is taken in.
+    type Intake: Intake<Reply = Self>;
+
     /// Reads the reply from where it stands in the body.
     #[doc(hidden)]
     fn reply<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error>;
@@ -19,6 +24,8 @@ pub trait Reply: Sized {
 macro_rules! reply {
     ($($type:ty),+) => {$(
         impl $crate::wire::reply::Reply for $type {
+            type Intake = $crate::wire::intake::Whole<Self>;
+
             fn reply<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
                 $crate::wire::token::Read::read(from)
             }

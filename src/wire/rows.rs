@@ -2,6 +2,7 @@
 
 use serde::Deserializer;
 
+use super::intake::Whole;
 use super::number::exact_decimal;
 use super::quick::Cursor;
 use super::reply::Reply;
@@ -109,6 +110,8 @@ impl Row for ChartRow {}
 
 /// A list that is `null` is an empty list: some services encode "no rows" so.
 impl<T: Row + for<'de> Read<'de>> Reply for Vec<T> {
+    type Intake = Whole<Self>;
+
     fn reply<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         Option::<Self>::read(from).map(Option::unwrap_or_default)
     }

@@ -250,6 +250,7 @@ impl<'de> Read<'de> for Millis {
 }
 
 /// An instant that may be written in any of the ways of [`instant`].
+#[derive(Debug)]
 pub(super) struct Instant(pub(super) Millis);
 
 impl<'de> Read<'de> for Instant {

@@ -66,6 +66,8 @@ def best(result: Result, ours: str) -> tuple[str, float]:
 def verdict(results: Sequence[Result]) -> str:
     """Where the rule holds and where it does not, ours being the blocking client."""
     ruled = [(result, *best(result, OURS)) for result in results if result.ruled]
+    if not ruled:
+        return "No case that the rule speaks of was run."
     slower = [(result, name, ratio) for result, name, ratio in ruled if ratio < 1]
     if not slower:
         least = min(ruled, key=lambda one: one[2])

@@ -493,6 +493,37 @@ fn gaps_are_counted_from_more_than_three_missing_bars() {
 }
 
 #[test]
+fn an_estimate_counts_the_bars_whose_open_interest_lacks_a_venue() {
+    // Twelve bars of five minutes; one venue reports at each close, the other every half hour.
+    let partial = |slow: i64| {
+        let mut readings = Vec::new();
+        for i in 0..=12 {
+            readings.push(reading(
+                "BTC",
+                Some("binance"),
+                NOW - i * 5 * MINUTE,
+                1000.0,
+            ));
+        }
+        for i in 0..=60 / slow {
+            readings.push(reading("BTC", Some("okx"), NOW - i * slow * MINUTE, 500.0));
+        }
+        let bars = (0..12)
+            .map(|i| {
+                let mut bar = bar("BTC", NOW - (12 - i) * 5 * MINUTE, 100.0);
+                bar.interval = Some(5 * MINUTE);
+                bar
+            })
+            .collect();
+        let observations = Observations::new(vec![], bars, readings, None).unwrap();
+        let map = liqmap(&observations.at(None), "BTC", MapRange::D1).unwrap();
+        map.explain.open_interest_partial_bars
+    };
+    // A reading is carried for fifteen minutes, so of six closes in half an hour it lacks at those 20 and 25 after.
+    assert_eq!((partial(5), partial(15), partial(30)), (0, 0, 4));
+}
+
+#[test]
 fn an_estimate_says_what_it_rests_on() {
     let observations = calm(15 * MINUTE, 96);
     let view = observations.at(None);

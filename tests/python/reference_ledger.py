@@ -99,6 +99,15 @@ class Ledger:
             j = min(j, close - 1) if side == LONG else max(j, close + 1)
             cells[j] = cells.get(j, 0.0) + opened / rules.entries
 
+    def lapse(self, days):
+        """Time without bars: where positions are is forgotten at the rate of the churn, that they are is not."""
+        lost = min(0.5, self.rules.churn_day * days)
+        for side in (LONG, SHORT):
+            for world, cells in enumerate(self.located[side]):
+                self.unlocated[side][world] += lost * sum(cells.values())
+                for j in cells:
+                    cells[j] *= 1 - lost
+
     def usd(self, shown):
         """USD by (bin, side, tier), each tier counted `shown` times."""
         return {

@@ -3,6 +3,7 @@
 import email.utils
 import gzip
 import socket
+import sys
 import threading
 import time
 from contextlib import ExitStack
@@ -62,6 +63,36 @@ def test_a_refused_connection_is_tried_again_and_named(connect, refusing):
     assert "3 attempts" in str(error)
     assert any(note.startswith("caused by: ") for note in error.__notes__)
     assert time.monotonic() - began < 5
+
+
+@pytest.fixture
+def deaf():
+    """An address whose connections are never taken up: its queue is full, so the kernel drops what knocks."""
+    with ExitStack() as open_, socket.create_server(("127.0.0.1", 0), backlog=0) as listener:
+        for _ in range(8):
+            knocking = open_.enter_context(socket.socket())
+            knocking.settimeout(0)
+            knocking.connect_ex(listener.getsockname())
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems answer where the queue is full")
+def test_a_connection_that_nobody_takes_up_ends_at_its_own_time_out(connect, deaf):
+    client = connect(deaf, connect_timeout=0.5, retries=0)
+    took = []
+    for _ in range(3):
+        began = time.monotonic()
+        error = fails(NoAnswer, client.overview)
+        took.append(time.monotonic() - began)
+        assert "within 0.5 s" in str(error)
+    assert 0.4 <= min(took) <= 0.6
+
+    # Tried again, as often as is allowed and the deadline of the call has room for.
+    assert "3 attempts" in str(fails(NoAnswer, connect(deaf, connect_timeout=0.2, retries=2).overview))
+    began = time.monotonic()
+    with pytest.raises(NoAnswer, match=r"[23] attempts"):
+        connect(deaf, connect_timeout=0.4, timeout=1.0, retries=9).overview()
+    assert time.monotonic() - began < 1.5
 
 
 def test_a_service_that_starts_late_is_found(connect, market):

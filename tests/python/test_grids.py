@@ -188,6 +188,15 @@ def test_the_repr_is_one_line_with_shape_unit_and_label():
     assert "simulated" not in repr(heatmap())
 
 
+def test_old_or_partial_open_interest_is_said_at_first_sight():
+    explain = {"openInterestScale": "usd", "openInterestAgeMs": 3 * 3_600_000, "openInterestPartialBars": 4, "bars": 96}
+    for shown in (repr(heatmap(meta={"explain": explain})), heatmap(meta={"explain": explain})._repr_html_()):
+        assert "open interest 3:00:00 old" in shown
+        assert "open interest lacks a venue in 4 of 96 bars" in shown
+    fresh = {**explain, "openInterestAgeMs": 600_000, "openInterestPartialBars": 0}
+    assert "open interest" not in repr(heatmap(meta={"explain": fresh})).replace("USD of open interest", "")
+
+
 def test_the_html_form_escapes_what_a_service_sent():
     text = heatmap(symbol="<script>", meta={"source": "a&b"})._repr_html_()
     assert "<script>" not in text

@@ -125,7 +125,10 @@ class World:
         """The ledger after every bar of the window, with the time of its close."""
         bars = self.window(length)
         ledger = reference.Ledger(self.rules(model), self.open_interest(bars[0]["timestamp"]))
+        close = bars[0]["timestamp"]
         for bar in bars:
+            if (missing := bar["timestamp"] - close) > 3 * self.interval:
+                ledger.lapse(missing / DAY)
             close = bar["timestamp"] + self.interval
             known = self.open_interest(close)
             ledger.step(
@@ -227,6 +230,19 @@ def test_a_map_is_the_last_ledger_by_side_and_tier(coin, name, interval, seed):
     np.testing.assert_allclose(found.prices, centres, rtol=1e-12)
     np.testing.assert_allclose(found.tiers, list(bins.values()), **CLOSE)
     np.testing.assert_allclose(found.total, [sum(tiers) for tiers in bins.values()], **CLOSE)
+
+
+@pytest.mark.parametrize("missing", [3, 4, 30, 100])
+def test_time_without_bars_forgets_where_positions_are(missing):
+    world = World("BTC", HOUR, 15, 11)
+    whole = world.market().liqmap("BTC", "7d")
+    del world.bars[-40 - missing : -40]
+    price, _, bins = world.liqmap("7d")
+    found = world.market().liqmap("BTC", "7d")
+    assert found.current_price == price
+    np.testing.assert_allclose(found.tiers, list(bins.values()), **CLOSE)
+    assert found.meta["explain"]["gaps"] == (missing > 3)
+    assert found.total.sum() != pytest.approx(whole.total.sum(), rel=1e-3)
 
 
 def strongest(bins, price, width, side, usd_of):

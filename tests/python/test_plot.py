@@ -1,5 +1,6 @@
 """The pictures: what stands on them, read from matplotlib's own objects."""
 
+import itertools
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
@@ -189,3 +190,28 @@ def test_without_axes_a_new_figure_is_made_and_known_to_pyplot():
         assert plt.fignum_exists(ax.figure.number)
     finally:
         plt.close(ax.figure)
+
+
+@pytest.mark.parametrize("make", [heatmap, liqmap])
+def test_small_axes_beside_each_other_keep_their_words_apart(make):
+    figure = Figure(figsize=(11, 4.5), layout="constrained")
+    places = figure.subplots(1, 2)
+    for place in places:
+        make().plot(place)
+    figure.canvas.draw()
+    left, right = (place.get_tightbbox() for place in places)
+    assert left.x1 <= right.x0 + 10
+    for place in places:
+        box = place.get_window_extent()
+        assert place.title.get_window_extent().width == 0
+        assert place._left_title.get_window_extent().x1 <= box.x1 + 60
+        labels = [label.get_window_extent() for label in place.get_xticklabels() if label.get_text()]
+        assert all(one.x1 < next_.x0 for one, next_ in itertools.pairwise(labels))
+        for axes in figure.axes:
+            if legend := axes.get_legend():
+                inside = legend.get_window_extent()
+                assert axes.get_window_extent().x0 <= inside.x0 < inside.x1 <= axes.get_window_extent().x1
+
+
+def test_a_tiny_price_is_written_with_the_digits_it_has():
+    assert [plot._amount(value) for value in (7.8808e-6, 9e-6, 1e-8, 0.0)] == ["7.8808e-6", "9e-6", "1e-8", "0"]

@@ -2,11 +2,16 @@
 //!
 //! The contract does not show the shape, so three are read: rows per price level, rows per time where the lengths leave
 //! no doubt, and triples `[time_index, price_index, value]` where nothing else fits. Members may come in any order; the
-//! cells are stored flat as they arrive and put in order once both axes are known.
+//! cells are stored flat as they come and put in order once both axes are known. A plain body is read while it arrives
+//! ([`Arriving`]).
+
+mod arriving;
 
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, SeqAccess, Visitor};
+
+use arriving::Arriving;
 
 use super::damage::Damage;
 use super::quick::{Cursor, first};
@@ -53,6 +58,8 @@ impl<'de> Read<'de> for Heatmap {
 }
 
 impl Reply for Heatmap {
+    type Intake = Arriving;
+
     fn reply<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         Self::read(from)
     }
@@ -68,53 +75,87 @@ impl Reply for Heatmap {
     }
 }
 
+/// The members of a plain body so far, each at most once.
+#[derive(Debug, Default)]
+struct Members {
+    symbol: Option<String>,
+    range: Option<String>,
+    model: Option<i64>,
+    updated_at: Option<i64>,
+    current_price: Option<f64>,
+    prices: Option<Vec<f64>>,
+    times: Option<Vec<Instant>>,
+}
+
+impl Members {
+    /// Reads the value of the member `name`, which is not the matrix, times as whole numbers.
+    fn take(&mut self, name: &str, from: &mut Cursor<'_>) -> Option<()> {
+        match name {
+            "symbol" => first(&mut self.symbol, from.string().map(str::to_owned)),
+            "range" => first(&mut self.range, from.string().map(str::to_owned)),
+            "model" => first(&mut self.model, from.whole()),
+            "updatedAt" => first(&mut self.updated_at, from.whole()),
+            "currentPrice" => first(&mut self.current_price, from.double()),
+            "prices" => {
+                let mut cells = Vec::new();
+                from.doubles(&mut cells)?;
+                first(&mut self.prices, Some(cells))
+            }
+            "times" => first(&mut self.times, from.list(instant)),
+            _ => None,
+        }
+    }
+
+    /// How many cells the axes ask for, as far as they are known.
+    fn cells(&self) -> usize {
+        let prices = self.prices.as_ref().map_or(0, Vec::len);
+        let times = self.times.as_ref().map_or(0, Vec::len);
+        prices.saturating_mul(times)
+    }
+
+    /// Whether nothing but the matrix is missing.
+    fn whole(&self) -> bool {
+        self.symbol.is_some()
+            && self.range.is_some()
+            && self.model.is_some()
+            && self.updated_at.is_some()
+            && self.current_price.is_some()
+            && self.prices.is_some()
+            && self.times.is_some()
+    }
+
+    /// The whole sheet, if nothing is missing.
+    fn with(self, matrix: Matrix) -> Option<Sheet> {
+        Some(Sheet {
+            success: None,
+            symbol: self.symbol?,
+            range: self.range?,
+            model: self.model?,
+            updated_at: Millis(self.updated_at?),
+            current_price: self.current_price?,
+            prices: self.prices?,
+            times: self.times?,
+            matrix,
+        })
+    }
+}
+
 impl Sheet {
-    /// The members in any order, each once and none besides, times as whole numbers.
+    /// The members in any order, each once and none besides.
     fn quick(from: &mut Cursor<'_>) -> Option<Self> {
-        let (mut symbol, mut range, mut model, mut updated_at) = (None, None, None, None);
-        let (mut current_price, mut prices, mut times, mut matrix) = (None, None, None, None);
+        let (mut members, mut matrix) = (Members::default(), None);
         from.take(b'{')?;
         loop {
             match from.key()? {
-                "symbol" => first(&mut symbol, from.string())?,
-                "range" => first(&mut range, from.string())?,
-                "model" => first(&mut model, from.whole())?,
-                "updatedAt" => first(&mut updated_at, from.whole())?,
-                "currentPrice" => first(&mut current_price, from.double())?,
-                "prices" => {
-                    let mut cells = Vec::new();
-                    from.doubles(&mut cells)?;
-                    first(&mut prices, Some(cells))?;
-                }
-                "times" => first(&mut times, from.list(instant))?,
-                "matrix" => {
-                    // Axes that come later leave the buffer to grow.
-                    let axes = (
-                        prices.as_ref().map_or(0, Vec::len),
-                        times.as_ref().map_or(0, Vec::len),
-                    );
-                    first(
-                        &mut matrix,
-                        Matrix::quick(from, axes.0.saturating_mul(axes.1)),
-                    )?;
-                }
-                _ => return None,
+                // Axes that come later leave the buffer to grow.
+                "matrix" => first(&mut matrix, Matrix::quick(from, members.cells()))?,
+                name => members.take(name, from)?,
             }
             if !from.more(b'}')? {
                 break;
             }
         }
-        Some(Self {
-            success: None,
-            symbol: symbol?.to_owned(),
-            range: range?.to_owned(),
-            model: model?,
-            updated_at: Millis(updated_at?),
-            current_price: current_price?,
-            prices: prices?,
-            times: times?,
-            matrix: matrix?,
-        })
+        members.with(matrix?)
     }
 
     fn in_order(self) -> Result<Heatmap, Damage> {
