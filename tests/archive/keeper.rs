@@ -184,7 +184,7 @@ fn on_a_full_disk_nothing_is_acknowledged_until_there_is_space_again() {
     let writer = Archive::create_or_open(disk.archive()).unwrap();
     let pace = Pace {
         delay: Duration::ZERO,
-        queue: 100_000,
+        queue: 300,
         retry: Duration::from_millis(5),
         ..Pace::default()
     };
@@ -210,11 +210,8 @@ fn on_a_full_disk_nothing_is_acknowledged_until_there_is_space_again() {
         status.stalled.as_ref().unwrap().contains("space"),
         "{status:?}"
     );
-    let acknowledged = all_orders(&Archive::read(disk.archive()).unwrap()).len();
-    assert_eq!(
-        u64::try_from(acknowledged).unwrap() + u64::try_from(status.waiting).unwrap(),
-        status.kept + u64::try_from(status.waiting).unwrap()
-    );
+    let readable = all_orders(&Archive::read(disk.archive()).unwrap()).len();
+    assert_eq!(u64::try_from(readable).unwrap(), status.kept);
 
     std::fs::remove_file(&ballast).unwrap();
     for receipt in receipts {
