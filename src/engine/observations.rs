@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::history::{History, Readings, bars_by_coin, open_interest_by_coin};
 use super::table::Row;
-use super::{EngineError, TableFault};
+use super::{EngineError, Ring, TableFault};
 use crate::model::{
     Bar, Millis, ObservedBar, ObservedOpenInterest, ObservedOrder, Order, coin_of_pair, nearest_f64,
 };
@@ -168,6 +168,7 @@ impl Observations {
             observations: self,
             now: as_of.unwrap_or(self.now),
             received_by: as_of,
+            ring: None,
         }
     }
 }
@@ -216,9 +217,25 @@ pub struct View<'a> {
     observations: &'a Observations,
     now: Millis,
     received_by: Option<Millis>,
+    ring: Option<&'a Ring>,
 }
 
 impl<'a> View<'a> {
+    /// A view whose realised orders are those of a ring.
+    pub(super) fn with_ring(observations: &'a Observations, ring: &'a Ring) -> Self {
+        Self {
+            observations,
+            now: ring.now(),
+            received_by: None,
+            ring: Some(ring),
+        }
+    }
+
+    /// The ring that realised replies are read from, if they are.
+    pub(super) fn ring(self) -> Option<&'a Ring> {
+        self.ring
+    }
+
     /// The instant every window ends at.
     #[must_use]
     pub fn now(&self) -> Millis {
