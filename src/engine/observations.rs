@@ -22,7 +22,7 @@ use crate::model::{
 /// assert!(replies.present().all(|(_, totals)| totals.cnt == 0));
 /// # Ok::<(), liqdata::engine::TableFault>(())
 /// ```
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Observations {
     /// Newest first, rows of one instant in the order they were received, then in that of the caller's table.
     orders: Vec<Recorded>,

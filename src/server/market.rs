@@ -5,9 +5,10 @@
 use std::fmt;
 use std::future::pending;
 use std::str::FromStr;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use super::growing::{Feed, Growing};
 use super::{Answer, Answered, Rejection};
 use crate::api::Orders;
 use crate::engine::{self, Observations, Rows, VenueCoverage, View};
@@ -43,6 +44,8 @@ pub struct Market {
 enum Kind {
     /// Tables that never change.
     Fixed(Fixed),
+    /// Tables in memory that grow.
+    Growing(Arc<Growing>),
 }
 
 #[derive(Debug)]
@@ -134,6 +137,21 @@ impl Market {
         }
     }
 
+    /// An empty market in memory, and the feed that it grows by; it keeps the place of its last `kept` orders.
+    #[must_use]
+    pub fn growing(kept: usize, source: impl Into<String>) -> (Self, Feed) {
+        let made_at = wall_clock();
+        let growing = Arc::new(Growing::new(kept, made_at));
+        let market = Self {
+            kind: Kind::Growing(Arc::clone(&growing)),
+            simulated: false,
+            source: source.into(),
+            series: fastrand::u64(..),
+            made_at,
+        };
+        (market, Feed(growing))
+    }
+
     /// A market of tables that a simulation made.
     #[must_use]
     pub fn simulated(observations: Observations, source: impl Into<String>) -> Self {
@@ -160,6 +178,7 @@ impl Market {
     pub fn now(&self) -> Millis {
         match &self.kind {
             Kind::Fixed(fixed) => fixed.observations.now(),
+            Kind::Growing(growing) => growing.observations().now(),
         }
     }
 
@@ -168,6 +187,7 @@ impl Market {
     pub fn coins(&self) -> Vec<String> {
         match &self.kind {
             Kind::Fixed(fixed) => fixed.observations.coins(),
+            Kind::Growing(growing) => growing.observations().coins(),
         }
     }
 
@@ -176,14 +196,18 @@ impl Market {
     pub fn revision(&self) -> Revision {
         match &self.kind {
             Kind::Fixed(_) => self.unchanged(),
+            Kind::Growing(growing) => growing.revision(),
         }
     }
 
     /// What the estimates of `coin` depend on: another number once a bar of it has closed, or its past has changed.
     #[must_use]
-    pub fn estimate_revision(&self, _coin: &str) -> Revision {
+    pub fn estimate_revision(&self, coin: &str) -> Revision {
         match &self.kind {
             Kind::Fixed(_) => self.unchanged(),
+            Kind::Growing(growing) => growing
+                .estimate_revision(coin)
+                .unwrap_or_else(|| self.unchanged()),
         }
     }
 
@@ -196,8 +220,9 @@ impl Market {
     }
 
     /// Waits until the revision is another than `seen`.
-    pub async fn changed(&self, _seen: Revision) {
+    pub async fn changed(&self, seen: Revision) {
         match &self.kind {
+            Kind::Growing(growing) => growing.changed(seen).await,
             Kind::Fixed(_) => pending().await,
         }
     }
@@ -284,6 +309,7 @@ impl Market {
     pub fn arrivals(&self, after: Option<ArrivalId>, limit: usize) -> Result<Arrivals, Rejection> {
         match &self.kind {
             Kind::Fixed(fixed) => Ok(fixed.arrivals(self.series, after, limit)),
+            Kind::Growing(growing) => Ok(growing.arrivals(self.series, after, limit)),
         }
     }
 
@@ -294,10 +320,15 @@ impl Market {
     /// A [`Rejection`] as of [`Market::answer`].
     pub fn newest(&self) -> Result<ArrivalId, Rejection> {
         match &self.kind {
-            Kind::Fixed(fixed) => Ok(ArrivalId {
-                series: self.series,
-                number: fixed.arrived().len() as u64,
-            }),
+            Kind::Fixed(fixed) => Ok(self.place(fixed.arrived().len() as u64)),
+            Kind::Growing(growing) => Ok(self.place(growing.newest())),
+        }
+    }
+
+    fn place(&self, number: u64) -> ArrivalId {
+        ArrivalId {
+            series: self.series,
+            number,
         }
     }
 
@@ -313,6 +344,7 @@ impl Market {
     ) -> Result<T, Rejection> {
         match &self.kind {
             Kind::Fixed(fixed) => Ok(work(&fixed.observations.at(as_of))),
+            Kind::Growing(growing) => Ok(work(&growing.observations().at(as_of))),
         }
     }
 }
@@ -342,7 +374,7 @@ impl Fixed {
 }
 
 /// The instant it is, by this machine's clock.
-fn wall_clock() -> Millis {
+pub(super) fn wall_clock() -> Millis {
     let since = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .unwrap_or_default();

@@ -4,6 +4,7 @@
 //! endpoints are listed once, in `answer.rs`. What one client can cost the others is capped by [`Limits`].
 
 mod answer;
+mod growing;
 mod index;
 mod listen;
 mod market;
@@ -43,6 +44,7 @@ use crate::engine::{Explain, VenueCoverage};
 use crate::model::Millis;
 
 pub use answer::{Answer, Answered};
+pub use growing::Feed;
 pub use listen::{Limits, run, run_within};
 pub use market::{ArrivalId, Arrivals, Market, NoArrivalId, Revision};
 pub use reject::Rejection;

@@ -1,0 +1,194 @@
+//! A market in memory that grows while it is asked.
+//!
+//! Every growth makes the observations anew, which suits a market of some thousand orders; one that is kept belongs
+//! into an archive.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::watch;
+
+use super::market::{ArrivalId, Arrivals, Revision, wall_clock};
+use crate::engine::{Observations, Rows, TableFault};
+use crate::model::{Millis, ObservedOrder, Order};
+
+/// What a market in memory grows by.
+///
+/// # Examples
+///
+/// ```
+/// use liqdata::model::{Millis, ObservedOrder, Order, Side};
+/// use liqdata::server::{Arrivals, Market};
+///
+/// let (market, feed) = Market::growing(1000, "a test");
+/// let seen = market.revision();
+/// let order = Order {
+///     exchange: "okx".to_owned(),
+///     symbol: "BTCUSDT".to_owned(),
+///     side: Side::Long,
+///     price: 60_000.into(),
+///     qty: 2.into(),
+///     value_usd: 120_000.into(),
+///     timestamp: Millis(1_781_136_000_000),
+/// };
+/// let observed = ObservedOrder { order, coin: None, received_at: None };
+/// feed.append((vec![observed], Vec::new(), Vec::new()))?;
+/// assert_ne!(market.revision(), seen);
+/// assert!(matches!(market.arrivals(None, 10)?, Arrivals::Known(orders) if orders.len() == 1));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Feed(pub(super) Arc<Growing>);
+
+impl Feed {
+    /// Adds rows: all of them, or in case of an error none. Orders of one growth arrive in the order they were received.
+    ///
+    /// # Errors
+    ///
+    /// [`TableFault`] as of [`Observations::new`].
+    pub fn append(&self, rows: Rows) -> Result<(), TableFault> {
+        self.0.append(rows)
+    }
+}
+
+/// Observations that grow, and the orders of late in their order of arrival.
+#[derive(Debug)]
+pub(super) struct Growing {
+    state: Mutex<State>,
+    revision: watch::Sender<u64>,
+    kept: usize,
+}
+
+#[derive(Debug)]
+struct State {
+    rows: Rows,
+    observations: Arc<Observations>,
+    revision: Revision,
+    estimates: BTreeMap<String, Revision>,
+    /// The last orders that arrived, first come first.
+    arrived: VecDeque<Order>,
+    /// How many arrived before those.
+    forgotten: u64,
+}
+
+impl Growing {
+    /// An empty market that keeps the place of its last `kept` orders.
+    pub(super) fn new(kept: usize, made_at: Millis) -> Self {
+        Self {
+            state: Mutex::new(State {
+                rows: Rows::default(),
+                observations: Arc::new(Observations::default()),
+                revision: Revision {
+                    number: 0,
+                    changed_at: made_at,
+                },
+                estimates: BTreeMap::new(),
+                arrived: VecDeque::new(),
+                forgotten: 0,
+            }),
+            revision: watch::Sender::new(0),
+            kept,
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn append(&self, (orders, bars, open_interest): Rows) -> Result<(), TableFault> {
+        // Names are brought into our spelling before anybody is shown them.
+        let arrived = Observations::new(orders, Vec::new(), Vec::new(), None)?;
+        let places = arrived.in_order_of_arrival();
+        let (orders, ..) = arrived.rows();
+        let orders: Vec<ObservedOrder> = places
+            .into_iter()
+            .filter_map(|place| orders.get(place).cloned())
+            .collect();
+
+        let mut state = self.state();
+        let mut rows = state.rows.clone();
+        let mut touched: Vec<String> = bars.iter().map(|bar| bar.symbol.to_uppercase()).collect();
+        touched.extend(
+            open_interest
+                .iter()
+                .map(|reading| reading.symbol.to_uppercase()),
+        );
+        rows.0.extend(orders.iter().cloned());
+        rows.1.extend(bars);
+        rows.2.extend(open_interest);
+        let observations = Observations::new(rows.0.clone(), rows.1.clone(), rows.2.clone(), None)?;
+        touched.extend(orders.iter().filter_map(|order| {
+            let coin = order.coin.as_ref()?;
+            let last = observations.bars(coin).last()?;
+            (order.order.timestamp <= last.close_time()).then(|| coin.clone())
+        }));
+
+        let revision = Revision {
+            number: state.revision.number + 1,
+            changed_at: wall_clock(),
+        };
+        state.rows = rows;
+        state.observations = Arc::new(observations);
+        state.revision = revision;
+        for coin in touched {
+            state.estimates.insert(coin.trim().to_owned(), revision);
+        }
+        state
+            .arrived
+            .extend(orders.into_iter().map(|observed| observed.order));
+        while state.arrived.len() > self.kept {
+            state.arrived.pop_front();
+            state.forgotten += 1;
+        }
+        drop(state);
+        self.revision.send_replace(revision.number);
+        Ok(())
+    }
+
+    /// The observations as they are now.
+    pub(super) fn observations(&self) -> Arc<Observations> {
+        Arc::clone(&self.state().observations)
+    }
+
+    pub(super) fn revision(&self) -> Revision {
+        self.state().revision
+    }
+
+    /// The revision of the last growth that changed what an estimate of `coin` may use: bars, open interest, and orders
+    /// of before the last close.
+    pub(super) fn estimate_revision(&self, coin: &str) -> Option<Revision> {
+        self.state().estimates.get(coin).copied()
+    }
+
+    pub(super) async fn changed(&self, seen: Revision) {
+        let mut revision = self.revision.subscribe();
+        // Never fails: the sender is here.
+        let _ = revision.wait_for(|number| *number != seen.number).await;
+    }
+
+    pub(super) fn newest(&self) -> u64 {
+        let state = self.state();
+        state.forgotten + state.arrived.len() as u64
+    }
+
+    pub(super) fn arrivals(&self, series: u64, after: Option<ArrivalId>, limit: usize) -> Arrivals {
+        let state = self.state();
+        let after = after.unwrap_or(ArrivalId {
+            series,
+            number: state.forgotten,
+        });
+        let skipped = after
+            .number
+            .checked_sub(state.forgotten)
+            .and_then(|skipped| usize::try_from(skipped).ok())
+            .filter(|&skipped| after.series == series && skipped <= state.arrived.len());
+        let Some(skipped) = skipped else {
+            return Arrivals::Gone;
+        };
+        let behind = state.arrived.iter().skip(skipped).take(limit);
+        let orders = behind
+            .zip(after.number + 1..)
+            .map(|(order, number)| (ArrivalId { series, number }, order.clone()));
+        Arrivals::Known(orders.collect())
+    }
+}
