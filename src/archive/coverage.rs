@@ -257,6 +257,21 @@ impl Archive {
     /// [`ArchiveError`] where the stretch is empty or the archive cannot be read.
     pub fn coverage(&self, start: Millis, end: Millis) -> Result<Vec<VenueCoverage>, ArchiveError> {
         check_stretch(start, end)?;
+        self.coverage_of(start, end, &self.counts(start, end)?)
+    }
+
+    /// As [`Archive::coverage`], where it is known already how many orders each exchange has and when the last was.
+    ///
+    /// # Errors
+    ///
+    /// As [`Archive::coverage`].
+    pub fn coverage_of(
+        &self,
+        start: Millis,
+        end: Millis,
+        counts: &BTreeMap<String, (u64, Millis)>,
+    ) -> Result<Vec<VenueCoverage>, ArchiveError> {
+        check_stretch(start, end)?;
         let (gaps, runs, listened_to) = self.ask(|journal| {
             let listened_to = journal
                 .prepare_cached("SELECT DISTINCT exchange FROM runs")?
@@ -268,7 +283,6 @@ impl Archive {
                 listened_to,
             ))
         })?;
-        let counts = self.counts(start, end)?;
         let mut venues: BTreeMap<String, VenueCoverage> = BTreeMap::new();
         let names = listened_to
             .iter()

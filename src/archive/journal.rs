@@ -8,6 +8,7 @@ use rusqlite::{Connection, OpenFlags, Transaction, params};
 
 use super::bars::BarRow;
 use super::coverage::{self, Gap};
+use super::known;
 use super::manifest::{self, Day, Partition};
 use super::open_interest::OpenInterestRow;
 use super::orders::OrderRow;
@@ -23,7 +24,7 @@ const OLDEST_SQLITE: i32 = 3_051_003;
 /// `liqd` in ASCII.
 const APPLICATION: i32 = 0x6C69_7164;
 /// The version of the tables.
-const VERSION: i32 = 1;
+const VERSION: i32 = 2;
 /// How long a call waits for another process to let go of the journal.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -244,9 +245,11 @@ fn create(journal: &mut Connection) -> rusqlite::Result<()> {
             OpenInterestRow::CREATE,
             coverage::CREATE,
             manifest::CREATE,
+            known::CREATE,
         ] {
             transaction.execute_batch(table)?;
         }
+        known::begin(&transaction)?;
         transaction.pragma_update(None, "application_id", APPLICATION)?;
         transaction.pragma_update(None, "user_version", VERSION)?;
     }
@@ -292,6 +295,7 @@ pub(super) fn append(
             for (run, at) in &batch.seen {
                 coverage::extend(&transaction, *run, *at)?;
             }
+            known::note(&transaction, batch)?;
             let sent = batch.orders.len() + batch.bars.len() + batch.open_interest.len();
             Ok(Acknowledged {
                 orders,
@@ -464,6 +468,7 @@ pub(super) fn to_roll<R: Row>(
 
 /// Deletes the rows of these numbers.
 pub(super) fn delete<R: Row>(journal: &Connection, ids: &[i64]) -> rusqlite::Result<()> {
+    known::let_go::<R>(journal, ids)?;
     let mut statement =
         journal.prepare_cached(&format!("DELETE FROM {} WHERE id = ?1", R::TABLE))?;
     for id in ids {

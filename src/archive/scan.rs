@@ -46,7 +46,7 @@ impl Filter {
             && named(&self.coin, row.coin())
     }
 
-    fn check(&self) -> Result<(), ArchiveError> {
+    pub(super) fn check(&self) -> Result<(), ArchiveError> {
         match (self.start, self.end) {
             (Some(start), Some(end)) if start > end => Err(ArchiveError::BadRange {
                 parameter: "end",
@@ -246,13 +246,27 @@ impl Archive {
     pub(super) fn day<R: Row>(&self, day: Day, filter: &Filter) -> Result<Scan<R>, ArchiveError> {
         let start = filter.start.map_or(day.start(), |at| at.max(day.start()));
         let end = filter.end.map_or(day.end(), |at| at.min(day.end()));
-        let (mut rows, kept, quarantined) = self.ask(|journal| {
+        let (rows, kept, quarantined) = self.ask(|journal| {
             Ok((
                 journal::rows::<R>(journal, start, end, filter)?,
                 manifest::of_day(journal, R::TABLE, day, State::Kept)?,
                 manifest::of_day(journal, R::TABLE, day, State::Quarantined)?,
             ))
         })?;
+        self.together(day, filter, rows, kept, &quarantined)
+    }
+
+    /// The rows of one day that `filter` asks for, of the journal's and those of its files.
+    pub(super) fn together<R: Row>(
+        &self,
+        day: Day,
+        filter: &Filter,
+        mut rows: Vec<R>,
+        kept: Vec<Part>,
+        quarantined: &[Part],
+    ) -> Result<Scan<R>, ArchiveError> {
+        let start = filter.start.map_or(day.start(), |at| at.max(day.start()));
+        let end = filter.end.map_or(day.end(), |at| at.min(day.end()));
         let mut damaged: Vec<DamagedPart> = quarantined
             .iter()
             .map(|part| self.damaged(part, part.reason.clone().unwrap_or_default()))

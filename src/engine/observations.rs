@@ -158,6 +158,17 @@ impl Observations {
             .unwrap_or_default()
     }
 
+    /// These observations at `now`; none is hidden for having been received late.
+    #[must_use]
+    pub fn seen_from(&self, now: Millis) -> View<'_> {
+        View {
+            observations: self,
+            now,
+            received_by: None,
+            ring: None,
+        }
+    }
+
     /// What was known at `as_of`: it becomes *now*, and orders received later are hidden.
     ///
     /// With `None`, *now* is [`Observations::now`] and nothing is hidden for having been received late. Events after

@@ -171,6 +171,8 @@ pub struct Ring {
     present: usize,
     /// The sum of all amounts in the ring: no other sum here is larger.
     total: i128,
+    /// Orders that have not settled, as they arrived.
+    arrived: Vec<Row>,
 }
 
 impl Ring {
@@ -190,6 +192,7 @@ impl Ring {
             cursors: [0; WINDOWS],
             present: 0,
             total: 0,
+            arrived: Vec::new(),
         }
     }
 
@@ -226,38 +229,102 @@ impl Ring {
         &mut self,
         orders: impl IntoIterator<Item = Arriving<'a>>,
     ) -> Result<usize, RingFault> {
-        let start = self.now.back(Window::H24.millis());
-        let mut old = 0;
-        let mut total = self.total;
-        let mut rows = Vec::new();
         for order in orders {
-            let value = order.value_usd;
-            let usd = scaled(value)
-                .filter(|usd| *usd >= 0)
-                .ok_or(RingFault::Amount { value })?;
-            if order.timestamp <= start {
-                old += 1;
-                continue;
-            }
-            total = total.checked_add(usd).ok_or(RingFault::Sum)?;
-            rows.push(order);
+            self.arrive(&order)?;
         }
-        self.total = total;
-        let mut rows: Vec<Row> = rows.into_iter().map(|order| self.row(&order)).collect();
-        for row in rows.iter().filter(|row| row.timestamp <= self.now) {
-            let usd = self.usds.units(row.usd);
-            Self::each_window(self.now, row.timestamp, |window| {
-                if let Some(sums) = sums_of(&mut self.sums, &self.names, row.kind, window) {
-                    sums.add(side_of(row.kind), usd);
+        Ok(self.settle())
+    }
+
+    /// Takes in one order, which counts from the next [`Ring::settle`] on.
+    ///
+    /// # Errors
+    ///
+    /// [`RingFault`] where its amount cannot be counted exactly; none that has not settled is kept then.
+    pub fn arrive(&mut self, order: &Arriving<'_>) -> Result<(), RingFault> {
+        let value = order.value_usd;
+        let usd = scaled(value)
+            .filter(|usd| *usd >= 0)
+            .ok_or(RingFault::Amount { value });
+        let total = usd.and_then(|usd| self.total.checked_add(usd).ok_or(RingFault::Sum));
+        match total {
+            Ok(total) => {
+                self.total = total;
+                let row = self.row(order);
+                self.arrived.push(row);
+                Ok(())
+            }
+            Err(fault) => {
+                for row in std::mem::take(&mut self.arrived) {
+                    self.drop_row(row);
                 }
-            });
+                Err(fault)
+            }
+        }
+    }
+
+    /// Puts what has arrived where it belongs; gives how many orders were too old to be in any window.
+    pub fn settle(&mut self) -> usize {
+        let start = self.now.back(Window::H24.millis());
+        let (old, mut rows): (Vec<Row>, Vec<Row>) = std::mem::take(&mut self.arrived)
+            .into_iter()
+            .partition(|row| row.timestamp <= start);
+        let dropped = old.len();
+        for row in old {
+            self.drop_row(row);
+        }
+        for row in &rows {
+            if row.timestamp <= self.now {
+                self.count(row);
+            }
         }
         // Of equals the last to arrive stands first, which a stable sort of the reverse gives.
         rows.reverse();
         rows.sort_by_key(|row| (row.timestamp, Reverse(row.received_at)));
         self.merge(rows);
         self.find_cursors();
-        Ok(old)
+        dropped
+    }
+
+    /// Adds a row to the sums of the windows it is in.
+    fn count(&mut self, row: &Row) {
+        let usd = self.usds.units(row.usd);
+        self.names.saw(row.kind >> 1, row.timestamp);
+        for (place, window) in Window::ALL.iter().enumerate() {
+            if row.timestamp > self.now.back(window.millis())
+                && let Some(sums) = sums_of(&mut self.sums, &self.names, row.kind, place)
+            {
+                sums.add(side_of(row.kind), usd);
+            }
+        }
+    }
+
+    /// Lets go of a row that is in no column.
+    fn drop_row(&mut self, row: Row) {
+        self.prices.forget(row.price);
+        self.qtys.forget(row.qty);
+        self.total -= self.usds.forget(row.usd);
+    }
+
+    /// Every exchange that has had an order by now, with their number in a window and the time of the last.
+    pub(super) fn venues(
+        &self,
+        window: Window,
+    ) -> impl Iterator<Item = (&str, u64, Option<Millis>)> {
+        let place = Window::ALL.iter().position(|other| *other == window);
+        let mut counts = vec![0; self.names.exchanges().len()];
+        for (name, sums) in self.names.sums().zip(&self.sums) {
+            if let Some(count) = counts.get_mut(name.exchange as usize)
+                && let Some(sums) = place.and_then(|place| sums.get(place))
+            {
+                *count += sums.cnt;
+            }
+        }
+        self.names
+            .exchanges()
+            .iter()
+            .zip(counts)
+            .zip(self.names.last_seen())
+            .map(|((exchange, cnt), last)| (exchange.as_str(), cnt, *last))
     }
 
     /// Moves on to `now`; an instant before the present one changes nothing.
@@ -269,7 +336,9 @@ impl Ring {
         while let Some(timestamp) = self.timestamps.get(self.present)
             && *timestamp <= now
         {
+            let timestamp = *timestamp;
             let (kind, usd) = self.amount(self.present);
+            self.names.saw(kind >> 1, timestamp);
             for window in 0..WINDOWS {
                 if let Some(sums) = sums_of(&mut self.sums, &self.names, kind, window) {
                     sums.add(side_of(kind), usd);
@@ -398,15 +467,6 @@ impl Ring {
         for (cursor, window) in self.cursors.iter_mut().zip(Window::ALL) {
             let start = self.now.back(window.millis());
             *cursor = self.timestamps.partition_point(|at| *at <= start);
-        }
-    }
-
-    /// The windows that an order of `timestamp` is in.
-    fn each_window(now: Millis, timestamp: Millis, mut work: impl FnMut(usize)) {
-        for (place, window) in Window::ALL.iter().enumerate() {
-            if timestamp > now.back(window.millis()) {
-                work(place);
-            }
         }
     }
 

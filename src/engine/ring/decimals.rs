@@ -67,11 +67,16 @@ impl Decimals {
             mantissa: self.mantissas.pop_front()?,
             scale: self.scales.pop_front()?,
         };
+        Some(self.forget(kept))
+    }
+
+    /// Lets go of a decimal that is in no column any more, and gives its units.
+    pub(super) fn forget(&mut self, kept: Kept) -> i128 {
         let units = self.units(kept);
         if kept.scale == ASIDE {
             self.aside.remove(&kept.mantissa);
         }
-        Some(units)
+        units
     }
 
     /// Takes the decimals from `place` on out of the column, to be put at its end again.

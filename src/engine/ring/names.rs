@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 
+use crate::model::Millis;
+
 /// A pair on an exchange.
 #[derive(Debug)]
 pub(super) struct PairName {
@@ -24,6 +26,8 @@ pub(super) struct Names {
     pairs: Vec<PairName>,
     sums: Vec<SumName>,
     exchanges: Vec<String>,
+    /// Event time of each exchange's last order by now.
+    last_seen: Vec<Option<Millis>>,
     coins: Vec<String>,
     /// Numbers of pairs by the hash of their three names, which may be borrowed.
     known: HashMap<u64, Vec<u32>>,
@@ -44,6 +48,7 @@ impl Names {
             number_of(&mut self.exchanges, exchange),
             number_of(&mut self.coins, coin),
         );
+        self.last_seen.resize(self.exchanges.len(), None);
         let sum = self
             .sums
             .iter()
@@ -97,6 +102,18 @@ impl Names {
 
     pub(super) fn sums(&self) -> impl Iterator<Item = SumName> + '_ {
         self.sums.iter().copied()
+    }
+
+    /// Takes note that a pair had an order at `timestamp`.
+    pub(super) fn saw(&mut self, pair: u32, timestamp: Millis) {
+        let sum = self.sums.get(self.sum_of(pair)).copied();
+        if let Some(last) = sum.and_then(|sum| self.last_seen.get_mut(sum.exchange as usize)) {
+            *last = (*last).max(Some(timestamp));
+        }
+    }
+
+    pub(super) fn last_seen(&self) -> &[Option<Millis>] {
+        &self.last_seen
     }
 
     pub(super) fn exchanges(&self) -> &[String] {
