@@ -342,11 +342,22 @@ pub(super) fn rows<R: Row>(
     end: Millis,
     filter: &Filter,
 ) -> rusqlite::Result<Vec<R>> {
-    let coin = R::COIN;
+    // A name that is not asked for stays out of the statement, so that one that is can be looked up.
+    let named = [
+        ("exchange", 3, &filter.exchange),
+        ("symbol", 4, &filter.symbol),
+        (R::COIN, 5, &filter.coin),
+    ];
+    let conditions: String = named
+        .into_iter()
+        .map(|(column, place, name)| match name {
+            Some(_) => format!(" AND {column} = ?{place}"),
+            None => format!(" AND ?{place} IS NULL"),
+        })
+        .collect();
     journal
         .prepare_cached(&format!(
-            "SELECT id, {} FROM {} WHERE timestamp >= ?1 AND timestamp < ?2
-             AND (?3 IS NULL OR exchange = ?3) AND (?4 IS NULL OR symbol = ?4) AND (?5 IS NULL OR {coin} = ?5)",
+            "SELECT id, {} FROM {} WHERE timestamp >= ?1 AND timestamp < ?2{conditions}",
             R::COLUMNS.join(", "),
             R::TABLE,
         ))?

@@ -163,6 +163,22 @@ impl Archive {
         Ok(scan)
     }
 
+    /// The bar that closed last of those that `filter` asks for.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] as [`Archive::orders`] gives.
+    pub fn last_bar(&self, filter: &Filter) -> Result<Option<BarRow>, ArchiveError> {
+        filter.check()?;
+        for day in self.days::<BarRow>(filter)?.into_iter().rev() {
+            let bars = self.day::<BarRow>(day, filter)?.rows;
+            if let Some(last) = bars.into_iter().max_by_key(BarRow::close_time) {
+                return Ok(Some(last));
+            }
+        }
+        Ok(None)
+    }
+
     /// Bars of `size` milliseconds, a whole number of minutes, by exchange, coin and time.
     ///
     /// A bar opens at a multiple of its size since the epoch, and is given where it lies whole between the filter's

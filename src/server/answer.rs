@@ -4,8 +4,9 @@ use crate::api::{
     Chart, Coins, Endpoint, Exchanges, HeatmapQuery, Largest, LevelsQuery, Liqmap, Maxpain, Orders,
     OverviewQuery,
 };
+use super::Needed;
 use crate::engine::{self, EngineError, Estimate, Explain, View};
-use crate::model::{Pair, Window};
+use crate::model::{Coin, MapRange, Model, Pair, Vocabulary, Window};
 
 /// A reply with what there is to say about how it came to be.
 #[derive(Clone, Debug)]
@@ -50,6 +51,21 @@ pub trait Answer: Endpoint {
     fn window(&self) -> Option<Window> {
         None
     }
+
+    /// The history that an estimate needs; `None` for realised orders.
+    fn needs(&self) -> Option<Needed> {
+        None
+    }
+}
+
+/// What the map of a range needs.
+fn of_map(coin: &Coin, range: MapRange) -> Option<Needed> {
+    Some(Needed {
+        coin: coin.to_string(),
+        range: range.millis(),
+        range_name: range.name(),
+        orders: false,
+    })
 }
 
 impl Answer for OverviewQuery {
@@ -130,6 +146,15 @@ impl Answer for HeatmapQuery {
         let map = engine::heatmap(view, self.symbol.as_str(), self.range, self.model)?;
         Ok(map.into())
     }
+
+    fn needs(&self) -> Option<Needed> {
+        Some(Needed {
+            coin: self.symbol.to_string(),
+            range: self.range.millis(),
+            range_name: self.range.name(),
+            orders: self.model == Model::Expected,
+        })
+    }
 }
 
 impl Answer for Liqmap {
@@ -137,6 +162,10 @@ impl Answer for Liqmap {
 
     fn answer(&self, view: &View<'_>) -> Result<Answered<Self::Reply>, EngineError> {
         Ok(engine::liqmap(view, self.symbol.as_str(), self.range)?.into())
+    }
+
+    fn needs(&self) -> Option<Needed> {
+        of_map(&self.symbol, self.range)
     }
 }
 
@@ -146,6 +175,10 @@ impl Answer for LevelsQuery {
     fn answer(&self, view: &View<'_>) -> Result<Answered<Self::Reply>, EngineError> {
         Ok(engine::levels(view, self.symbol.as_str())?.into())
     }
+
+    fn needs(&self) -> Option<Needed> {
+        of_map(&self.symbol, MapRange::D7)
+    }
 }
 
 impl Answer for Maxpain {
@@ -153,6 +186,10 @@ impl Answer for Maxpain {
 
     fn answer(&self, view: &View<'_>) -> Result<Answered<Self::Reply>, EngineError> {
         Ok(engine::maxpain(view, self.symbol.as_str())?.into())
+    }
+
+    fn needs(&self) -> Option<Needed> {
+        of_map(&self.symbol, MapRange::D7)
     }
 }
 

@@ -4,6 +4,7 @@
 //! endpoints are listed once, in `answer.rs`. What one client can cost the others is capped by [`Limits`].
 
 mod answer;
+mod archived;
 mod growing;
 mod index;
 mod listen;
@@ -44,6 +45,7 @@ use crate::engine::{Explain, VenueCoverage};
 use crate::model::Millis;
 
 pub use answer::{Answer, Answered};
+pub use archived::{ArchivedError, Needed};
 pub use growing::Feed;
 pub use listen::{Limits, run, run_within};
 pub use market::{ArrivalId, Arrivals, Market, NoArrivalId, Revision};
