@@ -16,6 +16,7 @@ mod orders;
 mod overview;
 mod query;
 mod refusal;
+mod stream;
 
 use std::fmt::Debug;
 
@@ -34,6 +35,7 @@ pub use orders::Orders;
 pub use overview::OverviewQuery;
 pub use query::Query;
 pub use refusal::BadQuery;
+pub use stream::StreamQuery;
 
 /// The response header by which a server of ours says that its market is a simulated one.
 pub const SIMULATED: &str = "x-liqdata-simulated";

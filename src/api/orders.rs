@@ -52,7 +52,7 @@ impl Orders {
     }
 }
 
-fn exchange_filter(text: &str) -> Result<String, BadQuery> {
+pub(super) fn exchange_filter(text: &str) -> Result<String, BadQuery> {
     let name = text.trim().to_lowercase();
     if name.is_empty() {
         return Err(BadQuery::new(

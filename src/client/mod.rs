@@ -2,14 +2,16 @@
 //!
 //! [`Client::send`] is the one function every endpoint goes through. It keeps one deadline over all attempts and the
 //! waits between them, tries again what may get better, follows redirects that stay with the same service, and stops
-//! reading at a cap. A [`Walk`] reads the growing order feed page by page.
+//! reading at a cap. A [`Walk`] reads the growing order feed page by page; an [`OrderStream`] follows it.
 
 mod config;
 mod error;
+mod events;
 mod fault;
 mod pace;
 mod pool;
 mod retry;
+mod stream;
 mod walk;
 
 use std::fmt;
@@ -29,6 +31,7 @@ use crate::wire::{Decode, Reading, read};
 
 pub use config::Config;
 pub use error::{Cause, Error};
+pub use stream::{Arrival, OrderStream};
 pub use walk::Walk;
 
 use fault::Fault;
@@ -262,18 +265,45 @@ impl Call<'_> {
         }
     }
 
-    /// One request.
+    /// The head of a success, redirects followed; its body has no deadline.
+    async fn open(&mut self, start: &Url, headers: &HeaderMap) -> Result<Response, Failed> {
+        let mut target = start.clone();
+        let mut hop = 0;
+        loop {
+            self.deadline += self.kept.pace.turn().await;
+            let knocked = timeout_at(self.deadline, self.knock(target, hop, headers))
+                .await
+                .map_err(|_| Failed::Late)?
+                .map_err(Failed::Fault)?;
+            match knocked {
+                Knocked::Success(response) => return Ok(response),
+                Knocked::Redirect(next) => target = next,
+            }
+            hop += 1;
+        }
+    }
+
+    /// One request and its whole answer.
     async fn reach(&self, target: Url, hop: u32) -> Result<Reached, Fault> {
+        match self.knock(target, hop, &HeaderMap::new()).await? {
+            Knocked::Success(response) => self.whole(response).await.map(Reached::Answer),
+            Knocked::Redirect(next) => Ok(Reached::Redirect(next)),
+        }
+    }
+
+    /// One request, up to the head of a success.
+    async fn knock(&self, target: Url, hop: u32, headers: &HeaderMap) -> Result<Knocked, Fault> {
         let reused = self.kept.may_reuse() && self.retries.attempts() == 1;
         let response = self
             .http
             .get(target.clone())
+            .headers(headers.clone())
             .send()
             .await
             .map_err(|error| Fault::before_the_answer(error, self.config, reused))?;
         let status = response.status();
         if status.is_success() {
-            return self.whole(response).await.map(Reached::Answer);
+            return Ok(Knocked::Success(response));
         }
         if matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308)
             && let Some(location) = response.headers().get(LOCATION)
@@ -283,7 +313,7 @@ impl Call<'_> {
                 Ok(next) => {
                     // Read to its end, so that the connection can be used again.
                     self.beginning(response).await;
-                    Ok(Reached::Redirect(next))
+                    Ok(Knocked::Redirect(next))
                 }
                 Err(why) => Err(self.refused(response, Some(&why)).await),
             };
@@ -391,6 +421,12 @@ impl Call<'_> {
             source: before.map(Into::into),
         }
     }
+}
+
+/// Where a request led, its answer's body not yet read.
+enum Knocked {
+    Success(Response),
+    Redirect(Url),
 }
 
 /// Where a request led.

@@ -107,6 +107,14 @@ impl<'a> Retries<'a> {
         }
     }
 
+    /// The retries of a call of which `done` attempts have been made again before.
+    pub(super) fn after(done: u32, most: u32, quota: &'a Quota) -> Self {
+        Self {
+            done,
+            ..Self::new(most, quota)
+        }
+    }
+
     /// Attempts made so far, the one under way included.
     pub(super) fn attempts(&self) -> u32 {
         self.done + 1

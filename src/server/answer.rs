@@ -6,7 +6,7 @@ use crate::api::{
 };
 use super::Needed;
 use crate::engine::{self, EngineError, Estimate, Explain, View};
-use crate::model::{Coin, MapRange, Model, Pair, Vocabulary, Window};
+use crate::model::{Coin, MapRange, Millis, Model, Pair, Vocabulary, Window};
 
 /// A reply with what there is to say about how it came to be.
 #[derive(Clone, Debug)]
@@ -37,9 +37,6 @@ impl<T> From<Estimate<T>> for Answered<T> {
 
 /// An endpoint that the engine can answer.
 pub trait Answer: Endpoint {
-    /// Whether an answer takes long enough that small ones should not have to queue behind it.
-    const SLOW: bool = false;
-
     /// The answer.
     ///
     /// # Errors
@@ -52,8 +49,19 @@ pub trait Answer: Endpoint {
         None
     }
 
-    /// The history that an estimate needs; `None` for realised orders.
+    /// The history that an estimate needs; `None` for realised totals.
     fn needs(&self) -> Option<Needed> {
+        None
+    }
+
+    /// The coin whose positions are estimated, which takes long enough that small answers should not have to queue
+    /// behind it; `None` for realised totals.
+    fn coin(&self) -> Option<&str> {
+        None
+    }
+
+    /// The instant from which on the bars that an estimate ends with are too old to give it.
+    fn until(&self, _reply: &Self::Reply) -> Option<Millis> {
         None
     }
 }
@@ -140,8 +148,6 @@ impl Answer for Chart {
 }
 
 impl Answer for HeatmapQuery {
-    const SLOW: bool = true;
-
     fn answer(&self, view: &View<'_>) -> Result<Answered<Self::Reply>, EngineError> {
         let map = engine::heatmap(view, self.symbol.as_str(), self.range, self.model)?;
         Ok(map.into())
@@ -155,11 +161,17 @@ impl Answer for HeatmapQuery {
             orders: self.model == Model::Expected,
         })
     }
+
+    fn coin(&self) -> Option<&str> {
+        Some(self.symbol.as_str())
+    }
+
+    fn until(&self, reply: &Self::Reply) -> Option<Millis> {
+        Some(reply.updated_at.on(self.range.millis()))
+    }
 }
 
 impl Answer for Liqmap {
-    const SLOW: bool = true;
-
     fn answer(&self, view: &View<'_>) -> Result<Answered<Self::Reply>, EngineError> {
         Ok(engine::liqmap(view, self.symbol.as_str(), self.range)?.into())
     }
@@ -167,11 +179,17 @@ impl Answer for Liqmap {
     fn needs(&self) -> Option<Needed> {
         of_map(&self.symbol, self.range)
     }
+
+    fn coin(&self) -> Option<&str> {
+        Some(self.symbol.as_str())
+    }
+
+    fn until(&self, reply: &Self::Reply) -> Option<Millis> {
+        Some(reply.updated_at.on(self.range.millis()))
+    }
 }
 
 impl Answer for LevelsQuery {
-    const SLOW: bool = true;
-
     fn answer(&self, view: &View<'_>) -> Result<Answered<Self::Reply>, EngineError> {
         Ok(engine::levels(view, self.symbol.as_str())?.into())
     }
@@ -179,17 +197,31 @@ impl Answer for LevelsQuery {
     fn needs(&self) -> Option<Needed> {
         of_map(&self.symbol, MapRange::D7)
     }
+
+    fn coin(&self) -> Option<&str> {
+        Some(self.symbol.as_str())
+    }
+
+    fn until(&self, reply: &Self::Reply) -> Option<Millis> {
+        Some(reply.updated_at.on(MapRange::D7.millis()))
+    }
 }
 
 impl Answer for Maxpain {
-    const SLOW: bool = true;
-
     fn answer(&self, view: &View<'_>) -> Result<Answered<Self::Reply>, EngineError> {
         Ok(engine::maxpain(view, self.symbol.as_str())?.into())
     }
 
     fn needs(&self) -> Option<Needed> {
         of_map(&self.symbol, MapRange::D7)
+    }
+
+    fn coin(&self) -> Option<&str> {
+        Some(self.symbol.as_str())
+    }
+
+    fn until(&self, reply: &Self::Reply) -> Option<Millis> {
+        Some(reply.updated_at.on(MapRange::D1.millis()))
     }
 }
 

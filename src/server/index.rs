@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::answer::{Visit, every_endpoint};
 use super::{Answer, Market};
-use crate::api::Query;
+use crate::api::{BadQuery, Query, StreamQuery};
 use crate::model::Millis;
 
 /// What `GET /api` says.
@@ -19,6 +19,7 @@ pub(super) struct Index<'a> {
     coins: Vec<String>,
     endpoints: Vec<Entry>,
     everywhere: [Parameter; 2],
+    extensions: [Entry; 1],
 }
 
 /// What `GET /health` says.
@@ -69,6 +70,19 @@ impl<'a> Index<'a> {
                     ),
                 },
             ],
+            extensions: [Entry {
+                name: StreamQuery::NAME,
+                path: StreamQuery::PATH,
+                enveloped: false,
+                parameters: StreamQuery::PARAMETERS
+                    .iter()
+                    .map(|&name| Parameter {
+                        name,
+                        default: None,
+                        allowed: refusal(name, StreamQuery::PARAMETERS, StreamQuery::from_query),
+                    })
+                    .collect(),
+            }],
         }
     }
 }
@@ -95,7 +109,7 @@ impl Visit for Entries {
                 .iter()
                 .find(|(given, _)| *given == name)
                 .map(|(_, value)| value.clone()),
-            allowed: allowed::<E>(name),
+            allowed: refusal(name, E::PARAMETERS, E::from_query),
         });
         self.0.push(Entry {
             name: E::NAME,
@@ -108,9 +122,13 @@ impl Visit for Entries {
 }
 
 /// What `name` may be, in the words of the refusal of an empty text, which no parameter takes.
-fn allowed<E: Answer>(name: &'static str) -> String {
-    Query::new(vec![(name.to_owned(), String::new())], E::PARAMETERS)
-        .and_then(|query| E::from_query(&query))
+fn refusal<T>(
+    name: &'static str,
+    known: &[&str],
+    read: impl FnOnce(&Query) -> Result<T, BadQuery>,
+) -> String {
+    Query::new(vec![(name.to_owned(), String::new())], known)
+        .and_then(|query| read(&query))
         .err()
         .map(|refusal| refusal.allowed)
         .unwrap_or_default()

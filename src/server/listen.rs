@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::body::Body;
+use axum::http::header::CONTENT_TYPE;
 use axum::http::{Request, Response};
 use axum::response::IntoResponse;
 use hyper::body::Incoming;
@@ -22,7 +23,9 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use tower::ServiceExt;
 
-use super::stream::Patient;
+use super::endless::{Endless, Stopping};
+use super::follow::EVENTS;
+use super::patient::Patient;
 use super::{Rejection, sign};
 
 /// What one client can cost the others.
@@ -41,6 +44,8 @@ use super::{Rejection, sign};
 pub struct Limits {
     /// Connections served at once; one more is told to come back in a second.
     pub connections: usize,
+    /// Connections among them that may follow a stream, which takes one for as long as its reader likes.
+    pub streams: usize,
     /// Longest query string, in bytes.
     pub query: usize,
     /// Longest sum of header names and values, in bytes.
@@ -54,11 +59,12 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// 512 connections (a process may often hold no more than 1,024 files), queries of 8 KiB, headers of 16 KiB, 30 s
+    /// 512 connections (a process may often hold no more than 1,024 files), 256 streams among them, queries of 8 KiB, headers of 16 KiB, 30 s
     /// idle, 30 s stalled, 5 s grace.
     fn default() -> Self {
         Self {
             connections: 512,
+            streams: 256,
             query: 8 * 1024,
             headers: 16 * 1024,
             idle: Duration::from_secs(30),
@@ -71,13 +77,14 @@ impl Default for Limits {
 impl Limits {
     /// Refuses what the semaphore or the clock would overflow at.
     fn validate(&self) -> io::Result<()> {
-        if self.connections > Semaphore::MAX_PERMITS {
-            let message = format!(
-                "connections: {} are too many; allowed: at most {}",
-                self.connections,
-                Semaphore::MAX_PERMITS
-            );
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+        for (name, number) in [("connections", self.connections), ("streams", self.streams)] {
+            if number > Semaphore::MAX_PERMITS {
+                let message = format!(
+                    "{name}: {number} are too many; allowed: at most {}",
+                    Semaphore::MAX_PERMITS
+                );
+                return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+            }
         }
         if Instant::now().checked_add(self.idle).is_none() {
             let message = format!("idle: {:?} lies beyond the end of the clock", self.idle);
@@ -178,6 +185,11 @@ pub async fn run_within(
     let places = Arc::new(Semaphore::new(limits.connections));
     let anteroom = Arc::new(Semaphore::new(TURNED_AWAY));
     let graceful = GracefulShutdown::new();
+    let (running, stopping) = Stopping::new();
+    let followers = Followers {
+        places: Arc::new(Semaphore::new(limits.streams)),
+        stopping,
+    };
     let mut connections = JoinSet::new();
     let mut shutdown = pin!(shutdown);
     loop {
@@ -195,7 +207,7 @@ pub async fn run_within(
         };
         let watcher = graceful.watcher();
         if let Ok(place) = Arc::clone(&places).try_acquire_owned() {
-            let connection = serve(limits, stream, router.clone(), watcher);
+            let connection = serve(limits, stream, router.clone(), followers.clone(), watcher);
             connections.spawn(async move {
                 connection.await;
                 drop(place);
@@ -212,6 +224,7 @@ pub async fn run_within(
         }
     }
     drop(listener);
+    drop(running);
     if timeout(limits.grace, graceful.shutdown()).await.is_err() {
         log::warn!("{} answers did not finish in time", connections.len());
     }
@@ -235,14 +248,41 @@ async fn weather(failure: io::Error) -> io::Result<()> {
     }
 }
 
-async fn serve(limits: Limits, stream: TcpStream, router: Router, watcher: Watcher) {
+/// Those who follow a stream: how many may, and what ends their streams.
+#[derive(Clone)]
+struct Followers {
+    places: Arc<Semaphore>,
+    stopping: Stopping,
+}
+
+impl Followers {
+    /// `response` as it is, unless it is a stream: that takes a place, and ends with the server.
+    fn admit(self, response: Response<Body>) -> Response<Body> {
+        if response.headers().get(CONTENT_TYPE) != Some(&EVENTS) {
+            return response;
+        }
+        match self.places.try_acquire_owned() {
+            Ok(place) => response.map(|body| Body::new(Endless::new(body, self.stopping, place))),
+            Err(_) => signed(Rejection::Busy),
+        }
+    }
+}
+
+async fn serve(
+    limits: Limits,
+    stream: TcpStream,
+    router: Router,
+    followers: Followers,
+    watcher: Watcher,
+) {
     let service = service_fn(move |request: Request<Incoming>| {
-        let router = router.clone();
+        let (router, followers) = (router.clone(), followers.clone());
         async move {
             if let Err(rejection) = limits.check(&request) {
-                return Ok(signed(rejection));
+                return Ok::<_, Infallible>(signed(rejection));
             }
-            router.oneshot(request.map(Body::new)).await
+            let response = router.oneshot(request.map(Body::new)).await?;
+            Ok(followers.admit(response))
         }
     });
     let connection = protocol(limits).serve_connection(wrapped(limits, stream), service);

@@ -5,44 +5,51 @@
 
 mod answer;
 mod archived;
+mod desk;
+mod endless;
+mod follow;
+mod freshness;
 mod growing;
 mod index;
 mod listen;
 mod market;
+mod patient;
 mod question;
 mod reject;
-mod stream;
+mod respond;
+mod shelf;
 #[cfg(test)]
 mod tests;
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::thread;
 
 use axum::Router;
-use axum::body::{Body, Bytes, to_bytes};
+use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
-use axum::http::header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE, SERVER, VARY};
+use axum::http::header::{
+    ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, SERVER, VARY,
+};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use futures_util::FutureExt;
-use serde::Serialize;
 use tokio::runtime::Handle;
-use tokio::sync::Semaphore;
-use tokio::task::spawn_blocking;
 use tower_http::CompressionLevel;
 use tower_http::compression::CompressionLayer;
-use tower_http::compression::predicate::SizeAbove;
+use tower_http::compression::predicate::{NotForContentType, Predicate, SizeAbove};
 
 use answer::{Visit, every_endpoint};
+use desk::{Desk, Lane, bytes};
+use follow::follow;
+use freshness::REVALIDATE;
 use index::{Health, Index};
-use question::{Question, nothing};
+use question::nothing;
+use respond::{Slow, respond};
+use shelf::Key;
 
-use crate::api::{self, Endpoint, Envelope};
-use crate::engine::{Explain, VenueCoverage};
-use crate::model::Millis;
+use crate::api::{self, StreamQuery};
 
 pub use answer::{Answer, Answered};
 pub use archived::{ArchivedError, Needed};
@@ -54,20 +61,22 @@ pub use reject::Rejection;
 /// Bodies below this many bytes fit a packet or two as they are.
 const WORTH_COMPRESSING: u64 = 1024;
 
-/// Quick answers computed at once, per slow one.
-const QUICK_PER_SLOW: usize = 4;
-
 const SIMULATED: HeaderName = HeaderName::from_static(api::SIMULATED);
 const PRODUCT: HeaderValue =
     HeaderValue::from_static(concat!("liqdata/", env!("CARGO_PKG_VERSION")));
 
-/// The service of the ten endpoints on `market`, with `/api` (and `/`) to list them and `/health`.
+/// The service of the ten endpoints on `market`, with a stream of the orders as
+/// they arrive, `/api` (and `/`) to list all that and `/health`.
 ///
 /// No I/O happens here; answers are computed on the runtime's blocking threads, slow ones on a lane of their own.
 pub fn router(market: Arc<Market>) -> Router {
-    let desk = Desk::new(market);
+    routes(Desk::new(market))
+}
+
+fn routes(desk: Desk) -> Router {
     every_endpoint(Routes(Router::new()))
         .0
+        .route(StreamQuery::PATH, get(follow))
         .route("/", get(index))
         .route("/api", get(index))
         .route("/health", get(health))
@@ -76,57 +85,11 @@ pub fn router(market: Arc<Market>) -> Router {
         .layer(
             CompressionLayer::new()
                 .quality(CompressionLevel::Fastest)
-                .compress_when(SizeAbove::new(WORTH_COMPRESSING)),
+                .compress_when(SizeAbove::new(WORTH_COMPRESSING).and(NotForContentType::SSE)),
         )
         .layer(from_fn_with_state(desk.clone(), settle))
         .layer(from_fn_with_state(desk.clone(), finish))
         .with_state(desk)
-}
-
-/// What every handler shares.
-#[derive(Clone)]
-struct Desk {
-    market: Arc<Market>,
-    quick: Arc<Semaphore>,
-    slow: Arc<Semaphore>,
-}
-
-impl Desk {
-    fn new(market: Arc<Market>) -> Self {
-        let cores = thread::available_parallelism().map_or(1, usize::from);
-        Self {
-            market,
-            quick: Arc::new(Semaphore::new(cores * QUICK_PER_SLOW)),
-            slow: Arc::new(Semaphore::new(cores)),
-        }
-    }
-
-    /// Runs `work` on a blocking thread once its lane has room, and gives its bytes.
-    async fn compute(
-        &self,
-        slow: bool,
-        work: impl FnOnce(&Market) -> Result<Bytes, Rejection> + Send + 'static,
-    ) -> Result<Bytes, Rejection> {
-        let lane = if slow { &self.slow } else { &self.quick };
-        // A lane is never closed.
-        let place = Arc::clone(lane)
-            .acquire_owned()
-            .await
-            .map_err(|_| Rejection::Defect)?;
-        let market = Arc::clone(&self.market);
-        let work = spawn_blocking(move || {
-            // The place is given back when the work ends, even if nobody waits for it any more.
-            let _place = place;
-            work(&market)
-        });
-        match work.await {
-            Ok(bytes) => bytes,
-            Err(failure) => {
-                log::error!("an answer failed: {failure}");
-                Err(Rejection::Defect)
-            }
-        }
-    }
 }
 
 struct Routes(Router<Desk>);
@@ -135,87 +98,6 @@ impl Visit for Routes {
     fn endpoint<E: Answer>(self) -> Self {
         Self(self.0.route(E::PATH, get(respond::<E>)))
     }
-}
-
-async fn respond<E: Answer>(State(desk): State<Desk>, uri: Uri) -> Result<Response, Rejection> {
-    let question = Question::<E>::read(uri.query().unwrap_or_default())?;
-    let body = desk.compute(E::SLOW, move |market| encode(&question, market));
-    let mut response = json(body.await?);
-    if E::SLOW {
-        response.extensions_mut().insert(Slow);
-    }
-    Ok(response)
-}
-
-/// Marks the answer of a slow endpoint.
-#[derive(Clone, Copy)]
-struct Slow;
-
-/// The JSON of the answer to `question`.
-fn encode<E: Answer>(question: &Question<E>, market: &Market) -> Result<Bytes, Rejection> {
-    let answered = market.answer(&question.endpoint, question.as_of)?;
-    if !question.explain {
-        return enveloped::<E, _>(answered.reply);
-    }
-    let explain = Explanation {
-        source: market.source(),
-        simulated: market.is_simulated(),
-        as_of: question.as_of.unwrap_or_else(|| market.now()),
-        coverage: question
-            .endpoint
-            .window()
-            .map(|window| market.coverage(question.as_of, window))
-            .transpose()?,
-        estimate: answered.explain,
-    };
-    if E::ENVELOPED {
-        bytes(&Beside {
-            reply: Envelope::around(answered.reply),
-            explain,
-        })
-    } else {
-        bytes(&Beside {
-            reply: answered.reply,
-            explain,
-        })
-    }
-}
-
-fn enveloped<E: Endpoint, T: Serialize>(reply: T) -> Result<Bytes, Rejection> {
-    if E::ENVELOPED {
-        bytes(&Envelope::around(reply))
-    } else {
-        bytes(&reply)
-    }
-}
-
-fn bytes<T: Serialize>(value: &T) -> Result<Bytes, Rejection> {
-    serde_json::to_vec(value)
-        .map(Bytes::from)
-        .map_err(|failure| {
-            log::error!("an answer could not be encoded: {failure}");
-            Rejection::Defect
-        })
-}
-
-/// A reply with the extra field `explain` beside its own fields.
-#[derive(Serialize)]
-struct Beside<'a, T> {
-    #[serde(flatten)]
-    reply: T,
-    explain: Explanation<'a>,
-}
-
-/// How an answer came to be.
-#[derive(Serialize)]
-struct Explanation<'a> {
-    source: &'a str,
-    simulated: bool,
-    as_of: Millis,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    coverage: Option<Vec<VenueCoverage>>,
-    #[serde(flatten)]
-    estimate: Option<Explain>,
 }
 
 async fn index(State(desk): State<Desk>, uri: Uri) -> Result<Response, Rejection> {
@@ -243,24 +125,43 @@ fn json(body: impl Into<Body>) -> Response {
     ([(CONTENT_TYPE, kind)], body.into()).into_response()
 }
 
-/// Runs around the compression: does its work on a blocking thread too, in the lane of the answer.
+/// Runs around the compression: does its work on a blocking thread too, in the lane of the answer, and keeps what it made
+/// of an estimate.
 async fn settle(State(desk): State<Desk>, request: Request, next: Next) -> Response {
+    // The answer to HEAD is empty already.
+    let whole = request.method() == Method::GET;
     let response = next.run(request).await;
-    if !response.headers().contains_key(CONTENT_ENCODING) {
+    let Some(encoding) = response.headers().get(CONTENT_ENCODING) else {
         return response;
-    }
-    let slow = response.extensions().get::<Slow>().is_some();
+    };
+    let slow = response.extensions().get::<Slow>().copied();
+    let key = slow
+        .and_then(|Slow(number)| number)
+        .filter(|_| whole)
+        .map(|number| Key::Packed {
+            number,
+            encoding: String::from_utf8_lossy(encoding.as_bytes()).into_owned(),
+        });
     let (parts, body) = response.into_parts();
-    let runtime = Handle::current();
-    let packed = desk.compute(slow, move |_| {
-        runtime
-            .block_on(to_bytes(body, usize::MAX))
-            .map_err(|failure| {
-                log::error!("an answer could not be compressed: {failure}");
-                Rejection::Defect
-            })
-    });
-    match packed.await {
+    let lane = slow.map_or(Lane::Quick, |_| Lane::Slow);
+    let theirs = desk.clone();
+    let pack = async move {
+        let runtime = Handle::current();
+        let work = move |_: &Market| {
+            runtime
+                .block_on(to_bytes(body, usize::MAX))
+                .map_err(|failure| {
+                    log::error!("an answer could not be compressed: {failure}");
+                    Rejection::Defect
+                })
+        };
+        theirs.compute(lane, work).await
+    };
+    let packed = match key {
+        Some(key) => desk.shelf.packed(&key, pack).await,
+        None => pack.await,
+    };
+    match packed {
         Ok(packed) => Response::from_parts(parts, packed.into()),
         Err(rejection) => rejection.into_response(),
     }
@@ -280,6 +181,7 @@ async fn finish(State(desk): State<Desk>, request: Request, next: Next) -> Respo
     let headers = response.headers_mut();
     sign(headers);
     headers.insert(VARY, HeaderValue::from(ACCEPT_ENCODING));
+    headers.entry(CACHE_CONTROL).or_insert(REVALIDATE);
     if desk.market.is_simulated() {
         headers.insert(SIMULATED, HeaderValue::from_static("true"));
     }

@@ -72,7 +72,7 @@ fn instant(text: &str) -> Result<Millis, BadQuery> {
 }
 
 /// The pairs of a query string, decoded as forms are; what other readers guess at is refused.
-fn pairs(query: &str) -> Result<Vec<(String, String)>, BadQuery> {
+pub(super) fn pairs(query: &str) -> Result<Vec<(String, String)>, BadQuery> {
     query
         .split('&')
         .filter(|pair| !pair.is_empty())

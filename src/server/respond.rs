@@ -1,0 +1,251 @@
+//! The pages of the ten: a question is read, answered and named, or found to have been answered already.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::http::{HeaderMap, Uri};
+use axum::response::Response;
+use serde::Serialize;
+
+use super::desk::{Desk, Lane, bytes};
+use super::freshness::Validator;
+use super::market::{Market, Revision, wall_clock};
+use super::question::Question;
+use super::shelf::{Estimated, Key};
+use super::{Answer, Rejection, json};
+use crate::api::Envelope;
+use crate::engine::{Explain, VenueCoverage};
+use crate::model::Millis;
+
+/// How often an answer is made anew because the market has changed meanwhile, before it goes out without a name that
+/// could ever be asked for again.
+const TRIES: usize = 8;
+
+/// Marks the answer of an estimate, with its number where the body is the estimate as it is kept.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Slow(pub(super) Option<u64>);
+
+/// The page of an endpoint.
+pub(super) async fn respond<E: Answer>(
+    State(desk): State<Desk>,
+    headers: HeaderMap,
+    uri: Uri,
+) -> Result<Response, Rejection> {
+    let question = Question::<E>::read(uri.query().unwrap_or_default())?;
+    match question.endpoint.coin() {
+        Some(coin) => {
+            let coin = coin.to_owned();
+            estimated(desk, &headers, question, &coin).await
+        }
+        None => realised(desk, &headers, question).await,
+    }
+}
+
+/// Sums and rankings are quick to make: what a client holds is compared by what the answer depends on.
+async fn realised<E: Answer>(
+    desk: Desk,
+    headers: &HeaderMap,
+    question: Question<E>,
+) -> Result<Response, Rejection> {
+    let mut hasher = DefaultHasher::new();
+    (spelled(&question), question.explain).hash(&mut hasher);
+    let (nonce, asked) = (desk.nonce, hasher.finish());
+    let name = move |revision: Revision| Validator {
+        tag: format!("{nonce:x}-{:x}-{asked:x}", revision.number),
+        changed_at: revision.changed_at,
+    };
+    let current = name(desk.market.revision());
+    if current.is_held(headers) {
+        return Ok(current.not_modified());
+    }
+    let work = move |market: &Market| at_one_revision(market, || encode(&question, market));
+    let (revision, body) = desk.compute(Lane::Quick, work).await?;
+    Ok(desk.named(revision.map(name)).on(json(body)))
+}
+
+/// Estimates take their time: each is made once for what it depends on.
+async fn estimated<E: Answer>(
+    desk: Desk,
+    headers: &HeaderMap,
+    question: Question<E>,
+    coin: &str,
+) -> Result<Response, Rejection> {
+    let key = Key::Estimate {
+        question: spelled(&question),
+        revision: desk.market.estimate_revision(coin).number,
+    };
+    let mut kept = desk.shelf.estimate(&key, make(&desk, &question)).await?;
+    if kept.until.is_some_and(|until| until <= desk.market.now()) {
+        desk.shelf.forget(&key);
+        kept = desk.shelf.estimate(&key, make(&desk, &question)).await?;
+    }
+    let plain = Validator {
+        tag: format!("{:x}-e{:x}", desk.nonce, kept.number),
+        changed_at: kept.changed_at,
+    };
+    if !question.explain {
+        if plain.is_held(headers) {
+            return Ok(plain.not_modified());
+        }
+        let mut response = plain.on(json(kept.body.clone()));
+        response.extensions_mut().insert(Slow(Some(kept.number)));
+        return Ok(response);
+    }
+    // The explanation tells the instant it was asked at.
+    let name = move |revision: Revision| Validator {
+        tag: format!("{}-{:x}", plain.tag, revision.number),
+        changed_at: plain.changed_at.max(revision.changed_at),
+    };
+    let current = name(desk.market.revision());
+    if current.is_held(headers) {
+        return Ok(current.not_modified());
+    }
+    let work = move |market: &Market| {
+        at_one_revision(market, || {
+            let estimate = kept.explain.as_ref();
+            explained(&kept.body, market, question.as_of, None, estimate)
+        })
+    };
+    let (revision, body) = desk.compute(Lane::Quick, work).await?;
+    let mut response = desk.named(revision.map(name)).on(json(body));
+    response.extensions_mut().insert(Slow(None));
+    Ok(response)
+}
+
+/// Makes an estimate for the shelf.
+fn make<E: Answer>(
+    desk: &Desk,
+    question: &Question<E>,
+) -> impl Future<Output = Result<Estimated, Rejection>> + Send + use<E> {
+    let (desk, as_of, endpoint) = (desk.clone(), question.as_of, question.endpoint.clone());
+    async move {
+        let number = desk.shelf.number();
+        let work = move |market: &Market| {
+            let answered = market.answer(&endpoint, as_of)?;
+            Ok(Estimated {
+                number,
+                // At a fixed instant a bar does not get any older.
+                until: endpoint.until(&answered.reply).filter(|_| as_of.is_none()),
+                body: enveloped::<E, _>(answered.reply)?,
+                explain: answered.explain,
+                changed_at: wall_clock(),
+            })
+        };
+        desk.compute(Lane::Slow, work).await
+    }
+}
+
+/// What `work` makes, and the revision of the market that all of it is of; none where the market would not keep still.
+fn at_one_revision<T>(
+    market: &Market,
+    work: impl Fn() -> Result<T, Rejection>,
+) -> Result<(Option<Revision>, T), Rejection> {
+    for _ in 0..TRIES {
+        let before = market.revision();
+        let made = work()?;
+        if market.revision() == before {
+            return Ok((Some(before), made));
+        }
+    }
+    Ok((None, work()?))
+}
+
+impl Desk {
+    /// A name for an answer: the one given, or one that no other answer will ever have.
+    fn named(&self, validator: Option<Validator>) -> Validator {
+        validator.unwrap_or_else(|| Validator {
+            tag: format!("{:x}-once-{:x}", self.nonce, self.shelf.number()),
+            changed_at: wall_clock(),
+        })
+    }
+}
+
+/// The question with its defaults spelled out, apart from whether it is to be explained.
+fn spelled<E: Answer>(question: &Question<E>) -> String {
+    let as_of = question.as_of.map(|as_of| as_of.0);
+    format!("{} {:?} {as_of:?}", E::NAME, question.endpoint.to_query())
+}
+
+/// The JSON of the answer to `question`.
+fn encode<E: Answer>(question: &Question<E>, market: &Market) -> Result<Bytes, Rejection> {
+    let reply = market.answer(&question.endpoint, question.as_of)?.reply;
+    let plain = enveloped::<E, _>(reply)?;
+    if !question.explain {
+        return Ok(plain);
+    }
+    let coverage = question
+        .endpoint
+        .window()
+        .map(|window| market.coverage(question.as_of, window))
+        .transpose()?;
+    explained(&plain, market, question.as_of, coverage, None)
+}
+
+fn enveloped<E: Answer, T: Serialize>(reply: T) -> Result<Bytes, Rejection> {
+    if E::ENVELOPED {
+        bytes(&Envelope::around(reply))
+    } else {
+        bytes(&reply)
+    }
+}
+
+/// How an answer came to be.
+#[derive(Serialize)]
+struct Explanation<'a> {
+    source: &'a str,
+    simulated: bool,
+    as_of: Millis,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    coverage: Option<Vec<VenueCoverage>>,
+    #[serde(flatten)]
+    estimate: Option<&'a Explain>,
+}
+
+/// An encoded answer with the extra field `explain` behind its own.
+fn explained(
+    plain: &Bytes,
+    market: &Market,
+    as_of: Option<Millis>,
+    coverage: Option<Vec<VenueCoverage>>,
+    estimate: Option<&Explain>,
+) -> Result<Bytes, Rejection> {
+    let explanation = bytes(&Explanation {
+        source: market.source(),
+        simulated: market.is_simulated(),
+        as_of: as_of.unwrap_or_else(|| market.now()),
+        coverage,
+        estimate,
+    })?;
+    beside(plain, &explanation)
+}
+
+/// The JSON object `plain`, which has a field, with the field `explain`.
+fn beside(plain: &[u8], explanation: &[u8]) -> Result<Bytes, Rejection> {
+    let Some(open) = plain.strip_suffix(b"}") else {
+        log::error!("an answer is no JSON object");
+        return Err(Rejection::Defect);
+    };
+    Ok([open, b",\"explain\":", explanation, b"}"].concat().into())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    #[test]
+    fn an_explanation_stands_behind_the_fields_and_touches_none_of_them() {
+        let plain = br#"{"success":true,"data":[{"a":1.50}]}"#;
+        let both = beside(plain, br#"{"source":"here"}"#).unwrap();
+        assert_eq!(both.get(..plain.len() - 1), plain.get(..plain.len() - 1));
+        let read: Value = serde_json::from_slice(&both).unwrap();
+        assert_eq!(
+            read,
+            json!({"success": true, "data": [{"a": 1.5}], "explain": {"source": "here"}})
+        );
+        assert!(beside(b"[]", b"{}").is_err());
+    }
+}

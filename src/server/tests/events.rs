@@ -1,0 +1,300 @@
+//! The stream of orders, through the router.
+
+use std::time::Duration;
+
+use axum::body::BodyDataStream;
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use futures_util::StreamExt;
+use proptest::prelude::*;
+use tokio::time::timeout;
+
+use super::*;
+use crate::server::{ArrivalId, Feed};
+
+/// Far more than any test here takes; what is still pending then is stuck.
+const STUCK: Duration = Duration::from_secs(20);
+
+const PATH: &str = "/api/liquidations/stream";
+
+/// An event as a reader sees it.
+#[derive(Clone, Debug, PartialEq)]
+struct Event {
+    kind: String,
+    id: String,
+    data: Value,
+}
+
+/// A reader of events.
+struct Reader {
+    body: BodyDataStream,
+    buffer: String,
+    /// The last id, of blocks without data as well.
+    id: String,
+}
+
+impl Reader {
+    async fn open(service: &Router, uri: &str, last_event_id: Option<&str>) -> Self {
+        let mut request = request(Method::GET, uri);
+        if let Some(id) = last_event_id {
+            request = request.header("last-event-id", id);
+        }
+        let response = service
+            .clone()
+            .oneshot(request.body(Body::empty()).unwrap())
+            .await
+            .unwrap();
+        assert_eq!(response.status(), StatusCode::OK);
+        assert_eq!(response.headers()[CONTENT_TYPE], "text/event-stream");
+        assert_eq!(response.headers()[CACHE_CONTROL], "no-store");
+        Self {
+            body: response.into_body().into_data_stream(),
+            buffer: String::new(),
+            id: String::new(),
+        }
+    }
+
+    /// The next block of lines.
+    async fn block(&mut self) -> Vec<String> {
+        loop {
+            if let Some((block, rest)) = self.buffer.split_once("\n\n") {
+                let lines = block.lines().map(str::to_owned).collect();
+                self.buffer = rest.to_owned();
+                return lines;
+            }
+            let chunk = timeout(STUCK, self.body.next())
+                .await
+                .unwrap()
+                .unwrap()
+                .unwrap();
+            self.buffer += std::str::from_utf8(&chunk).unwrap();
+        }
+    }
+
+    async fn event(&mut self) -> Event {
+        loop {
+            let mut kind = String::new();
+            let mut data = None;
+            for line in self.block().await {
+                match line.split_once(": ") {
+                    Some(("id", id)) => id.clone_into(&mut self.id),
+                    Some(("event", name)) => name.clone_into(&mut kind),
+                    Some(("data", json)) => data = Some(serde_json::from_str(json).unwrap()),
+                    _ => {}
+                }
+            }
+            if let Some(data) = data {
+                return Event {
+                    kind,
+                    id: self.id.clone(),
+                    data,
+                };
+            }
+        }
+    }
+
+    async fn events(&mut self, number: usize) -> Vec<Event> {
+        let mut events = Vec::new();
+        for _ in 0..number {
+            events.push(self.event().await);
+        }
+        events
+    }
+}
+
+fn growing(kept: usize) -> (Arc<Market>, Router, Feed) {
+    let (market, feed) = Market::growing(kept, "a test");
+    let market = Arc::new(market);
+    (Arc::clone(&market), router(market), feed)
+}
+
+fn grow(feed: &Feed, orders: impl IntoIterator<Item = ObservedOrder>) {
+    feed.append((orders.into_iter().collect(), Vec::new(), Vec::new()))
+        .unwrap();
+}
+
+fn numbered(usd: i64) -> ObservedOrder {
+    let venue = if usd % 2 == 0 { "okx" } else { "bybit" };
+    let pair = if usd % 3 == 0 { "ETHUSDT" } else { "BTCUSDT" };
+    let mut order = order(venue, pair, Side::Long, usd % 5, usd);
+    order.received_at = Some(NOW.on(usd));
+    order
+}
+
+fn usd(event: &Event) -> i64 {
+    let value: Decimal = event.data["value_usd"].as_str().unwrap().parse().unwrap();
+    (value * Decimal::from(100)).try_into().unwrap()
+}
+
+#[tokio::test]
+async fn an_order_is_an_event_in_the_shape_of_a_row() {
+    let (_, service, feed) = growing(100);
+    let mut reader = Reader::open(&service, PATH, None).await;
+    assert_eq!(reader.block().await[0], "retry: 1000");
+    grow(&feed, [numbered(1)]);
+    let event = reader.event().await;
+    let (_, page) = get_json(&service, "/api/liquidations").await;
+    assert_eq!(page["data"][0], event.data);
+    assert_eq!(event.kind, "");
+    assert!(event.id.parse::<ArrivalId>().is_ok());
+}
+
+#[tokio::test]
+async fn what_arrived_before_is_not_in_a_stream_that_names_no_place() {
+    let (_, service, feed) = growing(100);
+    grow(&feed, [numbered(1)]);
+    let mut reader = Reader::open(&service, PATH, None).await;
+    reader.block().await;
+    grow(&feed, [numbered(2)]);
+    assert_eq!(usd(&reader.event().await), 2);
+}
+
+#[tokio::test]
+async fn filters_are_those_of_the_pages() {
+    let (_, service, feed) = growing(100);
+    let mut readers = Vec::new();
+    for query in [
+        "",
+        "?symbol=btcusdt",
+        "?exchange=OKX",
+        "?symbol=ethusdt&exchange=okx",
+    ] {
+        let mut reader = Reader::open(&service, &format!("{PATH}{query}"), None).await;
+        reader.block().await;
+        readers.push(reader);
+    }
+    grow(&feed, (1..=12).map(numbered));
+    for (reader, wanted) in readers.iter_mut().zip([
+        vec![1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12],
+        vec![1, 2, 4, 5, 7, 8, 10, 11],
+        vec![2, 4, 6, 8, 10, 12],
+        vec![6, 12],
+    ]) {
+        let events = reader.events(wanted.len()).await;
+        assert_eq!(events.iter().map(usd).collect::<Vec<_>>(), wanted);
+    }
+    for (query, parameter) in [
+        ("?symbol=BTC", "symbol"),
+        ("?exchange=", "exchange"),
+        ("?limit=5", "limit"),
+        ("?as_of=1781136000000", "as_of"),
+        ("?explain=1", "explain"),
+        ("?last_event_id=", "last_event_id"),
+    ] {
+        let (status, answer) = get_json(&service, &format!("{PATH}{query}")).await;
+        assert_eq!(status, StatusCode::BAD_REQUEST, "{query}");
+        assert_eq!(answer["error"]["parameter"], parameter);
+    }
+}
+
+#[tokio::test]
+async fn the_index_lists_the_stream_as_an_extension() {
+    let (_, service, _) = growing(1);
+    let (_, index) = get_json(&service, "/api").await;
+    let entry = &index["extensions"][0];
+    assert_eq!(entry["path"], PATH);
+    for parameter in entry["parameters"].as_array().unwrap() {
+        let name = parameter["name"].as_str().unwrap();
+        let (_, refusal) = get_json(&service, &format!("{PATH}?{name}=")).await;
+        assert_eq!(refusal["error"]["allowed"], parameter["allowed"]);
+    }
+}
+
+#[tokio::test]
+async fn a_place_that_is_no_longer_known_is_a_gap_that_is_told() {
+    let (market, service, feed) = growing(3);
+    let lost = market.newest().unwrap().to_string();
+    grow(&feed, (1..=5).map(numbered));
+    for id in [lost.as_str(), "nonsense", "1f-9"] {
+        let mut reader = Reader::open(&service, PATH, Some(id)).await;
+        let event = reader.event().await;
+        assert_eq!(event.kind, "gap");
+        assert_eq!(event.data["asked"], id);
+        assert_eq!(event.id, market.newest().unwrap().to_string());
+    }
+    // From there on nothing is missing.
+    let mut reader = Reader::open(&service, PATH, Some(&lost)).await;
+    reader.event().await;
+    grow(&feed, [numbered(6)]);
+    assert_eq!(usd(&reader.event().await), 6);
+}
+
+#[tokio::test]
+async fn the_header_is_newer_than_the_address() {
+    let (market, service, feed) = growing(100);
+    let start = market.newest().unwrap();
+    grow(&feed, (1..=4).map(numbered));
+    let uri = format!("{PATH}?last_event_id={start}");
+    let mut reader = Reader::open(&service, &uri, None).await;
+    let first = reader.event().await;
+    assert_eq!(usd(&first), 1);
+    let mut reader = Reader::open(&service, &uri, Some(&first.id)).await;
+    assert_eq!(usd(&reader.event().await), 2);
+}
+
+#[tokio::test]
+async fn a_reader_that_hears_nothing_is_told_that_the_stream_lives() {
+    let (market, feed) = Market::growing(100, "a test");
+    let mut desk = Desk::new(Arc::new(market));
+    desk.keep_alive = Duration::from_millis(1);
+    let service = routes(desk);
+    let mut reader = Reader::open(&service, &format!("{PATH}?exchange=okx"), None).await;
+    reader.block().await;
+    grow(&feed, [numbered(1)]);
+    // The place moves on though the order was not asked for: it need not be looked at again.
+    loop {
+        let block = reader.block().await;
+        assert_eq!(block[0], ": here");
+        if block[1].ends_with("-1") {
+            break;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_stream_is_not_compressed_and_a_head_has_none() {
+    let (_, service, _) = growing(1);
+    for method in [Method::GET, Method::HEAD] {
+        let asked = request(method, PATH).header(ACCEPT_ENCODING, "gzip, br, zstd");
+        let response = service
+            .clone()
+            .oneshot(asked.body(Body::empty()).unwrap())
+            .await
+            .unwrap();
+        assert_eq!(response.status(), StatusCode::OK);
+        assert!(!response.headers().contains_key(CONTENT_ENCODING));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+    #[test]
+    fn who_comes_back_to_where_it_was_misses_nothing_and_sees_nothing_twice(
+        growths in proptest::collection::vec(1_i64..40, 1..6),
+        cuts in proptest::collection::vec(0_usize..30, 0..8),
+    ) {
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+        runtime.block_on(async {
+            let (market, service, feed) = growing(10_000);
+            let mut id = market.newest().unwrap().to_string();
+            let total: i64 = growths.iter().sum();
+            let mut next = 1;
+            for number in growths {
+                grow(&feed, (next..next + number).map(numbered));
+                next += number;
+            }
+            let mut seen = Vec::new();
+            for cut in cuts {
+                let left = usize::try_from(total).unwrap() - seen.len();
+                let mut reader = Reader::open(&service, PATH, Some(&id)).await;
+                for event in reader.events(cut.min(left)).await {
+                    id.clone_from(&event.id);
+                    seen.push(usd(&event));
+                }
+            }
+            let left = usize::try_from(total).unwrap() - seen.len();
+            let mut reader = Reader::open(&service, PATH, Some(&id)).await;
+            seen.extend(reader.events(left).await.iter().map(usd));
+            assert_eq!(seen, (1..=total).collect::<Vec<_>>());
+        });
+    }
+}
