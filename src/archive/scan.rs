@@ -11,7 +11,7 @@ use super::orders::OrderRow;
 use super::resize::{self, SizedBar};
 use super::row::Row;
 use super::{Archive, ArchiveError, journal, parquet};
-use crate::model::Millis;
+use crate::model::{Millis, Order};
 
 /// Which rows a read is about; every field left out leaves nothing out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -143,6 +143,30 @@ impl Archive {
             days: self.days::<OrderRow>(filter)?.into_iter(),
             filter: filter.clone(),
         })
+    }
+
+    /// The first instants of the days that may have orders that `filter` asks for, in order.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] as [`Archive::orders`] gives.
+    pub fn days_with_orders(&self, filter: &Filter) -> Result<Vec<Millis>, ArchiveError> {
+        filter.check()?;
+        let days = self.days::<OrderRow>(filter)?;
+        Ok(days.into_iter().map(Day::start).collect())
+    }
+
+    /// The orders that `filter` asks for of the day that `at` lies in, newest first; those of one instant in the order
+    /// they were received. A damaged file is left out.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] as [`Archive::orders`] gives.
+    pub fn day_of_orders(&self, at: Millis, filter: &Filter) -> Result<Vec<Order>, ArchiveError> {
+        let mut rows = self.day::<OrderRow>(Day::of(at), filter)?.rows;
+        OrderRow::sort_for_file(&mut rows);
+        rows.sort_by_key(|row| (std::cmp::Reverse(row.order.timestamp), row.received_at));
+        Ok(rows.into_iter().map(|row| row.order).collect())
     }
 
     /// The bars that `filter` asks for as they were observed, of every length, by exchange, coin, length and time.

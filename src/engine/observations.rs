@@ -158,6 +158,14 @@ impl Observations {
             .unwrap_or_default()
     }
 
+    /// The readings of a coin's open interest, in order of time; none where the coin has no bars.
+    pub fn open_interest(&self, coin: &str) -> impl Iterator<Item = ObservedOpenInterest> {
+        let history = self.coins.get_key_value(coin);
+        history
+            .into_iter()
+            .flat_map(|(coin, history)| history.open_interest.rows(coin))
+    }
+
     /// These observations at `now`; none is hidden for having been received late.
     #[must_use]
     pub fn seen_from(&self, now: Millis) -> View<'_> {
@@ -194,7 +202,7 @@ pub type Rows = (
 impl Observations {
     /// The rows that [`Observations::new`] makes these observations of.
     ///
-    /// Every name and number is as it is kept; venues of open interest have lost their names and are numbered.
+    /// Every name and number is as it is kept.
     #[must_use]
     pub fn rows(&self) -> Rows {
         let orders = self.orders.iter().map(|recorded| ObservedOrder {

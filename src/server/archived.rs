@@ -17,7 +17,7 @@ use crate::archive::{Archive, ArchiveError, Filter};
 use crate::engine::{
     self, Arriving, EngineError, Observations, Ring, RingFault, TableFault, VenueCoverage, View,
 };
-use crate::model::{Bar, Millis, Order, Vocabulary, Window};
+use crate::model::{Bar, Millis, ObservedOpenInterest, Order, Vocabulary, Window};
 use days::Days;
 use live::{Live, order_of};
 
@@ -142,7 +142,7 @@ impl Archived {
     }
 
     /// The instant that `as_of` asks about, or else the one it was opened as of.
-    fn instant(&self, as_of: Option<Millis>) -> Result<Option<Millis>, ArchivedError> {
+    pub(super) fn instant(&self, as_of: Option<Millis>) -> Result<Option<Millis>, ArchivedError> {
         match (as_of, self.as_of) {
             (Some(asked), Some(opened)) if asked > opened => {
                 Err(ArchivedError::Later { asked, opened })
@@ -339,6 +339,25 @@ impl Archived {
             ..Filter::default()
         };
         Ok(series::all(&self.back, &filter, size, now)?)
+    }
+
+    /// The readings of a coin's open interest, in order of time.
+    pub(super) fn open_interest(
+        &self,
+        coin: &str,
+        as_of: Option<Millis>,
+        start: Option<Millis>,
+        end: Option<Millis>,
+    ) -> Result<Vec<ObservedOpenInterest>, ArchivedError> {
+        let filter = Filter {
+            start,
+            end,
+            as_of: self.instant(as_of)?,
+            coin: Some(coin.to_owned()),
+            ..Filter::default()
+        };
+        let rows = self.back.open_interest(&filter)?.rows;
+        Ok(rows.into_iter().map(Into::into).collect())
     }
 
     pub(super) fn arrivals(

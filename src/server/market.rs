@@ -15,7 +15,7 @@ use super::{Answer, Answered, Rejection};
 use crate::api::{BadQuery, Orders};
 use crate::archive::Archive;
 use crate::engine::{self, Observations, Rows, VenueCoverage, View};
-use crate::model::{Bar, Millis, Order, Pair, Window};
+use crate::model::{Bar, Millis, ObservedOpenInterest, Order, Pair, Window};
 
 /// What a server, or a caller in this process, asks its questions of.
 ///
@@ -384,6 +384,43 @@ impl Market {
                 None => closed,
             }
         })
+    }
+
+    /// The readings of a coin's open interest from the first instant until before the second that were known at `as_of`
+    /// or else are known now, in order of time.
+    ///
+    /// # Errors
+    ///
+    /// A [`Rejection`] as of [`Market::answer`].
+    pub fn open_interest(
+        &self,
+        coin: &str,
+        as_of: Option<Millis>,
+        (start, end): (Option<Millis>, Option<Millis>),
+    ) -> Result<Vec<ObservedOpenInterest>, Rejection> {
+        if let Kind::Archived(archived) = &self.kind {
+            return Ok(archived.open_interest(coin, as_of, start, end)?);
+        }
+        self.view(as_of, |view| {
+            let readings = view.observations().open_interest(coin);
+            readings
+                .filter(|reading| reading.timestamp <= view.now())
+                .filter(|reading| start.is_none_or(|start| reading.timestamp >= start))
+                .filter(|reading| end.is_none_or(|end| reading.timestamp < end))
+                .collect()
+        })
+    }
+
+    /// The instant that `as_of` asks about, or else the one the market was opened as of.
+    ///
+    /// # Errors
+    ///
+    /// A [`Rejection`] where the market was opened as of an earlier instant.
+    pub fn instant(&self, as_of: Option<Millis>) -> Result<Option<Millis>, Rejection> {
+        match &self.kind {
+            Kind::Archived(archived) => Ok(archived.instant(as_of)?),
+            Kind::Fixed(_) | Kind::Growing(_) => Ok(as_of),
+        }
     }
 
     /// Rows that make the same observations again.
