@@ -37,8 +37,9 @@ lint: $(STAMP)/dev ## every check, the cheapest first
 	$(BIN)/python -m mypy.stubtest liqdata._core
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --document-private-items
 
-bench: $(STAMP)/bench $(STAMP)/extension ## the client against its peers on one loopback server; writes docs/benchmarks.md
+bench: $(STAMP)/bench $(STAMP)/extension ## the client against its peers, the archive against SQLite and DuckDB; writes docs/benchmarks.md
 	$(BIN)/python tests/bench/run.py
+	$(BIN)/python tests/bench/archive.py
 
 soak: $(STAMP)/test $(STAMP)/extension ## the long forms of the process tests
 	LIQDATA_SOAK=1 $(BIN)/python -m pytest tests/python

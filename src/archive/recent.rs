@@ -68,7 +68,8 @@ pub struct News {
     pub missed: bool,
 }
 
-const COLUMNS: &str = "id, exchange, symbol, coin, side, price, qty, value_usd, timestamp, received_at";
+const COLUMNS: &str =
+    "id, exchange, symbol, coin, side, price, qty, value_usd, timestamp, received_at";
 
 /// Shows `sink` every order of a query for [`COLUMNS`].
 fn show(
@@ -83,7 +84,9 @@ fn show(
             let text = row.get_ref(column)?.as_str()?;
             match short(text) {
                 Some(value) => Ok(value),
-                None => Decimal::from_str_exact(text).map_err(|source| not_readable(column, source)),
+                None => {
+                    Decimal::from_str_exact(text).map_err(|source| not_readable(column, source))
+                }
             }
         };
         sink(OrderBrief {

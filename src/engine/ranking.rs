@@ -122,13 +122,15 @@ pub(super) fn exchange_rows<'a>(groups: impl Iterator<Item = Named<'a>>) -> Vec<
         .collect();
     rows.sort_unstable_by_key(|&(total, exchange, _)| (total, exchange));
     rows.into_iter()
-        .map(|(Reverse(total), exchange, (long, short, cnt))| ExchangeTotals {
-            exchange: exchange.to_owned(),
-            long_usd: long.decimal(),
-            short_usd: short.decimal(),
-            total_usd: total.decimal(),
-            cnt,
-        })
+        .map(
+            |(Reverse(total), exchange, (long, short, cnt))| ExchangeTotals {
+                exchange: exchange.to_owned(),
+                long_usd: long.decimal(),
+                short_usd: short.decimal(),
+                total_usd: total.decimal(),
+                cnt,
+            },
+        )
         .collect()
 }
 

@@ -387,7 +387,8 @@ impl Ring {
     /// The columns of an order.
     fn row(&mut self, order: &Arriving<'_>) -> Row {
         let pair = self.names.pair(order.exchange, order.symbol, order.coin);
-        self.sums.resize(self.names.len(), [Sums::default(); WINDOWS]);
+        self.sums
+            .resize(self.names.len(), [Sums::default(); WINDOWS]);
         Row {
             timestamp: order.timestamp,
             received_at: order.received_at,

@@ -12,7 +12,9 @@ use crate::api::BadQuery;
 use crate::archive::{
     Archive, ArchiveError, BarRow, Batch, Completeness, Gap, OpenInterestRow, OrderRow, Writer,
 };
-use crate::model::{Millis, ObservedBar, ObservedOpenInterest, ObservedOrder, Vocabulary, coin_of_pair};
+use crate::model::{
+    Millis, ObservedBar, ObservedOpenInterest, ObservedOrder, Vocabulary, coin_of_pair,
+};
 
 /// Writes tables into an archive.
 #[pyclass(frozen, module = "liqdata._core")]

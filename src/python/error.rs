@@ -171,7 +171,11 @@ fn from_archive(py: Python<'_>, error: &ArchivedError) -> PyErr {
         ),
         ArchivedError::Archive(ArchiveError::BadRange { parameter, message }) => bad_query(
             py,
-            &BadQuery::new(*parameter, message.clone(), "a stretch of time that is not empty"),
+            &BadQuery::new(
+                *parameter,
+                message.clone(),
+                "a stretch of time that is not empty",
+            ),
         ),
         ArchivedError::Archive(inner) => archive(py, inner),
         other => archive_at(py, &other.to_string(), ""),

@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::{StreamExt, TryStreamExt};
 use pyo3::exceptions::PyRuntimeError;
@@ -336,9 +336,7 @@ impl Market {
     #[staticmethod]
     #[pyo3(signature = (path, as_of=None))]
     fn open(py: Python<'_>, path: PathBuf, as_of: Option<i64>) -> PyResult<Self> {
-        let market = compute(py, || {
-            Ok(server::Market::open(path, as_of.map(Millis))?)
-        })?;
+        let market = compute(py, || Ok(server::Market::open(path, as_of.map(Millis))?))?;
         Ok(Self {
             market: Arc::new(market),
             positions: Vec::new(),

@@ -1,10 +1,10 @@
 //! From a question of the contract to the engine's answer: ten short impls.
 
+use super::Needed;
 use crate::api::{
     Chart, Coins, Endpoint, Exchanges, HeatmapQuery, Largest, LevelsQuery, Liqmap, Maxpain, Orders,
     OverviewQuery,
 };
-use super::Needed;
 use crate::engine::{self, EngineError, Estimate, Explain, View};
 use crate::model::{Coin, MapRange, Millis, Model, Pair, Vocabulary, Window};
 

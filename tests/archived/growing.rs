@@ -73,7 +73,10 @@ fn late_rows_change_the_estimates_they_belong_to_and_no_others() {
     writer.append(&batch).unwrap();
     let market = Market::open(folder.archive(), None).unwrap();
     let before = everything(&market, None);
-    let (btc, other) = (market.estimate_revision("BTC"), market.estimate_revision("ETH"));
+    let (btc, other) = (
+        market.estimate_revision("BTC"),
+        market.estimate_revision("ETH"),
+    );
 
     // A bar that is not over changes nothing yet.
     let minute = 2 * 24 * 60;

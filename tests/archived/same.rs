@@ -136,7 +136,11 @@ fn the_longest_observed_exchange_gives_the_price_and_all_of_them_the_volume() {
         .unwrap();
     assert_eq!(larger.len(), 1, "a bar that is not over is none");
     assert_eq!(larger[0].volume, 60.0);
-    assert!(market.bars_between("BTC", None, (None, None), Some(7)).is_err());
+    assert!(
+        market
+            .bars_between("BTC", None, (None, None), Some(7))
+            .is_err()
+    );
     assert_eq!(market.bars("NOPE", None).unwrap(), []);
 }
 

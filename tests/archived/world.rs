@@ -15,8 +15,8 @@ pub(crate) const START: i64 = 20_000 * Millis::DAY;
 /// An order whose every field follows from `key` and its times.
 pub(crate) fn order(key: u64, timestamp: i64, received_at: i64) -> OrderRow {
     let exchange = ["binance", "bybit", "okx"][usize::try_from(key % 3).unwrap()];
-    let (symbol, coin) = [("BTCUSDT", "BTC"), ("1000PEPEUSDT", "PEPE")]
-        [usize::try_from(key / 3 % 2).unwrap()];
+    let (symbol, coin) =
+        [("BTCUSDT", "BTC"), ("1000PEPEUSDT", "PEPE")][usize::try_from(key / 3 % 2).unwrap()];
     let price = Decimal::new(6_000_000 + i64::try_from(key % 1_000_000).unwrap(), 2);
     let qty = Decimal::new(1 + i64::try_from(key % 97).unwrap(), 3);
     OrderRow {

@@ -51,29 +51,31 @@ fn order() -> impl Strategy<Value = (i64, ObservedOrder)> {
         (decimal(), decimal(), decimal()),
         0_i64..3,
     )
-        .prop_map(|(back, venue, pair, long, (price, qty, value_usd), delay)| {
-            let (symbol, coin) = [
-                ("BTCUSDT", "BTC"),
-                ("BTCUSD", "BTC"),
-                ("1000PEPEUSDT", "PEPE"),
-                ("ETHUSDT", "ETH"),
-            ][pair];
-            let order = Order {
-                exchange: ["binance", "okx", "gate"][venue].to_owned(),
-                symbol: symbol.to_owned(),
-                side: if long { Side::Long } else { Side::Short },
-                price: price + Decimal::ONE,
-                qty: qty + Decimal::ONE,
-                value_usd,
-                timestamp: Millis(0),
-            };
-            let observed = ObservedOrder {
-                order,
-                coin: Some(coin.to_owned()),
-                received_at: Some(Millis(delay)),
-            };
-            (back, observed)
-        })
+        .prop_map(
+            |(back, venue, pair, long, (price, qty, value_usd), delay)| {
+                let (symbol, coin) = [
+                    ("BTCUSDT", "BTC"),
+                    ("BTCUSD", "BTC"),
+                    ("1000PEPEUSDT", "PEPE"),
+                    ("ETHUSDT", "ETH"),
+                ][pair];
+                let order = Order {
+                    exchange: ["binance", "okx", "gate"][venue].to_owned(),
+                    symbol: symbol.to_owned(),
+                    side: if long { Side::Long } else { Side::Short },
+                    price: price + Decimal::ONE,
+                    qty: qty + Decimal::ONE,
+                    value_usd,
+                    timestamp: Millis(0),
+                };
+                let observed = ObservedOrder {
+                    order,
+                    coin: Some(coin.to_owned()),
+                    received_at: Some(Millis(delay)),
+                };
+                (back, observed)
+            },
+        )
 }
 
 fn events() -> impl Strategy<Value = Vec<Event>> {

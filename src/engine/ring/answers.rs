@@ -57,7 +57,8 @@ impl Ring {
         let place = place_of(window);
         let mut groups = vec![Sums::default(); names.len()];
         for (pair, sums) in self.names.sums().zip(&self.sums) {
-            if let (Some(group), Some(sums)) = (groups.get_mut(name(pair) as usize), sums.get(place))
+            if let (Some(group), Some(sums)) =
+                (groups.get_mut(name(pair) as usize), sums.get(place))
             {
                 group.merge(sums);
             }

@@ -70,9 +70,7 @@ impl Names {
         let pair = self.pairs.get(number as usize);
         let sum = self.sums.get(self.sum_of(number));
         pair.is_some_and(|pair| pair.symbol == symbol)
-            && sum.is_some_and(|sum| {
-                self.exchange(*sum) == exchange && self.coin(*sum) == coin
-            })
+            && sum.is_some_and(|sum| self.exchange(*sum) == exchange && self.coin(*sum) == coin)
     }
 
     /// How many pairs of exchange and coin there are.
@@ -131,9 +129,7 @@ impl Names {
     }
 
     fn coin(&self, sum: SumName) -> &str {
-        self.coins
-            .get(sum.coin as usize)
-            .map_or("", String::as_str)
+        self.coins.get(sum.coin as usize).map_or("", String::as_str)
     }
 
     /// Which pairs, by number, `wanted` is true of.

@@ -46,7 +46,11 @@ pub(super) fn order_of(brief: &OrderBrief<'_>) -> Order {
 }
 
 /// The last day before `now` of what `filter` admits.
-fn filled(archive: &Archive, now: Millis, as_of: Option<Millis>) -> Result<(Ring, Known), ArchivedError> {
+fn filled(
+    archive: &Archive,
+    now: Millis,
+    as_of: Option<Millis>,
+) -> Result<(Ring, Known), ArchivedError> {
     let filter = Filter {
         start: Some(now.back(Millis::DAY).on(1)),
         as_of,

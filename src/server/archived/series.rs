@@ -32,7 +32,11 @@ impl DayBars {
 
     /// The last close by `now`.
     pub(super) fn last_close(&self, now: Millis) -> Option<Millis> {
-        let closes = self.0.values().flatten().map(|short| short.bar.close_time());
+        let closes = self
+            .0
+            .values()
+            .flatten()
+            .map(|short| short.bar.close_time());
         closes.filter(|close| *close <= now).max()
     }
 
