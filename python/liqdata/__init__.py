@@ -6,8 +6,9 @@
 2
 
 The same ten methods stand on every source: :class:`Client` and :class:`AsyncClient` ask a service over HTTP,
-:class:`Market` computes from tables in this process, :func:`open` from an archive, :func:`demo` simulates, and :func:`serve` puts any market behind
-the same contract. Importing the package loads neither numpy nor asyncio nor any frame or plotting library.
+:class:`Market` computes from tables in this process, :func:`open` from an archive, :func:`demo` simulates, and
+:func:`serve` puts any market behind the same contract. Importing the package loads neither numpy nor asyncio nor any
+frame or plotting library.
 """
 
 from __future__ import annotations

@@ -222,7 +222,10 @@ def _source(arguments: argparse.Namespace) -> Any:
     if arguments.archive is not None:
         return open(arguments.archive)
     if not arguments.url and not os.environ.get("LIQDATA_BASE_URL"):
-        message = "no service to ask: say --url URL, --archive DIR, set LIQDATA_BASE_URL, or say --demo for a simulated market"
+        message = (
+            "no service to ask: say --url URL or --archive DIR, set LIQDATA_BASE_URL, "
+            "or say --demo for a simulated market"
+        )
         raise BadQuery(message, parameter="base_url")
     return Client(arguments.url)
 

@@ -6,6 +6,7 @@ All three start from the same journal file and give the same thirty coins; the s
 import argparse
 import contextlib
 import random
+import shutil
 import sqlite3
 import statistics
 import sys
@@ -14,6 +15,7 @@ import time
 from collections.abc import Callable, Iterator
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import report
@@ -72,13 +74,48 @@ def timed(work: Callable[[], object], *, most: int, seconds: float) -> float:
 
 
 @contextlib.contextmanager
-def filled(orders: int) -> Iterator[Path]:
+def filled(orders: int) -> Iterator[tuple[Path, Path]]:
+    """An archive whose last day lies in the journal, and the same with the day in files."""
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "archive"
+        path, rolled = Path(folder) / "archive", Path(folder) / "rolled"
         start = time.perf_counter()
         fill(path, orders)
         print(f"{orders:,} orders written in {report.took(time.perf_counter() - start)}", file=sys.stderr, flush=True)
-        yield path
+        shutil.copytree(path, rolled)
+        start = time.perf_counter()
+        writer = _core.ArchiveWriter(rolled)
+        writer.roll(NOW + DAY)
+        writer.close()
+        print(f"and rolled in {report.took(time.perf_counter() - start)}", file=sys.stderr, flush=True)
+        yield path, rolled
+
+
+BY_SIDE = "SELECT side, sum({value}), count(*) FROM orders WHERE timestamp > ? GROUP BY side"
+LARGEST = "SELECT * FROM orders WHERE timestamp > ? AND timestamp <= ? ORDER BY {value} DESC LIMIT 20"
+AS_DOUBLE = "CAST(value_usd AS REAL)"
+
+
+class Peer:
+    """An engine that counts the orders each time it is asked."""
+
+    def __init__(self, connection: Any, value: str) -> None:
+        self.connection = connection
+        self.top = TOP.format(value=value, table="orders")
+        self.by_side = BY_SIDE.format(value=value)
+        self.most = LARGEST.format(value=value)
+
+    def ask(self, query: str, *parameters: int) -> list[Any]:
+        found: list[Any] = self.connection.execute(query, parameters).fetchall()
+        return found
+
+    def coins(self, start: int, end: int) -> list[Any]:
+        return self.ask(self.top, start, end)
+
+    def overview(self, _: int, end: int) -> list[Any]:
+        return [self.ask(self.by_side, end - hours * 3_600_000) for hours in (1, 4, 12, 24)]
+
+    def largest(self, start: int, end: int) -> list[Any]:
+        return self.ask(self.most, start, end)
 
 
 def main() -> None:
@@ -86,90 +123,51 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="a tenth of the orders, few rounds")
     quick = parser.parse_args().quick
     orders = ORDERS // 10 if quick else ORDERS
-    with filled(orders) as path:
-        most = 3 if quick else 9
-        journal = path / "journal.sqlite"
-
-        restart = timed(lambda: liqdata.open(path).close(), most=most, seconds=30)
-        market = liqdata.open(path)
-        start = int(market.now.timestamp() * 1000) - DAY
-        window = (start, start + DAY)
-
-        plain = sqlite3.connect(f"file:{journal}?mode=ro", uri=True)
-        query = TOP.format(value="CAST(value_usd AS REAL)", table="orders")
-        duck = duckdb.connect()
-        names = "coin, exchange, symbol, side, price, qty, value_usd, timestamp"
+    most = 3 if quick else 9
+    with filled(orders) as (path, rolled):
+        sqlite = Peer(sqlite3.connect(f"file:{path / 'journal.sqlite'}?mode=ro", uri=True), AS_DOUBLE)
+        duck = Peer(duckdb.connect(), "value_usd")
+        window = (NOW - DAY, NOW)
 
         def load() -> None:
-            rows = sqlite3.connect(f"file:{journal}?mode=ro", uri=True)
-            arrow = {name: [] for name in names.split(", ")}
-            for row in rows.execute(f"SELECT {names} FROM orders"):  # noqa: S608 - our own words
-                for cells, cell in zip(arrow.values(), row, strict=True):
-                    cells.append(cell)
-            rows.close()
-            import pandas as pd
-
-            frame = pd.DataFrame(arrow)  # noqa: F841 - DuckDB finds it by its name
-            duck.execute(
-                "CREATE OR REPLACE TABLE orders AS SELECT * REPLACE (CAST(value_usd AS DECIMAL(38, 18)) AS value_usd) "
-                "FROM frame"
+            files = f"{rolled}/orders/**/*.parquet"
+            duck.connection.execute(
+                "CREATE OR REPLACE TABLE orders AS SELECT * REPLACE (epoch_ms(timestamp) AS timestamp) "  # noqa: S608 - a folder of our own
+                f"FROM read_parquet('{files}', hive_partitioning = true)"
             )
 
-        loading = timed(load, most=1, seconds=0)
-        exact = TOP.format(value="value_usd", table="orders")
-
+        rows = [
+            [
+                "ready to answer, from the journal",
+                f"**{report.took(timed(lambda: liqdata.open(path).close(), most=most, seconds=30))}**",
+                "–",
+                "–",
+            ],
+            [
+                "ready to answer, from files",
+                f"**{report.took(timed(lambda: liqdata.open(rolled).close(), most=most, seconds=30))}**",
+                "–",
+                report.took(timed(load, most=most, seconds=30)),
+            ],
+        ]
+        market = liqdata.open(path)
         ours = market.coins("24h", 30)
-        theirs = duck.execute(exact, window).fetchall()
+        theirs = duck.coins(*window)
         assert [row["coin"] for row in ours] == [coin for coin, _ in theirs]
         assert all(row["total_usd"] == float(Decimal(total)) for row, (_, total) in zip(ours, theirs, strict=True))
-
-        question = _core.coins("24h", 30)
-        works: dict[str, tuple[Callable[[], object], Callable[[], object], Callable[[], object]]] = {
-            "coins, top 30 of 24 h": (
-                lambda: market._core.ask(question),  # noqa: SLF001 - without the coverage beside it
-                lambda: plain.execute(query, window).fetchall(),
-                lambda: duck.execute(exact, window).fetchall(),
-            ),
-            "overview, four windows": (
-                market.overview,
-                lambda: [
-                    plain.execute(
-                        "SELECT side, sum(CAST(value_usd AS REAL)), count(*) FROM orders WHERE timestamp > ? GROUP BY side",
-                        (window[1] - hours * 3_600_000,),
-                    ).fetchall()
-                    for hours in (1, 4, 12, 24)
-                ],
-                lambda: [
-                    duck.execute(
-                        "SELECT side, sum(value_usd), count(*) FROM orders WHERE timestamp > ? GROUP BY side",
-                        (window[1] - hours * 3_600_000,),
-                    ).fetchall()
-                    for hours in (1, 4, 12, 24)
-                ],
-            ),
-            "largest, 20 of 24 h": (
-                lambda: market._core.ask(_core.largest("24h", 20)),  # noqa: SLF001
-                lambda: plain.execute(
-                    "SELECT * FROM orders WHERE timestamp > ? ORDER BY CAST(value_usd AS REAL) DESC LIMIT 20", window[:1]
-                ).fetchall(),
-                lambda: duck.execute(
-                    "SELECT * FROM orders WHERE timestamp > ? ORDER BY value_usd DESC LIMIT 20", window[:1]
-                ).fetchall(),
-            ),
-        }
-        rows = [["restart, ready to answer", f"**{report.took(restart)}**", "–", f"{report.took(loading)} (one load)"]]
-        for title, (own, sqlite, duckdb_) in works.items():
-            own_ = timed(own, most=1000, seconds=1)
-            sqlite_ = timed(sqlite, most=most, seconds=20)
-            duck_ = timed(duckdb_, most=most * 5, seconds=20)
-            rows.append(
-                [
-                    title,
-                    f"**{report.took(own_)}**",
-                    f"{report.took(sqlite_)} ({sqlite_ / own_:,.0f}×)",
-                    f"{report.took(duck_)} ({duck_ / own_:,.0f}×)",
-                ]
-            )
+        native = market._core
+        for title, question, name in (
+            ("coins, top 30 of 24 h", _core.coins("24h", 30), "coins"),
+            ("overview, four windows", _core.overview(), "overview"),
+            ("largest, 20 of 24 h", _core.largest("24h", 20), "largest"),
+        ):
+            own = timed(lambda question=question: native.ask(question), most=1000, seconds=2)
+            others = [
+                timed(lambda ask=ask: ask(*window), most=most, seconds=20)
+                for ask in (getattr(sqlite, name), getattr(duck, name))
+            ]
+            shown = [f"{report.took(other)} ({other / own:,.0f}×)" for other in others]
+            rows.append([title, f"**{report.took(own)}**", *shown])
         print(f"{orders:,} orders in the window; {report.machine()}\n")
         print(report.table(["", "liqdata", "SQLite", "DuckDB"], rows))
 
