@@ -68,7 +68,10 @@ def test_bars_and_open_interest_reach_the_whole_history(market, tables):
     start, end = market.now - timedelta(hours=3), market.now - timedelta(hours=1)
     for interval in (None, "15m", timedelta(hours=1), 600_000):
         rows = market.bars("ETH", start=start, end=end, interval=interval)
-        assert rows == wanted.bars("ETH", start=start, end=end, interval=interval)
+        others = wanted.bars("ETH", start=start, end=end, interval=interval)
+        # Tables add volumes as doubles, an archive as decimals.
+        assert [{**row, "volume": 0} for row in rows] == [{**row, "volume": 0} for row in others]
+        assert [row["volume"] for row in rows] == pytest.approx([row["volume"] for row in others], rel=1e-14)
         assert len(rows) == 2 * HOUR // (rows[0]["interval"])
     assert market.bars("NOPE") == []
     rows = market.open_interest("BTC", start=start)
