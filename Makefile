@@ -37,8 +37,9 @@ lint: $(STAMP)/dev ## every check, the cheapest first
 	$(BIN)/python -m mypy.stubtest liqdata._core
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --document-private-items
 
-bench: $(STAMP)/bench $(STAMP)/extension ## the client against its peers, the server against nginx; writes docs/benchmarks*.md
+bench: $(STAMP)/bench $(STAMP)/extension ## the client against its peers, the archive against SQLite and DuckDB, the server against nginx; writes docs/benchmarks*.md
 	$(BIN)/python tests/bench/run.py
+	$(BIN)/python tests/bench/archive.py
 	cargo build --quiet --release --locked --no-default-features --example load
 	$(BIN)/python tests/bench/serving.py
 

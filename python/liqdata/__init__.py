@@ -1,4 +1,4 @@
-"""Crypto liquidation data: ten answers from a service, from your own tables, or from a simulated market.
+"""Crypto liquidation data: ten answers from a service, your own tables, an archive, or a simulated market.
 
 >>> import liqdata
 >>> market = liqdata.demo()  # simulated: no network, no account
@@ -6,8 +6,9 @@
 2
 
 The same ten methods stand on every source: :class:`Client` and :class:`AsyncClient` ask a service over HTTP,
-:class:`Market` computes from tables in this process, :func:`demo` simulates, and :func:`serve` puts any market behind
-the same contract. Importing the package loads neither numpy nor asyncio nor any frame or plotting library.
+:class:`Market` computes from tables in this process, :func:`open` from an archive, :func:`demo` simulates, and
+:func:`serve` puts any market behind the same contract. Importing the package loads neither numpy nor asyncio nor any
+frame or plotting library.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from .client import Client
     from .errors import ArchiveError, BadQuery, LiqdataError, NoAnswer, Refused, TooSlow, UnexpectedReply
     from .grids import Heatmap, LiquidationMap
-    from .market import Market, demo
+    from .market import Market, demo, open
     from .rows import Rows
     from .server import Server, serve
 
@@ -45,6 +46,7 @@ __all__ = [
     "demo",
     "errors",
     "feeds",
+    "open",
     "serve",
     "types",
 ]
@@ -67,6 +69,7 @@ _HOMES = {
     "demo": "market",
     "errors": "",
     "feeds": "",
+    "open": "market",
     "serve": "server",
     "types": "",
 }

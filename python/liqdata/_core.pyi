@@ -1,6 +1,7 @@
 # The native half of the package, as the typed shim uses it.
 
 from collections.abc import Sequence
+from os import PathLike
 from typing import Any, final
 
 import numpy as np
@@ -8,10 +9,12 @@ import numpy.typing as npt
 
 __version__: str
 __all__ = [
+    "ArchiveWriter",
     "ArrowTable",
     "Bridge",
     "Call",
     "Client",
+    "History",
     "Market",
     "Question",
     "Server",
@@ -148,9 +151,43 @@ class Market:
         self, symbol: str | None, exchange: str | None, limit: int, offset: int, as_of: int | None = None
     ) -> Table: ...
     def coverage(self, range: str, as_of: int | None = None) -> Table: ...
-    def bars(self, symbol: str, as_of: int | None = None) -> Table: ...
+    @staticmethod
+    def open(path: str | PathLike[str], as_of: int | None = None) -> Market: ...
+    def bars(
+        self,
+        symbol: str,
+        as_of: int | None = None,
+        start: int | None = None,
+        end: int | None = None,
+        interval: int | None = None,
+    ) -> Table: ...
+    def open_interest(
+        self, symbol: str, as_of: int | None = None, start: int | None = None, end: int | None = None
+    ) -> Table: ...
+    def gaps(self, start: int | None = None, end: int | None = None) -> Table: ...
+    def history(
+        self,
+        symbol: str | None,
+        exchange: str | None,
+        start: int | None,
+        end: int | None,
+        as_of: int | None,
+    ) -> History | None: ...
     def true_positions(self, symbol: str) -> Table: ...
     def tables(self) -> tuple[Table, Table, Table]: ...
+
+@final
+class History:
+    def next(self) -> Table | None: ...
+
+@final
+class ArchiveWriter:
+    def __new__(cls, path: str | PathLike[str]) -> ArchiveWriter: ...
+    def append(self, orders: object, bars: object, open_interest: object, exchange: str = "binance") -> None: ...
+    def run(self, exchange: str, completeness: str, start: int, end: int) -> None: ...
+    def gap(self, exchange: str, start: int, end: int, reason: str) -> None: ...
+    def roll(self, until: int) -> int: ...
+    def close(self) -> None: ...
 
 @final
 class Server:

@@ -116,7 +116,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="liqdata",
         description="Crypto liquidation data: totals, orders, and open estimates of where the next ones wait.",
-        epilog="Without --url or --demo a question goes to $LIQDATA_BASE_URL.",
+        epilog="Without --url, --archive or --demo a question goes to $LIQDATA_BASE_URL.",
     )
     parser.add_argument("--version", action="version", version=f"liqdata {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND", title="commands")
@@ -127,6 +127,7 @@ def _parser() -> argparse.ArgumentParser:
 
     command = _command(commands, "serve", "put a market behind the HTTP contract until Ctrl-C", _serve)
     source = command.add_mutually_exclusive_group(required=True)
+    source.add_argument("archive", nargs="?", type=Path, metavar="DIR", help="an archive, as it grows")
     source.add_argument("--demo", action="store_true", help="a simulated market")
     _seed(command)
     command.add_argument("--host", default="127.0.0.1", help="address to listen on (127.0.0.1)")
@@ -143,6 +144,7 @@ def _parser() -> argparse.ArgumentParser:
             command.add_argument("symbol", nargs="?", default=argparse.SUPPRESS, help="the same, for short")
         source = command.add_mutually_exclusive_group()
         source.add_argument("--url", help="address of a service ($LIQDATA_BASE_URL)")
+        source.add_argument("--archive", type=Path, metavar="DIR", help="ask an archive on this machine")
         source.add_argument("--demo", action="store_true", help="ask a simulated market in this process")
         _seed(command)
         output = command.add_mutually_exclusive_group()
@@ -176,15 +178,17 @@ def _demo(arguments: argparse.Namespace) -> None:
 
 
 def _serve(arguments: argparse.Namespace) -> None:
-    from . import demo, serve
+    from . import demo, open, serve
 
     enough = threading.Event()
     # Set before anything is announced, so that no signal falls between; put back for a second Ctrl-C while closing.
     before = {number: signal.signal(number, lambda *_: enough.set()) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        with demo(seed=arguments.seed) as market, serve(market, arguments.host, arguments.port) as server:
+        made = demo(seed=arguments.seed) if arguments.archive is None else open(arguments.archive)
+        with made as market, serve(market, arguments.host, arguments.port) as server:
             print(server.url, flush=True)
-            print("a simulated market; Ctrl-C ends it", file=sys.stderr, flush=True)
+            what = "a simulated market" if arguments.archive is None else f"the archive {arguments.archive}"
+            print(f"{what}; Ctrl-C ends it", file=sys.stderr, flush=True)
             enough.wait()
             for number, handler in before.items():
                 signal.signal(number, handler)
@@ -198,19 +202,30 @@ def _question(arguments: argparse.Namespace) -> None:
         ask = getattr(source, arguments.endpoint)
         answer = ask(**{name: getattr(arguments, name) for name in arguments.parameters})
         # Only a market in this process knows the price beside the estimate.
-        price = source.bars(answer.symbol) if arguments.demo and isinstance(answer, Heatmap) else None
+        here = arguments.demo or arguments.archive is not None
+        price = source.bars(answer.symbol, **_window(answer)) if here and isinstance(answer, Heatmap) else None
     _print(arguments, answer, price)
     if arguments.demo:
         print("simulated market", file=sys.stderr)
 
 
+def _window(answer: Heatmap) -> dict[str, Any]:
+    """Give the stretch of time that a heatmap shows: an archive may hold years."""
+    return {} if not len(answer.times) else {"start": int(answer.times[0].astype("int64"))}
+
+
 def _source(arguments: argparse.Namespace) -> Any:
-    from . import Client, demo
+    from . import Client, demo, open
 
     if arguments.demo:
         return demo(seed=arguments.seed)
+    if arguments.archive is not None:
+        return open(arguments.archive)
     if not arguments.url and not os.environ.get("LIQDATA_BASE_URL"):
-        message = "no service to ask: say --url URL, set LIQDATA_BASE_URL, or say --demo for a simulated market"
+        message = (
+            "no service to ask: say --url URL or --archive DIR, set LIQDATA_BASE_URL, "
+            "or say --demo for a simulated market"
+        )
         raise BadQuery(message, parameter="base_url")
     return Client(arguments.url)
 

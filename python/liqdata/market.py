@@ -1,15 +1,17 @@
-"""Markets in this process: the ten answers computed from tables, or from a simulation."""
+"""Markets in this process: the ten answers computed from tables, from an archive, or from a simulation."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+import os
+import re
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
 from . import _answers, _core
 from ._answers import Convert, Origin, batch
 from ._inputs import choice, datetime_of, instant, many, table
 from ._progress import bar
-from .errors import BadQuery
+from .errors import ArchiveError, BadQuery
 from .stream import OrderStream
 
 if TYPE_CHECKING:
@@ -24,19 +26,21 @@ if TYPE_CHECKING:
         CoinRow,
         CoverageRow,
         ExchangeRow,
+        GapRow,
         HeatmapRange,
         Instant,
         Levels,
         MapRange,
         MaxPain,
         Model,
+        OpenInterestRow,
         OrderRow,
         Overview,
         PositionRow,
         Window,
     )
 
-__all__ = ["Market", "demo"]
+__all__ = ["Market", "demo", "open"]
 
 A = TypeVar("A")
 
@@ -112,7 +116,12 @@ class Market:
         self._core = _core.Market(
             table(orders, "orders"), table(bars, "bars"), table(open_interest, "open_interest"), instant(now, "now")
         )
+        self._set_up()
+
+    def _set_up(self) -> None:
         self._demo: tuple[int, int] | None = None
+        self._archive: tuple[str, int | None] | None = None
+        self._pid = os.getpid()
         self._closed = False
 
     @property
@@ -137,6 +146,11 @@ class Market:
         if self._closed:
             msg = "market is closed"
             raise RuntimeError(msg)
+        if self._archive is not None and self._pid != os.getpid():
+            # A thread of the parent may have held the archive's locks at the fork, and none of them is here to let go.
+            path, _ = self._archive
+            msg = f"{path} was opened in process {self._pid}, before a fork; open it again in this process"
+            raise ArchiveError(msg, path=path)
         return self._core
 
     def _ask(self, question: _core.Question, convert: Convert[A], as_of: Instant | None) -> A:
@@ -292,16 +306,56 @@ class Market:
         page_size: int = 1000,
         max_rows: int | None = None,
         progress: bool = False,
+        start: Instant | None = None,
+        end: Instant | None = None,
         as_of: Instant | None = None,
     ) -> Iterator[OrderRow]:
-        """As :meth:`liqdata.Client.iter_orders`, at ``as_of``."""
+        """As :meth:`liqdata.Client.iter_orders`, at ``as_of``; of an archive its whole history, newest first.
+
+        Parameters
+        ----------
+        symbol : str, optional
+            Trading pair, such as ``BTCUSDT``.
+        exchange : str, optional
+            Exchange, such as ``binance``.
+        page_size : int
+            Without effect here: nothing is paged.
+        max_rows : int, optional
+            Most rows.
+        progress : bool
+            Show a progress bar.
+        start, end : int, datetime or str, optional
+            Only orders from ``start`` until before ``end``, by event time.
+        as_of : int, datetime or str, optional
+            Only orders received by then.
+
+        Yields
+        ------
+        dict
+            One order. A day of an archive is read when its turn comes, so a history may be longer than memory holds.
+
+        Examples
+        --------
+        >>> from datetime import timedelta
+        >>> import liqdata
+        >>> market = liqdata.demo()
+        >>> hour = list(market.iter_orders("BTCUSDT", start=market.now - timedelta(hours=1)))
+        >>> all(row["symbol"] == "BTCUSDT" for row in hour)
+        True
+        """
         most = _core.walk_bounds(symbol, exchange, page_size, max_rows)
+        first, last = _stretch(start, end)
         at = instant(as_of, "as_of")
         core = self._open()
+        history = core.history(symbol, exchange, first, last, at)
+        if history is not None:
+            return _rows(history.next, most, bar(wanted=progress, total=max_rows))
         return _pages(
             lambda limit, offset: core.page(symbol, exchange, limit, offset, at),
             most,
             bar(wanted=progress, total=max_rows),
+            first,
+            last,
         )
 
     def stream_orders(
@@ -319,30 +373,108 @@ class Market:
         """
         return OrderStream(self._open().stream(symbol, exchange, last_event_id), exact=True)
 
-    def bars(self, symbol: str = "BTC", *, as_of: Instant | None = None) -> Rows[BarRow]:
+    def bars(
+        self,
+        symbol: str = "BTC",
+        *,
+        start: Instant | None = None,
+        end: Instant | None = None,
+        interval: str | timedelta | int | None = None,
+        as_of: Instant | None = None,
+    ) -> Rows[BarRow]:
         """The price bars of a coin that had closed by ``as_of``.
 
         Parameters
         ----------
         symbol : str
             Coin, such as ``BTC``.
+        start, end : int, datetime or str, optional
+            Only bars that opened from ``start`` until before ``end``.
+        interval : str, timedelta or int, optional
+            Length of the bars: such as ``"15m"``, ``"4h"`` or ``"1d"``, a timedelta, or milliseconds; whole minutes.
+            They are made of the bars there are whose length divides it. As they are by default, in an archive the
+            shortest.
         as_of : int, datetime or str, optional
-            Only bars that had closed by then; the market's *now* by default.
+            Only bars that had closed and been received by then; the market's *now* by default.
 
         Returns
         -------
         Rows
             ``symbol``, ``timestamp`` (open of the bar, epoch ms), ``open``, ``high``, ``low``, ``close`` (float),
-            ``volume`` (base units), ``interval`` (ms). Empty for an unknown coin.
+            ``volume`` (base units), ``interval`` (ms). Empty for an unknown coin. Of an archive one series of all its
+            exchanges: the price of the one that was observed the longest, the volume of all.
+
+        Examples
+        --------
+        >>> from datetime import timedelta
+        >>> import liqdata
+        >>> market = liqdata.demo()
+        >>> market.bars("BTC")[-1]["interval"]
+        300000
+        >>> len(market.bars("BTC", interval="1h", start=market.now - timedelta(days=1)))
+        24
+        """
+        at = instant(as_of, "as_of")
+        first, last = _stretch(start, end)
+        size = _length(interval)
+        return _answers.rows(self._open().bars(_coin(symbol), at, first, last, size), self._origin(at))
+
+    def open_interest(
+        self,
+        symbol: str = "BTC",
+        *,
+        start: Instant | None = None,
+        end: Instant | None = None,
+        as_of: Instant | None = None,
+    ) -> Rows[OpenInterestRow]:
+        """The readings of a coin's open interest.
+
+        Parameters
+        ----------
+        symbol : str
+            Coin, such as ``BTC``.
+        start, end : int, datetime or str, optional
+            Only readings from ``start`` until before ``end``.
+        as_of : int, datetime or str, optional
+            Only readings that were known by then; the market's *now* by default.
+
+        Returns
+        -------
+        Rows
+            ``symbol``, ``exchange`` (``None`` where a reading is a total), ``timestamp`` (epoch ms) and
+            ``open_interest`` (base units, one side), in order of time. Empty for an unknown coin.
 
         Examples
         --------
         >>> import liqdata
-        >>> liqdata.demo().bars("BTC")[-1]["interval"]
-        300000
+        >>> liqdata.demo().open_interest("BTC").columns
+        ['symbol', 'exchange', 'timestamp', 'open_interest']
         """
         at = instant(as_of, "as_of")
-        return _answers.rows(self._open().bars(_coin(symbol), at), self._origin(at))
+        first, last = _stretch(start, end)
+        return _answers.rows(self._open().open_interest(_coin(symbol), at, first, last), self._origin(at))
+
+    def gaps(self, start: Instant | None = None, end: Instant | None = None) -> Rows[GapRow]:
+        """The stretches of time in which orders of an exchange are known to have been missed.
+
+        Parameters
+        ----------
+        start, end : int, datetime or str, optional
+            Only gaps that reach into the time from ``start`` until before ``end``.
+
+        Returns
+        -------
+        Rows
+            ``exchange``, ``start`` and ``end`` (epoch ms) and ``reason``, by their start. Only archives know of any.
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> liqdata.demo().gaps()
+        Rows(0 × exchange, start, end, reason)
+        """
+        first, last = _stretch(start, end)
+        return _answers.rows(self._open().gaps(first, last), self._origin(None))
 
     def coverage(self, range: Window = "24h", *, as_of: Instant | None = None) -> Rows[CoverageRow]:
         """What the realised totals of a window cover, venue by venue.
@@ -415,11 +547,13 @@ class Market:
     def __reduce__(self) -> tuple[Any, ...]:
         if self._demo is not None:
             return _demo, self._demo
+        if self._archive is not None:
+            return _archived, self._archive
         orders, bars, open_interest = self._core.tables()
         return _from_tables, (orders, bars, open_interest, self._core.now)
 
     def __repr__(self) -> str:
-        label = "simulated, " if self.simulated else ""
+        label = "simulated, " if self.simulated else "" if self._archive is None else f"archive {self._archive[0]!r}, "
         closed = ", closed" if self._closed else ""
         return f"Market({label}{len(self.coins)} coins, now={self.now:%Y-%m-%dT%H:%M:%SZ}{closed})"
 
@@ -449,20 +583,135 @@ def _coin(symbol: object) -> str:
     return str(symbol).strip().upper()
 
 
-def _pages(page_of: Callable[[int, int], _core.Table], most: int | None, bar: Progress) -> Iterator[OrderRow]:
-    """The feed of tables does not grow while it is read, so large pages follow each other plainly."""
-    offset = 0
+def _stretch(start: Instant | None, end: Instant | None) -> tuple[int | None, int | None]:
+    """Both ends of a stretch of time in epoch milliseconds, the first not after the last."""
+    first, last = instant(start, "start"), instant(end, "end")
+    if first is not None and last is not None and last <= first:
+        msg = f"end: {end!r} is not after the start, {start!r}; allowed: a later instant"
+        raise BadQuery(msg, parameter="end")
+    return first, last
+
+
+_UNITS = {"m": 60_000, "h": 3_600_000, "d": 86_400_000}
+_LENGTHS = 'whole minutes, such as "5m", "4h", "1d", a timedelta, or milliseconds'
+
+
+def _length(interval: object) -> int | None:
+    """A length of bars in milliseconds."""
+    if interval is None:
+        return None
+    found: int | None = None
+    if isinstance(interval, timedelta):
+        found = interval // timedelta(milliseconds=1) if not interval % timedelta(milliseconds=1) else None
+    elif isinstance(interval, str):
+        named = re.fullmatch(r"([1-9][0-9]{0,5})([mhd])", interval.strip())
+        found = int(named[1]) * _UNITS[named[2]] if named else None
+    elif isinstance(interval, int) and not isinstance(interval, bool):
+        found = interval
+    if found is None or found <= 0 or found % _UNITS["m"] or found > _LONGEST:
+        msg = f"interval: {interval!r} is not allowed; allowed: {_LENGTHS}"
+        raise BadQuery(msg, parameter="interval")
+    return found
+
+
+_LONGEST = 366 * _UNITS["d"]
+
+
+def _rows(following: Callable[[], _core.Table | None], most: int | None, bar: Progress) -> Iterator[OrderRow]:
+    """The rows of tables that follow each other, up to so many."""
+    given = 0
     try:
-        while most is None or offset < most:
-            wanted = _CHUNK if most is None else min(_CHUNK, most - offset)
+        while most is None or given < most:
+            table = following()
+            if table is None:
+                return
+            rows: list[Any] = table.dicts(True)  # noqa: FBT003 - the native half takes no names
+            if most is not None:
+                rows = rows[: most - given]
+            bar.update(len(rows))
+            yield from rows
+            given += len(rows)
+    finally:
+        bar.close()
+
+
+def _pages(
+    page_of: Callable[[int, int], _core.Table],
+    most: int | None,
+    bar: Progress,
+    start: int | None,
+    end: int | None,
+) -> Iterator[OrderRow]:
+    """The feed of tables does not grow while it is read, so large pages follow each other plainly."""
+    offset = given = 0
+    whole = start is None and end is None
+    try:
+        while most is None or given < most:
+            wanted = _CHUNK if most is None or not whole else min(_CHUNK, most - given)
             page = page_of(wanted, offset)
-            bar.update(len(page))
-            yield from page.dicts(True)  # type: ignore[misc]  # noqa: FBT003 - the native half takes no names
+            rows: list[Any] = page.dicts(True)  # noqa: FBT003 - the native half takes no names
+            if not whole:
+                rows = [
+                    row
+                    for row in rows
+                    if (end is None or row["timestamp"] < end) and (start is None or row["timestamp"] >= start)
+                ]
+                rows = rows if most is None else rows[: most - given]
+            bar.update(len(rows))
+            yield from rows
+            given += len(rows)
             offset += len(page)
             if len(page) < wanted:
                 return
     finally:
         bar.close()
+
+
+def open(path: str | os.PathLike[str], *, as_of: Instant | None = None) -> Market:
+    """A market that lies in an archive on this machine, which a collector may be filling meanwhile.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The archive's folder.
+    as_of : int, datetime or str, optional
+        The instant to stay at: nothing that was received later is seen, whatever is asked. As the archive grows by
+        default.
+
+    Returns
+    -------
+    Market
+        Answers as any other. Realised totals are of the last 24 hours; estimates are made of what the archive has of
+        the coin; :meth:`Market.iter_orders`, :meth:`Market.bars` and :meth:`Market.open_interest` reach the whole
+        history. It pickles as its path, and must be opened again in a forked process.
+
+    Raises
+    ------
+    ArchiveError
+        Where there is no archive, or it cannot be read; ``path`` names what is at fault.
+    BadQuery
+        For an instant that is none.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import liqdata
+    >>> from liqdata import _core
+    >>> folder = tempfile.mkdtemp() + "/archive"  # made by a collector otherwise
+    >>> _core.ArchiveWriter(folder).close()
+    >>> with liqdata.open(folder) as market:
+    ...     market.overview()["24h"]["cnt"]
+    0
+    """
+    return _archived(os.fspath(path), instant(as_of, "as_of"))
+
+
+def _archived(path: str, as_of: int | None) -> Market:
+    market = Market.__new__(Market)
+    market._core = _core.Market.open(path, as_of)  # noqa: SLF001 - the only other way to make a market
+    market._set_up()  # noqa: SLF001
+    market._archive = (os.path.realpath(path), as_of)  # noqa: SLF001
+    return market
 
 
 def demo(*, seed: int = 0, now: Instant | None = None) -> Market:
@@ -507,8 +756,8 @@ def demo(*, seed: int = 0, now: Instant | None = None) -> Market:
 def _demo(seed: int, now: int) -> Market:
     market = Market.__new__(Market)
     market._core = _core.Market.demo(seed, now)  # noqa: SLF001 - the only other way to make a market
+    market._set_up()  # noqa: SLF001
     market._demo = (seed, now)  # noqa: SLF001
-    market._closed = False  # noqa: SLF001
     return market
 
 

@@ -27,6 +27,7 @@ __all__ = [
     "CoverageRow",
     "Decimals",
     "ExchangeRow",
+    "GapRow",
     "HeatmapRange",
     "Instant",
     "Instrument",
@@ -38,6 +39,7 @@ __all__ = [
     "MapSide",
     "MaxPain",
     "Model",
+    "OpenInterestRow",
     "OrderRow",
     "Overview",
     "Pain",
@@ -221,6 +223,24 @@ class BarRow(TypedDict):
     close: float
     volume: float
     interval: int
+
+
+class OpenInterestRow(TypedDict):
+    """One reading of a coin's open interest in base units, one side; ``exchange`` is ``None`` for a total."""
+
+    symbol: str
+    exchange: str | None
+    timestamp: int
+    open_interest: float
+
+
+class GapRow(TypedDict):
+    """A stretch of time in which orders of an exchange may have been missed."""
+
+    exchange: str
+    start: int
+    end: int
+    reason: str
 
 
 class LiquidationRow(TypedDict):

@@ -100,7 +100,7 @@ impl Row for BarRow {
             close TEXT NOT NULL,
             volume TEXT NOT NULL,
             received_at INTEGER NOT NULL,
-            UNIQUE (symbol, exchange, interval, timestamp)
+            UNIQUE (symbol, timestamp, exchange, interval)
         ) STRICT;
         CREATE INDEX bars_by_time ON bars (timestamp);";
     const HAS_INTERVAL: bool = true;

@@ -119,6 +119,16 @@ pub(super) fn add_gap(journal: &Connection, gap: &Gap) -> rusqlite::Result<()> {
         .map(drop)
 }
 
+/// Writes down a gap that may have been shorter when it was last written down.
+pub(super) fn grow_gap(journal: &Connection, gap: &Gap) -> rusqlite::Result<()> {
+    journal
+        .prepare_cached(
+            "DELETE FROM gaps WHERE exchange = ?1 AND start = ?2 AND \"end\" < ?3 AND reason = ?4",
+        )?
+        .execute(params![gap.exchange, gap.start.0, gap.end.0, gap.reason])?;
+    add_gap(journal, gap)
+}
+
 /// Writes down that a run still goes on; it never moves back.
 pub(super) fn extend(journal: &Connection, run: RunId, at: Millis) -> rusqlite::Result<()> {
     journal
@@ -247,6 +257,21 @@ impl Archive {
     /// [`ArchiveError`] where the stretch is empty or the archive cannot be read.
     pub fn coverage(&self, start: Millis, end: Millis) -> Result<Vec<VenueCoverage>, ArchiveError> {
         check_stretch(start, end)?;
+        self.coverage_of(start, end, &self.counts(start, end)?)
+    }
+
+    /// As [`Archive::coverage`], where it is known already how many orders each exchange has and when the last was.
+    ///
+    /// # Errors
+    ///
+    /// As [`Archive::coverage`].
+    pub fn coverage_of(
+        &self,
+        start: Millis,
+        end: Millis,
+        counts: &BTreeMap<String, (u64, Millis)>,
+    ) -> Result<Vec<VenueCoverage>, ArchiveError> {
+        check_stretch(start, end)?;
         let (gaps, runs, listened_to) = self.ask(|journal| {
             let listened_to = journal
                 .prepare_cached("SELECT DISTINCT exchange FROM runs")?
@@ -258,7 +283,6 @@ impl Archive {
                 listened_to,
             ))
         })?;
-        let counts = self.counts(start, end)?;
         let mut venues: BTreeMap<String, VenueCoverage> = BTreeMap::new();
         let names = listened_to
             .iter()

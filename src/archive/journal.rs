@@ -8,6 +8,7 @@ use rusqlite::{Connection, OpenFlags, Transaction, params};
 
 use super::bars::BarRow;
 use super::coverage::{self, Gap};
+use super::known;
 use super::manifest::{self, Day, Partition};
 use super::open_interest::OpenInterestRow;
 use super::orders::OrderRow;
@@ -23,7 +24,7 @@ const OLDEST_SQLITE: i32 = 3_051_003;
 /// `liqd` in ASCII.
 const APPLICATION: i32 = 0x6C69_7164;
 /// The version of the tables.
-const VERSION: i32 = 1;
+const VERSION: i32 = 2;
 /// How long a call waits for another process to let go of the journal.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -244,9 +245,11 @@ fn create(journal: &mut Connection) -> rusqlite::Result<()> {
             OpenInterestRow::CREATE,
             coverage::CREATE,
             manifest::CREATE,
+            known::CREATE,
         ] {
             transaction.execute_batch(table)?;
         }
+        known::begin(&transaction)?;
         transaction.pragma_update(None, "application_id", APPLICATION)?;
         transaction.pragma_update(None, "user_version", VERSION)?;
     }
@@ -273,26 +276,40 @@ fn check_rows<R: Row>(rows: &[R]) -> Result<(), ArchiveError> {
     })
 }
 
-/// Appends a batch in one transaction and returns once it is durable.
-pub(super) fn append(journal: &mut Connection, batch: &Batch) -> rusqlite::Result<Acknowledged> {
+/// Appends batches and what grew of some gaps in one transaction, and returns once it is durable.
+pub(super) fn append(
+    journal: &mut Connection,
+    batches: &[Batch],
+    gaps: &[Gap],
+) -> rusqlite::Result<Vec<Acknowledged>> {
     let transaction = journal.transaction()?;
-    let orders = insert(&transaction, &batch.orders)?;
-    let bars = insert(&transaction, &batch.bars)?;
-    let open_interest = insert(&transaction, &batch.open_interest)?;
-    for gap in &batch.gaps {
-        coverage::add_gap(&transaction, gap)?;
-    }
-    for (run, at) in &batch.seen {
-        coverage::extend(&transaction, *run, *at)?;
+    let acknowledged = batches
+        .iter()
+        .map(|batch| {
+            let orders = insert(&transaction, &batch.orders)?;
+            let bars = insert(&transaction, &batch.bars)?;
+            let open_interest = insert(&transaction, &batch.open_interest)?;
+            for gap in &batch.gaps {
+                coverage::add_gap(&transaction, gap)?;
+            }
+            for (run, at) in &batch.seen {
+                coverage::extend(&transaction, *run, *at)?;
+            }
+            known::note(&transaction, batch)?;
+            let sent = batch.orders.len() + batch.bars.len() + batch.open_interest.len();
+            Ok(Acknowledged {
+                orders,
+                bars,
+                open_interest,
+                repeated: sent - orders - bars - open_interest,
+            })
+        })
+        .collect::<rusqlite::Result<Vec<_>>>()?;
+    for gap in gaps {
+        coverage::grow_gap(&transaction, gap)?;
     }
     transaction.commit()?;
-    let sent = batch.orders.len() + batch.bars.len() + batch.open_interest.len();
-    Ok(Acknowledged {
-        orders,
-        bars,
-        open_interest,
-        repeated: sent - orders - bars - open_interest,
-    })
+    Ok(acknowledged)
 }
 
 /// Inserts rows and counts the new ones; a row that is there already stays as it was.
@@ -325,11 +342,22 @@ pub(super) fn rows<R: Row>(
     end: Millis,
     filter: &Filter,
 ) -> rusqlite::Result<Vec<R>> {
-    let coin = R::COIN;
+    // A name that is not asked for stays out of the statement, so that one that is can be looked up.
+    let named = [
+        ("exchange", 3, &filter.exchange),
+        ("symbol", 4, &filter.symbol),
+        (R::COIN, 5, &filter.coin),
+    ];
+    let conditions: String = named
+        .into_iter()
+        .map(|(column, place, name)| match name {
+            Some(_) => format!(" AND {column} = ?{place}"),
+            None => format!(" AND ?{place} IS NULL"),
+        })
+        .collect();
     journal
         .prepare_cached(&format!(
-            "SELECT id, {} FROM {} WHERE timestamp >= ?1 AND timestamp < ?2
-             AND (?3 IS NULL OR exchange = ?3) AND (?4 IS NULL OR symbol = ?4) AND (?5 IS NULL OR {coin} = ?5)",
+            "SELECT id, {} FROM {} WHERE timestamp >= ?1 AND timestamp < ?2{conditions}",
             R::COLUMNS.join(", "),
             R::TABLE,
         ))?
@@ -451,6 +479,7 @@ pub(super) fn to_roll<R: Row>(
 
 /// Deletes the rows of these numbers.
 pub(super) fn delete<R: Row>(journal: &Connection, ids: &[i64]) -> rusqlite::Result<()> {
+    known::let_go::<R>(journal, ids)?;
     let mut statement =
         journal.prepare_cached(&format!("DELETE FROM {} WHERE id = ?1", R::TABLE))?;
     for id in ids {

@@ -44,11 +44,14 @@ mod coverage;
 mod error;
 mod exact;
 mod journal;
+mod keeper;
+mod known;
 mod lock;
 mod manifest;
 mod open_interest;
 mod orders;
 mod parquet;
+mod recent;
 mod resize;
 mod roll;
 mod row;
@@ -68,8 +71,11 @@ pub use bars::BarRow;
 pub use coverage::{Gap, Run, RunId, VenueCoverage};
 pub use error::ArchiveError;
 pub use journal::{Acknowledged, Batch};
+pub use keeper::{Inbox, Keeper, KeeperStatus, NotKept, Pace, Receipt};
+pub use known::{Known, KnownCoin, Place};
 pub use open_interest::OpenInterestRow;
 pub use orders::{Completeness, OrderRow};
+pub use recent::{News, OrderBrief};
 pub use resize::SizedBar;
 pub use roll::{RollStep, Rolled};
 pub use scan::{DamagedPart, Filter, OrderDays, Scan};
@@ -252,7 +258,17 @@ impl Writer {
     /// (append again once there is some), else [`ArchiveError`] where the journal cannot be written.
     pub fn append(&mut self, batch: &Batch) -> Result<Acknowledged, ArchiveError> {
         journal::check(batch)?;
-        self.change(|journal| journal::append(journal, batch))
+        let acknowledged = self.append_all(std::slice::from_ref(batch), &[])?;
+        Ok(acknowledged.into_iter().next().unwrap_or_default())
+    }
+
+    /// Appends batches that have been checked, and gaps that may have grown, in one transaction.
+    fn append_all(
+        &mut self,
+        batches: &[Batch],
+        gaps: &[Gap],
+    ) -> Result<Vec<Acknowledged>, ArchiveError> {
+        self.change(|journal| journal::append(journal, batches, gaps))
     }
 
     /// Begins to listen to an exchange: the time since it was last seen becomes a gap, if none covers it yet.

@@ -54,7 +54,7 @@ impl Row for OpenInterestRow {
             timestamp INTEGER NOT NULL,
             open_interest TEXT NOT NULL,
             received_at INTEGER NOT NULL,
-            UNIQUE (symbol, exchange, timestamp)
+            UNIQUE (symbol, timestamp, exchange)
         ) STRICT;
         CREATE INDEX open_interest_by_time ON open_interest (timestamp);";
     const GROUP: usize = 8192;

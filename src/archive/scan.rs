@@ -11,7 +11,7 @@ use super::orders::OrderRow;
 use super::resize::{self, SizedBar};
 use super::row::Row;
 use super::{Archive, ArchiveError, journal, parquet};
-use crate::model::Millis;
+use crate::model::{Millis, Order};
 
 /// Which rows a read is about; every field left out leaves nothing out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -46,7 +46,7 @@ impl Filter {
             && named(&self.coin, row.coin())
     }
 
-    fn check(&self) -> Result<(), ArchiveError> {
+    pub(super) fn check(&self) -> Result<(), ArchiveError> {
         match (self.start, self.end) {
             (Some(start), Some(end)) if start > end => Err(ArchiveError::BadRange {
                 parameter: "end",
@@ -145,6 +145,30 @@ impl Archive {
         })
     }
 
+    /// The first instants of the days that may have orders that `filter` asks for, in order.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] as [`Archive::orders`] gives.
+    pub fn days_with_orders(&self, filter: &Filter) -> Result<Vec<Millis>, ArchiveError> {
+        filter.check()?;
+        let days = self.days::<OrderRow>(filter)?;
+        Ok(days.into_iter().map(Day::start).collect())
+    }
+
+    /// The orders that `filter` asks for of the day that `at` lies in, newest first; those of one instant in the order
+    /// they were received. A damaged file is left out.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] as [`Archive::orders`] gives.
+    pub fn day_of_orders(&self, at: Millis, filter: &Filter) -> Result<Vec<Order>, ArchiveError> {
+        let mut rows = self.day::<OrderRow>(Day::of(at), filter)?.rows;
+        OrderRow::sort_for_file(&mut rows);
+        rows.sort_by_key(|row| (std::cmp::Reverse(row.order.timestamp), row.received_at));
+        Ok(rows.into_iter().map(|row| row.order).collect())
+    }
+
     /// The bars that `filter` asks for as they were observed, of every length, by exchange, coin, length and time.
     ///
     /// # Errors
@@ -161,6 +185,22 @@ impl Archive {
             ))
         });
         Ok(scan)
+    }
+
+    /// The bar that closed last of those that `filter` asks for.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] as [`Archive::orders`] gives.
+    pub fn last_bar(&self, filter: &Filter) -> Result<Option<BarRow>, ArchiveError> {
+        filter.check()?;
+        for day in self.days::<BarRow>(filter)?.into_iter().rev() {
+            let bars = self.day::<BarRow>(day, filter)?.rows;
+            if let Some(last) = bars.into_iter().max_by_key(BarRow::close_time) {
+                return Ok(Some(last));
+            }
+        }
+        Ok(None)
     }
 
     /// Bars of `size` milliseconds, a whole number of minutes, by exchange, coin and time.
@@ -246,13 +286,27 @@ impl Archive {
     pub(super) fn day<R: Row>(&self, day: Day, filter: &Filter) -> Result<Scan<R>, ArchiveError> {
         let start = filter.start.map_or(day.start(), |at| at.max(day.start()));
         let end = filter.end.map_or(day.end(), |at| at.min(day.end()));
-        let (mut rows, kept, quarantined) = self.ask(|journal| {
+        let (rows, kept, quarantined) = self.ask(|journal| {
             Ok((
                 journal::rows::<R>(journal, start, end, filter)?,
                 manifest::of_day(journal, R::TABLE, day, State::Kept)?,
                 manifest::of_day(journal, R::TABLE, day, State::Quarantined)?,
             ))
         })?;
+        self.together(day, filter, rows, kept, &quarantined)
+    }
+
+    /// The rows of one day that `filter` asks for, of the journal's and those of its files.
+    pub(super) fn together<R: Row>(
+        &self,
+        day: Day,
+        filter: &Filter,
+        mut rows: Vec<R>,
+        kept: Vec<Part>,
+        quarantined: &[Part],
+    ) -> Result<Scan<R>, ArchiveError> {
+        let start = filter.start.map_or(day.start(), |at| at.max(day.start()));
+        let end = filter.end.map_or(day.end(), |at| at.min(day.end()));
         let mut damaged: Vec<DamagedPart> = quarantined
             .iter()
             .map(|part| self.damaged(part, part.reason.clone().unwrap_or_default()))

@@ -29,6 +29,22 @@ pub struct VenueCoverage {
 /// Tables do not say how they were gathered, so completeness is unknown and the connected share absent.
 #[must_use]
 pub fn coverage(view: &View, window: Window) -> Vec<VenueCoverage> {
+    if let Some(ring) = view.ring() {
+        let mut venues: Vec<VenueCoverage> = ring
+            .venues(window)
+            .filter(|(.., last)| last.is_some())
+            .map(|(exchange, cnt, last_event)| VenueCoverage {
+                exchange: exchange.to_owned(),
+                connected_share: None,
+                completeness: "unknown",
+                last_event,
+                gaps: 0,
+                cnt,
+            })
+            .collect();
+        venues.sort_unstable_by(|a, b| a.exchange.cmp(&b.exchange));
+        return venues;
+    }
     let start = view.now().back(window.millis());
     let mut venues: BTreeMap<&str, VenueCoverage> = BTreeMap::new();
     for recorded in view.known() {

@@ -136,18 +136,19 @@ struct Reading {
 /// The readings of a coin's open interest on all its venues, in order of time.
 #[derive(Debug, Default)]
 pub(super) struct Readings {
-    venues: usize,
+    /// The exchanges by their numbers; none where readings are totals.
+    venues: Vec<Option<String>>,
     readings: Vec<Reading>,
 }
 
 impl Readings {
-    /// The readings as rows, venues by their number.
+    /// The readings as rows.
     pub(super) fn rows(&self, coin: &str) -> impl Iterator<Item = ObservedOpenInterest> {
         self.readings
             .iter()
             .map(move |reading| ObservedOpenInterest {
                 symbol: coin.to_owned(),
-                exchange: Some(reading.venue.to_string()),
+                exchange: self.venues.get(reading.venue).cloned().flatten(),
                 timestamp: reading.timestamp,
                 open_interest: reading.open_interest,
             })
@@ -178,7 +179,7 @@ impl Readings {
             .partition_point(|reading| reading.timestamp < start.back(FRESH));
         Cursor {
             rest: self.readings.get(skipped..).unwrap_or_default(),
-            latest: vec![None; self.venues],
+            latest: vec![None; self.venues.len()],
         }
     }
 }
@@ -365,6 +366,6 @@ fn summable(
                 open_interest: reading.open_interest,
             })
             .collect(),
-        venues: venues.len(),
+        venues: venues.into_keys().collect(),
     })
 }

@@ -18,6 +18,8 @@ mod maxpain;
 mod observations;
 mod ranking;
 mod replay;
+mod resize;
+mod ring;
 mod table;
 mod tiers;
 
@@ -31,5 +33,7 @@ pub use liqmap::liqmap;
 pub use maxpain::maxpain;
 pub use observations::{Observations, Rows, View};
 pub use ranking::{chart, coins, exchanges, largest, orders, overview};
+pub use resize::resize;
+pub use ring::{Arriving, Ring, RingFault};
 pub use table::TableFault;
 pub use tiers::Tier;

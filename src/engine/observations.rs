@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::history::{History, Readings, bars_by_coin, open_interest_by_coin};
 use super::table::Row;
-use super::{EngineError, TableFault};
+use super::{EngineError, Ring, TableFault};
 use crate::model::{
     Bar, Millis, ObservedBar, ObservedOpenInterest, ObservedOrder, Order, coin_of_pair, nearest_f64,
 };
@@ -158,6 +158,25 @@ impl Observations {
             .unwrap_or_default()
     }
 
+    /// The readings of a coin's open interest, in order of time; none where the coin has no bars.
+    pub fn open_interest(&self, coin: &str) -> impl Iterator<Item = ObservedOpenInterest> {
+        let history = self.coins.get_key_value(coin);
+        history
+            .into_iter()
+            .flat_map(|(coin, history)| history.open_interest.rows(coin))
+    }
+
+    /// These observations at `now`; none is hidden for having been received late.
+    #[must_use]
+    pub fn seen_from(&self, now: Millis) -> View<'_> {
+        View {
+            observations: self,
+            now,
+            received_by: None,
+            ring: None,
+        }
+    }
+
     /// What was known at `as_of`: it becomes *now*, and orders received later are hidden.
     ///
     /// With `None`, *now* is [`Observations::now`] and nothing is hidden for having been received late. Events after
@@ -168,6 +187,7 @@ impl Observations {
             observations: self,
             now: as_of.unwrap_or(self.now),
             received_by: as_of,
+            ring: None,
         }
     }
 }
@@ -182,7 +202,7 @@ pub type Rows = (
 impl Observations {
     /// The rows that [`Observations::new`] makes these observations of.
     ///
-    /// Every name and number is as it is kept; venues of open interest have lost their names and are numbered.
+    /// Every name and number is as it is kept.
     #[must_use]
     pub fn rows(&self) -> Rows {
         let orders = self.orders.iter().map(|recorded| ObservedOrder {
@@ -216,9 +236,25 @@ pub struct View<'a> {
     observations: &'a Observations,
     now: Millis,
     received_by: Option<Millis>,
+    ring: Option<&'a Ring>,
 }
 
 impl<'a> View<'a> {
+    /// A view whose realised orders are those of a ring.
+    pub(super) fn with_ring(observations: &'a Observations, ring: &'a Ring) -> Self {
+        Self {
+            observations,
+            now: ring.now(),
+            received_by: None,
+            ring: Some(ring),
+        }
+    }
+
+    /// The ring that realised replies are read from, if they are.
+    pub(super) fn ring(self) -> Option<&'a Ring> {
+        self.ring
+    }
+
     /// The instant every window ends at.
     #[must_use]
     pub fn now(&self) -> Millis {

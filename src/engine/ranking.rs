@@ -28,12 +28,6 @@ impl Totals {
         }
         self.cnt += 1;
     }
-
-    fn both(&self) -> ExactSum {
-        let mut both = self.long;
-        both.merge(self.short);
-        both
-    }
 }
 
 impl<'a> FromIterator<&'a Recorded> for Totals {
@@ -46,18 +40,31 @@ impl<'a> FromIterator<&'a Recorded> for Totals {
     }
 }
 
+/// The totals of a window, of its exact sums.
+pub(super) fn window_totals(long: ExactSum, short: ExactSum, cnt: u64) -> WindowTotals {
+    WindowTotals {
+        long_usd: long.f64(),
+        short_usd: short.f64(),
+        total_usd: both(long, short).f64(),
+        cnt,
+    }
+}
+
+fn both(mut long: ExactSum, short: ExactSum) -> ExactSum {
+    long.merge(short);
+    long
+}
+
 /// Totals of the four windows.
 #[must_use]
 pub fn overview(view: &View) -> Overview {
+    if let Some(ring) = view.ring() {
+        return ring.overview();
+    }
     let mut overview = Overview::default();
     for (slot, window) in overview.windows.iter_mut().zip(Window::ALL) {
         let totals: Totals = view.window(window.millis()).collect();
-        *slot = Some(WindowTotals {
-            long_usd: totals.long.f64(),
-            short_usd: totals.short.f64(),
-            total_usd: totals.both().f64(),
-            cnt: totals.cnt,
-        });
+        *slot = Some(window_totals(totals.long, totals.short, totals.cnt));
     }
     overview
 }
@@ -78,51 +85,81 @@ fn grouped<'a>(
     groups
 }
 
+/// Long, short and number of orders under a name.
+type Named<'a> = (&'a str, (ExactSum, ExactSum, u64));
+
+fn named<'a>(groups: HashMap<&'a str, Totals>) -> impl Iterator<Item = Named<'a>> {
+    groups
+        .into_iter()
+        .map(|(name, totals)| (name, (totals.long, totals.short, totals.cnt)))
+}
+
+/// The rows of the coins with the most USD, descending, ties by name.
+pub(super) fn coin_rows<'a>(
+    groups: impl Iterator<Item = Named<'a>>,
+    limit: usize,
+) -> Vec<CoinTotals> {
+    let mut rows: Vec<_> = groups
+        .map(|(coin, totals)| (Reverse(both(totals.0, totals.1)), coin, totals))
+        .collect();
+    rows.sort_unstable_by_key(|&(total, coin, _)| (total, coin));
+    rows.into_iter()
+        .take(limit)
+        .map(|(Reverse(total), coin, (long, short, cnt))| CoinTotals {
+            coin: coin.to_owned(),
+            long_usd: long.f64(),
+            short_usd: short.f64(),
+            total_usd: total.f64(),
+            cnt,
+        })
+        .collect()
+}
+
+/// The rows of exchanges by USD, descending, ties by name.
+pub(super) fn exchange_rows<'a>(groups: impl Iterator<Item = Named<'a>>) -> Vec<ExchangeTotals> {
+    let mut rows: Vec<_> = groups
+        .map(|(exchange, totals)| (Reverse(both(totals.0, totals.1)), exchange, totals))
+        .collect();
+    rows.sort_unstable_by_key(|&(total, exchange, _)| (total, exchange));
+    rows.into_iter()
+        .map(
+            |(Reverse(total), exchange, (long, short, cnt))| ExchangeTotals {
+                exchange: exchange.to_owned(),
+                long_usd: long.decimal(),
+                short_usd: short.decimal(),
+                total_usd: total.decimal(),
+                cnt,
+            },
+        )
+        .collect()
+}
+
 /// The coins with the most liquidated USD, descending, ties by name.
 #[must_use]
 pub fn coins(view: &View, window: Window, limit: usize) -> Vec<CoinTotals> {
-    let mut rows: Vec<(Reverse<Decimal>, &str, Totals)> =
-        grouped(view, window, |recorded| &recorded.coin)
-            .into_iter()
-            .map(|(coin, totals)| (Reverse(totals.both().decimal()), coin, totals))
-            .collect();
-    rows.sort_by_key(|&(total, coin, _)| (total, coin));
-    rows.into_iter()
-        .take(limit)
-        .map(|(_, coin, totals)| CoinTotals {
-            coin: coin.to_owned(),
-            long_usd: totals.long.f64(),
-            short_usd: totals.short.f64(),
-            total_usd: totals.both().f64(),
-            cnt: totals.cnt,
-        })
-        .collect()
+    if let Some(ring) = view.ring() {
+        return ring.coins(window, limit);
+    }
+    let groups = grouped(view, window, |recorded| &recorded.coin);
+    coin_rows(named(groups), limit)
 }
 
 /// Liquidated USD per exchange, descending, ties by name.
 #[must_use]
 pub fn exchanges(view: &View, window: Window) -> Vec<ExchangeTotals> {
-    let mut rows: Vec<ExchangeTotals> = grouped(view, window, |recorded| &recorded.order.exchange)
-        .into_iter()
-        .map(|(exchange, totals)| ExchangeTotals {
-            exchange: exchange.to_owned(),
-            long_usd: totals.long.decimal(),
-            short_usd: totals.short.decimal(),
-            total_usd: totals.both().decimal(),
-            cnt: totals.cnt,
-        })
-        .collect();
-    rows.sort_by(|a, b| {
-        b.total_usd
-            .cmp(&a.total_usd)
-            .then_with(|| a.exchange.cmp(&b.exchange))
-    });
-    rows
+    if let Some(ring) = view.ring() {
+        return ring.exchanges(window);
+    }
+    let groups = grouped(view, window, |recorded| &recorded.order.exchange);
+    exchange_rows(named(groups))
 }
 
 /// The largest orders by USD, descending, ties newest first.
 #[must_use]
 pub fn largest(view: &View, window: Window, limit: usize) -> Vec<Order> {
+    if let Some(ring) = view.ring() {
+        return ring.largest(window, limit);
+    }
     // The window comes newest first, so its place decides between equals.
     let mut orders: Vec<(Reverse<Decimal>, usize, &Order)> = view
         .window(window.millis())
@@ -153,6 +190,9 @@ pub fn orders(
     limit: usize,
     offset: u64,
 ) -> Vec<Order> {
+    if let Some(ring) = view.ring() {
+        return ring.orders(symbol, exchange, limit, offset);
+    }
     let symbol = symbol.map(|symbol| Pair::new(symbol).map(|pair| pair.to_string()));
     let exchange = exchange.map(exchange_name);
     view.known()
@@ -176,6 +216,9 @@ pub fn orders(
 /// USD per UTC hour and side of a trading pair over the last 24 hours; an hour and side without orders has no row.
 #[must_use]
 pub fn chart(view: &View, symbol: &str) -> Vec<ChartRow> {
+    if let Some(ring) = view.ring() {
+        return ring.chart(symbol);
+    }
     let Some(pair) = Pair::new(symbol) else {
         return Vec::new();
     };

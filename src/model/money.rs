@@ -1,5 +1,7 @@
 //! Exact money: decimal sums that never pass through a binary float.
 
+use std::cmp::Ordering;
+
 use rust_decimal::Decimal;
 
 const FRACTION_DIGITS: u32 = 28;
@@ -22,13 +24,43 @@ const ONE: i128 = 10_i128.pow(FRACTION_DIGITS);
 /// }
 /// assert_eq!(sum.decimal(), Decimal::ONE);
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct ExactSum {
     whole: i128,
     fraction: i128,
 }
 
+impl PartialEq for ExactSum {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for ExactSum {}
+
+impl PartialOrd for ExactSum {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for ExactSum {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.carried().cmp(&other.carried())
+    }
+}
+
 impl ExactSum {
+    /// The sum of so many 10⁻¹⁸.
+    #[must_use]
+    pub fn of_attos(attos: i128) -> Self {
+        const UNIT: i128 = 10_i128.pow(18);
+        Self {
+            whole: attos / UNIT,
+            fraction: attos % UNIT * (ONE / UNIT),
+        }
+    }
+
     /// Adds `value`.
     pub fn add(&mut self, value: Decimal) {
         let mantissa = value.mantissa();

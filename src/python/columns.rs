@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use rust_decimal::Decimal;
 
+use crate::archive::Gap;
 use crate::engine::VenueCoverage;
 use crate::feeds::Event;
 use crate::model::{
@@ -465,24 +466,43 @@ pub(super) fn observed_bars(rows: &[ObservedBar]) -> Columns {
         )
 }
 
-impl From<&[ObservedOpenInterest]> for Columns {
-    fn from(rows: &[ObservedOpenInterest]) -> Self {
+/// Readings of open interest; an exchange that is not named is absent.
+pub(super) fn open_interest(rows: &[ObservedOpenInterest]) -> Columns {
+    Columns::of(rows.len())
+        .with("symbol", text(rows.iter().map(|row| row.symbol.as_str())))
+        .with_optional(
+            "exchange",
+            text(
+                rows.iter()
+                    .map(|row| row.exchange.as_deref().unwrap_or_default()),
+            ),
+            rows.iter().map(|row| row.exchange.is_some()).collect(),
+        )
+        .with(
+            "timestamp",
+            Cells::Time(rows.iter().map(|row| row.timestamp.0).collect()),
+        )
+        .with(
+            "open_interest",
+            Cells::Float(rows.iter().map(|row| row.open_interest).collect()),
+        )
+}
+
+impl From<Vec<Gap>> for Columns {
+    fn from(rows: Vec<Gap>) -> Self {
         Self::of(rows.len())
-            .with("symbol", text(rows.iter().map(|row| row.symbol.as_str())))
-            .with(
-                "timestamp",
-                Cells::Time(rows.iter().map(|row| row.timestamp.0).collect()),
-            )
-            .with(
-                "open_interest",
-                Cells::Float(rows.iter().map(|row| row.open_interest).collect()),
-            )
             .with(
                 "exchange",
-                text(
-                    rows.iter()
-                        .map(|row| row.exchange.as_deref().unwrap_or_default()),
-                ),
+                text(rows.iter().map(|row| row.exchange.as_str())),
             )
+            .with(
+                "start",
+                Cells::Time(rows.iter().map(|row| row.start.0).collect()),
+            )
+            .with(
+                "end",
+                Cells::Time(rows.iter().map(|row| row.end.0).collect()),
+            )
+            .with("reason", text(rows.iter().map(|row| row.reason.as_str())))
     }
 }

@@ -7,11 +7,12 @@ use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyDict};
 
 use crate::api::BadQuery;
+use crate::archive::ArchiveError;
 use crate::client;
 use crate::engine::{EngineError, TableFault};
 use crate::feeds;
 use crate::model::hint_coin;
-use crate::server::Rejection;
+use crate::server::{ArchivedError, Rejection};
 
 /// What went wrong with a call, before it meets Python.
 #[derive(Debug)]
@@ -22,6 +23,8 @@ pub(super) enum Failure {
     Engine(EngineError),
     /// A market has no answer for another reason.
     Rejected(Rejection),
+    /// An archive cannot be read.
+    Archive(ArchivedError),
     /// The call was cancelled before it ended.
     Cancelled,
     /// The client was closed while it was under way.
@@ -36,10 +39,23 @@ impl From<client::Error> for Failure {
     }
 }
 
+impl From<ArchivedError> for Failure {
+    fn from(error: ArchivedError) -> Self {
+        Self::Archive(error)
+    }
+}
+
+impl From<ArchiveError> for Failure {
+    fn from(error: ArchiveError) -> Self {
+        Self::Archive(error.into())
+    }
+}
+
 impl From<Rejection> for Failure {
     fn from(rejection: Rejection) -> Self {
         match rejection {
             Rejection::Engine { error, .. } => Self::Engine(error),
+            Rejection::Archived(error) => Self::Archive(error),
             rejection => Self::Rejected(rejection),
         }
     }
@@ -112,6 +128,7 @@ pub(super) fn python(py: Python<'_>, failure: &Failure) -> PyErr {
             refused(py, &rejection.to_string(), rejection.status(), "", None)
         }
         Failure::Closed => PyRuntimeError::new_err("client is closed"),
+        Failure::Archive(error) => from_archive(py, error),
         Failure::Cancelled => PyRuntimeError::new_err("the call was cancelled"),
         Failure::Panic(message) => {
             PyRuntimeError::new_err(format!("a bug in liqdata, please report it: {message}"))
@@ -147,6 +164,41 @@ fn from_client(py: Python<'_>, error: &client::Error) -> PyErr {
         cause = inner.source();
     }
     raised
+}
+
+fn from_archive(py: Python<'_>, error: &ArchivedError) -> PyErr {
+    match error {
+        ArchivedError::Later { .. } => bad_query(
+            py,
+            &BadQuery::new("as_of", error.to_string(), "an instant that is not later"),
+        ),
+        ArchivedError::Archive(ArchiveError::BadRange { parameter, message }) => bad_query(
+            py,
+            &BadQuery::new(
+                *parameter,
+                message.clone(),
+                "a stretch of time that is not empty",
+            ),
+        ),
+        ArchivedError::Archive(inner) => archive(py, inner),
+        other => archive_at(py, &other.to_string(), ""),
+    }
+}
+
+/// `ArchiveError` naming the file or folder.
+pub(super) fn archive(py: Python<'_>, error: &ArchiveError) -> PyErr {
+    let path = error.path().map(|path| path.to_string_lossy().into_owned());
+    archive_at(py, &error.to_string(), &path.unwrap_or_default())
+}
+
+fn archive_at(py: Python<'_>, message: &str, path: &str) -> PyErr {
+    let path = path.into_pyobject(py).map_err(PyErr::from);
+    raise(
+        py,
+        "ArchiveError",
+        message,
+        path.map(|value| [("path", value.into_any())]),
+    )
 }
 
 /// What a frame that could not be decoded raises.

@@ -4,6 +4,7 @@
 //! from a service is a [`call::Call`], which waits on the caller's own thread; no thread of the runtime ever attaches
 //! to the interpreter.
 
+mod archive;
 mod arrays;
 mod bridge;
 mod call;
@@ -26,6 +27,8 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _core {
     #[pymodule_export]
+    use super::archive::ArchiveWriter;
+    #[pymodule_export]
     use super::bridge::Bridge;
     #[pymodule_export]
     use super::call::Call;
@@ -41,7 +44,7 @@ mod _core {
     #[pymodule_export]
     use super::server::Server;
     #[pymodule_export]
-    use super::source::{Client, Market, Walk, walk_bounds};
+    use super::source::{Client, History, Market, Walk, walk_bounds};
     #[pymodule_export]
     use super::stream::Stream;
 

@@ -1,9 +1,11 @@
 //! Where answers come from: a service over HTTP, or a market in this process.
 
+use std::collections::VecDeque;
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::{StreamExt, TryStreamExt};
 use pyo3::exceptions::PyRuntimeError;
@@ -19,9 +21,10 @@ use super::rows::Table;
 use super::stream::Stream;
 use super::{logs, tables};
 use crate::api::{BadQuery, Orders, StreamQuery};
+use crate::archive::Filter;
 use crate::client::{self, Config};
 use crate::engine;
-use crate::model::{Millis, Position, Vocabulary, Window};
+use crate::model::{Millis, Order, Position, Vocabulary, Window};
 use crate::{server, simulate};
 
 /// How many questions of one call are under way at once.
@@ -431,6 +434,18 @@ impl Market {
         compute(py, || Ok(Stream::of_market(market, question)?))
     }
 
+    /// A market that lies in an archive.
+    #[staticmethod]
+    #[pyo3(signature = (path, as_of=None))]
+    fn open(py: Python<'_>, path: PathBuf, as_of: Option<i64>) -> PyResult<Self> {
+        let market = compute(py, || Ok(server::Market::open(path, as_of.map(Millis))?))?;
+        Ok(Self {
+            market: Arc::new(market),
+            positions: Vec::new(),
+            feed: None,
+        })
+    }
+
     #[getter]
     fn simulated(&self) -> bool {
         self.market.is_simulated()
@@ -538,11 +553,95 @@ impl Market {
         Ok(Columns::from(rows).into())
     }
 
-    /// The bars of a coin that had closed by `as_of`.
-    #[pyo3(signature = (symbol, as_of=None))]
-    fn bars(&self, py: Python<'_>, symbol: &str, as_of: Option<i64>) -> PyResult<Table> {
-        let closed = compute(py, || Ok(self.market.bars(symbol, as_of.map(Millis))?))?;
-        Ok(columns::bars(symbol, &closed).into())
+    /// The bars of a coin that had closed by `as_of`, opened from `start` until before `end`, of `interval` ms.
+    #[pyo3(signature = (symbol, as_of=None, start=None, end=None, interval=None))]
+    fn bars(
+        &self,
+        py: Python<'_>,
+        symbol: &str,
+        as_of: Option<i64>,
+        start: Option<i64>,
+        end: Option<i64>,
+        interval: Option<i64>,
+    ) -> PyResult<Table> {
+        let stretch = (start.map(Millis), end.map(Millis));
+        let bars = compute(py, || {
+            Ok(self
+                .market
+                .bars_between(symbol, as_of.map(Millis), stretch, interval)?)
+        })?;
+        Ok(columns::bars(symbol, &bars).into())
+    }
+
+    /// The readings of a coin's open interest from `start` until before `end` that were known at `as_of`.
+    #[pyo3(signature = (symbol, as_of=None, start=None, end=None))]
+    fn open_interest(
+        &self,
+        py: Python<'_>,
+        symbol: &str,
+        as_of: Option<i64>,
+        start: Option<i64>,
+        end: Option<i64>,
+    ) -> PyResult<Table> {
+        let stretch = (start.map(Millis), end.map(Millis));
+        let rows = compute(py, || {
+            Ok(self
+                .market
+                .open_interest(symbol, as_of.map(Millis), stretch)?)
+        })?;
+        Ok(columns::open_interest(&rows).into())
+    }
+
+    /// The known gaps that reach into the time from `start` until before `end`.
+    #[pyo3(signature = (start=None, end=None))]
+    fn gaps(&self, py: Python<'_>, start: Option<i64>, end: Option<i64>) -> PyResult<Table> {
+        let gaps = compute(py, || {
+            let Some(archive) = self.market.archive() else {
+                return Ok(Vec::new());
+            };
+            let start = start.map_or(Millis(i64::MIN), Millis);
+            Ok(archive.gaps(start, end.map_or(Millis(i64::MAX), Millis))?)
+        })?;
+        Ok(Columns::from(gaps).into())
+    }
+
+    /// The history of orders of an archive, newest first; `None` where the market lies in no archive.
+    fn history(
+        &self,
+        py: Python<'_>,
+        symbol: Option<&str>,
+        exchange: Option<&str>,
+        start: Option<i64>,
+        end: Option<i64>,
+        as_of: Option<i64>,
+    ) -> PyResult<Option<History>> {
+        let checked = Orders::new(symbol, exchange, 1, 0)
+            .map_err(|refusal| error::bad_query(py, &refusal))?;
+        if self.market.archive().is_none() {
+            return Ok(None);
+        }
+        let as_of = compute(py, || Ok(self.market.instant(as_of.map(Millis))?))?;
+        let filter = Filter {
+            start: start.map(Millis),
+            end: end.map(Millis),
+            as_of,
+            exchange: checked.exchange,
+            symbol: checked.symbol.map(|pair| pair.to_string()),
+            coin: None,
+        };
+        let market = Arc::clone(&self.market);
+        let days = compute(py, || match market.archive() {
+            Some(archive) => Ok(archive.days_with_orders(&filter)?),
+            None => Ok(Vec::new()),
+        })?;
+        Ok(Some(History {
+            market,
+            filter,
+            left: Mutex::new(Left {
+                days,
+                orders: VecDeque::new(),
+            }),
+        }))
     }
 
     /// Orders, bars and open interest, as tables that make the same market.
@@ -552,7 +651,7 @@ impl Market {
             Ok((
                 Columns::from(orders.as_slice()).into(),
                 columns::observed_bars(&bars).into(),
-                Columns::from(open_interest.as_slice()).into(),
+                columns::open_interest(&open_interest).into(),
             ))
         })
     }
@@ -566,6 +665,43 @@ impl Market {
             .cloned()
             .collect();
         Columns::from(rows.as_slice()).into()
+    }
+}
+
+/// Orders that are handed over at a time.
+const CHUNK: usize = 1 << 16;
+
+/// What of a history has not been handed over.
+struct Left {
+    /// Days, the oldest first.
+    days: Vec<Millis>,
+    orders: VecDeque<Order>,
+}
+
+/// The orders of an archive, newest first, a piece at a time.
+#[pyclass(frozen, module = "liqdata._core")]
+pub(super) struct History {
+    market: Arc<server::Market>,
+    filter: Filter,
+    left: Mutex<Left>,
+}
+
+#[pymethods]
+impl History {
+    /// The next rows; `None` at the end.
+    fn next(&self, py: Python<'_>) -> PyResult<Option<Table>> {
+        let rows = compute(py, || {
+            let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
+            while left.orders.is_empty() {
+                let (Some(day), Some(archive)) = (left.days.pop(), self.market.archive()) else {
+                    return Ok(None);
+                };
+                left.orders = archive.day_of_orders(day, &self.filter)?.into();
+            }
+            let wanted = left.orders.len().min(CHUNK);
+            Ok(Some(left.orders.drain(..wanted).collect::<Vec<Order>>()))
+        })?;
+        Ok(rows.map(|rows| Columns::from(rows).into()))
     }
 }
 

@@ -1,11 +1,12 @@
 //! From a question of the contract to the engine's answer: ten short impls.
 
+use super::Needed;
 use crate::api::{
     Chart, Coins, Endpoint, Exchanges, HeatmapQuery, Largest, LevelsQuery, Liqmap, Maxpain, Orders,
     OverviewQuery,
 };
 use crate::engine::{self, EngineError, Estimate, Explain, View};
-use crate::model::{MapRange, Millis, Pair, Window};
+use crate::model::{Coin, MapRange, Millis, Model, Pair, Vocabulary, Window};
 
 /// A reply with what there is to say about how it came to be.
 #[derive(Clone, Debug)]
@@ -48,6 +49,11 @@ pub trait Answer: Endpoint {
         None
     }
 
+    /// The history that an estimate needs; `None` for realised totals.
+    fn needs(&self) -> Option<Needed> {
+        None
+    }
+
     /// The coin whose positions are estimated, which takes long enough that small answers should not have to queue
     /// behind it; `None` for realised totals.
     fn coin(&self) -> Option<&str> {
@@ -58,6 +64,16 @@ pub trait Answer: Endpoint {
     fn until(&self, _reply: &Self::Reply) -> Option<Millis> {
         None
     }
+}
+
+/// What the map of a range needs.
+fn of_map(coin: &Coin, range: MapRange) -> Option<Needed> {
+    Some(Needed {
+        coin: coin.to_string(),
+        range: range.millis(),
+        range_name: range.name(),
+        orders: false,
+    })
 }
 
 impl Answer for OverviewQuery {
@@ -137,6 +153,15 @@ impl Answer for HeatmapQuery {
         Ok(map.into())
     }
 
+    fn needs(&self) -> Option<Needed> {
+        Some(Needed {
+            coin: self.symbol.to_string(),
+            range: self.range.millis(),
+            range_name: self.range.name(),
+            orders: self.model == Model::Expected,
+        })
+    }
+
     fn coin(&self) -> Option<&str> {
         Some(self.symbol.as_str())
     }
@@ -149,6 +174,10 @@ impl Answer for HeatmapQuery {
 impl Answer for Liqmap {
     fn answer(&self, view: &View<'_>) -> Result<Answered<Self::Reply>, EngineError> {
         Ok(engine::liqmap(view, self.symbol.as_str(), self.range)?.into())
+    }
+
+    fn needs(&self) -> Option<Needed> {
+        of_map(&self.symbol, self.range)
     }
 
     fn coin(&self) -> Option<&str> {
@@ -165,6 +194,10 @@ impl Answer for LevelsQuery {
         Ok(engine::levels(view, self.symbol.as_str())?.into())
     }
 
+    fn needs(&self) -> Option<Needed> {
+        of_map(&self.symbol, MapRange::D7)
+    }
+
     fn coin(&self) -> Option<&str> {
         Some(self.symbol.as_str())
     }
@@ -177,6 +210,10 @@ impl Answer for LevelsQuery {
 impl Answer for Maxpain {
     fn answer(&self, view: &View<'_>) -> Result<Answered<Self::Reply>, EngineError> {
         Ok(engine::maxpain(view, self.symbol.as_str())?.into())
+    }
+
+    fn needs(&self) -> Option<Needed> {
+        of_map(&self.symbol, MapRange::D7)
     }
 
     fn coin(&self) -> Option<&str> {

@@ -4,15 +4,18 @@
 
 use std::fmt;
 use std::future::pending;
+use std::path::Path;
 use std::str::FromStr;
 use std::sync::{Arc, OnceLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use super::archived::{Archived, ArchivedError};
 use super::growing::{Feed, Growing};
 use super::{Answer, Answered, Rejection};
-use crate::api::Orders;
+use crate::api::{BadQuery, Orders};
+use crate::archive::Archive;
 use crate::engine::{self, Observations, Rows, VenueCoverage, View};
-use crate::model::{Bar, Millis, Order, Pair, Window};
+use crate::model::{Bar, Millis, ObservedOpenInterest, Order, Pair, Window};
 
 /// What a server, or a caller in this process, asks its questions of.
 ///
@@ -46,6 +49,8 @@ enum Kind {
     Fixed(Fixed),
     /// Tables in memory that grow.
     Growing(Arc<Growing>),
+    /// An archive, which another process may be writing.
+    Archived(Arc<Archived>),
 }
 
 #[derive(Debug)]
@@ -152,6 +157,41 @@ impl Market {
         (market, Feed(growing))
     }
 
+    /// A market that lies in the archive in the folder `path`, as it grows, or as it was known at `as_of`.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchivedError`] where the archive cannot be read.
+    pub fn open(path: impl AsRef<Path>, as_of: Option<Millis>) -> Result<Self, ArchivedError> {
+        let path = path.as_ref();
+        let archived = Archived::open(path, as_of)?;
+        Ok(Self {
+            kind: Kind::Archived(Arc::new(archived)),
+            simulated: false,
+            source: format!("archive {}", path.display()),
+            series: 0,
+            made_at: wall_clock(),
+        })
+    }
+
+    /// The archive that the market lies in, if it lies in one.
+    #[must_use]
+    pub fn archive(&self) -> Option<&Archive> {
+        match &self.kind {
+            Kind::Archived(archived) => Some(archived.archive()),
+            Kind::Fixed(_) | Kind::Growing(_) => None,
+        }
+    }
+
+    /// The instant the market was opened as of, if it was.
+    #[must_use]
+    pub fn opened_as_of(&self) -> Option<Millis> {
+        match &self.kind {
+            Kind::Archived(archived) => archived.as_of(),
+            Kind::Fixed(_) | Kind::Growing(_) => None,
+        }
+    }
+
     /// A market of tables that a simulation made.
     #[must_use]
     pub fn simulated(observations: Observations, source: impl Into<String>) -> Self {
@@ -167,6 +207,7 @@ impl Market {
         match &self.kind {
             Kind::Fixed(_) => false,
             Kind::Growing(_) => true,
+            Kind::Archived(archived) => archived.as_of().is_none(),
         }
     }
 
@@ -188,6 +229,7 @@ impl Market {
         match &self.kind {
             Kind::Fixed(fixed) => fixed.observations.now(),
             Kind::Growing(growing) => growing.observations().now(),
+            Kind::Archived(archived) => archived.now(),
         }
     }
 
@@ -197,6 +239,10 @@ impl Market {
         match &self.kind {
             Kind::Fixed(fixed) => fixed.observations.coins(),
             Kind::Growing(growing) => growing.observations().coins(),
+            Kind::Archived(archived) => archived.coins().unwrap_or_else(|fault| {
+                log::warn!("{fault}");
+                Vec::new()
+            }),
         }
     }
 
@@ -206,6 +252,7 @@ impl Market {
         match &self.kind {
             Kind::Fixed(_) => self.unchanged(),
             Kind::Growing(growing) => growing.revision(),
+            Kind::Archived(archived) => archived.revision(),
         }
     }
 
@@ -217,6 +264,7 @@ impl Market {
             Kind::Growing(growing) => growing
                 .estimate_revision(coin)
                 .unwrap_or_else(|| self.unchanged()),
+            Kind::Archived(archived) => archived.estimate_revision(coin),
         }
     }
 
@@ -232,6 +280,7 @@ impl Market {
     pub async fn changed(&self, seen: Revision) {
         match &self.kind {
             Kind::Growing(growing) => growing.changed(seen).await,
+            Kind::Archived(archived) => Arc::clone(archived).changed(seen).await,
             Kind::Fixed(_) => pending().await,
         }
     }
@@ -246,9 +295,13 @@ impl Market {
         question: &E,
         as_of: Option<Millis>,
     ) -> Result<Answered<E::Reply>, Rejection> {
-        self.view(as_of, |view| {
-            question.answer(view).map_err(Rejection::engine::<E>)
-        })?
+        let answer = |view: &View<'_>| question.answer(view).map_err(Rejection::engine::<E>);
+        match &self.kind {
+            Kind::Archived(archived) => archived
+                .view(as_of, question.needs().as_ref(), answer)?
+                .map_err(Rejection::engine::<E>)?,
+            Kind::Fixed(_) | Kind::Growing(_) => self.view(as_of, answer)?,
+        }
     }
 
     /// A page of the order feed, of any length: `orders` names the pair and the exchange.
@@ -279,6 +332,9 @@ impl Market {
         as_of: Option<Millis>,
         window: Window,
     ) -> Result<Vec<VenueCoverage>, Rejection> {
+        if let Kind::Archived(archived) = &self.kind {
+            return Ok(archived.coverage(as_of, window)?);
+        }
         let mut venues = self.view(as_of, |view| engine::coverage(view, window))?;
         if self.simulated {
             for venue in &mut venues {
@@ -295,10 +351,86 @@ impl Market {
     ///
     /// A [`Rejection`] as of [`Market::answer`].
     pub fn bars(&self, coin: &str, as_of: Option<Millis>) -> Result<Vec<Bar>, Rejection> {
+        self.bars_between(coin, as_of, (None, None), None)
+    }
+
+    /// The bars of `coin` that opened from the first instant until before the second, and had closed by `as_of` or else
+    /// by now; made into bars of `size` milliseconds where one is given.
+    ///
+    /// A market in an archive gives one series of all its exchanges.
+    ///
+    /// # Errors
+    ///
+    /// A [`Rejection`] as of [`Market::answer`], and of a size that is no whole number of minutes.
+    pub fn bars_between(
+        &self,
+        coin: &str,
+        as_of: Option<Millis>,
+        (start, end): (Option<Millis>, Option<Millis>),
+        size: Option<i64>,
+    ) -> Result<Vec<Bar>, Rejection> {
+        if let Some(size) = size
+            && (size <= 0 || size % Millis::MINUTE != 0)
+        {
+            return Err(BadQuery::new(
+                "interval",
+                format!("{size} ms is not a whole number of minutes"),
+                "whole minutes above 0",
+            )
+            .into());
+        }
+        if let Kind::Archived(archived) = &self.kind {
+            return Ok(archived.bars(coin, as_of, start, end, size)?);
+        }
         self.view(as_of, |view| {
             let bars = view.observations().bars(coin).iter().copied();
-            bars.filter(|bar| bar.close_time() <= view.now()).collect()
+            let closed: Vec<Bar> = bars
+                .filter(|bar| bar.close_time() <= view.now())
+                .filter(|bar| start.is_none_or(|start| bar.open_time >= start))
+                .filter(|bar| end.is_none_or(|end| bar.open_time < end))
+                .collect();
+            match size {
+                Some(size) => engine::resize(&closed, size),
+                None => closed,
+            }
         })
+    }
+
+    /// The readings of a coin's open interest from the first instant until before the second that were known at `as_of`
+    /// or else are known now, in order of time.
+    ///
+    /// # Errors
+    ///
+    /// A [`Rejection`] as of [`Market::answer`].
+    pub fn open_interest(
+        &self,
+        coin: &str,
+        as_of: Option<Millis>,
+        (start, end): (Option<Millis>, Option<Millis>),
+    ) -> Result<Vec<ObservedOpenInterest>, Rejection> {
+        if let Kind::Archived(archived) = &self.kind {
+            return Ok(archived.open_interest(coin, as_of, start, end)?);
+        }
+        self.view(as_of, |view| {
+            let readings = view.observations().open_interest(coin);
+            readings
+                .filter(|reading| reading.timestamp <= view.now())
+                .filter(|reading| start.is_none_or(|start| reading.timestamp >= start))
+                .filter(|reading| end.is_none_or(|end| reading.timestamp < end))
+                .collect()
+        })
+    }
+
+    /// The instant that `as_of` asks about, or else the one the market was opened as of.
+    ///
+    /// # Errors
+    ///
+    /// A [`Rejection`] where the market was opened as of an earlier instant.
+    pub fn instant(&self, as_of: Option<Millis>) -> Result<Option<Millis>, Rejection> {
+        match &self.kind {
+            Kind::Archived(archived) => Ok(archived.instant(as_of)?),
+            Kind::Fixed(_) | Kind::Growing(_) => Ok(as_of),
+        }
     }
 
     /// Rows that make the same observations again.
@@ -307,6 +439,9 @@ impl Market {
     ///
     /// A [`Rejection`] as of [`Market::answer`].
     pub fn rows(&self) -> Result<Rows, Rejection> {
+        if let Kind::Archived(_) = &self.kind {
+            return Err(ArchivedError::NotTables.into());
+        }
         self.view(None, |view| view.observations().rows())
     }
 
@@ -319,6 +454,7 @@ impl Market {
         match &self.kind {
             Kind::Fixed(fixed) => Ok(fixed.arrivals(self.series, after, limit)),
             Kind::Growing(growing) => Ok(growing.arrivals(self.series, after, limit)),
+            Kind::Archived(archived) => Ok(archived.arrivals(after, limit)?),
         }
     }
 
@@ -331,6 +467,7 @@ impl Market {
         match &self.kind {
             Kind::Fixed(fixed) => Ok(self.place(fixed.arrived().len() as u64)),
             Kind::Growing(growing) => Ok(self.place(growing.newest())),
+            Kind::Archived(archived) => Ok(archived.newest()?),
         }
     }
 
@@ -342,10 +479,6 @@ impl Market {
     }
 
     /// Shows `work` what was known at `as_of`, or what is known.
-    #[expect(
-        clippy::unnecessary_wraps,
-        reason = "observations that lie elsewhere than in memory may fail to be read"
-    )]
     fn view<T>(
         &self,
         as_of: Option<Millis>,
@@ -354,6 +487,14 @@ impl Market {
         match &self.kind {
             Kind::Fixed(fixed) => Ok(work(&fixed.observations.at(as_of))),
             Kind::Growing(growing) => Ok(work(&growing.observations().at(as_of))),
+            Kind::Archived(archived) => match archived.view(as_of, None, work)? {
+                Ok(done) => Ok(done),
+                // Only estimates are refused by the engine, and none is needed.
+                Err(error) => {
+                    log::error!("{error}");
+                    Err(Rejection::Defect)
+                }
+            },
         }
     }
 }

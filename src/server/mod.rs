@@ -4,6 +4,7 @@
 //! endpoints are listed once, in `answer.rs`. What one client can cost the others is capped by [`Limits`].
 
 mod answer;
+mod archived;
 mod desk;
 mod endless;
 mod follow;
@@ -51,6 +52,7 @@ use shelf::Key;
 use crate::api::{self, StreamQuery};
 
 pub use answer::{Answer, Answered};
+pub use archived::{ArchivedError, Needed};
 pub use growing::Feed;
 pub use listen::{Limits, run, run_within};
 pub use market::{ArrivalId, Arrivals, Market, NoArrivalId, Revision};

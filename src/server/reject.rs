@@ -4,6 +4,7 @@ use axum::http::header::{ALLOW, CONTENT_TYPE, RETRY_AFTER};
 use axum::http::{HeaderName, HeaderValue, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 
+use super::ArchivedError;
 use crate::api::{BadQuery, Endpoint, RefusedBody};
 use crate::engine::EngineError;
 use crate::model::coin_of_pair;
@@ -28,6 +29,9 @@ pub enum Rejection {
         /// What might help, ready to be appended; empty where nothing is known to.
         hint: String,
     },
+    /// The archive behind the market has no answer.
+    #[error("{}", told(.0))]
+    Archived(#[from] ArchivedError),
     /// No page lives at this path.
     #[error("{path:?} is no path of this service; GET /api lists them")]
     NoSuchPath {
@@ -97,6 +101,7 @@ impl Rejection {
         match self {
             Self::BadQuery(refusal) => refusal.into(),
             Self::Engine { parameter, .. } => RefusedBody::about(parameter, message),
+            Self::Archived(ArchivedError::Later { .. }) => RefusedBody::about("as_of", message),
             _ => RefusedBody::plain(message),
         }
     }
@@ -111,6 +116,8 @@ impl Rejection {
                 }
                 EngineError::TooCoarse { .. } => (StatusCode::BAD_REQUEST, None),
             },
+            Self::Archived(ArchivedError::Later { .. }) => (StatusCode::BAD_REQUEST, None),
+            Self::Archived(_) => (StatusCode::SERVICE_UNAVAILABLE, None),
             Self::NoSuchPath { .. } => (StatusCode::NOT_FOUND, None),
             Self::ReadOnly { .. } => (StatusCode::METHOD_NOT_ALLOWED, Some((ALLOW, METHODS))),
             Self::NotAcceptable => (StatusCode::NOT_ACCEPTABLE, None),
@@ -135,6 +142,17 @@ impl IntoResponse for Rejection {
                 .insert(name, HeaderValue::from_static(value));
         }
         response
+    }
+}
+
+/// What a client is told of a fault of the archive: where it lies is nobody else's business.
+fn told(fault: &ArchivedError) -> String {
+    match fault {
+        ArchivedError::Archive(fault) => {
+            log::error!("{fault}");
+            "the archive behind this service cannot be read".to_owned()
+        }
+        fault => fault.to_string(),
     }
 }
 

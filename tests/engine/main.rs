@@ -17,6 +17,7 @@ mod estimates;
 #[path = "../oracle/mod.rs"]
 mod oracle;
 mod realised;
+mod ring;
 mod tables;
 
 use liqdata::engine::Observations;

@@ -1,0 +1,190 @@
+//! What is known of the whole archive without reading it: its newest instant, its coins, and which rows it has let go.
+
+use rusqlite::{Connection, OptionalExtension, params};
+use uuid::Uuid;
+
+use super::bars::BarRow;
+use super::journal::Batch;
+use super::open_interest::OpenInterestRow;
+use super::orders::OrderRow;
+use super::row::Row;
+use super::{Archive, ArchiveError};
+use crate::model::Millis;
+
+pub(super) const CREATE: &str = "
+    CREATE TABLE state (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT;
+    CREATE TABLE coins (
+        symbol TEXT PRIMARY KEY,
+        known_from INTEGER NOT NULL,
+        last_close INTEGER NOT NULL
+    ) STRICT;";
+
+/// The number that tells this archive's order of arrival from any other's.
+const SERIES: &str = "series";
+/// The newest of the orders' event times, the bars' closes and the readings of open interest.
+const NEWEST: &str = "newest";
+
+/// A coin that has bars.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KnownCoin {
+    /// Coin symbol.
+    pub symbol: String,
+    /// When its first bar had closed and been received.
+    pub known_from: Millis,
+    /// When its last bar closed.
+    pub last_close: Millis,
+}
+
+/// A place in the archive's order of arrival, behind the last row of each kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// Number of the last order.
+    pub orders: i64,
+    /// Number of the last bar.
+    pub bars: i64,
+    /// Number of the last reading of open interest.
+    pub open_interest: i64,
+}
+
+/// What is known of the whole archive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Known {
+    /// Tells its order of arrival from that of any other archive.
+    pub series: u64,
+    /// The newest of the orders' event times, the bars' closes and the readings of open interest.
+    pub newest: Option<Millis>,
+    /// Behind everything.
+    pub end: Place,
+    /// Rows up to here may have left the journal for files.
+    pub rolled: Place,
+}
+
+fn put(journal: &Connection, name: &str, value: i64) -> rusqlite::Result<()> {
+    journal
+        .prepare_cached(
+            "INSERT INTO state (name, value) VALUES (?1, ?2)
+             ON CONFLICT (name) DO UPDATE SET value = max(value, excluded.value)",
+        )?
+        .execute(params![name, value])
+        .map(drop)
+}
+
+fn get(journal: &Connection, name: &str) -> rusqlite::Result<Option<i64>> {
+    journal
+        .prepare_cached("SELECT value FROM state WHERE name = ?1")?
+        .query_row([name], |row| row.get(0))
+        .optional()
+}
+
+/// Gives a new archive its series.
+pub(super) fn begin(journal: &Connection) -> rusqlite::Result<()> {
+    // The last of a version 7's bits are random; 62 of them make a number above zero.
+    let (_, random) = Uuid::now_v7().as_u64_pair();
+    put(
+        journal,
+        SERIES,
+        i64::try_from(random & (u64::MAX >> 2)).unwrap_or_default(),
+    )
+}
+
+/// Takes note of a batch.
+pub(super) fn note(journal: &Connection, batch: &Batch) -> rusqlite::Result<()> {
+    let newest = batch
+        .orders
+        .iter()
+        .map(|row| row.order.timestamp)
+        .chain(batch.bars.iter().map(BarRow::close_time))
+        .chain(batch.open_interest.iter().map(|row| row.timestamp))
+        .max();
+    if let Some(newest) = newest {
+        put(journal, NEWEST, newest.0)?;
+    }
+    if batch.bars.is_empty() {
+        return Ok(());
+    }
+    let mut statement = journal.prepare_cached(
+        "INSERT INTO coins (symbol, known_from, last_close) VALUES (?1, ?2, ?3)
+         ON CONFLICT (symbol) DO UPDATE SET known_from = min(known_from, excluded.known_from),
+                                            last_close = max(last_close, excluded.last_close)",
+    )?;
+    for bars in batch.bars.chunk_by(|a, b| a.symbol == b.symbol) {
+        let known = bars
+            .iter()
+            .map(|bar| bar.close_time().max(bar.received_at))
+            .min();
+        let last = bars.iter().map(BarRow::close_time).max();
+        if let (Some(first), Some(known), Some(last)) = (bars.first(), known, last) {
+            statement.execute(params![first.symbol, known.0, last.0])?;
+        }
+    }
+    Ok(())
+}
+
+/// Takes note that rows of these numbers leave the journal.
+pub(super) fn let_go<R: Row>(journal: &Connection, ids: &[i64]) -> rusqlite::Result<()> {
+    match ids.iter().max() {
+        Some(last) => put(journal, R::TABLE, *last),
+        None => Ok(()),
+    }
+}
+
+/// What is known, as of one transaction.
+pub(super) fn known(journal: &Connection) -> rusqlite::Result<Known> {
+    let last = |table: &str| {
+        journal
+            .prepare_cached("SELECT seq FROM sqlite_sequence WHERE name = ?1")?
+            .query_row([table], |row| row.get::<_, i64>(0))
+            .optional()
+            .map(Option::unwrap_or_default)
+    };
+    let rolled = |table: &str| get(journal, table).map(Option::unwrap_or_default);
+    let series = get(journal, SERIES)?.unwrap_or_default();
+    Ok(Known {
+        series: u64::try_from(series).unwrap_or_default(),
+        newest: get(journal, NEWEST)?.map(Millis),
+        end: Place {
+            orders: last(OrderRow::TABLE)?,
+            bars: last(BarRow::TABLE)?,
+            open_interest: last(OpenInterestRow::TABLE)?,
+        },
+        rolled: Place {
+            orders: rolled(OrderRow::TABLE)?,
+            bars: rolled(BarRow::TABLE)?,
+            open_interest: rolled(OpenInterestRow::TABLE)?,
+        },
+    })
+}
+
+impl Archive {
+    /// What is known of the whole archive.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] where the journal cannot be read.
+    pub fn summary(&self) -> Result<Known, ArchiveError> {
+        self.ask(known)
+    }
+
+    /// The coins of which a bar had closed and been received by `as_of`, by name; all that have bars where it is absent.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] where the journal cannot be read.
+    pub fn coins(&self, as_of: Option<Millis>) -> Result<Vec<KnownCoin>, ArchiveError> {
+        self.ask(|journal| {
+            journal
+                .prepare_cached(
+                    "SELECT symbol, known_from, last_close FROM coins
+                     WHERE ?1 IS NULL OR known_from <= ?1 ORDER BY symbol",
+                )?
+                .query_map([as_of.map(|at| at.0)], |row| {
+                    Ok(KnownCoin {
+                        symbol: row.get(0)?,
+                        known_from: Millis(row.get(1)?),
+                        last_close: Millis(row.get(2)?),
+                    })
+                })?
+                .collect()
+        })
+    }
+}

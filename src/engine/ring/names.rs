@@ -1,0 +1,154 @@
+//! The names of orders, each kept once and known by a small number.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
+
+use crate::model::Millis;
+
+/// A pair on an exchange.
+#[derive(Debug)]
+pub(super) struct PairName {
+    pub(super) symbol: String,
+    /// Number of its exchange and coin together.
+    sum: u32,
+}
+
+/// An exchange and a coin together.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SumName {
+    pub(super) exchange: u32,
+    pub(super) coin: u32,
+}
+
+/// The names that are known.
+#[derive(Debug, Default)]
+pub(super) struct Names {
+    pairs: Vec<PairName>,
+    sums: Vec<SumName>,
+    exchanges: Vec<String>,
+    /// Event time of each exchange's last order by now.
+    last_seen: Vec<Option<Millis>>,
+    coins: Vec<String>,
+    /// Numbers of pairs by the hash of their three names, which may be borrowed.
+    known: HashMap<u64, Vec<u32>>,
+    hasher: RandomState,
+}
+
+impl Names {
+    /// The number of a pair of an exchange whose coin is `coin`.
+    pub(super) fn pair(&mut self, exchange: &str, symbol: &str, coin: &str) -> u32 {
+        let hash = self.hasher.hash_one((exchange, symbol, coin));
+        let known = self.known.get(&hash).into_iter().flatten().copied();
+        for number in known {
+            if self.is(number, exchange, symbol, coin) {
+                return number;
+            }
+        }
+        let (exchange, coin) = (
+            number_of(&mut self.exchanges, exchange),
+            number_of(&mut self.coins, coin),
+        );
+        self.last_seen.resize(self.exchanges.len(), None);
+        let sum = self
+            .sums
+            .iter()
+            .position(|sum| sum.exchange == exchange && sum.coin == coin);
+        let sum = sum.unwrap_or_else(|| {
+            self.sums.push(SumName { exchange, coin });
+            self.sums.len() - 1
+        });
+        let number = count(self.pairs.len());
+        self.pairs.push(PairName {
+            symbol: symbol.to_owned(),
+            sum: count(sum),
+        });
+        self.known.entry(hash).or_default().push(number);
+        number
+    }
+
+    fn is(&self, number: u32, exchange: &str, symbol: &str, coin: &str) -> bool {
+        let pair = self.pairs.get(number as usize);
+        let sum = self.sums.get(self.sum_of(number));
+        pair.is_some_and(|pair| pair.symbol == symbol)
+            && sum.is_some_and(|sum| self.exchange(*sum) == exchange && self.coin(*sum) == coin)
+    }
+
+    /// How many pairs of exchange and coin there are.
+    pub(super) fn len(&self) -> usize {
+        self.sums.len()
+    }
+
+    /// Place of the sums of a pair.
+    pub(super) fn sum_of(&self, pair: u32) -> usize {
+        self.pairs
+            .get(pair as usize)
+            .map_or(usize::MAX, |pair| pair.sum as usize)
+    }
+
+    pub(super) fn symbol(&self, pair: u32) -> &str {
+        self.pairs
+            .get(pair as usize)
+            .map_or("", |pair| pair.symbol.as_str())
+    }
+
+    /// The exchange of a pair.
+    pub(super) fn venue(&self, pair: u32) -> &str {
+        self.sums
+            .get(self.sum_of(pair))
+            .map_or("", |sum| self.exchange(*sum))
+    }
+
+    pub(super) fn sums(&self) -> impl Iterator<Item = SumName> + '_ {
+        self.sums.iter().copied()
+    }
+
+    /// Takes note that a pair had an order at `timestamp`.
+    pub(super) fn saw(&mut self, pair: u32, timestamp: Millis) {
+        let sum = self.sums.get(self.sum_of(pair)).copied();
+        if let Some(last) = sum.and_then(|sum| self.last_seen.get_mut(sum.exchange as usize)) {
+            *last = (*last).max(Some(timestamp));
+        }
+    }
+
+    pub(super) fn last_seen(&self) -> &[Option<Millis>] {
+        &self.last_seen
+    }
+
+    pub(super) fn exchanges(&self) -> &[String] {
+        &self.exchanges
+    }
+
+    pub(super) fn coins(&self) -> &[String] {
+        &self.coins
+    }
+
+    fn exchange(&self, sum: SumName) -> &str {
+        self.exchanges
+            .get(sum.exchange as usize)
+            .map_or("", String::as_str)
+    }
+
+    fn coin(&self, sum: SumName) -> &str {
+        self.coins.get(sum.coin as usize).map_or("", String::as_str)
+    }
+
+    /// Which pairs, by number, `wanted` is true of.
+    pub(super) fn pairs_with(&self, wanted: impl Fn(&str, &str) -> bool) -> Vec<bool> {
+        (0..count(self.pairs.len()))
+            .map(|pair| wanted(self.venue(pair), self.symbol(pair)))
+            .collect()
+    }
+}
+
+fn number_of(names: &mut Vec<String>, name: &str) -> u32 {
+    let known = names.iter().position(|known| known == name);
+    count(known.unwrap_or_else(|| {
+        names.push(name.to_owned());
+        names.len() - 1
+    }))
+}
+
+/// Names are counted in thousands.
+fn count(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}

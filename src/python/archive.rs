@@ -1,0 +1,194 @@
+//! A way to write archives from Python, for tests and examples; collecting is the collector's business.
+
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use rust_decimal::Decimal;
+
+use super::{error, tables};
+use crate::api::BadQuery;
+use crate::archive::{
+    Archive, ArchiveError, BarRow, Batch, Completeness, Gap, OpenInterestRow, OrderRow, Writer,
+};
+use crate::model::{
+    Millis, ObservedBar, ObservedOpenInterest, ObservedOrder, Vocabulary, coin_of_pair,
+};
+
+/// Writes tables into an archive.
+#[pyclass(frozen, module = "liqdata._core")]
+pub(super) struct ArchiveWriter {
+    open: Mutex<Option<(Writer, u64)>>,
+}
+
+impl ArchiveWriter {
+    fn with<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut Writer, &mut u64) -> Result<T, ArchiveError> + Send,
+    ) -> PyResult<T> {
+        let done = py.detach(|| {
+            let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+            open.as_mut().map(|(writer, key)| work(writer, key))
+        });
+        match done {
+            Some(done) => done.map_err(|fault| error::archive(py, &fault)),
+            None => Err(PyRuntimeError::new_err("the archive is closed")),
+        }
+    }
+}
+
+/// The decimal that the shortest text of a double says.
+fn decimal(value: f64) -> Decimal {
+    Decimal::from_str_exact(&value.to_string()).unwrap_or_default()
+}
+
+fn order(observed: ObservedOrder, key: u64) -> OrderRow {
+    let coin = coin_of_pair(&observed.order.symbol).0;
+    OrderRow {
+        coin: observed.coin.unwrap_or(coin),
+        price_kind: "fill".to_owned(),
+        completeness: Completeness::Unknown,
+        native_id: None,
+        dedupe_key: format!("{key:012}"),
+        received_at: observed.received_at.unwrap_or(observed.order.timestamp),
+        order: observed.order,
+        raw: None,
+    }
+}
+
+fn bar(observed: ObservedBar, exchange: &str) -> BarRow {
+    let interval = observed.interval.unwrap_or(Millis::MINUTE);
+    BarRow {
+        exchange: exchange.to_owned(),
+        symbol: observed.symbol,
+        timestamp: observed.timestamp,
+        interval,
+        open: decimal(observed.open),
+        high: decimal(observed.high),
+        low: decimal(observed.low),
+        close: decimal(observed.close),
+        volume: decimal(observed.volume),
+        received_at: observed.timestamp.on(interval),
+    }
+}
+
+fn reading(observed: ObservedOpenInterest, exchange: &str) -> OpenInterestRow {
+    OpenInterestRow {
+        exchange: observed.exchange.unwrap_or_else(|| exchange.to_owned()),
+        symbol: observed.symbol,
+        timestamp: observed.timestamp,
+        open_interest: decimal(observed.open_interest),
+        received_at: observed.timestamp,
+    }
+}
+
+#[pymethods]
+impl ArchiveWriter {
+    #[new]
+    fn new(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        let writer = py
+            .detach(|| Archive::create_or_open(path))
+            .map_err(|fault| error::archive(py, &fault))?;
+        Ok(Self {
+            open: Mutex::new(Some((writer, 0))),
+        })
+    }
+
+    /// Appends tables; bars are `exchange`'s, and so are readings that name none. Equal orders are different ones.
+    #[pyo3(signature = (orders, bars, open_interest, exchange="binance"))]
+    fn append(
+        &self,
+        py: Python<'_>,
+        orders: &Bound<'_, PyAny>,
+        bars: &Bound<'_, PyAny>,
+        open_interest: &Bound<'_, PyAny>,
+        exchange: &str,
+    ) -> PyResult<()> {
+        let orders = tables::orders(orders)?;
+        let bars = tables::bars(bars)?;
+        let open_interest = tables::open_interest(open_interest)?;
+        self.with(py, |writer, key| {
+            let orders = orders.into_iter().zip(*key..);
+            let batch = Batch {
+                orders: orders.map(|(row, key)| order(row, key)).collect(),
+                bars: bars.into_iter().map(|row| bar(row, exchange)).collect(),
+                open_interest: open_interest
+                    .into_iter()
+                    .map(|row| reading(row, exchange))
+                    .collect(),
+                ..Batch::default()
+            };
+            *key += u64::try_from(batch.orders.len()).unwrap_or_default();
+            writer.append(&batch).map(drop)
+        })
+    }
+
+    /// Takes note that an exchange was listened to from `start` until `end`.
+    fn run(
+        &self,
+        py: Python<'_>,
+        exchange: &str,
+        completeness: &str,
+        start: i64,
+        end: i64,
+    ) -> PyResult<()> {
+        let completeness = Completeness::parse(completeness).ok_or_else(|| {
+            let refusal = BadQuery::new(
+                "completeness",
+                format!("{completeness:?} is not allowed"),
+                Completeness::spellings(),
+            );
+            error::bad_query(py, &refusal)
+        })?;
+        self.with(py, |writer, _| {
+            let run = writer.begin_run(exchange, completeness, Millis(start))?;
+            let batch = Batch {
+                seen: vec![(run, Millis(end))],
+                ..Batch::default()
+            };
+            writer.append(&batch).map(drop)
+        })
+    }
+
+    /// Takes note of a gap.
+    fn gap(
+        &self,
+        py: Python<'_>,
+        exchange: &str,
+        start: i64,
+        end: i64,
+        reason: &str,
+    ) -> PyResult<()> {
+        let batch = Batch {
+            gaps: vec![Gap {
+                exchange: exchange.to_owned(),
+                start: Millis(start),
+                end: Millis(end),
+                reason: reason.to_owned(),
+            }],
+            ..Batch::default()
+        };
+        self.with(py, |writer, _| writer.append(&batch).map(drop))
+    }
+
+    /// Moves the days that were over at `until` into files; gives how many rows.
+    fn roll(&self, py: Python<'_>, until: i64) -> PyResult<u64> {
+        self.with(py, |writer, _| {
+            writer.roll(Millis(until)).map(|rolled| rolled.rows)
+        })
+    }
+
+    /// Lets another writer in.
+    fn close(&self, py: Python<'_>) {
+        py.detach(|| {
+            drop(
+                self.open
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .take(),
+            );
+        });
+    }
+}

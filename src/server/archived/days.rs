@@ -1,0 +1,392 @@
+//! Histories of coins, put together of days that are read once.
+//!
+//! A day of a coin is read as it is and kept with the instant by which all of it was known. From that instant on it
+//! serves every question, whenever it is about; for an earlier one the day is read again as of then.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::series::{self, DayBars};
+use super::{ArchivedError, Needed};
+use crate::archive::{Archive, Filter};
+use crate::engine::{EngineError, Observations};
+use crate::model::{Millis, ObservedOpenInterest, ObservedOrder, Order, Side};
+
+/// Before the window: what its first bars' volume is compared with, and a reading of open interest.
+const WARM_UP: i64 = 7 * Millis::DAY + Millis::HOUR;
+/// Windows up to this long are made of one history, so that the answers about a coin agree.
+const SHORT: i64 = 7 * Millis::DAY;
+/// Longer ones of this.
+const LONG: i64 = 30 * Millis::DAY;
+/// Bars, readings and orders that are kept as days, about 60 bytes each.
+const MOST_ROWS: usize = 2_000_000;
+/// Histories that are kept ready.
+const MOST_HISTORIES: usize = 48;
+/// Orders are summed over so much time: no bar that estimates are made of is shorter.
+const BUCKET: i64 = 5 * Millis::MINUTE;
+
+/// What is kept of a coin's day.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Name {
+    coin: String,
+    day: i64,
+    orders: bool,
+}
+
+/// One day of one coin: its bars and open interest, or its orders.
+#[derive(Debug, Default)]
+struct Part {
+    bars: DayBars,
+    open_interest: Vec<ObservedOpenInterest>,
+    orders: Vec<ObservedOrder>,
+    /// By when all of it had happened and been received.
+    known_by: Millis,
+}
+
+impl Part {
+    fn rows(&self) -> usize {
+        1 + self.bars.len() + self.open_interest.len() + self.orders.len()
+    }
+}
+
+/// What a history was made of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Made {
+    coin: String,
+    length: i64,
+    orders: bool,
+    as_of: Option<Millis>,
+    number: Option<u64>,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    parts: HashMap<Name, Arc<Part>>,
+    /// Names in the order in which they were last asked for, some of them several times.
+    asked: VecDeque<Name>,
+    rows: usize,
+    histories: VecDeque<(Made, Arc<Observations>)>,
+    /// Another one whenever something was forgotten: what was begun to be read before is out of date.
+    generation: u64,
+}
+
+/// Days of coins, and histories made of them.
+#[derive(Debug, Default)]
+pub(super) struct Days(Mutex<Kept>);
+
+fn day_of(at: Millis) -> i64 {
+    at.0.div_euclid(Millis::DAY)
+}
+
+impl Days {
+    fn lock(&self) -> MutexGuard<'_, Kept> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Forgets everything.
+    pub(super) fn clear(&self) {
+        let mut kept = self.lock();
+        *kept = Kept {
+            generation: kept.generation + 1,
+            ..Kept::default()
+        };
+    }
+
+    /// Forgets what is known of a coin from an instant on.
+    pub(super) fn forget(&self, coin: &str, from: Millis) {
+        let mut kept = self.lock();
+        kept.generation += 1;
+        let first = day_of(from);
+        let mut freed = 0;
+        kept.parts.retain(|name, part| {
+            let stays = name.coin != coin || name.day < first;
+            freed += if stays { 0 } else { part.rows() };
+            stays
+        });
+        kept.rows -= freed;
+    }
+
+    /// The history of a coin as it was known at `as_of`, or as it is known with its changes up to `number`.
+    pub(super) fn observations(
+        &self,
+        archive: &Archive,
+        needed: &Needed,
+        now: Millis,
+        as_of: Option<Millis>,
+        number: Option<u64>,
+    ) -> Result<Result<Arc<Observations>, EngineError>, ArchivedError> {
+        let made = Made {
+            coin: needed.coin.clone(),
+            length: if needed.range <= SHORT { SHORT } else { LONG },
+            orders: needed.orders,
+            as_of,
+            number,
+        };
+        {
+            let mut kept = self.lock();
+            if let Some(place) = kept.histories.iter().position(|(known, _)| *known == made)
+                && let Some(found) = kept.histories.remove(place)
+            {
+                let history = Arc::clone(&found.1);
+                kept.histories.push_back(found);
+                return Ok(Ok(history));
+            }
+        }
+        let last = self.last_close(archive, needed, now, as_of)?;
+        let last = match last {
+            Some(last) => last,
+            None => return Ok(Err(unanswered(archive, needed, now, as_of)?)),
+        };
+        let history = Arc::new(self.history(archive, &made, last, now)?);
+        // What cannot change later, or is named by its changes, is worth keeping.
+        let settled = as_of.is_none_or(|at| at <= now);
+        if settled && (number.is_some() || as_of.is_some()) {
+            let mut kept = self.lock();
+            kept.histories.push_back((made, Arc::clone(&history)));
+            while kept.histories.len() > MOST_HISTORIES {
+                kept.histories.pop_front();
+            }
+        }
+        Ok(Ok(history))
+    }
+
+    /// The close of the coin's last bar in the `range` before now.
+    fn last_close(
+        &self,
+        archive: &Archive,
+        needed: &Needed,
+        now: Millis,
+        as_of: Option<Millis>,
+    ) -> Result<Option<Millis>, ArchivedError> {
+        let first = day_of(now.back(needed.range));
+        for day in (first..=day_of(now)).rev() {
+            let part = self.part(archive, &needed.coin, day, false, as_of)?;
+            if let Some(close) = part.bars.last_close(now)
+                && close > now.back(needed.range)
+            {
+                return Ok(Some(close));
+            }
+        }
+        Ok(None)
+    }
+
+    fn history(
+        &self,
+        archive: &Archive,
+        made: &Made,
+        last: Millis,
+        now: Millis,
+    ) -> Result<Observations, ArchivedError> {
+        let start = last.back(made.length).back(WARM_UP);
+        let mut bars = Vec::new();
+        let mut open_interest = Vec::new();
+        let mut orders = Vec::new();
+        for day in day_of(start)..=day_of(now) {
+            let part = self.part(archive, &made.coin, day, false, made.as_of)?;
+            open_interest.extend(
+                part.open_interest
+                    .iter()
+                    .filter(|row| row.timestamp >= start)
+                    .cloned(),
+            );
+            bars.push(part);
+            if made.orders {
+                let part = self.part(archive, &made.coin, day, true, made.as_of)?;
+                orders.extend(
+                    part.orders
+                        .iter()
+                        .filter(|row| row.order.timestamp >= start)
+                        .cloned(),
+                );
+            }
+        }
+        let days = bars.iter().map(|part| &part.bars);
+        let bars = series::together(&made.coin, days, start, now);
+        Ok(Observations::new(orders, bars, open_interest, Some(now))?)
+    }
+
+    /// One day of a coin as it was known at `as_of`.
+    fn part(
+        &self,
+        archive: &Archive,
+        coin: &str,
+        day: i64,
+        orders: bool,
+        as_of: Option<Millis>,
+    ) -> Result<Arc<Part>, ArchivedError> {
+        let name = Name {
+            coin: coin.to_owned(),
+            day,
+            orders,
+        };
+        let usable = |part: &Part| as_of.is_none_or(|at| part.known_by <= at);
+        let generation = {
+            let mut kept = self.lock();
+            if let Some(part) = kept.parts.get(&name).cloned() {
+                if usable(&part) {
+                    kept.asked.push_back(name);
+                    kept.tidy();
+                    return Ok(part);
+                }
+                drop(kept);
+                return Ok(Arc::new(read(archive, &name, as_of)?));
+            }
+            kept.generation
+        };
+        let part = Arc::new(read(archive, &name, None)?);
+        let serves = usable(&part);
+        let mut kept = self.lock();
+        if kept.generation == generation {
+            kept.put(name.clone(), Arc::clone(&part));
+        }
+        drop(kept);
+        if serves {
+            return Ok(part);
+        }
+        Ok(Arc::new(read(archive, &name, as_of)?))
+    }
+}
+
+impl Kept {
+    fn put(&mut self, name: Name, part: Arc<Part>) {
+        self.rows += part.rows();
+        if let Some(before) = self.parts.insert(name.clone(), part) {
+            self.rows -= before.rows();
+        }
+        self.asked.push_back(name);
+        self.tidy();
+    }
+
+    /// Lets go of what was not asked for the longest, as far as there is too much.
+    fn tidy(&mut self) {
+        while self.rows > MOST_ROWS {
+            let Some(name) = self.asked.pop_front() else {
+                return;
+            };
+            if !self.asked.contains(&name)
+                && let Some(part) = self.parts.remove(&name)
+            {
+                self.rows -= part.rows();
+            }
+        }
+        // A name that is asked for again stands here twice; only the last place counts.
+        if self.asked.len() > 4 * self.parts.len() + 1024 {
+            let mut seen = std::collections::HashSet::new();
+            let mut latest: VecDeque<Name> = VecDeque::new();
+            for name in self.asked.drain(..).rev() {
+                if self.parts.contains_key(&name) && seen.insert(name.clone()) {
+                    latest.push_front(name);
+                }
+            }
+            self.asked = latest;
+        }
+    }
+}
+
+/// Why there is no history: the coin is unknown, or has no bars in the window.
+fn unanswered(
+    archive: &Archive,
+    needed: &Needed,
+    now: Millis,
+    as_of: Option<Millis>,
+) -> Result<EngineError, ArchivedError> {
+    let coins = archive.coins(as_of)?;
+    let coin = needed.coin.clone();
+    let last_close = if coins.iter().any(|known| known.symbol == coin) {
+        let filter = Filter {
+            end: Some(now),
+            as_of,
+            coin: Some(coin.clone()),
+            ..Filter::default()
+        };
+        archive
+            .last_bar(&filter)?
+            .map(|bar| bar.close_time())
+            .filter(|close| *close <= now)
+    } else {
+        None
+    };
+    Ok(match last_close {
+        Some(last_close) => EngineError::NoBars {
+            coin,
+            range: needed.range_name,
+            now,
+            last_close,
+        },
+        None => EngineError::UnknownCoin {
+            now,
+            known: coins
+                .into_iter()
+                .map(|known| known.symbol)
+                .filter(|known| *known != coin)
+                .collect(),
+            coin,
+        },
+    })
+}
+
+fn read(archive: &Archive, name: &Name, as_of: Option<Millis>) -> Result<Part, ArchivedError> {
+    let start = Millis(name.day.saturating_mul(Millis::DAY));
+    let filter = Filter {
+        start: Some(start),
+        end: Some(start.on(Millis::DAY)),
+        as_of,
+        coin: Some(name.coin.clone()),
+        ..Filter::default()
+    };
+    if name.orders {
+        return read_orders(archive, &filter);
+    }
+    let (bars, bars_known_by) = series::of_day(archive, &filter)?;
+    let mut part = Part {
+        bars,
+        known_by: bars_known_by,
+        ..Part::default()
+    };
+    for row in archive.open_interest(&filter)?.rows {
+        part.known_by = part.known_by.max(row.received_at).max(row.timestamp);
+        part.open_interest.push(row.into());
+    }
+    Ok(part)
+}
+
+/// The orders of a coin's day, those of a pair and side summed over [`BUCKET`]: an estimate looks no closer.
+fn read_orders(archive: &Archive, filter: &Filter) -> Result<Part, ArchivedError> {
+    let mut part = Part::default();
+    let mut sums: HashMap<(String, Side, Millis), rust_decimal::Decimal> = HashMap::new();
+    let mut whole = Vec::new();
+    let coin = filter.coin.as_deref().unwrap_or_default();
+    let mut make = |symbol: &str, side, bucket, qty| {
+        whole.push(ObservedOrder {
+            order: Order {
+                exchange: "all".to_owned(),
+                symbol: symbol.to_owned(),
+                side,
+                price: rust_decimal::Decimal::ONE,
+                qty,
+                value_usd: rust_decimal::Decimal::ZERO,
+                timestamp: bucket,
+            },
+            coin: Some(coin.to_owned()),
+            received_at: None,
+        });
+    };
+    archive.orders_briefly(filter, &mut |brief| {
+        part.known_by = part.known_by.max(brief.received_at).max(brief.timestamp);
+        let bucket = Millis(brief.timestamp.0.div_euclid(BUCKET).saturating_mul(BUCKET));
+        let key = (brief.symbol.to_owned(), brief.side, bucket);
+        let sum = sums.entry(key).or_default();
+        match sum.checked_add(brief.qty) {
+            Some(more) => *sum = more,
+            // No decimal holds the sum: the order stands by itself.
+            None => make(brief.symbol, brief.side, bucket, brief.qty),
+        }
+    })?;
+    let mut sums: Vec<_> = sums.into_iter().collect();
+    sums.sort_unstable();
+    for ((symbol, side, bucket), qty) in sums {
+        make(&symbol, side, bucket, qty);
+    }
+    part.orders = whole;
+    Ok(part)
+}

@@ -1,0 +1,221 @@
+//! The last day of an archive that may be growing.
+
+use std::collections::{HashMap, VecDeque};
+
+use super::days::Days;
+use super::{ArchivedError, arriving};
+use crate::archive::{Archive, Filter, Known, OrderBrief};
+use crate::engine::{Ring, RingFault};
+use crate::model::{Millis, Order};
+use crate::server::market::{ArrivalId, Revision, wall_clock};
+
+/// Orders that are kept in their order of arrival, for readers that come back for more.
+const ARRIVED: usize = 16_384;
+/// Orders that are put into the ring together.
+const CHUNK: usize = 65_536;
+/// Length of the bars that estimates are made of.
+const BAR: i64 = 5 * Millis::MINUTE;
+
+/// The last day, and how far the archive has been read.
+#[derive(Debug)]
+pub(super) struct Live {
+    pub(super) version: i64,
+    pub(super) known: Known,
+    pub(super) ring: Ring,
+    pub(super) revision: Revision,
+    /// What the estimates of each coin depend on.
+    pub(super) coins: HashMap<String, Revision>,
+    /// The orders behind the number [`Live::from`], as they arrived.
+    arrived: VecDeque<(i64, Order)>,
+    from: i64,
+    /// Whether the ring lacks something.
+    broken: bool,
+}
+
+/// The order of a brief.
+pub(super) fn order_of(brief: &OrderBrief<'_>) -> Order {
+    Order {
+        exchange: brief.exchange.to_owned(),
+        symbol: brief.symbol.to_owned(),
+        side: brief.side,
+        price: brief.price,
+        qty: brief.qty,
+        value_usd: brief.value_usd,
+        timestamp: brief.timestamp,
+    }
+}
+
+/// The last day before `now` of what `filter` admits.
+fn filled(
+    archive: &Archive,
+    now: Millis,
+    as_of: Option<Millis>,
+) -> Result<(Ring, Known), ArchivedError> {
+    let filter = Filter {
+        start: Some(now.back(Millis::DAY).on(1)),
+        as_of,
+        ..Filter::default()
+    };
+    let mut ring = Ring::new(now);
+    let mut fault: Option<RingFault> = None;
+    let mut waiting = 0;
+    let known = archive.orders_briefly(&filter, &mut |brief| {
+        if fault.is_some() {
+            return;
+        }
+        match ring.arrive(&arriving(&brief)) {
+            Ok(()) => {
+                waiting += 1;
+                if waiting == CHUNK {
+                    ring.settle();
+                    waiting = 0;
+                }
+            }
+            Err(refused) => fault = Some(refused),
+        }
+    })?;
+    if let Some(fault) = fault {
+        return Err(fault.into());
+    }
+    ring.settle();
+    Ok((ring, known))
+}
+
+/// The last day as it was known at `at`.
+pub(super) fn past(archive: &Archive, at: Millis) -> Result<Ring, ArchivedError> {
+    Ok(filled(archive, at, Some(at))?.0)
+}
+
+impl Live {
+    fn of(version: i64, known: Known, ring: Ring) -> Self {
+        Self {
+            version,
+            known,
+            ring,
+            revision: Revision {
+                number: 0,
+                changed_at: wall_clock(),
+            },
+            coins: HashMap::new(),
+            arrived: VecDeque::new(),
+            from: known.end.orders,
+            broken: false,
+        }
+    }
+
+    /// The last day of the archive as it is.
+    pub(super) fn load(archive: &Archive) -> Result<Self, ArchivedError> {
+        // Asked first: what is committed meanwhile is another version.
+        let version = archive.version()?;
+        let newest = archive.summary()?.newest.unwrap_or_default();
+        let (mut ring, known) = filled(archive, newest, None)?;
+        ring.advance(known.newest.unwrap_or_default());
+        Ok(Self::of(version, known, ring))
+    }
+
+    /// What never changes, because it is as of an instant.
+    pub(super) fn still(archive: &Archive, at: Millis) -> Result<Self, ArchivedError> {
+        let version = archive.version()?;
+        Ok(Self::of(version, archive.summary()?, Ring::new(at)))
+    }
+
+    /// Takes in what is new at `version`.
+    pub(super) fn absorb(
+        &mut self,
+        archive: &Archive,
+        version: i64,
+        days: &Days,
+    ) -> Result<(), ArchivedError> {
+        let before = self.ring.now();
+        let mut fault: Option<RingFault> = None;
+        let mut late: HashMap<String, Millis> = HashMap::new();
+        let ring = &mut self.ring;
+        let arrived = &mut self.arrived;
+        let news = archive.news(self.known.end, &mut |brief| {
+            if fault.is_some() {
+                return;
+            }
+            fault = ring.arrive(&arriving(&brief)).err();
+            arrived.push_back((brief.number, order_of(&brief)));
+            if brief.timestamp < floor(before) {
+                late.entry(brief.coin.to_owned())
+                    .and_modify(|first| *first = brief.timestamp.min(*first))
+                    .or_insert(brief.timestamp);
+            }
+        })?;
+        if let Some(fault) = fault {
+            // Half of it has been taken in: it is all read again when the next answer is wanted.
+            self.broken = true;
+            return Err(fault.into());
+        }
+        let changed_at = wall_clock();
+        let next = |revision: Revision| Revision {
+            number: revision.number + 1,
+            changed_at,
+        };
+        if news.missed || self.broken {
+            let fresh = Self::load(archive)?;
+            days.clear();
+            for revision in self.coins.values_mut() {
+                *revision = next(*revision);
+            }
+            *self = Self {
+                revision: next(self.revision),
+                coins: std::mem::take(&mut self.coins),
+                ..fresh
+            };
+            return Ok(());
+        }
+        self.ring.advance(news.known.newest.unwrap_or_default());
+        self.ring.settle();
+        while self.arrived.len() > ARRIVED {
+            if let Some((number, _)) = self.arrived.pop_front() {
+                self.from = number;
+            }
+        }
+        let closed = floor(self.ring.now());
+        for (coin, first) in news.coins.iter().chain(&late) {
+            days.forget(coin, *first);
+            if *first < closed {
+                let revision = self.coins.entry(coin.clone()).or_insert(Revision {
+                    number: 0,
+                    changed_at,
+                });
+                *revision = next(*revision);
+            }
+        }
+        if news.known.end != self.known.end {
+            self.revision = next(self.revision);
+        }
+        self.known = news.known;
+        self.version = version;
+        Ok(())
+    }
+
+    /// Up to `limit` orders that arrived behind this number, where they are all still known here.
+    pub(super) fn arrived_behind(
+        &self,
+        number: i64,
+        limit: usize,
+    ) -> Option<Vec<(ArrivalId, Order)>> {
+        if number < self.from {
+            return None;
+        }
+        let first = self.arrived.partition_point(|(known, _)| *known <= number);
+        let behind = self.arrived.range(first..).take(limit);
+        let place = |number: i64| ArrivalId {
+            series: self.known.series,
+            number: u64::try_from(number).unwrap_or_default(),
+        };
+        Some(
+            behind
+                .map(|(number, order)| (place(*number), order.clone()))
+                .collect(),
+        )
+    }
+}
+
+/// The last instant by `at` at which a bar may have closed.
+fn floor(at: Millis) -> Millis {
+    Millis(at.0.div_euclid(BAR).saturating_mul(BAR))
+}

@@ -1,0 +1,177 @@
+//! One series of bars of the bars that several exchanges have of a coin.
+//!
+//! The price is that of one exchange wherever it has bars: of the one that was observed the longest, the better known of
+//! equals. Where it has none the next one's stands in. Volume is the sum over the exchanges that have a bar then.
+
+use std::collections::BTreeMap;
+
+use crate::archive::{Archive, ArchiveError, Filter, SizedBar};
+use crate::model::{Bar, Millis, ObservedBar, nearest_f64};
+
+/// Bars of this length are made where there are shorter ones.
+const SIZE: i64 = 5 * Millis::MINUTE;
+/// Which exchange is taken of several that were observed as long; others follow by name.
+const FIRST: [&str; 3] = ["binance", "bybit", "okx"];
+
+/// A bar of one exchange.
+#[derive(Clone, Copy, Debug)]
+struct Short {
+    bar: Bar,
+    /// How much of it there were bars for, in milliseconds.
+    observed: i64,
+}
+
+/// The bars of a coin's day by exchange, all of one length.
+#[derive(Debug, Default)]
+pub(super) struct DayBars(BTreeMap<String, Vec<Short>>);
+
+impl DayBars {
+    pub(super) fn len(&self) -> usize {
+        self.0.values().map(Vec::len).sum()
+    }
+
+    /// The last close by `now`.
+    pub(super) fn last_close(&self, now: Millis) -> Option<Millis> {
+        let closes = self
+            .0
+            .values()
+            .flatten()
+            .map(|short| short.bar.close_time());
+        closes.filter(|close| *close <= now).max()
+    }
+
+    fn of(rows: Vec<SizedBar>) -> (Self, Millis) {
+        let mut venues: BTreeMap<String, Vec<Short>> = BTreeMap::new();
+        let mut known_by = Millis::default();
+        for row in rows {
+            known_by = known_by
+                .max(row.received_at)
+                .max(row.timestamp.on(row.interval));
+            let short = Short {
+                bar: Bar {
+                    open_time: row.timestamp,
+                    interval: row.interval,
+                    open: nearest_f64(row.open),
+                    high: nearest_f64(row.high),
+                    low: nearest_f64(row.low),
+                    close: nearest_f64(row.close),
+                    volume: nearest_f64(row.volume),
+                },
+                observed: row.observed,
+            };
+            venues.entry(row.exchange).or_default().push(short);
+        }
+        (Self(venues), known_by)
+    }
+}
+
+/// The bars of a day, and by when all of it was known: of [`SIZE`] if there are bars short enough, else the shortest.
+pub(super) fn of_day(
+    archive: &Archive,
+    filter: &Filter,
+) -> Result<(DayBars, Millis), ArchiveError> {
+    let sized = archive.bars(filter, SIZE)?.rows;
+    if !sized.is_empty() {
+        return Ok(DayBars::of(sized));
+    }
+    match shortest(archive, filter)? {
+        Some(size) => Ok(DayBars::of(archive.bars(filter, size)?.rows)),
+        None => Ok((DayBars::default(), Millis::default())),
+    }
+}
+
+/// The length of the shortest bars.
+fn shortest(archive: &Archive, filter: &Filter) -> Result<Option<i64>, ArchiveError> {
+    let bars = archive.observed_bars(filter)?.rows;
+    Ok(bars.into_iter().map(|bar| bar.interval).min())
+}
+
+/// Exchanges by how long they were observed, the longest first.
+fn ranked<'a>(days: impl Iterator<Item = &'a DayBars>) -> Vec<&'a str> {
+    let mut observed: BTreeMap<&str, i64> = BTreeMap::new();
+    for (venue, bars) in days.flat_map(|day| &day.0) {
+        *observed.entry(venue).or_default() += bars.iter().map(|bar| bar.observed).sum::<i64>();
+    }
+    let better_known = |venue: &str| {
+        FIRST
+            .iter()
+            .position(|known| *known == venue)
+            .unwrap_or(FIRST.len())
+    };
+    let mut venues: Vec<(&str, i64)> = observed.into_iter().collect();
+    venues.sort_by_key(|(venue, observed)| {
+        (std::cmp::Reverse(*observed), better_known(venue), *venue)
+    });
+    venues.into_iter().map(|(venue, _)| venue).collect()
+}
+
+/// One series of a day's bars from `start` on.
+fn joined(day: &DayBars, ranked: &[&str], start: Millis, now: Millis) -> Vec<Short> {
+    let mut series: BTreeMap<Millis, Short> = BTreeMap::new();
+    for venue in ranked {
+        for short in day.0.get(*venue).into_iter().flatten() {
+            if short.bar.open_time < start || short.bar.close_time() > now {
+                continue;
+            }
+            series
+                .entry(short.bar.open_time)
+                .and_modify(|first| first.bar.volume += short.bar.volume)
+                .or_insert(*short);
+        }
+    }
+    series.into_values().collect()
+}
+
+/// One series of the bars of some days, from `start` on, closed by `now`.
+///
+/// The last bar counts only if there were bars for all of it: the end of it may still be on its way.
+pub(super) fn together<'a>(
+    coin: &str,
+    days: impl Iterator<Item = &'a DayBars> + Clone,
+    start: Millis,
+    now: Millis,
+) -> Vec<ObservedBar> {
+    let ranked = ranked(days.clone());
+    let mut series: Vec<Short> = days
+        .flat_map(|day| joined(day, &ranked, start, now))
+        .collect();
+    if series
+        .last()
+        .is_some_and(|last| last.observed < last.bar.interval)
+    {
+        series.pop();
+    }
+    series
+        .into_iter()
+        .map(|Short { bar, .. }| ObservedBar {
+            symbol: coin.to_owned(),
+            timestamp: bar.open_time,
+            interval: Some(bar.interval),
+            open: bar.open,
+            high: bar.high,
+            low: bar.low,
+            close: bar.close,
+            volume: bar.volume,
+        })
+        .collect()
+}
+
+/// One series of all bars that `filter` asks for: of `size`, or else of the shortest length there is.
+pub(super) fn all(
+    archive: &Archive,
+    filter: &Filter,
+    size: Option<i64>,
+    now: Millis,
+) -> Result<Vec<Bar>, ArchiveError> {
+    let size = match size {
+        Some(size) => Some(size),
+        None => shortest(archive, filter)?,
+    };
+    let Some(size) = size else {
+        return Ok(Vec::new());
+    };
+    let (bars, _) = DayBars::of(archive.bars(filter, size)?.rows);
+    let ranked = ranked(std::iter::once(&bars));
+    let series = joined(&bars, &ranked, Millis(i64::MIN), now);
+    Ok(series.into_iter().map(|short| short.bar).collect())
+}

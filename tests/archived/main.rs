@@ -1,0 +1,16 @@
+//! A market in an archive answers as tables of the same rows do, now and as of any instant, while it grows.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::cast_precision_loss,
+    reason = "tests"
+)]
+
+mod as_of;
+mod growing;
+#[path = "../archive/place.rs"]
+#[allow(dead_code, reason = "disks of their own are another test's")]
+mod place;
+mod same;
+mod world;

@@ -1,0 +1,189 @@
+//! The same rows in tables and in an archive.
+
+use liqdata::archive::{Archive, Batch};
+use liqdata::engine::Observations;
+use liqdata::model::{Millis, ObservedBar, Vocabulary, Window};
+use liqdata::server::Market;
+
+use crate::place::Folder;
+use crate::world::{START, bar, estimated, everything, realised, two_days};
+
+/// A market of tables: what is in `batch`, its minute bars joined to five.
+fn of_tables(batch: &Batch, now: i64, length: i64) -> Market {
+    let day_before = Millis(now).back(Millis::DAY);
+    let orders = batch
+        .orders
+        .iter()
+        .filter(|row| row.order.timestamp > day_before || length > 0)
+        .cloned()
+        .map(|mut row| {
+            // An archive keeps values, not zeros behind them.
+            let order = &mut row.order;
+            for value in [&mut order.price, &mut order.qty, &mut order.value_usd] {
+                *value = value.normalize();
+            }
+            row.into()
+        });
+    let minutes: Vec<ObservedBar> = batch.bars.iter().cloned().map(Into::into).collect();
+    let bars = minutes.chunks(5).map(|five| ObservedBar {
+        interval: Some(5 * Millis::MINUTE),
+        high: five.iter().map(|bar| bar.high).fold(f64::MIN, f64::max),
+        low: five.iter().map(|bar| bar.low).fold(f64::MAX, f64::min),
+        close: five[4].close,
+        // Exact where the archive sums decimals: tenths of whole numbers.
+        volume: five.iter().map(|bar| bar.volume * 10.0).sum::<f64>() / 10.0,
+        ..five[0].clone()
+    });
+    let readings = batch.open_interest.iter().cloned().map(Into::into);
+    let observations = Observations::new(
+        orders.collect(),
+        bars.collect(),
+        readings.collect(),
+        Some(Millis(now)),
+    )
+    .unwrap();
+    Market::fixed(observations, "tables")
+}
+
+#[test]
+fn an_archive_answers_as_tables_of_the_same_rows_do() {
+    let folder = Folder::new();
+    let batch = two_days();
+    let mut writer = Archive::create_or_open(folder.archive()).unwrap();
+    writer.append(&batch).unwrap();
+    let end = START + 2 * Millis::DAY;
+
+    let check = || {
+        let market = Market::open(folder.archive(), None).unwrap();
+        assert_eq!(market.now(), Millis(end));
+        let (day, all) = (of_tables(&batch, end, 0), of_tables(&batch, end, 1));
+        assert_eq!(realised(&market, None), realised(&day, None));
+        let said = estimated(&market, "BTC", None);
+        assert_eq!(said, estimated(&all, "BTC", None));
+        assert!(said.iter().all(|said| said.starts_with('{')), "{said:?}");
+        market
+    };
+    drop(check());
+    writer.roll(Millis(START + Millis::DAY)).unwrap();
+    drop(check());
+    writer.roll(Millis(end)).unwrap();
+    let market = check();
+    // As of the end nothing has been received later but the last rows.
+    let at = Some(Millis(end + 1000));
+    let (now, then) = (realised(&market, None), realised(&market, at));
+    assert_eq!(now[0].len(), then[0].len());
+}
+
+#[test]
+fn a_market_opened_as_of_an_instant_stays_there() {
+    let folder = Folder::new();
+    let mut writer = Archive::create_or_open(folder.archive()).unwrap();
+    writer.append(&two_days()).unwrap();
+    let at = Millis(START + 30 * Millis::HOUR);
+    let live = Market::open(folder.archive(), None).unwrap();
+    let wanted = everything(&live, Some(at));
+    let still = Market::open(folder.archive(), Some(at)).unwrap();
+    assert_eq!(still.now(), at);
+    assert_eq!(everything(&still, None), wanted);
+    let before = Some(at.back(Millis::HOUR));
+    assert_eq!(everything(&still, before), everything(&live, before));
+    let refused = everything(&still, Some(at.on(1)));
+    assert!(
+        refused
+            .iter()
+            .all(|said| said.starts_with("400") && said.contains("as of")),
+        "{refused:?}"
+    );
+}
+
+#[test]
+fn the_longest_observed_exchange_gives_the_price_and_all_of_them_the_volume() {
+    let folder = Folder::new();
+    let mut writer = Archive::create_or_open(folder.archive()).unwrap();
+    let mut bars = Vec::new();
+    for minute in 0..60 {
+        let mut okx = bar("okx", minute, START);
+        okx.volume = 2.into();
+        bars.push(okx);
+        // Half an hour of the better known exchange, at other prices.
+        if minute < 30 {
+            let mut binance = bar("binance", minute, START);
+            binance.volume = 5.into();
+            binance.high += rust_decimal::Decimal::from(100_000);
+            bars.push(binance);
+        }
+        let mut kraken = bar("kraken", 60 + minute, START);
+        kraken.volume = 1.into();
+        if minute < 10 {
+            bars.push(kraken);
+        }
+    }
+    writer
+        .append(&Batch {
+            bars,
+            ..Batch::default()
+        })
+        .unwrap();
+    let market = Market::open(folder.archive(), None).unwrap();
+    let series = market.bars("BTC", None).unwrap();
+    assert_eq!(series.len(), 70);
+    assert!(series.iter().all(|bar| bar.high < 70_000.0));
+    let volume = |minute: usize| series[minute].volume;
+    assert_eq!((volume(0), volume(30), volume(60)), (7.0, 2.0, 1.0));
+    let half = 30 * Millis::MINUTE;
+    let larger = market
+        .bars_between("BTC", None, (Some(Millis(START + half)), None), Some(half))
+        .unwrap();
+    assert_eq!(larger.len(), 1, "a bar that is not over is none");
+    assert_eq!(larger[0].volume, 60.0);
+    assert!(
+        market
+            .bars_between("BTC", None, (None, None), Some(7))
+            .is_err()
+    );
+    assert_eq!(market.bars("NOPE", None).unwrap(), []);
+}
+
+#[test]
+fn coverage_counts_orders_and_tells_of_runs_and_gaps() {
+    let folder = Folder::new();
+    let mut writer = Archive::create_or_open(folder.archive()).unwrap();
+    let mut batch = two_days();
+    let end = Millis(START + 2 * Millis::DAY);
+    let run = writer
+        .begin_run(
+            "okx",
+            liqdata::archive::Completeness::Complete,
+            end.back(12 * Millis::HOUR),
+        )
+        .unwrap();
+    batch.seen.push((run, end));
+    batch.gaps.push(liqdata::archive::Gap {
+        exchange: "okx".to_owned(),
+        start: end.back(Millis::HOUR),
+        end: end.back(Millis::HOUR / 2),
+        reason: "a test".to_owned(),
+    });
+    writer.append(&batch).unwrap();
+    let market = Market::open(folder.archive(), None).unwrap();
+    for &window in Window::ALL {
+        let since = end.back(window.millis());
+        let rows = market.coverage(None, window).unwrap();
+        let names: Vec<_> = rows.iter().map(|row| row.exchange.as_str()).collect();
+        assert_eq!(names, ["binance", "bybit", "okx"]);
+        for row in &rows {
+            let wanted = batch.orders.iter().filter(|order| {
+                order.order.exchange == row.exchange && order.order.timestamp > since
+            });
+            assert_eq!(row.cnt, u64::try_from(wanted.clone().count()).unwrap());
+            let last = wanted.map(|order| order.order.timestamp).max();
+            assert_eq!(row.last_event, last);
+        }
+        assert_eq!(rows[0].connected_share, None);
+        let share = rows[2].connected_share.unwrap();
+        let whole = window.millis() as f64;
+        let listened = whole.min(12.0 * 3_600_000.0) - 1_800_000.0;
+        assert!((share - listened / whole).abs() < 1e-6, "{share}");
+        assert_eq!((rows[2].gaps, rows[2].completeness), (1, "complete"));
+    }
+}

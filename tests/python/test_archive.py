@@ -1,0 +1,243 @@
+"""Archives: opened, asked, served, pickled, forked, and what is said where there is none."""
+
+import os
+import pickle
+import subprocess
+import sys
+import textwrap
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+
+import pytest
+import samples
+from samples import DAY, HOUR, MINUTE, NOW
+
+import liqdata
+from liqdata import _core
+from liqdata.errors import ArchiveError, BadQuery, Refused
+
+TEN = ("overview", "exchanges", "largest", "orders", "chart", "heatmap", "liqmap", "levels", "maxpain")
+
+
+@pytest.fixture
+def tables():
+    orders = samples.orders()
+    # An archive keeps amounts, not zeros behind them.
+    for name in ("price", "qty", "value_usd"):
+        orders[name] = [f"{Decimal(text).normalize():f}" for text in orders[name]]
+    return {"orders": orders, "bars": samples.bars(), "open_interest": samples.open_interest()}
+
+
+@pytest.fixture
+def folder(tmp_path, tables):
+    """An archive of the sample tables, a day of it in files."""
+    path = tmp_path / "archive"
+    writer = _core.ArchiveWriter(path)
+    bars = {**tables["bars"], "interval": [5 * MINUTE] * len(tables["bars"]["symbol"])}
+    writer.append(tables["orders"], bars, tables["open_interest"])
+    writer.run("okx", "complete", NOW - 12 * HOUR, NOW)
+    writer.gap("okx", NOW - 2 * HOUR, NOW - HOUR, "a test")
+    writer.roll(NOW)
+    writer.close()
+    return path
+
+
+@pytest.fixture
+def market(folder):
+    with liqdata.open(folder) as market:
+        yield market
+
+
+def test_an_archive_answers_as_tables_of_the_same_rows_do(market, tables):
+    wanted = liqdata.Market(**tables)
+    assert not market.simulated
+    assert list(market.coins) == list(wanted.coins) == ["BTC", "ETH"]
+    assert market.now == wanted.now
+    assert market.coins("4h") == wanted.coins("4h")
+    for name in TEN:
+        assert getattr(market, name)() == getattr(wanted, name)(), name
+    assert market.levels(["ETH", "BTC"]) == wanted.levels(["ETH", "BTC"])
+    with pytest.raises(Refused) as refused:
+        market.liqmap("NOPE")
+    assert refused.value.status == 404
+
+
+def test_bars_and_open_interest_reach_the_whole_history(market, tables):
+    wanted = liqdata.Market(**tables)
+    assert market.bars("BTC") == wanted.bars("BTC")
+    start, end = market.now - timedelta(hours=3), market.now - timedelta(hours=1)
+    for interval in (None, "15m", timedelta(hours=1), 600_000):
+        rows = market.bars("ETH", start=start, end=end, interval=interval)
+        others = wanted.bars("ETH", start=start, end=end, interval=interval)
+        # Tables add volumes as doubles, an archive as decimals.
+        assert [{**row, "volume": 0} for row in rows] == [{**row, "volume": 0} for row in others]
+        assert [row["volume"] for row in rows] == pytest.approx([row["volume"] for row in others], rel=1e-14)
+        assert len(rows) == 2 * HOUR // (rows[0]["interval"])
+    assert market.bars("NOPE") == []
+    rows = market.open_interest("BTC", start=start)
+    assert [row["timestamp"] for row in rows] == sorted(row["timestamp"] for row in rows)
+    assert {row["exchange"] for row in rows} == {row["exchange"] for row in wanted.open_interest("BTC")}
+    assert rows == wanted.open_interest("BTC", start=start)
+    frame = rows.to_pandas()
+    assert str(frame.dtypes["timestamp"]) == "datetime64[ms, UTC]"
+
+
+@pytest.mark.parametrize("interval", ["5", "0m", "5 minutes", 1, 90_001, True, 1.5, timedelta(seconds=90)])
+def test_a_length_of_no_whole_minutes_is_refused(market, interval):
+    with pytest.raises(BadQuery) as refused:
+        market.bars("BTC", interval=interval)
+    assert refused.value.parameter == "interval"
+
+
+def test_iter_orders_streams_the_whole_history_newest_first(market, tables):
+    every = list(liqdata.Market(**tables).iter_orders())
+    assert list(market.iter_orders()) == every
+    assert len(every) == len(tables["orders"]["symbol"])
+    assert list(market.iter_orders("BTCUSDT", "okx")) == [
+        row for row in every if row["symbol"] == "BTCUSDT" and row["exchange"] == "okx"
+    ]
+    assert list(market.iter_orders(max_rows=7)) == every[:7]
+    start, end = NOW - 20 * HOUR, NOW - 3 * HOUR
+    wanted = [row for row in every if start <= row["timestamp"] < end]
+    assert 0 < len(wanted) < len(every)
+    for source in (market, liqdata.Market(**tables)):
+        assert list(source.iter_orders(start=start, end=end)) == wanted
+        assert list(source.iter_orders(start=start, end=end, max_rows=4)) == wanted[:4]
+        assert list(source.iter_orders(end=start, start=NOW - 90 * DAY)) == [
+            row for row in every if row["timestamp"] < start
+        ]
+        with pytest.raises(BadQuery) as refused:
+            source.iter_orders(start=end, end=start)
+        assert refused.value.parameter == "end"
+
+
+def test_coverage_and_gaps_are_what_was_written_down(market):
+    venues = {row["exchange"]: row for row in market.coverage("12h")}
+    assert venues["okx"]["completeness"] == "complete"
+    assert venues["okx"]["connected_share"] == pytest.approx(11 / 12, rel=1e-6)
+    assert venues["okx"]["gaps"] == 1
+    assert venues["binance"]["connected_share"] is None
+    gap = {"exchange": "okx", "start": NOW - 2 * HOUR, "end": NOW - HOUR, "reason": "a test"}
+    assert market.gaps() == [gap]
+    assert market.gaps(end=NOW - 2 * HOUR) == []
+    assert market.coins("1h").meta["coverage"][0]["exchange"] == "binance"
+
+
+def test_as_of_is_where_an_archive_stays(folder, market):
+    at = NOW - 5 * HOUR
+    with liqdata.open(folder, as_of=at) as then:
+        assert then.now == datetime.fromtimestamp(at / 1000, UTC)
+        assert then.overview() == market.overview(as_of=at)
+        assert then.heatmap("BTC") == market.heatmap("BTC", as_of=at)
+        assert all(row["timestamp"] <= at for row in then.iter_orders())
+        assert then.bars("BTC")[-1]["timestamp"] == at - 5 * MINUTE
+        assert then.open_interest("BTC")[-1]["timestamp"] == at
+        again = pickle.loads(pickle.dumps(then))
+        assert again.now == then.now
+        for later in (
+            lambda: then.overview(as_of=NOW),
+            lambda: list(then.iter_orders(as_of=NOW)),
+            lambda: then.bars(as_of=NOW),
+        ):
+            with pytest.raises(BadQuery) as refused:
+                later()
+            assert refused.value.parameter == "as_of"
+
+
+def test_a_reader_sees_what_is_written_beside_it(folder, market):
+    before = market.overview()["1h"]["cnt"]
+    writer = _core.ArchiveWriter(folder)
+    order = {name: [cells[0]] for name, cells in samples.orders().items()}
+    order["timestamp"] = [NOW + 1]
+    writer.append(order, None, None)
+    writer.close()
+    assert market.now == datetime.fromtimestamp(NOW / 1000, UTC) + timedelta(milliseconds=1)
+    assert market.overview()["1h"]["cnt"] in (before, before + 1)
+    assert market.orders(limit=1)[0]["timestamp"] == NOW + 1
+
+
+def test_it_serves_as_any_market_does(market):
+    with liqdata.serve(market) as server, liqdata.Client(server.url) as client:
+        assert client.overview() == market.overview()
+        assert client.coins(limit=3) == market.coins(limit=3)
+        assert (client.heatmap("ETH").matrix == market.heatmap("ETH").matrix).all()
+
+
+def test_an_archive_pickles_as_its_path(folder, monkeypatch):
+    monkeypatch.chdir(folder.parent)
+    with liqdata.open("archive") as market:
+        kept = pickle.dumps(market)
+        monkeypatch.chdir("/")
+        assert len(kept) < 500
+        assert pickle.loads(kept).overview() == market.overview()
+        assert repr(market).startswith(f"Market(archive {str(folder)!r}, 2 coins")
+    with pytest.raises(RuntimeError, match="market is closed"):
+        market.overview()
+
+
+def test_where_there_is_no_archive_the_error_names_the_path(tmp_path):
+    for path in (tmp_path / "missing", tmp_path):
+        with pytest.raises(ArchiveError, match="is not an archive") as refused:
+            liqdata.open(path)
+        assert refused.value.path == str(path)
+        assert isinstance(refused.value, OSError)
+    (tmp_path / "journal.sqlite").write_bytes(b"no database" * 99)
+    with pytest.raises(ArchiveError) as refused:
+        liqdata.open(tmp_path)
+    assert refused.value.path == str(tmp_path / "journal.sqlite")
+
+
+def test_a_second_writer_is_told_who_writes_and_readers_are_not_kept_out(folder):
+    writer = _core.ArchiveWriter(folder)
+    with pytest.raises(ArchiveError, match=f"process {os.getpid()}") as refused:
+        _core.ArchiveWriter(folder)
+    assert refused.value.path == str(folder)
+    liqdata.open(folder).close()
+    writer.close()
+    _core.ArchiveWriter(folder).close()
+
+
+def test_a_damaged_journal_raises_and_names_the_file(folder):
+    journal = folder / "journal.sqlite"
+    raw = bytearray(journal.read_bytes())
+    raw[4096:] = b"\xff" * (len(raw) - 4096)
+    journal.write_bytes(raw)
+    with pytest.raises(ArchiveError) as refused:
+        liqdata.open(folder).overview()
+    assert refused.value.path == str(journal)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_in_a_forked_child_an_archive_raises_and_opens_anew(folder):
+    source = """
+    import os, sys, warnings
+    import liqdata
+    warnings.simplefilter("ignore", DeprecationWarning)
+    market = liqdata.open(sys.argv[1])
+    wanted = market.overview()
+    if os.fork() == 0:
+        try:
+            market.overview()
+        except liqdata.ArchiveError as error:
+            assert "fork" in str(error), error
+            assert error.path == os.path.realpath(sys.argv[1])
+            os._exit(0 if liqdata.open(sys.argv[1]).overview() == wanted else 3)
+        os._exit(4)
+    status = os.waitstatus_to_exitcode(os.wait()[1])
+    assert market.overview() == wanted
+    sys.exit(status)
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(source), folder], timeout=60, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_command_line_asks_an_archive(folder, capsys):
+    from liqdata.cli import main
+
+    assert main(["coins", "--archive", str(folder), "--json"]) == 0
+    assert '"coin"' in capsys.readouterr().out
+    assert main(["levels", "BTC", "--archive", str(folder)]) == 0
+    assert main(["coins", "--archive", str(folder / "nothing")]) == 1
+    assert "is not an archive" in capsys.readouterr().err
