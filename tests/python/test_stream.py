@@ -340,3 +340,36 @@ def test_a_script_that_ends_while_it_follows_ends():
     )
     assert done.returncode == 0, done.stderr
     assert time.monotonic() - began < 30
+
+
+def test_the_stream_of_an_archive_goes_on_over_a_restart(tmp_path):
+    def rows(*numbers):
+        return {
+            "exchange": ["okx"] * len(numbers),
+            "symbol": ["BTCUSDT"] * len(numbers),
+            "side": ["LONG"] * len(numbers),
+            "price": ["60123.45"] * len(numbers),
+            "qty": ["0.125"] * len(numbers),
+            "value_usd": [str(number) for number in numbers],
+            "timestamp": [NOW + number for number in numbers],
+            "received_at": [NOW + number for number in numbers],
+        }
+
+    writer = _core.ArchiveWriter(tmp_path / "archive")
+    writer.append(rows(1, 2), None, None)
+    with liqdata.open(tmp_path / "archive") as market, liqdata.serve(market) as server:
+        start = first(market)
+        with liqdata.Client(server.url) as client, client.stream_orders(last_event_id=start) as stream:
+            writer.append(rows(3, 4), None, None)
+            assert take(stream, 2) == [3, 4]
+            assert take(market.stream_orders(last_event_id=start), 2) == [3, 4]
+            place = stream.last_event_id
+    writer.append(rows(5), None, None)
+    with (
+        liqdata.open(tmp_path / "archive") as market,
+        liqdata.serve(market) as server,
+        liqdata.Client(server.url) as client,
+        client.stream_orders(last_event_id=place) as stream,
+    ):
+        assert take(stream, 1) == [5]
+    writer.close()
