@@ -88,7 +88,7 @@ fn grouped<'a>(
 /// Long, short and number of orders under a name.
 type Named<'a> = (&'a str, (ExactSum, ExactSum, u64));
 
-fn named<'a>(groups: HashMap<&'a str, Totals>) -> impl Iterator<Item = Named<'a>> {
+fn named(groups: HashMap<&str, Totals>) -> impl Iterator<Item = Named<'_>> {
     groups
         .into_iter()
         .map(|(name, totals)| (name, (totals.long, totals.short, totals.cnt)))

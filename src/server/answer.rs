@@ -67,13 +67,13 @@ pub trait Answer: Endpoint {
 }
 
 /// What the map of a range needs.
-fn of_map(coin: &Coin, range: MapRange) -> Option<Needed> {
-    Some(Needed {
+fn of_map(coin: &Coin, range: MapRange) -> Needed {
+    Needed {
         coin: coin.to_string(),
         range: range.millis(),
         range_name: range.name(),
         orders: false,
-    })
+    }
 }
 
 impl Answer for OverviewQuery {
@@ -177,7 +177,7 @@ impl Answer for Liqmap {
     }
 
     fn needs(&self) -> Option<Needed> {
-        of_map(&self.symbol, self.range)
+        Some(of_map(&self.symbol, self.range))
     }
 
     fn coin(&self) -> Option<&str> {
@@ -195,7 +195,7 @@ impl Answer for LevelsQuery {
     }
 
     fn needs(&self) -> Option<Needed> {
-        of_map(&self.symbol, MapRange::D7)
+        Some(of_map(&self.symbol, MapRange::D7))
     }
 
     fn coin(&self) -> Option<&str> {
@@ -213,7 +213,7 @@ impl Answer for Maxpain {
     }
 
     fn needs(&self) -> Option<Needed> {
-        of_map(&self.symbol, MapRange::D7)
+        Some(of_map(&self.symbol, MapRange::D7))
     }
 
     fn coin(&self) -> Option<&str> {

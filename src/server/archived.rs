@@ -217,13 +217,12 @@ impl Archived {
     ) -> Result<Result<T, EngineError>, ArchivedError> {
         let at = self.instant(as_of)?;
         if let Some(needed) = needed {
-            let (now, number) = match at {
-                Some(at) => (at, None),
-                None => {
-                    let live = self.live()?;
-                    let number = live.coins.get(&needed.coin).map_or(0, |seen| seen.number);
-                    (live.ring.now(), Some(number))
-                }
+            let (now, number) = if let Some(at) = at {
+                (at, None)
+            } else {
+                let live = self.live()?;
+                let number = live.coins.get(&needed.coin).map_or(0, |seen| seen.number);
+                (live.ring.now(), Some(number))
             };
             let found = self
                 .days
@@ -282,12 +281,12 @@ impl Archived {
         as_of: Option<Millis>,
         window: Window,
     ) -> Result<Vec<VenueCoverage>, ArchivedError> {
-        let (now, venues) = match self.view(as_of, None, |view| {
+        let seen = self.view(as_of, None, |view| {
             (view.now(), engine::coverage(view, window))
-        })? {
-            Ok(found) => found,
-            // Realised orders need no estimate.
-            Err(_) => return Ok(Vec::new()),
+        })?;
+        // Realised orders need no estimate, which is all that can be refused.
+        let Ok((now, venues)) = seen else {
+            return Ok(Vec::new());
         };
         let mut counts = BTreeMap::new();
         let mut quiet = BTreeMap::new();

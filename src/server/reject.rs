@@ -109,14 +109,15 @@ impl Rejection {
     /// The table: status and the header that goes with it.
     fn row(&self) -> (StatusCode, Option<(HeaderName, &'static str)>) {
         match self {
-            Self::BadQuery(_) => (StatusCode::BAD_REQUEST, None),
+            Self::BadQuery(_) | Self::Archived(ArchivedError::Later { .. }) => {
+                (StatusCode::BAD_REQUEST, None)
+            }
             Self::Engine { error, .. } => match error {
                 EngineError::UnknownCoin { .. } | EngineError::NoBars { .. } => {
                     (StatusCode::NOT_FOUND, None)
                 }
                 EngineError::TooCoarse { .. } => (StatusCode::BAD_REQUEST, None),
             },
-            Self::Archived(ArchivedError::Later { .. }) => (StatusCode::BAD_REQUEST, None),
             Self::Archived(_) => (StatusCode::SERVICE_UNAVAILABLE, None),
             Self::NoSuchPath { .. } => (StatusCode::NOT_FOUND, None),
             Self::ReadOnly { .. } => (StatusCode::METHOD_NOT_ALLOWED, Some((ALLOW, METHODS))),

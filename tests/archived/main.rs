@@ -3,7 +3,10 @@
     clippy::unwrap_used,
     clippy::panic,
     clippy::indexing_slicing,
+    clippy::cast_possible_truncation,
     clippy::cast_precision_loss,
+    clippy::float_cmp,
+    clippy::print_stderr,
     reason = "tests"
 )]
 

@@ -158,7 +158,8 @@ def test_every_source_takes_the_contracts_parameters_and_defaults(kind, method):
 @pytest.mark.parametrize("kind", [Client, AsyncClient, Market])
 def test_every_source_walks_the_feed_with_the_same_options(kind):
     assert positional(kind.iter_orders) == {"symbol": None, "exchange": None}
-    assert named(kind.iter_orders) == WALK | ({"as_of": None} if kind is Market else {})
+    history = {"start": None, "end": None, "as_of": None} if kind is Market else {}
+    assert named(kind.iter_orders) == WALK | history
 
 
 @pytest.mark.parametrize("kind", [Client, AsyncClient])

@@ -132,10 +132,8 @@ impl Days {
                 return Ok(Ok(history));
             }
         }
-        let last = self.last_close(archive, needed, now, as_of)?;
-        let last = match last {
-            Some(last) => last,
-            None => return Ok(Err(unanswered(archive, needed, now, as_of)?)),
+        let Some(last) = self.last_close(archive, needed, now, as_of)? else {
+            return Ok(Err(unanswered(archive, needed, now, as_of)?));
         };
         let history = Arc::new(self.history(archive, &made, last, now)?);
         // What cannot change later, or is named by its changes, is worth keeping.
