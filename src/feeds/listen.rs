@@ -117,7 +117,7 @@ pub enum Heard {
 }
 
 /// A sign that the other end lives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Sign {
     /// An answer to our ping.
     Pong,

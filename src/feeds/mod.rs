@@ -8,46 +8,63 @@
 
 mod ask;
 mod aster;
+mod backoff;
 mod bars;
 mod binance;
 mod bitfinex;
 mod bitget;
 mod bitmex;
+mod board;
 mod bybit;
 mod coinex;
+mod collector;
+mod dedupe;
 mod deribit;
 mod dydx;
 mod error;
 mod event;
+mod fill;
 mod frame;
 mod gate;
+mod hold;
 mod htx;
 mod instruments;
+mod intake;
+mod keeper;
 mod kraken;
 mod lighter;
+mod line;
 mod listen;
 mod naming;
 mod okx;
+mod rest;
+mod settings;
+mod socket;
+mod venue;
+mod yardstick;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
 use std::io::Read;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use flate2::read::MultiGzDecoder;
 
 pub use ask::{Ask, Bar, Limit, Page, Reading};
+pub use board::{Status, VenueState, VenueStatus};
+pub use collector::{CollectError, Collector, Plan};
 pub use error::Error;
 pub use event::{Completeness, Event, PriceKind};
 pub use frame::Frame;
 pub use instruments::{Instrument, Instruments, Kind};
 pub use listen::{Asked, Beat, Heard, Heartbeat, Line, Listing, Sign};
+pub use settings::{Pace, Reach, Settings, SettingsError};
 
 use crate::model::{Millis, exchange_name};
 
 /// Most bytes a frame may have once it is unzipped.
-const LARGEST: u64 = 64 << 20;
+const LARGEST: usize = 64 << 20;
 /// How a gzip stream begins.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
@@ -118,6 +135,11 @@ pub trait Venue: fmt::Debug + Sync {
     /// After how long a socket is to be replaced by a fresh one.
     fn rotation(&self) -> Option<Duration> {
         None
+    }
+
+    /// The venues that tell whether this one is mute: while any of them reports, a long silence here is no calm.
+    fn witnesses(&self) -> &'static [&'static str] {
+        &[]
     }
 
     /// The requests that list its markets.
@@ -256,7 +278,7 @@ pub fn decode(
     instruments: &Instruments,
 ) -> Result<Vec<Event>, Error> {
     let venue = venue(exchange)?;
-    let bytes = unzipped(frame)?;
+    let bytes = unzipped(frame, LARGEST)?;
     let text = text(&bytes)?;
     if is_bare_ping(text) {
         return Ok(Vec::new());
@@ -289,7 +311,7 @@ pub fn decode(
 /// ```
 pub fn answer(exchange: &str, frame: &[u8]) -> Result<Option<String>, Error> {
     let venue = venue(exchange)?;
-    let bytes = unzipped(frame)?;
+    let bytes = unzipped(frame, LARGEST)?;
     let text = text(&bytes)?;
     if is_bare_ping(text) {
         return Ok(None);
@@ -312,25 +334,35 @@ fn text(bytes: &[u8]) -> Result<&str, Error> {
     std::str::from_utf8(bytes).map_err(|error| Error::whole(format!("is not UTF-8 text: {error}")))
 }
 
-/// The frame itself, or what it holds where it is gzip.
-fn unzipped(frame: &[u8]) -> Result<Cow<'_, [u8]>, Error> {
-    let too_large = || Error::whole(format!("is larger than {LARGEST} bytes"));
+/// The frame itself, or what it holds where it is gzip; at most `largest` bytes of it.
+fn unzipped(frame: &[u8], largest: usize) -> Result<Cow<'_, [u8]>, Error> {
+    let too_large = || Error::whole(format!("is larger than {largest} bytes"));
     if !frame.starts_with(&GZIP) {
-        return match u64::try_from(frame.len()) {
-            Ok(length) if length <= LARGEST => Ok(Cow::Borrowed(frame)),
-            _ => Err(too_large()),
+        return if frame.len() <= largest {
+            Ok(Cow::Borrowed(frame))
+        } else {
+            Err(too_large())
         };
     }
+    let most = u64::try_from(largest).unwrap_or(u64::MAX).saturating_add(1);
     let mut bytes = Vec::new();
     let read = MultiGzDecoder::new(frame)
-        .take(LARGEST + 1)
+        .take(most)
         .read_to_end(&mut bytes)
         .map_err(|error| Error::whole(format!("cannot be unzipped: {error}")))?;
-    if u64::try_from(read).is_ok_and(|length| length <= LARGEST) {
+    if read <= largest {
         Ok(Cow::Owned(bytes))
     } else {
         Err(too_large())
     }
+}
+
+/// The instant it is, by this machine's clock.
+fn now() -> Millis {
+    let since = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    Millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
 }
 
 /// Tells equal rows of one frame apart: they are distinct events.

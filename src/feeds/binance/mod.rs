@@ -75,6 +75,10 @@ impl Venue for Binance {
         Some(ROTATION)
     }
 
+    fn witnesses(&self) -> &'static [&'static str] {
+        &["bybit", "okx"]
+    }
+
     fn listing_requests(&self) -> Vec<Ask> {
         history::listing_requests()
     }
