@@ -2,9 +2,11 @@
 
 use std::collections::HashSet;
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, RwLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use super::fault::Faults;
 use super::market::Market;
 use super::truth::Truth;
 
@@ -64,6 +66,7 @@ pub struct Book {
     truth: RwLock<Vec<Truth>>,
     announced: Mutex<HashSet<&'static str>>,
     refused: Mutex<Vec<String>>,
+    amounts_in_quote: AtomicBool,
 }
 
 impl fmt::Debug for Book {
@@ -80,6 +83,7 @@ impl Book {
             truth: RwLock::default(),
             announced: Mutex::default(),
             refused: Mutex::default(),
+            amounts_in_quote: AtomicBool::new(false),
         }
     }
 
@@ -117,9 +121,15 @@ impl Book {
         self.announced.lock().unwrap().insert(market.native_id);
     }
 
-    /// Topics that are refused from now on.
-    pub fn refuse(&self, topics: &[String]) {
-        *self.refused.lock().unwrap() = topics.to_vec();
+    /// Takes on what of the faults concerns the dialects.
+    pub fn set(&self, faults: &Faults) {
+        self.refused.lock().unwrap().clone_from(&faults.bad_topics);
+        self.amounts_in_quote
+            .store(faults.amounts_in_quote, Ordering::Relaxed);
+    }
+
+    pub fn amounts_in_quote(&self) -> bool {
+        self.amounts_in_quote.load(Ordering::Relaxed)
     }
 
     pub fn is_refused(&self, topic: &str) -> bool {

@@ -43,6 +43,11 @@ pub trait Dialect: Debug + Send + Sync {
     /// The messages that tell of these events on a topic.
     fn render(&self, topic: &str, truths: &[Truth], book: &Book) -> Vec<String>;
 
+    /// An event as the REST back-fill tells it.
+    fn told_by_rest(&self, truth: &Truth) -> Truth {
+        truth.clone()
+    }
+
     /// A message as a frame.
     fn wrap(&self, text: &str) -> Bytes {
         wire::text(text)

@@ -244,7 +244,7 @@ impl Exchange {
         self.inner
             .faults
             .send_modify(|faults| change(Arc::make_mut(faults)));
-        self.inner.book.refuse(&self.faults().bad_topics);
+        self.inner.book.set(&self.faults());
     }
 
     pub fn faults(&self) -> Faults {
@@ -254,7 +254,7 @@ impl Exchange {
     /// Turns every switch off.
     pub fn mend(&self) {
         self.inner.faults.send_replace(Arc::default());
-        self.inner.book.refuse(&[]);
+        self.inner.book.set(&Faults::default());
     }
 
     /// Does something once to every socket that is open; how many those were.
@@ -387,15 +387,19 @@ impl Exchange {
     /// Where that takes longer than half a minute.
     pub async fn until(&self, wanted: impl Fn(&Tally) -> bool) -> Tally {
         let mut changes = self.inner.changes.subscribe();
-        let waited = timeout(PATIENCE, async {
+        let arrived = timeout(PATIENCE, async {
             while !wanted(&self.inner.tally.lock().unwrap()) {
                 changes.changed().await.unwrap();
             }
         });
-        if waited.await.is_err() {
-            panic!("{} waited in vain: {:?}", self.venue(), self.tally());
-        }
-        self.tally()
+        let arrived = arrived.await;
+        let tally = self.tally();
+        assert!(
+            arrived.is_ok(),
+            "{} waited in vain: {tally:?}",
+            self.venue()
+        );
+        tally
     }
 
     /// Waits until every frame that was sent is written.

@@ -37,6 +37,8 @@ pub struct Faults {
     pub new_field: bool,
     /// Leaves this member out of every object.
     pub removed_field: Option<String>,
+    /// Counts the amounts of Bitget's REST body in the quote coin, not the base.
+    pub amounts_in_quote: bool,
     /// Topics that are refused, where the venue refuses topics.
     pub bad_topics: Vec<String>,
 }

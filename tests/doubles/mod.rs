@@ -17,6 +17,10 @@
     clippy::indexing_slicing,
     clippy::must_use_candidate,
     clippy::missing_panics_doc,
+    clippy::struct_excessive_bools,
+    clippy::semicolon_if_nothing_returned,
+    clippy::single_match_else,
+    clippy::similar_names,
     reason = "shared by tests, each of which uses a part"
 )]
 

@@ -36,7 +36,7 @@ impl Used {
             (*begun, *used) = (now, 0);
         }
         *used += weight;
-        let left = quota.within - now.duration_since(*begun);
+        let left = quota.within.saturating_sub(now.duration_since(*begun));
         (*used, left.as_secs() + 1)
     }
 }

@@ -1,6 +1,7 @@
 //! One socket as its dialect sees it.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::time::Instant;
 
 /// What the server says of itself, beside data.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,6 +26,8 @@ pub struct Session {
     pub unanswered: u32,
     /// The dialect's own numbers.
     pub notes: HashMap<&'static str, u64>,
+    /// When it did what is limited.
+    pub times: Vec<Instant>,
     pub out: Vec<Say>,
     /// For the tally.
     pub acknowledged: Vec<String>,

@@ -234,13 +234,11 @@ impl Socket {
         let number = session.number;
         let acknowledged = std::mem::take(&mut session.acknowledged);
         let refused = std::mem::take(&mut session.refused);
-        let (pings, pongs) = (
-            std::mem::take(&mut session.pings),
-            std::mem::take(&mut session.pongs),
-        );
+        let heard_pings = std::mem::take(&mut session.pings);
+        let answers = std::mem::take(&mut session.pongs);
         let strange = std::mem::take(&mut session.strange);
         let over_limit = std::mem::take(&mut session.over_limit);
-        let quiet = acknowledged.is_empty() && refused.is_empty() && pings + pongs == 0;
+        let quiet = acknowledged.is_empty() && refused.is_empty() && heard_pings + answers == 0;
         let written = self.write(&bytes).await;
         if !quiet || !strange.is_empty() || !over_limit.is_empty() {
             self.inner.count(|tally| {
@@ -250,8 +248,8 @@ impl Socket {
                 tally
                     .refused
                     .extend(refused.into_iter().map(|topic| (number, topic)));
-                tally.pings += pings;
-                tally.pongs += pongs;
+                tally.pings += heard_pings;
+                tally.pongs += answers;
                 tally.strange.extend(strange);
                 tally.over_limit.extend(over_limit);
             });

@@ -19,7 +19,7 @@ pub struct Tally {
     pub connections: Vec<Instant>,
     /// When each WebSocket was opened, and its path.
     pub sockets: Vec<(Instant, String)>,
-    /// WebSockets that are open now.
+    /// Sockets that are open now.
     pub open: usize,
     /// Topics subscribed to, each time it was acknowledged, with the number of the socket.
     pub subscribed: Vec<(usize, String)>,

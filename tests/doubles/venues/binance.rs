@@ -18,7 +18,7 @@ use crate::doubles::truth::Truth;
 #[derive(Debug)]
 pub struct Binance;
 
-const UM: &str = "um";
+pub const UM: &str = "um";
 const CM: &str = "cm";
 
 static MARKETS: [Market; 10] = [
@@ -381,7 +381,7 @@ fn limit_price(truth: &Truth) -> Decimal {
     (truth.price + off).round_dp(truth.market.start.1)
 }
 
-fn futures(path: &str, class: &'static str, ask: &Ask, book: &Book) -> Answer {
+pub fn futures(path: &str, class: &'static str, ask: &Ask, book: &Book) -> Answer {
     let listed = |native_id: &str| {
         book.market(native_id)
             .filter(|market| market.class == class)
