@@ -275,17 +275,11 @@ impl Inbox {
     /// Notes what is lost for want of room.
     fn refuse(&self, batch: &Batch) -> NotKept {
         let mut shared = self.lock();
-        shared.status.refused = shared
-            .status
-            .refused
-            .saturating_add(count(rows(batch)));
+        shared.status.refused = shared.status.refused.saturating_add(count(rows(batch)));
         for row in &batch.orders {
             let start = row.order.timestamp.min(row.received_at);
             let end = row.order.timestamp.max(row.received_at).on(1);
-            let stretches = shared
-                .missed
-                .entry(row.order.exchange.clone())
-                .or_default();
+            let stretches = shared.missed.entry(row.order.exchange.clone()).or_default();
             match stretches.last_mut().filter(|stretch| !stretch.over) {
                 Some(stretch) => {
                     stretch.start = stretch.start.min(start);
@@ -530,7 +524,13 @@ impl Desk {
                 Err(fault) => fault,
             };
             if may_pass(&fault) && !self.stopping {
-                if self.lock().status.stalled.replace(fault.to_string()).is_none() {
+                if self
+                    .lock()
+                    .status
+                    .stalled
+                    .replace(fault.to_string())
+                    .is_none()
+                {
                     log::warn!("writing to the archive has stalled: {fault}");
                 }
                 self.pause();

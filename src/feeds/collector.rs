@@ -12,13 +12,13 @@ use tokio::task::JoinSet;
 
 use super::board::{Status, VenueState};
 use super::intake::Intake;
-use super::keeper::{self, Keeper, Kept, Thread};
+use super::keep::Keep;
 use super::rest::Rest;
 use super::settings::{Settings, SettingsError, millis, span};
 use super::venue::{self, Tended};
 use super::yardstick::Yardstick;
 use super::{Error, VENUES, Venue};
-use crate::archive::{Archive, ArchiveError, Writer};
+use crate::archive::{Archive, ArchiveError, Inbox, Keeper, NotKept, Pace as Keeping};
 use crate::model::{Millis, hint_coin};
 
 /// How long the venues may take to say goodbye.
@@ -104,8 +104,7 @@ impl Plan {
 struct Running {
     runtime: Runtime,
     tasks: JoinSet<()>,
-    keeper: Keeper,
-    thread: Thread,
+    keeper: Option<Keeper>,
 }
 
 /// A collector at work.
@@ -129,7 +128,7 @@ pub struct Collector {
     since: Millis,
     archive: PathBuf,
     tended: Vec<Arc<Tended>>,
-    kept: Arc<Kept>,
+    keep: Keep,
     stop: watch::Sender<bool>,
     running: Mutex<Option<Running>>,
 }
@@ -154,20 +153,45 @@ impl Collector {
         plan.coins()?;
         plan.settings.check()?;
         let writer = Archive::create_or_open(archive)?;
-        Self::start_with(writer, plan)
+        let folder = writer.path().to_owned();
+        let settings = &plan.settings;
+        let keeper = Keeper::start_at(
+            writer,
+            Keeping {
+                delay: span(settings.pace.commit),
+                rows: settings.commit_rows,
+                queue: settings.queue_rows,
+                retry: span(settings.pace.rewrite),
+            },
+        )?;
+        let inbox = keeper.inbox();
+        Self::begin(folder, inbox, Some(keeper), plan)
     }
 
-    /// As [`Collector::start`], into an archive that is open already.
+    /// As [`Collector::start`], for an archive that somebody else keeps: what comes in goes to `inbox`, and `archive` is
+    /// its folder.
     ///
     /// # Errors
     ///
     /// As [`Collector::start`].
-    pub fn start_with(writer: Writer, plan: &Plan) -> Result<Self, CollectError> {
+    pub fn start_into(
+        archive: impl AsRef<Path>,
+        inbox: Inbox,
+        plan: &Plan,
+    ) -> Result<Self, CollectError> {
+        Self::begin(archive.as_ref().to_owned(), inbox, None, plan)
+    }
+
+    fn begin(
+        archive: PathBuf,
+        inbox: Inbox,
+        keeper: Option<Keeper>,
+        plan: &Plan,
+    ) -> Result<Self, CollectError> {
         let venues = plan.venues()?;
         let coins = plan.coins()?;
         plan.settings.check()?;
         let settings = Arc::new(plan.settings.clone());
-        let archive = writer.path().to_owned();
         let rest = Arc::new(Rest::new(Arc::clone(&settings)).map_err(CollectError::Start)?);
         let runtime = Builder::new_multi_thread()
             .worker_threads(2)
@@ -175,8 +199,10 @@ impl Collector {
             .enable_all()
             .build()
             .map_err(|error| CollectError::Start(error.to_string()))?;
-        let (keeper, thread) = keeper::start(writer, &settings)
-            .map_err(|error| CollectError::Start(error.to_string()))?;
+        let keep = {
+            let _inside = runtime.enter();
+            Keep::new(inbox, &archive, &settings)
+        };
         let yardstick = Arc::new(Yardstick::default());
         let wanted = (!coins.is_empty()).then(|| coins.clone());
         let history_coins = if coins.is_empty() {
@@ -196,7 +222,7 @@ impl Collector {
                 venue,
                 &settings,
                 wanted.clone(),
-                keeper.clone(),
+                keep.clone(),
                 Arc::clone(&yardstick),
             );
             let one = Arc::new(Tended {
@@ -224,13 +250,12 @@ impl Collector {
             since: super::now(),
             archive,
             tended,
-            kept: Arc::clone(&keeper.kept),
+            keep,
             stop,
             running: Mutex::new(Some(Running {
                 runtime,
                 tasks,
                 keeper,
-                thread,
             })),
         })
     }
@@ -245,12 +270,6 @@ impl Collector {
     #[must_use]
     pub fn status(&self) -> Status {
         let now = super::now();
-        let waiting = self
-            .running
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .as_ref()
-            .map_or(0, |running| running.keeper.waiting());
         let count = |counter: &std::sync::atomic::AtomicU64| counter.load(Ordering::Relaxed);
         Status {
             at: now,
@@ -260,12 +279,12 @@ impl Collector {
                 .iter()
                 .map(|one| one.intake.seat.picture(now))
                 .collect(),
-            orders: count(&self.kept.orders),
-            bars: count(&self.kept.bars),
-            open_interest: count(&self.kept.open_interest),
-            repeated: count(&self.kept.repeated),
-            waiting,
-            trouble: self.kept.trouble(),
+            orders: count(&self.keep.kept.orders),
+            bars: count(&self.keep.kept.bars),
+            open_interest: count(&self.keep.kept.open_interest),
+            repeated: count(&self.keep.kept.repeated),
+            waiting: self.keep.waiting(),
+            trouble: self.keep.trouble(),
             is_filled: self
                 .tended
                 .iter()
@@ -287,8 +306,8 @@ impl Collector {
     ///
     /// # Errors
     ///
-    /// [`ArchiveError`] where the last rows could not be kept.
-    pub fn stop(&self) -> Result<(), ArchiveError> {
+    /// [`NotKept`] where the archive's keeper had failed.
+    pub fn stop(&self) -> Result<(), NotKept> {
         let running = self
             .running
             .lock()
@@ -298,7 +317,6 @@ impl Collector {
             runtime,
             mut tasks,
             keeper,
-            thread,
         }) = running
         else {
             return Ok(());
@@ -308,11 +326,14 @@ impl Collector {
             let all = async { while tasks.join_next().await.is_some() {} };
             let _ = tokio::time::timeout(FAREWELL, all).await;
             tasks.shutdown().await;
+            self.keep.flush().await;
         });
+        // What was noted last has been handed over by now; the keeper keeps it before it stops.
         runtime.shutdown_timeout(Duration::from_secs(1));
-        keeper.end();
-        drop(keeper);
-        thread.join()
+        match keeper.map(Keeper::stop) {
+            Some(Err(fault)) => Err(fault),
+            Some(Ok(_)) | None => Ok(()),
+        }
     }
 }
 
@@ -324,7 +345,6 @@ impl Drop for Collector {
             .unwrap_or_else(PoisonError::into_inner)
             .take();
         if let Some(running) = running {
-            running.keeper.end();
             running.runtime.shutdown_background();
         }
     }

@@ -14,7 +14,7 @@ use futures_util::stream;
 use super::intake::Intake;
 use super::listen::{Listing, price_of_one, unscaled};
 use super::rest::Rest;
-use super::settings::{millis, span};
+use super::settings::millis;
 use super::yardstick::Yardstick;
 use super::{Ask, Bar, Error, Frame, Reading};
 use crate::archive::{Archive, ArchiveError, BarRow, Batch, Filter, OpenInterestRow};
@@ -302,12 +302,7 @@ impl Fill {
                     notes.status.bars += count(batch.bars.len());
                     notes.status.open_interest += count(batch.open_interest.len());
                 }
-                // A full queue is waited for: nothing here is in a hurry.
-                let mut batch = batch;
-                while let Err(refused) = self.intake.keeper.rows(batch).await {
-                    batch = refused;
-                    tokio::time::sleep(span(self.intake.settings.pace.rewrite)).await;
-                }
+                self.intake.keep.rows_patiently(batch).await;
                 true
             }
             Err(fault) => {

@@ -10,7 +10,7 @@ use tokio::sync::Notify;
 use super::board::Seat;
 use super::dedupe::Memory;
 use super::hold::{Hold, Waiting};
-use super::keeper::Keeper;
+use super::keep::{Keep, NotTaken};
 use super::listen::{self, Asked, Heard, Listing, price_of_one};
 use super::settings::{Settings, millis};
 use super::yardstick::Yardstick;
@@ -58,7 +58,7 @@ pub(super) struct Intake {
     pub(super) venue: &'static dyn Venue,
     pub(super) settings: Arc<Settings>,
     pub(super) seat: Arc<Seat>,
-    pub(super) keeper: Keeper,
+    pub(super) keep: Keep,
     pub(super) markets: ArcSwap<Markets>,
     /// Told when a row cannot be priced.
     pub(super) unknown: Notify,
@@ -81,7 +81,7 @@ impl Intake {
         venue: &'static dyn Venue,
         settings: &Arc<Settings>,
         coins: Option<Vec<String>>,
-        keeper: Keeper,
+        keep: Keep,
         yardstick: Arc<Yardstick>,
     ) -> Self {
         let remember = millis(settings.pace.remember);
@@ -89,7 +89,7 @@ impl Intake {
             venue,
             settings: Arc::clone(settings),
             seat: Arc::new(Seat::new(venue.name())),
-            keeper,
+            keep,
             markets: ArcSwap::default(),
             unknown: Notify::new(),
             coins,
@@ -111,7 +111,7 @@ impl Intake {
         // The lock-free part is over before anything is waited for.
         let (heard, ready) = self.read(text, asked, all_taken, now);
         if !ready.is_empty() {
-            self.keep(ready).await;
+            self.hand_over(ready).await;
         }
         heard
     }
@@ -204,7 +204,7 @@ impl Intake {
             (ready, rest)
         };
         if !ready.is_empty() {
-            self.keep(ready).await;
+            self.hand_over(ready).await;
         }
         Ok(rest)
     }
@@ -387,7 +387,7 @@ impl Intake {
         let held = locked(&self.hold).len();
         self.seat.notes().status.held = u64::try_from(held).unwrap_or(u64::MAX);
         if !ready.is_empty() {
-            self.keep(ready).await;
+            self.hand_over(ready).await;
         }
     }
 
@@ -424,27 +424,22 @@ impl Intake {
     }
 
     /// Hands rows to the archive; what it cannot take in time is counted, and the time becomes a gap.
-    async fn keep(&self, rows: Ready) {
+    async fn hand_over(&self, rows: Ready) {
         let count = u64::try_from(rows.len()).unwrap_or(u64::MAX);
         let batch = Batch {
             orders: rows,
             ..Batch::default()
         };
-        match self.keeper.rows(batch).await {
+        match self.keep.rows(batch).await {
             Ok(()) => self.end_loss(),
-            Err(refused) => {
+            Err(NotTaken { keys, reason }) => {
                 let mut memory = locked(&self.memory);
-                for row in &refused.orders {
-                    memory.forget(&row.dedupe_key);
+                for key in &keys {
+                    memory.forget(key);
                 }
                 drop(memory);
                 self.seat.notes().status.lost += count;
-                let reason = self.keeper.kept.trouble().map_or_else(
-                    || "rows came faster than they could be kept".to_owned(),
-                    |trouble| format!("the archive could not be written: {trouble}"),
-                );
-                self.seat
-                    .trouble(format!("{count} orders are lost: {reason}"));
+                self.seat.trouble(format!("orders are lost: {reason}"));
                 let mut lost = locked(&self.lost);
                 let lost = lost.get_or_insert_with(|| Lost {
                     since: super::now(),
@@ -480,7 +475,7 @@ impl Intake {
             end,
             reason: reason.to_owned(),
         };
-        self.keeper.note(vec![gap], Vec::new());
+        self.keep.note(vec![gap], Vec::new());
     }
 
     /// Counts what could not be read and sets the frame aside.
@@ -500,7 +495,7 @@ impl Intake {
             "reason": reason,
             "frame": text,
         });
-        self.keeper.aside(line.to_string());
+        self.keep.aside(&line.to_string());
     }
 }
 

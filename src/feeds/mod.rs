@@ -30,7 +30,7 @@ mod hold;
 mod htx;
 mod instruments;
 mod intake;
-mod keeper;
+mod keep;
 mod kraken;
 mod lighter;
 mod line;

@@ -289,13 +289,13 @@ impl Tended {
                 }
                 _ = seen.tick() => {
                     if let (Some(run), Some(at)) = (run, self.intake.seat.seen()) {
-                        self.intake.keeper.note(Vec::new(), vec![(run, at)]);
+                        self.intake.keep.note(Vec::new(), vec![(run, at)]);
                     }
                 }
             }
         }
         if let (Some(run), Some(at)) = (run, self.intake.seat.seen()) {
-            self.intake.keeper.note(Vec::new(), vec![(run, at)]);
+            self.intake.keep.note(Vec::new(), vec![(run, at)]);
         }
         drop(lines);
         while tasks.join_next().await.is_some() {}
@@ -330,7 +330,7 @@ impl Tended {
     async fn begin_run(&self, at: Millis) -> Option<RunId> {
         let completeness = told(self.intake.venue.completeness());
         self.intake
-            .keeper
+            .keep
             .begin(self.intake.name(), completeness, at)
             .await
     }
@@ -461,7 +461,7 @@ impl Tended {
                     run = self.begin_run(from).await;
                 }
                 if let Some(run) = run {
-                    self.intake.keeper.note(Vec::new(), vec![(run, now)]);
+                    self.intake.keep.note(Vec::new(), vec![(run, now)]);
                 }
                 // Rows may be reported late.
                 from = now.back(millis(self.intake.settings.pace.poll));
