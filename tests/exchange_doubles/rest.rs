@@ -231,7 +231,7 @@ async fn the_back_fill_of_okx_tells_the_truth_of_its_range() {
     exchange.fault(|faults| {
         faults
             .gone
-            .push("/api/v5/public/liquidation-orders".to_owned())
+            .push("/api/v5/public/liquidation-orders".to_owned());
     });
     assert_eq!(fetch(&exchange, path).await.0, 404);
 }
@@ -412,15 +412,12 @@ async fn the_same_order_has_the_same_key_on_the_socket_and_over_rest() {
         let mut setup = Setup::of(venue);
         setup.clock = std::sync::Arc::new(|| NOW);
         let exchange = Exchange::with(setup).await;
-        let (market, path) = match venue {
-            "okx" => (
-                "BTC-USDT-SWAP",
-                "/api/v5/public/liquidation-orders?instType=SWAP&uly=BTC-USDT".to_owned(),
-            ),
-            _ => {
-                let (market, walk) = back_fill(venue);
-                (market, walk(market, &[]).unwrap())
-            }
+        let (market, path) = if venue == "okx" {
+            let path = "/api/v5/public/liquidation-orders?instType=SWAP&uly=BTC-USDT";
+            ("BTC-USDT-SWAP", path.to_owned())
+        } else {
+            let (market, walk) = back_fill(venue);
+            (market, walk(market, &[]).unwrap())
         };
         let truths = exchange.imagine_of(market, [NOW - 5000, NOW - 4000, NOW - 3000]);
         exchange.record(&truths);

@@ -299,10 +299,10 @@ async fn htx_wants_its_very_token_back_or_hangs_up() {
     let mut client = Client::connect(&exchange, "/swap-notification").await;
     let ping = words(&client.hear().await);
     assert!(json(&ping)["ts"].is_number(), "{ping}");
-    let pong = liqdata::feeds::answer("htx", ping.as_bytes())
+    let echo = liqdata::feeds::answer("htx", ping.as_bytes())
         .unwrap()
         .unwrap();
-    client.say(&pong).await;
+    client.say(&echo).await;
     assert_eq!(
         exchange.until(|tally| tally.pongs == 1).await.strange.len(),
         0
