@@ -38,11 +38,7 @@ fn market() -> Arc<Market> {
             simulation.open_interest,
             Some(simulation.now),
         );
-        Arc::new(Market {
-            observations: observations.unwrap(),
-            simulated: true,
-            source: "a simulation".to_owned(),
-        })
+        Arc::new(Market::simulated(observations.unwrap(), "a simulation"))
     });
     Arc::clone(market)
 }
@@ -124,8 +120,8 @@ async fn realised_totals_arrive_as_they_are() {
 async fn every_page_of_the_feed_arrives_as_it_is() {
     let server = Server::start().await;
     let client = server.client();
-    let view = market();
-    let all = liqdata::engine::orders(&view.observations.at(None), None, None, usize::MAX, 0);
+    let every = Orders::new(None, None, 1, 0).unwrap();
+    let all = market().page(&every, usize::MAX, 0, None).unwrap();
     let mut symbols: Vec<Option<&str>> = all.iter().map(|order| Some(&*order.symbol)).collect();
     let mut exchanges: Vec<Option<&str>> = all.iter().map(|order| Some(&*order.exchange)).collect();
     for values in [&mut symbols, &mut exchanges] {
@@ -167,8 +163,8 @@ async fn every_page_of_the_feed_arrives_as_it_is() {
 async fn the_chart_of_every_pair_arrives_as_it_is() {
     let server = Server::start().await;
     let client = server.client();
-    let view = market();
-    let all = liqdata::engine::orders(&view.observations.at(None), None, None, usize::MAX, 0);
+    let every = Orders::new(None, None, 1, 0).unwrap();
+    let all = market().page(&every, usize::MAX, 0, None).unwrap();
     let mut symbols: Vec<&str> = all.iter().map(|order| order.symbol.as_str()).collect();
     symbols.sort_unstable();
     symbols.dedup();
@@ -185,7 +181,7 @@ async fn the_chart_of_every_pair_arrives_as_it_is() {
 async fn every_estimate_of_every_coin_arrives_as_it_is() {
     let server = Server::start().await;
     let client = server.client();
-    for coin in market().observations.coins() {
+    for coin in market().coins() {
         for range in names::<MapRange>() {
             let map = same(&client, Liqmap::new(&coin, range).unwrap()).await;
             assert!(!map.bins.is_empty(), "{coin} {range}");
@@ -211,7 +207,7 @@ async fn the_served_estimates_agree_with_each_other() {
 
     let server = Server::start().await;
     let client = server.client();
-    for coin in market().observations.coins() {
+    for coin in market().coins() {
         let day = client
             .send(&Liqmap::new(&coin, "1d").unwrap())
             .await

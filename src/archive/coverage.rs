@@ -119,6 +119,16 @@ pub(super) fn add_gap(journal: &Connection, gap: &Gap) -> rusqlite::Result<()> {
         .map(drop)
 }
 
+/// Writes down a gap that may have been shorter when it was last written down.
+pub(super) fn grow_gap(journal: &Connection, gap: &Gap) -> rusqlite::Result<()> {
+    journal
+        .prepare_cached(
+            "DELETE FROM gaps WHERE exchange = ?1 AND start = ?2 AND \"end\" < ?3 AND reason = ?4",
+        )?
+        .execute(params![gap.exchange, gap.start.0, gap.end.0, gap.reason])?;
+    add_gap(journal, gap)
+}
+
 /// Writes down that a run still goes on; it never moves back.
 pub(super) fn extend(journal: &Connection, run: RunId, at: Millis) -> rusqlite::Result<()> {
     journal

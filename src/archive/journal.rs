@@ -273,26 +273,39 @@ fn check_rows<R: Row>(rows: &[R]) -> Result<(), ArchiveError> {
     })
 }
 
-/// Appends a batch in one transaction and returns once it is durable.
-pub(super) fn append(journal: &mut Connection, batch: &Batch) -> rusqlite::Result<Acknowledged> {
+/// Appends batches and what grew of some gaps in one transaction, and returns once it is durable.
+pub(super) fn append(
+    journal: &mut Connection,
+    batches: &[Batch],
+    gaps: &[Gap],
+) -> rusqlite::Result<Vec<Acknowledged>> {
     let transaction = journal.transaction()?;
-    let orders = insert(&transaction, &batch.orders)?;
-    let bars = insert(&transaction, &batch.bars)?;
-    let open_interest = insert(&transaction, &batch.open_interest)?;
-    for gap in &batch.gaps {
-        coverage::add_gap(&transaction, gap)?;
-    }
-    for (run, at) in &batch.seen {
-        coverage::extend(&transaction, *run, *at)?;
+    let acknowledged = batches
+        .iter()
+        .map(|batch| {
+            let orders = insert(&transaction, &batch.orders)?;
+            let bars = insert(&transaction, &batch.bars)?;
+            let open_interest = insert(&transaction, &batch.open_interest)?;
+            for gap in &batch.gaps {
+                coverage::add_gap(&transaction, gap)?;
+            }
+            for (run, at) in &batch.seen {
+                coverage::extend(&transaction, *run, *at)?;
+            }
+            let sent = batch.orders.len() + batch.bars.len() + batch.open_interest.len();
+            Ok(Acknowledged {
+                orders,
+                bars,
+                open_interest,
+                repeated: sent - orders - bars - open_interest,
+            })
+        })
+        .collect::<rusqlite::Result<Vec<_>>>()?;
+    for gap in gaps {
+        coverage::grow_gap(&transaction, gap)?;
     }
     transaction.commit()?;
-    let sent = batch.orders.len() + batch.bars.len() + batch.open_interest.len();
-    Ok(Acknowledged {
-        orders,
-        bars,
-        open_interest,
-        repeated: sent - orders - bars - open_interest,
-    })
+    Ok(acknowledged)
 }
 
 /// Inserts rows and counts the new ones; a row that is there already stays as it was.

@@ -44,6 +44,7 @@ mod coverage;
 mod error;
 mod exact;
 mod journal;
+mod keeper;
 mod lock;
 mod manifest;
 mod open_interest;
@@ -68,6 +69,7 @@ pub use bars::BarRow;
 pub use coverage::{Gap, Run, RunId, VenueCoverage};
 pub use error::ArchiveError;
 pub use journal::{Acknowledged, Batch};
+pub use keeper::{Inbox, Keeper, KeeperStatus, NotKept, Pace, Receipt};
 pub use open_interest::OpenInterestRow;
 pub use orders::{Completeness, OrderRow};
 pub use resize::SizedBar;
@@ -252,7 +254,17 @@ impl Writer {
     /// (append again once there is some), else [`ArchiveError`] where the journal cannot be written.
     pub fn append(&mut self, batch: &Batch) -> Result<Acknowledged, ArchiveError> {
         journal::check(batch)?;
-        self.change(|journal| journal::append(journal, batch))
+        let acknowledged = self.append_all(std::slice::from_ref(batch), &[])?;
+        Ok(acknowledged.into_iter().next().unwrap_or_default())
+    }
+
+    /// Appends batches that have been checked, and gaps that may have grown, in one transaction.
+    fn append_all(
+        &mut self,
+        batches: &[Batch],
+        gaps: &[Gap],
+    ) -> Result<Vec<Acknowledged>, ArchiveError> {
+        self.change(|journal| journal::append(journal, batches, gaps))
     }
 
     /// Begins to listen to an exchange: the time since it was last seen becomes a gap, if none covers it yet.

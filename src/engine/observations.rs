@@ -135,6 +135,20 @@ impl Observations {
         self.coins.keys().cloned().collect()
     }
 
+    /// Places of the orders, in the order they were received, then in that of their events.
+    #[must_use]
+    pub fn in_order_of_arrival(&self) -> Vec<usize> {
+        let mut places: Vec<usize> = (0..self.orders.len()).rev().collect();
+        places.sort_by_key(|&place| self.orders.get(place).map(|order| order.received_at));
+        places
+    }
+
+    /// The order at one of the places.
+    #[must_use]
+    pub fn order(&self, place: usize) -> Option<&Order> {
+        self.orders.get(place).map(|recorded| &recorded.order)
+    }
+
     /// The bars of `coin` in order of time; none where it is unknown.
     #[must_use]
     pub fn bars(&self, coin: &str) -> &[Bar] {

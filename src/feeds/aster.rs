@@ -24,4 +24,11 @@ impl Venue for Aster {
     fn decode(&self, frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
         binance::force_orders(frame)
     }
+
+    fn hosts(&self) -> &'static [(&'static str, &'static str)] {
+        &[
+            ("socket", "wss://fstream.asterdex.com"),
+            ("rest", "https://fapi.asterdex.com"),
+        ]
+    }
 }

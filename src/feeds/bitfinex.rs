@@ -67,6 +67,13 @@ impl Venue for Bitfinex {
         }
         Ok(events)
     }
+
+    fn hosts(&self) -> &'static [(&'static str, &'static str)] {
+        &[
+            ("socket", "wss://api-pub.bitfinex.com"),
+            ("rest", "https://api-pub.bitfinex.com"),
+        ]
+    }
 }
 
 /// A row or a list of rows; anything else belongs to another channel.

@@ -121,6 +121,13 @@ impl Venue for Bitget {
             None => Err(frame.unknown()),
         }
     }
+
+    fn hosts(&self) -> &'static [(&'static str, &'static str)] {
+        &[
+            ("socket", "wss://ws.bitget.com"),
+            ("rest", "https://api.bitget.com"),
+        ]
+    }
 }
 
 /// What an amount is counted in.

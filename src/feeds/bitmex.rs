@@ -76,6 +76,13 @@ impl Venue for Bitmex {
         }
         frame.rows(&Place::ROOT.member("data"), &message.data, row)
     }
+
+    fn hosts(&self) -> &'static [(&'static str, &'static str)] {
+        &[
+            ("socket", "wss://ws.bitmex.com"),
+            ("rest", "https://www.bitmex.com"),
+        ]
+    }
 }
 
 fn row(frame: &Frame<'_>, place: &Place<'_>, row: &Row<'_>) -> Result<Option<Event>, Error> {

@@ -63,6 +63,10 @@ impl Venue for Coinex {
             None => Err(frame.unknown()),
         }
     }
+
+    fn hosts(&self) -> &'static [(&'static str, &'static str)] {
+        &[("rest", "https://api.coinex.com")]
+    }
 }
 
 fn row(frame: &Frame<'_>, place: &Place<'_>, row: &Row<'_>) -> Result<Option<Event>, Error> {

@@ -94,6 +94,13 @@ impl Venue for Deribit {
             _ => Ok(Vec::new()),
         }
     }
+
+    fn hosts(&self) -> &'static [(&'static str, &'static str)] {
+        &[
+            ("socket", "wss://www.deribit.com"),
+            ("rest", "https://www.deribit.com"),
+        ]
+    }
 }
 
 fn trades(

@@ -95,6 +95,13 @@ impl Venue for Dydx {
             }
         }
     }
+
+    fn hosts(&self) -> &'static [(&'static str, &'static str)] {
+        &[
+            ("socket", "wss://indexer.dydx.trade"),
+            ("rest", "https://indexer.dydx.trade"),
+        ]
+    }
 }
 
 fn tape(

@@ -83,6 +83,13 @@ impl Venue for Gate {
             }),
         }
     }
+
+    fn hosts(&self) -> &'static [(&'static str, &'static str)] {
+        &[
+            ("socket", "wss://fx-ws.gateio.ws"),
+            ("rest", "https://api.gateio.ws"),
+        ]
+    }
 }
 
 /// A row of the socket.

@@ -110,6 +110,13 @@ impl Venue for Htx {
         let token = message.ts.map_or("null", RawValue::get);
         Ok(Some(format!("{{\"op\":\"pong\",\"ts\":{token}}}")))
     }
+
+    fn hosts(&self) -> &'static [(&'static str, &'static str)] {
+        &[
+            ("socket", "wss://api.hbdm.com"),
+            ("rest", "https://api.hbdm.com"),
+        ]
+    }
 }
 
 fn row(frame: &Frame<'_>, place: &Place<'_>, row: &Row<'_>) -> Result<Option<Event>, Error> {

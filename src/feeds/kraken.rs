@@ -79,6 +79,13 @@ impl Venue for Kraken {
             None => Err(frame.unknown()),
         }
     }
+
+    fn hosts(&self) -> &'static [(&'static str, &'static str)] {
+        &[
+            ("socket", "wss://futures.kraken.com"),
+            ("rest", "https://futures.kraken.com"),
+        ]
+    }
 }
 
 fn liquidation(

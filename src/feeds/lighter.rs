@@ -62,6 +62,13 @@ impl Venue for Lighter {
             None => Err(frame.unknown()),
         }
     }
+
+    fn hosts(&self) -> &'static [(&'static str, &'static str)] {
+        &[
+            ("socket", "wss://mainnet.zklighter.elliot.ai"),
+            ("rest", "https://mainnet.zklighter.elliot.ai"),
+        ]
+    }
 }
 
 fn trade(frame: &Frame<'_>, place: &Place<'_>, row: &Trade<'_>) -> Result<Option<Event>, Error> {

@@ -11,6 +11,7 @@ use crate::client;
 use crate::engine::{EngineError, TableFault};
 use crate::feeds;
 use crate::model::hint_coin;
+use crate::server::Rejection;
 
 /// What went wrong with a call, before it meets Python.
 #[derive(Debug)]
@@ -19,6 +20,8 @@ pub(super) enum Failure {
     Client(client::Error),
     /// The engine has no answer.
     Engine(EngineError),
+    /// A market has no answer for another reason.
+    Rejected(Rejection),
     /// The call was cancelled before it ended.
     Cancelled,
     /// A bug: the message of a panic.
@@ -31,9 +34,12 @@ impl From<client::Error> for Failure {
     }
 }
 
-impl From<EngineError> for Failure {
-    fn from(error: EngineError) -> Self {
-        Self::Engine(error)
+impl From<Rejection> for Failure {
+    fn from(rejection: Rejection) -> Self {
+        match rejection {
+            Rejection::Engine { error, .. } => Self::Engine(error),
+            rejection => Self::Rejected(rejection),
+        }
     }
 }
 
@@ -99,6 +105,10 @@ pub(super) fn python(py: Python<'_>, failure: &Failure) -> PyErr {
     match failure {
         Failure::Client(error) => from_client(py, error),
         Failure::Engine(error) => from_engine(py, error),
+        Failure::Rejected(Rejection::BadQuery(refusal)) => bad_query(py, refusal),
+        Failure::Rejected(rejection) => {
+            refused(py, &rejection.to_string(), rejection.status(), "", None)
+        }
         Failure::Cancelled => PyRuntimeError::new_err("the call was cancelled"),
         Failure::Panic(message) => {
             PyRuntimeError::new_err(format!("a bug in liqdata, please report it: {message}"))

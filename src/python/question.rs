@@ -12,11 +12,12 @@ use crate::api::{
     Orders, OverviewQuery,
 };
 use crate::client::Client;
-use crate::engine::{Explain, View};
+use crate::engine::Explain;
 use crate::model::{
-    Heatmap, HeatmapRange, Levels, LiquidationMap, MapRange, MaxPain, Overview, Vocabulary, Window,
+    Heatmap, HeatmapRange, Levels, LiquidationMap, MapRange, MaxPain, Millis, Overview, Vocabulary,
+    Window,
 };
-use crate::server::Answer as _;
+use crate::server::Market;
 
 /// A reply that has not met Python yet.
 #[derive(Debug)]
@@ -65,11 +66,11 @@ macro_rules! questions {
                 }
             }
 
-            /// Asks the engine.
-            pub(super) fn answer(&self, view: &View<'_>) -> Result<Answer, Failure> {
+            /// Asks a market in this process.
+            pub(super) fn answer(&self, market: &Market, as_of: Option<Millis>) -> Result<Answer, Failure> {
                 match &self.kind {
                     $(Kind::$variant(query) => {
-                        let answered = query.answer(view)?;
+                        let answered = market.answer(query, as_of)?;
                         Ok($wrap(answered.reply, answered.explain.map(Box::new)))
                     })+
                 }

@@ -19,7 +19,7 @@ use super::{logs, runtime, tables};
 use crate::api::{BadQuery, Orders};
 use crate::client::{self, Config};
 use crate::engine;
-use crate::model::{Millis, Pair, Position, Vocabulary, Window};
+use crate::model::{Millis, Position, Vocabulary, Window};
 use crate::{server, simulate};
 
 /// How many questions of one call are under way at once.
@@ -274,10 +274,6 @@ impl Market {
     pub(super) fn shared(&self) -> Arc<server::Market> {
         Arc::clone(&self.market)
     }
-
-    fn view(&self, as_of: Option<i64>) -> engine::View<'_> {
-        self.market.observations.at(as_of.map(Millis))
-    }
 }
 
 /// Runs `work` with the interpreter released; a panic becomes an ordinary exception.
@@ -309,11 +305,7 @@ impl Market {
         let observations = py
             .detach(|| engine::Observations::new(orders, bars, open_interest, now.map(Millis)))
             .map_err(|fault| error::bad_table(py, &fault))?;
-        let market = server::Market {
-            observations,
-            simulated: false,
-            source: "tables".to_owned(),
-        };
+        let market = server::Market::fixed(observations, "tables");
         Ok(Self {
             market: Arc::new(market),
             positions: Vec::new(),
@@ -330,11 +322,7 @@ impl Market {
                 .map(|observations| (observations, world.positions))
         });
         let (observations, positions) = made.map_err(|fault| error::bad_table(py, &fault))?;
-        let market = server::Market {
-            observations,
-            simulated: true,
-            source: format!("simulated (seed {seed})"),
-        };
+        let market = server::Market::simulated(observations, format!("simulated (seed {seed})"));
         Ok(Self {
             market: Arc::new(market),
             positions,
@@ -343,23 +331,23 @@ impl Market {
 
     #[getter]
     fn simulated(&self) -> bool {
-        self.market.simulated
+        self.market.is_simulated()
     }
 
     #[getter]
     fn source(&self) -> &str {
-        &self.market.source
+        self.market.source()
     }
 
     /// The instant the windows end at, in epoch milliseconds.
     #[getter]
     fn now(&self) -> i64 {
-        self.market.observations.now().0
+        self.market.now().0
     }
 
     #[getter]
     fn coins(&self) -> Vec<String> {
-        self.market.observations.coins()
+        self.market.coins()
     }
 
     /// Answers one question.
@@ -371,7 +359,7 @@ impl Market {
         as_of: Option<i64>,
     ) -> PyResult<Py<PyAny>> {
         let question = question.get();
-        compute(py, || question.answer(&self.view(as_of)))?.into_python(py)
+        compute(py, || question.answer(&self.market, as_of.map(Millis)))?.into_python(py)
     }
 
     /// Answers many questions on all cores; the first failure ends them all and is labelled.
@@ -391,9 +379,10 @@ impl Market {
             .iter()
             .map(|question| question.get().clone())
             .collect();
-        let view = self.view(as_of);
         let answers = compute(py, || {
-            Ok(on_all_cores(&questions, |question| question.answer(&view)))
+            Ok(on_all_cores(&questions, |question| {
+                question.answer(&self.market, as_of.map(Millis))
+            }))
         })?;
         let made = PyList::empty(py);
         for (answer, label) in answers.into_iter().zip(labels) {
@@ -423,14 +412,9 @@ impl Market {
         let checked = Orders::new(symbol, exchange, 1, 0)
             .map_err(|refusal| error::bad_query(py, &refusal))?;
         let rows = compute(py, || {
-            let pair = checked.symbol.as_ref().map(Pair::as_str);
-            Ok(engine::orders(
-                &self.view(as_of),
-                pair,
-                checked.exchange.as_deref(),
-                limit,
-                offset,
-            ))
+            Ok(self
+                .market
+                .page(&checked, limit, offset, as_of.map(Millis))?)
         })?;
         Ok(Columns::from(rows).into())
     }
@@ -446,32 +430,28 @@ impl Market {
             );
             error::bad_query(py, &refusal)
         })?;
-        let rows = compute(py, || Ok(self.market.coverage(as_of.map(Millis), window)))?;
+        let rows = compute(py, || {
+            Ok(self.market.coverage(as_of.map(Millis), window)?)
+        })?;
         Ok(Columns::from(rows).into())
     }
 
     /// The bars of a coin that had closed by `as_of`.
     #[pyo3(signature = (symbol, as_of=None))]
-    fn bars(&self, symbol: &str, as_of: Option<i64>) -> Table {
-        let now = as_of.map_or_else(|| self.market.observations.now(), Millis);
-        let bars = self.market.observations.bars(symbol);
-        let closed: Vec<_> = bars
-            .iter()
-            .copied()
-            .filter(|bar| bar.close_time() <= now)
-            .collect();
-        columns::bars(symbol, &closed).into()
+    fn bars(&self, py: Python<'_>, symbol: &str, as_of: Option<i64>) -> PyResult<Table> {
+        let closed = compute(py, || Ok(self.market.bars(symbol, as_of.map(Millis))?))?;
+        Ok(columns::bars(symbol, &closed).into())
     }
 
     /// Orders, bars and open interest, as tables that make the same market.
-    fn tables(&self, py: Python<'_>) -> (Table, Table, Table) {
-        py.detach(|| {
-            let (orders, bars, open_interest) = self.market.observations.rows();
-            (
+    fn tables(&self, py: Python<'_>) -> PyResult<(Table, Table, Table)> {
+        compute(py, || {
+            let (orders, bars, open_interest) = self.market.rows()?;
+            Ok((
                 Columns::from(orders.as_slice()).into(),
                 columns::observed_bars(&bars).into(),
                 Columns::from(open_interest.as_slice()).into(),
-            )
+            ))
         })
     }
 

@@ -4,52 +4,8 @@ use crate::api::{
     Chart, Coins, Endpoint, Exchanges, HeatmapQuery, Largest, LevelsQuery, Liqmap, Maxpain, Orders,
     OverviewQuery,
 };
-use crate::engine::{self, EngineError, Estimate, Explain, Observations, VenueCoverage, View};
-use crate::model::{Millis, Pair, Window};
-
-use super::Rejection;
-
-/// What a server, or a caller in this process, asks its questions of.
-pub struct Market {
-    /// What has been observed.
-    pub observations: Observations,
-    /// Whether the observations come from a simulation.
-    pub simulated: bool,
-    /// Where the observations come from, in a few words.
-    pub source: String,
-}
-
-impl Market {
-    /// The answer to `question`, as of `as_of` or else of the newest observation.
-    ///
-    /// # Errors
-    ///
-    /// A [`Rejection`] with the status and body that the server would send.
-    pub fn answer<E: Answer>(
-        &self,
-        question: &E,
-        as_of: Option<Millis>,
-    ) -> Result<Answered<E::Reply>, Rejection> {
-        question
-            .answer(&self.observations.at(as_of))
-            .map_err(Rejection::engine::<E>)
-    }
-}
-
-impl Market {
-    /// What each venue's totals in a window cover: a simulation shows all that happens in it, tables do not tell.
-    #[must_use]
-    pub fn coverage(&self, as_of: Option<Millis>, window: Window) -> Vec<VenueCoverage> {
-        let mut venues = engine::coverage(&self.observations.at(as_of), window);
-        if self.simulated {
-            for venue in &mut venues {
-                venue.connected_share = Some(1.0);
-                venue.completeness = "complete";
-            }
-        }
-        venues
-    }
-}
+use crate::engine::{self, EngineError, Estimate, Explain, View};
+use crate::model::{Pair, Window};
 
 /// A reply with what there is to say about how it came to be.
 #[derive(Clone, Debug)]

@@ -49,10 +49,10 @@ impl<'a> Index<'a> {
             success: true,
             service: "liqdata",
             version: env!("CARGO_PKG_VERSION"),
-            source: &market.source,
-            simulated: market.simulated,
-            now: market.observations.now(),
-            coins: market.observations.coins(),
+            source: market.source(),
+            simulated: market.is_simulated(),
+            now: market.now(),
+            coins: market.coins(),
             endpoints: every_endpoint(Entries(Vec::new())).0,
             everywhere: [
                 Parameter {
@@ -77,7 +77,7 @@ impl Health {
     pub(super) fn of(market: &Market) -> Self {
         Self {
             success: true,
-            now: market.observations.now(),
+            now: market.now(),
         }
     }
 }

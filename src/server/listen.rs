@@ -140,11 +140,8 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 ///
 /// # #[tokio::main]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let market = Market {
-///     observations: Observations::new(Vec::new(), Vec::new(), Vec::new(), None)?,
-///     simulated: false,
-///     source: "empty tables".to_owned(),
-/// };
+/// let observations = Observations::new(Vec::new(), Vec::new(), Vec::new(), None)?;
+/// let market = Market::fixed(observations, "empty tables");
 /// let listener = TcpListener::bind("127.0.0.1:0").await?;
 /// let stop = async {};
 /// run(listener, router(Arc::new(market)), stop).await?;

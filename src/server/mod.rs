@@ -6,6 +6,7 @@
 mod answer;
 mod index;
 mod listen;
+mod market;
 mod question;
 mod reject;
 mod stream;
@@ -41,8 +42,9 @@ use crate::api::{self, Endpoint, Envelope};
 use crate::engine::{Explain, VenueCoverage};
 use crate::model::Millis;
 
-pub use answer::{Answer, Answered, Market};
+pub use answer::{Answer, Answered};
 pub use listen::{Limits, run, run_within};
+pub use market::{ArrivalId, Arrivals, Market, NoArrivalId, Revision};
 pub use reject::Rejection;
 
 /// Bodies below this many bytes fit a packet or two as they are.
@@ -151,15 +153,15 @@ fn encode<E: Answer>(question: &Question<E>, market: &Market) -> Result<Bytes, R
     if !question.explain {
         return enveloped::<E, _>(answered.reply);
     }
-    let view = market.observations.at(question.as_of);
     let explain = Explanation {
-        source: &market.source,
-        simulated: market.simulated,
-        as_of: view.now(),
+        source: market.source(),
+        simulated: market.is_simulated(),
+        as_of: question.as_of.unwrap_or_else(|| market.now()),
         coverage: question
             .endpoint
             .window()
-            .map(|window| market.coverage(question.as_of, window)),
+            .map(|window| market.coverage(question.as_of, window))
+            .transpose()?,
         estimate: answered.explain,
     };
     if E::ENVELOPED {
@@ -274,7 +276,7 @@ async fn finish(State(desk): State<Desk>, request: Request, next: Next) -> Respo
     let headers = response.headers_mut();
     sign(headers);
     headers.insert(VARY, HeaderValue::from(ACCEPT_ENCODING));
-    if desk.market.simulated {
+    if desk.market.is_simulated() {
         headers.insert(SIMULATED, HeaderValue::from_static("true"));
     }
     response

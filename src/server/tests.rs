@@ -39,7 +39,7 @@ fn order(exchange: &str, symbol: &str, side: Side, minutes_ago: i64, usd: i64) -
 }
 
 /// Eight days of five-minute bars of BTC that end now, and some orders.
-fn market(simulated: bool) -> Market {
+fn observed() -> Observations {
     let mut bars = Vec::new();
     let mut open_interest = Vec::new();
     for i in 0..8 * 288_i32 {
@@ -69,10 +69,14 @@ fn market(simulated: bool) -> Market {
             order("binance", "BTCUSDT", side, i * 11, 1_234_567 - i)
         })
         .collect();
-    Market {
-        observations: Observations::new(orders, bars, open_interest, Some(NOW)).unwrap(),
-        simulated,
-        source: "a table".to_owned(),
+    Observations::new(orders, bars, open_interest, Some(NOW)).unwrap()
+}
+
+fn market(simulated: bool) -> Market {
+    if simulated {
+        Market::simulated(observed(), "a table")
+    } else {
+        Market::fixed(observed(), "a table")
     }
 }
 
@@ -131,9 +135,9 @@ async fn every_endpoint_answers_without_parameters() {
 
 #[tokio::test]
 async fn an_answer_is_the_encoded_reply_of_the_engine() {
-    let market = Arc::new(market(false));
-    let service = router(Arc::clone(&market));
-    let view = market.observations.at(None);
+    let service = service();
+    let observations = observed();
+    let view = observations.at(None);
     let largest = engine::largest(&view, Window::H4, 7);
     assert_eq!(largest.len(), 7);
     let wanted = serde_json::to_vec(&Envelope::around(largest)).unwrap();
@@ -237,11 +241,7 @@ async fn a_window_without_bars_is_a_404_and_bars_too_coarse_are_a_400() {
         volume: 1.0,
     });
     let observations = Observations::new(Vec::new(), daily.collect(), Vec::new(), None).unwrap();
-    let service = router(Arc::new(Market {
-        observations,
-        simulated: false,
-        source: "daily bars".to_owned(),
-    }));
+    let service = router(Arc::new(Market::fixed(observations, "daily bars")));
     let (status, answer) = get_json(&service, "/api/liq-heatmap").await;
     assert_eq!(status, StatusCode::BAD_REQUEST, "{answer}");
     assert_eq!(answer["error"]["parameter"], "range");
