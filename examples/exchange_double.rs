@@ -216,6 +216,10 @@ async fn one(exchange: &Exchange, word: &str, command: &Value) -> Result<Value, 
             exchange.reopen().await;
             Ok(json!({}))
         }
+        "say" => match command["text"].as_str() {
+            Some(text) => Ok(json!({"sockets": exchange.say(text)})),
+            None => Err("\"say\" wants a \"text\"".to_owned()),
+        },
         "repeat" => acted(Act::Repeat),
         "half_open" => acted(Act::HalfOpen),
         "mute" => acted(Act::Mute),

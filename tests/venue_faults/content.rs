@@ -102,7 +102,7 @@ async fn a_back_fill_that_is_gone_does_not_stop_the_live_feed() {
     exchange.fault(|faults| {
         faults
             .gone
-            .push("/api/v5/public/liquidation-orders".to_owned())
+            .push("/api/v5/public/liquidation-orders".to_owned());
     });
     let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
     collecting.until_live().await;

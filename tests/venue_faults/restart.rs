@@ -57,7 +57,7 @@ async fn what_was_missed_while_a_connection_was_down_is_asked_for() {
         faults.handshake = Some(crate::doubles::Limit {
             status: 503,
             retry_after: None,
-        })
+        });
     });
     exchange.act(crate::doubles::Act::Disconnect(
         crate::doubles::Ending::Reset,

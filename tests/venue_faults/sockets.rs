@@ -83,7 +83,7 @@ async fn a_venue_that_refuses_for_long_is_asked_seldom() {
         faults.handshake = Some(Limit {
             status: 429,
             retry_after: None,
-        })
+        });
     });
     exchange.fault(|faults| faults.refuse = true);
     let before = exchange.tally().connections.len();
