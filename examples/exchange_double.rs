@@ -4,7 +4,7 @@
 //! cargo run --example exchange_double -- --venues binance,bybit --rate 100 --port 0
 //! ```
 //!
-//! The first line of output is one JSON object with the addresses of every venue. With `--rate` liquidations happen at so
+//! `--settings FILE` writes the addresses down as a collector's settings. The first line of output is one JSON object with the addresses of every venue. With `--rate` liquidations happen at so
 //! many a second, shared by the venues; without it none happen by themselves. Each line of input is a command, answered
 //! with one line; the end of the input, or SIGTERM, ends the program. See `docs/feeds.md`.
 #![allow(clippy::print_stdout, reason = "its output is its purpose")]
@@ -13,6 +13,8 @@
     reason = "a member that a JSON value lacks is null"
 )]
 
+use std::fmt::Write as _;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,7 +29,7 @@ mod doubles;
 use doubles::{Act, Ending, Exchange, Garbage, Limit, NAMES, Setup, Truth, dialect};
 
 const USAGE: &str = "usage: exchange_double [--venues A,B] [--rate EVENTS_PER_SECOND] [--port FIRST_PORT] [--seed N] \
-                     [--second SECONDS] [--no-limits]";
+                     [--second SECONDS] [--no-limits] [--settings FILE]";
 
 /// What the command line says.
 struct Options {
@@ -37,6 +39,7 @@ struct Options {
     seed: u64,
     second: Duration,
     limits: bool,
+    settings: Option<PathBuf>,
 }
 
 impl Options {
@@ -48,6 +51,7 @@ impl Options {
             seed: 1,
             second: Duration::from_secs(1),
             limits: true,
+            settings: None,
         };
         while let Some(word) = words.next() {
             let mut value = || words.next().ok_or_else(|| format!("{word} wants a value"));
@@ -62,6 +66,7 @@ impl Options {
                         .filter(|second| !second.is_zero())
                         .ok_or_else(|| format!("{word} wants seconds above zero"))?;
                 }
+                "--settings" => options.settings = Some(value()?.into()),
                 "--no-limits" => options.limits = false,
                 _ => return Err(format!("{word:?} is not known")),
             }
@@ -118,6 +123,9 @@ async fn run(options: Options) -> std::io::Result<()> {
         );
         exchanges.push(exchange);
     }
+    if let Some(file) = &options.settings {
+        std::fs::write(file, settings(&exchanges))?;
+    }
     println!("{}", Value::from(addresses));
     if options.rate > 0 {
         tokio::spawn(happen(exchanges.clone(), options.rate));
@@ -133,6 +141,26 @@ async fn run(options: Options) -> std::io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// The addresses as a collector's settings, in TOML.
+fn settings(exchanges: &[Arc<Exchange>]) -> String {
+    let mut text = String::new();
+    for exchange in exchanges {
+        let venue = exchange.venue();
+        let hosts = liqdata::feeds::venue(venue).map_or(&[][..], |venue| venue.hosts());
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "[venues.{venue}]");
+        for (host, known) in hosts {
+            let address = if known.starts_with("ws") {
+                exchange.ws()
+            } else {
+                exchange.rest()
+            };
+            let _ = writeln!(text, "{host} = {address:?}");
+        }
+    }
+    text
 }
 
 /// Liquidations without end, in turn at each venue.
