@@ -14,5 +14,6 @@ mod doubles;
 
 mod bench;
 mod discipline;
+mod hard;
 mod past;
 mod venues;
