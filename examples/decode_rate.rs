@@ -16,10 +16,16 @@ const FRAMES: u64 = 4096;
 const ROUNDS: u64 = 250;
 
 fn frame(number: u64) -> String {
-    let coins = ["BTC", "ETH", "SOL", "XRP", "1000PEPE", "DOGE", "ADA", "LINK"];
+    let coins = [
+        "BTC", "ETH", "SOL", "XRP", "1000PEPE", "DOGE", "ADA", "LINK",
+    ];
     let at = usize::try_from(number % 8).unwrap_or(0);
     let coin = coins.get(at).copied().unwrap_or("BTC");
-    let side = if number.is_multiple_of(3) { "SELL" } else { "BUY" };
+    let side = if number.is_multiple_of(3) {
+        "SELL"
+    } else {
+        "BUY"
+    };
     let time = 1_790_000_000_000 + number * 37;
     let (price, qty) = (100 + number % 900, 1 + number % 77);
     format!(
@@ -42,7 +48,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     let started = Instant::now();
     for _ in 0..ROUNDS {
         for frame in &frames {
-            let decoded = decode("binance", black_box(frame.as_bytes()), received_at, &instruments)?;
+            let decoded = decode(
+                "binance",
+                black_box(frame.as_bytes()),
+                received_at,
+                &instruments,
+            )?;
             events += black_box(decoded).len();
         }
     }

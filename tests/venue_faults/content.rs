@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use crate::SOCKETS;
-use crate::bench::{Collecting, Doubles, Folder, assert_kept, orders, quick, told, true_of};
+use crate::bench::{Collecting, Doubles, Folder, assert_kept, orders, told, true_of};
 use crate::doubles::{Act, Garbage, dialect};
+use crate::{SOCKETS, quick};
 
 /// Whether the connection cannot go on after it.
 fn is_fatal(garbage: Garbage) -> bool {

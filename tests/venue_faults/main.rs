@@ -18,6 +18,16 @@ mod content;
 mod silence;
 mod sockets;
 
+/// Times short enough for a test of many venues, whose listening is written down less often.
+fn quick() -> liqdata::feeds::Settings {
+    let mut settings = bench::quick();
+    settings.pace.seen = 1.0;
+    // A look at the markets is a request, and venues count those.
+    settings.pace.instruments_least = 0.5;
+    settings.pace.hold = 20.0;
+    settings
+}
+
 /// Every venue that has a socket.
 const SOCKETS: [&str; 13] = [
     "binance", "bybit", "okx", "gate", "bitget", "htx", "aster", "deribit", "kraken", "bitmex",
