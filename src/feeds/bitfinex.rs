@@ -135,10 +135,15 @@ fn rows(
     items: &[&RawValue],
     events: &mut Vec<Event>,
 ) -> Result<(), Error> {
-    items
-        .iter()
-        .enumerate()
-        .try_for_each(|(index, item)| part(frame, &place.item(index), item, events))
+    for (index, item) in items.iter().enumerate() {
+        match (part(frame, &place.item(index), item, events), frame.faults) {
+            (Ok(()), _) => {}
+            // A row's fault stands alone where faults are kept apart.
+            (Err(fault), Some(faults)) => faults.borrow_mut().push(fault),
+            (Err(fault), None) => return Err(fault),
+        }
+    }
+    Ok(())
 }
 
 fn position(
