@@ -42,8 +42,10 @@ bench: $(STAMP)/bench $(STAMP)/extension ## the client against its peers, the ar
 	$(BIN)/python tests/bench/archive.py
 	cargo build --quiet --release --locked --no-default-features --example load
 	$(BIN)/python tests/bench/serving.py
+	$(BIN)/python tests/bench/decode.py
 
 soak: $(STAMP)/test $(STAMP)/extension ## the long forms of the process tests
+	LIQDATA_SOAK=1 cargo test --locked --no-default-features --test archive --test collecting
 	LIQDATA_SOAK=1 $(BIN)/python -m pytest tests/python
 
 docs: ## the Rust documentation, in target/doc

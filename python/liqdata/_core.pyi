@@ -14,6 +14,7 @@ __all__ = [
     "Bridge",
     "Call",
     "Client",
+    "Collector",
     "History",
     "Market",
     "Question",
@@ -197,3 +198,15 @@ class Server:
     @property
     def closed(self) -> bool: ...
     def close(self) -> None: ...
+
+@final
+class Collector:
+    def __new__(
+        cls, archive: PathLike[str] | str, venues: list[str], coins: list[str], settings: str, once: bool
+    ) -> Collector: ...
+    def status(self) -> dict[str, Any] | None: ...
+    @property
+    def over(self) -> bool: ...
+    @property
+    def closed(self) -> bool: ...
+    def stop(self) -> None: ...

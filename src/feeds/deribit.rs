@@ -4,10 +4,14 @@
 //! opposite sides. `direction` is the taker's. Amounts are USD on contracts settled in the coin and base units on those
 //! settled in a stablecoin. Options and combinations are other markets.
 
+mod listen;
+
 use super::frame::{Cell, Part, Place, Sighting, Size, cells, says, shown, text_of};
 use super::instruments::Kind;
-use super::{Completeness, Error, Event, Frame, PriceKind, Venue, naming};
-use crate::model::Side;
+use super::{
+    Ask, Asked, Completeness, Error, Event, Frame, Heard, Line, Listing, PriceKind, Venue, naming,
+};
+use crate::model::{Millis, Side};
 
 /// The venue `deribit`.
 #[derive(Debug)]
@@ -94,6 +98,41 @@ impl Venue for Deribit {
             _ => Ok(Vec::new()),
         }
     }
+
+    fn hosts(&self) -> &'static [(&'static str, &'static str)] {
+        &[
+            ("socket", "wss://www.deribit.com"),
+            ("rest", "https://www.deribit.com"),
+        ]
+    }
+
+    fn lines(&self, _listings: &[Listing]) -> Vec<Line> {
+        listen::lines()
+    }
+
+    fn greeting(&self) -> &'static [&'static str] {
+        listen::GREETING
+    }
+
+    fn subscription(&self, number: usize, topics: &[String], _now: Millis) -> String {
+        listen::subscription(number, topics)
+    }
+
+    fn control(&self, frame: &Frame<'_>, asked: &Asked) -> Result<Heard, Error> {
+        listen::control(frame, asked)
+    }
+
+    fn look_back(&self) -> i64 {
+        7 * Millis::DAY
+    }
+
+    fn missed(&self, _listings: &[Listing], from: Millis, until: Millis) -> Vec<Ask> {
+        listen::missed(from, until)
+    }
+
+    fn go_on(&self, ask: &Ask, frame: &Frame<'_>) -> Result<Vec<Ask>, Error> {
+        listen::go_on(ask, frame)
+    }
 }
 
 fn trades(
@@ -101,12 +140,12 @@ fn trades(
     place: &Place<'_>,
     rows: &Part<Trade<'_>>,
 ) -> Result<Vec<Event>, Error> {
-    let mut events = Vec::new();
-    for (index, item) in place.list(rows)?.iter().enumerate() {
-        let place = place.item(index);
-        trade(frame, &place, place.object(item)?, &mut events)?;
-    }
-    Ok(events)
+    let found = frame.each(place, rows, |place, item| {
+        let mut events = Vec::new();
+        trade(frame, place, place.object(item)?, &mut events)?;
+        Ok(Some(events))
+    })?;
+    Ok(found.into_iter().flatten().collect())
 }
 
 fn trade(

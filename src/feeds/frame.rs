@@ -5,6 +5,7 @@
 //! along, so that an error can name where it is.
 
 use std::borrow::Cow;
+use std::cell::RefCell;
 use std::fmt::{self, Write};
 use std::marker::PhantomData;
 
@@ -393,6 +394,8 @@ pub struct Frame<'a> {
     pub(super) text: &'a str,
     pub(super) received_at: Option<Millis>,
     pub(super) instruments: &'a Instruments,
+    /// Where a row's fault goes so that the other rows stand; without it one fault is the whole frame's.
+    pub(super) faults: Option<&'a RefCell<Vec<Error>>>,
 }
 
 impl fmt::Debug for Frame<'_> {
@@ -486,13 +489,28 @@ impl<'a> Frame<'a> {
         rows: &Part<T>,
         read: impl Fn(&Self, &Place<'_>, &T) -> Result<Option<Event>, Error>,
     ) -> Result<Vec<Event>, Error> {
-        let items = place.list(rows)?;
-        let mut events = Vec::with_capacity(items.len().min(1000));
+        self.each(place, rows, |place, item| {
+            read(self, place, place.object(item)?)
+        })
+    }
+
+    /// What is read of each item of a list; an item's fault stands alone where faults are kept apart.
+    pub(super) fn each<T, R>(
+        &self,
+        place: &Place<'_>,
+        list: &Part<T>,
+        read: impl Fn(&Place<'_>, &Part<T>) -> Result<Option<R>, Error>,
+    ) -> Result<Vec<R>, Error> {
+        let items = place.list(list)?;
+        let mut found = Vec::with_capacity(items.len().min(1000));
         for (index, item) in items.iter().enumerate() {
-            let place = place.item(index);
-            events.extend(read(self, &place, place.object(item)?)?);
+            match (read(&place.item(index), item), self.faults) {
+                (Ok(one), _) => found.extend(one),
+                (Err(fault), Some(faults)) => faults.borrow_mut().push(fault),
+                (Err(fault), None) => return Err(fault),
+            }
         }
-        Ok(events)
+        Ok(found)
     }
 
     /// What a contract's size is counted in, and how much one holds, where either is known.

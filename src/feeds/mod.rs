@@ -1,51 +1,80 @@
-//! What the exchanges publish about liquidations, as events of one shape.
+//! What the exchanges publish about liquidations, as events of one shape; and the collector that listens to it.
 //!
-//! One file per venue, behind the trait [`Venue`]: how its frames and REST bodies are told apart and read. [`decode`]
-//! takes one frame, unzips it where it is gzip, and gives the events in it; acknowledgements, pings, heartbeats, other
-//! channels and ordinary trades have none. Whatever is not what the venue sends is an [`Error`] that names the place, and
-//! nothing is taken from it: an unknown side is never guessed, and an unknown multiplier leaves quantity and value absent.
-//! Numbers are read from the raw text into exact decimals; only quotients are rounded, half to even at eight places.
+//! One file or folder per venue, behind the trait [`Venue`]: how its frames and REST bodies are told apart and read, which
+//! sockets to open, what to say on them, what proves that they live, what can be asked for again. Nothing of that does
+//! any input or output. [`decode`] takes one frame, unzips it where it is gzip, and gives the events in it;
+//! acknowledgements, pings, heartbeats, other channels and ordinary trades have none. Whatever is not what the venue
+//! sends is an [`Error`] that names the place, and nothing is taken from it: an unknown side is never guessed, and an
+//! unknown multiplier leaves quantity and value absent. Numbers are read from the raw text into exact decimals; only
+//! quotients are rounded, half to even at eight places.
+//!
+//! The [`Collector`] does the input and output: one task per socket (`line`, `socket`), requests within each venue's limits
+//! (`rest`), bars and open interest (`fill`), all of a venue in one place (`venue`). What comes in is compared with what was
+//! heard, priced or held (`intake`), and handed to the archive's keeper (`keep`).
 
+mod ask;
 mod aster;
+mod backoff;
+mod bars;
 mod binance;
 mod bitfinex;
 mod bitget;
 mod bitmex;
+mod board;
 mod bybit;
 mod coinex;
+mod collector;
+mod dedupe;
 mod deribit;
 mod dydx;
 mod error;
 mod event;
+mod fill;
 mod frame;
 mod gate;
+mod hold;
 mod htx;
 mod instruments;
+mod intake;
+mod keep;
 mod kraken;
 mod lighter;
+mod line;
+mod listen;
 mod naming;
 mod okx;
+mod rest;
+mod settings;
+mod socket;
+mod venue;
+mod yardstick;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
 use std::io::Read;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use flate2::read::MultiGzDecoder;
 
+pub use ask::{Ask, Bar, Limit, Page, Reading};
+pub use board::{Status, VenueState, VenueStatus};
+pub use collector::{CollectError, Collector, Plan};
 pub use error::Error;
 pub use event::{Completeness, Event, PriceKind};
 pub use frame::Frame;
 pub use instruments::{Instrument, Instruments, Kind};
+pub use listen::{Asked, Beat, Heard, Heartbeat, Line, Listing, Sign};
+pub use settings::{Pace, Reach, Settings, SettingsError};
 
 use crate::model::{Millis, exchange_name};
 
 /// Most bytes a frame may have once it is unzipped.
-const LARGEST: u64 = 64 << 20;
+const LARGEST: usize = 64 << 20;
 /// How a gzip stream begins.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
-/// An exchange whose public frames can be read.
+/// An exchange whose public frames can be read, and what listening to it takes. Nothing here does any input or output.
 pub trait Venue: fmt::Debug + Sync {
     /// Our name of it.
     fn name(&self) -> &'static str;
@@ -70,6 +99,125 @@ pub trait Venue: fmt::Debug + Sync {
     /// [`Error::Unexpected`] where the frame is not what the venue sends.
     fn answer(&self, _frame: &Frame<'_>) -> Result<Option<String>, Error> {
         Ok(None)
+    }
+
+    /// Where it is reached: the names of its hosts with their addresses, each of which a setting may replace.
+    fn hosts(&self) -> &'static [(&'static str, &'static str)];
+
+    /// Whether its markets have to be known before a socket can be opened.
+    fn listens_by_market(&self) -> bool {
+        false
+    }
+
+    /// The sockets to open for these markets; none where there is no channel and the venue is polled.
+    fn lines(&self, _listings: &[Listing]) -> Vec<Line> {
+        Vec::new()
+    }
+
+    /// What is said on a fresh socket before anything is subscribed to.
+    fn greeting(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// The message by which request `number` subscribes to `topics`.
+    fn subscription(&self, _number: usize, _topics: &[String], _now: Millis) -> String {
+        String::new()
+    }
+
+    /// What a frame without events is.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unexpected`] where the frame is not what the venue sends.
+    fn control(&self, _frame: &Frame<'_>, _asked: &Asked) -> Result<Heard, Error> {
+        Ok(Heard::Other)
+    }
+
+    /// How the life of a connection is proved.
+    fn heartbeat(&self) -> Heartbeat {
+        Heartbeat::each_20_seconds(Beat::Protocol)
+    }
+
+    /// After how long a socket is to be replaced by a fresh one.
+    fn rotation(&self) -> Option<Duration> {
+        None
+    }
+
+    /// The venues that tell whether this one is mute: while any of them reports, a long silence here is no calm.
+    fn witnesses(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// The requests that list its markets.
+    fn listing_requests(&self) -> Vec<Ask> {
+        Vec::new()
+    }
+
+    /// The markets in the reply to one of the [listing requests](Self::listing_requests).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unexpected`] where the body is not what the venue sends.
+    fn read_listings(&self, _ask: &Ask, frame: &Frame<'_>) -> Result<Page<Listing>, Error> {
+        Err(frame.unknown())
+    }
+
+    /// How far back its liquidations can be asked for, in milliseconds; 0 where they cannot.
+    fn look_back(&self) -> i64 {
+        0
+    }
+
+    /// The requests for the liquidations of these markets from `from` until before `until`.
+    fn missed(&self, _listings: &[Listing], _from: Millis, _until: Millis) -> Vec<Ask> {
+        Vec::new()
+    }
+
+    /// The requests that go on where the reply to one of the [missed](Self::missed) ends.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unexpected`] where the body is not what the venue sends.
+    fn go_on(&self, _ask: &Ask, _frame: &Frame<'_>) -> Result<Vec<Ask>, Error> {
+        Ok(Vec::new())
+    }
+
+    /// The requests for a market's 1-minute bars that open from `from` until before `until`, the newest first; none
+    /// where this venue's bars are not collected.
+    fn bar_requests(&self, _listing: &Listing, _from: Millis, _until: Millis) -> Vec<Ask> {
+        Vec::new()
+    }
+
+    /// The closed bars in a reply, by time.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unexpected`] where the body is not what the venue sends.
+    fn read_bars(&self, frame: &Frame<'_>) -> Result<Vec<Bar>, Error> {
+        Err(frame.unknown())
+    }
+
+    /// How far back its open interest can be asked for, in milliseconds; 0 where it is not collected.
+    fn open_interest_look_back(&self) -> i64 {
+        0
+    }
+
+    /// The requests for a market's open interest each 5 minutes, the newest first.
+    fn open_interest_requests(
+        &self,
+        _listing: &Listing,
+        _from: Millis,
+        _until: Millis,
+    ) -> Vec<Ask> {
+        Vec::new()
+    }
+
+    /// The readings of open interest in a reply, by time.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unexpected`] where the body is not what the venue sends.
+    fn read_open_interest(&self, frame: &Frame<'_>) -> Result<Vec<Reading>, Error> {
+        Err(frame.unknown())
     }
 }
 
@@ -136,7 +284,7 @@ pub fn decode(
     instruments: &Instruments,
 ) -> Result<Vec<Event>, Error> {
     let venue = venue(exchange)?;
-    let bytes = unzipped(frame)?;
+    let bytes = unzipped(frame, LARGEST)?;
     let text = text(&bytes)?;
     if is_bare_ping(text) {
         return Ok(Vec::new());
@@ -146,6 +294,7 @@ pub fn decode(
         text,
         received_at,
         instruments,
+        faults: None,
     })?;
     number_equal_rows(&mut events);
     Ok(events)
@@ -168,7 +317,7 @@ pub fn decode(
 /// ```
 pub fn answer(exchange: &str, frame: &[u8]) -> Result<Option<String>, Error> {
     let venue = venue(exchange)?;
-    let bytes = unzipped(frame)?;
+    let bytes = unzipped(frame, LARGEST)?;
     let text = text(&bytes)?;
     if is_bare_ping(text) {
         return Ok(None);
@@ -178,6 +327,7 @@ pub fn answer(exchange: &str, frame: &[u8]) -> Result<Option<String>, Error> {
         text,
         received_at: None,
         instruments: &Instruments::default(),
+        faults: None,
     })
 }
 
@@ -190,25 +340,35 @@ fn text(bytes: &[u8]) -> Result<&str, Error> {
     std::str::from_utf8(bytes).map_err(|error| Error::whole(format!("is not UTF-8 text: {error}")))
 }
 
-/// The frame itself, or what it holds where it is gzip.
-fn unzipped(frame: &[u8]) -> Result<Cow<'_, [u8]>, Error> {
-    let too_large = || Error::whole(format!("is larger than {LARGEST} bytes"));
+/// The frame itself, or what it holds where it is gzip; at most `largest` bytes of it.
+fn unzipped(frame: &[u8], largest: usize) -> Result<Cow<'_, [u8]>, Error> {
+    let too_large = || Error::whole(format!("is larger than {largest} bytes"));
     if !frame.starts_with(&GZIP) {
-        return match u64::try_from(frame.len()) {
-            Ok(length) if length <= LARGEST => Ok(Cow::Borrowed(frame)),
-            _ => Err(too_large()),
+        return if frame.len() <= largest {
+            Ok(Cow::Borrowed(frame))
+        } else {
+            Err(too_large())
         };
     }
+    let most = u64::try_from(largest).unwrap_or(u64::MAX).saturating_add(1);
     let mut bytes = Vec::new();
     let read = MultiGzDecoder::new(frame)
-        .take(LARGEST + 1)
+        .take(most)
         .read_to_end(&mut bytes)
         .map_err(|error| Error::whole(format!("cannot be unzipped: {error}")))?;
-    if u64::try_from(read).is_ok_and(|length| length <= LARGEST) {
+    if read <= largest {
         Ok(Cow::Owned(bytes))
     } else {
         Err(too_large())
     }
+}
+
+/// The instant it is, by this machine's clock.
+fn now() -> Millis {
+    let since = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    Millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
 }
 
 /// Tells equal rows of one frame apart: they are distinct events.

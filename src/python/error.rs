@@ -107,6 +107,17 @@ pub(super) fn bad_query(py: Python<'_>, refusal: &BadQuery) -> PyErr {
     )
 }
 
+/// `BadQuery` naming `parameter`, with the message as it is.
+pub(super) fn bad_query_said(py: Python<'_>, parameter: &str, message: &str) -> PyErr {
+    let parameter = parameter.into_pyobject(py).map_err(PyErr::from);
+    raise(
+        py,
+        "BadQuery",
+        message,
+        parameter.map(|value| [("parameter", value.into_any())]),
+    )
+}
+
 /// A bad table: `BadQuery` whose parameter is the table, whose message names column and row.
 pub(super) fn bad_table(py: Python<'_>, fault: &TableFault) -> PyErr {
     let parameter = fault.table.into_pyobject(py).map_err(PyErr::from);

@@ -1,16 +1,8 @@
-//! OKX: `liquidation-orders` for `SWAP` and `FUTURES`, and the REST body of `/api/v5/public/liquidation-orders`.
-//!
-//! `posSide` names the side of the position; where it is `net`, a `sell` order closed a long. The price is that of the
-//! transfer to the liquidation account, so the bankruptcy price. Sizes are contracts; the instrument says what one holds
-//! (`ctVal · ctMult`, in the base or in USD). Margin loans and options are no business of ours.
+//! Frames of `liquidation-orders`, and the REST body of the same name.
 
-use super::frame::{Cell, Part, Place, Sighting, Size, cells, says, shown, text_of};
-use super::{Completeness, Error, Event, Frame, PriceKind, Venue, naming};
+use crate::feeds::frame::{Cell, Part, Place, Sighting, Size, cells, says, shown, text_of};
+use crate::feeds::{Error, Event, Frame, PriceKind, naming};
 use crate::model::Side;
-
-/// The venue `okx`.
-#[derive(Debug)]
-pub(super) struct Okx;
 
 cells!(Argument {
     channel = "channel",
@@ -55,53 +47,39 @@ struct Message<'a> {
     data: Part<Contract<'a>>,
 }
 
-impl Venue for Okx {
-    fn name(&self) -> &'static str {
-        "okx"
+/// The events of a frame.
+pub(super) fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
+    let Part::Object(message) = frame.read::<Part<Message<'_>>>()? else {
+        return Err(frame.unknown());
+    };
+    // `table` marks the channels of version 3, which are gone.
+    if message.event.or(message.op).or(message.table).is_some() {
+        return Ok(Vec::new());
     }
-
-    fn completeness(&self) -> Completeness {
-        Completeness::Sampled
-    }
-
-    fn price_kinds(&self) -> &'static [PriceKind] {
-        &[PriceKind::Bankruptcy]
-    }
-
-    fn decode(&self, frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
-        let Part::Object(message) = frame.read::<Part<Message<'_>>>()? else {
-            return Err(frame.unknown());
-        };
-        // `table` marks the channels of version 3, which are gone.
-        if message.event.or(message.op).or(message.table).is_some() {
+    if let Part::Object(arg) = &message.arg {
+        if !says(arg.channel, "liquidation-orders") {
             return Ok(Vec::new());
         }
-        if let Part::Object(arg) = &message.arg {
-            if !says(arg.channel, "liquidation-orders") {
-                return Ok(Vec::new());
+    } else {
+        match text_of(message.code).as_deref() {
+            Some("0") => {}
+            Some(code) => {
+                let said = text_of(message.msg).unwrap_or_default();
+                let place = Place::ROOT;
+                return Err(frame.refused(place.member("code"), &format!("{code} {said}")));
             }
-        } else {
-            match text_of(message.code).as_deref() {
-                Some("0") => {}
-                Some(code) => {
-                    let said = text_of(message.msg).unwrap_or_default();
-                    let place = Place::ROOT;
-                    return Err(frame.refused(place.member("code"), &format!("{code} {said}")));
-                }
-                None => return Err(frame.unknown()),
-            }
+            None => return Err(frame.unknown()),
         }
-        let root = Place::ROOT;
-        let place = root.member("data");
-        let mut events = Vec::new();
-        for (index, item) in place.list(&message.data)?.iter().enumerate() {
-            let place = place.item(index);
-            events.extend(contract(frame, &place, place.object(item)?)?);
-        }
-        Ok(events)
     }
+    let root = Place::ROOT;
+    let place = root.member("data");
+    let mut events = Vec::new();
+    for (index, item) in place.list(&message.data)?.iter().enumerate() {
+        let place = place.item(index);
+        events.extend(contract(frame, &place, place.object(item)?)?);
+    }
+    Ok(events)
 }
-
 fn contract(
     frame: &Frame<'_>,
     place: &Place<'_>,

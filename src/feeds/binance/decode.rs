@@ -1,17 +1,11 @@
-//! Binance, USD-margined and coin-margined: `!forceOrder@arr` and `<symbol>@forceOrder`.
+//! Frames of `!forceOrder@arr` and `<symbol>@forceOrder`.
 //!
-//! Since 2026-06-30 the all-market stream of either host carries both kinds of contract; `st` tells them apart (1 is
-//! USD-margined, 2 coin-margined), at the top level or inside `o`. Keys differ by case alone. The price is the average
-//! fill `ap`, the quantity the accumulated `z`: base units, or contracts where coin-margined. There is no REST body.
+//! `st` stands at the top level or inside `o`. Keys differ by case alone.
 
 use rust_decimal::Decimal;
 
-use super::frame::{Cell, Part, Place, Sighting, Size, cells, says, shown, text_of};
-use super::{Completeness, Error, Event, Frame, PriceKind, Venue, naming};
-
-/// The venue `binance`.
-#[derive(Debug)]
-pub(super) struct Binance;
+use crate::feeds::frame::{Cell, Part, Place, Sighting, Size, cells, says, shown, text_of};
+use crate::feeds::{Error, Event, Frame, PriceKind, naming};
 
 cells!(Order {
     symbol = "s",
@@ -43,26 +37,8 @@ struct Message<'a> {
     id: Cell<'a>,
 }
 
-impl Venue for Binance {
-    fn name(&self) -> &'static str {
-        "binance"
-    }
-
-    fn completeness(&self) -> Completeness {
-        Completeness::Sampled
-    }
-
-    fn price_kinds(&self) -> &'static [PriceKind] {
-        &[PriceKind::AverageFill, PriceKind::Order]
-    }
-
-    fn decode(&self, frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
-        force_orders(frame)
-    }
-}
-
 /// The events of a frame of Binance's shape; Aster speaks it too.
-pub(super) fn force_orders(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
+pub(in crate::feeds) fn force_orders(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
     let mut events = Vec::new();
     part(frame, &Place::ROOT, &frame.read()?, &mut events)?;
     Ok(events)

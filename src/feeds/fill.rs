@@ -1,0 +1,435 @@
+//! Bars and open interest by REST: what is missing of the last days at the start, then what is new.
+//!
+//! What the archive has is not asked for again. The newest comes first, of all coins alike, so that pictures of every
+//! range fill up soon.
+
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use futures_util::StreamExt;
+use futures_util::stream;
+
+use super::intake::Intake;
+use super::listen::{Listing, price_of_one, unscaled};
+use super::rest::Rest;
+use super::settings::millis;
+use super::yardstick::Yardstick;
+use super::{Ask, Bar, Error, Frame, Reading};
+use crate::archive::{Archive, ArchiveError, BarRow, Batch, Filter, OpenInterestRow};
+use crate::model::Millis;
+
+/// Requests of one venue under way at once.
+const AT_ONCE: usize = 4;
+/// Time between two readings of open interest.
+const FIVE_MINUTES: i64 = 5 * Millis::MINUTE;
+
+/// What is filled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Kind {
+    Bars,
+    OpenInterest,
+}
+
+/// One request with what it is for.
+#[derive(Clone, Debug)]
+struct Errand {
+    kind: Kind,
+    listing: Arc<Listing>,
+    ask: Ask,
+}
+
+/// The history of one venue.
+pub(super) struct Fill {
+    intake: Arc<Intake>,
+    rest: Arc<Rest>,
+    yardstick: Arc<Yardstick>,
+    archive: PathBuf,
+    coins: Vec<String>,
+    /// Until when each coin is known.
+    known: HashMap<(Kind, String), Millis>,
+}
+
+/// The market whose history stands for a coin; one that is listed by single units where there is a choice.
+fn leading(listings: &[Listing], coin: &str) -> Option<Arc<Listing>> {
+    listings
+        .iter()
+        .filter(|listing| listing.is_leading())
+        .map(|listing| (listing.coin(), listing))
+        .filter(|((name, _), _)| name == coin)
+        .min_by_key(|((_, scale), _)| *scale)
+        .map(|(_, listing)| Arc::new(listing.clone()))
+}
+
+/// The stretches of `step` from `from` until before `until` of which no instant is in `have`, by time.
+fn missing(
+    have: &HashSet<Millis>,
+    from: Millis,
+    until: Millis,
+    step: i64,
+) -> Vec<(Millis, Millis)> {
+    let mut found: Vec<(Millis, Millis)> = Vec::new();
+    let mut at = from;
+    while at < until {
+        let next = at.on(step);
+        if !have.contains(&at) {
+            match found.last_mut() {
+                Some((_, end)) if *end == at => *end = next,
+                _ => found.push((at, next)),
+            }
+        }
+        at = next;
+    }
+    found
+}
+
+/// `at` moved back to a whole `step`.
+fn whole(at: Millis, step: i64) -> Millis {
+    Millis(at.0.div_euclid(step).saturating_mul(step))
+}
+
+impl Fill {
+    pub(super) fn new(
+        intake: Arc<Intake>,
+        rest: Arc<Rest>,
+        yardstick: Arc<Yardstick>,
+        archive: PathBuf,
+        coins: Vec<String>,
+    ) -> Self {
+        Self {
+            intake,
+            rest,
+            yardstick,
+            archive,
+            coins,
+            known: HashMap::new(),
+        }
+    }
+
+    /// Until when bars are closed and settled.
+    fn settled(&self) -> Millis {
+        let settle = millis(self.intake.settings.pace.settle);
+        whole(super::now().back(settle), Millis::MINUTE)
+    }
+
+    /// Asks for what is missing of the last days.
+    pub(super) async fn begin(&mut self) {
+        let listings = self.listings();
+        let days = i64::from(self.intake.settings.history_days);
+        let until = self.settled();
+        let from = until.back(days.saturating_mul(Millis::DAY));
+        let readings_from = from.max(until.back(self.intake.venue.open_interest_look_back()));
+        let mut errands = Vec::new();
+        for listing in &listings {
+            let (coin, _) = listing.coin();
+            for (kind, from, step) in [
+                (Kind::Bars, from, Millis::MINUTE),
+                (Kind::OpenInterest, readings_from, FIVE_MINUTES),
+            ] {
+                let from = whole(from.on(step - 1), step);
+                self.known.insert((kind, coin.clone()), until);
+                let have = match self.have(kind, &coin, from, until).await {
+                    Ok(have) => have,
+                    Err(fault) => {
+                        self.intake
+                            .seat
+                            .trouble(format!("the archive cannot be read: {fault}"));
+                        HashSet::new()
+                    }
+                };
+                for (from, until) in missing(&have, from, until, step) {
+                    errands.extend(self.errands(kind, listing, from, until));
+                }
+            }
+        }
+        errands.sort_by_key(|errand| std::cmp::Reverse(errand.ask.until));
+        {
+            let mut notes = self.intake.seat.notes();
+            notes.status.to_ask += u64::try_from(errands.len()).unwrap_or(0);
+        }
+        self.run(errands).await;
+    }
+
+    /// Asks for what is new: bars always, open interest where it is time.
+    pub(super) async fn go_on(&mut self, readings_too: bool) {
+        let until = self.settled();
+        let mut errands = Vec::new();
+        let mut reached = Vec::new();
+        for listing in self.listings() {
+            let (coin, _) = listing.coin();
+            for kind in [Kind::Bars, Kind::OpenInterest] {
+                if kind == Kind::OpenInterest && !readings_too {
+                    continue;
+                }
+                let end = match kind {
+                    Kind::Bars => until,
+                    Kind::OpenInterest => super::now().on(1),
+                };
+                let key = (kind, coin.clone());
+                // One step earlier: a reading may have come late.
+                let from =
+                    self.known
+                        .get(&key)
+                        .map_or(end.back(Millis::HOUR), |known| match kind {
+                            Kind::Bars => *known,
+                            Kind::OpenInterest => whole(known.back(FIVE_MINUTES), FIVE_MINUTES),
+                        });
+                if from < end {
+                    let asks = self.errands(kind, &listing, from, end);
+                    reached.push((key, end, asks.len()));
+                    errands.extend(asks);
+                }
+            }
+        }
+        let done = self.run(errands).await;
+        for (key, end, asks) in reached {
+            if done.get(&key).copied().unwrap_or(0) == asks {
+                self.known.insert(key, end);
+            }
+        }
+    }
+
+    fn listings(&self) -> Vec<Arc<Listing>> {
+        let markets = self.intake.markets.load();
+        self.coins
+            .iter()
+            .filter_map(|coin| leading(&markets.listings, coin))
+            .collect()
+    }
+
+    fn errands(
+        &self,
+        kind: Kind,
+        listing: &Arc<Listing>,
+        from: Millis,
+        until: Millis,
+    ) -> Vec<Errand> {
+        let venue = self.intake.venue;
+        let asks = match kind {
+            Kind::Bars => venue.bar_requests(listing, from, until),
+            Kind::OpenInterest => venue.open_interest_requests(listing, from, until),
+        };
+        asks.into_iter()
+            .map(|ask| Errand {
+                kind,
+                listing: Arc::clone(listing),
+                ask,
+            })
+            .collect()
+    }
+
+    /// The instants of which the archive has a bar or reading.
+    async fn have(
+        &self,
+        kind: Kind,
+        coin: &str,
+        from: Millis,
+        until: Millis,
+    ) -> Result<HashSet<Millis>, ArchiveError> {
+        let path = self.archive.clone();
+        let filter = Filter {
+            start: Some(from),
+            end: Some(until),
+            exchange: Some(self.intake.name().to_owned()),
+            symbol: Some(coin.to_owned()),
+            ..Filter::default()
+        };
+        let read = move || -> Result<HashSet<Millis>, ArchiveError> {
+            let archive = Archive::read(path)?;
+            Ok(match kind {
+                Kind::Bars => archive
+                    .bars(&filter, Millis::MINUTE)?
+                    .rows
+                    .into_iter()
+                    .map(|bar| bar.timestamp)
+                    .collect(),
+                Kind::OpenInterest => archive
+                    .open_interest(&filter)?
+                    .rows
+                    .into_iter()
+                    .map(|row| whole(row.timestamp, FIVE_MINUTES))
+                    .collect(),
+            })
+        };
+        match tokio::task::spawn_blocking(read).await {
+            Ok(have) => have,
+            Err(_) => Ok(HashSet::new()),
+        }
+    }
+
+    /// Runs errands, a few at once; how many succeeded of each kind and coin.
+    async fn run(&self, errands: Vec<Errand>) -> HashMap<(Kind, String), usize> {
+        let mut done = HashMap::new();
+        let mut under_way = stream::iter(errands)
+            .map(|errand| async move {
+                let succeeded = self.run_one(&errand).await;
+                (errand, succeeded)
+            })
+            .buffer_unordered(AT_ONCE);
+        while let Some((errand, succeeded)) = under_way.next().await {
+            {
+                let mut notes = self.intake.seat.notes();
+                if notes.status.asked < notes.status.to_ask {
+                    notes.status.asked += 1;
+                }
+            }
+            if succeeded {
+                *done
+                    .entry((errand.kind, errand.listing.coin().0))
+                    .or_insert(0) += 1;
+            }
+        }
+        done
+    }
+
+    async fn run_one(&self, errand: &Errand) -> bool {
+        let venue = self.intake.venue;
+        let body = match self.rest.get(venue, &errand.ask).await {
+            Ok(body) => body,
+            Err(fault) => {
+                self.intake.seat.trouble(fault.to_string());
+                return false;
+            }
+        };
+        let now = super::now();
+        let read = self.read(errand, &body, now);
+        match read {
+            Ok(batch) => {
+                {
+                    let count = |rows: usize| u64::try_from(rows).unwrap_or(0);
+                    let mut notes = self.intake.seat.notes();
+                    notes.status.bars += count(batch.bars.len());
+                    notes.status.open_interest += count(batch.open_interest.len());
+                }
+                self.intake.keep.rows_patiently(batch).await;
+                true
+            }
+            Err(fault) => {
+                self.intake.reject(&body, &[fault], now);
+                false
+            }
+        }
+    }
+
+    fn read(&self, errand: &Errand, body: &str, now: Millis) -> Result<Batch, Error> {
+        let venue = self.intake.venue;
+        let markets = self.intake.markets.load();
+        let faults = RefCell::new(Vec::new());
+        let frame = Frame {
+            venue,
+            text: body,
+            received_at: Some(now),
+            instruments: &markets.instruments,
+            faults: Some(&faults),
+        };
+        let (coin, scale) = errand.listing.coin();
+        let ask = &errand.ask;
+        let inside = |at: Millis| ask.from <= at && at < ask.until;
+        let too_fine = || Error::whole("a figure fits no decimal exactly".to_owned());
+        let mut batch = Batch::default();
+        match errand.kind {
+            Kind::Bars => {
+                for bar in venue.read_bars(&frame)? {
+                    if inside(bar.timestamp) {
+                        let row =
+                            bar_row(venue.name(), &coin, scale, &bar, now).ok_or_else(too_fine)?;
+                        self.yardstick.close(&coin, row.close_time(), row.close);
+                        batch.bars.push(row);
+                    }
+                }
+            }
+            Kind::OpenInterest => {
+                for reading in venue.read_open_interest(&frame)? {
+                    if inside(reading.timestamp) {
+                        let row = reading_row(venue.name(), &coin, scale, reading, now)
+                            .ok_or_else(too_fine)?;
+                        self.yardstick.open_interest(
+                            &coin,
+                            venue.name(),
+                            row.timestamp,
+                            row.open_interest,
+                        );
+                        batch.open_interest.push(row);
+                    }
+                }
+            }
+        }
+        let rejected = faults.take();
+        if !rejected.is_empty() {
+            self.intake.reject(body, &rejected, now);
+        }
+        Ok(batch)
+    }
+}
+
+fn bar_row(exchange: &str, coin: &str, scale: u32, bar: &Bar, now: Millis) -> Option<BarRow> {
+    let price = |price| price_of_one(price, scale);
+    Some(BarRow {
+        exchange: exchange.to_owned(),
+        symbol: coin.to_owned(),
+        timestamp: bar.timestamp,
+        interval: Millis::MINUTE,
+        open: price(bar.open)?,
+        high: price(bar.high)?,
+        low: price(bar.low)?,
+        close: price(bar.close)?,
+        volume: unscaled(bar.volume, scale)?,
+        received_at: now,
+    })
+}
+
+fn reading_row(
+    exchange: &str,
+    coin: &str,
+    scale: u32,
+    reading: Reading,
+    now: Millis,
+) -> Option<OpenInterestRow> {
+    Some(OpenInterestRow {
+        exchange: exchange.to_owned(),
+        symbol: coin.to_owned(),
+        timestamp: reading.timestamp,
+        open_interest: unscaled(reading.open_interest, scale)?,
+        received_at: now,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_missing_is_found_in_whole_steps() {
+        let have: HashSet<Millis> = [10, 20, 50].into_iter().map(Millis).collect();
+        let of = |from, until| missing(&have, Millis(from), Millis(until), 10);
+        assert_eq!(
+            of(0, 70),
+            [
+                (Millis(0), Millis(10)),
+                (Millis(30), Millis(50)),
+                (Millis(60), Millis(70)),
+            ]
+        );
+        assert_eq!(of(10, 30), []);
+        assert_eq!(of(60, 80), [(Millis(60), Millis(80))]);
+    }
+
+    #[test]
+    #[expect(clippy::unwrap_used, reason = "tests")]
+    fn a_scaled_market_gives_bars_of_single_coins() {
+        let decimal = |text: &str| text.parse::<rust_decimal::Decimal>().unwrap();
+        let bar = Bar {
+            timestamp: Millis(0),
+            open: decimal("0.0125"),
+            high: decimal("0.02"),
+            low: decimal("0.01"),
+            close: decimal("0.0130"),
+            volume: decimal("12.5"),
+        };
+        let row = bar_row("binance", "PEPE", 1000, &bar, Millis(1)).unwrap();
+        assert_eq!(row.open.to_string(), "0.0000125");
+        assert_eq!(row.close.to_string(), "0.000013");
+        assert_eq!(row.volume.to_string(), "12500");
+    }
+}

@@ -1,0 +1,91 @@
+//! Rows that wait until the multiplier of their market is known.
+//!
+//! A row is kept as the frame it was read from and the key of its event: once the markets have been read anew the frame
+//! is decoded again, and what can be priced then is. What still cannot after its time is given up by name.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use crate::model::Millis;
+
+/// A row that waits.
+#[derive(Clone, Debug)]
+pub(super) struct Waiting {
+    /// The key of its event.
+    pub(super) key: String,
+    /// Its market.
+    pub(super) native_id: String,
+    /// The frame it is in.
+    pub(super) frame: Arc<str>,
+    /// The only market of a body that does not name it.
+    pub(super) market: Option<String>,
+    /// When it was received.
+    pub(super) received_at: Millis,
+}
+
+/// The rows of one venue that wait.
+#[derive(Debug, Default)]
+pub(super) struct Hold {
+    rows: VecDeque<Waiting>,
+}
+
+impl Hold {
+    /// Lets a row wait; the oldest is handed back where more than `most` wait.
+    pub(super) fn wait(&mut self, row: Waiting, most: usize) -> Option<Waiting> {
+        self.rows.push_back(row);
+        if self.rows.len() > most {
+            self.rows.pop_front()
+        } else {
+            None
+        }
+    }
+
+    /// How many wait.
+    pub(super) fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// All rows that wait, to be tried again.
+    pub(super) fn take(&mut self) -> Vec<Waiting> {
+        std::mem::take(&mut self.rows).into()
+    }
+
+    /// The rows that have waited since before `since`.
+    pub(super) fn expired(&mut self, since: Millis) -> Vec<Waiting> {
+        let (expired, rest) = std::mem::take(&mut self.rows)
+            .into_iter()
+            .partition(|row| row.received_at < since);
+        self.rows = rest;
+        Vec::from_iter::<VecDeque<Waiting>>(expired)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(key: &str, received_at: i64) -> Waiting {
+        Waiting {
+            key: key.to_owned(),
+            native_id: "X".to_owned(),
+            frame: "{}".into(),
+            market: None,
+            received_at: Millis(received_at),
+        }
+    }
+
+    #[test]
+    fn the_oldest_gives_way_and_the_expired_are_handed_out_once() {
+        let mut hold = Hold::default();
+        assert!(hold.wait(row("a", 1), 2).is_none());
+        assert!(hold.wait(row("b", 2), 2).is_none());
+        let given_up = hold.wait(row("c", 3), 2);
+        assert_eq!(given_up.map(|row| row.key).as_deref(), Some("a"));
+        let expired = hold.expired(Millis(3));
+        assert_eq!(expired.len(), 1);
+        assert_eq!(hold.len(), 1);
+        assert!(hold.expired(Millis(3)).is_empty());
+        assert_eq!(hold.take().len(), 1);
+        assert_eq!(hold.len(), 0);
+    }
+}

@@ -1,0 +1,311 @@
+//! The way of what came in to the archive's [`Inbox`], and to the file of what was set aside.
+//!
+//! Rows are handed over as soon as there is room for them. Where there is none for too long (a full disk, say) they are
+//! handed back, for whoever has them to record a gap. What was refused, could not be read or could not be priced is set
+//! aside in `set_aside.jsonl` beside the journal.
+
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::{mpsc, oneshot};
+
+use super::settings::{Settings, span};
+use crate::archive::{
+    Acknowledged, ArchiveError, Batch, Completeness, Gap, Inbox, NotKept, Receipt, RunId,
+};
+use crate::model::Millis;
+
+/// The file of what was set aside.
+const ASIDE: &str = "set_aside.jsonl";
+/// How often days that are over are looked for.
+const ROLL: Duration = Duration::from_hours(1);
+/// How long after its end a day is left in the journal, for orders that come late.
+const LATE: i64 = Millis::HOUR;
+
+/// What has become durable so far.
+#[derive(Debug, Default)]
+pub(super) struct Kept {
+    pub(super) orders: AtomicU64,
+    pub(super) bars: AtomicU64,
+    pub(super) open_interest: AtomicU64,
+    pub(super) repeated: AtomicU64,
+}
+
+/// What is handed over on the side, in order.
+#[derive(Debug)]
+enum Aftermath {
+    Receipt(Receipt),
+    Note(Batch),
+    Flush(oneshot::Sender<()>),
+}
+
+/// The way to the archive; as many as there are tasks.
+#[derive(Clone, Debug)]
+pub(super) struct Keep {
+    inbox: Inbox,
+    after: mpsc::UnboundedSender<Aftermath>,
+    aside: Arc<Mutex<Aside>>,
+    patience: Duration,
+    again: Duration,
+    /// Whether patience has run out lately: until rows are written again nobody waits, or every socket would stand
+    /// still.
+    overflowing: Arc<AtomicBool>,
+    pub(super) kept: Arc<Kept>,
+}
+
+/// Rows that were not taken.
+#[derive(Debug)]
+pub(super) struct NotTaken {
+    /// The keys of the orders among them.
+    pub(super) keys: Vec<String>,
+    /// Why.
+    pub(super) reason: String,
+}
+
+impl Keep {
+    /// A way to `inbox`; what is to be done beside it is done on the runtime of the caller.
+    pub(super) fn new(inbox: Inbox, archive: &Path, settings: &Settings) -> Self {
+        let (after, received) = mpsc::unbounded_channel();
+        let kept = Arc::new(Kept::default());
+        tokio::spawn(settle(inbox.clone(), received, Arc::clone(&kept)));
+        tokio::spawn(roll(inbox.clone()));
+        Self {
+            inbox,
+            after,
+            aside: Arc::new(Mutex::new(Aside::new(archive, settings.aside_bytes))),
+            patience: span(settings.pace.patience),
+            again: span(settings.pace.rewrite),
+            overflowing: Arc::default(),
+            kept,
+        }
+    }
+
+    /// Rows that wait to be committed.
+    pub(super) fn waiting(&self) -> u64 {
+        u64::try_from(self.inbox.status().waiting).unwrap_or(u64::MAX)
+    }
+
+    /// Why nothing can be written, where nothing can.
+    pub(super) fn trouble(&self) -> Option<String> {
+        self.inbox.status().stalled
+    }
+
+    /// Hands rows over as soon as there is room; gives up where there is none for too long. Rows that the archive can
+    /// never keep are set aside, and the others handed over.
+    pub(super) async fn rows(&self, batch: Batch) -> Result<(), NotTaken> {
+        let mut batch = batch;
+        loop {
+            let sending = self.inbox.send(batch.clone());
+            let hopeless = self.overflowing.load(Ordering::Relaxed) && self.trouble().is_some();
+            let patience = if hopeless {
+                Duration::ZERO
+            } else {
+                self.patience
+            };
+            let sent = tokio::time::timeout(patience, sending).await;
+            self.overflowing.store(sent.is_err(), Ordering::Relaxed);
+            let reason = match sent {
+                Ok(Ok(receipt)) => {
+                    let _ = self.after.send(Aftermath::Receipt(receipt));
+                    return Ok(());
+                }
+                Ok(Err(NotKept::Archive(fault))) => match &*fault {
+                    ArchiveError::BadRow {
+                        table,
+                        column,
+                        row,
+                        message,
+                    } => {
+                        let reason = format!("{table}: column {column:?}: {message}");
+                        self.take_out(&mut batch, table, *row, &reason);
+                        if batch.is_empty() {
+                            return Ok(());
+                        }
+                        continue;
+                    }
+                    fault => fault.to_string(),
+                },
+                Ok(Err(fault)) => fault.to_string(),
+                Err(_) => self.trouble().map_or_else(
+                    || "rows came faster than they could be kept".to_owned(),
+                    |trouble| format!("the archive could not be written: {trouble}"),
+                ),
+            };
+            return Err(NotTaken {
+                keys: batch.orders.into_iter().map(|row| row.dedupe_key).collect(),
+                reason,
+            });
+        }
+    }
+
+    /// Hands rows over however long that takes; for what can be asked for again and is in no hurry.
+    pub(super) async fn rows_patiently(&self, batch: Batch) {
+        while self.rows(batch.clone()).await.is_err() {
+            tokio::time::sleep(self.again).await;
+        }
+    }
+
+    fn take_out(&self, batch: &mut Batch, table: &str, row: usize, reason: &str) {
+        let taken = match table {
+            "orders" if row < batch.orders.len() => format!("{:?}", batch.orders.remove(row)),
+            "bars" if row < batch.bars.len() => format!("{:?}", batch.bars.remove(row)),
+            "open_interest" if row < batch.open_interest.len() => {
+                format!("{:?}", batch.open_interest.remove(row))
+            }
+            // Nothing tells which row is at fault: better to lose the batch than to turn in circles.
+            _ => format!("{:?}", std::mem::take(batch)),
+        };
+        log::warn!(target: "liqdata::archive", "a row cannot be kept: {reason}");
+        self.aside(&serde_json::json!({"reason": reason, "row": taken}).to_string());
+    }
+
+    /// Writes down gaps, and until when runs went on.
+    pub(super) fn note(&self, gaps: Vec<Gap>, seen: Vec<(RunId, Millis)>) {
+        let batch = Batch {
+            gaps,
+            seen,
+            ..Batch::default()
+        };
+        let _ = self.after.send(Aftermath::Note(batch));
+    }
+
+    /// Begins a run as soon as the archive can be written; `None` where it has been closed.
+    pub(super) async fn begin(
+        &self,
+        exchange: &'static str,
+        completeness: Completeness,
+        at: Millis,
+    ) -> Option<RunId> {
+        loop {
+            let begun = self
+                .inbox
+                .with(move |writer| writer.begin_run(exchange, completeness, at))
+                .ok()?;
+            match begun.await {
+                Ok(run) => return Some(run),
+                Err(NotKept::Stopped) => return None,
+                Err(_) => tokio::time::sleep(self.again).await,
+            }
+        }
+    }
+
+    /// Sets a line aside, as far as there is room in the file.
+    pub(super) fn aside(&self, line: &str) {
+        self.aside
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .write(line);
+    }
+
+    /// Returns once everything so far is durable, or has not become so for too long.
+    pub(super) async fn flush(&self) {
+        let (reply, done) = oneshot::channel();
+        if self.after.send(Aftermath::Flush(reply)).is_ok() {
+            let _ = tokio::time::timeout(self.patience, done).await;
+        }
+    }
+}
+
+/// Hands over what was noted, and counts what became durable.
+async fn settle(inbox: Inbox, mut received: mpsc::UnboundedReceiver<Aftermath>, kept: Arc<Kept>) {
+    while let Some(next) = received.recv().await {
+        let receipt = match next {
+            Aftermath::Receipt(receipt) => receipt,
+            Aftermath::Flush(reply) => {
+                // Whoever asked may have lost patience.
+                let _ = reply.send(());
+                continue;
+            }
+            Aftermath::Note(batch) => match inbox.send(batch).await {
+                Ok(receipt) => receipt,
+                Err(fault) => {
+                    log::error!(target: "liqdata::archive", "a gap could not be recorded: {fault}");
+                    continue;
+                }
+            },
+        };
+        match receipt.await {
+            Ok(done) => count(&kept, done),
+            Err(fault) => {
+                log::error!(target: "liqdata::archive", "rows could not be kept: {fault}");
+            }
+        }
+    }
+}
+
+fn count(kept: &Kept, done: Acknowledged) {
+    let add = |counter: &AtomicU64, rows: usize| {
+        counter.fetch_add(u64::try_from(rows).unwrap_or(0), Ordering::Relaxed);
+    };
+    add(&kept.orders, done.orders);
+    add(&kept.bars, done.bars);
+    add(&kept.open_interest, done.open_interest);
+    add(&kept.repeated, done.repeated);
+}
+
+/// Moves the days that are over into files, once an hour.
+async fn roll(inbox: Inbox) {
+    loop {
+        tokio::time::sleep(ROLL).await;
+        let until = super::now().back(LATE);
+        let Ok(rolled) = inbox.with(move |writer| writer.roll(until)) else {
+            return;
+        };
+        match rolled.await {
+            Ok(rolled) if rolled.rows > 0 => {
+                log::info!(
+                    target: "liqdata::archive",
+                    "rolled {} rows into {} files", rolled.rows, rolled.parts.len()
+                );
+            }
+            Ok(_) => {}
+            // The rows stay in the journal and are rolled another time.
+            Err(fault) => log::warn!(target: "liqdata::archive", "not rolled: {fault}"),
+        }
+    }
+}
+
+/// The file of what was set aside.
+#[derive(Debug)]
+struct Aside {
+    path: PathBuf,
+    file: Option<File>,
+    left: u64,
+}
+
+impl Aside {
+    fn new(archive: &Path, most: u64) -> Self {
+        let path = archive.join(ASIDE);
+        let size = std::fs::metadata(&path).map_or(0, |file| file.len());
+        Self {
+            path,
+            file: None,
+            left: most.saturating_sub(size),
+        }
+    }
+
+    fn write(&mut self, line: &str) {
+        let size = u64::try_from(line.len())
+            .unwrap_or(u64::MAX)
+            .saturating_add(1);
+        if size > self.left {
+            return;
+        }
+        if self.file.is_none() {
+            self.file = OpenOptions::new()
+                .create(true)
+                .append(true)
+                .open(&self.path)
+                .ok();
+        }
+        if let Some(file) = &mut self.file
+            && file.write_all(format!("{line}\n").as_bytes()).is_ok()
+        {
+            self.left -= size;
+        }
+    }
+}

@@ -1,0 +1,399 @@
+//! What a collector may be told: where each venue is reached, and every time constant.
+//!
+//! Everything has a default, so an empty file is a complete one. A file is TOML:
+//!
+//! ```toml
+//! coins = ["BTC", "ETH"]          # whose bars and open interest are collected
+//! history_days = 30
+//!
+//! [venues.binance]
+//! socket = "wss://stream.example" # a regional host, a relay, a replay server
+//! rest = "https://rest.example"
+//! paths = { "/fapi/v1/klines" = "/fapi/v2/klines" }
+//!
+//! [pace]
+//! poll = 300.0                    # seconds, as all of these
+//! ```
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde::Deserialize;
+use url::Url;
+
+use super::{VENUES, Venue, venue};
+
+/// A setting that cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{setting}: {message}")]
+pub struct SettingsError {
+    /// Its name, such as `venues.binance.rest`.
+    pub setting: String,
+    /// What is wrong, with the value and what is allowed.
+    pub message: String,
+}
+
+impl SettingsError {
+    fn new(setting: impl Into<String>, message: impl Into<String>) -> Self {
+        Self {
+            setting: setting.into(),
+            message: message.into(),
+        }
+    }
+}
+
+/// Where one venue is reached.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct Reach {
+    /// Paths that have moved: the known one, and where it is now.
+    pub paths: BTreeMap<String, String>,
+    /// Addresses by the name of the host, such as `socket` and `rest`.
+    #[serde(flatten)]
+    pub hosts: BTreeMap<String, String>,
+}
+
+macro_rules! pace {
+    ($($(#[$doc:meta])* $name:ident: $seconds:literal,)+) => {
+        /// How long and how often, in seconds.
+        #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+        #[serde(default, deny_unknown_fields)]
+        pub struct Pace {
+            $($(#[$doc])* pub $name: f64,)+
+        }
+
+        impl Default for Pace {
+            fn default() -> Self {
+                Self { $($name: $seconds,)+ }
+            }
+        }
+
+        impl Pace {
+            fn check(&self) -> Result<(), SettingsError> {
+                $(check_seconds(concat!("pace.", stringify!($name)), self.$name)?;)+
+                Ok(())
+            }
+        }
+    };
+}
+
+pace! {
+    /// Most patience with the opening of a connection.
+    connect: 10.0,
+    /// Most patience with one request.
+    request: 20.0,
+    /// Upper end of the first wait before a connection is tried again; it doubles with every failure.
+    retry_first: 1.0,
+    /// Upper end of the longest wait.
+    retry_most: 60.0,
+    /// After so long a healthy connection the waits begin anew.
+    healthy: 60.0,
+    /// Most patience with the acknowledgement of a subscription.
+    acknowledge: 10.0,
+    /// Time between two pings; 0 leaves it to the venue.
+    ping: 0.0,
+    /// Longest silence of a control stream; 0 leaves it to the venue.
+    control: 0.0,
+    /// Age at which a socket is replaced; 0 leaves it to the venue.
+    rotate: 0.0,
+    /// A venue that is silent for so long while others report is taken for mute.
+    mute: 600.0,
+    /// Time between two readings of the markets.
+    instruments: 3600.0,
+    /// Least time between two readings of the markets where an unknown one turned up.
+    instruments_least: 30.0,
+    /// How long a row waits for the multiplier of its market.
+    hold: 600.0,
+    /// How long a key is remembered, at least.
+    remember: 900.0,
+    /// Time between two polls of open interest, and of the venues that have no channel.
+    poll: 300.0,
+    /// Time between two polls of bars.
+    bars: 60.0,
+    /// How long a bar is left alone after its close.
+    settle: 5.0,
+    /// How long rows are gathered before they are committed.
+    commit: 0.1,
+    /// How often it is written down that the listening goes on.
+    seen: 5.0,
+    /// Most patience with a full queue before rows are given up.
+    patience: 5.0,
+    /// Time between two attempts to write where the archive refuses.
+    rewrite: 1.0,
+    /// Largest age of an order that comes over a socket.
+    oldest: 86_400.0,
+    /// How far ahead of our clock an order may be.
+    ahead: 60.0,
+}
+
+/// A time of `seconds`.
+pub(super) fn span(seconds: f64) -> Duration {
+    // Checked when the settings were read.
+    Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
+}
+
+/// `seconds`, or what the venue says where they are 0.
+pub(super) fn span_or(seconds: f64, otherwise: Duration) -> Duration {
+    if seconds > 0.0 {
+        span(seconds)
+    } else {
+        otherwise
+    }
+}
+
+/// Milliseconds of `seconds`.
+pub(super) fn millis(seconds: f64) -> i64 {
+    i64::try_from(span(seconds).as_millis()).unwrap_or(i64::MAX)
+}
+
+fn check_seconds(setting: &str, seconds: f64) -> Result<(), SettingsError> {
+    if (0.0..=31_536_000.0).contains(&seconds) {
+        Ok(())
+    } else {
+        let message = format!("{seconds} is not allowed; seconds from 0 to 31536000 are");
+        Err(SettingsError::new(setting, message))
+    }
+}
+
+/// Everything a collector may be told.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Settings {
+    /// Where the venues are reached, by name.
+    pub venues: BTreeMap<String, Reach>,
+    /// The coins whose bars and open interest are collected.
+    pub coins: Vec<String>,
+    /// How many days of bars and open interest are asked for at the start.
+    pub history_days: u32,
+    /// How many hours of liquidations are asked for at the start, at most, where the venue still has them.
+    pub missed_hours: u32,
+    /// Most requests of one back-fill of liquidations of one venue.
+    pub missed_requests: u32,
+    /// Whether each order keeps the frame it was read from.
+    pub raw: bool,
+    /// Most bytes of a frame.
+    pub frame_bytes: usize,
+    /// Most rows that wait to be committed; beyond it the sockets are made to wait.
+    pub queue_rows: usize,
+    /// Most rows of one commit.
+    pub commit_rows: usize,
+    /// Most keys that are remembered.
+    pub remembered: usize,
+    /// Most rows that wait for the multiplier of their market.
+    pub held_rows: usize,
+    /// Most bytes of the file of what was set aside.
+    pub aside_bytes: u64,
+    /// Time constants.
+    pub pace: Pace,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        let coins = ["BTC", "ETH", "SOL", "XRP", "DOGE", "BNB"];
+        Self {
+            venues: BTreeMap::new(),
+            coins: coins.map(str::to_owned).to_vec(),
+            history_days: 30,
+            missed_hours: 24,
+            missed_requests: 10_000,
+            raw: false,
+            frame_bytes: 16 << 20,
+            queue_rows: 65_536,
+            commit_rows: 1000,
+            remembered: 1_000_000,
+            held_rows: 100_000,
+            aside_bytes: 64 << 20,
+            pace: Pace::default(),
+        }
+    }
+}
+
+impl Settings {
+    /// The settings of a TOML text.
+    ///
+    /// # Errors
+    ///
+    /// [`SettingsError`], which names the setting, its value and what is allowed.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use liqdata::feeds::Settings;
+    ///
+    /// let settings = Settings::read("[venues.okx]\nrest = \"http://127.0.0.1:8080/okx\"")?;
+    /// assert_eq!(settings.history_days, 30);
+    /// let refused = Settings::read("[venues.okx]\nrest = \"ftp://example\"").unwrap_err();
+    /// assert_eq!(refused.setting, "venues.okx.rest");
+    /// # Ok::<(), liqdata::feeds::SettingsError>(())
+    /// ```
+    pub fn read(text: &str) -> Result<Self, SettingsError> {
+        let settings: Self = toml::from_str(text).map_err(|error| {
+            SettingsError::new("settings", error.to_string().trim_end().to_owned())
+        })?;
+        settings.check()?;
+        Ok(settings)
+    }
+
+    /// Looks over every setting.
+    ///
+    /// # Errors
+    ///
+    /// [`SettingsError`] for the first one that cannot be used.
+    pub fn check(&self) -> Result<(), SettingsError> {
+        for (name, reach) in &self.venues {
+            check_reach(name, reach)?;
+        }
+        if let Some(blank) = self.coins.iter().find(|coin| coin.trim().is_empty()) {
+            let message = format!("{blank:?} is no coin");
+            return Err(SettingsError::new("coins", message));
+        }
+        for (setting, value) in [
+            ("frame_bytes", self.frame_bytes),
+            ("queue_rows", self.queue_rows),
+            ("commit_rows", self.commit_rows),
+            ("remembered", self.remembered),
+        ] {
+            if !(1..=1 << 30).contains(&value) {
+                let message = format!("{value} is not allowed; 1 to {} are", 1 << 30);
+                return Err(SettingsError::new(setting, message));
+            }
+        }
+        if self.history_days > 3650 {
+            let message = format!("{} is not allowed; 0 to 3650 are", self.history_days);
+            return Err(SettingsError::new("history_days", message));
+        }
+        self.pace.check()
+    }
+
+    /// The address of `path` at one of a venue's hosts.
+    pub(super) fn address(&self, venue: &dyn Venue, host: &str, path: &str) -> String {
+        let known = venue.hosts();
+        let default = known
+            .iter()
+            .find(|(name, _)| *name == host)
+            .map_or("", |(_, address)| *address);
+        let reach = self.venues.get(venue.name());
+        let base = reach
+            .and_then(|reach| reach.hosts.get(host))
+            .map_or(default, String::as_str);
+        let path = reach
+            .and_then(|reach| reach.paths.get(path))
+            .map_or(path, String::as_str);
+        format!("{}{path}", base.trim_end_matches('/'))
+    }
+}
+
+fn check_reach(name: &str, reach: &Reach) -> Result<(), SettingsError> {
+    let Ok(known) = venue(name) else {
+        let names: Vec<&str> = VENUES.iter().map(|venue| venue.name()).collect();
+        let message = format!("{name:?} is no venue; allowed: {}", names.join(", "));
+        return Err(SettingsError::new("venues", message));
+    };
+    if known.name() != name {
+        let message = format!("{name:?} is spelled {:?} here", known.name());
+        return Err(SettingsError::new("venues", message));
+    }
+    for (host, address) in &reach.hosts {
+        let setting = format!("venues.{name}.{host}");
+        let hosts: Vec<&str> = known.hosts().iter().map(|(host, _)| *host).collect();
+        if !hosts.contains(&host.as_str()) {
+            let message = format!(
+                "is no setting of {name}; allowed: {}, paths",
+                hosts.join(", ")
+            );
+            return Err(SettingsError::new(setting, message));
+        }
+        let schemes = if host == "socket" {
+            ["ws", "wss"]
+        } else {
+            ["http", "https"]
+        };
+        let usable = Url::parse(address).is_ok_and(|url| {
+            schemes.contains(&url.scheme())
+                && url.has_host()
+                && url.username().is_empty()
+                && url.password().is_none()
+                && url.query().is_none()
+                && url.fragment().is_none()
+        });
+        if !usable {
+            let message = format!(
+                "{address:?} is not allowed; a {} or {} address without user info, query or fragment is",
+                schemes[0], schemes[1]
+            );
+            return Err(SettingsError::new(setting, message));
+        }
+    }
+    match reach.paths.iter().find(|(_, path)| !path.starts_with('/')) {
+        Some((known, path)) => {
+            let message = format!("{path:?} is not allowed; a path begins with /");
+            Err(SettingsError::new(
+                format!("venues.{name}.paths.{known:?}"),
+                message,
+            ))
+        }
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_empty_file_is_complete() {
+        assert_eq!(Settings::read("").unwrap(), Settings::default());
+        Settings::default().check().unwrap();
+    }
+
+    #[test]
+    fn hosts_and_paths_are_replaced() {
+        let settings = Settings::read(
+            "[venues.binance]\nrest = \"http://127.0.0.1:1/b/\"\npaths = {\"/fapi/v1/klines\" = \"/k\"}\n\
+             [pace]\npoll = 2.5\n",
+        )
+        .unwrap();
+        let binance = venue("binance").unwrap();
+        let address = |host, path| settings.address(binance, host, path);
+        assert_eq!(address("rest", "/fapi/v1/klines"), "http://127.0.0.1:1/b/k");
+        assert_eq!(address("rest", "/x"), "http://127.0.0.1:1/b/x");
+        assert_eq!(
+            address("socket", "/market/ws"),
+            "wss://fstream.binance.com/market/ws"
+        );
+        assert_eq!(span(settings.pace.poll), Duration::from_millis(2500));
+    }
+
+    #[test]
+    fn a_setting_that_cannot_be_used_is_named() {
+        for (text, setting, part) in [
+            ("[venues.mtgox]", "venues", "allowed: binance"),
+            ("[venues.gateio]", "venues", "\"gate\""),
+            (
+                "[venues.okx]\nrset = \"http://a\"",
+                "venues.okx.rset",
+                "allowed: socket, rest, paths",
+            ),
+            (
+                "[venues.okx]\nsocket = \"http://a\"",
+                "venues.okx.socket",
+                "ws or wss",
+            ),
+            (
+                "[venues.okx]\nrest = \"http://me:you@a\"",
+                "venues.okx.rest",
+                "without user info",
+            ),
+            ("[pace]\npoll = -1.0", "pace.poll", "-1"),
+            ("[pace]\npol = 1.0", "settings", "unknown field `pol`"),
+            ("queue_rows = 0", "queue_rows", "0 is not allowed"),
+            ("coins = [\" \"]", "coins", "no coin"),
+            ("history_days = ", "settings", "history_days"),
+        ] {
+            let refused = Settings::read(text).unwrap_err();
+            assert_eq!(refused.setting, setting, "{text}");
+            assert!(refused.message.contains(part), "{refused}");
+        }
+    }
+}

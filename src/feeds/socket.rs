@@ -1,0 +1,522 @@
+//! One socket of a venue, from its opening until it is lost.
+//!
+//! Every topic has to be acknowledged, every connection has to prove again and again that the other end lives, and a frame
+//! may only be so large. What a frame says is left to the [`Intake`]. A batch of topics that is refused is halved until the
+//! topic at fault stands alone, so that one bad name does not cost the others.
+
+use std::borrow::Cow;
+use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use futures_util::{SinkExt, StreamExt};
+use rustls_platform_verifier::BuilderVerifierExt;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio::sync::{oneshot, watch};
+use tokio::time::Instant;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::rustls::pki_types::ServerName;
+use tokio_rustls::rustls::{ClientConfig, crypto};
+use tokio_tungstenite::tungstenite::client::IntoClientRequest;
+use tokio_tungstenite::tungstenite::http::{HeaderName, HeaderValue};
+use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
+use tokio_tungstenite::tungstenite::{Error as WebSocketError, Message};
+use tokio_tungstenite::{WebSocketStream, client_async_with_config};
+use url::Url;
+
+use super::intake::Intake;
+use super::listen::{Asked, Beat, Heard, Line, Sign};
+use super::settings::{span, span_or};
+use super::unzipped;
+use crate::model::Millis;
+
+/// How long a close is waited for.
+const FAREWELL: Duration = Duration::from_secs(1);
+
+/// Why a socket is no more, and until when it certainly listened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Loss {
+    pub(super) reason: String,
+    /// When the other end last gave a sign; absent where it never listened.
+    pub(super) last_sign: Option<Millis>,
+}
+
+/// What ends a socket from outside.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) enum Word {
+    /// Nothing: it goes on.
+    #[default]
+    Listen,
+    /// It is to be given up and opened anew, for this reason.
+    Renew(String),
+    /// It is to be closed.
+    Close,
+}
+
+trait Wire: AsyncRead + AsyncWrite + Send + Unpin {}
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Wire for T {}
+
+type Stream = WebSocketStream<Box<dyn Wire>>;
+
+/// Opens `line`, listens on it until it is lost, and says through `ready` once it covers what it can.
+pub(super) async fn listen(
+    intake: Arc<Intake>,
+    line: Line,
+    ready: oneshot::Sender<BTreeSet<String>>,
+    mut word: watch::Receiver<Word>,
+) -> Loss {
+    let never = |reason: String| Loss {
+        reason,
+        last_sign: None,
+    };
+    let patience = span(intake.settings.pace.connect);
+    let opening = tokio::time::timeout(patience, open(&intake, &line));
+    let stream = tokio::select! {
+        opened = opening => match opened {
+            Ok(Ok(stream)) => stream,
+            Ok(Err(reason)) => return never(format!("no connection: {reason}")),
+            Err(_) => return never(format!("no connection within {} s", patience.as_secs_f64())),
+        },
+        () = ended(&mut word) => return never("closed".to_owned()),
+    };
+    intake.seat.notes().status.connections += 1;
+    Session::new(intake, line, ready, stream).run(word).await
+}
+
+/// Returns once the socket is to end, or nobody is left to say so.
+async fn ended(word: &mut watch::Receiver<Word>) {
+    let _ = word.wait_for(|word| *word != Word::Listen).await;
+}
+
+async fn open(intake: &Intake, line: &Line) -> Result<Stream, String> {
+    let address = intake.settings.address(intake.venue, line.host, &line.path);
+    let url = Url::parse(&address).map_err(|error| format!("{address}: {error}"))?;
+    let mut request = address
+        .as_str()
+        .into_client_request()
+        .map_err(|error| format!("{address}: {error}"))?;
+    for (name, value) in line.headers {
+        request.headers_mut().insert(
+            HeaderName::from_static(name),
+            HeaderValue::from_static(value),
+        );
+    }
+    let host = url.host_str().unwrap_or_default().to_owned();
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    let port = url.port_or_known_default().unwrap_or(443);
+    let tcp = TcpStream::connect((bare, port))
+        .await
+        .map_err(|error| format!("{address}: {error}"))?;
+    // Pings are small and must not wait for company.
+    let _ = tcp.set_nodelay(true);
+    let wire: Box<dyn Wire> = if url.scheme() == "wss" {
+        let name =
+            ServerName::try_from(bare.to_owned()).map_err(|error| format!("{address}: {error}"))?;
+        let tls = TlsConnector::from(trust()?)
+            .connect(name, tcp)
+            .await
+            .map_err(|error| format!("{address}: TLS: {error}"))?;
+        Box::new(tls)
+    } else {
+        Box::new(tcp)
+    };
+    let most = Some(intake.settings.frame_bytes);
+    let config = WebSocketConfig::default()
+        .max_message_size(most)
+        .max_frame_size(most);
+    let (stream, _) = client_async_with_config(request, wire, Some(config))
+        .await
+        .map_err(|error| format!("{address}: {}", spoken(&error)))?;
+    Ok(stream)
+}
+
+/// The TLS of this program: the system's trust store, the provider that HTTP uses as well.
+fn trust() -> Result<Arc<ClientConfig>, String> {
+    static TRUST: OnceLock<Result<Arc<ClientConfig>, String>> = OnceLock::new();
+    TRUST
+        .get_or_init(|| {
+            let provider = Arc::new(crypto::aws_lc_rs::default_provider());
+            let config = ClientConfig::builder_with_provider(provider)
+                .with_safe_default_protocol_versions()
+                .and_then(BuilderVerifierExt::with_platform_verifier)
+                .map_err(|error| format!("TLS: {error}"))?
+                .with_no_client_auth();
+            Ok(Arc::new(config))
+        })
+        .clone()
+}
+
+/// An error without the body of a reply.
+fn spoken(error: &WebSocketError) -> String {
+    match error {
+        WebSocketError::Http(reply) => format!("the handshake is answered {}", reply.status()),
+        error => error.to_string(),
+    }
+}
+
+struct Session {
+    intake: Arc<Intake>,
+    line: Line,
+    stream: Stream,
+    ready: Option<oneshot::Sender<BTreeSet<String>>>,
+    /// Messages of subscription that are still to be sent.
+    to_ask: VecDeque<Vec<String>>,
+    asked: Asked,
+    /// Topics that are not acknowledged.
+    open_topics: BTreeSet<String>,
+    refused: BTreeSet<String>,
+    next_ask: Instant,
+    next_beat: Instant,
+    give_up_waiting: Instant,
+    signs: HashMap<Sign, Instant>,
+    opened: Millis,
+    last_sign: Option<Millis>,
+}
+
+impl Session {
+    fn new(
+        intake: Arc<Intake>,
+        line: Line,
+        ready: oneshot::Sender<BTreeSet<String>>,
+        stream: Stream,
+    ) -> Self {
+        let now = Instant::now();
+        let pace = intake.settings.pace;
+        let asking = line.between * u32::try_from(line.batches.len()).unwrap_or(u32::MAX);
+        let heartbeat = intake.venue.heartbeat();
+        Self {
+            to_ask: line.batches.iter().cloned().collect(),
+            open_topics: line.batches.iter().flatten().cloned().collect(),
+            refused: BTreeSet::new(),
+            asked: Asked::default(),
+            next_ask: now,
+            next_beat: now + span_or(pace.ping, heartbeat.every),
+            give_up_waiting: now + asking + span(pace.acknowledge),
+            signs: heartbeat
+                .signs
+                .iter()
+                .map(|(sign, _)| (*sign, now))
+                .collect(),
+            opened: super::now(),
+            last_sign: None,
+            ready: Some(ready),
+            intake,
+            line,
+            stream,
+        }
+    }
+
+    /// How far apart the signs of a kind may be.
+    fn silence(&self, sign: Sign) -> Option<Duration> {
+        let heartbeat = self.intake.venue.heartbeat();
+        let pace = &self.intake.settings.pace;
+        let (_, within) = heartbeat.signs.iter().find(|(kind, _)| *kind == sign)?;
+        Some(match sign {
+            Sign::Pong if pace.ping > 0.0 => span(pace.ping) * 2,
+            Sign::Ping | Sign::Control => span_or(pace.control, *within),
+            Sign::Pong => *within,
+        })
+    }
+
+    async fn run(mut self, mut word: watch::Receiver<Word>) -> Loss {
+        let reason = match self.greet().await {
+            Ok(()) => self.converse(&mut word).await,
+            Err(reason) => reason,
+        };
+        // A farewell is a courtesy: the other end may be long gone.
+        let _ = tokio::time::timeout(FAREWELL, self.stream.close(None)).await;
+        Loss {
+            reason,
+            last_sign: self.last_sign,
+        }
+    }
+
+    async fn greet(&mut self) -> Result<(), String> {
+        for greeting in self.intake.venue.greeting() {
+            self.say(Message::text(*greeting)).await?;
+        }
+        Ok(())
+    }
+
+    /// Listens until there is a reason to stop.
+    async fn converse(&mut self, word: &mut watch::Receiver<Word>) -> String {
+        loop {
+            let due = self.due();
+            let step = tokio::select! {
+                biased;
+                () = ended(word) => {
+                    return match &*word.borrow() {
+                        Word::Renew(reason) => {
+                            // It answered all the while and told nothing: only events prove what was heard.
+                            let last_event = self.intake.seat.notes().last_event_at;
+                            self.last_sign = self.last_sign.min(last_event.or(Some(self.opened)));
+                            reason.clone()
+                        }
+                        Word::Listen | Word::Close => "closed".to_owned(),
+                    };
+                }
+                () = tokio::time::sleep_until(due) => self.on_time().await,
+                message = self.stream.next() => match message {
+                    Some(Ok(message)) => self.on_message(message).await,
+                    Some(Err(error)) => Err(self.on_error(&error)),
+                    None => Err("the connection was closed".to_owned()),
+                },
+            };
+            if let Err(reason) = step {
+                return reason;
+            }
+        }
+    }
+
+    /// When something is to be done next, if nothing comes.
+    fn due(&self) -> Instant {
+        let deaths = self.signs.iter().filter_map(|(sign, last)| {
+            let silence = self.silence(*sign)?;
+            Some(*last + silence)
+        });
+        let ask = (!self.to_ask.is_empty()).then_some(self.next_ask);
+        let give_up = self.ready.is_some().then_some(self.give_up_waiting);
+        deaths
+            .chain(ask)
+            .chain(give_up)
+            .fold(self.next_beat, Instant::min)
+    }
+
+    async fn on_time(&mut self) -> Result<(), String> {
+        let now = Instant::now();
+        let missing = self.signs.iter().find_map(|(sign, last)| {
+            let silence = self.silence(*sign)?;
+            (now >= *last + silence).then_some((*sign, silence, now.duration_since(*last)))
+        });
+        if let Some((sign, silence, since)) = missing {
+            // Other signs may have come since; what this one stands for has not.
+            let since = i64::try_from(since.as_millis()).unwrap_or(i64::MAX);
+            self.last_sign = self.last_sign.min(Some(super::now().back(since)));
+            return Err(format!(
+                "no {} for {} s",
+                sign.name(),
+                silence.as_secs_f64()
+            ));
+        }
+        if now >= self.next_ask
+            && let Some(topics) = self.to_ask.pop_front()
+        {
+            self.next_ask = now + self.line.between;
+            let number = self.asked.number(topics.clone());
+            let text = self
+                .intake
+                .venue
+                .subscription(number, &topics, super::now());
+            self.say(Message::text(text)).await?;
+        }
+        if now >= self.next_beat {
+            let every = span_or(
+                self.intake.settings.pace.ping,
+                self.intake.venue.heartbeat().every,
+            );
+            self.next_beat = now + every;
+            self.beat().await?;
+        }
+        if self.ready.is_some() && now >= self.give_up_waiting {
+            if self.covers_nothing() {
+                return Err(format!(
+                    "no subscription was acknowledged within {} s",
+                    self.intake.settings.pace.acknowledge
+                ));
+            }
+            self.is_live();
+        }
+        Ok(())
+    }
+
+    fn covers_nothing(&self) -> bool {
+        let all: BTreeSet<&String> = self.line.batches.iter().flatten().collect();
+        !all.is_empty() && all.len() <= self.open_topics.len() + self.refused.len()
+    }
+
+    async fn beat(&mut self) -> Result<(), String> {
+        let message = match self.intake.venue.heartbeat().beat {
+            Beat::Protocol => Message::Ping(Vec::new().into()),
+            Beat::Text(text) => Message::text(text),
+            Beat::Stamped(before, behind) => {
+                let seconds = super::now().0 / 1000;
+                Message::text(format!("{before}{seconds}{behind}"))
+            }
+        };
+        self.say(message).await
+    }
+
+    async fn say(&mut self, message: Message) -> Result<(), String> {
+        let patience = span(self.intake.settings.pace.connect);
+        match tokio::time::timeout(patience, self.stream.send(message)).await {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(error)) => Err(format!("the connection broke: {}", spoken(&error))),
+            Err(_) => Err(format!(
+                "nothing could be sent for {} s",
+                patience.as_secs_f64()
+            )),
+        }
+    }
+
+    async fn on_message(&mut self, message: Message) -> Result<(), String> {
+        match message {
+            Message::Text(text) => self.on_text(text.as_str()).await,
+            Message::Binary(bytes) => {
+                let text = match unzipped(&bytes, self.intake.settings.frame_bytes) {
+                    Ok(Cow::Borrowed(bytes)) => String::from_utf8(bytes.to_vec()),
+                    Ok(Cow::Owned(bytes)) => String::from_utf8(bytes),
+                    Err(fault) => {
+                        self.reject_binary(&bytes, &fault);
+                        return Ok(());
+                    }
+                };
+                match text {
+                    Ok(text) => self.on_text(&text).await,
+                    Err(error) => {
+                        let fault = super::Error::whole(format!("is not UTF-8 text: {error}"));
+                        self.reject_binary(&bytes, &fault);
+                        Ok(())
+                    }
+                }
+            }
+            Message::Pong(_) => {
+                self.sign(Sign::Pong);
+                Ok(())
+            }
+            // The answer goes out with the next read.
+            Message::Ping(_) => {
+                self.sign(Sign::Ping);
+                Ok(())
+            }
+            Message::Close(frame) => Err(match frame {
+                Some(frame) if !frame.reason.is_empty() => {
+                    format!("closed by the venue: {} {}", frame.code, frame.reason)
+                }
+                Some(frame) => format!("closed by the venue: {}", frame.code),
+                None => "closed by the venue".to_owned(),
+            }),
+            Message::Frame(_) => Ok(()),
+        }
+    }
+
+    fn reject_binary(&self, bytes: &[u8], fault: &super::Error) {
+        let text = String::from_utf8_lossy(bytes);
+        self.intake
+            .reject(&text, std::slice::from_ref(fault), super::now());
+    }
+
+    /// Counts a message that broke the protocol or the bound of a frame.
+    fn on_error(&self, error: &WebSocketError) -> String {
+        let is_of_message = matches!(
+            error,
+            WebSocketError::Capacity(_) | WebSocketError::Utf8(_) | WebSocketError::Protocol(_)
+        );
+        let is_reset = matches!(
+            error,
+            WebSocketError::Protocol(
+                tokio_tungstenite::tungstenite::error::ProtocolError::ResetWithoutClosingHandshake
+            )
+        );
+        if is_of_message && !is_reset {
+            let fault = super::Error::whole(error.to_string());
+            self.intake.reject("", &[fault], super::now());
+        }
+        format!("the connection broke: {}", spoken(error))
+    }
+
+    async fn on_text(&mut self, text: &str) -> Result<(), String> {
+        let all_taken = self.open_topics.is_empty();
+        let heard = self.intake.hear(text, &self.asked, all_taken).await;
+        match heard {
+            Heard::Ping(answer) => {
+                self.sign(Sign::Ping);
+                return self.say(Message::text(answer)).await;
+            }
+            Heard::Pong => self.sign(Sign::Pong),
+            Heard::Control => self.sign(Sign::Control),
+            Heard::Data | Heard::Other => self.is_alive(),
+            Heard::Ack { topics } => {
+                self.is_alive();
+                for topic in &topics {
+                    self.open_topics.remove(topic);
+                }
+                self.when_all_are_settled();
+            }
+            Heard::Refused { topics, message } => self.on_refusal(topics, &message)?,
+            Heard::Notice(notice) => {
+                return Err(format!("the venue will close the connection: {notice}"));
+            }
+        }
+        Ok(())
+    }
+
+    fn on_refusal(&mut self, topics: Vec<String>, message: &str) -> Result<(), String> {
+        let (first, second) = topics.split_at(topics.len() / 2);
+        match (first, second) {
+            ([], []) => {}
+            ([], _) => {
+                let topic = second.join(", ");
+                self.intake
+                    .seat
+                    .trouble(format!("{topic} was refused: {message}"));
+                for topic in topics {
+                    self.open_topics.remove(&topic);
+                    self.refused.insert(topic);
+                }
+            }
+            _ => {
+                // One bad topic may reject a whole batch.
+                self.to_ask.push_back(first.to_vec());
+                self.to_ask.push_back(second.to_vec());
+                self.give_up_waiting += self.line.between * 2;
+            }
+        }
+        self.when_all_are_settled();
+        let all: usize = self.line.batches.iter().map(Vec::len).sum();
+        if all > 0 && self.refused.len() == all {
+            return Err(format!("every subscription was refused: {message}"));
+        }
+        Ok(())
+    }
+
+    fn when_all_are_settled(&mut self) {
+        if self.open_topics.is_empty() && !self.covers_nothing() {
+            self.is_live();
+        } else if self.ready.is_none() {
+            self.note_uncovered(true);
+        }
+    }
+
+    fn uncovered(&self) -> BTreeSet<String> {
+        self.open_topics.union(&self.refused).cloned().collect()
+    }
+
+    /// Says that it covers what it can.
+    fn is_live(&mut self) {
+        self.is_alive();
+        if let Some(ready) = self.ready.take() {
+            let _ = ready.send(self.uncovered());
+        }
+    }
+
+    fn note_uncovered(&self, is_live: bool) {
+        let mut notes = self.intake.seat.notes();
+        let note = notes.lines.entry(self.line.name.clone()).or_default();
+        note.is_live = is_live;
+        note.uncovered = self.uncovered();
+    }
+
+    fn sign(&mut self, sign: Sign) {
+        if let Some(last) = self.signs.get_mut(&sign) {
+            *last = Instant::now();
+        }
+        self.is_alive();
+    }
+
+    fn is_alive(&mut self) {
+        let now = super::now();
+        self.last_sign = Some(now);
+        self.intake.seat.sign(&self.line.name, now);
+    }
+}

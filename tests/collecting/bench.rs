@@ -1,0 +1,262 @@
+//! A collector, the doubles it listens to, and the folder it fills.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use liqdata::archive::{Archive, Filter, Gap, OrderRow};
+use liqdata::feeds::{Collector, Pace, Plan, Reach, Settings, Status, VenueState, VenueStatus};
+use liqdata::model::Millis;
+
+use crate::doubles::{Exchange, Truth};
+
+/// How long a test waits for what must come.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A folder that is removed in the end.
+pub(crate) struct Folder(PathBuf);
+
+impl Folder {
+    pub(crate) fn new() -> Self {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!(
+            "liqdata-collecting-{}-{number}",
+            std::process::id()
+        ));
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    pub(crate) fn archive(&self) -> PathBuf {
+        self.0.join("archive")
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Times short enough for a test.
+pub(crate) fn quick() -> Settings {
+    Settings {
+        coins: Vec::new(),
+        missed_hours: 1,
+        pace: Pace {
+            connect: 5.0,
+            retry_first: 0.02,
+            retry_most: 0.2,
+            healthy: 1.0,
+            acknowledge: 2.0,
+            instruments_least: 0.05,
+            hold: 5.0,
+            poll: 0.2,
+            bars: 0.2,
+            settle: 0.0,
+            commit: 0.02,
+            seen: 0.05,
+            rewrite: 0.05,
+            ..Pace::default()
+        },
+        ..Settings::default()
+    }
+}
+
+/// Doubles of several venues.
+pub(crate) struct Doubles(pub(crate) BTreeMap<&'static str, Exchange>);
+
+impl Doubles {
+    pub(crate) async fn open(venues: &[&'static str]) -> Self {
+        let mut open = BTreeMap::new();
+        for venue in venues {
+            open.insert(*venue, Exchange::open(venue).await);
+        }
+        Self(open)
+    }
+
+    pub(crate) fn of(&self, venue: &str) -> &Exchange {
+        &self.0[venue]
+    }
+
+    /// `settings` with the hosts of the doubles.
+    pub(crate) fn settings(&self, mut settings: Settings) -> Settings {
+        for (venue, exchange) in &self.0 {
+            settings
+                .venues
+                .insert((*venue).to_owned(), reach(venue, exchange));
+        }
+        settings
+    }
+
+    pub(crate) fn plan(&self, settings: Settings) -> Plan {
+        Plan {
+            venues: self.0.keys().map(|name| (*name).to_owned()).collect(),
+            settings: self.settings(settings),
+            ..Plan::default()
+        }
+    }
+}
+
+fn reach(venue: &str, exchange: &Exchange) -> Reach {
+    let hosts = liqdata::feeds::venue(venue).unwrap().hosts();
+    let hosts = hosts.iter().map(|(host, _)| {
+        let base = if *host == "socket" {
+            exchange.ws()
+        } else {
+            exchange.rest()
+        };
+        ((*host).to_owned(), base)
+    });
+    Reach {
+        hosts: hosts.collect(),
+        ..Reach::default()
+    }
+}
+
+/// A collector at work that ends with the test.
+pub(crate) struct Collecting {
+    pub(crate) collector: Option<Collector>,
+}
+
+impl Collecting {
+    pub(crate) fn start(archive: &Path, plan: &Plan) -> Self {
+        Self {
+            collector: Some(Collector::start(archive, plan).unwrap()),
+        }
+    }
+
+    pub(crate) fn status(&self) -> Status {
+        self.collector.as_ref().unwrap().status()
+    }
+
+    pub(crate) fn of(&self, venue: &str) -> VenueStatus {
+        let status = self.status();
+        let of_venue = |one: &&VenueStatus| one.exchange == venue;
+        status.venues.iter().find(of_venue).unwrap().clone()
+    }
+
+    /// Waits until the status is as wanted.
+    pub(crate) async fn until(&self, what: &str, wanted: impl Fn(&Status) -> bool) -> Status {
+        let started = Instant::now();
+        loop {
+            let status = self.status();
+            if wanted(&status) {
+                return status;
+            }
+            assert!(
+                started.elapsed() < PATIENCE,
+                "waited in vain until {what}: {status:#?}"
+            );
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+
+    pub(crate) async fn until_of(
+        &self,
+        venue: &str,
+        what: &str,
+        wanted: impl Fn(&VenueStatus) -> bool,
+    ) -> VenueStatus {
+        self.until(what, |status| {
+            status
+                .venues
+                .iter()
+                .any(|one| one.exchange == venue && wanted(one))
+        })
+        .await;
+        self.of(venue)
+    }
+
+    pub(crate) async fn until_live(&self) -> Status {
+        self.until("all are live", |status| {
+            status
+                .venues
+                .iter()
+                .all(|one| one.state == VenueState::Live)
+        })
+        .await
+    }
+
+    pub(crate) async fn until_kept(&self, orders: usize) -> Status {
+        let wanted = u64::try_from(orders).unwrap();
+        self.until(&format!("{orders} orders are kept"), |status| {
+            status.orders >= wanted
+        })
+        .await
+    }
+
+    /// Stops it where blocking is allowed.
+    pub(crate) async fn stop(mut self) {
+        let collector = self.collector.take().unwrap();
+        tokio::task::spawn_blocking(move || collector.stop().unwrap())
+            .await
+            .unwrap();
+    }
+}
+
+impl Drop for Collecting {
+    fn drop(&mut self) {
+        if let Some(collector) = self.collector.take() {
+            std::thread::spawn(move || drop(collector));
+        }
+    }
+}
+
+pub(crate) fn orders(archive: &Path) -> Vec<OrderRow> {
+    let archive = Archive::read(archive).unwrap();
+    archive.orders(&Filter::default()).unwrap().rows
+}
+
+pub(crate) fn gaps(archive: &Path) -> Vec<Gap> {
+    let archive = Archive::read(archive).unwrap();
+    archive.gaps(Millis(0), Millis(i64::MAX / 2)).unwrap()
+}
+
+/// What an order is, as far as both a row and a truth tell it: venue, contract, side, price, quantity, value, time.
+pub(crate) type Told = (String, String, String, String, String, String, i64);
+
+pub(crate) fn told(row: &OrderRow) -> Told {
+    (
+        row.order.exchange.clone(),
+        row.native_id.clone().unwrap(),
+        format!("{:?}", row.order.side),
+        row.order.price.normalize().to_string(),
+        row.order.qty.normalize().to_string(),
+        row.order.value_usd.normalize().to_string(),
+        time_of(&row.order.exchange, row.order.timestamp.0),
+    )
+}
+
+/// The event time; `BitMEX` tells none, so there it is when the row was received.
+fn time_of(venue: &str, time: i64) -> i64 {
+    if venue == "bitmex" { 0 } else { time }
+}
+
+pub(crate) fn true_of(truth: &Truth) -> Told {
+    (
+        truth.venue.to_owned(),
+        truth.native_id().to_owned(),
+        format!("{:?}", truth.side),
+        truth.price.normalize().to_string(),
+        truth.qty().to_string(),
+        truth.value().to_string(),
+        time_of(truth.venue, truth.time),
+    )
+}
+
+/// Checks that the archive holds these and nothing else, each once.
+pub(crate) fn assert_kept(archive: &Path, truths: &[Truth]) {
+    let rows = orders(archive);
+    let kept: BTreeSet<Told> = rows.iter().map(told).collect();
+    let happened: BTreeSet<Told> = truths.iter().map(true_of).collect();
+    assert_eq!(kept.len(), rows.len(), "a row is there twice");
+    let missing: Vec<_> = happened.difference(&kept).collect();
+    let strange: Vec<_> = kept.difference(&happened).collect();
+    assert!(
+        missing.is_empty() && strange.is_empty(),
+        "missing: {missing:#?}\nstrange: {strange:#?}"
+    );
+}

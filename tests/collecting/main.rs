@@ -1,0 +1,19 @@
+//! The collector against doubles of the exchanges: what comes in is kept, whole and once, and what is missing is named.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "tests"
+)]
+
+#[path = "../doubles/mod.rs"]
+mod doubles;
+
+mod bench;
+mod discipline;
+mod hard;
+mod past;
+mod venues;

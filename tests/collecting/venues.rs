@@ -1,0 +1,74 @@
+//! Each venue end to end: subscribed to, heard, priced, kept, and asked for what was missed.
+
+use liqdata::feeds::VenueState;
+
+use crate::bench::{Collecting, Doubles, Folder, assert_kept, quick};
+
+async fn hears(venue: &'static str) {
+    let (folder, doubles) = (Folder::new(), Doubles::open(&[venue]).await);
+    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+    collecting.until_live().await;
+    let exchange = doubles.of(venue);
+    let mut happened = Vec::new();
+    for _ in 0..5 {
+        happened.extend(exchange.liquidate(20));
+    }
+    collecting.until_kept(happened.len()).await;
+    let status = collecting.of(venue);
+    assert_eq!(status.rejected, 0, "{status:?}");
+    assert_eq!(status.held, 0, "{status:?}");
+    assert!(status.uncovered.is_empty(), "{status:?}");
+    let tally = exchange.tally();
+    assert!(tally.strange.is_empty(), "{:?}", tally.strange);
+    assert!(tally.over_limit.is_empty(), "{:?}", tally.over_limit);
+    let archive = folder.archive();
+    collecting.stop().await;
+    assert_kept(&archive, &happened);
+}
+
+macro_rules! venues {
+    ($($test:ident: $venue:literal,)+) => {
+        $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+        async fn $test() {
+            hears($venue).await;
+        })+
+    };
+}
+
+venues! {
+    what_binance_tells_is_kept: "binance",
+    what_bybit_tells_is_kept: "bybit",
+    what_okx_tells_is_kept: "okx",
+    what_gate_tells_is_kept: "gate",
+    what_bitget_tells_is_kept: "bitget",
+    what_htx_tells_is_kept: "htx",
+    what_aster_tells_is_kept: "aster",
+    what_deribit_tells_is_kept: "deribit",
+    what_kraken_tells_is_kept: "kraken",
+    what_bitmex_tells_is_kept: "bitmex",
+    what_bitfinex_tells_is_kept: "bitfinex",
+    what_dydx_tells_is_kept: "dydx",
+    what_lighter_tells_is_kept: "lighter",
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn several_venues_are_heard_at_once_and_end_together() {
+    let folder = Folder::new();
+    let doubles = Doubles::open(&["binance", "bybit", "okx"]).await;
+    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+    collecting.until_live().await;
+    let mut happened = Vec::new();
+    for exchange in doubles.0.values() {
+        happened.extend(exchange.liquidate(50));
+    }
+    let status = collecting.until_kept(happened.len()).await;
+    assert!(
+        status
+            .venues
+            .iter()
+            .all(|one| one.state == VenueState::Live)
+    );
+    let archive = folder.archive();
+    collecting.stop().await;
+    assert_kept(&archive, &happened);
+}

@@ -1,0 +1,179 @@
+//! What one venue of the doubles knows: its set-up, its clock, and what has happened.
+
+use std::collections::HashSet;
+use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, RwLock};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use super::fault::Faults;
+use super::market::Market;
+use super::truth::Truth;
+
+/// Epoch milliseconds, as the test wants them.
+pub type Clock = Arc<dyn Fn() -> i64 + Send + Sync>;
+
+/// The time of this machine.
+pub fn system_clock() -> Clock {
+    Arc::new(|| {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+        i64::try_from(since.as_millis()).unwrap()
+    })
+}
+
+/// How a double is set up.
+#[derive(Clone)]
+pub struct Setup {
+    pub venue: String,
+    /// Of the liquidations, the candles and the open interest.
+    pub seed: u64,
+    /// When events happen, and up to when there are candles.
+    pub clock: Clock,
+    /// 0 takes any that is free.
+    pub port: u16,
+    /// How long a second of the venue's heartbeats, control streams and patience lasts.
+    pub second: Duration,
+    /// Most rows in one data frame; the venue's own limit where that is lower.
+    pub rows: usize,
+    /// Whether the venue's limits on requests hold.
+    pub limits: bool,
+}
+
+impl fmt::Debug for Setup {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Setup of {} with seed {}", self.venue, self.seed)
+    }
+}
+
+impl Setup {
+    pub fn of(venue: &str) -> Self {
+        Self {
+            venue: venue.to_owned(),
+            seed: 1,
+            clock: system_clock(),
+            port: 0,
+            second: Duration::from_secs(1),
+            rows: usize::MAX,
+            limits: true,
+        }
+    }
+}
+
+/// What has happened at a venue, for its REST bodies.
+pub struct Book {
+    pub setup: Setup,
+    pub markets: &'static [Market],
+    truth: RwLock<Vec<Truth>>,
+    announced: Mutex<HashSet<&'static str>>,
+    refused: Mutex<Vec<String>>,
+    amounts_in_quote: AtomicBool,
+}
+
+impl fmt::Debug for Book {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Book of {:?}", self.setup)
+    }
+}
+
+impl Book {
+    pub fn new(setup: Setup, markets: &'static [Market]) -> Self {
+        Self {
+            setup,
+            markets,
+            truth: RwLock::default(),
+            announced: Mutex::default(),
+            refused: Mutex::default(),
+            amounts_in_quote: AtomicBool::new(false),
+        }
+    }
+
+    pub fn now(&self) -> i64 {
+        (self.setup.clock)()
+    }
+
+    pub fn seed(&self) -> u64 {
+        self.setup.seed
+    }
+
+    /// The markets that the instruments call names.
+    pub fn listed(&self) -> Vec<&'static Market> {
+        let announced = self.announced.lock().unwrap();
+        self.markets
+            .iter()
+            .filter(|market| market.listed || announced.contains(market.native_id))
+            .collect()
+    }
+
+    /// The listed market of that name.
+    pub fn market(&self, native_id: &str) -> Option<&'static Market> {
+        self.listed()
+            .into_iter()
+            .find(|market| market.native_id == native_id)
+    }
+
+    /// Lists a market from now on.
+    pub fn announce(&self, native_id: &str) {
+        let market = self
+            .markets
+            .iter()
+            .find(|market| market.native_id == native_id);
+        let market = market.unwrap_or_else(|| panic!("there is no {native_id}"));
+        self.announced.lock().unwrap().insert(market.native_id);
+    }
+
+    /// Takes on what of the faults concerns the dialects.
+    pub fn set(&self, faults: &Faults) {
+        self.refused.lock().unwrap().clone_from(&faults.bad_topics);
+        self.amounts_in_quote
+            .store(faults.amounts_in_quote, Ordering::Relaxed);
+    }
+
+    pub fn amounts_in_quote(&self) -> bool {
+        self.amounts_in_quote.load(Ordering::Relaxed)
+    }
+
+    pub fn is_refused(&self, topic: &str) -> bool {
+        self.refused
+            .lock()
+            .unwrap()
+            .iter()
+            .any(|refused| refused == topic)
+    }
+
+    pub fn record(&self, truths: &[Truth]) {
+        self.truth.write().unwrap().extend_from_slice(truths);
+    }
+
+    /// Everything that has happened, in the order in which it was recorded.
+    pub fn truth(&self) -> Vec<Truth> {
+        self.truth.read().unwrap().clone()
+    }
+
+    /// What happened from `start` to `end`, both included, in the order of time.
+    pub fn between(&self, start: i64, end: i64, wanted: impl Fn(&Truth) -> bool) -> Vec<Truth> {
+        let mut found: Vec<Truth> = self
+            .truth
+            .read()
+            .unwrap()
+            .iter()
+            .filter(|truth| (start..=end).contains(&truth.time) && wanted(truth))
+            .cloned()
+            .collect();
+        found.sort_by_key(|truth| (truth.time, truth.seq));
+        found
+    }
+
+    /// The last `count` that happened of the wanted, the newest last.
+    pub fn last(&self, count: usize, wanted: impl Fn(&Truth) -> bool) -> Vec<Truth> {
+        let truth = self.truth.read().unwrap();
+        let mut found: Vec<Truth> = truth
+            .iter()
+            .rev()
+            .filter(|truth| wanted(truth))
+            .take(count)
+            .cloned()
+            .collect();
+        found.reverse();
+        found
+    }
+}

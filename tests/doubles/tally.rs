@@ -1,0 +1,52 @@
+//! What was asked of a double.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+/// One request to the REST side.
+#[derive(Clone, Debug)]
+pub struct RestRequest {
+    pub at: Instant,
+    pub path: String,
+    pub query: BTreeMap<String, String>,
+    pub status: u16,
+}
+
+/// Everything a double counts.
+#[derive(Clone, Debug, Default)]
+pub struct Tally {
+    /// When each TCP connection came, those refused too.
+    pub connections: Vec<Instant>,
+    /// When each WebSocket was opened, and its path.
+    pub sockets: Vec<(Instant, String)>,
+    /// Sockets that are open now.
+    pub open: usize,
+    /// Topics subscribed to, each time it was acknowledged, with the number of the socket.
+    pub subscribed: Vec<(usize, String)>,
+    /// Topics refused.
+    pub refused: Vec<(usize, String)>,
+    /// Pings that clients sent, as frames or in the venue's own words.
+    pub pings: usize,
+    /// Pongs that clients sent, as frames or in the venue's own words.
+    pub pongs: usize,
+    /// Messages the dialect has no meaning for.
+    pub strange: Vec<String>,
+    /// Times a client went beyond a limit of the venue.
+    pub over_limit: Vec<String>,
+    /// Data frames and events written, over all sockets.
+    pub frames_sent: u64,
+    pub events_sent: u64,
+    /// Data frames that are queued and not written yet.
+    pub queued: u64,
+    pub rest: Vec<RestRequest>,
+}
+
+impl Tally {
+    /// How many REST requests there were for paths that begin so.
+    pub fn asked(&self, path: &str) -> usize {
+        self.rest
+            .iter()
+            .filter(|request| request.path.starts_with(path))
+            .count()
+    }
+}

@@ -1,0 +1,211 @@
+//! Bitfinex: `status` with the key `liq:global`, and the REST history.
+//!
+//! A trigger without a price comes before every match.
+
+use serde_json::{Value, json};
+
+use crate::doubles::book::Book;
+use crate::doubles::dialect::Dialect;
+use crate::doubles::market::{Market, Unit};
+use crate::doubles::quota::Quota;
+use crate::doubles::rest::{Answer, Ask};
+use crate::doubles::session::Session;
+use crate::doubles::truth::Truth;
+
+#[derive(Debug)]
+pub struct Bitfinex;
+
+static MARKETS: [Market; 4] = [
+    Market::new(
+        "tBTCF0:USTF0",
+        ["BTC", "USDT"],
+        Unit::Base,
+        "future",
+        (82_650, 0),
+        (1, 8),
+    ),
+    Market::new(
+        "tETHF0:USTF0",
+        ["ETH", "USDT"],
+        Unit::Base,
+        "future",
+        (24_463, 1),
+        (13, 7),
+    ),
+    Market::new(
+        "tBTCUSD",
+        ["BTC", "USD"],
+        Unit::Base,
+        "margin",
+        (82_648, 0),
+        (7, 8),
+    ),
+    Market::new(
+        "tNEWF0:USTF0",
+        ["NEW", "USDT"],
+        Unit::Base,
+        "future",
+        (1234, 4),
+        (1, 2),
+    )
+    .unlisted(),
+];
+
+const CHANNEL: u64 = 386_841;
+const KEY: &str = "liq:global";
+
+impl Dialect for Bitfinex {
+    fn venue(&self) -> &'static str {
+        "bitfinex"
+    }
+
+    fn markets(&self) -> &'static [Market] {
+        &MARKETS
+    }
+
+    fn open(&self, session: &mut Session, _book: &Book) -> Result<(), u16> {
+        if session.path != "/ws/2" {
+            return Err(404);
+        }
+        session.say(
+            json!({"event": "info", "version": 2, "serverId": "double", "platform": {"status": 1}})
+                .to_string(),
+        );
+        Ok(())
+    }
+
+    fn hear(&self, session: &mut Session, text: &str, book: &Book) {
+        let request = serde_json::from_str::<Value>(text).unwrap_or_default();
+        let error = |code: u16, said: &str| {
+            json!({"event": "error", "msg": said, "code": code}).to_string()
+        };
+        match (request["event"].as_str(), request["key"].as_str()) {
+            (Some("ping"), _) => {
+                session.pings += 1;
+                session.say(
+                    json!({"event": "pong", "ts": book.now(), "cid": request["cid"]}).to_string(),
+                );
+            }
+            (Some("subscribe"), Some(KEY)) if session.topics.contains(KEY) => {
+                session.say(error(10301, "subscribe: dup"));
+            }
+            (Some("subscribe"), Some(KEY))
+                if request["channel"] == "status" && !book.is_refused(KEY) =>
+            {
+                session.take(KEY);
+                session.say(json!({"event": "subscribed", "channel": "status", "chanId": CHANNEL, "key": KEY}).to_string());
+            }
+            (Some("subscribe"), key) => {
+                session.refuse(key.unwrap_or_default());
+                session.say(error(10300, "subscribe: invalid"));
+            }
+            (Some("unsubscribe"), _) if request["chanId"] == CHANNEL => {
+                session.topics.remove(KEY);
+                session.say(
+                    json!({"event": "unsubscribed", "status": "OK", "chanId": CHANNEL}).to_string(),
+                );
+            }
+            (Some("conf"), _) => session.say(
+                json!({"event": "conf", "status": "OK", "flags": request["flags"]}).to_string(),
+            ),
+            _ => {
+                session.strange.push(text.to_owned());
+                session.say(error(10000, "unknown event"));
+            }
+        }
+    }
+
+    fn beat(&self, session: &mut Session, beat: u64, muted: bool, _book: &Book) {
+        if !muted && beat.is_multiple_of(15) && session.topics.contains(KEY) {
+            session.say(json!([CHANNEL, "hb"]).to_string());
+        }
+    }
+
+    fn topics(&self, _market: &Market) -> Vec<String> {
+        vec![KEY.to_owned()]
+    }
+
+    fn most(&self) -> usize {
+        5
+    }
+
+    fn render(&self, _topic: &str, truths: &[Truth], _book: &Book) -> Vec<String> {
+        let mut said: Vec<String> = truths
+            .iter()
+            .map(|truth| format!("[{CHANNEL},[{}]]", row(truth, false)))
+            .collect();
+        let matches: Vec<String> = truths.iter().map(|truth| row(truth, true)).collect();
+        said.push(format!("[{CHANNEL},[{}]]", matches.join(",")));
+        said
+    }
+
+    fn quota(&self, ask: &Ask) -> Option<(Quota, u64)> {
+        Some(if ask.path == "/v2/liquidations/hist" {
+            (Quota::new("3 histories in a minute", 3, 60, 429), 1)
+        } else {
+            (Quota::new("90 requests in a minute", 90, 60, 429), 1)
+        })
+    }
+
+    fn rest(&self, ask: &Ask, book: &Book) -> Answer {
+        match ask.path.as_str() {
+            "/v2/conf/pub:list:pair:futures" => {
+                let list: Vec<&str> = book
+                    .listed()
+                    .into_iter()
+                    .filter(|market| market.class == "future")
+                    .map(|market| &market.native_id[1..])
+                    .collect();
+                Answer::json(&json!([list]))
+            }
+            "/v2/liquidations/hist" => history(ask, book),
+            _ => Answer::not_found(),
+        }
+    }
+}
+
+/// The position's id: of the event's own time, so that no other start of the double has it.
+fn position(truth: &Truth) -> i64 {
+    truth.time % 1_000_000_000 * 1000 + (truth.seq % 1000).cast_signed()
+}
+
+fn row(truth: &Truth, is_match: bool) -> String {
+    let entry =
+        truth.price * rust_decimal::Decimal::new(truth.word("104", "96").parse().unwrap(), 2);
+    let (time, price) = if is_match {
+        (truth.time, truth.price.normalize().to_string())
+    } else {
+        (truth.time - 9, "null".to_owned())
+    };
+    format!(
+        r#"["pos",{},{time},null,"{}",{}{},{},null,{},1,null,{price}]"#,
+        position(truth),
+        truth.market.native_id,
+        truth.word("", "-"),
+        truth.size.normalize(),
+        entry.normalize(),
+        u8::from(is_match),
+    )
+}
+
+/// Newest first unless sorted otherwise; triggers stand among the matches.
+fn history(ask: &Ask, book: &Book) -> Answer {
+    let Some(limit) = ask.limit(120, 500) else {
+        return Answer::status(500, &json!(["error", 10020, "limit: invalid"]));
+    };
+    let (from, until) = (
+        ask.number("start").unwrap_or(0),
+        ask.number("end").unwrap_or(book.now()),
+    );
+    let found = book.between(from, until, |_| true);
+    let mut rows: Vec<String> = found
+        .iter()
+        .flat_map(|truth| [row(truth, false), row(truth, true)])
+        .collect();
+    if ask.text("sort") != Some("1") {
+        rows.reverse();
+    }
+    rows.truncate(limit);
+    let rows: Vec<String> = rows.into_iter().map(|row| format!("[{row}]")).collect();
+    Answer::text(format!("[{}]", rows.join(",")))
+}

@@ -1,0 +1,48 @@
+//! The dialects, one file per venue.
+
+mod aster;
+mod binance;
+mod bitfinex;
+mod bitget;
+mod bitmex;
+mod bybit;
+mod coinex;
+mod deribit;
+mod dydx;
+mod gate;
+mod htx;
+mod kraken;
+mod lighter;
+mod okx;
+
+use super::dialect::Dialect;
+
+static DIALECTS: [&dyn Dialect; 14] = [
+    &binance::Binance,
+    &bybit::Bybit,
+    &okx::Okx,
+    &gate::Gate,
+    &bitget::Bitget,
+    &htx::Htx,
+    &aster::Aster,
+    &deribit::Deribit,
+    &kraken::Kraken,
+    &bitmex::Bitmex,
+    &bitfinex::Bitfinex,
+    &dydx::Dydx,
+    &coinex::Coinex,
+    &lighter::Lighter,
+];
+
+/// Every venue with a double.
+pub const NAMES: [&str; 14] = [
+    "binance", "bybit", "okx", "gate", "bitget", "htx", "aster", "deribit", "kraken", "bitmex",
+    "bitfinex", "dydx", "coinex", "lighter",
+];
+
+/// The dialect of a venue.
+pub fn dialect(venue: &str) -> Option<&'static dyn Dialect> {
+    DIALECTS
+        .into_iter()
+        .find(|dialect| dialect.venue() == venue)
+}
