@@ -12,7 +12,7 @@ const REQUESTS: Limit = Limit::of("requests", 100, 1);
 const PAGE: usize = 100;
 
 cells!(Market {
-    market = "market",
+    name = "market",
     kind = "contract_type",
     base = "base_ccy",
     quote = "quote_ccy",
@@ -58,7 +58,7 @@ pub(super) fn read_listings(frame: &Frame<'_>) -> Result<Page<Listing>, Error> {
             "1",
         );
         Ok(Some(Listing {
-            native_id: place.name("market", market.market)?.into_owned(),
+            native_id: place.name("market", market.name)?.into_owned(),
             instrument: instrument.map_err(|message| place.fault(message))?,
             perpetual: true,
             trading: market.status.is_none() || says(market.status, "online"),

@@ -25,7 +25,7 @@ const LINEAR_MARKETS: &str = "/linear-swap-api/v1/swap_contract_info";
 pub(super) const HEARTBEAT: Heartbeat = Heartbeat {
     beat: Beat::Protocol,
     every: Duration::from_secs(20),
-    signs: &[(Sign::Ping, Duration::from_secs(60))],
+    signs: &[(Sign::Ping, Duration::from_mins(1))],
 };
 
 cells!(Message {
