@@ -27,6 +27,7 @@ async fn a_mute_exchange_answers_and_sends_no_data() {
     exchange.mend();
     let truths = exchange.liquidate(1);
     assert_eq!(seen(&client.events(&exchange, 1).await), seen(&truths));
+    exchange.drained().await;
     assert_eq!(exchange.tally().events_sent, 1);
 }
 

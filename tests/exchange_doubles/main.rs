@@ -8,6 +8,7 @@
     reason = "tests"
 )]
 
+mod burst;
 mod client;
 #[path = "../doubles/mod.rs"]
 mod doubles;

@@ -33,6 +33,7 @@ async fn binance_acknowledges_lists_and_sends_on_the_routed_path() {
     );
     let truths = exchange.liquidate(50);
     assert_eq!(seen(&client.events(&exchange, 50).await), seen(&truths));
+    exchange.drained().await;
     let tally = exchange.tally();
     assert_eq!(tally.subscribed, [(0, "ws !forceOrder@arr".to_owned())]);
     assert_eq!((tally.frames_sent, tally.events_sent), (50, 50));
