@@ -1,8 +1,15 @@
 //! Aster: `!forceOrder@arr`, in Binance's older shape.
 //!
-//! Base quantities, no `st`, and the latest order of a symbol per second.
+//! Base quantities, no `st`, and the latest order of a symbol per second. The paths without a class still send here. Missed
+//! liquidations cannot be asked for, and no contract holds anything but units of its base, so nothing is asked by REST.
 
-use super::{Completeness, Error, Event, Frame, PriceKind, Venue, binance};
+use std::time::Duration;
+
+use super::listen::Heartbeat;
+use super::{
+    Asked, Completeness, Error, Event, Frame, Heard, Line, Listing, PriceKind, Venue, binance,
+};
+use crate::model::Millis;
 
 /// The venue `aster`.
 #[derive(Debug)]
@@ -30,5 +37,25 @@ impl Venue for Aster {
             ("socket", "wss://fstream.asterdex.com"),
             ("rest", "https://fapi.asterdex.com"),
         ]
+    }
+
+    fn lines(&self, _listings: &[Listing]) -> Vec<Line> {
+        binance::lines("/ws")
+    }
+
+    fn subscription(&self, number: usize, topics: &[String], _now: Millis) -> String {
+        binance::subscription(number, topics)
+    }
+
+    fn control(&self, frame: &Frame<'_>, asked: &Asked) -> Result<Heard, Error> {
+        binance::control(frame, asked)
+    }
+
+    fn heartbeat(&self) -> Heartbeat {
+        binance::HEARTBEAT
+    }
+
+    fn rotation(&self) -> Option<Duration> {
+        Some(binance::ROTATION)
     }
 }

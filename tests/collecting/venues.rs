@@ -8,6 +8,7 @@ async fn hears(venue: &'static str) {
     let (folder, doubles) = (Folder::new(), Doubles::open(&[venue]).await);
     let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
     collecting.until_live().await;
+    until_asked(&collecting, venue).await;
     let exchange = doubles.of(venue);
     let mut happened = Vec::new();
     for _ in 0..5 {
@@ -26,6 +27,16 @@ async fn hears(venue: &'static str) {
     assert_kept(&archive, &happened);
 }
 
+/// Waits until nothing is left to be asked about the time before the start.
+async fn until_asked(collecting: &Collecting, venue: &str) {
+    let has_history = liqdata::feeds::venue(venue).unwrap().look_back() > 0;
+    collecting
+        .until_of(venue, "the past is known", |one| {
+            one.asked >= one.to_ask && (one.asked > 0 || !has_history)
+        })
+        .await;
+}
+
 macro_rules! venues {
     ($($test:ident: $venue:literal,)+) => {
         $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -39,6 +50,12 @@ venues! {
     what_binance_tells_is_kept: "binance",
     what_bybit_tells_is_kept: "bybit",
     what_okx_tells_is_kept: "okx",
+    what_gate_tells_is_kept: "gate",
+    what_bitget_tells_is_kept: "bitget",
+    what_htx_tells_is_kept: "htx",
+    what_aster_tells_is_kept: "aster",
+    what_bitfinex_tells_is_kept: "bitfinex",
+    what_coinex_tells_is_kept: "coinex",
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -13,7 +13,7 @@ const LIQUIDATIONS: &str = "!forceOrder@arr";
 /// A channel of the same class that is never silent: silence there is a dead socket, silence of liquidations is not.
 const CONTROL: &str = "btcusdt@markPrice@1s";
 
-pub(super) const HEARTBEAT: Heartbeat = Heartbeat {
+pub(in crate::feeds) const HEARTBEAT: Heartbeat = Heartbeat {
     beat: Beat::Protocol,
     every: Duration::from_secs(20),
     signs: &[

@@ -21,7 +21,7 @@ use super::{
 use crate::model::Millis;
 
 pub(super) use decode::force_orders;
-pub(super) use listen::{control, lines, subscription};
+pub(super) use listen::{HEARTBEAT, control, lines, subscription};
 
 /// A socket is cut at 24 hours.
 pub(super) const ROTATION: Duration = Duration::from_hours(23);
@@ -68,7 +68,7 @@ impl Venue for Binance {
     }
 
     fn heartbeat(&self) -> Heartbeat {
-        listen::HEARTBEAT
+        HEARTBEAT
     }
 
     fn rotation(&self) -> Option<Duration> {

@@ -1,79 +1,49 @@
-//! Bitfinex: `status` with the key `liq:global`, and the REST body of `/v2/liquidations/hist`.
-//!
-//! Everything is a list: `["pos", id, mts, _, symbol, amount, base price, _, is match, is market sold, _, price acquired]`.
-//! An amount above zero is a long position. Only matches count: a trigger announces them and mostly has no price. The base
-//! price is the entry and never given out.
-
 use serde_json::value::RawValue;
 
-use super::frame::{Cell, Part, Place, Sighting, Size, cells, shown, text_of};
-use super::{Completeness, Error, Event, Frame, PriceKind, Venue, naming};
+use crate::feeds::frame::{Cell, Part, Place, Sighting, Size, cells, shown, text_of};
+use crate::feeds::{Error, Event, Frame, PriceKind, naming};
 use crate::model::Side;
-
-/// The venue `bitfinex`.
-#[derive(Debug)]
-pub(super) struct Bitfinex;
 
 cells!(Message {
     event = "event",
 });
 
 const POSITION: usize = 1;
-const TIME: usize = 2;
+pub(super) const TIME: usize = 2;
 const SYMBOL: usize = 4;
 const AMOUNT: usize = 5;
 const IS_MATCH: usize = 8;
 const IS_MARKET_SOLD: usize = 9;
 const PRICE_ACQUIRED: usize = 11;
 
-impl Venue for Bitfinex {
-    fn name(&self) -> &'static str {
-        "bitfinex"
+/// The events of a frame or a body.
+pub(super) fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
+    let root = Place::ROOT;
+    if let Part::Object(message) = frame.read::<Part<Message<'_>>>()? {
+        return match message.event {
+            Some(_) => Ok(Vec::new()),
+            None => Err(frame.unknown()),
+        };
     }
-
-    fn completeness(&self) -> Completeness {
-        Completeness::Complete
-    }
-
-    fn price_kinds(&self) -> &'static [PriceKind] {
-        &[PriceKind::Fill]
-    }
-
-    fn decode(&self, frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
-        let root = Place::ROOT;
-        if let Part::Object(message) = frame.read::<Part<Message<'_>>>()? {
-            return match message.event {
-                Some(_) => Ok(Vec::new()),
-                None => Err(frame.unknown()),
-            };
+    let items = frame.read::<Vec<&RawValue>>()?;
+    let mut events = Vec::new();
+    match items.first().map(|first| first.get()) {
+        None => {}
+        Some("\"error\"") => {
+            let said = items.get(2).copied().and_then(|said| text_of(Some(said)));
+            return Err(frame.refused(root, &said.unwrap_or_default()));
         }
-        let items = frame.read::<Vec<&RawValue>>()?;
-        let mut events = Vec::new();
-        match items.first().map(|first| first.get()) {
-            None => {}
-            Some("\"error\"") => {
-                let said = items.get(2).copied().and_then(|said| text_of(Some(said)));
-                return Err(frame.refused(root, &said.unwrap_or_default()));
+        // A body: every item is a list that holds one row.
+        Some(first) if first.starts_with('[') => rows(frame, &root, &items, &mut events)?,
+        // A frame: the number of a channel, then a row, a list of rows, or a word such as "hb".
+        Some(channel) if channel.starts_with(|digit: char| digit.is_ascii_digit()) => {
+            if let Some(payload) = items.get(1) {
+                part(frame, &root.item(1), payload, &mut events)?;
             }
-            // A body: every item is a list that holds one row.
-            Some(first) if first.starts_with('[') => rows(frame, &root, &items, &mut events)?,
-            // A frame: the number of a channel, then a row, a list of rows, or a word such as "hb".
-            Some(channel) if channel.starts_with(|digit: char| digit.is_ascii_digit()) => {
-                if let Some(payload) = items.get(1) {
-                    part(frame, &root.item(1), payload, &mut events)?;
-                }
-            }
-            Some(_) => return Err(frame.unknown()),
         }
-        Ok(events)
+        Some(_) => return Err(frame.unknown()),
     }
-
-    fn hosts(&self) -> &'static [(&'static str, &'static str)] {
-        &[
-            ("socket", "wss://api-pub.bitfinex.com"),
-            ("rest", "https://api-pub.bitfinex.com"),
-        ]
-    }
+    Ok(events)
 }
 
 /// A row or a list of rows; anything else belongs to another channel.
@@ -88,7 +58,8 @@ fn part(
     };
     match items.first().map(|first| first.get()) {
         Some("\"pos\"") => {
-            events.extend(position(frame, place, &items)?);
+            let position = frame.alone(position(frame, place, &items))?;
+            events.extend(position.flatten());
             Ok(())
         }
         Some(first) if first.starts_with('[') => rows(frame, place, &items, events),

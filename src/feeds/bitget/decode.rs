@@ -1,26 +1,16 @@
-//! Bitget v3: the topic `liquidation`, and the REST body of `/api/v3/market/liquidations`.
-//!
-//! `side` is the side of the position (`buy`: a long died). On the socket `amount` is in the quote coin. The REST body does
-//! not say which coin its amounts are in, so the lots decide: an amount that is a whole number of lots only after division by
-//! the price is in the quote, one that is so only as it stands is in the base. One body has one unit: rows that fit either way go
-//! with those that do not, and count as quote where none decides. A row that fits neither way, or whose lot (the
-//! instrument's contract size) is unknown, is held.
-
 use std::borrow::Cow;
 
 use rust_decimal::Decimal;
 
-use super::event::{product, quotient};
-use super::frame::{Cell, Number, Part, Place, Sighting, Size, cells, says, text_of};
-use super::{Completeness, Error, Event, Frame, PriceKind, Venue, naming};
+use crate::feeds::event::{product, quotient};
+use crate::feeds::frame::{Cell, Number, Part, Place, Sighting, Size, cells, says, text_of};
+use crate::feeds::{Error, Event, Frame, PriceKind, naming};
 use crate::model::{Millis, Side};
 
-/// The venue `bitget`.
-#[derive(Debug)]
-pub(super) struct Bitget;
-
-/// The finest amount the venue prints: products are cut behind twelve digits.
-const FINEST: Decimal = Decimal::from_parts(1, 0, 0, false, 12);
+/// Digits behind the point that the venue prints: products are cut behind these.
+const DIGITS: u32 = 12;
+/// The finest amount the venue prints.
+const FINEST: Decimal = Decimal::from_parts(1, 0, 0, false, DIGITS);
 
 cells!(Argument {
     topic = "topic",
@@ -72,61 +62,41 @@ struct Message<'a> {
     data: Part<Page<'a>>,
 }
 
-impl Venue for Bitget {
-    fn name(&self) -> &'static str {
-        "bitget"
+/// The events of a frame or a body.
+pub(super) fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
+    let Part::Object(message) = frame.read::<Part<Message<'_>>>()? else {
+        return Err(frame.unknown());
+    };
+    if message.event.or(message.op).is_some() {
+        return Ok(Vec::new());
     }
-
-    fn completeness(&self) -> Completeness {
-        Completeness::Sampled
-    }
-
-    fn price_kinds(&self) -> &'static [PriceKind] {
-        &[PriceKind::Liquidation]
-    }
-
-    fn decode(&self, frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
-        let Part::Object(message) = frame.read::<Part<Message<'_>>>()? else {
-            return Err(frame.unknown());
-        };
-        if message.event.or(message.op).is_some() {
+    let root = Place::ROOT;
+    let place = root.member("data");
+    if let Part::Object(arg) = &message.arg {
+        if !says(arg.topic, "liquidation") || message.action.is_none() {
             return Ok(Vec::new());
         }
-        let root = Place::ROOT;
-        let place = root.member("data");
-        if let Part::Object(arg) = &message.arg {
-            if !says(arg.topic, "liquidation") || message.action.is_none() {
-                return Ok(Vec::new());
-            }
-            return frame.rows(&place, &message.data, |frame, place, row: &Page<'_>| {
-                let row = Read::new(
-                    place,
-                    &Row {
-                        symbol: row.symbol,
-                        side: row.side,
-                        price: row.price,
-                        amount: row.amount,
-                        ts: row.ts,
-                    },
-                )?;
-                row.event(frame, place, Some(Unit::Quote)).map(Some)
-            });
-        }
-        match text_of(message.code).as_deref() {
-            Some("00000") => page(frame, &place, place.object(&message.data)?),
-            Some(code) => {
-                let said = text_of(message.msg).unwrap_or_default();
-                Err(frame.refused(root.member("code"), &format!("{code} {said}")))
-            }
-            None => Err(frame.unknown()),
-        }
+        return frame.rows(&place, &message.data, |frame, place, row: &Page<'_>| {
+            let row = Read::new(
+                place,
+                &Row {
+                    symbol: row.symbol,
+                    side: row.side,
+                    price: row.price,
+                    amount: row.amount,
+                    ts: row.ts,
+                },
+            )?;
+            row.event(frame, place, Some(Unit::Quote)).map(Some)
+        });
     }
-
-    fn hosts(&self) -> &'static [(&'static str, &'static str)] {
-        &[
-            ("socket", "wss://ws.bitget.com"),
-            ("rest", "https://api.bitget.com"),
-        ]
+    match text_of(message.code).as_deref() {
+        Some("00000") => page(frame, &place, place.object(&message.data)?),
+        Some(code) => {
+            let said = text_of(message.msg).unwrap_or_default();
+            Err(frame.refused(root.member("code"), &format!("{code} {said}")))
+        }
+        None => Err(frame.unknown()),
     }
 }
 
@@ -194,9 +164,10 @@ impl<'a> Read<'a> {
             Some(Unit::Base) => Size::Base(amount),
             None => Size::Unknown,
         };
-        // The key counts in the quote coin, so that socket and REST agree on it.
+        // The key counts in the quote coin with the digits of the socket, so that socket and REST agree on it.
         let keyed = match unit {
-            Some(Unit::Base) => product(amount, self.price.value),
+            Some(Unit::Base) => product(amount, self.price.value)
+                .map(|worth| worth.trunc_with_scale(DIGITS).normalize()),
             _ => Some(self.amount.plain()),
         };
         let keyed = keyed.unwrap_or_else(|| self.amount.plain());
@@ -231,26 +202,22 @@ fn nearest_lot(qty: Decimal, lot: Decimal) -> Option<Decimal> {
 
 fn page(frame: &Frame<'_>, place: &Place<'_>, page: &Page<'_>) -> Result<Vec<Event>, Error> {
     let place = place.member("list");
-    let rows = place
-        .list(&page.list)?
-        .iter()
-        .enumerate()
-        .map(|(index, item)| {
-            let place = place.item(index);
-            Read::new(&place, place.object(item)?)
-        })
-        .collect::<Result<Vec<_>, _>>()?;
-    let fits: Vec<_> = rows.iter().filter_map(|row| row.fits(frame)).collect();
+    let mut rows = Vec::new();
+    for (index, item) in place.list(&page.list)?.iter().enumerate() {
+        let place = place.item(index);
+        let row = frame.alone(place.object(item).and_then(|row| Read::new(&place, row)))?;
+        rows.extend(row.map(|row| (index, row)));
+    }
+    let fits: Vec<_> = rows.iter().filter_map(|(_, row)| row.fits(frame)).collect();
     let body = if fits.contains(&(false, true)) && !fits.contains(&(true, false)) {
         Unit::Base
     } else {
         Unit::Quote
     };
-    rows.into_iter()
-        .enumerate()
-        .map(|(index, row)| {
-            let unit = row.unit(frame, body);
-            row.event(frame, &place.item(index), unit)
-        })
-        .collect()
+    let mut events = Vec::with_capacity(rows.len());
+    for (index, row) in rows {
+        let unit = row.unit(frame, body);
+        events.extend(frame.alone(row.event(frame, &place.item(index), unit))?);
+    }
+    Ok(events)
 }

@@ -1,14 +1,5 @@
-//! `CoinEx`: the REST body of `/v2/futures/liquidation-history`; there is no channel.
-//!
-//! `side` is the side of the position. The price is the liquidation price (the bankruptcy price stands beside it), amounts
-//! are base units on linear markets; the unit on inverse ones, quoted in USD, has to be told by an instrument.
-
-use super::frame::{Cell, Part, Place, Sighting, cells, text_of};
-use super::{Completeness, Error, Event, Frame, PriceKind, Venue, naming};
-
-/// The venue `coinex`.
-#[derive(Debug)]
-pub(super) struct Coinex;
+use crate::feeds::frame::{Cell, Part, Place, Sighting, cells, text_of};
+use crate::feeds::{Error, Event, Frame, PriceKind, naming};
 
 cells!(Row {
     market = "market",
@@ -33,39 +24,22 @@ struct Body<'a> {
     id: Cell<'a>,
 }
 
-impl Venue for Coinex {
-    fn name(&self) -> &'static str {
-        "coinex"
+/// The events of a frame or a body.
+pub(super) fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
+    let Part::Object(message) = frame.read::<Part<Body<'_>>>()? else {
+        return Err(frame.unknown());
+    };
+    if message.method.or(message.id).is_some() {
+        return Ok(Vec::new());
     }
-
-    fn completeness(&self) -> Completeness {
-        Completeness::Unknown
-    }
-
-    fn price_kinds(&self) -> &'static [PriceKind] {
-        &[PriceKind::Liquidation]
-    }
-
-    fn decode(&self, frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
-        let Part::Object(message) = frame.read::<Part<Body<'_>>>()? else {
-            return Err(frame.unknown());
-        };
-        if message.method.or(message.id).is_some() {
-            return Ok(Vec::new());
+    let root = Place::ROOT;
+    match text_of(message.code).as_deref() {
+        Some("0") => frame.rows(&root.member("data"), &message.data, row),
+        Some(code) => {
+            let said = text_of(message.message).unwrap_or_default();
+            Err(frame.refused(root.member("code"), &format!("{code} {said}")))
         }
-        let root = Place::ROOT;
-        match text_of(message.code).as_deref() {
-            Some("0") => frame.rows(&root.member("data"), &message.data, row),
-            Some(code) => {
-                let said = text_of(message.message).unwrap_or_default();
-                Err(frame.refused(root.member("code"), &format!("{code} {said}")))
-            }
-            None => Err(frame.unknown()),
-        }
-    }
-
-    fn hosts(&self) -> &'static [(&'static str, &'static str)] {
-        &[("rest", "https://api.coinex.com")]
+        None => Err(frame.unknown()),
     }
 }
 

@@ -1,17 +1,7 @@
-//! HTX: `public.*.liquidation_orders`, and the REST body of `/linear-swap-api/v3/swap_liquidation_orders` and its twins.
-//!
-//! `direction` is the closing order: `sell` closed a long. The price is the bankruptcy price. Linear rows carry `amount` in
-//! the base and `trade_turnover` in the quote; coin-margined ones count contracts, and the instrument says how many USD one
-//! holds. Frames are gzip, which every venue's may be. A ping is to be answered with the very token it carries.
-
 use serde_json::value::RawValue;
 
-use super::frame::{Cell, Part, Place, Sighting, Size, cells, says, text_of};
-use super::{Completeness, Error, Event, Frame, PriceKind, Venue, naming};
-
-/// The venue `htx`.
-#[derive(Debug)]
-pub(super) struct Htx;
+use crate::feeds::frame::{Cell, Part, Place, Sighting, Size, cells, says, text_of};
+use crate::feeds::{Error, Event, Frame, PriceKind, naming};
 
 cells!(Row {
     contract = "contract_code",
@@ -51,72 +41,53 @@ struct Message<'a> {
     data: Part<Row<'a>>,
 }
 
-impl Venue for Htx {
-    fn name(&self) -> &'static str {
-        "htx"
-    }
-
-    fn completeness(&self) -> Completeness {
-        Completeness::Unknown
-    }
-
-    fn price_kinds(&self) -> &'static [PriceKind] {
-        &[PriceKind::Bankruptcy]
-    }
-
-    fn decode(&self, frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
-        let Part::Object(message) = frame.read::<Part<Message<'_>>>()? else {
-            return Err(frame.unknown());
-        };
-        let root = Place::ROOT;
-        let place = root.member("data");
-        if let Some(op) = text_of(message.op) {
-            let topic = text_of(message.topic).unwrap_or_default();
-            if op != "notify" || !topic.ends_with(".liquidation_orders") {
-                return Ok(Vec::new());
-            }
-            return frame.rows(&place, &message.data, row);
-        }
-        let spoken = [
-            message.ping,
-            message.pong,
-            message.ch,
-            message.subbed,
-            message.err_code,
-        ];
-        if spoken.iter().any(Option::is_some) {
+/// The events of a frame or a body.
+pub(super) fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
+    let Part::Object(message) = frame.read::<Part<Message<'_>>>()? else {
+        return Err(frame.unknown());
+    };
+    let root = Place::ROOT;
+    let place = root.member("data");
+    if let Some(op) = text_of(message.op) {
+        let topic = text_of(message.topic).unwrap_or_default();
+        if op != "notify" || !topic.ends_with(".liquidation_orders") {
             return Ok(Vec::new());
         }
-        match text_of(message.code).as_deref() {
-            Some("200") => frame.rows(&place, &message.data, row),
-            Some(code) => {
-                let said = text_of(message.msg).unwrap_or_default();
-                Err(frame.refused(root.member("code"), &format!("{code} {said}")))
-            }
-            None => Err(frame.unknown()),
-        }
+        return frame.rows(&place, &message.data, row);
     }
+    let spoken = [
+        message.ping,
+        message.pong,
+        message.ch,
+        message.subbed,
+        message.err_code,
+    ];
+    if spoken.iter().any(Option::is_some) {
+        return Ok(Vec::new());
+    }
+    match text_of(message.code).as_deref() {
+        Some("200") => frame.rows(&place, &message.data, row),
+        Some(code) => {
+            let said = text_of(message.msg).unwrap_or_default();
+            Err(frame.refused(root.member("code"), &format!("{code} {said}")))
+        }
+        None => Err(frame.unknown()),
+    }
+}
 
-    fn answer(&self, frame: &Frame<'_>) -> Result<Option<String>, Error> {
-        let Part::Object(message) = frame.read::<Part<Message<'_>>>()? else {
-            return Err(frame.unknown());
-        };
-        if let Some(token) = message.ping {
-            return Ok(Some(format!("{{\"pong\":{token}}}")));
-        }
-        if !says(message.op, "ping") {
-            return Ok(None);
-        }
-        let token = message.ts.map_or("null", RawValue::get);
-        Ok(Some(format!("{{\"op\":\"pong\",\"ts\":{token}}}")))
+/// The pong to a ping, with the very token it carries.
+pub(super) fn answer(frame: &Frame<'_>) -> Result<Option<String>, Error> {
+    let Part::Object(message) = frame.read::<Part<Message<'_>>>()? else {
+        return Err(frame.unknown());
+    };
+    if let Some(token) = message.ping {
+        return Ok(Some(format!("{{\"pong\":{token}}}")));
     }
-
-    fn hosts(&self) -> &'static [(&'static str, &'static str)] {
-        &[
-            ("socket", "wss://api.hbdm.com"),
-            ("rest", "https://api.hbdm.com"),
-        ]
+    if !says(message.op, "ping") {
+        return Ok(None);
     }
+    let token = message.ts.map_or("null", RawValue::get);
+    Ok(Some(format!("{{\"op\":\"pong\",\"ts\":{token}}}")))
 }
 
 fn row(frame: &Frame<'_>, place: &Place<'_>, row: &Row<'_>) -> Result<Option<Event>, Error> {
