@@ -5,7 +5,6 @@
 
 use std::time::Duration;
 
-use super::listen::Heartbeat;
 use super::{
     Asked, Completeness, Error, Event, Frame, Heard, Line, Listing, PriceKind, Venue, binance,
 };
@@ -40,7 +39,7 @@ impl Venue for Aster {
     }
 
     fn lines(&self, _listings: &[Listing]) -> Vec<Line> {
-        binance::lines("/ws")
+        vec![Line::new("liquidations", "/ws", &["!forceOrder@arr"])]
     }
 
     fn subscription(&self, number: usize, topics: &[String], _now: Millis) -> String {
@@ -49,10 +48,6 @@ impl Venue for Aster {
 
     fn control(&self, frame: &Frame<'_>, asked: &Asked) -> Result<Heard, Error> {
         binance::control(frame, asked)
-    }
-
-    fn heartbeat(&self) -> Heartbeat {
-        binance::HEARTBEAT
     }
 
     fn rotation(&self) -> Option<Duration> {

@@ -4,8 +4,14 @@
 //! are the same order again. `Sell` closes a long. There is no timestamp, so the time of receipt stands in. Sizes are
 //! contracts; what one holds is built in for XBTUSD (one USD) and has to be given for the others.
 
+mod listen;
+
 use super::frame::{Cell, Part, Place, Sighting, Size, cells, says};
-use super::{Completeness, Error, Event, Frame, PriceKind, Venue, naming};
+use super::{
+    Ask, Asked, Completeness, Error, Event, Frame, Heard, Heartbeat, Line, Listing, Page,
+    PriceKind, Venue, naming,
+};
+use crate::model::Millis;
 
 /// The venue `bitmex`.
 #[derive(Debug)]
@@ -82,6 +88,30 @@ impl Venue for Bitmex {
             ("socket", "wss://ws.bitmex.com"),
             ("rest", "https://www.bitmex.com"),
         ]
+    }
+
+    fn lines(&self, _listings: &[Listing]) -> Vec<Line> {
+        listen::lines()
+    }
+
+    fn subscription(&self, _number: usize, topics: &[String], _now: Millis) -> String {
+        listen::subscription(topics)
+    }
+
+    fn control(&self, frame: &Frame<'_>, asked: &Asked) -> Result<Heard, Error> {
+        listen::control(frame, asked)
+    }
+
+    fn heartbeat(&self) -> Heartbeat {
+        listen::HEARTBEAT
+    }
+
+    fn listing_requests(&self) -> Vec<Ask> {
+        listen::listing_requests()
+    }
+
+    fn read_listings(&self, _ask: &Ask, frame: &Frame<'_>) -> Result<Page<Listing>, Error> {
+        listen::read_listings(frame)
     }
 }
 

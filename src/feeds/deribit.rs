@@ -4,10 +4,14 @@
 //! opposite sides. `direction` is the taker's. Amounts are USD on contracts settled in the coin and base units on those
 //! settled in a stablecoin. Options and combinations are other markets.
 
+mod listen;
+
 use super::frame::{Cell, Part, Place, Sighting, Size, cells, says, shown, text_of};
 use super::instruments::Kind;
-use super::{Completeness, Error, Event, Frame, PriceKind, Venue, naming};
-use crate::model::Side;
+use super::{
+    Ask, Asked, Completeness, Error, Event, Frame, Heard, Line, Listing, PriceKind, Venue, naming,
+};
+use crate::model::{Millis, Side};
 
 /// The venue `deribit`.
 #[derive(Debug)]
@@ -100,6 +104,34 @@ impl Venue for Deribit {
             ("socket", "wss://www.deribit.com"),
             ("rest", "https://www.deribit.com"),
         ]
+    }
+
+    fn lines(&self, _listings: &[Listing]) -> Vec<Line> {
+        listen::lines()
+    }
+
+    fn greeting(&self) -> &'static [&'static str] {
+        listen::GREETING
+    }
+
+    fn subscription(&self, number: usize, topics: &[String], _now: Millis) -> String {
+        listen::subscription(number, topics)
+    }
+
+    fn control(&self, frame: &Frame<'_>, asked: &Asked) -> Result<Heard, Error> {
+        listen::control(frame, asked)
+    }
+
+    fn look_back(&self) -> i64 {
+        7 * Millis::DAY
+    }
+
+    fn missed(&self, _listings: &[Listing], from: Millis, until: Millis) -> Vec<Ask> {
+        listen::missed(from, until)
+    }
+
+    fn go_on(&self, ask: &Ask, frame: &Frame<'_>) -> Result<Vec<Ask>, Error> {
+        listen::go_on(ask, frame)
     }
 }
 

@@ -4,8 +4,14 @@
 //! USD on `PI_` and `FI_` contracts and base units on `PF_` ones. The REST body does not name its market: the only
 //! instrument given does.
 
+mod listen;
+
 use super::frame::{Cell, Part, Place, Sighting, Size, cells, says, text_of};
-use super::{Completeness, Error, Event, Frame, PriceKind, Venue, naming};
+use super::{
+    Ask, Asked, Completeness, Error, Event, Frame, Heard, Line, Listing, Page, PriceKind, Venue,
+    naming,
+};
+use crate::model::Millis;
 
 /// The venue `kraken`.
 #[derive(Debug)]
@@ -85,6 +91,42 @@ impl Venue for Kraken {
             ("socket", "wss://futures.kraken.com"),
             ("rest", "https://futures.kraken.com"),
         ]
+    }
+
+    fn listens_by_market(&self) -> bool {
+        true
+    }
+
+    fn lines(&self, listings: &[Listing]) -> Vec<Line> {
+        listen::lines(listings)
+    }
+
+    fn subscription(&self, _number: usize, topics: &[String], _now: Millis) -> String {
+        listen::subscription(topics)
+    }
+
+    fn control(&self, frame: &Frame<'_>, _asked: &Asked) -> Result<Heard, Error> {
+        listen::control(frame)
+    }
+
+    fn listing_requests(&self) -> Vec<Ask> {
+        listen::listing_requests()
+    }
+
+    fn read_listings(&self, _ask: &Ask, frame: &Frame<'_>) -> Result<Page<Listing>, Error> {
+        listen::read_listings(frame)
+    }
+
+    fn look_back(&self) -> i64 {
+        7 * Millis::DAY
+    }
+
+    fn missed(&self, listings: &[Listing], from: Millis, until: Millis) -> Vec<Ask> {
+        listen::missed(listings, from, until)
+    }
+
+    fn go_on(&self, ask: &Ask, frame: &Frame<'_>) -> Result<Vec<Ask>, Error> {
+        listen::go_on(ask, frame)
     }
 }
 

@@ -4,9 +4,14 @@
 //! USD. A market is a number; its name has to be given as an instrument, and a row of an unnamed market is held under its
 //! number.
 
+mod listen;
+
 use super::frame::{Cell, Part, Place, Sighting, Size, cells, text_of};
-use super::{Completeness, Error, Event, Frame, PriceKind, Venue, naming};
-use crate::model::Side;
+use super::{
+    Ask, Asked, Completeness, Error, Event, Frame, Heard, Line, Listing, Page, PriceKind, Venue,
+    naming,
+};
+use crate::model::{Millis, Side};
 
 /// The venue `lighter`.
 #[derive(Debug)]
@@ -68,6 +73,30 @@ impl Venue for Lighter {
             ("socket", "wss://mainnet.zklighter.elliot.ai"),
             ("rest", "https://mainnet.zklighter.elliot.ai"),
         ]
+    }
+
+    fn listens_by_market(&self) -> bool {
+        true
+    }
+
+    fn lines(&self, listings: &[Listing]) -> Vec<Line> {
+        listen::lines(listings)
+    }
+
+    fn subscription(&self, _number: usize, topics: &[String], _now: Millis) -> String {
+        listen::subscription(topics)
+    }
+
+    fn control(&self, frame: &Frame<'_>, _asked: &Asked) -> Result<Heard, Error> {
+        listen::control(frame)
+    }
+
+    fn listing_requests(&self) -> Vec<Ask> {
+        listen::listing_requests()
+    }
+
+    fn read_listings(&self, _ask: &Ask, frame: &Frame<'_>) -> Result<Page<Listing>, Error> {
+        listen::read_listings(frame)
     }
 }
 

@@ -14,4 +14,6 @@ mod doubles;
 
 mod bench;
 mod discipline;
+mod past;
+mod peculiar;
 mod venues;

@@ -54,8 +54,13 @@ venues! {
     what_bitget_tells_is_kept: "bitget",
     what_htx_tells_is_kept: "htx",
     what_aster_tells_is_kept: "aster",
+    what_deribit_tells_is_kept: "deribit",
+    what_kraken_tells_is_kept: "kraken",
+    what_bitmex_tells_is_kept: "bitmex",
     what_bitfinex_tells_is_kept: "bitfinex",
+    what_dydx_tells_is_kept: "dydx",
     what_coinex_tells_is_kept: "coinex",
+    what_lighter_tells_is_kept: "lighter",
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -13,7 +13,7 @@ const LIQUIDATIONS: &str = "!forceOrder@arr";
 /// A channel of the same class that is never silent: silence there is a dead socket, silence of liquidations is not.
 const CONTROL: &str = "btcusdt@markPrice@1s";
 
-pub(in crate::feeds) const HEARTBEAT: Heartbeat = Heartbeat {
+pub(super) const HEARTBEAT: Heartbeat = Heartbeat {
     beat: Beat::Protocol,
     every: Duration::from_secs(20),
     signs: &[
@@ -44,8 +44,12 @@ struct Message<'a> {
     msg: Cell<'a>,
 }
 
-pub(in crate::feeds) fn lines(path: &str) -> Vec<Line> {
-    vec![Line::new("liquidations", path, &[LIQUIDATIONS, CONTROL])]
+pub(super) fn lines() -> Vec<Line> {
+    vec![Line::new(
+        "liquidations",
+        "/market/ws",
+        &[LIQUIDATIONS, CONTROL],
+    )]
 }
 
 pub(in crate::feeds) fn subscription(number: usize, topics: &[String]) -> String {

@@ -19,6 +19,8 @@ cells!(Market {
     base = "baseCoin",
     quote = "quoteCoin",
     lot = "quantityMultiplier",
+    // The name before version 3.
+    old_lot = "sizeMultiplier",
     kind = "type",
     status = "status",
 });
@@ -85,7 +87,7 @@ pub(super) fn read_listings(frame: &Frame<'_>) -> Result<Page<Listing>, Error> {
             &place.text("baseCoin", market.base)?,
             &place.text("quoteCoin", market.quote)?,
             "linear",
-            &place.text("quantityMultiplier", market.lot)?,
+            &place.text("quantityMultiplier", market.lot.or(market.old_lot))?,
         );
         Ok(Some(Listing {
             native_id: place.name("symbol", market.symbol)?.into_owned(),

@@ -25,10 +25,6 @@ cells!(Contract {
     in_delisting = "in_delisting",
 });
 
-cells!(Row {
-    time = "time",
-});
-
 pub(super) fn listing_requests() -> Vec<Ask> {
     SETTLES
         .into_iter()
@@ -93,14 +89,18 @@ pub(super) fn missed(listings: &[Listing], from: Millis, until: Millis) -> Vec<A
         .into_iter()
         .flat_map(|(start, end)| {
             settles.iter().map(move |settle| {
-                Ask::new(&format!("/api/v4/futures/{settle}/liq_orders"), ORDERS)
-                    .with("from", start.0 / SECOND)
-                    .with("to", end.0 / SECOND - 1)
-                    .with("limit", ROWS)
-                    .between(start, end)
+                let ask = Ask::new(&format!("/api/v4/futures/{settle}/liq_orders"), ORDERS);
+                within(&ask.with("limit", ROWS), start, end)
             })
         })
         .collect()
+}
+
+/// The request for a part of the time.
+fn within(ask: &Ask, start: Millis, end: Millis) -> Ask {
+    ask.again_with("from", start.0 / SECOND)
+        .again_with("to", end.0 / SECOND - 1)
+        .between(start, end)
 }
 
 fn settled_in(listing: &Listing) -> String {
@@ -111,29 +111,22 @@ fn settled_in(listing: &Listing) -> String {
     }
 }
 
-/// A full page is followed by what it leaves out, on whichever side that is.
+/// A full page may leave rows out, on either side, so its time is asked for again in halves.
 pub(super) fn go_on(ask: &Ask, frame: &Frame<'_>) -> Result<Vec<Ask>, Error> {
-    let rows = frame.read::<Part<Row<'_>>>()?;
+    let rows = frame.read::<Part<serde::de::IgnoredAny>>()?;
     let root = Place::ROOT;
-    let rows = root.list(&rows)?;
-    let time = |index: usize, item: &Part<Row<'_>>| {
-        let place = root.item(index);
-        place.instant("time", place.object(item)?.time)
-    };
-    let (Some(first), Some(last)) = (rows.first(), rows.last()) else {
-        return Ok(Vec::new());
-    };
-    if rows.len() < ROWS {
+    if root.list(&rows)?.len() < ROWS {
         return Ok(Vec::new());
     }
-    let (first, last) = (time(0, first)?, time(rows.len() - 1, last)?);
-    // The rows of the second at the edge may be split, so that second is asked for again.
-    let edge = (last.0 / SECOND).to_string();
-    let name = if first > last { "to" } else { "from" };
-    if first == last || ask.value(name) == Some(&edge) {
+    let seconds = (ask.until.0 - ask.from.0) / SECOND;
+    if seconds < 2 {
         return Err(root.fault(format!(
             "{ROWS} rows of one second; what else happened in it cannot be asked for"
         )));
     }
-    Ok(vec![ask.again_with(name, edge)])
+    let middle = ask.from.on(seconds / 2 * SECOND);
+    Ok(vec![
+        within(ask, middle, ask.until),
+        within(ask, ask.from, middle),
+    ])
 }

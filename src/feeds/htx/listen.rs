@@ -80,3 +80,40 @@ pub(super) fn control(frame: &Frame<'_>, asked: &Asked) -> Result<Heard, Error> 
         _ => Heard::Other,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::feeds::{Instruments, venue};
+
+    #[test]
+    #[expect(clippy::unwrap_used, reason = "tests")]
+    fn a_repeated_subscription_is_one_that_was_taken() {
+        let instruments = Instruments::default();
+        let hear = |code: u16, op: &str| {
+            let text = format!(
+                r#"{{"op":"{op}","cid":"1","topic":"public.*.liquidation_orders","err-code":{code},"err-msg":"Said."}}"#
+            );
+            let frame = Frame {
+                venue: venue("htx").unwrap(),
+                text: &text,
+                received_at: None,
+                instruments: &instruments,
+                faults: None,
+            };
+            control(&frame, &Asked::default()).unwrap()
+        };
+        let topics = vec![EVERYTHING.to_owned()];
+        let taken = Heard::Ack {
+            topics: topics.clone(),
+        };
+        assert_eq!(hear(0, "sub"), taken);
+        assert_eq!(hear(2014, "sub"), taken);
+        let refused = Heard::Refused {
+            topics,
+            message: "2011 Said.".to_owned(),
+        };
+        assert_eq!(hear(2011, "sub"), refused);
+        assert_eq!(hear(1000, "close"), Heard::Notice("1000 Said.".to_owned()));
+    }
+}
