@@ -51,3 +51,43 @@ pub(super) fn go_on(ask: &Ask, frame: &Frame<'_>) -> Result<Vec<Ask>, Error> {
         None => Ok(Vec::new()),
     }
 }
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+    use crate::feeds::{Instruments, venue};
+
+    fn next(ask: &Ask, body: &str) -> Result<Vec<Ask>, Error> {
+        let frame = Frame {
+            venue: venue("bitfinex").unwrap(),
+            text: body,
+            received_at: None,
+            instruments: &Instruments::default(),
+            faults: None,
+        };
+        go_on(ask, &frame)
+    }
+
+    fn page(times: impl Iterator<Item = i64>) -> String {
+        let rows: Vec<String> = times
+            .map(|time| format!(r#"[["pos",7,{time},null,"tBTCF0:USTF0",1,1,null,1,1,null,1]]"#))
+            .collect();
+        format!("[{}]", rows.join(","))
+    }
+
+    #[test]
+    fn a_full_page_is_followed_by_the_one_before_it() {
+        let asks = missed(Millis(1_790_000_000_000), Millis(1_790_000_600_000));
+        let ask = asks.first().unwrap();
+        let times = |count: i64| (0..count).map(|back| 1_790_000_500_000 - back);
+        assert_eq!(next(ask, &page(times(499))).unwrap(), []);
+        let following = next(ask, &page(times(500))).unwrap();
+        let following = following.first().unwrap();
+        assert_eq!(following.value("end"), Some("1790000499501"));
+        assert_eq!(following.value("start"), ask.value("start"));
+        let one_instant = page(std::iter::repeat_n(1_790_000_499_501, 500));
+        let fault = next(following, &one_instant).unwrap_err();
+        assert!(fault.to_string().contains("one instant"), "{fault}");
+    }
+}

@@ -138,3 +138,46 @@ pub(super) fn go_on(ask: &Ask, frame: &Frame<'_>) -> Result<Vec<Ask>, Error> {
         .into_iter()
         .collect())
 }
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+    use crate::feeds::{Instruments, venue};
+
+    fn next(ask: &Ask, body: &str) -> Result<Vec<Ask>, Error> {
+        let frame = Frame {
+            venue: venue("bitget").unwrap(),
+            text: body,
+            received_at: None,
+            instruments: &Instruments::default(),
+            faults: None,
+        };
+        go_on(ask, &frame)
+    }
+
+    #[test]
+    fn pages_follow_until_one_reaches_back_far_enough() {
+        let asks = missed(Millis(1_790_000_000_000), Millis(1_790_000_600_000));
+        let ask = asks.first().unwrap();
+        let page = |times: [i64; 2], cursor: &str| {
+            let [first, last] = times;
+            format!(
+                r#"{{"code":"00000","data":{{"list":[{{"ts":"{first}"}},{{"ts":"{last}"}}],"cursor":{cursor}}}}}"#
+            )
+        };
+        let (inside, before) = (1_790_000_000_000, 1_789_999_999_999);
+        let cursor_of = |times, cursor: &str| {
+            let following = next(ask, &page(times, cursor)).unwrap();
+            following
+                .first()
+                .map(|ask| ask.value("cursor").unwrap().to_owned())
+        };
+        assert_eq!(cursor_of([inside, inside], r#""7""#).as_deref(), Some("7"));
+        assert_eq!(cursor_of([inside, before], r#""7""#), None);
+        // Where the oldest rows came first there would be more to come.
+        assert_eq!(cursor_of([before, inside], r#""7""#).as_deref(), Some("7"));
+        assert_eq!(cursor_of([inside, inside], "null"), None);
+        assert!(next(ask, r#"{"code":"40017","msg":"Parameter error"}"#).is_err());
+    }
+}

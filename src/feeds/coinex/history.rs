@@ -12,7 +12,7 @@ const REQUESTS: Limit = Limit::of("requests", 100, 1);
 const ROWS: usize = 100;
 
 cells!(Market {
-    market = "market",
+    native_id = "market",
     kind = "contract_type",
     base = "base_ccy",
     quote = "quote_ccy",
@@ -68,7 +68,7 @@ pub(super) fn read_listings(frame: &Frame<'_>) -> Result<Page<Listing>, Error> {
             "1",
         );
         Ok(Some(Listing {
-            native_id: place.name("market", market.market)?.into_owned(),
+            native_id: place.name("market", market.native_id)?.into_owned(),
             instrument: instrument.map_err(|message| place.fault(message))?,
             perpetual: true,
             trading: market.available.is_none_or(|raw| raw.get() == "true"),

@@ -130,3 +130,56 @@ pub(super) fn go_on(ask: &Ask, frame: &Frame<'_>) -> Result<Vec<Ask>, Error> {
         within(ask, ask.from, middle),
     ])
 }
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
+mod tests {
+    use super::*;
+    use crate::feeds::{Instruments, venue};
+
+    fn next(ask: &Ask, body: &str) -> Result<Vec<Ask>, Error> {
+        let frame = Frame {
+            venue: venue("gate").unwrap(),
+            text: body,
+            received_at: None,
+            instruments: &Instruments::default(),
+            faults: None,
+        };
+        go_on(ask, &frame)
+    }
+
+    #[test]
+    fn a_full_page_is_asked_for_in_halves_down_to_a_second() {
+        let instrument = Instrument::read("BTC", "USDT", "linear", "0.0001").unwrap();
+        let listing = Listing {
+            native_id: "BTC_USDT".to_owned(),
+            instrument,
+            perpetual: true,
+            trading: true,
+        };
+        // Both ends are moved outwards to whole seconds.
+        let asks = missed(
+            &[listing],
+            Millis(1_790_000_000_001),
+            Millis(1_790_000_003_999),
+        );
+        let [ask] = asks.as_slice() else {
+            panic!("{asks:?}")
+        };
+        let span = |ask: &Ask| {
+            let of = |name| ask.value(name).unwrap().to_owned();
+            (of("from"), of("to"))
+        };
+        let seconds = |from: u8, to: u8| (format!("179000000{from}"), format!("179000000{to}"));
+        assert_eq!(ask.path, "/api/v4/futures/usdt/liq_orders");
+        assert_eq!(span(ask), seconds(0, 3));
+        let full = format!("[{}]", ["{}"; ROWS].join(","));
+        assert_eq!(next(ask, "[{}]").unwrap(), []);
+        let halves = next(ask, &full).unwrap();
+        let spans: Vec<_> = halves.iter().map(span).collect();
+        assert_eq!(spans, [seconds(2, 3), seconds(0, 1)]);
+        let quarters = next(halves.first().unwrap(), &full).unwrap();
+        let fault = next(quarters.first().unwrap(), &full).unwrap_err();
+        assert!(fault.to_string().contains("one second"), "{fault}");
+    }
+}

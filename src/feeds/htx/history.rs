@@ -22,7 +22,6 @@ cells!(Market {
     pair = "pair",
     size = "contract_size",
     status = "contract_status",
-    kind = "business_type",
 });
 
 #[derive(Debug, Default, serde::Deserialize)]
@@ -51,6 +50,7 @@ struct Rows<'a> {
 
 pub(super) fn listing_requests() -> Vec<Ask> {
     vec![
+        // Without it only swaps are listed.
         Ask::new(LINEAR, REQUESTS).with("business_type", "all"),
         Ask::new(SWAPS, REQUESTS),
         Ask::new(FUTURES, REQUESTS),
@@ -85,7 +85,8 @@ pub(super) fn read_listings(ask: &Ask, frame: &Frame<'_>) -> Result<Page<Listing
         let instrument = Instrument::read(&named.base, &named.quote, kind, &size);
         Ok(Some(Listing {
             instrument: instrument.map_err(|message| place.fault(message))?,
-            perpetual: ask.path != FUTURES && !says(market.kind, "futures"),
+            // A third part, or the end of a name in one part, is the day of delivery.
+            perpetual: native_id.split('-').count() == 2,
             trading: says(market.status, "1"),
             native_id: native_id.into_owned(),
         }))
