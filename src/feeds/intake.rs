@@ -153,7 +153,7 @@ impl Intake {
                 }
             }
         } else {
-            Heard::Data(Vec::new())
+            Heard::Data
         };
         (heard, self.sift(events, text, None, Way::Socket, now))
     }

@@ -36,7 +36,7 @@ pub(super) fn control(frame: &Frame<'_>, asked: &Asked) -> Result<Heard, Error> 
     let message = match frame.read::<Part<Message<'_>>>()? {
         Part::Object(message) => message,
         // Rows without a match, or the channel's own heartbeat.
-        Part::List(_) => return Ok(Heard::Data(Vec::new())),
+        Part::List(_) => return Ok(Heard::Data),
         Part::Missing | Part::Other => return Err(frame.unknown()),
     };
     let said = || {

@@ -71,7 +71,7 @@ pub(super) fn control(frame: &Frame<'_>, asked: &Asked) -> Result<Heard, Error> 
                 .collect::<Vec<_>>()
                 .join(" "),
         },
-        None if message.action.is_some() => Heard::Data(Vec::new()),
+        None if message.action.is_some() => Heard::Data,
         _ => Heard::Other,
     })
 }

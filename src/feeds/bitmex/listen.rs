@@ -57,7 +57,7 @@ pub(super) fn control(frame: &Frame<'_>, asked: &Asked) -> Result<Heard, Error> 
             topics: asked.all(),
             message: said.into_owned(),
         },
-        _ if message.table.is_some() => Heard::Data(Vec::new()),
+        _ if message.table.is_some() => Heard::Data,
         _ => Heard::Other,
     })
 }

@@ -86,7 +86,7 @@ pub(super) fn control(frame: &Frame<'_>, asked: &Asked) -> Result<Heard, Error> 
         });
     }
     if message.method.is_some() {
-        return Ok(Heard::Data(Vec::new()));
+        return Ok(Heard::Data);
     }
     if let Part::Object(refusal) = &message.error {
         return Ok(Heard::Refused {

@@ -83,7 +83,7 @@ pub(super) fn control(frame: &Frame<'_>) -> Result<Heard, Error> {
             message: text_of(message.message).unwrap_or_default().into_owned(),
         },
         Some("pong") => Heard::Pong,
-        Some("channel_data" | "channel_batch_data") => Heard::Data(Vec::new()),
+        Some("channel_data" | "channel_batch_data") => Heard::Data,
         _ => Heard::Other,
     })
 }

@@ -80,7 +80,7 @@ pub(super) fn control(frame: &Frame<'_>, asked: &Asked) -> Result<Heard, Error> 
         (Some("subscribe"), _) => Heard::Ack {
             topics: asked.all(),
         },
-        (Some("update"), _) => Heard::Data(Vec::new()),
+        (Some("update"), _) => Heard::Data,
         _ => Heard::Other,
     })
 }

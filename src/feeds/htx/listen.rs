@@ -76,7 +76,7 @@ pub(super) fn control(frame: &Frame<'_>, asked: &Asked) -> Result<Heard, Error> 
             message: said(),
         },
         Some("close") => Heard::Notice(said()),
-        Some("notify") => Heard::Data(Vec::new()),
+        Some("notify") => Heard::Data,
         _ => Heard::Other,
     })
 }

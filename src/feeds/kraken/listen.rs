@@ -98,7 +98,7 @@ pub(super) fn control(frame: &Frame<'_>) -> Result<Heard, Error> {
         },
         Some(_) => Heard::Other,
         None if says(message.feed, HEARTBEAT) => Heard::Control,
-        None => Heard::Data(Vec::new()),
+        None => Heard::Data,
     })
 }
 

@@ -83,7 +83,7 @@ pub(super) fn control(frame: &Frame<'_>) -> Result<Heard, Error> {
         },
         Some("ping") => Heard::Ping(r#"{"type":"pong"}"#.to_owned()),
         Some("pong") => Heard::Pong,
-        Some("update/trade") => Heard::Data(Vec::new()),
+        Some("update/trade") => Heard::Data,
         _ => Heard::Other,
     })
 }
