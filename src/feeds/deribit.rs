@@ -140,12 +140,12 @@ fn trades(
     place: &Place<'_>,
     rows: &Part<Trade<'_>>,
 ) -> Result<Vec<Event>, Error> {
-    let mut events = Vec::new();
-    for (index, item) in place.list(rows)?.iter().enumerate() {
-        let place = place.item(index);
-        trade(frame, &place, place.object(item)?, &mut events)?;
-    }
-    Ok(events)
+    let found = frame.each(place, rows, |place, item| {
+        let mut events = Vec::new();
+        trade(frame, place, place.object(item)?, &mut events)?;
+        Ok(Some(events))
+    })?;
+    Ok(found.into_iter().flatten().collect())
 }
 
 fn trade(

@@ -51,7 +51,8 @@ pub(super) struct Keep {
     aside: Arc<Mutex<Aside>>,
     patience: Duration,
     again: Duration,
-    /// Whether patience has run out lately: until there is room again nobody waits, or every socket would stand still.
+    /// Whether patience has run out lately: until rows are written again nobody waits, or every socket would stand
+    /// still.
     overflowing: Arc<AtomicBool>,
     pub(super) kept: Arc<Kept>,
 }
@@ -99,7 +100,8 @@ impl Keep {
         let mut batch = batch;
         loop {
             let sending = self.inbox.send(batch.clone());
-            let patience = if self.overflowing.load(Ordering::Relaxed) {
+            let hopeless = self.overflowing.load(Ordering::Relaxed) && self.trouble().is_some();
+            let patience = if hopeless {
                 Duration::ZERO
             } else {
                 self.patience

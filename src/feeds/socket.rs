@@ -170,6 +170,7 @@ struct Session {
     next_beat: Instant,
     give_up_waiting: Instant,
     signs: HashMap<Sign, Instant>,
+    opened: Millis,
     last_sign: Option<Millis>,
 }
 
@@ -197,6 +198,7 @@ impl Session {
                 .iter()
                 .map(|(sign, _)| (*sign, now))
                 .collect(),
+            opened: super::now(),
             last_sign: None,
             ready: Some(ready),
             intake,
@@ -245,7 +247,12 @@ impl Session {
                 biased;
                 () = ended(word) => {
                     return match &*word.borrow() {
-                        Word::Renew(reason) => reason.clone(),
+                        Word::Renew(reason) => {
+                            // It answered all the while and told nothing: only events prove what was heard.
+                            let last_event = self.intake.seat.notes().last_event_at;
+                            self.last_sign = self.last_sign.min(last_event.or(Some(self.opened)));
+                            reason.clone()
+                        }
                         Word::Listen | Word::Close => "closed".to_owned(),
                     };
                 }
@@ -278,16 +285,19 @@ impl Session {
 
     async fn on_time(&mut self) -> Result<(), String> {
         let now = Instant::now();
-        for (sign, last) in &self.signs {
-            if let Some(silence) = self.silence(*sign)
-                && now >= *last + silence
-            {
-                return Err(format!(
-                    "no {} for {} s",
-                    sign.name(),
-                    silence.as_secs_f64()
-                ));
-            }
+        let missing = self.signs.iter().find_map(|(sign, last)| {
+            let silence = self.silence(*sign)?;
+            (now >= *last + silence).then_some((*sign, silence, now.duration_since(*last)))
+        });
+        if let Some((sign, silence, since)) = missing {
+            // Other signs may have come since; what this one stands for has not.
+            let since = i64::try_from(since.as_millis()).unwrap_or(i64::MAX);
+            self.last_sign = self.last_sign.min(Some(super::now().back(since)));
+            return Err(format!(
+                "no {} for {} s",
+                sign.name(),
+                silence.as_secs_f64()
+            ));
         }
         if now >= self.next_ask
             && let Some(topics) = self.to_ask.pop_front()

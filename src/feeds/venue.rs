@@ -244,8 +244,14 @@ impl Tended {
         loop {
             self.intake.try_held().await;
             let read = Instant::now();
+            // A market may be traded before it is listed, so it is looked for as long as rows wait for it.
+            let again = if self.intake.held() > 0 {
+                span(pace.instruments_least).min(span(pace.instruments))
+            } else {
+                span(pace.instruments)
+            };
             tokio::select! {
-                () = tokio::time::sleep(span(pace.instruments)) => {}
+                () = tokio::time::sleep(again) => {}
                 () = self.intake.unknown.notified() => {
                     tokio::time::sleep_until(read + span(pace.instruments_least)).await;
                 }

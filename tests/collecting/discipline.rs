@@ -164,7 +164,7 @@ async fn garbage_is_counted_and_the_listening_goes_on() {
         happened.extend(more);
         let found = collecting
             .until_of("okx", "what follows is heard, or asked for", |one| {
-                one.events as usize >= happened.len()
+                one.events >= u64::try_from(happened.len()).unwrap()
             })
             .await;
         assert_eq!(found.lost, 0);

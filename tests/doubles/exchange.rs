@@ -274,6 +274,15 @@ impl Exchange {
             .is_some_and(|orders| orders.send(Order::Act(act)).is_ok())
     }
 
+    /// Sends a message as it is, such as a recorded one, to every socket that is open; how many those were.
+    pub fn say(&self, text: &str) -> usize {
+        let sockets = self.inner.sockets.lock().unwrap();
+        sockets
+            .values()
+            .filter(|orders| orders.send(Order::Say(text.to_owned())).is_ok())
+            .count()
+    }
+
     /// Makes `count` liquidations happen now and tells every subscriber.
     pub fn liquidate(&self, count: usize) -> Vec<Truth> {
         let now = self.inner.book.now();

@@ -25,6 +25,8 @@ const BATCH: usize = 512;
 pub enum Order {
     Data(Arc<Frame>),
     Act(Act),
+    /// A message as it is, such as a recorded one.
+    Say(String),
 }
 
 pub struct Socket {
@@ -110,6 +112,7 @@ impl Socket {
                     frames += some_frames;
                     events += some_events;
                 }
+                Order::Say(text) => bytes.extend_from_slice(&self.inner.dialect.wrap(&text)),
                 Order::Act(act) => {
                     self.write(&bytes).await?;
                     bytes.clear();
@@ -385,7 +388,7 @@ impl Socket {
                         let _ = self.end(ending).await;
                         return;
                     }
-                    Some(Order::Act(_)) => {}
+                    Some(Order::Act(_) | Order::Say(_)) => {}
                     None => return,
                 },
                 read = self.stream.get_mut().read(&mut bytes) => match read {

@@ -58,7 +58,10 @@ where
 }
 
 /// The markets of a double as a decoder wants them.
-pub(crate) fn instruments<'a>(markets: impl IntoIterator<Item = &'a Market>) -> Instruments {
+pub(crate) fn instruments<'a>(
+    venue: &str,
+    markets: impl IntoIterator<Item = &'a Market>,
+) -> Instruments {
     markets
         .into_iter()
         .map(|market| {
@@ -67,7 +70,12 @@ pub(crate) fn instruments<'a>(markets: impl IntoIterator<Item = &'a Market>) -> 
             } else {
                 "linear"
             };
-            let size = market.contract_size().to_string();
+            // Of Bitget the lot is wanted, which tells the unit of an amount.
+            let size = match venue {
+                "bitget" => market.step(),
+                _ => market.contract_size(),
+            };
+            let size = size.to_string();
             let instrument = Instrument::read(market.base, market.quote, kind, &size);
             (market.native_id.to_owned(), instrument.unwrap())
         })
@@ -117,7 +125,7 @@ impl Client {
 
     /// The events of the next messages, until there are `count`.
     pub(crate) async fn events(&mut self, exchange: &Exchange, count: usize) -> Vec<Event> {
-        let instruments = instruments(exchange.book().markets);
+        let instruments = instruments(exchange.venue(), exchange.book().markets);
         let mut events = Vec::new();
         while events.len() < count {
             let frame = self.hear().await;

@@ -162,7 +162,7 @@ async fn a_handshake_is_turned_away_with_its_status() {
         faults.handshake = Some(Limit {
             status: 418,
             retry_after: Some(120),
-        })
+        });
     });
     match Client::try_connect(&exchange, ALL).await.err().unwrap() {
         Error::Http(response) => {

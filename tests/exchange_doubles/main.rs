@@ -4,6 +4,7 @@
     clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
+    clippy::print_stderr,
     reason = "tests"
 )]
 
@@ -11,6 +12,7 @@ mod client;
 #[path = "../doubles/mod.rs"]
 mod doubles;
 mod faults;
+mod recorded;
 mod rest;
 mod speaking;
 mod truth;

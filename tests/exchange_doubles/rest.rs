@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 
 use liqdata::feeds::decode;
+use liqdata::model::Millis;
 use serde_json::Value;
 
-use crate::client::{instruments, seen};
-use crate::doubles::{Exchange, Limit, Setup};
+use crate::client::{Seen, instruments, seen};
+use crate::doubles::{Exchange, Limit, Setup, dialect};
 
 const NOW: i64 = 1_790_000_030_000;
 
@@ -209,7 +210,7 @@ async fn the_back_fill_of_okx_tells_the_truth_of_its_range() {
         (0..250).map(|number| NOW - 60_000 * (250 - number)),
     );
     exchange.record(&truths);
-    let instruments = instruments(exchange.book().markets);
+    let instruments = instruments("okx", exchange.book().markets);
     let path =
         "/api/v5/public/liquidation-orders?instType=SWAP&state=filled&uly=BTC-USDT&limit=100";
     let mut found = Vec::new();
@@ -230,7 +231,7 @@ async fn the_back_fill_of_okx_tells_the_truth_of_its_range() {
     exchange.fault(|faults| {
         faults
             .gone
-            .push("/api/v5/public/liquidation-orders".to_owned())
+            .push("/api/v5/public/liquidation-orders".to_owned());
     });
     assert_eq!(fetch(&exchange, path).await.0, 404);
 }
@@ -283,4 +284,185 @@ async fn a_market_is_listed_when_it_is_announced() {
     assert!(!names(&ask(&exchange, path).await));
     exchange.book().announce("NEW-USDT-SWAP");
     assert!(names(&ask(&exchange, path).await));
+}
+
+/// The paths of a back-fill, given what the last answer held; `None` is its end.
+type Walk = fn(&str, &[Seen]) -> Option<String>;
+
+fn oldest(found: &[Seen]) -> Option<i64> {
+    found.iter().map(|one| one.time).min()
+}
+
+/// Where the back-fill of a venue is, for one market, and how it goes on.
+fn back_fill(venue: &str) -> (&'static str, Walk) {
+    match venue {
+        "gate" => ("BTC_USDT", |market, found| {
+            let until = if found.is_empty() {
+                NOW / 1000
+            } else {
+                oldest(found)? / 1000 - 1
+            };
+            let from = NOW / 1000 - 3600;
+            (until > from).then(|| format!("/api/v4/futures/usdt/liq_orders?contract={market}&from={from}&to={until}&limit=30"))
+        }),
+        "bitget" => ("APEUSDT", |_, found| {
+            let cursor = if found.is_empty() {
+                String::new()
+            } else {
+                format!("&cursor={}", found.len())
+            };
+            Some(format!(
+                "/api/v3/market/liquidations?category=USDT-FUTURES&limit=40{cursor}"
+            ))
+        }),
+        "htx" => ("BTC-USDT", |market, found| {
+            let from = found.last().map_or(NOW - 3_600_000, |last| last.time + 1);
+            Some(format!(
+                "/linear-swap-api/v3/swap_liquidation_orders?contract={market}&trade_type=0&direct=next&start_time={from}&end_time={NOW}"
+            ))
+        }),
+        "coinex" => ("LATUSDT", |market, found| {
+            Some(format!(
+                "/v2/futures/liquidation-history?market={market}&limit=26&page={}",
+                found.len() / 26 + 1
+            ))
+        }),
+        "kraken" => ("PF_XBTUSD", |market, found| {
+            let before = oldest(found)
+                .map(|time| format!("&lastTime={}", Millis(time)))
+                .unwrap_or_default();
+            Some(format!(
+                "/derivatives/api/v3/history?symbol={market}{before}"
+            ))
+        }),
+        "deribit" => ("BTC-PERPETUAL", |market, found| {
+            let from = found.last().map_or(0, |last| last.time + 1);
+            Some(format!(
+                "/api/v2/public/get_last_trades_by_instrument_and_time?instrument_name={market}&start_timestamp={from}&end_timestamp={NOW}&count=100"
+            ))
+        }),
+        "dydx" => ("BTC-USD", |market, found| {
+            let before = oldest(found)
+                .map(|time| format!("&createdBeforeOrAt={}", Millis(time - 1)))
+                .unwrap_or_default();
+            Some(format!(
+                "/v4/trades/perpetualMarket/{market}?limit=200{before}"
+            ))
+        }),
+        "bitfinex" => ("tBTCF0:USTF0", |_, found| {
+            let end = oldest(found).map_or(NOW, |time| time - 1);
+            Some(format!("/v2/liquidations/hist?start=0&end={end}&limit=500"))
+        }),
+        other => panic!("{other}"),
+    }
+}
+
+#[tokio::test]
+async fn every_back_fill_tells_the_truth_page_by_page() {
+    for venue in [
+        "gate", "bitget", "htx", "coinex", "kraken", "deribit", "dydx", "bitfinex",
+    ] {
+        let mut setup = Setup::of(venue);
+        setup.clock = std::sync::Arc::new(|| NOW);
+        setup.limits = false;
+        let exchange = Exchange::with(setup).await;
+        let (market, walk) = back_fill(venue);
+        let truths =
+            exchange.imagine_of(market, (0..130).map(|number| NOW - 20_000 * (131 - number)));
+        exchange.record(&truths);
+        let known = exchange
+            .book()
+            .markets
+            .iter()
+            .filter(|known| known.native_id == market);
+        let instruments = instruments(venue, known);
+        let mut found: Vec<Seen> = Vec::new();
+        let mut pages = 0;
+        while let Some(path) = walk(market, &found) {
+            let (status, body) = fetch(&exchange, &path).await;
+            assert_eq!(status, 200, "{venue} {path}: {body}");
+            let events = decode(venue, body.as_bytes(), None, &instruments).unwrap();
+            if events.is_empty() {
+                break;
+            }
+            found.extend(seen(&events));
+            pages += 1;
+        }
+        found.sort();
+        let dialect = dialect(venue).unwrap();
+        let told: Vec<_> = truths
+            .iter()
+            .map(|truth| dialect.told_by_rest(truth))
+            .collect();
+        let mut expected = seen(&told);
+        expected.sort();
+        assert_eq!(found, expected, "{venue}");
+        assert!(
+            pages > 1 || venue == "bitfinex",
+            "{venue} has {pages} pages"
+        );
+    }
+}
+
+#[tokio::test]
+async fn the_same_order_has_the_same_key_on_the_socket_and_over_rest() {
+    for venue in [
+        "okx", "gate", "bitget", "htx", "coinex", "kraken", "deribit", "dydx", "bitfinex",
+    ] {
+        let mut setup = Setup::of(venue);
+        setup.clock = std::sync::Arc::new(|| NOW);
+        let exchange = Exchange::with(setup).await;
+        let (market, path) = if venue == "okx" {
+            let path = "/api/v5/public/liquidation-orders?instType=SWAP&uly=BTC-USDT";
+            ("BTC-USDT-SWAP", path.to_owned())
+        } else {
+            let (market, walk) = back_fill(venue);
+            (market, walk(market, &[]).unwrap())
+        };
+        let truths = exchange.imagine_of(market, [NOW - 5000, NOW - 4000, NOW - 3000]);
+        exchange.record(&truths);
+        let known = exchange
+            .book()
+            .markets
+            .iter()
+            .filter(|known| known.native_id == market);
+        let instruments = instruments(venue, known);
+        let keys = |body: &str| -> BTreeSet<String> {
+            let events = decode(venue, body.as_bytes(), None, &instruments).unwrap();
+            events.into_iter().map(|event| event.dedupe_key).collect()
+        };
+        let over_rest = keys(&fetch(&exchange, &path).await.1);
+        let dialect = dialect(venue).unwrap();
+        let lane = dialect.topics(truths[0].market).remove(0);
+        let live: BTreeSet<String> = dialect
+            .render(&lane, &truths, exchange.book())
+            .iter()
+            .flat_map(|text| keys(text))
+            .collect();
+        assert_eq!(live.len(), 3, "{venue}");
+        assert_eq!(over_rest, live, "{venue}");
+    }
+}
+
+#[tokio::test]
+async fn the_amounts_of_bitget_are_in_either_coin() {
+    let exchange = at_noon("bitget").await;
+    let truths = exchange.imagine_of("APEUSDT", [NOW - 5000, NOW - 4000]);
+    exchange.record(&truths);
+    let path = "/api/v3/market/liquidations?category=USDT-FUTURES";
+    let amount = |body: Value| {
+        body["data"]["list"][0]["amount"]
+            .as_str()
+            .unwrap()
+            .to_owned()
+    };
+    assert_eq!(
+        amount(ask(&exchange, path).await),
+        truths[1].size.to_string()
+    );
+    exchange.fault(|faults| faults.amounts_in_quote = true);
+    assert_eq!(
+        amount(ask(&exchange, path).await),
+        truths[1].value().to_string()
+    );
 }

@@ -34,7 +34,7 @@ proptest! {
         for venue in NAMES {
             let dialect = dialect(venue).unwrap();
             let book = Book::new(Setup::of(venue), dialect.markets());
-            let instruments = instruments(dialect.markets());
+            let instruments = instruments(venue, dialect.markets());
             let truths = imagined(venue, seed, start, &gaps);
             let mut keys = HashSet::new();
             let lane = |truth: &Truth| dialect.topics(truth.market);

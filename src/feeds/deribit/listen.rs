@@ -136,13 +136,13 @@ pub(super) fn go_on(ask: &Ask, frame: &Frame<'_>) -> Result<Vec<Ask>, Error> {
     if tape.has_more.map(RawValue::get) != Some("true") {
         return Ok(Vec::new());
     }
-    let list = place.member("trades");
-    let trades = list.list(&tape.trades)?;
-    let Some(last) = trades.last() else {
+    let rows = place.member("trades");
+    let trades = rows.list(&tape.trades)?;
+    let Some(newest) = trades.last() else {
         return Ok(Vec::new());
     };
-    let row = list.item(trades.len() - 1);
-    let last = row.instant("timestamp", row.object(last)?.timestamp)?;
+    let row = rows.item(trades.len() - 1);
+    let last = row.instant("timestamp", row.object(newest)?.timestamp)?;
     // Trades of the last instant may be split between two pages.
     let start = if ask.value("start_timestamp") == Some(&last.0.to_string()) {
         last.on(1)

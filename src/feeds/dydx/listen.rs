@@ -31,8 +31,8 @@ struct Message<'a> {
     channel: Cell<'a>,
     #[serde(borrow)]
     id: Cell<'a>,
-    #[serde(borrow)]
-    message: Cell<'a>,
+    #[serde(borrow, rename = "message")]
+    said: Cell<'a>,
 }
 
 #[derive(Debug, Default, serde::Deserialize)]
@@ -80,7 +80,7 @@ pub(super) fn control(frame: &Frame<'_>) -> Result<Heard, Error> {
         // Which market is meant it does not say: the one that is never acknowledged.
         Some("error") => Heard::Refused {
             topics: Vec::new(),
-            message: text_of(message.message).unwrap_or_default().into_owned(),
+            message: text_of(message.said).unwrap_or_default().into_owned(),
         },
         Some("pong") => Heard::Pong,
         Some("channel_data" | "channel_batch_data") => Heard::Data,

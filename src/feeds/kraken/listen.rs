@@ -31,8 +31,8 @@ struct Message<'a> {
     feed: Cell<'a>,
     #[serde(borrow)]
     product_ids: Cell<'a>,
-    #[serde(borrow)]
-    message: Cell<'a>,
+    #[serde(borrow, rename = "message")]
+    said: Cell<'a>,
 }
 
 #[derive(Debug, Default, serde::Deserialize)]
@@ -94,7 +94,7 @@ pub(super) fn control(frame: &Frame<'_>) -> Result<Heard, Error> {
         // Which product is meant it does not say: the one that is never acknowledged.
         Some("error" | "alert") => Heard::Refused {
             topics: Vec::new(),
-            message: text_of(message.message).unwrap_or_default().into_owned(),
+            message: text_of(message.said).unwrap_or_default().into_owned(),
         },
         Some(_) => Heard::Other,
         None if says(message.feed, HEARTBEAT) => Heard::Control,

@@ -221,7 +221,10 @@ fn channels(params: &Value) -> Vec<String> {
 /// Channels that do not exist are left out of the answer.
 fn subscribe(session: &mut Session, params: &Value, book: &Book) -> Result<Value, Value> {
     let names = channels(params);
-    if names.iter().any(|name| name.ends_with(".raw")) {
+    if names
+        .iter()
+        .any(|name| name.split('.').next_back() == Some("raw"))
+    {
         return Err(
             json!({"code": 13778, "message": "raw_subscriptions_not_available_for_unauthorized"}),
         );
