@@ -1,6 +1,7 @@
 //! Aster: `!forceOrder@arr`, in Binance's older shape.
 //!
-//! Base quantities, no `st`, and the latest order of a symbol per second.
+//! Base quantities, no `st`, and the latest order of a symbol per second. The paths without a class still send here. Missed
+//! liquidations cannot be asked for, and no contract holds anything but units of its base, so nothing is asked by REST.
 
 use std::time::Duration;
 

@@ -504,13 +504,22 @@ impl<'a> Frame<'a> {
         let items = place.list(list)?;
         let mut found = Vec::with_capacity(items.len().min(1000));
         for (index, item) in items.iter().enumerate() {
-            match (read(&place.item(index), item), self.faults) {
-                (Ok(one), _) => found.extend(one),
-                (Err(fault), Some(faults)) => faults.borrow_mut().push(fault),
-                (Err(fault), None) => return Err(fault),
-            }
+            let one = self.alone(read(&place.item(index), item))?;
+            found.extend(one.flatten());
         }
         Ok(found)
+    }
+
+    /// What was read of one row; its fault stands alone where faults are kept apart.
+    pub(super) fn alone<R>(&self, read: Result<R, Error>) -> Result<Option<R>, Error> {
+        match (read, self.faults) {
+            (Ok(one), _) => Ok(Some(one)),
+            (Err(fault), Some(faults)) => {
+                faults.borrow_mut().push(fault);
+                Ok(None)
+            }
+            (Err(fault), None) => Err(fault),
+        }
     }
 
     /// What a contract's size is counted in, and how much one holds, where either is known.

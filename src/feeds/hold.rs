@@ -6,7 +6,10 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use crate::model::Millis;
+use rust_decimal::Decimal;
+
+use super::Event;
+use crate::model::{Millis, Side};
 
 /// A row that waits.
 #[derive(Clone, Debug)]
@@ -15,12 +18,36 @@ pub(super) struct Waiting {
     pub(super) key: String,
     /// Its market.
     pub(super) native_id: String,
+    /// The side of the position.
+    pub(super) side: Side,
+    /// Its price.
+    pub(super) price: Decimal,
+    /// When it happened.
+    pub(super) timestamp: Option<Millis>,
     /// The frame it is in.
     pub(super) frame: Arc<str>,
     /// The only market of a body that does not name it.
     pub(super) market: Option<String>,
     /// When it was received.
     pub(super) received_at: Millis,
+}
+
+impl Waiting {
+    /// The row among the events of its frame.
+    ///
+    /// Where the unit of a size has to be found out, the key counts in another unit once it is known; side, price and
+    /// time stay.
+    pub(super) fn find_in<'e>(&self, events: &'e [Event]) -> Option<&'e Event> {
+        let by_key = events.iter().find(|event| event.dedupe_key == self.key);
+        by_key.or_else(|| {
+            events.iter().find(|event| {
+                event.native_id == self.native_id
+                    && event.side == self.side
+                    && event.price == self.price
+                    && event.timestamp == self.timestamp
+            })
+        })
+    }
 }
 
 /// The rows of one venue that wait.
@@ -68,6 +95,9 @@ mod tests {
         Waiting {
             key: key.to_owned(),
             native_id: "X".to_owned(),
+            side: Side::Long,
+            price: Decimal::ONE,
+            timestamp: None,
             frame: "{}".into(),
             market: None,
             received_at: Millis(received_at),

@@ -167,7 +167,8 @@ impl Intake {
         self.venue.control(frame, asked)
     }
 
-    /// Keeps the liquidations of a body; the requests that go on from there are handed back.
+    /// Keeps the liquidations of a body; the requests that go on from there are handed back. Rows are kept even where it
+    /// cannot be told how to go on.
     pub(super) async fn take_body(
         &self,
         ask: &super::Ask,
@@ -199,14 +200,14 @@ impl Intake {
                     .timestamp
                     .is_none_or(|at| ask.from <= at && at < ask.until)
             });
-            let rest = self.venue.go_on(ask, &frame)?;
+            let rest = self.venue.go_on(ask, &frame);
             let ready = self.sift(events, body, ask.market.as_deref(), Way::Request, now);
             (ready, rest)
         };
         if !ready.is_empty() {
             self.hand_over(ready).await;
         }
-        Ok(rest)
+        rest
     }
 
     /// The rows to be kept of the events of a frame; the others are counted by what became of them.
@@ -245,6 +246,9 @@ impl Intake {
                 self.hold(Waiting {
                     key: event.dedupe_key,
                     native_id: event.native_id,
+                    side: event.side,
+                    price: event.price,
+                    timestamp: event.timestamp,
                     frame: Arc::clone(frame),
                     market: market.map(str::to_owned),
                     received_at: now,
@@ -366,9 +370,9 @@ impl Intake {
             let events = decoded
                 .entry(place)
                 .or_insert_with(|| self.decode_again(&row, &markets));
-            let priced = events
-                .iter()
-                .find(|event| event.dedupe_key == row.key && !event.is_held())
+            let priced = row
+                .find_in(events)
+                .filter(|event| !event.is_held())
                 .cloned();
             match priced {
                 Some(event) => {

@@ -16,4 +16,5 @@ mod bench;
 mod discipline;
 mod hard;
 mod past;
+mod peculiar;
 mod venues;

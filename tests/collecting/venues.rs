@@ -8,6 +8,7 @@ async fn hears(venue: &'static str) {
     let (folder, doubles) = (Folder::new(), Doubles::open(&[venue]).await);
     let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
     collecting.until_live().await;
+    until_asked(&collecting, venue).await;
     let exchange = doubles.of(venue);
     let mut happened = Vec::new();
     for _ in 0..5 {
@@ -24,6 +25,16 @@ async fn hears(venue: &'static str) {
     let archive = folder.archive();
     collecting.stop().await;
     assert_kept(&archive, &happened);
+}
+
+/// Waits until nothing is left to be asked about the time before the start.
+async fn until_asked(collecting: &Collecting, venue: &str) {
+    let has_history = liqdata::feeds::venue(venue).unwrap().look_back() > 0;
+    collecting
+        .until_of(venue, "the past is known", |one| {
+            one.asked >= one.to_ask && (one.asked > 0 || !has_history)
+        })
+        .await;
 }
 
 macro_rules! venues {
@@ -48,6 +59,7 @@ venues! {
     what_bitmex_tells_is_kept: "bitmex",
     what_bitfinex_tells_is_kept: "bitfinex",
     what_dydx_tells_is_kept: "dydx",
+    what_coinex_tells_is_kept: "coinex",
     what_lighter_tells_is_kept: "lighter",
 }
 

@@ -215,9 +215,9 @@ impl Dialect for Htx {
             "/linear-swap-api/v3/swap_liquidation_orders" => liquidations(LINEAR, ask, book),
             "/swap-api/v3/swap_liquidation_orders" => liquidations(SWAP, ask, book),
             "/api/v3/contract_liquidation_orders" => liquidations(COIN, ask, book),
-            "/linear-swap-api/v1/swap_contract_info" => contracts(LINEAR, book),
-            "/swap-api/v1/swap_contract_info" => contracts(SWAP, book),
-            "/api/v1/contract_contract_info" => contracts(COIN, book),
+            "/linear-swap-api/v1/swap_contract_info" => contracts(LINEAR, ask, book),
+            "/swap-api/v1/swap_contract_info" => contracts(SWAP, ask, book),
+            "/api/v1/contract_contract_info" => contracts(COIN, ask, book),
             _ => Answer::not_found(),
         }
     }
@@ -241,6 +241,15 @@ fn named(market: &Market) -> &'static str {
     }
 }
 
+/// The kind of a linear contract.
+fn kind(market: &Market) -> &'static str {
+    if market.native_id.matches('-').count() > 1 {
+        "futures"
+    } else {
+        "swap"
+    }
+}
+
 fn row(truth: &Truth, id: &str) -> String {
     let market = truth.market;
     let (word, price) = (truth.word("sell", "buy"), truth.price.normalize());
@@ -251,11 +260,7 @@ fn row(truth: &Truth, id: &str) -> String {
     if market.class != LINEAR {
         return format!("{head}}}");
     }
-    let kind = if market.native_id.matches('-').count() > 1 {
-        "futures"
-    } else {
-        "swap"
-    };
+    let kind = kind(market);
     format!(
         r#"{head},"amount":{},"trade_turnover":{},"contract_type":"{kind}","pair":"{}-{}","business_type":"{kind}","trade_partition":"USDT"}}"#,
         truth.qty(),
@@ -316,11 +321,14 @@ fn liquidations(class: &str, ask: &Ask, book: &Book) -> Answer {
     ))
 }
 
-fn contracts(class: &str, book: &Book) -> Answer {
+/// Linear futures are listed only where they are asked for beside the swaps.
+fn contracts(class: &str, ask: &Ask, book: &Book) -> Answer {
+    let wanted = ask.text("business_type").unwrap_or("swap");
     let list: Vec<Value> = book
         .listed()
         .into_iter()
         .filter(|market| market.class == class)
+        .filter(|market| class != LINEAR || ["all", kind(market)].contains(&wanted))
         .map(|market| {
             let size = serde_json::from_str::<Value>(&market.contract_size().to_string()).unwrap();
             let mut row = json!({
@@ -329,7 +337,7 @@ fn contracts(class: &str, book: &Book) -> Answer {
             });
             if class == LINEAR {
                 row["pair"] = format!("{}-{}", market.base, market.quote).into();
-                row["business_type"] = "swap".into();
+                row["business_type"] = kind(market).into();
                 row["trade_partition"] = market.quote.into();
             }
             row

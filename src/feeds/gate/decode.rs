@@ -1,24 +1,8 @@
-//! Gate: `futures.public_liquidates`, and the REST body of `/futures/<settle>/liq_orders`.
-//!
-//! On the socket `size` is the order: negative closed a long. In the REST body `size` is the position, the other way round;
-//! `order_size` is the order there too. The socket's price is the order's, the REST body's the fill's. Sizes are contracts;
-//! the instrument says what one holds (`quanto_multiplier`, or one USD on inverse contracts). Since 2026-08-20 the socket
-//! promises every order; frames captured before hold at most one per contract and second.
-
-mod listen;
-
 use rust_decimal::Decimal;
 
-use super::frame::{Cell, Part, Place, Sighting, Size, cells, says, shown, text_of};
-use super::{
-    Ask, Asked, Completeness, Error, Event, Frame, Heard, Heartbeat, Line, Listing, Page,
-    PriceKind, Venue, naming,
-};
-use crate::model::{Millis, Side};
-
-/// The venue `gate`.
-#[derive(Debug)]
-pub(super) struct Gate;
+use crate::feeds::frame::{Cell, Part, Place, Sighting, Size, cells, says, shown, text_of};
+use crate::feeds::{Error, Event, Frame, PriceKind, naming};
+use crate::model::Side;
 
 cells!(Row {
     contract = "contract",
@@ -47,89 +31,36 @@ struct Message<'a> {
     said: Cell<'a>,
 }
 
-impl Venue for Gate {
-    fn name(&self) -> &'static str {
-        "gate"
-    }
-
-    fn completeness(&self) -> Completeness {
-        Completeness::Complete
-    }
-
-    fn price_kinds(&self) -> &'static [PriceKind] {
-        &[PriceKind::Order, PriceKind::Fill]
-    }
-
-    fn decode(&self, frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
-        let root = Place::ROOT;
-        let message = match frame.read::<Part<Message<'_>>>()? {
-            Part::Object(message) => message,
-            Part::List(_) => {
-                let rows = frame.read::<Part<Row<'_>>>()?;
-                return frame.rows(&root, &rows, liquidated_order);
-            }
-            Part::Missing | Part::Other => return Err(frame.unknown()),
-        };
-        if let Some(label) = text_of(message.label) {
-            let said = text_of(message.said).unwrap_or_default();
-            return Err(frame.refused(root.member("label"), &format!("{label} {said}")));
+/// The events of a frame or a body.
+pub(super) fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
+    let root = Place::ROOT;
+    let message = match frame.read::<Part<Message<'_>>>()? {
+        Part::Object(message) => message,
+        Part::List(_) => {
+            let rows = frame.read::<Part<Row<'_>>>()?;
+            return frame.rows(&root, &rows, liquidated_order);
         }
-        if message.channel.is_none() {
-            return Err(frame.unknown());
+        Part::Missing | Part::Other => return Err(frame.unknown()),
+    };
+    if let Some(label) = text_of(message.label) {
+        let said = text_of(message.said).unwrap_or_default();
+        return Err(frame.refused(root.member("label"), &format!("{label} {said}")));
+    }
+    if message.channel.is_none() {
+        return Err(frame.unknown());
+    }
+    if !says(message.channel, "futures.public_liquidates") || !says(message.event, "update") {
+        return Ok(Vec::new());
+    }
+    let place = root.member("result");
+    match &message.result {
+        Part::Object(row) => {
+            let order = frame.alone(order(frame, &place, row))?;
+            Ok(order.into_iter().collect())
         }
-        if !says(message.channel, "futures.public_liquidates") || !says(message.event, "update") {
-            return Ok(Vec::new());
-        }
-        let place = root.member("result");
-        match &message.result {
-            Part::Object(row) => Ok(vec![order(frame, &place, row)?]),
-            rows => frame.rows(&place, rows, |frame, place, row| {
-                order(frame, place, row).map(Some)
-            }),
-        }
-    }
-
-    fn hosts(&self) -> &'static [(&'static str, &'static str)] {
-        &[
-            ("socket", "wss://fx-ws.gateio.ws"),
-            ("rest", "https://api.gateio.ws"),
-        ]
-    }
-
-    fn lines(&self, _listings: &[Listing]) -> Vec<Line> {
-        listen::lines()
-    }
-
-    fn subscription(&self, _number: usize, topics: &[String], now: Millis) -> String {
-        listen::subscription(topics, now)
-    }
-
-    fn control(&self, frame: &Frame<'_>, asked: &Asked) -> Result<Heard, Error> {
-        listen::control(frame, asked)
-    }
-
-    fn heartbeat(&self) -> Heartbeat {
-        listen::HEARTBEAT
-    }
-
-    fn listing_requests(&self) -> Vec<Ask> {
-        listen::listing_requests()
-    }
-
-    fn read_listings(&self, _ask: &Ask, frame: &Frame<'_>) -> Result<Page<Listing>, Error> {
-        listen::read_listings(frame)
-    }
-
-    fn look_back(&self) -> i64 {
-        24 * Millis::HOUR
-    }
-
-    fn missed(&self, _listings: &[Listing], from: Millis, until: Millis) -> Vec<Ask> {
-        listen::missed(from, until)
-    }
-
-    fn go_on(&self, ask: &Ask, frame: &Frame<'_>) -> Result<Vec<Ask>, Error> {
-        listen::go_on(ask, frame)
+        rows => frame.rows(&place, rows, |frame, place, row| {
+            order(frame, place, row).map(Some)
+        }),
     }
 }
 

@@ -1,25 +1,27 @@
-//! Nothing to listen to: markets and their liquidations by REST, asked again and again.
+//! Markets, and liquidations market by market: this is the feed itself.
 
 use crate::feeds::ask::{Ask, Limit, Page};
-use crate::feeds::frame::{Cell, Part, Place, cells, says, text_of};
+use crate::feeds::frame::{Cell, Part, Place, cells, text_of};
 use crate::feeds::listen::Listing;
 use crate::feeds::{Error, Frame, Instrument};
 use crate::model::Millis;
 
-/// Requests in a second; much is left to others.
+/// Requests in a second; a quarter of what is allowed, for every market has to be asked about.
 const REQUESTS: Limit = Limit::of("requests", 100, 1);
 /// Most rows of a reply.
-const PAGE: usize = 100;
+const ROWS: usize = 100;
 
 cells!(Market {
-    name = "market",
+    native_id = "market",
     kind = "contract_type",
     base = "base_ccy",
     quote = "quote_ccy",
-    status = "status",
+    available = "is_market_available",
 });
 
-cells!(Pagination { has_next = "has_next", });
+cells!(Pagination {
+    has_next = "has_next",
+});
 
 #[derive(Debug, Default, serde::Deserialize)]
 #[serde(default)]
@@ -34,13 +36,19 @@ struct Body<'a> {
     pagination: Part<Pagination<'a>>,
 }
 
+/// A body, unless the venue says that something went wrong.
 fn body<'a>(frame: &Frame<'a>) -> Result<Body<'a>, Error> {
-    let body: Body<'a> = frame.read()?;
-    if says(body.code, "0") {
-        return Ok(body);
+    let Part::Object(body) = frame.read::<Part<Body<'_>>>()? else {
+        return Err(frame.unknown());
+    };
+    match text_of(body.code).as_deref() {
+        Some("0") => Ok(body),
+        Some(code) => {
+            let said = text_of(body.message).unwrap_or_default();
+            Err(frame.refused(Place::ROOT.member("code"), &format!("{code} {said}")))
+        }
+        None => Err(frame.unknown()),
     }
-    let said = text_of(body.message).unwrap_or_default();
-    Err(frame.refused(Place::ROOT.member("code"), &said))
 }
 
 pub(super) fn listing_requests() -> Vec<Ask> {
@@ -49,8 +57,10 @@ pub(super) fn listing_requests() -> Vec<Ask> {
 
 pub(super) fn read_listings(frame: &Frame<'_>) -> Result<Page<Listing>, Error> {
     let body = body(frame)?;
-    let rows = frame.each(&Place::ROOT.member("data"), &body.data, |place, item| {
+    let root = Place::ROOT;
+    let rows = frame.each(&root.member("data"), &body.data, |place, item| {
         let market = place.object(item)?;
+        // A linear contract is one unit of the base, an inverse one is worth one USD.
         let instrument = Instrument::read(
             &place.text("base_ccy", market.base)?,
             &place.text("quote_ccy", market.quote)?,
@@ -58,15 +68,16 @@ pub(super) fn read_listings(frame: &Frame<'_>) -> Result<Page<Listing>, Error> {
             "1",
         );
         Ok(Some(Listing {
-            native_id: place.name("market", market.name)?.into_owned(),
+            native_id: place.name("market", market.native_id)?.into_owned(),
             instrument: instrument.map_err(|message| place.fault(message))?,
             perpetual: true,
-            trading: market.status.is_none() || says(market.status, "online"),
+            trading: market.available.is_none_or(|raw| raw.get() == "true"),
         }))
     })?;
     Ok(Page::last(rows))
 }
 
+/// One request for each market.
 pub(super) fn missed(listings: &[Listing], from: Millis, until: Millis) -> Vec<Ask> {
     listings
         .iter()
@@ -77,26 +88,24 @@ pub(super) fn missed(listings: &[Listing], from: Millis, until: Millis) -> Vec<A
                 .with("start_time", from.0)
                 .with("end_time", until.0 - 1)
                 .with("page", 1)
-                .with("limit", PAGE)
+                .with("limit", ROWS)
                 .between(from, until)
         })
         .collect()
 }
 
+/// The next page, where the venue says that there is one.
 pub(super) fn go_on(ask: &Ask, frame: &Frame<'_>) -> Result<Vec<Ask>, Error> {
     let body = body(frame)?;
-    let has_next = matches!(
-        &body.pagination,
-        Part::Object(pages)
-            if pages.has_next.map(serde_json::value::RawValue::get) == Some("true")
-    );
-    let page: u32 = ask
+    let root = Place::ROOT;
+    let place = root.member("pagination");
+    let pagination = place.object(&body.pagination)?;
+    if !place.truth("has_next", pagination.has_next)? {
+        return Ok(Vec::new());
+    }
+    let page: u64 = ask
         .value("page")
         .and_then(|page| page.parse().ok())
         .unwrap_or(1);
-    Ok(if has_next {
-        vec![ask.again_with("page", page.saturating_add(1))]
-    } else {
-        Vec::new()
-    })
+    Ok(vec![ask.again_with("page", page.saturating_add(1))])
 }

@@ -1,0 +1,164 @@
+//! What is peculiar to a venue: units that have to be found out, prices that differ by the way, pings of its own.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use crate::bench::{Collecting, Doubles, Folder, assert_kept, quick};
+use crate::doubles::{Act, Ending, Exchange, Setup, Truth, dialect};
+
+/// Times of `count` events, spread evenly over the last half hour.
+fn of_late(exchange: &Exchange, count: i64) -> impl Iterator<Item = i64> {
+    let now = exchange.book().now();
+    (0..count).map(move |number| now - 1_800_000 + number * 1_800_000 / count)
+}
+
+/// Waits until so many requests for a path were answered and nothing is left to be asked.
+async fn until_asked(collecting: &Collecting, exchange: &Exchange, path: &str, times: usize) {
+    exchange.until(|tally| tally.asked(path) >= times).await;
+    collecting
+        .until_of(exchange.venue(), "nothing is left to be asked", |one| {
+            one.asked >= one.to_ask
+        })
+        .await;
+}
+
+fn told_by_rest(truths: &[Truth]) -> Vec<Truth> {
+    let dialect = dialect(truths[0].venue).unwrap();
+    truths
+        .iter()
+        .map(|truth| dialect.told_by_rest(truth))
+        .collect()
+}
+
+/// Keeps what happened while nobody listened; what the venue was asked stays within its limits.
+async fn fills(venue: &'static str, count: i64, path: &str, requests: usize) -> (Folder, Doubles) {
+    let (folder, doubles) = (Folder::new(), Doubles::open(&[venue]).await);
+    fill(&folder, &doubles, venue, count, path, requests).await;
+    (folder, doubles)
+}
+
+async fn fill(
+    folder: &Folder,
+    doubles: &Doubles,
+    venue: &'static str,
+    count: i64,
+    path: &str,
+    requests: usize,
+) {
+    let exchange = doubles.of(venue);
+    let missed = exchange.imagine(of_late(exchange, count));
+    exchange.record(&missed);
+    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+    collecting.until_kept(missed.len()).await;
+    until_asked(&collecting, exchange, path, requests).await;
+    let status = collecting.of(venue);
+    assert_eq!((status.rejected, status.held), (0, 0), "{status:?}");
+    let tally = exchange.tally();
+    assert!(tally.over_limit.is_empty(), "{:?}", tally.over_limit);
+    collecting.stop().await;
+    assert_kept(&folder.archive(), &told_by_rest(&missed));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_full_page_of_gate_is_asked_for_again_in_halves() {
+    fills("gate", 2500, "/api/v4/futures/usdt/liq_orders", 3).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn pages_of_bitget_follow_each_other_by_their_cursor() {
+    fills("bitget", 600, "/api/v3/market/liquidations", 4).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn pages_of_htx_follow_each_other_by_their_ids() {
+    fills("htx", 900, "/linear-swap-api/v3/swap_liquidation_orders", 4).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn pages_of_coinex_follow_each_other_by_their_numbers() {
+    fills("coinex", 600, "/v2/futures/liquidation-history", 6).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn amounts_of_bitget_are_read_right_in_either_coin() {
+    let (folder, doubles) = (Folder::new(), Doubles::open(&["bitget"]).await);
+    let bitget = doubles.of("bitget");
+    bitget.fault(|faults| faults.amounts_in_quote = true);
+    fill(
+        &folder,
+        &doubles,
+        "bitget",
+        150,
+        "/api/v3/market/liquidations",
+        3,
+    )
+    .await;
+}
+
+/// Hears events, loses the connection, and is told the same events again by REST.
+async fn is_told_again(venue: &'static str, path: &str) {
+    let (folder, doubles) = (Folder::new(), Doubles::open(&[venue]).await);
+    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+    collecting.until_live().await;
+    let exchange = doubles.of(venue);
+    until_asked(&collecting, exchange, path, 1).await;
+    let happened = exchange.liquidate(60);
+    collecting.until_kept(happened.len()).await;
+    let heard = collecting.of(venue);
+    exchange.act(Act::Disconnect(Ending::Close));
+    collecting
+        .until_of(venue, "every event was told again", |one| {
+            one.repeated >= heard.repeated + 60
+        })
+        .await;
+    let archive = folder.archive();
+    collecting.stop().await;
+    // The row that came first stays, here the socket's.
+    assert_kept(&archive, &happened);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_order_that_gate_tells_over_both_ways_is_kept_once() {
+    is_told_again("gate", "/api/v4/futures/usdt/liq_orders").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_order_that_bitget_tells_in_both_coins_is_kept_once() {
+    is_told_again("bitget", "/api/v3/market/liquidations").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_row_of_bitget_without_a_known_lot_waits_until_its_market_is_listed() {
+    let (folder, doubles) = (Folder::new(), Doubles::open(&["bitget"]).await);
+    let bitget = doubles.of("bitget");
+    let missed = bitget.imagine_of("NEWUSDT", of_late(bitget, 5));
+    bitget.record(&missed);
+    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+    collecting
+        .until_of("bitget", "the rows wait", |one| one.held == 5)
+        .await;
+    bitget.book().announce("NEWUSDT");
+    collecting.until_kept(5).await;
+    assert_eq!(collecting.of("bitget").unpriced, 0);
+    collecting.stop().await;
+    assert_kept(&folder.archive(), &missed);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn pings_of_htx_are_answered_with_their_own_token_on_three_sockets() {
+    let folder = Folder::new();
+    let mut setup = Setup::of("htx");
+    // A ping comes each five of the venue's seconds, and six without an answer are the end.
+    setup.second = Duration::from_millis(10);
+    let doubles = Doubles(BTreeMap::from([("htx", Exchange::with(setup).await)]));
+    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+    collecting.until_live().await;
+    let htx = doubles.of("htx");
+    let tally = htx.until(|tally| tally.pongs >= 60).await;
+    assert!(tally.strange.is_empty(), "{:?}", tally.strange);
+    assert_eq!((tally.open, tally.sockets.len()), (3, 3));
+    let happened = htx.liquidate(30);
+    collecting.until_kept(happened.len()).await;
+    collecting.stop().await;
+    assert_kept(&folder.archive(), &happened);
+}
