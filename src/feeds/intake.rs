@@ -23,9 +23,9 @@ use crate::model::{Millis, Order, Vocabulary, coin_of_base};
 /// How a frame came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Way {
-    /// Over a socket, just now.
+    /// Over a socket, as it happens.
     Socket,
-    /// In the reply to a request about the past.
+    /// As an answer about the past: the reply to a request, or what comes with a subscription.
     Request,
 }
 
@@ -155,7 +155,12 @@ impl Intake {
         } else {
             Heard::Data(Vec::new())
         };
-        (heard, self.sift(events, text, None, Way::Socket, now))
+        let way = if !events.is_empty() && self.venue.recalls(&frame) {
+            Way::Request
+        } else {
+            Way::Socket
+        };
+        (heard, self.sift(events, text, None, way, now))
     }
 
     fn control(&self, frame: &Frame<'_>, asked: &Asked) -> Result<Heard, Error> {
@@ -167,7 +172,8 @@ impl Intake {
         self.venue.control(frame, asked)
     }
 
-    /// Keeps the liquidations of a body; the requests that go on from there are handed back.
+    /// Keeps the liquidations of a body; the requests that go on from there are handed back. Rows are kept even where it
+    /// cannot be told how to go on.
     pub(super) async fn take_body(
         &self,
         ask: &super::Ask,
@@ -189,6 +195,7 @@ impl Intake {
                 faults: Some(&faults),
             };
             let mut events = self.venue.decode(&frame)?;
+            let rest = self.venue.go_on(ask, &frame);
             let rejected = faults.take();
             if !rejected.is_empty() {
                 self.reject(body, &rejected, now);
@@ -199,14 +206,13 @@ impl Intake {
                     .timestamp
                     .is_none_or(|at| ask.from <= at && at < ask.until)
             });
-            let rest = self.venue.go_on(ask, &frame)?;
             let ready = self.sift(events, body, ask.market.as_deref(), Way::Request, now);
             (ready, rest)
         };
         if !ready.is_empty() {
             self.hand_over(ready).await;
         }
-        Ok(rest)
+        rest
     }
 
     /// The rows to be kept of the events of a frame; the others are counted by what became of them.

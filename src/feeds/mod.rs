@@ -127,6 +127,11 @@ pub trait Venue: fmt::Debug + Sync {
         Ok(Heard::Other)
     }
 
+    /// Whether a frame of a socket tells what happened before it was subscribed to, which may be long ago.
+    fn recalls(&self, _frame: &Frame<'_>) -> bool {
+        false
+    }
+
     /// How the life of a connection is proved.
     fn heartbeat(&self) -> Heartbeat {
         Heartbeat::each_20_seconds(Beat::Protocol)
