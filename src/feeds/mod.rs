@@ -37,6 +37,7 @@ mod line;
 mod listen;
 mod naming;
 mod okx;
+mod paging;
 mod rest;
 mod settings;
 mod socket;

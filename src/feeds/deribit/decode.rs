@@ -1,17 +1,8 @@
-//! Deribit: the trade tape `trades.*`, and the reply of `get_last_trades_by_*`.
-//!
-//! A trade's `liquidation` says who was liquidated: `T` the taker, `M` the maker, `MT` both, which makes two events of
-//! opposite sides. `direction` is the taker's. Amounts are USD on contracts settled in the coin and base units on those
-//! settled in a stablecoin. Options and combinations are other markets.
+//! Trades with a mark of liquidation, of the channel or of a reply.
 
-use super::frame::{Cell, Part, Place, Sighting, Size, cells, says, shown, text_of};
-use super::instruments::Kind;
-use super::{Completeness, Error, Event, Frame, PriceKind, Venue, naming};
+use crate::feeds::frame::{Cell, Part, Place, Sighting, Size, cells, says, shown, text_of};
+use crate::feeds::{Error, Event, Frame, Kind, PriceKind, naming};
 use crate::model::Side;
-
-/// The venue `deribit`.
-#[derive(Debug)]
-pub(super) struct Deribit;
 
 cells!(Trade {
     instrument = "instrument_name",
@@ -52,54 +43,34 @@ struct Message<'a> {
     result: Part<Tape<'a>>,
 }
 
-impl Venue for Deribit {
-    fn name(&self) -> &'static str {
-        "deribit"
+/// The events of a frame.
+pub(super) fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
+    let Part::Object(message) = frame.read::<Part<Message<'_>>>()? else {
+        return Err(frame.unknown());
+    };
+    if message.jsonrpc.is_none() {
+        return Err(frame.unknown());
     }
-
-    fn completeness(&self) -> Completeness {
-        Completeness::Complete
-    }
-
-    fn price_kinds(&self) -> &'static [PriceKind] {
-        &[PriceKind::Fill]
-    }
-
-    fn decode(&self, frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
-        let Part::Object(message) = frame.read::<Part<Message<'_>>>()? else {
-            return Err(frame.unknown());
+    let root = Place::ROOT;
+    if says(message.method, "subscription") {
+        let place = root.member("params");
+        let parameters = place.object(&message.params)?;
+        let channel = place.text("channel", parameters.channel)?;
+        return if channel.starts_with("trades.") {
+            trades(frame, &place.member("data"), &parameters.data)
+        } else {
+            Ok(Vec::new())
         };
-        if message.jsonrpc.is_none() {
-            return Err(frame.unknown());
-        }
-        let root = Place::ROOT;
-        if says(message.method, "subscription") {
-            let place = root.member("params");
-            let parameters = place.object(&message.params)?;
-            let channel = place.text("channel", parameters.channel)?;
-            return if channel.starts_with("trades.") {
-                trades(frame, &place.member("data"), &parameters.data)
-            } else {
-                Ok(Vec::new())
-            };
-        }
-        match &message.result {
-            Part::Object(Tape {
-                trades: Part::Missing,
-            }) => Ok(Vec::new()),
-            Part::Object(tape) => {
-                let place = root.member("result");
-                trades(frame, &place.member("trades"), &tape.trades)
-            }
-            _ => Ok(Vec::new()),
-        }
     }
-
-    fn hosts(&self) -> &'static [(&'static str, &'static str)] {
-        &[
-            ("socket", "wss://www.deribit.com"),
-            ("rest", "https://www.deribit.com"),
-        ]
+    match &message.result {
+        Part::Object(Tape {
+            trades: Part::Missing,
+        }) => Ok(Vec::new()),
+        Part::Object(tape) => {
+            let place = root.member("result");
+            trades(frame, &place.member("trades"), &tape.trades)
+        }
+        _ => Ok(Vec::new()),
     }
 }
 
@@ -108,26 +79,20 @@ fn trades(
     place: &Place<'_>,
     rows: &Part<Trade<'_>>,
 ) -> Result<Vec<Event>, Error> {
-    let mut events = Vec::new();
-    for (index, item) in place.list(rows)?.iter().enumerate() {
-        let place = place.item(index);
-        trade(frame, &place, place.object(item)?, &mut events)?;
-    }
-    Ok(events)
+    let events = frame.each(place, rows, |place, item| {
+        trade(frame, place, place.object(item)?).map(Some)
+    })?;
+    Ok(events.into_iter().flatten().collect())
 }
 
-fn trade(
-    frame: &Frame<'_>,
-    place: &Place<'_>,
-    row: &Trade<'_>,
-    events: &mut Vec<Event>,
-) -> Result<(), Error> {
+/// One event for each of the two who was liquidated.
+fn trade(frame: &Frame<'_>, place: &Place<'_>, row: &Trade<'_>) -> Result<Vec<Event>, Error> {
     let Some(flag) = text_of(row.liquidation) else {
-        return Ok(());
+        return Ok(Vec::new());
     };
     let native_id = place.name("instrument_name", row.instrument)?;
     if !is_future(&native_id) {
-        return Ok(());
+        return Ok(Vec::new());
     }
     let (_, taker) = place.side("direction", row.direction, "sell", "buy")?;
     let maker = match taker {
@@ -156,10 +121,10 @@ fn trade(
         Some((Kind::Linear, _)) => Size::Base(amount.value),
         None => Size::Unknown,
     };
-    for (who, side) in liquidated {
-        events.push(frame.event(
-            place,
-            Sighting {
+    liquidated
+        .iter()
+        .map(|(who, side)| {
+            let seen = Sighting {
                 native_id: &native_id,
                 market: frame.market(&native_id, naming::deribit),
                 side: *side,
@@ -168,10 +133,10 @@ fn trade(
                 size,
                 timestamp: Some(timestamp),
                 dedupe_key: format!("deribit|{native_id}|{trade_id}|{who}"),
-            },
-        )?);
-    }
-    Ok(())
+            };
+            frame.event(place, seen)
+        })
+        .collect()
 }
 
 /// `BTC-PERPETUAL` or `BTC-26DEC26`; options have a strike behind the date, combinations a word before it.
