@@ -14,4 +14,5 @@ mod doubles;
 
 mod bench;
 mod discipline;
+mod tapes;
 mod venues;

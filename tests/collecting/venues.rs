@@ -39,6 +39,10 @@ venues! {
     what_binance_tells_is_kept: "binance",
     what_bybit_tells_is_kept: "bybit",
     what_okx_tells_is_kept: "okx",
+    what_deribit_tells_is_kept: "deribit",
+    what_kraken_tells_is_kept: "kraken",
+    what_dydx_tells_is_kept: "dydx",
+    what_lighter_tells_is_kept: "lighter",
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
