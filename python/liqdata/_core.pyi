@@ -1,6 +1,7 @@
 # The native half of the package, as the typed shim uses it.
 
 from collections.abc import Sequence
+from os import PathLike
 from typing import Any, final
 
 import numpy as np
@@ -12,6 +13,7 @@ __all__ = [
     "Bridge",
     "Call",
     "Client",
+    "Collector",
     "Market",
     "Question",
     "Server",
@@ -147,3 +149,15 @@ class Server:
     @property
     def closed(self) -> bool: ...
     def close(self) -> None: ...
+
+@final
+class Collector:
+    def __new__(
+        cls, archive: PathLike[str] | str, venues: list[str], coins: list[str], settings: str, once: bool
+    ) -> Collector: ...
+    def status(self) -> dict[str, Any] | None: ...
+    @property
+    def over(self) -> bool: ...
+    @property
+    def closed(self) -> bool: ...
+    def stop(self) -> None: ...

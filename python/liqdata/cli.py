@@ -132,6 +132,13 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--host", default="127.0.0.1", help="address to listen on (127.0.0.1)")
     command.add_argument("--port", type=int, default=0, help="port to listen on (0: any free one)")
 
+    command = _command(commands, "collect", "listen to the exchanges and keep what they tell, until Ctrl-C", _collect)
+    command.add_argument("archive", type=Path, metavar="DIR", help="folder of the archive; made where it is missing")
+    command.add_argument("--venues", default="", metavar="NAMES", help="exchanges, such as binance,bybit (all)")
+    command.add_argument("--symbols", default="", metavar="COINS", help="coins, such as BTC,ETH (all orders)")
+    command.add_argument("--once", action="store_true", help="ask for the past and end")
+    command.add_argument("--settings", type=Path, metavar="FILE", help="hosts, paths and times, as TOML")
+
     for name, (sentence, parameters) in ENDPOINTS.items():
         command = _command(commands, name, sentence, _question)
         command.set_defaults(endpoint=name, parameters=tuple(parameters))
@@ -191,6 +198,23 @@ def _serve(arguments: argparse.Namespace) -> None:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _collect(arguments: argparse.Namespace) -> None:
+    from ._collect import collect
+
+    collect(
+        arguments.archive,
+        venues=_names(arguments.venues),
+        coins=_names(arguments.symbols),
+        settings=arguments.settings.read_text(encoding="utf-8") if arguments.settings else "",
+        once=arguments.once,
+    )
+
+
+def _names(text: str) -> list[str]:
+    """Split names at commas and blanks."""
+    return text.replace(",", " ").split()
 
 
 def _question(arguments: argparse.Namespace) -> None:

@@ -2,7 +2,12 @@
 //!
 //! Base quantities, no `st`, and the latest order of a symbol per second.
 
-use super::{Completeness, Error, Event, Frame, PriceKind, Venue, binance};
+use std::time::Duration;
+
+use super::{
+    Asked, Completeness, Error, Event, Frame, Heard, Line, Listing, PriceKind, Venue, binance,
+};
+use crate::model::Millis;
 
 /// The venue `aster`.
 #[derive(Debug)]
@@ -30,5 +35,21 @@ impl Venue for Aster {
             ("socket", "wss://fstream.asterdex.com"),
             ("rest", "https://fapi.asterdex.com"),
         ]
+    }
+
+    fn lines(&self, _listings: &[Listing]) -> Vec<Line> {
+        vec![Line::new("liquidations", "/ws", &["!forceOrder@arr"])]
+    }
+
+    fn subscription(&self, number: usize, topics: &[String], _now: Millis) -> String {
+        binance::subscription(number, topics)
+    }
+
+    fn control(&self, frame: &Frame<'_>, asked: &Asked) -> Result<Heard, Error> {
+        binance::control(frame, asked)
+    }
+
+    fn rotation(&self) -> Option<Duration> {
+        Some(binance::ROTATION)
     }
 }

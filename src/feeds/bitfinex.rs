@@ -4,11 +4,16 @@
 //! An amount above zero is a long position. Only matches count: a trigger announces them and mostly has no price. The base
 //! price is the entry and never given out.
 
+mod listen;
+
 use serde_json::value::RawValue;
 
 use super::frame::{Cell, Part, Place, Sighting, Size, cells, shown, text_of};
-use super::{Completeness, Error, Event, Frame, PriceKind, Venue, naming};
-use crate::model::Side;
+use super::{
+    Ask, Asked, Completeness, Error, Event, Frame, Heard, Heartbeat, Line, Listing, PriceKind,
+    Venue, naming,
+};
+use crate::model::{Millis, Side};
 
 /// The venue `bitfinex`.
 #[derive(Debug)]
@@ -73,6 +78,34 @@ impl Venue for Bitfinex {
             ("socket", "wss://api-pub.bitfinex.com"),
             ("rest", "https://api-pub.bitfinex.com"),
         ]
+    }
+
+    fn lines(&self, _listings: &[Listing]) -> Vec<Line> {
+        listen::lines()
+    }
+
+    fn subscription(&self, _number: usize, topics: &[String], _now: Millis) -> String {
+        listen::subscription(topics)
+    }
+
+    fn control(&self, frame: &Frame<'_>, asked: &Asked) -> Result<Heard, Error> {
+        listen::control(frame, asked)
+    }
+
+    fn heartbeat(&self) -> Heartbeat {
+        listen::HEARTBEAT
+    }
+
+    fn look_back(&self) -> i64 {
+        30 * Millis::DAY
+    }
+
+    fn missed(&self, _listings: &[Listing], from: Millis, until: Millis) -> Vec<Ask> {
+        listen::missed(from, until)
+    }
+
+    fn go_on(&self, ask: &Ask, frame: &Frame<'_>) -> Result<Vec<Ask>, Error> {
+        listen::go_on(ask, frame)
     }
 }
 

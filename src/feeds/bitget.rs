@@ -6,13 +6,18 @@
 //! with those that do not, and count as quote where none decides. A row that fits neither way, or whose lot (the
 //! instrument's contract size) is unknown, is held.
 
+mod listen;
+
 use std::borrow::Cow;
 
 use rust_decimal::Decimal;
 
 use super::event::{product, quotient};
 use super::frame::{Cell, Number, Part, Place, Sighting, Size, cells, says, text_of};
-use super::{Completeness, Error, Event, Frame, PriceKind, Venue, naming};
+use super::{
+    Ask, Asked, Completeness, Error, Event, Frame, Heard, Heartbeat, Line, Listing, Page,
+    PriceKind, Venue, naming,
+};
 use crate::model::{Millis, Side};
 
 /// The venue `bitget`.
@@ -37,7 +42,7 @@ cells!(Row {
 /// The body of a REST reply.
 #[derive(Debug, Default, serde::Deserialize)]
 #[serde(default)]
-struct Page<'a> {
+struct Body<'a> {
     // A row of a socket's frame has no such member.
     #[serde(borrow)]
     list: Part<Row<'a>>,
@@ -69,7 +74,7 @@ struct Message<'a> {
     #[serde(borrow)]
     msg: Cell<'a>,
     #[serde(borrow)]
-    data: Part<Page<'a>>,
+    data: Part<Body<'a>>,
 }
 
 impl Venue for Bitget {
@@ -98,7 +103,7 @@ impl Venue for Bitget {
             if !says(arg.topic, "liquidation") || message.action.is_none() {
                 return Ok(Vec::new());
             }
-            return frame.rows(&place, &message.data, |frame, place, row: &Page<'_>| {
+            return frame.rows(&place, &message.data, |frame, place, row: &Body<'_>| {
                 let row = Read::new(
                     place,
                     &Row {
@@ -127,6 +132,42 @@ impl Venue for Bitget {
             ("socket", "wss://ws.bitget.com"),
             ("rest", "https://api.bitget.com"),
         ]
+    }
+
+    fn lines(&self, _listings: &[Listing]) -> Vec<Line> {
+        listen::lines()
+    }
+
+    fn subscription(&self, _number: usize, topics: &[String], _now: Millis) -> String {
+        listen::subscription(topics)
+    }
+
+    fn control(&self, frame: &Frame<'_>, asked: &Asked) -> Result<Heard, Error> {
+        listen::control(frame, asked)
+    }
+
+    fn heartbeat(&self) -> Heartbeat {
+        listen::HEARTBEAT
+    }
+
+    fn listing_requests(&self) -> Vec<Ask> {
+        listen::listing_requests()
+    }
+
+    fn read_listings(&self, _ask: &Ask, frame: &Frame<'_>) -> Result<Page<Listing>, Error> {
+        listen::read_listings(frame)
+    }
+
+    fn look_back(&self) -> i64 {
+        3 * Millis::DAY
+    }
+
+    fn missed(&self, _listings: &[Listing], from: Millis, until: Millis) -> Vec<Ask> {
+        listen::missed(from, until)
+    }
+
+    fn go_on(&self, ask: &Ask, frame: &Frame<'_>) -> Result<Vec<Ask>, Error> {
+        listen::go_on(ask, frame)
     }
 }
 
@@ -229,7 +270,7 @@ fn nearest_lot(qty: Decimal, lot: Decimal) -> Option<Decimal> {
     product(lots, lot).filter(|qty| !qty.is_zero())
 }
 
-fn page(frame: &Frame<'_>, place: &Place<'_>, page: &Page<'_>) -> Result<Vec<Event>, Error> {
+fn page(frame: &Frame<'_>, place: &Place<'_>, page: &Body<'_>) -> Result<Vec<Event>, Error> {
     let place = place.member("list");
     let rows = place
         .list(&page.list)?

@@ -3,8 +3,11 @@
 //! `side` is the side of the position. The price is the liquidation price (the bankruptcy price stands beside it), amounts
 //! are base units on linear markets; the unit on inverse ones, quoted in USD, has to be told by an instrument.
 
+mod listen;
+
 use super::frame::{Cell, Part, Place, Sighting, cells, text_of};
-use super::{Completeness, Error, Event, Frame, PriceKind, Venue, naming};
+use super::{Ask, Completeness, Error, Event, Frame, Listing, Page, PriceKind, Venue, naming};
+use crate::model::Millis;
 
 /// The venue `coinex`.
 #[derive(Debug)]
@@ -66,6 +69,26 @@ impl Venue for Coinex {
 
     fn hosts(&self) -> &'static [(&'static str, &'static str)] {
         &[("rest", "https://api.coinex.com")]
+    }
+
+    fn listing_requests(&self) -> Vec<Ask> {
+        listen::listing_requests()
+    }
+
+    fn read_listings(&self, _ask: &Ask, frame: &Frame<'_>) -> Result<Page<Listing>, Error> {
+        listen::read_listings(frame)
+    }
+
+    fn look_back(&self) -> i64 {
+        7 * Millis::DAY
+    }
+
+    fn missed(&self, listings: &[Listing], from: Millis, until: Millis) -> Vec<Ask> {
+        listen::missed(listings, from, until)
+    }
+
+    fn go_on(&self, ask: &Ask, frame: &Frame<'_>) -> Result<Vec<Ask>, Error> {
+        listen::go_on(ask, frame)
     }
 }
 

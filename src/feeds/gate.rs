@@ -5,11 +5,16 @@
 //! the instrument says what one holds (`quanto_multiplier`, or one USD on inverse contracts). Since 2026-08-20 the socket
 //! promises every order; frames captured before hold at most one per contract and second.
 
+mod listen;
+
 use rust_decimal::Decimal;
 
 use super::frame::{Cell, Part, Place, Sighting, Size, cells, says, shown, text_of};
-use super::{Completeness, Error, Event, Frame, PriceKind, Venue, naming};
-use crate::model::Side;
+use super::{
+    Ask, Asked, Completeness, Error, Event, Frame, Heard, Heartbeat, Line, Listing, Page,
+    PriceKind, Venue, naming,
+};
+use crate::model::{Millis, Side};
 
 /// The venue `gate`.
 #[derive(Debug)]
@@ -89,6 +94,42 @@ impl Venue for Gate {
             ("socket", "wss://fx-ws.gateio.ws"),
             ("rest", "https://api.gateio.ws"),
         ]
+    }
+
+    fn lines(&self, _listings: &[Listing]) -> Vec<Line> {
+        listen::lines()
+    }
+
+    fn subscription(&self, _number: usize, topics: &[String], now: Millis) -> String {
+        listen::subscription(topics, now)
+    }
+
+    fn control(&self, frame: &Frame<'_>, asked: &Asked) -> Result<Heard, Error> {
+        listen::control(frame, asked)
+    }
+
+    fn heartbeat(&self) -> Heartbeat {
+        listen::HEARTBEAT
+    }
+
+    fn listing_requests(&self) -> Vec<Ask> {
+        listen::listing_requests()
+    }
+
+    fn read_listings(&self, _ask: &Ask, frame: &Frame<'_>) -> Result<Page<Listing>, Error> {
+        listen::read_listings(frame)
+    }
+
+    fn look_back(&self) -> i64 {
+        24 * Millis::HOUR
+    }
+
+    fn missed(&self, _listings: &[Listing], from: Millis, until: Millis) -> Vec<Ask> {
+        listen::missed(from, until)
+    }
+
+    fn go_on(&self, ask: &Ask, frame: &Frame<'_>) -> Result<Vec<Ask>, Error> {
+        listen::go_on(ask, frame)
     }
 }
 

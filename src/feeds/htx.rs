@@ -4,10 +4,16 @@
 //! the base and `trade_turnover` in the quote; coin-margined ones count contracts, and the instrument says how many USD one
 //! holds. Frames are gzip, which every venue's may be. A ping is to be answered with the very token it carries.
 
+mod listen;
+
 use serde_json::value::RawValue;
 
 use super::frame::{Cell, Part, Place, Sighting, Size, cells, says, text_of};
-use super::{Completeness, Error, Event, Frame, PriceKind, Venue, naming};
+use super::{
+    Ask, Asked, Completeness, Error, Event, Frame, Heard, Heartbeat, Line, Listing, Page,
+    PriceKind, Venue, naming,
+};
+use crate::model::Millis;
 
 /// The venue `htx`.
 #[derive(Debug)]
@@ -116,6 +122,42 @@ impl Venue for Htx {
             ("socket", "wss://api.hbdm.com"),
             ("rest", "https://api.hbdm.com"),
         ]
+    }
+
+    fn lines(&self, _listings: &[Listing]) -> Vec<Line> {
+        listen::lines()
+    }
+
+    fn subscription(&self, number: usize, topics: &[String], _now: Millis) -> String {
+        listen::subscription(number, topics)
+    }
+
+    fn control(&self, frame: &Frame<'_>, asked: &Asked) -> Result<Heard, Error> {
+        listen::control(frame, asked)
+    }
+
+    fn heartbeat(&self) -> Heartbeat {
+        listen::HEARTBEAT
+    }
+
+    fn listing_requests(&self) -> Vec<Ask> {
+        listen::listing_requests()
+    }
+
+    fn read_listings(&self, ask: &Ask, frame: &Frame<'_>) -> Result<Page<Listing>, Error> {
+        listen::read_listings(ask, frame)
+    }
+
+    fn look_back(&self) -> i64 {
+        90 * Millis::DAY - Millis::HOUR
+    }
+
+    fn missed(&self, listings: &[Listing], from: Millis, until: Millis) -> Vec<Ask> {
+        listen::missed(listings, from, until)
+    }
+
+    fn go_on(&self, ask: &Ask, frame: &Frame<'_>) -> Result<Vec<Ask>, Error> {
+        listen::go_on(ask, frame)
     }
 }
 

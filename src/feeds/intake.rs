@@ -273,7 +273,8 @@ impl Intake {
         }
     }
 
-    fn is_asked_for(&self, coin: &str) -> bool {
+    /// Whether rows of a coin are wanted.
+    pub(super) fn is_asked_for(&self, coin: &str) -> bool {
         self.coins
             .as_ref()
             .is_none_or(|coins| coins.iter().any(|asked| asked == coin))

@@ -195,7 +195,7 @@ impl Default for Settings {
             coins: coins.map(str::to_owned).to_vec(),
             history_days: 30,
             missed_hours: 24,
-            missed_requests: 2000,
+            missed_requests: 10_000,
             raw: false,
             frame_bytes: 16 << 20,
             queue_rows: 65_536,

@@ -220,6 +220,15 @@ impl Tended {
         }
     }
 
+    /// The markets of the coins that are asked for.
+    fn asked_for(&self, listings: &[Listing]) -> Vec<Listing> {
+        listings
+            .iter()
+            .filter(|listing| self.intake.is_asked_for(&listing.coin().0))
+            .cloned()
+            .collect()
+    }
+
     /// Gives up the rows that have waited too long.
     async fn tend_held(&self) {
         let each = span(self.intake.settings.pace.hold)
@@ -262,7 +271,7 @@ impl Tended {
                 .as_ref()
                 .is_none_or(|known| !Arc::ptr_eq(known, &markets))
             {
-                let plan = self.intake.venue.lines(&markets.listings);
+                let plan = self.intake.venue.lines(&self.asked_for(&markets.listings));
                 // A line that is no longer wanted ends with its orders.
                 lines.retain(|name, _| plan.iter().any(|line| line.name == *name));
                 for line in plan {
@@ -396,7 +405,9 @@ impl Tended {
             return true;
         }
         let markets = self.intake.markets.load_full();
-        let mut asks: VecDeque<Ask> = venue.missed(&markets.listings, from, until).into();
+        let mut asks: VecDeque<Ask> = venue
+            .missed(&self.asked_for(&markets.listings), from, until)
+            .into();
         self.intake.seat.notes().status.to_ask += u64::try_from(asks.len()).unwrap_or(0);
         let (mut answered, mut complete) = (0, true);
         while let Some(ask) = asks.pop_front() {

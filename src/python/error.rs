@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyDict};
 
 use crate::api::BadQuery;
+use crate::archive::ArchiveError;
 use crate::client;
 use crate::engine::{EngineError, TableFault};
 use crate::feeds;
@@ -86,6 +87,35 @@ pub(super) fn bad_query(py: Python<'_>, refusal: &BadQuery) -> PyErr {
         "BadQuery",
         &refusal.to_string(),
         parameter.map(|value| [("parameter", value.into_any())]),
+    )
+}
+
+/// `BadQuery` naming `parameter`, with the message as it is.
+pub(super) fn bad_query_said(py: Python<'_>, parameter: &str, message: &str) -> PyErr {
+    let parameter = parameter.into_pyobject(py).map_err(PyErr::from);
+    raise(
+        py,
+        "BadQuery",
+        message,
+        parameter.map(|value| [("parameter", value.into_any())]),
+    )
+}
+
+/// `ArchiveError` naming the file; what no file is at fault for is a `BadQuery`.
+pub(super) fn from_archive(py: Python<'_>, fault: &ArchiveError) -> PyErr {
+    let message = fault.to_string();
+    let Some(path) = fault.path() else {
+        return bad_query_said(py, "archive", &message);
+    };
+    let path = path
+        .to_string_lossy()
+        .into_pyobject(py)
+        .map_err(PyErr::from);
+    raise(
+        py,
+        "ArchiveError",
+        &message,
+        path.map(|value| [("path", value.into_any())]),
     )
 }
 

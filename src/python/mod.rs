@@ -7,6 +7,7 @@
 mod arrays;
 mod bridge;
 mod call;
+mod collector;
 mod columns;
 mod error;
 mod feeds;
@@ -27,6 +28,8 @@ mod _core {
     use super::bridge::Bridge;
     #[pymodule_export]
     use super::call::Call;
+    #[pymodule_export]
+    use super::collector::Collector;
     #[pymodule_export]
     use super::feeds::decode;
     #[pymodule_export]

@@ -226,8 +226,13 @@ pub(crate) fn told(row: &OrderRow) -> Told {
         row.order.price.normalize().to_string(),
         row.order.qty.normalize().to_string(),
         row.order.value_usd.normalize().to_string(),
-        row.order.timestamp.0,
+        time_of(&row.order.exchange, row.order.timestamp.0),
     )
+}
+
+/// The event time; `BitMEX` tells none, so there it is when the row was received.
+fn time_of(venue: &str, time: i64) -> i64 {
+    if venue == "bitmex" { 0 } else { time }
 }
 
 pub(crate) fn true_of(truth: &Truth) -> Told {
@@ -238,7 +243,7 @@ pub(crate) fn true_of(truth: &Truth) -> Told {
         truth.price.normalize().to_string(),
         truth.qty().to_string(),
         truth.value().to_string(),
-        truth.time,
+        time_of(truth.venue, truth.time),
     )
 }
 

@@ -1,1 +1,419 @@
-//! Connection discipline.
+//! Connection discipline: what goes wrong on the wire, and what becomes of it.
+
+use std::time::Duration;
+
+use liqdata::feeds::{Settings, VenueState};
+
+use crate::bench::{Collecting, Doubles, Folder, assert_kept, gaps, quick};
+use crate::doubles::{Act, Ending, Garbage, Limit};
+
+fn with(change: impl FnOnce(&mut Settings)) -> Settings {
+    let mut settings = quick();
+    change(&mut settings);
+    settings
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_silent_control_stream_ends_the_connection_and_leaves_a_gap() {
+    let (folder, doubles) = (Folder::new(), Doubles::open(&["binance"]).await);
+    let settings = with(|settings| settings.pace.control = 3.0);
+    let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
+    collecting.until_live().await;
+    let binance = doubles.of("binance");
+    let mut happened = binance.liquidate(5);
+    collecting.until_kept(5).await;
+    binance.fault(|faults| faults.mute = true);
+    collecting
+        .until_of("binance", "it is found mute", |one| one.connections >= 2)
+        .await;
+    binance.mend();
+    collecting
+        .until_of("binance", "it is back", |one| {
+            one.state == VenueState::Live && one.gaps > 0
+        })
+        .await;
+    happened.extend(binance.liquidate(5));
+    collecting.until_kept(happened.len()).await;
+    let archive = folder.archive();
+    collecting.stop().await;
+    assert_kept(&archive, &happened);
+    let gaps = gaps(&archive);
+    assert!(
+        gaps.iter().any(|gap| gap.reason.contains("control stream")),
+        "{gaps:?}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_venue_that_is_connected_and_mute_while_others_report_is_reconnected() {
+    let (folder, doubles) = (Folder::new(), Doubles::open(&["binance", "bybit"]).await);
+    let settings = with(|settings| settings.pace.mute = 1.0);
+    let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
+    collecting.until_live().await;
+    let mut happened = 0;
+    // The control stream goes on all the while, so only the rate tells.
+    let mute = loop {
+        happened += doubles.of("bybit").liquidate(1).len();
+        collecting.until_kept(happened).await;
+        let binance = collecting.of("binance");
+        if binance.gaps > 0 {
+            break binance;
+        }
+        assert!(happened < 100_000);
+    };
+    let reason = mute.last_gap.unwrap();
+    assert!(reason.contains("bybit reports"), "{reason}");
+    assert_eq!(collecting.of("bybit").gaps, 0);
+    collecting.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_half_open_connection_is_found_by_its_missing_pongs() {
+    let (folder, doubles) = (Folder::new(), Doubles::open(&["okx"]).await);
+    let settings = with(|settings| settings.pace.ping = 0.5);
+    let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
+    collecting.until_live().await;
+    let okx = doubles.of("okx");
+    let mut happened = okx.liquidate(3);
+    collecting.until_kept(3).await;
+    okx.act(Act::HalfOpen);
+    collecting
+        .until_of("okx", "it is back", |one| {
+            one.gaps > 0 && one.state == VenueState::Live
+        })
+        .await;
+    happened.extend(okx.liquidate(3));
+    collecting.until_kept(6).await;
+    let archive = folder.archive();
+    collecting.stop().await;
+    assert_kept(&archive, &happened);
+    let gaps = gaps(&archive);
+    assert!(
+        gaps.iter().any(|gap| gap.reason.contains("no pong")),
+        "{gaps:?}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn refused_connections_are_tried_ever_more_slowly_until_one_is_taken() {
+    let (folder, doubles) = (Folder::new(), Doubles::open(&["okx"]).await);
+    let settings = with(|settings| {
+        settings.pace.retry_first = 0.05;
+        settings.pace.retry_most = 0.4;
+        settings.history_days = 0;
+    });
+    let okx = doubles.of("okx");
+    let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
+    collecting.until_live().await;
+    let before = okx.tally().sockets.len();
+    okx.fault(|faults| {
+        faults.handshake = Some(Limit {
+            status: 503,
+            retry_after: None,
+        });
+    });
+    okx.act(Act::Disconnect(Ending::Reset));
+    let calm = Duration::from_secs(2);
+    let started = std::time::Instant::now();
+    let connections = okx.tally().connections.len();
+    while started.elapsed() < calm {
+        collecting
+            .until_of("okx", "it is down", |one| one.state != VenueState::Live)
+            .await;
+    }
+    // With waits of up to 0.4 s, 0.2 s in the mean, ten a second are not even thinkable as bad luck.
+    let attempts = okx.tally().connections.len() - connections;
+    assert!((2..=40).contains(&attempts), "{attempts}");
+    okx.mend();
+    collecting.until_live().await;
+    assert_eq!(okx.tally().sockets.len(), before + 1);
+    assert!(collecting.of("okx").gaps > 0);
+    collecting.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn garbage_is_counted_and_the_listening_goes_on() {
+    let (folder, doubles) = (Folder::new(), Doubles::open(&["okx"]).await);
+    let settings = with(|settings| settings.frame_bytes = 1 << 20);
+    let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
+    let okx = doubles.of("okx");
+    let mut happened = Vec::new();
+    for garbage in [
+        Garbage::TruncatedJson,
+        Garbage::Alien,
+        Garbage::Binary,
+        Garbage::InvalidUtf8,
+        Garbage::Huge,
+        Garbage::HugeHead,
+        Garbage::BadOpcode,
+    ] {
+        collecting.until_live().await;
+        let before = collecting.of("okx").rejected;
+        assert_eq!(okx.act(Act::Garbage(garbage)), 1);
+        collecting
+            .until_of("okx", &format!("{garbage:?} is counted"), |one| {
+                one.rejected > before
+            })
+            .await;
+        // Some of it costs the connection.
+        collecting
+            .until_of("okx", "it listens", |one| one.state == VenueState::Live)
+            .await;
+        okx.until(|tally| tally.open > 0).await;
+        let more = okx.liquidate(2);
+        happened.extend(more);
+        let found = collecting
+            .until_of("okx", "what follows is heard, or asked for", |one| {
+                one.events as usize >= happened.len()
+            })
+            .await;
+        assert_eq!(found.lost, 0);
+    }
+    collecting.until_kept(happened.len()).await;
+    let archive = folder.archive();
+    collecting.stop().await;
+    assert_kept(&archive, &happened);
+    let aside = std::fs::read_to_string(archive.join("quarantine.jsonl")).unwrap();
+    assert!(aside.lines().count() >= 3, "{aside}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_row_of_an_unknown_market_waits_until_the_market_is_listed() {
+    let (folder, doubles) = (Folder::new(), Doubles::open(&["okx"]).await);
+    let settings = with(|settings| settings.pace.hold = 60.0);
+    let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
+    collecting.until_live().await;
+    let okx = doubles.of("okx");
+    let unlisted = okx
+        .book()
+        .markets
+        .iter()
+        .find(|market| !market.listed)
+        .unwrap();
+    let now = okx.book().now();
+    let mut happened = okx.imagine_of(unlisted.native_id, [now, now + 1]);
+    okx.publish(&happened);
+    collecting
+        .until_of("okx", "two rows wait", |one| one.held == 2)
+        .await;
+    happened.extend(okx.liquidate(5));
+    collecting.until_kept(5).await;
+    okx.book().announce(unlisted.native_id);
+    collecting.until_kept(7).await;
+    assert_eq!(collecting.of("okx").held, 0);
+    assert_eq!(collecting.of("okx").unpriced, 0);
+    let archive = folder.archive();
+    collecting.stop().await;
+    assert_kept(&archive, &happened);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_row_whose_market_stays_unknown_is_given_up_by_name() {
+    let (folder, doubles) = (Folder::new(), Doubles::open(&["okx"]).await);
+    let settings = with(|settings| settings.pace.hold = 0.2);
+    let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
+    collecting.until_live().await;
+    let okx = doubles.of("okx");
+    let unlisted = okx
+        .book()
+        .markets
+        .iter()
+        .find(|market| !market.listed)
+        .unwrap();
+    let now = okx.book().now();
+    okx.publish(&okx.imagine_of(unlisted.native_id, [now]));
+    collecting
+        .until_of("okx", "it is given up", |one| one.unpriced == 1)
+        .await;
+    let archive = folder.archive();
+    collecting.stop().await;
+    assert_kept(&archive, &[]);
+    let aside = std::fs::read_to_string(archive.join("quarantine.jsonl")).unwrap();
+    assert!(aside.contains(unlisted.native_id), "{aside}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn new_members_do_no_harm_and_a_missing_one_costs_only_its_rows() {
+    let (folder, doubles) = (Folder::new(), Doubles::open(&["bybit", "okx"]).await);
+    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+    collecting.until_live().await;
+    for exchange in doubles.0.values() {
+        exchange.fault(|faults| faults.new_field = true);
+    }
+    let mut happened = doubles.of("bybit").liquidate(5);
+    happened.extend(doubles.of("okx").liquidate(5));
+    collecting.until_kept(10).await;
+    doubles.of("bybit").fault(|faults| {
+        faults.new_field = false;
+        faults.removed_field = Some("p".to_owned());
+    });
+    doubles.of("bybit").liquidate(3);
+    happened.extend(doubles.of("okx").liquidate(5));
+    collecting
+        .until_of("bybit", "its rows are counted", |one| one.rejected >= 3)
+        .await;
+    collecting.until_kept(15).await;
+    let archive = folder.archive();
+    collecting.stop().await;
+    assert_kept(&archive, &happened);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn repetitions_and_disorder_change_nothing() {
+    let venues = ["binance", "bybit", "okx", "gate", "bitget", "aster"];
+    let (folder, doubles) = (Folder::new(), Doubles::open(&venues).await);
+    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+    collecting.until_live().await;
+    let mut happened = Vec::new();
+    for exchange in doubles.0.values() {
+        exchange.fault(|faults| {
+            faults.duplicate = true;
+            faults.shuffle = true;
+            faults.replay = 20;
+        });
+        happened.extend(exchange.liquidate(30));
+    }
+    collecting.until_kept(happened.len()).await;
+    for exchange in doubles.0.values() {
+        exchange.act(Act::Disconnect(Ending::Fin));
+    }
+    collecting
+        .until("all have been away and are back", |status| {
+            status
+                .venues
+                .iter()
+                .all(|one| one.gaps > 0 && one.state == VenueState::Live)
+        })
+        .await;
+    for exchange in doubles.0.values() {
+        happened.extend(exchange.liquidate(10));
+    }
+    collecting.until_kept(happened.len()).await;
+    let archive = folder.archive();
+    collecting.stop().await;
+    assert_kept(&archive, &happened);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_venue_that_is_down_does_not_disturb_the_others() {
+    let (folder, doubles) = (
+        Folder::new(),
+        Doubles::open(&["binance", "bybit", "okx"]).await,
+    );
+    doubles.of("bybit").shut().await;
+    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+    for venue in ["binance", "okx"] {
+        collecting
+            .until_of(venue, "it is live", |one| one.state == VenueState::Live)
+            .await;
+    }
+    let mut happened = doubles.of("binance").liquidate(20);
+    happened.extend(doubles.of("okx").liquidate(20));
+    collecting.until_kept(40).await;
+    let down = collecting
+        .until_of("bybit", "it says why", |one| one.trouble.is_some())
+        .await;
+    assert_ne!(down.state, VenueState::Live, "{down:?}");
+    assert_eq!(collecting.of("binance").gaps, 0);
+    doubles.of("bybit").reopen().await;
+    collecting.until_live().await;
+    happened.extend(doubles.of("bybit").liquidate(20));
+    collecting.until_kept(60).await;
+    let archive = folder.archive();
+    collecting.stop().await;
+    assert_kept(&archive, &happened);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_bad_topic_does_not_cost_the_others() {
+    let (folder, doubles) = (Folder::new(), Doubles::open(&["bybit"]).await);
+    let bybit = doubles.of("bybit");
+    let bad = bybit
+        .book()
+        .markets
+        .iter()
+        .find(|market| market.listed && market.class == "linear")
+        .unwrap();
+    let topic = format!("allLiquidation.{}", bad.native_id);
+    bybit.fault(|faults| faults.bad_topics = vec![topic.clone()]);
+    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+    let status = collecting
+        .until_of("bybit", "it is live", |one| one.state == VenueState::Live)
+        .await;
+    assert_eq!(status.uncovered, [format!("linear: {topic}")]);
+    let happened: Vec<_> = bybit
+        .liquidate(60)
+        .into_iter()
+        .filter(|truth| truth.native_id() != bad.native_id)
+        .collect();
+    assert!(!happened.is_empty());
+    collecting.until_kept(happened.len()).await;
+    let archive = folder.archive();
+    collecting.stop().await;
+    assert_kept(&archive, &happened);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_subscription_that_is_never_acknowledged_is_not_taken_for_listening() {
+    let (folder, doubles) = (Folder::new(), Doubles::open(&["okx"]).await);
+    let okx = doubles.of("okx");
+    okx.fault(|faults| faults.no_acks = true);
+    let settings = with(|settings| settings.pace.acknowledge = 0.3);
+    let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
+    let status = collecting
+        .until_of("okx", "it has been tried twice", |one| one.connections >= 2)
+        .await;
+    assert_ne!(status.state, VenueState::Live);
+    okx.mend();
+    collecting.until_live().await;
+    let happened = okx.liquidate(4);
+    collecting.until_kept(4).await;
+    let archive = folder.archive();
+    collecting.stop().await;
+    assert_kept(&archive, &happened);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_socket_is_replaced_without_a_gap_and_nothing_counts_twice() {
+    let (folder, doubles) = (Folder::new(), Doubles::open(&["binance"]).await);
+    let settings = with(|settings| settings.pace.rotate = 0.3);
+    let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
+    collecting.until_live().await;
+    let binance = doubles.of("binance");
+    let mut happened = Vec::new();
+    while collecting.of("binance").connections < 5 {
+        happened.extend(binance.liquidate(3));
+        collecting.until_kept(happened.len()).await;
+    }
+    let status = collecting.of("binance");
+    assert_eq!(status.gaps, 0, "{status:?}");
+    let archive = folder.archive();
+    collecting.stop().await;
+    assert_kept(&archive, &happened);
+    assert!(gaps(&archive).is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_rest_side_that_says_too_many_is_left_alone_for_a_while() {
+    let (folder, doubles) = (Folder::new(), Doubles::open(&["okx"]).await);
+    let okx = doubles.of("okx");
+    okx.fault(|faults| {
+        faults.rest = Some(Limit {
+            status: 429,
+            retry_after: Some(1),
+        });
+        faults.rest_times = Some(2);
+    });
+    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+    collecting.until_live().await;
+    let happened = okx.liquidate(5);
+    // Without the markets no row can be priced, so these are kept once the venue has been left alone and asked again.
+    collecting.until_kept(5).await;
+    let tally = okx.tally();
+    assert_eq!(tally.rest.iter().filter(|one| one.status == 429).count(), 2);
+    let apart = tally.rest[2].at.duration_since(tally.rest[1].at);
+    assert!(apart >= Duration::from_secs(1), "{apart:?}");
+    let archive = folder.archive();
+    collecting.stop().await;
+    assert_kept(&archive, &happened);
+}

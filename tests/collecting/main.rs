@@ -14,5 +14,6 @@ mod doubles;
 
 mod bench;
 mod discipline;
+mod past;
 mod tapes;
 mod venues;

@@ -44,8 +44,12 @@ struct Message<'a> {
     msg: Cell<'a>,
 }
 
-pub(in crate::feeds) fn lines(path: &str) -> Vec<Line> {
-    vec![Line::new("liquidations", path, &[LIQUIDATIONS, CONTROL])]
+pub(super) fn lines() -> Vec<Line> {
+    vec![Line::new(
+        "liquidations",
+        "/market/ws",
+        &[LIQUIDATIONS, CONTROL],
+    )]
 }
 
 pub(in crate::feeds) fn subscription(number: usize, topics: &[String]) -> String {

@@ -21,7 +21,7 @@ use super::{
 use crate::model::Millis;
 
 pub(super) use decode::force_orders;
-pub(super) use listen::{control, lines, subscription};
+pub(super) use listen::{control, subscription};
 
 /// A socket is cut at 24 hours.
 pub(super) const ROTATION: Duration = Duration::from_hours(23);
@@ -56,7 +56,7 @@ impl Venue for Binance {
     }
 
     fn lines(&self, _listings: &[Listing]) -> Vec<Line> {
-        lines("/market/ws")
+        listen::lines()
     }
 
     fn subscription(&self, number: usize, topics: &[String], _now: Millis) -> String {

@@ -65,7 +65,7 @@ pub(super) fn control(frame: &Frame<'_>) -> Result<Heard, Error> {
             topics: products(),
             message: said(),
         },
-        (Some("error"), _) => Heard::Refused {
+        (Some("error" | "alert"), _) => Heard::Refused {
             topics: Vec::new(),
             message: said(),
         },

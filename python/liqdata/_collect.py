@@ -1,0 +1,184 @@
+"""Collecting from the command line: a live screen in a terminal, plain lines elsewhere, a graceful end."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+import time
+from contextlib import nullcontext
+from datetime import UTC, datetime
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from . import _core
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
+__all__ = ["collect"]
+
+LOOK = 0.25
+"""Seconds between two looks at the collector; the screen is drawn anew as often."""
+
+LINE = 60.0
+"""Seconds between two lines of the same state where there is no screen."""
+
+COLUMNS = ("exchange", "state", "events/min", "events", "last event", "lag", "gaps", "rejected", "held", "past")
+
+
+def collect(
+    archive: Path, *, venues: Sequence[str], coins: Sequence[str], settings: str, once: bool, screen: bool | None = None
+) -> None:
+    """Collect into an archive until SIGINT or SIGTERM, or until the past is filled.
+
+    Parameters
+    ----------
+    archive : path
+        Its folder; made where it is missing.
+    venues : sequence of str
+        Exchanges by name; none means all.
+    coins : sequence of str
+        Coins whose orders, bars and open interest are kept; none means all orders.
+    settings : str
+        TOML text.
+    once : bool
+        Whether only the past is asked for.
+    screen : bool, optional
+        Whether to draw a screen; by default where standard output is a terminal and rich is installed.
+    """
+    enough = threading.Event()
+    # Set before anything is started, so that no signal falls between.
+    before = {number: signal.signal(number, lambda *_: enough.set()) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        collector = _core.Collector(archive, list(venues), list(coins), settings, once)
+        try:
+            _watch(collector, enough, once=once, screen=screen)
+        finally:
+            collector.stop()
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _watch(collector: _core.Collector, enough: threading.Event, *, once: bool, screen: bool | None) -> None:
+    drawn = screen if screen is not None else sys.stdout.isatty() and find_spec("rich") is not None
+    show: Callable[[dict[str, Any]], None]
+    window: AbstractContextManager[object]
+    if drawn:
+        window, show = _screen()
+    else:
+        window, show = nullcontext(), _Lines().show
+    with window:
+        while not enough.wait(LOOK):
+            status = collector.status()
+            if status is None:
+                return
+            show(status)
+            if once and collector.over:
+                break
+        status = collector.status()
+        if status is not None:
+            show(status)
+    if status is not None:
+        print(_summary(status), flush=True)
+
+
+def _screen() -> tuple[AbstractContextManager[object], Callable[[dict[str, Any]], None]]:
+    from rich.live import Live
+
+    live = Live(auto_refresh=False, transient=False)
+
+    def show(status: dict[str, Any]) -> None:
+        live.update(_table(status), refresh=True)
+
+    return live, show
+
+
+def _table(status: dict[str, Any]) -> Any:
+    from rich.table import Table
+
+    colours = {"live": "green", "degraded": "yellow", "down": "red", "starting": "dim", "stopped": "dim"}
+    table = Table(title=_summary(status), title_justify="left", caption=_troubles(status), caption_justify="left")
+    for name in COLUMNS:
+        table.add_column(name, justify="left" if name in {"exchange", "state"} else "right")
+    for venue in status["venues"]:
+        state = venue["state"]
+        table.add_row(
+            venue["exchange"],
+            f"[{colours.get(state, '')}]{state}[/]",
+            *(_cells(venue, status["at"])),
+            end_section=False,
+        )
+    return table
+
+
+def _cells(venue: dict[str, Any], now: int) -> list[str]:
+    past = f"{venue['asked']}/{venue['to_ask']}" if venue["asked"] < venue["to_ask"] else "–"
+    return [
+        f"{venue['events_per_minute']:,}",
+        f"{venue['events']:,}",
+        _ago(venue["last_event"], now),
+        "–" if venue["lag"] is None else f"{venue['lag']:,} ms",
+        f"{venue['gaps']:,}",
+        f"{venue['rejected']:,}",
+        f"{venue['held']:,}",
+        past,
+    ]
+
+
+def _ago(instant: int | None, now: int) -> str:
+    if instant is None:
+        return "–"
+    seconds = max(0, now - instant) // 1000
+    for unit, name in ((86_400, "d"), (3600, "h"), (60, "min")):
+        if seconds >= 2 * unit:
+            return f"{seconds // unit} {name} ago"
+    return f"{seconds} s ago"
+
+
+def _summary(status: dict[str, Any]) -> str:
+    kept = f"kept {status['orders']:,} orders, {status['bars']:,} bars, {status['open_interest']:,} open interest"
+    waiting = f" · {status['waiting']:,} waiting" if status["waiting"] else ""
+    trouble = f" · NOT WRITING: {status['trouble']}" if status["trouble"] else ""
+    return kept + waiting + trouble
+
+
+def _troubles(status: dict[str, Any]) -> str:
+    lines = []
+    for venue in status["venues"]:
+        if venue["trouble"]:
+            lines.append(f"{venue['exchange']}: {venue['trouble']}")
+        if venue["uncovered_count"] and venue["state"] != "starting":
+            lines.append(f"{venue['exchange']}: {venue['uncovered_count']} topics not covered")
+    return "\n".join(lines)
+
+
+class _Lines:
+    """A line for every venue whose state has changed, and for all of them once a minute."""
+
+    def __init__(self) -> None:
+        self._states: dict[str, tuple[str, str | None]] = {}
+        self._due = 0.0
+
+    def show(self, status: dict[str, Any]) -> None:
+        due = time.monotonic() >= self._due
+        if due:
+            self._due = time.monotonic() + LINE
+        for venue in status["venues"]:
+            state = (venue["state"], venue["trouble"])
+            if not due and self._states.get(venue["exchange"]) == state:
+                continue
+            self._states[venue["exchange"]] = state
+            told = zip(COLUMNS[2:], _cells(venue, status["at"]), strict=True)
+            words = " · ".join(f"{name} {value}" for name, value in told)
+            trouble = f" · {venue['trouble']}" if venue["trouble"] else ""
+            print(f"{_clock(status['at'])} {venue['exchange']} {venue['state']} · {words}{trouble}", flush=True)
+        if due:
+            print(f"{_clock(status['at'])} {_summary(status)}", flush=True)
+
+
+def _clock(instant: int) -> str:
+    return datetime.fromtimestamp(instant / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,0 +1,171 @@
+//! A collector, from Python: started, looked at, stopped. Its threads never meet the interpreter.
+
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::time::Duration;
+
+use pyo3::exceptions::PyOSError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+
+use super::{error, logs};
+use crate::feeds::{self, CollectError, Plan, Settings, Status, VenueStatus};
+use crate::model::Vocabulary;
+
+/// How often a closing thread looks whether the collector has ended, and for signals.
+const TICK: Duration = Duration::from_millis(10);
+
+/// A collector at work; it ends with [`Collector::stop`].
+#[pyclass(frozen, module = "liqdata._core")]
+pub(super) struct Collector {
+    running: Mutex<Option<feeds::Collector>>,
+    pid: u32,
+}
+
+impl Collector {
+    fn look<T>(&self, look: impl FnOnce(&feeds::Collector) -> T) -> Option<T> {
+        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        running.as_ref().map(look)
+    }
+}
+
+#[pymethods]
+impl Collector {
+    #[new]
+    fn new(
+        py: Python<'_>,
+        archive: std::path::PathBuf,
+        venues: Vec<String>,
+        coins: Vec<String>,
+        settings: &str,
+        once: bool,
+    ) -> PyResult<Self> {
+        let settings =
+            Settings::read(settings).map_err(|fault| raised(py, CollectError::Settings(fault)))?;
+        let plan = Plan {
+            venues,
+            coins,
+            once,
+            settings,
+        };
+        let collector = py
+            .detach(|| feeds::Collector::start(archive, &plan))
+            .map_err(|fault| raised(py, fault))?;
+        Ok(Self {
+            running: Mutex::new(Some(collector)),
+            pid: std::process::id(),
+        })
+    }
+
+    /// How it goes, as nested dicts; `None` once it has been stopped.
+    fn status<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        logs::deliver(py)?;
+        let status = py.detach(|| self.look(feeds::Collector::status));
+        status.map(|status| status_dict(py, &status)).transpose()
+    }
+
+    /// Whether every venue has ended, as it does where only the past was asked for.
+    #[getter]
+    fn over(&self) -> bool {
+        self.look(feeds::Collector::is_over).unwrap_or(true)
+    }
+
+    #[getter]
+    fn closed(&self) -> bool {
+        self.look(|_| ()).is_none()
+    }
+
+    /// Closes the sockets, keeps what came in and lets go of the archive; again is harmless.
+    fn stop(&self, py: Python<'_>) -> PyResult<()> {
+        let running = self
+            .running
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        let Some(collector) = running else {
+            return Ok(());
+        };
+        if self.pid != std::process::id() {
+            // After a fork its threads are the parent's, and so is the archive.
+            std::mem::forget(collector);
+            return Ok(());
+        }
+        let stopping = std::thread::Builder::new()
+            .name("liqdata-stop".to_owned())
+            .spawn(move || collector.stop())?;
+        let mut interrupted = Ok(());
+        while !stopping.is_finished() {
+            py.detach(|| std::thread::sleep(TICK));
+            // What came in is kept whatever happens; a second signal is told afterwards.
+            interrupted = interrupted.and(py.check_signals());
+        }
+        logs::deliver(py)?;
+        match stopping.join() {
+            Ok(ended) => {
+                ended.map_err(|fault| PyOSError::new_err(fault.to_string()))?;
+                interrupted
+            }
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    }
+}
+
+fn raised(py: Python<'_>, fault: CollectError) -> PyErr {
+    let query =
+        |parameter: &'static str, message: String| error::bad_query_said(py, parameter, &message);
+    match fault {
+        CollectError::Archive(fault) => error::from_archive(py, &fault),
+        CollectError::Settings(ref refused) => query("settings", refused.to_string()),
+        CollectError::Venue(ref refused) => query("venues", refused.to_string()),
+        CollectError::Coin { ref message } => query("symbols", message.clone()),
+        fault => PyOSError::new_err(fault.to_string()),
+    }
+}
+
+fn status_dict<'py>(py: Python<'py>, status: &Status) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("at", status.at.0)?;
+    dict.set_item("since", status.since.0)?;
+    let venues = PyList::empty(py);
+    for venue in &status.venues {
+        venues.append(venue_dict(py, venue)?)?;
+    }
+    dict.set_item("venues", venues)?;
+    dict.set_item("orders", status.orders)?;
+    dict.set_item("bars", status.bars)?;
+    dict.set_item("open_interest", status.open_interest)?;
+    dict.set_item("repeated", status.repeated)?;
+    dict.set_item("waiting", status.waiting)?;
+    dict.set_item("trouble", &status.trouble)?;
+    dict.set_item("filled", status.is_filled)?;
+    Ok(dict)
+}
+
+fn venue_dict<'py>(py: Python<'py>, venue: &VenueStatus) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("exchange", venue.exchange)?;
+    dict.set_item("state", venue.state.name())?;
+    dict.set_item("events_per_minute", venue.events_per_minute)?;
+    dict.set_item("events", venue.events)?;
+    dict.set_item("last_event", venue.last_event.map(|at| at.0))?;
+    dict.set_item("lag", venue.lag)?;
+    dict.set_item("last_heard", venue.last_heard.map(|at| at.0))?;
+    dict.set_item("gaps", venue.gaps)?;
+    dict.set_item("last_gap", &venue.last_gap)?;
+    dict.set_item("connections", venue.connections)?;
+    dict.set_item("rejected", venue.rejected)?;
+    dict.set_item("repeated", venue.repeated)?;
+    dict.set_item("unasked", venue.unasked)?;
+    dict.set_item("held", venue.held)?;
+    dict.set_item("unpriced", venue.unpriced)?;
+    dict.set_item("suspect", venue.suspect)?;
+    dict.set_item("lost", venue.lost)?;
+    dict.set_item("uncovered", &venue.uncovered)?;
+    dict.set_item("uncovered_count", venue.uncovered_count)?;
+    dict.set_item("bars", venue.bars)?;
+    dict.set_item("open_interest", venue.open_interest)?;
+    dict.set_item("asked", venue.asked)?;
+    dict.set_item("to_ask", venue.to_ask)?;
+    dict.set_item("trouble", &venue.trouble)?;
+    Ok(dict)
+}

@@ -1,0 +1,178 @@
+//! What is asked for: liquidations that were missed, bars and open interest of the last days.
+
+use liqdata::archive::{Archive, Filter};
+use liqdata::feeds::Settings;
+use liqdata::model::Millis;
+
+use crate::bench::{Collecting, Doubles, Folder, assert_kept, gaps, quick};
+use crate::doubles::{Act, Ending};
+
+/// The venues whose missed liquidations can be asked for and are told as the socket tells them.
+const ASKABLE: [&str; 8] = [
+    "okx", "bitget", "htx", "kraken", "deribit", "dydx", "bitfinex", "coinex",
+];
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_restart_in_the_middle_gives_the_set_of_an_unbroken_run() {
+    let (folder, doubles) = (Folder::new(), Doubles::open(&ASKABLE).await);
+    let plan = doubles.plan(quick());
+    let collecting = Collecting::start(&folder.archive(), &plan);
+    collecting.until_live().await;
+    let mut happened = Vec::new();
+    for exchange in doubles.0.values() {
+        happened.extend(exchange.liquidate(30));
+    }
+    collecting.until_kept(happened.len()).await;
+    collecting.stop().await;
+    // Nobody listens.
+    for exchange in doubles.0.values() {
+        let missed = exchange.imagine(std::iter::repeat_n(exchange.book().now(), 150));
+        exchange.record(&missed);
+        happened.extend(missed);
+    }
+    let collecting = Collecting::start(&folder.archive(), &plan);
+    collecting.until_live().await;
+    for exchange in doubles.0.values() {
+        happened.extend(exchange.liquidate(30));
+    }
+    collecting
+        .until("all is there", |status| {
+            let archive = Archive::read(folder.archive()).unwrap();
+            let rows = archive.orders(&Filter::default()).unwrap().rows.len();
+            assert_eq!(status.venues.iter().map(|one| one.lost).sum::<u64>(), 0);
+            rows >= happened.len()
+        })
+        .await;
+    for (venue, exchange) in &doubles.0 {
+        let over = exchange.tally().over_limit;
+        assert!(over.is_empty(), "{venue}: {over:?}");
+    }
+    let archive = folder.archive();
+    collecting.stop().await;
+    assert_kept(&archive, &happened);
+    assert!(gaps(&archive).iter().any(|gap| gap.exchange == "okx"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_missed_while_a_connection_was_away_is_asked_for() {
+    let (folder, doubles) = (Folder::new(), Doubles::open(&["bitget"]).await);
+    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+    collecting.until_live().await;
+    let bitget = doubles.of("bitget");
+    let mut happened = bitget.liquidate(10);
+    collecting.until_kept(10).await;
+    bitget.act(Act::Disconnect(Ending::Close));
+    let missed = bitget.imagine(std::iter::repeat_n(bitget.book().now(), 10));
+    bitget.record(&missed);
+    happened.extend(missed);
+    collecting.until_kept(20).await;
+    let archive = folder.archive();
+    collecting.stop().await;
+    assert_kept(&archive, &happened);
+    assert_eq!(
+        gaps(&archive)
+            .iter()
+            .filter(|gap| gap.exchange == "bitget")
+            .count(),
+        1
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_back_fill_that_is_gone_does_not_stop_the_live_feed() {
+    let (folder, doubles) = (Folder::new(), Doubles::open(&["okx"]).await);
+    let okx = doubles.of("okx");
+    okx.fault(|faults| faults.gone = vec!["/api/v5/public/liquidation-orders".to_owned()]);
+    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+    collecting.until_live().await;
+    let happened = okx.liquidate(10);
+    collecting.until_kept(10).await;
+    let archive = folder.archive();
+    collecting.stop().await;
+    assert_kept(&archive, &happened);
+    assert!(okx.tally().asked("/api/v5/public/liquidation-orders") >= 1);
+}
+
+fn of_a_day() -> Settings {
+    Settings {
+        coins: vec!["BTC".to_owned()],
+        history_days: 1,
+        missed_hours: 0,
+        ..quick()
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_day_of_bars_and_open_interest_is_filled_once_and_not_asked_for_again() {
+    let venues = ["binance", "bybit", "okx"];
+    let (folder, doubles) = (Folder::new(), Doubles::open(&venues).await);
+    let mut plan = doubles.plan(of_a_day());
+    plan.once = true;
+    let collecting = Collecting::start(&folder.archive(), &plan);
+    collecting
+        .until("the past is filled", |status| {
+            status.is_filled && collecting.collector.as_ref().unwrap().is_over()
+        })
+        .await;
+    let asked = doubles.of("okx").tally().rest.len();
+    collecting.stop().await;
+    let archive = Archive::read(folder.archive()).unwrap();
+    for venue in venues {
+        let filter = Filter {
+            exchange: Some(venue.to_owned()),
+            ..Filter::default()
+        };
+        let bars = archive.bars(&filter, Millis::MINUTE).unwrap().rows;
+        assert_eq!(bars.len(), 1440, "{venue}");
+        assert!(
+            bars.windows(2)
+                .all(|pair| pair[0].timestamp.0 + Millis::MINUTE == pair[1].timestamp.0)
+        );
+        let readings = archive.open_interest(&filter).unwrap().rows;
+        assert!(
+            (286..=290).contains(&readings.len()),
+            "{venue}: {}",
+            readings.len()
+        );
+        let tally = doubles.of(venue).tally();
+        assert!(
+            tally.over_limit.is_empty(),
+            "{venue}: {:?}",
+            tally.over_limit
+        );
+    }
+    drop(archive);
+    // Only what has happened since is asked for.
+    let collecting = Collecting::start(&folder.archive(), &plan);
+    collecting
+        .until("it is over", |_| {
+            collecting.collector.as_ref().unwrap().is_over()
+        })
+        .await;
+    collecting.stop().await;
+    let again = doubles.of("okx").tally().rest.len() - asked;
+    assert!(again <= 5, "{again} of {asked}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn bars_go_on_as_they_close() {
+    let (folder, doubles) = (Folder::new(), Doubles::open(&["bybit"]).await);
+    let plan = doubles.plan(of_a_day());
+    let collecting = Collecting::start(&folder.archive(), &plan);
+    collecting
+        .until_of("bybit", "bars are there", |one| {
+            one.bars >= 1440 && one.open_interest > 280
+        })
+        .await;
+    let asked = doubles
+        .of("bybit")
+        .tally()
+        .asked("/v5/market/open-interest");
+    doubles
+        .of("bybit")
+        .until(|tally| tally.asked("/v5/market/open-interest") > asked)
+        .await;
+    let status = collecting.of("bybit");
+    assert_eq!(status.rejected, 0, "{status:?}");
+    collecting.stop().await;
+}
