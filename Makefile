@@ -39,8 +39,10 @@ lint: $(STAMP)/dev ## every check, the cheapest first
 
 bench: $(STAMP)/bench $(STAMP)/extension ## the client against its peers on one loopback server; writes docs/benchmarks.md
 	$(BIN)/python tests/bench/run.py
+	$(BIN)/python tests/bench/decode.py
 
 soak: $(STAMP)/test $(STAMP)/extension ## the long forms of the process tests
+	LIQDATA_SOAK=1 cargo test --locked --no-default-features --test archive --test collecting
 	LIQDATA_SOAK=1 $(BIN)/python -m pytest tests/python
 
 docs: ## the Rust documentation, in target/doc

@@ -68,6 +68,10 @@ impl Ask {
         Self { host, ..self }
     }
 
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "numbers and texts alike read better without an ampersand"
+    )]
     pub(super) fn with(mut self, name: &'static str, value: impl ToString) -> Self {
         self.query.push((name, value.to_string()));
         self

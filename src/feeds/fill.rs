@@ -333,7 +333,7 @@ impl Fill {
                 for bar in venue.read_bars(&frame)? {
                     if inside(bar.timestamp) {
                         let row =
-                            bar_row(venue.name(), &coin, scale, bar, now).ok_or_else(too_fine)?;
+                            bar_row(venue.name(), &coin, scale, &bar, now).ok_or_else(too_fine)?;
                         self.yardstick.close(&coin, row.close_time(), row.close);
                         batch.bars.push(row);
                     }
@@ -363,7 +363,7 @@ impl Fill {
     }
 }
 
-fn bar_row(exchange: &str, coin: &str, scale: u32, bar: Bar, now: Millis) -> Option<BarRow> {
+fn bar_row(exchange: &str, coin: &str, scale: u32, bar: &Bar, now: Millis) -> Option<BarRow> {
     let price = |price| price_of_one(price, scale);
     Some(BarRow {
         exchange: exchange.to_owned(),
@@ -427,7 +427,7 @@ mod tests {
             close: decimal("0.0130"),
             volume: decimal("12.5"),
         };
-        let row = bar_row("binance", "PEPE", 1000, bar, Millis(1)).unwrap();
+        let row = bar_row("binance", "PEPE", 1000, &bar, Millis(1)).unwrap();
         assert_eq!(row.open.to_string(), "0.0000125");
         assert_eq!(row.close.to_string(), "0.000013");
         assert_eq!(row.volume.to_string(), "12500");

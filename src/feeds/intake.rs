@@ -153,7 +153,7 @@ impl Intake {
                 }
             }
         } else {
-            Heard::Data(Vec::new())
+            Heard::Data
         };
         let way = if !events.is_empty() && self.venue.recalls(&frame) {
             Way::Request

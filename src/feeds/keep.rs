@@ -2,12 +2,12 @@
 //!
 //! Rows are handed over as soon as there is room for them. Where there is none for too long (a full disk, say) they are
 //! handed back, for whoever has them to record a gap. What was refused, could not be read or could not be priced is set
-//! aside in `quarantine.jsonl` beside the journal.
+//! aside in `set_aside.jsonl` beside the journal.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ use crate::archive::{
 use crate::model::Millis;
 
 /// The file of what was set aside.
-const QUARANTINE: &str = "quarantine.jsonl";
+const ASIDE: &str = "set_aside.jsonl";
 /// How often days that are over are looked for.
 const ROLL: Duration = Duration::from_hours(1);
 /// How long after its end a day is left in the journal, for orders that come late.
@@ -51,6 +51,8 @@ pub(super) struct Keep {
     aside: Arc<Mutex<Aside>>,
     patience: Duration,
     again: Duration,
+    /// Whether patience has run out lately: until there is room again nobody waits, or every socket would stand still.
+    overflowing: Arc<AtomicBool>,
     pub(super) kept: Arc<Kept>,
 }
 
@@ -73,9 +75,10 @@ impl Keep {
         Self {
             inbox,
             after,
-            aside: Arc::new(Mutex::new(Aside::new(archive, settings.quarantine_bytes))),
+            aside: Arc::new(Mutex::new(Aside::new(archive, settings.aside_bytes))),
             patience: span(settings.pace.patience),
             again: span(settings.pace.rewrite),
+            overflowing: Arc::default(),
             kept,
         }
     }
@@ -96,7 +99,13 @@ impl Keep {
         let mut batch = batch;
         loop {
             let sending = self.inbox.send(batch.clone());
-            let sent = tokio::time::timeout(self.patience, sending).await;
+            let patience = if self.overflowing.load(Ordering::Relaxed) {
+                Duration::ZERO
+            } else {
+                self.patience
+            };
+            let sent = tokio::time::timeout(patience, sending).await;
+            self.overflowing.store(sent.is_err(), Ordering::Relaxed);
             let reason = match sent {
                 Ok(Ok(receipt)) => {
                     let _ = self.after.send(Aftermath::Receipt(receipt));
@@ -268,7 +277,7 @@ struct Aside {
 
 impl Aside {
     fn new(archive: &Path, most: u64) -> Self {
-        let path = archive.join(QUARANTINE);
+        let path = archive.join(ASIDE);
         let size = std::fs::metadata(&path).map_or(0, |file| file.len());
         Self {
             path,

@@ -39,14 +39,14 @@ pub(super) enum News {
 /// A socket under way.
 struct Session {
     task: JoinHandle<Loss>,
-    live: oneshot::Receiver<BTreeSet<String>>,
+    ready: oneshot::Receiver<BTreeSet<String>>,
     word: watch::Sender<Word>,
     live_since: Option<Instant>,
 }
 
 impl Session {
     fn open(intake: &Arc<Intake>, line: &Line) -> Self {
-        let (said, live) = oneshot::channel();
+        let (said, ready) = oneshot::channel();
         let (word, heard) = watch::channel(Word::Listen);
         let task = tokio::spawn(socket::listen(
             Arc::clone(intake),
@@ -56,7 +56,7 @@ impl Session {
         ));
         Self {
             task,
-            live,
+            ready,
             word,
             live_since: None,
         }
@@ -93,13 +93,13 @@ async fn turn(session: &mut Option<Session>) -> Turn {
     }
     let Session {
         task,
-        live,
+        ready,
         live_since,
         ..
     } = session;
     tokio::select! {
         biased;
-        Ok(uncovered) = live => {
+        Ok(uncovered) = ready => {
             *live_since = Some(Instant::now());
             Turn::Live(uncovered)
         }
@@ -134,7 +134,7 @@ pub(super) async fn tend(
             },
             turn = turn(&mut tender.current) => match turn {
                 Turn::Live(uncovered) => tender.on_live(uncovered),
-                Turn::Lost(loss) => tender.on_loss(loss),
+                Turn::Lost(loss) => tender.on_loss(&loss),
             },
             turn = turn(&mut tender.next) => match turn {
                 Turn::Live(uncovered) => tender.on_replaced(uncovered),
@@ -242,7 +242,7 @@ impl Tender {
         }
     }
 
-    fn on_loss(&mut self, loss: Loss) {
+    fn on_loss(&mut self, loss: &Loss) {
         let healthy = span(self.intake.settings.pace.healthy);
         let lived = self.current.take().and_then(|session| session.live_since);
         if lived.is_some_and(|since| since.elapsed() >= healthy) {

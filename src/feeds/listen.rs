@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use rust_decimal::Decimal;
 
-use super::{Event, Instrument, Instruments, Kind};
+use super::{Instrument, Instruments, Kind};
 use crate::model::coin_of_base;
 
 /// One socket to be opened.
@@ -90,8 +90,8 @@ impl Asked {
 /// What a frame is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Heard {
-    /// Events, or a frame of the channel that holds none.
-    Data(Vec<Event>),
+    /// A frame of a channel that was subscribed to; its events are read apart.
+    Data,
     /// The venue took a subscription.
     Ack {
         /// What it took.

@@ -1,10 +1,16 @@
-//! What the exchanges publish about liquidations, as events of one shape.
+//! What the exchanges publish about liquidations, as events of one shape; and the collector that listens to it.
 //!
-//! One file per venue, behind the trait [`Venue`]: how its frames and REST bodies are told apart and read. [`decode`]
-//! takes one frame, unzips it where it is gzip, and gives the events in it; acknowledgements, pings, heartbeats, other
-//! channels and ordinary trades have none. Whatever is not what the venue sends is an [`Error`] that names the place, and
-//! nothing is taken from it: an unknown side is never guessed, and an unknown multiplier leaves quantity and value absent.
-//! Numbers are read from the raw text into exact decimals; only quotients are rounded, half to even at eight places.
+//! One file or folder per venue, behind the trait [`Venue`]: how its frames and REST bodies are told apart and read, which
+//! sockets to open, what to say on them, what proves that they live, what can be asked for again. Nothing of that does
+//! any input or output. [`decode`] takes one frame, unzips it where it is gzip, and gives the events in it;
+//! acknowledgements, pings, heartbeats, other channels and ordinary trades have none. Whatever is not what the venue
+//! sends is an [`Error`] that names the place, and nothing is taken from it: an unknown side is never guessed, and an
+//! unknown multiplier leaves quantity and value absent. Numbers are read from the raw text into exact decimals; only
+//! quotients are rounded, half to even at eight places.
+//!
+//! The [`Collector`] does the input and output: one task per socket (`line`, `socket`), requests within each venue's limits
+//! (`rest`), bars and open interest (`fill`), all of a venue in one place (`venue`). What comes in is compared with what was
+//! heard, priced or held (`intake`), and handed to the archive's keeper (`keep`).
 
 mod ask;
 mod aster;

@@ -182,7 +182,7 @@ pub struct Settings {
     /// Most rows that wait for the multiplier of their market.
     pub held_rows: usize,
     /// Most bytes of the file of what was set aside.
-    pub quarantine_bytes: u64,
+    pub aside_bytes: u64,
     /// Time constants.
     pub pace: Pace,
 }
@@ -202,7 +202,7 @@ impl Default for Settings {
             commit_rows: 1000,
             remembered: 1_000_000,
             held_rows: 100_000,
-            quarantine_bytes: 64 << 20,
+            aside_bytes: 64 << 20,
             pace: Pace::default(),
         }
     }

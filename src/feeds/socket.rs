@@ -59,11 +59,11 @@ impl<T: AsyncRead + AsyncWrite + Send + Unpin> Wire for T {}
 
 type Stream = WebSocketStream<Box<dyn Wire>>;
 
-/// Opens `line`, listens on it until it is lost, and says through `live` once it covers what it can.
+/// Opens `line`, listens on it until it is lost, and says through `ready` once it covers what it can.
 pub(super) async fn listen(
     intake: Arc<Intake>,
     line: Line,
-    live: oneshot::Sender<BTreeSet<String>>,
+    ready: oneshot::Sender<BTreeSet<String>>,
     mut word: watch::Receiver<Word>,
 ) -> Loss {
     let never = |reason: String| Loss {
@@ -81,7 +81,7 @@ pub(super) async fn listen(
         () = ended(&mut word) => return never("closed".to_owned()),
     };
     intake.seat.notes().status.connections += 1;
-    Session::new(intake, line, live, stream).run(word).await
+    Session::new(intake, line, ready, stream).run(word).await
 }
 
 /// Returns once the socket is to end, or nobody is left to say so.
@@ -159,7 +159,7 @@ struct Session {
     intake: Arc<Intake>,
     line: Line,
     stream: Stream,
-    live: Option<oneshot::Sender<BTreeSet<String>>>,
+    ready: Option<oneshot::Sender<BTreeSet<String>>>,
     /// Messages of subscription that are still to be sent.
     to_ask: VecDeque<Vec<String>>,
     asked: Asked,
@@ -177,7 +177,7 @@ impl Session {
     fn new(
         intake: Arc<Intake>,
         line: Line,
-        live: oneshot::Sender<BTreeSet<String>>,
+        ready: oneshot::Sender<BTreeSet<String>>,
         stream: Stream,
     ) -> Self {
         let now = Instant::now();
@@ -198,7 +198,7 @@ impl Session {
                 .map(|(sign, _)| (*sign, now))
                 .collect(),
             last_sign: None,
-            live: Some(live),
+            ready: Some(ready),
             intake,
             line,
             stream,
@@ -269,7 +269,7 @@ impl Session {
             Some(*last + silence)
         });
         let ask = (!self.to_ask.is_empty()).then_some(self.next_ask);
-        let give_up = self.live.is_some().then_some(self.give_up_waiting);
+        let give_up = self.ready.is_some().then_some(self.give_up_waiting);
         deaths
             .chain(ask)
             .chain(give_up)
@@ -308,7 +308,7 @@ impl Session {
             self.next_beat = now + every;
             self.beat().await?;
         }
-        if self.live.is_some() && now >= self.give_up_waiting {
+        if self.ready.is_some() && now >= self.give_up_waiting {
             if self.covers_nothing() {
                 return Err(format!(
                     "no subscription was acknowledged within {} s",
@@ -425,7 +425,7 @@ impl Session {
             }
             Heard::Pong => self.sign(Sign::Pong),
             Heard::Control => self.sign(Sign::Control),
-            Heard::Data(_) | Heard::Other => self.is_alive(),
+            Heard::Data | Heard::Other => self.is_alive(),
             Heard::Ack { topics } => {
                 self.is_alive();
                 for topic in &topics {
@@ -477,7 +477,7 @@ impl Session {
     fn when_all_are_settled(&mut self) {
         if self.open_topics.is_empty() && !self.covers_nothing() {
             self.is_live();
-        } else if self.live.is_none() {
+        } else if self.ready.is_none() {
             self.note_uncovered(true);
         }
     }
@@ -489,8 +489,8 @@ impl Session {
     /// Says that it covers what it can.
     fn is_live(&mut self) {
         self.is_alive();
-        if let Some(live) = self.live.take() {
-            let _ = live.send(self.uncovered());
+        if let Some(ready) = self.ready.take() {
+            let _ = ready.send(self.uncovered());
         }
     }
 

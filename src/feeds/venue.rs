@@ -58,6 +58,24 @@ async fn said(word: &mut watch::Receiver<bool>) {
     let _ = word.wait_for(|said| *said).await;
 }
 
+/// Stretches with a margin, none before `furthest`, those that touch taken together, the newest first.
+fn merged(mut stretches: Vec<(Millis, Millis)>, furthest: Millis) -> Vec<(Millis, Millis)> {
+    stretches.sort_unstable();
+    let mut merged: Vec<(Millis, Millis)> = Vec::new();
+    for (from, until) in stretches {
+        let (from, until) = (from.back(MARGIN).max(furthest), until.on(MARGIN));
+        if until <= furthest {
+            continue;
+        }
+        match merged.last_mut() {
+            Some((_, end)) if from <= *end => *end = until.max(*end),
+            _ => merged.push((from, until)),
+        }
+    }
+    merged.reverse();
+    merged
+}
+
 /// Tends a venue until `stop`, or until its past is filled where that is all that is wanted.
 pub(super) async fn tend(venue: Arc<Tended>, mut stop: watch::Receiver<bool>) {
     if venue.once {
@@ -78,19 +96,19 @@ impl Tended {
     /// Asks for the past and ends.
     async fn run_once(&self) {
         self.read_markets_until_known().await;
-        let last_seen = self.last_seen().await;
-        tokio::join!(self.fill_missed_since(last_seen), self.fill_history());
+        let missing = self.missing().await;
+        tokio::join!(self.fill_all(missing), self.fill_history());
         self.intake.try_held().await;
     }
 
     /// Listens until `stop`; returns once the sockets are closed.
     async fn run(&self, stop: watch::Receiver<bool>) {
         let (stretches, to_fill) = mpsc::unbounded_channel();
-        let last_seen = self.last_seen().await;
+        let missing = self.missing().await;
         let beside = async {
             tokio::join!(
                 self.tend_markets(),
-                self.tend_missed(to_fill, last_seen),
+                self.tend_missed(to_fill, missing),
                 self.tend_held(),
             );
             std::future::pending::<()>().await;
@@ -108,24 +126,44 @@ impl Tended {
         }
     }
 
-    /// When the archive last listened to the venue.
-    async fn last_seen(&self) -> Option<Millis> {
+    /// The stretches of which liquidations may be missing and can still be asked for: since the archive last listened,
+    /// and the gaps on record, for a back-fill may have been cut short; merged, the newest first.
+    async fn missing(&self) -> Vec<(Millis, Millis)> {
+        let now = super::now();
+        let hours = i64::from(self.intake.settings.missed_hours);
+        let reach = hours
+            .saturating_mul(Millis::HOUR)
+            .min(self.intake.venue.look_back());
+        if reach == 0 {
+            return Vec::new();
+        }
+        let furthest = now.back(reach);
         let (path, name) = (self.archive.clone(), self.intake.name());
-        let read = move || -> Result<Option<Millis>, ArchiveError> {
-            let runs = Archive::read(path)?.runs(Millis(0), super::now().on(1))?;
+        let read = move || -> Result<Vec<(Millis, Millis)>, ArchiveError> {
+            let archive = Archive::read(path)?;
+            let runs = archive.runs(Millis(0), now.on(1))?;
             let of_venue = runs.into_iter().filter(|run| run.exchange == name);
-            Ok(of_venue.map(|run| run.seen).max())
+            let last_seen = of_venue.map(|run| run.seen).max();
+            let gaps = archive.gaps(furthest, now.on(1))?;
+            let mut missing: Vec<(Millis, Millis)> = gaps
+                .into_iter()
+                .filter(|gap| gap.exchange == name)
+                .map(|gap| (gap.start, gap.end))
+                .collect();
+            missing.push((last_seen.unwrap_or(furthest), now));
+            Ok(missing)
         };
-        match tokio::task::spawn_blocking(read).await {
-            Ok(Ok(seen)) => seen,
+        let missing = match tokio::task::spawn_blocking(read).await {
+            Ok(Ok(missing)) => missing,
             Ok(Err(fault)) => {
                 self.intake
                     .seat
                     .trouble(format!("the archive cannot be read: {fault}"));
-                None
+                vec![(furthest, now)]
             }
-            Err(_) => None,
-        }
+            Err(_) => vec![(furthest, now)],
+        };
+        merged(missing, furthest)
     }
 
     // --- markets
@@ -351,7 +389,7 @@ impl Tended {
     async fn tend_missed(
         &self,
         mut to_fill: mpsc::UnboundedReceiver<(Millis, Millis)>,
-        last_seen: Option<Millis>,
+        missing: Vec<(Millis, Millis)>,
     ) {
         self.markets_are_known().await;
         let polled = self
@@ -361,9 +399,9 @@ impl Tended {
             .is_empty();
         let past = async {
             if polled {
-                self.poll(last_seen).await;
+                self.poll(missing).await;
             } else {
-                self.fill_missed_since(last_seen).await;
+                self.fill_all(missing).await;
                 while let Some((since, until)) = to_fill.recv().await {
                     self.fill_missed(since.back(MARGIN), until.on(MARGIN)).await;
                 }
@@ -381,21 +419,10 @@ impl Tended {
         tokio::join!(past, history);
     }
 
-    /// The start of the time that is asked for at the start.
-    fn missed_from(&self, last_seen: Option<Millis>, now: Millis) -> Millis {
-        let hours = i64::from(self.intake.settings.missed_hours);
-        let furthest = hours
-            .saturating_mul(Millis::HOUR)
-            .min(self.intake.venue.look_back());
-        last_seen
-            .map_or(Millis(0), |seen| seen.back(MARGIN))
-            .max(now.back(furthest))
-    }
-
-    async fn fill_missed_since(&self, last_seen: Option<Millis>) {
-        let now = super::now();
-        self.fill_missed(self.missed_from(last_seen, now), now.on(MARGIN))
-            .await;
+    async fn fill_all(&self, missing: Vec<(Millis, Millis)>) {
+        for (from, until) in missing {
+            self.fill_missed(from, until).await;
+        }
     }
 
     /// Asks for the liquidations of a stretch; whether all requests were answered.
@@ -459,9 +486,11 @@ impl Tended {
     }
 
     /// Asks a venue without sockets again and again; what was answered is covered.
-    async fn poll(&self, last_seen: Option<Millis>) {
+    async fn poll(&self, missing: Vec<(Millis, Millis)>) {
         let every = span(self.intake.settings.pace.poll);
-        let mut from = self.missed_from(last_seen, super::now());
+        let mut stretches = missing.into_iter();
+        let mut from = stretches.next().map_or_else(super::now, |(from, _)| from);
+        self.fill_all(stretches.collect()).await;
         let mut run = None;
         loop {
             let now = super::now();
@@ -514,5 +543,30 @@ impl Tended {
             }
             fill.go_on(due).await;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stretches_that_touch_are_asked_for_once_and_none_beyond_reach() {
+        let of = |all: &[(i64, i64)]| {
+            let all = all
+                .iter()
+                .map(|(from, until)| (Millis(from * 1000), Millis(until * 1000)))
+                .collect();
+            merged(all, Millis(100_000))
+        };
+        assert_eq!(
+            of(&[(300, 310), (200, 210), (215, 220), (10, 20), (50, 120)]),
+            [
+                (Millis(295_000), Millis(315_000)),
+                (Millis(195_000), Millis(225_000)),
+                (Millis(100_000), Millis(125_000)),
+            ]
+        );
+        assert_eq!(of(&[]), []);
     }
 }

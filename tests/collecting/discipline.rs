@@ -173,7 +173,7 @@ async fn garbage_is_counted_and_the_listening_goes_on() {
     let archive = folder.archive();
     collecting.stop().await;
     assert_kept(&archive, &happened);
-    let aside = std::fs::read_to_string(archive.join("quarantine.jsonl")).unwrap();
+    let aside = std::fs::read_to_string(archive.join("set_aside.jsonl")).unwrap();
     assert!(aside.lines().count() >= 3, "{aside}");
 }
 
@@ -228,7 +228,7 @@ async fn a_row_whose_market_stays_unknown_is_given_up_by_name() {
     let archive = folder.archive();
     collecting.stop().await;
     assert_kept(&archive, &[]);
-    let aside = std::fs::read_to_string(archive.join("quarantine.jsonl")).unwrap();
+    let aside = std::fs::read_to_string(archive.join("set_aside.jsonl")).unwrap();
     assert!(aside.contains(unlisted.native_id), "{aside}");
 }
 

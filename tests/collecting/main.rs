@@ -14,6 +14,7 @@ mod doubles;
 
 mod bench;
 mod discipline;
+mod hard;
 mod past;
 mod tapes;
 mod venues;

@@ -60,7 +60,7 @@ pub(in crate::feeds) fn subscription(number: usize, topics: &[String]) -> String
 pub(in crate::feeds) fn control(frame: &Frame<'_>, asked: &Asked) -> Result<Heard, Error> {
     let message = match frame.read::<Part<Message<'_>>>()? {
         Part::Object(message) => message,
-        Part::List(_) => return Ok(Heard::Data(Vec::new())),
+        Part::List(_) => return Ok(Heard::Data),
         Part::Missing | Part::Other => return Err(frame.unknown()),
     };
     if let Some(kind) = text_of(message.e.or(message.stream)) {

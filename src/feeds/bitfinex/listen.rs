@@ -36,7 +36,7 @@ pub(super) fn control(frame: &Frame<'_>, asked: &Asked) -> Result<Heard, Error> 
         return Ok(if frame.text.contains("\"hb\"") {
             Heard::Control
         } else {
-            Heard::Data(Vec::new())
+            Heard::Data
         });
     };
     Ok(match text_of(message.event).as_deref() {

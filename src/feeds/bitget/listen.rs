@@ -119,7 +119,7 @@ pub(super) fn control(frame: &Frame<'_>, asked: &Asked) -> Result<Heard, Error> 
                 .join(" "),
         },
         Some(_) => Heard::Other,
-        None => Heard::Data(Vec::new()),
+        None => Heard::Data,
     })
 }
 

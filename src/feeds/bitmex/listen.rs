@@ -58,7 +58,7 @@ pub(super) fn control(frame: &Frame<'_>) -> Result<Heard, Error> {
         Some(topic) => Heard::Ack {
             topics: vec![topic],
         },
-        None if says(message.table, "liquidation") => Heard::Data(Vec::new()),
+        None if says(message.table, "liquidation") => Heard::Data,
         None => Heard::Other,
     })
 }

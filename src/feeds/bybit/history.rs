@@ -191,22 +191,21 @@ pub(super) fn read_open_interest(frame: &Frame<'_>) -> Result<Vec<Reading>, Erro
         let half = both
             .filter(|_| twice)
             .and_then(|both| product(both, Decimal::new(5, 1)));
-        match single.or(half) {
-            Some(open_interest) => readings.push(Reading {
+        if let Some(open_interest) = single.or(half) {
+            readings.push(Reading {
                 timestamp,
                 open_interest: open_interest.normalize(),
-            }),
-            // Neither figure is known to be one side's: nothing is guessed.
-            None => {
-                let fault = list.fault(format!(
-                    "the row of {timestamp} has {} and no singleOpenInterest, and no row shows their ratio",
-                    shown(&both.map(|both| both.to_string()).unwrap_or_default())
-                ));
-                match frame.faults {
-                    Some(faults) => faults.borrow_mut().push(fault),
-                    None => return Err(fault),
-                }
-            }
+            });
+            continue;
+        }
+        // Neither figure is known to be one side's: nothing is guessed.
+        let fault = list.fault(format!(
+            "the row of {timestamp} has {} and no singleOpenInterest, and no row shows their ratio",
+            shown(&both.map(|both| both.to_string()).unwrap_or_default())
+        ));
+        match frame.faults {
+            Some(faults) => faults.borrow_mut().push(fault),
+            None => return Err(fault),
         }
     }
     readings.sort_by_key(|reading| reading.timestamp);

@@ -68,7 +68,7 @@ pub(super) fn control(frame: &Frame<'_>, asked: &Asked) -> Result<Heard, Error> 
         return Err(frame.unknown());
     };
     if message.topic.is_some() {
-        return Ok(Heard::Data(Vec::new()));
+        return Ok(Heard::Data);
     }
     if says(message.op, "ping") || says(message.op, "pong") || says(message.said, "pong") {
         return Ok(Heard::Pong);

@@ -28,7 +28,7 @@ cells!(Tested {
 
 cells!(Refusal {
     code = "code",
-    message = "message",
+    words = "message",
 });
 
 #[derive(Debug, Default, serde::Deserialize)]
@@ -69,7 +69,7 @@ pub(super) fn control(frame: &Frame<'_>, asked: &Asked) -> Result<Heard, Error> 
         return Err(frame.unknown());
     };
     if says(message.method, "subscription") {
-        return Ok(Heard::Data(Vec::new()));
+        return Ok(Heard::Data);
     }
     let id = text_of(message.id);
     // Other requests than subscriptions carry a word.
@@ -82,7 +82,7 @@ pub(super) fn control(frame: &Frame<'_>, asked: &Asked) -> Result<Heard, Error> 
         }
     };
     if let Part::Object(refusal) = &message.error {
-        let said: Vec<_> = [refusal.code, refusal.message]
+        let said: Vec<_> = [refusal.code, refusal.words]
             .into_iter()
             .filter_map(text_of)
             .collect();

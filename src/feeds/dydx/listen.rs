@@ -19,7 +19,7 @@ cells!(Message {
     kind = "type",
     channel = "channel",
     id = "id",
-    message = "message",
+    said = "message",
 });
 
 pub(super) fn lines(listings: &[Listing]) -> Vec<Line> {
@@ -57,9 +57,9 @@ pub(super) fn control(frame: &Frame<'_>) -> Result<Heard, Error> {
         Some("subscribed") if says(message.channel, CHANNEL) => Heard::Ack {
             topics: id.into_iter().collect(),
         },
-        Some("channel_data" | "channel_batch_data") => Heard::Data(Vec::new()),
+        Some("channel_data" | "channel_batch_data") => Heard::Data,
         Some("error") => {
-            let said = text_of(message.message).unwrap_or_default();
+            let said = text_of(message.said).unwrap_or_default();
             Heard::Refused {
                 topics: id
                     .or_else(|| named(&said).map(str::to_owned))

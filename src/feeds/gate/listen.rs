@@ -34,8 +34,6 @@ cells!(Contract {
     delisting = "in_delisting",
 });
 
-cells!(Row { time = "time", });
-
 cells!(Refusal { message = "message", });
 
 #[derive(Debug, Default, serde::Deserialize)]
@@ -84,7 +82,7 @@ pub(super) fn control(frame: &Frame<'_>, asked: &Asked) -> Result<Heard, Error> 
         (_, Some("subscribe")) => Heard::Ack {
             topics: asked.all(),
         },
-        (_, Some("update")) => Heard::Data(Vec::new()),
+        (_, Some("update")) => Heard::Data,
         _ => Heard::Other,
     })
 }
@@ -148,7 +146,7 @@ fn window(settle: &str, from: Millis, until: Millis) -> Ask {
 
 /// A full reply may leave orders out, so its time is asked for in halves.
 pub(super) fn go_on(ask: &Ask, frame: &Frame<'_>) -> Result<Vec<Ask>, Error> {
-    let rows = frame.read::<Part<Row<'_>>>()?;
+    let rows = frame.read::<Part<Refusal<'_>>>()?;
     let rows = Place::ROOT.list(&rows)?.len();
     let length = ask.until.0 - ask.from.0;
     if rows < PAGE || length < 2000 {

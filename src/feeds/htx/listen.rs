@@ -41,7 +41,6 @@ cells!(Contract {
     pair = "pair",
     size = "contract_size",
     status = "contract_status",
-    kind = "business_type",
 });
 
 cells!(Order { id = "query_id", });

@@ -28,7 +28,7 @@ cells!(Message {
     event = "event",
     feed = "feed",
     products = "product_ids",
-    message = "message",
+    said = "message",
 });
 
 pub(super) fn lines(listings: &[Listing]) -> Vec<Line> {
@@ -55,7 +55,7 @@ pub(super) fn control(frame: &Frame<'_>) -> Result<Heard, Error> {
     let feed = text_of(message.feed);
     let products = || products(message.products);
     let said = || {
-        text_of(message.message)
+        text_of(message.said)
             .map(Cow::into_owned)
             .unwrap_or_default()
     };
@@ -70,7 +70,7 @@ pub(super) fn control(frame: &Frame<'_>) -> Result<Heard, Error> {
             message: said(),
         },
         (None, Some("heartbeat")) => Heard::Control,
-        (None, Some("trade" | "trade_snapshot")) => Heard::Data(Vec::new()),
+        (None, Some("trade" | "trade_snapshot")) => Heard::Data,
         _ => Heard::Other,
     })
 }

@@ -18,7 +18,7 @@ pub(super) const HEARTBEAT: Heartbeat =
 
 cells!(Refusal {
     code = "code",
-    message = "message",
+    words = "message",
 });
 
 #[derive(Debug, Default, serde::Deserialize)]
@@ -75,7 +75,7 @@ pub(super) fn control(frame: &Frame<'_>) -> Result<Heard, Error> {
         return Err(frame.unknown());
     };
     if let Part::Object(refusal) = &message.error {
-        let said: Vec<_> = [refusal.code, refusal.message]
+        let said: Vec<_> = [refusal.code, refusal.words]
             .into_iter()
             .filter_map(text_of)
             .collect();
@@ -93,7 +93,7 @@ pub(super) fn control(frame: &Frame<'_>) -> Result<Heard, Error> {
                 .into_iter()
                 .collect(),
         },
-        Some("update/trade") => Heard::Data(Vec::new()),
+        Some("update/trade") => Heard::Data,
         Some("pong") => Heard::Pong,
         _ => Heard::Other,
     })

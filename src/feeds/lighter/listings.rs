@@ -20,8 +20,8 @@ cells!(Market {
 struct Body<'a> {
     #[serde(borrow)]
     code: Cell<'a>,
-    #[serde(borrow)]
-    message: Cell<'a>,
+    #[serde(borrow, rename = "message")]
+    said: Cell<'a>,
     #[serde(borrow)]
     order_books: Part<Market<'a>>,
 }
@@ -34,11 +34,11 @@ pub(super) fn read(frame: &Frame<'_>) -> Result<Page<Listing>, Error> {
     let body: Body<'_> = frame.read()?;
     let root = Place::ROOT;
     if !says(body.code, "200") {
-        let said: Vec<_> = [body.code, body.message]
+        let words: Vec<_> = [body.code, body.said]
             .into_iter()
             .filter_map(text_of)
             .collect();
-        return Err(frame.refused(root.member("code"), &said.join(" ")));
+        return Err(frame.refused(root.member("code"), &words.join(" ")));
     }
     let rows = frame.each(
         &root.member("order_books"),

@@ -75,10 +75,9 @@ pub(super) fn control(frame: &Frame<'_>, asked: &Asked) -> Result<Heard, Error> 
             message: said(),
         },
         Some("notice") => Heard::Notice(said()),
-        Some(_) => Heard::Other,
         None if matches!(&message.arg, Part::Object(arg) if says(arg.channel, "liquidation-orders")) => {
-            Heard::Data(Vec::new())
+            Heard::Data
         }
-        None => Heard::Other,
+        _ => Heard::Other,
     })
 }

@@ -1,0 +1,338 @@
+//! Hard times: killed at any moment, a cascade of events, a disk that is full.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::io::{BufRead, BufReader, Lines, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::Duration;
+
+use liqdata::archive::Archive;
+use liqdata::feeds::{Collector, Plan, Settings, VenueState};
+
+use crate::bench::{
+    Collecting, Doubles, Folder, Told, assert_kept, gaps, orders, quick, told, true_of,
+};
+use crate::doubles::Truth;
+
+const ARCHIVE: &str = "LIQDATA_TEST_ARCHIVE";
+const SETTINGS: &str = "LIQDATA_TEST_SETTINGS";
+
+fn is_soak() -> bool {
+    std::env::var_os("LIQDATA_SOAK").is_some()
+}
+
+/// A collector in a process of its own: this test executable, run again.
+struct Process {
+    child: Child,
+    output: Lines<BufReader<ChildStdout>>,
+}
+
+impl Process {
+    fn start(archive: &Path, settings: &str) -> Self {
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "hard::collects", "--ignored", "--nocapture"])
+            .env(ARCHIVE, archive)
+            .env(SETTINGS, settings)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let output = BufReader::new(child.stdout.take().unwrap()).lines();
+        Self { child, output }
+    }
+
+    /// What follows `word` in the next line that has it; `None` once the process is gone.
+    fn hear(&mut self, word: &str) -> Option<String> {
+        self.output.by_ref().find_map(|line| {
+            let line = line.unwrap();
+            let (_, rest) = line.split_once(word)?;
+            Some(rest.trim().to_owned())
+        })
+    }
+
+    fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Collects for ever and says how many orders are acknowledged.
+#[test]
+#[ignore = "run by other tests as a process of its own"]
+fn collects() {
+    let settings = Settings::read(&std::env::var(SETTINGS).unwrap()).unwrap();
+    let plan = Plan {
+        venues: settings.venues.keys().cloned().collect(),
+        settings,
+        ..Plan::default()
+    };
+    let archive = PathBuf::from(std::env::var(ARCHIVE).unwrap());
+    let collector = Collector::start(archive, &plan).unwrap();
+    let tell = |line: &str| {
+        println!("\n{line}");
+        std::io::stdout().flush().unwrap();
+    };
+    let (mut kept, mut live) = (0, false);
+    loop {
+        let status = collector.status();
+        if !live
+            && status
+                .venues
+                .iter()
+                .all(|one| one.state == VenueState::Live)
+        {
+            live = true;
+            tell("live");
+        }
+        if status.orders > kept {
+            kept = status.orders;
+            tell(&format!("kept {kept}"));
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// The settings that the process reads.
+fn written(doubles: &Doubles) -> String {
+    let mut text = "coins = []\nmissed_hours = 1\n[pace]\nretry_first = 0.02\nretry_most = 0.2\ncommit = 0.01\n\
+                    seen = 0.02\npoll = 0.5\n"
+        .to_owned();
+    for (venue, exchange) in &doubles.0 {
+        write!(text, "[venues.{venue}]\n").unwrap();
+        for (host, _) in liqdata::feeds::venue(venue).unwrap().hosts() {
+            let base = if *host == "socket" {
+                exchange.ws()
+            } else {
+                exchange.rest()
+            };
+            write!(text, "{host} = \"{base}\"\n").unwrap();
+        }
+    }
+    text
+}
+
+/// Checks that what is kept happened, and is there once; how many rows there are.
+fn check(archive: &Path, happened: &[Truth]) -> usize {
+    let writer = Archive::create_or_open(archive).unwrap();
+    assert!(writer.verify().unwrap().is_sound());
+    drop(writer);
+    let rows = orders(archive);
+    let kept: BTreeSet<Told> = rows.iter().map(told).collect();
+    assert_eq!(kept.len(), rows.len(), "a row is there twice");
+    let true_ones: BTreeSet<Told> = happened.iter().map(true_of).collect();
+    let strange: Vec<_> = kept.difference(&true_ones).collect();
+    assert!(strange.is_empty(), "{strange:?}");
+    rows.len()
+}
+
+async fn kill_twenty_times(random: &mut fastrand::Rng) {
+    const KILLS: usize = 20;
+    let folder = Folder::new();
+    let doubles = Doubles::open(&["binance", "okx", "bitget"]).await;
+    let settings = written(&doubles);
+    let archive = folder.archive();
+    let mut happened: Vec<Truth> = Vec::new();
+    let mut rows = 0;
+    for kill in 0..KILLS {
+        let mut process = Process::start(&archive, &settings);
+        // Some are killed before they have come to anything.
+        let steps = random.usize(0..6);
+        let mut acknowledged = 0;
+        if steps > 0 {
+            assert!(process.hear("live").is_some(), "kill {kill}");
+        }
+        for _ in 0..steps {
+            for exchange in doubles.0.values() {
+                happened.extend(exchange.liquidate(random.usize(1..40)));
+            }
+            acknowledged = process.hear("kept").unwrap().parse().unwrap();
+        }
+        for exchange in doubles.0.values() {
+            happened.extend(exchange.liquidate(random.usize(1..40)));
+        }
+        process.kill();
+        // What it managed to say before it died counts as well.
+        while let Some(more) = process.hear("kept") {
+            acknowledged = more.parse().unwrap_or(acknowledged);
+        }
+        if archive.exists() {
+            let now = check(&archive, &happened);
+            assert!(
+                now >= rows + acknowledged,
+                "kill {kill}: {now} rows, {rows} before and {acknowledged} acknowledged"
+            );
+            rows = now;
+        }
+    }
+    // At last one that is left to work: what two venues tell again is there to the last row.
+    let mut process = Process::start(&archive, &settings);
+    assert!(process.hear("live").is_some());
+    let told_again: BTreeSet<Told> = happened
+        .iter()
+        .filter(|truth| truth.venue != "binance")
+        .map(true_of)
+        .collect();
+    loop {
+        let kept: BTreeSet<Told> = orders(&archive).iter().map(told).collect();
+        if told_again.is_subset(&kept) {
+            break;
+        }
+        // Nothing new means that it will never come: a test that hangs says less than one that fails.
+        assert!(process.hear("kept").is_some());
+    }
+    process.kill();
+    check(&archive, &happened);
+    let of_binance = gaps(&archive)
+        .into_iter()
+        .filter(|gap| gap.exchange == "binance")
+        .count();
+    assert!(of_binance > 0, "no gap is recorded");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_collector_killed_at_random_loses_nothing_it_acknowledged() {
+    let mut random = fastrand::Rng::with_seed(11);
+    // The long form kills a thousand times.
+    let archives = if is_soak() { 50 } else { 1 };
+    for _ in 0..archives {
+        kill_twenty_times(&mut random).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_cascade_of_ten_thousand_events_a_second_is_kept_whole() {
+    let seconds = if is_soak() { 30 } else { 3 };
+    let (folder, doubles) = (Folder::new(), Doubles::open(&["binance"]).await);
+    let mut settings = quick();
+    settings.commit_rows = 1000;
+    settings.queue_rows = 20_000;
+    settings.pace.patience = 30.0;
+    let bound = u64::try_from(settings.queue_rows).unwrap();
+    let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
+    collecting.until_live().await;
+    let binance = doubles.of("binance");
+    let now = binance.book().now();
+    let cascade = binance.imagine((0..seconds * 10_000).map(|event| now + event / 10));
+    let prepared = binance.prepare(&cascade);
+    let started = std::time::Instant::now();
+    let mut most = 0;
+    let playing = binance.play(&prepared, 10_000);
+    let keeping = async {
+        collecting
+            .until("the cascade is kept", |status| {
+                assert!(status.waiting <= bound, "{} wait", status.waiting);
+                status.orders >= u64::try_from(cascade.len()).unwrap()
+            })
+            .await
+    };
+    let (_, status) = tokio::join!(playing, keeping);
+    most = most.max(status.waiting);
+    eprintln!(
+        "{} events of {seconds} s were kept after {:.2} s",
+        cascade.len(),
+        started.elapsed().as_secs_f64()
+    );
+    assert_eq!(status.venues[0].lost, 0);
+    assert_eq!(status.venues[0].rejected, 0);
+    let archive = folder.archive();
+    collecting.stop().await;
+    assert_kept(&archive, &cascade);
+    assert!(gaps(&archive).is_empty());
+    assert_eq!(most, 0);
+}
+
+/// A disk of four megabytes that is unmounted in the end.
+struct Disk(Folder);
+
+impl Disk {
+    fn mount() -> Option<Self> {
+        let folder = Folder::new();
+        let made = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", "size=4m", "tmpfs"])
+            .arg(folder.archive().parent().unwrap())
+            .output()
+            .ok()?;
+        if made.status.success() {
+            return Some(Self(folder));
+        }
+        eprintln!(
+            "skipped: no disk could be mounted: {}",
+            String::from_utf8_lossy(&made.stderr)
+        );
+        None
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount")
+            .arg("-l")
+            .arg(self.0.archive().parent().unwrap())
+            .output();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_full_disk_stops_the_keeping_and_collecting_resumes_with_space() {
+    let Some(disk) = Disk::mount() else { return };
+    let archive = disk.0.archive();
+    let doubles = Doubles::open(&["okx"]).await;
+    let mut settings = quick();
+    settings.queue_rows = 500;
+    settings.pace.patience = 0.2;
+    settings.missed_hours = 0;
+    let collecting = Collecting::start(&archive, &doubles.plan(settings));
+    collecting.until_live().await;
+    let okx = doubles.of("okx");
+    let mut happened = okx.liquidate(200);
+    collecting.until_kept(200).await;
+    let ballast = archive.parent().unwrap().join("ballast");
+    let mut size = 4 << 20;
+    while size > 4096 && std::fs::write(&ballast, vec![0; size]).is_err() {
+        size -= 4096;
+    }
+    // Until the journal has no more room, and then until the queue has none either.
+    let full = loop {
+        happened.extend(okx.liquidate(100));
+        let status = collecting.status();
+        if status.trouble.is_some() && status.venues[0].lost > 0 {
+            break status;
+        }
+        assert!(happened.len() < 1_000_000, "4 MB hold it all: {status:?}");
+        okx.drained().await;
+    };
+    let trouble = full.trouble.unwrap();
+    assert!(trouble.contains("no space"), "{trouble}");
+    let acknowledged = usize::try_from(full.orders).unwrap();
+    assert!(orders(&archive).len() >= acknowledged);
+    std::fs::remove_file(&ballast).unwrap();
+    collecting
+        .until("it writes again", |status| status.trouble.is_none())
+        .await;
+    let before = collecting.status().orders;
+    let after = okx.liquidate(50);
+    collecting
+        .until("what comes now is kept", |status| {
+            status.orders >= before + 50 && status.waiting == 0
+        })
+        .await;
+    happened.extend(after.iter().cloned());
+    collecting.stop().await;
+    let rows = check(&archive, &happened);
+    assert!(rows >= acknowledged + 50);
+    let kept: BTreeSet<Told> = orders(&archive).iter().map(told).collect();
+    assert!(after.iter().all(|truth| kept.contains(&true_of(truth))));
+    let gaps = gaps(&archive);
+    assert!(
+        gaps.iter().any(|gap| gap.reason.contains("lost")),
+        "{gaps:?}"
+    );
+}

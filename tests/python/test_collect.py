@@ -1,0 +1,104 @@
+"""Collecting from the command line: what it refuses, what it prints, and that it ends when told."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+
+import pytest
+
+from liqdata import _core, cli
+from liqdata.errors import ArchiveError, BadQuery
+
+QUICK = "coins = []\n[pace]\nretry_first = 0.01\nretry_most = 0.05\nrequest = 1.0\nconnect = 1.0\n"
+
+
+@pytest.fixture
+def nowhere():
+    """Settings in which every exchange is a port of this machine that nobody listens on."""
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        port = bound.getsockname()[1]
+        hosts = f'socket = "ws://127.0.0.1:{port}"\nrest = "http://127.0.0.1:{port}"\n'
+        # Bound and not listening: connections are refused, and nobody else can have the port meanwhile.
+        yield QUICK + f"[venues.okx]\n{hosts}[venues.bybit]\n{hosts}"
+
+
+def run(capsys, *arguments):
+    code = cli.main(list(arguments))
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def test_an_unknown_venue_is_named_with_those_that_are_allowed(capsys, tmp_path):
+    code, _, err = run(capsys, "collect", str(tmp_path / "archive"), "--venues", "mtgox")
+    assert code == cli.USAGE
+    assert "mtgox" in err
+    assert "binance, bybit, okx" in err
+    assert not (tmp_path / "archive").exists()
+
+
+def test_a_pair_where_coins_are_meant_gets_a_hint(capsys, tmp_path):
+    code, _, err = run(capsys, "collect", str(tmp_path / "archive"), "--symbols", "BTCUSDT")
+    assert code == cli.USAGE
+    assert "symbols" in err
+    assert '"BTC"' in err
+
+
+def test_a_setting_that_cannot_be_used_is_named(capsys, tmp_path):
+    file = tmp_path / "settings.toml"
+    file.write_text("[pace]\npoll = -1.0\n")
+    code, _, err = run(capsys, "collect", str(tmp_path / "archive"), "--settings", str(file))
+    assert code == cli.USAGE
+    assert "pace.poll" in err
+    code, _, err = run(capsys, "collect", str(tmp_path / "archive"), "--settings", str(tmp_path / "none.toml"))
+    assert code == cli.FAILED
+    assert "none.toml" in err
+
+
+def test_a_bad_query_carries_its_parameter(tmp_path):
+    with pytest.raises(BadQuery) as raised:
+        _core.Collector(tmp_path / "archive", ["nowhere"], [], "", False)  # noqa: FBT003 - positional by nature
+    assert raised.value.parameter == "venues"
+
+
+def test_a_second_writer_is_told_who_writes(tmp_path, nowhere):
+    archive = tmp_path / "archive"
+    first = _core.Collector(archive, ["okx"], [], nowhere, False)  # noqa: FBT003 - positional by nature
+    try:
+        with pytest.raises(ArchiveError, match=str(os.getpid())):
+            _core.Collector(archive, ["okx"], [], nowhere, False)  # noqa: FBT003 - positional by nature
+    finally:
+        first.stop()
+    assert first.closed
+    assert first.status() is None
+    first.stop()
+
+
+def test_asking_for_the_past_ends_by_itself_even_where_nobody_answers(capsys, tmp_path, nowhere):
+    file = tmp_path / "settings.toml"
+    file.write_text(nowhere)
+    archive = str(tmp_path / "archive")
+    code, out, _ = run(capsys, "collect", archive, "--venues", "okx", "--once", "--settings", str(file))
+    assert code == 0
+    assert "kept 0 orders" in out
+    assert "cannot be read" in out
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_it_gracefully(tmp_path, nowhere, number):
+    file = tmp_path / "settings.toml"
+    file.write_text(nowhere)
+    archive = tmp_path / "archive"
+    command = [sys.executable, "-m", "liqdata", "collect", str(archive), "--venues", "okx", "--settings", str(file)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        # The first lines are printed once it runs.
+        line = process.stdout.readline()
+        assert "okx" in line
+        process.send_signal(number)
+        out, _ = process.communicate(timeout=20)
+    assert process.returncode == 0
+    assert "kept 0 orders" in out
+    # The archive is free again.
+    _core.Collector(archive, ["okx"], [], nowhere, False).stop()  # noqa: FBT003 - positional by nature
