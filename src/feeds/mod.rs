@@ -21,6 +21,8 @@ mod bitfinex;
 mod bitget;
 mod bitmex;
 mod board;
+#[cfg(test)]
+mod bodies;
 mod bybit;
 mod coinex;
 mod collector;

@@ -105,6 +105,36 @@ tapes! {
     the_past_of_dydx_is_filled_page_by_page, what_dydx_told_meanwhile_is_asked_for: "dydx",
 }
 
+/// A page ends with an instant, not with a place, so what it leaves out of that instant is lost: that much, and by name.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_instant_that_fills_a_page_costs_its_own_rest_and_no_more() {
+    let (folder, doubles) = (Folder::new(), Doubles::open(&["kraken"]).await);
+    let exchange = doubles.of("kraken");
+    let instant = now() - 10 * MINUTE;
+    let mut happened =
+        exchange.imagine_of("PF_XBTUSD", (0..150).map(|number| instant - 1 - number));
+    let crowd = exchange.imagine_of("PF_XBTUSD", std::iter::repeat_n(instant, 130));
+    exchange.record(&happened);
+    exchange.record(&crowd);
+    let plan = Plan {
+        once: true,
+        ..doubles.plan(quick())
+    };
+    let collecting = Collecting::start(&folder.archive(), &plan);
+    let status = collecting
+        .until_of("kraken", "the past is filled", |status| {
+            status.state == VenueState::Stopped
+        })
+        .await;
+    assert_eq!(status.rejected, 1, "{status:?}");
+    let archive = folder.archive();
+    collecting.stop().await;
+    happened.extend_from_slice(&crowd[30..]);
+    assert_kept(&archive, &happened);
+    let aside = std::fs::read_to_string(archive.join("quarantine.jsonl")).unwrap();
+    assert!(aside.contains("holds 100 trades of"), "{aside}");
+}
+
 /// What comes with a subscription may be older than anything that a live channel tells.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn old_trades_that_come_with_a_subscription_are_kept() {

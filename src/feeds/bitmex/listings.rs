@@ -89,6 +89,47 @@ fn divided(value: Decimal, by: Decimal) -> Option<Decimal> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::feeds::bodies::listed;
+
+    #[test]
+    fn contracts_hold_what_their_multipliers_say() {
+        let row = |symbol: &str, class: &str, rest: &str| {
+            format!(
+                r#"{{"symbol":"{symbol}","typ":"{class}","state":"Open","underlying":"XBT","quoteCurrency":"USD",{rest}}}"#
+            )
+        };
+        let inverse = r#""isQuanto":false,"isInverse":true,"multiplier":-100000000,"underlyingToSettleMultiplier":-100000000"#;
+        let linear = r#""isQuanto":false,"isInverse":false,"multiplier":1,"underlyingToPositionMultiplier":1000000"#;
+        let uneven = r#""isQuanto":false,"isInverse":false,"underlyingToPositionMultiplier":3"#;
+        let rows = [
+            row("XBTUSD", "FFWCSX", inverse),
+            row("XBTZ26", "FFCCSX", inverse),
+            row("XBTUSDT", "FFWCSX", linear),
+            row("ETHUSD", "FFWCSX", r#""isQuanto":true,"isInverse":false"#),
+            row("XBT_USDT", "IFXXXP", linear),
+            row("ODDUSDT", "FFWCSX", uneven),
+        ];
+        let (listed, faults) = listed("bitmex", &format!("[{}]", rows.join(",")));
+        assert_eq!(
+            listed,
+            [
+                "XBTUSD XBT/USD Inverse 1",
+                "XBTZ26 XBT/USD Inverse 1 dated",
+                "XBTUSDT XBT/USD Linear 0.000001",
+            ]
+        );
+        assert_eq!(faults.len(), 2, "{faults:?}");
+        assert!(
+            faults.iter().any(|fault| fault.contains("[3].isQuanto")),
+            "{faults:?}"
+        );
+        assert!(
+            faults
+                .iter()
+                .any(|fault| fault.contains("does not divide one")),
+            "{faults:?}"
+        );
+    }
 
     #[test]
     fn only_exact_quotients_are_taken() {

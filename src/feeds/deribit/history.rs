@@ -149,3 +149,45 @@ pub(super) fn go_on(ask: &Ask, frame: &Frame<'_>) -> Result<Vec<Ask>, Error> {
         .into_iter()
         .collect())
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::feeds::bodies::listed;
+
+    #[test]
+    fn futures_are_listed_with_what_they_are_counted_in() {
+        let row = |name: &str, quote: &str, kind: &str, size: &str, period: &str, active: bool| {
+            format!(
+                r#"{{"instrument_name":"{name}","kind":"future","base_currency":"ETH","quote_currency":"{quote}",
+                "instrument_type":"{kind}","contract_size":{size},"settlement_period":"{period}","is_active":{active}}}"#
+            )
+        };
+        let rows = [
+            row("ETH-PERPETUAL", "USD", "reversed", "1", "perpetual", true),
+            row("ETH-26MAR27", "USD", "reversed", "1", "month", true),
+            row(
+                "ETH_USDC-PERPETUAL",
+                "USDC",
+                "linear",
+                "0.001",
+                "perpetual",
+                false,
+            ),
+            row("ETH-X", "USD", "spot", "1", "perpetual", true),
+        ];
+        let body = format!(r#"{{"jsonrpc":"2.0","result":[{}]}}"#, rows.join(","));
+        let (listed, faults) = listed("deribit", &body);
+        assert_eq!(
+            listed,
+            [
+                "ETH-PERPETUAL ETH/USD Inverse 1",
+                "ETH-26MAR27 ETH/USD Inverse 1 dated",
+                "ETH_USDC-PERPETUAL ETH/USDC Linear 0.001 closed",
+            ]
+        );
+        assert_eq!(
+            faults,
+            ["result[3].instrument_type: \"spot\" is neither \"linear\" nor \"reversed\""]
+        );
+    }
+}

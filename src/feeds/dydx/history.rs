@@ -104,3 +104,30 @@ pub(super) fn go_on(ask: &Ask, frame: &Frame<'_>) -> Result<Vec<Ask>, Error> {
         .into_iter()
         .collect())
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::feeds::bodies::listed;
+
+    #[test]
+    fn markets_are_listed_by_ticker_even_where_it_carries_an_address() {
+        let body = r#"{"markets":{
+            "BTC-USD":{"ticker":"BTC-USD","status":"ACTIVE"},
+            "OLD-USD":{"ticker":"OLD-USD","status":"FINAL_SETTLEMENT"},
+            "PUP,RAYDIUM,9B5X-USD":{"ticker":"PUP,RAYDIUM,9B5X-USD","status":"ACTIVE"},
+            "X":{"ticker":"X","status":"ACTIVE"}}}"#;
+        let (listed, faults) = listed("dydx", body);
+        assert_eq!(
+            listed,
+            [
+                "BTC-USD BTC/USD Linear 1",
+                "OLD-USD OLD/USD Linear 1 closed",
+                "PUP,RAYDIUM,9B5X-USD PUP/USD Linear 1",
+            ]
+        );
+        assert_eq!(
+            faults,
+            ["markets[3].ticker: has no dash between base and quote"]
+        );
+    }
+}

@@ -65,18 +65,17 @@ pub(super) fn read_listings(frame: &Frame<'_>) -> Result<Page<Listing>, Error> {
             };
             let native_id = place.name("symbol", market.symbol)?;
             // Older lists name the contract only.
-            let pair = match (market.base, market.quote) {
-                (Some(_), Some(_)) => (
+            let (base, quote) = if market.base.is_some() && market.quote.is_some() {
+                (
                     place.text("base", market.base)?,
                     place.text("quote", market.quote)?,
-                ),
-                _ => {
-                    let named = naming::kraken(&native_id);
-                    (named.base, named.quote)
-                }
+                )
+            } else {
+                let named = naming::kraken(&native_id);
+                (named.base, named.quote)
             };
             let size = place.text("contractSize", market.size)?;
-            let instrument = Instrument::read(&pair.0, &pair.1, kind, &size);
+            let instrument = Instrument::read(&base, &quote, kind, &size);
             let instrument = instrument.map_err(|message| place.fault(message))?;
             Ok(Some(Listing {
                 instrument,
@@ -123,4 +122,35 @@ pub(super) fn go_on(ask: &Ask, frame: &Frame<'_>) -> Result<Vec<Ask>, Error> {
         .map(|until| page(ask, ask.from, until))
         .into_iter()
         .collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::feeds::bodies::listed;
+
+    #[test]
+    fn futures_are_listed_with_or_without_their_pair() {
+        let body = r#"{"result":"success","instruments":[
+            {"symbol":"PF_XBTUSD","type":"flexible_futures","base":"BTC","quote":"USD","contractSize":1,"tradeable":true},
+            {"symbol":"PF_XDGUSD","type":"flexible_futures","contractSize":1,"tradeable":false},
+            {"symbol":"FI_XBTUSD_270326","type":"futures_inverse","base":"BTC","quote":"USD","contractSize":1,"tradeable":true},
+            {"symbol":"in_xbtusd","type":"spot index","tradeable":false},
+            {"symbol":"PF_ETHUSD","type":"flexible_futures","contractSize":0,"tradeable":true}]}"#;
+        let (listed, faults) = listed("kraken", body);
+        assert_eq!(
+            listed,
+            [
+                "PF_XBTUSD BTC/USD Linear 1",
+                "PF_XDGUSD DOGE/USD Linear 1 closed",
+                "FI_XBTUSD_270326 BTC/USD Inverse 1 dated",
+            ]
+        );
+        let [fault] = faults.as_slice() else {
+            unreachable!("{faults:?}");
+        };
+        assert!(
+            fault.starts_with("instruments[4]: contract_size \"0\""),
+            "{fault}"
+        );
+    }
 }

@@ -62,3 +62,22 @@ pub(super) fn read(frame: &Frame<'_>) -> Result<Page<Listing>, Error> {
     )?;
     Ok(Page::last(rows))
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::feeds::bodies::listed;
+
+    #[test]
+    fn perpetuals_are_listed_under_their_numbers() {
+        let body = r#"{"code":200,"order_books":[
+            {"symbol":"ETH","market_id":0,"market_type":"perp","status":"active"},
+            {"symbol":"1000PEPE","market_id":4,"status":"inactive"},
+            {"symbol":"ETH/USDC","market_id":2048,"market_type":"spot","status":"active"}]}"#;
+        let (listed, faults) = listed("lighter", body);
+        assert_eq!(
+            listed,
+            ["0 ETH/USD Linear 1", "4 1000PEPE/USD Linear 1 closed"]
+        );
+        assert!(faults.is_empty(), "{faults:?}");
+    }
+}
