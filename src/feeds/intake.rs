@@ -23,9 +23,9 @@ use crate::model::{Millis, Order, Vocabulary, coin_of_base};
 /// How a frame came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Way {
-    /// Over a socket, just now.
+    /// Over a socket, as it happens.
     Socket,
-    /// In the reply to a request about the past.
+    /// As an answer about the past: the reply to a request, or what comes with a subscription.
     Request,
 }
 
@@ -155,7 +155,12 @@ impl Intake {
         } else {
             Heard::Data
         };
-        (heard, self.sift(events, text, None, Way::Socket, now))
+        let way = if !events.is_empty() && self.venue.recalls(&frame) {
+            Way::Request
+        } else {
+            Way::Socket
+        };
+        (heard, self.sift(events, text, None, way, now))
     }
 
     fn control(&self, frame: &Frame<'_>, asked: &Asked) -> Result<Heard, Error> {
@@ -190,6 +195,7 @@ impl Intake {
                 faults: Some(&faults),
             };
             let mut events = self.venue.decode(&frame)?;
+            let rest = self.venue.go_on(ask, &frame);
             let rejected = faults.take();
             if !rejected.is_empty() {
                 self.reject(body, &rejected, now);
@@ -200,7 +206,6 @@ impl Intake {
                     .timestamp
                     .is_none_or(|at| ask.from <= at && at < ask.until)
             });
-            let rest = self.venue.go_on(ask, &frame);
             let ready = self.sift(events, body, ask.market.as_deref(), Way::Request, now);
             (ready, rest)
         };

@@ -21,6 +21,8 @@ mod bitfinex;
 mod bitget;
 mod bitmex;
 mod board;
+#[cfg(test)]
+mod bodies;
 mod bybit;
 mod coinex;
 mod collector;
@@ -43,6 +45,7 @@ mod line;
 mod listen;
 mod naming;
 mod okx;
+mod paging;
 mod rest;
 mod settings;
 mod socket;
@@ -131,6 +134,11 @@ pub trait Venue: fmt::Debug + Sync {
     /// [`Error::Unexpected`] where the frame is not what the venue sends.
     fn control(&self, _frame: &Frame<'_>, _asked: &Asked) -> Result<Heard, Error> {
         Ok(Heard::Other)
+    }
+
+    /// Whether a frame of a socket tells what happened before it was subscribed to, which may be long ago.
+    fn recalls(&self, _frame: &Frame<'_>) -> bool {
+        false
     }
 
     /// How the life of a connection is proved.

@@ -454,7 +454,11 @@ impl Session {
     fn on_refusal(&mut self, topics: Vec<String>, message: &str) -> Result<(), String> {
         let (first, second) = topics.split_at(topics.len() / 2);
         match (first, second) {
-            ([], []) => {}
+            // Which one it was shows when the acknowledgement of a topic is missing in the end.
+            ([], []) => self
+                .intake
+                .seat
+                .trouble(format!("a request was refused: {message}")),
             ([], _) => {
                 let topic = second.join(", ");
                 self.intake

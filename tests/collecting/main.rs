@@ -17,4 +17,5 @@ mod discipline;
 mod hard;
 mod past;
 mod peculiar;
+mod tapes;
 mod venues;

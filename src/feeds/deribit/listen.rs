@@ -1,34 +1,35 @@
-//! One socket, one channel of all futures' trades; missed trades by REST.
+//! One socket and one topic for every future; life is asked for from both sides.
 
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use crate::feeds::ask::{Ask, Limit};
-use crate::feeds::frame::{Cell, Part, Place, cells, says, text_of};
-use crate::feeds::listen::{Asked, Heard, Line};
+use crate::feeds::frame::{Cell, Part, cells, says, text_of};
+use crate::feeds::listen::{Asked, Beat, Heard, Heartbeat, Line};
 use crate::feeds::{Error, Frame};
-use crate::model::Millis;
 
-/// Requests in a second.
-const REQUESTS: Limit = Limit::of("requests", 15, 1);
-/// Most trades of a reply.
-const PAGE: i64 = 1000;
-/// Whose futures there are, by what they are settled in.
-const CURRENCIES: [&str; 4] = ["BTC", "ETH", "USDC", "USDT"];
-
+/// Every perpetual and dated future, in bundles; a bundle for each trade is for those who are logged in.
 const TOPIC: &str = "trades.future.any.100ms";
 
-/// Asks for test requests, whose answer keeps the connection.
-pub(super) const GREETING: &[&str] =
-    &[r#"{"jsonrpc":"2.0","id":0,"method":"public/set_heartbeat","params":{"interval":30}}"#];
-/// The answer to a test request.
-const TEST: &str = r#"{"jsonrpc":"2.0","id":0,"method":"public/test","params":{}}"#;
+/// The venue is to ask for a sign of life, or it would keep a connection that nobody reads.
+pub(super) const GREETING: &[&str] = &[
+    r#"{"jsonrpc":"2.0","id":"heartbeat","method":"public/set_heartbeat","params":{"interval":30}}"#,
+];
+
+/// The answer to such a request, and our own request for a sign: the method replies to both.
+const TEST: &str = r#"{"jsonrpc":"2.0","id":"test","method":"public/test","params":{}}"#;
+
+pub(super) const HEARTBEAT: Heartbeat = Heartbeat::each_20_seconds(Beat::Text(TEST));
 
 cells!(Parameters { kind = "type", });
 
-cells!(Refusal { code = "code", message = "message", });
+cells!(Tested {
+    version = "version",
+});
 
-cells!(Trade { timestamp = "timestamp", });
+cells!(Refusal {
+    code = "code",
+    words = "message",
+});
 
 #[derive(Debug, Default, serde::Deserialize)]
 #[serde(default)]
@@ -45,109 +46,68 @@ struct Message<'a> {
     error: Part<Refusal<'a>>,
 }
 
-#[derive(Debug, Default, serde::Deserialize)]
-#[serde(default)]
-struct Tape<'a> {
-    #[serde(borrow)]
-    trades: Part<Trade<'a>>,
-    #[serde(borrow)]
-    has_more: Cell<'a>,
-}
-
-#[derive(Debug, Default, serde::Deserialize)]
-#[serde(default)]
-struct Reply<'a> {
-    #[serde(borrow)]
-    result: Part<Tape<'a>>,
-}
-
 pub(super) fn lines() -> Vec<Line> {
     vec![Line::new("trades", "/ws/api/v2", &[TOPIC])]
 }
 
 pub(super) fn subscription(number: usize, topics: &[String]) -> String {
-    json!({
-        "jsonrpc": "2.0", "id": number, "method": "public/subscribe", "params": {"channels": topics},
-    })
-    .to_string()
+    json!({"jsonrpc": "2.0", "id": number, "method": "public/subscribe", "params": {"channels": topics}})
+        .to_string()
+}
+
+pub(super) fn answer(frame: &Frame<'_>) -> Result<Option<String>, Error> {
+    let Part::Object(message) = frame.read::<Part<Message<'_>>>()? else {
+        return Err(frame.unknown());
+    };
+    let wanted = says(message.method, "heartbeat")
+        && matches!(&message.params, Part::Object(params) if says(params.kind, "test_request"));
+    Ok(wanted.then(|| TEST.to_owned()))
 }
 
 pub(super) fn control(frame: &Frame<'_>, asked: &Asked) -> Result<Heard, Error> {
     let Part::Object(message) = frame.read::<Part<Message<'_>>>()? else {
         return Err(frame.unknown());
     };
-    if says(message.method, "heartbeat") {
-        let is_test =
-            matches!(&message.params, Part::Object(params) if says(params.kind, "test_request"));
-        return Ok(if is_test {
-            Heard::Ping(TEST.to_owned())
-        } else {
-            Heard::Control
-        });
-    }
-    if message.method.is_some() {
+    if says(message.method, "subscription") {
         return Ok(Heard::Data);
     }
+    let id = text_of(message.id);
+    // Other requests than subscriptions carry a word.
+    let is_subscription = id.as_deref().is_some_and(|id| id.parse::<usize>().is_ok());
+    let topics = || {
+        if is_subscription {
+            asked.topics(id.as_deref())
+        } else {
+            Vec::new()
+        }
+    };
     if let Part::Object(refusal) = &message.error {
+        let said: Vec<_> = [refusal.code, refusal.words]
+            .into_iter()
+            .filter_map(text_of)
+            .collect();
         return Ok(Heard::Refused {
-            topics: asked.topics(text_of(message.id).as_deref()),
-            message: [refusal.code, refusal.message]
-                .into_iter()
-                .filter_map(text_of)
-                .collect::<Vec<_>>()
-                .join(" "),
+            topics: topics(),
+            message: said.join(" "),
         });
     }
-    // A channel that is not taken is left out of the list.
-    let taken = message
-        .result
-        .map(RawValue::get)
-        .and_then(|list| serde_json::from_str::<Vec<String>>(list).ok());
-    Ok(match taken {
-        Some(topics) => Heard::Ack { topics },
-        None => Heard::Other,
+    Ok(match message.result {
+        // A channel that does not exist is left out of the reply, and nothing is said of it.
+        Some(result) if is_subscription => match read::<Vec<String>>(result) {
+            Some(taken) if !taken.is_empty() => Heard::Ack { topics: taken },
+            _ => Heard::Refused {
+                topics: topics(),
+                message: format!("the reply is {}", result.get()),
+            },
+        },
+        Some(result) if read::<Tested<'_>>(result).is_some_and(|it| it.version.is_some()) => {
+            Heard::Pong
+        }
+        _ => Heard::Other,
     })
 }
 
-pub(super) fn missed(from: Millis, until: Millis) -> Vec<Ask> {
-    CURRENCIES
-        .into_iter()
-        .map(|currency| {
-            Ask::new(
-                "/api/v2/public/get_last_trades_by_currency_and_time",
-                REQUESTS,
-            )
-            .with("currency", currency)
-            .with("kind", "future")
-            .with("start_timestamp", from.0)
-            .with("end_timestamp", until.0 - 1)
-            .with("count", PAGE)
-            .with("sorting", "asc")
-            .between(from, until)
-        })
-        .collect()
-}
-
-pub(super) fn go_on(ask: &Ask, frame: &Frame<'_>) -> Result<Vec<Ask>, Error> {
-    let reply = frame.read::<Part<Reply<'_>>>()?;
-    let root = Place::ROOT;
-    let place = root.member("result");
-    let tape = place.object(&root.object(&reply)?.result)?;
-    if tape.has_more.map(RawValue::get) != Some("true") {
-        return Ok(Vec::new());
-    }
-    let rows = place.member("trades");
-    let trades = rows.list(&tape.trades)?;
-    let Some(newest) = trades.last() else {
-        return Ok(Vec::new());
-    };
-    let row = rows.item(trades.len() - 1);
-    let last = row.instant("timestamp", row.object(newest)?.timestamp)?;
-    // Trades of the last instant may be split between two pages.
-    let start = if ask.value("start_timestamp") == Some(&last.0.to_string()) {
-        last.on(1)
-    } else {
-        last
-    };
-    Ok(vec![ask.again_with("start_timestamp", start.0)])
+/// What a result is, where it is that.
+fn read<'a, T: serde::Deserialize<'a>>(result: &'a RawValue) -> Option<T> {
+    serde_json::from_str(result.get()).ok()
 }

@@ -1,48 +1,26 @@
-//! Sockets of at most 32 markets, two subscriptions a second; missed trades and markets by REST.
+//! As many sockets as the markets need, and a message for each market.
 
-use std::collections::HashMap;
+use std::borrow::Cow;
 use std::time::Duration;
 
 use serde_json::json;
 
-use crate::feeds::ask::{Ask, Limit, Page};
-use crate::feeds::frame::{Cell, Part, Place, cells, says, text_of};
+use crate::feeds::frame::{Part, cells, says, text_of};
 use crate::feeds::listen::{Heard, Line, Listing, batched};
-use crate::feeds::{Error, Frame, Instrument};
-use crate::model::Millis;
+use crate::feeds::{Error, Frame};
 
-/// Requests in ten seconds.
-const REQUESTS: Limit = Limit::of("requests", 90, 10);
-/// Markets of one connection.
+const CHANNEL: &str = "v4_trades";
+/// Most channels of a kind on one connection.
 const CHANNELS: usize = 32;
-/// Time between two subscriptions: two are allowed in a second.
+/// Two subscriptions are allowed in a second, and the network may bring some closer together.
 const BETWEEN: Duration = Duration::from_millis(600);
 
-cells!(Market { ticker = "ticker", status = "status", });
-
-cells!(Trade { created_at = "createdAt", });
-
-#[derive(Debug, Default, serde::Deserialize)]
-#[serde(default)]
-struct Message<'a> {
-    #[serde(borrow, rename = "type")]
-    kind: Cell<'a>,
-    #[serde(borrow)]
-    channel: Cell<'a>,
-    #[serde(borrow)]
-    id: Cell<'a>,
-    #[serde(borrow, rename = "message")]
-    said: Cell<'a>,
-}
-
-#[derive(Debug, Default, serde::Deserialize)]
-#[serde(default)]
-struct Body<'a> {
-    #[serde(borrow)]
-    markets: HashMap<String, Part<Market<'a>>>,
-    #[serde(borrow)]
-    trades: Part<Trade<'a>>,
-}
+cells!(Message {
+    kind = "type",
+    channel = "channel",
+    id = "id",
+    said = "message",
+});
 
 pub(super) fn lines(listings: &[Listing]) -> Vec<Line> {
     let mut markets: Vec<String> = listings
@@ -50,107 +28,110 @@ pub(super) fn lines(listings: &[Listing]) -> Vec<Line> {
         .filter(|listing| listing.trading)
         .map(|listing| listing.native_id.clone())
         .collect();
-    markets.sort();
-    batched(markets, CHANNELS)
-        .into_iter()
-        .zip(1..)
-        .map(|(markets, part)| Line {
+    markets.sort_unstable();
+    let lines = batched(markets, CHANNELS).into_iter().enumerate();
+    lines
+        .map(|(index, markets)| Line {
             between: BETWEEN,
-            ..Line::of(&format!("trades {part}"), "/v4/ws", batched(markets, 1))
+            ..Line::of(
+                &format!("trades {}", index + 1),
+                "/v4/ws",
+                batched(markets, 1),
+            )
         })
         .collect()
 }
 
+/// A message names one market.
 pub(super) fn subscription(topics: &[String]) -> String {
-    let market = topics.first().map_or("", String::as_str);
-    json!({"type": "subscribe", "channel": "v4_trades", "id": market}).to_string()
+    let market = topics.first().map(String::as_str).unwrap_or_default();
+    json!({"type": "subscribe", "channel": CHANNEL, "id": market}).to_string()
 }
 
 pub(super) fn control(frame: &Frame<'_>) -> Result<Heard, Error> {
     let Part::Object(message) = frame.read::<Part<Message<'_>>>()? else {
         return Err(frame.unknown());
     };
+    let id = text_of(message.id).map(Cow::into_owned);
     Ok(match text_of(message.kind).as_deref() {
-        Some("subscribed") if says(message.channel, "v4_trades") => Heard::Ack {
-            topics: text_of(message.id)
-                .map(std::borrow::Cow::into_owned)
-                .into_iter()
-                .collect(),
+        Some("subscribed") if says(message.channel, CHANNEL) => Heard::Ack {
+            topics: id.into_iter().collect(),
         },
-        // Which market is meant it does not say: the one that is never acknowledged.
-        Some("error") => Heard::Refused {
-            topics: Vec::new(),
-            message: text_of(message.said).unwrap_or_default().into_owned(),
-        },
-        Some("pong") => Heard::Pong,
         Some("channel_data" | "channel_batch_data") => Heard::Data,
+        Some("error") => {
+            let said = text_of(message.said).unwrap_or_default();
+            Heard::Refused {
+                topics: id
+                    .or_else(|| named(&said).map(str::to_owned))
+                    .into_iter()
+                    .collect(),
+                message: said.into_owned(),
+            }
+        }
         _ => Heard::Other,
     })
 }
 
-pub(super) fn listing_requests() -> Vec<Ask> {
-    vec![Ask::new("/v4/perpetualMarkets", REQUESTS)]
+/// The market that a refusal is about, in `... (v4_trades-BTC-USD)` or `... v4_trades-BTC-USD. ...`.
+fn named(said: &str) -> Option<&str> {
+    let (_, behind) = said.split_once(CHANNEL)?;
+    let word = behind.strip_prefix('-')?.split([')', ' ']).next()?;
+    let market = word.strip_suffix('.').unwrap_or(word);
+    (!market.is_empty()).then_some(market)
 }
 
-pub(super) fn read_listings(frame: &Frame<'_>) -> Result<Page<Listing>, Error> {
-    let body: Body<'_> = frame.read()?;
-    let root = Place::ROOT;
-    let place = root.member("markets");
-    let mut rows = Vec::with_capacity(body.markets.len());
-    for (name, market) in &body.markets {
-        let place = place.member(name);
-        let listing = || {
-            let market = place.object(market)?;
-            let ticker = place.name("ticker", market.ticker)?;
-            let (base, quote) = ticker.split_once('-').unwrap_or((&ticker, ""));
-            let instrument = Instrument::read(base, quote, "linear", "1");
-            Ok(Listing {
-                instrument: instrument.map_err(|message| place.fault(message))?,
+pub(super) fn recalls(frame: &Frame<'_>) -> bool {
+    let message = frame.read::<Message<'_>>();
+    message.is_ok_and(|message| says(message.kind, "subscribed"))
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+    use crate::feeds::Instrument;
+
+    #[test]
+    fn no_connection_has_more_markets_than_it_may() {
+        let listings: Vec<Listing> = (0..70)
+            .map(|number| Listing {
+                native_id: format!("COIN{number:02}-USD"),
+                instrument: Instrument::read("COIN", "USD", "linear", "1").unwrap(),
                 perpetual: true,
-                trading: says(market.status, "ACTIVE"),
-                native_id: ticker.into_owned(),
+                trading: number != 7,
             })
-        };
-        match (listing(), frame.faults) {
-            (Ok(listing), _) => rows.push(listing),
-            (Err(fault), Some(faults)) => faults.borrow_mut().push(fault),
-            (Err(fault), None) => return Err(fault),
-        }
+            .collect();
+        let lines = lines(&listings);
+        let counts: Vec<usize> = lines.iter().map(|line| line.batches.len()).collect();
+        assert_eq!(counts, [32, 32, 5]);
+        let topics: Vec<String> = lines
+            .iter()
+            .flat_map(|line| line.batches.concat())
+            .collect();
+        assert_eq!(topics.len(), 69);
+        assert!(!topics.contains(&"COIN07-USD".to_owned()));
+        assert!(
+            lines
+                .iter()
+                .all(|line| line.batches.iter().all(|one| one.len() == 1))
+        );
     }
-    Ok(Page::last(rows))
-}
 
-pub(super) fn missed(listings: &[Listing], from: Millis, until: Millis) -> Vec<Ask> {
-    listings
-        .iter()
-        .filter(|listing| listing.trading)
-        .map(|listing| {
-            let path = format!("/v4/trades/perpetualMarket/{}", listing.native_id);
-            Ask::new(&path, REQUESTS)
-                .with("limit", 1000)
-                .with("createdBeforeOrAt", until)
-                .about(&listing.native_id)
-                .between(from, until)
-        })
-        .collect()
-}
-
-/// Pages go back in time; how many trades a full one has is not said, so each is followed by the one before it.
-pub(super) fn go_on(ask: &Ask, frame: &Frame<'_>) -> Result<Vec<Ask>, Error> {
-    let body: Body<'_> = frame.read()?;
-    let root = Place::ROOT;
-    let place = root.member("trades");
-    let mut oldest: Option<Millis> = None;
-    for (index, item) in place.list(&body.trades)?.iter().enumerate() {
-        let place = place.item(index);
-        let at = place.instant("createdAt", place.object(item)?.created_at)?;
-        oldest = Some(oldest.map_or(at, |oldest| oldest.min(at)));
+    #[test]
+    fn a_refusal_names_its_market() {
+        let of = named;
+        assert_eq!(
+            of("Invalid subscription id for channel: (v4_trades-BTC-USD)"),
+            Some("BTC-USD")
+        );
+        assert_eq!(
+            of("Too many subscribe attempts for channel v4_trades-ETH-USD. Please reconnect"),
+            Some("ETH-USD")
+        );
+        assert_eq!(
+            of("Per-connection subscription limit reached for v4_trades (limit=32)."),
+            None
+        );
+        assert_eq!(of("Invalid message type"), None);
     }
-    let Some(oldest) = oldest.filter(|oldest| *oldest >= ask.from) else {
-        return Ok(Vec::new());
-    };
-    // A page of one instant alone would come again.
-    let known = ask.value("createdBeforeOrAt") == Some(&oldest.to_string());
-    let before = if known { oldest.back(1) } else { oldest };
-    Ok(vec![ask.again_with("createdBeforeOrAt", before)])
 }

@@ -1,61 +1,35 @@
-//! One socket, each product a topic; missed trades and markets by REST.
+//! One socket with every market, and the feed `heartbeat` as a control.
+
+use std::borrow::Cow;
+use std::time::Duration;
 
 use serde_json::json;
-use serde_json::value::RawValue;
 
-use crate::feeds::ask::{Ask, Limit, Page};
-use crate::feeds::frame::{Cell, Part, Place, cells, says, text_of};
-use crate::feeds::listen::{Heard, Line, Listing, batched};
-use crate::feeds::{Error, Frame, Instrument, naming};
-use crate::model::Millis;
+use crate::feeds::frame::{Cell, Part, cells, text_of};
+use crate::feeds::listen::{Beat, Heard, Heartbeat, Line, Listing, Sign, batched};
+use crate::feeds::{Error, Frame};
 
-/// Requests in ten seconds.
-const REQUESTS: Limit = Limit::of("requests", 400, 10);
-/// Trades of a full reply.
-const PAGE: usize = 100;
-/// Products of one message.
-const BATCH: usize = 50;
-/// The feed that is never silent.
-const HEARTBEAT: &str = "heartbeat";
+/// Markets of one message: a refusal does not say which of them it means, so a bad one should have little company.
+const BATCH: usize = 10;
 
-cells!(Market { symbol = "symbol", tradeable = "tradeable", });
+pub(super) const GREETING: &[&str] = &[r#"{"event":"subscribe","feed":"heartbeat"}"#];
 
-cells!(Trade { time = "time", });
+/// The venue's own heart beats every second.
+pub(super) const HEARTBEAT: Heartbeat = Heartbeat {
+    beat: Beat::Protocol,
+    every: Duration::from_secs(20),
+    signs: &[
+        (Sign::Pong, Duration::from_secs(40)),
+        (Sign::Control, Duration::from_secs(15)),
+    ],
+};
 
-#[derive(Debug, Default, serde::Deserialize)]
-#[serde(default)]
-struct Message<'a> {
-    #[serde(borrow)]
-    event: Cell<'a>,
-    #[serde(borrow)]
-    feed: Cell<'a>,
-    #[serde(borrow)]
-    product_ids: Cell<'a>,
-    #[serde(borrow, rename = "message")]
-    said: Cell<'a>,
-}
-
-#[derive(Debug, Default, serde::Deserialize)]
-#[serde(default)]
-struct Body<'a> {
-    #[serde(borrow)]
-    result: Cell<'a>,
-    #[serde(borrow)]
-    error: Cell<'a>,
-    #[serde(borrow)]
-    instruments: Part<Market<'a>>,
-    #[serde(borrow)]
-    history: Part<Trade<'a>>,
-}
-
-fn body<'a>(frame: &Frame<'a>) -> Result<Body<'a>, Error> {
-    let body: Body<'a> = frame.read()?;
-    if says(body.result, "success") {
-        return Ok(body);
-    }
-    let said = text_of(body.error).unwrap_or_default();
-    Err(frame.refused(Place::ROOT.member("error"), &said))
-}
+cells!(Message {
+    event = "event",
+    feed = "feed",
+    products = "product_ids",
+    said = "message",
+});
 
 pub(super) fn lines(listings: &[Listing]) -> Vec<Line> {
     let mut products: Vec<String> = listings
@@ -63,16 +37,14 @@ pub(super) fn lines(listings: &[Listing]) -> Vec<Line> {
         .filter(|listing| listing.trading)
         .map(|listing| listing.native_id.clone())
         .collect();
-    products.sort();
-    let mut batches = vec![vec![HEARTBEAT.to_owned()]];
-    batches.extend(batched(products, BATCH));
-    vec![Line::of("trades", "/ws/v1", batches)]
+    if products.is_empty() {
+        return Vec::new();
+    }
+    products.sort_unstable();
+    vec![Line::of("trades", "/ws/v1", batched(products, BATCH))]
 }
 
 pub(super) fn subscription(topics: &[String]) -> String {
-    if topics.first().is_some_and(|topic| topic == HEARTBEAT) {
-        return json!({"event": "subscribe", "feed": HEARTBEAT}).to_string();
-    }
     json!({"event": "subscribe", "feed": "trade", "product_ids": topics}).to_string()
 }
 
@@ -80,94 +52,36 @@ pub(super) fn control(frame: &Frame<'_>) -> Result<Heard, Error> {
     let Part::Object(message) = frame.read::<Part<Message<'_>>>()? else {
         return Err(frame.unknown());
     };
-    Ok(match text_of(message.event).as_deref() {
-        Some("subscribed") if says(message.feed, HEARTBEAT) => Heard::Ack {
-            topics: vec![HEARTBEAT.to_owned()],
+    let feed = text_of(message.feed);
+    let products = || products(message.products);
+    let said = || {
+        text_of(message.said)
+            .map(Cow::into_owned)
+            .unwrap_or_default()
+    };
+    Ok(match (text_of(message.event).as_deref(), feed.as_deref()) {
+        (Some("subscribed"), Some("trade")) => Heard::Ack { topics: products() },
+        (Some("subscribed_failed"), Some("trade")) => Heard::Refused {
+            topics: products(),
+            message: said(),
         },
-        Some("subscribed") => Heard::Ack {
-            topics: message
-                .product_ids
-                .map(RawValue::get)
-                .and_then(|list| serde_json::from_str(list).ok())
-                .unwrap_or_default(),
-        },
-        // Which product is meant it does not say: the one that is never acknowledged.
-        Some("error" | "alert") => Heard::Refused {
+        (Some("error" | "alert"), _) => Heard::Refused {
             topics: Vec::new(),
-            message: text_of(message.said).unwrap_or_default().into_owned(),
+            message: said(),
         },
-        Some(_) => Heard::Other,
-        None if says(message.feed, HEARTBEAT) => Heard::Control,
-        None => Heard::Data,
+        (None, Some("heartbeat")) => Heard::Control,
+        (None, Some("trade" | "trade_snapshot")) => Heard::Data,
+        _ => Heard::Other,
     })
 }
 
-pub(super) fn listing_requests() -> Vec<Ask> {
-    vec![Ask::new("/derivatives/api/v3/instruments", REQUESTS)]
+/// The markets that a reply names.
+fn products(cell: Cell<'_>) -> Vec<String> {
+    cell.and_then(|list| serde_json::from_str(list.get()).ok())
+        .unwrap_or_default()
 }
 
-pub(super) fn read_listings(frame: &Frame<'_>) -> Result<Page<Listing>, Error> {
-    let body = body(frame)?;
-    let rows = frame.each(
-        &Place::ROOT.member("instruments"),
-        &body.instruments,
-        |place, item| {
-            let market = place.object(item)?;
-            let name = place.name("symbol", market.symbol)?;
-            let kind = match name.split_once('_').map(|(family, _)| family) {
-                Some("PF") => "linear",
-                Some("PI" | "FI") => "inverse",
-                // Spot and indices stand in the list as well.
-                _ => return Ok(None),
-            };
-            let pair = naming::kraken(&name);
-            let instrument = Instrument::read(&pair.base, &pair.quote, kind, "1");
-            Ok(Some(Listing {
-                instrument: instrument.map_err(|message| place.fault(message))?,
-                perpetual: !name.starts_with("FI_"),
-                trading: market.tradeable.map(RawValue::get) == Some("true"),
-                native_id: name.into_owned(),
-            }))
-        },
-    )?;
-    Ok(Page::last(rows))
-}
-
-pub(super) fn missed(listings: &[Listing], from: Millis, until: Millis) -> Vec<Ask> {
-    listings
-        .iter()
-        .filter(|listing| listing.trading)
-        .map(|listing| {
-            Ask::new("/derivatives/api/v3/history", REQUESTS)
-                .with("symbol", &listing.native_id)
-                .with("lastTime", until)
-                .about(&listing.native_id)
-                .between(from, until)
-        })
-        .collect()
-}
-
-/// Pages go back in time.
-pub(super) fn go_on(ask: &Ask, frame: &Frame<'_>) -> Result<Vec<Ask>, Error> {
-    let body = body(frame)?;
-    let root = Place::ROOT;
-    let place = root.member("history");
-    let trades = place.list(&body.history)?;
-    let mut oldest = ask.until;
-    for (index, item) in trades.iter().enumerate() {
-        let place = place.item(index);
-        oldest = oldest.min(place.instant("time", place.object(item)?.time)?);
-    }
-    // Trades of the oldest instant may be split between two pages.
-    let before = oldest.on(1).to_string();
-    Ok(
-        if trades.len() >= PAGE
-            && oldest >= ask.from
-            && ask.value("lastTime") != Some(before.as_str())
-        {
-            vec![ask.again_with("lastTime", before)]
-        } else {
-            Vec::new()
-        },
-    )
+pub(super) fn recalls(frame: &Frame<'_>) -> bool {
+    let message = frame.read::<Message<'_>>();
+    message.is_ok_and(|message| text_of(message.feed).as_deref() == Some("trade_snapshot"))
 }

@@ -1,27 +1,25 @@
-//! One socket, each market a topic; markets by REST.
+//! As many sockets as the markets need, and a message for each market.
 
 use std::time::Duration;
 
 use serde_json::json;
 
-use crate::feeds::ask::{Ask, Limit, Page};
-use crate::feeds::frame::{Cell, Part, Place, cells, says, text_of};
-use crate::feeds::listen::{Heard, Line, Listing, batched};
-use crate::feeds::{Error, Frame, Instrument};
+use crate::feeds::frame::{Cell, Part, cells, says, text_of};
+use crate::feeds::listen::{Beat, Heard, Heartbeat, Line, Listing, batched};
+use crate::feeds::{Error, Frame};
 
-/// Requests in a minute.
-const REQUESTS: Limit = Limit::of("requests", 40, 60);
-/// Time between two subscriptions.
-const BETWEEN: Duration = Duration::from_millis(50);
+/// Most subscriptions of one connection.
+const CHANNELS: usize = 100;
+/// Two hundred messages are allowed in a minute, over all connections and with the pings.
+const BETWEEN: Duration = Duration::from_millis(350);
 
-cells!(Market {
-    symbol = "symbol",
-    id = "market_id",
-    kind = "market_type",
-    status = "status",
+pub(super) const HEARTBEAT: Heartbeat =
+    Heartbeat::each_20_seconds(Beat::Text(r#"{"type":"ping"}"#));
+
+cells!(Refusal {
+    code = "code",
+    words = "message",
 });
-
-cells!(Refusal { message = "message", });
 
 #[derive(Debug, Default, serde::Deserialize)]
 #[serde(default)]
@@ -34,32 +32,42 @@ struct Message<'a> {
     error: Part<Refusal<'a>>,
 }
 
-#[derive(Debug, Default, serde::Deserialize)]
-#[serde(default)]
-struct Body<'a> {
-    #[serde(borrow)]
-    order_books: Part<Market<'a>>,
-}
-
 pub(super) fn lines(listings: &[Listing]) -> Vec<Line> {
-    let mut topics: Vec<String> = listings
+    let mut markets: Vec<&str> = listings
         .iter()
         .filter(|listing| listing.trading)
-        .map(|listing| format!("trade/{}", listing.native_id))
+        .map(|listing| listing.native_id.as_str())
         .collect();
-    topics.sort();
-    if topics.is_empty() {
-        return Vec::new();
-    }
-    vec![Line {
-        between: BETWEEN,
-        ..Line::of("trades", "/stream", batched(topics, 1))
-    }]
+    // Numbers in their order: a new market comes last and leaves the connections of the others alone.
+    markets.sort_unstable_by_key(|market| (market.len(), *market));
+    let topics = markets.into_iter().map(|market| format!("trade/{market}"));
+    let lines = batched(topics, CHANNELS);
+    let between = BETWEEN * u32::try_from(lines.len()).unwrap_or(u32::MAX);
+    lines
+        .into_iter()
+        .enumerate()
+        .map(|(index, topics)| Line {
+            between,
+            ..Line::of(
+                &format!("trades {}", index + 1),
+                "/stream",
+                batched(topics, 1),
+            )
+        })
+        .collect()
 }
 
+/// A message names one channel.
 pub(super) fn subscription(topics: &[String]) -> String {
-    let channel = topics.first().map_or("", String::as_str);
-    json!({"type": "subscribe", "channel": channel}).to_string()
+    let topic = topics.first().map(String::as_str).unwrap_or_default();
+    json!({"type": "subscribe", "channel": topic}).to_string()
+}
+
+pub(super) fn answer(frame: &Frame<'_>) -> Result<Option<String>, Error> {
+    let Part::Object(message) = frame.read::<Part<Message<'_>>>()? else {
+        return Err(frame.unknown());
+    };
+    Ok(says(message.kind, "ping").then(|| r#"{"type":"pong"}"#.to_owned()))
 }
 
 pub(super) fn control(frame: &Frame<'_>) -> Result<Heard, Error> {
@@ -67,51 +75,77 @@ pub(super) fn control(frame: &Frame<'_>) -> Result<Heard, Error> {
         return Err(frame.unknown());
     };
     if let Part::Object(refusal) = &message.error {
-        // Which market is meant it does not say: the one that is never acknowledged.
+        let said: Vec<_> = [refusal.code, refusal.words]
+            .into_iter()
+            .filter_map(text_of)
+            .collect();
+        let said = said.join(" ");
         return Ok(Heard::Refused {
-            topics: Vec::new(),
-            message: text_of(refusal.message).unwrap_or_default().into_owned(),
+            topics: named(&said).map(str::to_owned).into_iter().collect(),
+            message: said,
         });
     }
     Ok(match text_of(message.kind).as_deref() {
+        // A channel is asked for with a slash and told with a colon.
         Some("subscribed/trade") => Heard::Ack {
-            // It answers with a colon where it is asked with a stroke.
             topics: text_of(message.channel)
-                .map(|channel| channel.replace(':', "/"))
+                .map(|channel| channel.replacen(':', "/", 1))
                 .into_iter()
                 .collect(),
         },
-        Some("ping") => Heard::Ping(r#"{"type":"pong"}"#.to_owned()),
-        Some("pong") => Heard::Pong,
         Some("update/trade") => Heard::Data,
+        Some("pong") => Heard::Pong,
         _ => Heard::Other,
     })
 }
 
-pub(super) fn listing_requests() -> Vec<Ask> {
-    vec![Ask::new("/api/v1/orderBooks", REQUESTS)]
+/// The channel that a refusal is about, in `... Invalid Channel: trade/7`.
+fn named(said: &str) -> Option<&str> {
+    said.split([' ', '(', ')', '"', ',']).find(|word| {
+        word.strip_prefix("trade/")
+            .is_some_and(|market| !market.is_empty())
+    })
 }
 
-/// A market is a number; what it is called and quoted in stands in the list.
-pub(super) fn read_listings(frame: &Frame<'_>) -> Result<Page<Listing>, Error> {
-    let body: Body<'_> = frame.read()?;
-    let rows = frame.each(
-        &Place::ROOT.member("order_books"),
-        &body.order_books,
-        |place, item| {
-            let market = place.object(item)?;
-            if market.kind.is_some() && !says(market.kind, "perp") {
-                return Ok(None);
-            }
-            let symbol = place.name("symbol", market.symbol)?;
-            let instrument = Instrument::read(&symbol, "USD", "linear", "1");
-            Ok(Some(Listing {
-                native_id: place.name("market_id", market.id)?.into_owned(),
-                instrument: instrument.map_err(|message| place.fault(message))?,
-                perpetual: true,
-                trading: says(market.status, "active"),
-            }))
-        },
-    )?;
-    Ok(Page::last(rows))
+pub(super) fn recalls(frame: &Frame<'_>) -> bool {
+    let message = frame.read::<Message<'_>>();
+    message.is_ok_and(|message| says(message.kind, "subscribed/trade"))
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+    use crate::feeds::Instrument;
+
+    #[test]
+    fn connections_share_the_allowance_and_a_new_market_comes_last() {
+        let listings = |count: usize| -> Vec<Listing> {
+            (0..count)
+                .map(|number| Listing {
+                    native_id: number.to_string(),
+                    instrument: Instrument::read("COIN", "USD", "linear", "1").unwrap(),
+                    perpetual: true,
+                    trading: true,
+                })
+                .collect()
+        };
+        let (before, after) = (lines(&listings(150)), lines(&listings(151)));
+        let counts: Vec<usize> = before.iter().map(|line| line.batches.len()).collect();
+        assert_eq!(counts, [CHANNELS, 50]);
+        assert_eq!(before.first(), after.first());
+        assert_ne!(before.last(), after.last());
+        let messages: f64 = before
+            .iter()
+            .map(|line| 60.0 / line.between.as_secs_f64() + 3.0)
+            .sum();
+        assert!(messages <= 200.0, "{messages}");
+    }
+
+    #[test]
+    fn a_refusal_names_its_channel() {
+        assert_eq!(named("30005 Invalid Channel: trade/7"), Some("trade/7"));
+        assert_eq!(named("30003 Invalid Message"), None);
+        assert_eq!(named("30003 trade/"), None);
+    }
 }

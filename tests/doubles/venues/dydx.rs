@@ -217,28 +217,32 @@ fn too_fast(session: &mut Session) -> bool {
 }
 
 fn trades<'a>(truths: impl Iterator<Item = &'a Truth>) -> String {
-    let mut rows = Vec::new();
-    for truth in truths {
-        let row = |mark: &str, kind: &str| {
-            format!(
-                r#"{{"id":"{:012x}{mark}{:08x}","side":"{}","size":"{}","price":"{}","type":"{kind}","createdAt":"{}","createdAtHeight":"105764029"}}"#,
-                truth.time,
-                truth.seq,
-                truth.word("SELL", "BUY"),
-                truth.size,
-                truth.price,
-                Millis(truth.time)
-            )
-        };
-        if truth.seq.is_multiple_of(2) {
-            rows.push(row("1", "LIMIT"));
-        }
-        if truth.seq.is_multiple_of(5) {
-            rows.push(row("2", "DELEVERAGED"));
-        }
-        rows.push(row("0", "LIQUIDATED"));
-    }
+    let rows: Vec<String> = truths.flat_map(rows).collect();
     rows.join(",")
+}
+
+/// The trade, and those that come before it.
+fn rows(truth: &Truth) -> Vec<String> {
+    let row = |mark: &str, kind: &str| {
+        format!(
+            r#"{{"id":"{:012x}{mark}{:08x}","side":"{}","size":"{}","price":"{}","type":"{kind}","createdAt":"{}","createdAtHeight":"105764029"}}"#,
+            truth.time,
+            truth.seq,
+            truth.word("SELL", "BUY"),
+            truth.size,
+            truth.price,
+            Millis(truth.time)
+        )
+    };
+    let mut rows = Vec::new();
+    if truth.seq.is_multiple_of(2) {
+        rows.push(row("1", "LIMIT"));
+    }
+    if truth.seq.is_multiple_of(5) {
+        rows.push(row("2", "DELEVERAGED"));
+    }
+    rows.push(row("0", "LIQUIDATED"));
+    rows
 }
 
 fn listing(market: &'static Market, book: &Book) -> Value {
@@ -263,9 +267,8 @@ fn last_trades(market: &'static Market, ask: &Ask, book: &Book) -> Answer {
         .text("createdBeforeOrAt")
         .and_then(Millis::read_iso)
         .map_or(book.now(), |time| time.0);
-    let mut found = book.between(0, until, |truth| truth.market == market);
-    found.reverse();
-    // Each may bring two other trades along.
-    found.truncate(limit.div_ceil(3));
-    Answer::text(format!(r#"{{"trades":[{}]}}"#, trades(found.iter())))
+    let found = book.between(0, until, |truth| truth.market == market);
+    let mut rows: Vec<String> = found.iter().rev().flat_map(rows).collect();
+    rows.truncate(limit);
+    Answer::text(format!(r#"{{"trades":[{}]}}"#, rows.join(",")))
 }
