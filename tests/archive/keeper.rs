@@ -11,7 +11,7 @@ use crate::rows::{START, all_orders, of_orders, order, sorted};
 /// A pace at which a transaction begins only when it has `rows` rows, or when the test asks for something else.
 fn patient(rows: usize) -> Pace {
     Pace {
-        delay: Duration::from_secs(3600),
+        delay: Duration::from_hours(1),
         rows,
         ..Pace::default()
     }

@@ -204,7 +204,7 @@ async fn a_row_that_comes_eight_minutes_late_lands_where_it_happened() {
     exchange.fault(|faults| {
         faults
             .gone
-            .push("/api/v5/public/liquidation-orders".to_owned())
+            .push("/api/v5/public/liquidation-orders".to_owned());
     });
     let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
     collecting.until_live().await;
