@@ -4,7 +4,8 @@
 //! cargo run --example exchange_double -- --venues binance,bybit --rate 100 --port 0
 //! ```
 //!
-//! `--settings FILE` writes the addresses down as a collector's settings. The first line of output is one JSON object with the addresses of every venue. With `--rate` liquidations happen at so
+//! `--settings FILE` writes the addresses down as a collector's settings. The first line of output is one JSON object
+//! with the addresses of every venue. With `--rate` liquidations happen at so
 //! many a second, shared by the venues; without it none happen by themselves. Each line of input is a command, answered
 //! with one line; the end of the input, or SIGTERM, ends the program. See `docs/feeds.md`.
 #![allow(clippy::print_stdout, reason = "its output is its purpose")]

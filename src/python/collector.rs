@@ -1,7 +1,6 @@
 //! A collector, from Python: started, looked at, stopped. Its threads never meet the interpreter.
 
-use std::sync::Mutex;
-use std::sync::PoisonError;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use pyo3::exceptions::PyOSError;
@@ -111,14 +110,13 @@ impl Collector {
 }
 
 fn raised(py: Python<'_>, fault: CollectError) -> PyErr {
-    let query =
-        |parameter: &'static str, message: String| error::bad_query_said(py, parameter, &message);
+    let message = fault.to_string();
     match fault {
         CollectError::Archive(fault) => error::archive(py, &fault),
-        CollectError::Settings(ref refused) => query("settings", refused.to_string()),
-        CollectError::Venue(ref refused) => query("venues", refused.to_string()),
-        CollectError::Coin { ref message } => query("symbols", message.clone()),
-        fault => PyOSError::new_err(fault.to_string()),
+        CollectError::Settings(_) => error::bad_query_said(py, "settings", &message),
+        CollectError::Venue(_) => error::bad_query_said(py, "venues", &message),
+        CollectError::Coin { .. } => error::bad_query_said(py, "symbols", &message),
+        _ => PyOSError::new_err(message),
     }
 }
 
