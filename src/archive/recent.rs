@@ -115,21 +115,23 @@ fn short(text: &str) -> Option<Decimal> {
     if text.len() > DIGITS + 1 {
         return None;
     }
-    let mut mantissa: i64 = 0;
+    // Nineteen nines still fit.
+    let mut mantissa: u64 = 0;
     let mut scale = None;
     for byte in text.bytes() {
         match byte {
             b'0'..=b'9' => {
-                mantissa = mantissa * 10 + i64::from(byte - b'0');
+                mantissa = mantissa * 10 + u64::from(byte - b'0');
                 scale = scale.map(|scale: u32| scale + 1);
             }
             b'.' if scale.is_none() => scale = Some(0),
             _ => return None,
         }
     }
-    // Nineteen digits without a point may not fit; a point that nothing follows is not ours.
-    let fits = text.len() <= DIGITS || scale.is_some();
-    (fits && scale != Some(0) && !text.is_empty())
+    // Nineteen digits are too many; a point that nothing follows is not ours.
+    let mantissa = i64::try_from(mantissa).ok()?;
+    let short = text.len() <= DIGITS || scale.is_some();
+    (short && scale != Some(0) && !text.is_empty())
         .then(|| Decimal::new(mantissa, scale.unwrap_or_default()))
 }
 

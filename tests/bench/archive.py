@@ -132,7 +132,8 @@ def main() -> None:
         def load() -> None:
             files = f"{rolled}/orders/**/*.parquet"
             duck.connection.execute(
-                "CREATE OR REPLACE TABLE orders AS SELECT * REPLACE (epoch_ms(timestamp) AS timestamp) "  # noqa: S608 - a folder of our own
+                "CREATE OR REPLACE TABLE orders AS SELECT exchange, symbol, coin, side, price, qty, value_usd, "  # noqa: S608 - a folder of our own
+                "epoch_ms(timestamp) AS timestamp "
                 f"FROM read_parquet('{files}', hive_partitioning = true)"
             )
 
