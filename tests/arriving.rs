@@ -184,6 +184,15 @@ proptest! {
     }
 
     #[test]
+    fn a_place_behind_the_matrix_is_that_of_the_body_as_it_was_sent((body, cuts, announced) in plain()) {
+        let mut damaged = body.into_bytes();
+        damaged.truncate(damaged.len() - 1);
+        damaged.push(0x80);
+        let (arrived, _) = arriving(&damaged, &cuts, announced);
+        prop_assert_eq!(arrived, verdict(&damaged), "{}", String::from_utf8_lossy(&damaged));
+    }
+
+    #[test]
     fn rows_of_another_shape_get_the_verdict_of_the_whole(
         (prices, times) in sizes(),
         shape in (0_usize..6, 0_usize..9),

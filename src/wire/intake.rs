@@ -38,8 +38,8 @@ pub trait Intake: Feed + Default {
 /// use liqdata::model::Heatmap;
 /// use liqdata::wire::{Arrived, Feed, Intake, intake};
 ///
-/// let body = br#"{"symbol": "BTC", "range": "24h", "model": 2, "updatedAt": 0, "currentPrice": 1.5,
-///     "prices": [1, 2], "times": [0, 60000, 120000], "matrix": [[0, 0, 1], [2.5, 0, 0]]}"#;
+/// let body = br#"{"symbol": "BTC", "range": "24h", "model": 2, "currentPrice": 1.5,
+///     "updatedAt": 1790000000000, "prices": [1, 2], "times": [1789999940000, 1790000000000], "matrix": [[0, 1], [2.5, 0]]}"#;
 /// let mut arriving = intake::<Heatmap>();
 /// arriving.begin(Some(body.len()));
 /// for chunk in body.chunks(100) {
@@ -48,7 +48,7 @@ pub trait Intake: Feed + Default {
 /// let Arrived::Reply(heatmap) = arriving.finish(false) else {
 ///     panic!("it is as plain as most are");
 /// };
-/// assert_eq!(heatmap.matrix, [0.0, 0.0, 1.0, 2.5, 0.0, 0.0]);
+/// assert_eq!(heatmap.matrix, [0.0, 1.0, 2.5, 0.0]);
 /// ```
 #[must_use]
 pub fn intake<R: Decode>() -> R::Intake {

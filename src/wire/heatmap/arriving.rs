@@ -4,7 +4,6 @@
 //! when bytes have been forgotten already, their rows are written out again from the cells, which are exact, and in as
 //! many bytes as they took, so that the verdict and the place it names are those of the body as it was sent.
 
-use std::fmt::Write;
 use std::mem;
 
 use memchr::{memchr, memmem};
@@ -19,8 +18,6 @@ const MATRIX: &[u8] = b"\"matrix\"";
 const BEHIND: usize = 16;
 /// The most cells that room is made for ahead of those that have come, while the length of the body is unknown.
 const AHEAD: usize = 1 << 16;
-/// Longest number that is written out without an exponent.
-const LONG: usize = 24;
 
 /// A heatmap on its way in.
 #[derive(Debug, Default)]
@@ -281,15 +278,24 @@ impl Rows {
     }
 }
 
-/// Writes a number that is read back as the same.
+/// Writes a number that is read back as the same, in as few bytes as any other way to write it takes.
 fn write_cell(text: &mut String, cell: f64) {
-    let start = text.len();
-    // Writing to a string cannot fail.
-    let _ = write!(text, "{cell}");
-    if text.len() - start > LONG {
-        text.truncate(start);
-        let _ = write!(text, "{cell:e}");
-    }
+    let plain = format!("{cell}");
+    let scientific = format!("{cell:e}");
+    let whole = whole_mantissa(&scientific);
+    let shortest = [&plain, &scientific]
+        .into_iter()
+        .chain(&whole)
+        .min_by_key(|spelling| spelling.len());
+    text.push_str(shortest.unwrap_or(&plain));
+}
+
+/// `125e8` for `1.25e10`.
+fn whole_mantissa(scientific: &str) -> Option<String> {
+    let (mantissa, exponent) = scientific.split_once('e')?;
+    let (first, decimals) = mantissa.split_once('.')?;
+    let exponent = exponent.parse::<i32>().ok()? - i32::try_from(decimals.len()).ok()?;
+    Some(format!("{first}{decimals}e{exponent}"))
 }
 
 fn pad(text: &mut String, length: usize) {
