@@ -1,13 +1,16 @@
 # Every target does its own set-up in .venv; stamps keep second runs quick.
-# PYTHON picks the interpreter the environment is made with, PROFILE the cargo profile of the extension.
+# PYTHON picks the interpreter the environment is made with.
 
-PYTHON  ?= python3
-PROFILE ?= release
+PYTHON ?= python3
 
 BIN   := .venv/bin
 STAMP := .venv/.stamp
 PIP   := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 RUST  := $(shell find src -name '*.rs' 2>/dev/null) Cargo.toml Cargo.lock
+
+# The extension is built for release where it is shown or measured. Checks take the one that is there; else a dev build.
+FAST := $(STAMP)/extension-release
+ANY  := $(STAMP)/extension-$(if $(wildcard $(FAST)),release,dev)
 
 export VIRTUAL_ENV := $(abspath .venv)
 export PIP_NO_INPUT := 1
@@ -18,10 +21,10 @@ export PIP_NO_INPUT := 1
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: $(STAMP)/demo $(STAMP)/extension ## a simulated market behind a loopback server, asked all ten: tables, heatmap.png, liqmap.png
+demo: $(STAMP)/demo $(FAST) ## a simulated market behind a loopback server, asked all ten: tables, heatmap.png, liqmap.png
 	$(BIN)/python -m liqdata demo
 
-test: $(STAMP)/test $(STAMP)/extension ## every test: Rust, Python, docstrings, README
+test: $(STAMP)/test $(ANY) ## every test: Rust, Python, docstrings, README
 	cargo test --locked --no-default-features
 	$(BIN)/python -m pytest
 
@@ -33,18 +36,18 @@ lint: $(STAMP)/dev ## every check, the cheapest first
 	$(BIN)/pyright --pythonpath $(BIN)/python
 	cargo clippy --locked --all-targets --no-default-features -- -D warnings
 	cargo clippy --locked --all-targets -- -D warnings
-	$(MAKE) --no-print-directory $(STAMP)/extension
+	$(MAKE) --no-print-directory $(ANY)
 	$(BIN)/python -m mypy.stubtest liqdata._core
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --document-private-items
 
-bench: $(STAMP)/bench $(STAMP)/extension ## the client against its peers, the archive against SQLite and DuckDB, the server against nginx; writes docs/benchmarks*.md
+bench: $(STAMP)/bench $(FAST) ## the client against its peers, the archive against SQLite and DuckDB, the server against nginx; writes docs/benchmarks*.md
 	$(BIN)/python tests/bench/run.py
 	$(BIN)/python tests/bench/archive.py
 	cargo build --quiet --release --locked --no-default-features --example load
 	$(BIN)/python tests/bench/serving.py
 	$(BIN)/python tests/bench/decode.py
 
-soak: $(STAMP)/test $(STAMP)/extension ## the long forms of the process tests
+soak: $(STAMP)/test $(FAST) ## the long forms of the process tests
 	LIQDATA_SOAK=1 cargo test --locked --no-default-features --test archive --test collecting
 	LIQDATA_SOAK=1 $(BIN)/python -m pytest tests/python
 
@@ -67,6 +70,7 @@ $(STAMP)/build $(STAMP)/demo $(STAMP)/test $(STAMP)/dev $(STAMP)/bench: $(STAMP)
 	touch $@
 
 # The Python files are linked, so only Rust sources and the project files build anew.
-$(STAMP)/extension: $(RUST) pyproject.toml | $(STAMP)/build
-	$(BIN)/maturin develop --quiet --profile $(PROFILE)
+$(STAMP)/extension-release $(STAMP)/extension-dev: $(STAMP)/extension-%: $(RUST) pyproject.toml | $(STAMP)/build
+	$(BIN)/maturin develop --quiet --profile $*
+	rm -f $(STAMP)/extension-*
 	touch $@
