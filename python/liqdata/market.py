@@ -471,7 +471,7 @@ class Market:
         --------
         >>> import liqdata
         >>> liqdata.demo().gaps()
-        Rows(0 × exchange, start, end, reason)
+        Rows(0 × exchange, start, end, reason; simulated)
         """
         first, last = _stretch(start, end)
         return _answers.rows(self._open().gaps(first, last), self._origin(None))
