@@ -1,14 +1,14 @@
 //! Bars as most venues send them: lists of `[open time, open, high, low, close, …]`.
 
 use rust_decimal::Decimal;
-use serde_json::value::RawValue;
 
 use super::Error;
 use super::ask::Bar;
-use super::frame::{Cell, Frame, Place};
+use super::frame::{Frame, Place};
+use super::members::{Cell, Raw};
 
 /// One row of a table of raw cells.
-pub(super) type Row<'a> = Vec<&'a RawValue>;
+pub(super) type Row<'a> = Vec<Raw<'a>>;
 
 /// Which columns of a row say what, beside time and the four prices, which are the first five.
 #[derive(Clone, Copy, Debug)]
@@ -38,9 +38,9 @@ pub(super) fn bars(
     Ok(found)
 }
 
-fn bar(place: &Place<'_>, row: &[&RawValue], columns: Columns) -> Result<Option<Bar>, Error> {
+fn bar(place: &Place<'_>, row: &[Raw<'_>], columns: Columns) -> Result<Option<Bar>, Error> {
     let cell =
-        |index: usize| -> Cell<'_> { row.get(index).copied().filter(|raw| raw.get() != "null") };
+        |index: usize| -> Cell<'_> { row.get(index).copied().filter(|raw| raw.text() != "null") };
     if let Some(closed) = columns.closed
         && place.item(closed).text("", cell(closed))? != "1"
     {

@@ -7,16 +7,15 @@
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::fmt::{self, Write};
-use std::marker::PhantomData;
 
 use rust_decimal::Decimal;
-use serde::de::value::MapAccessDeserializer;
-use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
-use serde_json::value::RawValue;
+use serde::de::Deserialize;
 
 use super::event::{product, quotient};
 use super::instruments::{Kind, built_in};
+use super::members::{Cell, Part, Raw};
 use super::naming::Market;
+use super::plain::{self, Plain};
 use super::{Completeness, Error, Event, Instrument, Instruments, PriceKind, Venue};
 use crate::model::{Millis, Side};
 use crate::wire::exact_decimal;
@@ -27,89 +26,6 @@ const SHOWN: usize = 40;
 const SECONDS_BELOW: i64 = 1_000_000_000_000;
 /// No event is later than this (the year 5138): a larger number is in micro- or nanoseconds.
 const LATEST: i64 = 100_000_000_000_000;
-
-/// A member as it stands in the frame; `null` counts as missing.
-pub(super) type Cell<'a> = Option<&'a RawValue>;
-
-/// A struct of raw members under the venue's own, case-sensitive names.
-macro_rules! cells {
-    ($(#[$doc:meta])* $name:ident { $($field:ident = $key:literal,)+ }) => {
-        $(#[$doc])*
-        #[derive(Debug, Default, serde::Deserialize)]
-        struct $name<'a> {
-            $(#[serde(borrow, default, rename = $key)]
-            $field: $crate::feeds::frame::Cell<'a>,)+
-        }
-    };
-}
-
-pub(super) use cells;
-
-/// A value of which only the shape is known beforehand.
-#[derive(Debug, Default)]
-pub(super) enum Part<T> {
-    /// Not there, or `null`.
-    #[default]
-    Missing,
-    /// An object.
-    Object(T),
-    /// A list of anything.
-    List(Vec<Part<T>>),
-    /// Something else.
-    Other,
-}
-
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Part<T> {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        struct Shape<T>(PhantomData<T>);
-
-        impl<'de, T: Deserialize<'de>> Visitor<'de> for Shape<T> {
-            type Value = Part<T>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("any JSON value")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, members: A) -> Result<Part<T>, A::Error> {
-                T::deserialize(MapAccessDeserializer::new(members)).map(Part::Object)
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Part<T>, A::Error> {
-                let mut list = Vec::new();
-                while let Some(item) = items.next_element()? {
-                    list.push(item);
-                }
-                Ok(Part::List(list))
-            }
-
-            fn visit_unit<E>(self) -> Result<Part<T>, E> {
-                Ok(Part::Missing)
-            }
-
-            fn visit_bool<E>(self, _: bool) -> Result<Part<T>, E> {
-                Ok(Part::Other)
-            }
-
-            fn visit_i64<E>(self, _: i64) -> Result<Part<T>, E> {
-                Ok(Part::Other)
-            }
-
-            fn visit_u64<E>(self, _: u64) -> Result<Part<T>, E> {
-                Ok(Part::Other)
-            }
-
-            fn visit_f64<E>(self, _: f64) -> Result<Part<T>, E> {
-                Ok(Part::Other)
-            }
-
-            fn visit_str<E>(self, _: &str) -> Result<Part<T>, E> {
-                Ok(Part::Other)
-            }
-        }
-
-        from.deserialize_any(Shape(PhantomData))
-    }
-}
 
 /// Where in a frame something stands.
 #[derive(Clone, Copy, Debug)]
@@ -220,10 +136,10 @@ impl Place<'_> {
     pub(super) fn text<'a>(&self, name: &str, cell: Cell<'a>) -> Result<Cow<'a, str>, Error> {
         let raw = cell.ok_or_else(|| self.member(name).fault("is missing"))?;
         plain_text(raw).ok_or_else(|| {
-            let kind = match raw.get().as_bytes().first() {
+            let kind = match raw.text().as_bytes().first() {
                 Some(b'{') => "an object",
                 Some(b'[') => "a list",
-                _ => raw.get(),
+                _ => raw.text(),
             };
             self.member(name)
                 .fault(format!("{kind} is neither text nor a number"))
@@ -259,6 +175,9 @@ impl Place<'_> {
     /// The instant in member `name`: epoch milliseconds, epoch seconds below 1e12, or ISO 8601.
     pub(super) fn instant(&self, name: &str, cell: Cell<'_>) -> Result<Millis, Error> {
         let text = self.text(name, cell)?;
+        if let Some(millis) = written_millis(&text) {
+            return Ok(millis);
+        }
         let millis = match exact_decimal(&text) {
             Ok(number) => whole_millis(number),
             Err(_) => Millis::read_iso(&text).map(|at| at.0),
@@ -299,7 +218,7 @@ impl Place<'_> {
 
     /// The truth of member `name`.
     pub(super) fn truth(&self, name: &str, cell: Cell<'_>) -> Result<bool, Error> {
-        match cell.map(RawValue::get) {
+        match cell.map(Raw::text) {
             Some("true") => Ok(true),
             Some("false") => Ok(false),
             Some(json) => {
@@ -312,8 +231,8 @@ impl Place<'_> {
 }
 
 /// The text of a string or a number.
-fn plain_text(raw: &RawValue) -> Option<Cow<'_, str>> {
-    let json = raw.get();
+fn plain_text(raw: Raw<'_>) -> Option<Cow<'_, str>> {
+    let json = raw.text();
     let string = json
         .strip_prefix('"')
         .and_then(|rest| rest.strip_suffix('"'));
@@ -334,6 +253,14 @@ pub(super) fn says(cell: Cell<'_>, wanted: &str) -> bool {
 /// The text of a member, where it is one.
 pub(super) fn text_of(cell: Cell<'_>) -> Option<Cow<'_, str>> {
     cell.and_then(plain_text)
+}
+
+/// Epoch milliseconds written as such, as nearly all are.
+fn written_millis(text: &str) -> Option<Millis> {
+    const DIGITS: usize = 13;
+    let whole = text.len() == DIGITS && text.bytes().all(|byte| byte.is_ascii_digit());
+    let millis = text.parse().ok().filter(|_| whole)?;
+    (millis >= SECONDS_BELOW).then_some(Millis(millis))
 }
 
 /// Epoch milliseconds of a number that is below 1e12 where it counts seconds.
@@ -413,6 +340,11 @@ impl<'a> Frame<'a> {
     pub(super) fn read<T: Deserialize<'a>>(&self) -> Result<T, Error> {
         serde_json::from_str(self.text)
             .map_err(|error| Error::whole(format!("{} cannot be read: {error}", shown(self.text))))
+    }
+
+    /// The JSON of a frame that is most likely plain.
+    pub(super) fn read_plainly<T: Plain<'a> + Deserialize<'a>>(&self) -> Result<T, Error> {
+        plain::plain(self.text).map_or_else(|| self.read(), Ok)
     }
 
     /// The error of a frame in which nothing is recognised.

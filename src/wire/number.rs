@@ -111,25 +111,8 @@ impl<'a> Number<'a> {
         if self.negative { -size } else { size }
     }
 
-    /// The decimal of a number short enough for 64 bits and without an exponent: nearly every price and amount.
-    fn short_decimal(&self) -> Option<Decimal> {
-        if self.exponent != 0 || self.integer.len() + self.fraction.len() > 18 {
-            return None;
-        }
-        let size = self
-            .integer
-            .bytes()
-            .chain(self.fraction.bytes())
-            .fold(0, |size, byte| size * 10 + i64::from(byte - b'0'));
-        let size = if self.negative { -size } else { size };
-        Some(Decimal::new(size, u32::try_from(self.fraction.len()).ok()?))
-    }
-
     /// The exact decimal, with the scale as written where that fits.
     fn decimal(&self) -> Option<Decimal> {
-        if let Some(short) = self.short_decimal() {
-            return Some(short);
-        }
         let digits = self.digits()?;
         let in_reach = 0..=SCALE;
         let stripped = digits.scale.saturating_sub(digits.zeros);
@@ -164,6 +147,41 @@ impl<'a> Number<'a> {
     }
 }
 
+/// The decimal of a plain number that fits 64 bits for sure: nearly every price and amount.
+fn short_decimal(text: &str) -> Option<Decimal> {
+    const DIGITS: usize = 18;
+    let (negative, digits) = match text.as_bytes() {
+        [b'-', digits @ ..] => (true, digits),
+        digits => (false, digits),
+    };
+    if digits.len() > DIGITS {
+        return None;
+    }
+    if let [b'0', next, ..] = digits
+        && *next != b'.'
+    {
+        return None;
+    }
+    let mut size = 0_i64;
+    let mut point = None;
+    for (at, byte) in digits.iter().enumerate() {
+        match byte {
+            b'0'..=b'9' => size = size * 10 + i64::from(byte - b'0'),
+            b'.' if point.is_none() && at > 0 => point = Some(at),
+            _ => return None,
+        }
+    }
+    let scale = match point {
+        Some(point) => digits.len() - point - 1,
+        None => 0,
+    };
+    if digits.is_empty() || (point.is_some() && scale == 0) {
+        return None;
+    }
+    let size = if negative { -size } else { size };
+    Some(Decimal::new(size, u32::try_from(scale).ok()?))
+}
+
 /// The exact decimal that `text` writes, by JSON's number grammar.
 ///
 /// The scale is kept as written where it fits (`0.190` stays `0.190`); otherwise trailing zeros are dropped. Nothing is
@@ -186,6 +204,9 @@ impl<'a> Number<'a> {
 /// # Ok::<(), String>(())
 /// ```
 pub fn exact_decimal(text: &str) -> Result<Decimal, String> {
+    if let Some(short) = short_decimal(text) {
+        return Ok(short);
+    }
     let number = Number::read(text).ok_or_else(|| not_a_number(text))?;
     number.decimal().ok_or_else(|| {
         format!(
@@ -232,6 +253,8 @@ pub(super) fn not_a_number(text: &str) -> String {
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     const SIGNED: &str = "in 64 bits";
@@ -329,5 +352,19 @@ mod tests {
         assert!(whole_number::<u64>("-1", SIGNED).is_err());
         assert!(whole_number::<i64>("5.5", SIGNED).is_err());
         assert!(whole_number::<i64>("1e-1", SIGNED).is_err());
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 4000, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn a_short_decimal_is_what_its_parts_give(text in "-?[0-9]{0,12}\\.?[0-9]{0,8}|-?0{0,2}[0-9.]{0,4}") {
+            let by_parts = Number::read(&text).and_then(|number| number.decimal());
+            if let Some(short) = short_decimal(&text) {
+                prop_assert_eq!(Some(short.to_string()), by_parts.map(|value| value.to_string()), "{}", text);
+            } else {
+                prop_assert!(by_parts.is_none() || text.len() > 18, "{}", text);
+            }
+        }
     }
 }

@@ -4,10 +4,11 @@
 
 use rust_decimal::Decimal;
 
-use crate::feeds::frame::{Cell, Part, Place, Sighting, Size, cells, says, shown, text_of};
+use crate::feeds::frame::{Place, Sighting, Size, says, shown, text_of};
+use crate::feeds::members::{Part, members};
 use crate::feeds::{Error, Event, Frame, PriceKind, naming};
 
-cells!(Order {
+members!(Order<'a> {
     symbol = "s",
     side = "S",
     price = "p",
@@ -17,30 +18,22 @@ cells!(Order {
     class = "st",
 });
 
-/// An event, an envelope around one, or a reply to a request.
-#[derive(Debug, Default, serde::Deserialize)]
-#[serde(default)]
-struct Message<'a> {
-    #[serde(borrow)]
-    e: Cell<'a>,
-    #[serde(borrow)]
-    o: Part<Order<'a>>,
-    #[serde(borrow)]
-    st: Cell<'a>,
-    #[serde(borrow)]
-    stream: Cell<'a>,
-    #[serde(borrow)]
-    data: Option<Box<Part<Message<'a>>>>,
-    #[serde(borrow)]
-    method: Cell<'a>,
-    #[serde(borrow)]
-    id: Cell<'a>,
-}
+members!(
+    /// An event, an envelope around one, or a reply to a request.
+    Message<'a> {
+    e = "e",
+    o: Part<Order<'a>> = "o",
+    st = "st",
+    stream = "stream",
+    data: Option<Box<Part<Message<'a>>>> = "data",
+    method = "method",
+    id = "id",
+});
 
 /// The events of a frame of Binance's shape; Aster speaks it too.
 pub(in crate::feeds) fn force_orders(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
     let mut events = Vec::new();
-    part(frame, &Place::ROOT, &frame.read()?, &mut events)?;
+    part(frame, &Place::ROOT, &frame.read_plainly()?, &mut events)?;
     Ok(events)
 }
 
@@ -122,13 +115,17 @@ fn force_order(
     } else {
         Size::Base(filled.value)
     };
-    let dedupe_key = format!(
-        "{}|{native_id}|{word}|{}|{}|{}",
+    let mut digits = itoa::Buffer::new();
+    let when = digits.format(timestamp.0);
+    let dedupe_key = [
         frame.name(),
-        timestamp.0,
-        filled.text,
-        average.text
-    );
+        &native_id,
+        &word,
+        when,
+        &filled.text,
+        &average.text,
+    ]
+    .join("|");
     frame.event(
         &place,
         Sighting {

@@ -2,8 +2,9 @@
 
 use crate::feeds::ask::{Ask, Bar, Limit, Page, Reading, stretches};
 use crate::feeds::bars::{Columns, Row, bars};
-use crate::feeds::frame::{Part, Place, cells, says};
+use crate::feeds::frame::{Place, says};
 use crate::feeds::listen::Listing;
+use crate::feeds::members::{Part, members};
 use crate::feeds::{Error, Frame, Instrument};
 use crate::model::Millis;
 
@@ -21,7 +22,7 @@ const FEW_BARS: i64 = 99;
 const READINGS: i64 = 500;
 const FIVE_MINUTES: i64 = 5 * Millis::MINUTE;
 
-cells!(Market {
+members!(Market<'a> {
     symbol = "symbol",
     contract_type = "contractType",
     status = "status",
@@ -38,7 +39,7 @@ struct ExchangeInfo<'a> {
     symbols: Part<Market<'a>>,
 }
 
-cells!(Statistic {
+members!(Statistic<'a> {
     open_interest = "sumOpenInterest",
     timestamp = "timestamp",
 });

@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::feeds::frame::{Cell, Part, cells, text_of};
+use crate::feeds::frame::text_of;
 use crate::feeds::listen::{Asked, Beat, Heard, Heartbeat, Line, Sign};
+use crate::feeds::members::{Cell, Part, members};
 use crate::feeds::{Error, Frame};
 
 /// The channel of all liquidations.
@@ -22,7 +23,7 @@ pub(super) const HEARTBEAT: Heartbeat = Heartbeat {
     ],
 };
 
-cells!(Refusal {
+members!(Refusal<'a> {
     code = "code",
     message = "msg",
 });

@@ -1,10 +1,9 @@
-use serde_json::value::RawValue;
-
-use crate::feeds::frame::{Cell, Part, Place, Sighting, Size, cells, shown, text_of};
+use crate::feeds::frame::{Place, Sighting, Size, shown, text_of};
+use crate::feeds::members::{Cell, Part, Raw, members};
 use crate::feeds::{Error, Event, Frame, PriceKind, naming};
 use crate::model::Side;
 
-cells!(Message {
+members!(Message<'a> {
     event = "event",
 });
 
@@ -19,15 +18,15 @@ const PRICE_ACQUIRED: usize = 11;
 /// The events of a frame or a body.
 pub(super) fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
     let root = Place::ROOT;
-    if let Part::Object(message) = frame.read::<Part<Message<'_>>>()? {
+    if let Part::Object(message) = frame.read_plainly::<Part<Message<'_>>>()? {
         return match message.event {
             Some(_) => Ok(Vec::new()),
             None => Err(frame.unknown()),
         };
     }
-    let items = frame.read::<Vec<&RawValue>>()?;
+    let items = frame.read::<Vec<Raw<'_>>>()?;
     let mut events = Vec::new();
-    match items.first().map(|first| first.get()) {
+    match items.first().map(|first| first.text()) {
         None => {}
         Some("\"error\"") => {
             let said = items.get(2).copied().and_then(|said| text_of(Some(said)));
@@ -37,7 +36,7 @@ pub(super) fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
         Some(first) if first.starts_with('[') => rows(frame, &root, &items, &mut events)?,
         // A frame: the number of a channel, then a row, a list of rows, or a word such as "hb".
         Some(channel) if channel.starts_with(|digit: char| digit.is_ascii_digit()) => {
-            if let Some(payload) = items.get(1) {
+            if let Some(&payload) = items.get(1) {
                 part(frame, &root.item(1), payload, &mut events)?;
             }
         }
@@ -50,13 +49,13 @@ pub(super) fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
 fn part(
     frame: &Frame<'_>,
     place: &Place<'_>,
-    raw: &RawValue,
+    raw: Raw<'_>,
     events: &mut Vec<Event>,
 ) -> Result<(), Error> {
-    let Ok(items) = serde_json::from_str::<Vec<&RawValue>>(raw.get()) else {
+    let Ok(items) = serde_json::from_str::<Vec<Raw<'_>>>(raw.text()) else {
         return Ok(());
     };
-    match items.first().map(|first| first.get()) {
+    match items.first().map(|first| first.text()) {
         Some("\"pos\"") => {
             let position = frame.alone(position(frame, place, &items))?;
             events.extend(position.flatten());
@@ -70,22 +69,18 @@ fn part(
 fn rows(
     frame: &Frame<'_>,
     place: &Place<'_>,
-    items: &[&RawValue],
+    items: &[Raw<'_>],
     events: &mut Vec<Event>,
 ) -> Result<(), Error> {
     items
         .iter()
         .enumerate()
-        .try_for_each(|(index, item)| part(frame, &place.item(index), item, events))
+        .try_for_each(|(index, &item)| part(frame, &place.item(index), item, events))
 }
 
-fn position(
-    frame: &Frame<'_>,
-    place: &Place<'_>,
-    row: &[&RawValue],
-) -> Result<Option<Event>, Error> {
+fn position(frame: &Frame<'_>, place: &Place<'_>, row: &[Raw<'_>]) -> Result<Option<Event>, Error> {
     let cell =
-        |index: usize| -> Cell<'_> { row.get(index).copied().filter(|raw| raw.get() != "null") };
+        |index: usize| -> Cell<'_> { row.get(index).copied().filter(|raw| raw.text() != "null") };
     // A cell is named by its index, so the names of members are left empty.
     let is_match = place.item(IS_MATCH).text("", cell(IS_MATCH))?;
     match &*is_match {

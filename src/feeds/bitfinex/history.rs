@@ -1,10 +1,9 @@
 //! Missed liquidations by REST. What is kept for long is asked for slowly: three requests a minute.
 
-use serde_json::value::RawValue;
-
 use super::decode::TIME;
 use crate::feeds::ask::{Ask, Limit};
 use crate::feeds::frame::Place;
+use crate::feeds::members::Raw;
 use crate::feeds::{Error, Frame};
 use crate::model::Millis;
 
@@ -28,7 +27,7 @@ pub(super) fn missed(from: Millis, until: Millis) -> Vec<Ask> {
 /// A full page is followed by the one before it.
 pub(super) fn go_on(ask: &Ask, frame: &Frame<'_>) -> Result<Vec<Ask>, Error> {
     // Each item is a list that holds one row.
-    let items: Vec<Vec<Vec<&RawValue>>> = frame.read()?;
+    let items: Vec<Vec<Vec<Raw<'_>>>> = frame.read()?;
     let root = Place::ROOT;
     let mut oldest = None;
     for (index, row) in items.iter().flatten().enumerate() {

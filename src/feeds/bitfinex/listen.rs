@@ -2,8 +2,9 @@
 
 use serde_json::json;
 
-use crate::feeds::frame::{Part, cells, text_of};
+use crate::feeds::frame::text_of;
 use crate::feeds::listen::{Asked, Beat, Heard, Heartbeat, Line};
+use crate::feeds::members::{Part, members};
 use crate::feeds::{Error, Frame};
 
 /// The key of all liquidations.
@@ -15,7 +16,7 @@ const REPEATED: &str = "10301";
 pub(super) const HEARTBEAT: Heartbeat =
     Heartbeat::each_20_seconds(Beat::Text(r#"{"event":"ping"}"#));
 
-cells!(Message {
+members!(Message<'a> {
     event = "event",
     key = "key",
     code = "code",

@@ -3,7 +3,8 @@ use std::borrow::Cow;
 use rust_decimal::Decimal;
 
 use crate::feeds::event::{product, quotient};
-use crate::feeds::frame::{Cell, Number, Part, Place, Sighting, Size, cells, says, text_of};
+use crate::feeds::frame::{Number, Place, Sighting, Size, says, text_of};
+use crate::feeds::members::{Part, members};
 use crate::feeds::{Error, Event, Frame, PriceKind, naming};
 use crate::model::{Millis, Side};
 
@@ -12,11 +13,11 @@ const DIGITS: u32 = 12;
 /// The finest amount the venue prints.
 const FINEST: Decimal = Decimal::from_parts(1, 0, 0, false, DIGITS);
 
-cells!(Argument {
+members!(Argument<'a> {
     topic = "topic",
 });
 
-cells!(Row {
+members!(Row<'a> {
     symbol = "symbol",
     side = "side",
     price = "price",
@@ -24,47 +25,30 @@ cells!(Row {
     ts = "ts",
 });
 
-/// The body of a REST reply.
-#[derive(Debug, Default, serde::Deserialize)]
-#[serde(default)]
-struct Page<'a> {
-    // A row of a socket's frame has no such member.
-    #[serde(borrow)]
-    list: Part<Row<'a>>,
-    #[serde(borrow)]
-    symbol: Cell<'a>,
-    #[serde(borrow)]
-    side: Cell<'a>,
-    #[serde(borrow)]
-    price: Cell<'a>,
-    #[serde(borrow)]
-    amount: Cell<'a>,
-    #[serde(borrow)]
-    ts: Cell<'a>,
-}
+members!(
+    /// The body of a REST reply.
+    Page<'a> {
+    list: Part<Row<'a>> = "list",
+    symbol = "symbol",
+    side = "side",
+    price = "price",
+    amount = "amount",
+    ts = "ts",
+});
 
-#[derive(Debug, Default, serde::Deserialize)]
-#[serde(default)]
-struct Message<'a> {
-    #[serde(borrow)]
-    arg: Part<Argument<'a>>,
-    #[serde(borrow)]
-    event: Cell<'a>,
-    #[serde(borrow)]
-    op: Cell<'a>,
-    #[serde(borrow)]
-    action: Cell<'a>,
-    #[serde(borrow)]
-    code: Cell<'a>,
-    #[serde(borrow)]
-    msg: Cell<'a>,
-    #[serde(borrow)]
-    data: Part<Page<'a>>,
-}
+members!(Message<'a> {
+    arg: Part<Argument<'a>> = "arg",
+    event = "event",
+    op = "op",
+    action = "action",
+    code = "code",
+    msg = "msg",
+    data: Part<Page<'a>> = "data",
+});
 
 /// The events of a frame or a body.
 pub(super) fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
-    let Part::Object(message) = frame.read::<Part<Message<'_>>>()? else {
+    let Part::Object(message) = frame.read_plainly::<Part<Message<'_>>>()? else {
         return Err(frame.unknown());
     };
     if message.event.or(message.op).is_some() {

@@ -2,8 +2,9 @@
 
 use super::listen::KINDS;
 use crate::feeds::ask::{Ask, Limit, Page};
-use crate::feeds::frame::{Cell, Part, Place, cells, says, text_of};
+use crate::feeds::frame::{Place, says, text_of};
 use crate::feeds::listen::Listing;
+use crate::feeds::members::{Cell, Part, members};
 use crate::feeds::{Error, Frame, Instrument};
 use crate::model::Millis;
 
@@ -14,7 +15,7 @@ const LIQUIDATIONS: Limit = Limit::of("liquidations", 4, 1);
 /// Most rows of a reply.
 const ROWS: usize = 100;
 
-cells!(Market {
+members!(Market<'a> {
     symbol = "symbol",
     base = "baseCoin",
     quote = "quoteCoin",
@@ -25,7 +26,7 @@ cells!(Market {
     status = "status",
 });
 
-cells!(Row {
+members!(Row<'a> {
     ts = "ts",
 });
 

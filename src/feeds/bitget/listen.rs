@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::feeds::frame::{Cell, Part, cells, text_of};
+use crate::feeds::frame::text_of;
 use crate::feeds::listen::{Asked, Beat, Heard, Heartbeat, Line};
+use crate::feeds::members::{Cell, Part, members};
 use crate::feeds::{Error, Frame};
 
 /// The kinds of contract, as topics spell them.
@@ -11,7 +12,7 @@ pub(super) const KINDS: [&str; 3] = ["usdt-futures", "usdc-futures", "coin-futur
 
 pub(super) const HEARTBEAT: Heartbeat = Heartbeat::each_20_seconds(Beat::Text("ping"));
 
-cells!(Argument {
+members!(Argument<'a> {
     kind = "instType",
 });
 

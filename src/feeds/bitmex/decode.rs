@@ -1,9 +1,10 @@
 //! Insertions into the table `liquidation`.
 
-use crate::feeds::frame::{Cell, Part, Place, Sighting, Size, cells, says};
+use crate::feeds::frame::{Place, Sighting, Size, says};
+use crate::feeds::members::{Part, members};
 use crate::feeds::{Error, Event, Frame, PriceKind, naming};
 
-cells!(Row {
+members!(Row<'a> {
     order_id = "orderID",
     symbol = "symbol",
     side = "side",
@@ -11,30 +12,20 @@ cells!(Row {
     leaves = "leavesQty",
 });
 
-#[derive(Debug, Default, serde::Deserialize)]
-#[serde(default)]
-struct Message<'a> {
-    #[serde(borrow)]
-    table: Cell<'a>,
-    #[serde(borrow)]
-    action: Cell<'a>,
-    #[serde(borrow)]
-    data: Part<Row<'a>>,
-    #[serde(borrow)]
-    info: Cell<'a>,
-    #[serde(borrow)]
-    op: Cell<'a>,
-    #[serde(borrow)]
-    subscribe: Cell<'a>,
-    #[serde(borrow)]
-    success: Cell<'a>,
-    #[serde(borrow)]
-    error: Cell<'a>,
-}
+members!(Message<'a> {
+    table = "table",
+    action = "action",
+    data: Part<Row<'a>> = "data",
+    info = "info",
+    op = "op",
+    subscribe = "subscribe",
+    success = "success",
+    error = "error",
+});
 
 /// The events of a frame.
 pub(super) fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
-    let Part::Object(message) = frame.read::<Part<Message<'_>>>()? else {
+    let Part::Object(message) = frame.read_plainly::<Part<Message<'_>>>()? else {
         return Err(frame.unknown());
     };
     let spoken = [

@@ -4,8 +4,9 @@ use std::borrow::Cow;
 
 use serde_json::json;
 
-use crate::feeds::frame::{Cell, Part, says, text_of};
+use crate::feeds::frame::{says, text_of};
 use crate::feeds::listen::{Beat, Heard, Heartbeat, Line};
+use crate::feeds::members::{Cell, Part};
 use crate::feeds::{Error, Frame};
 
 pub(super) const HEARTBEAT: Heartbeat = Heartbeat::each_20_seconds(Beat::Text("ping"));
@@ -48,7 +49,7 @@ pub(super) fn control(frame: &Frame<'_>) -> Result<Heard, Error> {
         // The reply repeats the request.
         let request = message
             .request
-            .and_then(|request| serde_json::from_str::<Request>(request.get()).ok());
+            .and_then(|request| serde_json::from_str::<Request>(request.text()).ok());
         return Ok(Heard::Refused {
             topics: request.unwrap_or_default().args,
             message: said.into_owned(),

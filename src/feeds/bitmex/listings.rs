@@ -3,8 +3,9 @@
 use rust_decimal::Decimal;
 
 use crate::feeds::ask::{Ask, Limit, Page};
-use crate::feeds::frame::{Part, Place, cells, says};
+use crate::feeds::frame::{Place, says};
 use crate::feeds::listen::Listing;
+use crate::feeds::members::{Part, members};
 use crate::feeds::{Error, Frame, Instrument};
 
 /// Thirty are allowed in a minute without a login.
@@ -15,7 +16,7 @@ const FUTURES: &str = "FF";
 /// The class of contracts without an end, on a currency or on something else.
 const PERPETUAL: [&str; 2] = ["FFWCSX", "FFWCSF"];
 
-cells!(Market {
+members!(Market<'a> {
     symbol = "symbol",
     class = "typ",
     state = "state",

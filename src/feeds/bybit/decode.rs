@@ -1,9 +1,10 @@
 //! Frames of `allLiquidation.<symbol>`.
 
-use crate::feeds::frame::{Cell, Part, Place, Sighting, cells, text_of};
+use crate::feeds::frame::{Place, Sighting, text_of};
+use crate::feeds::members::{Part, members};
 use crate::feeds::{Error, Event, Frame, PriceKind, naming};
 
-cells!(Row {
+members!(Row<'a> {
     time = "T",
     symbol = "s",
     side = "S",
@@ -11,22 +12,16 @@ cells!(Row {
     price = "p",
 });
 
-#[derive(Debug, Default, serde::Deserialize)]
-#[serde(default)]
-struct Message<'a> {
-    #[serde(borrow)]
-    topic: Cell<'a>,
-    #[serde(borrow)]
-    data: Part<Row<'a>>,
-    #[serde(borrow)]
-    op: Cell<'a>,
-    #[serde(borrow)]
-    success: Cell<'a>,
-}
+members!(Message<'a> {
+    topic = "topic",
+    data: Part<Row<'a>> = "data",
+    op = "op",
+    success = "success",
+});
 
 /// The events of a frame.
 pub(super) fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
-    let Part::Object(message) = frame.read::<Part<Message<'_>>>()? else {
+    let Part::Object(message) = frame.read_plainly::<Part<Message<'_>>>()? else {
         return Err(frame.unknown());
     };
     let Some(topic) = text_of(message.topic) else {

@@ -5,8 +5,9 @@ use rust_decimal::Decimal;
 use crate::feeds::ask::{Ask, Bar, Limit, Page, Reading, stretches};
 use crate::feeds::bars::{Columns, Row, bars};
 use crate::feeds::event::product;
-use crate::feeds::frame::{Cell, Number, Part, Place, cells, says, shown, text_of};
+use crate::feeds::frame::{Number, Place, says, shown, text_of};
 use crate::feeds::listen::Listing;
+use crate::feeds::members::{Cell, Part, members};
 use crate::feeds::{Error, Frame, Instrument};
 use crate::model::Millis;
 
@@ -18,7 +19,7 @@ const BARS: i64 = 1000;
 const READINGS: i64 = 200;
 const FIVE_MINUTES: i64 = 5 * Millis::MINUTE;
 
-cells!(Market {
+members!(Market<'a> {
     symbol = "symbol",
     contract_type = "contractType",
     status = "status",
@@ -26,7 +27,7 @@ cells!(Market {
     quote = "quoteCoin",
 });
 
-cells!(Interest {
+members!(Interest<'a> {
     both = "openInterest",
     single = "singleOpenInterest",
     timestamp = "timestamp",

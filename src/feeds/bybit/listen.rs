@@ -2,8 +2,9 @@
 
 use serde_json::json;
 
-use crate::feeds::frame::{Cell, Part, cells, says, text_of};
+use crate::feeds::frame::{says, text_of};
 use crate::feeds::listen::{Asked, Beat, Heard, Heartbeat, Line, Listing, batched};
+use crate::feeds::members::{Cell, Part, Raw, members};
 use crate::feeds::{Error, Frame, Kind};
 
 /// Topics of one message; so many were measured to be taken.
@@ -13,7 +14,7 @@ const CHARACTERS: usize = 21_000;
 
 pub(super) const HEARTBEAT: Heartbeat = Heartbeat::each_20_seconds(Beat::Text(r#"{"op":"ping"}"#));
 
-cells!(Message {
+members!(Message<'a> {
     op = "op",
     success = "success",
     said = "ret_msg",
@@ -74,7 +75,7 @@ pub(super) fn control(frame: &Frame<'_>, asked: &Asked) -> Result<Heard, Error> 
         return Ok(Heard::Pong);
     }
     let topics = asked.topics(text_of(message.request).as_deref());
-    let taken = message.success.map(serde_json::value::RawValue::get) == Some("true");
+    let taken = message.success.map(Raw::text) == Some("true");
     Ok(if taken {
         Heard::Ack { topics }
     } else {

@@ -1,7 +1,8 @@
-use crate::feeds::frame::{Cell, Part, Place, Sighting, cells, text_of};
+use crate::feeds::frame::{Place, Sighting, text_of};
+use crate::feeds::members::{Part, members};
 use crate::feeds::{Error, Event, Frame, PriceKind, naming};
 
-cells!(Row {
+members!(Row<'a> {
     market = "market",
     side = "side",
     price = "liq_price",
@@ -9,24 +10,17 @@ cells!(Row {
     created_at = "created_at",
 });
 
-#[derive(Debug, Default, serde::Deserialize)]
-#[serde(default)]
-struct Body<'a> {
-    #[serde(borrow)]
-    code: Cell<'a>,
-    #[serde(borrow)]
-    data: Part<Row<'a>>,
-    #[serde(borrow)]
-    message: Cell<'a>,
-    #[serde(borrow)]
-    method: Cell<'a>,
-    #[serde(borrow)]
-    id: Cell<'a>,
-}
+members!(Body<'a> {
+    code = "code",
+    data: Part<Row<'a>> = "data",
+    message = "message",
+    method = "method",
+    id = "id",
+});
 
 /// The events of a frame or a body.
 pub(super) fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
-    let Part::Object(message) = frame.read::<Part<Body<'_>>>()? else {
+    let Part::Object(message) = frame.read_plainly::<Part<Body<'_>>>()? else {
         return Err(frame.unknown());
     };
     if message.method.or(message.id).is_some() {

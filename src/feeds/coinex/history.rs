@@ -1,8 +1,9 @@
 //! Markets, and liquidations market by market: this is the feed itself.
 
 use crate::feeds::ask::{Ask, Limit, Page};
-use crate::feeds::frame::{Cell, Part, Place, cells, text_of};
+use crate::feeds::frame::{Place, text_of};
 use crate::feeds::listen::Listing;
+use crate::feeds::members::{Cell, Part, members};
 use crate::feeds::{Error, Frame, Instrument};
 use crate::model::Millis;
 
@@ -11,7 +12,7 @@ const REQUESTS: Limit = Limit::of("requests", 100, 1);
 /// Most rows of a reply.
 const ROWS: usize = 100;
 
-cells!(Market {
+members!(Market<'a> {
     native_id = "market",
     kind = "contract_type",
     base = "base_ccy",
@@ -19,7 +20,7 @@ cells!(Market {
     available = "is_market_available",
 });
 
-cells!(Pagination {
+members!(Pagination<'a> {
     has_next = "has_next",
 });
 
@@ -71,7 +72,7 @@ pub(super) fn read_listings(frame: &Frame<'_>) -> Result<Page<Listing>, Error> {
             native_id: place.name("market", market.native_id)?.into_owned(),
             instrument: instrument.map_err(|message| place.fault(message))?,
             perpetual: true,
-            trading: market.available.is_none_or(|raw| raw.get() == "true"),
+            trading: market.available.is_none_or(|raw| raw.text() == "true"),
         }))
     })?;
     Ok(Page::last(rows))

@@ -1,10 +1,11 @@
 //! Trades with a mark of liquidation, of the channel or of a reply.
 
-use crate::feeds::frame::{Cell, Part, Place, Sighting, Size, cells, says, shown, text_of};
+use crate::feeds::frame::{Place, Sighting, Size, says, shown, text_of};
+use crate::feeds::members::{Part, members};
 use crate::feeds::{Error, Event, Frame, Kind, PriceKind, naming};
 use crate::model::Side;
 
-cells!(Trade {
+members!(Trade<'a> {
     instrument = "instrument_name",
     id = "trade_id",
     timestamp = "timestamp",
@@ -14,38 +15,25 @@ cells!(Trade {
     liquidation = "liquidation",
 });
 
-#[derive(Debug, Default, serde::Deserialize)]
-#[serde(default)]
-struct Parameters<'a> {
-    #[serde(borrow)]
-    channel: Cell<'a>,
-    #[serde(borrow)]
-    data: Part<Trade<'a>>,
-}
+members!(Parameters<'a> {
+    channel = "channel",
+    data: Part<Trade<'a>> = "data",
+});
 
-#[derive(Debug, Default, serde::Deserialize)]
-#[serde(default)]
-struct Tape<'a> {
-    #[serde(borrow)]
-    trades: Part<Trade<'a>>,
-}
+members!(Tape<'a> {
+    trades: Part<Trade<'a>> = "trades",
+});
 
-#[derive(Debug, Default, serde::Deserialize)]
-#[serde(default)]
-struct Message<'a> {
-    #[serde(borrow)]
-    jsonrpc: Cell<'a>,
-    #[serde(borrow)]
-    method: Cell<'a>,
-    #[serde(borrow)]
-    params: Part<Parameters<'a>>,
-    #[serde(borrow)]
-    result: Part<Tape<'a>>,
-}
+members!(Message<'a> {
+    jsonrpc = "jsonrpc",
+    method = "method",
+    params: Part<Parameters<'a>> = "params",
+    result: Part<Tape<'a>> = "result",
+});
 
 /// The events of a frame.
 pub(super) fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
-    let Part::Object(message) = frame.read::<Part<Message<'_>>>()? else {
+    let Part::Object(message) = frame.read_plainly::<Part<Message<'_>>>()? else {
         return Err(frame.unknown());
     };
     if message.jsonrpc.is_none() {

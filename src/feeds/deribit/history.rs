@@ -1,8 +1,9 @@
 //! Markets and the tape by REST.
 
 use crate::feeds::ask::{Ask, Limit, Page};
-use crate::feeds::frame::{Cell, Part, Place, cells, says, shown};
+use crate::feeds::frame::{Place, says, shown};
 use crate::feeds::listen::Listing;
+use crate::feeds::members::{Cell, Part, members};
 use crate::feeds::{Error, Frame, Instrument, Kind, paging};
 use crate::model::Millis;
 
@@ -11,7 +12,7 @@ const REQUESTS: Limit = Limit::of("requests", 18, 1);
 /// Most trades of a reply.
 const TRADES: usize = 1000;
 
-cells!(Market {
+members!(Market<'a> {
     name = "instrument_name",
     base = "base_currency",
     quote = "quote_currency",
@@ -21,7 +22,7 @@ cells!(Market {
     active = "is_active",
 });
 
-cells!(Trade {
+members!(Trade<'a> {
     timestamp = "timestamp",
 });
 
@@ -52,7 +53,7 @@ where
 {
     let body: Body<'a, Item> = frame.read()?;
     match body.error {
-        Some(error) => Err(frame.refused(Place::ROOT.member("error"), error.get())),
+        Some(error) => Err(frame.refused(Place::ROOT.member("error"), error.text())),
         None => Ok(body.result),
     }
 }

@@ -1,10 +1,10 @@
 //! One socket and one topic for every future; life is asked for from both sides.
 
 use serde_json::json;
-use serde_json::value::RawValue;
 
-use crate::feeds::frame::{Cell, Part, cells, says, text_of};
+use crate::feeds::frame::{says, text_of};
 use crate::feeds::listen::{Asked, Beat, Heard, Heartbeat, Line};
+use crate::feeds::members::{Cell, Part, Raw, members};
 use crate::feeds::{Error, Frame};
 
 /// Every perpetual and dated future, in bundles; a bundle for each trade is for those who are logged in.
@@ -20,13 +20,13 @@ const TEST: &str = r#"{"jsonrpc":"2.0","id":"test","method":"public/test","param
 
 pub(super) const HEARTBEAT: Heartbeat = Heartbeat::each_20_seconds(Beat::Text(TEST));
 
-cells!(Parameters { kind = "type", });
+members!(Parameters<'a> { kind = "type", });
 
-cells!(Tested {
+members!(Tested<'a> {
     version = "version",
 });
 
-cells!(Refusal {
+members!(Refusal<'a> {
     code = "code",
     words = "message",
 });
@@ -97,7 +97,7 @@ pub(super) fn control(frame: &Frame<'_>, asked: &Asked) -> Result<Heard, Error> 
             Some(taken) if !taken.is_empty() => Heard::Ack { topics: taken },
             _ => Heard::Refused {
                 topics: topics(),
-                message: format!("the reply is {}", result.get()),
+                message: format!("the reply is {}", result.text()),
             },
         },
         Some(result) if read::<Tested<'_>>(result).is_some_and(|it| it.version.is_some()) => {
@@ -108,6 +108,6 @@ pub(super) fn control(frame: &Frame<'_>, asked: &Asked) -> Result<Heard, Error> 
 }
 
 /// What a result is, where it is that.
-fn read<'a, T: serde::Deserialize<'a>>(result: &'a RawValue) -> Option<T> {
-    serde_json::from_str(result.get()).ok()
+fn read<'a, T: serde::Deserialize<'a>>(result: Raw<'a>) -> Option<T> {
+    serde_json::from_str(result.text()).ok()
 }

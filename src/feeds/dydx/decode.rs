@@ -1,9 +1,10 @@
 //! Trades of type `LIQUIDATED`, of the channel or of a reply.
 
-use crate::feeds::frame::{Cell, Part, Place, Sighting, Size, cells, says, text_of};
+use crate::feeds::frame::{Place, Sighting, Size, says, text_of};
+use crate::feeds::members::{Part, members};
 use crate::feeds::{Error, Event, Frame, PriceKind, naming};
 
-cells!(Trade {
+members!(Trade<'a> {
     id = "id",
     side = "side",
     size = "size",
@@ -12,33 +13,22 @@ cells!(Trade {
     created_at = "createdAt",
 });
 
-#[derive(Debug, Default, serde::Deserialize)]
-#[serde(default)]
-struct Tape<'a> {
-    #[serde(borrow)]
-    trades: Part<Trade<'a>>,
-}
+members!(Tape<'a> {
+    trades: Part<Trade<'a>> = "trades",
+});
 
-#[derive(Debug, Default, serde::Deserialize)]
-#[serde(default)]
-struct Message<'a> {
-    #[serde(borrow, rename = "type")]
-    kind: Cell<'a>,
-    #[serde(borrow)]
-    channel: Cell<'a>,
-    #[serde(borrow)]
-    id: Cell<'a>,
-    #[serde(borrow)]
-    contents: Part<Tape<'a>>,
-    #[serde(borrow)]
-    trades: Part<Trade<'a>>,
-    #[serde(borrow)]
-    errors: Cell<'a>,
-}
+members!(Message<'a> {
+    kind = "type",
+    channel = "channel",
+    id = "id",
+    contents: Part<Tape<'a>> = "contents",
+    trades: Part<Trade<'a>> = "trades",
+    errors = "errors",
+});
 
 /// The events of a frame.
 pub(super) fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
-    let Part::Object(message) = frame.read::<Part<Message<'_>>>()? else {
+    let Part::Object(message) = frame.read_plainly::<Part<Message<'_>>>()? else {
         return Err(frame.unknown());
     };
     let root = Place::ROOT;

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use crate::feeds::ask::{Ask, Limit, Page};
-use crate::feeds::frame::{Part, Place, cells, says};
+use crate::feeds::frame::{Place, says};
 use crate::feeds::listen::Listing;
+use crate::feeds::members::{Part, members};
 use crate::feeds::{Error, Frame, Instrument, paging};
 use crate::model::Millis;
 
@@ -13,12 +14,12 @@ const REQUESTS: Limit = Limit::of("requests", 90, 10);
 /// Most trades of a reply.
 const TRADES: usize = 1000;
 
-cells!(Market {
+members!(Market<'a> {
     ticker = "ticker",
     status = "status",
 });
 
-cells!(Trade {
+members!(Trade<'a> {
     created_at = "createdAt",
 });
 

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::feeds::frame::{Part, cells, says, text_of};
+use crate::feeds::frame::{says, text_of};
 use crate::feeds::listen::{Heard, Line, Listing, batched};
+use crate::feeds::members::{Part, members};
 use crate::feeds::{Error, Frame};
 
 const CHANNEL: &str = "v4_trades";
@@ -15,7 +16,7 @@ const CHANNELS: usize = 32;
 /// Two subscriptions are allowed in a second, and the network may bring some closer together.
 const BETWEEN: Duration = Duration::from_millis(600);
 
-cells!(Message {
+members!(Message<'a> {
     kind = "type",
     channel = "channel",
     id = "id",

@@ -1,10 +1,11 @@
 use rust_decimal::Decimal;
 
-use crate::feeds::frame::{Cell, Part, Place, Sighting, Size, cells, says, shown, text_of};
+use crate::feeds::frame::{Place, Sighting, Size, says, shown, text_of};
+use crate::feeds::members::{Part, members};
 use crate::feeds::{Error, Event, Frame, PriceKind, naming};
 use crate::model::Side;
 
-cells!(Row {
+members!(Row<'a> {
     contract = "contract",
     time = "time",
     time_ms = "time_ms",
@@ -16,25 +17,18 @@ cells!(Row {
     left = "left",
 });
 
-#[derive(Debug, Default, serde::Deserialize)]
-#[serde(default)]
-struct Message<'a> {
-    #[serde(borrow)]
-    channel: Cell<'a>,
-    #[serde(borrow)]
-    event: Cell<'a>,
-    #[serde(borrow)]
-    result: Part<Row<'a>>,
-    #[serde(borrow)]
-    label: Cell<'a>,
-    #[serde(borrow, rename = "message")]
-    said: Cell<'a>,
-}
+members!(Message<'a> {
+    channel = "channel",
+    event = "event",
+    result: Part<Row<'a>> = "result",
+    label = "label",
+    said = "message",
+});
 
 /// The events of a frame or a body.
 pub(super) fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
     let root = Place::ROOT;
-    let message = match frame.read::<Part<Message<'_>>>()? {
+    let message = match frame.read_plainly::<Part<Message<'_>>>()? {
         Part::Object(message) => message,
         Part::List(_) => {
             let rows = frame.read::<Part<Row<'_>>>()?;

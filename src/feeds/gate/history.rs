@@ -2,8 +2,9 @@
 
 use super::listen::SETTLES;
 use crate::feeds::ask::{Ask, Limit, Page, stretches};
-use crate::feeds::frame::{Part, Place, cells, text_of};
+use crate::feeds::frame::{Place, text_of};
 use crate::feeds::listen::Listing;
+use crate::feeds::members::{Part, members};
 use crate::feeds::{Error, Frame, Instrument, Kind};
 use crate::model::Millis;
 
@@ -17,7 +18,7 @@ const SECOND: i64 = 1000;
 /// Most rows of a reply.
 const ROWS: usize = 1000;
 
-cells!(Contract {
+members!(Contract<'a> {
     name = "name",
     kind = "type",
     multiplier = "quanto_multiplier",
@@ -61,7 +62,9 @@ pub(super) fn read_listings(ask: &Ask, frame: &Frame<'_>) -> Result<Page<Listing
         };
         let instrument =
             Instrument::read(base, quote, kind, &size).map_err(|message| place.fault(message))?;
-        let in_delisting = contract.in_delisting.is_some_and(|raw| raw.get() == "true");
+        let in_delisting = contract
+            .in_delisting
+            .is_some_and(|raw| raw.text() == "true");
         let status = text_of(contract.status);
         Ok(Some(Listing {
             instrument,

@@ -2,8 +2,9 @@
 
 use serde_json::json;
 
-use crate::feeds::frame::{Cell, Part, cells, says, text_of};
+use crate::feeds::frame::{says, text_of};
 use crate::feeds::listen::{Asked, Beat, Heard, Heartbeat, Line};
+use crate::feeds::members::{Cell, Part, members};
 use crate::feeds::{Error, Frame};
 use crate::model::Millis;
 
@@ -22,7 +23,7 @@ pub(super) const HEARTBEAT: Heartbeat = Heartbeat::each_20_seconds(Beat::Stamped
     r#","channel":"futures.ping"}"#,
 ));
 
-cells!(Refusal {
+members!(Refusal<'a> {
     code = "code",
     message = "message",
 });

@@ -1,9 +1,8 @@
-use serde_json::value::RawValue;
-
-use crate::feeds::frame::{Cell, Part, Place, Sighting, Size, cells, says, text_of};
+use crate::feeds::frame::{Place, Sighting, Size, says, text_of};
+use crate::feeds::members::{Part, Raw, members};
 use crate::feeds::{Error, Event, Frame, PriceKind, naming};
 
-cells!(Row {
+members!(Row<'a> {
     contract = "contract_code",
     pair = "pair",
     direction = "direction",
@@ -14,36 +13,23 @@ cells!(Row {
     turnover = "trade_turnover",
 });
 
-#[derive(Debug, Default, serde::Deserialize)]
-#[serde(default, rename_all = "kebab-case")]
-struct Message<'a> {
-    #[serde(borrow)]
-    op: Cell<'a>,
-    #[serde(borrow)]
-    topic: Cell<'a>,
-    #[serde(borrow)]
-    ping: Cell<'a>,
-    #[serde(borrow)]
-    pong: Cell<'a>,
-    #[serde(borrow)]
-    ch: Cell<'a>,
-    #[serde(borrow)]
-    subbed: Cell<'a>,
-    #[serde(borrow)]
-    err_code: Cell<'a>,
-    #[serde(borrow)]
-    ts: Cell<'a>,
-    #[serde(borrow)]
-    code: Cell<'a>,
-    #[serde(borrow)]
-    msg: Cell<'a>,
-    #[serde(borrow)]
-    data: Part<Row<'a>>,
-}
+members!(Message<'a> {
+    op = "op",
+    topic = "topic",
+    ping = "ping",
+    pong = "pong",
+    ch = "ch",
+    subbed = "subbed",
+    err_code = "err-code",
+    ts = "ts",
+    code = "code",
+    msg = "msg",
+    data: Part<Row<'a>> = "data",
+});
 
 /// The events of a frame or a body.
 pub(super) fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
-    let Part::Object(message) = frame.read::<Part<Message<'_>>>()? else {
+    let Part::Object(message) = frame.read_plainly::<Part<Message<'_>>>()? else {
         return Err(frame.unknown());
     };
     let root = Place::ROOT;
@@ -77,16 +63,16 @@ pub(super) fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
 
 /// The pong to a ping, with the very token it carries.
 pub(super) fn answer(frame: &Frame<'_>) -> Result<Option<String>, Error> {
-    let Part::Object(message) = frame.read::<Part<Message<'_>>>()? else {
+    let Part::Object(message) = frame.read_plainly::<Part<Message<'_>>>()? else {
         return Err(frame.unknown());
     };
     if let Some(token) = message.ping {
-        return Ok(Some(format!("{{\"pong\":{token}}}")));
+        return Ok(Some(format!("{{\"pong\":{}}}", token.text())));
     }
     if !says(message.op, "ping") {
         return Ok(None);
     }
-    let token = message.ts.map_or("null", RawValue::get);
+    let token = message.ts.map_or("null", Raw::text);
     Ok(Some(format!("{{\"op\":\"pong\",\"ts\":{token}}}")))
 }
 

@@ -3,8 +3,9 @@
 use rust_decimal::Decimal;
 
 use crate::feeds::ask::{Ask, Limit, Page, stretches};
-use crate::feeds::frame::{Cell, Part, Place, cells, says, text_of};
+use crate::feeds::frame::{Place, says, text_of};
 use crate::feeds::listen::Listing;
+use crate::feeds::members::{Cell, Part, members};
 use crate::feeds::{Error, Frame, Instrument, Kind, naming};
 use crate::model::Millis;
 
@@ -17,7 +18,7 @@ const LINEAR: &str = "/linear-swap-api/v1/swap_contract_info";
 const SWAPS: &str = "/swap-api/v1/swap_contract_info";
 const FUTURES: &str = "/api/v1/contract_contract_info";
 
-cells!(Market {
+members!(Market<'a> {
     contract = "contract_code",
     pair = "pair",
     size = "contract_size",
@@ -37,7 +38,7 @@ struct Markets<'a> {
     data: Part<Market<'a>>,
 }
 
-cells!(Row {
+members!(Row<'a> {
     number = "query_id",
 });
 

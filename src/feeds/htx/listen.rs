@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::feeds::frame::{Part, cells, text_of};
+use crate::feeds::frame::text_of;
 use crate::feeds::listen::{Asked, Beat, Heard, Heartbeat, Line, Sign};
+use crate::feeds::members::{Part, members};
 use crate::feeds::{Error, Frame};
 
 /// The topic of all contracts of a socket.
@@ -21,7 +22,7 @@ pub(super) const HEARTBEAT: Heartbeat = Heartbeat {
     signs: &[(Sign::Ping, Duration::from_secs(30))],
 };
 
-cells!(Message {
+members!(Message<'a> {
     op = "op",
     request = "cid",
     topic = "topic",

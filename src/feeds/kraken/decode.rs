@@ -1,9 +1,10 @@
 //! Trades of type `liquidation`, of the feed, its snapshot or the history.
 
-use crate::feeds::frame::{Cell, Part, Place, Sighting, Size, cells, says, text_of};
+use crate::feeds::frame::{Place, Sighting, Size, says, text_of};
+use crate::feeds::members::{Part, members};
 use crate::feeds::{Error, Event, Frame, PriceKind, naming};
 
-cells!(Trade {
+members!(Trade<'a> {
     product = "product_id",
     uid = "uid",
     side = "side",
@@ -14,26 +15,18 @@ cells!(Trade {
     price = "price",
 });
 
-#[derive(Debug, Default, serde::Deserialize)]
-#[serde(default)]
-struct Message<'a> {
-    #[serde(borrow)]
-    feed: Cell<'a>,
-    #[serde(borrow)]
-    event: Cell<'a>,
-    #[serde(borrow)]
-    trades: Part<Trade<'a>>,
-    #[serde(borrow)]
-    result: Cell<'a>,
-    #[serde(borrow)]
-    error: Cell<'a>,
-    #[serde(borrow)]
-    history: Part<Trade<'a>>,
-}
+members!(Message<'a> {
+    feed = "feed",
+    event = "event",
+    trades: Part<Trade<'a>> = "trades",
+    result = "result",
+    error = "error",
+    history: Part<Trade<'a>> = "history",
+});
 
 /// The events of a frame.
 pub(super) fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
-    let Part::Object(message) = frame.read::<Part<Message<'_>>>()? else {
+    let Part::Object(message) = frame.read_plainly::<Part<Message<'_>>>()? else {
         return Err(frame.unknown());
     };
     let root = Place::ROOT;

@@ -1,8 +1,9 @@
 //! Markets and the tape by REST.
 
 use crate::feeds::ask::{Ask, Limit, Page};
-use crate::feeds::frame::{Cell, Part, Place, cells, says, text_of};
+use crate::feeds::frame::{Place, says, text_of};
 use crate::feeds::listen::Listing;
+use crate::feeds::members::{Cell, Part, members};
 use crate::feeds::{Error, Frame, Instrument, naming, paging};
 use crate::model::Millis;
 
@@ -11,7 +12,7 @@ const REQUESTS: Limit = Limit::of("requests", 450, 10);
 /// Most trades of a reply.
 const TRADES: usize = 100;
 
-cells!(Market {
+members!(Market<'a> {
     symbol = "symbol",
     kind = "type",
     base = "base",
@@ -20,7 +21,7 @@ cells!(Market {
     tradeable = "tradeable",
 });
 
-cells!(Trade { time = "time", });
+members!(Trade<'a> { time = "time", });
 
 #[derive(Debug, Default, serde::Deserialize)]
 #[serde(default)]

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::feeds::frame::{Cell, Part, cells, text_of};
+use crate::feeds::frame::text_of;
 use crate::feeds::listen::{Beat, Heard, Heartbeat, Line, Listing, Sign, batched};
+use crate::feeds::members::{Cell, Part, members};
 use crate::feeds::{Error, Frame};
 
 /// Markets of one message: a refusal does not say which of them it means, so a bad one should have little company.
@@ -24,7 +25,7 @@ pub(super) const HEARTBEAT: Heartbeat = Heartbeat {
     ],
 };
 
-cells!(Message {
+members!(Message<'a> {
     event = "event",
     feed = "feed",
     products = "product_ids",
@@ -77,7 +78,7 @@ pub(super) fn control(frame: &Frame<'_>) -> Result<Heard, Error> {
 
 /// The markets that a reply names.
 fn products(cell: Cell<'_>) -> Vec<String> {
-    cell.and_then(|list| serde_json::from_str(list.get()).ok())
+    cell.and_then(|list| serde_json::from_str(list.text()).ok())
         .unwrap_or_default()
 }
 

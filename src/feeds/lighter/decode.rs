@@ -1,10 +1,11 @@
 //! The rows in `liquidation_trades`.
 
-use crate::feeds::frame::{Cell, Part, Place, Sighting, Size, cells, text_of};
+use crate::feeds::frame::{Place, Sighting, Size, text_of};
+use crate::feeds::members::{Part, members};
 use crate::feeds::{Error, Event, Frame, PriceKind, naming};
 use crate::model::Side;
 
-cells!(Trade {
+members!(Trade<'a> {
     id = "trade_id",
     kind = "type",
     market_id = "market_id",
@@ -15,20 +16,15 @@ cells!(Trade {
     timestamp = "timestamp",
 });
 
-#[derive(Debug, Default, serde::Deserialize)]
-#[serde(default)]
-struct Message<'a> {
-    #[serde(borrow, rename = "type")]
-    kind: Cell<'a>,
-    #[serde(borrow)]
-    liquidation_trades: Part<Trade<'a>>,
-    #[serde(borrow)]
-    error: Cell<'a>,
-}
+members!(Message<'a> {
+    kind = "type",
+    liquidation_trades: Part<Trade<'a>> = "liquidation_trades",
+    error = "error",
+});
 
 /// The events of a frame.
 pub(super) fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
-    let Part::Object(message) = frame.read::<Part<Message<'_>>>()? else {
+    let Part::Object(message) = frame.read_plainly::<Part<Message<'_>>>()? else {
         return Err(frame.unknown());
     };
     match text_of(message.kind).as_deref() {

@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::feeds::frame::{Cell, Part, cells, says, text_of};
+use crate::feeds::frame::{says, text_of};
 use crate::feeds::listen::{Beat, Heard, Heartbeat, Line, Listing, batched};
+use crate::feeds::members::{Cell, Part, members};
 use crate::feeds::{Error, Frame};
 
 /// Most subscriptions of one connection.
@@ -16,7 +17,7 @@ const BETWEEN: Duration = Duration::from_millis(350);
 pub(super) const HEARTBEAT: Heartbeat =
     Heartbeat::each_20_seconds(Beat::Text(r#"{"type":"ping"}"#));
 
-cells!(Refusal {
+members!(Refusal<'a> {
     code = "code",
     words = "message",
 });

@@ -1,14 +1,15 @@
 //! Markets by REST.
 
 use crate::feeds::ask::{Ask, Limit, Page};
-use crate::feeds::frame::{Cell, Part, Place, cells, says, text_of};
+use crate::feeds::frame::{Place, says, text_of};
 use crate::feeds::listen::Listing;
+use crate::feeds::members::{Cell, Part, members};
 use crate::feeds::{Error, Frame, Instrument};
 
 /// Sixty are allowed in a minute.
 const REQUESTS: Limit = Limit::of("requests", 54, 60);
 
-cells!(Market {
+members!(Market<'a> {
     id = "market_id",
     symbol = "symbol",
     kind = "market_type",

@@ -1,14 +1,15 @@
 //! Frames of `liquidation-orders`, and the REST body of the same name.
 
-use crate::feeds::frame::{Cell, Part, Place, Sighting, Size, cells, says, shown, text_of};
+use crate::feeds::frame::{Place, Sighting, Size, says, shown, text_of};
+use crate::feeds::members::{Part, members};
 use crate::feeds::{Error, Event, Frame, PriceKind, naming};
 use crate::model::Side;
 
-cells!(Argument {
+members!(Argument<'a> {
     channel = "channel",
 });
 
-cells!(Detail {
+members!(Detail<'a> {
     side = "side",
     position = "posSide",
     price = "bkPx",
@@ -17,39 +18,25 @@ cells!(Detail {
     time = "time",
 });
 
-#[derive(Debug, Default, serde::Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct Contract<'a> {
-    #[serde(borrow)]
-    inst_type: Cell<'a>,
-    #[serde(borrow)]
-    inst_id: Cell<'a>,
-    #[serde(borrow)]
-    details: Part<Detail<'a>>,
-}
+members!(Contract<'a> {
+    inst_type = "instType",
+    inst_id = "instId",
+    details: Part<Detail<'a>> = "details",
+});
 
-#[derive(Debug, Default, serde::Deserialize)]
-#[serde(default)]
-struct Message<'a> {
-    #[serde(borrow)]
-    arg: Part<Argument<'a>>,
-    #[serde(borrow)]
-    event: Cell<'a>,
-    #[serde(borrow)]
-    op: Cell<'a>,
-    #[serde(borrow)]
-    table: Cell<'a>,
-    #[serde(borrow)]
-    code: Cell<'a>,
-    #[serde(borrow)]
-    msg: Cell<'a>,
-    #[serde(borrow)]
-    data: Part<Contract<'a>>,
-}
+members!(Message<'a> {
+    arg: Part<Argument<'a>> = "arg",
+    event = "event",
+    op = "op",
+    table = "table",
+    code = "code",
+    msg = "msg",
+    data: Part<Contract<'a>> = "data",
+});
 
 /// The events of a frame.
 pub(super) fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
-    let Part::Object(message) = frame.read::<Part<Message<'_>>>()? else {
+    let Part::Object(message) = frame.read_plainly::<Part<Message<'_>>>()? else {
         return Err(frame.unknown());
     };
     // `table` marks the channels of version 3, which are gone.

@@ -5,8 +5,9 @@ use rust_decimal::Decimal;
 use crate::feeds::ask::{Ask, Bar, Limit, Page, Reading, stretches};
 use crate::feeds::bars::{Columns, Row, bars};
 use crate::feeds::event::product;
-use crate::feeds::frame::{Cell, Part, Place, cells, says, text_of};
+use crate::feeds::frame::{Place, says, text_of};
 use crate::feeds::listen::Listing;
+use crate::feeds::members::{Cell, Part, members};
 use crate::feeds::{Error, Frame, Instrument};
 use crate::model::Millis;
 
@@ -22,7 +23,7 @@ const ORDERS: usize = 100;
 const READINGS: i64 = 100;
 const FIVE_MINUTES: i64 = 5 * Millis::MINUTE;
 
-cells!(Market {
+members!(Market<'a> {
     id = "instId",
     family = "instFamily",
     kind = "instType",
@@ -32,7 +33,7 @@ cells!(Market {
     state = "state",
 });
 
-cells!(Detail {
+members!(Detail<'a> {
     ts = "ts",
 });
 

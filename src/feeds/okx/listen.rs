@@ -2,13 +2,14 @@
 
 use serde_json::{Value, json};
 
-use crate::feeds::frame::{Cell, Part, cells, says, text_of};
+use crate::feeds::frame::{says, text_of};
 use crate::feeds::listen::{Asked, Beat, Heard, Heartbeat, Line};
+use crate::feeds::members::{Cell, Part, members};
 use crate::feeds::{Error, Frame};
 
 pub(super) const HEARTBEAT: Heartbeat = Heartbeat::each_20_seconds(Beat::Text("ping"));
 
-cells!(Argument {
+members!(Argument<'a> {
     channel = "channel",
     kind = "instType",
 });

@@ -1,0 +1,128 @@
+//! The members of a frame that a decoder asks for: raw JSON texts, and structs of them under the venue's own names.
+//!
+//! Numbers stay the texts they are, so nothing passes through a binary float.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+
+/// A value as it stands in the frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Raw<'a>(&'a str);
+
+impl<'a> Raw<'a> {
+    /// Of a text that is one JSON value.
+    pub(super) fn of(text: &'a str) -> Self {
+        Self(text)
+    }
+
+    /// Its JSON.
+    pub(super) fn text(self) -> &'a str {
+        self.0
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Raw<'a> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        <&RawValue>::deserialize(from).map(|raw| Self(raw.get()))
+    }
+}
+
+/// A member as it stands in the frame; `null` counts as missing.
+pub(super) type Cell<'a> = Option<Raw<'a>>;
+
+/// A struct of members under the venue's own, case-sensitive names; what is no raw text has its type beside it.
+macro_rules! members {
+    ($(#[$doc:meta])* $name:ident<$life:lifetime> { $($field:ident $(: $kind:ty)? = $key:literal,)+ }) => {
+        $(#[$doc])*
+        #[derive(Debug, Default, serde::Deserialize)]
+        struct $name<$life> {
+            $(#[serde(borrow, default, rename = $key)]
+            $field: $crate::feeds::members::members!(@kind $life $($kind)?),)+
+        }
+
+        impl<$life> $crate::feeds::plain::Plain<$life> for $name<$life> {
+            fn plain(from: &mut $crate::feeds::plain::Cursor<$life>) -> Option<Self> {
+                $(let mut $field = None;)+
+                from.object(|name, from| match name {
+                    $($key => from.first(&mut $field),)+
+                    _ => from.skip(),
+                })?;
+                Some(Self { $($field: $field.unwrap_or_default(),)+ })
+            }
+        }
+    };
+    (@kind $life:lifetime) => { $crate::feeds::members::Cell<$life> };
+    (@kind $life:lifetime $kind:ty) => { $kind };
+}
+
+pub(super) use members;
+
+/// A value of which only the shape is known beforehand.
+#[derive(Debug, Default)]
+pub(super) enum Part<T> {
+    /// Not there, or `null`.
+    #[default]
+    Missing,
+    /// An object.
+    Object(T),
+    /// A list of anything.
+    List(Vec<Part<T>>),
+    /// Something else.
+    Other,
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Part<T> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Shape<T>(PhantomData<T>);
+
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Shape<T> {
+            type Value = Part<T>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("any JSON value")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, members: A) -> Result<Part<T>, A::Error> {
+                T::deserialize(MapAccessDeserializer::new(members)).map(Part::Object)
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Part<T>, A::Error> {
+                let mut list = Vec::new();
+                while let Some(item) = items.next_element()? {
+                    list.push(item);
+                }
+                Ok(Part::List(list))
+            }
+
+            fn visit_unit<E>(self) -> Result<Part<T>, E> {
+                Ok(Part::Missing)
+            }
+
+            fn visit_bool<E>(self, _: bool) -> Result<Part<T>, E> {
+                Ok(Part::Other)
+            }
+
+            fn visit_i64<E>(self, _: i64) -> Result<Part<T>, E> {
+                Ok(Part::Other)
+            }
+
+            fn visit_u64<E>(self, _: u64) -> Result<Part<T>, E> {
+                Ok(Part::Other)
+            }
+
+            fn visit_f64<E>(self, _: f64) -> Result<Part<T>, E> {
+                Ok(Part::Other)
+            }
+
+            fn visit_str<E>(self, _: &str) -> Result<Part<T>, E> {
+                Ok(Part::Other)
+            }
+        }
+
+        from.deserialize_any(Shape(PhantomData))
+    }
+}

@@ -1,0 +1,394 @@
+//! A quick read of plain frames: one pass over the text, and slices of it for the members that are asked for.
+//!
+//! Nearly every frame is plain: objects of known members, strings without escapes, numbers. Everything here gives `None`
+//! at the first surprise, and the frame is then read by serde: what is refused and why is for it to say. What is read
+//! here is exactly what it would have read.
+
+use super::members::{Part, Raw};
+
+/// How deep a plain frame goes.
+const DEPTH: usize = 8;
+
+/// What can be read from a plain frame.
+pub(super) trait Plain<'a>: Sized {
+    /// The value that comes next.
+    fn plain(from: &mut Cursor<'a>) -> Option<Self>;
+}
+
+/// Reads a whole frame.
+pub(super) fn plain<'a, T: Plain<'a>>(text: &'a str) -> Option<T> {
+    let mut from = Cursor {
+        text,
+        at: 0,
+        depth: 0,
+    };
+    let value = T::plain(&mut from)?;
+    from.blanks();
+    (from.at == text.len()).then_some(value)
+}
+
+/// What is left of a frame.
+#[derive(Debug)]
+pub(super) struct Cursor<'a> {
+    text: &'a str,
+    at: usize,
+    depth: usize,
+}
+
+impl<'a> Cursor<'a> {
+    #[inline]
+    fn byte(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    #[inline]
+    fn blanks(&mut self) {
+        while let Some(b' ' | b'\n' | b'\r' | b'\t') = self.byte() {
+            self.at += 1;
+        }
+    }
+
+    /// Takes `byte`, blanks before it aside; whether it was there.
+    #[inline]
+    fn takes(&mut self, byte: u8) -> bool {
+        self.blanks();
+        let there = self.byte() == Some(byte);
+        self.at += usize::from(there);
+        there
+    }
+
+    /// A string without escapes; the text between its quotes.
+    #[inline]
+    fn string(&mut self) -> Option<&'a str> {
+        if !self.takes(b'"') {
+            return None;
+        }
+        let start = self.at;
+        loop {
+            match self.byte()? {
+                b'"' => break,
+                b'\\' | 0..b' ' => return None,
+                _ => self.at += 1,
+            }
+        }
+        let text = self.text.get(start..self.at);
+        self.at += 1;
+        text
+    }
+
+    /// Steps over digits; `None` where there are none.
+    #[inline]
+    fn digits(&mut self) -> Option<()> {
+        let start = self.at;
+        while let Some(b'0'..=b'9') = self.byte() {
+            self.at += 1;
+        }
+        (self.at > start).then_some(())
+    }
+
+    /// Steps over a number without an exponent.
+    #[inline]
+    fn number(&mut self) -> Option<()> {
+        if self.byte() == Some(b'-') {
+            self.at += 1;
+        }
+        if self.byte() == Some(b'0') {
+            self.at += 1;
+        } else {
+            self.digits()?;
+        }
+        if self.byte() == Some(b'.') {
+            self.at += 1;
+            self.digits()?;
+        }
+        (!matches!(self.byte(), Some(b'0'..=b'9' | b'e' | b'E'))).then_some(())
+    }
+
+    /// A string, a number or a word as it stands in the frame.
+    #[inline]
+    fn scalar(&mut self) -> Option<&'a str> {
+        self.blanks();
+        let start = self.at;
+        match self.byte()? {
+            b'"' => {
+                self.string()?;
+            }
+            b'-' | b'0'..=b'9' => self.number()?,
+            _ => {
+                let rest = self.text.get(start..)?;
+                let word = ["null", "true", "false"]
+                    .into_iter()
+                    .find(|word| rest.starts_with(word))?;
+                self.at += word.len();
+            }
+        }
+        self.text.get(start..self.at)
+    }
+
+    /// Steps over a value that nobody asked for.
+    pub(super) fn skip(&mut self) -> Option<()> {
+        self.blanks();
+        match self.byte()? {
+            b'{' => self.object(|_, from| from.skip()),
+            b'[' => self.list(Self::skip),
+            _ => self.scalar().map(drop),
+        }
+    }
+
+    /// Reads an object, each member by `member`.
+    #[inline]
+    pub(super) fn object(
+        &mut self,
+        mut member: impl FnMut(&'a str, &mut Self) -> Option<()>,
+    ) -> Option<()> {
+        if !self.takes(b'{') || self.depth == DEPTH {
+            return None;
+        }
+        self.depth += 1;
+        if !self.takes(b'}') {
+            loop {
+                let name = self.string()?;
+                if !self.takes(b':') {
+                    return None;
+                }
+                member(name, self)?;
+                if !self.takes(b',') {
+                    break;
+                }
+            }
+            if !self.takes(b'}') {
+                return None;
+            }
+        }
+        self.depth -= 1;
+        Some(())
+    }
+
+    /// Reads a list, each item by `item`.
+    fn list(&mut self, mut item: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
+        if !self.takes(b'[') || self.depth == DEPTH {
+            return None;
+        }
+        self.depth += 1;
+        if !self.takes(b']') {
+            loop {
+                item(self)?;
+                if !self.takes(b',') {
+                    break;
+                }
+            }
+            if !self.takes(b']') {
+                return None;
+            }
+        }
+        self.depth -= 1;
+        Some(())
+    }
+
+    /// Reads the value of a member into its place, which must be empty: a second one of a name is a surprise.
+    #[inline]
+    pub(super) fn first<T: Plain<'a>>(&mut self, place: &mut Option<T>) -> Option<()> {
+        if place.is_some() {
+            return None;
+        }
+        *place = Some(T::plain(self)?);
+        Some(())
+    }
+}
+
+impl<'a> Plain<'a> for Option<Raw<'a>> {
+    #[inline]
+    fn plain(from: &mut Cursor<'a>) -> Option<Self> {
+        from.blanks();
+        let start = from.at;
+        let text = match from.byte()? {
+            b'{' | b'[' => {
+                from.skip()?;
+                from.text.get(start..from.at)?
+            }
+            _ => from.scalar()?,
+        };
+        Some((text != "null").then_some(Raw::of(text)))
+    }
+}
+
+impl<'a, T: Plain<'a>> Plain<'a> for Part<T> {
+    fn plain(from: &mut Cursor<'a>) -> Option<Self> {
+        from.blanks();
+        match from.byte()? {
+            b'{' => T::plain(from).map(Part::Object),
+            b'[' => {
+                let mut items = Vec::new();
+                from.list(|from| {
+                    items.push(Part::plain(from)?);
+                    Some(())
+                })?;
+                Some(Part::List(items))
+            }
+            _ => Some(match from.scalar()? {
+                "null" => Part::Missing,
+                _ => Part::Other,
+            }),
+        }
+    }
+}
+
+impl<'a, T: Plain<'a>> Plain<'a> for Option<Box<T>> {
+    fn plain(from: &mut Cursor<'a>) -> Option<Self> {
+        from.blanks();
+        if from.byte()? == b'n' {
+            return (from.scalar()? == "null").then_some(None);
+        }
+        T::plain(from).map(|value| Some(Box::new(value)))
+    }
+}
+
+#[cfg(test)]
+#[expect(dead_code, reason = "what is read is compared as it prints")]
+mod tests {
+    use proptest::prelude::*;
+    use proptest::sample::Index;
+
+    use super::*;
+    use crate::feeds::members::members;
+
+    members!(Row<'a> {
+        symbol = "s",
+        side = "S",
+        size = "q",
+    });
+
+    members!(Message<'a> {
+        kind = "e",
+        row: Part<Row<'a>> = "o",
+        data: Option<Box<Part<Message<'a>>>> = "data",
+    });
+
+    /// What serde reads, and what is read plainly where that is anything.
+    fn both(text: &str) -> (Option<String>, Option<String>) {
+        let by_serde = serde_json::from_str::<Part<Message<'_>>>(text);
+        let plainly = plain::<Part<Message<'_>>>(text);
+        (
+            by_serde.ok().map(|read| format!("{read:?}")),
+            plainly.map(|read| format!("{read:?}")),
+        )
+    }
+
+    #[test]
+    fn plain_frames_are_read_plainly() {
+        for text in [
+            r#"{"e":"forceOrder","o":{"s":"BTCUSDT","S":"SELL","q":"0.014","x":[1,{"y":null}],"T":1790000000000}}"#,
+            r#" { "data" : [ {"e":1.5,"o":[{"s":"é"}, {}]} , [] ] , "stream":"all" } "#,
+            r#"{"e":null,"o":null,"data":null}"#,
+            r#"{"o":true,"e":{"a":[-0.5]},"data":{"data":{"e":"x"}}}"#,
+            "[]",
+            "7",
+        ] {
+            let (by_serde, plainly) = both(text);
+            assert!(by_serde.is_some(), "{text}");
+            assert_eq!(by_serde, plainly, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_frame_of_any_depth_is_left_to_serde() {
+        for (open, close) in [("[", "]"), ("{\"data\":", "}"), ("{\"x\":[", "]}")] {
+            for depth in [5, 100, 100_000] {
+                let text = format!("{}1{}", open.repeat(depth), close.repeat(depth));
+                let (by_serde, plainly) = both(&text);
+                assert!(depth < 100 || plainly.is_none(), "{open} {depth}");
+                assert!(plainly.is_none() || plainly == by_serde, "{open} {depth}");
+            }
+        }
+    }
+
+    /// What is put into a frame, or over what stands there.
+    const SURPRISES: &[&str] = &[
+        "null",
+        "true",
+        "nul",
+        "\"",
+        "\\",
+        "\\u0041",
+        "{",
+        "}",
+        "[",
+        "]",
+        ",",
+        ":",
+        "1e400",
+        "01",
+        "-",
+        "1.",
+        "0",
+        ".5",
+        " ",
+        "\n",
+        "\u{feff}",
+        "\"e\":1,",
+        "\"o\":[],",
+        "\"data\":{},",
+        "{}",
+        "[]",
+        "é",
+        "\u{1}",
+    ];
+
+    fn frame() -> impl Strategy<Value = String> {
+        let scalar = "\"[a-z]{0,3}\"|-?(0|[1-9][0-9]{0,3})(\\.[0-9]{1,3})?(e[0-9])?|null|true|false|\\{\\}|\\[1\\]";
+        let row = proptest::collection::vec(("[sSqx]", scalar), 0..4)
+            .prop_map(|members| object(&members));
+        let part = prop_oneof![
+            row.clone(),
+            proptest::collection::vec(row, 0..3).prop_map(|rows| format!("[{}]", rows.join(","))),
+            scalar,
+        ];
+        let message = ((scalar, part), any::<bool>()).prop_map(|((kind, part), swapped)| {
+            let members = [("e".to_owned(), kind), ("o".to_owned(), part)];
+            let [first, second] = members;
+            object(&if swapped {
+                [second, first]
+            } else {
+                [first, second]
+            })
+        });
+        message.prop_recursive(3, 8, 2, |inner| {
+            proptest::collection::vec(inner, 1..3).prop_map(|messages| match messages.as_slice() {
+                [one] => format!("{{\"data\":{one}}}"),
+                _ => format!("[{}]", messages.join(",")),
+            })
+        })
+    }
+
+    fn object(members: &[(String, String)]) -> String {
+        let members: Vec<String> = members
+            .iter()
+            .map(|(name, value)| format!("\"{name}\":{value}"))
+            .collect();
+        format!("{{{}}}", members.join(","))
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 4000, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn what_is_read_plainly_is_what_serde_reads(
+            frame in frame(),
+            surprises in proptest::collection::vec((proptest::sample::select(SURPRISES), any::<Index>(), 0_usize..2), 0..3),
+        ) {
+            let mut changed = frame;
+            for (surprise, at, over) in surprises {
+                let places: Vec<usize> = changed.char_indices().map(|(place, _)| place).chain([changed.len()]).collect();
+                let at = *at.get(&places);
+                let end = (at + over * surprise.len()).min(changed.len());
+                if changed.is_char_boundary(end) {
+                    changed.replace_range(at..end, surprise);
+                }
+            }
+            let (by_serde, plainly) = both(&changed);
+            if plainly.is_some() {
+                prop_assert_eq!(plainly, by_serde, "{}", changed);
+            }
+        }
+    }
+}
