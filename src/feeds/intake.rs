@@ -172,6 +172,18 @@ impl Intake {
         self.venue.control(frame, asked)
     }
 
+    /// What in the reply to a proof disproves how rows are read, if anything does.
+    pub(super) fn disproof(&self, body: &str) -> Result<Option<String>, Error> {
+        let markets = self.markets.load();
+        self.venue.disproof(&Frame {
+            venue: self.venue,
+            text: body,
+            received_at: None,
+            instruments: &markets.instruments,
+            faults: None,
+        })
+    }
+
     /// Keeps the liquidations of a body; the requests that go on from there are handed back. Rows are kept even where it
     /// cannot be told how to go on.
     pub(super) async fn take_body(
