@@ -500,6 +500,7 @@ impl Intake {
             start,
             end,
             reason: reason.to_owned(),
+            recorded_at: super::now(),
         };
         self.keep.note(vec![gap], Vec::new());
     }

@@ -300,7 +300,10 @@ impl Archived {
             }
         }
         let start = now.back(window.millis());
-        let covered = self.back.coverage_of(start.on(1), now.on(1), &counts)?;
+        let known_by = self.instant(as_of)?;
+        let covered = self
+            .back
+            .coverage_of(start.on(1), now.on(1), &counts, known_by)?;
         Ok(covered
             .into_iter()
             .map(|venue| VenueCoverage {
