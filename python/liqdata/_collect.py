@@ -157,25 +157,38 @@ def _troubles(status: dict[str, Any]) -> str:
 
 
 class _Lines:
-    """A line for every venue whose state has changed, and for all of them once a minute."""
+    """A line for every venue whose state has changed or that has a new kind of trouble, and for all once a minute.
+
+    Further troubles of a kind are only counted until the minute is over.
+    """
 
     def __init__(self) -> None:
-        self._states: dict[str, tuple[str, str | None]] = {}
+        self._states: dict[str, str] = {}
+        self._counts: dict[str, int] = {}
+        self._kinds: set[tuple[str, str]] = set()
         self._due = 0.0
 
     def show(self, status: dict[str, Any]) -> None:
         due = time.monotonic() >= self._due
         if due:
             self._due = time.monotonic() + LINE
+            self._kinds.clear()
         for venue in status["venues"]:
-            state = (venue["state"], venue["trouble"])
-            if not due and self._states.get(venue["exchange"]) == state:
+            name, state, trouble = venue["exchange"], venue["state"], venue["trouble"]
+            kind = (name, trouble.partition(": ")[0]) if trouble else None
+            if not due and self._states.get(name) == state and (kind is None or kind in self._kinds):
                 continue
-            self._states[venue["exchange"]] = state
+            self._states[name] = state
+            if kind is not None:
+                self._kinds.add(kind)
             told = zip(COLUMNS[2:], _cells(venue, status["at"]), strict=True)
-            words = " · ".join(f"{name} {value}" for name, value in told)
-            trouble = f" · {venue['trouble']}" if venue["trouble"] else ""
-            print(f"{_clock(status['at'])} {venue['exchange']} {venue['state']} · {words}{trouble}", flush=True)
+            words = " · ".join(f"{column} {value}" for column, value in told)
+            said = f" · {trouble}" if trouble else ""
+            more = venue["troubles"] - self._counts.get(name, 0) - 1
+            self._counts[name] = venue["troubles"]
+            if more > 0:
+                said += f" (… {more:,} more)"
+            print(f"{_clock(status['at'])} {name} {state} · {words}{said}", flush=True)
         if due:
             print(f"{_clock(status['at'])} {_summary(status)}", flush=True)
 

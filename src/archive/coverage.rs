@@ -8,7 +8,7 @@ use super::manifest::{Day, State};
 use super::orders::{Completeness, word};
 use super::row::{Row, check_name, check_time, not_readable};
 use super::scan::Filter;
-use super::{Archive, ArchiveError, OrderRow, manifest};
+use super::{Archive, ArchiveError, OrderRow, manifest, wall_clock};
 use crate::model::{Millis, Vocabulary};
 
 pub(super) const CREATE: &str = "
@@ -18,6 +18,8 @@ pub(super) const CREATE: &str = "
         start INTEGER NOT NULL,
         \"end\" INTEGER NOT NULL,
         reason TEXT NOT NULL,
+        recorded_at INTEGER NOT NULL,
+        silent_from INTEGER NOT NULL,
         UNIQUE (exchange, start, \"end\", reason)
     ) STRICT;
     CREATE TABLE runs (
@@ -45,6 +47,8 @@ pub struct Gap {
     pub end: Millis,
     /// Why, in a few words.
     pub reason: String,
+    /// When it became known.
+    pub recorded_at: Millis,
 }
 
 /// The name of a stretch of listening, as [`Writer::begin_run`](super::Writer::begin_run) gives it.
@@ -94,6 +98,7 @@ pub(super) fn check(gaps: &[Gap]) -> Result<(), ArchiveError> {
             .and_then(|()| check_name("reason", &gap.reason))
             .and_then(|()| check_time("start", gap.start))
             .and_then(|()| check_time("end", gap.end))
+            .and_then(|()| check_time("recorded_at", gap.recorded_at))
             .and_then(|()| {
                 if gap.start < gap.end {
                     Ok(())
@@ -110,23 +115,47 @@ pub(super) fn check(gaps: &[Gap]) -> Result<(), ArchiveError> {
     })
 }
 
+/// Writes a gap down.
+///
+/// Beside it stands from when nobody had seen that its exchange was being listened to, at the time it was recorded:
+/// whoever asked in between could not know of the gap, and knew of no listening either.
 pub(super) fn add_gap(journal: &Connection, gap: &Gap) -> rusqlite::Result<()> {
     journal
         .prepare_cached(
-            "INSERT INTO gaps (exchange, start, \"end\", reason) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING",
+            "INSERT INTO gaps (exchange, start, \"end\", reason, recorded_at, silent_from)
+             VALUES (?1, ?2, ?3, ?4, ?5,
+                     max(?2, coalesce((SELECT max(seen) FROM runs WHERE exchange = ?1 AND started <= ?5), ?2)))
+             ON CONFLICT DO NOTHING",
         )?
-        .execute(params![gap.exchange, gap.start.0, gap.end.0, gap.reason])
+        .execute(params![
+            gap.exchange,
+            gap.start.0,
+            gap.end.0,
+            gap.reason,
+            gap.recorded_at.0
+        ])
         .map(drop)
 }
 
-/// Writes down a gap that may have been shorter when it was last written down.
+/// Writes down a gap that may have been shorter when it was last written down; known it was since then.
 pub(super) fn grow_gap(journal: &Connection, gap: &Gap) -> rusqlite::Result<()> {
-    journal
+    let known: Option<i64> = journal
         .prepare_cached(
-            "DELETE FROM gaps WHERE exchange = ?1 AND start = ?2 AND \"end\" < ?3 AND reason = ?4",
+            "DELETE FROM gaps WHERE exchange = ?1 AND start = ?2 AND \"end\" < ?3 AND reason = ?4
+             RETURNING recorded_at",
         )?
-        .execute(params![gap.exchange, gap.start.0, gap.end.0, gap.reason])?;
-    add_gap(journal, gap)
+        .query_row(
+            params![gap.exchange, gap.start.0, gap.end.0, gap.reason],
+            |row| row.get(0),
+        )
+        .optional()?;
+    add_gap(
+        journal,
+        &Gap {
+            recorded_at: known.map_or(gap.recorded_at, Millis),
+            ..gap.clone()
+        },
+    )
 }
 
 /// Writes down that a run still goes on; it never moves back.
@@ -167,6 +196,7 @@ pub(super) fn begin(
                     start: Millis(seen),
                     end: at,
                     reason: SILENT.to_owned(),
+                    recorded_at: at,
                 },
             )?;
         }
@@ -180,21 +210,52 @@ pub(super) fn begin(
     Ok(run)
 }
 
-fn gaps(journal: &Connection, start: Millis, end: Millis) -> rusqlite::Result<Vec<Gap>> {
+/// The gaps that reach into a stretch and were known at `as_of`.
+fn gaps(
+    journal: &Connection,
+    start: Millis,
+    end: Millis,
+    as_of: Option<Millis>,
+) -> rusqlite::Result<Vec<Gap>> {
     journal
         .prepare_cached(
-            "SELECT exchange, start, \"end\", reason FROM gaps WHERE start < ?2 AND \"end\" > ?1
+            "SELECT exchange, start, \"end\", reason, recorded_at FROM gaps
+             WHERE start < ?2 AND \"end\" > ?1 AND recorded_at <= ?3
              ORDER BY start, exchange, \"end\", reason",
         )?
-        .query_map([start.0, end.0], |row| {
+        .query_map([start.0, end.0, by(as_of)], |row| {
             Ok(Gap {
                 exchange: row.get(0)?,
                 start: Millis(row.get(1)?),
                 end: Millis(row.get(2)?),
                 reason: row.get(3)?,
+                recorded_at: Millis(row.get(4)?),
             })
         })?
         .collect()
+}
+
+/// The stretches of which nobody knew at `as_of` that an exchange was being listened to, although its run went on later.
+fn silences(
+    journal: &Connection,
+    start: Millis,
+    end: Millis,
+    as_of: Option<Millis>,
+) -> rusqlite::Result<Vec<(String, Millis, Millis)>> {
+    journal
+        .prepare_cached(
+            "SELECT exchange, silent_from, \"end\" FROM gaps
+             WHERE silent_from < ?2 AND \"end\" > ?1 AND recorded_at > ?3",
+        )?
+        .query_map([start.0, end.0, by(as_of)], |row| {
+            Ok((row.get(0)?, Millis(row.get(1)?), Millis(row.get(2)?)))
+        })?
+        .collect()
+}
+
+/// The last instant at which something may have become known.
+fn by(as_of: Option<Millis>) -> i64 {
+    as_of.map_or(i64::MAX, |at| at.0)
 }
 
 fn runs(journal: &Connection, start: Millis, end: Millis) -> rusqlite::Result<Vec<Run>> {
@@ -236,8 +297,22 @@ impl Archive {
     ///
     /// [`ArchiveError`] where the stretch is empty or the journal cannot be read.
     pub fn gaps(&self, start: Millis, end: Millis) -> Result<Vec<Gap>, ArchiveError> {
+        self.gaps_known(start, end, None)
+    }
+
+    /// As [`Archive::gaps`], those that had been recorded by `as_of`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Archive::gaps`].
+    pub fn gaps_known(
+        &self,
+        start: Millis,
+        end: Millis,
+        as_of: Option<Millis>,
+    ) -> Result<Vec<Gap>, ArchiveError> {
         check_stretch(start, end)?;
-        self.ask(|journal| gaps(journal, start, end))
+        self.ask(|journal| gaps(journal, start, end, as_of))
     }
 
     /// The runs that reach into the time from `start` until before `end`, by their start.
@@ -257,10 +332,11 @@ impl Archive {
     /// [`ArchiveError`] where the stretch is empty or the archive cannot be read.
     pub fn coverage(&self, start: Millis, end: Millis) -> Result<Vec<VenueCoverage>, ArchiveError> {
         check_stretch(start, end)?;
-        self.coverage_of(start, end, &self.counts(start, end)?)
+        self.coverage_of(start, end, &self.counts(start, end)?, None)
     }
 
-    /// As [`Archive::coverage`], where it is known already how many orders each exchange has and when the last was.
+    /// As [`Archive::coverage`], where it is known already how many orders each exchange has and when the last was; with
+    /// the gaps that had been recorded by `as_of`.
     ///
     /// # Errors
     ///
@@ -270,15 +346,17 @@ impl Archive {
         start: Millis,
         end: Millis,
         counts: &BTreeMap<String, (u64, Millis)>,
+        as_of: Option<Millis>,
     ) -> Result<Vec<VenueCoverage>, ArchiveError> {
         check_stretch(start, end)?;
-        let (gaps, runs, listened_to) = self.ask(|journal| {
+        let (gaps, silences, runs, listened_to) = self.ask(|journal| {
             let listened_to = journal
-                .prepare_cached("SELECT DISTINCT exchange FROM runs")?
-                .query_map([], |row| row.get::<_, String>(0))?
+                .prepare_cached("SELECT DISTINCT exchange FROM runs WHERE started <= ?1")?
+                .query_map([by(as_of)], |row| row.get::<_, String>(0))?
                 .collect::<rusqlite::Result<Vec<_>>>()?;
             Ok((
-                gaps(journal, start, end)?,
+                gaps(journal, start, end, as_of)?,
+                silences(journal, start, end, as_of)?,
                 runs(journal, start, end)?,
                 listened_to,
             ))
@@ -300,7 +378,11 @@ impl Archive {
             let connected_share = listened_to.contains(name).then(|| {
                 let listened = of_venue.iter().map(|run| (run.started, run.seen));
                 let missing = missed.iter().map(|gap| (gap.start, gap.end));
-                share(listened, missing, start, end)
+                let silent = silences
+                    .iter()
+                    .filter(|(exchange, ..)| exchange == name)
+                    .map(|(_, from, to)| (*from, *to));
+                share(listened, missing.chain(silent), start, end)
             });
             venues.insert(
                 name.clone(),
@@ -435,6 +517,7 @@ pub(super) fn miss_part(
                 start: first,
                 end: last.on(1),
                 reason: DAMAGED.to_owned(),
+                recorded_at: wall_clock(),
             },
         )?;
     }

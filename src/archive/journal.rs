@@ -24,7 +24,7 @@ const OLDEST_SQLITE: i32 = 3_051_003;
 /// `liqd` in ASCII.
 const APPLICATION: i32 = 0x6C69_7164;
 /// The version of the tables.
-const VERSION: i32 = 2;
+const VERSION: i32 = 3;
 /// How long a call waits for another process to let go of the journal.
 const PATIENCE: Duration = Duration::from_secs(5);
 

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use super::journal::{self, Acknowledged, Batch};
-use super::{ArchiveError, Gap, Writer};
+use super::{ArchiveError, Gap, Writer, wall_clock};
 use crate::model::Millis;
 
 /// The reason of a gap that a full queue leaves.
@@ -578,6 +578,7 @@ fn gaps<'a>((exchange, stretches): (&'a String, &'a Vec<Missed>)) -> impl Iterat
         start: missed.start,
         end: missed.end,
         reason: REFUSED.to_owned(),
+        recorded_at: wall_clock(),
     })
 }
 

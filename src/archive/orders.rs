@@ -11,6 +11,10 @@ use super::row::{
 };
 use crate::model::{Millis, ObservedOrder, Order, Side, Vocabulary};
 
+/// The largest value of an order: more than all that is open on all exchanges together, and little enough that a
+/// hundred million of them can be summed to the last digit.
+const MOST_USD: Decimal = Decimal::from_parts(3_567_587_328, 232, 0, false, 0);
+
 /// How much of what happened a channel tells.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Completeness {
@@ -126,6 +130,15 @@ impl Row for OrderRow {
         }
         if self.order.value_usd < Decimal::ZERO {
             return Err(("value_usd", format!("{} is below 0", self.order.value_usd)));
+        }
+        if self.order.value_usd > MOST_USD {
+            return Err((
+                "value_usd",
+                format!(
+                    "{} is more than any order can be worth; at most {MOST_USD} is kept",
+                    self.order.value_usd
+                ),
+            ));
         }
         check_decimal("value_usd", self.order.value_usd)?;
         check_time("timestamp", self.order.timestamp)?;

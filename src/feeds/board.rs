@@ -1,6 +1,6 @@
 //! How the collecting goes: what every venue's tasks write down, and the picture of it at an instant.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::model::{Millis, Vocabulary};
@@ -9,6 +9,8 @@ use crate::model::{Millis, Vocabulary};
 const RATE: i64 = 60;
 /// Topics that a picture names.
 const NAMED: usize = 20;
+/// How long a kind of trouble is only counted after it was said to the log.
+const SAID: i64 = Millis::MINUTE;
 
 /// How a venue is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -95,8 +97,10 @@ pub struct VenueStatus {
     pub asked: u64,
     /// … of so many.
     pub to_ask: u64,
-    /// The last trouble, in words.
+    /// The last trouble, in words: its kind, a colon, and the rest.
     pub trouble: Option<String>,
+    /// How many troubles there were.
+    pub troubles: u64,
 }
 
 /// The collecting at an instant.
@@ -143,6 +147,7 @@ pub(super) struct Notes {
     /// When the last event came over a socket, asked for or not.
     pub(super) last_event_at: Option<Millis>,
     rate: Rate,
+    said: Said,
 }
 
 /// What is known of one socket.
@@ -187,6 +192,51 @@ impl Rate {
     }
 }
 
+/// The troubles that were said to the log: the first of a kind at once, then in a minute only their number.
+#[derive(Debug, Default)]
+struct Said {
+    /// When each kind was last said, the last that was not said since, and how many these are.
+    kinds: HashMap<String, (Millis, String, u64)>,
+}
+
+impl Said {
+    /// What is to be said of a trouble now.
+    fn hear(&mut self, message: &str, now: Millis) -> Option<String> {
+        let kind = message
+            .split_once(": ")
+            .map_or(message, |(kind, _)| kind)
+            .to_owned();
+        if let Some((_, last, count)) = self.kinds.get_mut(&kind) {
+            message.clone_into(last);
+            *count += 1;
+            return None;
+        }
+        self.kinds.insert(kind, (now, String::new(), 0));
+        Some(message.to_owned())
+    }
+
+    /// What is to be said of those that were only counted, once their minute is over.
+    fn sum_up(&mut self, now: Millis) -> Vec<String> {
+        let mut sums = Vec::new();
+        self.kinds.retain(|_, (since, last, count)| {
+            if now.0.saturating_sub(since.0) < SAID {
+                return true;
+            }
+            if *count == 0 {
+                return false;
+            }
+            sums.push(match *count - 1 {
+                0 => last.clone(),
+                more => format!("{last} (… {more} more)"),
+            });
+            (*since, *count) = (now, 0);
+            true
+        });
+        sums.sort();
+        sums
+    }
+}
+
 impl Seat {
     pub(super) fn new(exchange: &'static str) -> Self {
         Self {
@@ -200,12 +250,20 @@ impl Seat {
         self.notes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Writes a trouble down and says it to the log, unless it is the one that was said last.
+    /// Writes a trouble down, and says it to the log unless one of its kind was said within a minute.
     pub(super) fn trouble(&self, message: String) {
         let mut notes = self.notes();
-        if notes.status.trouble.as_ref() != Some(&message) {
-            log::warn!(target: "liqdata::feeds", "{}: {message}", self.exchange);
-            notes.status.trouble = Some(message);
+        if let Some(line) = notes.said.hear(&message, super::now()) {
+            log::warn!(target: "liqdata::feeds", "{}: {line}", self.exchange);
+        }
+        notes.status.troubles += 1;
+        notes.status.trouble = Some(message);
+    }
+
+    /// Says to the log how many troubles there were that were not said.
+    pub(super) fn sum_up(&self, now: Millis) {
+        for line in self.notes().said.sum_up(now) {
+            log::warn!(target: "liqdata::feeds", "{}: {line}", self.exchange);
         }
     }
 
@@ -302,6 +360,34 @@ mod tests {
         assert_eq!(rate.per_minute(Millis(59_999)), 8);
         assert_eq!(rate.per_minute(Millis(60_000)), 2);
         assert_eq!(rate.per_minute(Millis(90_000)), 0);
+    }
+
+    #[test]
+    fn a_flood_of_troubles_is_one_line_at_once_and_one_a_minute() {
+        let mut said = Said::default();
+        let now = Millis(5);
+        let hear = |said: &mut Said, message: &str, at| said.hear(message, at);
+        let first = hear(&mut said, "rejected: a", now);
+        assert_eq!(first.as_deref(), Some("rejected: a"));
+        for number in 0..413 {
+            assert_eq!(
+                hear(&mut said, &format!("rejected: b{number}"), now.on(number)),
+                None
+            );
+        }
+        // Another kind is not drowned.
+        assert!(hear(&mut said, "usdt: no pong", now).is_some());
+        assert!(said.sum_up(now.on(SAID - 1)).is_empty());
+        let minute = now.on(SAID);
+        assert_eq!(said.sum_up(minute), ["rejected: b412 (… 412 more)"]);
+        assert!(said.sum_up(minute).is_empty());
+        assert_eq!(hear(&mut said, "rejected: c", minute.on(1)), None);
+        let next = said.sum_up(minute.on(SAID));
+        assert_eq!(next, ["rejected: c"]);
+        // Once a minute was quiet the next is said at once, and nothing is remembered for ever.
+        assert!(said.sum_up(minute.on(2 * SAID)).is_empty());
+        assert!(said.kinds.is_empty());
+        assert!(hear(&mut said, "rejected: d", minute.on(2 * SAID)).is_some());
     }
 
     #[test]

@@ -368,6 +368,7 @@ async fn watch_rates(tended: Vec<Arc<Tended>>, settings: Arc<Settings>) {
         let now = super::now();
         for one in &tended {
             let venue = one.intake.venue;
+            one.intake.seat.sum_up(now);
             if venue.witnesses().is_empty() {
                 continue;
             }

@@ -172,6 +172,18 @@ impl Intake {
         self.venue.control(frame, asked)
     }
 
+    /// What in the reply to a proof disproves how rows are read, if anything does.
+    pub(super) fn disproof(&self, body: &str) -> Result<Option<String>, Error> {
+        let markets = self.markets.load();
+        self.venue.disproof(&Frame {
+            venue: self.venue,
+            text: body,
+            received_at: None,
+            instruments: &markets.instruments,
+            faults: None,
+        })
+    }
+
     /// Keeps the liquidations of a body; the requests that go on from there are handed back. Rows are kept even where it
     /// cannot be told how to go on.
     pub(super) async fn take_body(
@@ -238,8 +250,7 @@ impl Intake {
                 continue;
             }
             if let Some(reason) = self.out_of_time(&event, way, now) {
-                self.seat.notes().status.rejected += 1;
-                self.set_aside(text, &format!("{}: {reason}", event.dedupe_key), now);
+                self.refuse(text, &format!("{}: {reason}", event.dedupe_key), now);
                 continue;
             }
             if !locked(&self.memory).is_new(&event.dedupe_key, now) {
@@ -314,7 +325,7 @@ impl Intake {
         if let Some(doubt) = &suspicion {
             self.seat.notes().status.suspect += 1;
             self.seat
-                .trouble(format!("{} looks wrong: {doubt}", event.dedupe_key));
+                .trouble(format!("looks wrong: {}: {doubt}", event.dedupe_key));
         }
         let worth_keeping = self.settings.raw || suspicion.is_some();
         Some(OrderRow {
@@ -441,7 +452,12 @@ impl Intake {
             ..Batch::default()
         };
         match self.keep.rows(batch).await {
-            Ok(()) => self.end_loss(),
+            Ok(unfit) => {
+                for reason in unfit {
+                    self.count_rejected(1, &reason);
+                }
+                self.end_loss();
+            }
             Err(NotTaken { keys, reason }) => {
                 let mut memory = locked(&self.memory);
                 for key in &keys {
@@ -484,6 +500,7 @@ impl Intake {
             start,
             end,
             reason: reason.to_owned(),
+            recorded_at: super::now(),
         };
         self.keep.note(vec![gap], Vec::new());
     }
@@ -492,9 +509,19 @@ impl Intake {
     pub(super) fn reject(&self, text: &str, faults: &[Error], now: Millis) {
         let reasons: Vec<String> = faults.iter().map(ToString::to_string).collect();
         let reason = reasons.join("; ");
-        self.seat.notes().status.rejected += u64::try_from(faults.len()).unwrap_or(u64::MAX);
-        self.seat.trouble(format!("rejected: {reason}"));
+        self.count_rejected(faults.len(), &reason);
         self.set_aside(text, &reason, now);
+    }
+
+    /// Counts an event that is not taken and sets its frame aside.
+    fn refuse(&self, text: &str, reason: &str, now: Millis) {
+        self.count_rejected(1, reason);
+        self.set_aside(text, reason, now);
+    }
+
+    fn count_rejected(&self, count: usize, reason: &str) {
+        self.seat.notes().status.rejected += u64::try_from(count).unwrap_or(u64::MAX);
+        self.seat.trouble(format!("rejected: {reason}"));
     }
 
     /// Sets a frame aside with the reason.

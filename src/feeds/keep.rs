@@ -95,9 +95,10 @@ impl Keep {
     }
 
     /// Hands rows over as soon as there is room; gives up where there is none for too long. Rows that the archive can
-    /// never keep are set aside, and the others handed over.
-    pub(super) async fn rows(&self, batch: Batch) -> Result<(), NotTaken> {
+    /// never keep are set aside, and the others handed over; why is said of each.
+    pub(super) async fn rows(&self, batch: Batch) -> Result<Vec<String>, NotTaken> {
         let mut batch = batch;
+        let mut unfit = Vec::new();
         loop {
             let sending = self.inbox.send(batch.clone());
             let hopeless = self.overflowing.load(Ordering::Relaxed) && self.trouble().is_some();
@@ -111,7 +112,7 @@ impl Keep {
             let reason = match sent {
                 Ok(Ok(receipt)) => {
                     let _ = self.after.send(Aftermath::Receipt(receipt));
-                    return Ok(());
+                    return Ok(unfit);
                 }
                 Ok(Err(NotKept::Archive(fault))) => match &*fault {
                     ArchiveError::BadRow {
@@ -122,8 +123,9 @@ impl Keep {
                     } => {
                         let reason = format!("{table}: column {column:?}: {message}");
                         self.take_out(&mut batch, table, *row, &reason);
+                        unfit.push(reason);
                         if batch.is_empty() {
-                            return Ok(());
+                            return Ok(unfit);
                         }
                         continue;
                     }

@@ -231,11 +231,12 @@ impl Tender {
     fn on_live(&mut self, uncovered: BTreeSet<String>) {
         let now = super::now();
         log::info!(target: "liqdata::feeds", "{}: {} is live", self.intake.name(), self.line.name);
-        self.note(true, uncovered);
+        // The gap is recorded before it can be written down that the listening goes on.
         if let Some((since, reason)) = self.missing.take() {
             self.intake.gap(since, now, &reason);
             let _ = self.news.send(News::Back { since, until: now });
         }
+        self.note(true, uncovered);
         if !self.was_live {
             self.was_live = true;
             let _ = self.news.send(News::Live);

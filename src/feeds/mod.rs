@@ -172,6 +172,22 @@ pub trait Venue: fmt::Debug + Sync {
         Err(frame.unknown())
     }
 
+    /// The requests by whose replies it shows at the start whether the venue's rows still mean what they are taken for;
+    /// none where nothing is in doubt.
+    fn proofs(&self, _now: Millis) -> Vec<Ask> {
+        Vec::new()
+    }
+
+    /// What in the reply to one of the [proofs](Self::proofs) disproves how its rows are read, if anything does: what
+    /// the venue tells must not be kept then.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unexpected`] where the body is not what the venue sends, which proves nothing.
+    fn disproof(&self, _frame: &Frame<'_>) -> Result<Option<String>, Error> {
+        Ok(None)
+    }
+
     /// How far back its liquidations can be asked for, in milliseconds; 0 where they cannot.
     fn look_back(&self) -> i64 {
         0

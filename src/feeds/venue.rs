@@ -78,7 +78,15 @@ fn merged(mut stretches: Vec<(Millis, Millis)>, furthest: Millis) -> Vec<(Millis
 
 /// Tends a venue until `stop`, or until its past is filled where that is all that is wanted.
 pub(super) async fn tend(venue: Arc<Tended>, mut stop: watch::Receiver<bool>) {
-    if venue.once {
+    let proven = tokio::select! {
+        proven = venue.is_proven() => proven,
+        () = said(&mut stop) => false,
+    };
+    if !proven {
+        if !venue.once {
+            said(&mut stop).await;
+        }
+    } else if venue.once {
         tokio::select! {
             () = venue.run_once() => {}
             () = said(&mut stop) => {}
@@ -93,6 +101,37 @@ pub(super) async fn tend(venue: Arc<Tended>, mut stop: watch::Receiver<bool>) {
 }
 
 impl Tended {
+    /// Whether the venue's rows may be kept: not where its own replies disprove how they are read. What cannot be asked
+    /// disproves nothing.
+    async fn is_proven(&self) -> bool {
+        let asking = async {
+            for ask in self.intake.venue.proofs(super::now()) {
+                let body = self.rest.get(self.intake.venue, &ask).await?;
+                if let Some(disproof) = self.intake.disproof(&body)? {
+                    return Ok(Some(disproof));
+                }
+            }
+            Ok::<_, Failure>(None)
+        };
+        let patience = span(self.intake.settings.pace.request);
+        let doubt = match tokio::time::timeout(patience, asking).await {
+            Ok(Ok(None)) => return true,
+            Ok(Ok(Some(disproof))) => {
+                self.intake.seat.notes().polled = Some(false);
+                self.intake.seat.trouble(format!(
+                    "nothing is kept, its rows do not mean what they are taken for: {disproof}"
+                ));
+                return false;
+            }
+            Ok(Err(fault)) => fault.to_string(),
+            Err(_) => format!("no reply within {} s", patience.as_secs_f64()),
+        };
+        self.intake
+            .seat
+            .trouble(format!("what its rows mean is not proven: {doubt}"));
+        true
+    }
+
     /// Asks for the past and ends.
     async fn run_once(&self) {
         self.read_markets_until_known().await;

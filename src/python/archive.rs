@@ -167,6 +167,7 @@ impl ArchiveWriter {
                 start: Millis(start),
                 end: Millis(end),
                 reason: reason.to_owned(),
+                recorded_at: Millis(end),
             }],
             ..Batch::default()
         };

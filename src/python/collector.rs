@@ -165,5 +165,6 @@ fn venue_dict<'py>(py: Python<'py>, venue: &VenueStatus) -> PyResult<Bound<'py, 
     dict.set_item("asked", venue.asked)?;
     dict.set_item("to_ask", venue.to_ask)?;
     dict.set_item("trouble", &venue.trouble)?;
+    dict.set_item("troubles", venue.troubles)?;
     Ok(dict)
 }

@@ -600,7 +600,8 @@ impl Market {
                 return Ok(Vec::new());
             };
             let start = start.map_or(Millis(i64::MIN), Millis);
-            Ok(archive.gaps(start, end.map_or(Millis(i64::MAX), Millis))?)
+            let end = end.map_or(Millis(i64::MAX), Millis);
+            Ok(archive.gaps_known(start, end, self.market.opened_as_of())?)
         })?;
         Ok(Columns::from(gaps).into())
     }

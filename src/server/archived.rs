@@ -168,27 +168,29 @@ impl Archived {
     }
 
     pub(super) fn revision(&self) -> Revision {
-        match self.live() {
-            Ok(live) => live.revision,
-            Err(fault) => {
-                log::warn!("{fault}");
-                self.peek().revision
-            }
-        }
+        self.revision_of(|live| live.revision)
+    }
+
+    /// As [`Archived::revision`], of runs and gaps as well.
+    pub(super) fn recorded_revision(&self) -> Revision {
+        self.revision_of(|live| live.recorded)
     }
 
     pub(super) fn estimate_revision(&self, coin: &str) -> Revision {
-        let revision_of = |live: &Live| {
+        self.revision_of(|live| {
             live.coins.get(coin).copied().unwrap_or(Revision {
                 number: 0,
                 changed_at: self.opened_at,
             })
-        };
+        })
+    }
+
+    fn revision_of(&self, of: impl Fn(&Live) -> Revision) -> Revision {
         match self.live() {
-            Ok(live) => revision_of(&live),
+            Ok(live) => of(&live),
             Err(fault) => {
                 log::warn!("{fault}");
-                revision_of(&self.peek())
+                of(&self.peek())
             }
         }
     }
@@ -300,7 +302,10 @@ impl Archived {
             }
         }
         let start = now.back(window.millis());
-        let covered = self.back.coverage_of(start.on(1), now.on(1), &counts)?;
+        let known_by = self.instant(as_of)?;
+        let covered = self
+            .back
+            .coverage_of(start.on(1), now.on(1), &counts, known_by)?;
         Ok(covered
             .into_iter()
             .map(|venue| VenueCoverage {

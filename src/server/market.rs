@@ -256,6 +256,15 @@ impl Market {
         }
     }
 
+    /// What every answer depends on that tells its [coverage](Market::coverage) as well.
+    #[must_use]
+    pub fn recorded_revision(&self) -> Revision {
+        match &self.kind {
+            Kind::Archived(archived) => archived.recorded_revision(),
+            Kind::Fixed(_) | Kind::Growing(_) => self.revision(),
+        }
+    }
+
     /// What the estimates of `coin` depend on: another number once a bar of it has closed, or its past has changed.
     #[must_use]
     pub fn estimate_revision(&self, coin: &str) -> Revision {

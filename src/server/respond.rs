@@ -55,11 +55,18 @@ async fn realised<E: Answer>(
         tag: format!("{nonce:x}-{:x}-{asked:x}", revision.number),
         changed_at: revision.changed_at,
     };
-    let current = name(desk.market.revision());
+    // An explanation tells of runs and gaps, which change without an order.
+    let revision = if question.explain {
+        Market::recorded_revision
+    } else {
+        Market::revision
+    };
+    let current = name(revision(&desk.market));
     if current.is_held(headers) {
         return Ok(current.not_modified());
     }
-    let work = move |market: &Market| at_one_revision(market, || encode(&question, market));
+    let work =
+        move |market: &Market| at_one_revision(market, revision, || encode(&question, market));
     let (revision, body) = desk.compute(Lane::Quick, work).await?;
     Ok(desk.named(revision.map(name)).on(json(body)))
 }
@@ -102,7 +109,7 @@ async fn estimated<E: Answer>(
         return Ok(current.not_modified());
     }
     let work = move |market: &Market| {
-        at_one_revision(market, || {
+        at_one_revision(market, Market::revision, || {
             let estimate = kept.explain.as_ref();
             explained(&kept.body, market, question.as_of, None, estimate)
         })
@@ -139,12 +146,13 @@ fn make<E: Answer>(
 /// What `work` makes, and the revision of the market that all of it is of; none where the market would not keep still.
 fn at_one_revision<T>(
     market: &Market,
+    revision: impl Fn(&Market) -> Revision,
     work: impl Fn() -> Result<T, Rejection>,
 ) -> Result<(Option<Revision>, T), Rejection> {
     for _ in 0..TRIES {
-        let before = market.revision();
+        let before = revision(market);
         let made = work()?;
-        if market.revision() == before {
+        if revision(market) == before {
             return Ok((Some(before), made));
         }
     }

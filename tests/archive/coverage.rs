@@ -1,5 +1,7 @@
 //! What was listened to, and what is missing.
 
+use std::collections::BTreeMap;
+
 use liqdata::archive::{Archive, ArchiveError, Batch, Completeness, Gap, VenueCoverage};
 use liqdata::model::Millis;
 
@@ -16,6 +18,7 @@ fn gap(start: i64, end: i64, reason: &str) -> Gap {
         start: at(start),
         end: at(end),
         reason: reason.to_owned(),
+        recorded_at: at(end),
     }
 }
 
@@ -109,6 +112,57 @@ fn the_time_between_two_runs_is_a_gap() {
     listen(60, 61);
     let gaps = reader.gaps(at(40), at(61)).unwrap();
     assert_eq!(gaps, [gap(50, 60, "disk full")]);
+}
+
+#[test]
+fn nobody_knows_of_a_gap_before_it_is_recorded() {
+    let folder = Folder::new();
+    let mut writer = Archive::create_or_open(folder.archive()).unwrap();
+    let run = writer
+        .begin_run("binance", Completeness::Sampled, at(0))
+        .unwrap();
+    let mut seen = |minutes: i64, gaps: Vec<Gap>| {
+        let batch = Batch {
+            seen: vec![(run, at(minutes))],
+            gaps,
+            ..Batch::default()
+        };
+        writer.append(&batch).unwrap();
+    };
+    // Lost at 20, back at 30; found at 50 to have heard nothing since 40.
+    seen(20, Vec::new());
+    seen(30, vec![gap(20, 30, "lost")]);
+    seen(50, Vec::new());
+    seen(60, vec![gap(40, 50, "mute")]);
+    let reader = Archive::read(folder.archive()).unwrap();
+    let known = |minutes: i32| {
+        let (start, end) = (at(0), at(minutes.into()));
+        let covered = reader
+            .coverage_of(start, end, &BTreeMap::new(), Some(end))
+            .unwrap();
+        let gaps = reader.gaps_known(start, end, Some(end)).unwrap();
+        let [binance] = covered.as_slice() else {
+            panic!("{covered:?}")
+        };
+        assert_eq!(usize::try_from(binance.gaps).unwrap(), gaps.len());
+        (
+            gaps.len(),
+            binance.connected_share.unwrap() * f64::from(minutes),
+        )
+    };
+    assert_eq!(known(20), (0, 20.0));
+    // On the way the archive had last been told of 20, and of no gap.
+    assert_eq!(known(25), (0, 20.0));
+    assert_eq!(known(30), (1, 20.0));
+    // What turned out to be mute was taken for listening until then.
+    assert_eq!(known(45), (1, 35.0));
+    assert_eq!(known(50), (2, 30.0));
+    assert_eq!(known(60), (2, 40.0));
+    // Nobody listened before the beginning, as far as anybody knew then.
+    let before = reader
+        .coverage_of(at(-5), at(5), &BTreeMap::new(), Some(at(-1)))
+        .unwrap();
+    assert_eq!(before, []);
 }
 
 #[test]

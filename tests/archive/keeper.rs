@@ -145,13 +145,14 @@ fn what_finds_no_room_is_a_gap_from_the_first_row_lost_to_the_last() {
     // The work ends the wait for more rows, and with it the first two make room.
     inbox.with(|_| Ok(())).unwrap().wait().unwrap();
     kept.wait().unwrap();
-    let gap = |start, end| Gap {
-        exchange: "okx".to_owned(),
-        start: Millis(start),
-        end: Millis(end),
-        reason: "could not be written in time".to_owned(),
+    let gap = |start, end| (Millis(start), Millis(end));
+    let gaps = |archive: &Archive| -> Vec<(Millis, Millis)> {
+        let gaps = archive.gaps(Millis(0), Millis(i64::MAX)).unwrap();
+        let known =
+            |gap: &Gap| gap.exchange == "okx" && gap.reason == "could not be written in time";
+        assert!(gaps.iter().all(known), "{gaps:?}");
+        gaps.iter().map(|gap| (gap.start, gap.end)).collect()
     };
-    let gaps = |archive: &Archive| archive.gaps(Millis(0), Millis(i64::MAX)).unwrap();
     let reader = Archive::read(folder.archive()).unwrap();
     // Known at once, in case that was the last thing to be written.
     assert_eq!(gaps(&reader), [gap(START + 3, START + 6)]);

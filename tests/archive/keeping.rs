@@ -236,9 +236,9 @@ fn what_would_be_rounded_is_refused_and_nothing_of_its_batch_is_kept() {
 
     // The finest and the largest that can be kept.
     let mut edge = order(2, START);
-    edge.order.price = "0.000000000000000001".parse().unwrap();
+    edge.order.price = "99999999999999999999".parse().unwrap();
     edge.order.qty = "9999999999.999999999999999999".parse().unwrap();
-    edge.order.value_usd = "99999999999999999999".parse().unwrap();
+    edge.order.value_usd = "0.000000000000000001".parse().unwrap();
     writer.append(&of_orders(vec![edge.clone()])).unwrap();
     assert_eq!(all_orders(&writer), [edge.clone()]);
     writer.roll(Millis(START + Millis::DAY)).unwrap();
@@ -256,6 +256,9 @@ fn a_row_that_makes_no_sense_is_refused_by_name() {
     let mut free = order(0, START);
     free.order.price = Decimal::ZERO;
     cases.push((of_orders(vec![free]), "price"));
+    let mut priceless = order(0, START);
+    priceless.order.value_usd = "1000000000000.01".parse().unwrap();
+    cases.push((of_orders(vec![priceless]), "value_usd"));
     cases.push((of_orders(vec![order(0, -1)]), "timestamp"));
     let mut upside_down = bar("BTC", 0, 100);
     upside_down.high = 98.into();

@@ -163,6 +163,7 @@ fn coverage_counts_orders_and_tells_of_runs_and_gaps() {
         start: end.back(Millis::HOUR),
         end: end.back(Millis::HOUR / 2),
         reason: "a test".to_owned(),
+        recorded_at: end.back(Millis::HOUR / 2),
     });
     writer.append(&batch).unwrap();
     let market = Market::open(folder.archive(), None).unwrap();

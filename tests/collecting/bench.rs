@@ -14,6 +14,11 @@ use crate::doubles::{Exchange, Truth};
 /// How long a test waits for what must come.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// Whether the long form of a test is asked for.
+pub(crate) fn is_soak() -> bool {
+    std::env::var_os("LIQDATA_SOAK").is_some()
+}
+
 /// A folder that is removed in the end.
 pub(crate) struct Folder(PathBuf);
 

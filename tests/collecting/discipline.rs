@@ -1,11 +1,17 @@
 //! Connection discipline: what goes wrong on the wire, and what becomes of it.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
+use liqdata::api::OverviewQuery;
 use liqdata::feeds::{Settings, VenueState};
+use liqdata::server::Market;
 
-use crate::bench::{Collecting, Doubles, Folder, assert_kept, gaps, quick};
-use crate::doubles::{Act, Ending, Garbage, Limit};
+use crate::bench::{
+    Collecting, Doubles, Folder, Told, assert_kept, gaps, orders, quick, told, true_of,
+};
+use crate::doubles::{Act, Ending, Garbage, Limit, dialect};
+use crate::venues::until_asked;
 
 fn with(change: impl FnOnce(&mut Settings)) -> Settings {
     let mut settings = quick();
@@ -291,7 +297,16 @@ async fn repetitions_and_disorder_change_nothing() {
     collecting.until_kept(happened.len()).await;
     let archive = folder.archive();
     collecting.stop().await;
-    assert_kept(&archive, &happened);
+    // What comes while a socket is young is asked for by REST as well. Gate tells another price then, and of an order
+    // that is told both ways the first telling stays, whichever it was.
+    let rows = orders(&archive);
+    let kept: BTreeSet<Told> = rows.iter().map(told).collect();
+    for truth in &happened {
+        let by_rest = dialect(truth.venue).unwrap().told_by_rest(truth);
+        let tellings = BTreeSet::from([true_of(truth), true_of(&by_rest)]);
+        assert_eq!(tellings.intersection(&kept).count(), 1, "{truth:?}");
+    }
+    assert_eq!((rows.len(), kept.len()), (happened.len(), happened.len()));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -416,4 +431,82 @@ async fn a_rest_side_that_says_too_many_is_left_alone_for_a_while() {
     let archive = folder.archive();
     collecting.stop().await;
     assert_kept(&archive, &happened);
+}
+
+/// Every venue whose events have a time and come over a socket.
+const TIMED: [&str; 12] = [
+    "binance", "bybit", "okx", "gate", "bitget", "htx", "aster", "deribit", "kraken", "bitfinex",
+    "dydx", "lighter",
+];
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_live_event_of_the_day_before_yesterday_or_of_the_future_is_refused_at_every_venue() {
+    let (folder, doubles) = (Folder::new(), Doubles::open(&TIMED).await);
+    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+    collecting.until_live().await;
+    let mut happened = Vec::new();
+    for (venue, exchange) in &doubles.0 {
+        until_asked(&collecting, venue).await;
+        let now = exchange.book().now();
+        let day = 24 * 3_600_000;
+        // A minute of difference between clocks is nothing to complain about, and neither is a late report.
+        happened.extend(exchange.liquidate_at([now + 30_000, now - day + 60_000]));
+        exchange.liquidate_at([now + 90_000, now - day - 60_000, now + 1000 * day]);
+        let status = collecting
+            .until_of(venue, "three are refused", |one| one.rejected >= 3)
+            .await;
+        let trouble = status.trouble.unwrap();
+        assert!(trouble.starts_with("rejected: "), "{venue}: {trouble}");
+    }
+    collecting.until_kept(happened.len()).await;
+    for status in collecting.status().venues {
+        assert_eq!((status.rejected, status.events), (3, 2), "{status:?}");
+    }
+    let archive = folder.archive();
+    collecting.stop().await;
+    // A fraction of a second is not told by every venue.
+    let seconds = |all: &mut Vec<Told>| all.iter_mut().for_each(|told| told.6 /= 1000);
+    let mut kept: Vec<Told> = orders(&archive).iter().map(told).collect();
+    let mut expected: Vec<Told> = happened.iter().map(true_of).collect();
+    seconds(&mut kept);
+    seconds(&mut expected);
+    kept.sort();
+    expected.sort();
+    assert_eq!(kept, expected);
+    let aside = std::fs::read_to_string(archive.join("set_aside.jsonl")).unwrap();
+    for venue in TIMED {
+        for reason in ["is more than 60 s ahead", "old on a live channel"] {
+            let named = |line: &&str| line.contains(reason) && line.contains(&format!("{venue}|"));
+            assert!(aside.lines().any(|line| named(&line)), "{venue}: {reason}");
+        }
+    }
+}
+
+/// One such row would make every sum of the day a number that cannot be told.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_order_worth_more_than_there_is_is_refused_and_costs_no_answer() {
+    let (folder, doubles) = (Folder::new(), Doubles::open(&["okx"]).await);
+    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+    collecting.until_live().await;
+    let okx = doubles.of("okx");
+    let mut absurd = okx.imagine(std::iter::repeat_n(okx.book().now(), 3));
+    for truth in &mut absurd {
+        truth.size = "900000000000000000".parse().unwrap();
+    }
+    let happened = okx.liquidate(4);
+    okx.publish(&absurd);
+    let status = collecting
+        .until_of("okx", "they are refused", |one| one.rejected >= 3)
+        .await;
+    let trouble = status.trouble.unwrap();
+    assert!(trouble.contains("value_usd"), "{trouble}");
+    collecting.until_kept(happened.len()).await;
+    let archive = folder.archive();
+    collecting.stop().await;
+    assert_kept(&archive, &happened);
+    let market = Market::open(&archive, None).unwrap();
+    let answered = market.answer(&OverviewQuery, None).unwrap();
+    assert!(answered.reply.present().all(|(_, totals)| totals.cnt == 4));
+    let aside = std::fs::read_to_string(archive.join("set_aside.jsonl")).unwrap();
+    assert_eq!(aside.lines().count(), 3, "{aside}");
 }

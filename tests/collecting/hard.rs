@@ -1,4 +1,4 @@
-//! Hard times: killed at any moment, a cascade of events, a disk that is full.
+//! Hard times: killed at any moment, a disk that is full.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -11,16 +11,12 @@ use liqdata::archive::Archive;
 use liqdata::feeds::{Collector, Plan, Settings, VenueState};
 
 use crate::bench::{
-    Collecting, Doubles, Folder, Told, assert_kept, gaps, orders, quick, told, true_of,
+    Collecting, Doubles, Folder, Told, gaps, is_soak, orders, quick, told, true_of,
 };
 use crate::doubles::Truth;
 
 const ARCHIVE: &str = "LIQDATA_TEST_ARCHIVE";
 const SETTINGS: &str = "LIQDATA_TEST_SETTINGS";
-
-fn is_soak() -> bool {
-    std::env::var_os("LIQDATA_SOAK").is_some()
-}
 
 /// A collector in a process of its own: this test executable, run again.
 struct Process {
@@ -205,45 +201,6 @@ async fn a_collector_killed_at_random_loses_nothing_it_acknowledged() {
     for _ in 0..archives {
         kill_twenty_times(&mut random).await;
     }
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_cascade_of_ten_thousand_events_a_second_is_kept_whole() {
-    let seconds = if is_soak() { 30 } else { 3 };
-    let (folder, doubles) = (Folder::new(), Doubles::open(&["binance"]).await);
-    let mut settings = quick();
-    settings.commit_rows = 1000;
-    settings.queue_rows = 20_000;
-    settings.pace.patience = 30.0;
-    let bound = u64::try_from(settings.queue_rows).unwrap();
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
-    collecting.until_live().await;
-    let binance = doubles.of("binance");
-    let now = binance.book().now();
-    let cascade = binance.imagine((0..seconds * 10_000).map(|event| now + event / 10));
-    let prepared = binance.prepare(&cascade);
-    let started = std::time::Instant::now();
-    let playing = binance.play(&prepared, 10_000);
-    let keeping = async {
-        collecting
-            .until("the cascade is kept", |status| {
-                assert!(status.waiting <= bound, "{} wait", status.waiting);
-                status.orders >= u64::try_from(cascade.len()).unwrap()
-            })
-            .await
-    };
-    let ((), status) = tokio::join!(playing, keeping);
-    eprintln!(
-        "{} events of {seconds} s were kept after {:.2} s",
-        cascade.len(),
-        started.elapsed().as_secs_f64()
-    );
-    assert_eq!(status.venues[0].lost, 0);
-    assert_eq!(status.venues[0].rejected, 0);
-    let archive = folder.archive();
-    collecting.stop().await;
-    assert_kept(&archive, &cascade);
-    assert!(gaps(&archive).is_empty());
 }
 
 /// A disk of four megabytes that is unmounted in the end.

@@ -13,6 +13,7 @@
 mod doubles;
 
 mod bench;
+mod cascade;
 mod discipline;
 mod hard;
 mod past;

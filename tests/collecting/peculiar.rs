@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use liqdata::feeds::VenueState;
+
 use crate::bench::{Collecting, Doubles, Folder, assert_kept, quick};
 use crate::doubles::{Act, Ending, Exchange, Setup, Truth, dialect};
 
@@ -122,6 +124,30 @@ async fn an_order_that_gate_tells_over_both_ways_is_kept_once() {
     is_told_again("gate", "/api/v4/futures/usdt/liq_orders").await;
 }
 
+/// Nothing is remembered of what was heard, so the archive has the last word.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_order_that_gate_tells_again_after_a_restart_is_kept_once_and_as_it_was() {
+    let (folder, doubles) = (Folder::new(), Doubles::open(&["gate"]).await);
+    let gate = doubles.of("gate");
+    let path = "/api/v4/futures/usdt/liq_orders";
+    let archive = folder.archive();
+    let collecting = Collecting::start(&archive, &doubles.plan(quick()));
+    collecting.until_live().await;
+    until_asked(&collecting, gate, path, 1).await;
+    let happened = gate.liquidate(60);
+    collecting.until_kept(happened.len()).await;
+    collecting.stop().await;
+    let collecting = Collecting::start(&archive, &doubles.plan(quick()));
+    collecting
+        .until("the archive has been told again", |status| {
+            status.repeated >= 60
+        })
+        .await;
+    assert_eq!(collecting.status().orders, 0);
+    collecting.stop().await;
+    assert_kept(&archive, &happened);
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_order_that_bitget_tells_in_both_coins_is_kept_once() {
     is_told_again("bitget", "/api/v3/market/liquidations").await;
@@ -142,6 +168,47 @@ async fn a_row_of_bitget_without_a_known_lot_waits_until_its_market_is_listed() 
     assert_eq!(collecting.of("bitget").unpriced, 0);
     collecting.stop().await;
     assert_kept(&folder.archive(), &missed);
+}
+
+/// Liquidated longs must have been closed by sells, or every side would be the wrong one.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_is_kept_of_an_htx_whose_rows_name_the_other_side() {
+    let (folder, doubles) = (Folder::new(), Doubles::open(&["htx"]).await);
+    let htx = doubles.of("htx");
+    htx.fault(|faults| faults.sides_of_positions = true);
+    let old = htx.imagine_of("ETH-USDT", of_late(htx, 20));
+    htx.record(&old);
+    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+    let status = collecting
+        .until_of("htx", "it is given up", |one| one.state == VenueState::Down)
+        .await;
+    let trouble = status.trouble.unwrap();
+    assert!(trouble.contains("not \"sell\""), "{trouble}");
+    assert_eq!(htx.tally().sockets.len(), 0);
+    htx.mend();
+    collecting.stop().await;
+    assert_kept(&folder.archive(), &[]);
+    // Borne out, all is kept.
+    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+    collecting.until_kept(old.len()).await;
+    collecting.stop().await;
+    assert_kept(&folder.archive(), &old);
+}
+
+/// What cannot be asked proves nothing against a venue.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_htx_that_answers_no_proof_is_heard_all_the_same() {
+    let (folder, doubles) = (Folder::new(), Doubles::open(&["htx"]).await);
+    let htx = doubles.of("htx");
+    let path = "/linear-swap-api/v3/swap_liquidation_orders";
+    htx.fault(|faults| faults.gone = vec![path.to_owned()]);
+    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+    collecting.until_live().await;
+    assert!(htx.tally().asked(path) > 0);
+    let happened = htx.liquidate(30);
+    collecting.until_kept(happened.len()).await;
+    collecting.stop().await;
+    assert_kept(&folder.archive(), &happened);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -28,7 +28,7 @@ async fn hears(venue: &'static str) {
 }
 
 /// Waits until nothing is left to be asked about the time before the start.
-async fn until_asked(collecting: &Collecting, venue: &str) {
+pub(crate) async fn until_asked(collecting: &Collecting, venue: &str) {
     let has_history = liqdata::feeds::venue(venue).unwrap().look_back() > 0;
     collecting
         .until_of(venue, "the past is known", |one| {

@@ -67,6 +67,7 @@ pub struct Book {
     announced: Mutex<HashSet<&'static str>>,
     refused: Mutex<Vec<String>>,
     amounts_in_quote: AtomicBool,
+    sides_of_positions: AtomicBool,
 }
 
 impl fmt::Debug for Book {
@@ -84,6 +85,7 @@ impl Book {
             announced: Mutex::default(),
             refused: Mutex::default(),
             amounts_in_quote: AtomicBool::new(false),
+            sides_of_positions: AtomicBool::new(false),
         }
     }
 
@@ -126,10 +128,16 @@ impl Book {
         self.refused.lock().unwrap().clone_from(&faults.bad_topics);
         self.amounts_in_quote
             .store(faults.amounts_in_quote, Ordering::Relaxed);
+        self.sides_of_positions
+            .store(faults.sides_of_positions, Ordering::Relaxed);
     }
 
     pub fn amounts_in_quote(&self) -> bool {
         self.amounts_in_quote.load(Ordering::Relaxed)
+    }
+
+    pub fn sides_of_positions(&self) -> bool {
+        self.sides_of_positions.load(Ordering::Relaxed)
     }
 
     pub fn is_refused(&self, topic: &str) -> bool {

@@ -1,10 +1,11 @@
 //! Every rendered message decodes to its truth.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use liqdata::feeds::decode;
-use liqdata::model::Millis;
+use liqdata::model::{Millis, coin_of_base};
 use proptest::prelude::*;
+use rust_decimal::Decimal;
 
 use crate::client::{instruments, seen};
 use crate::doubles::{Book, Liquidations, NAMES, Setup, Truth, dialect};
@@ -64,5 +65,27 @@ fn the_same_seed_makes_the_same_events() {
         let one = imagined(venue, 7, 1_790_000_000_000, &[0, 5, 900]);
         assert_eq!(one, imagined(venue, 7, 1_790_000_000_000, &[0, 5, 900]));
         assert_ne!(one, imagined(venue, 8, 1_790_000_000_000, &[0, 5, 900]));
+    }
+}
+
+/// Rows that are far off the market are doubted by a collector, so all doubles start a coin at about one price.
+#[test]
+fn a_coin_has_one_price_at_every_venue() {
+    let mut prices: BTreeMap<String, Vec<(Decimal, &str)>> = BTreeMap::new();
+    for venue in NAMES {
+        for market in dialect(venue).unwrap().markets() {
+            let base = market.base.replace("XBT", "BTC");
+            let (coin, scale) = coin_of_base(&base);
+            let price = market.price(market.start.0) / Decimal::from(scale);
+            prices.entry(coin).or_default().push((price, venue));
+        }
+    }
+    assert!(prices["BTC"].len() > NAMES.len());
+    for (coin, prices) in prices {
+        let (lowest, highest) = (prices.iter().min().unwrap(), prices.iter().max().unwrap());
+        assert!(
+            highest.0 < lowest.0 * Decimal::new(105, 2),
+            "{coin}: {lowest:?}, {highest:?}"
+        );
     }
 }

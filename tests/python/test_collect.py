@@ -102,3 +102,48 @@ def test_a_signal_ends_it_gracefully(tmp_path, nowhere, number):
     assert "kept 0 orders" in out
     # The archive is free again.
     _core.Collector(archive, ["okx"], [], nowhere, False).stop()  # noqa: FBT003 - positional by nature
+
+
+def test_a_flood_of_troubles_is_a_line_at_once_and_one_a_minute(capsys, monkeypatch):
+    from liqdata import _collect
+
+    clock = [0.0]
+    monkeypatch.setattr(_collect.time, "monotonic", lambda: clock[0])
+    venue = {
+        "exchange": "okx",
+        "state": "live",
+        "events_per_minute": 0,
+        "events": 0,
+        "last_event": None,
+        "lag": None,
+        "gaps": 0,
+        "rejected": 0,
+        "held": 0,
+        "asked": 0,
+        "to_ask": 0,
+        "trouble": None,
+        "troubles": 0,
+    }
+    status = {"at": 0, "venues": [venue], "orders": 0, "bars": 0, "open_interest": 0, "waiting": 0, "trouble": None}
+    lines = _collect._Lines()
+
+    def shown():
+        lines.show(status)
+        return [line for line in capsys.readouterr().out.splitlines() if " okx " in line]
+
+    assert len(shown()) == 1
+    for number in range(413):
+        venue.update(trouble=f"rejected: frame {number}", troubles=number + 1)
+        said = shown()
+        assert len(said) == (number == 0)
+        assert all(line.endswith("rejected: frame 0") for line in said)
+    # A change of state and another kind of trouble are told all the same.
+    venue.update(state="down", trouble="socket: no pong", troubles=414)
+    assert len(shown()) == 1
+    clock[0] += _collect.LINE
+    venue.update(trouble="rejected: the last", troubles=827)
+    (minute,) = shown()
+    assert minute.endswith("rejected: the last (… 412 more)")
+    clock[0] += _collect.LINE
+    (quiet,) = shown()
+    assert quiet.endswith("rejected: the last")

@@ -14,6 +14,12 @@ const REQUESTS: Limit = Limit::of("requests", 200, 3);
 /// Longest time one request may ask about.
 const WINDOW: i64 = 2 * Millis::HOUR;
 
+/// How far back the proofs look.
+const HALF_DAY: i64 = 12 * Millis::HOUR;
+/// The `trade_type` of liquidated longs; 6 is that of shorts, 0 of both.
+const LIQUIDATED_LONGS: i64 = 5;
+
+const ORDERS: &str = "/linear-swap-api/v3/swap_liquidation_orders";
 const LINEAR: &str = "/linear-swap-api/v1/swap_contract_info";
 const SWAPS: &str = "/swap-api/v1/swap_contract_info";
 const FUTURES: &str = "/api/v1/contract_contract_info";
@@ -40,6 +46,7 @@ struct Markets<'a> {
 
 members!(Row<'a> {
     number = "query_id",
+    direction = "direction",
 });
 
 #[derive(Debug, Default, serde::Deserialize)]
@@ -95,6 +102,40 @@ pub(super) fn read_listings(ask: &Ask, frame: &Frame<'_>) -> Result<Page<Listing
     Ok(Page::last(rows))
 }
 
+/// Liquidated longs of the busiest contracts, of the last half day.
+pub(super) fn proofs(now: Millis) -> Vec<Ask> {
+    stretches(now.back(HALF_DAY), now, WINDOW)
+        .into_iter()
+        .flat_map(|(start, end)| {
+            ["BTC-USDT", "ETH-USDT"].map(|contract| {
+                Ask::new(ORDERS, REQUESTS)
+                    .with("contract", contract)
+                    .with("trade_type", LIQUIDATED_LONGS)
+                    .with("start_time", start.0)
+                    .with("end_time", end.0 - 1)
+                    .with("direct", "prev")
+                    .between(start, end)
+            })
+        })
+        .collect()
+}
+
+/// The first row in which a liquidated long was not closed by a sell.
+pub(super) fn disproof(frame: &Frame<'_>) -> Result<Option<String>, Error> {
+    let root = Place::ROOT;
+    let body: Part<Rows<'_>> = frame.read()?;
+    let place = root.member("data");
+    for (index, item) in place.list(&root.object(&body)?.data)?.iter().enumerate() {
+        let place = place.item(index);
+        let direction = place.text("direction", place.object(item)?.direction)?;
+        if direction != "sell" {
+            let message = format!("is {direction:?} where longs were liquidated, not \"sell\"");
+            return Ok(Some(place.member("direction").fault(message).to_string()));
+        }
+    }
+    Ok(None)
+}
+
 /// One request for each contract and two hours; the newest come first. Futures settled in coin are asked for by coin.
 pub(super) fn missed(listings: &[Listing], from: Millis, until: Millis) -> Vec<Ask> {
     let mut contracts: Vec<(&str, &str, &str)> = listings
@@ -102,11 +143,7 @@ pub(super) fn missed(listings: &[Listing], from: Millis, until: Millis) -> Vec<A
         .filter(|listing| listing.trading)
         .map(
             |listing| match (listing.instrument.kind, listing.perpetual) {
-                (Kind::Linear, _) => (
-                    "/linear-swap-api/v3/swap_liquidation_orders",
-                    "contract",
-                    listing.native_id.as_str(),
-                ),
+                (Kind::Linear, _) => (ORDERS, "contract", listing.native_id.as_str()),
                 (Kind::Inverse, true) => (
                     "/swap-api/v3/swap_liquidation_orders",
                     "contract",

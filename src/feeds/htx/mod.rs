@@ -1,6 +1,7 @@
 //! HTX: `public.*.liquidation_orders`, and the REST body of `/linear-swap-api/v3/swap_liquidation_orders` and its twins.
 //!
-//! `direction` is the closing order: `sell` closed a long. The price is the bankruptcy price. Linear rows carry `amount` in
+//! `direction` is the closing order: `sell` closed a long. The documents can be read otherwise, so before anything is kept
+//! REST is asked for liquidated longs alone, of which each must be a `sell`. The price is the bankruptcy price. Linear rows carry `amount` in
 //! the base and `trade_turnover` in the quote; coin-margined ones count contracts, and the instrument says how many USD one
 //! holds. Frames are gzip, which every venue's may be. A ping is to be answered with the very token it carries.
 
@@ -69,6 +70,14 @@ impl Venue for Htx {
 
     fn read_listings(&self, ask: &Ask, frame: &Frame<'_>) -> Result<Page<Listing>, Error> {
         history::read_listings(ask, frame)
+    }
+
+    fn proofs(&self, now: Millis) -> Vec<Ask> {
+        history::proofs(now)
+    }
+
+    fn disproof(&self, frame: &Frame<'_>) -> Result<Option<String>, Error> {
+        history::disproof(frame)
     }
 
     fn look_back(&self) -> i64 {

@@ -23,6 +23,8 @@ pub(super) struct Live {
     pub(super) known: Known,
     pub(super) ring: Ring,
     pub(super) revision: Revision,
+    /// Another one after every commit: runs and gaps are part of what it stands for.
+    pub(super) recorded: Revision,
     /// What the estimates of each coin depend on.
     pub(super) coins: HashMap<String, Revision>,
     /// The orders behind the number [`Live::from`], as they arrived.
@@ -88,14 +90,16 @@ pub(super) fn past(archive: &Archive, at: Millis) -> Result<Ring, ArchivedError>
 
 impl Live {
     fn of(version: i64, known: Known, ring: Ring) -> Self {
+        let revision = Revision {
+            number: 0,
+            changed_at: wall_clock(),
+        };
         Self {
             version,
             known,
             ring,
-            revision: Revision {
-                number: 0,
-                changed_at: wall_clock(),
-            },
+            revision,
+            recorded: revision,
             coins: HashMap::new(),
             arrived: VecDeque::new(),
             from: known.end.orders,
@@ -161,6 +165,7 @@ impl Live {
             }
             *self = Self {
                 revision: next(self.revision),
+                recorded: next(self.recorded),
                 coins: std::mem::take(&mut self.coins),
                 ..fresh
             };
@@ -187,6 +192,7 @@ impl Live {
         if news.known.end != self.known.end {
             self.revision = next(self.revision);
         }
+        self.recorded = next(self.recorded);
         self.known = news.known;
         self.version = version;
         Ok(())

@@ -257,3 +257,41 @@ async fn a_kept_estimate_ends_when_its_bars_are_too_old() {
     assert_eq!(get(&service, uri, &[]).await.0, StatusCode::NOT_FOUND);
     assert_eq!(get(&service, &as_of, &[]).await.0, StatusCode::OK);
 }
+
+#[tokio::test]
+async fn a_gap_makes_an_explanation_another_answer_and_leaves_the_plain_one() {
+    let folder = std::env::temp_dir().join(format!("liqdata-explained-{}", std::process::id()));
+    let mut writer = crate::archive::Archive::create_or_open(&folder).unwrap();
+    let at = |minutes: i64| Millis(1_781_136_000_000 + minutes * Millis::MINUTE);
+    let complete = crate::archive::Completeness::Complete;
+    let run = writer.begin_run("okx", complete, at(0)).unwrap();
+    let market = Market::open(&folder, None).unwrap();
+    let service = routes(Desk::new(Arc::new(market)));
+    let uri = "/api/liquidations/exchanges";
+    let explained = format!("{uri}?explain=1");
+    let mut tags = Vec::new();
+    for uri in [uri, &explained] {
+        let (_, headers, _) = get(&service, uri, &[]).await;
+        tags.push(text(&headers, &ETAG).to_owned());
+    }
+    let noted = crate::archive::Batch {
+        gaps: vec![crate::archive::Gap {
+            exchange: "okx".to_owned(),
+            start: at(1),
+            end: at(2),
+            reason: "a test".to_owned(),
+            recorded_at: at(2),
+        }],
+        seen: vec![(run, at(5))],
+        ..crate::archive::Batch::default()
+    };
+    writer.append(&noted).unwrap();
+    let mut statuses = Vec::new();
+    for (uri, tag) in [uri, &explained].into_iter().zip(&tags) {
+        let (status, ..) = get(&service, uri, &[(IF_NONE_MATCH, tag)]).await;
+        statuses.push(status);
+    }
+    assert_eq!(statuses, [StatusCode::NOT_MODIFIED, StatusCode::OK]);
+    drop(writer);
+    std::fs::remove_dir_all(&folder).unwrap();
+}

@@ -19,7 +19,7 @@ static MARKETS: [Market; 4] = [
         ["BTC", "USDT"],
         Unit::Base,
         "linear",
-        (826_502, 2),
+        (8_265_020, 2),
         (1, 4),
     ),
     Market::new(

@@ -21,7 +21,7 @@ static MARKETS: [Market; 5] = [
         ["BTC", "USD"],
         Unit::Usd,
         "BTC",
-        (1_652_985, 1),
+        (826_495, 1),
         (10, 0),
     ),
     Market::new(
@@ -37,7 +37,7 @@ static MARKETS: [Market; 5] = [
         ["BTC", "USD"],
         Unit::Usd,
         "BTC",
-        (1_672_975, 1),
+        (836_485, 1),
         (10, 0),
     ),
     Market::new(
@@ -45,7 +45,7 @@ static MARKETS: [Market; 5] = [
         ["BTC", "USDC"],
         Unit::Base,
         "USDC",
-        (1_652_991, 1),
+        (826_496, 1),
         (1, 4),
     ),
     Market::new(
