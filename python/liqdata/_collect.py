@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from . import _core
-from .market import open as opened
+from .market import collected
 from .server import serve as served
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def serve(
     with _until_told() as enough:
         collector = _core.Collector(archive, list(venues), list(coins), settings, False)  # noqa: FBT003 - the native half takes no names
         try:
-            with opened(archive) as market, served(market, host, port) as server:
+            with collected(collector, archive) as market, served(market, host, port) as server:
                 print(server.url, flush=True)
                 print(f"the archive {archive}, as it is collected; Ctrl-C ends it", file=sys.stderr, flush=True)
                 _watch(collector, enough, once=False, screen=screen)
@@ -188,6 +188,8 @@ def _ago(instant: int | None, now: int) -> str:
 
 def _summary(status: dict[str, Any]) -> str:
     kept = f"kept {status['orders']:,} orders, {status['bars']:,} bars, {status['open_interest']:,} open interest"
+    if "maps" in status:
+        kept += f", {status['maps']:,} maps" + (f" ({status['maps_lost']:,} not)" if status["maps_lost"] else "")
     waiting = f" · {status['waiting']:,} waiting" if status["waiting"] else ""
     trouble = f" · NOT WRITING: {status['trouble']}" if status["trouble"] else ""
     return kept + waiting + trouble

@@ -5,6 +5,8 @@ import os
 import signal
 import subprocess
 import sys
+import time
+import urllib.error
 import urllib.request
 from contextlib import closing, contextmanager
 from decimal import Decimal
@@ -64,6 +66,20 @@ def newest(url):
     """The place behind the newest order."""
     with urllib.request.urlopen(f"{url}/api/liquidations/stream", timeout=30) as events:
         return next(line for line in events if line.startswith(b"id: "))[4:].decode().strip()
+
+
+def fetch_estimate(address):
+    """The body of an estimate, once there are bars for one."""
+    for _ in range(600):
+        try:
+            with urllib.request.urlopen(address, timeout=30) as reply:
+                return reply.read().decode()
+        except urllib.error.HTTPError as refusal:
+            with refusal:
+                if refusal.code != 404:
+                    raise
+        time.sleep(0.05)
+    pytest.fail(f"{address} has had no bars for half a minute")
 
 
 def told(rows):
@@ -182,3 +198,28 @@ def test_what_happens_is_in_the_stream_in_the_answers_and_on_the_disk(tmp_path):
     with liqdata.open(archive) as market:
         kept = list(market.iter_orders())
     assert told(kept) == told(seen) == told(happened)
+
+
+@pytest.mark.skipif(not DOUBLE.exists(), reason="the exchange double is built by cargo test")
+def test_the_maps_that_are_served_are_kept_as_they_were(tmp_path):
+    file = tmp_path / "settings.toml"
+    archive = tmp_path / "archive"
+    served = {}
+    with exchanges(file, "--no-limits") as tell:
+        file.write_text('coins = ["BTC"]\nhistory_days = 2\n' + file.read_text())
+        with serving(archive, file, "--venues", ",".join(VENUES), "--symbols", "BTC") as (process, url):
+            with liqdata.Client(url) as client:
+                for path in ("liq-heatmap?range=12h", "liq-levels"):
+                    served[path] = fetch_estimate(f"{url}/api/{path}")
+                assert client.overview()["24h"]["cnt"] == 0
+            assert tell(do="tally")
+            process.terminate()
+            out, err = process.communicate(timeout=60)
+            assert process.returncode == 0, err
+    assert " maps" in out
+    with liqdata.open(archive) as market:
+        rows = market.maps("BTC")
+        replies = {row["reply"] for row in rows}
+        assert {row["kind"] for row in rows} == {"heatmap", "levels"}
+        assert set(served.values()) <= replies
+        assert set(json.loads(rows[0]["explain"])["priceVenues"]) <= set(VENUES)
