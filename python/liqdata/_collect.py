@@ -1,4 +1,4 @@
-"""Collecting from the command line: a live screen in a terminal, plain lines elsewhere, a graceful end."""
+"""Collecting from the command line, alone or beside a server: a live screen, plain lines elsewhere, a graceful end."""
 
 from __future__ import annotations
 
@@ -6,19 +6,21 @@ import signal
 import sys
 import threading
 import time
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from . import _core
+from .market import collected
+from .server import serve as served
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-__all__ = ["collect"]
+__all__ = ["collect", "serve"]
 
 LOOK = 0.25
 """Seconds between two looks at the collector; the screen is drawn anew as often."""
@@ -49,15 +51,60 @@ def collect(
     screen : bool, optional
         Whether to draw a screen; by default where standard output is a terminal and rich is installed.
     """
-    enough = threading.Event()
-    # Set before anything is started, so that no signal falls between.
-    before = {number: signal.signal(number, lambda *_: enough.set()) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
+    with _until_told() as enough:
         collector = _core.Collector(archive, list(venues), list(coins), settings, once)
         try:
             _watch(collector, enough, once=once, screen=screen)
         finally:
             collector.stop()
+
+
+def serve(
+    archive: Path,
+    *,
+    venues: Sequence[str],
+    coins: Sequence[str],
+    settings: str,
+    host: str,
+    port: int,
+    screen: bool | None = None,
+) -> None:
+    """Collect into an archive and serve it meanwhile, until SIGINT or SIGTERM.
+
+    The address is the first line of standard output. In the end the answers under way are finished before the collector
+    stops, so that nothing is told that is not kept.
+
+    Parameters
+    ----------
+    archive : path
+        Its folder; made where it is missing.
+    venues, coins, settings
+        As of :func:`collect`.
+    host : str
+        Address to listen on.
+    port : int
+        Port to listen on; 0 picks a free one.
+    screen : bool, optional
+        As of :func:`collect`.
+    """
+    with _until_told() as enough:
+        collector = _core.Collector(archive, list(venues), list(coins), settings, False)  # noqa: FBT003 - the native half takes no names
+        try:
+            with collected(collector, archive) as market, served(market, host, port) as server:
+                print(server.url, flush=True)
+                print(f"the archive {archive}, as it is collected; Ctrl-C ends it", file=sys.stderr, flush=True)
+                _watch(collector, enough, once=False, screen=screen)
+        finally:
+            collector.stop()
+
+
+@contextmanager
+def _until_told() -> Iterator[threading.Event]:
+    """An event that SIGINT and SIGTERM set; entered before anything is started, so that no signal falls between."""
+    enough = threading.Event()
+    before = {number: signal.signal(number, lambda *_: enough.set()) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield enough
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
@@ -141,6 +188,8 @@ def _ago(instant: int | None, now: int) -> str:
 
 def _summary(status: dict[str, Any]) -> str:
     kept = f"kept {status['orders']:,} orders, {status['bars']:,} bars, {status['open_interest']:,} open interest"
+    if "maps" in status:
+        kept += f", {status['maps']:,} maps" + (f" ({status['maps_lost']:,} not)" if status["maps_lost"] else "")
     waiting = f" · {status['waiting']:,} waiting" if status["waiting"] else ""
     trouble = f" · NOT WRITING: {status['trouble']}" if status["trouble"] else ""
     return kept + waiting + trouble

@@ -126,19 +126,21 @@ def _parser() -> argparse.ArgumentParser:
     _seed(command)
 
     command = _command(commands, "serve", "put a market behind the HTTP contract until Ctrl-C", _serve)
-    source = command.add_mutually_exclusive_group(required=True)
+    source = command.add_mutually_exclusive_group()
     source.add_argument("archive", nargs="?", type=Path, metavar="DIR", help="an archive, as it grows")
     source.add_argument("--demo", action="store_true", help="a simulated market")
     _seed(command)
+    command.add_argument(
+        "--collect", action="store_true", help="fill the archive meanwhile, as the command collect does"
+    )
+    _collected(command)
     command.add_argument("--host", default="127.0.0.1", help="address to listen on (127.0.0.1)")
     command.add_argument("--port", type=int, default=0, help="port to listen on (0: any free one)")
 
     command = _command(commands, "collect", "listen to the exchanges and keep what they tell, until Ctrl-C", _collect)
     command.add_argument("archive", type=Path, metavar="DIR", help="folder of the archive; made where it is missing")
-    command.add_argument("--venues", default="", metavar="NAMES", help="exchanges, such as binance,bybit (all)")
-    command.add_argument("--symbols", default="", metavar="COINS", help="coins, such as BTC,ETH (all orders)")
     command.add_argument("--once", action="store_true", help="ask for the past and end")
-    command.add_argument("--settings", type=Path, metavar="FILE", help="hosts, paths and times, as TOML")
+    _collected(command)
 
     for name, (sentence, parameters) in ENDPOINTS.items():
         command = _command(commands, name, sentence, _question)
@@ -178,6 +180,16 @@ def _seed(command: argparse.ArgumentParser) -> None:
     command.add_argument("--seed", type=int, default=0, help="which simulated market (0)")
 
 
+def _collected(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--venues", default="", metavar="NAMES", help="exchanges to collect, such as binance,bybit (all)"
+    )
+    command.add_argument(
+        "--symbols", default="", metavar="COINS", help="coins to collect, such as BTC,ETH (all orders)"
+    )
+    command.add_argument("--settings", type=Path, metavar="FILE", help="hosts, paths and times of collecting, as TOML")
+
+
 def _demo(arguments: argparse.Namespace) -> None:
     from .tour import tour
 
@@ -187,6 +199,12 @@ def _demo(arguments: argparse.Namespace) -> None:
 def _serve(arguments: argparse.Namespace) -> None:
     from . import demo, open, serve
 
+    _check_served(arguments)
+    if arguments.collect:
+        from ._collect import serve as collect_and_serve
+
+        collect_and_serve(arguments.archive, **_plan(arguments), host=arguments.host, port=arguments.port)
+        return
     enough = threading.Event()
     # Set before anything is announced, so that no signal falls between; put back for a second Ctrl-C while closing.
     before = {number: signal.signal(number, lambda *_: enough.set()) for number in (signal.SIGINT, signal.SIGTERM)}
@@ -204,16 +222,34 @@ def _serve(arguments: argparse.Namespace) -> None:
             signal.signal(number, handler)
 
 
+def _check_served(arguments: argparse.Namespace) -> None:
+    """Refuse what cannot be served, and options that would be passed over."""
+    if arguments.collect and arguments.archive is None:
+        what = "a simulated market is not collected" if arguments.demo else "nothing to collect into"
+        message = f"--collect: {what}; name the folder of an archive: liqdata serve DIR --collect"
+        raise BadQuery(message, parameter="collect")
+    if arguments.archive is None and not arguments.demo:
+        message = "nothing to serve: name the folder of an archive, or say --demo for a simulated market"
+        raise BadQuery(message, parameter="archive")
+    for option in ("venues", "symbols", "settings"):
+        if getattr(arguments, option) and not arguments.collect:
+            message = f"--{option}: says what to collect; say --collect, too"
+            raise BadQuery(message, parameter=option)
+
+
 def _collect(arguments: argparse.Namespace) -> None:
     from ._collect import collect
 
-    collect(
-        arguments.archive,
-        venues=_names(arguments.venues),
-        coins=_names(arguments.symbols),
-        settings=arguments.settings.read_text(encoding="utf-8") if arguments.settings else "",
-        once=arguments.once,
-    )
+    collect(arguments.archive, **_plan(arguments), once=arguments.once)
+
+
+def _plan(arguments: argparse.Namespace) -> dict[str, Any]:
+    """What is to be collected."""
+    return {
+        "venues": _names(arguments.venues),
+        "coins": _names(arguments.symbols),
+        "settings": arguments.settings.read_text(encoding="utf-8") if arguments.settings else "",
+    }
 
 
 def _names(text: str) -> list[str]:

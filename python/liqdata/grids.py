@@ -49,6 +49,16 @@ def _equal(left: object, right: object) -> bool:
     return bool(left == right or (left != left and right != right))  # noqa: PLR0124 - likewise
 
 
+# What an estimate is made of, and where ``explain`` says of whom it is.
+_SOURCES = {"price": "priceVenues", "volume": "volumeVenues", "open interest": "openInterestVenues"}
+
+
+def _exchanges(venues: dict[str, int], whole: int) -> str:
+    """The exchanges, those of the most bars first, and of how many bars where it is not all."""
+    most_first = sorted(venues.items(), key=lambda venue: -venue[1])
+    return " + ".join(name if bars == whole else f"{name} ({bars} of {whole} bars)" for name, bars in most_first)
+
+
 class _Grid:
     """What both grids share: value equality and how they show themselves."""
 
@@ -88,6 +98,14 @@ class _Grid:
             words.append("simulated")
         return "".join(f", {word}" for word in words)
 
+    @property
+    def _sources(self) -> list[tuple[str, str]]:
+        """Which exchanges the price, the volume and the open interest are of, as far as the engine knows."""
+        explain = self.meta.get("explain", {})
+        return [
+            (what, _exchanges(explain[name], explain["bars"])) for what, name in _SOURCES.items() if explain.get(name)
+        ]
+
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
             return NotImplemented
@@ -109,7 +127,8 @@ class _Grid:
 
     def __repr__(self) -> str:
         head = ", ".join(f"{name}={value}" for name, value in self._head() if name != "units")
-        return f"{type(self).__name__}({head}; {self.units}{self._caveats})"
+        sources = "".join(f", {what} of {exchanges}" for what, exchanges in self._sources)
+        return f"{type(self).__name__}({head}; {self.units}{self._caveats}{sources})"
 
     def _repr_html_(self) -> str:
         title = f"{type(self).__name__}{' (simulated market)' if self.simulated else ''}"
@@ -118,7 +137,7 @@ class _Grid:
         cells = "".join(
             f"<tr><th style='text-align:left'>{html.escape(name)}</th>"
             f"<td style='text-align:left'>{html.escape(value)}</td></tr>"
-            for name, value in self._head() + caveats + known
+            for name, value in self._head() + caveats + self._sources + known
         )
         return f"<table><caption>{html.escape(title)}</caption><tbody>{cells}</tbody></table>"
 

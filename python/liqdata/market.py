@@ -30,7 +30,9 @@ if TYPE_CHECKING:
         HeatmapRange,
         Instant,
         Levels,
+        MapKind,
         MapRange,
+        MapRow,
         MaxPain,
         Model,
         OpenInterestRow,
@@ -454,6 +456,56 @@ class Market:
         first, last = _stretch(start, end)
         return _answers.rows(self._open().open_interest(_coin(symbol), at, first, last), self._origin(at))
 
+    def maps(
+        self,
+        symbol: str | None = None,
+        *,
+        kind: MapKind | None = None,
+        start: Instant | None = None,
+        end: Instant | None = None,
+        as_of: Instant | None = None,
+    ) -> Rows[MapRow]:
+        """The estimated maps of an archive as they were served: what was shown then.
+
+        A server that runs with the collector (``liqdata serve DIR --collect``) keeps each map that it computes. The
+        same question asked ``as_of`` an instant computes it anew, from what was known then; the two can be compared.
+
+        Parameters
+        ----------
+        symbol : str, optional
+            Coin, such as ``BTC``; all of them by default.
+        kind : {"heatmap", "liqmap", "levels", "maxpain"}, optional
+            Only answers to this question.
+        start, end : int, datetime or str, optional
+            Only maps whose last bar closed from ``start`` until before ``end``.
+        as_of : int, datetime or str, optional
+            Only maps that had been computed by then.
+
+        Returns
+        -------
+        Rows
+            ``kind``, ``symbol``, ``params`` (the rest of the question, such as ``range=24h&model=2``), ``timestamp``
+            (close of the last bar, epoch ms), ``computed_at`` (epoch ms), ``reply`` (the JSON that was sent, as text)
+            and ``explain`` (what the estimate rested on, JSON as text), by time. A map that was made again for the same
+            bar because older data had come in is there twice. Only archives have any.
+
+        Raises
+        ------
+        BadQuery
+            For maps of more than a gibibyte: ask for a shorter stretch of time.
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> liqdata.demo().maps("BTC", kind="levels")
+        Rows(0 × kind, symbol, params, timestamp, computed_at, reply, explain)
+        """
+        at = instant(as_of, "as_of")
+        first, last = _stretch(start, end)
+        coin = None if symbol is None else _coin(symbol)
+        asked = None if kind is None else choice(kind, "kind", ("heatmap", "liqmap", "levels", "maxpain"))
+        return _answers.rows(self._open().maps(coin, asked, at, first, last), self._origin(at))
+
     def gaps(self, start: Instant | None = None, end: Instant | None = None) -> Rows[GapRow]:
         """The stretches of time in which orders of an exchange are known to have been missed.
 
@@ -707,8 +759,17 @@ def open(path: str | os.PathLike[str], *, as_of: Instant | None = None) -> Marke
 
 
 def _archived(path: str, as_of: int | None) -> Market:
+    return _of_archive(_core.Market.open(path, as_of), path, as_of)
+
+
+def collected(collector: _core.Collector, path: str | os.PathLike[str]) -> Market:
+    """A market of the archive that a collector in this process fills; the maps that are served of it are kept."""
+    return _of_archive(collector.market(), os.fspath(path), None)
+
+
+def _of_archive(core: _core.Market, path: str, as_of: int | None) -> Market:
     market = Market.__new__(Market)
-    market._core = _core.Market.open(path, as_of)  # noqa: SLF001 - the only other way to make a market
+    market._core = core  # noqa: SLF001 - the only other way to make a market
     market._set_up()  # noqa: SLF001
     market._archive = (os.path.realpath(path), as_of)  # noqa: SLF001
     return market

@@ -35,7 +35,9 @@ __all__ = [
     "LevelTier",
     "Levels",
     "LiquidationRow",
+    "MapKind",
     "MapRange",
+    "MapRow",
     "MapSide",
     "MaxPain",
     "Model",
@@ -68,6 +70,9 @@ Model: TypeAlias = Literal[2, 3]
 
 Side: TypeAlias = Literal["LONG", "SHORT"]
 """Side of the position that was liquidated."""
+
+MapKind: TypeAlias = Literal["heatmap", "liqmap", "levels", "maxpain"]
+"""The question that an estimated map answers."""
 
 MapSide: TypeAlias = Literal["long", "short"]
 """Side of the positions in a bin of a liquidation map."""
@@ -232,6 +237,18 @@ class OpenInterestRow(TypedDict):
     exchange: str | None
     timestamp: int
     open_interest: float
+
+
+class MapRow(TypedDict):
+    """One estimated map as it was served; ``timestamp`` is the close of its last bar, ``explain`` is JSON text."""
+
+    kind: MapKind
+    symbol: str
+    params: str
+    timestamp: int
+    computed_at: int
+    reply: str
+    explain: str | None
 
 
 class GapRow(TypedDict):

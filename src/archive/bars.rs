@@ -188,8 +188,8 @@ impl Row for BarRow {
         )
     }
 
-    fn exchange(&self) -> &str {
-        &self.exchange
+    fn exchange(&self) -> Option<&str> {
+        Some(&self.exchange)
     }
 
     fn symbol(&self) -> &str {

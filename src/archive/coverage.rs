@@ -485,7 +485,10 @@ pub(super) fn list_venues(
 ) -> rusqlite::Result<()> {
     let mut venues: BTreeMap<&str, (i64, Millis)> = BTreeMap::new();
     for row in rows {
-        let venue = venues.entry(row.exchange()).or_insert((0, row.timestamp()));
+        let Some(exchange) = row.exchange() else {
+            continue;
+        };
+        let venue = venues.entry(exchange).or_insert((0, row.timestamp()));
         venue.0 += 1;
         venue.1 = venue.1.max(row.timestamp());
     }

@@ -64,7 +64,7 @@ pub enum ArchiveError {
     /// A row cannot be kept exactly as it is; nothing of the batch was kept.
     #[error("{table}: column {column:?}, row {row}: {message}")]
     BadRow {
-        /// `orders`, `bars`, `open_interest`, `gaps` or `runs`.
+        /// `orders`, `bars`, `open_interest`, `maps`, `gaps` or `runs`.
         table: &'static str,
         /// The column at fault.
         column: &'static str,

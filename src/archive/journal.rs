@@ -10,6 +10,7 @@ use super::bars::BarRow;
 use super::coverage::{self, Gap};
 use super::known;
 use super::manifest::{self, Day, Partition};
+use super::maps::MapRow;
 use super::open_interest::OpenInterestRow;
 use super::orders::OrderRow;
 use super::row::Row;
@@ -37,6 +38,8 @@ pub struct Batch {
     pub bars: Vec<BarRow>,
     /// Readings of open interest.
     pub open_interest: Vec<OpenInterestRow>,
+    /// Estimated maps as they were served.
+    pub maps: Vec<MapRow>,
     /// Stretches in which something was missed.
     pub gaps: Vec<Gap>,
     /// Up to when each run was still being listened to.
@@ -49,6 +52,19 @@ impl Batch {
     pub fn is_empty(&self) -> bool {
         self == &Self::default()
     }
+
+    /// Whether there is nothing in it but maps.
+    pub(super) fn is_of_maps(&self) -> bool {
+        self.rows() > 0
+            && self.rows() == self.maps.len()
+            && self.gaps.is_empty()
+            && self.seen.is_empty()
+    }
+
+    /// How many rows there are, gaps and what else is noted aside.
+    pub(super) fn rows(&self) -> usize {
+        self.orders.len() + self.bars.len() + self.open_interest.len() + self.maps.len()
+    }
 }
 
 /// What became of a batch, once it is durable.
@@ -60,6 +76,8 @@ pub struct Acknowledged {
     pub bars: usize,
     /// Readings of open interest that are new.
     pub open_interest: usize,
+    /// Maps that are new.
+    pub maps: usize,
     /// Rows that were there before and stayed as they were.
     pub repeated: usize,
 }
@@ -243,6 +261,7 @@ fn create(journal: &mut Connection) -> rusqlite::Result<()> {
             OrderRow::CREATE,
             BarRow::CREATE,
             OpenInterestRow::CREATE,
+            MapRow::CREATE,
             coverage::CREATE,
             manifest::CREATE,
             known::CREATE,
@@ -261,6 +280,7 @@ pub(super) fn check(batch: &Batch) -> Result<(), ArchiveError> {
     check_rows(&batch.orders)?;
     check_rows(&batch.bars)?;
     check_rows(&batch.open_interest)?;
+    check_rows(&batch.maps)?;
     coverage::check(&batch.gaps)
 }
 
@@ -289,6 +309,7 @@ pub(super) fn append(
             let orders = insert(&transaction, &batch.orders)?;
             let bars = insert(&transaction, &batch.bars)?;
             let open_interest = insert(&transaction, &batch.open_interest)?;
+            let maps = insert(&transaction, &batch.maps)?;
             for gap in &batch.gaps {
                 coverage::add_gap(&transaction, gap)?;
             }
@@ -296,12 +317,12 @@ pub(super) fn append(
                 coverage::extend(&transaction, *run, *at)?;
             }
             known::note(&transaction, batch)?;
-            let sent = batch.orders.len() + batch.bars.len() + batch.open_interest.len();
             Ok(Acknowledged {
                 orders,
                 bars,
                 open_interest,
-                repeated: sent - orders - bars - open_interest,
+                maps,
+                repeated: batch.rows() - orders - bars - open_interest - maps,
             })
         })
         .collect::<rusqlite::Result<Vec<_>>>()?;
@@ -342,6 +363,10 @@ pub(super) fn rows<R: Row>(
     end: Millis,
     filter: &Filter,
 ) -> rusqlite::Result<Vec<R>> {
+    // What has no exchange is asked for by none.
+    if filter.exchange.is_some() && R::APART != "exchange" {
+        return Ok(Vec::new());
+    }
     // A name that is not asked for stays out of the statement, so that one that is can be looked up.
     let named = [
         ("exchange", 3, &filter.exchange),
@@ -414,17 +439,18 @@ pub(super) fn days<R: Row>(
     Ok(days)
 }
 
-/// How many rows of a partition each exchange has.
-pub(super) fn exchanges<R: Row>(
+/// How many rows of a partition each exchange has, or whatever else keeps rows apart.
+pub(super) fn groups<R: Row>(
     journal: &Connection,
     partition: Partition,
 ) -> rusqlite::Result<Vec<(String, u64)>> {
     journal
         .prepare_cached(&format!(
-            "SELECT exchange, count(*) FROM {} WHERE timestamp >= ?1 AND timestamp < ?2 AND {}
-             GROUP BY exchange ORDER BY exchange",
+            "SELECT {apart}, count(*) FROM {} WHERE timestamp >= ?1 AND timestamp < ?2 AND {}
+             GROUP BY {apart} ORDER BY {apart}",
             R::TABLE,
             of_interval::<R>(),
+            apart = R::APART,
         ))?
         .query_map(
             params![
@@ -449,32 +475,44 @@ fn of_interval<R: Row>() -> &'static str {
     }
 }
 
-/// At most `limit` rows of a partition with their numbers, in order of time; of one exchange where one is named.
+/// At most `limit` rows of a partition with their numbers, in order of time, and no more than `weight` of them but for
+/// the last; of one group where one is named.
 pub(super) fn to_roll<R: Row>(
     journal: &Connection,
     partition: Partition,
-    exchange: Option<&str>,
+    group: Option<&str>,
     limit: usize,
+    weight: usize,
 ) -> rusqlite::Result<Vec<(i64, R)>> {
-    journal
-        .prepare_cached(&format!(
-            "SELECT id, {} FROM {} WHERE timestamp >= ?1 AND timestamp < ?2 AND {}
-             AND (?4 IS NULL OR exchange = ?4) ORDER BY timestamp, id LIMIT ?5",
-            R::COLUMNS.join(", "),
-            R::TABLE,
-            of_interval::<R>(),
-        ))?
-        .query_map(
-            params![
-                partition.day.start().0,
-                partition.day.end().0,
-                partition.interval,
-                exchange,
-                i64::try_from(limit).unwrap_or(i64::MAX),
-            ],
-            |row| Ok((row.get(0)?, R::read(row)?)),
-        )?
-        .collect()
+    let mut statement = journal.prepare_cached(&format!(
+        "SELECT id, {} FROM {} WHERE timestamp >= ?1 AND timestamp < ?2 AND {}
+         AND (?4 IS NULL OR {} = ?4) ORDER BY timestamp, id LIMIT ?5",
+        R::COLUMNS.join(", "),
+        R::TABLE,
+        of_interval::<R>(),
+        R::APART,
+    ))?;
+    let rows = statement.query_map(
+        params![
+            partition.day.start().0,
+            partition.day.end().0,
+            partition.interval,
+            group,
+            i64::try_from(limit).unwrap_or(i64::MAX),
+        ],
+        |row| Ok((row.get(0)?, R::read(row)?)),
+    )?;
+    let mut found: Vec<(i64, R)> = Vec::new();
+    let mut taken = 0_usize;
+    for row in rows {
+        let row = row?;
+        taken = taken.saturating_add(row.1.weight());
+        found.push(row);
+        if taken >= weight {
+            break;
+        }
+    }
+    Ok(found)
 }
 
 /// Deletes the rows of these numbers.

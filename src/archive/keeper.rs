@@ -3,7 +3,8 @@
 //! A sync to the disk costs milliseconds however little it carries, so batches that arrive close together share one.
 //! Whoever sends a batch gets a [`Receipt`], which is settled once the batch is durable and never before. While the disk
 //! is full or fails, nothing is settled: what was taken waits and is tried again, and what cannot be taken any more is
-//! written down as a gap as soon as anything can be written.
+//! written down as a gap as soon as anything can be written. Batches of nothing but estimated maps are given up at once where
+//! the disk is full.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -156,6 +157,13 @@ struct Taken {
     place: OwnedSemaphorePermit,
 }
 
+/// Rows of a batch, who waits to hear of them, and their place in the queue.
+type Sender = (
+    usize,
+    oneshot::Sender<Result<Acknowledged, NotKept>>,
+    OwnedSemaphorePermit,
+);
+
 /// Where batches are handed to a [`Keeper`]; clones hand to the same one.
 #[derive(Clone)]
 pub struct Inbox {
@@ -252,12 +260,12 @@ impl Inbox {
 
     /// The places a batch takes up: never more than there are, so that the largest still gets its turn.
     fn places(&self, batch: &Batch) -> u32 {
-        u32::try_from(rows(batch).clamp(1, self.queue)).unwrap_or(u32::MAX)
+        u32::try_from(batch.rows().clamp(1, self.queue)).unwrap_or(u32::MAX)
     }
 
     fn take(&self, batch: Batch, place: OwnedSemaphorePermit) -> Result<Receipt, NotKept> {
         let (settle, receipt) = oneshot::channel();
-        let rows = rows(&batch);
+        let rows = batch.rows();
         self.lock().status.waiting += rows;
         let taken = Taken {
             batch,
@@ -275,7 +283,7 @@ impl Inbox {
     /// Notes what is lost for want of room.
     fn refuse(&self, batch: &Batch) -> NotKept {
         let mut shared = self.lock();
-        shared.status.refused = shared.status.refused.saturating_add(count(rows(batch)));
+        shared.status.refused = shared.status.refused.saturating_add(count(batch.rows()));
         for row in &batch.orders {
             let start = row.order.timestamp.min(row.received_at);
             let end = row.order.timestamp.max(row.received_at).on(1);
@@ -313,10 +321,6 @@ impl Inbox {
             }
         }
     }
-}
-
-fn rows(batch: &Batch) -> usize {
-    batch.orders.len() + batch.bars.len() + batch.open_interest.len()
 }
 
 /// A [`Writer`] on a thread of its own.
@@ -496,7 +500,7 @@ impl Desk {
 
     /// Makes batches durable, however long that takes; tries once only where the end was asked for.
     fn keep(&mut self, taken: Vec<Taken>) {
-        let (batches, senders): (Vec<_>, Vec<_>) = taken
+        let (mut batches, mut senders): (Vec<_>, Vec<Sender>) = taken
             .into_iter()
             .map(|taken| (taken.batch, (taken.rows, taken.receipt, taken.place)))
             .unzip();
@@ -523,6 +527,18 @@ impl Desk {
                 }
                 Err(fault) => fault,
             };
+            if matches!(fault, ArchiveError::DiskFull { .. })
+                && batches.iter().any(Batch::is_of_maps)
+            {
+                // What space there is belongs to what was observed, which cannot be made again.
+                let (spare, rest): (Vec<_>, Vec<_>) = batches
+                    .into_iter()
+                    .zip(senders)
+                    .partition(|(batch, _)| batch.is_of_maps());
+                self.give_up(spare.into_iter().map(|(_, sender)| sender), fault);
+                (batches, senders) = rest.into_iter().unzip();
+                continue;
+            }
             if may_pass(&fault) && !self.stopping {
                 if self
                     .lock()
@@ -537,13 +553,18 @@ impl Desk {
                 continue;
             }
             log::error!("rows were given up: {fault}");
-            let fault = Arc::new(fault);
-            let mut shared = self.lock();
-            for (rows, receipt, _) in senders {
-                shared.status.waiting -= rows;
-                let _ = receipt.send(Err(NotKept::Archive(Arc::clone(&fault))));
-            }
+            self.give_up(senders.into_iter(), fault);
             return;
+        }
+    }
+
+    /// Tells who sent batches that they are not kept, and why.
+    fn give_up(&self, senders: impl Iterator<Item = Sender>, fault: ArchiveError) {
+        let fault = Arc::new(fault);
+        let mut shared = self.lock();
+        for (rows, receipt, _) in senders {
+            shared.status.waiting -= rows;
+            let _ = receipt.send(Err(NotKept::Archive(Arc::clone(&fault))));
         }
     }
 

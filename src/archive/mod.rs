@@ -48,6 +48,7 @@ mod keeper;
 mod known;
 mod lock;
 mod manifest;
+mod maps;
 mod open_interest;
 mod orders;
 mod parquet;
@@ -73,6 +74,7 @@ pub use error::ArchiveError;
 pub use journal::{Acknowledged, Batch};
 pub use keeper::{Inbox, Keeper, KeeperStatus, NotKept, Pace, Receipt};
 pub use known::{Known, KnownCoin, Place};
+pub use maps::MapRow;
 pub use open_interest::OpenInterestRow;
 pub use orders::{Completeness, OrderRow};
 pub use recent::{News, OrderBrief};
@@ -351,10 +353,13 @@ fn check_folder(folder: &Path) -> Result<(), ArchiveError> {
     for entry in entries {
         let entry = entry.map_err(|source| ArchiveError::of_file(folder, source))?;
         let name = entry.file_name();
-        if [OrderRow::TABLE, BarRow::TABLE, OpenInterestRow::TABLE]
-            .iter()
-            .any(|kind| name == *kind)
-        {
+        let kinds = [
+            OrderRow::TABLE,
+            BarRow::TABLE,
+            OpenInterestRow::TABLE,
+            MapRow::TABLE,
+        ];
+        if kinds.iter().any(|kind| name == *kind) {
             return refused(format!(
                 "it holds rows in {:?} and no {}; restore that file",
                 name.to_string_lossy(),

@@ -98,8 +98,8 @@ impl Row for OpenInterestRow {
         format!("{}\n{}\n{}", self.symbol, self.exchange, self.timestamp.0)
     }
 
-    fn exchange(&self) -> &str {
-        &self.exchange
+    fn exchange(&self) -> Option<&str> {
+        Some(&self.exchange)
     }
 
     fn symbol(&self) -> &str {

@@ -193,8 +193,8 @@ impl Row for OrderRow {
         format!("{}\n{}", self.order.exchange, self.dedupe_key)
     }
 
-    fn exchange(&self) -> &str {
-        &self.order.exchange
+    fn exchange(&self) -> Option<&str> {
+        Some(&self.order.exchange)
     }
 
     fn symbol(&self) -> &str {

@@ -8,8 +8,9 @@ use ::parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use ::parquet::basic::{Compression, ZstdLevel};
 use ::parquet::errors::ParquetError;
 use ::parquet::file::metadata::RowGroupMetaData;
-use ::parquet::file::properties::WriterProperties;
+use ::parquet::file::properties::{EnabledStatistics, WriterProperties};
 use ::parquet::file::statistics::Statistics;
+use ::parquet::schema::types::ColumnPath;
 use arrow_array::RecordBatch;
 
 use super::row::{Columns, Fault, Row};
@@ -34,12 +35,18 @@ pub(super) enum FileFault {
 
 /// The bytes of a file that holds `rows` as they are ordered.
 pub(super) fn bytes<R: Row>(rows: &[R]) -> Result<Vec<u8>, FileFault> {
-    let properties = WriterProperties::builder()
+    let mut properties = WriterProperties::builder()
         .set_compression(Compression::ZSTD(ZstdLevel::try_new(LEVEL)?))
         .set_max_row_group_row_count(Some(R::GROUP))
-        .set_created_by(concat!("liqdata ", env!("CARGO_PKG_VERSION")).to_owned())
-        .build();
-    let mut writer = ArrowWriter::try_new(Vec::new(), R::schema(), Some(properties))?;
+        .set_created_by(concat!("liqdata ", env!("CARGO_PKG_VERSION")).to_owned());
+    if let Some(bulk) = R::BULK {
+        // Neither a dictionary nor a least and greatest value would serve anybody.
+        let column = ColumnPath::from(bulk);
+        properties = properties
+            .set_column_dictionary_enabled(column.clone(), false)
+            .set_column_statistics_enabled(column, EnabledStatistics::None);
+    }
+    let mut writer = ArrowWriter::try_new(Vec::new(), R::schema(), Some(properties.build()))?;
     for chunk in rows.chunks(R::GROUP) {
         let columns = R::encode(chunk).map_err(FileFault::Column)?;
         writer.write(&RecordBatch::try_new(R::schema(), columns)?)?;

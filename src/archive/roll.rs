@@ -14,6 +14,7 @@ use uuid::Uuid;
 
 use super::bars::BarRow;
 use super::manifest::{self, Part, Partition, State};
+use super::maps::MapRow;
 use super::open_interest::OpenInterestRow;
 use super::orders::OrderRow;
 use super::parquet::{self, FileFault};
@@ -22,10 +23,12 @@ use super::scan::Filter;
 use super::{ArchiveError, Writer, coverage, journal, wall_clock};
 use crate::model::Millis;
 
-/// A day of more rows than this gets files of its own for each exchange.
+/// A day of more rows than this gets files of its own for each exchange, or for each kind of map.
 const HEAVY: u64 = 50_000;
 /// Rows of a file at most: what is held in memory while it is written.
 const MOST: usize = 250_000;
+/// The same in bytes, for rows that are large.
+const MOST_BYTES: usize = 64 << 20;
 
 /// How far a file has come; every step before [`RollStep::Committed`] can be lost without losing a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -92,6 +95,7 @@ impl Writer {
         self.roll_kind::<OrderRow>(until, done, &mut rolled)?;
         self.roll_kind::<BarRow>(until, done, &mut rolled)?;
         self.roll_kind::<OpenInterestRow>(until, done, &mut rolled)?;
+        self.roll_kind::<MapRow>(until, done, &mut rolled)?;
         Ok(rolled)
     }
 
@@ -105,13 +109,13 @@ impl Writer {
             if partition.day.end() > until {
                 continue;
             }
-            let exchanges = self.ask(|journal| journal::exchanges::<R>(journal, partition))?;
+            let groups = self.ask(|journal| journal::groups::<R>(journal, partition))?;
             let known = self.filed_keys::<R>(partition)?;
-            if exchanges.iter().map(|(_, rows)| rows).sum::<u64>() <= HEAVY {
+            if groups.iter().map(|(_, rows)| rows).sum::<u64>() <= HEAVY {
                 self.roll_partition::<R>(partition, None, &known, done, rolled)?;
             } else {
-                for (exchange, _) in &exchanges {
-                    self.roll_partition::<R>(partition, Some(exchange), &known, done, rolled)?;
+                for (group, _) in &groups {
+                    self.roll_partition::<R>(partition, Some(group), &known, done, rolled)?;
                 }
             }
         }
@@ -149,14 +153,15 @@ impl Writer {
     fn roll_partition<R: Row>(
         &mut self,
         partition: Partition,
-        exchange: Option<&str>,
+        group: Option<&str>,
         known: &HashSet<String>,
         done: &mut dyn FnMut(RollStep, &Path),
         rolled: &mut Rolled,
     ) -> Result<(), ArchiveError> {
         loop {
-            let found =
-                self.ask(|journal| journal::to_roll::<R>(journal, partition, exchange, MOST))?;
+            let found = self.ask(|journal| {
+                journal::to_roll::<R>(journal, partition, group, MOST, MOST_BYTES)
+            })?;
             if found.is_empty() {
                 return Ok(());
             }

@@ -33,6 +33,10 @@ pub(super) trait Row: Clone + Send + Sized + 'static {
     const GROUP: usize;
     /// The column that names the coin.
     const COIN: &'static str;
+    /// The column by which a day of many rows is split into files.
+    const APART: &'static str = "exchange";
+    /// The column that nearly all of a row lies in, where there is one: its values are long, and no two are the same.
+    const BULK: Option<&'static str> = None;
 
     /// Refuses what could not be kept exactly.
     fn check(&self) -> Result<(), Fault>;
@@ -43,8 +47,8 @@ pub(super) trait Row: Clone + Send + Sized + 'static {
 
     /// What tells the row from every other of its date, and is the same when the row is sent again.
     fn key(&self) -> String;
-    /// The exchange it is from.
-    fn exchange(&self) -> &str;
+    /// The exchange it is from, where it is from one.
+    fn exchange(&self) -> Option<&str>;
     /// The traded pair, or the coin where that is all there is.
     fn symbol(&self) -> &str;
     /// The coin.
@@ -56,6 +60,11 @@ pub(super) trait Row: Clone + Send + Sized + 'static {
     /// When it is known to be final: for a bar the close, else the event itself.
     fn known_at(&self) -> Millis {
         self.timestamp()
+    }
+
+    /// What it takes in memory, where that is much.
+    fn weight(&self) -> usize {
+        0
     }
 
     /// Brings rows into the order of a file.

@@ -22,9 +22,9 @@ pub struct Filter {
     pub end: Option<Millis>,
     /// Only what had been received by this instant; a bar must have closed by then, too.
     pub as_of: Option<Millis>,
-    /// Rows of this exchange.
+    /// Rows of this exchange; maps are of none.
     pub exchange: Option<String>,
-    /// Orders of this pair; bars and open interest of this coin.
+    /// Orders of this pair; bars, open interest and maps of this coin.
     pub symbol: Option<String>,
     /// Rows of this coin.
     pub coin: Option<String>,
@@ -32,8 +32,8 @@ pub struct Filter {
 
 impl Filter {
     fn admits<R: Row>(&self, row: &R) -> bool {
-        let named = |wanted: &Option<String>, name: &str| {
-            wanted.as_deref().is_none_or(|wanted| wanted == name)
+        let named = |wanted: &Option<String>, name: Option<&str>| {
+            wanted.is_none() || wanted.as_deref() == name
         };
         let at = row.timestamp();
         self.start.is_none_or(|start| at >= start)
@@ -42,8 +42,8 @@ impl Filter {
                 .as_of
                 .is_none_or(|as_of| row.received_at() <= as_of && row.known_at() <= as_of)
             && named(&self.exchange, row.exchange())
-            && named(&self.symbol, row.symbol())
-            && named(&self.coin, row.coin())
+            && named(&self.symbol, Some(row.symbol()))
+            && named(&self.coin, Some(row.coin()))
     }
 
     pub(super) fn check(&self) -> Result<(), ArchiveError> {
@@ -62,7 +62,7 @@ impl Filter {
 pub struct DamagedPart {
     /// The file, where it was written.
     pub path: PathBuf,
-    /// `orders`, `bars` or `open_interest`.
+    /// `orders`, `bars`, `open_interest` or `maps`.
     pub holds: String,
     /// Rows in it.
     pub rows: u64,

@@ -9,7 +9,7 @@ use super::manifest::{self, Part, State};
 use super::orders::OrderRow;
 use super::row::Row;
 use super::scan::DamagedPart;
-use super::{Archive, ArchiveError, BarRow, OpenInterestRow, Writer, coverage, roll};
+use super::{Archive, ArchiveError, BarRow, MapRow, OpenInterestRow, Writer, coverage, roll};
 
 /// The folder that damaged files are moved to.
 const QUARANTINE: &str = "quarantine";
@@ -80,7 +80,12 @@ impl Archive {
             .iter()
             .map(|part| self.folder.join(&part.path))
             .collect();
-        for kind in [OrderRow::TABLE, BarRow::TABLE, OpenInterestRow::TABLE] {
+        for kind in [
+            OrderRow::TABLE,
+            BarRow::TABLE,
+            OpenInterestRow::TABLE,
+            MapRow::TABLE,
+        ] {
             files(&self.folder.join(kind), &mut found.unlisted)?;
         }
         found.unlisted.retain(|path| !listed.contains(path));

@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use super::sources::Bars;
+
 /// A reply and what it rests on.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Estimate<T> {
@@ -46,4 +48,14 @@ pub struct Explain {
     pub bars: usize,
     /// Interruptions of more than three bars among them.
     pub gaps: usize,
+    /// How many of them have the price of each exchange; empty where it is not known which exchange bars are of.
+    #[serde(skip_serializing_if = "Bars::is_empty")]
+    pub price_venues: Bars,
+    /// How many of them have the volume of each exchange in their sum; empty as `price_venues` is.
+    #[serde(skip_serializing_if = "Bars::is_empty")]
+    pub volume_venues: Bars,
+    /// At the close of how many of them each exchange had part in the open interest; 0 where it had at the start only.
+    /// Empty where readings name no exchange, and where there are none.
+    #[serde(skip_serializing_if = "Bars::is_empty")]
+    pub open_interest_venues: Bars,
 }

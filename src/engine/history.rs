@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use super::TableFault;
+use super::sources::{Bars, Sources};
 use super::table::Row;
 use crate::model::{Bar, Millis, ObservedBar, ObservedOpenInterest};
 
@@ -19,6 +20,8 @@ pub(super) struct History {
     /// One entry per bar.
     pub(super) derived: Vec<Derived>,
     pub(super) open_interest: Readings,
+    /// Whose bars they are, where that is known.
+    pub(super) sources: Sources,
     /// Places of the coin's orders among all orders, newest first.
     pub(super) orders: Vec<usize>,
 }
@@ -58,6 +61,7 @@ impl History {
             bars,
             derived,
             open_interest,
+            sources: Sources::default(),
             orders: Vec::new(),
         }
     }
@@ -167,6 +171,25 @@ impl Readings {
         Some(self.readings.get(known.checked_sub(1)?)?.timestamp)
     }
 
+    /// At how many of `instants`, which ascend, a reading of each exchange that is named was fresh; of those that never
+    /// were nothing.
+    pub(super) fn fresh_at(&self, instants: impl Iterator<Item = Millis>) -> Bars {
+        let mut instants = instants.peekable();
+        let mut counts = vec![0_usize; self.venues.len()];
+        let mut cursor = self.cursor(instants.peek().copied().unwrap_or_default());
+        for instant in instants {
+            cursor.advance(instant);
+            for (count, fresh) in counts.iter_mut().zip(cursor.fresh(instant)) {
+                *count += usize::from(fresh);
+            }
+        }
+        let named = self.venues.iter().zip(counts);
+        named
+            .filter(|(_, count)| *count > 0)
+            .filter_map(|(venue, count)| Some((venue.clone()?, count)))
+            .collect()
+    }
+
     /// The instant of the last reading of all.
     pub(super) fn last(&self) -> Option<Millis> {
         self.readings.last().map(|reading| reading.timestamp)
@@ -192,7 +215,8 @@ struct Cursor<'a> {
 }
 
 impl Cursor<'_> {
-    fn at(&mut self, instant: Millis) -> Option<f64> {
+    /// Reads on to `instant`.
+    fn advance(&mut self, instant: Millis) {
         while let Some((reading, rest)) = self.rest.split_first()
             && reading.timestamp <= instant
         {
@@ -201,6 +225,18 @@ impl Cursor<'_> {
             }
             self.rest = rest;
         }
+    }
+
+    /// Whether the latest reading of each venue is fresh at `instant`, to which the cursor has come.
+    fn fresh(&self, instant: Millis) -> impl Iterator<Item = bool> {
+        let oldest = instant.back(FRESH);
+        self.latest
+            .iter()
+            .map(move |latest| latest.is_some_and(|(timestamp, _)| timestamp >= oldest))
+    }
+
+    fn at(&mut self, instant: Millis) -> Option<f64> {
+        self.advance(instant);
         let oldest = instant.back(FRESH);
         self.latest
             .iter()

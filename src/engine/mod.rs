@@ -20,6 +20,7 @@ mod ranking;
 mod replay;
 mod resize;
 mod ring;
+mod sources;
 mod table;
 mod tiers;
 
@@ -35,5 +36,6 @@ pub use observations::{Observations, Rows, View};
 pub use ranking::{chart, coins, exchanges, largest, orders, overview};
 pub use resize::resize;
 pub use ring::{Arriving, Ring, RingFault};
+pub use sources::Sources;
 pub use table::TableFault;
 pub use tiers::Tier;

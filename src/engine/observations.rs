@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::history::{History, Readings, bars_by_coin, open_interest_by_coin};
 use super::table::Row;
-use super::{EngineError, Ring, TableFault};
+use super::{EngineError, Ring, Sources, TableFault};
 use crate::model::{
     Bar, Millis, ObservedBar, ObservedOpenInterest, ObservedOrder, Order, coin_of_pair, nearest_f64,
 };
@@ -121,6 +121,15 @@ impl Observations {
             coins,
             now: now.or(newest).unwrap_or_default(),
         })
+    }
+
+    /// The same with what is known of whose bars those of `coin` are; nothing happens where it has none.
+    #[must_use]
+    pub fn with_sources(mut self, coin: &str, sources: Sources) -> Self {
+        if let Some(history) = self.coins.get_mut(coin) {
+            history.sources = sources;
+        }
+        self
     }
 
     /// The instant questions are about where they name none.

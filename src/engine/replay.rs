@@ -2,6 +2,7 @@
 
 use super::explain::Explain;
 use super::history::{Derived, History, days};
+use super::sources::Bars;
 use super::tiers::{KAPPA, tiers, view_name};
 use super::{EngineError, Ledger, Parameters, Step, View};
 use crate::model::{Bar, Millis, Model, Side};
@@ -148,16 +149,37 @@ impl<'a> Frame<'a> {
     /// Open interest when the first bar opens: as read then, else the last known before, else at the first close where
     /// it is known.
     fn open_interest_at_start(&self) -> Option<f64> {
-        let readings = &self.history.open_interest;
-        let start = self.bars.first()?.open_time;
-        readings
-            .at(start)
-            .or_else(|| readings.at(readings.last_by(start)?))
+        self.reading_at_start()
+            .and_then(|instant| self.history.open_interest.at(instant))
             .or_else(|| {
                 self.derived
                     .iter()
                     .find_map(|derived| derived.open_interest)
             })
+    }
+
+    /// The instant of the readings that are known when the first bar opens.
+    fn reading_at_start(&self) -> Option<Millis> {
+        let readings = &self.history.open_interest;
+        let start = self.bars.first()?.open_time;
+        if readings.at(start).is_some() {
+            Some(start)
+        } else {
+            readings.last_by(start)
+        }
+    }
+
+    /// At the close of how many bars each exchange had part in the open interest.
+    fn open_interest_venues(&self) -> Bars {
+        let readings = &self.history.open_interest;
+        let mut venues = readings.fresh_at(self.bars.iter().map(Bar::close_time));
+        for venue in readings
+            .fresh_at(self.reading_at_start().into_iter())
+            .into_keys()
+        {
+            venues.entry(venue).or_insert(0);
+        }
+        venues
     }
 
     fn realised(&self) -> Realised {
@@ -187,6 +209,7 @@ impl<'a> Frame<'a> {
             Model::Exposure => (None, None),
             Model::Expected => (Some(super::tiers::shown(model, tiers)), Some(KAPPA)),
         };
+        let (price_venues, volume_venues) = self.history.sources.count(self.bars);
         Explain {
             model: model.number(),
             view: view_name(model),
@@ -210,6 +233,13 @@ impl<'a> Frame<'a> {
             bar_interval_ms: self.interval,
             bars: self.bars.len(),
             gaps,
+            price_venues,
+            volume_venues,
+            open_interest_venues: if relative {
+                Bars::new()
+            } else {
+                self.open_interest_venues()
+            },
         }
     }
 }

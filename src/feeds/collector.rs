@@ -266,6 +266,12 @@ impl Collector {
         &self.archive
     }
 
+    /// The way into the archive, for what else this process has to keep there.
+    #[must_use]
+    pub fn inbox(&self) -> Inbox {
+        self.keep.inbox()
+    }
+
     /// How it goes.
     #[must_use]
     pub fn status(&self) -> Status {

@@ -84,6 +84,11 @@ impl Keep {
         }
     }
 
+    /// The way into the archive itself.
+    pub(super) fn inbox(&self) -> Inbox {
+        self.inbox.clone()
+    }
+
     /// Rows that wait to be committed.
     pub(super) fn waiting(&self) -> u64 {
         u64::try_from(self.inbox.status().waiting).unwrap_or(u64::MAX)

@@ -183,6 +183,8 @@ pub struct Settings {
     pub held_rows: usize,
     /// Most bytes of the file of what was set aside.
     pub aside_bytes: u64,
+    /// Most bytes of the estimated maps of a day that a server in the same process keeps, compressed; 0 keeps none.
+    pub maps_bytes: u64,
     /// Time constants.
     pub pace: Pace,
 }
@@ -203,6 +205,7 @@ impl Default for Settings {
             remembered: 1_000_000,
             held_rows: 100_000,
             aside_bytes: 64 << 20,
+            maps_bytes: 128 << 20,
             pace: Pace::default(),
         }
     }

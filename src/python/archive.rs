@@ -10,7 +10,8 @@ use rust_decimal::Decimal;
 use super::{error, tables};
 use crate::api::BadQuery;
 use crate::archive::{
-    Archive, ArchiveError, BarRow, Batch, Completeness, Gap, OpenInterestRow, OrderRow, Writer,
+    Archive, ArchiveError, BarRow, Batch, Completeness, Gap, MapRow, OpenInterestRow, OrderRow,
+    Writer,
 };
 use crate::model::{
     Millis, ObservedBar, ObservedOpenInterest, ObservedOrder, Vocabulary, coin_of_pair,
@@ -168,6 +169,34 @@ impl ArchiveWriter {
                 end: Millis(end),
                 reason: reason.to_owned(),
                 recorded_at: Millis(end),
+            }],
+            ..Batch::default()
+        };
+        self.with(py, |writer, _| writer.append(&batch).map(drop))
+    }
+
+    /// Keeps an estimated map as one that was served.
+    #[expect(clippy::too_many_arguments, reason = "one per column")]
+    fn map(
+        &self,
+        py: Python<'_>,
+        kind: String,
+        symbol: String,
+        params: String,
+        timestamp: i64,
+        computed_at: i64,
+        reply: String,
+        explain: Option<String>,
+    ) -> PyResult<()> {
+        let batch = Batch {
+            maps: vec![MapRow {
+                kind,
+                symbol,
+                params,
+                timestamp: Millis(timestamp),
+                computed_at: Millis(computed_at),
+                reply,
+                explain,
             }],
             ..Batch::default()
         };

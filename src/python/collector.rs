@@ -1,23 +1,32 @@
 //! A collector, from Python: started, looked at, stopped. Its threads never meet the interpreter.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use pyo3::exceptions::PyOSError;
+use pyo3::exceptions::{PyOSError, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
+use super::error::Failure;
+use super::source::Market;
 use super::{error, logs};
 use crate::feeds::{self, CollectError, Plan, Settings, Status, VenueStatus};
 use crate::model::Vocabulary;
+use crate::server::{self, MapKeeper};
 
 /// How often a closing thread looks whether the collector has ended, and for signals.
 const TICK: Duration = Duration::from_millis(10);
+
+/// How long maps that were served may take to become durable in the end.
+const LAST_MAPS: Duration = Duration::from_secs(5);
 
 /// A collector at work; it ends with [`Collector::stop`].
 #[pyclass(frozen, module = "liqdata._core")]
 pub(super) struct Collector {
     running: Mutex<Option<feeds::Collector>>,
+    /// Keeps the maps that are served of the archive, once it is served.
+    maps: Mutex<Option<Arc<MapKeeper>>>,
+    maps_bytes: u64,
     pid: u32,
 }
 
@@ -25,6 +34,29 @@ impl Collector {
     fn look<T>(&self, look: impl FnOnce(&feeds::Collector) -> T) -> Option<T> {
         let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         running.as_ref().map(look)
+    }
+
+    fn maps(&self) -> MutexGuard<'_, Option<Arc<MapKeeper>>> {
+        self.maps.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A market of the archive of `collector`; what servers of it answer with is kept.
+    fn market_of(&self, collector: &feeds::Collector) -> Result<server::Market, Failure> {
+        let market = server::Market::open(collector.archive(), None)?;
+        if self.maps_bytes == 0 {
+            return Ok(market);
+        }
+        let mut maps = self.maps();
+        let keeper = match &*maps {
+            Some(keeper) => Arc::clone(keeper),
+            None => Arc::new(MapKeeper::start(
+                collector.archive(),
+                collector.inbox(),
+                self.maps_bytes,
+            )?),
+        };
+        *maps = Some(Arc::clone(&keeper));
+        Ok(market.keeping(keeper))
     }
 }
 
@@ -41,6 +73,7 @@ impl Collector {
     ) -> PyResult<Self> {
         let settings =
             Settings::read(settings).map_err(|fault| raised(py, CollectError::Settings(fault)))?;
+        let maps_bytes = settings.maps_bytes;
         let plan = Plan {
             venues,
             coins,
@@ -52,6 +85,8 @@ impl Collector {
             .map_err(|fault| raised(py, fault))?;
         Ok(Self {
             running: Mutex::new(Some(collector)),
+            maps: Mutex::default(),
+            maps_bytes,
             pid: std::process::id(),
         })
     }
@@ -60,7 +95,26 @@ impl Collector {
     fn status<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         logs::deliver(py)?;
         let status = py.detach(|| self.look(feeds::Collector::status));
-        status.map(|status| status_dict(py, &status)).transpose()
+        let Some(status) = status else {
+            return Ok(None);
+        };
+        let dict = status_dict(py, &status)?;
+        if let Some(maps) = &*self.maps() {
+            let status = maps.status();
+            dict.set_item("maps", status.kept)?;
+            dict.set_item("maps_lost", status.lost)?;
+        }
+        Ok(Some(dict))
+    }
+
+    /// A market of the archive, as it is filled; the estimated maps that servers of it answer with are kept.
+    fn market(&self, py: Python<'_>) -> PyResult<Market> {
+        let made = py.detach(|| self.look(|collector| self.market_of(collector)));
+        match made {
+            Some(Ok(market)) => Ok(market.into()),
+            Some(Err(failure)) => Err(error::python(py, &failure)),
+            None => Err(PyRuntimeError::new_err("the collector has been stopped")),
+        }
     }
 
     /// Whether every venue has ended, as it does where only the past was asked for.
@@ -86,12 +140,18 @@ impl Collector {
         };
         if self.pid != std::process::id() {
             // After a fork its threads are the parent's, and so is the archive.
-            std::mem::forget(collector);
+            std::mem::forget((collector, self.maps().take()));
             return Ok(());
         }
+        let maps = self.maps().take();
         let stopping = std::thread::Builder::new()
             .name("liqdata-stop".to_owned())
-            .spawn(move || collector.stop())?;
+            .spawn(move || {
+                if let Some(maps) = maps {
+                    maps.finish(LAST_MAPS);
+                }
+                collector.stop()
+            })?;
         let mut interrupted = Ok(());
         while !stopping.is_finished() {
             py.detach(|| std::thread::sleep(TICK));

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use rust_decimal::Decimal;
 
-use crate::archive::Gap;
+use crate::archive::{Gap, MapRow};
 use crate::engine::VenueCoverage;
 use crate::feeds::Event;
 use crate::model::{
@@ -486,6 +486,32 @@ pub(super) fn open_interest(rows: &[ObservedOpenInterest]) -> Columns {
             "open_interest",
             Cells::Float(rows.iter().map(|row| row.open_interest).collect()),
         )
+}
+
+impl From<Vec<MapRow>> for Columns {
+    fn from(rows: Vec<MapRow>) -> Self {
+        Self::of(rows.len())
+            .with("kind", text(rows.iter().map(|row| row.kind.as_str())))
+            .with("symbol", text(rows.iter().map(|row| row.symbol.as_str())))
+            .with("params", text(rows.iter().map(|row| row.params.as_str())))
+            .with(
+                "timestamp",
+                Cells::Time(rows.iter().map(|row| row.timestamp.0).collect()),
+            )
+            .with(
+                "computed_at",
+                Cells::Time(rows.iter().map(|row| row.computed_at.0).collect()),
+            )
+            .with("reply", text(rows.iter().map(|row| row.reply.as_str())))
+            .with_optional(
+                "explain",
+                text(
+                    rows.iter()
+                        .map(|row| row.explain.as_deref().unwrap_or_default()),
+                ),
+                rows.iter().map(|row| row.explain.is_some()).collect(),
+            )
+    }
 }
 
 impl From<Vec<Gap>> for Columns {

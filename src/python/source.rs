@@ -323,6 +323,16 @@ pub(super) struct Market {
     feed: Option<server::Feed>,
 }
 
+impl From<server::Market> for Market {
+    fn from(market: server::Market) -> Self {
+        Self {
+            market: Arc::new(market),
+            positions: Vec::new(),
+            feed: None,
+        }
+    }
+}
+
 impl Market {
     pub(super) fn shared(&self) -> Arc<server::Market> {
         Arc::clone(&self.market)
@@ -439,11 +449,7 @@ impl Market {
     #[pyo3(signature = (path, as_of=None))]
     fn open(py: Python<'_>, path: PathBuf, as_of: Option<i64>) -> PyResult<Self> {
         let market = compute(py, || Ok(server::Market::open(path, as_of.map(Millis))?))?;
-        Ok(Self {
-            market: Arc::new(market),
-            positions: Vec::new(),
-            feed: None,
-        })
+        Ok(market.into())
     }
 
     #[getter]
@@ -590,6 +596,25 @@ impl Market {
                 .open_interest(symbol, as_of.map(Millis), stretch)?)
         })?;
         Ok(columns::open_interest(&rows).into())
+    }
+
+    /// The estimated maps that were served and kept, made of bars up to `start` or later and before `end`, computed by
+    /// `as_of`.
+    #[pyo3(signature = (symbol=None, kind=None, as_of=None, start=None, end=None))]
+    fn maps(
+        &self,
+        py: Python<'_>,
+        symbol: Option<&str>,
+        kind: Option<&str>,
+        as_of: Option<i64>,
+        start: Option<i64>,
+        end: Option<i64>,
+    ) -> PyResult<Table> {
+        let stretch = (start.map(Millis), end.map(Millis));
+        let rows = compute(py, || {
+            Ok(self.market.maps(kind, symbol, as_of.map(Millis), stretch)?)
+        })?;
+        Ok(Columns::from(rows).into())
     }
 
     /// The known gaps that reach into the time from `start` until before `end`.

@@ -60,6 +60,11 @@ pub trait Answer: Endpoint {
         None
     }
 
+    /// The close of the last bar that an estimate was made of; `None` for realised totals.
+    fn closed(&self, _reply: &Self::Reply) -> Option<Millis> {
+        None
+    }
+
     /// The instant from which on the bars that an estimate ends with are too old to give it.
     fn until(&self, _reply: &Self::Reply) -> Option<Millis> {
         None
@@ -166,6 +171,10 @@ impl Answer for HeatmapQuery {
         Some(self.symbol.as_str())
     }
 
+    fn closed(&self, reply: &Self::Reply) -> Option<Millis> {
+        Some(reply.updated_at)
+    }
+
     fn until(&self, reply: &Self::Reply) -> Option<Millis> {
         Some(reply.updated_at.on(self.range.millis()))
     }
@@ -182,6 +191,10 @@ impl Answer for Liqmap {
 
     fn coin(&self) -> Option<&str> {
         Some(self.symbol.as_str())
+    }
+
+    fn closed(&self, reply: &Self::Reply) -> Option<Millis> {
+        Some(reply.updated_at)
     }
 
     fn until(&self, reply: &Self::Reply) -> Option<Millis> {
@@ -202,6 +215,10 @@ impl Answer for LevelsQuery {
         Some(self.symbol.as_str())
     }
 
+    fn closed(&self, reply: &Self::Reply) -> Option<Millis> {
+        Some(reply.updated_at)
+    }
+
     fn until(&self, reply: &Self::Reply) -> Option<Millis> {
         Some(reply.updated_at.on(MapRange::D7.millis()))
     }
@@ -218,6 +235,10 @@ impl Answer for Maxpain {
 
     fn coin(&self) -> Option<&str> {
         Some(self.symbol.as_str())
+    }
+
+    fn closed(&self, reply: &Self::Reply) -> Option<Millis> {
+        Some(reply.updated_at)
     }
 
     fn until(&self, reply: &Self::Reply) -> Option<Millis> {

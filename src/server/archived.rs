@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
 
 use super::market::{ArrivalId, Arrivals, Revision, wall_clock};
-use crate::archive::{Archive, ArchiveError, Filter};
+use crate::archive::{Archive, ArchiveError, Filter, MapRow};
 use crate::engine::{
     self, Arriving, EngineError, Observations, Ring, RingFault, TableFault, VenueCoverage, View,
 };
@@ -362,6 +362,34 @@ impl Archived {
         };
         let rows = self.back.open_interest(&filter)?.rows;
         Ok(rows.into_iter().map(Into::into).collect())
+    }
+
+    /// The maps that were served, as they were.
+    pub(super) fn maps(
+        &self,
+        kind: Option<&str>,
+        coin: Option<&str>,
+        as_of: Option<Millis>,
+        start: Option<Millis>,
+        end: Option<Millis>,
+    ) -> Result<Vec<MapRow>, ArchivedError> {
+        let filter = Filter {
+            start,
+            end,
+            as_of: self.instant(as_of)?,
+            coin: coin.map(str::to_owned),
+            ..Filter::default()
+        };
+        let found = self.back.maps(&filter, kind)?;
+        for damaged in found.damaged {
+            log::warn!(
+                "{} maps are missing: {}: {}",
+                damaged.rows,
+                damaged.path.display(),
+                damaged.reason
+            );
+        }
+        Ok(found.rows)
     }
 
     pub(super) fn arrivals(

@@ -11,9 +11,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::archived::{Archived, ArchivedError};
 use super::growing::{Feed, Growing};
-use super::{Answer, Answered, Rejection};
+use super::{Answer, Answered, MapKeeper, Rejection};
 use crate::api::{BadQuery, Orders};
-use crate::archive::Archive;
+use crate::archive::{Archive, MapRow};
 use crate::engine::{self, Observations, Rows, VenueCoverage, View};
 use crate::model::{Bar, Millis, ObservedOpenInterest, Order, Pair, Window};
 
@@ -40,6 +40,8 @@ pub struct Market {
     /// Tells the places in this market's order of arrival from those in any other's.
     series: u64,
     made_at: Millis,
+    /// Keeps the maps that servers of this market answer with.
+    maps: Option<Arc<MapKeeper>>,
 }
 
 /// Where the observations lie.
@@ -139,6 +141,7 @@ impl Market {
             source: source.into(),
             series: fastrand::u64(..),
             made_at: wall_clock(),
+            maps: None,
         }
     }
 
@@ -153,6 +156,7 @@ impl Market {
             source: source.into(),
             series: fastrand::u64(..),
             made_at,
+            maps: None,
         };
         (market, Feed(growing))
     }
@@ -171,7 +175,22 @@ impl Market {
             source: format!("archive {}", path.display()),
             series: 0,
             made_at: wall_clock(),
+            maps: None,
         })
+    }
+
+    /// The same market, with a keeper of the maps that servers of it answer with.
+    #[must_use]
+    pub fn keeping(self, maps: Arc<MapKeeper>) -> Self {
+        Self {
+            maps: Some(maps),
+            ..self
+        }
+    }
+
+    /// What keeps the maps that servers of this market answer with, where something does.
+    pub(super) fn maps_kept(&self) -> Option<&MapKeeper> {
+        self.maps.as_deref()
     }
 
     /// The archive that the market lies in, if it lies in one.
@@ -428,6 +447,25 @@ impl Market {
                 .filter(|reading| end.is_none_or(|end| reading.timestamp < end))
                 .collect()
         })
+    }
+
+    /// The estimated maps that were served and kept, as they were: of `kind` and `coin` where they are named, made of bars
+    /// up to the first instant or later and before the second, computed by `as_of`. Only archives have any.
+    ///
+    /// # Errors
+    ///
+    /// A [`Rejection`] as of [`Market::answer`].
+    pub fn maps(
+        &self,
+        kind: Option<&str>,
+        coin: Option<&str>,
+        as_of: Option<Millis>,
+        (start, end): (Option<Millis>, Option<Millis>),
+    ) -> Result<Vec<MapRow>, Rejection> {
+        match &self.kind {
+            Kind::Archived(archived) => Ok(archived.maps(kind, coin, as_of, start, end)?),
+            Kind::Fixed(_) | Kind::Growing(_) => Ok(Vec::new()),
+        }
     }
 
     /// The instant that `as_of` asks about, or else the one the market was opened as of.

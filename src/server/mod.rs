@@ -12,6 +12,7 @@ mod freshness;
 mod growing;
 mod index;
 mod listen;
+mod maps;
 mod market;
 mod patient;
 mod question;
@@ -55,6 +56,7 @@ pub use answer::{Answer, Answered};
 pub use archived::{ArchivedError, Needed};
 pub use growing::Feed;
 pub use listen::{Limits, run, run_within};
+pub use maps::{MapKeeper, MapStatus};
 pub use market::{ArrivalId, Arrivals, Market, NoArrivalId, Revision};
 pub use reject::Rejection;
 

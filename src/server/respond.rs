@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use super::desk::{Desk, Lane, bytes};
 use super::freshness::Validator;
+use super::maps::Served;
 use super::market::{Market, Revision, wall_clock};
 use super::question::Question;
 use super::shelf::{Estimated, Key};
@@ -130,16 +131,43 @@ fn make<E: Answer>(
         let number = desk.shelf.number();
         let work = move |market: &Market| {
             let answered = market.answer(&endpoint, as_of)?;
-            Ok(Estimated {
+            let closed = endpoint.closed(&answered.reply);
+            let estimated = Estimated {
                 number,
                 // At a fixed instant a bar does not get any older.
                 until: endpoint.until(&answered.reply).filter(|_| as_of.is_none()),
                 body: enveloped::<E, _>(answered.reply)?,
                 explain: answered.explain,
                 changed_at: wall_clock(),
-            })
+            };
+            // What is made of the past now was not shown then.
+            if as_of.is_none()
+                && let (Some(maps), Some(closed)) = (market.maps_kept(), closed)
+            {
+                maps.keep(served(&endpoint, closed, &estimated));
+            }
+            Ok(estimated)
         };
         desk.compute(Lane::Slow, work).await
+    }
+}
+
+/// An estimate as it is kept for good.
+fn served<E: Answer>(endpoint: &E, closed: Millis, estimated: &Estimated) -> Served {
+    let query = endpoint.to_query();
+    let params: Vec<String> = query
+        .iter()
+        .filter(|(name, _)| *name != "symbol")
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect();
+    Served {
+        kind: E::NAME,
+        symbol: endpoint.coin().unwrap_or_default().to_owned(),
+        params: params.join("&"),
+        closed,
+        computed_at: estimated.changed_at,
+        body: estimated.body.clone(),
+        explain: estimated.explain.clone(),
     }
 }
 

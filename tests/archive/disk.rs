@@ -2,10 +2,12 @@
 //! say so and pass.
 
 use std::fs;
+use std::time::Duration;
 
-use liqdata::archive::{Archive, ArchiveError, Filter};
+use liqdata::archive::{Archive, ArchiveError, Filter, Keeper, MapRow, NotKept, Pace};
 use liqdata::model::Millis;
 
+use crate::maps::{map, of_maps};
 use crate::place::{Disk, files};
 use crate::rows::{START, all_orders, journaled, of_orders, order, sorted};
 
@@ -70,6 +72,43 @@ fn a_roll_on_a_full_disk_leaves_the_rows_in_the_journal() {
     assert_eq!(writer.roll(Millis(i64::MAX)).unwrap().rows, 2000);
     assert_eq!(all_orders(&writer), rows);
     assert!(writer.verify().unwrap().unlisted.is_empty());
+}
+
+#[test]
+fn maps_make_room_for_orders_on_a_full_disk() {
+    let Some(disk) = Disk::of(4) else { return };
+    let writer = Archive::create_or_open(disk.archive()).unwrap();
+    // Both are in one transaction, and the map is larger than the disk.
+    let pace = Pace {
+        delay: Duration::from_hours(1),
+        rows: 2,
+        ..Pace::default()
+    };
+    let keeper = Keeper::start_at(writer, pace).unwrap();
+    let mut random = fastrand::Rng::with_seed(3);
+    let large = MapRow {
+        reply: (0..12 << 20).map(|_| random.alphanumeric()).collect(),
+        ..map("heatmap", "BTC", 1)
+    };
+    let orders = vec![order(1, START)];
+    let of_map = keeper
+        .inbox()
+        .send_blocking(of_maps(vec![large.clone()]))
+        .unwrap();
+    let of_order = keeper.inbox().send_blocking(of_orders(orders.clone()));
+    assert_eq!(of_order.unwrap().wait().unwrap().orders, 1);
+    match of_map.wait() {
+        Err(NotKept::Archive(fault)) => {
+            assert!(matches!(&*fault, ArchiveError::DiskFull { .. }), "{fault}");
+        }
+        kept => panic!("{kept:?}"),
+    }
+    let status = keeper.inbox().status();
+    assert_eq!((status.waiting, status.kept), (0, 1));
+    assert_eq!(status.stalled, None);
+    let writer = keeper.stop().unwrap();
+    assert_eq!(all_orders(&writer), orders);
+    assert_eq!(writer.maps(&Filter::default(), None).unwrap().rows, []);
 }
 
 #[test]

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use liqdata::archive::{Archive, RollStep};
+use liqdata::archive::{Archive, Filter, RollStep};
 use liqdata::model::Millis;
 
 use crate::child::{self, Process};
+use crate::maps::{map, of_maps};
 use crate::place::{Folder, files};
-use crate::rows::{START, all_orders, journaled, of_orders, order, sorted};
+use crate::rows::{START, all_orders, journaled, of_orders, order, sorted, sound};
 
 /// Checks that journal and listed files hold each row once, and that nothing unfinished is left.
 fn each_row_is_in_one_place(archive: &Archive, rows: usize) {
@@ -55,6 +56,35 @@ fn a_roll_killed_at_any_step_leaves_every_row_in_one_place() {
             assert_eq!(journaled(&folder.archive()), 0);
             assert_eq!(files(&folder.archive(), "parquet").len(), 2);
         }
+    }
+}
+
+#[test]
+fn a_roll_of_maps_killed_at_any_step_leaves_every_map_in_one_place() {
+    let end = Millis(START + 100 * Millis::DAY);
+    for step in RollStep::ALL {
+        let folder = Folder::new();
+        let maps: Vec<_> = (0..20).map(|bar| map("heatmap", "BTC", bar)).collect();
+        let mut writer = Archive::create_or_open(folder.archive()).unwrap();
+        writer.append(&of_maps(maps.clone())).unwrap();
+        drop(writer);
+
+        let mut process = Process::start(&folder.archive(), &format!("roll {step:?} 1"));
+        assert!(process.hear("reached").is_some(), "{step:?}");
+        process.kill();
+
+        let all = |archive: &Archive| sound(archive.maps(&Filter::default(), None).unwrap());
+        let reader = Archive::read(folder.archive()).unwrap();
+        assert_eq!(all(&reader), maps, "{step:?}");
+        drop(reader);
+        let mut writer = Archive::create_or_open(folder.archive()).unwrap();
+        assert_eq!(all(&writer), maps, "{step:?}");
+        writer.roll(end).unwrap();
+        assert_eq!(all(&writer), maps, "{step:?}");
+        let verified = writer.verify().unwrap();
+        assert!(verified.is_sound() && verified.unlisted.is_empty());
+        assert_eq!(verified.rows, 20, "{step:?}");
+        assert_eq!(files(&folder.archive(), "parquet").len(), 1);
     }
 }
 

@@ -16,6 +16,7 @@ mod keeper;
 mod keeping;
 mod killing;
 mod locking;
+mod maps;
 mod place;
 mod reading;
 mod rows;

@@ -12,6 +12,7 @@
 
 mod as_of;
 mod growing;
+mod maps;
 #[path = "../archive/place.rs"]
 #[allow(dead_code, reason = "disks of their own are another test's")]
 mod place;

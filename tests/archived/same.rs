@@ -1,12 +1,13 @@
 //! The same rows in tables and in an archive.
 
+use liqdata::api::{HeatmapQuery, Liqmap, Maxpain};
 use liqdata::archive::{Archive, Batch};
-use liqdata::engine::Observations;
+use liqdata::engine::{Explain, Observations, Sources};
 use liqdata::model::{Millis, ObservedBar, Vocabulary, Window};
-use liqdata::server::Market;
+use liqdata::server::{Answer, Market};
 
 use crate::place::Folder;
-use crate::world::{START, bar, estimated, everything, realised, two_days};
+use crate::world::{START, bar, estimated, everything, reading, realised, two_days};
 
 /// A market of tables: what is in `batch`, its minute bars joined to five.
 fn of_tables(batch: &Batch, now: i64, length: i64) -> Market {
@@ -35,13 +36,17 @@ fn of_tables(batch: &Batch, now: i64, length: i64) -> Market {
         ..five[0].clone()
     });
     let readings = batch.open_interest.iter().cloned().map(Into::into);
+    // Tables of bars name no exchange; all of these are of one.
+    let mut sources = Sources::default();
+    sources.push(Millis(START), &["binance"]);
     let observations = Observations::new(
         orders.collect(),
         bars.collect(),
         readings.collect(),
         Some(Millis(now)),
     )
-    .unwrap();
+    .unwrap()
+    .with_sources("BTC", sources);
     Market::fixed(observations, "tables")
 }
 
@@ -142,6 +147,97 @@ fn the_longest_observed_exchange_gives_the_price_and_all_of_them_the_volume() {
             .is_err()
     );
     assert_eq!(market.bars("NOPE", None).unwrap(), []);
+}
+
+#[test]
+fn an_estimate_names_the_exchanges_it_is_made_of() {
+    type Venues<'a> = Vec<(&'a str, usize)>;
+    fn explain<E: Answer>(market: &Market, question: &E, as_of: Option<Millis>) -> Explain {
+        market.answer(question, as_of).unwrap().explain.unwrap()
+    }
+    fn venues(explain: &Explain) -> [Venues<'_>; 3] {
+        [
+            &explain.price_venues,
+            &explain.volume_venues,
+            &explain.open_interest_venues,
+        ]
+        .map(|venues| {
+            venues
+                .iter()
+                .map(|(name, bars)| (name.as_str(), *bars))
+                .collect()
+        })
+    }
+
+    let folder = Folder::new();
+    let mut writer = Archive::create_or_open(folder.archive()).unwrap();
+    let day = 24 * 60;
+    let at = |minute: i64| START + minute * Millis::MINUTE;
+    let mut batch = Batch::default();
+    for minute in 0..2 * day {
+        // The second day okx is the longer observed: binance was away for an hour and bybit came late.
+        if !(day + 300..day + 360).contains(&minute) {
+            batch.bars.push(bar("binance", minute, at(minute + 1)));
+        }
+        batch.bars.push(bar("okx", minute, at(minute + 1)));
+        if minute >= day + 720 {
+            batch.bars.push(bar("bybit", minute, at(minute + 1)));
+        }
+        // Of two exchanges that are read every five minutes one falls silent; a reading is fresh for a quarter of an
+        // hour, so three closes behind the last one still have it.
+        if minute % 5 == 0 {
+            batch.open_interest.push(reading("okx", minute, at(minute)));
+            if minute <= day + 600 {
+                batch
+                    .open_interest
+                    .push(reading("bybit", minute, at(minute)));
+            }
+        }
+    }
+    writer.append(&batch).unwrap();
+    for rolled in [false, true] {
+        if rolled {
+            writer.roll(Millis(at(2 * day))).unwrap();
+        }
+        let market = Market::open(folder.archive(), None).unwrap();
+        let map = explain(&market, &HeatmapQuery::new("BTC", "24h", 2).unwrap(), None);
+        assert_eq!(map.bars, 288);
+        assert_eq!(
+            venues(&map),
+            [
+                vec![("okx", 288)],
+                vec![("binance", 276), ("bybit", 144), ("okx", 288)],
+                vec![("bybit", 123), ("okx", 288)],
+            ]
+        );
+        let half = explain(&market, &HeatmapQuery::new("BTC", "12h", 3).unwrap(), None);
+        assert_eq!(
+            venues(&half),
+            [
+                vec![("okx", 144)],
+                vec![("binance", 144), ("bybit", 144), ("okx", 144)],
+                vec![("okx", 144)],
+            ]
+        );
+        // As of an instant of the first day, both were observed as long: the better known one has the price.
+        let then = Some(Millis(at(day)));
+        let map = explain(&market, &Liqmap::new("BTC", "1d").unwrap(), then);
+        assert_eq!(map.bars, 288);
+        assert_eq!(
+            venues(&map),
+            [
+                vec![("binance", 288)],
+                vec![("binance", 288), ("okx", 288)],
+                vec![("bybit", 288), ("okx", 288)],
+            ]
+        );
+        let pain = explain(&market, &Maxpain::new("BTC").unwrap(), None);
+        assert_eq!(pain.price_venues.get("okx"), Some(&pain.bars));
+        // It is said beside the reply and is no part of it.
+        let text = serde_json::to_value(&map).unwrap();
+        assert_eq!(text["priceVenues"], serde_json::json!({"binance": 288}));
+        assert_eq!(text["openInterestVenues"]["okx"], 288);
+    }
 }
 
 #[test]

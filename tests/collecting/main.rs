@@ -18,5 +18,6 @@ mod discipline;
 mod hard;
 mod past;
 mod peculiar;
+mod serving;
 mod tapes;
 mod venues;

@@ -1,5 +1,7 @@
 """What several test files share: a simulated market, its server, both clients, and services that follow a script."""
 
+import socket
+
 import pytest
 from faces import FACES
 from scripted import Service
@@ -45,3 +47,18 @@ def connect(request):
     yield make
     for client in made:
         client.end()
+
+
+# Times of collecting that are short enough for a test.
+QUICK = "coins = []\n[pace]\nretry_first = 0.01\nretry_most = 0.05\nrequest = 1.0\nconnect = 1.0\n"
+
+
+@pytest.fixture
+def nowhere():
+    """Settings in which every exchange is a port of this machine that nobody listens on."""
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        port = bound.getsockname()[1]
+        hosts = f'socket = "ws://127.0.0.1:{port}"\nrest = "http://127.0.0.1:{port}"\n'
+        # Bound and not listening: connections are refused, and nobody else can have the port meanwhile.
+        yield QUICK + f"[venues.okx]\n{hosts}[venues.bybit]\n{hosts}"

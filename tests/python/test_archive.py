@@ -1,5 +1,6 @@
 """Archives: opened, asked, served, pickled, forked, and what is said where there is none."""
 
+import json
 import os
 import pickle
 import subprocess
@@ -60,6 +61,55 @@ def test_an_archive_answers_as_tables_of_the_same_rows_do(market, tables):
     with pytest.raises(Refused) as refused:
         market.liqmap("NOPE")
     assert refused.value.status == 404
+
+
+def test_an_estimate_names_the_exchanges_it_is_made_of(market, tables):
+    explain = market.heatmap("BTC").meta["explain"]
+    assert explain["priceVenues"] == explain["volumeVenues"] == {"binance": explain["bars"]}
+    assert set(explain["openInterestVenues"]) == {row["exchange"] for row in market.open_interest("BTC")}
+    assert "price of binance" in repr(market.heatmap("BTC"))
+    assert "volume" in market.liqmap("BTC")._repr_html_()
+    # Bars of a table name no exchange.
+    assert "priceVenues" not in liqdata.Market(**tables).heatmap("BTC").meta["explain"]
+
+
+def test_maps_are_told_as_they_were_served(folder):
+    first = {
+        "kind": "heatmap",
+        "symbol": "BTC",
+        "params": "range=24h&model=2",
+        "timestamp": NOW,
+        "computed_at": NOW + 900,
+        "reply": '{"symbol":"BTC","matrix":[[0.5]],"note":"ö"}',
+        "explain": '{"bars":288}',
+    }
+    other = {**first, "kind": "levels", "symbol": "ETH", "params": "", "explain": None}
+    other |= {"timestamp": NOW - 2 * DAY, "computed_at": NOW - 2 * DAY + 700}
+    writer = _core.ArchiveWriter(folder)
+    for row in (first, other):
+        writer.map(*row.values())
+    writer.map(*{**first, "computed_at": NOW + 5000}.values())
+    writer.roll(NOW)
+    writer.close()
+    with liqdata.open(folder) as market:
+        assert market.maps() == [other, first]
+        assert market.maps("btc") == market.maps(kind="heatmap") == market.maps(start=NOW - DAY) == [first]
+        assert market.maps(end=NOW) == market.maps(as_of=NOW + 899) == [other]
+        assert market.maps("ETH", kind="heatmap") == []
+        assert len(market.maps(as_of=NOW + 900)) == 2
+        frame = market.maps().to_pandas()
+        assert str(frame.dtypes["computed_at"]) == "datetime64[ms, UTC]"
+        assert json.loads(frame["reply"].iloc[1]) == json.loads(first["reply"])
+        assert pickle.loads(pickle.dumps(market.maps())) == market.maps()
+        with pytest.raises(BadQuery) as refused:
+            market.maps(kind="map")
+        assert refused.value.parameter == "kind"
+        with pytest.raises(BadQuery) as refused:
+            market.maps("BTCUSDT")
+        assert refused.value.parameter == "symbol"
+    with liqdata.open(folder, as_of=NOW) as market:
+        assert market.maps() == [other]
+    assert liqdata.demo().maps().columns == list(first)
 
 
 def test_bars_and_open_interest_reach_the_whole_history(market, tables):

@@ -2,7 +2,6 @@
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 
@@ -10,19 +9,6 @@ import pytest
 
 from liqdata import _core, cli
 from liqdata.errors import ArchiveError, BadQuery
-
-QUICK = "coins = []\n[pace]\nretry_first = 0.01\nretry_most = 0.05\nrequest = 1.0\nconnect = 1.0\n"
-
-
-@pytest.fixture
-def nowhere():
-    """Settings in which every exchange is a port of this machine that nobody listens on."""
-    with socket.socket() as bound:
-        bound.bind(("127.0.0.1", 0))
-        port = bound.getsockname()[1]
-        hosts = f'socket = "ws://127.0.0.1:{port}"\nrest = "http://127.0.0.1:{port}"\n'
-        # Bound and not listening: connections are refused, and nobody else can have the port meanwhile.
-        yield QUICK + f"[venues.okx]\n{hosts}[venues.bybit]\n{hosts}"
 
 
 def run(capsys, *arguments):

@@ -199,8 +199,9 @@ impl Days {
             }
         }
         let days = bars.iter().map(|part| &part.bars);
-        let bars = series::together(&made.coin, days, start, now);
-        Ok(Observations::new(orders, bars, open_interest, Some(now))?)
+        let (bars, sources) = series::together(&made.coin, days, start, now);
+        let observations = Observations::new(orders, bars, open_interest, Some(now))?;
+        Ok(observations.with_sources(&made.coin, sources))
     }
 
     /// One day of a coin as it was known at `as_of`.

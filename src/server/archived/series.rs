@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use crate::archive::{Archive, ArchiveError, Filter, SizedBar};
+use crate::engine::Sources;
 use crate::model::{Bar, Millis, ObservedBar, nearest_f64};
 
 /// Bars of this length are made where there are shorter ones.
@@ -105,9 +106,21 @@ fn ranked<'a>(days: impl Iterator<Item = &'a DayBars>) -> Vec<&'a str> {
     venues.into_iter().map(|(venue, _)| venue).collect()
 }
 
+/// A bar of the series.
+struct Joined<'a> {
+    short: Short,
+    /// The exchange of the price, and the others whose volume is in the sum.
+    venues: Vec<&'a str>,
+}
+
 /// One series of a day's bars from `start` on.
-fn joined(day: &DayBars, ranked: &[&str], start: Millis, now: Millis) -> Vec<Short> {
-    let mut series: BTreeMap<Millis, Short> = BTreeMap::new();
+fn joined<'a>(
+    day: &DayBars,
+    ranked: &[&'a str],
+    start: Millis,
+    now: Millis,
+) -> impl Iterator<Item = Joined<'a>> {
+    let mut series: BTreeMap<Millis, Joined<'a>> = BTreeMap::new();
     for venue in ranked {
         for short in day.0.get(*venue).into_iter().flatten() {
             if short.bar.open_time < start || short.bar.close_time() > now {
@@ -115,14 +128,20 @@ fn joined(day: &DayBars, ranked: &[&str], start: Millis, now: Millis) -> Vec<Sho
             }
             series
                 .entry(short.bar.open_time)
-                .and_modify(|first| first.bar.volume += short.bar.volume)
-                .or_insert(*short);
+                .and_modify(|first| {
+                    first.short.bar.volume += short.bar.volume;
+                    first.venues.push(venue);
+                })
+                .or_insert_with(|| Joined {
+                    short: *short,
+                    venues: vec![venue],
+                });
         }
     }
-    series.into_values().collect()
+    series.into_values()
 }
 
-/// One series of the bars of some days, from `start` on, closed by `now`.
+/// One series of the bars of some days, from `start` on, closed by `now`, and whose bars they are.
 ///
 /// The last bar counts only if there were bars for all of it: the end of it may still be on its way.
 pub(super) fn together<'a>(
@@ -130,20 +149,25 @@ pub(super) fn together<'a>(
     days: impl Iterator<Item = &'a DayBars> + Clone,
     start: Millis,
     now: Millis,
-) -> Vec<ObservedBar> {
+) -> (Vec<ObservedBar>, Sources) {
     let ranked = ranked(days.clone());
-    let mut series: Vec<Short> = days
+    let mut series: Vec<Joined<'_>> = days
         .flat_map(|day| joined(day, &ranked, start, now))
         .collect();
     if series
         .last()
-        .is_some_and(|last| last.observed < last.bar.interval)
+        .is_some_and(|last| last.short.observed < last.short.bar.interval)
     {
         series.pop();
     }
-    series
+    let mut sources = Sources::default();
+    for bar in &series {
+        sources.push(bar.short.bar.open_time, &bar.venues);
+    }
+    let bars = series
         .into_iter()
-        .map(|Short { bar, .. }| ObservedBar {
+        .map(|Joined { short, .. }| short.bar)
+        .map(|bar| ObservedBar {
             symbol: coin.to_owned(),
             timestamp: bar.open_time,
             interval: Some(bar.interval),
@@ -153,7 +177,8 @@ pub(super) fn together<'a>(
             close: bar.close,
             volume: bar.volume,
         })
-        .collect()
+        .collect();
+    (bars, sources)
 }
 
 /// One series of all bars that `filter` asks for: of `size`, or else of the shortest length there is.
@@ -173,5 +198,5 @@ pub(super) fn all(
     let (bars, _) = DayBars::of(archive.bars(filter, size)?.rows);
     let ranked = ranked(std::iter::once(&bars));
     let series = joined(&bars, &ranked, Millis(i64::MIN), now);
-    Ok(series.into_iter().map(|short| short.bar).collect())
+    Ok(series.map(|bar| bar.short.bar).collect())
 }

@@ -1,0 +1,258 @@
+//! Estimated maps on their way into the archive: kept as they were served, and no answer waits for that.
+//!
+//! A thread of its own takes the bodies and hands them to the archive's [`Inbox`], a few at a time. It holds a bounded
+//! number of bytes; a map that finds no room, or that the archive cannot keep, is counted and logged, and its answer was
+//! sent all the same.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use axum::body::Bytes;
+
+use crate::archive::{Archive, ArchiveError, Batch, Inbox, MapRow};
+use crate::engine::Explain;
+use crate::model::Millis;
+
+/// Bytes of bodies that wait, at most.
+const ROOM: usize = 64 << 20;
+/// Bytes of bodies that are handed over together; what comes with them waits so much longer to be durable.
+const TOGETHER: usize = 4 << 20;
+/// How often the end of the thread is looked for.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// A map as it was served.
+#[derive(Debug)]
+pub(super) struct Served {
+    pub(super) kind: &'static str,
+    pub(super) symbol: String,
+    pub(super) params: String,
+    pub(super) closed: Millis,
+    pub(super) computed_at: Millis,
+    pub(super) body: Bytes,
+    pub(super) explain: Option<Explain>,
+}
+
+/// What became of the maps so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MapStatus {
+    /// Maps that are durable and were not there before.
+    pub kept: u64,
+    /// Maps that were served and are not kept.
+    pub lost: u64,
+}
+
+#[derive(Debug, Default)]
+struct Counts {
+    waiting: AtomicUsize,
+    kept: AtomicU64,
+    lost: AtomicU64,
+    /// Whether the last one was lost, which is said once.
+    losing: AtomicBool,
+}
+
+impl Counts {
+    fn lose(&self, maps: usize, why: &dyn std::fmt::Display) {
+        let count = u64::try_from(maps).unwrap_or(u64::MAX);
+        self.lost.fetch_add(count, Ordering::Relaxed);
+        if !self.losing.swap(true, Ordering::Relaxed) {
+            log::warn!(target: "liqdata::archive", "estimated maps are not kept: {why}");
+        }
+    }
+}
+
+/// Keeps the estimated maps that servers of an archive answer with; for the process that writes the archive.
+///
+/// # Examples
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use liqdata::archive::{Archive, Keeper};
+/// use liqdata::server::{MapKeeper, Market};
+///
+/// # let folder = std::env::temp_dir().join(format!("liqdata-maps-doc-{}", std::process::id()));
+/// let keeper = Keeper::start(Archive::create_or_open(&folder)?)?;
+/// let maps = Arc::new(MapKeeper::start(&folder, keeper.inbox(), 128 << 20)?);
+/// let market = Market::open(&folder, None)?.keeping(Arc::clone(&maps));
+/// // … serve it …
+/// maps.finish(std::time::Duration::from_secs(2));
+/// keeper.stop()?;
+/// # drop(market);
+/// # std::fs::remove_dir_all(&folder)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct MapKeeper {
+    sender: Mutex<Option<Sender<Served>>>,
+    thread: JoinHandle<()>,
+    counts: Arc<Counts>,
+}
+
+impl MapKeeper {
+    /// Starts to keep maps in the archive in the folder `archive` by way of `inbox`, until those of a day take
+    /// `bytes_a_day`, compressed.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] where the archive cannot be read, or no thread can be had.
+    pub fn start(
+        archive: impl AsRef<Path>,
+        inbox: Inbox,
+        bytes_a_day: u64,
+    ) -> Result<Self, ArchiveError> {
+        let path = archive.as_ref();
+        let desk = Desk {
+            archive: Archive::read(path)?,
+            inbox,
+            bytes_a_day,
+            counts: Arc::default(),
+        };
+        let counts = Arc::clone(&desk.counts);
+        let (sender, received) = mpsc::channel();
+        let thread = thread::Builder::new()
+            .name("liqdata-maps".to_owned())
+            .spawn(move || desk.work(&received))
+            .map_err(|source| ArchiveError::Io {
+                path: path.to_owned(),
+                source,
+            })?;
+        Ok(Self {
+            sender: Mutex::new(Some(sender)),
+            thread,
+            counts,
+        })
+    }
+
+    /// Hands a map over to be kept; never waits.
+    pub(super) fn keep(&self, map: Served) {
+        let size = map.body.len();
+        let waiting = self.counts.waiting.fetch_add(size, Ordering::Relaxed);
+        let why = if waiting > 0 && waiting.saturating_add(size) > ROOM {
+            "they come faster than they can be written"
+        } else {
+            let sender = self.sender.lock().unwrap_or_else(PoisonError::into_inner);
+            if sender
+                .as_ref()
+                .is_some_and(|sender| sender.send(map).is_ok())
+            {
+                return;
+            }
+            "the archive has been let go of"
+        };
+        self.counts.waiting.fetch_sub(size, Ordering::Relaxed);
+        self.counts.lose(1, &why);
+    }
+
+    /// What became of the maps so far.
+    #[must_use]
+    pub fn status(&self) -> MapStatus {
+        MapStatus {
+            kept: self.counts.kept.load(Ordering::Relaxed),
+            lost: self.counts.lost.load(Ordering::Relaxed),
+        }
+    }
+
+    /// Takes no more maps, and returns once those it has are durable, at the latest after `patience`.
+    pub fn finish(&self, patience: Duration) {
+        drop(
+            self.sender
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .take(),
+        );
+        let until = Instant::now() + patience;
+        while !self.thread.is_finished() && Instant::now() < until {
+            thread::sleep(LOOK);
+        }
+    }
+}
+
+/// The thread's own side.
+struct Desk {
+    archive: Archive,
+    inbox: Inbox,
+    bytes_a_day: u64,
+    counts: Arc<Counts>,
+}
+
+impl Desk {
+    fn work(&self, received: &Receiver<Served>) {
+        while let Ok(first) = received.recv() {
+            let mut bytes = first.body.len();
+            let mut maps = vec![first];
+            while bytes < TOGETHER
+                && let Ok(next) = received.try_recv()
+            {
+                bytes += next.body.len();
+                maps.push(next);
+            }
+            self.keep(maps);
+            self.counts.waiting.fetch_sub(bytes, Ordering::Relaxed);
+        }
+    }
+
+    fn keep(&self, maps: Vec<Served>) {
+        let sent = maps.len();
+        match maps
+            .first()
+            .map(|first| self.archive.map_bytes(first.closed))
+        {
+            Some(Ok(bytes)) if bytes < self.bytes_a_day => {}
+            Some(Ok(bytes)) => {
+                let why = format!("those of the day take {bytes} bytes");
+                return self.counts.lose(sent, &why);
+            }
+            Some(Err(fault)) => return self.counts.lose(sent, &fault),
+            None => return,
+        }
+        let mut rows: Vec<MapRow> = Vec::with_capacity(sent);
+        for map in maps {
+            match row(map) {
+                Ok(row) => rows.push(row),
+                Err(fault) => self.counts.lose(1, &fault),
+            }
+        }
+        let sent = rows.len();
+        if sent == 0 {
+            return;
+        }
+        let batch = Batch {
+            maps: rows,
+            ..Batch::default()
+        };
+        let kept = self
+            .inbox
+            .send_blocking(batch)
+            .and_then(crate::archive::Receipt::wait);
+        match kept {
+            Ok(done) => {
+                let new = u64::try_from(done.maps).unwrap_or(u64::MAX);
+                self.counts.kept.fetch_add(new, Ordering::Relaxed);
+                self.counts.losing.store(false, Ordering::Relaxed);
+            }
+            Err(fault) => self.counts.lose(sent, &fault),
+        }
+    }
+}
+
+/// The row of a map.
+fn row(map: Served) -> Result<MapRow, Box<dyn std::error::Error>> {
+    let explain = map
+        .explain
+        .as_ref()
+        .map(serde_json::to_string)
+        .transpose()?;
+    Ok(MapRow {
+        kind: map.kind.to_owned(),
+        symbol: map.symbol,
+        params: map.params,
+        timestamp: map.closed,
+        computed_at: map.computed_at,
+        reply: String::from_utf8(map.body.into())?,
+        explain,
+    })
+}

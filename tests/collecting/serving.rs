@@ -1,0 +1,132 @@
+//! Collected and served in one process: what an exchange tells is in the stream and in the answers at once.
+
+use std::collections::BTreeSet;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use liqdata::api::OverviewQuery;
+use liqdata::client::{Client, Config, OrderStream};
+use liqdata::model::{Order, Overview};
+use liqdata::server::{Market, router, run};
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+
+use crate::bench::{Collecting, Doubles, Folder, assert_kept, quick};
+use crate::doubles::Truth;
+
+/// Far more than any step here takes; what is still pending then is stuck.
+const STUCK: Duration = Duration::from_secs(30);
+
+/// A server of a market; it answers until it is stopped.
+pub(crate) struct Serving {
+    address: SocketAddr,
+    stop: oneshot::Sender<()>,
+    task: JoinHandle<std::io::Result<()>>,
+}
+
+impl Serving {
+    pub(crate) async fn start(market: Market) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (stop, stopped) = oneshot::channel::<()>();
+        let shutdown = async { drop(stopped.await) };
+        let task = tokio::spawn(run(listener, router(Arc::new(market)), shutdown));
+        Self {
+            address,
+            stop,
+            task,
+        }
+    }
+
+    pub(crate) fn client(&self) -> Client {
+        Client::new(Config::new(&format!("http://{}", self.address)).unwrap()).unwrap()
+    }
+
+    pub(crate) async fn stop(self) {
+        self.stop.send(()).unwrap();
+        timeout(STUCK, self.task).await.unwrap().unwrap().unwrap();
+    }
+}
+
+type Seen = (String, String, String, i64);
+
+fn seen(order: &Order) -> Seen {
+    (
+        order.exchange.clone(),
+        format!("{:?}", order.side),
+        order.value_usd.normalize().to_string(),
+        order.timestamp.0,
+    )
+}
+
+fn happened(truth: &Truth) -> Seen {
+    (
+        truth.venue.to_owned(),
+        format!("{:?}", truth.side),
+        truth.value().to_string(),
+        truth.time,
+    )
+}
+
+/// The next orders of a stream, until there are as many as `wanted`.
+async fn streamed(stream: &mut OrderStream, wanted: usize) -> Vec<Order> {
+    let mut orders = Vec::new();
+    while orders.len() < wanted {
+        let more = timeout(STUCK, stream.next()).await.unwrap().unwrap();
+        orders.extend(more.into_iter().map(|(_, order)| order));
+    }
+    orders
+}
+
+fn counted(overview: &Overview) -> u64 {
+    overview
+        .present()
+        .map(|(_, totals)| totals.cnt)
+        .max()
+        .unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_an_exchange_tells_is_streamed_and_counted_at_once() {
+    let venues = ["binance", "okx", "bitget"];
+    let (folder, doubles) = (Folder::new(), Doubles::open(&venues).await);
+    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+    let market = Market::open(folder.archive(), None).unwrap();
+    let place = market.newest().unwrap().to_string();
+    let serving = Serving::start(market).await;
+    collecting.until_live().await;
+    let client = serving.client();
+    let mut stream = OrderStream::new(client.clone(), None, None, Some(&place)).unwrap();
+
+    let mut truths: Vec<Truth> = Vec::new();
+    let mut told = BTreeSet::new();
+    let mut slowest = Duration::ZERO;
+    for _ in 0..5 {
+        let began = Instant::now();
+        let mut news = Vec::new();
+        for exchange in doubles.0.values() {
+            news.extend(exchange.liquidate(7));
+        }
+        let orders = streamed(&mut stream, news.len()).await;
+        slowest = slowest.max(began.elapsed());
+        told.extend(orders.iter().map(seen));
+        truths.extend(news);
+        let wanted: BTreeSet<Seen> = truths.iter().map(happened).collect();
+        assert_eq!(told, wanted);
+        // What is streamed is counted for whoever asks next.
+        let overview = client.send(&OverviewQuery).await.unwrap();
+        assert_eq!(counted(&overview), u64::try_from(truths.len()).unwrap());
+    }
+    println!("streamed after {slowest:?} at most");
+    // Ten times what is meant, for a machine that does other things meanwhile.
+    assert!(slowest < Duration::from_secs(10), "{slowest:?}");
+
+    drop(stream);
+    serving.stop().await;
+    let archive = folder.archive();
+    collecting.stop().await;
+    assert_kept(&archive, &truths);
+}
