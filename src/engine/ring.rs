@@ -3,10 +3,17 @@
 //! Four cursors walk the ring, one for each window. An order enters the sums of its exchange and coin when it arrives,
 //! and leaves those of a window when the window's cursor passes it, so a total is read off and never counted again. An
 //! order that arrives late lands where it belongs in time. Sums are whole numbers of 10⁻¹⁸ USD.
+//!
+//! Two things are kept up beside the sums, so that no question looks at every order: what each pair had in each hour,
+//! and a bound of the amounts of every block of orders. A ring of many orders is put together of parts that are filled
+//! side by side ([`RingPart`]).
 
 mod answers;
 mod decimals;
+mod hours;
 mod names;
+mod part;
+mod peaks;
 
 use std::cmp::Reverse;
 use std::collections::VecDeque;
@@ -16,7 +23,10 @@ use rust_decimal::Decimal;
 use super::{Observations, View};
 use crate::model::{Millis, ObservedOrder, Side, Vocabulary, Window};
 use decimals::{Decimals, Kept, scaled};
+use hours::Hours;
 use names::Names;
+pub use part::RingPart;
+use peaks::Peaks;
 
 /// Windows with sums of their own.
 const WINDOWS: usize = 4;
@@ -165,6 +175,10 @@ pub struct Ring {
     names: Names,
     /// Per exchange and coin, per window.
     sums: Vec<[Sums; WINDOWS]>,
+    /// Per pair, of the longest window.
+    hours: Hours,
+    /// Bounds of the amounts.
+    peaks: Peaks,
     /// Place of the first order inside each window.
     cursors: [usize; WINDOWS],
     /// Place of the first order after now.
@@ -189,6 +203,8 @@ impl Ring {
             usds: Decimals::default(),
             names: Names::default(),
             sums: Vec::new(),
+            hours: Hours::default(),
+            peaks: Peaks::default(),
             cursors: [0; WINDOWS],
             present: 0,
             total: 0,
@@ -241,12 +257,7 @@ impl Ring {
     ///
     /// [`RingFault`] where its amount cannot be counted exactly; none that has not settled is kept then.
     pub fn arrive(&mut self, order: &Arriving<'_>) -> Result<(), RingFault> {
-        let value = order.value_usd;
-        let usd = scaled(value)
-            .filter(|usd| *usd >= 0)
-            .ok_or(RingFault::Amount { value });
-        let total = usd.and_then(|usd| self.total.checked_add(usd).ok_or(RingFault::Sum));
-        match total {
+        match self.total_with(order.value_usd) {
             Ok(total) => {
                 self.total = total;
                 let row = self.row(order);
@@ -260,6 +271,14 @@ impl Ring {
                 Err(fault)
             }
         }
+    }
+
+    /// The sum of all amounts and one more.
+    fn total_with(&self, value: Decimal) -> Result<i128, RingFault> {
+        let usd = scaled(value)
+            .filter(|usd| *usd >= 0)
+            .ok_or(RingFault::Amount { value })?;
+        self.total.checked_add(usd).ok_or(RingFault::Sum)
     }
 
     /// Puts what has arrived where it belongs; gives how many orders were too old to be in any window.
@@ -288,7 +307,9 @@ impl Ring {
     /// Adds a row to the sums of the windows it is in.
     fn count(&mut self, row: &Row) {
         let usd = self.usds.units(row.usd);
-        self.names.saw(row.kind >> 1, row.timestamp);
+        let pair = row.kind >> 1;
+        self.names.saw(pair, row.timestamp);
+        self.hours.add(pair, side_of(row.kind), row.timestamp, usd);
         for (place, window) in Window::ALL.iter().enumerate() {
             if row.timestamp > self.now.back(window.millis())
                 && let Some(sums) = sums_of(&mut self.sums, &self.names, row.kind, place)
@@ -339,6 +360,7 @@ impl Ring {
             let timestamp = *timestamp;
             let (kind, usd) = self.amount(self.present);
             self.names.saw(kind >> 1, timestamp);
+            self.hours.add(kind >> 1, side_of(kind), timestamp, usd);
             for window in 0..WINDOWS {
                 if let Some(sums) = sums_of(&mut self.sums, &self.names, kind, window) {
                     sums.add(side_of(kind), usd);
@@ -352,7 +374,11 @@ impl Ring {
             while let Some(timestamp) = self.timestamps.get(cursor)
                 && *timestamp <= start
             {
+                let timestamp = *timestamp;
                 let (kind, usd) = self.amount(cursor);
+                if window + 1 == WINDOWS {
+                    self.hours.take(kind >> 1, side_of(kind), timestamp, usd);
+                }
                 if let Some(sums) = sums_of(&mut self.sums, &self.names, kind, window) {
                     sums.take(side_of(kind), usd);
                 }
@@ -374,6 +400,7 @@ impl Ring {
             self.kinds.pop_front();
             self.prices.pop_front();
             self.qtys.pop_front();
+            self.peaks.pop_front();
             if let Some(usd) = self.usds.pop_front() {
                 self.total -= usd;
             }
@@ -432,6 +459,7 @@ impl Ring {
 
     /// Takes the rows from `place` on out of the ring.
     fn tail(&mut self, place: usize) -> Vec<Row> {
+        self.peaks.truncate(place);
         let rows = self
             .timestamps
             .drain(place..)
@@ -454,6 +482,12 @@ impl Ring {
     }
 
     fn push(&mut self, row: Row) {
+        self.peaks.push_back(self.usds.units(row.usd));
+        self.push_row(row);
+    }
+
+    /// Puts a row at the end of the columns.
+    fn push_row(&mut self, row: Row) {
         self.timestamps.push_back(row.timestamp);
         self.received.push_back(row.received_at);
         self.kinds.push_back(row.kind);

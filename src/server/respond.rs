@@ -55,7 +55,7 @@ async fn realised<E: Answer>(
         tag: format!("{nonce:x}-{:x}-{asked:x}", revision.number),
         changed_at: revision.changed_at,
     };
-    let current = name(desk.market.revision());
+    let current = name(desk.look(Market::revision).await?);
     if current.is_held(headers) {
         return Ok(current.not_modified());
     }
@@ -71,12 +71,15 @@ async fn estimated<E: Answer>(
     question: Question<E>,
     coin: &str,
 ) -> Result<Response, Rejection> {
+    let of_coin = coin.to_owned();
+    let look = move |market: &Market| (market.estimate_revision(&of_coin).number, market.now());
+    let (revision, now) = desk.look(look).await?;
     let key = Key::Estimate {
         question: spelled(&question),
-        revision: desk.market.estimate_revision(coin).number,
+        revision,
     };
     let mut kept = desk.shelf.estimate(&key, make(&desk, &question)).await?;
-    if kept.until.is_some_and(|until| until <= desk.market.now()) {
+    if kept.until.is_some_and(|until| until <= now) {
         desk.shelf.forget(&key);
         kept = desk.shelf.estimate(&key, make(&desk, &question)).await?;
     }
@@ -97,7 +100,7 @@ async fn estimated<E: Answer>(
         tag: format!("{}-{:x}", plain.tag, revision.number),
         changed_at: plain.changed_at.max(revision.changed_at),
     };
-    let current = name(desk.market.revision());
+    let current = name(desk.look(Market::revision).await?);
     if current.is_held(headers) {
         return Ok(current.not_modified());
     }
