@@ -7,6 +7,7 @@ use arrow_array::types::{Decimal128Type, Int32Type, TimestampMillisecondType};
 use arrow_array::{Array, RecordBatch, StringArray};
 use arrow_schema::{DataType, Fields, Schema, SchemaRef};
 use rusqlite::Statement;
+use rusqlite::types::ValueRef;
 use rust_decimal::Decimal;
 
 use super::exact;
@@ -71,13 +72,13 @@ pub(super) fn show(
     while let Some(row) = rows.next()? {
         let text = |column: usize| -> rusqlite::Result<&str> { Ok(row.get_ref(column)?.as_str()?) };
         let number = |column: usize| -> rusqlite::Result<Decimal> {
-            let text = row.get_ref(column)?.as_str()?;
-            match short(text) {
-                Some(value) => Ok(value),
-                None => {
-                    Decimal::from_str_exact(text).map_err(|source| not_readable(column, source))
-                }
+            let text = row.get_ref(column)?;
+            if let ValueRef::Text(text) = text
+                && let Some(value) = short(text)
+            {
+                return Ok(value);
             }
+            Decimal::from_str_exact(text.as_str()?).map_err(|source| not_readable(column, source))
         };
         sink(OrderBrief {
             number: row.get(0)?,
@@ -220,7 +221,7 @@ fn side_of(name: &str) -> Result<Side, UnknownWord> {
 }
 
 /// A decimal of at most 18 digits, as the journal spells it; `None` leaves it to the general reader.
-fn short(text: &str) -> Option<Decimal> {
+fn short(text: &[u8]) -> Option<Decimal> {
     const DIGITS: usize = 18;
     if text.len() > DIGITS + 1 {
         return None;
@@ -228,7 +229,7 @@ fn short(text: &str) -> Option<Decimal> {
     // Nineteen nines still fit.
     let mut mantissa: u64 = 0;
     let mut scale = None;
-    for byte in text.bytes() {
+    for &byte in text {
         match byte {
             b'0'..=b'9' => {
                 mantissa = mantissa * 10 + u64::from(byte - b'0');
@@ -263,7 +264,10 @@ mod tests {
             "123456789.123456789",
         ] {
             let value: Decimal = Decimal::from_str_exact(text).unwrap();
-            assert_eq!(short(text).unwrap().to_string(), value.to_string());
+            assert_eq!(
+                short(text.as_bytes()).unwrap().to_string(),
+                value.to_string()
+            );
         }
         for text in [
             "",
@@ -276,7 +280,7 @@ mod tests {
             "1000000000000000000",
             "123456789012345678.9x",
         ] {
-            assert_eq!(short(text), None, "{text}");
+            assert_eq!(short(text.as_bytes()), None, "{text}");
         }
     }
 }

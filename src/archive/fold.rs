@@ -69,6 +69,11 @@ fn span(filter: &Filter) -> (Millis, Millis) {
     )
 }
 
+/// A name as a parameter of a statement, if there is one.
+fn name(name: &Option<String>) -> Option<&dyn ToSql> {
+    name.as_ref().map(|name| name as &dyn ToSql)
+}
+
 /// The days that `filter` asks for of which there are files, with the files.
 fn files(journal: &Connection, filter: &Filter) -> rusqlite::Result<Vec<(Day, Vec<Part>)>> {
     let (start, end) = span(filter);
@@ -155,24 +160,28 @@ impl Plan {
                 (first, end),
             ),
         };
-        let mut query = format!(
-            "SELECT {COLUMNS} FROM orders {hint} WHERE id >= ?1 AND id <= ?2 AND timestamp >= ?3 AND timestamp < ?4"
-        );
-        let mut parameters: Vec<&dyn ToSql> = vec![&numbers.0, &numbers.1, &start.0, &end.0];
-        // What is not asked for stays out of the statement, which is run for every order.
         let known_by = filter.as_of.map(|as_of| as_of.0);
-        if let Some(known_by) = &known_by {
-            query.push_str(" AND received_at <= ?5 AND timestamp <= ?5");
-            parameters.push(known_by);
-        }
-        for (column, name) in [
-            ("exchange", &filter.exchange),
-            ("symbol", &filter.symbol),
-            ("coin", &filter.coin),
+        let mut query = format!("SELECT {COLUMNS} FROM orders {hint} WHERE id >= ?1 AND id <= ?2");
+        let mut parameters: Vec<&dyn ToSql> = vec![&numbers.0, &numbers.1];
+        // What is not asked for stays out of the statement, which is run for every order.
+        for (condition, value) in [
+            (
+                "timestamp >=",
+                (start.0 > i64::MIN).then_some(&start.0 as &dyn ToSql),
+            ),
+            ("timestamp <", (end.0 < i64::MAX).then_some(&end.0)),
+            ("timestamp <=", known_by.as_ref().map(|at| at as &dyn ToSql)),
+            (
+                "received_at <=",
+                known_by.as_ref().map(|at| at as &dyn ToSql),
+            ),
+            ("exchange =", name(&filter.exchange)),
+            ("symbol =", name(&filter.symbol)),
+            ("coin =", name(&filter.coin)),
         ] {
-            if let Some(name) = name {
-                parameters.push(name);
-                query.push_str(&format!(" AND {column} = ?{}", parameters.len()));
+            if let Some(value) = value {
+                parameters.push(value);
+                query.push_str(&format!(" AND {condition} ?{}", parameters.len()));
             }
         }
         let mut statement = journal.prepare_cached(&query)?;

@@ -257,8 +257,8 @@ impl Ring {
     ///
     /// [`RingFault`] where its amount cannot be counted exactly; none that has not settled is kept then.
     pub fn arrive(&mut self, order: &Arriving<'_>) -> Result<(), RingFault> {
-        match self.total_with(order.value_usd) {
-            Ok(total) => {
+        match self.with_amount(order.value_usd) {
+            Ok((_, total)) => {
                 self.total = total;
                 let row = self.row(order);
                 self.arrived.push(row);
@@ -273,12 +273,13 @@ impl Ring {
         }
     }
 
-    /// The sum of all amounts and one more.
-    fn total_with(&self, value: Decimal) -> Result<i128, RingFault> {
+    /// An amount in units, and the sum of all amounts with it.
+    fn with_amount(&self, value: Decimal) -> Result<(i128, i128), RingFault> {
         let usd = scaled(value)
             .filter(|usd| *usd >= 0)
             .ok_or(RingFault::Amount { value })?;
-        self.total.checked_add(usd).ok_or(RingFault::Sum)
+        let total = self.total.checked_add(usd).ok_or(RingFault::Sum)?;
+        Ok((usd, total))
     }
 
     /// Puts what has arrived where it belongs; gives how many orders were too old to be in any window.
@@ -293,7 +294,8 @@ impl Ring {
         }
         for row in &rows {
             if row.timestamp <= self.now {
-                self.count(row);
+                let usd = self.usds.units(row.usd);
+                self.count(row, usd);
             }
         }
         // Of equals the last to arrive stands first, which a stable sort of the reverse gives.
@@ -304,17 +306,15 @@ impl Ring {
         dropped
     }
 
-    /// Adds a row to the sums of the windows it is in.
-    fn count(&mut self, row: &Row) {
-        let usd = self.usds.units(row.usd);
-        let pair = row.kind >> 1;
+    /// Adds a row of an amount to the sums of the windows it is in.
+    fn count(&mut self, row: &Row, usd: i128) {
+        let (pair, side) = (row.kind >> 1, side_of(row.kind));
         self.names.saw(pair, row.timestamp);
-        self.hours.add(pair, side_of(row.kind), row.timestamp, usd);
-        for (place, window) in Window::ALL.iter().enumerate() {
-            if row.timestamp > self.now.back(window.millis())
-                && let Some(sums) = sums_of(&mut self.sums, &self.names, row.kind, place)
-            {
-                sums.add(side_of(row.kind), usd);
+        self.hours.add(pair, side, row.timestamp, usd);
+        let sums = self.sums.get_mut(self.names.sum_of(pair));
+        for (sums, window) in sums.into_iter().flatten().zip(Window::ALL) {
+            if row.timestamp > self.now.back(window.millis()) {
+                sums.add(side, usd);
             }
         }
     }

@@ -13,7 +13,13 @@ const ASIDE: u8 = u8::MAX;
 
 /// `value` in units of 10⁻¹⁸, where that is a whole number that can be held.
 pub(super) fn scaled(value: Decimal) -> Option<i128> {
-    units(value.mantissa(), value.scale())
+    let (mantissa, scale) = (value.mantissa(), value.scale());
+    // Two numbers of 64 bits have a product of 128.
+    let small = i64::try_from(mantissa).ok().zip(UNITS.get(scale as usize));
+    small.map_or_else(
+        || units(mantissa, scale),
+        |(mantissa, unit)| Some(i128::from(mantissa) * i128::from(*unit)),
+    )
 }
 
 /// Units of 10⁻¹⁸ of a last digit that stands so many places behind the point.

@@ -83,7 +83,7 @@ impl RingPart {
     /// [`RingFault`] where its amount cannot be counted exactly; it is not taken in then.
     pub fn push(&mut self, order: &Arriving<'_>) -> Result<(), RingFault> {
         let ring = &mut self.ring;
-        let total = ring.total_with(order.value_usd)?;
+        let (usd, total) = ring.with_amount(order.value_usd)?;
         if order.timestamp <= ring.now.back(Window::H24.millis()) {
             // Its names are known all the same.
             ring.names.pair(order.exchange, order.symbol, order.coin);
@@ -92,7 +92,7 @@ impl RingPart {
         ring.total = total;
         let row = ring.row(order);
         if row.timestamp <= ring.now {
-            ring.count(&row);
+            ring.count(&row, usd);
         }
         ring.push_row(row);
         let key = (row.timestamp, Reverse(row.received_at));
@@ -108,15 +108,7 @@ impl RingPart {
             return;
         }
         let ring = &mut self.ring;
-        let keys = (0..).zip(ring.timestamps.iter().zip(&ring.received));
-        let mut order: Vec<(Millis, Reverse<Millis>, Reverse<u32>)> = keys
-            .map(|(place, (at, received))| (*at, Reverse(*received), Reverse(place)))
-            .collect();
-        order.sort();
-        let spots: Vec<Spot> = order
-            .into_iter()
-            .map(|(_, _, Reverse(place))| Spot { part: 0, place })
-            .collect();
+        let spots = in_order(&[ring], |_, place| Reverse(place));
         let columns = Columns::picked(&[ring], &spots);
         columns.put(ring);
         self.sorted = true;
@@ -146,7 +138,11 @@ impl Ring {
         }
         let parts: Vec<Ring> = parts.into_iter().map(|part| part.ring).collect();
         let parts: Vec<&Ring> = parts.iter().collect();
-        Columns::picked(&parts, &in_order(&parts)).put(&mut ring);
+        Columns::picked(
+            &parts,
+            &in_order(&parts, |part, place| (Reverse(part), place)),
+        )
+        .put(&mut ring);
         for place in 0..ring.len() {
             ring.peaks.push_back(ring.usds.units_at(place));
         }
@@ -183,24 +179,33 @@ impl Ring {
     }
 }
 
-/// The places of all orders of some parts that are in order, in order.
-fn in_order(parts: &[&Ring]) -> Vec<Spot> {
+/// The places of all orders of some parts, in order; of equals the one whose `rank` is the least stands first.
+fn in_order<K: Ord>(parts: &[&Ring], rank: impl Fn(u32, u32) -> K + Copy) -> Vec<Spot> {
     let all = parts.iter().map(|part| part.len()).sum();
-    let mut order: Vec<(Millis, Reverse<Millis>, Reverse<u32>, u32)> = Vec::with_capacity(all);
+    let mut keys: Vec<(Millis, Spot)> = Vec::with_capacity(all);
     for (number, part) in (0..).zip(parts) {
-        let keys = part.timestamps.iter().zip(&part.received);
-        // The last part's stand first of equals, those of one part as they stand in it.
-        order.extend(
-            (0..)
-                .zip(keys)
-                .map(|(place, (at, received))| (*at, Reverse(*received), Reverse(number), place)),
-        );
+        let times = part.timestamps.iter().zip(0..);
+        keys.extend(times.map(|(at, place)| {
+            let spot = Spot {
+                part: number,
+                place,
+            };
+            (*at, spot)
+        }));
     }
-    order.sort();
-    let spots = order.into_iter();
-    spots
-        .map(|(_, _, Reverse(part), place)| Spot { part, place })
-        .collect()
+    // Nearly all differ in time, which is quick to sort by. What is nearly in order, it is quicker to sort like this.
+    keys.sort_by_key(|(at, _)| *at);
+    let received = |spot: &Spot| {
+        let part = parts.get(spot.part as usize);
+        let received = part.and_then(|part| part.received.get(spot.place as usize));
+        Reverse(received.copied())
+    };
+    for equals in keys.chunk_by_mut(|a, b| a.0 == b.0) {
+        if equals.len() > 1 {
+            equals.sort_by_cached_key(|(_, spot)| (received(spot), rank(spot.part, spot.place)));
+        }
+    }
+    keys.into_iter().map(|(_, spot)| spot).collect()
 }
 
 /// The columns of a ring.
