@@ -70,8 +70,8 @@ fn span(filter: &Filter) -> (Millis, Millis) {
 }
 
 /// A name as a parameter of a statement, if there is one.
-fn name(name: &Option<String>) -> Option<&dyn ToSql> {
-    name.as_ref().map(|name| name as &dyn ToSql)
+fn name(name: Option<&String>) -> Option<&dyn ToSql> {
+    name.map(|name| name as &dyn ToSql)
 }
 
 /// The days that `filter` asks for of which there are files, with the files.
@@ -175,13 +175,14 @@ impl Plan {
                 "received_at <=",
                 known_by.as_ref().map(|at| at as &dyn ToSql),
             ),
-            ("exchange =", name(&filter.exchange)),
-            ("symbol =", name(&filter.symbol)),
-            ("coin =", name(&filter.coin)),
+            ("exchange =", name(filter.exchange.as_ref())),
+            ("symbol =", name(filter.symbol.as_ref())),
+            ("coin =", name(filter.coin.as_ref())),
         ] {
             if let Some(value) = value {
                 parameters.push(value);
-                query.push_str(&format!(" AND {condition} ?{}", parameters.len()));
+                query.extend([" AND ", condition, " ?"]);
+                query.push_str(&parameters.len().to_string());
             }
         }
         let mut statement = journal.prepare_cached(&query)?;

@@ -39,6 +39,7 @@ COINS = 300
 TOP = 30
 MOST = 20
 PAIR = "C0USDT"
+WINDOWS = (1, 4, 12, 24)
 VENUES = ("binance", "bybit", "okx", "gate", "bitget")
 
 Answers: TypeAlias = dict[str, list[tuple[Any, ...]]]
@@ -125,7 +126,9 @@ class Ours:
         chart = self.market.chart(PAIR)
         return {
             "coins": [(row["coin"], row["total_usd"]) for row in self.market.coins("24h", TOP)],
-            "overview": [(overview[window]["total_usd"], overview[window]["cnt"]) for window in ("1h", "4h", "12h", "24h")],
+            "overview": [
+                (overview[window]["total_usd"], overview[window]["cnt"]) for window in ("1h", "4h", "12h", "24h")
+            ],
             "largest": [(float(row["value_usd"]),) for row in self.market.largest("24h", MOST)],
             "chart": [(int(row["hour"].timestamp()), row["side"], float(row["total_usd"])) for row in chart],
         }
@@ -137,7 +140,7 @@ class Peer:
     def __init__(self, name: str, connection: Any, table: str, value: str) -> None:
         self.name = name
         self.connection = connection
-        window = f"FROM {table} WHERE timestamp > ? AND timestamp <= ?"  # noqa: S608 - names of our own
+        window = f"FROM {table} WHERE timestamp > ? AND timestamp <= ?"
         self.top = f"SELECT coin, sum({value}) AS total {window} GROUP BY coin ORDER BY total DESC, coin LIMIT {TOP}"
         self.totals = f"SELECT sum({value}), count(*) {window}"
         self.by_side = f"SELECT side, sum({value}), count(*) {window} GROUP BY side"
@@ -156,7 +159,7 @@ class Peer:
         return self.ask(self.top)
 
     def overview(self) -> object:
-        return [self.ask(self.by_side, start=NOW - hours * HOUR) for hours in (1, 4, 12, 24)]
+        return [self.ask(self.by_side, start=NOW - hours * HOUR) for hours in WINDOWS]
 
     def largest(self) -> object:
         return self.ask(self.most)
@@ -170,7 +173,7 @@ class Peer:
     def answers(self) -> Answers:
         return {
             "coins": self.ask(self.top),
-            "overview": [self.ask(self.totals, start=NOW - hours * HOUR)[0] for hours in (1, 4, 12, 24)],
+            "overview": [self.ask(self.totals, start=NOW - hours * HOUR)[0] for hours in WINDOWS],
             "largest": self.ask(self.amounts),
             "chart": [(at // 1000, side, total) for at, side, total in self.ask(self.hours, PAIR)],
         }
@@ -335,7 +338,9 @@ def measured(orders: int, rounds: int) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="a tenth of the orders, few rounds, printed and not written")
+    parser.add_argument(
+        "--quick", action="store_true", help="a tenth of the orders, few rounds, printed and not written"
+    )
     parser.add_argument("--restart", nargs=2, metavar=("ENGINE", "FOLDER"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.restart:

@@ -23,6 +23,7 @@ pub(super) fn scaled(value: Decimal) -> Option<i128> {
 }
 
 /// Units of 10⁻¹⁸ of a last digit that stands so many places behind the point.
+#[expect(clippy::indexing_slicing, reason = "checked as it is compiled")]
 const UNITS: [i64; SCALE as usize + 1] = {
     let mut units = [1; SCALE as usize + 1];
     let mut scale = SCALE as usize;
