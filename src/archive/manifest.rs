@@ -233,21 +233,20 @@ fn hexadecimal(bytes: &[u8]) -> String {
     })
 }
 
+/// What is wrong with a file that is not there.
+pub(super) const MISSING: &str = "the file is missing";
+
 /// What is wrong with the file of `part` in the archive at `folder`, if anything is.
 pub(super) fn fault_of(folder: &Path, part: &Part) -> std::io::Result<Option<String>> {
     let mut file = match File::open(folder.join(&part.path)) {
         Ok(file) => file,
         Err(source) if source.kind() == std::io::ErrorKind::NotFound => {
-            return Ok(Some("the file is missing".to_owned()));
+            return Ok(Some(MISSING.to_owned()));
         }
         Err(source) => return Err(source),
     };
-    let bytes = file.metadata()?.len();
-    if bytes != part.bytes {
-        return Ok(Some(format!(
-            "the file has {bytes} bytes and was written with {}",
-            part.bytes
-        )));
+    if let Some(fault) = other_length(file.metadata()?.len(), part) {
+        return Ok(Some(fault));
     }
     let mut hash = Sha256::new();
     let mut buffer = vec![0; 1 << 16];
@@ -257,11 +256,29 @@ pub(super) fn fault_of(folder: &Path, part: &Part) -> std::io::Result<Option<Str
             read => hash.update(buffer.get(..read).unwrap_or_default()),
         }
     }
-    let found = hexadecimal(&hash.finalize());
-    Ok((found != part.sha256).then(|| {
+    Ok(other_checksum(&hexadecimal(&hash.finalize()), part))
+}
+
+/// What is wrong with `bytes` that are to be those of `part`, if anything is.
+pub(super) fn fault_in(bytes: &[u8], part: &Part) -> Option<String> {
+    let len = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+    other_length(len, part).or_else(|| other_checksum(&checksum(bytes), part))
+}
+
+fn other_length(bytes: u64, part: &Part) -> Option<String> {
+    (bytes != part.bytes).then(|| {
+        format!(
+            "the file has {bytes} bytes and was written with {}",
+            part.bytes
+        )
+    })
+}
+
+fn other_checksum(found: &str, part: &Part) -> Option<String> {
+    (found != part.sha256).then(|| {
         format!(
             "the file's SHA-256 is {found} and was {} when it was written",
             part.sha256
         )
-    }))
+    })
 }

@@ -4,7 +4,7 @@ use std::io::Read;
 
 use arrow_array::ArrayRef;
 use arrow_schema::SchemaRef;
-use rusqlite::{Connection, params};
+use rusqlite::params;
 
 use super::manifest::{self, Day};
 use super::row::{

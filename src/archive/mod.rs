@@ -40,9 +40,11 @@
 //! ```
 
 mod bars;
+mod brief;
 mod coverage;
 mod error;
 mod exact;
+mod fold;
 mod journal;
 mod keeper;
 mod known;
@@ -69,15 +71,17 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use rusqlite::Connection;
 
 pub use bars::BarRow;
+pub use brief::OrderBrief;
 pub use coverage::{Gap, Run, RunId, VenueCoverage};
 pub use error::ArchiveError;
+pub use fold::Gather;
 pub use journal::{Acknowledged, Batch};
 pub use keeper::{Inbox, Keeper, KeeperStatus, NotKept, Pace, Receipt};
 pub use known::{Known, KnownCoin, Place};
 pub use maps::MapRow;
 pub use open_interest::OpenInterestRow;
 pub use orders::{Completeness, OrderRow};
-pub use recent::{News, OrderBrief};
+pub use recent::News;
 pub use resize::SizedBar;
 pub use roll::{RollStep, Rolled};
 pub use scan::{DamagedPart, Filter, OrderDays, Scan};

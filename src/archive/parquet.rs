@@ -3,16 +3,19 @@
 use std::fs::File;
 use std::path::Path;
 
-use ::parquet::arrow::ArrowWriter;
-use ::parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use ::parquet::arrow::arrow_reader::{ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
+use ::parquet::arrow::{ArrowWriter, ProjectionMask};
 use ::parquet::basic::{Compression, ZstdLevel};
 use ::parquet::errors::ParquetError;
-use ::parquet::file::metadata::RowGroupMetaData;
+use ::parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
 use ::parquet::file::properties::{EnabledStatistics, WriterProperties};
 use ::parquet::file::statistics::Statistics;
 use ::parquet::schema::types::ColumnPath;
 use arrow_array::RecordBatch;
+use bytes::Bytes;
 
+use super::brief::{self, OrderBrief};
+use super::orders::OrderRow;
 use super::row::{Columns, Fault, Row};
 use super::scan::Filter;
 use crate::model::Millis;
@@ -31,6 +34,11 @@ pub(super) enum FileFault {
     Io(#[from] std::io::Error),
     #[error("column {:?}: {}", .0.0, .0.1)]
     Column(Fault),
+}
+
+/// What is wrong with a file that cannot be read although it is as it was written.
+pub(super) fn unreadable(fault: &FileFault) -> String {
+    format!("the file cannot be read although its SHA-256 is right: {fault}")
 }
 
 /// The bytes of a file that holds `rows` as they are ordered.
@@ -61,14 +69,7 @@ pub(super) fn rows<R: Row>(
     filter: &Filter,
 ) -> Result<Vec<R>, FileFault> {
     let reader = ParquetRecordBatchReaderBuilder::try_new(File::open(path)?)?;
-    let groups = reader
-        .metadata()
-        .row_groups()
-        .iter()
-        .enumerate()
-        .filter(|(_, group)| may_hold::<R>(group, filter))
-        .map(|(place, _)| place)
-        .collect();
+    let groups = groups::<R>(reader.metadata(), filter);
     let mut rows = Vec::new();
     for batch in reader
         .with_row_groups(groups)
@@ -79,6 +80,38 @@ pub(super) fn rows<R: Row>(
         rows.extend(R::decode(&Columns(&batch), interval).map_err(FileFault::Column)?);
     }
     Ok(rows)
+}
+
+/// Shows `sink` in brief the orders of a file of these bytes that `filter` may ask for, with their dedupe keys if `keyed`.
+pub(super) fn briefs(
+    bytes: Bytes,
+    filter: &Filter,
+    keyed: bool,
+    sink: &mut dyn FnMut(OrderBrief<'_>, &str),
+) -> Result<(), FileFault> {
+    let options = ArrowReaderOptions::new().with_schema(brief::schema_of_files());
+    let reader = ParquetRecordBatchReaderBuilder::try_new_with_options(bytes, options)?;
+    let columns = ProjectionMask::columns(reader.parquet_schema(), brief::columns_of_files(keyed));
+    let groups = groups::<OrderRow>(reader.metadata(), filter);
+    // A batch that is a row group keeps its numbers of names.
+    for batch in reader
+        .with_row_groups(groups)
+        .with_projection(columns)
+        .with_batch_size(OrderRow::GROUP)
+        .build()?
+    {
+        brief::show_batch(&batch?, sink).map_err(FileFault::Column)?;
+    }
+    Ok(())
+}
+
+/// The row groups that may hold what `filter` asks for.
+fn groups<R: Row>(file: &ParquetMetaData, filter: &Filter) -> Vec<usize> {
+    let groups = file.row_groups().iter().enumerate();
+    groups
+        .filter(|(_, group)| may_hold::<R>(group, filter))
+        .map(|(place, _)| place)
+        .collect()
 }
 
 /// Whether the least and greatest values of a row group leave room for a row that `filter` asks for.

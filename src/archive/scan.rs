@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::vec;
 
 use super::bars::BarRow;
+use super::brief::OrderBrief;
 use super::manifest::{self, Day, Part, State};
 use super::open_interest::OpenInterestRow;
 use super::orders::OrderRow;
@@ -31,19 +32,31 @@ pub struct Filter {
 }
 
 impl Filter {
-    fn admits<R: Row>(&self, row: &R) -> bool {
+    pub(super) fn admits<R: Row>(&self, row: &R) -> bool {
+        self.admits_at(row.timestamp(), row.received_at().max(row.known_at()))
+            && self.names(row.exchange(), row.symbol(), row.coin())
+    }
+
+    pub(super) fn admits_brief(&self, brief: &OrderBrief<'_>) -> bool {
+        self.admits_at(brief.timestamp, brief.received_at.max(brief.timestamp))
+            && self.names(Some(brief.exchange), brief.symbol, brief.coin)
+    }
+
+    /// Whether a row of this instant, that was known by another, is asked for.
+    fn admits_at(&self, at: Millis, known_by: Millis) -> bool {
+        self.start.is_none_or(|start| at >= start)
+            && self.end.is_none_or(|end| at < end)
+            && self.as_of.is_none_or(|as_of| known_by <= as_of)
+    }
+
+    /// Whether rows of these names are asked for.
+    fn names(&self, exchange: Option<&str>, symbol: &str, coin: &str) -> bool {
         let named = |wanted: &Option<String>, name: Option<&str>| {
             wanted.is_none() || wanted.as_deref() == name
         };
-        let at = row.timestamp();
-        self.start.is_none_or(|start| at >= start)
-            && self.end.is_none_or(|end| at < end)
-            && self
-                .as_of
-                .is_none_or(|as_of| row.received_at() <= as_of && row.known_at() <= as_of)
-            && named(&self.exchange, row.exchange())
-            && named(&self.symbol, Some(row.symbol()))
-            && named(&self.coin, Some(row.coin()))
+        named(&self.exchange, exchange)
+            && named(&self.symbol, Some(symbol))
+            && named(&self.coin, Some(coin))
     }
 
     pub(super) fn check(&self) -> Result<(), ArchiveError> {
@@ -358,11 +371,8 @@ impl Archive {
             return Ok(Err(reason));
         }
         let path = self.folder.join(&part.path);
-        Ok(
-            parquet::rows(&path, part.partition.interval, filter).map_err(|fault| {
-                format!("the file cannot be read although its SHA-256 is right: {fault}")
-            }),
-        )
+        Ok(parquet::rows(&path, part.partition.interval, filter)
+            .map_err(|fault| parquet::unreadable(&fault)))
     }
 
     pub(super) fn damaged(&self, part: &Part, reason: String) -> DamagedPart {

@@ -5,6 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use bytes::Bytes;
+
 use super::manifest::{self, Part, State};
 use super::orders::OrderRow;
 use super::row::Row;
@@ -112,6 +114,26 @@ impl Archive {
             .map_err(|source| ArchiveError::of_file(&path, source))?;
         self.learn(&part.path, before.filter(|_| fault.is_none()));
         Ok(fault)
+    }
+
+    /// The bytes of a file, or what is wrong with it; what was read is what the checksum is computed of.
+    pub(super) fn sound_bytes(&self, part: &Part) -> Result<Result<Bytes, String>, ArchiveError> {
+        let path = self.folder.join(&part.path);
+        let before = stamp(&path);
+        let bytes = match fs::read(&path) {
+            Ok(bytes) => bytes,
+            Err(source) if source.kind() == std::io::ErrorKind::NotFound => {
+                self.learn(&part.path, None);
+                return Ok(Err(manifest::MISSING.to_owned()));
+            }
+            Err(source) => return Err(ArchiveError::of_file(&path, source)),
+        };
+        if before.is_some() && self.known(&part.path) == before {
+            return Ok(Ok(bytes.into()));
+        }
+        let fault = manifest::fault_in(&bytes, part);
+        self.learn(&part.path, before.filter(|_| fault.is_none()));
+        Ok(fault.map_or_else(|| Ok(bytes.into()), Err))
     }
 
     pub(super) fn all_sound(&self, parts: &[Part]) -> Result<bool, ArchiveError> {

@@ -3,10 +3,17 @@
 //! Four cursors walk the ring, one for each window. An order enters the sums of its exchange and coin when it arrives,
 //! and leaves those of a window when the window's cursor passes it, so a total is read off and never counted again. An
 //! order that arrives late lands where it belongs in time. Sums are whole numbers of 10⁻¹⁸ USD.
+//!
+//! Two things are kept up beside the sums, so that no question looks at every order: what each pair had in each hour,
+//! and a bound of the amounts of every block of orders. A ring of many orders is put together of parts that are filled
+//! side by side ([`RingPart`]).
 
 mod answers;
 mod decimals;
+mod hours;
 mod names;
+mod part;
+mod peaks;
 
 use std::cmp::Reverse;
 use std::collections::VecDeque;
@@ -16,7 +23,10 @@ use rust_decimal::Decimal;
 use super::{Observations, View};
 use crate::model::{Millis, ObservedOrder, Side, Vocabulary, Window};
 use decimals::{Decimals, Kept, scaled};
+use hours::Hours;
 use names::Names;
+pub use part::RingPart;
+use peaks::Peaks;
 
 /// Windows with sums of their own.
 const WINDOWS: usize = 4;
@@ -165,6 +175,10 @@ pub struct Ring {
     names: Names,
     /// Per exchange and coin, per window.
     sums: Vec<[Sums; WINDOWS]>,
+    /// Per pair, of the longest window.
+    hours: Hours,
+    /// Bounds of the amounts.
+    peaks: Peaks,
     /// Place of the first order inside each window.
     cursors: [usize; WINDOWS],
     /// Place of the first order after now.
@@ -189,6 +203,8 @@ impl Ring {
             usds: Decimals::default(),
             names: Names::default(),
             sums: Vec::new(),
+            hours: Hours::default(),
+            peaks: Peaks::default(),
             cursors: [0; WINDOWS],
             present: 0,
             total: 0,
@@ -241,13 +257,8 @@ impl Ring {
     ///
     /// [`RingFault`] where its amount cannot be counted exactly; none that has not settled is kept then.
     pub fn arrive(&mut self, order: &Arriving<'_>) -> Result<(), RingFault> {
-        let value = order.value_usd;
-        let usd = scaled(value)
-            .filter(|usd| *usd >= 0)
-            .ok_or(RingFault::Amount { value });
-        let total = usd.and_then(|usd| self.total.checked_add(usd).ok_or(RingFault::Sum));
-        match total {
-            Ok(total) => {
+        match self.with_amount(order.value_usd) {
+            Ok((_, total)) => {
                 self.total = total;
                 let row = self.row(order);
                 self.arrived.push(row);
@@ -262,6 +273,15 @@ impl Ring {
         }
     }
 
+    /// An amount in units, and the sum of all amounts with it.
+    fn with_amount(&self, value: Decimal) -> Result<(i128, i128), RingFault> {
+        let usd = scaled(value)
+            .filter(|usd| *usd >= 0)
+            .ok_or(RingFault::Amount { value })?;
+        let total = self.total.checked_add(usd).ok_or(RingFault::Sum)?;
+        Ok((usd, total))
+    }
+
     /// Puts what has arrived where it belongs; gives how many orders were too old to be in any window.
     pub fn settle(&mut self) -> usize {
         let start = self.now.back(Window::H24.millis());
@@ -274,7 +294,8 @@ impl Ring {
         }
         for row in &rows {
             if row.timestamp <= self.now {
-                self.count(row);
+                let usd = self.usds.units(row.usd);
+                self.count(row, usd);
             }
         }
         // Of equals the last to arrive stands first, which a stable sort of the reverse gives.
@@ -285,15 +306,15 @@ impl Ring {
         dropped
     }
 
-    /// Adds a row to the sums of the windows it is in.
-    fn count(&mut self, row: &Row) {
-        let usd = self.usds.units(row.usd);
-        self.names.saw(row.kind >> 1, row.timestamp);
-        for (place, window) in Window::ALL.iter().enumerate() {
-            if row.timestamp > self.now.back(window.millis())
-                && let Some(sums) = sums_of(&mut self.sums, &self.names, row.kind, place)
-            {
-                sums.add(side_of(row.kind), usd);
+    /// Adds a row of an amount to the sums of the windows it is in.
+    fn count(&mut self, row: &Row, usd: i128) {
+        let (pair, side) = (row.kind >> 1, side_of(row.kind));
+        self.names.saw(pair, row.timestamp);
+        self.hours.add(pair, side, row.timestamp, usd);
+        let sums = self.sums.get_mut(self.names.sum_of(pair));
+        for (sums, window) in sums.into_iter().flatten().zip(Window::ALL) {
+            if row.timestamp > self.now.back(window.millis()) {
+                sums.add(side, usd);
             }
         }
     }
@@ -339,6 +360,7 @@ impl Ring {
             let timestamp = *timestamp;
             let (kind, usd) = self.amount(self.present);
             self.names.saw(kind >> 1, timestamp);
+            self.hours.add(kind >> 1, side_of(kind), timestamp, usd);
             for window in 0..WINDOWS {
                 if let Some(sums) = sums_of(&mut self.sums, &self.names, kind, window) {
                     sums.add(side_of(kind), usd);
@@ -352,7 +374,11 @@ impl Ring {
             while let Some(timestamp) = self.timestamps.get(cursor)
                 && *timestamp <= start
             {
+                let timestamp = *timestamp;
                 let (kind, usd) = self.amount(cursor);
+                if window + 1 == WINDOWS {
+                    self.hours.take(kind >> 1, side_of(kind), timestamp, usd);
+                }
                 if let Some(sums) = sums_of(&mut self.sums, &self.names, kind, window) {
                     sums.take(side_of(kind), usd);
                 }
@@ -374,6 +400,7 @@ impl Ring {
             self.kinds.pop_front();
             self.prices.pop_front();
             self.qtys.pop_front();
+            self.peaks.pop_front();
             if let Some(usd) = self.usds.pop_front() {
                 self.total -= usd;
             }
@@ -432,6 +459,7 @@ impl Ring {
 
     /// Takes the rows from `place` on out of the ring.
     fn tail(&mut self, place: usize) -> Vec<Row> {
+        self.peaks.truncate(place);
         let rows = self
             .timestamps
             .drain(place..)
@@ -454,6 +482,12 @@ impl Ring {
     }
 
     fn push(&mut self, row: Row) {
+        self.peaks.push_back(self.usds.units(row.usd));
+        self.push_row(row);
+    }
+
+    /// Puts a row at the end of the columns.
+    fn push_row(&mut self, row: Row) {
         self.timestamps.push_back(row.timestamp);
         self.received.push_back(row.received_at);
         self.kinds.push_back(row.kind);

@@ -91,13 +91,18 @@ struct Tail {
 impl Tail {
     async fn next(&mut self) -> Result<Option<Vec<Arrival>>, Failure> {
         loop {
-            let seen = self.market.revision();
             let (market, place) = (Arc::clone(&self.market), self.place);
-            let read = move || match place {
-                Some(place) => market.arrivals(Some(place), PAGE),
-                None => Ok(Arrivals::Gone),
+            let read = move || {
+                // Asked first, so that what comes meanwhile is a change.
+                let seen = market.revision();
+                let arrivals = match place {
+                    Some(place) => market.arrivals(Some(place), PAGE)?,
+                    None => Arrivals::Gone,
+                };
+                Ok((seen, arrivals))
             };
-            let arrived = match off_the_runtime(read).await? {
+            let (seen, arrivals) = off_the_runtime(read).await?;
+            let arrived = match arrivals {
                 Arrivals::Known(arrived) => arrived,
                 Arrivals::Gone => return Err(self.gap().await),
             };

@@ -10,7 +10,7 @@ mod series;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::market::{ArrivalId, Arrivals, Revision, wall_clock};
 use crate::archive::{Archive, ArchiveError, Filter, MapRow};
@@ -77,6 +77,8 @@ pub(super) struct Archived {
     live: RwLock<Live>,
     days: Days,
     rings: Mutex<Vec<Past>>,
+    /// The last look of those who wait for a change.
+    looked: tokio::sync::Mutex<Option<(Instant, Revision)>>,
     nothing: Observations,
     opened_at: Millis,
 }
@@ -106,6 +108,7 @@ impl Archived {
             live: RwLock::new(live),
             days: Days::default(),
             rings: Mutex::default(),
+            looked: tokio::sync::Mutex::default(),
             nothing: Observations::new(Vec::new(), Vec::new(), Vec::new(), as_of)?,
             opened_at: wall_clock(),
         })
@@ -200,14 +203,28 @@ impl Archived {
         if self.as_of.is_some() {
             return std::future::pending().await;
         }
-        loop {
-            let archived = Arc::clone(&self);
-            let revision = tokio::task::spawn_blocking(move || archived.revision()).await;
-            if revision.is_ok_and(|revision| revision != seen) {
-                return;
-            }
+        // What others saw before `seen` is no change.
+        while self.looked().await.number <= seen.number {
             tokio::time::sleep(LOOK).await;
         }
+    }
+
+    /// The revision as it is, or was a moment ago: however many wait, one looks for all of them.
+    async fn looked(self: &Arc<Self>) -> Revision {
+        let mut looked = self.looked.lock().await;
+        if let Some((at, revision)) = *looked
+            && at.elapsed() < LOOK / 2
+        {
+            return revision;
+        }
+        let archived = Arc::clone(self);
+        let revision = tokio::task::spawn_blocking(move || archived.revision()).await;
+        let revision = revision.unwrap_or_else(|failure| {
+            log::error!("a look at the archive failed: {failure}");
+            self.peek().revision
+        });
+        *looked = Some((Instant::now(), revision));
+        revision
     }
 
     /// Shows `work` what was known at `as_of`, or what is known; of a coin what `needed` says.

@@ -54,6 +54,24 @@ impl Desk {
         }
     }
 
+    /// What `look` sees of the market, on a blocking thread where it may have to wait for a disk.
+    pub(super) async fn look<T: Send + 'static>(
+        &self,
+        look: impl FnOnce(&Market) -> T + Send + 'static,
+    ) -> Result<T, Rejection> {
+        if !self.market.is_on_disk() {
+            return Ok(look(&self.market));
+        }
+        let market = Arc::clone(&self.market);
+        match spawn_blocking(move || look(&market)).await {
+            Ok(seen) => Ok(seen),
+            Err(failure) => {
+                log::error!("a look at the market failed: {failure}");
+                Err(Rejection::Defect)
+            }
+        }
+    }
+
     /// Runs `work` on a blocking thread once its lane has room, and gives what it makes.
     pub(super) async fn compute<T: Send + 'static>(
         &self,

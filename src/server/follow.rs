@@ -107,12 +107,14 @@ impl Follower {
         }
         let silence = Instant::now() + self.desk.keep_alive;
         loop {
-            let seen = self.desk.market.revision();
             let Some(place) = self.place else {
                 return self.gap().await;
             };
-            let read = move |market: &Market| market.arrivals(Some(place), PAGE);
-            let orders = match self.desk.compute(Lane::Stream, read).await? {
+            // Asked first, so that what comes meanwhile is a change.
+            let read =
+                move |market: &Market| Ok((market.revision(), market.arrivals(Some(place), PAGE)?));
+            let (seen, arrivals) = self.desk.compute(Lane::Stream, read).await?;
+            let orders = match arrivals {
                 Arrivals::Known(orders) => orders,
                 Arrivals::Gone => return self.gap().await,
             };

@@ -220,6 +220,12 @@ impl Market {
         }
     }
 
+    /// Whether a look at what is new may have to wait for a disk.
+    #[must_use]
+    pub(super) fn is_on_disk(&self) -> bool {
+        matches!(self.kind, Kind::Archived(_)) && self.is_growing()
+    }
+
     /// Whether orders may still arrive.
     #[must_use]
     pub fn is_growing(&self) -> bool {

@@ -104,12 +104,14 @@ impl Visit for Routes {
 
 async fn index(State(desk): State<Desk>, uri: Uri) -> Result<Response, Rejection> {
     nothing(uri.query().unwrap_or_default())?;
-    Ok(json(bytes(&Index::of(&desk.market))?))
+    let index = desk.look(|market| bytes(&Index::of(market))).await?;
+    Ok(json(index?))
 }
 
 async fn health(State(desk): State<Desk>, uri: Uri) -> Result<Response, Rejection> {
     nothing(uri.query().unwrap_or_default())?;
-    Ok(json(bytes(&Health::of(&desk.market))?))
+    let health = desk.look(|market| bytes(&Health::of(market))).await?;
+    Ok(json(health?))
 }
 
 async fn no_such_path(uri: Uri) -> Rejection {

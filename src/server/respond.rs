@@ -62,7 +62,7 @@ async fn realised<E: Answer>(
     } else {
         Market::revision
     };
-    let current = name(revision(&desk.market));
+    let current = name(desk.look(revision).await?);
     if current.is_held(headers) {
         return Ok(current.not_modified());
     }
@@ -79,12 +79,15 @@ async fn estimated<E: Answer>(
     question: Question<E>,
     coin: &str,
 ) -> Result<Response, Rejection> {
+    let of_coin = coin.to_owned();
+    let look = move |market: &Market| (market.estimate_revision(&of_coin).number, market.now());
+    let (revision, now) = desk.look(look).await?;
     let key = Key::Estimate {
         question: spelled(&question),
-        revision: desk.market.estimate_revision(coin).number,
+        revision,
     };
     let mut kept = desk.shelf.estimate(&key, make(&desk, &question)).await?;
-    if kept.until.is_some_and(|until| until <= desk.market.now()) {
+    if kept.until.is_some_and(|until| until <= now) {
         desk.shelf.forget(&key);
         kept = desk.shelf.estimate(&key, make(&desk, &question)).await?;
     }
@@ -105,7 +108,7 @@ async fn estimated<E: Answer>(
         tag: format!("{}-{:x}", plain.tag, revision.number),
         changed_at: plain.changed_at.max(revision.changed_at),
     };
-    let current = name(desk.market.revision());
+    let current = name(desk.look(Market::revision).await?);
     if current.is_held(headers) {
         return Ok(current.not_modified());
     }

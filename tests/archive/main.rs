@@ -12,6 +12,7 @@ mod child;
 mod coverage;
 mod damage;
 mod disk;
+mod gathering;
 mod keeper;
 mod keeping;
 mod killing;

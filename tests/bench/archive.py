@@ -1,10 +1,12 @@
-"""The archive: restart and rolling statistics at two million orders in the window, against SQLite and DuckDB.
+"""The archive against SQLite and DuckDB: restart, and the realised answers; writes ``docs/benchmarks-archive.md``.
 
-All three start from the same journal file and give the same thirty coins; the sums are checked to be equal first.
+All three answer from the same two million orders of one day, and their answers are checked to be equal first.
 """
 
 import argparse
 import contextlib
+import os
+import platform
 import random
 import shutil
 import sqlite3
@@ -12,32 +14,45 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import duckdb
+import measure
 import report
 
 import liqdata
 from liqdata import _core
 
+PAGE = Path(__file__).parents[2] / "docs" / "benchmarks-archive.md"
 ORDERS = 2_000_000
 CHUNK = 200_000
 NOW = 1_781_136_000_000
-DAY = 86_400_000
+HOUR = 3_600_000
+DAY = 24 * HOUR
+LATE = 2_000
 COINS = 300
+TOP = 30
+MOST = 20
+PAIR = "C0USDT"
+WINDOWS = (1, 4, 12, 24)
 VENUES = ("binance", "bybit", "okx", "gate", "bitget")
-TOP = """
-    SELECT coin, sum({value}) AS total FROM {table} WHERE timestamp > ? AND timestamp <= ?
-    GROUP BY coin ORDER BY total DESC, coin LIMIT 30
-"""
+
+Answers: TypeAlias = dict[str, list[tuple[Any, ...]]]
+
+
+def say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
 
 
 def columns(count: int, first: int, step: int, chance: random.Random) -> dict[str, list[object]]:
-    """Orders at even distances in time; coins by Zipf, amounts of a heavy tail."""
+    """Orders up to two seconds late, else at even distances; coins by Zipf, amounts of a heavy tail."""
     ranks = chance.choices(range(COINS), weights=[1 / (rank + 1) for rank in range(COINS)], k=count)
+    times = (first + place * step - chance.randrange(LATE) for place in range(count))
     return {
         "exchange": chance.choices(VENUES, k=count),
         "symbol": [f"C{rank}USDT" for rank in ranks],
@@ -46,7 +61,7 @@ def columns(count: int, first: int, step: int, chance: random.Random) -> dict[st
         "price": [f"{chance.uniform(0.1, 90_000):.4f}" for _ in range(count)],
         "qty": [f"{chance.paretovariate(1.2):.3f}" for _ in range(count)],
         "value_usd": [f"{chance.paretovariate(1.2) * 100:.4f}" for _ in range(count)],
-        "timestamp": [first + place * step for place in range(count)],
+        "timestamp": [max(at, NOW - DAY + 1) for at in times],
     }
 
 
@@ -58,19 +73,9 @@ def fill(folder: Path, orders: int) -> None:
     for done in range(0, orders, chunk):
         first = NOW - DAY + 1 + done * step
         writer.append(columns(chunk, first, step, chance), None, None)
-    writer.append({name: cells[:1] for name, cells in columns(1, NOW, 1, chance).items()}, None, None)
+    last = columns(1, NOW, 1, chance)
+    writer.append({**last, "timestamp": [NOW]}, None, None)
     writer.close()
-
-
-def timed(work: Callable[[], object], *, most: int, seconds: float) -> float:
-    """The median seconds of a call."""
-    took: list[float] = []
-    until = time.perf_counter() + seconds
-    while len(took) < most and (not took or time.perf_counter() < until):
-        start = time.perf_counter()
-        work()
-        took.append(time.perf_counter() - start)
-    return statistics.median(took)
 
 
 @contextlib.contextmanager
@@ -80,97 +85,272 @@ def filled(orders: int) -> Iterator[tuple[Path, Path]]:
         path, rolled = Path(folder) / "archive", Path(folder) / "rolled"
         start = time.perf_counter()
         fill(path, orders)
-        print(f"{orders:,} orders written in {report.took(time.perf_counter() - start)}", file=sys.stderr, flush=True)
+        say(f"{orders:,} orders written in {report.took(time.perf_counter() - start)}")
         shutil.copytree(path, rolled)
         start = time.perf_counter()
         writer = _core.ArchiveWriter(rolled)
         writer.roll(NOW + DAY)
         writer.close()
-        print(f"and rolled in {report.took(time.perf_counter() - start)}", file=sys.stderr, flush=True)
+        say(f"and rolled in {report.took(time.perf_counter() - start)}")
         yield path, rolled
 
 
-BY_SIDE = "SELECT side, sum({value}), count(*) FROM orders WHERE timestamp > ? GROUP BY side"
-LARGEST = "SELECT * FROM orders WHERE timestamp > ? AND timestamp <= ? ORDER BY {value} DESC LIMIT 20"
-AS_DOUBLE = "CAST(value_usd AS REAL)"
+class Ours:
+    """liqdata's market over an archive."""
+
+    name = "liqdata"
+
+    def __init__(self, path: Path) -> None:
+        self.market = liqdata.open(path)
+        # As the server asks: the answers without the objects of Python that are made of them.
+        self.core = self.market._core
+
+    def coins(self) -> object:
+        return self.core.ask(_core.coins("24h", TOP))
+
+    def overview(self) -> object:
+        return self.core.ask(_core.overview())
+
+    def largest(self) -> object:
+        return self.core.ask(_core.largest("24h", MOST))
+
+    def chart(self) -> object:
+        return self.core.ask(_core.chart(PAIR))
+
+    def close(self) -> None:
+        self.market.close()
+
+    def answers(self) -> Answers:
+        """What it says, as the peers say it."""
+        overview = self.market.overview()
+        chart = self.market.chart(PAIR)
+        return {
+            "coins": [(row["coin"], row["total_usd"]) for row in self.market.coins("24h", TOP)],
+            "overview": [
+                (overview[window]["total_usd"], overview[window]["cnt"]) for window in ("1h", "4h", "12h", "24h")
+            ],
+            "largest": [(float(row["value_usd"]),) for row in self.market.largest("24h", MOST)],
+            "chart": [(int(row["hour"].timestamp()), row["side"], float(row["total_usd"])) for row in chart],
+        }
 
 
 class Peer:
     """An engine that counts the orders each time it is asked."""
 
-    def __init__(self, connection: Any, value: str) -> None:
+    def __init__(self, name: str, connection: Any, table: str, value: str) -> None:
+        self.name = name
         self.connection = connection
-        self.top = TOP.format(value=value, table="orders")
-        self.by_side = BY_SIDE.format(value=value)
-        self.most = LARGEST.format(value=value)
+        window = f"FROM {table} WHERE timestamp > ? AND timestamp <= ?"
+        self.top = f"SELECT coin, sum({value}) AS total {window} GROUP BY coin ORDER BY total DESC, coin LIMIT {TOP}"
+        self.totals = f"SELECT sum({value}), count(*) {window}"
+        self.by_side = f"SELECT side, sum({value}), count(*) {window} GROUP BY side"
+        self.most = f"SELECT * {window} ORDER BY {value} DESC LIMIT {MOST}"
+        self.amounts = f"SELECT {value} {window} ORDER BY {value} DESC LIMIT {MOST}"
+        hour = f"timestamp - timestamp % {HOUR}"
+        self.hours = (
+            f"SELECT {hour} AS hour, side, sum({value}) {window} AND symbol = ? GROUP BY hour, side ORDER BY hour, side"
+        )
 
-    def ask(self, query: str, *parameters: int) -> list[Any]:
-        found: list[Any] = self.connection.execute(query, parameters).fetchall()
+    def ask(self, query: str, *parameters: object, start: int = NOW - DAY) -> list[tuple[Any, ...]]:
+        found: list[tuple[Any, ...]] = self.connection.execute(query, (start, NOW, *parameters)).fetchall()
         return found
 
-    def coins(self, start: int, end: int) -> list[Any]:
-        return self.ask(self.top, start, end)
+    def coins(self) -> object:
+        return self.ask(self.top)
 
-    def overview(self, _: int, end: int) -> list[Any]:
-        return [self.ask(self.by_side, end - hours * 3_600_000) for hours in (1, 4, 12, 24)]
+    def overview(self) -> object:
+        return [self.ask(self.by_side, start=NOW - hours * HOUR) for hours in WINDOWS]
 
-    def largest(self, start: int, end: int) -> list[Any]:
-        return self.ask(self.most, start, end)
+    def largest(self) -> object:
+        return self.ask(self.most)
+
+    def chart(self) -> object:
+        return self.ask(self.hours, PAIR)
+
+    def close(self) -> None:
+        self.connection.close()
+
+    def answers(self) -> Answers:
+        return {
+            "coins": self.ask(self.top),
+            "overview": [self.ask(self.totals, start=NOW - hours * HOUR)[0] for hours in WINDOWS],
+            "largest": self.ask(self.amounts),
+            "chart": [(at // 1000, side, total) for at, side, total in self.ask(self.hours, PAIR)],
+        }
+
+
+def sqlite(path: Path) -> Peer:
+    connection = sqlite3.connect(f"file:{path / 'journal.sqlite'}?mode=ro", uri=True)
+    return Peer("SQLite", connection, "orders", "CAST(value_usd AS REAL)")
+
+
+SELECTED = (
+    "SELECT exchange, symbol, coin, side, price, qty, value_usd, epoch_ms(timestamp) AS timestamp "
+    "FROM read_parquet('{folder}/orders/**/*.parquet', hive_partitioning = true)"
+)
+
+
+def duck_on_files(path: Path) -> Peer:
+    return Peer("DuckDB", duckdb.connect(), f"({SELECTED.format(folder=path)})", "value_usd")
+
+
+def duck_in_memory(path: Path) -> Peer:
+    connection = duckdb.connect()
+    connection.execute(f"CREATE TABLE orders AS {SELECTED.format(folder=path)}")
+    return Peer("DuckDB", connection, "orders", "value_usd")
+
+
+MAKERS: dict[str, Callable[[Path], Ours | Peer]] = {"liqdata": Ours, "SQLite": sqlite, "DuckDB": duck_on_files}
+
+
+def check(ours: Ours, peers: Sequence[Peer]) -> None:
+    """Every peer's answers equal ours: to the last digit those of decimals, those of doubles nearly."""
+    own = ours.answers()
+    for peer in peers:
+        for question, rows in peer.answers().items():
+            assert len(rows) == len(own[question]), (peer.name, question)
+            for mine, theirs in zip(own[question], rows, strict=True):
+                for one, other in zip(mine, theirs, strict=True):
+                    exact = isinstance(other, (Decimal, str, int))
+                    equal = one == (float(other) if isinstance(other, Decimal) else other)
+                    assert equal if exact else abs(one - other) <= 1e-9 * abs(one), (peer.name, question, one, other)
+
+
+@dataclass
+class Row:
+    """Seconds of one piece of work by engine, in the order of the rounds."""
+
+    title: str
+    taken: dict[str, list[float]]
+
+    def cells(self, names: Sequence[str]) -> list[str]:
+        ours = self.taken["liqdata"]
+        cells = [self.title, f"**{report.took(statistics.median(ours))}**"]
+        for name in names:
+            theirs = self.taken.get(name)
+            if theirs is None:
+                cells.append("–")
+                continue
+            ratio = statistics.median(a / b for a, b in zip(theirs, ours, strict=True))
+            cells.append(f"{report.took(statistics.median(theirs))} ({ratio:,.2f}×)")
+        return cells
+
+
+def by_turns(title: str, works: dict[str, Callable[[], float]], *, rounds: int, order: random.Random) -> Row:
+    """Rounds in which every engine has its turn, the first one apart."""
+    row = Row(title, {name: [] for name in works})
+    turns = list(works.items())
+    for _, work in turns:
+        work()
+    for _ in range(rounds):
+        order.shuffle(turns)
+        for name, work in turns:
+            row.taken[name].append(work())
+    say("  ".join([title, *(f"{name} {report.took(statistics.median(each))}" for name, each in row.taken.items())]))
+    return row
+
+
+def restart(name: str, path: Path) -> None:
+    """Prints the seconds from nothing but imports to the first answer, and to being ready."""
+    start = time.perf_counter()
+    engine = MAKERS[name](path)
+    ready = time.perf_counter() - start
+    engine.coins()
+    print(time.perf_counter() - start, ready)
+    engine.close()
+
+
+def restarted(name: str, path: Path) -> list[float]:
+    return [float(seconds) for seconds in measure.fresh(str(Path(__file__)), "--restart", name, str(path)).split()]
+
+
+def call(work: Callable[[], object], times: int) -> float:
+    start = time.perf_counter()
+    for _ in range(times):
+        work()
+    return (time.perf_counter() - start) / times
+
+
+def page(orders: int, rows: Sequence[Row], ready: dict[str, float], rounds: int, taken: float) -> str:
+    peers = ("SQLite", "DuckDB")
+    table = report.table(["", "liqdata", *peers], (row.cells(peers) for row in rows))
+    opened = " and ".join(f"{report.took(seconds)} {place}" for place, seconds in ready.items())
+    return f"""# The archive, against SQLite and DuckDB
+
+Written by `make bench` on {datetime.now(UTC):%Y-%m-%d} in {taken:.0f} s; do not edit.
+
+{orders:,} orders of the last 24 hours. **liqdata is ready {opened}**: `liqdata.open(path)` in a fresh process, until
+every realised question is answered from memory.
+
+{table}
+## How it is measured
+
+- Machine: {report.machine()}; load average of the last five minutes {os.getloadavg()[1]:.1f}, this run included.
+- Python {platform.python_version()}, liqdata {liqdata.__version__}, SQLite {sqlite3.sqlite_version} (Python's), DuckDB
+  {duckdb.__version__}.
+- The orders are **synthetic** and seeded: {COINS} coins on {len(VENUES)} exchanges, up to {LATE // 1000} s late. The
+  answers of all engines are checked to be equal before any clock runs; SQLite adds up doubles, the others decimals.
+- *Open*: a fresh process in each round, imports apart, from opening to the first thirty coins; the files are in the
+  system's cache. SQLite reads the journal itself, DuckDB the Parquet files where they lie, each as it is made to.
+- The answers: liqdata is open, SQLite has the journal with its index by time, DuckDB the orders in a table in memory.
+- The engines take turns, in random order in each of {rounds} rounds; a time is the median over the rounds, **(x×) the
+  median of the round-by-round ratios, the peer's time over ours**: above 1 ours is faster. A peer that does not read
+  the form in question has no number.
+"""
+
+
+def measured(orders: int, rounds: int) -> str:
+    start = time.monotonic()
+    order = random.Random(21)
+    with filled(orders) as (path, rolled):
+        rows = []
+        ready = {}
+        for title, place, folder, peer in (
+            ("open and answer, the day in the journal", "from the journal", path, "SQLite"),
+            ("open and answer, the day in files", "from files", rolled, "DuckDB"),
+        ):
+            opened: list[float] = []
+
+            def own(folder: Path = folder, opened: list[float] = opened) -> float:
+                first, until = restarted("liqdata", folder)
+                opened.append(until)
+                return first
+
+            works = {"liqdata": own, peer: lambda peer=peer, folder=folder: restarted(peer, folder)[0]}
+            rows.append(by_turns(title, works, rounds=rounds, order=order))
+            ready[f"{place}"] = statistics.median(opened[1:])
+        ours, peers = Ours(path), (sqlite(path), duck_in_memory(rolled))
+        check(ours, peers)
+        check(Ours(rolled), peers)
+        for title, name, times in (
+            (f"coins, the first {TOP} of 24 h", "coins", 200),
+            ("overview, four windows", "overview", 200),
+            (f"largest, {MOST} of 24 h", "largest", 200),
+            ("chart, 24 h of one pair", "chart", 200),
+        ):
+            works = {"liqdata": lambda name=name, times=times: call(getattr(ours, name), times)}
+            works |= {peer.name: lambda peer=peer, name=name: call(getattr(peer, name), 1) for peer in peers}
+            rows.append(by_turns(title, works, rounds=rounds, order=order))
+        for engine in (ours, *peers):
+            engine.close()
+    return page(orders, rows, ready, rounds, time.monotonic() - start)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="a tenth of the orders, few rounds")
-    quick = parser.parse_args().quick
-    orders = ORDERS // 10 if quick else ORDERS
-    most = 3 if quick else 9
-    with filled(orders) as (path, rolled):
-        sqlite = Peer(sqlite3.connect(f"file:{path / 'journal.sqlite'}?mode=ro", uri=True), AS_DOUBLE)
-        duck = Peer(duckdb.connect(), "value_usd")
-        window = (NOW - DAY, NOW)
-
-        def load() -> None:
-            files = f"{rolled}/orders/**/*.parquet"
-            duck.connection.execute(
-                "CREATE OR REPLACE TABLE orders AS SELECT exchange, symbol, coin, side, price, qty, value_usd, "  # noqa: S608 - a folder of our own
-                "epoch_ms(timestamp) AS timestamp "
-                f"FROM read_parquet('{files}', hive_partitioning = true)"
-            )
-
-        rows = [
-            [
-                "ready to answer, from the journal",
-                f"**{report.took(timed(lambda: liqdata.open(path).close(), most=most, seconds=30))}**",
-                "–",
-                "–",
-            ],
-            [
-                "ready to answer, from files",
-                f"**{report.took(timed(lambda: liqdata.open(rolled).close(), most=most, seconds=30))}**",
-                "–",
-                report.took(timed(load, most=most, seconds=30)),
-            ],
-        ]
-        market = liqdata.open(path)
-        ours = market.coins("24h", 30)
-        theirs = duck.coins(*window)
-        assert [row["coin"] for row in ours] == [coin for coin, _ in theirs]
-        assert all(row["total_usd"] == float(Decimal(total)) for row, (_, total) in zip(ours, theirs, strict=True))
-        native = market._core
-        for title, question, name in (
-            ("coins, top 30 of 24 h", _core.coins("24h", 30), "coins"),
-            ("overview, four windows", _core.overview(), "overview"),
-            ("largest, 20 of 24 h", _core.largest("24h", 20), "largest"),
-        ):
-            own = timed(lambda question=question: native.ask(question), most=1000, seconds=2)
-            others = [
-                timed(lambda ask=ask: ask(*window), most=most, seconds=20)
-                for ask in (getattr(sqlite, name), getattr(duck, name))
-            ]
-            shown = [f"{report.took(other)} ({other / own:,.0f}×)" for other in others]
-            rows.append([title, f"**{report.took(own)}**", *shown])
-        print(f"{orders:,} orders in the window; {report.machine()}\n")
-        print(report.table(["", "liqdata", "SQLite", "DuckDB"], rows))
+    parser.add_argument(
+        "--quick", action="store_true", help="a tenth of the orders, few rounds, printed and not written"
+    )
+    parser.add_argument("--restart", nargs=2, metavar=("ENGINE", "FOLDER"), help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.restart:
+        name, folder = options.restart
+        restart(name, Path(folder))
+        return
+    text = measured(ORDERS // 10, 3) if options.quick else measured(ORDERS, 9)
+    print(text)
+    if not options.quick:
+        PAGE.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

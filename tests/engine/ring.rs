@@ -1,6 +1,6 @@
 //! The ring: whatever arrives, in whatever order, it answers as a count of everything does.
 
-use liqdata::engine::{self, Arriving, Observations, Ring, RingFault};
+use liqdata::engine::{self, Arriving, Observations, Ring, RingFault, RingPart};
 use liqdata::model::{Millis, ObservedOrder, Order, Side, Vocabulary, Window};
 use proptest::prelude::*;
 use rust_decimal::Decimal;
@@ -140,6 +140,73 @@ fn replies(view: &engine::View<'_>) -> Vec<String> {
     said
 }
 
+/// The ring of parts that hold the next so many orders each, the last one all that are left.
+fn of_parts(now: Millis, orders: &[ObservedOrder], lengths: &[usize]) -> Ring {
+    let mut parts = Vec::new();
+    let mut rest = orders;
+    for &length in lengths.iter().chain([&usize::MAX]) {
+        let (part, behind) = rest.split_at(length.min(rest.len()));
+        let mut filled = RingPart::new(now);
+        for observed in part {
+            filled.push(&Arriving::from(observed)).unwrap();
+        }
+        parts.push(filled);
+        rest = behind;
+    }
+    Ring::of_parts(now, parts).unwrap()
+}
+
+/// Everything the six replies say, and what they cover.
+fn replies_and_coverage(ring: &Ring) -> Vec<String> {
+    let nothing = Observations::new(Vec::new(), Vec::new(), Vec::new(), None).unwrap();
+    let view = ring.view(&nothing);
+    let mut said = replies(&view);
+    for &window in Window::ALL {
+        said.push(format!("{:?}", engine::coverage(&view, window)));
+    }
+    said
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 192, ..ProptestConfig::default() })]
+    #[test]
+    fn a_ring_of_parts_is_the_ring_of_its_orders_one_by_one(
+        events in events(),
+        cut in 0_usize..24,
+        lengths in prop::collection::vec(0_usize..40, 0..4),
+    ) {
+        let mut now = Millis(START);
+        let (first, rest) = events.split_at(cut.min(events.len()));
+        let mut arrived = Vec::new();
+        for event in first {
+            match event {
+                Event::Arrive(orders) => arrived.extend(orders.iter().cloned()),
+                Event::Pass(by) => now = now.on(*by),
+            }
+        }
+        let mut single = Ring::new(now);
+        for observed in &arrived {
+            single.insert([Arriving::from(observed)]).unwrap();
+        }
+        let mut whole = of_parts(now, &arrived, &lengths);
+        prop_assert_eq!(whole.len(), single.len());
+        prop_assert_eq!(replies_and_coverage(&whole), replies_and_coverage(&single));
+        // And so it stays.
+        for event in rest {
+            for ring in [&mut single, &mut whole] {
+                match event {
+                    Event::Arrive(orders) => {
+                        ring.insert(orders.iter().map(Arriving::from)).unwrap();
+                    }
+                    Event::Pass(by) => ring.advance(ring.now().on(*by)),
+                }
+            }
+            prop_assert_eq!(whole.len(), single.len());
+            prop_assert_eq!(replies_and_coverage(&whole), replies_and_coverage(&single));
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 192, ..ProptestConfig::default() })]
     #[test]
@@ -174,6 +241,116 @@ proptest! {
             prop_assert_eq!(replies(&ring.view(&nothing)), replies(&counted.at(None)));
         }
     }
+}
+
+/// Many orders over a day and a little beyond both its ends, of few amounts or of many.
+fn many(random: &mut fastrand::Rng, amounts: i64) -> Vec<ObservedOrder> {
+    let one = |random: &mut fastrand::Rng| {
+        let pair = random.usize(..40);
+        let order = Order {
+            exchange: ["binance", "okx", "gate"][random.usize(..3)].to_owned(),
+            symbol: format!("C{pair}USDT"),
+            side: if random.bool() {
+                Side::Long
+            } else {
+                Side::Short
+            },
+            price: Decimal::new(random.i64(1..1_000_000), random.u32(..6)),
+            qty: Decimal::new(random.i64(1..1_000_000), random.u32(..6)),
+            value_usd: Decimal::new(random.i64(0..amounts), random.u32(..3)),
+            timestamp: Millis(START - random.i64(-Millis::HOUR..25 * Millis::HOUR)),
+        };
+        ObservedOrder {
+            coin: Some(format!("C{}", pair / 2)),
+            received_at: Some(order.timestamp.on(random.i64(0..50))),
+            order,
+        }
+    };
+    (0..6_000).map(|_| one(random)).collect()
+}
+
+#[test]
+fn the_largest_and_the_hours_of_many_orders_are_those_of_a_count_of_everything() {
+    let mut random = fastrand::Rng::with_seed(3);
+    let nothing = Observations::new(Vec::new(), Vec::new(), Vec::new(), None).unwrap();
+    // From no amount but one to hardly two that are equal.
+    for amounts in [1, 4, 1_000, 1_000_000_000] {
+        let mut all = many(&mut random, amounts);
+        let mut now = Millis(START);
+        let mut ring = of_parts(now, &all, &[100, 3_000]);
+        for round in 0..4 {
+            let known = all
+                .iter()
+                .filter(|observed| observed.order.timestamp > now.back(Millis::DAY));
+            let known = known.cloned().collect();
+            let counted = Observations::new(known, Vec::new(), Vec::new(), Some(now)).unwrap();
+            let (view, counted) = (ring.view(&nothing), counted.at(None));
+            for &window in Window::ALL {
+                for limit in [0, 1, 20, 200, 10_000] {
+                    assert_eq!(
+                        engine::largest(&view, window, limit),
+                        engine::largest(&counted, window, limit),
+                        "{amounts} amounts, round {round}, {window}, {limit}"
+                    );
+                }
+            }
+            for symbol in ["C0USDT", "C7USDT", "C39USDT", "C40USDT"] {
+                assert_eq!(
+                    engine::chart(&view, symbol),
+                    engine::chart(&counted, symbol)
+                );
+            }
+            now = now.on(random.i64(0..5 * Millis::HOUR));
+            ring.advance(now);
+            let late: Vec<_> = many(&mut random, amounts).into_iter().take(700).collect();
+            ring.insert(late.iter().map(Arriving::from)).unwrap();
+            all.extend(late);
+        }
+    }
+}
+
+#[test]
+fn parts_of_different_instants_meet_at_the_latest() {
+    let mut random = fastrand::Rng::with_seed(4);
+    let all = many(&mut random, 1_000);
+    let (early, late) = (Millis(START - Millis::HOUR), Millis(START));
+    let mut parts = vec![RingPart::new(early), RingPart::new(late)];
+    for (part, orders) in parts.iter_mut().zip(all.chunks(3_000)) {
+        for observed in orders {
+            part.push(&Arriving::from(observed)).unwrap();
+        }
+    }
+    let met = Ring::of_parts(early, parts).unwrap();
+    let mut single = Ring::new(late);
+    single.insert(all.iter().map(Arriving::from)).unwrap();
+    assert_eq!(met.now(), late);
+    assert_eq!(replies_and_coverage(&met), replies_and_coverage(&single));
+}
+
+#[test]
+fn parts_refuse_what_a_ring_refuses() {
+    let order = |value_usd: &str| Arriving {
+        exchange: "okx",
+        symbol: "BTCUSDT",
+        coin: "BTC",
+        side: Side::Long,
+        price: Decimal::ONE,
+        qty: Decimal::ONE,
+        value_usd: value_usd.parse().unwrap(),
+        timestamp: Millis(START),
+        received_at: Millis(START),
+    };
+    let mut part = RingPart::new(Millis(START));
+    for value in ["0.0000000000000000001", "-1"] {
+        let refused = part.push(&order(value)).unwrap_err();
+        assert!(refused.to_string().contains(value), "{refused}");
+    }
+    assert_eq!(part.push(&order("170141183460469231731")), Ok(()));
+    assert_eq!(part.push(&order("1")), Err(RingFault::Sum));
+    let mut other = RingPart::new(Millis(START));
+    assert_eq!(other.push(&order("1")), Ok(()));
+    let both = Ring::of_parts(Millis(START), vec![part, other]);
+    assert_eq!(both.unwrap_err(), RingFault::Sum);
 }
 
 #[test]

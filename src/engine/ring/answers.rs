@@ -1,7 +1,7 @@
 //! The six realised replies, read off the ring: equal to those that [`ranking`](crate::engine::ranking) counts.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BinaryHeap};
 use std::ops::Range;
 
 use super::{Ring, Sums, WINDOWS, side_of};
@@ -12,7 +12,7 @@ use crate::model::{
 };
 
 impl Sums {
-    fn merge(&mut self, other: &Self) {
+    pub(super) fn merge(&mut self, other: &Self) {
         for (sum, more) in self.sides.iter_mut().zip(other.sides) {
             *sum += more;
         }
@@ -88,18 +88,33 @@ impl Ring {
     }
 
     pub(in crate::engine) fn largest(&self, window: Window, limit: usize) -> Vec<Order> {
-        let mut orders: Vec<(Reverse<i128>, Reverse<usize>)> = self
-            .places(window)
-            .map(|place| (Reverse(self.usds.units_at(place)), Reverse(place)))
-            .collect();
-        if limit < orders.len() {
-            orders.select_nth_unstable(limit);
-            orders.truncate(limit);
+        let places = self.places(window);
+        let limit = limit.min(places.len());
+        // The block with the greatest bound first, of equals the newest, as orders are ranked.
+        let mut blocks: Vec<(i128, Range<usize>)> = self.peaks.blocks(&places).collect();
+        blocks.sort_unstable_by_key(|(bound, block)| (Reverse(*bound), Reverse(block.end)));
+        // The least of what is found stands on top, to be replaced.
+        let mut found: BinaryHeap<Reverse<(i128, usize)>> = BinaryHeap::with_capacity(limit + 1);
+        for (bound, block) in blocks {
+            let least = found.peek().map(|Reverse(least)| *least);
+            if found.len() == limit && least.is_none_or(|least| (bound, block.end) <= least) {
+                break;
+            }
+            for place in block {
+                let order = (self.usds.units_at(place), place);
+                if found.len() < limit {
+                    found.push(Reverse(order));
+                } else if let Some(mut least) = found.peek_mut()
+                    && order > least.0
+                {
+                    *least = Reverse(order);
+                }
+            }
         }
-        orders.sort_unstable();
-        orders
+        found
+            .into_sorted_vec()
             .into_iter()
-            .map(|(_, Reverse(place))| self.order(place))
+            .map(|Reverse((_, place))| self.order(place))
             .collect()
     }
 
@@ -118,6 +133,9 @@ impl Ring {
                 .is_none_or(|wanted| wanted.as_deref() == Some(pair))
                 && exchange.as_ref().is_none_or(|wanted| wanted == venue)
         });
+        if !wanted.contains(&true) {
+            return Vec::new();
+        }
         let everything = wanted.iter().all(|wanted| *wanted);
         let offset = usize::try_from(offset).unwrap_or(usize::MAX);
         let places = self.places(Window::H24).rev();
@@ -143,17 +161,11 @@ impl Ring {
         let Some(symbol) = Pair::new(symbol) else {
             return Vec::new();
         };
-        let wanted = self.names.pairs_with(|_, pair| pair == symbol.as_str());
         let mut hours: BTreeMap<(Millis, Side), i128> = BTreeMap::new();
-        if wanted.contains(&true) {
-            let places = self.places(Window::H24);
-            let kinds = self.kinds.range(places.clone());
-            for (place, kind) in places.zip(kinds) {
-                if wanted.get((kind >> 1) as usize) == Some(&true)
-                    && let Some(timestamp) = self.timestamps.get(place)
-                {
-                    *hours.entry((timestamp.hour(), side_of(*kind))).or_default() +=
-                        self.usds.units_at(place);
+        for pair in self.names.pairs_of(symbol.as_str()) {
+            for hour in self.hours.of(pair) {
+                for (side, sum) in hour.sums() {
+                    *hours.entry((hour.start, side)).or_default() += sum;
                 }
             }
         }

@@ -4,6 +4,8 @@ use std::collections::{HashMap, VecDeque};
 
 use rust_decimal::Decimal;
 
+use super::part::{Spot, each, pick};
+
 /// Digits behind the point of the whole numbers that sums are made of.
 const SCALE: u32 = 18;
 /// Marks a decimal whose digits need more than 64 bits: in their place stands the number under which it lies aside.
@@ -11,8 +13,26 @@ const ASIDE: u8 = u8::MAX;
 
 /// `value` in units of 10⁻¹⁸, where that is a whole number that can be held.
 pub(super) fn scaled(value: Decimal) -> Option<i128> {
-    units(value.mantissa(), value.scale())
+    let (mantissa, scale) = (value.mantissa(), value.scale());
+    // Two numbers of 64 bits have a product of 128.
+    let small = i64::try_from(mantissa).ok().zip(UNITS.get(scale as usize));
+    small.map_or_else(
+        || units(mantissa, scale),
+        |(mantissa, unit)| Some(i128::from(mantissa) * i128::from(*unit)),
+    )
 }
+
+/// Units of 10⁻¹⁸ of a last digit that stands so many places behind the point.
+#[expect(clippy::indexing_slicing, reason = "checked as it is compiled")]
+const UNITS: [i64; SCALE as usize + 1] = {
+    let mut units = [1; SCALE as usize + 1];
+    let mut scale = SCALE as usize;
+    while scale > 0 {
+        units[scale - 1] = units[scale] * 10;
+        scale -= 1;
+    }
+    units
+};
 
 fn units(mantissa: i128, scale: u32) -> Option<i128> {
     if let Some(missing) = SCALE.checked_sub(scale) {
@@ -89,6 +109,10 @@ impl Decimals {
 
     /// A decimal that was [`scaled`] before it was taken in, in units of 10⁻¹⁸.
     pub(super) fn units(&self, kept: Kept) -> i128 {
+        // Two numbers of 64 bits have a product of 128.
+        if let Some(unit) = UNITS.get(usize::from(kept.scale)) {
+            return i128::from(kept.mantissa) * i128::from(*unit);
+        }
         let units = if kept.scale == ASIDE {
             scaled(self.decimal(kept))
         } else {
@@ -106,6 +130,34 @@ impl Decimals {
     pub(super) fn at(&self, place: usize) -> Decimal {
         self.kept(place)
             .map_or(Decimal::ZERO, |kept| self.decimal(kept))
+    }
+
+    /// The decimals of some columns at some places, as a column.
+    pub(super) fn picked(columns: &[&Self], spots: &[Spot]) -> Self {
+        let mut picked = Self {
+            mantissas: pick(&each(columns, |column| &column.mantissas), spots),
+            scales: pick(&each(columns, |column| &column.scales), spots),
+            ..Self::default()
+        };
+        // What lies aside gets a number of its own here.
+        if columns.iter().any(|column| !column.aside.is_empty()) {
+            for (place, spot) in spots.iter().enumerate() {
+                let (Some(mantissa), Some(&ASIDE)) =
+                    (picked.mantissas.get_mut(place), picked.scales.get(place))
+                else {
+                    continue;
+                };
+                let value = columns
+                    .get(spot.part as usize)
+                    .and_then(|column| column.aside.get(mantissa));
+                picked
+                    .aside
+                    .insert(picked.next, value.copied().unwrap_or_default());
+                *mantissa = picked.next;
+                picked.next += 1;
+            }
+        }
+        picked
     }
 
     fn decimal(&self, kept: Kept) -> Decimal {

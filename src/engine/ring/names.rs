@@ -32,11 +32,31 @@ pub(super) struct Names {
     /// Numbers of pairs by the hash of their three names, which may be borrowed.
     known: HashMap<u64, Vec<u32>>,
     hasher: RandomState,
+    /// Numbers of the pairs that were asked for last, by a few letters of their names.
+    recent: Vec<u32>,
 }
+
+/// Places for pairs that were asked for last.
+const RECENT: usize = 4096;
 
 impl Names {
     /// The number of a pair of an exchange whose coin is `coin`.
     pub(super) fn pair(&mut self, exchange: &str, symbol: &str, coin: &str) -> u32 {
+        let place = recent_place(exchange, symbol);
+        if let Some(&number) = self.recent.get(place)
+            && self.is(number, exchange, symbol, coin)
+        {
+            return number;
+        }
+        let number = self.number(exchange, symbol, coin);
+        self.recent.resize(RECENT, u32::MAX);
+        if let Some(recent) = self.recent.get_mut(place) {
+            *recent = number;
+        }
+        number
+    }
+
+    fn number(&mut self, exchange: &str, symbol: &str, coin: &str) -> u32 {
         let hash = self.hasher.hash_one((exchange, symbol, coin));
         let known = self.known.get(&hash).into_iter().flatten().copied();
         for number in known {
@@ -132,12 +152,54 @@ impl Names {
         self.coins.get(sum.coin as usize).map_or("", String::as_str)
     }
 
+    /// Takes in every name of `other`, and what was seen of it; gives our numbers of its pairs.
+    pub(super) fn absorb(&mut self, other: &Self) -> Vec<u32> {
+        (0..count(other.pairs.len()))
+            .map(|theirs| {
+                let sum = other.sums.get(other.sum_of(theirs)).copied();
+                let coin = sum.map_or("", |sum| other.coin(sum));
+                let ours = self.pair(other.venue(theirs), other.symbol(theirs), coin);
+                let seen = sum.and_then(|sum| other.last_seen.get(sum.exchange as usize));
+                if let Some(last) = seen.copied().flatten() {
+                    self.saw(ours, last);
+                }
+                ours
+            })
+            .collect()
+    }
+
+    /// The pairs of this symbol, on whichever exchange.
+    pub(super) fn pairs_of(&self, symbol: &str) -> impl Iterator<Item = u32> {
+        let pairs = self.pairs.iter().enumerate();
+        pairs
+            .filter(move |(_, pair)| pair.symbol == symbol)
+            .map(|(number, _)| count(number))
+    }
+
     /// Which pairs, by number, `wanted` is true of.
     pub(super) fn pairs_with(&self, wanted: impl Fn(&str, &str) -> bool) -> Vec<bool> {
         (0..count(self.pairs.len()))
             .map(|pair| wanted(self.venue(pair), self.symbol(pair)))
             .collect()
     }
+}
+
+/// Where among the recent ones a pair is looked for; different pairs may share a place.
+fn recent_place(exchange: &str, symbol: &str) -> usize {
+    /// The first and last letters of a name, which tell most names apart.
+    fn letters(name: &str) -> u64 {
+        let name = name.as_bytes();
+        match (name.first_chunk::<4>(), name.last_chunk::<4>()) {
+            (Some(first), Some(last)) => {
+                u64::from(u32::from_le_bytes(*first)) << 32 | u64::from(u32::from_le_bytes(*last))
+            }
+            _ => name.iter().fold(0, |all, byte| all << 8 | u64::from(*byte)),
+        }
+    }
+    // Fibonacci hashing: the upper bits of a product with an odd number near 2⁶⁴ divided by the golden ratio.
+    let mixed = (letters(exchange).rotate_left(19) ^ letters(symbol) ^ symbol.len() as u64)
+        .wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    usize::try_from(mixed >> 52).unwrap_or_default()
 }
 
 fn number_of(names: &mut Vec<String>, name: &str) -> u32 {

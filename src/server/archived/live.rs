@@ -4,15 +4,13 @@ use std::collections::{HashMap, VecDeque};
 
 use super::days::Days;
 use super::{ArchivedError, arriving};
-use crate::archive::{Archive, Filter, Known, OrderBrief};
-use crate::engine::{Ring, RingFault};
+use crate::archive::{Archive, Filter, Gather, Known, OrderBrief};
+use crate::engine::{Ring, RingFault, RingPart};
 use crate::model::{Millis, Order};
 use crate::server::market::{ArrivalId, Revision, wall_clock};
 
 /// Orders that are kept in their order of arrival, for readers that come back for more.
 const ARRIVED: usize = 16_384;
-/// Orders that are put into the ring together.
-const CHUNK: usize = 65_536;
 /// Length of the bars that estimates are made of.
 const BAR: i64 = 5 * Millis::MINUTE;
 
@@ -47,7 +45,26 @@ pub(super) fn order_of(brief: &OrderBrief<'_>) -> Order {
     }
 }
 
-/// The last day before `now` of what `filter` admits.
+/// A share of the last day on its way into the ring.
+struct Share(Result<RingPart, RingFault>);
+
+impl Gather for Share {
+    fn take(&mut self, order: OrderBrief<'_>) {
+        if let Ok(part) = &mut self.0
+            && let Err(fault) = part.push(&arriving(&order))
+        {
+            self.0 = Err(fault);
+        }
+    }
+
+    fn end(&mut self) {
+        if let Ok(part) = &mut self.0 {
+            part.settle();
+        }
+    }
+}
+
+/// The last day before `now` of what `as_of` admits.
 fn filled(
     archive: &Archive,
     now: Millis,
@@ -58,29 +75,9 @@ fn filled(
         as_of,
         ..Filter::default()
     };
-    let mut ring = Ring::new(now);
-    let mut fault: Option<RingFault> = None;
-    let mut waiting = 0;
-    let known = archive.orders_briefly(&filter, &mut |brief| {
-        if fault.is_some() {
-            return;
-        }
-        match ring.arrive(&arriving(&brief)) {
-            Ok(()) => {
-                waiting += 1;
-                if waiting == CHUNK {
-                    ring.settle();
-                    waiting = 0;
-                }
-            }
-            Err(refused) => fault = Some(refused),
-        }
-    })?;
-    if let Some(fault) = fault {
-        return Err(fault.into());
-    }
-    ring.settle();
-    Ok((ring, known))
+    let (shares, known) = archive.gather_orders(&filter, || Share(Ok(RingPart::new(now))))?;
+    let parts: Result<Vec<RingPart>, RingFault> = shares.into_iter().map(|share| share.0).collect();
+    Ok((Ring::of_parts(now, parts?)?, known))
 }
 
 /// The last day as it was known at `at`.

@@ -1,0 +1,286 @@
+//! Orders in brief: what totals are made of, read without copying a name or making a value twice.
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Decimal128Type, Int32Type, TimestampMillisecondType};
+use arrow_array::{Array, RecordBatch, StringArray};
+use arrow_schema::{DataType, Fields, Schema, SchemaRef};
+use rusqlite::Statement;
+use rusqlite::types::ValueRef;
+use rust_decimal::Decimal;
+
+use super::exact;
+use super::orders::{OrderRow, word};
+use super::row::{Fault, Row, UnknownWord, not_readable};
+use crate::model::{Millis, Side};
+
+/// What a total is made of, of one order; its names are borrowed from the journal.
+#[derive(Clone, Copy, Debug)]
+pub struct OrderBrief<'a> {
+    /// Its number in the order of arrival; 0 where it has left the journal.
+    pub number: i64,
+    /// Exchange, lower case.
+    pub exchange: &'a str,
+    /// Trading pair.
+    pub symbol: &'a str,
+    /// Coin.
+    pub coin: &'a str,
+    /// Side of the liquidated position.
+    pub side: Side,
+    /// Price in the quote currency.
+    pub price: Decimal,
+    /// Quantity in base units.
+    pub qty: Decimal,
+    /// Notional in USD.
+    pub value_usd: Decimal,
+    /// Event time.
+    pub timestamp: Millis,
+    /// When it was received.
+    pub received_at: Millis,
+}
+
+impl<'a> From<&'a OrderRow> for OrderBrief<'a> {
+    fn from(row: &'a OrderRow) -> Self {
+        let order = &row.order;
+        Self {
+            number: 0,
+            exchange: &order.exchange,
+            symbol: &order.symbol,
+            coin: &row.coin,
+            side: order.side,
+            price: order.price,
+            qty: order.qty,
+            value_usd: order.value_usd,
+            timestamp: order.timestamp,
+            received_at: row.received_at,
+        }
+    }
+}
+
+/// The columns that [`show`] reads, of the table of orders.
+pub(super) const COLUMNS: &str =
+    "id, exchange, symbol, coin, side, price, qty, value_usd, timestamp, received_at";
+
+/// Shows `sink` every order of a query for [`COLUMNS`].
+pub(super) fn show(
+    statement: &mut Statement<'_>,
+    parameters: impl rusqlite::Params,
+    sink: &mut dyn FnMut(OrderBrief<'_>),
+) -> rusqlite::Result<()> {
+    let mut rows = statement.query(parameters)?;
+    while let Some(row) = rows.next()? {
+        let text = |column: usize| -> rusqlite::Result<&str> { Ok(row.get_ref(column)?.as_str()?) };
+        let number = |column: usize| -> rusqlite::Result<Decimal> {
+            let text = row.get_ref(column)?;
+            if let ValueRef::Text(text) = text
+                && let Some(value) = short(text)
+            {
+                return Ok(value);
+            }
+            Decimal::from_str_exact(text.as_str()?).map_err(|source| not_readable(column, source))
+        };
+        sink(OrderBrief {
+            number: row.get(0)?,
+            exchange: text(1)?,
+            symbol: text(2)?,
+            coin: text(3)?,
+            side: side_of(text(4)?).map_err(|source| not_readable(4, source))?,
+            price: number(5)?,
+            qty: number(6)?,
+            value_usd: number(7)?,
+            timestamp: Millis(row.get(8)?),
+            received_at: Millis(row.get(9)?),
+        });
+    }
+    Ok(())
+}
+
+/// The columns of a file that briefs are made of.
+const OF_FILES: [&str; 9] = [
+    "exchange",
+    "symbol",
+    "coin",
+    "side",
+    "price",
+    "qty",
+    "value_usd",
+    "timestamp",
+    "received_at",
+];
+/// The column that tells an order from every other of its exchange.
+const KEY: &str = "dedupe_key";
+/// The columns of a file of which few values differ, so that each is read once.
+const FEW: [&str; 4] = ["exchange", "symbol", "coin", "side"];
+
+/// Names the columns to be read of a file of orders; `keyed` where the dedupe keys are wanted, too.
+pub(super) fn columns_of_files(keyed: bool) -> impl Iterator<Item = &'static str> {
+    OF_FILES.into_iter().chain(keyed.then_some(KEY))
+}
+
+/// The schema of a file of orders, with numbers in place of the names that repeat.
+pub(super) fn schema_of_files() -> SchemaRef {
+    let schema = OrderRow::schema();
+    let fields = schema.fields().iter().map(|field| {
+        if FEW.contains(&field.name().as_str()) {
+            let names = DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8));
+            Arc::new(field.as_ref().clone().with_data_type(names))
+        } else {
+            Arc::clone(field)
+        }
+    });
+    Arc::new(Schema::new(fields.collect::<Fields>()))
+}
+
+/// A column whose names are known by numbers.
+struct Named<'a> {
+    numbers: &'a [i32],
+    names: Vec<&'a str>,
+}
+
+impl<'a> Named<'a> {
+    fn at(&self, row: usize) -> Option<&'a str> {
+        let number = usize::try_from(*self.numbers.get(row)?).ok()?;
+        self.names.get(number).copied()
+    }
+}
+
+/// Shows `sink` every order of a file's batch, and its dedupe key where that was read.
+pub(super) fn show_batch(
+    batch: &RecordBatch,
+    sink: &mut dyn FnMut(OrderBrief<'_>, &str),
+) -> Result<(), Fault> {
+    let absent = |name: &'static str| (name, "a value is missing or cannot be held".to_owned());
+    let column = |name: &'static str| {
+        let column = batch.column_by_name(name);
+        column
+            .filter(|column| column.null_count() == 0)
+            .ok_or_else(|| absent(name))
+    };
+    let named = |name: &'static str| -> Result<Named<'_>, Fault> {
+        let of = || {
+            let dictionary = column(name).ok()?.as_dictionary_opt::<Int32Type>()?;
+            let names: &StringArray = dictionary.values().as_string_opt()?;
+            Some(Named {
+                numbers: dictionary.keys().values(),
+                names: names.iter().map(Option::unwrap_or_default).collect(),
+            })
+        };
+        of().ok_or_else(|| absent(name))
+    };
+    let decimals = |name: &'static str| -> Result<&[i128], Fault> {
+        let values = column(name)?.as_primitive_opt::<Decimal128Type>();
+        Ok(values.ok_or_else(|| absent(name))?.values())
+    };
+    let instants = |name: &'static str| -> Result<&[i64], Fault> {
+        let values = column(name)?.as_primitive_opt::<TimestampMillisecondType>();
+        Ok(values.ok_or_else(|| absent(name))?.values())
+    };
+    let (exchange, symbol, coin) = (named("exchange")?, named("symbol")?, named("coin")?);
+    let side = named("side")?;
+    let (price, qty, value_usd) = (decimals("price")?, decimals("qty")?, decimals("value_usd")?);
+    let (timestamp, received_at) = (instants("timestamp")?, instants("received_at")?);
+    let keys: Option<&StringArray> = match batch.column_by_name(KEY) {
+        Some(keys) => Some(keys.as_string_opt().ok_or_else(|| absent(KEY))?),
+        None => None,
+    };
+    for row in 0..batch.num_rows() {
+        let decimal = |name: &'static str, values: &[i128]| {
+            let value = values.get(row).copied().and_then(exact::unscaled);
+            value.ok_or_else(|| absent(name))
+        };
+        let instant = |name: &'static str, values: &[i64]| {
+            let at = values.get(row).copied().map(Millis);
+            at.ok_or_else(|| absent(name))
+        };
+        let brief = OrderBrief {
+            number: 0,
+            exchange: exchange.at(row).ok_or_else(|| absent("exchange"))?,
+            symbol: symbol.at(row).ok_or_else(|| absent("symbol"))?,
+            coin: coin.at(row).ok_or_else(|| absent("coin"))?,
+            side: side_of(side.at(row).unwrap_or_default())
+                .map_err(|fault| ("side", fault.to_string()))?,
+            price: decimal("price", price)?,
+            qty: decimal("qty", qty)?,
+            value_usd: decimal("value_usd", value_usd)?,
+            timestamp: instant("timestamp", timestamp)?,
+            received_at: instant("received_at", received_at)?,
+        };
+        sink(brief, keys.map_or("", |keys| keys.value(row)));
+    }
+    Ok(())
+}
+
+/// The side of its name, as it is kept.
+fn side_of(name: &str) -> Result<Side, UnknownWord> {
+    match name {
+        "LONG" => Ok(Side::Long),
+        "SHORT" => Ok(Side::Short),
+        other => word(other),
+    }
+}
+
+/// A decimal of at most 18 digits, as the journal spells it; `None` leaves it to the general reader.
+fn short(text: &[u8]) -> Option<Decimal> {
+    const DIGITS: usize = 18;
+    if text.len() > DIGITS + 1 {
+        return None;
+    }
+    // Nineteen nines still fit.
+    let mut mantissa: u64 = 0;
+    let mut scale = None;
+    for &byte in text {
+        match byte {
+            b'0'..=b'9' => {
+                mantissa = mantissa * 10 + u64::from(byte - b'0');
+                scale = scale.map(|scale: u32| scale + 1);
+            }
+            b'.' if scale.is_none() => scale = Some(0),
+            _ => return None,
+        }
+    }
+    // Nineteen digits are too many; a point that nothing follows is not ours.
+    let mantissa = i64::try_from(mantissa).ok()?;
+    let short = text.len() <= DIGITS || scale.is_some();
+    (short && scale != Some(0) && !text.is_empty())
+        .then(|| Decimal::new(mantissa, scale.unwrap_or_default()))
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_short_decimal_is_read_as_the_general_reader_reads_it() {
+        for text in [
+            "0",
+            "1",
+            "82651.9",
+            "0.000000001",
+            "999999999999999999",
+            "0.12345678901234567",
+            "99999999999999999.9",
+            "123456789.123456789",
+        ] {
+            let value: Decimal = Decimal::from_str_exact(text).unwrap();
+            assert_eq!(
+                short(text.as_bytes()).unwrap().to_string(),
+                value.to_string()
+            );
+        }
+        for text in [
+            "",
+            ".",
+            "-1",
+            "1.",
+            "1.2.3",
+            "1e5",
+            "9223372036854775808",
+            "1000000000000000000",
+            "123456789012345678.9x",
+        ] {
+            assert_eq!(short(text.as_bytes()), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,437 @@
+//! Going through all orders of a stretch of time, fast: by several threads, and looking only at what totals are made of.
+//!
+//! The journal is divided by the orders' numbers, and every thread reads its shares on a handle of its own. All of them
+//! see the same orders: a thread whose view of the journal was opened after a roll leaves its shares to the first one,
+//! and what was appended behind the first one's view is left out by its number.
+
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use rusqlite::{Connection, OptionalExtension, ToSql};
+
+use super::brief::{self, COLUMNS, OrderBrief};
+use super::journal;
+use super::known::{Known, known};
+use super::manifest::{self, Day, Part, State};
+use super::orders::OrderRow;
+use super::parquet;
+use super::row::Row;
+use super::scan::Filter;
+use super::{Archive, ArchiveError};
+use crate::model::Millis;
+
+/// Threads at most: beyond, the disk and what is done by one decide.
+const THREADS: usize = 8;
+/// Shares of the journal for each thread: the last one to finish is waited for.
+const SHARES: i64 = 8;
+/// Orders of a share at least.
+const LEAST: i64 = 16_384;
+/// Orders that are looked at to guess how many of the journal's are wanted.
+const PROBES: i64 = 64;
+
+/// What takes in the orders of a share; see [`Archive::gather_orders`].
+pub trait Gather: Send {
+    /// Takes in an order.
+    fn take(&mut self, order: OrderBrief<'_>);
+    /// Is told, in the thread that has shown it everything, that there is no more.
+    fn end(&mut self) {}
+}
+
+/// A share of the journal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Share {
+    /// From one number to another, both included, as the table lies.
+    Numbers(i64, i64),
+    /// From one instant until before another, by way of the index.
+    Instants(Millis, Millis),
+}
+
+/// What there is to read, as of one transaction.
+#[derive(Debug)]
+struct Plan {
+    known: Known,
+    /// The days of which there are files, with the files.
+    filed: Vec<(Day, Vec<Part>)>,
+    /// What the journal has of those days: orders that came after the files were written, or came again.
+    late: Vec<OrderRow>,
+}
+
+/// Places of the late orders by their dedupe keys.
+type Late<'a> = HashMap<&'a str, Vec<usize>>;
+
+fn span(filter: &Filter) -> (Millis, Millis) {
+    (
+        filter.start.unwrap_or(Millis(i64::MIN)),
+        filter.end.unwrap_or(Millis(i64::MAX)),
+    )
+}
+
+/// A name as a parameter of a statement, if there is one.
+fn name(name: Option<&String>) -> Option<&dyn ToSql> {
+    name.map(|name| name as &dyn ToSql)
+}
+
+/// The days that `filter` asks for of which there are files, with the files.
+fn files(journal: &Connection, filter: &Filter) -> rusqlite::Result<Vec<(Day, Vec<Part>)>> {
+    let (start, end) = span(filter);
+    let days = manifest::days(journal, OrderRow::TABLE)?.into_iter();
+    days.filter(|day| day.end() > start && day.start() < end)
+        .map(|day| {
+            let parts = manifest::of_day(journal, OrderRow::TABLE, day, State::Kept)?;
+            Ok((day, parts))
+        })
+        .collect()
+}
+
+impl Plan {
+    fn of(journal: &Connection, filter: &Filter) -> rusqlite::Result<Self> {
+        let known = known(journal)?;
+        let filed = files(journal, filter)?;
+        let (start, end) = span(filter);
+        let mut late = Vec::new();
+        for (day, _) in &filed {
+            let (start, end) = (start.max(day.start()), end.min(day.end()));
+            late.extend(journal::rows::<OrderRow>(journal, start, end, filter)?);
+        }
+        Ok(Self { known, filed, late })
+    }
+
+    /// Whether a later view of the journal has every order that this plan's view has, in the same place.
+    fn holds_in(&self, journal: &Connection, filter: &Filter) -> rusqlite::Result<bool> {
+        let later = known(journal)?;
+        // An order leaves the journal when a new file is listed, or because a listed file has it.
+        Ok(later.series == self.known.series
+            && later.end.orders >= self.known.end.orders
+            && later.rolled == self.known.rolled
+            && files(journal, filter)? == self.filed)
+    }
+
+    /// The files that may hold what `filter` asks for.
+    fn parts(&self, filter: &Filter) -> Vec<&Part> {
+        let (start, end) = span(filter);
+        let days = self.filed.iter();
+        days.flat_map(|(day, parts)| {
+            let (start, end) = (start.max(day.start()), end.min(day.end()));
+            let parts = parts.iter();
+            parts.filter(move |part| part.last >= start && part.first < end)
+        })
+        .collect()
+    }
+
+    fn late(&self) -> Late<'_> {
+        let mut late = Late::new();
+        for (place, row) in self.late.iter().enumerate() {
+            late.entry(&row.dedupe_key).or_default().push(place);
+        }
+        late
+    }
+
+    /// Shows `sink` the late orders but those that a file has, which was there first.
+    fn show_late(
+        &self,
+        filter: &Filter,
+        repeated: &HashSet<usize>,
+        sink: &mut dyn FnMut(OrderBrief<'_>),
+    ) {
+        for (place, row) in self.late.iter().enumerate() {
+            if !repeated.contains(&place) && filter.admits(row) {
+                sink(OrderBrief::from(row));
+            }
+        }
+    }
+
+    /// Shows `sink` what `filter` asks for of a share of the journal, the days left out of which there are files.
+    fn show(
+        &self,
+        journal: &Connection,
+        share: Share,
+        filter: &Filter,
+        sink: &mut dyn FnMut(OrderBrief<'_>),
+    ) -> rusqlite::Result<()> {
+        let (start, end) = span(filter);
+        let (hint, numbers, (start, end)) = match share {
+            Share::Numbers(first, last) => ("NOT INDEXED", (first, last), (start, end)),
+            Share::Instants(first, end) => (
+                "INDEXED BY orders_by_time",
+                (i64::MIN, self.known.end.orders),
+                (first, end),
+            ),
+        };
+        let known_by = filter.as_of.map(|as_of| as_of.0);
+        let mut query = format!("SELECT {COLUMNS} FROM orders {hint} WHERE id >= ?1 AND id <= ?2");
+        let mut parameters: Vec<&dyn ToSql> = vec![&numbers.0, &numbers.1];
+        // What is not asked for stays out of the statement, which is run for every order.
+        for (condition, value) in [
+            (
+                "timestamp >=",
+                (start.0 > i64::MIN).then_some(&start.0 as &dyn ToSql),
+            ),
+            ("timestamp <", (end.0 < i64::MAX).then_some(&end.0)),
+            ("timestamp <=", known_by.as_ref().map(|at| at as &dyn ToSql)),
+            (
+                "received_at <=",
+                known_by.as_ref().map(|at| at as &dyn ToSql),
+            ),
+            ("exchange =", name(filter.exchange.as_ref())),
+            ("symbol =", name(filter.symbol.as_ref())),
+            ("coin =", name(filter.coin.as_ref())),
+        ] {
+            if let Some(value) = value {
+                parameters.push(value);
+                query.extend([" AND ", condition, " ?"]);
+                query.push_str(&parameters.len().to_string());
+            }
+        }
+        let mut statement = journal.prepare_cached(&query)?;
+        brief::show(&mut statement, parameters.as_slice(), &mut |brief| {
+            let day = Day::of(brief.timestamp);
+            if !self.filed.iter().any(|(filed, _)| *filed == day) {
+                sink(brief);
+            }
+        })
+    }
+}
+
+/// The shares of the journal that may have what `filter` asks for, for so many threads.
+fn shares(
+    journal: &Connection,
+    end: i64,
+    filter: &Filter,
+    threads: usize,
+) -> rusqlite::Result<Vec<Share>> {
+    let number = |query: &str| -> rusqlite::Result<Option<i64>> {
+        journal
+            .prepare_cached(query)?
+            .query_row([], |row| row.get(0))
+    };
+    let (Some(first), Some(oldest), Some(newest)) = (
+        number("SELECT min(id) FROM orders")?,
+        number("SELECT min(timestamp) FROM orders")?,
+        number("SELECT max(timestamp) FROM orders")?,
+    ) else {
+        return Ok(Vec::new());
+    };
+    let most = i64::try_from(threads).unwrap_or(1).saturating_mul(SHARES);
+    let (start, stop) = span(filter);
+    // Reading the table as it lies is several times as fast as by way of the index, if much of it is wanted.
+    if wanted(journal, first..end + 1, start..stop)? * 4 > PROBES {
+        let len = ((end - first) / most + 1).max(LEAST);
+        let firsts = (0..most).map(|share| first + share * len);
+        return Ok(firsts
+            .take_while(|first| *first <= end)
+            .map(|first| Share::Numbers(first, (first + len - 1).min(end)))
+            .collect());
+    }
+    let (start, stop) = (start.0.max(oldest), stop.0.min(newest.saturating_add(1)));
+    let len = (stop.saturating_sub(start) / most + 1).max(1);
+    let starts = (0..most).map(|share| start + share * len);
+    Ok(starts
+        .take_while(|start| *start < stop)
+        .map(|start| Share::Instants(Millis(start), Millis((start + len).min(stop))))
+        .collect())
+}
+
+/// Of [`PROBES`] orders at even distances, how many happened in a stretch of time.
+fn wanted(
+    journal: &Connection,
+    numbers: Range<i64>,
+    times: Range<Millis>,
+) -> rusqlite::Result<i64> {
+    let mut statement = journal
+        .prepare_cached("SELECT timestamp FROM orders WHERE id >= ?1 ORDER BY id LIMIT 1")?;
+    let mut wanted = 0;
+    for probe in 0..PROBES {
+        let number = numbers.start + (numbers.end - numbers.start) / PROBES * probe;
+        let at: Option<i64> = statement.query_row([number], |row| row.get(0)).optional()?;
+        wanted += i64::from(at.is_some_and(|at| times.contains(&Millis(at))));
+    }
+    Ok(wanted)
+}
+
+/// What one thread made of its shares, each with the number of the share.
+type Made<G> = Vec<(usize, G)>;
+
+/// The next share that nobody has taken, and its number.
+fn taken<'a, T>(next: &AtomicUsize, all: &'a [T]) -> (usize, Option<&'a T>) {
+    let number = next.fetch_add(1, Ordering::Relaxed);
+    (number, all.get(number))
+}
+
+/// Runs `first` here and `other` in so many more threads, and gives everything they return.
+fn side_by_side<G: Send, E: Send>(
+    more: usize,
+    first: impl FnOnce() -> Result<Made<G>, E>,
+    other: impl Fn() -> Result<Made<G>, E> + Sync,
+) -> Result<Vec<G>, E> {
+    let mut made = thread::scope(|scope| {
+        // Where no thread can be had, there is one less.
+        let others: Vec<_> = (0..more)
+            .filter_map(|_| thread::Builder::new().spawn_scoped(scope, &other).ok())
+            .collect();
+        let mut made = first();
+        for other in others {
+            let more = other.join().unwrap_or_else(|panic| resume_unwind(panic));
+            made = made.and_then(|mut made| {
+                made.extend(more?);
+                Ok(made)
+            });
+        }
+        made
+    })?;
+    made.sort_by_key(|(number, _)| *number);
+    Ok(made.into_iter().map(|(_, made)| made).collect())
+}
+
+impl Archive {
+    /// Shows every order that `filter` asks for to what `new` makes, and gives that and what is known at that instant.
+    ///
+    /// The orders are divided among several threads, each share with a [`Gather`] of its own; they come back in order.
+    /// Orders of one share, and of one share after the other, are in their order of arrival as long as they are in the
+    /// journal; those of files come behind them, by time in each file.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] as [`Archive::orders`] gives; a damaged file is left out.
+    pub fn gather_orders<G: Gather>(
+        &self,
+        filter: &Filter,
+        new: impl Fn() -> G + Sync,
+    ) -> Result<(Vec<G>, Known), ArchiveError> {
+        filter.check()?;
+        let threads = thread::available_parallelism().map_or(1, usize::from);
+        let threads = threads.min(THREADS);
+        let (plan, mut gathered) = self.ask(|journal| {
+            let plan = Plan::of(journal, filter)?;
+            let shares = shares(journal, plan.known.end.orders, filter, threads)?;
+            let next = AtomicUsize::new(0);
+            let read = |journal: &Connection| -> rusqlite::Result<Made<G>> {
+                let mut made = Vec::new();
+                while let (number, Some(share)) = taken(&next, &shares) {
+                    let mut one = new();
+                    plan.show(journal, *share, filter, &mut |brief| one.take(brief))?;
+                    one.end();
+                    made.push((number, one));
+                }
+                Ok(made)
+            };
+            // Whatever stands against another view of the journal, the first thread reads what is left.
+            let other = || {
+                let path = self.folder.join(journal::FILE);
+                let Ok(mut journal) = journal::open_to_read(&path) else {
+                    return Ok(Vec::new());
+                };
+                match journal.transaction() {
+                    Ok(view) if plan.holds_in(&view, filter).unwrap_or(false) => read(&view),
+                    _ => Ok(Vec::new()),
+                }
+            };
+            let more = threads.min(shares.len()).saturating_sub(1);
+            let gathered = side_by_side(more, || read(journal), other)?;
+            Ok((plan, gathered))
+        })?;
+
+        // Files that are listed never change, so they are read when the journal is free again.
+        let parts = plan.parts(filter);
+        let late = plan.late();
+        let next = AtomicUsize::new(0);
+        let read = || -> Result<Made<(G, Vec<usize>)>, ArchiveError> {
+            let mut made = Vec::new();
+            while let (number, Some(part)) = taken(&next, &parts) {
+                let mut one = new();
+                let mut repeated = Vec::new();
+                let mut show = |brief: OrderBrief<'_>| one.take(brief);
+                if !self.show_part(part, filter, (&plan, &late), &mut repeated, &mut show)? {
+                    // A file counts whole or not at all.
+                    (one, repeated) = (new(), Vec::new());
+                }
+                one.end();
+                made.push((number, (one, repeated)));
+            }
+            Ok(made)
+        };
+        let more = threads.min(parts.len()).saturating_sub(1);
+        let mut repeated = HashSet::new();
+        for (one, places) in side_by_side(more, read, read)? {
+            gathered.push(one);
+            repeated.extend(places);
+        }
+        if !plan.late.is_empty() {
+            let mut one = new();
+            plan.show_late(filter, &repeated, &mut |brief| one.take(brief));
+            one.end();
+            gathered.push(one);
+        }
+        Ok((gathered, plan.known))
+    }
+
+    /// Shows `sink` every order that `filter` asks for, in no order, and gives what is known at that instant.
+    ///
+    /// As [`Archive::gather_orders`], for few orders or where what is made of them cannot be divided.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] as [`Archive::orders`] gives; a damaged file is left out.
+    pub fn orders_briefly(
+        &self,
+        filter: &Filter,
+        sink: &mut dyn FnMut(OrderBrief<'_>),
+    ) -> Result<Known, ArchiveError> {
+        filter.check()?;
+        let plan = self.ask(|journal| {
+            let plan = Plan::of(journal, filter)?;
+            for share in shares(journal, plan.known.end.orders, filter, 1)? {
+                plan.show(journal, share, filter, sink)?;
+            }
+            Ok(plan)
+        })?;
+        let late = plan.late();
+        let mut repeated = Vec::new();
+        for part in plan.parts(filter) {
+            self.show_part(part, filter, (&plan, &late), &mut repeated, sink)?;
+        }
+        plan.show_late(filter, &repeated.into_iter().collect(), sink);
+        Ok(plan.known)
+    }
+
+    /// Shows `sink` what `filter` asks for of a file, and notes which late orders it has; gives whether it is sound.
+    fn show_part(
+        &self,
+        part: &Part,
+        filter: &Filter,
+        (plan, late): (&Plan, &Late<'_>),
+        repeated: &mut Vec<usize>,
+        sink: &mut dyn FnMut(OrderBrief<'_>),
+    ) -> Result<bool, ArchiveError> {
+        let day = part.partition.day;
+        let is_late = |row: &OrderRow| Day::of(row.order.timestamp) == day;
+        let keyed = plan.late.iter().any(is_late);
+        let mut show = |brief: OrderBrief<'_>, key: &str| {
+            if keyed {
+                let same = |place: &&usize| {
+                    plan.late
+                        .get(**place)
+                        .is_some_and(|row| is_late(row) && row.order.exchange == brief.exchange)
+                };
+                repeated.extend(late.get(key).into_iter().flatten().filter(same));
+            }
+            if filter.admits_brief(&brief) {
+                sink(brief);
+            }
+        };
+        let fault = match self.sound_bytes(part)? {
+            Ok(bytes) => parquet::briefs(bytes, filter, keyed, &mut show)
+                .err()
+                .map(|fault| parquet::unreadable(&fault)),
+            Err(reason) => Some(reason),
+        };
+        if let Some(reason) = &fault {
+            let path = self.folder.join(&part.path);
+            let path = path.display();
+            log::warn!("{} orders are missing: {path}: {reason}", part.rows);
+        }
+        Ok(fault.is_none())
+    }
+}

@@ -1,0 +1,104 @@
+//! What each pair had in each UTC hour of the last 24, kept up as orders come and go.
+
+use crate::model::{Millis, Side};
+
+/// Exact totals of a pair in an hour, in units of 10⁻¹⁸ USD.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Hour {
+    /// The hour's first instant.
+    pub(super) start: Millis,
+    sides: [(i128, u64); 2],
+}
+
+impl Hour {
+    fn side(&mut self, side: Side) -> &mut (i128, u64) {
+        let [long, short] = &mut self.sides;
+        match side {
+            Side::Long => long,
+            Side::Short => short,
+        }
+    }
+
+    /// The sums of the sides that had orders.
+    pub(super) fn sums(&self) -> impl Iterator<Item = (Side, i128)> {
+        [Side::Long, Side::Short]
+            .into_iter()
+            .zip(self.sides)
+            .filter(|(_, (_, cnt))| *cnt > 0)
+            .map(|(side, (sum, _))| (side, sum))
+    }
+}
+
+/// The hours of every pair, by its number: at most 25 of each, in order of time; one without orders is left out.
+#[derive(Debug, Default)]
+pub(super) struct Hours(Vec<Vec<Hour>>);
+
+impl Hours {
+    pub(super) fn add(&mut self, pair: u32, side: Side, timestamp: Millis, usd: i128) {
+        if let Some(hour) = self.hour(pair, timestamp.hour()) {
+            let sum = hour.side(side);
+            sum.0 += usd;
+            sum.1 += 1;
+        }
+    }
+
+    pub(super) fn take(&mut self, pair: u32, side: Side, timestamp: Millis, usd: i128) {
+        let start = timestamp.hour();
+        let Some(hours) = self.0.get_mut(pair as usize) else {
+            return;
+        };
+        // What leaves is the oldest.
+        let Some(place) = hours.iter().position(|hour| hour.start == start) else {
+            return;
+        };
+        if let Some(hour) = hours.get_mut(place) {
+            let sum = hour.side(side);
+            sum.0 -= usd;
+            sum.1 -= 1;
+            if hour.sides.iter().all(|(_, cnt)| *cnt == 0) {
+                hours.remove(place);
+            }
+        }
+    }
+
+    /// Adds what a pair had elsewhere.
+    pub(super) fn merge(&mut self, pair: u32, others: &[Hour]) {
+        for other in others {
+            if let Some(hour) = self.hour(pair, other.start) {
+                for (sum, more) in hour.sides.iter_mut().zip(other.sides) {
+                    sum.0 += more.0;
+                    sum.1 += more.1;
+                }
+            }
+        }
+    }
+
+    /// The hours of a pair.
+    pub(super) fn of(&self, pair: u32) -> &[Hour] {
+        self.0
+            .get(pair as usize)
+            .map(Vec::as_slice)
+            .unwrap_or_default()
+    }
+
+    /// The pair's hour that begins at `start`; always there.
+    fn hour(&mut self, pair: u32, start: Millis) -> Option<&mut Hour> {
+        let pair = pair as usize;
+        if self.0.len() <= pair {
+            self.0.resize_with(pair + 1, Vec::new);
+        }
+        let hours = self.0.get_mut(pair)?;
+        // What comes is nearly always of the newest.
+        let before = hours.iter().rposition(|hour| hour.start <= start);
+        let place = match before {
+            Some(place) if hours.get(place)?.start == start => place,
+            before => {
+                let place = before.map_or(0, |before| before + 1);
+                let sides = <[(i128, u64); 2]>::default();
+                hours.insert(place, Hour { start, sides });
+                place
+            }
+        };
+        hours.get_mut(place)
+    }
+}

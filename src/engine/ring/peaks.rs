@@ -1,0 +1,112 @@
+//! A bound for every block of the ring: the largest orders are found by opening the few blocks that can hold one.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+/// Orders of a block.
+const BLOCK: usize = 1024;
+
+/// For each block of orders, an amount that none of them is above.
+///
+/// A bound may be that of an order that has left its block; it only makes the block be opened for nothing.
+#[derive(Debug, Default)]
+pub(super) struct Peaks {
+    bounds: VecDeque<i128>,
+    /// Orders that have left the first block.
+    gone: usize,
+    len: usize,
+}
+
+impl Peaks {
+    /// Takes note of an order at the end.
+    pub(super) fn push_back(&mut self, usd: i128) {
+        let end = self.gone + self.len;
+        self.len += 1;
+        match self.bounds.back_mut() {
+            Some(bound) if !end.is_multiple_of(BLOCK) => *bound = usd.max(*bound),
+            _ => self.bounds.push_back(usd),
+        }
+    }
+
+    /// Lets go of the first order.
+    pub(super) fn pop_front(&mut self) {
+        let Some(len) = self.len.checked_sub(1) else {
+            return;
+        };
+        self.len = len;
+        self.gone += 1;
+        if self.gone == BLOCK {
+            self.gone = 0;
+            self.bounds.pop_front();
+        }
+    }
+
+    /// Lets go of the orders from `place` on.
+    pub(super) fn truncate(&mut self, place: usize) {
+        if place < self.len {
+            self.len = place;
+            self.bounds.truncate((self.gone + place).div_ceil(BLOCK));
+        }
+    }
+
+    /// The blocks of `places`, each with its bound and the places of it that are among them.
+    pub(super) fn blocks(
+        &self,
+        places: &Range<usize>,
+    ) -> impl Iterator<Item = (i128, Range<usize>)> {
+        let first = (places.start + self.gone) / BLOCK;
+        let end = (places.end + self.gone).div_ceil(BLOCK);
+        let gone = self.gone;
+        let within = places.clone();
+        let blocks = self.bounds.iter().enumerate().take(end).skip(first);
+        blocks.map(move |(block, bound)| {
+            let start = (block * BLOCK).saturating_sub(gone).max(within.start);
+            let end = ((block + 1) * BLOCK - gone).min(within.end);
+            (*bound, start..end)
+        })
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::indexing_slicing, reason = "tests")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_cover_every_place_once_and_none_is_above_its_bound() {
+        let mut peaks = Peaks::default();
+        let mut all: VecDeque<i128> = VecDeque::new();
+        let mut random = fastrand::Rng::with_seed(7);
+        for round in 0..400 {
+            for _ in 0..random.usize(..2000) {
+                let usd = i128::from(random.u32(..1000));
+                peaks.push_back(usd);
+                all.push_back(usd);
+            }
+            for _ in 0..random.usize(..2000).min(all.len()) {
+                peaks.pop_front();
+                all.pop_front();
+            }
+            if round % 3 == 0 && !all.is_empty() {
+                let place = random.usize(..all.len());
+                peaks.truncate(place);
+                all.truncate(place);
+            }
+            let end = random.usize(..=all.len());
+            let places = random.usize(..=end)..end;
+            let mut covered = Vec::new();
+            for (bound, block) in peaks.blocks(&places) {
+                for place in block {
+                    assert!(all[place] <= bound);
+                    covered.push(place);
+                }
+            }
+            assert!(covered.into_iter().eq(places));
+            assert!(peaks.bounds.len() <= all.len() / BLOCK + 2);
+        }
+        // Popping what is not there changes nothing.
+        peaks.truncate(0);
+        peaks.pop_front();
+        assert_eq!(peaks.blocks(&(0..0)).count(), 0);
+    }
+}
