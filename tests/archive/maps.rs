@@ -4,7 +4,7 @@ use liqdata::archive::{Archive, ArchiveError, Batch, Filter, MapRow};
 use liqdata::model::Millis;
 
 use crate::place::{Folder, files};
-use crate::rows::{START, all_orders, journaled, of_orders, order, sound};
+use crate::rows::{START, sound};
 
 /// A map whose every field follows from the number of its bar.
 pub(crate) fn map(kind: &str, symbol: &str, bar: i64) -> MapRow {
