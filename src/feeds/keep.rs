@@ -4,6 +4,7 @@
 //! handed back, for whoever has them to record a gap. What was refused, could not be read or could not be priced is set
 //! aside in `set_aside.jsonl` beside the journal.
 
+use std::collections::VecDeque;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -217,30 +218,49 @@ impl Keep {
     }
 }
 
-/// Hands over what was noted, and counts what became durable.
+/// What is settled in the order in which it was handed over.
+#[derive(Debug)]
+enum Unsettled {
+    Receipt(Receipt),
+    Flush(oneshot::Sender<()>),
+}
+
+/// Hands over what was noted, and counts what became durable. Nothing waits for the receipt of anything before it: a
+/// transaction takes as long as many of them are made of, and they share one.
 async fn settle(inbox: Inbox, mut received: mpsc::UnboundedReceiver<Aftermath>, kept: Arc<Kept>) {
-    while let Some(next) = received.recv().await {
-        let receipt = match next {
-            Aftermath::Receipt(receipt) => receipt,
-            Aftermath::Flush(reply) => {
-                // Whoever asked may have lost patience.
-                let _ = reply.send(());
-                continue;
-            }
-            Aftermath::Note(batch) => match inbox.send(batch).await {
-                Ok(receipt) => receipt,
-                Err(fault) => {
-                    log::error!(target: "liqdata::archive", "a gap could not be recorded: {fault}");
-                    continue;
-                }
+    let mut unsettled = VecDeque::new();
+    let mut is_open = true;
+    while is_open || !unsettled.is_empty() {
+        tokio::select! {
+            next = received.recv(), if is_open => match next {
+                Some(Aftermath::Receipt(receipt)) => unsettled.push_back(Unsettled::Receipt(receipt)),
+                Some(Aftermath::Flush(reply)) => unsettled.push_back(Unsettled::Flush(reply)),
+                Some(Aftermath::Note(batch)) => match inbox.send(batch).await {
+                    Ok(receipt) => unsettled.push_back(Unsettled::Receipt(receipt)),
+                    Err(fault) => {
+                        log::error!(target: "liqdata::archive", "a gap could not be recorded: {fault}");
+                    }
+                },
+                None => is_open = false,
             },
-        };
+            () = settle_first(&mut unsettled, &kept), if !unsettled.is_empty() => {}
+        }
+    }
+}
+
+/// Settles the first of those that are not settled; whoever stops waiting has lost nothing.
+async fn settle_first(unsettled: &mut VecDeque<Unsettled>, kept: &Kept) {
+    if let Some(Unsettled::Receipt(receipt)) = unsettled.front_mut() {
         match receipt.await {
-            Ok(done) => count(&kept, done),
+            Ok(done) => count(kept, done),
             Err(fault) => {
                 log::error!(target: "liqdata::archive", "rows could not be kept: {fault}");
             }
         }
+    }
+    // Whoever asked may have lost patience.
+    if let Some(Unsettled::Flush(reply)) = unsettled.pop_front() {
+        let _ = reply.send(());
     }
 }
 
@@ -314,5 +334,41 @@ impl Aside {
         {
             self.left -= size;
         }
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+    use crate::archive::{Archive, Keeper, Pace};
+
+    #[tokio::test]
+    async fn notes_share_a_transaction_and_a_flush_waits_for_them() {
+        let folder = std::env::temp_dir().join(format!("liqdata-keep-{}", std::process::id()));
+        let writer = Archive::create_or_open(&folder).unwrap();
+        let pace = Pace {
+            delay: Duration::from_millis(100),
+            ..Pace::default()
+        };
+        let keeper = Keeper::start_at(writer, pace).unwrap();
+        let keep = Keep::new(keeper.inbox(), &folder, &Settings::default());
+        let gap = |at: i64| Gap {
+            exchange: "okx".to_owned(),
+            start: Millis(at),
+            end: Millis(at + 1),
+            reason: "a test".to_owned(),
+            recorded_at: Millis(at + 1),
+        };
+        for at in 0..200 {
+            keep.note(vec![gap(at)], Vec::new());
+        }
+        keep.flush().await;
+        let kept = Archive::read(&folder).unwrap();
+        assert_eq!(kept.gaps(Millis(0), Millis(1000)).unwrap().len(), 200);
+        let commits = keeper.inbox().status().commits;
+        assert!(commits < 100, "{commits}");
+        drop(keeper);
+        std::fs::remove_dir_all(&folder).unwrap();
     }
 }

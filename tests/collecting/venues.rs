@@ -1,8 +1,10 @@
 //! Each venue end to end: subscribed to, heard, priced, kept, and asked for what was missed.
 
+use liqdata::archive::{Archive, VenueCoverage};
 use liqdata::feeds::VenueState;
 
 use crate::bench::{Collecting, Doubles, Folder, assert_kept, quick};
+use crate::doubles::NAMES;
 
 async fn hears(venue: &'static str) {
     let (folder, doubles) = (Folder::new(), Doubles::open(&[venue]).await);
@@ -61,6 +63,31 @@ venues! {
     what_dydx_tells_is_kept: "dydx",
     what_coinex_tells_is_kept: "coinex",
     what_lighter_tells_is_kept: "lighter",
+}
+
+/// As long as every socket of a venue gives signs of life, the time counts as listened to.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_venue_is_covered_from_when_it_is_live() {
+    let (folder, doubles) = (Folder::new(), Doubles::open(&NAMES).await);
+    let mut settings = quick();
+    settings.pace.ping = 0.3;
+    let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
+    let status = collecting.until_live().await;
+    let (start, end) = (status.at, status.at.on(1000));
+    let reader = Archive::read(folder.archive()).unwrap();
+    collecting
+        .until("a second of every venue is covered", |status| {
+            let covered = reader.coverage(start, end).unwrap();
+            let whole = |one: &VenueCoverage| one.connected_share.is_some_and(|share| share >= 1.0);
+            let missing: Vec<_> = covered.iter().filter(|one| !whole(one)).collect();
+            // Said where the patience ends.
+            if status.at > start.on(25_000) {
+                eprintln!("{missing:#?}");
+            }
+            covered.len() == NAMES.len() && missing.is_empty()
+        })
+        .await;
+    collecting.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
