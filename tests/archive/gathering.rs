@@ -70,7 +70,9 @@ fn read(archive: &Archive, filter: &Filter) -> [Vec<String>; 2] {
     let rows = sound(archive.orders(filter).unwrap());
     let whole = rows.iter().map(|row| told(&OrderBrief::from(row)));
     let mut all = [briefly, whole.collect()];
-    all.iter_mut().for_each(|orders| orders.sort());
+    for orders in &mut all {
+        orders.sort();
+    }
     all
 }
 

@@ -130,7 +130,7 @@ class Ours:
                 (overview[window]["total_usd"], overview[window]["cnt"]) for window in ("1h", "4h", "12h", "24h")
             ],
             "largest": [(float(row["value_usd"]),) for row in self.market.largest("24h", MOST)],
-            "chart": [(int(row["hour"].timestamp()), row["side"], float(row["total_usd"])) for row in chart],
+            "chart": [(row["hour"], row["side"], float(row["total_usd"])) for row in chart],
         }
 
 
@@ -175,7 +175,7 @@ class Peer:
             "coins": self.ask(self.top),
             "overview": [self.ask(self.totals, start=NOW - hours * HOUR)[0] for hours in WINDOWS],
             "largest": self.ask(self.amounts),
-            "chart": [(at // 1000, side, total) for at, side, total in self.ask(self.hours, PAIR)],
+            "chart": [(at, side, total) for at, side, total in self.ask(self.hours, PAIR)],
         }
 
 

@@ -11,6 +11,8 @@ pub(super) struct PairName {
     pub(super) symbol: String,
     /// Number of its exchange and coin together.
     sum: u32,
+    /// All its names, where they are short.
+    short: Option<Shorts>,
 }
 
 /// An exchange and a coin together.
@@ -32,7 +34,7 @@ pub(super) struct Names {
     /// Numbers of pairs by the hash of their three names, which may be borrowed.
     known: HashMap<u64, Vec<u32>>,
     hasher: RandomState,
-    /// Numbers of the pairs that were asked for last, by a few letters of their names.
+    /// Numbers of the pairs that were asked for last.
     recent: Vec<u32>,
 }
 
@@ -42,9 +44,14 @@ const RECENT: usize = 4096;
 impl Names {
     /// The number of a pair of an exchange whose coin is `coin`.
     pub(super) fn pair(&mut self, exchange: &str, symbol: &str, coin: &str) -> u32 {
-        let place = recent_place(exchange, symbol);
+        // Longer names take the longer way.
+        let Some(short) = shorts(exchange, symbol, coin) else {
+            return self.number(exchange, symbol, coin);
+        };
+        let place = recent_place(&short);
         if let Some(&number) = self.recent.get(place)
-            && self.is(number, exchange, symbol, coin)
+            && let Some(pair) = self.pairs.get(number as usize)
+            && pair.short == Some(short)
         {
             return number;
         }
@@ -57,6 +64,7 @@ impl Names {
     }
 
     fn number(&mut self, exchange: &str, symbol: &str, coin: &str) -> u32 {
+        let short = shorts(exchange, symbol, coin);
         let hash = self.hasher.hash_one((exchange, symbol, coin));
         let known = self.known.get(&hash).into_iter().flatten().copied();
         for number in known {
@@ -81,6 +89,7 @@ impl Names {
         self.pairs.push(PairName {
             symbol: symbol.to_owned(),
             sum: count(sum),
+            short,
         });
         self.known.entry(hash).or_default().push(number);
         number
@@ -184,21 +193,52 @@ impl Names {
     }
 }
 
-/// Where among the recent ones a pair is looked for; different pairs may share a place.
-fn recent_place(exchange: &str, symbol: &str) -> usize {
-    /// The first and last letters of a name, which tell most names apart.
-    fn letters(name: &str) -> u64 {
-        let name = name.as_bytes();
-        match (name.first_chunk::<4>(), name.last_chunk::<4>()) {
-            (Some(first), Some(last)) => {
-                u64::from(u32::from_le_bytes(*first)) << 32 | u64::from(u32::from_le_bytes(*last))
-            }
-            _ => name.iter().fold(0, |all, byte| all << 8 | u64::from(*byte)),
-        }
+/// A name of at most 16 bytes as numbers, which are those of no other name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Short {
+    first: u64,
+    last: u64,
+    len: usize,
+}
+
+impl Short {
+    fn of(name: &str) -> Option<Self> {
+        let bytes = name.as_bytes();
+        // Together the first and the last bytes are all of them.
+        let (first, last) = match bytes.len() {
+            0..4 => (
+                bytes
+                    .iter()
+                    .fold(0, |all, byte| all << 8 | u64::from(*byte)),
+                0,
+            ),
+            4..8 => (
+                u32::from_le_bytes(*bytes.first_chunk()?).into(),
+                u32::from_le_bytes(*bytes.last_chunk()?).into(),
+            ),
+            8..=16 => (
+                u64::from_le_bytes(*bytes.first_chunk()?),
+                u64::from_le_bytes(*bytes.last_chunk()?),
+            ),
+            _ => return None,
+        };
+        let len = bytes.len();
+        Some(Self { first, last, len })
     }
+}
+
+/// The short names of a pair: its exchange, symbol and coin.
+type Shorts = [Short; 3];
+
+fn shorts(exchange: &str, symbol: &str, coin: &str) -> Option<Shorts> {
+    Some([Short::of(exchange)?, Short::of(symbol)?, Short::of(coin)?])
+}
+
+/// Where among the recent ones a pair is looked for; different pairs may share a place.
+fn recent_place([exchange, symbol, _]: &Shorts) -> usize {
     // Fibonacci hashing: the upper bits of a product with an odd number near 2⁶⁴ divided by the golden ratio.
-    let mixed = (letters(exchange).rotate_left(19) ^ letters(symbol) ^ symbol.len() as u64)
-        .wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    let name = symbol.first ^ symbol.last.rotate_left(29) ^ exchange.first.rotate_left(47);
+    let mixed = name.wrapping_mul(0x9E37_79B9_7F4A_7C15);
     usize::try_from(mixed >> 52).unwrap_or_default()
 }
 
@@ -213,4 +253,47 @@ fn number_of(names: &mut Vec<String>, name: &str) -> u32 {
 /// Names are counted in thousands.
 fn count(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_differ_anywhere_have_numbers_of_their_own() {
+        let long = "ABCDEFGHIJKLMNOPQRST";
+        let mut all: Vec<String> = vec![String::new()];
+        for len in 1..=long.len() {
+            let name = long.get(..len).unwrap();
+            all.push(name.to_owned());
+            for place in 0..len {
+                for other in ["x", "y", "\0"] {
+                    let mut name = name.to_owned();
+                    name.replace_range(place..=place, other);
+                    all.push(name);
+                }
+            }
+        }
+        let mut names = Names::default();
+        let pairs = |name: &String| {
+            [
+                (name.clone(), "BTCUSDT".to_owned(), "BTC".to_owned()),
+                ("okx".to_owned(), name.clone(), "BTC".to_owned()),
+                ("okx".to_owned(), "BTCUSDT".to_owned(), name.clone()),
+            ]
+        };
+        let all: Vec<_> = all.iter().flat_map(pairs).collect();
+        let numbers: Vec<u32> = all.iter().map(|(a, b, c)| names.pair(a, b, c)).collect();
+        let again: Vec<u32> = all.iter().map(|(a, b, c)| names.pair(a, b, c)).collect();
+        assert_eq!(numbers, again);
+        let mut apart: Vec<_> = all.iter().zip(&numbers).collect();
+        apart.sort();
+        apart.dedup();
+        assert_eq!(apart.len(), names.pairs.len());
+        for ((exchange, symbol, _), number) in apart {
+            assert_eq!(names.symbol(*number), symbol);
+            assert_eq!(names.venue(*number), exchange);
+        }
+    }
 }
