@@ -498,7 +498,7 @@ class Market:
         --------
         >>> import liqdata
         >>> liqdata.demo().maps("BTC", kind="levels")
-        Rows(0 × kind, symbol, params, timestamp, computed_at, reply, explain)
+        Rows(0 × kind, symbol, params, timestamp, computed_at, reply, explain; simulated)
         """
         at = instant(as_of, "as_of")
         first, last = _stretch(start, end)

@@ -205,7 +205,7 @@ impl Default for Settings {
             remembered: 1_000_000,
             held_rows: 100_000,
             aside_bytes: 64 << 20,
-            maps_bytes: 128 << 20,
+            maps_bytes: 256 << 20,
             pace: Pace::default(),
         }
     }
