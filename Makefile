@@ -48,7 +48,8 @@ bench: $(STAMP)/bench $(FAST) ## the client against its peers, the archive again
 	$(BIN)/python tests/bench/decode.py
 
 soak: $(STAMP)/test $(FAST) ## the long forms of the process tests
-	LIQDATA_SOAK=1 cargo test --locked --no-default-features --test archive --test collecting
+	LIQDATA_SOAK=1 cargo test --locked --no-default-features --test archive --test collecting \
+		--config 'profile.test.package.liqdata.opt-level=2'
 	LIQDATA_SOAK=1 $(BIN)/python -m pytest tests/python
 
 docs: ## the Rust documentation, in target/doc

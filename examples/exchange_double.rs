@@ -169,7 +169,8 @@ async fn happen(exchanges: Vec<Arc<Exchange>>, rate: u64) {
     let mut ticks = tokio::time::interval(Duration::from_millis(10));
     let (mut due, mut done) = (0, 0);
     for exchange in exchanges.iter().cycle() {
-        if done >= due / 100 {
+        // A tick may bring less than one of them.
+        while done >= due / 100 {
             ticks.tick().await;
             due += rate;
         }
