@@ -43,7 +43,7 @@ lint: $(STAMP)/dev ## every check, the cheapest first
 bench: $(STAMP)/bench $(FAST) ## the client against its peers, the archive against SQLite and DuckDB, the server against nginx; writes docs/benchmarks*.md
 	$(BIN)/python tests/bench/run.py
 	$(BIN)/python tests/bench/archive.py
-	cargo build --quiet --release --locked --no-default-features --example load
+	cargo build --quiet --release --locked --no-default-features --example load --example decode_rate
 	$(BIN)/python tests/bench/serving.py
 	$(BIN)/python tests/bench/decode.py
 
