@@ -274,10 +274,9 @@ fn count(kept: &Kept, done: Acknowledged) {
     add(&kept.repeated, done.repeated);
 }
 
-/// Moves the days that are over into files, once an hour.
+/// Moves the days that are over into files, at the start and once an hour.
 async fn roll(inbox: Inbox) {
     loop {
-        tokio::time::sleep(ROLL).await;
         let until = super::now().back(LATE);
         let Ok(rolled) = inbox.with(move |writer| writer.roll(until)) else {
             return;
@@ -293,6 +292,7 @@ async fn roll(inbox: Inbox) {
             // The rows stay in the journal and are rolled another time.
             Err(fault) => log::warn!(target: "liqdata::archive", "not rolled: {fault}"),
         }
+        tokio::time::sleep(ROLL).await;
     }
 }
 

@@ -71,6 +71,16 @@ pub struct Revision {
     pub changed_at: Millis,
 }
 
+impl Revision {
+    /// The one after a change.
+    pub(super) fn next(self, changed_at: Millis) -> Self {
+        Self {
+            number: self.number + 1,
+            changed_at,
+        }
+    }
+}
+
 /// A place in a market's order of arrival: behind one order, or before the first.
 ///
 /// Its text names the place for a client that comes back later.

@@ -1,5 +1,6 @@
 //! A reader beside a writer.
 
+use liqdata::api::OverviewQuery;
 use liqdata::archive::{Archive, Batch};
 use liqdata::model::Millis;
 use liqdata::server::{ArrivalId, Arrivals, Market};
@@ -60,6 +61,58 @@ fn a_reader_that_slept_through_a_roll_reads_anew() {
     let market = Market::open(folder.archive(), None).unwrap();
     writer.append(&two_days()).unwrap();
     writer.roll(Millis(START + 2 * Millis::DAY)).unwrap();
+    let fresh = Market::open(folder.archive(), None).unwrap();
+    assert_eq!(everything(&market, None), everything(&fresh, None));
+}
+
+#[test]
+fn rows_that_cannot_be_read_for_a_while_are_counted_once_when_they_can() {
+    let folder = Folder::new();
+    let mut writer = Archive::create_or_open(folder.archive()).unwrap();
+    let mut batch = two_days();
+    let later = batch.orders.split_off(batch.orders.len() / 2);
+    writer.append(&batch).unwrap();
+    let market = Market::open(folder.archive(), None).unwrap();
+    everything(&market, None);
+    let orders = later;
+    writer
+        .append(&Batch {
+            orders,
+            ..Batch::default()
+        })
+        .unwrap();
+    let journal = rusqlite::Connection::open(folder.archive().join("journal.sqlite")).unwrap();
+    let change = |price: &str| {
+        let sql =
+            format!("UPDATE orders SET price = {price} WHERE id = (SELECT max(id) FROM orders)");
+        assert_eq!(journal.execute(&sql, []).unwrap(), 1);
+    };
+    change("'?' || price");
+    for _ in 0..3 {
+        assert!(market.answer(&OverviewQuery, None).is_err());
+    }
+    change("substr(price, 2)");
+    let fresh = Market::open(folder.archive(), None).unwrap();
+    assert_eq!(everything(&market, None), everything(&fresh, None));
+}
+
+#[test]
+fn a_reader_far_behind_reads_anew() {
+    let folder = Folder::new();
+    let mut writer = Archive::create_or_open(folder.archive()).unwrap();
+    writer.append(&two_days()).unwrap();
+    let market = Market::open(folder.archive(), None).unwrap();
+    everything(&market, None);
+    let start = START + 2 * Millis::DAY;
+    let orders = (0..100_500)
+        .map(|key| order(key, start + key.cast_signed(), start + key.cast_signed()))
+        .collect();
+    writer
+        .append(&Batch {
+            orders,
+            ..Batch::default()
+        })
+        .unwrap();
     let fresh = Market::open(folder.archive(), None).unwrap();
     assert_eq!(everything(&market, None), everything(&fresh, None));
 }

@@ -11,6 +11,8 @@ use crate::server::market::{ArrivalId, Revision, wall_clock};
 
 /// Orders that are kept in their order of arrival, for readers that come back for more.
 const ARRIVED: usize = 16_384;
+/// More orders than this are read by all processors at once, as at the start, and not one by one.
+const FAR: i64 = 100_000;
 /// Length of the bars that estimates are made of.
 const BAR: i64 = 5 * Millis::MINUTE;
 
@@ -127,6 +129,10 @@ impl Live {
         version: i64,
         days: &Days,
     ) -> Result<(), ArchivedError> {
+        let behind = archive.summary()?.end.orders - self.known.end.orders;
+        if self.broken || behind > FAR {
+            return self.reload(archive, days);
+        }
         let before = self.ring.now();
         let mut fault: Option<RingFault> = None;
         let mut late: HashMap<String, Millis> = HashMap::new();
@@ -143,31 +149,24 @@ impl Live {
                     .and_modify(|first| *first = brief.timestamp.min(*first))
                     .or_insert(brief.timestamp);
             }
-        })?;
-        if let Some(fault) = fault {
-            // Half of it has been taken in: it is all read again when the next answer is wanted.
-            self.broken = true;
-            return Err(fault.into());
+        });
+        let news = match (news, fault) {
+            (Ok(news), None) => news,
+            // Some of it has been taken in: it is all read again when the next answer is wanted.
+            (Err(error), _) => {
+                self.broken = true;
+                return Err(error.into());
+            }
+            (Ok(_), Some(fault)) => {
+                self.broken = true;
+                return Err(fault.into());
+            }
+        };
+        if news.missed {
+            return self.reload(archive, days);
         }
         let changed_at = wall_clock();
-        let next = |revision: Revision| Revision {
-            number: revision.number + 1,
-            changed_at,
-        };
-        if news.missed || self.broken {
-            let fresh = Self::load(archive)?;
-            days.clear();
-            for revision in self.coins.values_mut() {
-                *revision = next(*revision);
-            }
-            *self = Self {
-                revision: next(self.revision),
-                recorded: next(self.recorded),
-                coins: std::mem::take(&mut self.coins),
-                ..fresh
-            };
-            return Ok(());
-        }
+        let next = |revision: Revision| revision.next(changed_at);
         self.ring.advance(news.known.newest.unwrap_or_default());
         self.ring.settle();
         while self.arrived.len() > ARRIVED {
@@ -192,6 +191,23 @@ impl Live {
         self.recorded = next(self.recorded);
         self.known = news.known;
         self.version = version;
+        Ok(())
+    }
+
+    /// Reads all of it again.
+    fn reload(&mut self, archive: &Archive, days: &Days) -> Result<(), ArchivedError> {
+        let fresh = Self::load(archive)?;
+        let changed_at = wall_clock();
+        days.clear();
+        for revision in self.coins.values_mut() {
+            *revision = revision.next(changed_at);
+        }
+        *self = Self {
+            revision: self.revision.next(changed_at),
+            recorded: self.recorded.next(changed_at),
+            coins: std::mem::take(&mut self.coins),
+            ..fresh
+        };
         Ok(())
     }
 
