@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import threading
@@ -102,12 +103,23 @@ def serve(
 def _until_told() -> Iterator[threading.Event]:
     """An event that SIGINT and SIGTERM set; entered before anything is started, so that no signal falls between."""
     enough = threading.Event()
-    before = {number: signal.signal(number, lambda *_: enough.set()) for number in (signal.SIGINT, signal.SIGTERM)}
+    before: dict[int, Any] = {}
+
+    def restore() -> None:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+    def told(*_: object) -> None:
+        # A second one does what it always does, however long the end takes.
+        restore()
+        enough.set()
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        before[number] = signal.signal(number, told)
     try:
         yield enough
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        restore()
 
 
 def _watch(collector: _core.Collector, enough: threading.Event, *, once: bool, screen: bool | None) -> None:
@@ -130,7 +142,7 @@ def _watch(collector: _core.Collector, enough: threading.Event, *, once: bool, s
         if status is not None:
             show(status)
     if status is not None:
-        print(_summary(status), flush=True)
+        _say(_summary(status))
 
 
 def _screen() -> tuple[AbstractContextManager[object], Callable[[dict[str, Any]], None]]:
@@ -237,9 +249,19 @@ class _Lines:
             self._counts[name] = venue["troubles"]
             if more > 0:
                 said += f" (… {more:,} more)"
-            print(f"{_clock(status['at'])} {name} {state} · {words}{said}", flush=True)
+            _say(f"{_clock(status['at'])} {name} {state} · {words}{said}")
         if due:
-            print(f"{_clock(status['at'])} {_summary(status)}", flush=True)
+            _say(f"{_clock(status['at'])} {_summary(status)}")
+
+
+def _say(line: str) -> None:
+    """Print a line; where nobody reads any more, this and all that follows goes nowhere, and the collecting goes on."""
+    try:
+        print(line, flush=True)
+    except BrokenPipeError:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
 
 
 def _clock(instant: int) -> str:

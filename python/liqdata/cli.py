@@ -246,15 +246,27 @@ def _collect(arguments: argparse.Namespace) -> None:
 def _plan(arguments: argparse.Namespace) -> dict[str, Any]:
     """What is to be collected."""
     return {
-        "venues": _names(arguments.venues),
-        "coins": _names(arguments.symbols),
-        "settings": arguments.settings.read_text(encoding="utf-8") if arguments.settings else "",
+        "venues": _names(arguments.venues, "venues"),
+        "coins": _names(arguments.symbols, "symbols"),
+        "settings": _settings(arguments.settings) if arguments.settings else "",
     }
 
 
-def _names(text: str) -> list[str]:
-    """Split names at commas and blanks."""
-    return text.replace(",", " ").split()
+def _settings(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise BadQuery(
+            f"settings: {file} is not UTF-8 from byte {error.start}; allowed: TOML in UTF-8", parameter="settings"
+        ) from None
+
+
+def _names(text: str, option: str) -> list[str]:
+    """Split names at commas and blanks; an option that was given must name something, or all would be meant."""
+    names = text.replace(",", " ").split()
+    if text and not names:
+        raise BadQuery(f"{option}: {text!r} names nothing; leave it out to mean all", parameter=option)
+    return names
 
 
 def _question(arguments: argparse.Namespace) -> None:

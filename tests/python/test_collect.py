@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+import liqdata
 from liqdata import _core, cli
 from liqdata.errors import ArchiveError, BadQuery
 
@@ -133,3 +134,57 @@ def test_a_flood_of_troubles_is_a_line_at_once_and_one_a_minute(capsys, monkeypa
     clock[0] += _collect.LINE
     (quiet,) = shown()
     assert quiet.endswith("rejected: the last")
+
+
+def test_days_that_are_over_go_to_files_at_the_start(capsys, tmp_path, nowhere):
+    file = tmp_path / "settings.toml"
+    file.write_text(nowhere)
+    archive = tmp_path / "archive"
+    orders = {
+        "exchange": ["okx"],
+        "symbol": ["BTCUSDT"],
+        "coin": ["BTC"],
+        "side": ["LONG"],
+        "price": ["60000"],
+        "qty": ["0.5"],
+        "value_usd": ["30000"],
+        "timestamp": [1_781_136_000_000],
+    }
+    writer = _core.ArchiveWriter(archive)
+    writer.append(orders, None, None)
+    writer.close()
+    assert not list(archive.glob("orders/**/*.parquet"))
+    code, _, _ = run(capsys, "collect", str(archive), "--venues", "okx", "--once", "--settings", str(file))
+    assert code == 0
+    assert len(list(archive.glob("orders/**/*.parquet"))) == 1
+    assert len(list(liqdata.open(archive).iter_orders())) == 1
+
+
+@pytest.mark.parametrize("option", ["venues", "symbols"])
+def test_an_option_that_names_nothing_does_not_mean_all(capsys, tmp_path, option):
+    code, _, err = run(capsys, "collect", str(tmp_path / "archive"), f"--{option}", " , ")
+    assert code == 2
+    assert f"{option}: ' , ' names nothing" in err
+
+
+def test_settings_in_another_encoding_are_named(capsys, tmp_path):
+    file = tmp_path / "settings.toml"
+    file.write_bytes(b"# caf\xe9\n")
+    code, _, err = run(capsys, "collect", str(tmp_path / "archive"), "--settings", str(file))
+    assert code == 2
+    assert "is not UTF-8 from byte 5" in err
+
+
+def test_it_goes_on_where_nobody_reads_its_lines(tmp_path, nowhere):
+    file = tmp_path / "settings.toml"
+    file.write_text(nowhere)
+    archive = tmp_path / "archive"
+    command = [sys.executable, "-m", "liqdata", "collect", str(archive), "--venues", "okx", "--settings", str(file)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert "okx" in process.stdout.readline()
+        process.stdout.close()
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(timeout=3)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=20) == 0
+        assert process.stderr.read() == ""
