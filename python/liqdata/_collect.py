@@ -89,7 +89,7 @@ def serve(
         As of :func:`collect`.
     """
     with _until_told() as enough:
-        collector = _core.Collector(archive, list(venues), list(coins), settings, False)  # noqa: FBT003 - the native half takes no names
+        collector = _core.Collector(archive, list(venues), list(coins), settings, once=False)
         try:
             with collected(collector, archive) as market, served(market, host, port) as server:
                 print(server.url, flush=True)

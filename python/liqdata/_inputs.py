@@ -65,11 +65,11 @@ def named_instant(text: str) -> int | None:
         return None
 
 
-def number(value: object, parameter: str, allowed: str) -> float:
+def number(value: Any, parameter: str, allowed: str) -> float:
     """A real number, or :class:`~liqdata.BadQuery` naming ``parameter``."""
     if not isinstance(value, bool):
         try:
-            return float(value)  # type: ignore[arg-type]
+            return float(value)
         except (TypeError, ValueError, OverflowError):
             pass
     msg = f"{parameter}: {value!r} is not a number; allowed: {allowed}"

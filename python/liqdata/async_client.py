@@ -10,8 +10,8 @@ import asyncio
 import itertools
 import os
 import weakref
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, overload
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, cast, overload
 
 from . import _answers, _core
 from ._answers import Convert, batch
@@ -271,7 +271,9 @@ class AsyncClient:
     ) -> AsyncIterator[OrderRow]:
         """As :meth:`liqdata.Client.iter_orders`, for ``async for``."""
         return _Orders(
-            self, self._core.walk(symbol, exchange, page_size, max_rows), bar(wanted=progress, total=max_rows)
+            self._core.walk(symbol, exchange, page_size, max_rows),
+            bar(wanted=progress, total=max_rows),
+            exact=self._options.exact,
         )
 
     def stream_orders(
@@ -301,21 +303,21 @@ class AsyncClient:
 class _Orders(AsyncIterator["OrderRow"]):
     """The rows of a walk, batch by batch."""
 
-    def __init__(self, client: AsyncClient, walk: _core.Walk, bar: Progress) -> None:
-        self._exact = client._options.exact  # noqa: SLF001 - a piece of the client
+    def __init__(self, walk: _core.Walk, bar: Progress, *, exact: bool) -> None:
+        self._exact = exact
         self._walk: _core.Walk | None = walk
         self._bar = bar
-        self._batch: Any = iter(())
+        self._batch: Iterator[OrderRow] = iter(())
 
     async def __anext__(self) -> OrderRow:
         while True:
             for row in self._batch:
-                return row  # type: ignore[no-any-return]
+                return row
             table = await self._next_batch()
             if table is None:
                 raise StopAsyncIteration
             self._bar.update(len(table))
-            self._batch = iter(table.dicts(self._exact))
+            self._batch = iter(cast("list[OrderRow]", table.dicts(self._exact)))
 
     async def _next_batch(self) -> _core.Table | None:
         current = self._walk

@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import csv
 import json
+import math
 import os
 import signal
 import sys
@@ -337,7 +338,7 @@ def _plain(answer: Any) -> Any:
             "currentPrice": answer.current_price,
             "prices": answer.prices.tolist(),
             "times": answer.times.astype("datetime64[ms]").astype("int64").tolist(),
-            "matrix": [[None if cell != cell else cell for cell in row] for row in answer.matrix.tolist()],  # noqa: PLR0124 - NaN
+            "matrix": [[None if math.isnan(cell) else cell for cell in row] for row in answer.matrix.tolist()],
         }
     if isinstance(answer, LiquidationMap):
         names = [str(leverage) for leverage in answer.leverages.tolist()]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, cast, overload
 
 from . import _answers, _core
 from ._answers import Convert, Origin, batch
@@ -70,7 +70,7 @@ class Options:
             raise BadQuery(msg, parameter="proxy")
         seconds = "a number of seconds above 0"
         self.exact = choice(decimals, "decimals", ("decimal", "float")) == "decimal"
-        self._made = {
+        self._made: dict[str, Any] = {
             "base_url": base_url,
             "timeout": number(timeout, "timeout", seconds),
             "connect_timeout": number(connect_timeout, "connect_timeout", seconds),
@@ -82,7 +82,7 @@ class Options:
             "headers": _pairs(headers),
             "proxy": proxy,
         }
-        self.core = _core.Client(**self._made)  # type: ignore[arg-type]
+        self.core = _core.Client(**self._made)
 
     def portable(self, kind: str) -> dict[str, Any]:
         """The keyword arguments that make the same client elsewhere; never secrets."""
@@ -535,7 +535,9 @@ class Client:
         250
         """
         return _Orders(
-            self, self._core.walk(symbol, exchange, page_size, max_rows), bar(wanted=progress, total=max_rows)
+            self._core.walk(symbol, exchange, page_size, max_rows),
+            bar(wanted=progress, total=max_rows),
+            exact=self._options.exact,
         )
 
     def stream_orders(
@@ -611,21 +613,21 @@ def remake(kind: type[A], options: dict[str, Any]) -> A:
 class _Orders(Iterator["OrderRow"]):
     """The rows of a walk, batch by batch."""
 
-    def __init__(self, client: Client, walk: _core.Walk, bar: Progress) -> None:
-        self._client = client
+    def __init__(self, walk: _core.Walk, bar: Progress, *, exact: bool) -> None:
+        self._exact = exact
         self._walk: _core.Walk | None = walk
         self._bar = bar
-        self._batch: Iterator[Any] = iter(())
+        self._batch: Iterator[OrderRow] = iter(())
 
     def __next__(self) -> OrderRow:
         while True:
             for row in self._batch:
-                return row  # type: ignore[no-any-return]
+                return row
             table = self._next_batch()
             if table is None:
                 raise StopIteration
             self._bar.update(len(table))
-            self._batch = iter(table.dicts(self._client._options.exact))  # noqa: SLF001 - a piece of the client
+            self._batch = iter(cast("list[OrderRow]", table.dicts(self._exact)))
 
     def _next_batch(self) -> _core.Table | None:
         if self._walk is None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import html
 from dataclasses import dataclass, field, fields
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import pandas as pd
     import xarray as xr
+    from _typeshed import DataclassInstance
     from matplotlib.axes import Axes
 
     from .plot import Price
@@ -27,12 +28,14 @@ __all__ = ["Heatmap", "LiquidationMap"]
 EXPOSED = "USD of open interest exposed"
 EXPECTED = "USD expected to be reported liquidated"
 ESTIMATED = "USD"
+# The model whose cells are an expectation.
+EXPECTING = 3
 
 RELATIVE = "relative units: open interest is unknown, a multiple of the volume stands in for it"
 
 _FRESH = 15 * 60 * 1000  # milliseconds for which a reading of open interest is carried forward
 
-_VIEWS = {"exposure": EXPOSED, "expected": EXPECTED}
+_VIEWS: dict[Any, str] = {"exposure": EXPOSED, "expected": EXPECTED}
 
 
 def _equal(left: object, right: object) -> bool:
@@ -109,10 +112,10 @@ class _Grid:
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
             return NotImplemented
-        mine = (entry.name for entry in fields(self) if entry.compare)  # type: ignore[arg-type]
+        mine = (entry.name for entry in fields(cast("DataclassInstance", self)) if entry.compare)
         return all(_equal(getattr(self, name), getattr(other, name)) for name in mine)
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None  # type: ignore[assignment]  # how Python spells that what compares by value has no hash
 
     def _head(self) -> list[tuple[str, str]]:
         """Name and value of what a reader wants to know first."""
@@ -206,7 +209,7 @@ class Heatmap(_Grid):
         if self._relative:
             return RELATIVE
         view = self.meta.get("view")
-        return _VIEWS.get(view, EXPECTED if self.model == 3 else EXPOSED)  # type: ignore[arg-type]  # noqa: PLR2004 - the contract's number
+        return _VIEWS.get(view, EXPECTED if self.model == EXPECTING else EXPOSED)
 
     def _head(self) -> list[tuple[str, str]]:
         head = super()._head()
@@ -322,7 +325,7 @@ class LiquidationMap(_Grid):
         """What a bin counts, as far as its source says."""
         if self._relative:
             return RELATIVE
-        return _VIEWS.get(self.meta.get("view"), ESTIMATED)  # type: ignore[arg-type]
+        return _VIEWS.get(self.meta.get("view"), ESTIMATED)
 
     def to_frame(self) -> pd.DataFrame:
         """Give a pandas frame, one row per bin in the order delivered.

@@ -15,7 +15,7 @@ from .errors import ArchiveError, BadQuery
 from .stream import OrderStream
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from ._progress import Progress
     from .grids import Heatmap, LiquidationMap
@@ -134,7 +134,7 @@ class Market:
     @property
     def coins(self) -> Coins:
         """The coins an estimate can be given for, by name; called, the ranking of coins by liquidated USD."""
-        return Coins(self)
+        return Coins(self._core.coins, self._realised)
 
     @property
     def now(self) -> datetime:
@@ -162,7 +162,7 @@ class Market:
     def _realised(self, question: _core.Question, window: Window, as_of: Instant | None) -> Rows[Any]:
         """Rows of a window, with what is known of its coverage."""
         rows = self._ask(question, _answers.rows, as_of)
-        rows.meta["coverage"] = self._core.coverage(window, instant(as_of, "as_of")).dicts(True)  # noqa: FBT003 - the native half takes no names
+        rows.meta["coverage"] = self._core.coverage(window, instant(as_of, "as_of")).dicts(exact=True)
         return rows
 
     def _each(
@@ -616,15 +616,17 @@ class Coins(list[str]):
     The contract names an endpoint ``coins`` and a market has ``coins``: one name serves both.
     """
 
-    __slots__ = ("_market",)
+    __slots__ = ("_rank",)
 
-    def __init__(self, market: Market) -> None:
-        super().__init__(market._core.coins)  # noqa: SLF001 - a piece of the market
-        self._market = market
+    def __init__(
+        self, names: Iterable[str], rank: Callable[[_core.Question, Window, Instant | None], Rows[CoinRow]]
+    ) -> None:
+        super().__init__(names)
+        self._rank = rank
 
     def __call__(self, range: Window = "24h", limit: int = 30, *, as_of: Instant | None = None) -> Rows[CoinRow]:
         """As :meth:`liqdata.Client.coins`, at ``as_of``."""
-        return self._market._realised(_core.coins(range, limit), range, as_of)  # noqa: SLF001 - a piece of the market
+        return self._rank(_core.coins(range, limit), range, as_of)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return list, (list(self),)
@@ -677,7 +679,7 @@ def _rows(following: Callable[[], _core.Table | None], most: int | None, bar: Pr
             table = following()
             if table is None:
                 return
-            rows: list[Any] = table.dicts(True)  # noqa: FBT003 - the native half takes no names
+            rows: list[Any] = table.dicts(exact=True)
             if most is not None:
                 rows = rows[: most - given]
             bar.update(len(rows))
@@ -701,7 +703,7 @@ def _pages(
         while most is None or given < most:
             wanted = _CHUNK if most is None or not whole else min(_CHUNK, most - given)
             page = page_of(wanted, offset)
-            rows: list[Any] = page.dicts(True)  # noqa: FBT003 - the native half takes no names
+            rows: list[Any] = page.dicts(exact=True)
             if not whole:
                 rows = [
                     row

@@ -243,7 +243,7 @@ class Rows(Sequence[R], Generic[R]):
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """The Arrow C stream of the rows (money as float64), as often as asked."""
-        return self._table.arrow(False).__arrow_c_stream__(requested_schema)  # noqa: FBT003 - the native half takes no names
+        return self._table.arrow(exact=False).__arrow_c_stream__(requested_schema)
 
 
 def _restore(table: _core.Table, exact: bool, meta: dict[str, Any]) -> Rows[Any]:  # noqa: FBT001 - what pickle hands back
