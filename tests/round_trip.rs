@@ -153,7 +153,7 @@ async fn every_page_of_the_feed_arrives_as_it_is() {
     let mut walk = Walk::new(client, None, None, 300, None).unwrap();
     let mut walked = Vec::new();
     while let Some(batch) = walk.next().await.unwrap() {
-        walked.extend(batch);
+        walked.extend(batch.iter());
     }
     assert_eq!(walked, all);
     server.stop().await;

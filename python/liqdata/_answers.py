@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from ._core import Question, Table
     from .grids import Heatmap, LiquidationMap
+    from .types import RowDecimals
 
 A = TypeVar("A")
 
@@ -25,7 +26,7 @@ class Origin(NamedTuple):
     source: str
     as_of: datetime
     simulated: bool | None
-    exact: bool = True
+    decimals: RowDecimals = "decimal"
 
     def meta(self, newest: datetime | None) -> dict[str, Any]:
         """What rows and grids carry as ``meta``."""
@@ -72,7 +73,7 @@ def plain(answer: dict[str, Any], _: Origin) -> Any:
 def rows(answer: Table, origin: Origin) -> Rows[Any]:
     """Rows with what is known of them."""
     newest = answer.newest()
-    return Rows(answer, exact=origin.exact, meta=origin.meta(None if newest is None else datetime_of(newest)))
+    return Rows(answer, decimals=origin.decimals, meta=origin.meta(None if newest is None else datetime_of(newest)))
 
 
 def heatmap(answer: dict[str, Any], origin: Origin) -> Heatmap:

@@ -10,8 +10,8 @@ import asyncio
 import itertools
 import os
 import weakref
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, cast, overload
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, overload
 
 from . import _answers, _core
 from ._answers import Convert, batch
@@ -19,9 +19,9 @@ from ._inputs import many
 from ._progress import bar
 from .client import Options, remake
 from .stream import AsyncOrderStream
+from .walk import AsyncOrderIterator
 
 if TYPE_CHECKING:
-    from ._progress import Progress
     from .grids import Heatmap, LiquidationMap
     from .rows import Rows
     from .types import (
@@ -129,7 +129,7 @@ class AsyncClient:
         retries: int = 4,
         rate_limit: float | None = None,
         max_body: int = 64 * 2**20,
-        decimals: Literal["decimal", "float"] = "decimal",
+        decimals: Literal["decimal", "float", "text"] = "decimal",
         headers: Mapping[str, str] | None = None,
         proxy: str | None = None,
     ) -> None:
@@ -268,12 +268,11 @@ class AsyncClient:
         page_size: int = 1000,
         max_rows: int | None = None,
         progress: bool = False,
-    ) -> AsyncIterator[OrderRow]:
+    ) -> AsyncOrderIterator:
         """As :meth:`liqdata.Client.iter_orders`, for ``async for``."""
-        return _Orders(
-            self._core.walk(symbol, exchange, page_size, max_rows),
-            bar(wanted=progress, total=max_rows),
-            exact=self._options.exact,
+        walk = self._core.walk(symbol, exchange, page_size, max_rows)
+        return AsyncOrderIterator(
+            lambda: _answer(walk.begin_next), bar(wanted=progress, total=max_rows), self._options.origin
         )
 
     def stream_orders(
@@ -281,7 +280,7 @@ class AsyncClient:
     ) -> AsyncOrderStream:
         """As :meth:`liqdata.Client.stream_orders`, for ``async for``."""
         core = self._core.stream(symbol, exchange, last_event_id)
-        return AsyncOrderStream(core, exact=self._options.exact)
+        return AsyncOrderStream(core, decimals=self._options.decimals)
 
     async def aclose(self) -> None:
         """Refuse further calls; connections are closed once calls under way have ended."""
@@ -298,34 +297,3 @@ class AsyncClient:
 
     def __repr__(self) -> str:
         return f"AsyncClient({self.base_url!r}{', closed' if self._core.closed else ''})"
-
-
-class _Orders(AsyncIterator["OrderRow"]):
-    """The rows of a walk, batch by batch."""
-
-    def __init__(self, walk: _core.Walk, bar: Progress, *, exact: bool) -> None:
-        self._exact = exact
-        self._walk: _core.Walk | None = walk
-        self._bar = bar
-        self._batch: Iterator[OrderRow] = iter(())
-
-    async def __anext__(self) -> OrderRow:
-        while True:
-            for row in self._batch:
-                return row
-            table = await self._next_batch()
-            if table is None:
-                raise StopAsyncIteration
-            self._bar.update(len(table))
-            self._batch = iter(cast("list[OrderRow]", table.dicts(self._exact)))
-
-    async def _next_batch(self) -> _core.Table | None:
-        current = self._walk
-        if current is None:
-            return None
-        # A failure leaves the walk where it is: asking again goes on from there.
-        table: _core.Table | None = await _answer(current.begin_next)
-        if table is None:
-            self._walk = None
-            self._bar.close()
-        return table

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, cast, overload
 
@@ -13,9 +13,9 @@ from ._inputs import choice, many, number
 from ._progress import bar
 from .errors import BadQuery
 from .stream import OrderStream
+from .walk import OrderIterator
 
 if TYPE_CHECKING:
-    from ._progress import Progress
     from .grids import Heatmap, LiquidationMap
     from .rows import Rows
     from .types import (
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         Model,
         OrderRow,
         Overview,
+        RowDecimals,
         Window,
     )
 
@@ -69,7 +70,7 @@ class Options:
             msg = f"proxy: a {type(proxy).__name__} is not text; allowed: the address of a proxy, or None"
             raise BadQuery(msg, parameter="proxy")
         seconds = "a number of seconds above 0"
-        self.exact = choice(decimals, "decimals", ("decimal", "float")) == "decimal"
+        self.decimals: RowDecimals = cast("RowDecimals", choice(decimals, "decimals", ("decimal", "float", "text")))
         self._made: dict[str, Any] = {
             "base_url": base_url,
             "timeout": number(timeout, "timeout", seconds),
@@ -89,11 +90,11 @@ class Options:
         if self.core.holds_secrets:
             msg = f"cannot pickle a {kind} that carries headers or proxy credentials; make it in the worker instead"
             raise TypeError(msg)
-        return {**self._made, "headers": None, "decimals": "decimal" if self.exact else "float"}
+        return {**self._made, "headers": None, "decimals": self.decimals}
 
     def origin(self) -> Origin:
         """Where an answer that has just arrived came from."""
-        return Origin(self.core.base_url, datetime.now(UTC), self.core.simulated, self.exact)
+        return Origin(self.core.base_url, datetime.now(UTC), self.core.simulated, self.decimals)
 
 
 def _pairs(headers: Mapping[str, str] | None) -> list[tuple[str, str]]:
@@ -131,8 +132,8 @@ class Client:
         Requests per second, all threads together. Waiting for a turn does not count against ``timeout``.
     max_body : int
         Largest reply taken, in bytes after decompression.
-    decimals : {"decimal", "float"}
-        Whether decimal amounts in rows are exact :class:`~decimal.Decimal` or ``float``.
+    decimals : {"decimal", "float", "text"}
+        Whether decimal amounts in dict rows are exact :class:`~decimal.Decimal`, ``float``, or exact text.
     headers : mapping of str to str, optional
         Sent with every request; never shown in a repr, a log or an error.
     proxy : str, optional
@@ -169,7 +170,7 @@ class Client:
         retries: int = 4,
         rate_limit: float | None = None,
         max_body: int = 64 * 2**20,
-        decimals: Literal["decimal", "float"] = "decimal",
+        decimals: Literal["decimal", "float", "text"] = "decimal",
         headers: Mapping[str, str] | None = None,
         proxy: str | None = None,
     ) -> None:
@@ -501,7 +502,7 @@ class Client:
         page_size: int = 1000,
         max_rows: int | None = None,
         progress: bool = False,
-    ) -> Iterator[OrderRow]:
+    ) -> OrderIterator:
         """Every row of the order feed, newest first, each exactly once though the feed grows while it is read.
 
         Parameters
@@ -519,8 +520,9 @@ class Client:
 
         Returns
         -------
-        iterator of dict
-            Rows as of :meth:`orders`.
+        OrderIterator
+            An iterator of dict rows as of :meth:`orders`. Its ``to_pandas()``, ``to_polars()`` and ``to_arrow()`` take
+            all rows that are left as columns, without going through dicts.
 
         Raises
         ------
@@ -534,10 +536,9 @@ class Client:
         ...     sum(1 for row in client.iter_orders("BTCUSDT", max_rows=250, page_size=100))
         250
         """
-        return _Orders(
-            self._core.walk(symbol, exchange, page_size, max_rows),
-            bar(wanted=progress, total=max_rows),
-            exact=self._options.exact,
+        walk = self._core.walk(symbol, exchange, page_size, max_rows)
+        return OrderIterator(
+            lambda: walk.begin_next().wait(), bar(wanted=progress, total=max_rows), self._options.origin
         )
 
     def stream_orders(
@@ -586,7 +587,7 @@ class Client:
         ...                 return row, stream.last_event_id
         """
         core = self._core.stream(symbol, exchange, last_event_id)
-        return OrderStream(core, exact=self._options.exact)
+        return OrderStream(core, decimals=self._options.decimals)
 
     def close(self) -> None:
         """Refuse further calls; connections are closed once calls under way have ended."""
@@ -608,33 +609,3 @@ class Client:
 def remake(kind: type[A], options: dict[str, Any]) -> A:
     """A client of these options: what a pickle calls."""
     return kind(**options)
-
-
-class _Orders(Iterator["OrderRow"]):
-    """The rows of a walk, batch by batch."""
-
-    def __init__(self, walk: _core.Walk, bar: Progress, *, exact: bool) -> None:
-        self._exact = exact
-        self._walk: _core.Walk | None = walk
-        self._bar = bar
-        self._batch: Iterator[OrderRow] = iter(())
-
-    def __next__(self) -> OrderRow:
-        while True:
-            for row in self._batch:
-                return row
-            table = self._next_batch()
-            if table is None:
-                raise StopIteration
-            self._bar.update(len(table))
-            self._batch = iter(cast("list[OrderRow]", table.dicts(self._exact)))
-
-    def _next_batch(self) -> _core.Table | None:
-        if self._walk is None:
-            return None
-        # A failure leaves the walk where it is: asking again goes on from there.
-        table: _core.Table | None = self._walk.begin_next().wait()
-        if table is None:
-            self._walk = None
-            self._bar.close()
-        return table

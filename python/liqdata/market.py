@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from bisect import bisect_right
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
@@ -13,11 +14,11 @@ from ._inputs import choice, datetime_of, instant, many, table
 from ._progress import bar
 from .errors import ArchiveError, BadQuery
 from .stream import OrderStream
+from .walk import OrderIterator
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
-    from ._progress import Progress
     from .grids import Heatmap, LiquidationMap
     from .rows import Rows
     from .types import (
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
         PositionRow,
         Window,
     )
+
+    Following = Callable[[], _core.Table | None]  # the next rows; None at the end
 
 __all__ = ["Market", "demo", "open"]
 
@@ -162,7 +165,7 @@ class Market:
     def _realised(self, question: _core.Question, window: Window, as_of: Instant | None) -> Rows[Any]:
         """Rows of a window, with what is known of its coverage."""
         rows = self._ask(question, _answers.rows, as_of)
-        rows.meta["coverage"] = self._core.coverage(window, instant(as_of, "as_of")).dicts(exact=True)
+        rows.meta["coverage"] = self._core.coverage(window, instant(as_of, "as_of")).dicts("decimal")
         return rows
 
     def _each(
@@ -311,7 +314,7 @@ class Market:
         start: Instant | None = None,
         end: Instant | None = None,
         as_of: Instant | None = None,
-    ) -> Iterator[OrderRow]:
+    ) -> OrderIterator:
         """As :meth:`liqdata.Client.iter_orders`, at ``as_of``; of an archive its whole history, newest first.
 
         Parameters
@@ -331,10 +334,11 @@ class Market:
         as_of : int, datetime or str, optional
             Only orders received by then.
 
-        Yields
-        ------
-        dict
-            One order. A day of an archive is read when its turn comes, so a history may be longer than memory holds.
+        Returns
+        -------
+        OrderIterator
+            An iterator of dict rows, with ``to_pandas()``, ``to_polars()`` and ``to_arrow()`` for all that are left. A
+            day of an archive is read when its turn comes, so a history may be longer than memory holds.
 
         Examples
         --------
@@ -351,14 +355,11 @@ class Market:
         core = self._open()
         history = core.history(symbol, exchange, first, last, at)
         if history is not None:
-            return _rows(history.next, most, bar(wanted=progress, total=max_rows))
-        return _pages(
-            lambda limit, offset: core.page(symbol, exchange, limit, offset, at),
-            most,
-            bar(wanted=progress, total=max_rows),
-            first,
-            last,
-        )
+            following: Following = history.next
+        else:
+            chunk = _CHUNK if most is None or (first, last) != (None, None) else min(_CHUNK, most)
+            following = _pages(lambda offset: core.page(symbol, exchange, chunk, offset, at), chunk, first, last)
+        return OrderIterator(_at_most(following, most), bar(wanted=progress, total=max_rows), lambda: self._origin(at))
 
     def stream_orders(
         self, symbol: str | None = None, exchange: str | None = None, *, last_event_id: str | None = None
@@ -373,7 +374,7 @@ class Market:
         >>> list(liqdata.demo().stream_orders("BTCUSDT"))
         []
         """
-        return OrderStream(self._open().stream(symbol, exchange, last_event_id), exact=True)
+        return OrderStream(self._open().stream(symbol, exchange, last_event_id), decimals="decimal")
 
     def bars(
         self,
@@ -671,54 +672,51 @@ def _length(interval: object) -> int | None:
 _LONGEST = 366 * _UNITS["d"]
 
 
-def _rows(following: Callable[[], _core.Table | None], most: int | None, bar: Progress) -> Iterator[OrderRow]:
-    """The rows of tables that follow each other, up to so many."""
+def _at_most(following: Following, most: int | None) -> Following:
+    """Tables that follow each other, up to so many rows."""
     given = 0
-    try:
-        while most is None or given < most:
-            table = following()
-            if table is None:
-                return
-            rows: list[Any] = table.dicts(exact=True)
-            if most is not None:
-                rows = rows[: most - given]
-            bar.update(len(rows))
-            yield from rows
-            given += len(rows)
-    finally:
-        bar.close()
+
+    def table() -> _core.Table | None:
+        nonlocal given
+        if most is not None and given >= most:
+            return None
+        found = following()
+        if found is None:
+            return None
+        if most is not None and len(found) > most - given:
+            found = found.slice(0, 1, most - given)
+        given += len(found)
+        return found
+
+    return table
 
 
-def _pages(
-    page_of: Callable[[int, int], _core.Table],
-    most: int | None,
-    bar: Progress,
-    start: int | None,
-    end: int | None,
-) -> Iterator[OrderRow]:
+def _pages(page_of: Callable[[int], _core.Table], chunk: int, start: int | None, end: int | None) -> Following:
     """The feed of tables does not grow while it is read, so large pages follow each other plainly."""
-    offset = given = 0
-    whole = start is None and end is None
-    try:
-        while most is None or given < most:
-            wanted = _CHUNK if most is None or not whole else min(_CHUNK, most - given)
-            page = page_of(wanted, offset)
-            rows: list[Any] = page.dicts(exact=True)
-            if not whole:
-                rows = [
-                    row
-                    for row in rows
-                    if (end is None or row["timestamp"] < end) and (start is None or row["timestamp"] >= start)
-                ]
-                rows = rows if most is None else rows[: most - given]
-            bar.update(len(rows))
-            yield from rows
-            given += len(rows)
-            offset += len(page)
-            if len(page) < wanted:
-                return
-    finally:
-        bar.close()
+    offset = 0
+    ended = False
+
+    def page() -> _core.Table | None:
+        nonlocal offset, ended
+        while not ended:
+            found = page_of(offset)
+            offset += len(found)
+            ended = len(found) < chunk
+            if start is not None or end is not None:
+                found = _within(found, start, end)
+            if len(found):
+                return found
+        return None
+
+    return page
+
+
+def _within(table: _core.Table, start: int | None, end: int | None) -> _core.Table:
+    """The rows, newest first, from ``start`` until before ``end``."""
+    ages = [-time for time in table.objects("timestamp", "decimal")]
+    first = 0 if end is None else bisect_right(ages, -end)
+    last = len(ages) if start is None else bisect_right(ages, -start)
+    return table.slice(first, 1, max(last - first, 0))
 
 
 def open(path: str | os.PathLike[str], *, as_of: Instant | None = None) -> Market:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from . import _core
+    from .types import RowDecimals
 
 __all__ = ["Rows"]
 
@@ -28,8 +29,8 @@ class Rows(Sequence[R], Generic[R]):
     """An immutable sequence of dict rows.
 
     Keys and meaning are those of the wire. Decimal strings are exact :class:`~decimal.Decimal` in the dicts (``float``
-    with ``decimals="float"`` on the client), numbers are ``float``, counts ``int``, times ``int`` epoch milliseconds.
-    A slice is again ``Rows``; ``rows == [{...}, ...]`` compares by value.
+    with ``decimals="float"`` on the client, text with ``"text"``), numbers are ``float``, counts ``int``, times ``int``
+    epoch milliseconds. A slice is again ``Rows``; ``rows == [{...}, ...]`` compares by value.
 
     Attributes
     ----------
@@ -47,12 +48,14 @@ class Rows(Sequence[R], Generic[R]):
     (3, 5)
     """
 
-    __slots__ = ("_exact", "_table", "meta")
+    __slots__ = ("_decimals", "_table", "meta")
     __hash__ = None  # type: ignore[assignment]
 
-    def __init__(self, table: _core.Table, *, exact: bool = True, meta: dict[str, Any] | None = None) -> None:
+    def __init__(
+        self, table: _core.Table, *, decimals: RowDecimals = "decimal", meta: dict[str, Any] | None = None
+    ) -> None:
         self._table = table
-        self._exact = exact
+        self._decimals: RowDecimals = decimals
         self.meta: dict[str, Any] = {} if meta is None else meta
 
     @property
@@ -62,7 +65,7 @@ class Rows(Sequence[R], Generic[R]):
 
     def _rows(self) -> list[R]:
         # Made anew each time: a dict that was handed out is the caller's own to change.
-        return cast("list[R]", self._table.dicts(self._exact))
+        return cast("list[R]", self._table.dicts(self._decimals))
 
     def __len__(self) -> int:
         return len(self._table)
@@ -75,12 +78,12 @@ class Rows(Sequence[R], Generic[R]):
         if isinstance(index, slice):
             start, stop, step = index.indices(len(self))
             part = self._table.slice(start, step, len(range(start, stop, step)))
-            return Rows(part, exact=self._exact, meta=self.meta)
+            return Rows(part, decimals=self._decimals, meta=self.meta)
         place = operator.index(index)
         if not -len(self) <= place < len(self):
             msg = f"row {place} of {len(self)}"
             raise IndexError(msg)
-        return cast("R", self._table.slice(place % len(self), 1, 1).dicts(self._exact)[0])
+        return cast("R", self._table.slice(place % len(self), 1, 1).dicts(self._decimals)[0])
 
     def __iter__(self) -> Iterator[R]:
         return iter(self._rows())
@@ -93,7 +96,7 @@ class Rows(Sequence[R], Generic[R]):
         return NotImplemented
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restore, (self._table, self._exact, self.meta)
+        return _restore, (self._table, self._decimals, self.meta)
 
     def __repr__(self) -> str:
         label = "; simulated" if self.meta.get("simulated") else ""
@@ -246,8 +249,8 @@ class Rows(Sequence[R], Generic[R]):
         return self._table.arrow(exact=False).__arrow_c_stream__(requested_schema)
 
 
-def _restore(table: _core.Table, exact: bool, meta: dict[str, Any]) -> Rows[Any]:  # noqa: FBT001 - what pickle hands back
-    return Rows(table, exact=exact, meta=meta)
+def _restore(table: _core.Table, decimals: RowDecimals, meta: dict[str, Any]) -> Rows[Any]:
+    return Rows(table, decimals=decimals, meta=meta)
 
 
 def _shown(cell: object, kind: str) -> str:
@@ -257,10 +260,12 @@ def _shown(cell: object, kind: str) -> str:
         return datetime_of(cast("int", cell)).isoformat(sep=" ", timespec="milliseconds").replace("+00:00", "")
     if kind == "int":
         return f"{cell:,}"
-    if kind == "float":
+    if isinstance(cell, float):
         return f"{cell:,.10g}"
     if kind == "decimal":
-        return f"{cell:,f}" if not isinstance(cell, float) else f"{cell:,.10g}"
+        from decimal import Decimal
+
+        return f"{Decimal(str(cell)):,f}"
     return str(cell)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
     from . import _core
-    from .types import OrderRow
+    from .types import OrderRow, RowDecimals
 
 __all__ = ["AsyncOrderStream", "OrderStream"]
 
@@ -15,9 +15,9 @@ __all__ = ["AsyncOrderStream", "OrderStream"]
 class _Batch:
     """Rows that have arrived and not been handed out, and the place behind those that have."""
 
-    def __init__(self, core: _core.Stream, *, exact: bool) -> None:
+    def __init__(self, core: _core.Stream, *, decimals: RowDecimals) -> None:
         self._core = core
-        self._exact = exact
+        self._decimals: RowDecimals = decimals
         self._rows: Iterator[tuple[Any, str | None]] = iter(())
         self._left = 0
         self._given: str | None = None
@@ -29,7 +29,7 @@ class _Batch:
             self.ended = True
             return
         table, ids = answer
-        self._rows = zip(table.dicts(self._exact), ids, strict=True)
+        self._rows = zip(table.dicts(self._decimals), ids, strict=True)
         self._left = len(ids)
 
     def row(self) -> OrderRow | None:
@@ -59,9 +59,9 @@ class OrderStream(Iterator["OrderRow"]):
     []
     """
 
-    def __init__(self, core: _core.Stream, *, exact: bool) -> None:
+    def __init__(self, core: _core.Stream, *, decimals: RowDecimals) -> None:
         self._core = core
-        self._batch = _Batch(core, exact=exact)
+        self._batch = _Batch(core, decimals=decimals)
 
     @property
     def last_event_id(self) -> str | None:
@@ -95,9 +95,9 @@ class OrderStream(Iterator["OrderRow"]):
 class AsyncOrderStream(AsyncIterator["OrderRow"]):
     """As :class:`OrderStream`, for ``async for`` and ``async with``; a cancelled wait loses no order."""
 
-    def __init__(self, core: _core.Stream, *, exact: bool) -> None:
+    def __init__(self, core: _core.Stream, *, decimals: RowDecimals) -> None:
         self._core = core
-        self._batch = _Batch(core, exact=exact)
+        self._batch = _Batch(core, decimals=decimals)
 
     @property
     def last_event_id(self) -> str | None:

@@ -81,7 +81,10 @@ View: TypeAlias = Literal["exposure", "expected"]
 """What an estimated USD figure counts: open interest exposed, or liquidations expected to be reported."""
 
 Decimals: TypeAlias = Literal["decimal", "float"]
-"""How exact amounts are given: ``decimal.Decimal`` or ``float``."""
+"""How exact amounts are given in frames: ``decimal.Decimal`` or ``float``."""
+
+RowDecimals: TypeAlias = Literal["decimal", "float", "text"]
+"""How exact amounts are given in dict rows: ``decimal.Decimal``, ``float``, or text with every digit."""
 
 Completeness: TypeAlias = Literal["sampled", "complete", "unknown"]
 """Whether a venue publishes every liquidation or a sample."""

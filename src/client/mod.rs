@@ -134,7 +134,17 @@ impl Client {
         E: Endpoint,
         E::Reply: Decode,
     {
-        let mut intake = intake::<E::Reply>();
+        self.send_as(question).await
+    }
+
+    /// Asks `question`, and reads its reply as another type that stands for the same: orders as
+    /// [`OrderColumns`](crate::model::OrderColumns).
+    ///
+    /// # Errors
+    ///
+    /// As [`Client::send`].
+    pub async fn send_as<E: Endpoint, R: Decode>(&self, question: &E) -> Result<R, Error> {
+        let mut intake = intake::<R>();
         let answer = self
             .fetch(E::PATH, &question.to_query(), &mut intake)
             .await?;
@@ -143,7 +153,7 @@ impl Client {
             Arrived::Damage(damage) => return Err(answer.damaged(damage)),
             Arrived::Body(body) => body,
         };
-        match read::<E::Reply>(&body, E::ENVELOPED) {
+        match read::<R>(&body, E::ENVELOPED) {
             Ok(Reading::Reply(reply)) => Ok(reply),
             Ok(Reading::Refused { message }) => Err(Error::Refused {
                 status: answer.status.as_u16(),

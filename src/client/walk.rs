@@ -8,11 +8,13 @@
 //! Positions are counted from the newest row at the first read: row 0 is that row, rows that arrived later have
 //! negative positions. After `shift` arrivals the row at position `p` stands at offset `p + shift`.
 
+use std::ops::Range;
+
 use futures_util::future::join_all;
 
 use super::{Client, Error};
 use crate::api::{BadQuery, Orders};
-use crate::model::Order;
+use crate::model::{Millis, OrderColumns};
 
 /// Rows kept for lining pages up.
 const KEPT: usize = 4000;
@@ -86,7 +88,7 @@ impl Walk {
     ///
     /// [`Error`] of the page that failed, and [`Error::UnexpectedReply`] where a run of equal rows is longer than a
     /// page or the feed moves faster than it can be read.
-    pub async fn next(&mut self) -> Result<Option<Vec<Order>>, Error> {
+    pub async fn next(&mut self) -> Result<Option<OrderColumns>, Error> {
         while !self.feed.ended() {
             let asks = self.feed.asks()?;
             let pages = join_all(asks.iter().map(|ask| {
@@ -96,15 +98,16 @@ impl Walk {
                     ..self.first.clone()
                 };
                 let client = &self.client;
-                async move { client.send(&question).await }
+                async move { client.send_as::<_, OrderColumns>(&question).await }
             }))
             .await;
-            let mut fresh = Vec::new();
+            let room = pages.iter().flatten().map(OrderColumns::len).sum();
+            let mut fresh = OrderColumns::with_capacity(room);
             for (ask, page) in asks.iter().zip(pages) {
-                let taken = page.and_then(|rows| Ok(self.feed.take(ask, rows)?));
+                let taken = page.and_then(|page| Ok((self.feed.take(ask, &page)?, page)));
                 match taken {
-                    Ok(Taken::Rows(rows)) => fresh.extend(rows),
-                    Ok(Taken::Astray) => break,
+                    Ok((Taken::Rows(rows), page)) => fresh.append(&page, rows),
+                    Ok((Taken::Astray, _)) => break,
                     // The rows before it are good; the failure comes again if it lasts.
                     Err(_) if !fresh.is_empty() => break,
                     Err(error) => return Err(error),
@@ -132,8 +135,8 @@ struct Ask {
 /// What a page brought.
 #[derive(Debug, PartialEq, Eq)]
 enum Taken {
-    /// Rows to hand out, possibly none; the pages asked for after this one still count.
-    Rows(Vec<Order>),
+    /// The rows of the page to hand out, possibly none; the pages asked for after this one still count.
+    Rows(Range<usize>),
     /// The page did not meet the known rows: what was asked for after it will not either.
     Astray,
 }
@@ -183,7 +186,7 @@ struct Feed {
     /// Rows still to hand out.
     wanted: u64,
     /// The last known rows.
-    kept: Vec<Order>,
+    kept: OrderColumns,
     /// The position behind the last known row.
     end: u64,
     /// Arrivals seen for certain.
@@ -220,7 +223,7 @@ impl Feed {
         Self {
             page,
             wanted,
-            kept: Vec::new(),
+            kept: OrderColumns::default(),
             end: 0,
             shift: 0,
             expected: 0,
@@ -313,7 +316,7 @@ impl Feed {
     }
 
     /// Takes the page that `ask` brought.
-    fn take(&mut self, ask: &Ask, rows: Vec<Order>) -> Result<Taken, Lost> {
+    fn take(&mut self, ask: &Ask, rows: &OrderColumns) -> Result<Taken, Lost> {
         if self.ended {
             return Ok(Taken::Astray);
         }
@@ -323,26 +326,24 @@ impl Feed {
             self.begun = true;
             self.ended = rows.is_empty();
             self.closed = (rows.len() < ask.limit).then_some(rows.len());
-            return Ok(Taken::Rows(self.keep(rows)));
+            return Ok(Taken::Rows(self.keep(rows, 0)));
         }
         let sure = self.surely_meets(ask);
         if rows.is_empty() && sure {
             // Even the known rows are gone from there: the feed's old end has moved before ours.
             self.ended = true;
-            return Ok(Taken::Rows(Vec::new()));
+            return Ok(Taken::Rows(0..0));
         }
         self.reads += 1;
         // A page that begins with a row newer than our last one begins before it, too.
-        let time_tells = rows
-            .first()
-            .zip(self.kept.last())
-            .is_some_and(|(first, last)| first.timestamp > last.timestamp);
-        let lie = self.lie(ask, &rows, sure || time_tells);
+        let first = rows.timestamp.first();
+        let time_tells = first.is_some() && first > self.kept.timestamp.last();
+        let lie = self.lie(ask, rows, sure || time_tells);
         if let Some(closed) = self.closed.take() {
             let goes_on = |at: i128| at + rows.len() as i128 > i128::from(self.end);
             if rows.len() > closed || !matches!(lie, Lie::At(at) if goes_on(at)) {
                 self.ended = true;
-                return Ok(Taken::Rows(Vec::new()));
+                return Ok(Taken::Rows(0..0));
             }
         }
         match lie {
@@ -361,17 +362,15 @@ impl Feed {
             Lie::Newer if short => {
                 // The feed's old end has moved before ours.
                 self.ended = true;
-                Ok(Taken::Rows(Vec::new()))
+                Ok(Taken::Rows(0..0))
             }
             Lie::Newer => {
                 self.missed()?;
                 // The page's last row stands before the first kept one.
                 let first = self.end - self.kept.len() as u64;
                 let behind = (ask.offset + rows.len() as u64).saturating_sub(self.shift + first);
-                let all_newer = rows
-                    .last()
-                    .zip(self.kept.first())
-                    .is_some_and(|(last, first)| last.timestamp >= first.timestamp);
+                let last = rows.timestamp.last();
+                let all_newer = last.is_some() && last >= self.kept.timestamp.first();
                 if sure || (time_tells && all_newer) {
                     self.shift += behind;
                     self.reads = 0;
@@ -402,10 +401,10 @@ impl Feed {
     fn met(
         &mut self,
         ask: &Ask,
-        mut rows: Vec<Order>,
+        rows: &OrderColumns,
         position: i128,
         short: bool,
-    ) -> Result<Vec<Order>, Lost> {
+    ) -> Result<Range<usize>, Lost> {
         let shift = u64::try_from(i128::from(ask.offset) - position).unwrap_or(0);
         let arrived = shift.saturating_sub(self.shift);
         self.shift = self.shift.max(shift);
@@ -415,18 +414,13 @@ impl Feed {
         let known = usize::try_from(i128::from(self.end) - position).unwrap_or(usize::MAX);
         let length = rows.len();
         let full = length >= ask.limit;
-        let fresh = if known < rows.len() {
-            rows.split_off(known)
-        } else {
-            Vec::new()
-        };
-        if fresh.is_empty() {
+        if known >= length {
             self.ended = short;
             self.closed = (!full).then_some(length);
             if !self.ended {
                 self.missed()?;
             }
-            return Ok(fresh);
+            return Ok(0..0);
         }
         self.misses = 0;
         self.wider = 0;
@@ -437,7 +431,7 @@ impl Feed {
             1
         };
         self.ended = short;
-        Ok(self.keep(fresh))
+        Ok(self.keep(rows, known))
     }
 
     fn missed(&mut self) -> Result<(), Lost> {
@@ -450,42 +444,45 @@ impl Feed {
         Ok(())
     }
 
-    /// Makes `rows` known; returns those that are wanted.
-    fn keep(&mut self, mut rows: Vec<Order>) -> Vec<Order> {
-        self.end += rows.len() as u64;
-        let old = rows.len().saturating_sub(KEPT);
-        self.kept.extend(rows.iter().skip(old).cloned());
-        self.kept.drain(..self.kept.len().saturating_sub(KEPT));
-        let wanted = usize::try_from(self.wanted).unwrap_or(usize::MAX);
-        rows.truncate(wanted);
-        self.wanted -= rows.len() as u64;
+    /// Makes the rows of a page from `fresh` on known; returns those that are wanted.
+    fn keep(&mut self, page: &OrderColumns, fresh: usize) -> Range<usize> {
+        let length = page.len();
+        self.end += (length - fresh) as u64;
+        self.kept
+            .append(page, fresh.max(length.saturating_sub(KEPT))..length);
+        let many = self.kept.len();
+        if many > 2 * KEPT {
+            let mut kept = OrderColumns::with_capacity(2 * KEPT + LARGEST);
+            kept.append(&self.kept, many - KEPT..many);
+            self.kept = kept;
+        }
+        let left = usize::try_from(self.wanted).unwrap_or(usize::MAX);
+        let wanted = fresh..length.min(fresh.saturating_add(left));
+        self.wanted -= wanted.len() as u64;
         self.ended |= self.wanted == 0;
         if !self.ended {
-            self.run = self
-                .kept
-                .iter()
-                .rev()
-                .take_while(|row| Some(*row) == self.kept.last())
-                .count();
-            let repeated = repeated(&self.kept);
-            let one_instant = self.kept.first().map(|row| row.timestamp)
-                == self.kept.last().map(|row| row.timestamp);
+            let kept = &self.kept;
+            let last = kept.len().saturating_sub(1);
+            let equal = |&row: &usize| kept.same(row, kept, last);
+            self.run = (0..kept.len()).rev().take_while(equal).count();
+            let repeated = repeated(kept);
+            let one_instant = kept.timestamp.first() == kept.timestamp.last();
             let for_want_of_time = if one_instant { TIMELESS } else { 0 };
             self.overlap = (repeated + 2).max(for_want_of_time).min(self.kept.len());
             self.adrift = repeated > 0 && repeated + 2 > self.kept.len();
         }
-        rows
+        wanted
     }
 
     /// How `rows` lie against the kept ones; `sure` tells that they cannot begin behind them.
-    fn lie(&self, ask: &Ask, rows: &[Order], sure: bool) -> Lie {
-        let (Some(first), Some(last)) = (rows.first(), rows.last()) else {
+    fn lie(&self, ask: &Ask, rows: &OrderColumns, sure: bool) -> Lie {
+        let (Some(first), Some(last)) = ends(rows) else {
             return Lie::Older;
         };
-        let (Some(kept_first), Some(kept_last)) = (self.kept.first(), self.kept.last()) else {
+        let (Some(kept_first), Some(kept_last)) = ends(&self.kept) else {
             return Lie::Older;
         };
-        let timeless = kept_first.timestamp == kept_last.timestamp;
+        let timeless = kept_first == kept_last;
         if !sure && !timeless {
             // All on the page may be of our last row's instant or older: equal rows prove nothing there.
             return Lie::Older;
@@ -500,8 +497,7 @@ impl Feed {
             .filter_map(|at| Some((at, meeting(&self.kept, rows, at - start)?)))
             .collect();
         let Some(&(_, most)) = fits.iter().max_by_key(|(_, met)| met) else {
-            let reaches_back =
-                last.timestamp <= kept_last.timestamp && kept_first.timestamp > kept_last.timestamp;
+            let reaches_back = last <= kept_last && kept_first > kept_last;
             return if sure && reaches_back {
                 self.lie_by_last_rows(rows)
             } else if sure {
@@ -517,8 +513,8 @@ impl Feed {
             fits.retain(|&(at, _)| {
                 usize::try_from(start - at - 1)
                     .ok()
-                    .and_then(|before| rows.get(before))
-                    .is_none_or(|row| row.timestamp >= kept_first.timestamp)
+                    .and_then(|before| rows.timestamp.get(before))
+                    .is_none_or(|&at| at >= kept_first)
             });
         }
         let brings_fresh = |at: i128| at + len > end;
@@ -527,8 +523,8 @@ impl Feed {
         let newer_in_front = |at: i128| {
             usize::try_from(start - at - 1)
                 .ok()
-                .and_then(|before| rows.get(before))
-                .is_some_and(|row| row.timestamp > kept_first.timestamp)
+                .and_then(|before| rows.timestamp.get(before))
+                .is_some_and(|&at| at > kept_first)
         };
         match fits.as_slice() {
             // Where time does not tell newer from older, rows in front of ours may as well be rows far behind.
@@ -540,7 +536,7 @@ impl Feed {
             [_] if sure => Lie::Unclear,
             // Behind rows that are newer than ours there can only be too little of ours, not too much.
             fits if !sure
-                && first.timestamp > kept_first.timestamp
+                && first > kept_first
                 && !fits.iter().any(|&(at, _)| brings_fresh(at)) =>
             {
                 match fits {
@@ -558,34 +554,30 @@ impl Feed {
 
     /// Whether time sets the known rows, which are all much the same, apart from all others on a page that puts the
     /// first of them at `at`: then no row of the page can be an equal one that arrived later.
-    fn stands_apart(&self, rows: &[Order], at: i128, full: bool) -> bool {
-        let Some(instant) = self.kept.first().map(|row| row.timestamp) else {
+    fn stands_apart(&self, rows: &OrderColumns, at: i128, full: bool) -> bool {
+        let Some(instant) = self.kept.timestamp.first() else {
             return false;
         };
         let start = i128::from(self.end) - self.kept.len() as i128;
         let before = usize::try_from(start - at - 1)
             .ok()
-            .and_then(|before| rows.get(before));
-        before.is_none_or(|row| row.timestamp > instant)
-            && (!full || rows.last().is_some_and(|row| row.timestamp < instant))
+            .and_then(|before| rows.timestamp.get(before));
+        before.is_none_or(|at| at > instant)
+            && (!full || rows.timestamp.last().is_some_and(|at| at < instant))
     }
 
     /// Where a page lies that begins within the known rows but differs from them: late rows have come in between, or
     /// rows were taken back. The last known rows still tell where it goes on.
-    fn lie_by_last_rows(&self, rows: &[Order]) -> Lie {
+    fn lie_by_last_rows(&self, rows: &OrderColumns) -> Lie {
         for count in [self.needed(), 1] {
-            let tail = self
-                .kept
-                .get(self.kept.len().saturating_sub(count)..)
-                .unwrap_or(&self.kept);
-            let mut places = rows
-                .windows(tail.len().max(1))
-                .enumerate()
-                .filter(|(_, window)| *window == tail)
-                .map(|(place, _)| place);
+            let count = count.min(self.kept.len());
+            let start = self.kept.len() - count;
+            let mut places = (0..(rows.len() + 1).saturating_sub(count.max(1))).filter(|place| {
+                count > 0 && (0..count).all(|row| rows.same(place + row, &self.kept, start + row))
+            });
             match (places.next(), places.next()) {
                 (Some(place), None) => {
-                    return Lie::At(i128::from(self.end) - tail.len() as i128 - place as i128);
+                    return Lie::At(i128::from(self.end) - count as i128 - place as i128);
                 }
                 (Some(_), Some(_)) => return Lie::Unclear,
                 (None, _) => {}
@@ -595,26 +587,37 @@ impl Feed {
     }
 }
 
+/// The instants of the first and the last row.
+fn ends(rows: &OrderColumns) -> (Option<Millis>, Option<Millis>) {
+    (
+        rows.timestamp.first().copied(),
+        rows.timestamp.last().copied(),
+    )
+}
+
 /// How many rows of `rows` meet known ones, if all that meet are equal; `at` is the index among `kept` of the first.
-fn meeting(kept: &[Order], rows: &[Order], at: i128) -> Option<usize> {
+fn meeting(kept: &OrderColumns, rows: &OrderColumns, at: i128) -> Option<usize> {
     let skipped = usize::try_from(-at).unwrap_or(0);
-    let kept = kept.get(usize::try_from(at).unwrap_or(0)..)?;
-    let rows = rows.get(skipped..)?;
-    let met = kept.len().min(rows.len());
-    (met > 0 && kept.get(..met)? == rows.get(..met)?).then_some(met)
+    let at = usize::try_from(at).unwrap_or(0);
+    let met = kept
+        .len()
+        .saturating_sub(at)
+        .min(rows.len().saturating_sub(skipped));
+    let equal = (0..met).all(|row| kept.same(at + row, rows, skipped + row));
+    (met > 0 && equal).then_some(met)
 }
 
 /// The length of the longest ending of `kept` that occurs twice in it.
 ///
 /// A page must share two rows more to be lined up: the ending that occurs once, and the row before it, so that a run of
 /// equal rows is shared together with the row that it follows.
-fn repeated(kept: &[Order]) -> usize {
-    (1..kept.len())
+fn repeated(kept: &OrderColumns) -> usize {
+    let many = kept.len();
+    (1..many)
         .map(|shift| {
-            kept.iter()
+            (shift..many)
                 .rev()
-                .zip(kept.iter().rev().skip(shift))
-                .take_while(|(row, earlier)| row == earlier)
+                .take_while(|&row| kept.same(row, kept, row - shift))
                 .count()
         })
         .max()
@@ -628,7 +631,7 @@ mod tests {
     use rust_decimal::Decimal;
 
     use super::*;
-    use crate::model::{Millis, Side};
+    use crate::model::{Order, Side};
 
     fn order(price: i64, timestamp: i64) -> Order {
         Order {
@@ -692,8 +695,8 @@ mod tests {
                 pages.push(read(feed, ask));
             }
             for (ask, page) in asks.iter().zip(pages) {
-                match state.take(ask, page) {
-                    Ok(Taken::Rows(rows)) => out.extend(rows),
+                match state.take(ask, &page.iter().collect()) {
+                    Ok(Taken::Rows(rows)) => out.extend_from_slice(&page[rows]),
                     Ok(Taken::Astray) => break,
                     Err(lost) => return (Err(lost), asked),
                 }

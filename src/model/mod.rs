@@ -6,9 +6,11 @@
 
 mod bar;
 mod chart;
+mod decimals;
 mod grid;
 mod heatmap;
 mod iso;
+mod labels;
 mod levels;
 mod liqmap;
 mod margin;
@@ -16,6 +18,7 @@ mod maxpain;
 mod money;
 mod observed;
 mod order;
+mod orders;
 mod side;
 mod symbol;
 mod time;
@@ -23,8 +26,10 @@ mod totals;
 
 pub use bar::{Bar, OpenInterest};
 pub use chart::ChartRow;
+pub use decimals::Decimals;
 pub use grid::{FineGrid, map_step};
 pub use heatmap::{Heatmap, Model};
+pub use labels::Labels;
 pub use levels::{LevelTier, Levels};
 pub use liqmap::{LiquidationMap, MapBin};
 pub use margin::{liquidation_price, maintenance_margin};
@@ -32,6 +37,7 @@ pub use maxpain::{Cluster, MaxPain, Pain};
 pub use money::{ExactSum, nearest_f64};
 pub use observed::{ObservedBar, ObservedOpenInterest, ObservedOrder, Position};
 pub use order::Order;
+pub use orders::OrderColumns;
 pub use side::Side;
 pub use symbol::{
     Coin, Pair, coin_of_base, coin_of_pair, exchange_name, hint_coin, hint_pair, is_coin,

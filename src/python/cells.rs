@@ -113,11 +113,8 @@ fn own_cell(column: &columns::Column, row: usize) -> Cell {
         return Cell::Missing;
     }
     let cell = match &column.cells {
-        columns::Cells::Text { codes, names } => codes
-            .get(row)
-            .and_then(|&code| names.get(code as usize))
-            .map(|name| Cell::Text(name.clone())),
-        columns::Cells::Decimal(cells) => cells.get(row).map(|&value| Cell::Exact(value)),
+        columns::Cells::Text(cells) => cells.get(row).map(|name| Cell::Text(name.to_owned())),
+        columns::Cells::Decimal(cells) => cells.get(row).map(Cell::Exact),
         columns::Cells::Float(cells) => cells.get(row).map(|&value| Cell::Float(value)),
         columns::Cells::Int(cells) => cells.get(row).map(|&value| Cell::Int(value)),
         columns::Cells::Time(cells) => cells.get(row).map(|&at| Cell::Instant(at)),

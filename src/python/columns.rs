@@ -1,24 +1,22 @@
 //! Rows as columns: what a reply becomes on the runtime's side, before it meets Python.
 
-use std::collections::HashMap;
-
 use rust_decimal::Decimal;
 
 use crate::archive::{Gap, MapRow};
 use crate::engine::VenueCoverage;
 use crate::feeds::Event;
 use crate::model::{
-    Bar, ChartRow, CoinTotals, ExchangeTotals, Millis, ObservedBar, ObservedOpenInterest,
-    ObservedOrder, Order, Position, Side, Vocabulary,
+    Bar, ChartRow, CoinTotals, Decimals, ExchangeTotals, Labels, Millis, ObservedBar,
+    ObservedOpenInterest, ObservedOrder, Order, OrderColumns, Position, Side, Vocabulary,
 };
 
 /// The cells of one column.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Cells {
     /// Text, as codes into distinct names.
-    Text { codes: Vec<u32>, names: Vec<String> },
+    Text(Labels),
     /// Exact decimals.
-    Decimal(Vec<Decimal>),
+    Decimal(Decimals),
     /// Doubles.
     Float(Vec<f64>),
     /// Whole numbers.
@@ -32,7 +30,7 @@ pub(super) enum Cells {
 impl Cells {
     pub(super) fn len(&self) -> usize {
         match self {
-            Self::Text { codes, .. } => codes.len(),
+            Self::Text(cells) => cells.len(),
             Self::Decimal(cells) => cells.len(),
             Self::Float(cells) => cells.len(),
             Self::Int(cells) | Self::Time(cells) => cells.len(),
@@ -47,11 +45,8 @@ impl Cells {
                 .collect()
         }
         match self {
-            Self::Text { codes, names } => Self::Text {
-                codes: pick(codes, rows),
-                names: names.clone(),
-            },
-            Self::Decimal(cells) => Self::Decimal(pick(cells, rows)),
+            Self::Text(cells) => Self::Text(cells.take(rows)),
+            Self::Decimal(cells) => Self::Decimal(cells.take(rows)),
             Self::Float(cells) => Self::Float(pick(cells, rows)),
             Self::Int(cells) => Self::Int(pick(cells, rows)),
             Self::Time(cells) => Self::Time(pick(cells, rows)),
@@ -70,6 +65,31 @@ pub(super) struct Column {
 }
 
 impl Column {
+    /// Adds the cells of another column of the same name and kind; `None` where it is another.
+    fn append(&mut self, more: &Self) -> Option<()> {
+        let before = self.cells.len();
+        (self.name == more.name).then_some(())?;
+        match (&mut self.cells, &more.cells) {
+            (Cells::Text(cells), Cells::Text(more)) => cells.append(more, 0..more.len()),
+            (Cells::Decimal(cells), Cells::Decimal(more)) => cells.append(more, 0..more.len()),
+            (Cells::Float(cells), Cells::Float(more)) => cells.extend_from_slice(more),
+            (Cells::Int(cells), Cells::Int(more)) | (Cells::Time(cells), Cells::Time(more)) => {
+                cells.extend_from_slice(more);
+            }
+            (Cells::Bool(cells), Cells::Bool(more)) => cells.extend_from_slice(more),
+            _ => return None,
+        }
+        if self.present.is_some() || more.present.is_some() {
+            let mut present = self.present.take().unwrap_or_else(|| vec![true; before]);
+            match &more.present {
+                Some(more) => present.extend_from_slice(more),
+                None => present.resize(self.cells.len(), true),
+            }
+            self.present = Some(present);
+        }
+        Some(())
+    }
+
     /// Whether `row` holds a value.
     pub(super) fn has(&self, row: usize) -> bool {
         self.present
@@ -111,6 +131,21 @@ impl Columns {
         self
     }
 
+    /// The orders of several, one after the other; `None` where their columns are no orders'.
+    pub(super) fn joined<'a>(parts: impl Iterator<Item = &'a Self>) -> Option<Self> {
+        let mut joined = Self::from(OrderColumns::default());
+        for part in parts {
+            if part.columns.len() != joined.columns.len() {
+                return None;
+            }
+            for (column, more) in joined.columns.iter_mut().zip(&part.columns) {
+                column.append(more)?;
+            }
+            joined.rows += part.rows;
+        }
+        Some(joined)
+    }
+
     /// These rows, in this order.
     pub(super) fn take(&self, rows: &[usize]) -> Self {
         let columns = self
@@ -133,25 +168,7 @@ impl Columns {
 }
 
 fn text<'a>(values: impl Iterator<Item = &'a str>) -> Cells {
-    let mut known: HashMap<&str, u32> = HashMap::new();
-    let mut names = Vec::new();
-    let mut last: Option<(&str, u32)> = None;
-    let codes = values
-        .map(|value| {
-            if let Some((name, code)) = last
-                && name == value
-            {
-                return code;
-            }
-            let code = *known.entry(value).or_insert_with(|| {
-                names.push(value.to_owned());
-                u32::try_from(names.len() - 1).unwrap_or(u32::MAX)
-            });
-            last = Some((value, code));
-            code
-        })
-        .collect();
-    Cells::Text { codes, names }
+    Cells::Text(values.collect())
 }
 
 fn sides(values: impl Iterator<Item = Side>) -> Cells {
@@ -212,44 +229,31 @@ impl From<Vec<ExchangeTotals>> for Columns {
     }
 }
 
-fn order_columns<'a>(rows: usize, orders: impl Iterator<Item = &'a Order> + Clone) -> Columns {
-    Columns::of(rows)
-        .with(
-            "exchange",
-            text(orders.clone().map(|row| row.exchange.as_str())),
-        )
-        .with(
-            "symbol",
-            text(orders.clone().map(|row| row.symbol.as_str())),
-        )
-        .with("side", sides(orders.clone().map(|row| row.side)))
-        .with(
-            "price",
-            Cells::Decimal(orders.clone().map(|row| row.price).collect()),
-        )
-        .with(
-            "qty",
-            Cells::Decimal(orders.clone().map(|row| row.qty).collect()),
-        )
-        .with(
-            "value_usd",
-            Cells::Decimal(orders.clone().map(|row| row.value_usd).collect()),
-        )
-        .with(
-            "timestamp",
-            Cells::Time(orders.map(|row| row.timestamp.0).collect()),
-        )
+impl From<OrderColumns> for Columns {
+    fn from(orders: OrderColumns) -> Self {
+        Self::of(orders.len())
+            .with("exchange", Cells::Text(orders.exchange))
+            .with("symbol", Cells::Text(orders.symbol))
+            .with("side", sides(orders.side.iter().copied()))
+            .with("price", Cells::Decimal(orders.price))
+            .with("qty", Cells::Decimal(orders.qty))
+            .with("value_usd", Cells::Decimal(orders.value_usd))
+            .with(
+                "timestamp",
+                Cells::Time(orders.timestamp.iter().map(|at| at.0).collect()),
+            )
+    }
 }
 
 impl From<Vec<Order>> for Columns {
     fn from(rows: Vec<Order>) -> Self {
-        order_columns(rows.len(), rows.iter())
+        rows.iter().collect::<OrderColumns>().into()
     }
 }
 
 impl From<&[ObservedOrder]> for Columns {
     fn from(rows: &[ObservedOrder]) -> Self {
-        order_columns(rows.len(), rows.iter().map(|row| &row.order))
+        Self::from(rows.iter().map(|row| &row.order).collect::<OrderColumns>())
             .with(
                 "coin",
                 text(

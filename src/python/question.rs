@@ -18,8 +18,8 @@ use crate::api::{
 use crate::client::Client;
 use crate::engine::Explain;
 use crate::model::{
-    Heatmap, HeatmapRange, Levels, LiquidationMap, MapRange, MaxPain, Millis, Overview, Vocabulary,
-    Window,
+    ChartRow, CoinTotals, ExchangeTotals, Heatmap, HeatmapRange, Levels, LiquidationMap, MapRange,
+    MaxPain, Millis, OrderColumns, Overview, Vocabulary, Window,
 };
 use crate::server::Market;
 
@@ -59,7 +59,7 @@ impl Answer {
 }
 
 macro_rules! questions {
-    ($($variant:ident($query:ty) => $wrap:expr;)+) => {
+    ($($variant:ident($query:ty) as $reply:ty => $wrap:expr;)+) => {
         #[derive(Clone, Debug)]
         enum Kind {
             $($variant($query),)+
@@ -70,7 +70,7 @@ macro_rules! questions {
             pub(super) async fn send(&self, client: &Client) -> Result<Answer, Failure> {
                 match &self.kind {
                     $(Kind::$variant(query) => {
-                        let reply = client.send(query).await?;
+                        let reply = client.send_as::<_, $reply>(query).await?;
                         Ok($wrap(reply, None))
                     })+
                 }
@@ -117,16 +117,16 @@ pub(super) struct Question {
 }
 
 questions! {
-    Overview(OverviewQuery) => |reply, _: Option<Box<Explain>>| Answer::Overview(reply);
-    Coins(Coins) => |rows: Vec<_>, _: Option<Box<Explain>>| Answer::Rows(rows.into());
-    Exchanges(Exchanges) => |rows: Vec<_>, _: Option<Box<Explain>>| Answer::Rows(rows.into());
-    Largest(Largest) => |rows: Vec<_>, _: Option<Box<Explain>>| Answer::Rows(rows.into());
-    Orders(Orders) => |rows: Vec<_>, _: Option<Box<Explain>>| Answer::Rows(rows.into());
-    Chart(Chart) => |rows: Vec<_>, _: Option<Box<Explain>>| Answer::Rows(rows.into());
-    Heatmap(HeatmapQuery) => Answer::Heatmap;
-    Liqmap(Liqmap) => Answer::Liqmap;
-    Levels(LevelsQuery) => |reply, _: Option<Box<Explain>>| Answer::Levels(reply);
-    Maxpain(Maxpain) => |reply, _: Option<Box<Explain>>| Answer::Maxpain(reply);
+    Overview(OverviewQuery) as Overview => |reply, _: Option<Box<Explain>>| Answer::Overview(reply);
+    Coins(Coins) as Vec<CoinTotals> => |rows, _: Option<Box<Explain>>| Answer::Rows(Columns::from(rows));
+    Exchanges(Exchanges) as Vec<ExchangeTotals> => |rows, _: Option<Box<Explain>>| Answer::Rows(Columns::from(rows));
+    Largest(Largest) as OrderColumns => |rows, _: Option<Box<Explain>>| Answer::Rows(Columns::from(rows));
+    Orders(Orders) as OrderColumns => |rows, _: Option<Box<Explain>>| Answer::Rows(Columns::from(rows));
+    Chart(Chart) as Vec<ChartRow> => |rows, _: Option<Box<Explain>>| Answer::Rows(Columns::from(rows));
+    Heatmap(HeatmapQuery) as Heatmap => Answer::Heatmap;
+    Liqmap(Liqmap) as LiquidationMap => Answer::Liqmap;
+    Levels(LevelsQuery) as Levels => |reply, _: Option<Box<Explain>>| Answer::Levels(reply);
+    Maxpain(Maxpain) as MaxPain => |reply, _: Option<Box<Explain>>| Answer::Maxpain(reply);
 }
 
 #[pymethods]

@@ -11,12 +11,12 @@ use numpy::IntoPyArray;
 use numpy::datetime::{Datetime, units};
 use pyo3::exceptions::{PyIndexError, PyKeyError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyDict, PyList, PyString, PyTuple};
+use pyo3::types::{PyBool, PyCapsule, PyDict, PyFloat, PyList, PyString, PyTuple};
 use pyo3_arrow::PyTable;
 use rust_decimal::Decimal;
 
 use super::columns::{Cells, Column, Columns};
-use crate::model::nearest_f64;
+use crate::model::{Decimals, Labels};
 
 /// Most digits an Arrow decimal128 can hold.
 const DECIMAL_DIGITS: u32 = 38;
@@ -47,122 +47,138 @@ impl Table {
     }
 }
 
-/// How a column's cells become Python objects, one at a time.
-struct Maker<'py> {
+/// What decimals become in dicts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    /// `decimal.Decimal`.
+    Exact,
+    /// The nearest double.
+    Float,
+    /// Text with every digit.
+    Text,
+}
+
+impl Form {
+    fn of(decimals: &str) -> PyResult<Self> {
+        match decimals {
+            "decimal" => Ok(Self::Exact),
+            "float" => Ok(Self::Float),
+            "text" => Ok(Self::Text),
+            _ => Err(PyValueError::new_err(format!(
+                "decimals: {decimals:?} is not \"decimal\", \"float\" or \"text\""
+            ))),
+        }
+    }
+}
+
+/// Makes Python objects of a column's cells.
+struct Maker<'a, 'py> {
+    py: Python<'py>,
+    column: &'a Column,
     name: Bound<'py, PyString>,
+    /// The distinct names of a text column.
     names: Vec<Bound<'py, PyString>>,
-    /// `decimal.Decimal`, for columns that need it.
+    form: Form,
+    /// `decimal.Decimal`, where it is needed.
     decimal: Option<Bound<'py, PyAny>>,
 }
 
-impl<'py> Maker<'py> {
-    fn of(py: Python<'py>, column: &Column) -> PyResult<Self> {
+impl<'a, 'py> Maker<'a, 'py> {
+    fn of(py: Python<'py>, column: &'a Column, form: Form) -> PyResult<Self> {
+        let names = match &column.cells {
+            Cells::Text(cells) => cells.names(),
+            _ => &[],
+        };
+        let exact = matches!(column.cells, Cells::Decimal(_)) && form == Form::Exact;
+        let decimal = || py.import("decimal")?.getattr("Decimal");
         Ok(Self {
+            py,
+            column,
             name: PyString::intern(py, &column.name),
-            names: match &column.cells {
-                Cells::Text { names, .. } => {
-                    names.iter().map(|name| PyString::new(py, name)).collect()
-                }
-                _ => Vec::new(),
-            },
-            decimal: match &column.cells {
-                Cells::Decimal(_) => Some(py.import("decimal")?.getattr("Decimal")?),
-                _ => None,
-            },
+            names: names.iter().map(|name| PyString::new(py, name)).collect(),
+            form,
+            decimal: exact.then(decimal).transpose()?,
         })
     }
 
-    /// The exact decimal.
-    fn decimal(&self, py: Python<'py>, value: Decimal) -> PyResult<Bound<'py, PyAny>> {
-        match (&self.decimal, short_text(value, &mut [0; SHORT])) {
-            (Some(decimal), Some(text)) => decimal.call1((text,)),
-            _ => value.into_pyobject(py),
+    /// The cell of `row`.
+    fn cell(&self, row: usize) -> PyResult<Bound<'py, PyAny>> {
+        let py = self.py;
+        if !self.column.has(row) {
+            return Ok(py.None().into_bound(py));
+        }
+        let made = match &self.column.cells {
+            Cells::Text(cells) => {
+                let code = cells.codes().get(row);
+                let name = code.and_then(|&code| self.names.get(code as usize));
+                name.cloned().map(Bound::into_any)
+            }
+            Cells::Decimal(cells) => return self.amount(cells, row),
+            Cells::Float(cells) => cells
+                .get(row)
+                .map(|&cell| PyFloat::new(py, cell).into_any()),
+            Cells::Int(cells) | Cells::Time(cells) => match cells.get(row) {
+                Some(cell) => Some(cell.into_pyobject(py)?.into_any()),
+                None => None,
+            },
+            Cells::Bool(cells) => cells
+                .get(row)
+                .map(|&cell| PyBool::new(py, cell).to_owned().into_any()),
+        };
+        made.ok_or_else(lost)
+    }
+
+    fn amount(&self, cells: &Decimals, row: usize) -> PyResult<Bound<'py, PyAny>> {
+        let py = self.py;
+        if self.form == Form::Float {
+            let value = cells.f64(row).ok_or_else(lost)?;
+            return Ok(PyFloat::new(py, value).into_any());
+        }
+        let mut room = [0; SHORT];
+        let short = cells
+            .short(row)
+            .and_then(|(digits, scale)| short_text(digits, scale, &mut room));
+        let text = match short {
+            Some(text) => PyString::new(py, text),
+            None => PyString::new(py, &cells.get(row).ok_or_else(lost)?.to_string()),
+        };
+        match &self.decimal {
+            Some(decimal) => decimal.call1((text,)),
+            None => Ok(text.into_any()),
         }
     }
+}
+
+fn lost() -> PyErr {
+    PyIndexError::new_err("row out of range")
 }
 
 /// Room for a sign, a point and the digits of 64 bits.
 const SHORT: usize = 24;
 
-/// The text of a decimal of few digits, written from the end of `room`.
-fn short_text(value: Decimal, room: &mut [u8; SHORT]) -> Option<&str> {
-    let scale = usize::try_from(value.scale()).ok()?;
-    let mut left = u64::try_from(value.mantissa().unsigned_abs()).ok()?;
+/// The text of a decimal, written from the end of `room`.
+fn short_text(digits: i64, scale: u8, room: &mut [u8; SHORT]) -> Option<&str> {
+    let scale = usize::from(scale);
+    let mut left = digits.unsigned_abs();
     let mut start = SHORT;
     let mut put = |byte| {
         start = start.checked_sub(1)?;
         *room.get_mut(start)? = byte;
         Some(start)
     };
-    let mut digits = 0;
-    while left > 0 || digits <= scale {
-        if digits == scale && scale > 0 {
+    let mut written = 0;
+    while left > 0 || written <= scale {
+        if written == scale && scale > 0 {
             put(b'.')?;
         }
         put(b'0' + u8::try_from(left % 10).ok()?)?;
         left /= 10;
-        digits += 1;
+        written += 1;
     }
-    if value.is_sign_negative() {
+    if digits < 0 {
         put(b'-')?;
     }
     std::str::from_utf8(room.get(start..)?).ok()
-}
-
-fn makers<'py>(py: Python<'py>, columns: &Columns) -> PyResult<Vec<Maker<'py>>> {
-    columns
-        .columns
-        .iter()
-        .map(|column| Maker::of(py, column))
-        .collect()
-}
-
-fn cell<'py>(
-    py: Python<'py>,
-    column: &Column,
-    maker: &Maker<'py>,
-    row: usize,
-    exact: bool,
-) -> PyResult<Bound<'py, PyAny>> {
-    let lost = || PyIndexError::new_err("row out of range");
-    if !column.has(row) {
-        return Ok(py.None().into_bound(py));
-    }
-    Ok(match &column.cells {
-        Cells::Text { codes, .. } => {
-            let code = codes.get(row).copied().ok_or_else(lost)?;
-            maker
-                .names
-                .get(code as usize)
-                .cloned()
-                .ok_or_else(lost)?
-                .into_any()
-        }
-        Cells::Decimal(cells) => {
-            let value = *cells.get(row).ok_or_else(lost)?;
-            if exact {
-                maker.decimal(py, value)?
-            } else {
-                nearest_f64(value).into_pyobject(py)?.into_any()
-            }
-        }
-        Cells::Float(cells) => cells
-            .get(row)
-            .ok_or_else(lost)?
-            .into_pyobject(py)?
-            .into_any(),
-        Cells::Int(cells) | Cells::Time(cells) => cells
-            .get(row)
-            .ok_or_else(lost)?
-            .into_pyobject(py)?
-            .into_any(),
-        Cells::Bool(cells) => cells
-            .get(row)
-            .ok_or_else(lost)?
-            .into_pyobject(py)?
-            .to_owned()
-            .into_any(),
-    })
 }
 
 #[pymethods]
@@ -186,7 +202,7 @@ impl Table {
             .columns
             .iter()
             .map(|column| match column.cells {
-                Cells::Text { .. } => "text",
+                Cells::Text(_) => "text",
                 Cells::Decimal(_) => "decimal",
                 Cells::Float(_) => "float",
                 Cells::Int(_) => "int",
@@ -207,33 +223,56 @@ impl Table {
         present(column, cells).flatten().max()
     }
 
-    /// All rows as dicts.
-    fn dicts<'py>(&self, py: Python<'py>, exact: bool) -> PyResult<Bound<'py, PyList>> {
-        let makers = makers(py, &self.columns)?;
-        let rows = PyList::empty(py);
-        for row in 0..self.columns.rows {
-            let dict = PyDict::new(py);
-            for (column, maker) in self.columns.columns.iter().zip(&makers) {
-                dict.set_item(&maker.name, cell(py, column, maker, row, exact)?)?;
-            }
-            rows.append(dict)?;
+    /// All rows as dicts; decimals as `decimal`, `float` or `text`.
+    fn dicts<'py>(&self, py: Python<'py>, decimals: &str) -> PyResult<Bound<'py, PyList>> {
+        let form = Form::of(decimals)?;
+        let columns = self.columns.columns.iter();
+        let makers: Vec<_> = columns
+            .map(|column| Maker::of(py, column, form))
+            .collect::<PyResult<_>>()?;
+        // A copy of a dict that has the keys is cheaper than giving them to an empty one.
+        let template = PyDict::new(py);
+        for maker in &makers {
+            template.set_item(&maker.name, py.None())?;
         }
-        Ok(rows)
+        let rows: Vec<_> = (0..self.columns.rows)
+            .map(|row| {
+                let dict = template.copy()?;
+                for maker in &makers {
+                    dict.set_item(&maker.name, maker.cell(row)?)?;
+                }
+                Ok(dict)
+            })
+            .collect::<PyResult<_>>()?;
+        PyList::new(py, rows)
     }
 
-    /// One column as a list of Python objects.
+    /// One column as a list of Python objects; decimals as [`Table::dicts`] has them.
     fn objects<'py>(
         &self,
         py: Python<'py>,
         name: &str,
-        exact: bool,
+        decimals: &str,
     ) -> PyResult<Bound<'py, PyList>> {
-        let column = self.column(name)?;
-        let maker = Maker::of(py, column)?;
+        let maker = Maker::of(py, self.column(name)?, Form::of(decimals)?)?;
         let cells: Vec<_> = (0..self.columns.rows)
-            .map(|row| cell(py, column, &maker, row, exact))
+            .map(|row| maker.cell(row))
             .collect::<PyResult<_>>()?;
         PyList::new(py, cells)
+    }
+
+    /// The orders of several tables, one after the other.
+    #[staticmethod]
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "arguments from Python come by value"
+    )]
+    fn joined_orders(py: Python<'_>, tables: Vec<Bound<'_, Self>>) -> PyResult<Self> {
+        let tables: Vec<_> = tables.iter().map(Bound::get).collect();
+        let joined = py.detach(|| Columns::joined(tables.iter().map(|table| &table.columns)));
+        joined
+            .map(Self::from)
+            .ok_or_else(|| PyValueError::new_err("tables of different columns cannot be joined"))
     }
 
     /// A decimal column as `Decimal`s of one scale: the smallest that holds every value.
@@ -270,20 +309,16 @@ impl Table {
     fn array<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
         let column = self.column(name)?;
         Ok(match &column.cells {
-            Cells::Text { .. } => {
+            Cells::Text(_) => {
                 return Err(PyValueError::new_err(format!("{name} is a text column")));
             }
             Cells::Decimal(cells) => {
-                let cells = cells.iter().enumerate();
-                let floats: Vec<f64> = cells
-                    .map(|(row, value)| {
-                        if column.has(row) {
-                            nearest_f64(*value)
-                        } else {
-                            f64::NAN
-                        }
-                    })
-                    .collect();
+                let mut floats = py.detach(|| cells.f64s());
+                for (row, value) in floats.iter_mut().enumerate() {
+                    if !column.has(row) {
+                        *value = f64::NAN;
+                    }
+                }
                 floats.into_pyarray(py).into_any()
             }
             Cells::Float(cells) => cells.clone().into_pyarray(py).into_any(),
@@ -305,16 +340,17 @@ impl Table {
         py: Python<'py>,
         name: &str,
     ) -> PyResult<(Bound<'py, PyAny>, Vec<String>)> {
-        let Cells::Text { codes, names } = &self.column(name)?.cells else {
+        let Cells::Text(cells) = &self.column(name)?.cells else {
             return Err(PyValueError::new_err(format!(
                 "{name} is not a text column"
             )));
         };
-        let codes: Vec<i32> = codes
+        let codes: Vec<i32> = cells
+            .codes()
             .iter()
             .map(|&code| i32::try_from(code).unwrap_or(i32::MAX))
             .collect();
-        Ok((codes.into_pyarray(py).into_any(), names.clone()))
+        Ok((codes.into_pyarray(py).into_any(), cells.names().to_vec()))
     }
 
     /// Every `step`th row from `start`, `length` of them.
@@ -360,11 +396,12 @@ impl Table {
             .zip(table.names())
         {
             let cells = match &column.cells {
-                Cells::Text { codes, names } => {
-                    (codes.clone(), names.clone()).into_pyobject(py)?.into_any()
+                Cells::Text(cells) => {
+                    let parts = (cells.codes().to_vec(), cells.names().to_vec());
+                    parts.into_pyobject(py)?.into_any()
                 }
                 Cells::Decimal(cells) => {
-                    let texts: Vec<String> = cells.iter().map(ToString::to_string).collect();
+                    let texts: Vec<String> = cells.iter().map(|cell| cell.to_string()).collect();
                     texts.into_pyobject(py)?.into_any()
                 }
                 Cells::Float(cells) => cells.clone().into_pyobject(py)?.into_any(),
@@ -393,10 +430,7 @@ impl Table {
             let cells = match kind.as_str() {
                 "text" => {
                     let (codes, names): (Vec<u32>, Vec<String>) = cells.extract()?;
-                    if codes.iter().any(|&code| code as usize >= names.len()) {
-                        return Err(damaged());
-                    }
-                    Cells::Text { codes, names }
+                    Cells::Text(Labels::from_parts(&codes, &names).ok_or_else(damaged)?)
                 }
                 "decimal" => {
                     let texts: Vec<String> = cells.extract()?;
@@ -441,7 +475,7 @@ pub(super) fn times(py: Python<'_>, millis: impl Iterator<Item = i64>) -> Bound<
 }
 
 /// The cells as integers of the smallest common scale, where 38 digits hold them all.
-fn scaled(column: &Column, cells: &[Decimal]) -> PyResult<(Vec<i128>, u32)> {
+fn scaled(column: &Column, cells: &Decimals) -> PyResult<(Vec<i128>, u32)> {
     let scale = cells
         .iter()
         .map(|value| value.normalize().scale())
@@ -484,11 +518,14 @@ fn record_batch(columns: &Columns, exact: bool) -> PyResult<RecordBatch> {
     let mut arrays: Vec<ArrayRef> = Vec::with_capacity(columns.columns.len());
     for column in &columns.columns {
         let array: ArrayRef = match &column.cells {
-            Cells::Text { codes, names } => Arc::new(
-                present(column, codes)
-                    .map(|code| code.and_then(|code| names.get(code as usize)))
-                    .collect::<StringArray>(),
-            ),
+            Cells::Text(cells) => {
+                let texts = cells.iter().enumerate();
+                Arc::new(
+                    texts
+                        .map(|(row, text)| column.has(row).then_some(text))
+                        .collect::<StringArray>(),
+                )
+            }
             Cells::Decimal(cells) if exact => {
                 let (made, scale) = scaled(column, cells)?;
                 let scale = i8::try_from(scale).unwrap_or(i8::MAX);
@@ -498,11 +535,9 @@ fn record_batch(columns: &Columns, exact: bool) -> PyResult<RecordBatch> {
                     .map_err(|error| PyValueError::new_err(format!("{}: {error}", column.name)))?;
                 Arc::new(array)
             }
-            Cells::Decimal(cells) => Arc::new(
-                present(column, cells)
-                    .map(|value| value.map(nearest_f64))
-                    .collect::<Float64Array>(),
-            ),
+            Cells::Decimal(cells) => {
+                Arc::new(present(column, &cells.f64s()).collect::<Float64Array>())
+            }
             Cells::Float(cells) => Arc::new(present(column, cells).collect::<Float64Array>()),
             Cells::Int(cells) => Arc::new(present(column, cells).collect::<Int64Array>()),
             Cells::Bool(cells) => Arc::new(present(column, cells).collect::<BooleanArray>()),
@@ -566,18 +601,16 @@ mod tests {
             "63190.00",
             "1234567890.12345678",
             "0.000000000000000001",
-            "-18446744073709551615",
+            "-9223372036854775808",
         ] {
-            let value: Decimal = text.parse().unwrap();
-            assert_eq!(short_text(value, &mut [0; SHORT]), Some(text));
+            let cells: Decimals = [text.parse::<Decimal>().unwrap()].into_iter().collect();
+            let (digits, scale) = cells.short(0).unwrap();
+            assert_eq!(short_text(digits, scale, &mut [0; SHORT]), Some(text));
         }
     }
 
     #[test]
-    fn a_long_decimal_is_left_to_the_general_way() {
-        for text in ["18446744073709551616", "0.0000000000000000000000000001"] {
-            let value: Decimal = text.parse().unwrap();
-            assert_eq!(short_text(value, &mut [0; SHORT]), None);
-        }
+    fn a_decimal_without_room_is_left_to_the_general_way() {
+        assert_eq!(short_text(1, 28, &mut [0; SHORT]), None);
     }
 }

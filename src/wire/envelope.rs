@@ -51,10 +51,10 @@ pub enum Reading<R> {
 /// # Ok::<(), liqdata::wire::Damage>(())
 /// ```
 pub fn read<R: Decode>(body: &[u8], enveloped: bool) -> Result<Reading<R>, Damage> {
-    let json = text(body)?;
-    if let Some(reply) = R::quick(json, enveloped) {
+    if let Some(reply) = R::quick(body, enveloped) {
         return Ok(Reading::Reply(reply));
     }
+    let json = text(body)?;
     let fast = if enveloped {
         first_read::<Enveloped<R>>(json).map(|Enveloped(reply)| reply)
     } else {
@@ -246,9 +246,9 @@ mod tests {
             first_read::<Bare<R>>(json).map(|Bare(reply)| reply)
         };
         // Printed, because tiers that are not there are NaN, which equals nothing.
-        let quick = R::quick(json, enveloped).unwrap();
+        let quick = R::quick(json.as_bytes(), enveloped).unwrap();
         assert_eq!(format!("{quick:?}"), format!("{:?}", general.unwrap()));
-        assert_eq!(R::quick(json, !enveloped), None);
+        assert_eq!(R::quick(json.as_bytes(), !enveloped), None);
     }
 
     #[test]
@@ -265,11 +265,11 @@ mod tests {
         let heatmap = include_str!("../../tests/data/heatmap.json").trim_end();
         for end in 0..orders.len() {
             let cut = orders.get(..end).unwrap();
-            assert_eq!(Vec::<Order>::quick(cut, true), None, "{end}");
+            assert_eq!(Vec::<Order>::quick(cut.as_bytes(), true), None, "{end}");
         }
         for end in 0..heatmap.len() {
             let cut = heatmap.get(..end).unwrap();
-            assert_eq!(Heatmap::quick(cut, false), None, "{end}");
+            assert_eq!(Heatmap::quick(cut.as_bytes(), false), None, "{end}");
         }
     }
 }

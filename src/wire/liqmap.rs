@@ -189,11 +189,11 @@ impl Reply for LiquidationMap {
         Self::read(from)
     }
 
-    fn quick(json: &str, enveloped: bool) -> Option<Self> {
+    fn quick(body: &[u8], enveloped: bool) -> Option<Self> {
         if enveloped {
             return None;
         }
-        let mut from = Cursor::new(json);
+        let mut from = Cursor::of(body);
         let sheet = Sheet::quick(&mut from)?;
         from.end()?;
         sheet.placed().ok()

@@ -14,6 +14,7 @@ mod levels;
 mod liqmap;
 mod maxpain;
 mod number;
+mod orders;
 mod overview;
 mod quick;
 mod reply;

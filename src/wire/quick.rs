@@ -55,10 +55,6 @@ pub(super) struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    pub(super) fn new(json: &'a str) -> Self {
-        Self::of(json.as_bytes())
-    }
-
     /// Of bytes that need not be text as a whole: what is taken for text is looked at.
     pub(super) fn of(bytes: &'a [u8]) -> Self {
         Self { rest: bytes }
@@ -99,6 +95,13 @@ impl<'a> Cursor<'a> {
         Some(())
     }
 
+    /// Takes exactly `text`, which no blanks may come before.
+    #[inline]
+    pub(super) fn exactly(&mut self, text: &str) -> Option<()> {
+        self.rest = self.rest.strip_prefix(text.as_bytes())?;
+        Some(())
+    }
+
     /// Nothing but blanks is left.
     pub(super) fn end(&mut self) -> Option<()> {
         self.blanks();
@@ -108,6 +111,11 @@ impl<'a> Cursor<'a> {
     /// A string without escapes.
     pub(super) fn string(&mut self) -> Option<&'a str> {
         self.take(b'"')?;
+        self.text()
+    }
+
+    /// What is left of a string without escapes behind its first quote.
+    pub(super) fn text(&mut self) -> Option<&'a str> {
         let end = self
             .rest
             .iter()
@@ -115,6 +123,26 @@ impl<'a> Cursor<'a> {
         let (text, rest) = self.rest.split_at_checked(end)?;
         self.rest = rest.strip_prefix(b"\"")?;
         std::str::from_utf8(text).ok()
+    }
+
+    /// As [`Cursor::text`], of ASCII alone.
+    #[inline]
+    pub(super) fn plain_text(&mut self) -> Option<&'a str> {
+        let mut end = 0;
+        for chunk in self.rest.as_chunks::<8>().0 {
+            let within = ends_text(u64::from_le_bytes(*chunk));
+            end += within;
+            if within < 8 {
+                break;
+            }
+        }
+        let (text, rest) = self.rest.split_at_checked(end)?;
+        if let Some(rest) = rest.strip_prefix(b"\"") {
+            self.rest = rest;
+            return std::str::from_utf8(text).ok();
+        }
+        // The last bytes of a body, or what plain text has not.
+        None
     }
 
     /// The name of a member, with its colon.
@@ -164,13 +192,77 @@ impl<'a> Cursor<'a> {
     /// A number with an exponent, or with more digits than usual.
     #[cold]
     fn long_double(&mut self) -> Option<f64> {
+        nearest_double(self.number()?).ok()
+    }
+
+    /// The text of a number, whose grammar is not looked at.
+    pub(super) fn number(&mut self) -> Option<&'a str> {
+        self.blanks();
         let end = self
             .rest
             .iter()
             .position(|byte| !matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E'))?;
         let (text, rest) = self.rest.split_at_checked(end)?;
         self.rest = rest;
-        nearest_double(std::str::from_utf8(text).ok()?).ok()
+        std::str::from_utf8(text).ok()
+    }
+
+    /// A number of at most 18 digits and without an exponent: its digits, and how many stand behind the point.
+    #[inline]
+    pub(super) fn short_decimal(&mut self) -> Option<(i64, u8)> {
+        let mut rest = self.rest;
+        let negative = strip(&mut rest, b'-');
+        let zero = rest.first() == Some(&b'0');
+        let (mut size, mut count) = digits(&mut rest, 0)?;
+        if count == 0 || (zero && count > 1) {
+            return None;
+        }
+        let mut behind = 0;
+        if strip(&mut rest, b'.') {
+            (size, behind) = digits(&mut rest, size)?;
+            count += behind;
+            if behind == 0 {
+                return None;
+            }
+        }
+        if count > 18 || matches!(rest.first(), Some(b'e' | b'E')) {
+            return None;
+        }
+        self.rest = rest;
+        let size = i64::try_from(size).ok()?;
+        Some((
+            if negative { -size } else { size },
+            u8::try_from(behind).ok()?,
+        ))
+    }
+
+    /// Passes over a value that is neither an array nor an object.
+    pub(super) fn skip(&mut self) -> Option<()> {
+        self.blanks();
+        match self.rest.first()? {
+            b'"' => self.string().map(|_| ()),
+            b'n' => self.word("null"),
+            b't' => self.word("true"),
+            b'f' => self.word("false"),
+            _ => self.double().map(|_| ()),
+        }
+    }
+
+    /// The rows of a list in an envelope, each read by `row`, to the end of the body.
+    pub(super) fn rows(&mut self, mut row: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
+        for word in ["{", "\"success\"", ":", "true", ",", "\"data\"", ":", "["] {
+            self.word(word)?;
+        }
+        if !self.takes(b']') {
+            loop {
+                row(self)?;
+                if !self.more(b']')? {
+                    break;
+                }
+            }
+        }
+        self.take(b'}')?;
+        self.end()
     }
 
     /// An array of what `item` reads.
@@ -255,6 +347,20 @@ fn digits(rest: &mut &[u8], before: u64) -> Option<(u64, usize)> {
         *rest = behind;
     }
     Some((value, count))
+}
+
+/// How many of eight bytes stand before a quote, or before what plain text has not: a backslash, control characters,
+/// bytes beyond ASCII.
+#[inline]
+fn ends_text(bytes: u64) -> usize {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    const TOPS: u64 = 0x8080_8080_8080_8080;
+    // A borrow marks bytes behind the first that is meant, never one before it.
+    let below = |bytes: u64, bound: u8| bytes.wrapping_sub(ONES * u64::from(bound)) & !bytes;
+    let quote = below(bytes ^ (ONES * u64::from(b'"')), 1);
+    let backslash = below(bytes ^ (ONES * u64::from(b'\\')), 1);
+    let others = (quote | backslash | below(bytes, b' ') | bytes) & TOPS;
+    (others.trailing_zeros() / 8) as usize
 }
 
 /// The digits that eight bytes start with: their value and how many.
@@ -370,7 +476,7 @@ mod tests {
 
     fn read(text: &str) -> Option<f64> {
         let body = format!("{text}]");
-        let mut cursor = Cursor::new(&body);
+        let mut cursor = Cursor::of(body.as_bytes());
         let value = cursor.double()?;
         cursor.take(b']')?;
         cursor.end()?;
@@ -424,14 +530,18 @@ mod tests {
             ("[0,0,0,0,0,0,0,0,0,0,0]", vec![0.0; 11]),
         ] {
             let mut read = Vec::new();
-            let mut cursor = Cursor::new(body);
+            let mut cursor = Cursor::of(body.as_bytes());
             assert_eq!(cursor.doubles(&mut read), Some(cells.len()), "{body}");
             assert_eq!((read, cursor.end()), (cells, Some(())), "{body}");
         }
         for body in [
             "[", "[1", "[1,", "[1,]", "[,1]", "[1 2]", "[0,0,", "[null]", "[0,]",
         ] {
-            assert_eq!(Cursor::new(body).doubles(&mut Vec::new()), None, "{body}");
+            assert_eq!(
+                Cursor::of(body.as_bytes()).doubles(&mut Vec::new()),
+                None,
+                "{body}"
+            );
         }
     }
 

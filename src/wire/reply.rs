@@ -15,7 +15,7 @@ pub trait Reply: Sized {
 
     /// Reads the reply out of a whole body that is as plain as most are; `None` leaves the body to [`Self::reply`].
     #[doc(hidden)]
-    fn quick(_json: &str, _enveloped: bool) -> Option<Self> {
+    fn quick(_body: &[u8], _enveloped: bool) -> Option<Self> {
         None
     }
 }

@@ -64,11 +64,11 @@ impl Reply for Heatmap {
         Self::read(from)
     }
 
-    fn quick(json: &str, enveloped: bool) -> Option<Self> {
+    fn quick(body: &[u8], enveloped: bool) -> Option<Self> {
         if enveloped {
             return None;
         }
-        let mut from = Cursor::new(json);
+        let mut from = Cursor::of(body);
         let sheet = Sheet::quick(&mut from)?;
         from.end()?;
         sheet.in_order().ok()

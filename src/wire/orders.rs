@@ -1,0 +1,312 @@
+//! Order rows, read into columns.
+//!
+//! A row that has the members in the contract's order and no blanks is read by comparing it with a template; at the
+//! first surprise the row is read member by member, and a body that is not plain is left to the tolerant readers.
+
+use serde::Deserializer;
+
+use super::intake::Whole;
+use super::quick::{Cursor, first};
+use super::reply::Reply;
+use crate::model::{Millis, Order, OrderColumns, Side};
+
+/// About the fewest bytes of a row.
+const ROW: usize = 100;
+
+impl Reply for OrderColumns {
+    type Intake = Whole<Self>;
+
+    fn reply<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        Vec::<Order>::reply(from).map(|orders| orders.iter().collect())
+    }
+
+    fn quick(body: &[u8], enveloped: bool) -> Option<Self> {
+        enveloped.then_some(())?;
+        let mut from = Cursor::of(body);
+        let mut columns = Self::with_capacity(from.left() / ROW);
+        from.rows(|from| {
+            let row = template(from).or_else(|| members(from))?;
+            columns.exchange.push(row.exchange);
+            columns.symbol.push(row.symbol);
+            columns.side.push(row.side);
+            for (column, amount) in [
+                (&mut columns.price, row.price),
+                (&mut columns.qty, row.qty),
+                (&mut columns.value_usd, row.value_usd),
+            ] {
+                match amount {
+                    Amount::Short(digits, scale) => column.push_short(digits, scale),
+                    Amount::Long(value) => column.push(value),
+                }
+            }
+            columns.timestamp.push(row.timestamp);
+            Some(())
+        })?;
+        Some(columns)
+    }
+}
+
+/// A row as it stands in the body.
+struct Row<'a> {
+    exchange: &'a str,
+    symbol: &'a str,
+    side: Side,
+    price: Amount,
+    qty: Amount,
+    value_usd: Amount,
+    timestamp: Millis,
+}
+
+/// An exact decimal.
+enum Amount {
+    /// Digits, and how many of them stand behind the point.
+    Short(i64, u8),
+    Long(rust_decimal::Decimal),
+}
+
+/// A row in the contract's order and without blanks; takes nothing where it is another.
+#[inline]
+fn template<'a>(from: &mut Cursor<'a>) -> Option<Row<'a>> {
+    let mut row = *from;
+    let text = |row: &mut Cursor<'a>, before: &str| {
+        row.exactly(before)?;
+        row.plain_text()
+    };
+    let amount = |row: &mut Cursor<'a>, before: &str| {
+        row.exactly(before)?;
+        let (digits, scale) = row.short_decimal()?;
+        Some(Amount::Short(digits, scale))
+    };
+    let read = Row {
+        exchange: text(&mut row, "{\"exchange\":\"")?,
+        symbol: text(&mut row, ",\"symbol\":\"")?,
+        side: match text(&mut row, ",\"side\":\"")? {
+            "LONG" => Side::Long,
+            "SHORT" => Side::Short,
+            _ => return None,
+        },
+        price: amount(&mut row, ",\"price\":\"")?,
+        qty: amount(&mut row, "\",\"qty\":\"")?,
+        value_usd: amount(&mut row, "\",\"value_usd\":\"")?,
+        timestamp: {
+            row.exactly("\",\"timestamp\":")?;
+            Millis(row.whole()?)
+        },
+    };
+    row.exactly("}")?;
+    *from = row;
+    Some(read)
+}
+
+/// A row with its members in any order.
+fn members<'a>(from: &mut Cursor<'a>) -> Option<Row<'a>> {
+    let (mut exchange, mut symbol, mut side, mut timestamp) = (None, None, None, None);
+    let (mut price, mut qty, mut value_usd) = (None, None, None);
+    from.take(b'{')?;
+    loop {
+        match from.key()? {
+            "exchange" => first(&mut exchange, from.string())?,
+            "symbol" => first(&mut symbol, from.string())?,
+            "side" => first(&mut side, Side::read(from.string()?))?,
+            "price" => first(&mut price, amount(from))?,
+            "qty" => first(&mut qty, amount(from))?,
+            "value_usd" => first(&mut value_usd, amount(from))?,
+            "timestamp" => first(&mut timestamp, from.whole().map(Millis))?,
+            _ => from.skip()?,
+        }
+        if !from.more(b'}')? {
+            break;
+        }
+    }
+    Some(Row {
+        exchange: exchange?,
+        symbol: symbol?,
+        side: side?,
+        price: price?,
+        qty: qty?,
+        value_usd: value_usd?,
+        timestamp: timestamp?,
+    })
+}
+
+/// A decimal, as a string or as a number.
+fn amount(from: &mut Cursor<'_>) -> Option<Amount> {
+    let quoted = from.takes(b'"');
+    let mut short = *from;
+    if let Some((digits, scale)) = short.short_decimal()
+        && (!quoted || short.exactly("\"").is_some())
+    {
+        *from = short;
+        return Some(Amount::Short(digits, scale));
+    }
+    let text = if quoted { from.text()? } else { from.number()? };
+    super::exact_decimal(text).ok().map(Amount::Long)
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::wire::{Damage, Reading, read};
+
+    /// What the tolerant readers make of a body, apart from any quick one.
+    fn tolerant(body: &[u8]) -> Result<Vec<Order>, String> {
+        struct Data(Vec<Order>);
+
+        impl<'de> serde::Deserialize<'de> for Data {
+            fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+                Vec::<Order>::reply(from).map(Data)
+            }
+        }
+
+        #[derive(serde::Deserialize)]
+        struct Envelope {
+            data: Data,
+        }
+
+        serde_json::from_slice(body)
+            .map(|envelope: Envelope| envelope.data.0)
+            .map_err(|error| error.to_string())
+    }
+
+    fn quick(body: &str) -> Option<Vec<Order>> {
+        OrderColumns::quick(body.as_bytes(), true).map(|columns| columns.iter().collect())
+    }
+
+    fn body(rows: &[String]) -> String {
+        format!("{{\"success\":true,\"data\":[{}]}}", rows.join(","))
+    }
+
+    const TEMPLATE: &str = r#"{"exchange":"okx","symbol":"BTCUSDT","side":"LONG","price":"63250.10","qty":"0.190","value_usd":"12017.519","timestamp":1790000000000}"#;
+
+    #[test]
+    fn rows_in_the_contracts_order_are_read_by_the_template() {
+        let mut from = Cursor::of(TEMPLATE.as_bytes());
+        assert!(template(&mut from).is_some());
+        assert_eq!(from.left(), 0);
+        let rows = quick(&body(&[TEMPLATE.to_owned(), TEMPLATE.to_owned()])).unwrap();
+        assert_eq!(rows.len(), 2);
+        assert_eq!(rows.first().unwrap().price.to_string(), "63250.10");
+    }
+
+    #[test]
+    fn no_rows_are_no_surprise() {
+        for body in [
+            "{\"success\":true,\"data\":[]}",
+            " { \"success\" : true , \"data\" : [ ] } ",
+        ] {
+            assert_eq!(quick(body), Some(Vec::new()), "{body}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_plain_is_left_to_the_tolerant_readers() {
+        for (from, to) in [
+            ("\"okx\"", "\"ok\\u0078\""),
+            ("\"LONG\"", "\"UP\""),
+            ("\"63250.10\"", "\"063250.10\""),
+            ("\"63250.10\"", "\"63250.\""),
+            ("\"63250.10\"", "\"63250.10 \""),
+            ("\"63250.10\"", "null"),
+            ("1790000000000", "1790000000000.0"),
+            ("1790000000000", "\"1790000000000\""),
+            ("1790000000000}", "1790000000000,\"qty\":\"1\"}"),
+            (",\"timestamp\":1790000000000", ""),
+            ("}", "},"),
+            ("}", ""),
+        ] {
+            let damaged = TEMPLATE.replace(from, to);
+            assert_eq!(
+                quick(&body(std::slice::from_ref(&damaged))),
+                None,
+                "{damaged}"
+            );
+        }
+        assert_eq!(quick(&format!("{} ]", body(&[]))), None);
+        let invalid = body(&[TEMPLATE.to_owned()])
+            .replace("okx", "ok?")
+            .into_bytes();
+        let invalid: Vec<u8> = invalid
+            .into_iter()
+            .map(|byte| if byte == b'?' { 0xFF } else { byte })
+            .collect();
+        assert_eq!(OrderColumns::quick(&invalid, true), None);
+    }
+
+    /// One member of a row, and what may stand for its value.
+    fn member(name: &'static str, value: &'static str) -> impl Strategy<Value = String> {
+        let blank = "[ \n\t]{0,2}";
+        (blank, value, blank)
+            .prop_map(move |(before, value, behind)| format!("\"{name}\"{before}:{behind}{value}"))
+    }
+
+    const NAME: &str = "\"[a-zA-Z]{0,9}\"|\"é[ -!#-\\[\\]-~]{0,20}\"";
+    const SIDE: &str = "\"LONG\"|\"SHORT\"|\"long\"|\"Short\"";
+    const AMOUNT: &str = "\"-?(0|[1-9][0-9]{0,9})(\\.[0-9]{1,8})?\"|\"[0-9]{1,25}(\\.[0-9]{1,20})?\"|-?(0|[1-9][0-9]{0,9})(\\.[0-9]{1,8})?|\"[1-9]e-?[0-9]\"|1e2";
+    const TIME: &str = "0|-?[1-9][0-9]{0,17}";
+    const OTHER: &str = "null|true|\"x\"|-1.5|1e999|\\[\\]|\\{\\}|\\[1,\\{\"a\":\"]\"\\}\\]";
+
+    fn row() -> impl Strategy<Value = String> {
+        let members = vec![
+            member("exchange", NAME).boxed(),
+            member("symbol", NAME).boxed(),
+            member("side", SIDE).boxed(),
+            member("price", AMOUNT).boxed(),
+            member("qty", AMOUNT).boxed(),
+            member("value_usd", AMOUNT).boxed(),
+            member("timestamp", TIME).boxed(),
+        ];
+        let other = prop::option::of(member("id", OTHER));
+        (members, other, any::<bool>(), any::<u64>()).prop_map(
+            |(mut members, other, shuffled, seed)| {
+                members.extend(other);
+                if shuffled {
+                    fastrand::Rng::with_seed(seed).shuffle(&mut members);
+                }
+                format!("{{{}}}", members.join(","))
+            },
+        )
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(1000))]
+
+        #[test]
+        fn what_is_read_quickly_is_what_the_tolerant_readers_read(rows in prop::collection::vec(row(), 0..5)) {
+            let body = body(&rows);
+            let slow = tolerant(body.as_bytes());
+            if let Some(quick) = quick(&body) {
+                let slow = slow.clone();
+                prop_assert_eq!(format!("{quick:?}"), format!("{:?}", slow.unwrap()), "{}", body);
+            }
+            let whole: Result<Reading<OrderColumns>, Damage> = read(body.as_bytes(), true);
+            match (whole, slow) {
+                (Ok(Reading::Reply(columns)), Ok(rows)) => {
+                    prop_assert_eq!(columns.iter().collect::<Vec<_>>(), rows);
+                }
+                (Err(_), Err(_)) => {}
+                (whole, slow) => prop_assert!(false, "{}: {:?} against {:?}", body, whole, slow),
+            }
+        }
+
+        #[test]
+        fn a_body_that_breaks_off_or_is_damaged_is_never_read_wrongly(
+            rows in prop::collection::vec(row(), 1..4),
+            at in any::<prop::sample::Index>(),
+            with in prop::option::of(any::<u8>()),
+        ) {
+            let mut body = body(&rows).into_bytes();
+            let at = at.index(body.len());
+            match with {
+                Some(byte) => *body.get_mut(at).unwrap() = byte,
+                None => body.truncate(at),
+            }
+            if let Some(quick) = OrderColumns::quick(&body, true) {
+                let slow = tolerant(&body).unwrap();
+                prop_assert_eq!(quick.iter().collect::<Vec<_>>(), slow);
+            }
+        }
+    }
+}
