@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use log::{Level, LevelFilter, Log, Metadata, Record};
 use pyo3::exceptions::PyException;
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyDict;
@@ -93,7 +94,7 @@ fn pass_on(py: Python<'_>, records: VecDeque<(Level, String, String)>) -> PyResu
         .import("sys")?
         .getattr("modules")?
         .cast_into::<PyDict>()?;
-    let Some(logging) = modules.get_item("logging")? else {
+    let Some(logging) = modules.get_item(intern!(py, "logging"))? else {
         return Ok(());
     };
     QUIET.get_or_try_init(py, || -> PyResult<()> {
@@ -111,9 +112,28 @@ fn pass_on(py: Python<'_>, records: VecDeque<(Level, String, String)>) -> PyResu
             Level::Info => 20,
             Level::Debug | Level::Trace => 10,
         };
-        logging
-            .call_method1("getLogger", (target,))?
-            .call_method1("log", (level, "%s", text))?;
+        let logger = logger(&logging, target)?;
+        // Every call has something to tell and few listen, which the logger remembers.
+        if logger
+            .call_method1(intern!(py, "isEnabledFor"), (level,))?
+            .is_truthy()?
+        {
+            logger.call_method1(intern!(py, "log"), (level, "%s", text))?;
+        }
     }
     Ok(())
+}
+
+/// The logger of that name, which `logging` never replaces.
+fn logger<'py>(logging: &Bound<'py, PyAny>, name: String) -> PyResult<Bound<'py, PyAny>> {
+    static KNOWN: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
+
+    let py = logging.py();
+    let known = KNOWN.get_or_init(py, || PyDict::new(py).unbind()).bind(py);
+    if let Some(logger) = known.get_item(&name)? {
+        return Ok(logger);
+    }
+    let logger = logging.call_method1("getLogger", (&name,))?;
+    known.set_item(name, &logger)?;
+    Ok(logger)
 }
