@@ -12,7 +12,8 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 use std::time::{Duration, Instant};
 
-use super::market::{ArrivalId, Arrivals, Revision, wall_clock};
+use super::arrivals::{ArrivalId, Arrivals};
+use super::revision::{Revision, wall_clock};
 use crate::archive::{Archive, ArchiveError, Filter, MapRow};
 use crate::engine::{
     self, Arriving, EngineError, Observations, Ring, RingFault, TableFault, VenueCoverage, View,

@@ -8,7 +8,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::watch;
 
-use super::market::{ArrivalId, Arrivals, Revision, wall_clock};
+use super::arrivals::{ArrivalId, Arrivals};
+use super::revision::{Revision, wall_clock};
 use crate::engine::{Observations, Rows, TableFault};
 use crate::model::{Millis, ObservedOrder, Order};
 

@@ -5,12 +5,15 @@
 
 mod answer;
 mod archived;
+mod arrivals;
 mod desk;
 mod endless;
+mod fixed;
 mod follow;
 mod freshness;
 mod growing;
 mod index;
+mod limits;
 mod listen;
 mod maps;
 mod market;
@@ -18,6 +21,7 @@ mod patient;
 mod question;
 mod reject;
 mod respond;
+mod revision;
 mod shelf;
 #[cfg(test)]
 mod tests;
@@ -54,11 +58,14 @@ use crate::api::{self, StreamQuery};
 
 pub use answer::{Answer, Answered};
 pub use archived::{ArchivedError, Needed};
+pub use arrivals::{ArrivalId, Arrivals, NoArrivalId};
 pub use growing::Feed;
-pub use listen::{Limits, run, run_within};
+pub use limits::Limits;
+pub use listen::{run, run_within};
 pub use maps::{MapKeeper, MapStatus};
-pub use market::{ArrivalId, Arrivals, Market, NoArrivalId, Revision};
+pub use market::Market;
 pub use reject::Rejection;
+pub use revision::Revision;
 
 /// Bodies below this many bytes fit a packet or two as they are.
 const WORTH_COMPRESSING: u64 = 1024;

@@ -8,11 +8,12 @@ use axum::http::{HeaderMap, Uri};
 use axum::response::Response;
 use serde::Serialize;
 
+use super::Market;
 use super::desk::{Desk, Lane, bytes};
 use super::freshness::Validator;
 use super::maps::Served;
-use super::market::{Market, Revision, wall_clock};
 use super::question::Question;
+use super::revision::{Revision, wall_clock};
 use super::shelf::{Estimated, Key};
 use super::{Answer, Rejection, json};
 use crate::api::Envelope;
