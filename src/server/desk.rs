@@ -9,6 +9,7 @@ use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 
 use super::follow::KEEP_ALIVE;
+use super::revision::{Basis, Standing};
 use super::shelf::Shelf;
 use super::{Market, Rejection};
 
@@ -70,6 +71,12 @@ impl Desk {
                 Err(Rejection::Defect)
             }
         }
+    }
+
+    /// Where `basis` stands.
+    pub(super) async fn standing(&self, basis: &Basis) -> Result<Standing, Rejection> {
+        let basis = basis.clone();
+        self.look(move |market| market.standing(&basis)).await?
     }
 
     /// Runs `work` on a blocking thread once its lane has room, and gives what it makes.

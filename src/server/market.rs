@@ -10,7 +10,7 @@ use super::archived::{Archived, ArchivedError};
 use super::arrivals::{ArrivalId, Arrivals};
 use super::fixed::Fixed;
 use super::growing::{Feed, Growing};
-use super::revision::{Revision, wall_clock};
+use super::revision::{Basis, Revision, Standing, wall_clock};
 use super::{Answer, Answered, MapKeeper, Rejection};
 use crate::api::{BadQuery, Orders};
 use crate::archive::{Archive, MapRow};
@@ -175,11 +175,7 @@ impl Market {
     /// The instant questions are about where they name none.
     #[must_use]
     pub fn now(&self) -> Millis {
-        match &self.kind {
-            Kind::Fixed(fixed) => fixed.observations().now(),
-            Kind::Growing(growing) => growing.observations().now(),
-            Kind::Archived(archived) => archived.now(),
-        }
+        self.last_standing(&Basis::Observations).now
     }
 
     /// The coins that an estimate can be given for, by name.
@@ -198,31 +194,42 @@ impl Market {
     /// What every answer depends on.
     #[must_use]
     pub fn revision(&self) -> Revision {
-        match &self.kind {
-            Kind::Fixed(_) => self.unchanged(),
-            Kind::Growing(growing) => growing.revision(),
-            Kind::Archived(archived) => archived.revision(),
-        }
+        self.last_standing(&Basis::Observations).revision
     }
 
     /// What every answer depends on that tells its [coverage](Market::coverage) as well.
     #[must_use]
     pub fn recorded_revision(&self) -> Revision {
-        match &self.kind {
-            Kind::Archived(archived) => archived.recorded_revision(),
-            Kind::Fixed(_) | Kind::Growing(_) => self.revision(),
-        }
+        self.last_standing(&Basis::Record).revision
     }
 
     /// What the estimates of `coin` depend on: another number once a bar of it has closed, or its past has changed.
     #[must_use]
     pub fn estimate_revision(&self, coin: &str) -> Revision {
+        self.last_standing(&Basis::Coin(coin.to_owned())).revision
+    }
+
+    /// Where `basis` stands, of one look at what is new.
+    ///
+    /// # Errors
+    ///
+    /// A [`Rejection`] where what is new cannot be read.
+    pub(super) fn standing(&self, basis: &Basis) -> Result<Standing, Rejection> {
         match &self.kind {
-            Kind::Fixed(_) => self.unchanged(),
-            Kind::Growing(growing) => growing
-                .estimate_revision(coin)
-                .unwrap_or_else(|| self.unchanged()),
-            Kind::Archived(archived) => archived.estimate_revision(coin),
+            Kind::Archived(archived) => Ok(archived.standing(basis)?),
+            Kind::Fixed(_) | Kind::Growing(_) => Ok(self.last_standing(basis)),
+        }
+    }
+
+    /// Where `basis` stands; the last that is known where what is new cannot be read.
+    fn last_standing(&self, basis: &Basis) -> Standing {
+        match &self.kind {
+            Kind::Fixed(fixed) => Standing {
+                revision: self.unchanged(),
+                now: fixed.observations().now(),
+            },
+            Kind::Growing(growing) => growing.standing(basis, self.unchanged()),
+            Kind::Archived(archived) => archived.last_standing(basis),
         }
     }
 

@@ -23,6 +23,25 @@ impl Revision {
     }
 }
 
+/// The part of a market that an answer depends on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Basis {
+    /// The observations.
+    Observations,
+    /// The observations, and what is recorded of how they were made.
+    Record,
+    /// The closed bars of a coin, and what else its estimates are made of.
+    Coin(String),
+}
+
+/// Where a part of a market stands, as of one look.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Standing {
+    pub(super) revision: Revision,
+    /// The instant every window ends at. It moves with the observations, never with the clock alone.
+    pub(super) now: Millis,
+}
+
 /// The instant it is, by this machine's clock.
 pub(super) fn wall_clock() -> Millis {
     let since = SystemTime::now()
