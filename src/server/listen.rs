@@ -92,10 +92,10 @@ pub async fn run_within(
     let anteroom = Arc::new(Semaphore::new(TURNED_AWAY));
     let graceful = GracefulShutdown::new();
     let (running, stopping) = Stopping::new();
-    let followers = Followers {
+    let followers = Arc::new(Followers {
         places: Arc::new(Semaphore::new(limits.streams)),
         stopping,
-    };
+    });
     let mut connections = JoinSet::new();
     let mut shutdown = pin!(shutdown);
     loop {
@@ -113,7 +113,13 @@ pub async fn run_within(
         };
         let watcher = graceful.watcher();
         if let Ok(place) = Arc::clone(&places).try_acquire_owned() {
-            let connection = serve(limits, stream, router.clone(), followers.clone(), watcher);
+            let connection = serve(
+                limits,
+                stream,
+                router.clone(),
+                Arc::clone(&followers),
+                watcher,
+            );
             connections.spawn(async move {
                 connection.await;
                 drop(place);
@@ -155,7 +161,6 @@ async fn weather(failure: io::Error) -> io::Result<()> {
 }
 
 /// Those who follow a stream: how many may, and what ends their streams.
-#[derive(Clone)]
 struct Followers {
     places: Arc<Semaphore>,
     stopping: Stopping,
@@ -163,12 +168,14 @@ struct Followers {
 
 impl Followers {
     /// `response` as it is, unless it is a stream: that takes a place, and ends with the server.
-    fn admit(self, response: Response<Body>) -> Response<Body> {
+    fn admit(&self, response: Response<Body>) -> Response<Body> {
         if response.headers().get(CONTENT_TYPE) != Some(&EVENTS) {
             return response;
         }
-        match self.places.try_acquire_owned() {
-            Ok(place) => response.map(|body| Body::new(Endless::new(body, self.stopping, place))),
+        match Arc::clone(&self.places).try_acquire_owned() {
+            Ok(place) => {
+                response.map(|body| Body::new(Endless::new(body, self.stopping.clone(), place)))
+            }
             Err(_) => signed(Rejection::Busy),
         }
     }
@@ -178,11 +185,11 @@ async fn serve(
     limits: Limits,
     stream: TcpStream,
     router: Router,
-    followers: Followers,
+    followers: Arc<Followers>,
     watcher: Watcher,
 ) {
     let service = service_fn(move |request: Request<Incoming>| {
-        let (router, followers) = (router.clone(), followers.clone());
+        let (router, followers) = (router.clone(), Arc::clone(&followers));
         async move {
             if let Err(rejection) = limits.check(&request) {
                 return Ok::<_, Infallible>(signed(rejection));

@@ -16,7 +16,7 @@ use axum::extract::Request;
 use axum::http::header::{
     ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, LAST_MODIFIED,
 };
-use axum::http::{HeaderMap, Method, StatusCode};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use futures_util::future::Either;
 use quick_cache::sync::{Cache, DefaultLifecycle};
@@ -69,7 +69,7 @@ impl<'a> Asking<'a> {
     fn of(request: &'a Request) -> Option<Self> {
         let target = request.uri().path_and_query()?.as_str();
         let mut lists = request.headers().get_all(ACCEPT_ENCODING).iter();
-        let encodings = lists.next().map(|list| list.as_bytes());
+        let encodings = lists.next().map(HeaderValue::as_bytes);
         (request.method() == Method::GET && lists.next().is_none())
             .then_some(Self { target, encodings })
     }

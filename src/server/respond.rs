@@ -87,15 +87,15 @@ async fn realised<E: Answer>(
         };
         theirs.compute(Lane::Quick, work).await
     };
-    let made = desk.shelf.realised(&key, current, make).await?;
-    let validator = desk.named(made.revision.map(name));
-    let mut response = validator.on(json(made.body));
+    let kept = desk.shelf.realised(&key, current, make).await?;
+    let validator = desk.named(kept.revision.map(name));
+    let mut response = validator.on(json(kept.body));
     let extensions = response.extensions_mut();
     extensions.insert(Origin {
         lane: Lane::Quick,
-        number: Some(made.number),
+        number: Some(kept.number),
     });
-    if let Some(revision) = made.revision {
+    if let Some(revision) = kept.revision {
         extensions.insert(Lasting {
             basis,
             revision: revision.number,

@@ -220,12 +220,12 @@ impl Shelf {
                 // Neither is asked for.
                 EntryResult::Removed(..) | EntryResult::Timeout => return Err(Rejection::Defect),
             };
-            let made = make.await?;
-            if made.lasts() {
+            let entry = make.await?;
+            if entry.lasts() {
                 // Refused only where somebody else put something there meanwhile.
-                let _ = place.insert(made.clone());
+                let _ = place.insert(entry.clone());
             }
-            Ok(made)
+            Ok(entry)
         });
         task.await.unwrap_or_else(|failure| {
             log::error!("an answer failed: {failure}");
@@ -326,11 +326,11 @@ mod tests {
         }
     }
 
-    /// Asks for what is of `wanted`; what is made is of `made`, once that is released.
+    /// Asks for what is of `wanted`; what is made is of `of`, once that is released.
     fn ask_realised(
         shelf: &Shelf,
         wanted: u64,
-        made: Option<u64>,
+        of: Option<u64>,
         release: &Arc<Notify>,
     ) -> JoinHandle<Realised> {
         let (shelf, release) = (shelf.clone(), Arc::clone(release));
@@ -345,7 +345,7 @@ mod tests {
                 Ok(Realised {
                     number,
                     body: Bytes::new(),
-                    revision: made.map(at),
+                    revision: of.map(at),
                 })
             };
             shelf.realised(&key, at(wanted), make).await.unwrap()
