@@ -9,7 +9,7 @@ mod series;
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, TryLockError};
 use std::time::{Duration, Instant};
 
 use super::arrivals::{ArrivalId, Arrivals};
@@ -171,6 +171,15 @@ impl Archived {
             log::warn!("{fault}");
             self.standing_in(&self.peek(), basis)
         })
+    }
+
+    /// Where `basis` stood at the last look; none where one is taking in what is new.
+    pub(super) fn seen(&self, basis: &Basis) -> Option<Standing> {
+        match self.live.try_read() {
+            Ok(live) => Some(self.standing_in(&live, basis)),
+            Err(TryLockError::Poisoned(live)) => Some(self.standing_in(&live.into_inner(), basis)),
+            Err(TryLockError::WouldBlock) => None,
+        }
     }
 
     fn standing_in(&self, live: &Live, basis: &Basis) -> Standing {

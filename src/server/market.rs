@@ -221,6 +221,14 @@ impl Market {
         }
     }
 
+    /// Where `basis` stood at the last look; none where one is taking in what is new.
+    pub(super) fn seen(&self, basis: &Basis) -> Option<Standing> {
+        match &self.kind {
+            Kind::Archived(archived) => archived.seen(basis),
+            Kind::Fixed(_) | Kind::Growing(_) => Some(self.last_standing(basis)),
+        }
+    }
+
     /// Where `basis` stands; the last that is known where what is new cannot be read.
     fn last_standing(&self, basis: &Basis) -> Standing {
         match &self.kind {

@@ -15,6 +15,7 @@ mod growing;
 mod index;
 mod limits;
 mod listen;
+mod looks;
 mod maps;
 mod market;
 mod patient;

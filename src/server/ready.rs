@@ -25,8 +25,8 @@ use tower::{Service, ServiceExt};
 
 use super::desk::Desk;
 use super::freshness::Validator;
-use super::revision::{Basis, wall_clock};
-use super::{Market, Rejection, sign};
+use super::revision::{Basis, Standing, wall_clock};
+use super::{Rejection, sign};
 use crate::model::Millis;
 
 /// What is kept ready at most, in bytes.
@@ -47,13 +47,10 @@ pub(super) struct Lasting {
 }
 
 impl Lasting {
-    /// Whether the answer is what the page would give now.
-    fn holds(&self, market: &Market) -> bool {
-        // Where the market cannot be looked at, the page says so.
-        market.standing(&self.basis).is_ok_and(|standing| {
-            standing.revision.number == self.revision
-                && self.until.is_none_or(|until| standing.now < until)
-        })
+    /// Whether the answer is what the page would give, where what it depends on stands so.
+    fn holds(&self, standing: &Standing) -> bool {
+        standing.revision.number == self.revision
+            && self.until.is_none_or(|until| standing.now < until)
     }
 }
 
@@ -209,9 +206,9 @@ impl Front {
     /// The answer to a request that is not known to be ready: `found` is one that may be.
     async fn ask(self, found: Option<Arc<Ready>>, asked: Asked, request: Request) -> Response {
         if let Some(found) = found {
-            let theirs = Arc::clone(&found);
-            let look = move |market: &Market| theirs.lasting.holds(market);
-            if self.desk.look(look).await.unwrap_or(false) {
+            let standing = self.desk.standing(&found.lasting.basis).await;
+            // Where the market cannot be looked at, the page says so.
+            if standing.is_ok_and(|standing| found.lasting.holds(&standing)) {
                 return found.answer(request.headers());
             }
         }
@@ -259,11 +256,12 @@ impl Service<Request> for Front {
             return Either::Right(Box::pin(async { Ok(page.await) }));
         };
         let mut found = self.ready.get(&asking);
-        if let Some(ready_) = &found
+        if let Some(kept) = &found
             && !self.desk.market.is_on_disk()
         {
-            if ready_.lasting.holds(&self.desk.market) {
-                return Either::Left(ready(Ok(ready_.answer(request.headers()))));
+            let standing = self.desk.market.standing(&kept.lasting.basis);
+            if standing.is_ok_and(|standing| kept.lasting.holds(&standing)) {
+                return Either::Left(ready(Ok(kept.answer(request.headers()))));
             }
             found = None;
         }
