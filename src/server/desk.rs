@@ -86,13 +86,11 @@ impl Desk {
                 .await?
         };
         self.looks.fresh(look).await?;
-        match self.market.seen(basis) {
-            Some(standing) => Ok(standing),
-            None => {
-                let basis = basis.clone();
-                self.look(move |market| market.standing(&basis)).await?
-            }
+        if let Some(standing) = self.market.seen(basis) {
+            return Ok(standing);
         }
+        let basis = basis.clone();
+        self.look(move |market| market.standing(&basis)).await?
     }
 
     /// Runs `work` on a blocking thread once its lane has room, and gives what it makes.
