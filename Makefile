@@ -40,7 +40,7 @@ lint: $(STAMP)/dev ## every check, the cheapest first
 	$(BIN)/python -m mypy.stubtest liqdata._core
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --document-private-items
 
-bench: $(STAMP)/bench $(FAST) ## the client against its peers, the archive against SQLite and DuckDB, the server against nginx; writes docs/benchmarks*.md
+bench: $(STAMP)/bench $(FAST) ## the client against its peers, the archive against SQLite and DuckDB, the server against nginx and FastAPI; writes docs/benchmarks*.md
 	$(BIN)/python tests/bench/run.py
 	$(BIN)/python tests/bench/archive.py
 	cargo build --quiet --release --locked --no-default-features --example load --example decode_rate

@@ -9,10 +9,11 @@ mod series;
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, TryLockError};
 use std::time::{Duration, Instant};
 
-use super::market::{ArrivalId, Arrivals, Revision, wall_clock};
+use super::arrivals::{ArrivalId, Arrivals};
+use super::revision::{Basis, Revision, Standing, wall_clock};
 use crate::archive::{Archive, ArchiveError, Filter, MapRow};
 use crate::engine::{
     self, Arriving, EngineError, Observations, Ring, RingFault, TableFault, VenueCoverage, View,
@@ -154,47 +155,45 @@ impl Archived {
         }
     }
 
-    /// The instant questions are about where they name none; the last that is known where the archive cannot be read.
-    pub(super) fn now(&self) -> Millis {
-        self.live()
-            .unwrap_or_else(|fault| {
-                log::warn!("{fault}");
-                self.peek()
-            })
-            .ring
-            .now()
-    }
-
     pub(super) fn coins(&self) -> Result<Vec<String>, ArchivedError> {
         let coins = self.back.coins(self.as_of)?;
         Ok(coins.into_iter().map(|coin| coin.symbol).collect())
     }
 
-    pub(super) fn revision(&self) -> Revision {
-        self.revision_of(|live| live.revision)
+    /// Where `basis` stands.
+    pub(super) fn standing(&self, basis: &Basis) -> Result<Standing, ArchivedError> {
+        Ok(self.standing_in(&*self.live()?, basis))
     }
 
-    /// As [`Archived::revision`], of runs and gaps as well.
-    pub(super) fn recorded_revision(&self) -> Revision {
-        self.revision_of(|live| live.recorded)
-    }
-
-    pub(super) fn estimate_revision(&self, coin: &str) -> Revision {
-        self.revision_of(|live| {
-            live.coins.get(coin).copied().unwrap_or(Revision {
-                number: 0,
-                changed_at: self.opened_at,
-            })
+    /// Where `basis` stands; the last that is known where the archive cannot be read.
+    pub(super) fn last_standing(&self, basis: &Basis) -> Standing {
+        self.standing(basis).unwrap_or_else(|fault| {
+            log::warn!("{fault}");
+            self.standing_in(&self.peek(), basis)
         })
     }
 
-    fn revision_of(&self, of: impl Fn(&Live) -> Revision) -> Revision {
-        match self.live() {
-            Ok(live) => of(&live),
-            Err(fault) => {
-                log::warn!("{fault}");
-                of(&self.peek())
-            }
+    /// Where `basis` stood at the last look; none where one is taking in what is new.
+    pub(super) fn seen(&self, basis: &Basis) -> Option<Standing> {
+        match self.live.try_read() {
+            Ok(live) => Some(self.standing_in(&live, basis)),
+            Err(TryLockError::Poisoned(live)) => Some(self.standing_in(&live.into_inner(), basis)),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
+
+    fn standing_in(&self, live: &Live, basis: &Basis) -> Standing {
+        Standing {
+            revision: match basis {
+                Basis::Observations => live.revision,
+                // Runs and gaps too.
+                Basis::Record => live.recorded,
+                Basis::Coin(coin) => live.coins.get(coin).copied().unwrap_or(Revision {
+                    number: 0,
+                    changed_at: self.opened_at,
+                }),
+            },
+            now: live.ring.now(),
         }
     }
 
@@ -218,11 +217,13 @@ impl Archived {
             return revision;
         }
         let archived = Arc::clone(self);
-        let revision = tokio::task::spawn_blocking(move || archived.revision()).await;
-        let revision = revision.unwrap_or_else(|failure| {
+        let standing =
+            tokio::task::spawn_blocking(move || archived.last_standing(&Basis::Observations)).await;
+        let standing = standing.unwrap_or_else(|failure| {
             log::error!("a look at the archive failed: {failure}");
-            self.peek().revision
+            self.standing_in(&self.peek(), &Basis::Observations)
         });
+        let revision = standing.revision;
         *looked = Some((Instant::now(), revision));
         revision
     }

@@ -9,6 +9,8 @@ use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 
 use super::follow::KEEP_ALIVE;
+use super::looks::Looks;
+use super::revision::{Basis, Standing};
 use super::shelf::Shelf;
 use super::{Market, Rejection};
 
@@ -35,6 +37,7 @@ pub(super) struct Desk {
     pub(super) nonce: u64,
     pub(super) quick: Arc<Semaphore>,
     pub(super) slow: Arc<Semaphore>,
+    looks: Arc<Looks>,
     stream: Arc<Semaphore>,
     /// Streams give a sign of life after so long without an order.
     pub(super) keep_alive: Duration,
@@ -49,6 +52,7 @@ impl Desk {
             nonce: fastrand::u64(..),
             quick: Arc::new(Semaphore::new(cores * QUICK_PER_SLOW)),
             slow: Arc::new(Semaphore::new(cores)),
+            looks: Arc::default(),
             stream: Arc::new(Semaphore::new(cores)),
             keep_alive: KEEP_ALIVE,
         }
@@ -70,6 +74,23 @@ impl Desk {
                 Err(Rejection::Defect)
             }
         }
+    }
+
+    /// Where `basis` stands, with all that was there when this was asked.
+    pub(super) async fn standing(&self, basis: &Basis) -> Result<Standing, Rejection> {
+        if !self.market.is_on_disk() {
+            return self.market.standing(basis);
+        }
+        let look = async {
+            self.look(|market| market.standing(&Basis::Observations).map(drop))
+                .await?
+        };
+        self.looks.fresh(look).await?;
+        if let Some(standing) = self.market.seen(basis) {
+            return Ok(standing);
+        }
+        let basis = basis.clone();
+        self.look(move |market| market.standing(&basis)).await?
     }
 
     /// Runs `work` on a blocking thread once its lane has room, and gives what it makes.

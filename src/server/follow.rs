@@ -15,8 +15,8 @@ use futures_util::stream::unfold;
 use serde::Serialize;
 use tokio::time::{Instant, timeout_at};
 
+use super::arrivals::{ArrivalId, Arrivals};
 use super::desk::{Desk, Lane};
-use super::market::{ArrivalId, Arrivals};
 use super::question::pairs;
 use super::{Market, Rejection};
 use crate::api::{Query, StreamQuery};

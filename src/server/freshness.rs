@@ -7,7 +7,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use std::time::{Duration, UNIX_EPOCH};
 
-use super::market::wall_clock;
+use super::revision::wall_clock;
 use crate::model::Millis;
 
 /// Caches may keep an answer, and ask each time whether it is still good.
@@ -54,14 +54,22 @@ impl Validator {
         if let Ok(tag) = HeaderValue::try_from(format!("W/\"{}\"", self.tag)) {
             headers.insert(ETAG, tag);
         }
-        // The first second that is wholly behind the change, unless it has yet to come.
-        let second = self.changed_at.0.div_euclid(1000).saturating_add(1);
-        let second = second.min(now.0.div_euclid(1000));
-        let date = UNIX_EPOCH + Duration::from_secs(u64::try_from(second).unwrap_or(0));
-        if let Ok(date) = HeaderValue::try_from(httpdate::fmt_http_date(date)) {
-            headers.insert(LAST_MODIFIED, date);
-        }
+        headers.insert(LAST_MODIFIED, self.last_modified(now));
         headers.insert(CACHE_CONTROL, REVALIDATE);
+    }
+
+    /// The second of the last change: the first that is wholly behind it, unless that has yet to come.
+    pub(super) fn modified(&self, now: Millis) -> i64 {
+        let second = self.changed_at.0.div_euclid(1000).saturating_add(1);
+        second.min(now.0.div_euclid(1000))
+    }
+
+    /// [`Validator::modified`] as a date.
+    pub(super) fn last_modified(&self, now: Millis) -> HeaderValue {
+        let second = u64::try_from(self.modified(now)).unwrap_or(0);
+        let date = httpdate::fmt_http_date(UNIX_EPOCH + Duration::from_secs(second));
+        // A date is visible ASCII, so it is always a value.
+        HeaderValue::try_from(date).unwrap_or(HeaderValue::from_static(""))
     }
 
     /// `response` under this validator's name.

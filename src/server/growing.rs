@@ -8,7 +8,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::watch;
 
-use super::market::{ArrivalId, Arrivals, Revision, wall_clock};
+use super::arrivals::{ArrivalId, Arrivals};
+use super::revision::{Basis, Revision, Standing, wall_clock};
 use crate::engine::{Observations, Rows, TableFault};
 use crate::model::{Millis, ObservedOrder, Order};
 
@@ -150,14 +151,17 @@ impl Growing {
         Arc::clone(&self.state().observations)
     }
 
-    pub(super) fn revision(&self) -> Revision {
-        self.state().revision
-    }
-
-    /// The revision of the last growth that changed what an estimate of `coin` may use: bars, open interest, and orders
-    /// of before the last close.
-    pub(super) fn estimate_revision(&self, coin: &str) -> Option<Revision> {
-        self.state().estimates.get(coin).copied()
+    /// Where `basis` stands. Estimates of a coin depend on its bars, its open interest, and orders of before the last
+    /// close; what never grew is at `first`.
+    pub(super) fn standing(&self, basis: &Basis, first: Revision) -> Standing {
+        let state = self.state();
+        Standing {
+            revision: match basis {
+                Basis::Observations | Basis::Record => state.revision,
+                Basis::Coin(coin) => state.estimates.get(coin).copied().unwrap_or(first),
+            },
+            now: state.observations.now(),
+        }
     }
 
     pub(super) async fn changed(&self, seen: Revision) {

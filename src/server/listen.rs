@@ -5,7 +5,7 @@ use std::future::Future;
 use std::io;
 use std::pin::pin;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
@@ -25,103 +25,9 @@ use tower::ServiceExt;
 
 use super::endless::{Endless, Stopping};
 use super::follow::EVENTS;
+use super::limits::Limits;
 use super::patient::Patient;
 use super::{Rejection, sign};
-
-/// What one client can cost the others.
-///
-/// # Examples
-///
-/// ```
-/// use std::time::Duration;
-///
-/// use liqdata::server::Limits;
-///
-/// let limits = Limits { connections: 64, idle: Duration::from_secs(5), ..Limits::default() };
-/// assert_eq!(limits.grace, Duration::from_secs(5));
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// Connections served at once; one more is told to come back in a second.
-    pub connections: usize,
-    /// Connections among them that may follow a stream, which takes one for as long as its reader likes.
-    pub streams: usize,
-    /// Longest query string, in bytes.
-    pub query: usize,
-    /// Longest sum of header names and values, in bytes.
-    pub headers: usize,
-    /// Longest wait for the whole head of a connection's next request, silence before it included.
-    pub idle: Duration,
-    /// Longest time in which a client that is being answered reads nothing.
-    pub stall: Duration,
-    /// Longest wait for answers in flight once the server has been told to stop.
-    pub grace: Duration,
-}
-
-impl Default for Limits {
-    /// 512 connections (a process may often hold no more than 1,024 files), 256 streams among them, queries of 8 KiB, headers of 16 KiB, 30 s
-    /// idle, 30 s stalled, 5 s grace.
-    fn default() -> Self {
-        Self {
-            connections: 512,
-            streams: 256,
-            query: 8 * 1024,
-            headers: 16 * 1024,
-            idle: Duration::from_secs(30),
-            stall: Duration::from_secs(30),
-            grace: Duration::from_secs(5),
-        }
-    }
-}
-
-impl Limits {
-    /// Refuses what the semaphore or the clock would overflow at.
-    fn validate(&self) -> io::Result<()> {
-        for (name, number) in [("connections", self.connections), ("streams", self.streams)] {
-            if number > Semaphore::MAX_PERMITS {
-                let message = format!(
-                    "{name}: {number} are too many; allowed: at most {}",
-                    Semaphore::MAX_PERMITS
-                );
-                return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
-            }
-        }
-        if Instant::now().checked_add(self.idle).is_none() {
-            let message = format!("idle: {:?} lies beyond the end of the clock", self.idle);
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
-        }
-        Ok(())
-    }
-
-    /// Refuses a request whose head is too large.
-    fn check<B>(&self, request: &Request<B>) -> Result<(), Rejection> {
-        let length = request.uri().query().map_or(0, str::len);
-        if length > self.query {
-            return Err(Rejection::QueryTooLong {
-                length,
-                allowed: self.query,
-            });
-        }
-        let length = request
-            .headers()
-            .iter()
-            .map(|(name, value)| name.as_str().len() + value.len())
-            .sum();
-        if length > self.headers {
-            return Err(Rejection::HeadersTooLong {
-                length,
-                allowed: self.headers,
-            });
-        }
-        Ok(())
-    }
-
-    /// The largest head the parser buffers: everything [`Limits::check`] lets pass, and room to refuse more politely.
-    fn head(&self) -> usize {
-        const ROOM: usize = 64 * 1024;
-        self.query.saturating_add(self.headers).saturating_add(ROOM)
-    }
-}
 
 /// How many connections beyond the cap are answered with a refusal at a time; any more are just closed.
 const TURNED_AWAY: usize = 64;
@@ -186,10 +92,10 @@ pub async fn run_within(
     let anteroom = Arc::new(Semaphore::new(TURNED_AWAY));
     let graceful = GracefulShutdown::new();
     let (running, stopping) = Stopping::new();
-    let followers = Followers {
+    let followers = Arc::new(Followers {
         places: Arc::new(Semaphore::new(limits.streams)),
         stopping,
-    };
+    });
     let mut connections = JoinSet::new();
     let mut shutdown = pin!(shutdown);
     loop {
@@ -207,7 +113,13 @@ pub async fn run_within(
         };
         let watcher = graceful.watcher();
         if let Ok(place) = Arc::clone(&places).try_acquire_owned() {
-            let connection = serve(limits, stream, router.clone(), followers.clone(), watcher);
+            let connection = serve(
+                limits,
+                stream,
+                router.clone(),
+                Arc::clone(&followers),
+                watcher,
+            );
             connections.spawn(async move {
                 connection.await;
                 drop(place);
@@ -249,7 +161,6 @@ async fn weather(failure: io::Error) -> io::Result<()> {
 }
 
 /// Those who follow a stream: how many may, and what ends their streams.
-#[derive(Clone)]
 struct Followers {
     places: Arc<Semaphore>,
     stopping: Stopping,
@@ -257,12 +168,14 @@ struct Followers {
 
 impl Followers {
     /// `response` as it is, unless it is a stream: that takes a place, and ends with the server.
-    fn admit(self, response: Response<Body>) -> Response<Body> {
+    fn admit(&self, response: Response<Body>) -> Response<Body> {
         if response.headers().get(CONTENT_TYPE) != Some(&EVENTS) {
             return response;
         }
-        match self.places.try_acquire_owned() {
-            Ok(place) => response.map(|body| Body::new(Endless::new(body, self.stopping, place))),
+        match Arc::clone(&self.places).try_acquire_owned() {
+            Ok(place) => {
+                response.map(|body| Body::new(Endless::new(body, self.stopping.clone(), place)))
+            }
             Err(_) => signed(Rejection::Busy),
         }
     }
@@ -272,11 +185,11 @@ async fn serve(
     limits: Limits,
     stream: TcpStream,
     router: Router,
-    followers: Followers,
+    followers: Arc<Followers>,
     watcher: Watcher,
 ) {
     let service = service_fn(move |request: Request<Incoming>| {
-        let (router, followers) = (router.clone(), followers.clone());
+        let (router, followers) = (router.clone(), Arc::clone(&followers));
         async move {
             if let Err(rejection) = limits.check(&request) {
                 return Ok::<_, Infallible>(signed(rejection));
@@ -324,6 +237,7 @@ fn signed(rejection: Rejection) -> Response<Body> {
 #[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use std::net::SocketAddr;
+    use std::time::Instant;
 
     use axum::body::Bytes;
     use axum::routing::get;

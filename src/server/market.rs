@@ -2,15 +2,15 @@
 //!
 //! A caller never sees where the observations are: it asks, and is told beside each answer what the answer depends on.
 
-use std::fmt;
 use std::future::pending;
 use std::path::Path;
-use std::str::FromStr;
-use std::sync::{Arc, OnceLock};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::sync::Arc;
 
 use super::archived::{Archived, ArchivedError};
+use super::arrivals::{ArrivalId, Arrivals};
+use super::fixed::Fixed;
 use super::growing::{Feed, Growing};
+use super::revision::{Basis, Revision, Standing, wall_clock};
 use super::{Answer, Answered, MapKeeper, Rejection};
 use crate::api::{BadQuery, Orders};
 use crate::archive::{Archive, MapRow};
@@ -55,98 +55,12 @@ enum Kind {
     Archived(Arc<Archived>),
 }
 
-#[derive(Debug)]
-struct Fixed {
-    observations: Observations,
-    /// Places of the orders, in order of arrival; found when first asked for.
-    arrived: OnceLock<Vec<usize>>,
-}
-
-/// What answers depend on: while the number is the same, equal questions have equal answers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Revision {
-    /// Another one after every change.
-    pub number: u64,
-    /// When the last change could first be seen in an answer, by this machine's clock.
-    pub changed_at: Millis,
-}
-
-impl Revision {
-    /// The one after a change.
-    pub(super) fn next(self, changed_at: Millis) -> Self {
-        Self {
-            number: self.number + 1,
-            changed_at,
-        }
-    }
-}
-
-/// A place in a market's order of arrival: behind one order, or before the first.
-///
-/// Its text names the place for a client that comes back later.
-///
-/// # Examples
-///
-/// ```
-/// use liqdata::server::ArrivalId;
-///
-/// let place = ArrivalId { series: 0xbeef, number: 7 };
-/// assert_eq!(place.to_string(), "beef-7");
-/// assert_eq!("beef-7".parse(), Ok(place));
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct ArrivalId {
-    /// Tells one market's order of arrival from another's.
-    pub series: u64,
-    /// Grows from order to order; numbers may be left out.
-    pub number: u64,
-}
-
-/// A text that names no place in an order of arrival.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("not the id of an order")]
-pub struct NoArrivalId;
-
-impl fmt::Display for ArrivalId {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{:x}-{}", self.series, self.number)
-    }
-}
-
-impl FromStr for ArrivalId {
-    type Err = NoArrivalId;
-
-    fn from_str(text: &str) -> Result<Self, NoArrivalId> {
-        let (series, number) = text.split_once('-').ok_or(NoArrivalId)?;
-        let place = Self {
-            series: u64::from_str_radix(series, 16).map_err(|_| NoArrivalId)?,
-            number: number.parse().map_err(|_| NoArrivalId)?,
-        };
-        // One place has one name: no signs, leading zeros or capitals.
-        (place.to_string() == text)
-            .then_some(place)
-            .ok_or(NoArrivalId)
-    }
-}
-
-/// What has arrived behind a place.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Arrivals {
-    /// The orders, first come first, each with the place behind it; none where nothing has arrived since.
-    Known(Vec<(ArrivalId, Order)>),
-    /// The place is unknown, or what came behind it is no longer known in order of arrival.
-    Gone,
-}
-
 impl Market {
     /// A market of tables that never change.
     #[must_use]
     pub fn fixed(observations: Observations, source: impl Into<String>) -> Self {
         Self {
-            kind: Kind::Fixed(Fixed {
-                observations,
-                arrived: OnceLock::new(),
-            }),
+            kind: Kind::Fixed(Fixed::new(observations)),
             simulated: false,
             source: source.into(),
             series: fastrand::u64(..),
@@ -261,18 +175,14 @@ impl Market {
     /// The instant questions are about where they name none.
     #[must_use]
     pub fn now(&self) -> Millis {
-        match &self.kind {
-            Kind::Fixed(fixed) => fixed.observations.now(),
-            Kind::Growing(growing) => growing.observations().now(),
-            Kind::Archived(archived) => archived.now(),
-        }
+        self.last_standing(&Basis::Observations).now
     }
 
     /// The coins that an estimate can be given for, by name.
     #[must_use]
     pub fn coins(&self) -> Vec<String> {
         match &self.kind {
-            Kind::Fixed(fixed) => fixed.observations.coins(),
+            Kind::Fixed(fixed) => fixed.observations().coins(),
             Kind::Growing(growing) => growing.observations().coins(),
             Kind::Archived(archived) => archived.coins().unwrap_or_else(|fault| {
                 log::warn!("{fault}");
@@ -284,31 +194,50 @@ impl Market {
     /// What every answer depends on.
     #[must_use]
     pub fn revision(&self) -> Revision {
-        match &self.kind {
-            Kind::Fixed(_) => self.unchanged(),
-            Kind::Growing(growing) => growing.revision(),
-            Kind::Archived(archived) => archived.revision(),
-        }
+        self.last_standing(&Basis::Observations).revision
     }
 
     /// What every answer depends on that tells its [coverage](Market::coverage) as well.
     #[must_use]
     pub fn recorded_revision(&self) -> Revision {
-        match &self.kind {
-            Kind::Archived(archived) => archived.recorded_revision(),
-            Kind::Fixed(_) | Kind::Growing(_) => self.revision(),
-        }
+        self.last_standing(&Basis::Record).revision
     }
 
     /// What the estimates of `coin` depend on: another number once a bar of it has closed, or its past has changed.
     #[must_use]
     pub fn estimate_revision(&self, coin: &str) -> Revision {
+        self.last_standing(&Basis::Coin(coin.to_owned())).revision
+    }
+
+    /// Where `basis` stands, of one look at what is new.
+    ///
+    /// # Errors
+    ///
+    /// A [`Rejection`] where what is new cannot be read.
+    pub(super) fn standing(&self, basis: &Basis) -> Result<Standing, Rejection> {
         match &self.kind {
-            Kind::Fixed(_) => self.unchanged(),
-            Kind::Growing(growing) => growing
-                .estimate_revision(coin)
-                .unwrap_or_else(|| self.unchanged()),
-            Kind::Archived(archived) => archived.estimate_revision(coin),
+            Kind::Archived(archived) => Ok(archived.standing(basis)?),
+            Kind::Fixed(_) | Kind::Growing(_) => Ok(self.last_standing(basis)),
+        }
+    }
+
+    /// Where `basis` stood at the last look; none where one is taking in what is new.
+    pub(super) fn seen(&self, basis: &Basis) -> Option<Standing> {
+        match &self.kind {
+            Kind::Archived(archived) => archived.seen(basis),
+            Kind::Fixed(_) | Kind::Growing(_) => Some(self.last_standing(basis)),
+        }
+    }
+
+    /// Where `basis` stands; the last that is known where what is new cannot be read.
+    fn last_standing(&self, basis: &Basis) -> Standing {
+        match &self.kind {
+            Kind::Fixed(fixed) => Standing {
+                revision: self.unchanged(),
+                now: fixed.observations().now(),
+            },
+            Kind::Growing(growing) => growing.standing(basis, self.unchanged()),
+            Kind::Archived(archived) => archived.last_standing(basis),
         }
     }
 
@@ -528,7 +457,7 @@ impl Market {
     /// A [`Rejection`] as of [`Market::answer`].
     pub fn newest(&self) -> Result<ArrivalId, Rejection> {
         match &self.kind {
-            Kind::Fixed(fixed) => Ok(self.place(fixed.arrived().len() as u64)),
+            Kind::Fixed(fixed) => Ok(self.place(fixed.newest())),
             Kind::Growing(growing) => Ok(self.place(growing.newest())),
             Kind::Archived(archived) => Ok(archived.newest()?),
         }
@@ -548,7 +477,7 @@ impl Market {
         work: impl FnOnce(&View<'_>) -> T,
     ) -> Result<T, Rejection> {
         match &self.kind {
-            Kind::Fixed(fixed) => Ok(work(&fixed.observations.at(as_of))),
+            Kind::Fixed(fixed) => Ok(work(&fixed.observations().at(as_of))),
             Kind::Growing(growing) => Ok(work(&growing.observations().at(as_of))),
             Kind::Archived(archived) => match archived.view(as_of, None, work)? {
                 Ok(done) => Ok(done),
@@ -558,133 +487,6 @@ impl Market {
                     Err(Rejection::Defect)
                 }
             },
-        }
-    }
-}
-
-impl Fixed {
-    fn arrived(&self) -> &[usize] {
-        self.arrived
-            .get_or_init(|| self.observations.in_order_of_arrival())
-    }
-
-    fn arrivals(&self, series: u64, after: Option<ArrivalId>, limit: usize) -> Arrivals {
-        let after = after.unwrap_or(ArrivalId { series, number: 0 });
-        let behind = usize::try_from(after.number)
-            .ok()
-            .filter(|_| after.series == series)
-            .and_then(|number| self.arrived().get(number..));
-        let Some(behind) = behind else {
-            return Arrivals::Gone;
-        };
-        let orders = behind
-            .iter()
-            .filter_map(|place| self.observations.order(*place))
-            .zip(after.number + 1..)
-            .map(|(order, number)| (ArrivalId { series, number }, order.clone()));
-        Arrivals::Known(orders.take(limit).collect())
-    }
-}
-
-/// The instant it is, by this machine's clock.
-pub(super) fn wall_clock() -> Millis {
-    let since = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
-    Millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
-}
-
-#[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
-mod tests {
-    use proptest::prelude::*;
-    use rust_decimal::Decimal;
-
-    use super::*;
-    use crate::model::{ObservedOrder, Side};
-
-    fn market(received: &[i64]) -> Market {
-        let orders = received
-            .iter()
-            .enumerate()
-            .map(|(place, &received)| ObservedOrder {
-                order: Order {
-                    exchange: "okx".to_owned(),
-                    symbol: "BTCUSDT".to_owned(),
-                    side: Side::Long,
-                    price: Decimal::ONE,
-                    qty: Decimal::ONE,
-                    value_usd: Decimal::from(received),
-                    timestamp: Millis(i64::try_from(place).unwrap()),
-                },
-                coin: None,
-                received_at: Some(Millis(received)),
-            });
-        let observations =
-            Observations::new(orders.collect(), Vec::new(), Vec::new(), None).unwrap();
-        Market::fixed(observations, "tables")
-    }
-
-    fn known(market: &Market, after: Option<ArrivalId>, limit: usize) -> Vec<(ArrivalId, Order)> {
-        match market.arrivals(after, limit).unwrap() {
-            Arrivals::Known(orders) => orders,
-            Arrivals::Gone => panic!("{after:?} is gone"),
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn steps_of_any_length_show_every_order_once_as_it_was_received(
-            received in proptest::collection::vec(0_i64..50, 0..40),
-            step in 1_usize..7,
-        ) {
-            let market = market(&received);
-            let mut place = None;
-            let mut seen = Vec::new();
-            loop {
-                let orders = known(&market, place, step);
-                let Some((last, _)) = orders.last() else { break };
-                place = Some(*last);
-                seen.extend(orders.into_iter().map(|(_, order)| order.value_usd));
-            }
-            let mut wanted: Vec<Decimal> = received.iter().copied().map(Decimal::from).collect();
-            wanted.sort();
-            prop_assert_eq!(seen, wanted);
-            if let Some(place) = place {
-                prop_assert_eq!(place, market.newest().unwrap());
-            }
-        }
-
-        #[test]
-        fn a_place_is_read_from_its_own_text_only(series: u64, number: u64, text: String) {
-            let place = ArrivalId { series, number };
-            prop_assert_eq!(place.to_string().parse(), Ok(place));
-            if let Ok(place) = text.parse::<ArrivalId>() {
-                prop_assert_eq!(place.to_string(), text);
-            }
-        }
-    }
-
-    #[test]
-    fn a_place_that_the_market_never_gave_is_gone() {
-        let market = market(&[1, 2, 3]);
-        let newest = market.newest().unwrap();
-        assert_eq!(known(&market, Some(newest), 9), []);
-        for stranger in [
-            ArrivalId {
-                number: newest.number + 1,
-                ..newest
-            },
-            ArrivalId {
-                number: u64::MAX,
-                ..newest
-            },
-            ArrivalId {
-                series: newest.series.wrapping_add(1),
-                number: 0,
-            },
-        ] {
-            assert_eq!(market.arrivals(Some(stranger), 9).unwrap(), Arrivals::Gone);
         }
     }
 }

@@ -5,19 +5,25 @@
 
 mod answer;
 mod archived;
+mod arrivals;
 mod desk;
 mod endless;
+mod fixed;
 mod follow;
 mod freshness;
 mod growing;
 mod index;
+mod limits;
 mod listen;
+mod looks;
 mod maps;
 mod market;
 mod patient;
 mod question;
+mod ready;
 mod reject;
 mod respond;
+mod revision;
 mod shelf;
 #[cfg(test)]
 mod tests;
@@ -47,18 +53,22 @@ use follow::follow;
 use freshness::REVALIDATE;
 use index::{Health, Index};
 use question::nothing;
-use respond::{Slow, respond};
+use ready::Front;
+use respond::{Origin, respond};
 use shelf::Key;
 
 use crate::api::{self, StreamQuery};
 
 pub use answer::{Answer, Answered};
 pub use archived::{ArchivedError, Needed};
+pub use arrivals::{ArrivalId, Arrivals, NoArrivalId};
 pub use growing::Feed;
-pub use listen::{Limits, run, run_within};
+pub use limits::Limits;
+pub use listen::{run, run_within};
 pub use maps::{MapKeeper, MapStatus};
-pub use market::{ArrivalId, Arrivals, Market, NoArrivalId, Revision};
+pub use market::Market;
 pub use reject::Rejection;
+pub use revision::Revision;
 
 /// Bodies below this many bytes fit a packet or two as they are.
 const WORTH_COMPRESSING: u64 = 1024;
@@ -76,6 +86,12 @@ pub fn router(market: Arc<Market>) -> Router {
 }
 
 fn routes(desk: Desk) -> Router {
+    let pages = pages(desk.clone());
+    Router::new().fallback_service(Front::new(desk, pages))
+}
+
+/// What is behind the answers that are ready.
+fn pages(desk: Desk) -> Router {
     every_endpoint(Routes(Router::new()))
         .0
         .route(StreamQuery::PATH, get(follow))
@@ -130,7 +146,7 @@ fn json(body: impl Into<Body>) -> Response {
 }
 
 /// Runs around the compression: does its work on a blocking thread too, in the lane of the answer, and keeps what it made
-/// of an estimate.
+/// of an answer that is kept.
 async fn settle(State(desk): State<Desk>, request: Request, next: Next) -> Response {
     // The answer to HEAD is empty already.
     let whole = request.method() == Method::GET;
@@ -138,16 +154,16 @@ async fn settle(State(desk): State<Desk>, request: Request, next: Next) -> Respo
     let Some(encoding) = response.headers().get(CONTENT_ENCODING) else {
         return response;
     };
-    let slow = response.extensions().get::<Slow>().copied();
-    let key = slow
-        .and_then(|Slow(number)| number)
+    let origin = response.extensions().get::<Origin>().copied();
+    let key = origin
+        .and_then(|origin| origin.number)
         .filter(|_| whole)
         .map(|number| Key::Packed {
             number,
             encoding: String::from_utf8_lossy(encoding.as_bytes()).into_owned(),
         });
     let (parts, body) = response.into_parts();
-    let lane = slow.map_or(Lane::Quick, |_| Lane::Slow);
+    let lane = origin.map_or(Lane::Quick, |origin| origin.lane);
     let theirs = desk.clone();
     let pack = async move {
         let runtime = Handle::current();

@@ -8,12 +8,14 @@ use axum::http::{HeaderMap, Uri};
 use axum::response::Response;
 use serde::Serialize;
 
+use super::Market;
 use super::desk::{Desk, Lane, bytes};
 use super::freshness::Validator;
 use super::maps::Served;
-use super::market::{Market, Revision, wall_clock};
 use super::question::Question;
-use super::shelf::{Estimated, Key};
+use super::ready::Lasting;
+use super::revision::{Basis, Revision, wall_clock};
+use super::shelf::{Estimated, Key, Realised};
 use super::{Answer, Rejection, json};
 use crate::api::Envelope;
 use crate::engine::{Explain, VenueCoverage};
@@ -23,9 +25,12 @@ use crate::model::Millis;
 /// could ever be asked for again.
 const TRIES: usize = 8;
 
-/// Marks the answer of an estimate, with its number where the body is the estimate as it is kept.
+/// What the compression is told of an answer: the lane it queues with, and its number where the body is as it is kept.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Slow(pub(super) Option<u64>);
+pub(super) struct Origin {
+    pub(super) lane: Lane,
+    pub(super) number: Option<u64>,
+}
 
 /// The page of an endpoint.
 pub(super) async fn respond<E: Answer>(
@@ -43,33 +48,62 @@ pub(super) async fn respond<E: Answer>(
     }
 }
 
-/// Sums and rankings are quick to make: what a client holds is compared by what the answer depends on.
+/// Sums and rankings: what a client holds, and what is kept, is compared by what the answer depends on.
 async fn realised<E: Answer>(
     desk: Desk,
     headers: &HeaderMap,
     question: Question<E>,
 ) -> Result<Response, Rejection> {
+    let asked = format!("{} {}", spelled(&question), question.explain);
+    let key = Key::Realised { question: asked };
     let mut hasher = DefaultHasher::new();
-    (spelled(&question), question.explain).hash(&mut hasher);
+    key.hash(&mut hasher);
     let (nonce, asked) = (desk.nonce, hasher.finish());
     let name = move |revision: Revision| Validator {
         tag: format!("{nonce:x}-{:x}-{asked:x}", revision.number),
         changed_at: revision.changed_at,
     };
     // An explanation tells of runs and gaps, which change without an order.
-    let revision = if question.explain {
-        Market::recorded_revision
+    let basis = if question.explain {
+        Basis::Record
     } else {
-        Market::revision
+        Basis::Observations
     };
-    let current = name(desk.look(revision).await?);
-    if current.is_held(headers) {
-        return Ok(current.not_modified());
+    let current = desk.standing(&basis).await?.revision;
+    let named = name(current);
+    if named.is_held(headers) {
+        return Ok(named.not_modified());
     }
-    let work =
-        move |market: &Market| at_one_revision(market, revision, || encode(&question, market));
-    let (revision, body) = desk.compute(Lane::Quick, work).await?;
-    Ok(desk.named(revision.map(name)).on(json(body)))
+    let (theirs, of) = (desk.clone(), basis.clone());
+    let make = async move {
+        let number = theirs.shelf.number();
+        let work = move |market: &Market| {
+            let (revision, body) = at_one_revision(market, &of, || encode(&question, market))?;
+            Ok(Realised {
+                number,
+                body,
+                revision,
+            })
+        };
+        theirs.compute(Lane::Quick, work).await
+    };
+    let kept = desk.shelf.realised(&key, current, make).await?;
+    let validator = desk.named(kept.revision.map(name));
+    let mut response = validator.on(json(kept.body));
+    let extensions = response.extensions_mut();
+    extensions.insert(Origin {
+        lane: Lane::Quick,
+        number: Some(kept.number),
+    });
+    if let Some(revision) = kept.revision {
+        extensions.insert(Lasting {
+            basis,
+            revision: revision.number,
+            until: None,
+            validator,
+        });
+    }
+    Ok(response)
 }
 
 /// Estimates take their time: each is made once for what it depends on.
@@ -79,18 +113,15 @@ async fn estimated<E: Answer>(
     question: Question<E>,
     coin: &str,
 ) -> Result<Response, Rejection> {
-    let of_coin = coin.to_owned();
-    let look = move |market: &Market| (market.estimate_revision(&of_coin).number, market.now());
-    let (revision, now) = desk.look(look).await?;
+    let basis = Basis::Coin(coin.to_owned());
+    let standing = desk.standing(&basis).await?;
+    let revision = standing.revision.number;
     let key = Key::Estimate {
         question: spelled(&question),
         revision,
     };
-    let mut kept = desk.shelf.estimate(&key, make(&desk, &question)).await?;
-    if kept.until.is_some_and(|until| until <= now) {
-        desk.shelf.forget(&key);
-        kept = desk.shelf.estimate(&key, make(&desk, &question)).await?;
-    }
+    let make = make(&desk, &question);
+    let kept = desk.shelf.estimate(&key, standing.now, make).await?;
     let plain = Validator {
         tag: format!("{:x}-e{:x}", desk.nonce, kept.number),
         changed_at: kept.changed_at,
@@ -100,7 +131,17 @@ async fn estimated<E: Answer>(
             return Ok(plain.not_modified());
         }
         let mut response = plain.on(json(kept.body.clone()));
-        response.extensions_mut().insert(Slow(Some(kept.number)));
+        let extensions = response.extensions_mut();
+        extensions.insert(Origin {
+            lane: Lane::Slow,
+            number: Some(kept.number),
+        });
+        extensions.insert(Lasting {
+            basis,
+            revision,
+            until: kept.until,
+            validator: plain,
+        });
         return Ok(response);
     }
     // The explanation tells the instant it was asked at.
@@ -108,19 +149,22 @@ async fn estimated<E: Answer>(
         tag: format!("{}-{:x}", plain.tag, revision.number),
         changed_at: plain.changed_at.max(revision.changed_at),
     };
-    let current = name(desk.look(Market::revision).await?);
+    let current = name(desk.standing(&Basis::Observations).await?.revision);
     if current.is_held(headers) {
         return Ok(current.not_modified());
     }
     let work = move |market: &Market| {
-        at_one_revision(market, Market::revision, || {
+        at_one_revision(market, &Basis::Observations, || {
             let estimate = kept.explain.as_ref();
             explained(&kept.body, market, question.as_of, None, estimate)
         })
     };
     let (revision, body) = desk.compute(Lane::Quick, work).await?;
     let mut response = desk.named(revision.map(name)).on(json(body));
-    response.extensions_mut().insert(Slow(None));
+    response.extensions_mut().insert(Origin {
+        lane: Lane::Slow,
+        number: None,
+    });
     Ok(response)
 }
 
@@ -177,13 +221,13 @@ fn served<E: Answer>(endpoint: &E, closed: Millis, estimated: &Estimated) -> Ser
 /// What `work` makes, and the revision of the market that all of it is of; none where the market would not keep still.
 fn at_one_revision<T>(
     market: &Market,
-    revision: impl Fn(&Market) -> Revision,
+    basis: &Basis,
     work: impl Fn() -> Result<T, Rejection>,
 ) -> Result<(Option<Revision>, T), Rejection> {
     for _ in 0..TRIES {
-        let before = revision(market);
+        let before = market.standing(basis)?.revision;
         let made = work()?;
-        if revision(market) == before {
+        if market.standing(basis)?.revision == before {
             return Ok((Some(before), made));
         }
     }

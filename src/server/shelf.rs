@@ -1,4 +1,4 @@
-//! Estimates as they were encoded, kept for the next asker within a bound of memory.
+//! Answers as they were encoded, kept for the next asker within a bound of memory.
 //!
 //! Who asks for what is not there makes it; everybody else who asks meanwhile waits for that one.
 
@@ -7,15 +7,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use axum::body::Bytes;
-use quick_cache::sync::{Cache, DefaultLifecycle};
+use quick_cache::sync::{Cache, DefaultLifecycle, EntryAction, EntryResult};
 use quick_cache::{DefaultHashBuilder, OptionsBuilder, Weighter};
 
 use super::Rejection;
+use super::revision::Revision;
 use crate::engine::Explain;
 use crate::model::Millis;
 
 /// What the shelf holds at most, in bytes.
-const ROOM: u64 = 128 << 20;
+const ROOM: u64 = 96 << 20;
 /// What an entry takes beside its bytes.
 const ASIDE: usize = 512;
 /// The size of a usual entry: the encoded heatmap of a day.
@@ -26,7 +27,9 @@ const USUAL: u64 = 256 << 10;
 pub(super) enum Key {
     /// A question, and the revision of what its answer depends on.
     Estimate { question: String, revision: u64 },
-    /// An estimate, by its number, and the name of the encoding it is compressed in.
+    /// A question about what was realised: its answer of before a change makes room for the one of after it.
+    Realised { question: String },
+    /// An answer, by its number, and the name of the encoding it is compressed in.
     Packed { number: u64, encoding: String },
 }
 
@@ -43,10 +46,30 @@ pub(super) struct Estimated {
     pub(super) until: Option<Millis>,
 }
 
+/// A realised answer as it was encoded.
+#[derive(Clone, Debug)]
+pub(super) struct Realised {
+    /// As of [`Estimated`]: no two answers that were made share one.
+    pub(super) number: u64,
+    pub(super) body: Bytes,
+    /// What all of it is of; nothing where the market would not keep still, and then it is not kept.
+    pub(super) revision: Option<Revision>,
+}
+
 #[derive(Clone, Debug)]
 enum Entry {
     Estimate(Arc<Estimated>),
+    Realised(Realised),
     Packed(Bytes),
+}
+
+impl Entry {
+    fn lasts(&self) -> bool {
+        match self {
+            Self::Realised(realised) => realised.revision.is_some(),
+            Self::Estimate(_) | Self::Packed(_) => true,
+        }
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -55,11 +78,12 @@ struct Weight;
 impl Weighter<Key, Entry> for Weight {
     fn weight(&self, key: &Key, entry: &Entry) -> u64 {
         let name = match key {
-            Key::Estimate { question, .. } => question.len(),
+            Key::Estimate { question, .. } | Key::Realised { question } => question.len(),
             Key::Packed { encoding, .. } => encoding.len(),
         };
         let bytes = match entry {
             Entry::Estimate(estimated) => estimated.body.len(),
+            Entry::Realised(realised) => realised.body.len(),
             Entry::Packed(bytes) => bytes.len(),
         };
         (name + bytes + ASIDE) as u64
@@ -108,27 +132,52 @@ impl Shelf {
         }
     }
 
-    /// A number for the next estimate.
+    /// A number for the next answer.
     pub(super) fn number(&self) -> u64 {
         self.made.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// How many estimates have been made.
+    /// How many answers have been made.
     #[cfg(test)]
     pub(super) fn made(&self) -> u64 {
         self.made.load(Ordering::Relaxed)
     }
 
-    /// The estimate of `key`, by `make` where it is not there.
+    /// The estimate of `key` that is good at `now`, by `make` where there is none.
     pub(super) async fn estimate(
         &self,
         key: &Key,
+        now: Millis,
         make: impl Future<Output = Result<Estimated, Rejection>> + Send + 'static,
     ) -> Result<Arc<Estimated>, Rejection> {
         let make = async { Ok(Entry::Estimate(Arc::new(make.await?))) };
-        match self.entry(key, make).await? {
+        let good = move |entry: &Entry| match entry {
+            Entry::Estimate(estimated) => estimated.until.is_none_or(|until| now < until),
+            Entry::Realised(_) | Entry::Packed(_) => false,
+        };
+        match self.entry(key, good, make).await? {
             Entry::Estimate(estimated) => Ok(estimated),
-            Entry::Packed(_) => Err(Rejection::Defect),
+            Entry::Realised(_) | Entry::Packed(_) => Err(Rejection::Defect),
+        }
+    }
+
+    /// The answer of `key` that is of `revision` or a later one, by `make` where there is none.
+    pub(super) async fn realised(
+        &self,
+        key: &Key,
+        revision: Revision,
+        make: impl Future<Output = Result<Realised, Rejection>> + Send + 'static,
+    ) -> Result<Realised, Rejection> {
+        let make = async { Ok(Entry::Realised(make.await?)) };
+        let good = move |entry: &Entry| match entry {
+            Entry::Realised(realised) => realised
+                .revision
+                .is_some_and(|of| of.number >= revision.number),
+            Entry::Estimate(_) | Entry::Packed(_) => false,
+        };
+        match self.entry(key, good, make).await? {
+            Entry::Realised(realised) => Ok(realised),
+            Entry::Estimate(_) | Entry::Packed(_) => Err(Rejection::Defect),
         }
     }
 
@@ -139,28 +188,45 @@ impl Shelf {
         make: impl Future<Output = Result<Bytes, Rejection>> + Send + 'static,
     ) -> Result<Bytes, Rejection> {
         let make = async { Ok(Entry::Packed(make.await?)) };
-        match self.entry(key, make).await? {
+        match self.entry(key, |_| true, make).await? {
             Entry::Packed(bytes) => Ok(bytes),
-            Entry::Estimate(_) => Err(Rejection::Defect),
+            Entry::Estimate(_) | Entry::Realised(_) => Err(Rejection::Defect),
         }
     }
 
-    /// Forgets the entry of `key`.
-    pub(super) fn forget(&self, key: &Key) {
-        self.entries.remove(key);
-    }
-
+    /// The entry of `key` that is `good`; what `make` makes takes the place of one that is not.
     async fn entry(
         &self,
         key: &Key,
+        good: impl Fn(&Entry) -> bool + Send + 'static,
         make: impl Future<Output = Result<Entry, Rejection>> + Send + 'static,
     ) -> Result<Entry, Rejection> {
-        if let Some(entry) = self.entries.get(key) {
+        if let Some(entry) = self.entries.get(key).filter(&good) {
             return Ok(entry);
         }
         let (entries, key) = (Arc::clone(&self.entries), key.clone());
         // On a task of its own: others wait for it, so it must not end with the one who happened to ask first.
-        let task = tokio::spawn(async move { entries.get_or_insert_async(&key, make).await });
+        let task = tokio::spawn(async move {
+            let look = move |_: &Key, entry: &mut Entry| {
+                if good(entry) {
+                    EntryAction::Retain(entry.clone())
+                } else {
+                    EntryAction::ReplaceWithGuard
+                }
+            };
+            let place = match entries.entry_async(&key, look).await {
+                EntryResult::Retained(entry) => return Ok(entry),
+                EntryResult::Vacant(place) | EntryResult::Replaced(place, _) => place,
+                // Neither is asked for.
+                EntryResult::Removed(..) | EntryResult::Timeout => return Err(Rejection::Defect),
+            };
+            let entry = make.await?;
+            if entry.lasts() {
+                // Refused only where somebody else put something there meanwhile.
+                let _ = place.insert(entry.clone());
+            }
+            Ok(entry)
+        });
         task.await.unwrap_or_else(|failure| {
             log::error!("an answer failed: {failure}");
             Err(Rejection::Defect)
@@ -199,7 +265,7 @@ mod tests {
             question: question.to_string(),
             revision: 0,
         };
-        tokio::spawn(async move { shelf.estimate(&key, make).await })
+        tokio::spawn(async move { shelf.estimate(&key, Millis(0), make).await })
     }
 
     /// Asks for a map that waits for `release`.
@@ -251,6 +317,79 @@ mod tests {
         assert!(matches!(failed.unwrap(), Err(Rejection::Busy)));
         let made = ask(&shelf, "map", async { Ok(estimated(7, 1)) }).await;
         assert_eq!(made.unwrap().unwrap().number, 7);
+    }
+
+    fn at(number: u64) -> Revision {
+        Revision {
+            number,
+            changed_at: Millis(0),
+        }
+    }
+
+    /// Asks for what is of `wanted`; what is made is of `of`, once that is released.
+    fn ask_realised(
+        shelf: &Shelf,
+        wanted: u64,
+        of: Option<u64>,
+        release: &Arc<Notify>,
+    ) -> JoinHandle<Realised> {
+        let (shelf, release) = (shelf.clone(), Arc::clone(release));
+        let key = Key::Realised {
+            question: "coins".to_owned(),
+        };
+        tokio::spawn(async move {
+            let number = shelf.made.clone();
+            let make = async move {
+                let number = number.fetch_add(1, Ordering::Relaxed);
+                release.notified().await;
+                Ok(Realised {
+                    number,
+                    body: Bytes::new(),
+                    revision: of.map(at),
+                })
+            };
+            shelf.realised(&key, at(wanted), make).await.unwrap()
+        })
+    }
+
+    #[tokio::test]
+    async fn who_asks_after_a_change_is_not_given_what_was_begun_before_it() {
+        let shelf = Shelf::new();
+        let (old, new) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+        let before: Vec<_> = (0..50)
+            .map(|_| ask_realised(&shelf, 1, Some(1), &old))
+            .collect();
+        begun(&shelf).await;
+        let after: Vec<_> = (0..50)
+            .map(|_| ask_realised(&shelf, 2, Some(2), &new))
+            .collect();
+        tokio::task::yield_now().await;
+        old.notify_one();
+        new.notify_one();
+        for answer in join_all(after).await {
+            assert_eq!(answer.unwrap().revision, Some(at(2)));
+        }
+        for answer in join_all(before).await {
+            assert!(answer.unwrap().revision.unwrap().number >= 1);
+        }
+        assert_eq!(shelf.made(), 2);
+        // What is newer than what was looked for is as good, and the old answer is not kept beside it.
+        let late = ask_realised(&shelf, 1, Some(1), &old).await.unwrap();
+        assert_eq!(late.revision, Some(at(2)));
+        assert_eq!(shelf.entries.len(), 1);
+    }
+
+    #[tokio::test]
+    async fn what_is_of_no_one_revision_is_not_kept() {
+        let shelf = Shelf::new();
+        let release = Arc::new(Notify::new());
+        for _ in 0..2 {
+            release.notify_one();
+            let made = ask_realised(&shelf, 1, None, &release).await.unwrap();
+            assert_eq!(made.revision, None);
+        }
+        assert_eq!(shelf.made(), 2);
+        assert_eq!(shelf.entries.len(), 0);
     }
 
     #[tokio::test]

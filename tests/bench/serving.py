@@ -1,4 +1,4 @@
-"""Requests per second of every endpoint against nginx serving the same bytes as a file; part of ``make bench``.
+"""Requests per second of every endpoint against nginx and FastAPI with the same bytes; part of ``make bench``.
 
 The load comes from ``examples/load.rs``. Where nginx is not installed, it says so and ends.
 """
@@ -16,13 +16,17 @@ import urllib.request
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from importlib.metadata import version
 from pathlib import Path
 
+import orjson
 import report
+import serving_fastapi
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "benchmarks-serving.md"
 CONNECTIONS = 16
+PEERS = ("nginx", "FastAPI, bytes ready", "FastAPI, encoding")
 PATHS = {
     "overview": "/api/liquidations/overview",
     "coins": "/api/liquidations/coins",
@@ -75,14 +79,21 @@ class Load:
 
 
 @dataclass
+class Peer:
+    """A peer's load, and our requests per second over its own: the median of the turns' ratios."""
+
+    load: Load
+    ratio: float
+
+
+@dataclass
 class Row:
-    """One endpoint in one encoding."""
+    """One endpoint in one encoding, and each peer's part, in the order of their columns."""
 
     title: str
     size: int
     ours: Load
-    theirs: Load
-    ratio: float
+    peers: list[Peer]
 
 
 @contextlib.contextmanager
@@ -109,6 +120,20 @@ def nginx(program: str, folder: Path, port: int) -> Iterator[str]:
             process.terminate()
 
 
+@contextlib.contextmanager
+def fastapi(folder: Path, port: int) -> Iterator[str]:
+    """FastAPI on uvicorn with uvloop and httptools, a process for each core, with the files of the folder."""
+    command = [sys.executable, "-m", "uvicorn", "serving_fastapi:app", "--app-dir", Path(__file__).parent]
+    command += ["--host", "127.0.0.1", "--port", str(port), "--workers", str(len(os.sched_getaffinity(0)))]
+    command += ["--loop", "uvloop", "--http", "httptools", "--no-access-log", "--log-level", "warning"]
+    environment = {**os.environ, serving_fastapi.FOLDER: str(folder)}
+    with subprocess.Popen(command, env=environment) as process:
+        try:
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            process.terminate()
+
+
 def fetch(url: str, encoding: str) -> bytes:
     request = urllib.request.Request(url, headers={"Accept-Encoding": encoding})
     with urllib.request.urlopen(request, timeout=120) as answer:
@@ -125,7 +150,7 @@ def tag(url: str) -> str:
 
 def answering(url: str) -> None:
     """Wait until a server that has just been started answers."""
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 30
     while True:
         try:
             fetch(url, "identity")
@@ -152,15 +177,21 @@ class Bench:
     rounds: int
     seconds: float
 
-    def compared(self, title: str, size: int, addresses: tuple[str, str], *headers: str) -> Row:
-        """Ours and nginx by turns; the ratio is taken within each turn."""
-        turns = [[load(self.load, url, self.seconds, *headers) for url in addresses] for _ in range(self.rounds)]
-        ours, theirs = (
+    def compared(self, title: str, size: int, ours: str, peers: list[str], *headers: str) -> Row:
+        """Ours and the peers by turns; the ratios are taken within each turn."""
+        turns = [[load(self.load, url, self.seconds, *headers) for url in (ours, *peers)] for _ in range(self.rounds)]
+        mine, *theirs = (
             Load(statistics.median(one.rate for one in loads), statistics.median(one.p99 for one in loads))
             for loads in zip(*turns, strict=True)
         )
-        row = Row(title, size, ours, theirs, statistics.median(one.rate / other.rate for one, other in turns))
-        print(f"{title}: {ours.rate:.0f}/s, nginx {theirs.rate:.0f}/s, ratio {row.ratio:.2f}", file=sys.stderr)
+        ratios = [
+            statistics.median(turn[0].rate / turn[place].rate for turn in turns) for place in range(1, 1 + len(peers))
+        ]
+        row = Row(title, size, mine, [Peer(*both) for both in zip(theirs, ratios, strict=True)])
+        said = ", ".join(
+            f"{name} {peer.load.rate:.0f}/s ({peer.ratio:.2f}x)" for name, peer in zip(PEERS, row.peers, strict=False)
+        )
+        print(f"{title}: {mine.rate:.0f}/s; {said}", file=sys.stderr)
         return row
 
 
@@ -172,35 +203,55 @@ def free_port() -> int:
     return port
 
 
-def page(rows: list[Row], version: str, options: argparse.Namespace) -> str:
-    cells = (
-        [
-            row.title,
-            f"{row.size:,}",
-            f"**{row.ours.rate:,.0f}**",
-            report.took(row.ours.p99),
-            f"{row.theirs.rate:,.0f}",
-            report.took(row.theirs.p99),
-            f"{row.ratio:.2f}",
-        ]
-        for row in rows
-    )
+def page(rows: list[Row], nginx_version: str, options: argparse.Namespace) -> str:
+    def cells(row: Row) -> list[str]:
+        line = [row.title, f"{row.size:,}", f"**{row.ours.rate:,.0f}**", report.took(row.ours.p99)]
+        for place in range(len(PEERS)):
+            peer = row.peers[place] if place < len(row.peers) else None
+            line.append(f"{peer.load.rate:,.0f} (**{peer.ratio:.2f}×**)" if peer else "")
+            if place == 0 and peer:
+                line.append(report.took(peer.load.p99))
+        return line
+
+    nginx_name, *others = PEERS
     table = report.table(
-        ["", "bytes", "liqdata, requests/s", "p99", "nginx, requests/s", "p99", "liqdata over nginx"], cells
+        ["", "bytes", "liqdata, requests/s", "p99", nginx_name, "p99", *others], [cells(row) for row in rows]
     )
-    return f"""# Serving, against nginx
+    libraries = ", ".join(f"{name} {version(name)}" for name in ("fastapi", "uvicorn", "uvloop", "httptools", "orjson"))
+    return f"""# Serving, against nginx and FastAPI
 
 Written by `make bench` on {datetime.now(UTC):%Y-%m-%d}; do not edit.
 
-Every endpoint with its defaults on the demo market, against {version} serving the same bytes as a file. Ours computes
-the six realised answers at every request and keeps the four estimated ones; "asked again" names the copy it holds by
-its `ETag` and is answered 304. nginx serves gzip from a file compressed beforehand.
+Every endpoint with its defaults on the demo market, against {nginx_version} serving the same bytes as a file, and
+against FastAPI: with the bytes ready, and encoding the parsed answer at every request. **(×) is our requests per second
+over the peer's**: above 1 ours is faster. The demo market never changes, so ours computes each answer once and keeps it
+as [it says](serving.md#computed-once); "asked again" names the copy it holds by its `ETag` and is answered 304. nginx
+serves gzip from a file compressed beforehand; FastAPI neither compresses nor compares what is held.
 
 - Machine: {report.machine()}; load average of the last five minutes {os.getloadavg()[1]:.1f}, this run included.
+- {libraries}. As many workers as cores for each: ours threads, the peers' processes.
 - {CONNECTIONS} kept connections from `examples/load.rs` for {options.seconds:g} s, {options.rounds} rounds by turns;
   medians, the ratio within each round. Servers and load share the cores.
 
 {table}"""
+
+
+def measured(bench: Bench, ours: str, static: str, app: str, bodies: dict[str, bytes]) -> list[Row]:
+    rows = []
+    for endpoint, path in PATHS.items():
+        url, file = ours + path, f"{static}/{endpoint}.json"
+        peers = [file, f"{app}/ready/{endpoint}", f"{app}/encoded/{endpoint}"]
+        assert all(fetch(peer, "identity") == bodies[endpoint] for peer in peers[:2])
+        # Another spelling of the same numbers is as good.
+        assert orjson.loads(fetch(peers[2], "identity")) == orjson.loads(bodies[endpoint])
+        rows.append(bench.compared(endpoint, len(bodies[endpoint]), url, peers))
+        if endpoint == "heatmap":
+            packed = len(fetch(url, "gzip"))
+            rows.append(bench.compared("heatmap, gzip", packed, url, [file], "Accept-Encoding: gzip"))
+        if endpoint in {"overview", "heatmap"}:
+            again = "If-None-Match: " + ", ".join(map(tag, (url, file)))
+            rows.append(bench.compared(f"{endpoint}, asked again", 0, url, [file], again))
+    return rows
 
 
 def main() -> None:
@@ -218,29 +269,21 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name, liqdata() as ours:
         folder = Path(name)
         folder.chmod(0o755)
-        rows = []
-        with nginx(program, folder, free_port()) as theirs:
-            bodies = {}
-            for endpoint, path in PATHS.items():
-                file = folder / "files" / f"{endpoint}.json"
-                file.parent.mkdir(exist_ok=True)
-                bodies[endpoint] = fetch(ours + path, "identity")
-                file.write_bytes(bodies[endpoint])
-                if (packed := fetch(ours + path, "gzip")) != bodies[endpoint]:
-                    file.with_name(f"{endpoint}.json.gz").write_bytes(packed)
-            answering(f"{theirs}/overview.json")
-            bench = Bench(options.load, options.rounds, options.seconds)
-            for endpoint, path in PATHS.items():
-                both = (ours + path, f"{theirs}/{endpoint}.json")
-                assert fetch(both[1], "identity") == bodies[endpoint]
-                rows.append(bench.compared(endpoint, len(bodies[endpoint]), both))
-                if endpoint == "heatmap":
-                    packed = len(fetch(both[0], "gzip"))
-                    rows.append(bench.compared("heatmap, gzip", packed, both, "Accept-Encoding: gzip"))
-                    again = "If-None-Match: " + ", ".join(map(tag, both))
-                    rows.append(bench.compared("heatmap, asked again", 0, both, again))
-        version = subprocess.run([program, "-v"], capture_output=True, text=True, check=True).stderr.strip()
-        text = page(rows, version.removeprefix("nginx version: "), options)
+        files = folder / "files"
+        files.mkdir()
+        bodies = {}
+        for endpoint, path in PATHS.items():
+            file = files / f"{endpoint}.json"
+            bodies[endpoint] = fetch(ours + path, "identity")
+            file.write_bytes(bodies[endpoint])
+            if (packed := fetch(ours + path, "gzip")) != bodies[endpoint]:
+                file.with_name(f"{endpoint}.json.gz").write_bytes(packed)
+        with nginx(program, folder, free_port()) as static, fastapi(files, free_port()) as app:
+            answering(f"{static}/overview.json")
+            answering(f"{app}/ready/overview")
+            rows = measured(Bench(options.load, options.rounds, options.seconds), ours, static, app, bodies)
+        said = subprocess.run([program, "-v"], capture_output=True, text=True, check=True).stderr.strip()
+        text = page(rows, said.removeprefix("nginx version: "), options)
     if options.print:
         print(text)
     else:

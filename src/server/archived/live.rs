@@ -7,7 +7,8 @@ use super::{ArchivedError, arriving};
 use crate::archive::{Archive, Filter, Gather, Known, OrderBrief};
 use crate::engine::{Ring, RingFault, RingPart};
 use crate::model::{Millis, Order};
-use crate::server::market::{ArrivalId, Revision, wall_clock};
+use crate::server::arrivals::ArrivalId;
+use crate::server::revision::{Revision, wall_clock};
 
 /// Orders that are kept in their order of arrival, for readers that come back for more.
 const ARRIVED: usize = 16_384;

@@ -20,7 +20,7 @@ async fn get(
     ask(service, request.body(Body::empty()).unwrap()).await
 }
 
-fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> &'a str {
+pub(super) fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> &'a str {
     headers[name].to_str().unwrap()
 }
 

@@ -9,6 +9,7 @@
 
 mod events;
 mod fresh;
+mod ready;
 
 use axum::http::header::{ALLOW, CONTENT_LENGTH};
 use rust_decimal::Decimal;

@@ -1,0 +1,81 @@
+//! Places in a market's order of arrival, and what has arrived behind them.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::model::Order;
+
+/// A place in a market's order of arrival: behind one order, or before the first.
+///
+/// Its text names the place for a client that comes back later.
+///
+/// # Examples
+///
+/// ```
+/// use liqdata::server::ArrivalId;
+///
+/// let place = ArrivalId { series: 0xbeef, number: 7 };
+/// assert_eq!(place.to_string(), "beef-7");
+/// assert_eq!("beef-7".parse(), Ok(place));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ArrivalId {
+    /// Tells one market's order of arrival from another's.
+    pub series: u64,
+    /// Grows from order to order; numbers may be left out.
+    pub number: u64,
+}
+
+/// A text that names no place in an order of arrival.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not the id of an order")]
+pub struct NoArrivalId;
+
+impl fmt::Display for ArrivalId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{:x}-{}", self.series, self.number)
+    }
+}
+
+impl FromStr for ArrivalId {
+    type Err = NoArrivalId;
+
+    fn from_str(text: &str) -> Result<Self, NoArrivalId> {
+        let (series, number) = text.split_once('-').ok_or(NoArrivalId)?;
+        let place = Self {
+            series: u64::from_str_radix(series, 16).map_err(|_| NoArrivalId)?,
+            number: number.parse().map_err(|_| NoArrivalId)?,
+        };
+        // One place has one name: no signs, leading zeros or capitals.
+        (place.to_string() == text)
+            .then_some(place)
+            .ok_or(NoArrivalId)
+    }
+}
+
+/// What has arrived behind a place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Arrivals {
+    /// The orders, first come first, each with the place behind it; none where nothing has arrived since.
+    Known(Vec<(ArrivalId, Order)>),
+    /// The place is unknown, or what came behind it is no longer known in order of arrival.
+    Gone,
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn a_place_is_read_from_its_own_text_only(series: u64, number: u64, text: String) {
+            let place = ArrivalId { series, number };
+            prop_assert_eq!(place.to_string().parse(), Ok(place));
+            if let Ok(place) = text.parse::<ArrivalId>() {
+                prop_assert_eq!(place.to_string(), text);
+            }
+        }
+    }
+}

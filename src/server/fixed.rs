@@ -1,0 +1,142 @@
+//! A market of tables that never change.
+
+use std::sync::OnceLock;
+
+use super::arrivals::{ArrivalId, Arrivals};
+use crate::engine::Observations;
+
+/// The tables.
+#[derive(Debug)]
+pub(super) struct Fixed {
+    observations: Observations,
+    /// Places of the orders, in order of arrival; found when first asked for.
+    arrived: OnceLock<Vec<usize>>,
+}
+
+impl Fixed {
+    pub(super) fn new(observations: Observations) -> Self {
+        Self {
+            observations,
+            arrived: OnceLock::new(),
+        }
+    }
+
+    pub(super) fn observations(&self) -> &Observations {
+        &self.observations
+    }
+
+    /// Number of the last order.
+    pub(super) fn newest(&self) -> u64 {
+        self.arrived().len() as u64
+    }
+
+    fn arrived(&self) -> &[usize] {
+        self.arrived
+            .get_or_init(|| self.observations.in_order_of_arrival())
+    }
+
+    /// Up to `limit` orders behind `after` in the order of arrival `series`, or else from the first.
+    pub(super) fn arrivals(&self, series: u64, after: Option<ArrivalId>, limit: usize) -> Arrivals {
+        let after = after.unwrap_or(ArrivalId { series, number: 0 });
+        let behind = usize::try_from(after.number)
+            .ok()
+            .filter(|_| after.series == series)
+            .and_then(|number| self.arrived().get(number..));
+        let Some(behind) = behind else {
+            return Arrivals::Gone;
+        };
+        let orders = behind
+            .iter()
+            .filter_map(|place| self.observations.order(*place))
+            .zip(after.number + 1..)
+            .map(|(order, number)| (ArrivalId { series, number }, order.clone()));
+        Arrivals::Known(orders.take(limit).collect())
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+mod tests {
+    use proptest::prelude::*;
+    use rust_decimal::Decimal;
+
+    use super::*;
+    use crate::model::{Millis, ObservedOrder, Order, Side};
+    use crate::server::Market;
+
+    fn market(received: &[i64]) -> Market {
+        let orders = received
+            .iter()
+            .enumerate()
+            .map(|(place, &received)| ObservedOrder {
+                order: Order {
+                    exchange: "okx".to_owned(),
+                    symbol: "BTCUSDT".to_owned(),
+                    side: Side::Long,
+                    price: Decimal::ONE,
+                    qty: Decimal::ONE,
+                    value_usd: Decimal::from(received),
+                    timestamp: Millis(i64::try_from(place).unwrap()),
+                },
+                coin: None,
+                received_at: Some(Millis(received)),
+            });
+        let observations =
+            Observations::new(orders.collect(), Vec::new(), Vec::new(), None).unwrap();
+        Market::fixed(observations, "tables")
+    }
+
+    fn known(market: &Market, after: Option<ArrivalId>, limit: usize) -> Vec<(ArrivalId, Order)> {
+        match market.arrivals(after, limit).unwrap() {
+            Arrivals::Known(orders) => orders,
+            Arrivals::Gone => panic!("{after:?} is gone"),
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn steps_of_any_length_show_every_order_once_as_it_was_received(
+            received in proptest::collection::vec(0_i64..50, 0..40),
+            step in 1_usize..7,
+        ) {
+            let market = market(&received);
+            let mut place = None;
+            let mut seen = Vec::new();
+            loop {
+                let orders = known(&market, place, step);
+                let Some((last, _)) = orders.last() else { break };
+                place = Some(*last);
+                seen.extend(orders.into_iter().map(|(_, order)| order.value_usd));
+            }
+            let mut wanted: Vec<Decimal> = received.iter().copied().map(Decimal::from).collect();
+            wanted.sort();
+            prop_assert_eq!(seen, wanted);
+            if let Some(place) = place {
+                prop_assert_eq!(place, market.newest().unwrap());
+            }
+        }
+    }
+
+    #[test]
+    fn a_place_that_the_market_never_gave_is_gone() {
+        let market = market(&[1, 2, 3]);
+        let newest = market.newest().unwrap();
+        assert_eq!(known(&market, Some(newest), 9), []);
+        for stranger in [
+            ArrivalId {
+                number: newest.number + 1,
+                ..newest
+            },
+            ArrivalId {
+                number: u64::MAX,
+                ..newest
+            },
+            ArrivalId {
+                series: newest.series.wrapping_add(1),
+                number: 0,
+            },
+        ] {
+            assert_eq!(market.arrivals(Some(stranger), 9).unwrap(), Arrivals::Gone);
+        }
+    }
+}

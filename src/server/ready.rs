@@ -1,0 +1,273 @@
+//! Answers as they leave, kept ready in front of the pages for whoever sends the same request again.
+//!
+//! Requests are the same where the target is the same text and the same encodings are taken: conditions apart, which are
+//! looked at here, no page reads anything else of them. Such a request has then been read, answered, compressed and
+//! named before, and that is sent again for as long as what the answer depends on stands where it stood.
+
+use std::convert::Infallible;
+use std::future::{Future, Ready as Done, ready};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use axum::Router;
+use axum::body::{Body, Bytes, to_bytes};
+use axum::extract::Request;
+use axum::http::header::{
+    ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, LAST_MODIFIED,
+};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
+use axum::response::{IntoResponse, Response};
+use futures_util::future::Either;
+use quick_cache::sync::{Cache, DefaultLifecycle};
+use quick_cache::{DefaultHashBuilder, Equivalent, OptionsBuilder, Weighter};
+use tower::{Service, ServiceExt};
+
+use super::desk::Desk;
+use super::freshness::Validator;
+use super::revision::{Basis, Standing, wall_clock};
+use super::{Rejection, sign};
+use crate::model::Millis;
+
+/// What is kept ready at most, in bytes.
+const ROOM: u64 = 32 << 20;
+/// What an answer takes beside its request and its body: two sets of headers, and its place.
+const ASIDE: usize = 4096;
+
+/// What a page says of an answer that may be sent again: it goes with the response, as an extension.
+#[derive(Clone, Debug)]
+pub(super) struct Lasting {
+    /// What it depends on.
+    pub(super) basis: Basis,
+    /// Where that stood.
+    pub(super) revision: u64,
+    /// The market's instant from which on the question has another answer all the same.
+    pub(super) until: Option<Millis>,
+    pub(super) validator: Validator,
+}
+
+impl Lasting {
+    /// Whether the answer is what the page would give, where what it depends on stands so.
+    fn holds(&self, standing: &Standing) -> bool {
+        standing.revision.number == self.revision
+            && self.until.is_none_or(|until| standing.now < until)
+    }
+}
+
+/// All that a page reads of a request for an answer, conditions apart.
+#[derive(PartialEq, Eq, Hash)]
+struct Asking<'a> {
+    target: &'a str,
+    encodings: Option<&'a [u8]>,
+}
+
+impl<'a> Asking<'a> {
+    /// What `request` asks for, if that may be kept: reading, with at most one list of encodings.
+    fn of(request: &'a Request) -> Option<Self> {
+        let target = request.uri().path_and_query()?.as_str();
+        let mut lists = request.headers().get_all(ACCEPT_ENCODING).iter();
+        let encodings = lists.next().map(HeaderValue::as_bytes);
+        (request.method() == Method::GET && lists.next().is_none())
+            .then_some(Self { target, encodings })
+    }
+
+    fn to_owned(&self) -> Asked {
+        Asked {
+            target: self.target.into(),
+            encodings: self.encodings.map(Into::into),
+        }
+    }
+}
+
+/// [`Asking`], kept. It hashes the same, as its fields do.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Asked {
+    target: Box<str>,
+    encodings: Option<Box<[u8]>>,
+}
+
+impl Equivalent<Asked> for Asking<'_> {
+    fn equivalent(&self, asked: &Asked) -> bool {
+        self.target == &*asked.target && self.encodings == asked.encodings.as_deref()
+    }
+}
+
+/// An answer as it leaves.
+#[derive(Debug)]
+struct Ready {
+    lasting: Lasting,
+    headers: HeaderMap,
+    /// The headers of the answer that it has not changed.
+    unchanged: HeaderMap,
+    /// The second that both name as that of the last change.
+    modified: i64,
+    body: Bytes,
+}
+
+impl Ready {
+    fn new(lasting: Lasting, headers: HeaderMap, body: Bytes, now: Millis) -> Self {
+        let mut ready = Self {
+            modified: lasting.validator.modified(now),
+            lasting,
+            unchanged: HeaderMap::new(),
+            headers,
+            body,
+        };
+        let date = ready.lasting.validator.last_modified(now);
+        ready.headers.insert(LAST_MODIFIED, date);
+        ready.unchanged = ready.headers.clone();
+        for name in [CONTENT_TYPE, CONTENT_ENCODING, CONTENT_LENGTH] {
+            ready.unchanged.remove(name);
+        }
+        ready
+    }
+
+    /// The response to a request with the headers `asked`.
+    fn answer(&self, asked: &HeaderMap) -> Response {
+        let validator = &self.lasting.validator;
+        let mut response = Response::default();
+        if validator.is_held(asked) {
+            *response.status_mut() = StatusCode::NOT_MODIFIED;
+            *response.headers_mut() = self.unchanged.clone();
+        } else {
+            *response.headers_mut() = self.headers.clone();
+            *response.body_mut() = Body::from(self.body.clone());
+        }
+        // In the second of a change its date has yet to come.
+        let now = wall_clock();
+        if validator.modified(now) != self.modified {
+            let date = validator.last_modified(now);
+            response.headers_mut().insert(LAST_MODIFIED, date);
+        }
+        response
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Weight;
+
+impl Weighter<Asked, Arc<Ready>> for Weight {
+    fn weight(&self, asked: &Asked, ready: &Arc<Ready>) -> u64 {
+        let encodings = asked.encodings.as_ref().map_or(0, |list| list.len());
+        (asked.target.len() + encodings + ready.body.len() + ASIDE) as u64
+    }
+}
+
+/// The pages behind what is kept ready of them; cheap to clone.
+#[derive(Clone)]
+pub(super) struct Front {
+    desk: Desk,
+    pages: Router,
+    ready: Arc<Cache<Asked, Arc<Ready>, Weight>>,
+}
+
+impl Front {
+    /// `pages`, of the market on `desk`.
+    pub(super) fn new(desk: Desk, pages: Router) -> Self {
+        Self::of(desk, pages, ROOM)
+    }
+
+    pub(super) fn of(desk: Desk, pages: Router, room: u64) -> Self {
+        // One part, so that an answer may be as large as all of the room.
+        let options = OptionsBuilder::new()
+            .shards(1)
+            .estimated_items_capacity(usize::try_from(room).unwrap_or(usize::MAX) / (4 * ASIDE))
+            .weight_capacity(room)
+            .build();
+        let (hasher, lifecycle) = (DefaultHashBuilder::default(), DefaultLifecycle::default());
+        let ready = match options {
+            Ok(options) => Cache::with_options(options, Weight, hasher, lifecycle),
+            // All three options are given, so they are never found wanting.
+            Err(_) => Cache::with(16, room, Weight, hasher, lifecycle),
+        };
+        Self {
+            desk,
+            pages,
+            ready: Arc::new(ready),
+        }
+    }
+
+    /// How many answers are kept, and their weight.
+    #[cfg(test)]
+    pub(super) fn held(&self) -> (usize, u64) {
+        (self.ready.len(), self.ready.weight())
+    }
+
+    /// What the page says.
+    async fn page(self, request: Request) -> Response {
+        let Ok(mut response) = self.pages.oneshot(request).await;
+        if response.status() == StatusCode::NOT_MODIFIED {
+            // The router counts the bytes of every body; of this answer they are not the answer's length.
+            response.headers_mut().remove(CONTENT_LENGTH);
+        }
+        response
+    }
+
+    /// The answer to a request that is not known to be ready: `found` is one that may be.
+    async fn ask(self, found: Option<Arc<Ready>>, asked: Asked, request: Request) -> Response {
+        if let Some(found) = found {
+            let standing = self.desk.standing(&found.lasting.basis).await;
+            // Where the market cannot be looked at, the page says so.
+            if standing.is_ok_and(|standing| found.lasting.holds(&standing)) {
+                return found.answer(request.headers());
+            }
+        }
+        let kept = Arc::clone(&self.ready);
+        let mut response = self.page(request).await;
+        if response.status() != StatusCode::OK {
+            return response;
+        }
+        let Some(lasting) = response.extensions_mut().remove::<Lasting>() else {
+            return response;
+        };
+        let (parts, body) = response.into_parts();
+        // It is there as a whole already.
+        match to_bytes(body, usize::MAX).await {
+            Ok(body) => {
+                let headers = parts.headers.clone();
+                let ready = Ready::new(lasting, headers, body.clone(), wall_clock());
+                kept.insert(asked, Arc::new(ready));
+                Response::from_parts(parts, Body::from(body))
+            }
+            Err(failure) => {
+                log::error!("an answer broke off: {failure}");
+                let mut response = Rejection::Defect.into_response();
+                sign(response.headers_mut());
+                response
+            }
+        }
+    }
+}
+
+type Answering = Pin<Box<dyn Future<Output = Result<Response, Infallible>> + Send>>;
+
+impl Service<Request> for Front {
+    type Response = Response;
+    type Error = Infallible;
+    type Future = Either<Done<Result<Response, Infallible>>, Answering>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request) -> Self::Future {
+        let Some(asking) = Asking::of(&request) else {
+            let page = self.clone().page(request);
+            return Either::Right(Box::pin(async { Ok(page.await) }));
+        };
+        let mut found = self.ready.get(&asking);
+        if let Some(kept) = &found
+            && !self.desk.market.is_on_disk()
+        {
+            let standing = self.desk.market.standing(&kept.lasting.basis);
+            if standing.is_ok_and(|standing| kept.lasting.holds(&standing)) {
+                return Either::Left(ready(Ok(kept.answer(request.headers()))));
+            }
+            found = None;
+        }
+        let (front, asked) = (self.clone(), asking.to_owned());
+        Either::Right(Box::pin(async move {
+            Ok(front.ask(found, asked, request).await)
+        }))
+    }
+}

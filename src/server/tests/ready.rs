@@ -1,0 +1,271 @@
+//! What is kept ready is what the pages say, and only for as long as they would say it.
+
+use axum::http::header::{ETAG, IF_MODIFIED_SINCE, IF_NONE_MATCH, LAST_MODIFIED};
+
+use super::fresh::text;
+use super::*;
+use crate::archive::{Archive, BarRow, Batch, Completeness, OrderRow};
+use crate::server::ready::Front;
+use crate::server::revision::wall_clock;
+
+async fn answer(
+    service: &Router,
+    method: &Method,
+    uri: &str,
+    headers: &[(HeaderName, String)],
+) -> (StatusCode, HeaderMap, Bytes) {
+    let mut request = request(method.clone(), uri);
+    for (name, value) in headers {
+        request = request.header(name, value);
+    }
+    ask(service, request.body(Body::empty()).unwrap()).await
+}
+
+async fn plain(service: &Router, uri: &str) -> (StatusCode, HeaderMap, Bytes) {
+    answer(service, &Method::GET, uri, &[]).await
+}
+
+/// A front with so much room, and the service that it is.
+fn front(desk: &Desk, room: u64) -> (Front, Router) {
+    let front = Front::of(desk.clone(), pages(desk.clone()), room);
+    (front.clone(), Router::new().fallback_service(front))
+}
+
+#[tokio::test]
+async fn what_is_ready_is_what_the_page_says_header_for_header() {
+    let desk = Desk::new(Arc::new(market(true)));
+    let pages = pages(desk.clone());
+    let (kept, service) = front(&desk, 32 << 20);
+    let mut uris: Vec<String> = Vec::new();
+    for (path, _, _) in paths() {
+        uris.push(path.to_owned());
+        uris.push(format!("{path}?explain=1"));
+        uris.push(format!("{path}?as_of=2026-06-10T18:00:00Z&"));
+        uris.push(format!("{path}?nothing=of&the=kind"));
+    }
+    uris.extend(["/", "/api", "/health", "/nope", "/api/liq-map?symbol=NOPE"].map(str::to_owned));
+    for uri in &uris {
+        plain(&pages, uri).await;
+    }
+    // The second in which the last of them was made is over, so that no header changes between two answers.
+    let made = wall_clock().0.div_euclid(1000);
+    while wall_clock().0.div_euclid(1000) <= made {
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+    for uri in &uris {
+        let (status, named, _) = plain(&pages, uri).await;
+        let mut conditions = vec![Vec::new(), vec![(IF_NONE_MATCH, "\"another\"".to_owned())]];
+        if status == StatusCode::OK && named.contains_key(ETAG) {
+            let tag = text(&named, &ETAG).to_owned();
+            conditions.push(vec![(IF_NONE_MATCH, format!("\"another\", {tag}"))]);
+            let date = text(&named, &LAST_MODIFIED).to_owned();
+            conditions.push(vec![(IF_MODIFIED_SINCE, date)]);
+        }
+        for encodings in [
+            &[][..],
+            &["identity"],
+            &["gzip"],
+            &["br, zstd"],
+            &["gzip", "br"],
+            &["identity;q=0"],
+        ] {
+            for condition in &conditions {
+                let mut headers = condition.clone();
+                headers.extend(
+                    encodings
+                        .iter()
+                        .map(|list| (ACCEPT_ENCODING, (*list).to_owned())),
+                );
+                for method in [Method::GET, Method::HEAD, Method::POST] {
+                    let mut wanted = answer(&pages, &method, uri, &headers).await;
+                    if wanted.0 == StatusCode::NOT_MODIFIED {
+                        // The length of nothing is not that of the answer.
+                        wanted.1.remove(CONTENT_LENGTH);
+                    }
+                    for turn in 0..2 {
+                        let got = answer(&service, &method, uri, &headers).await;
+                        assert_eq!(got.0, wanted.0, "{method} {uri} {headers:?} {turn}");
+                        assert_eq!(got.1, wanted.1, "{method} {uri} {headers:?} {turn}");
+                        assert!(got.2 == wanted.2, "{method} {uri} {headers:?} {turn}");
+                    }
+                }
+            }
+        }
+    }
+    // Plain and as of an instant, as it is and in three encodings: all but the small ones of those were kept.
+    assert!(kept.held().0 >= 10 * 2 * 4, "{:?}", kept.held());
+}
+
+#[tokio::test]
+async fn what_is_ready_needs_no_lane() {
+    let desk = Desk::new(Arc::new(market(false)));
+    let service = routes(desk.clone());
+    let uris: Vec<&str> = paths().into_iter().map(|(path, ..)| path).collect();
+    let mut first = Vec::new();
+    for uri in &uris {
+        first.push(plain(&service, uri).await.2);
+    }
+    desk.quick.close();
+    desk.slow.close();
+    for (uri, first) in uris.iter().zip(&first) {
+        let (status, _, body) = plain(&service, uri).await;
+        assert_eq!((status, &body), (StatusCode::OK, first), "{uri}");
+    }
+    // Both are what would be asked for otherwise.
+    let (status, ..) = plain(&service, "/api/liquidations?limit=7").await;
+    assert_eq!(status, StatusCode::INTERNAL_SERVER_ERROR);
+}
+
+#[tokio::test]
+async fn a_new_order_is_in_the_next_answer_and_an_old_one_leaves_its_window() {
+    let (market, feed) = Market::growing(1000, "a test");
+    let service = routes(Desk::new(Arc::new(market)));
+    let grow = |minutes_ago: i64| {
+        let new = order("okx", "BTCUSDT", Side::Long, minutes_ago, 500);
+        feed.append((vec![new], Vec::new(), Vec::new())).unwrap();
+    };
+    let uri = "/api/liquidations/exchanges?range=1h";
+    let count = async || {
+        let (status, headers, body) = plain(&service, uri).await;
+        assert_eq!(status, StatusCode::OK);
+        // Asked again it is the same answer, and so it is for who holds a copy.
+        assert_eq!(plain(&service, uri).await.2, body);
+        let held = (IF_NONE_MATCH, text(&headers, &ETAG).to_owned());
+        let (status, ..) = answer(&service, &Method::GET, uri, &[held]).await;
+        assert_eq!(status, StatusCode::NOT_MODIFIED);
+        let all: Value = serde_json::from_slice(&body).unwrap();
+        all["data"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|one| one["cnt"].as_u64().unwrap())
+            .sum::<u64>()
+    };
+    assert_eq!(count().await, 0);
+    grow(30);
+    assert_eq!(count().await, 1);
+    grow(20);
+    assert_eq!(count().await, 2);
+    // The window ends with the last order: now the first is an hour old, to the millisecond, which is outside.
+    grow(-29);
+    assert_eq!(count().await, 3);
+    grow(-30);
+    assert_eq!(count().await, 3);
+    grow(-200);
+    assert_eq!(count().await, 1);
+}
+
+/// An archive of a test, gone with it.
+struct Folder(std::path::PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let name = format!("liqdata-ready-{name}-{}", std::process::id());
+        Self(std::env::temp_dir().join(name))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn recorded(key: u32, minutes: i64) -> Batch {
+    let at = NOW.on(minutes * Millis::MINUTE);
+    Batch {
+        orders: vec![OrderRow {
+            order: order("okx", "BTCUSDT", Side::Short, -minutes, 70_000).order,
+            coin: "BTC".to_owned(),
+            price_kind: "avg_fill".to_owned(),
+            completeness: Completeness::Sampled,
+            native_id: None,
+            dedupe_key: key.to_string(),
+            received_at: at,
+            raw: None,
+        }],
+        ..Batch::default()
+    }
+}
+
+#[tokio::test]
+async fn an_archive_that_grows_is_answered_as_it_was_committed_last() {
+    let folder = Folder::new("grows");
+    let mut writer = Archive::create_or_open(&folder.0).unwrap();
+    writer.append(&recorded(1, 0)).unwrap();
+    let market = Market::open(&folder.0, None).unwrap();
+    assert!(market.is_on_disk());
+    let desk = Desk::new(Arc::new(market));
+    let (kept, service) = front(&desk, 1 << 20);
+    let questions = [
+        "/api/liquidations",
+        "/api/liquidations/overview",
+        "/api/liquidations/coins?range=1h",
+        "/api/liquidations/exchanges?range=1h&explain=1",
+        "/api/liquidations/largest?range=1h",
+        "/api/liquidations/chart?symbol=BTCUSDT",
+    ];
+    let price = Decimal::from(60_000);
+    let bar = |minutes: i64| Batch {
+        bars: vec![BarRow {
+            exchange: "okx".to_owned(),
+            symbol: "BTC".to_owned(),
+            timestamp: NOW.on((minutes - 1) * Millis::MINUTE),
+            interval: Millis::MINUTE,
+            open: price,
+            high: price,
+            low: price,
+            close: price,
+            volume: Decimal::ONE,
+            received_at: NOW.on(minutes * Millis::MINUTE),
+        }],
+        ..Batch::default()
+    };
+    // The third moves the end of every window past the first order by a bar alone.
+    let commits = [recorded(2, 10), recorded(3, 30), bar(61), recorded(4, 1500)];
+    let mut seen = Vec::new();
+    for commit in std::iter::once(None).chain(commits.iter().map(Some)) {
+        if let Some(commit) = commit {
+            writer.append(commit).unwrap();
+        }
+        let fresh = router(Arc::new(Market::open(&folder.0, None).unwrap()));
+        for uri in questions {
+            let (_, _, wanted) = plain(&fresh, uri).await;
+            for _ in 0..3 {
+                let (status, _, got) = plain(&service, uri).await;
+                assert_eq!(status, StatusCode::OK);
+                assert_eq!(got, wanted, "{uri}");
+            }
+            seen.push((uri, wanted));
+        }
+    }
+    assert_eq!(kept.held().0, questions.len());
+    for uri in questions {
+        let mut answers: Vec<&Bytes> = seen
+            .iter()
+            .filter(|(of, _)| *of == uri)
+            .map(|(_, body)| body)
+            .collect();
+        answers.dedup();
+        assert!(answers.len() >= 4, "{uri}: {}", answers.len());
+    }
+}
+
+#[tokio::test]
+async fn many_different_questions_stay_within_the_room() {
+    let desk = Desk::new(Arc::new(market(false)));
+    let room = 200_000;
+    let (kept, service) = front(&desk, room);
+    for offset in 0..400 {
+        let uri = format!("/api/liquidations?limit=20&offset={offset}");
+        let (status, _, body) = plain(&service, &uri).await;
+        assert_eq!(status, StatusCode::OK);
+        assert_eq!(plain(&service, &uri).await.2, body);
+        // However long the target: blank pairs say nothing, and are part of it.
+        let uri = format!("{uri}{}", "&".repeat(offset * 7));
+        assert_eq!(plain(&service, &uri).await.2, body);
+        assert!(kept.held().1 <= room);
+    }
+    let (entries, weight) = kept.held();
+    assert!(entries > 10 && weight > room / 2, "{entries} {weight}");
+}
