@@ -288,11 +288,17 @@ impl Config {
         headers
             .entry(reqwest::header::ACCEPT)
             .or_insert(HeaderValue::from_static("application/json"));
+        headers
+            .entry(reqwest::header::ACCEPT_ENCODING)
+            .or_insert(HeaderValue::from_static(super::coding::ACCEPTED));
         let builder = reqwest::Client::builder()
             .user_agent(&self.user_agent)
             .default_headers(headers)
             .connect_timeout(self.connect_timeout)
-            // Redirects and retries have rules of their own here.
+            // Compression, redirects and retries have rules of their own here.
+            .no_gzip()
+            .no_brotli()
+            .no_zstd()
             .redirect(reqwest::redirect::Policy::none())
             .retry(reqwest::retry::never());
         #[cfg(test)]

@@ -51,24 +51,14 @@ impl Fault {
         Self::no_answer(kind, message, error)
     }
 
-    /// A body that broke off, or that cannot be decompressed.
+    /// A body that broke off.
     pub(super) fn within_the_body(error: reqwest::Error, config: &Config, got: usize) -> Self {
-        let place = config.place();
-        // The connection's own errors come as hyper's; all else is the decompressor's.
-        if find::<hyper::Error>(&error).is_some() {
-            let message = format!(
-                "the answer of {place} broke off after {got} bytes: {}",
-                root(&error)
-            );
-            return Self::no_answer(Kind::Transient, message, error);
-        }
-        Self::final_(Error::UnexpectedReply {
-            path: String::new(),
-            message: format!(
-                "the body cannot be decompressed after {got} bytes: {}",
-                root(&error)
-            ),
-        })
+        let message = format!(
+            "the answer of {} broke off after {got} bytes: {}",
+            config.place(),
+            root(&error)
+        );
+        Self::no_answer(Kind::Transient, message, error)
     }
 
     /// A failure that another attempt will not mend.

@@ -4,6 +4,7 @@
 //! waits between them, tries again what may get better, follows redirects that stay with the same service, and stops
 //! reading at a cap. A [`Walk`] reads the growing order feed page by page; an [`OrderStream`] follows it.
 
+mod coding;
 mod config;
 mod error;
 mod events;
@@ -37,6 +38,7 @@ pub use seat::Seat;
 pub use stream::{Arrival, OrderStream};
 pub use walk::Walk;
 
+use coding::{Spoiled, Unpacking};
 use fault::Fault;
 use pool::{Kept, Lines, Pool};
 use retry::{Kind, Retries};
@@ -378,26 +380,28 @@ impl Call<'_> {
         let announced = response
             .content_length()
             .map(|length| usize::try_from(length).unwrap_or(usize::MAX));
-        if announced.is_some_and(|length| length > cap) {
-            return Err(over(cap));
-        }
-        intake.begin(announced);
-        let mut bytes = 0;
+        let headers = std::mem::take(response.headers_mut());
+        let spoiled = |spoiled: Spoiled, came: usize| spoilt(spoiled, cap, came);
+        let spare = self.lines.spare();
+        let mut body = Unpacking::begin(&headers, announced, cap, intake, spare)
+            .map_err(|why| spoiled(why, 0))?;
+        let mut came = 0;
         loop {
             match response.chunk().await {
-                Ok(Some(chunk)) if chunk.len() > cap - bytes => return Err(over(cap)),
                 Ok(Some(chunk)) => {
-                    bytes += chunk.len();
-                    intake.feed(&chunk);
+                    body.take(&chunk).map_err(|why| spoiled(why, came))?;
+                    came += chunk.len();
                 }
                 Ok(None) => break,
-                Err(error) => return Err(Fault::within_the_body(error, self.config, bytes)),
+                Err(error) => return Err(Fault::within_the_body(error, self.config, came)),
             }
         }
+        let (bytes, spare) = body.finish().map_err(|why| spoiled(why, came))?;
+        self.lines.put_spare(spare);
         self.lines.answered();
         Ok(Answer {
             status: response.status(),
-            headers: std::mem::take(response.headers_mut()),
+            headers,
             bytes,
         })
     }
@@ -418,7 +422,7 @@ impl Call<'_> {
         if timeout_at(deadline, read).await.is_ok() {
             self.lines.answered();
         }
-        body
+        coding::beginning(response.headers(), body, REFUSAL)
     }
 
     /// A status that is no success, or a redirect that is not followed, with the reason.
@@ -517,10 +521,20 @@ fn follow(from: &Url, location: &str, hop: u32) -> Result<Url, String> {
     Ok(target)
 }
 
-fn over(cap: usize) -> Fault {
+/// The fault of a body that cannot be taken after so many bytes.
+fn spoilt(why: Spoiled, cap: usize, came: usize) -> Fault {
+    let message = match why {
+        Spoiled::Over => {
+            format!("the body is larger than max_body = {cap} bytes after decompression")
+        }
+        Spoiled::Unknown(message) => message,
+        Spoiled::Damaged(message) => {
+            format!("the body cannot be decompressed after {came} bytes: {message}")
+        }
+    };
     Fault::final_(Error::UnexpectedReply {
         path: String::new(),
-        message: format!("the body is larger than max_body = {cap} bytes after decompression"),
+        message,
     })
 }
 

@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use arc_swap::ArcSwapOption;
 
 use super::Config;
+use super::coding::Spare;
 use super::pace::Pace;
 use super::retry::Quota;
 use super::seat::{Slot, TURNS};
@@ -127,6 +128,8 @@ pub(super) struct Lines {
     pub(super) http: Result<reqwest::Client, Arc<reqwest::Error>>,
     /// Whether a connection may have gone back to the pool.
     answered: AtomicBool,
+    /// Buffers for the next body. Only ever tried, so that nobody waits and no fork finds it locked for ever.
+    spare: Mutex<Spare>,
 }
 
 impl Lines {
@@ -134,6 +137,20 @@ impl Lines {
         Self {
             http: config.http().map_err(Arc::new),
             answered: AtomicBool::new(false),
+            spare: Mutex::default(),
+        }
+    }
+
+    /// The buffers that the last body left; empty ones where another body has them.
+    pub(super) fn spare(&self) -> Spare {
+        let spare = self.spare.try_lock();
+        spare.map_or_else(|_| Spare::default(), |mut spare| mem::take(&mut *spare))
+    }
+
+    /// Keeps the buffers for the next body.
+    pub(super) fn put_spare(&self, spare: Spare) {
+        if let Ok(mut kept) = self.spare.try_lock() {
+            *kept = spare;
         }
     }
 

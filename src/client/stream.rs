@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use log::{debug, info, warn};
 use reqwest::Response;
-use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use reqwest::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use tokio::time::{Instant, sleep, timeout};
 
 use super::events::{Event, Events};
@@ -388,6 +388,8 @@ impl OrderStream {
     fn headers(&self) -> HeaderMap {
         let mut headers = HeaderMap::new();
         headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
+        // Events are small and must not wait in a compressor.
+        headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
         if let Some(place) = &self.place
             && let Ok(place) = HeaderValue::from_bytes(place.as_bytes())
         {

@@ -1,0 +1,507 @@
+//! Bodies that arrive compressed, taken out of their coding under the cap.
+//!
+//! What is not compressed and what is zstd go on as they arrive. A gzip body is kept until it is whole: to inflate it
+//! in one go into a buffer that is there already takes two thirds of the time; a large one is inflated as it arrives.
+
+use std::io::{self, Write};
+
+use flate2::write::MultiGzDecoder;
+use reqwest::header::{CONTENT_ENCODING, HeaderMap};
+use zstd::stream::raw::{DParameter, Decoder, InBuffer, Operation, OutBuffer};
+
+use crate::wire::Feed;
+
+/// What is asked for, the best first.
+pub(super) const ACCEPTED: &str = "zstd, gzip";
+/// What may come, as a sentence.
+const ALLOWED: &str = "gzip, zstd or none";
+/// The largest body that is inflated in one go, and the most of a compressed one that is kept.
+const AT_ONCE: usize = 64 << 20;
+/// The most that deflate makes of a byte, rounded up.
+const SWELLING: usize = 1040;
+/// What a gzip member begins with.
+const GZIP: &[u8] = b"\x1f\x8b\x08";
+/// Its head and its tail, at the least.
+const FRAME: usize = 18;
+/// The largest buffers that are kept for the next body.
+const SPARE: usize = 16 << 20;
+/// How much is taken out of zstd at a time.
+const PIECE: usize = 128 << 10;
+
+/// Why a body cannot be taken.
+#[derive(Debug)]
+pub(super) enum Spoiled {
+    /// It is larger than the cap.
+    Over,
+    /// Its coding is none that was asked for.
+    Unknown(String),
+    /// It breaks the rules of its coding.
+    Damaged(String),
+}
+
+/// Buffers that the next body finds ready.
+#[derive(Debug, Default)]
+pub(super) struct Spare {
+    packed: Vec<u8>,
+    body: Vec<u8>,
+}
+
+impl Spare {
+    /// Forgets what the buffers hold, and lets go of large ones.
+    fn cleared(mut self) -> Self {
+        self.packed.clear();
+        for buffer in [&mut self.packed, &mut self.body] {
+            if buffer.capacity() > SPARE {
+                *buffer = Vec::new();
+            }
+        }
+        self
+    }
+}
+
+/// Where a body goes that is out of its coding.
+struct Sink<'a> {
+    intake: &'a mut dyn Feed,
+    cap: usize,
+    bytes: usize,
+    over: bool,
+}
+
+impl Sink<'_> {
+    fn take(&mut self, bytes: &[u8]) -> Result<(), Spoiled> {
+        if bytes.len() > self.cap - self.bytes {
+            self.over = true;
+            return Err(Spoiled::Over);
+        }
+        self.bytes += bytes.len();
+        self.intake.feed(bytes);
+        Ok(())
+    }
+}
+
+impl Write for Sink<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.take(bytes)
+            .map_err(|_| io::Error::other("over the cap"))?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A body on its way out of its coding.
+pub(super) struct Unpacking<'a> {
+    stage: Stage<'a>,
+    spare: Spare,
+}
+
+enum Stage<'a> {
+    Plain(Sink<'a>),
+    Gzip {
+        decoder: Box<MultiGzDecoder<Sink<'a>>>,
+        /// Whether it is kept until it is whole.
+        keeping: bool,
+    },
+    Zstd(Box<Zstd<'a>>),
+}
+
+struct Zstd<'a> {
+    decoder: Decoder<'static>,
+    room: Vec<u8>,
+    /// Whether a frame has begun that has not ended.
+    open: bool,
+    sink: Sink<'a>,
+}
+
+impl<'a> Unpacking<'a> {
+    /// A body under these headers, of `announced` bytes as it is sent; no more than `cap` bytes of it go to `intake`.
+    pub(super) fn begin(
+        headers: &HeaderMap,
+        announced: Option<usize>,
+        cap: usize,
+        intake: &'a mut dyn Feed,
+        spare: Spare,
+    ) -> Result<Self, Spoiled> {
+        let sink = |intake: &'a mut dyn Feed, announced| {
+            intake.begin(announced);
+            Sink {
+                intake,
+                cap,
+                bytes: 0,
+                over: false,
+            }
+        };
+        let stage = match coding(headers)? {
+            Coding::Plain if announced.is_some_and(|length| length > cap) => {
+                return Err(Spoiled::Over);
+            }
+            Coding::Plain => Stage::Plain(sink(intake, announced)),
+            // How large it becomes is told when it is whole.
+            Coding::Gzip => Stage::Gzip {
+                decoder: Box::new(MultiGzDecoder::new(sink(intake, None))),
+                keeping: true,
+            },
+            Coding::Zstd => Stage::Zstd(Box::new(Zstd {
+                decoder: zstd_decoder(cap).map_err(|error| damaged(&error))?,
+                room: vec![0; PIECE],
+                open: false,
+                sink: sink(intake, None),
+            })),
+        };
+        Ok(Self { stage, spare })
+    }
+
+    /// Takes what has arrived next.
+    pub(super) fn take(&mut self, chunk: &[u8]) -> Result<(), Spoiled> {
+        match &mut self.stage {
+            Stage::Plain(sink) => sink.take(chunk),
+            Stage::Zstd(zstd) => zstd.take(chunk),
+            Stage::Gzip { decoder, keeping } if *keeping => {
+                self.spare.packed.extend_from_slice(chunk);
+                if self.spare.packed.len() > AT_ONCE {
+                    *keeping = false;
+                    inflate(decoder, &std::mem::take(&mut self.spare.packed))?;
+                }
+                Ok(())
+            }
+            Stage::Gzip { decoder, .. } => inflate(decoder, chunk),
+        }
+    }
+
+    /// The body has ended: how many bytes it had out of its coding, and the buffers.
+    pub(super) fn finish(mut self) -> Result<(usize, Spare), Spoiled> {
+        let bytes = match &mut self.stage {
+            Stage::Plain(sink) => sink.bytes,
+            Stage::Zstd(zstd) if zstd.open => {
+                return Err(Spoiled::Damaged("the zstd frame is incomplete".to_owned()));
+            }
+            Stage::Zstd(zstd) => zstd.sink.bytes,
+            Stage::Gzip { decoder, keeping } => {
+                let Spare { packed, body } = &mut self.spare;
+                let cap = decoder.get_ref().cap;
+                let whole = if *keeping {
+                    inflated(packed, body, cap)
+                } else {
+                    None
+                };
+                if let Some(whole) = whole {
+                    let sink = decoder.get_mut();
+                    sink.intake.begin(Some(whole.len()));
+                    sink.take(whole)?;
+                } else {
+                    inflate(decoder, packed)?;
+                    let finished = decoder.try_finish();
+                    finished.map_err(|error| told(decoder.get_ref(), &error))?;
+                }
+                decoder.get_ref().bytes
+            }
+        };
+        Ok((bytes, self.spare.cleared()))
+    }
+}
+
+impl Zstd<'_> {
+    fn take(&mut self, chunk: &[u8]) -> Result<(), Spoiled> {
+        let mut input = InBuffer::around(chunk);
+        loop {
+            let mut output = OutBuffer::around(self.room.as_mut_slice());
+            let hint = self.decoder.run(&mut input, &mut output);
+            // What is left of the frame; none at its end.
+            self.open = hint.map_err(|error| damaged(&error))? != 0;
+            let written = output.pos();
+            self.sink.take(output.as_slice())?;
+            if input.pos() == chunk.len() && written < self.room.len() {
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// The codings that are understood.
+enum Coding {
+    Plain,
+    Gzip,
+    Zstd,
+}
+
+fn coding(headers: &HeaderMap) -> Result<Coding, Spoiled> {
+    let mut named = headers.get_all(CONTENT_ENCODING).iter();
+    let Some(first) = named.next() else {
+        return Ok(Coding::Plain);
+    };
+    let name = first.as_bytes().trim_ascii();
+    let several = named.next().is_some();
+    match name.to_ascii_lowercase().as_slice() {
+        _ if several => {}
+        b"" | b"identity" => return Ok(Coding::Plain),
+        b"gzip" | b"x-gzip" => return Ok(Coding::Gzip),
+        b"zstd" => return Ok(Coding::Zstd),
+        _ => {}
+    }
+    let name = super::config::shown(&String::from_utf8_lossy(name));
+    let others = if several { " and others" } else { "" };
+    Err(Spoiled::Unknown(format!(
+        "the body's content-encoding is {name:?}{others}; allowed: {ALLOWED}"
+    )))
+}
+
+/// A decoder whose window is no larger than a body may be, but for the 8 MiB that HTTP allows every sender (RFC 9659).
+fn zstd_decoder(cap: usize) -> io::Result<Decoder<'static>> {
+    let mut decoder = Decoder::new()?;
+    let most = cap.max(1).ilog2().clamp(23, 27);
+    decoder.set_parameter(DParameter::WindowLogMax(most))?;
+    Ok(decoder)
+}
+
+fn inflate(decoder: &mut MultiGzDecoder<Sink<'_>>, chunk: &[u8]) -> Result<(), Spoiled> {
+    let written = decoder.write_all(chunk);
+    written.map_err(|error| told(decoder.get_ref(), &error))
+}
+
+/// The body of a gzip file, inflated in one go; `None` leaves it to inflating piece by piece, which has the last word
+/// on whatever is unusual about it.
+fn inflated<'a>(packed: &[u8], room: &'a mut Vec<u8>, cap: usize) -> Option<&'a [u8]> {
+    if packed.len() < FRAME || !packed.starts_with(GZIP) {
+        return None;
+    }
+    // A file of several members has such a beginning somewhere.
+    if memchr::memmem::find(packed.get(1..)?, GZIP).is_some() {
+        return None;
+    }
+    let length = usize::try_from(u32::from_le_bytes(*packed.last_chunk()?)).ok()?;
+    let most = cap.min(AT_ONCE).min(packed.len().saturating_mul(SWELLING));
+    if length > most {
+        return None;
+    }
+    if room.len() < length {
+        room.resize(length, 0);
+    }
+    let whole = room.get_mut(..length)?;
+    let written = libdeflater::Decompressor::new().gzip_decompress(packed, whole);
+    (written == Ok(length)).then_some(whole)
+}
+
+fn told(sink: &Sink<'_>, error: &io::Error) -> Spoiled {
+    if sink.over {
+        return Spoiled::Over;
+    }
+    damaged(error)
+}
+
+fn damaged(error: &io::Error) -> Spoiled {
+    Spoiled::Damaged(error.to_string())
+}
+
+/// What can be had of the beginning of a body of which these bytes came; at most `most` bytes.
+pub(super) fn beginning(headers: &HeaderMap, came: Vec<u8>, most: usize) -> Vec<u8> {
+    struct Text(Vec<u8>);
+
+    impl Feed for Text {
+        fn begin(&mut self, _announced: Option<usize>) {}
+
+        fn feed(&mut self, chunk: &[u8]) {
+            self.0.extend_from_slice(chunk);
+        }
+    }
+
+    if matches!(coding(headers), Ok(Coding::Plain)) {
+        return came;
+    }
+    let mut text = Text(Vec::new());
+    if let Ok(mut unpacking) = Unpacking::begin(headers, None, most, &mut text, Spare::default()) {
+        if let Stage::Gzip { keeping, .. } = &mut unpacking.stage {
+            *keeping = false;
+        }
+        // What is whole so far is worth showing, whatever comes behind it.
+        let _ = unpacking.take(&came);
+        let _ = unpacking.finish();
+    }
+    text.0
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use flate2::Compression;
+    use flate2::write::GzEncoder;
+    use proptest::prelude::*;
+    use reqwest::header::HeaderValue;
+
+    use super::*;
+
+    /// Keeps what it is fed since it last began.
+    #[derive(Default)]
+    struct Taken {
+        bytes: Vec<u8>,
+        announced: Option<usize>,
+    }
+
+    impl Feed for Taken {
+        fn begin(&mut self, announced: Option<usize>) {
+            self.bytes.clear();
+            self.announced = announced;
+        }
+
+        fn feed(&mut self, chunk: &[u8]) {
+            self.bytes.extend_from_slice(chunk);
+        }
+    }
+
+    fn named(coding: &'static str) -> HeaderMap {
+        [(CONTENT_ENCODING, HeaderValue::from_static(coding))]
+            .into_iter()
+            .collect()
+    }
+
+    /// What comes of `packed`, in pieces of so many bytes.
+    fn unpacked(
+        coding: &'static str,
+        packed: &[u8],
+        piece: usize,
+        cap: usize,
+    ) -> Result<Taken, Spoiled> {
+        let mut taken = Taken::default();
+        let headers = named(coding);
+        let mut unpacking = Unpacking::begin(&headers, None, cap, &mut taken, Spare::default())?;
+        for chunk in packed.chunks(piece) {
+            unpacking.take(chunk)?;
+        }
+        let (bytes, _) = unpacking.finish()?;
+        assert_eq!(bytes, taken.bytes.len());
+        Ok(taken)
+    }
+
+    fn gzip(body: &[u8]) -> Vec<u8> {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+        encoder.write_all(body).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    #[test]
+    fn several_members_of_a_gzip_body_are_all_read() {
+        let twice = [gzip(b"[1,2]"), gzip(b"[1,2]")].concat();
+        assert_eq!(
+            unpacked("gzip", &twice, 7, 100).unwrap().bytes,
+            b"[1,2][1,2]"
+        );
+        let frames = [
+            zstd::encode_all(&b"[1"[..], 1).unwrap(),
+            zstd::encode_all(&b",2]"[..], 1).unwrap(),
+        ]
+        .concat();
+        assert_eq!(unpacked("zstd", &frames, 7, 100).unwrap().bytes, b"[1,2]");
+    }
+
+    #[test]
+    fn what_is_incomplete_damaged_or_followed_by_rubbish_is_refused() {
+        let body: Vec<u8> = (0..5000_u32)
+            .flat_map(|at| (at * at).to_le_bytes())
+            .collect();
+        let zipped = gzip(&body);
+        let framed = zstd::encode_all(body.as_slice(), 1).unwrap();
+        for (coding, packed) in [("gzip", zipped), ("zstd", framed)] {
+            assert_eq!(unpacked(coding, &packed, 999, 1 << 20).unwrap().bytes, body);
+            for cut in [1, 5, 20, packed.len() / 2, packed.len() - 1] {
+                let part = packed.get(..cut).unwrap();
+                assert!(
+                    matches!(
+                        unpacked(coding, part, 999, 1 << 20),
+                        Err(Spoiled::Damaged(_))
+                    ),
+                    "{coding} {cut}"
+                );
+            }
+            let rubbish = [packed.as_slice(), b"rubbish"].concat();
+            assert!(
+                matches!(
+                    unpacked(coding, &rubbish, 999, 1 << 20),
+                    Err(Spoiled::Damaged(_))
+                ),
+                "{coding}"
+            );
+        }
+        let mut wrong = gzip(&body);
+        let at = wrong.len() - 6;
+        *wrong.get_mut(at).unwrap() ^= 1;
+        assert!(matches!(
+            unpacked("gzip", &wrong, 999, 1 << 20),
+            Err(Spoiled::Damaged(_))
+        ));
+    }
+
+    #[test]
+    fn no_more_than_the_cap_is_taken() {
+        let body = vec![b' '; 100_000];
+        for (coding, packed) in [
+            ("gzip", gzip(&body)),
+            ("zstd", zstd::encode_all(body.as_slice(), 1).unwrap()),
+            ("identity", body.clone()),
+        ] {
+            assert_eq!(
+                unpacked(coding, &packed, 50, body.len()).unwrap().bytes,
+                body
+            );
+            assert!(
+                matches!(
+                    unpacked(coding, &packed, 50, body.len() - 1),
+                    Err(Spoiled::Over)
+                ),
+                "{coding}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_length_that_is_a_lie_makes_no_room() {
+        let mut packed = gzip(b"[]");
+        let at = packed.len() - 4;
+        packed
+            .get_mut(at..)
+            .unwrap()
+            .copy_from_slice(&u32::MAX.to_le_bytes());
+        let mut room = Vec::new();
+        assert_eq!(inflated(&packed, &mut room, usize::MAX), None);
+        assert_eq!(room.capacity(), 0);
+        assert!(matches!(
+            unpacked("gzip", &packed, 50, 1000),
+            Err(Spoiled::Damaged(_))
+        ));
+    }
+
+    #[test]
+    fn other_codings_are_named() {
+        for coding in ["br", "gzip, gzip", "deflate"] {
+            let Err(Spoiled::Unknown(message)) = unpacked(coding, b"", 1, 100) else {
+                panic!("{coding} is not understood");
+            };
+            assert!(
+                message.contains(coding) && message.contains(ALLOWED),
+                "{message}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_beginning_of_a_broken_body_is_shown() {
+        let packed = gzip(b"{\"error\": \"slow down\"}");
+        let cut = packed.get(..packed.len() - 3).unwrap().to_vec();
+        assert_eq!(
+            beginning(&named("gzip"), cut, 1000),
+            b"{\"error\": \"slow down\"}"
+        );
+        assert_eq!(beginning(&named("br"), b"x".to_vec(), 1000), b"");
+        assert_eq!(beginning(&HeaderMap::new(), b"x".to_vec(), 1000), b"x");
+    }
+
+    proptest! {
+        #[test]
+        fn every_body_comes_out_as_it_went_in(body in prop::collection::vec(prop_oneof![Just(b'0'), any::<u8>()], 0..5000), piece in 1_usize..6000) {
+            prop_assert_eq!(&unpacked("gzip", &gzip(&body), piece, 5000).unwrap().bytes, &body);
+            let framed = zstd::encode_all(body.as_slice(), 3).unwrap();
+            prop_assert_eq!(&unpacked("zstd", &framed, piece, 5000).unwrap().bytes, &body);
+            prop_assert_eq!(&unpacked("identity", &body, piece, 5000).unwrap().bytes, &body);
+        }
+    }
+}
