@@ -475,22 +475,31 @@ fn of_interval<R: Row>() -> &'static str {
     }
 }
 
-/// At most `limit` rows of a partition with their numbers, in order of time, and no more than `weight` of them but for
-/// the last; of one group where one is named.
+/// The number of the last row; 0 where there is none.
+pub(super) fn last<R: Row>(journal: &Connection) -> rusqlite::Result<i64> {
+    journal
+        .prepare_cached(&format!("SELECT coalesce(max(id), 0) FROM {}", R::TABLE))?
+        .query_row([], |row| row.get(0))
+}
+
+/// At most `limit` rows of a partition up to the number `last`, with their numbers, in the order in which they are
+/// divided, and no more than `weight` of them but for the last; of one group where one is named.
 pub(super) fn to_roll<R: Row>(
     journal: &Connection,
     partition: Partition,
     group: Option<&str>,
-    limit: usize,
-    weight: usize,
+    last: i64,
+    (limit, weight): (usize, usize),
 ) -> rusqlite::Result<Vec<(i64, R)>> {
     let mut statement = journal.prepare_cached(&format!(
-        "SELECT id, {} FROM {} WHERE timestamp >= ?1 AND timestamp < ?2 AND {}
-         AND (?4 IS NULL OR {} = ?4) ORDER BY timestamp, id LIMIT ?5",
+        "SELECT id, {} FROM {table} INDEXED BY {table}_by_time
+         WHERE timestamp >= ?1 AND timestamp < ?2 AND {} AND (?4 IS NULL OR {} = ?4) AND id <= ?6
+         ORDER BY {}, id LIMIT ?5",
         R::COLUMNS.join(", "),
-        R::TABLE,
         of_interval::<R>(),
         R::APART,
+        R::DIVIDED,
+        table = R::TABLE,
     ))?;
     let rows = statement.query_map(
         params![
@@ -499,6 +508,7 @@ pub(super) fn to_roll<R: Row>(
             partition.interval,
             group,
             i64::try_from(limit).unwrap_or(i64::MAX),
+            last,
         ],
         |row| Ok((row.get(0)?, R::read(row)?)),
     )?;
@@ -515,13 +525,14 @@ pub(super) fn to_roll<R: Row>(
     Ok(found)
 }
 
-/// Deletes the rows of these numbers.
-pub(super) fn delete<R: Row>(journal: &Connection, ids: &[i64]) -> rusqlite::Result<()> {
+/// Deletes the rows of these numbers, and gives how many there were.
+pub(super) fn delete<R: Row>(journal: &Connection, ids: &[i64]) -> rusqlite::Result<usize> {
     known::let_go::<R>(journal, ids)?;
     let mut statement =
         journal.prepare_cached(&format!("DELETE FROM {} WHERE id = ?1", R::TABLE))?;
+    let mut deleted = 0;
     for id in ids {
-        statement.execute([id])?;
+        deleted += statement.execute([id])?;
     }
-    Ok(())
+    Ok(deleted)
 }

@@ -19,6 +19,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use super::journal::{self, Acknowledged, Batch};
+use super::rolling::Rolls;
 use super::{ArchiveError, Gap, Writer, wall_clock};
 use crate::model::Millis;
 
@@ -80,6 +81,10 @@ impl From<ArchiveError> for NotKept {
 pub struct Receipt<T = Acknowledged>(oneshot::Receiver<Result<T, NotKept>>);
 
 impl<T> Receipt<T> {
+    pub(super) fn of(outcome: oneshot::Receiver<Result<T, NotKept>>) -> Self {
+        Self(outcome)
+    }
+
     /// Waits on this thread; not for threads that drive asynchronous tasks.
     ///
     /// # Errors
@@ -170,6 +175,7 @@ pub struct Inbox {
     messages: mpsc::Sender<Message>,
     room: Arc<Semaphore>,
     shared: Arc<Mutex<Shared>>,
+    rolls: Rolls,
     queue: usize,
 }
 
@@ -228,7 +234,7 @@ impl Inbox {
     }
 
     /// Does something else with the writer, after everything that was handed over before it is durable: begins a run,
-    /// rolls, verifies.
+    /// verifies. Nothing becomes durable meanwhile; [`Inbox::roll`] is for what takes long.
     ///
     /// # Errors
     ///
@@ -252,6 +258,10 @@ impl Inbox {
     #[must_use]
     pub fn status(&self) -> KeeperStatus {
         self.lock().status.clone()
+    }
+
+    pub(super) fn rolls(&self) -> &Rolls {
+        &self.rolls
     }
 
     fn lock(&self) -> MutexGuard<'_, Shared> {
@@ -389,6 +399,7 @@ impl Keeper {
                 messages,
                 room,
                 shared,
+                rolls: Rolls::default(),
                 queue,
             },
             thread: Some(thread),
@@ -414,7 +425,10 @@ impl Keeper {
         let thread = self.thread.take()?;
         // A thread that has failed hears nothing, and joining it tells.
         let _ = self.inbox.messages.send(Message::Stop);
-        thread.join().ok()
+        let writer = thread.join().ok();
+        // Nobody else may write to the archive before its files are let alone.
+        self.inbox.rolls().end();
+        writer
     }
 }
 

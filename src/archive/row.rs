@@ -35,6 +35,9 @@ pub(super) trait Row: Clone + Send + Sized + 'static {
     const COIN: &'static str;
     /// The column by which a day of many rows is split into files.
     const APART: &'static str = "exchange";
+    /// The columns by which the rows of a day that are too many for one file are divided: those that are asked for
+    /// together should lie together.
+    const DIVIDED: &'static str = "timestamp";
     /// The column that nearly all of a row lies in, where there is one: its values are long, and no two are the same.
     const BULK: Option<&'static str> = None;
 

@@ -278,7 +278,7 @@ fn count(kept: &Kept, done: Acknowledged) {
 async fn roll(inbox: Inbox) {
     loop {
         let until = super::now().back(LATE);
-        let Ok(rolled) = inbox.with(move |writer| writer.roll(until)) else {
+        let Ok(rolled) = inbox.roll(until) else {
             return;
         };
         match rolled.await {
