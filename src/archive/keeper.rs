@@ -162,6 +162,12 @@ struct Taken {
     place: OwnedSemaphorePermit,
 }
 
+impl Taken {
+    fn sender(self) -> Sender {
+        (self.rows, self.receipt, self.place)
+    }
+}
+
 /// Rows of a batch, who waits to hear of them, and their place in the queue.
 type Sender = (
     usize,
@@ -563,7 +569,7 @@ impl Desk {
                 {
                     log::warn!("writing to the archive has stalled: {fault}");
                 }
-                self.pause();
+                self.pause(matches!(fault, ArchiveError::DiskFull { .. }));
                 continue;
             }
             log::error!("rows were given up: {fault}");
@@ -582,13 +588,20 @@ impl Desk {
         }
     }
 
-    /// Waits until it is time to try again, or the end is asked for.
-    fn pause(&mut self) {
+    /// Waits until it is time to try again, or the end is asked for; gives up maps that come meanwhile where the disk is
+    /// full.
+    fn pause(&mut self, is_full: bool) {
         let until = Instant::now() + self.pace.retry;
         while !self.stopping {
             let left = until.saturating_duration_since(Instant::now());
             match self.messages.recv_timeout(left) {
                 Ok(Message::Stop) | Err(RecvTimeoutError::Disconnected) => self.stopping = true,
+                Ok(Message::Keep(taken)) if is_full && taken.batch.is_of_maps() => {
+                    let fault = ArchiveError::DiskFull {
+                        path: self.writer.path().to_owned(),
+                    };
+                    self.give_up(std::iter::once(taken.sender()), fault);
+                }
                 Ok(message) => self.held.push_back(message),
                 Err(RecvTimeoutError::Timeout) => return,
             }
