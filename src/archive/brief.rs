@@ -14,7 +14,7 @@ use rust_decimal::Decimal;
 use super::exact;
 use super::orders::{OrderRow, word};
 use super::row::{Fault, Row, UnknownWord, not_readable};
-use crate::model::{Millis, Side};
+use crate::model::{Millis, Short, Side};
 
 /// What a total is made of, of one order; its names are borrowed from the journal.
 #[derive(Clone, Copy, Debug)]
@@ -139,65 +139,60 @@ fn text_of(column: usize, bytes: &[u8]) -> rusqlite::Result<&str> {
 #[derive(Debug, Default)]
 pub(super) struct Names {
     met: Vec<[String; 3]>,
-    /// Where among them those that were asked for last are; different ones may share a place.
-    recent: Vec<u32>,
+    /// Where among them short ones are, from the place on that their names give.
+    table: Vec<Option<([Short; 3], u32)>>,
     all: HashMap<[String; 3], u32>,
 }
 
-/// Places for names that were asked for last.
-const RECENT: usize = 4096;
+/// Places of the table: some times the pairs of all exchanges that are listened to at once.
+const TABLE: usize = 4096;
+/// Places that are looked at.
+const NEAR: usize = 8;
 
 impl Names {
     /// The number of these names, and the names as text.
     fn find(&mut self, names: [&[u8]; 3]) -> rusqlite::Result<(u32, [&str; 3])> {
-        let place = recent_place(names);
-        let recent = self.recent.get(place).copied();
-        let found = recent.filter(|number| self.is(*number, names));
-        let number = match found {
-            Some(number) => number,
-            None => self.number(place, names)?,
+        let [exchange, symbol, coin] = names.map(Short::of);
+        let short = exchange.zip(symbol).zip(coin);
+        let number = match short.map(|((exchange, symbol), coin)| [exchange, symbol, coin]) {
+            Some(short) => self.short(short, names)?,
+            None => self.number(names)?,
         };
         let met = self.met.get(number as usize);
         let texts = met.map(|met| met.each_ref().map(String::as_str));
         Ok((number, texts.unwrap_or_default()))
     }
 
-    fn is(&self, number: u32, names: [&[u8]; 3]) -> bool {
-        let met = self.met.get(number as usize);
-        met.is_some_and(|met| met.each_ref().map(String::as_bytes) == names)
+    fn short(&mut self, short: [Short; 3], names: [&[u8]; 3]) -> rusqlite::Result<u32> {
+        let first = Short::place(&short);
+        for near in 0..NEAR {
+            let place = (first + near) % TABLE;
+            match self.table.get(place) {
+                Some(Some((known, number))) if *known == short => return Ok(*number),
+                Some(Some(_)) => {}
+                Some(None) | None => {
+                    let number = self.number(names)?;
+                    self.table.resize(TABLE, None);
+                    if let Some(free) = self.table.get_mut(place) {
+                        *free = Some((short, number));
+                    }
+                    return Ok(number);
+                }
+            }
+        }
+        self.number(names)
     }
 
-    fn number(&mut self, place: usize, [a, b, c]: [&[u8]; 3]) -> rusqlite::Result<u32> {
+    fn number(&mut self, [a, b, c]: [&[u8]; 3]) -> rusqlite::Result<u32> {
         let names = [text_of(1, a)?, text_of(2, b)?, text_of(3, c)?].map(str::to_owned);
-        let number = match self.all.get(&names) {
-            Some(number) => *number,
-            None => {
-                let number = u32::try_from(self.met.len()).unwrap_or(u32::MAX);
-                self.met.push(names.clone());
-                self.all.insert(names, number);
-                number
-            }
-        };
-        self.recent.resize(RECENT, u32::MAX);
-        if let Some(recent) = self.recent.get_mut(place) {
-            *recent = number;
+        if let Some(number) = self.all.get(&names) {
+            return Ok(*number);
         }
+        let number = u32::try_from(self.met.len()).unwrap_or(u32::MAX);
+        self.met.push(names.clone());
+        self.all.insert(names, number);
         Ok(number)
     }
-}
-
-/// Where names are looked for among the recent ones.
-fn recent_place([exchange, symbol, _]: [&[u8]; 3]) -> usize {
-    // Eight bytes at each end of a symbol, or all of a shorter name.
-    let ends = |name: &[u8]| match (name.first_chunk(), name.last_chunk()) {
-        (Some(first), Some(last)) => {
-            u64::from_le_bytes(*first) ^ u64::from_le_bytes(*last).rotate_left(29)
-        }
-        _ => name.iter().fold(0, |all, byte| all << 8 | u64::from(*byte)),
-    };
-    // Fibonacci hashing: the upper bits of a product with an odd number near 2⁶⁴ divided by the golden ratio.
-    let mixed = (ends(symbol) ^ ends(exchange).rotate_left(47)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    usize::try_from(mixed >> 52).unwrap_or_default()
 }
 
 /// The columns of a file that briefs are made of.

@@ -16,6 +16,7 @@ mod maxpain;
 mod money;
 mod observed;
 mod order;
+mod short;
 mod side;
 mod symbol;
 mod time;
@@ -32,6 +33,7 @@ pub use maxpain::{Cluster, MaxPain, Pain};
 pub use money::{ExactSum, nearest_f64};
 pub use observed::{ObservedBar, ObservedOpenInterest, ObservedOrder, Position};
 pub use order::Order;
+pub(crate) use short::Short;
 pub use side::Side;
 pub use symbol::{
     Coin, Pair, coin_of_base, coin_of_pair, exchange_name, hint_coin, hint_pair, is_coin,
