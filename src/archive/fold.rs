@@ -173,7 +173,7 @@ impl Plan {
         filter: &Filter,
         gather: G,
     ) -> rusqlite::Result<G> {
-        let slot = Slot::new(gather);
+        let slot = Shared::of(gather);
         let filed = self.filed.iter().map(|(day, _)| *day).collect();
         let gathering = Gathering {
             slot: Arc::clone(&slot),
@@ -250,16 +250,14 @@ struct Slot<G> {
 /// A slot that the function and whoever waits for it share.
 struct Shared<G>(Mutex<Slot<G>>);
 
-impl<G> Slot<G> {
-    fn new(gather: G) -> Arc<Shared<G>> {
-        Arc::new(Shared(Mutex::new(Self {
+impl<G> Shared<G> {
+    fn of(gather: G) -> Arc<Self> {
+        Arc::new(Self(Mutex::new(Slot {
             gather: Some(gather),
             fault: None,
         })))
     }
-}
 
-impl<G> Shared<G> {
     fn lock(&self) -> MutexGuard<'_, Slot<G>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
