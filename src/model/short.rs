@@ -10,6 +10,7 @@ pub(crate) struct Short {
 
 impl Short {
     /// The name, if it is so short.
+    #[inline]
     pub(crate) fn of(bytes: &[u8]) -> Option<Self> {
         // Together the first and the last bytes are all of them.
         let (first, last) = match bytes.len() {
@@ -34,6 +35,7 @@ impl Short {
     }
 
     /// Where to look for an exchange, symbol and coin in a table; different ones may share a place.
+    #[inline]
     pub(crate) fn place([exchange, symbol, _]: &[Self; 3]) -> usize {
         // Fibonacci hashing: the upper bits of a product with an odd number near 2⁶⁴ divided by the golden ratio.
         let name = symbol.first ^ symbol.last.rotate_left(29) ^ exchange.first.rotate_left(47);
