@@ -106,6 +106,7 @@ impl Row for BarRow {
     const HAS_INTERVAL: bool = true;
     const GROUP: usize = 8192;
     const COIN: &'static str = "symbol";
+    const DIVIDED: &'static str = "symbol, timestamp";
 
     fn check(&self) -> Result<(), Fault> {
         check_name("exchange", &self.exchange)?;

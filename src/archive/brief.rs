@@ -1,5 +1,6 @@
 //! Orders in brief: what totals are made of, read without copying a name or making a value twice.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -13,7 +14,7 @@ use rust_decimal::Decimal;
 use super::exact;
 use super::orders::{OrderRow, word};
 use super::row::{Fault, Row, UnknownWord, not_readable};
-use crate::model::{Millis, Side};
+use crate::model::{Millis, Short, Side};
 
 /// What a total is made of, of one order; its names are borrowed from the journal.
 #[derive(Clone, Copy, Debug)]
@@ -38,6 +39,9 @@ pub struct OrderBrief<'a> {
     pub timestamp: Millis,
     /// When it was received.
     pub received_at: Millis,
+    /// What stands for its exchange, symbol and coin among the orders that one [`Gather`](super::Gather) is shown, where
+    /// that is known: from 0 on, in the order in which they are met.
+    pub names: Option<u32>,
 }
 
 impl<'a> From<&'a OrderRow> for OrderBrief<'a> {
@@ -54,6 +58,7 @@ impl<'a> From<&'a OrderRow> for OrderBrief<'a> {
             value_usd: order.value_usd,
             timestamp: order.timestamp,
             received_at: row.received_at,
+            names: None,
         }
     }
 }
@@ -62,38 +67,132 @@ impl<'a> From<&'a OrderRow> for OrderBrief<'a> {
 pub(super) const COLUMNS: &str =
     "id, exchange, symbol, coin, side, price, qty, value_usd, timestamp, received_at";
 
+/// How many columns that are.
+pub(super) const COUNT: i32 = 10;
+
 /// Shows `sink` every order of a query for [`COLUMNS`].
 pub(super) fn show(
     statement: &mut Statement<'_>,
     parameters: impl rusqlite::Params,
     sink: &mut dyn FnMut(OrderBrief<'_>),
 ) -> rusqlite::Result<()> {
+    let mut names = Names::default();
     let mut rows = statement.query(parameters)?;
     while let Some(row) = rows.next()? {
-        let text = |column: usize| -> rusqlite::Result<&str> { Ok(row.get_ref(column)?.as_str()?) };
-        let number = |column: usize| -> rusqlite::Result<Decimal> {
-            let text = row.get_ref(column)?;
-            if let ValueRef::Text(text) = text
-                && let Some(value) = short(text)
-            {
-                return Ok(value);
-            }
-            Decimal::from_str_exact(text.as_str()?).map_err(|source| not_readable(column, source))
-        };
+        let brief = brief(|column| row.get_ref(column), &mut names)?;
+        // The sink may be shown other queries' orders, too.
         sink(OrderBrief {
-            number: row.get(0)?,
-            exchange: text(1)?,
-            symbol: text(2)?,
-            coin: text(3)?,
-            side: side_of(text(4)?).map_err(|source| not_readable(4, source))?,
-            price: number(5)?,
-            qty: number(6)?,
-            value_usd: number(7)?,
-            timestamp: Millis(row.get(8)?),
-            received_at: Millis(row.get(9)?),
+            names: None,
+            ..brief
         });
     }
     Ok(())
+}
+
+/// The order of a row of [`COLUMNS`], whose names are or become those of `names`.
+pub(super) fn brief<'a>(
+    value: impl Fn(usize) -> rusqlite::Result<ValueRef<'a>>,
+    names: &mut Names,
+) -> rusqlite::Result<OrderBrief<'_>> {
+    let number = |column: usize| -> rusqlite::Result<Decimal> {
+        let text = value(column)?.as_bytes()?;
+        if let Some(value) = short(text) {
+            return Ok(value);
+        }
+        Decimal::from_str_exact(text_of(column, text)?)
+            .map_err(|source| not_readable(column, source))
+    };
+    let instant = |column: usize| Ok::<_, rusqlite::Error>(Millis(value(column)?.as_i64()?));
+    let side = match value(4)?.as_bytes()? {
+        b"LONG" => Side::Long,
+        b"SHORT" => Side::Short,
+        other => side_of(text_of(4, other)?).map_err(|source| not_readable(4, source))?,
+    };
+    let (price, qty, value_usd) = (number(5)?, number(6)?, number(7)?);
+    let triple = [
+        value(1)?.as_bytes()?,
+        value(2)?.as_bytes()?,
+        value(3)?.as_bytes()?,
+    ];
+    let (known, [exchange, symbol, coin]) = names.find(triple)?;
+    Ok(OrderBrief {
+        number: value(0)?.as_i64()?,
+        exchange,
+        symbol,
+        coin,
+        side,
+        price,
+        qty,
+        value_usd,
+        timestamp: instant(8)?,
+        received_at: instant(9)?,
+        names: Some(known),
+    })
+}
+
+/// The text of a column.
+fn text_of(column: usize, bytes: &[u8]) -> rusqlite::Result<&str> {
+    std::str::from_utf8(bytes).map_err(|source| not_readable(column, source))
+}
+
+/// The exchanges, symbols and coins that were met, each three of them once: nearly every order has those of another.
+#[derive(Debug, Default)]
+pub(super) struct Names {
+    met: Vec<[String; 3]>,
+    /// Where among them short ones are, from the place on that their names give.
+    table: Vec<Option<([Short; 3], u32)>>,
+    all: HashMap<[String; 3], u32>,
+}
+
+/// Places of the table: some times the pairs of all exchanges that are listened to at once.
+const TABLE: usize = 4096;
+/// Places that are looked at.
+const NEAR: usize = 8;
+
+impl Names {
+    /// The number of these names, and the names as text.
+    fn find(&mut self, names: [&[u8]; 3]) -> rusqlite::Result<(u32, [&str; 3])> {
+        let [exchange, symbol, coin] = names.map(Short::of);
+        let short = exchange.zip(symbol).zip(coin);
+        let number = match short.map(|((exchange, symbol), coin)| [exchange, symbol, coin]) {
+            Some(short) => self.short(short, names)?,
+            None => self.number(names)?,
+        };
+        let met = self.met.get(number as usize);
+        let texts = met.map(|met| met.each_ref().map(String::as_str));
+        Ok((number, texts.unwrap_or_default()))
+    }
+
+    fn short(&mut self, short: [Short; 3], names: [&[u8]; 3]) -> rusqlite::Result<u32> {
+        let first = Short::place(&short);
+        for near in 0..NEAR {
+            let place = (first + near) % TABLE;
+            match self.table.get(place) {
+                Some(Some((known, number))) if *known == short => return Ok(*number),
+                Some(Some(_)) => {}
+                Some(None) | None => {
+                    let number = self.number(names)?;
+                    self.table.resize(TABLE, None);
+                    if let Some(free) = self.table.get_mut(place) {
+                        *free = Some((short, number));
+                    }
+                    return Ok(number);
+                }
+            }
+        }
+        self.number(names)
+    }
+
+    fn number(&mut self, [a, b, c]: [&[u8]; 3]) -> rusqlite::Result<u32> {
+        let names = [text_of(1, a)?, text_of(2, b)?, text_of(3, c)?].map(str::to_owned);
+        if let Some(number) = self.all.get(&names) {
+            return Ok(*number);
+        }
+        let number = u32::try_from(self.met.len()).unwrap_or(u32::MAX);
+        self.met.push(names.clone());
+        self.all.insert(names, number);
+        Ok(number)
+    }
 }
 
 /// The columns of a file that briefs are made of.
@@ -205,6 +304,7 @@ pub(super) fn show_batch(
             value_usd: decimal("value_usd", value_usd)?,
             timestamp: instant("timestamp", timestamp)?,
             received_at: instant("received_at", received_at)?,
+            names: None,
         };
         sink(brief, keys.map_or("", |keys| keys.value(row)));
     }
@@ -250,6 +350,42 @@ fn short(text: &[u8]) -> Option<Decimal> {
 #[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_that_differ_anywhere_have_numbers_of_their_own() {
+        let long = b"ABCDEFGHIJKLMNOPQRST";
+        let mut words: Vec<Vec<u8>> = vec![Vec::new()];
+        for len in 1..=long.len() {
+            let word = long.get(..len).unwrap();
+            words.push(word.to_vec());
+            for place in 0..len {
+                let mut other = word.to_vec();
+                *other.get_mut(place).unwrap() = b'x';
+                words.push(other);
+            }
+        }
+        let triples = words.iter().flat_map(|word| {
+            let (okx, pair, coin) = (b"okx".as_slice(), b"BTCUSDT".as_slice(), b"BTC".as_slice());
+            [[word, pair, coin], [okx, word, coin], [okx, pair, word]]
+        });
+        let triples: Vec<[&[u8]; 3]> = triples.collect();
+        let mut names = Names::default();
+        let numbers: Vec<u32> = triples
+            .iter()
+            .map(|triple| names.find(*triple).unwrap().0)
+            .collect();
+        for (triple, number) in triples.iter().zip(&numbers) {
+            let (again, texts) = names.find(*triple).unwrap();
+            assert_eq!(again, *number);
+            assert_eq!(texts.map(str::as_bytes), *triple);
+        }
+        let mut apart: Vec<_> = triples.iter().zip(&numbers).collect();
+        apart.sort();
+        apart.dedup();
+        assert_eq!(apart.len(), names.met.len());
+        let fault = names.find([b"okx", b"\xFF", b"BTC"]).unwrap_err();
+        assert!(fault.to_string().contains("utf-8"), "{fault}");
+    }
 
     #[test]
     fn a_short_decimal_is_read_as_the_general_reader_reads_it() {

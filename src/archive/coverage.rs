@@ -477,21 +477,32 @@ impl Archive {
     }
 }
 
-/// Writes down how many rows of each exchange a file holds.
-pub(super) fn list_venues(
-    journal: &Connection,
-    path: &str,
-    rows: &[impl Row],
-) -> rusqlite::Result<()> {
-    let mut venues: BTreeMap<&str, (i64, Millis)> = BTreeMap::new();
+/// How many rows of each exchange there are, and the time of the last.
+pub(super) type Venues = BTreeMap<String, (i64, Millis)>;
+
+/// The exchanges of rows that are from any.
+pub(super) fn venues(rows: &[impl Row]) -> Venues {
+    let mut venues = Venues::new();
     for row in rows {
         let Some(exchange) = row.exchange() else {
             continue;
         };
-        let venue = venues.entry(exchange).or_insert((0, row.timestamp()));
-        venue.0 += 1;
-        venue.1 = venue.1.max(row.timestamp());
+        if let Some(venue) = venues.get_mut(exchange) {
+            venue.0 += 1;
+            venue.1 = venue.1.max(row.timestamp());
+        } else {
+            venues.insert(exchange.to_owned(), (1, row.timestamp()));
+        }
     }
+    venues
+}
+
+/// Writes down how many rows of each exchange a file holds.
+pub(super) fn list_venues(
+    journal: &Connection,
+    path: &str,
+    venues: &Venues,
+) -> rusqlite::Result<()> {
     let mut statement = journal.prepare_cached(
         "INSERT INTO part_venues (path, exchange, rows, last) VALUES (?1, ?2, ?3, ?4)",
     )?;

@@ -6,10 +6,12 @@
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
-use std::panic::resume_unwind;
+use std::panic::{AssertUnwindSafe, resume_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
+use rusqlite::functions::{Aggregate, Context, FunctionFlags};
 use rusqlite::{Connection, OptionalExtension, ToSql};
 
 use super::brief::{self, COLUMNS, OrderBrief};
@@ -33,7 +35,7 @@ const LEAST: i64 = 16_384;
 const PROBES: i64 = 64;
 
 /// What takes in the orders of a share; see [`Archive::gather_orders`].
-pub trait Gather: Send {
+pub trait Gather: Send + 'static {
     /// Takes in an order.
     fn take(&mut self, order: OrderBrief<'_>);
     /// Is told, in the thread that has shown it everything, that there is no more.
@@ -151,6 +153,53 @@ impl Plan {
         filter: &Filter,
         sink: &mut dyn FnMut(OrderBrief<'_>),
     ) -> rusqlite::Result<()> {
+        self.query(share, filter, COLUMNS, |query, parameters| {
+            let mut statement = journal.prepare_cached(query)?;
+            brief::show(&mut statement, parameters, &mut |brief| {
+                let day = Day::of(brief.timestamp);
+                if !self.filed.iter().any(|(filed, _)| *filed == day) {
+                    sink(brief);
+                }
+            })
+        })
+    }
+
+    /// As [`Plan::show`], for shares of many orders: the database calls `gather` for each, which is quicker than to ask
+    /// it for one after the other.
+    fn show_many<G: Gather>(
+        &self,
+        journal: &Connection,
+        share: Share,
+        filter: &Filter,
+        gather: G,
+    ) -> rusqlite::Result<G> {
+        let slot = Shared::of(gather);
+        let filed = self.filed.iter().map(|(day, _)| *day).collect();
+        let gathering = Gathering {
+            slot: Arc::clone(&slot),
+            filed,
+        };
+        let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DIRECTONLY;
+        journal.create_aggregate_function(GATHER, brief::COUNT, flags, gathering)?;
+        let called = format!("{GATHER}({COLUMNS})");
+        let outcome = self.query(share, filter, &called, |query, parameters| {
+            journal.query_row(query, parameters, |_| Ok(()))
+        });
+        journal.remove_function(GATHER, brief::COUNT)?;
+        let mut slot = slot.lock();
+        // The fault itself says more than that the function failed.
+        slot.fault.take().map_or(outcome, Err)?;
+        slot.gather.take().ok_or(rusqlite::Error::InvalidQuery)
+    }
+
+    /// Runs a query for `columns` of the orders that `filter` asks for of a share of the journal.
+    fn query<T>(
+        &self,
+        share: Share,
+        filter: &Filter,
+        columns: &str,
+        run: impl FnOnce(&str, &[&dyn ToSql]) -> rusqlite::Result<T>,
+    ) -> rusqlite::Result<T> {
         let (start, end) = span(filter);
         let (hint, numbers, (start, end)) = match share {
             Share::Numbers(first, last) => ("NOT INDEXED", (first, last), (start, end)),
@@ -161,7 +210,7 @@ impl Plan {
             ),
         };
         let known_by = filter.as_of.map(|as_of| as_of.0);
-        let mut query = format!("SELECT {COLUMNS} FROM orders {hint} WHERE id >= ?1 AND id <= ?2");
+        let mut query = format!("SELECT {columns} FROM orders {hint} WHERE id >= ?1 AND id <= ?2");
         let mut parameters: Vec<&dyn ToSql> = vec![&numbers.0, &numbers.1];
         // What is not asked for stays out of the statement, which is run for every order.
         for (condition, value) in [
@@ -185,13 +234,77 @@ impl Plan {
                 query.push_str(&parameters.len().to_string());
             }
         }
-        let mut statement = journal.prepare_cached(&query)?;
-        brief::show(&mut statement, parameters.as_slice(), &mut |brief| {
-            let day = Day::of(brief.timestamp);
-            if !self.filed.iter().any(|(filed, _)| *filed == day) {
-                sink(brief);
+        run(&query, &parameters)
+    }
+}
+
+/// The function by which the database hands orders over.
+const GATHER: &str = "liqdata_gather";
+
+/// What a share is gathered into, while the database has it and afterwards.
+struct Slot<G> {
+    gather: Option<G>,
+    fault: Option<rusqlite::Error>,
+}
+
+/// A slot that the function and whoever waits for it share.
+struct Shared<G>(Mutex<Slot<G>>);
+
+impl<G> Shared<G> {
+    fn of(gather: G) -> Arc<Self> {
+        Arc::new(Self(Mutex::new(Slot {
+            gather: Some(gather),
+            fault: None,
+        })))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Slot<G>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The function [`GATHER`].
+struct Gathering<G> {
+    slot: Arc<Shared<G>>,
+    /// The days of which there are files.
+    filed: Vec<Day>,
+}
+
+/// What the function has in hand while a query runs; a panic on the way ends the query and what was gathered by it.
+type InHand<G> = AssertUnwindSafe<(Option<G>, brief::Names)>;
+
+impl<G: Gather> Aggregate<InHand<G>, bool> for Gathering<G> {
+    fn init(&self, _: &mut Context<'_>) -> rusqlite::Result<InHand<G>> {
+        let gather = self.slot.lock().gather.take();
+        Ok(AssertUnwindSafe((gather, brief::Names::default())))
+    }
+
+    fn step(&self, row: &mut Context<'_>, in_hand: &mut InHand<G>) -> rusqlite::Result<()> {
+        let (gather, names) = &mut in_hand.0;
+        match brief::brief(|column| Ok(row.get_raw(column)), names) {
+            Ok(brief) => {
+                let day = Day::of(brief.timestamp);
+                if let Some(gather) = gather
+                    && !self.filed.contains(&day)
+                {
+                    gather.take(brief);
+                }
+                Ok(())
             }
-        })
+            Err(fault) => {
+                let message = fault.to_string();
+                self.slot.lock().fault = Some(fault);
+                Err(rusqlite::Error::UserFunctionError(message.into()))
+            }
+        }
+    }
+
+    fn finalize(&self, _: &mut Context<'_>, in_hand: Option<InHand<G>>) -> rusqlite::Result<bool> {
+        // Without rows it is where it was.
+        if let Some(AssertUnwindSafe((gather, _))) = in_hand {
+            self.slot.lock().gather = gather;
+        }
+        Ok(true)
     }
 }
 
@@ -310,8 +423,7 @@ impl Archive {
             let read = |journal: &Connection| -> rusqlite::Result<Made<G>> {
                 let mut made = Vec::new();
                 while let (number, Some(share)) = taken(&next, &shares) {
-                    let mut one = new();
-                    plan.show(journal, *share, filter, &mut |brief| one.take(brief))?;
+                    let mut one = plan.show_many(journal, *share, filter, new())?;
                     one.end();
                     made.push((number, one));
                 }

@@ -14,7 +14,7 @@ use super::maps::MapRow;
 use super::open_interest::OpenInterestRow;
 use super::orders::OrderRow;
 use super::row::Row;
-use super::scan::Filter;
+use super::scan::{Filter, Room};
 use super::{ArchiveError, RunId};
 use crate::model::Millis;
 
@@ -354,17 +354,28 @@ fn insert<R: Row>(transaction: &Transaction<'_>, rows: &[R]) -> rusqlite::Result
     Ok(new)
 }
 
-/// The rows from `start` until before `end` that `filter` asks for by name, with their numbers.
-///
-/// When a row was received is not looked at: of a row that was sent twice the first one counts, whenever it came.
+/// The rows from `start` until before `end` that `filter` asks for.
 pub(super) fn rows<R: Row>(
     journal: &Connection,
     start: Millis,
     end: Millis,
     filter: &Filter,
 ) -> rusqlite::Result<Vec<R>> {
-    // What has no exchange is asked for by none.
-    if filter.exchange.is_some() && R::APART != "exchange" {
+    rows_within(journal, start, end, filter, &mut Room::plenty())
+}
+
+/// As [`rows`], as long as there is room.
+pub(super) fn rows_within<R: Row>(
+    journal: &Connection,
+    start: Millis,
+    end: Millis,
+    filter: &Filter,
+    room: &mut Room,
+) -> rusqlite::Result<Vec<R>> {
+    // What has no exchange is asked for by none, and what has no kind by none of them.
+    if filter.exchange.is_some() && R::APART != "exchange"
+        || filter.kind.is_some() && R::KIND.is_none()
+    {
         return Ok(Vec::new());
     }
     // A name that is not asked for stays out of the statement, so that one that is can be looked up.
@@ -372,6 +383,7 @@ pub(super) fn rows<R: Row>(
         ("exchange", 3, &filter.exchange),
         ("symbol", 4, &filter.symbol),
         (R::COIN, 5, &filter.coin),
+        (R::KIND.unwrap_or_default(), 6, &filter.kind),
     ];
     let conditions: String = named
         .into_iter()
@@ -380,17 +392,35 @@ pub(super) fn rows<R: Row>(
             None => format!(" AND ?{place} IS NULL"),
         })
         .collect();
-    journal
-        .prepare_cached(&format!(
-            "SELECT id, {} FROM {} WHERE timestamp >= ?1 AND timestamp < ?2{conditions}",
-            R::COLUMNS.join(", "),
-            R::TABLE,
-        ))?
-        .query_map(
-            params![start.0, end.0, filter.exchange, filter.symbol, filter.coin],
-            |row| R::read(row),
-        )?
-        .collect()
+    let mut statement = journal.prepare_cached(&format!(
+        "SELECT id, {} FROM {} WHERE timestamp >= ?1 AND timestamp < ?2{conditions}",
+        R::COLUMNS.join(", "),
+        R::TABLE,
+    ))?;
+    let found = statement.query_map(
+        params![
+            start.0,
+            end.0,
+            filter.exchange,
+            filter.symbol,
+            filter.coin,
+            filter.kind
+        ],
+        |row| R::read(row),
+    )?;
+    let mut rows = Vec::new();
+    for row in found {
+        let row = row?;
+        // One that is not asked for is not told, whether a file has it or not.
+        if !filter.admits(&row) {
+            continue;
+        }
+        if !room.take(&row) {
+            break;
+        }
+        rows.push(row);
+    }
+    Ok(rows)
 }
 
 /// The partitions that have rows in the journal, in order.
@@ -475,22 +505,31 @@ fn of_interval<R: Row>() -> &'static str {
     }
 }
 
-/// At most `limit` rows of a partition with their numbers, in order of time, and no more than `weight` of them but for
-/// the last; of one group where one is named.
+/// The number of the last row; 0 where there is none.
+pub(super) fn last<R: Row>(journal: &Connection) -> rusqlite::Result<i64> {
+    journal
+        .prepare_cached(&format!("SELECT coalesce(max(id), 0) FROM {}", R::TABLE))?
+        .query_row([], |row| row.get(0))
+}
+
+/// At most `limit` rows of a partition up to the number `last`, with their numbers, in the order in which they are
+/// divided, and no more than `weight` of them but for the last; of one group where one is named.
 pub(super) fn to_roll<R: Row>(
     journal: &Connection,
     partition: Partition,
     group: Option<&str>,
-    limit: usize,
-    weight: usize,
+    last: i64,
+    (limit, weight): (usize, usize),
 ) -> rusqlite::Result<Vec<(i64, R)>> {
     let mut statement = journal.prepare_cached(&format!(
-        "SELECT id, {} FROM {} WHERE timestamp >= ?1 AND timestamp < ?2 AND {}
-         AND (?4 IS NULL OR {} = ?4) ORDER BY timestamp, id LIMIT ?5",
+        "SELECT id, {} FROM {table} INDEXED BY {table}_by_time
+         WHERE timestamp >= ?1 AND timestamp < ?2 AND {} AND (?4 IS NULL OR {} = ?4) AND id <= ?6
+         ORDER BY {}, id LIMIT ?5",
         R::COLUMNS.join(", "),
-        R::TABLE,
         of_interval::<R>(),
         R::APART,
+        R::DIVIDED,
+        table = R::TABLE,
     ))?;
     let rows = statement.query_map(
         params![
@@ -499,6 +538,7 @@ pub(super) fn to_roll<R: Row>(
             partition.interval,
             group,
             i64::try_from(limit).unwrap_or(i64::MAX),
+            last,
         ],
         |row| Ok((row.get(0)?, R::read(row)?)),
     )?;
@@ -515,13 +555,14 @@ pub(super) fn to_roll<R: Row>(
     Ok(found)
 }
 
-/// Deletes the rows of these numbers.
-pub(super) fn delete<R: Row>(journal: &Connection, ids: &[i64]) -> rusqlite::Result<()> {
+/// Deletes the rows of these numbers, and gives how many there were.
+pub(super) fn delete<R: Row>(journal: &Connection, ids: &[i64]) -> rusqlite::Result<usize> {
     known::let_go::<R>(journal, ids)?;
     let mut statement =
         journal.prepare_cached(&format!("DELETE FROM {} WHERE id = ?1", R::TABLE))?;
+    let mut deleted = 0;
     for id in ids {
-        statement.execute([id])?;
+        deleted += statement.execute([id])?;
     }
-    Ok(())
+    Ok(deleted)
 }

@@ -19,6 +19,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use super::journal::{self, Acknowledged, Batch};
+use super::rolling::Rolls;
 use super::{ArchiveError, Gap, Writer, wall_clock};
 use crate::model::Millis;
 
@@ -80,6 +81,10 @@ impl From<ArchiveError> for NotKept {
 pub struct Receipt<T = Acknowledged>(oneshot::Receiver<Result<T, NotKept>>);
 
 impl<T> Receipt<T> {
+    pub(super) fn of(outcome: oneshot::Receiver<Result<T, NotKept>>) -> Self {
+        Self(outcome)
+    }
+
     /// Waits on this thread; not for threads that drive asynchronous tasks.
     ///
     /// # Errors
@@ -157,6 +162,12 @@ struct Taken {
     place: OwnedSemaphorePermit,
 }
 
+impl Taken {
+    fn sender(self) -> Sender {
+        (self.rows, self.receipt, self.place)
+    }
+}
+
 /// Rows of a batch, who waits to hear of them, and their place in the queue.
 type Sender = (
     usize,
@@ -170,6 +181,7 @@ pub struct Inbox {
     messages: mpsc::Sender<Message>,
     room: Arc<Semaphore>,
     shared: Arc<Mutex<Shared>>,
+    rolls: Rolls,
     queue: usize,
 }
 
@@ -228,7 +240,7 @@ impl Inbox {
     }
 
     /// Does something else with the writer, after everything that was handed over before it is durable: begins a run,
-    /// rolls, verifies.
+    /// verifies. Nothing becomes durable meanwhile; [`Inbox::roll`] is for what takes long.
     ///
     /// # Errors
     ///
@@ -252,6 +264,10 @@ impl Inbox {
     #[must_use]
     pub fn status(&self) -> KeeperStatus {
         self.lock().status.clone()
+    }
+
+    pub(super) fn rolls(&self) -> &Rolls {
+        &self.rolls
     }
 
     fn lock(&self) -> MutexGuard<'_, Shared> {
@@ -389,6 +405,7 @@ impl Keeper {
                 messages,
                 room,
                 shared,
+                rolls: Rolls::default(),
                 queue,
             },
             thread: Some(thread),
@@ -414,7 +431,10 @@ impl Keeper {
         let thread = self.thread.take()?;
         // A thread that has failed hears nothing, and joining it tells.
         let _ = self.inbox.messages.send(Message::Stop);
-        thread.join().ok()
+        let writer = thread.join().ok();
+        // Nobody else may write to the archive before its files are let alone.
+        self.inbox.rolls().end();
+        writer
     }
 }
 
@@ -549,7 +569,7 @@ impl Desk {
                 {
                     log::warn!("writing to the archive has stalled: {fault}");
                 }
-                self.pause();
+                self.pause(matches!(fault, ArchiveError::DiskFull { .. }));
                 continue;
             }
             log::error!("rows were given up: {fault}");
@@ -568,13 +588,20 @@ impl Desk {
         }
     }
 
-    /// Waits until it is time to try again, or the end is asked for.
-    fn pause(&mut self) {
+    /// Waits until it is time to try again, or the end is asked for; gives up maps that come meanwhile where the disk is
+    /// full.
+    fn pause(&mut self, is_full: bool) {
         let until = Instant::now() + self.pace.retry;
         while !self.stopping {
             let left = until.saturating_duration_since(Instant::now());
             match self.messages.recv_timeout(left) {
                 Ok(Message::Stop) | Err(RecvTimeoutError::Disconnected) => self.stopping = true,
+                Ok(Message::Keep(taken)) if is_full && taken.batch.is_of_maps() => {
+                    let fault = ArchiveError::DiskFull {
+                        path: self.writer.path().to_owned(),
+                    };
+                    self.give_up(std::iter::once(taken.sender()), fault);
+                }
                 Ok(message) => self.held.push_back(message),
                 Err(RecvTimeoutError::Timeout) => return,
             }

@@ -211,6 +211,23 @@ pub(super) fn mark(
         .map(drop)
 }
 
+/// Whether a file is listed, and is in this state.
+fn is(journal: &Connection, path: &str, state: State) -> rusqlite::Result<bool> {
+    journal
+        .prepare_cached("SELECT 1 FROM manifest WHERE path = ?1 AND state = ?2")?
+        .exists([path, state.name()])
+}
+
+/// Whether a file is being made, or was when its roll was cut short.
+pub(super) fn is_pending(journal: &Connection, path: &str) -> rusqlite::Result<bool> {
+    is(journal, path, State::Pending)
+}
+
+/// Whether a file is served.
+pub(super) fn is_kept(journal: &Connection, path: &str) -> rusqlite::Result<bool> {
+    is(journal, path, State::Kept)
+}
+
 /// Forgets a file that was never kept.
 pub(super) fn forget(journal: &Connection, path: &str) -> rusqlite::Result<()> {
     journal

@@ -11,7 +11,7 @@ use super::row::{
     Columns, Fault, Is, Row, check_name, check_time, instants, next, not_readable, schema, texts,
     texts_or_null,
 };
-use super::scan::{Filter, Scan};
+use super::scan::{Filter, Room, Scan};
 use super::{Archive, ArchiveError};
 use crate::model::Millis;
 
@@ -76,6 +76,7 @@ impl Row for MapRow {
         CREATE INDEX maps_by_time ON maps (timestamp);";
     const GROUP: usize = 16;
     const COIN: &'static str = "symbol";
+    const KIND: Option<&'static str> = Some("kind");
     const APART: &'static str = "kind";
     const BULK: Option<&'static str> = Some("reply");
 
@@ -141,6 +142,10 @@ impl Row for MapRow {
 
     fn coin(&self) -> &str {
         &self.symbol
+    }
+
+    fn kind(&self) -> Option<&str> {
+        Some(&self.kind)
     }
 
     fn timestamp(&self) -> Millis {
@@ -236,22 +241,32 @@ impl Archive {
     /// else [`ArchiveError`] where the archive cannot be read. A damaged file is no error: it is named beside the rows
     /// that are left.
     pub fn maps(&self, filter: &Filter, kind: Option<&str>) -> Result<Scan<MapRow>, ArchiveError> {
+        self.maps_within(filter, kind, MOST_READ)
+    }
+
+    /// As [`Archive::maps`], of at most so many bytes: a read that finds more ends there.
+    fn maps_within(
+        &self,
+        filter: &Filter,
+        kind: Option<&str>,
+        most: usize,
+    ) -> Result<Scan<MapRow>, ArchiveError> {
         filter.check()?;
+        let filter = &Filter {
+            kind: kind.map(str::to_owned).or_else(|| filter.kind.clone()),
+            ..filter.clone()
+        };
         let mut all = Scan::default();
-        let mut bytes = 0_usize;
+        let mut room = Room::of(most);
         for day in self.days::<MapRow>(filter)? {
-            let mut found = self.day::<MapRow>(day, filter)?;
-            found
-                .rows
-                .retain(|row| kind.is_none_or(|kind| row.kind == kind));
-            bytes += found.rows.iter().map(Row::weight).sum::<usize>();
-            if bytes > MOST_READ {
+            let found = self.day_within::<MapRow>(day, filter, &mut room)?;
+            if room.is_over() {
                 return Err(ArchiveError::BadRange {
                     parameter: "start",
                     message: format!(
                         "the maps asked for take more than {} MiB; ask for a shorter stretch of time, one coin or one \
                          kind",
-                        MOST_READ >> 20
+                        most >> 20
                     ),
                 });
             }
@@ -288,5 +303,80 @@ impl Archive {
                 .query_row([day.start().0, day.end().0, day.0], |row| row.get(0))?;
             Ok(u64::try_from(sum).unwrap_or_default())
         })
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+    use crate::archive::Batch;
+
+    const HOUR: i64 = Millis::HOUR;
+
+    fn map(kind: &str, hour: i64, bytes: usize) -> MapRow {
+        MapRow {
+            kind: kind.to_owned(),
+            symbol: "BTC".to_owned(),
+            params: String::new(),
+            timestamp: Millis(hour * HOUR),
+            computed_at: Millis(hour * HOUR + 1),
+            reply: "x".repeat(bytes),
+            explain: None,
+        }
+    }
+
+    /// A day of large maps of one kind and small ones of another.
+    fn day() -> Batch {
+        let maps =
+            (0..24).flat_map(|hour| [map("heatmap", hour, 1 << 20), map("levels", hour, 1000)]);
+        Batch {
+            maps: maps.collect(),
+            ..Batch::default()
+        }
+    }
+
+    #[test]
+    fn a_read_holds_what_is_asked_for_and_no_more_than_it_may() {
+        let folder = std::env::temp_dir().join(format!("liqdata-maps-{}", std::process::id()));
+        let mut writer = Archive::create_or_open(&folder).unwrap();
+        writer.append(&day()).unwrap();
+        // In the journal, in files, and in both.
+        for rolled in [false, true, true] {
+            if rolled {
+                writer.roll(Millis(Millis::DAY)).unwrap();
+            }
+            let of_kind = |kind| Filter {
+                kind: Some(String::from(kind)),
+                ..Filter::default()
+            };
+            for filter in [Filter::default(), of_kind("heatmap")] {
+                let mut room = Room::of(5 << 20);
+                let rows = writer.day_within::<MapRow>(Day(0), &filter, &mut room);
+                let weight: usize = rows.unwrap().rows.iter().map(Row::weight).sum();
+                assert!(room.is_over());
+                assert!(weight <= 5 << 20, "{weight}");
+                let fault = writer.maps_within(&filter, None, 5 << 20).unwrap_err();
+                assert!(fault.to_string().contains("more than 5 MiB"), "{fault}");
+            }
+            // What is not asked for takes no room.
+            let all = Filter::default();
+            let levels = writer.maps_within(&all, Some("levels"), 24_000).unwrap();
+            assert_eq!(levels.rows.len(), 24);
+            assert!(writer.maps_within(&all, Some("levels"), 23_999).is_err());
+            let stretch = Filter {
+                start: Some(Millis(3 * HOUR)),
+                end: Some(Millis(5 * HOUR)),
+                ..Filter::default()
+            };
+            let some = writer
+                .maps_within(&stretch, None, (2 << 20) + 2000)
+                .unwrap();
+            assert_eq!(some.rows.len(), 4);
+            // Nor does what is sent again once it has moved.
+            writer.append(&day()).unwrap();
+        }
+        drop(writer);
+        std::fs::remove_dir_all(&folder).unwrap();
     }
 }

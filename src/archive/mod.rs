@@ -57,6 +57,7 @@ mod parquet;
 mod recent;
 mod resize;
 mod roll;
+mod rolling;
 mod row;
 mod scan;
 mod verify;

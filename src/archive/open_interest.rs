@@ -59,6 +59,7 @@ impl Row for OpenInterestRow {
         CREATE INDEX open_interest_by_time ON open_interest (timestamp);";
     const GROUP: usize = 8192;
     const COIN: &'static str = "symbol";
+    const DIVIDED: &'static str = "symbol, timestamp";
 
     fn check(&self) -> Result<(), Fault> {
         check_name("exchange", &self.exchange)?;

@@ -68,18 +68,36 @@ pub(super) fn rows<R: Row>(
     interval: i64,
     filter: &Filter,
 ) -> Result<Vec<R>, FileFault> {
+    let mut rows = Vec::new();
+    show_rows(path, interval, filter, &mut |row| {
+        rows.push(row);
+        true
+    })?;
+    Ok(rows)
+}
+
+/// Shows `sink` what [`rows`] gives, one row group after the other, as long as it wants more.
+pub(super) fn show_rows<R: Row>(
+    path: &Path,
+    interval: i64,
+    filter: &Filter,
+    sink: &mut dyn FnMut(R) -> bool,
+) -> Result<(), FileFault> {
     let reader = ParquetRecordBatchReaderBuilder::try_new(File::open(path)?)?;
     let groups = groups::<R>(reader.metadata(), filter);
-    let mut rows = Vec::new();
     for batch in reader
         .with_row_groups(groups)
         .with_batch_size(R::GROUP)
         .build()?
     {
         let batch = batch?;
-        rows.extend(R::decode(&Columns(&batch), interval).map_err(FileFault::Column)?);
+        for row in R::decode(&Columns(&batch), interval).map_err(FileFault::Column)? {
+            if !sink(row) {
+                return Ok(());
+            }
+        }
     }
-    Ok(rows)
+    Ok(())
 }
 
 /// Shows `sink` in brief the orders of a file of these bytes that `filter` may ask for, with their dedupe keys if `keyed`.
@@ -130,6 +148,7 @@ fn may_hold<R: Row>(group: &RowGroupMetaData, filter: &Filter) -> bool {
             }
             "symbol" => may_hold_text(statistics, filter.symbol.as_deref()),
             "coin" => may_hold_text(statistics, filter.coin.as_deref()),
+            "kind" => may_hold_text(statistics, filter.kind.as_deref()),
             _ => true,
         }
     })

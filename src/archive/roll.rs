@@ -4,6 +4,9 @@
 //! The journal is the judge. A file's name stands in its list as *pending* before the file exists; the rows stay in the
 //! journal until the file is durable under its final name; and one transaction turns the entry into *kept* and deletes
 //! the rows. A pending entry that is found on opening names a file to remove.
+//!
+//! A roll reads and writes files by itself and asks a [`Hand`] for each of its transactions, so that whatever else is to
+//! be made durable has its turn between any two of them.
 
 use std::collections::HashSet;
 use std::fs::{self, File, OpenOptions};
@@ -13,6 +16,7 @@ use std::path::{Path, PathBuf};
 use uuid::Uuid;
 
 use super::bars::BarRow;
+use super::coverage::Venues;
 use super::manifest::{self, Part, Partition, State};
 use super::maps::MapRow;
 use super::open_interest::OpenInterestRow;
@@ -20,13 +24,14 @@ use super::orders::OrderRow;
 use super::parquet::{self, FileFault};
 use super::row::Row;
 use super::scan::Filter;
-use super::{ArchiveError, Writer, coverage, journal, wall_clock};
+use super::{Archive, ArchiveError, Writer, coverage, journal, wall_clock};
 use crate::model::Millis;
 
 /// A day of more rows than this gets files of its own for each exchange, or for each kind of map.
 const HEAVY: u64 = 50_000;
-/// Rows of a file at most: what is held in memory while it is written.
-const MOST: usize = 250_000;
+/// Rows of a file at most: they are deleted from the journal in one transaction, and whatever else is to become durable
+/// waits as long.
+const MOST: usize = 50_000;
 /// The same in bytes, for rows that are large.
 const MOST_BYTES: usize = 64 << 20;
 
@@ -70,6 +75,36 @@ pub struct Rolled {
     pub repeated: u64,
 }
 
+/// What makes a roll's changes: the writer itself, or whoever has it.
+pub(super) trait Hand {
+    /// Why a change was not made.
+    type Fault: From<ArchiveError>;
+
+    /// The archive, to be read.
+    fn archive(&self) -> &Archive;
+
+    /// Makes one change, and waits until it is durable.
+    fn change<T: Send + 'static>(
+        &mut self,
+        change: impl FnOnce(&mut Writer) -> Result<T, ArchiveError> + Send + 'static,
+    ) -> Result<T, Self::Fault>;
+}
+
+impl Hand for Writer {
+    type Fault = ArchiveError;
+
+    fn archive(&self) -> &Archive {
+        self
+    }
+
+    fn change<T: Send + 'static>(
+        &mut self,
+        change: impl FnOnce(&mut Writer) -> Result<T, ArchiveError> + Send + 'static,
+    ) -> Result<T, ArchiveError> {
+        change(self)
+    }
+}
+
 impl Writer {
     /// Moves every day that was over at `until` into files.
     ///
@@ -91,76 +126,172 @@ impl Writer {
         until: Millis,
         done: &mut dyn FnMut(RollStep, &Path),
     ) -> Result<Rolled, ArchiveError> {
-        let mut rolled = Rolled::default();
-        self.roll_kind::<OrderRow>(until, done, &mut rolled)?;
-        self.roll_kind::<BarRow>(until, done, &mut rolled)?;
-        self.roll_kind::<OpenInterestRow>(until, done, &mut rolled)?;
-        self.roll_kind::<MapRow>(until, done, &mut rolled)?;
-        Ok(rolled)
+        roll(self, until, done)
     }
 
-    fn roll_kind<R: Row>(
+    /// Removes the files of rolls that were cut short.
+    pub(super) fn recover(&mut self) -> Result<(), ArchiveError> {
+        for part in self.ask(|journal| manifest::all(journal, State::Pending))? {
+            self.withdraw(&part.path)?;
+        }
+        Ok(())
+    }
+
+    /// Removes a file that was never kept, and forgets it; one that is kept stays.
+    fn withdraw(&mut self, part: &str) -> Result<(), ArchiveError> {
+        // Asked of the handle that writes: after a failed commit it is a new one, which knows what became of it.
+        if self.change(|journal| manifest::is_pending(journal, part))? {
+            remove(&self.folder.join(part))?;
+            self.change(|journal| manifest::forget(journal, part))?;
+        }
+        Ok(())
+    }
+
+    /// Deletes the journal's rows `ids`, which files have: `part`, made of those rows, or those in `filed`.
+    ///
+    /// Gives whether it was done. It is not where something else has changed since the roll looked: a row has left the
+    /// journal, or a file is out of use.
+    fn hand_over<R: Row>(
         &mut self,
-        until: Millis,
-        done: &mut dyn FnMut(RollStep, &Path),
-        rolled: &mut Rolled,
-    ) -> Result<(), ArchiveError> {
-        for partition in self.ask(journal::partitions::<R>)? {
-            if partition.day.end() > until {
+        part: Option<(&str, &Venues)>,
+        filed: &[String],
+        ids: &[i64],
+    ) -> Result<bool, ArchiveError> {
+        self.change(|journal| {
+            let transaction = journal.transaction()?;
+            for path in filed {
+                if !manifest::is_kept(&transaction, path)? {
+                    return Ok(false);
+                }
+            }
+            if let Some((path, venues)) = part {
+                manifest::mark(&transaction, path, State::Kept, None)?;
+                coverage::list_venues(&transaction, path, venues)?;
+            }
+            if journal::delete::<R>(&transaction, ids)? != ids.len() {
+                return Ok(false);
+            }
+            transaction.commit()?;
+            Ok(true)
+        })
+    }
+}
+
+/// Moves every day that was over at `until` into files, and tells `done` of every step of every file.
+pub(super) fn roll<H: Hand>(
+    hand: &mut H,
+    until: Millis,
+    done: &mut dyn FnMut(RollStep, &Path),
+) -> Result<Rolled, H::Fault> {
+    let mut roll = Roll {
+        hand,
+        until,
+        done,
+        rolled: Rolled::default(),
+    };
+    roll.kind::<OrderRow>()?;
+    roll.kind::<BarRow>()?;
+    roll.kind::<OpenInterestRow>()?;
+    roll.kind::<MapRow>()?;
+    Ok(roll.rolled)
+}
+
+/// A roll under way.
+struct Roll<'a, H> {
+    hand: &'a mut H,
+    until: Millis,
+    done: &'a mut dyn FnMut(RollStep, &Path),
+    rolled: Rolled,
+}
+
+/// Rows of a partition that are rolled together.
+#[derive(Clone, Copy)]
+struct Lot<'a> {
+    partition: Partition,
+    /// One exchange, say, where they are too many for one file.
+    group: Option<&'a str>,
+    /// The last row to be rolled. What is appended meanwhile waits for the next roll, which looks into the files that
+    /// this one makes: it may be a row again that has just moved.
+    last: i64,
+}
+
+/// What the files of a partition hold already.
+#[derive(Default)]
+struct Filed {
+    paths: Vec<String>,
+    keys: HashSet<String>,
+}
+
+impl<H: Hand> Roll<'_, H> {
+    fn kind<R: Row>(&mut self) -> Result<(), H::Fault> {
+        let archive = self.hand.archive();
+        let (last, partitions) = archive.ask(|journal| {
+            Ok((
+                journal::last::<R>(journal)?,
+                journal::partitions::<R>(journal)?,
+            ))
+        })?;
+        for partition in partitions {
+            if partition.day.end() > self.until {
                 continue;
             }
-            let groups = self.ask(|journal| journal::groups::<R>(journal, partition))?;
-            let known = self.filed_keys::<R>(partition)?;
+            let archive = self.hand.archive();
+            let groups = archive.ask(|journal| journal::groups::<R>(journal, partition))?;
+            let filed = self.filed::<R>(partition)?;
+            let all = Lot {
+                partition,
+                group: None,
+                last,
+            };
             if groups.iter().map(|(_, rows)| rows).sum::<u64>() <= HEAVY {
-                self.roll_partition::<R>(partition, None, &known, done, rolled)?;
+                self.lot::<R>(all, &filed)?;
             } else {
                 for (group, _) in &groups {
-                    self.roll_partition::<R>(partition, Some(group), &known, done, rolled)?;
+                    let group = Some(group.as_str());
+                    self.lot::<R>(Lot { group, ..all }, &filed)?;
                 }
             }
         }
         Ok(())
     }
 
-    /// The keys of the rows that a partition's files hold; a damaged file is set aside, so that its rows can be kept
-    /// anew.
-    fn filed_keys<R: Row>(
-        &mut self,
-        partition: Partition,
-    ) -> Result<HashSet<String>, ArchiveError> {
-        let parts =
-            self.ask(|journal| manifest::of_day(journal, R::TABLE, partition.day, State::Kept))?;
-        let mut keys = HashSet::new();
-        for part in parts.iter().filter(|part| part.partition == partition) {
-            let path = self.folder.join(&part.path);
-            let fault = match self.fault_of(part)? {
+    /// What the files of a partition hold; a damaged one is set aside, so that its rows can be kept anew.
+    fn filed<R: Row>(&mut self, partition: Partition) -> Result<Filed, H::Fault> {
+        let archive = self.hand.archive();
+        let parts = archive
+            .ask(|journal| manifest::of_day(journal, R::TABLE, partition.day, State::Kept))?;
+        let mut filed = Filed::default();
+        for part in parts {
+            if part.partition != partition {
+                continue;
+            }
+            let archive = self.hand.archive();
+            let path = archive.folder.join(&part.path);
+            let fault = match archive.fault_of(&part)? {
                 Some(fault) => Some(fault),
                 None => match parquet::rows::<R>(&path, partition.interval, &Filter::default()) {
                     Ok(rows) => {
-                        keys.extend(rows.iter().map(Row::key));
+                        filed.keys.extend(rows.iter().map(Row::key));
                         None
                     }
                     Err(fault) => Some(fault.to_string()),
                 },
             };
-            if let Some(reason) = fault {
-                self.set_aside(part, &reason)?;
+            match fault {
+                Some(reason) => self
+                    .hand
+                    .change(move |writer| writer.set_aside(&part, &reason))?,
+                None => filed.paths.push(part.path),
             }
         }
-        Ok(keys)
+        Ok(filed)
     }
 
-    fn roll_partition<R: Row>(
-        &mut self,
-        partition: Partition,
-        group: Option<&str>,
-        known: &HashSet<String>,
-        done: &mut dyn FnMut(RollStep, &Path),
-        rolled: &mut Rolled,
-    ) -> Result<(), ArchiveError> {
+    fn lot<R: Row>(&mut self, lot: Lot<'_>, filed: &Filed) -> Result<(), H::Fault> {
         loop {
-            let found = self.ask(|journal| {
-                journal::to_roll::<R>(journal, partition, group, MOST, MOST_BYTES)
+            let found = self.hand.archive().ask(|journal| {
+                let group = lot.group;
+                journal::to_roll::<R>(journal, lot.partition, group, lot.last, (MOST, MOST_BYTES))
             })?;
             if found.is_empty() {
                 return Ok(());
@@ -169,37 +300,39 @@ impl Writer {
             let sent = rows.len();
             let mut rows: Vec<R> = rows
                 .into_iter()
-                .filter(|row| known.is_empty() || !known.contains(&row.key()))
+                .filter(|row| filed.keys.is_empty() || !filed.keys.contains(&row.key()))
                 .collect();
-            rolled.repeated += u64::try_from(sent - rows.len()).unwrap_or(u64::MAX);
-            if rows.is_empty() {
-                self.change(|journal| {
-                    let transaction = journal.transaction()?;
-                    journal::delete::<R>(&transaction, &ids)?;
-                    transaction.commit()
-                })?;
-                continue;
+            let repeated = sent - rows.len();
+            let moved = if rows.is_empty() {
+                let filed = filed.paths.clone();
+                self.hand
+                    .change(move |writer| writer.hand_over::<R>(None, &filed, &ids))?
+            } else {
+                R::sort_for_file(&mut rows);
+                self.part(lot.partition, &rows, ids, filed)?
+            };
+            if !moved {
+                // The next roll looks again.
+                log::info!("another change came before rows of {} could move", R::TABLE);
+                return Ok(());
             }
-            R::sort_for_file(&mut rows);
-            let path = self.roll_part(partition, &rows, &ids, done)?;
-            rolled.parts.push(path);
-            rolled.rows += u64::try_from(rows.len()).unwrap_or(u64::MAX);
+            self.rolled.repeated += u64::try_from(repeated).unwrap_or(u64::MAX);
         }
     }
 
-    /// Writes `rows` to a file and deletes the journal's rows `ids`.
-    fn roll_part<R: Row>(
+    /// Writes `rows` to a file and deletes the journal's rows `ids`; gives whether that was done.
+    fn part<R: Row>(
         &mut self,
         partition: Partition,
         rows: &[R],
-        ids: &[i64],
-        done: &mut dyn FnMut(RollStep, &Path),
-    ) -> Result<PathBuf, ArchiveError> {
+        ids: Vec<i64>,
+        filed: &Filed,
+    ) -> Result<bool, H::Fault> {
         let now = wall_clock();
-        let folder = partition.folder::<R>();
+        let base = self.hand.archive().folder.clone();
         let name = format!("part-{}.parquet", Uuid::now_v7());
-        let relative = folder.join(name);
-        let path = self.folder.join(&relative);
+        let relative = partition.folder::<R>().join(name);
+        let path = base.join(&relative);
         let bytes = parquet::bytes(rows).map_err(|fault| of_fault(&path, fault))?;
         let times = || rows.iter().map(Row::timestamp);
         let part = Part {
@@ -217,64 +350,60 @@ impl Writer {
             last: times().max().unwrap_or_default(),
             reason: None,
         };
-        self.change(|journal| manifest::intend(journal, &part, now))?;
-        done(RollStep::Intended, &path);
-        if let Err(fault) = self.place(&path, &bytes, done) {
-            // The rows are still the journal's. What is left of the file goes now, or when the archive is opened next.
-            let _ = remove(&path)
-                .map(|()| self.change(|journal| manifest::forget(journal, &part.path)));
-            return Err(fault);
-        }
-        self.change(|journal| {
-            let transaction = journal.transaction()?;
-            manifest::mark(&transaction, &part.path, State::Kept, None)?;
-            coverage::list_venues(&transaction, &part.path, rows)?;
-            journal::delete::<R>(&transaction, ids)?;
-            transaction.commit()
-        })?;
-        done(RollStep::Committed, &path);
-        Ok(path)
-    }
-
-    /// Makes the file at `path` durable with `bytes` in it: it is there whole or not at all.
-    fn place(
-        &self,
-        path: &Path,
-        bytes: &[u8],
-        done: &mut dyn FnMut(RollStep, &Path),
-    ) -> Result<(), ArchiveError> {
-        let fault = |source| ArchiveError::of_file(path, source);
-        let Some(folder) = path.parent() else {
-            return Ok(());
+        let (name, venues, count) = (part.path.clone(), coverage::venues(rows), part.rows);
+        self.hand
+            .change(move |writer| writer.change(|journal| manifest::intend(journal, &part, now)))?;
+        (self.done)(RollStep::Intended, &path);
+        let moved = match place(&base, &path, &bytes, self.done) {
+            Ok(()) => {
+                let (name, filed) = (name.clone(), filed.paths.clone());
+                self.hand.change(move |writer| {
+                    writer.hand_over::<R>(Some((&name, &venues)), &filed, &ids)
+                })
+            }
+            Err(fault) => Err(fault.into()),
         };
-        make_folder(&self.folder, folder)?;
-        let unfinished = unfinished(path);
-        let mut file = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .open(&unfinished)
-            .map_err(fault)?;
-        file.write_all(bytes).map_err(fault)?;
-        done(RollStep::Written, path);
-        // A failed fsync is not tried again: the file is given up, and its rows are still in the journal.
-        file.sync_all().map_err(fault)?;
-        drop(file);
-        done(RollStep::Synced, path);
-        fs::rename(&unfinished, path).map_err(fault)?;
-        done(RollStep::Renamed, path);
-        sync_folder(folder)?;
-        done(RollStep::FolderSynced, path);
-        Ok(())
-    }
-
-    /// Removes the files of rolls that were cut short.
-    pub(super) fn recover(&mut self) -> Result<(), ArchiveError> {
-        for part in self.ask(|journal| manifest::all(journal, State::Pending))? {
-            remove(&self.folder.join(&part.path))?;
-            self.change(|journal| manifest::forget(journal, &part.path))?;
+        if !matches!(moved, Ok(true)) {
+            // The rows are still the journal's. What is left of the file goes now, or when the archive is opened next.
+            let _ = self.hand.change(move |writer| writer.withdraw(&name));
+            return moved;
         }
-        Ok(())
+        (self.done)(RollStep::Committed, &path);
+        self.rolled.parts.push(path);
+        self.rolled.rows += count;
+        Ok(true)
     }
+}
+
+/// Makes the file at `path` durable with `bytes` in it: it is there whole or not at all.
+fn place(
+    base: &Path,
+    path: &Path,
+    bytes: &[u8],
+    done: &mut dyn FnMut(RollStep, &Path),
+) -> Result<(), ArchiveError> {
+    let fault = |source| ArchiveError::of_file(path, source);
+    let Some(folder) = path.parent() else {
+        return Ok(());
+    };
+    make_folder(base, folder)?;
+    let unfinished = unfinished(path);
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .open(&unfinished)
+        .map_err(fault)?;
+    file.write_all(bytes).map_err(fault)?;
+    done(RollStep::Written, path);
+    // A failed fsync is not tried again: the file is given up, and its rows are still in the journal.
+    file.sync_all().map_err(fault)?;
+    drop(file);
+    done(RollStep::Synced, path);
+    fs::rename(&unfinished, path).map_err(fault)?;
+    done(RollStep::Renamed, path);
+    sync_folder(folder)?;
+    done(RollStep::FolderSynced, path);
+    Ok(())
 }
 
 /// The name of a file that is not finished: hidden, and of another ending, so that no engine reads it.

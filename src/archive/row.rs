@@ -33,8 +33,13 @@ pub(super) trait Row: Clone + Send + Sized + 'static {
     const GROUP: usize;
     /// The column that names the coin.
     const COIN: &'static str;
+    /// The column that names the kind, where there is one.
+    const KIND: Option<&'static str> = None;
     /// The column by which a day of many rows is split into files.
     const APART: &'static str = "exchange";
+    /// The columns by which the rows of a day that are too many for one file are divided: those that are asked for
+    /// together should lie together.
+    const DIVIDED: &'static str = "timestamp";
     /// The column that nearly all of a row lies in, where there is one: its values are long, and no two are the same.
     const BULK: Option<&'static str> = None;
 
@@ -53,6 +58,10 @@ pub(super) trait Row: Clone + Send + Sized + 'static {
     fn symbol(&self) -> &str;
     /// The coin.
     fn coin(&self) -> &str;
+    /// The kind, where there are several.
+    fn kind(&self) -> Option<&str> {
+        None
+    }
     /// When it happened.
     fn timestamp(&self) -> Millis;
     /// When it was received.

@@ -29,17 +29,48 @@ pub struct Filter {
     pub symbol: Option<String>,
     /// Rows of this coin.
     pub coin: Option<String>,
+    /// Maps of this kind; nothing else is of one.
+    pub kind: Option<String>,
+}
+
+/// How much a read may take in memory; see [`Row::weight`].
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Room(Option<usize>);
+
+impl Room {
+    /// So many bytes.
+    pub(super) fn of(bytes: usize) -> Self {
+        Self(Some(bytes))
+    }
+
+    /// As much as there is of what is small.
+    pub(super) fn plenty() -> Self {
+        Self::of(usize::MAX)
+    }
+
+    /// Takes in a row; whether there was room for it, and for all before it.
+    pub(super) fn take<R: Row>(&mut self, row: &R) -> bool {
+        self.0 = self.0.and_then(|left| left.checked_sub(row.weight()));
+        !self.is_over()
+    }
+
+    /// Whether there was too little, so that the read was broken off.
+    pub(super) fn is_over(self) -> bool {
+        self.0.is_none()
+    }
 }
 
 impl Filter {
     pub(super) fn admits<R: Row>(&self, row: &R) -> bool {
         self.admits_at(row.timestamp(), row.received_at().max(row.known_at()))
             && self.names(row.exchange(), row.symbol(), row.coin())
+            && (self.kind.is_none() || self.kind.as_deref() == row.kind())
     }
 
     pub(super) fn admits_brief(&self, brief: &OrderBrief<'_>) -> bool {
         self.admits_at(brief.timestamp, brief.received_at.max(brief.timestamp))
             && self.names(Some(brief.exchange), brief.symbol, brief.coin)
+            && self.kind.is_none()
     }
 
     /// Whether a row of this instant, that was known by another, is asked for.
@@ -297,26 +328,36 @@ impl Archive {
     /// Journal and list of files are read in one transaction, so a roll beside it moves no row past the reader: files
     /// that are listed never change and never go.
     pub(super) fn day<R: Row>(&self, day: Day, filter: &Filter) -> Result<Scan<R>, ArchiveError> {
+        self.day_within(day, filter, &mut Room::plenty())
+    }
+
+    /// As [`Archive::day`], as long as there is room.
+    pub(super) fn day_within<R: Row>(
+        &self,
+        day: Day,
+        filter: &Filter,
+        room: &mut Room,
+    ) -> Result<Scan<R>, ArchiveError> {
         let start = filter.start.map_or(day.start(), |at| at.max(day.start()));
         let end = filter.end.map_or(day.end(), |at| at.min(day.end()));
         let (rows, kept, quarantined) = self.ask(|journal| {
             Ok((
-                journal::rows::<R>(journal, start, end, filter)?,
+                journal::rows_within::<R>(journal, start, end, filter, room)?,
                 manifest::of_day(journal, R::TABLE, day, State::Kept)?,
                 manifest::of_day(journal, R::TABLE, day, State::Quarantined)?,
             ))
         })?;
-        self.together(day, filter, rows, kept, &quarantined)
+        self.together(day, filter, rows, (kept, &quarantined), room)
     }
 
-    /// The rows of one day that `filter` asks for, of the journal's and those of its files.
-    pub(super) fn together<R: Row>(
+    /// The rows of one day that `filter` asks for, of the journal's and those of its files as long as there is room.
+    fn together<R: Row>(
         &self,
         day: Day,
         filter: &Filter,
         mut rows: Vec<R>,
-        kept: Vec<Part>,
-        quarantined: &[Part],
+        (kept, quarantined): (Vec<Part>, &[Part]),
+        room: &mut Room,
     ) -> Result<Scan<R>, ArchiveError> {
         let start = filter.start.map_or(day.start(), |at| at.max(day.start()));
         let end = filter.end.map_or(day.end(), |at| at.min(day.end()));
@@ -325,7 +366,7 @@ impl Archive {
             .map(|part| self.damaged(part, part.reason.clone().unwrap_or_default()))
             .collect();
         // A row that was sent again after its day was rolled is in both; the file's was there first.
-        let mut again: HashMap<String, usize> = if kept.is_empty() {
+        let again: HashMap<String, usize> = if kept.is_empty() {
             HashMap::new()
         } else {
             rows.iter()
@@ -339,14 +380,27 @@ impl Archive {
             if part.last < start || part.first >= end {
                 continue;
             }
-            match self.part::<R>(&part, filter)? {
-                Ok(found) => {
-                    if !again.is_empty() {
-                        repeated.extend(found.iter().filter_map(|row| again.remove(&row.key())));
-                    }
-                    filed.extend(found);
+            if room.is_over() {
+                break;
+            }
+            let before = filed.len();
+            let mut same = Vec::new();
+            let outcome = self.part::<R>(&part, filter, &mut |row| {
+                if !again.is_empty() {
+                    same.extend(again.get(&row.key()).copied());
                 }
-                Err(reason) => damaged.push(self.damaged(&part, reason)),
+                if filter.admits(&row) && room.take(&row) {
+                    filed.push(row);
+                }
+                !room.is_over()
+            })?;
+            match outcome {
+                Ok(()) => repeated.extend(same),
+                Err(reason) => {
+                    // A file counts whole or not at all.
+                    filed.truncate(before);
+                    damaged.push(self.damaged(&part, reason));
+                }
             }
         }
         if !repeated.is_empty() {
@@ -356,23 +410,26 @@ impl Archive {
                 !repeated.contains(&(place - 1))
             });
         }
-        rows.extend(filed);
         rows.retain(|row| filter.admits(row));
+        rows.extend(filed);
         Ok(Scan { rows, damaged })
     }
 
-    /// The rows of a file that `filter` may ask for, or what is wrong with the file.
+    /// Shows `sink` the rows of a file that `filter` may ask for, as long as it wants more; or what is wrong with the file.
     fn part<R: Row>(
         &self,
         part: &Part,
         filter: &Filter,
-    ) -> Result<Result<Vec<R>, String>, ArchiveError> {
+        sink: &mut dyn FnMut(R) -> bool,
+    ) -> Result<Result<(), String>, ArchiveError> {
         if let Some(reason) = self.fault_of(part)? {
             return Ok(Err(reason));
         }
         let path = self.folder.join(&part.path);
-        Ok(parquet::rows(&path, part.partition.interval, filter)
-            .map_err(|fault| parquet::unreadable(&fault)))
+        Ok(
+            parquet::show_rows(&path, part.partition.interval, filter, sink)
+                .map_err(|fault| parquet::unreadable(&fault)),
+        )
     }
 
     pub(super) fn damaged(&self, part: &Part, reason: String) -> DamagedPart {

@@ -473,8 +473,9 @@ mod tests {
     #[test]
     fn other_codings_are_named() {
         for coding in ["br", "gzip, gzip", "deflate"] {
-            let Err(Spoiled::Unknown(message)) = unpacked(coding, b"", 1, 100) else {
-                panic!("{coding} is not understood");
+            let message = match unpacked(coding, b"", 1, 100) {
+                Err(Spoiled::Unknown(message)) => message,
+                _ => String::new(),
             };
             assert!(
                 message.contains(coding) && message.contains(ALLOWED),

@@ -414,8 +414,15 @@ impl Ring {
     /// The columns of an order.
     fn row(&mut self, order: &Arriving<'_>) -> Row {
         let pair = self.names.pair(order.exchange, order.symbol, order.coin);
-        self.sums
-            .resize(self.names.len(), [Sums::default(); WINDOWS]);
+        self.row_of(pair, order)
+    }
+
+    /// As [`Ring::row`], of an order whose pair has this number.
+    fn row_of(&mut self, pair: u32, order: &Arriving<'_>) -> Row {
+        if self.sums.len() < self.names.len() {
+            self.sums
+                .resize(self.names.len(), [Sums::default(); WINDOWS]);
+        }
         Row {
             timestamp: order.timestamp,
             received_at: order.received_at,

@@ -104,7 +104,7 @@ impl Plan {
 struct Running {
     runtime: Runtime,
     tasks: JoinSet<()>,
-    keeper: Option<Keeper>,
+    keeper: Keeper,
 }
 
 /// A collector at work.
@@ -131,6 +131,7 @@ pub struct Collector {
     keep: Keep,
     stop: watch::Sender<bool>,
     running: Mutex<Option<Running>>,
+    pid: u32,
 }
 
 impl std::fmt::Debug for Tended {
@@ -164,30 +165,10 @@ impl Collector {
                 retry: span(settings.pace.rewrite),
             },
         )?;
-        let inbox = keeper.inbox();
-        Self::begin(folder, inbox, Some(keeper), plan)
+        Self::begin(folder, keeper, plan)
     }
 
-    /// As [`Collector::start`], for an archive that somebody else keeps: what comes in goes to `inbox`, and `archive` is
-    /// its folder.
-    ///
-    /// # Errors
-    ///
-    /// As [`Collector::start`].
-    pub fn start_into(
-        archive: impl AsRef<Path>,
-        inbox: Inbox,
-        plan: &Plan,
-    ) -> Result<Self, CollectError> {
-        Self::begin(archive.as_ref().to_owned(), inbox, None, plan)
-    }
-
-    fn begin(
-        archive: PathBuf,
-        inbox: Inbox,
-        keeper: Option<Keeper>,
-        plan: &Plan,
-    ) -> Result<Self, CollectError> {
+    fn begin(archive: PathBuf, keeper: Keeper, plan: &Plan) -> Result<Self, CollectError> {
         let venues = plan.venues()?;
         let coins = plan.coins()?;
         plan.settings.check()?;
@@ -201,7 +182,7 @@ impl Collector {
             .map_err(|error| CollectError::Start(error.to_string()))?;
         let keep = {
             let _inside = runtime.enter();
-            Keep::new(inbox, &archive, &settings)
+            Keep::new(keeper.inbox(), &archive, &settings)
         };
         let yardstick = Arc::new(Yardstick::default());
         let wanted = (!coins.is_empty()).then(|| coins.clone());
@@ -257,6 +238,7 @@ impl Collector {
                 tasks,
                 keeper,
             })),
+            pid: std::process::id(),
         })
     }
 
@@ -298,12 +280,12 @@ impl Collector {
         }
     }
 
-    /// Whether every venue has ended, as it does where only the past was asked for.
+    /// Whether every venue has ended, as it does where only the past was asked for, and no day is on its way into a file.
     #[must_use]
     pub fn is_over(&self) -> bool {
-        self.tended
-            .iter()
-            .all(|one| one.intake.seat.picture(self.since).state == VenueState::Stopped)
+        let mut venues = self.tended.iter();
+        venues.all(|one| one.intake.seat.picture(self.since).state == VenueState::Stopped)
+            && !self.keep.is_rolling()
     }
 
     /// Closes the sockets, keeps what came in, ends the runs and lets go of the archive; again is harmless.
@@ -332,14 +314,12 @@ impl Collector {
             let all = async { while tasks.join_next().await.is_some() {} };
             let _ = tokio::time::timeout(FAREWELL, all).await;
             tasks.shutdown().await;
+            // What the keeper has it keeps before it stops, however long that takes; the runtime ends with what it has not.
+            self.keep.hand_over(FAREWELL).await;
             self.keep.flush().await;
         });
-        // What was noted last has been handed over by now; the keeper keeps it before it stops.
         runtime.shutdown_timeout(Duration::from_secs(1));
-        match keeper.map(Keeper::stop) {
-            Some(Err(fault)) => Err(fault),
-            Some(Ok(_)) | None => Ok(()),
-        }
+        keeper.stop().map(drop)
     }
 }
 
@@ -350,8 +330,11 @@ impl Drop for Collector {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .take();
-        if let Some(running) = running {
-            running.runtime.shutdown_background();
+        match running {
+            // After a fork its threads are the parent's, and waiting for them would never end.
+            Some(running) if self.pid != std::process::id() => std::mem::forget(running),
+            Some(running) => running.runtime.shutdown_background(),
+            None => {}
         }
     }
 }

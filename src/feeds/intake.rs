@@ -447,6 +447,10 @@ impl Intake {
     /// Hands rows to the archive; what it cannot take in time is counted, and the time becomes a gap.
     async fn hand_over(&self, rows: Ready) {
         let count = u64::try_from(rows.len()).unwrap_or(u64::MAX);
+        let first = rows
+            .iter()
+            .map(|row| row.order.timestamp.min(row.received_at))
+            .min();
         let batch = Batch {
             orders: rows,
             ..Batch::default()
@@ -467,11 +471,13 @@ impl Intake {
                 self.seat.notes().status.lost += count;
                 self.seat.trouble(format!("orders are lost: {reason}"));
                 let mut lost = locked(&self.lost);
+                let since = first.unwrap_or_else(super::now);
                 let lost = lost.get_or_insert_with(|| Lost {
-                    since: super::now(),
+                    since,
                     rows: 0,
                     reason,
                 });
+                lost.since = lost.since.min(since);
                 lost.rows += count;
             }
         }

@@ -41,6 +41,7 @@ pub(super) struct Kept {
 enum Aftermath {
     Receipt(Receipt),
     Note(Batch),
+    Handed(oneshot::Sender<()>),
     Flush(oneshot::Sender<()>),
 }
 
@@ -55,6 +56,8 @@ pub(super) struct Keep {
     /// Whether patience has run out lately: until rows are written again nobody waits, or every socket would stand
     /// still.
     overflowing: Arc<AtomicBool>,
+    /// Whether days that are over are on their way into files.
+    rolling: Arc<AtomicBool>,
     pub(super) kept: Arc<Kept>,
 }
 
@@ -73,7 +76,8 @@ impl Keep {
         let (after, received) = mpsc::unbounded_channel();
         let kept = Arc::new(Kept::default());
         tokio::spawn(settle(inbox.clone(), received, Arc::clone(&kept)));
-        tokio::spawn(roll(inbox.clone()));
+        let rolling = Arc::new(AtomicBool::new(true));
+        tokio::spawn(roll(inbox.clone(), Arc::clone(&rolling)));
         Self {
             inbox,
             after,
@@ -81,6 +85,7 @@ impl Keep {
             patience: span(settings.pace.patience),
             again: span(settings.pace.rewrite),
             overflowing: Arc::default(),
+            rolling,
             kept,
         }
     }
@@ -88,6 +93,11 @@ impl Keep {
     /// The way into the archive itself.
     pub(super) fn inbox(&self) -> Inbox {
         self.inbox.clone()
+    }
+
+    /// Whether days that are over are on their way into files.
+    pub(super) fn is_rolling(&self) -> bool {
+        self.rolling.load(Ordering::Acquire)
     }
 
     /// Rows that wait to be committed.
@@ -209,6 +219,15 @@ impl Keep {
             .write(line);
     }
 
+    /// Returns once the archive's keeper has everything so far, which does not wait for the disk; or has not got it for
+    /// too long, because it has no room.
+    pub(super) async fn hand_over(&self, patience: Duration) {
+        let (reply, done) = oneshot::channel();
+        if self.after.send(Aftermath::Handed(reply)).is_ok() {
+            let _ = tokio::time::timeout(patience, done).await;
+        }
+    }
+
     /// Returns once everything so far is durable, or has not become so for too long.
     pub(super) async fn flush(&self) {
         let (reply, done) = oneshot::channel();
@@ -234,6 +253,8 @@ async fn settle(inbox: Inbox, mut received: mpsc::UnboundedReceiver<Aftermath>, 
         tokio::select! {
             next = received.recv(), if is_open => match next {
                 Some(Aftermath::Receipt(receipt)) => unsettled.push_back(Unsettled::Receipt(receipt)),
+                // Whoever asked may have lost patience.
+                Some(Aftermath::Handed(reply)) => drop(reply.send(())),
                 Some(Aftermath::Flush(reply)) => unsettled.push_back(Unsettled::Flush(reply)),
                 Some(Aftermath::Note(batch)) => match inbox.send(batch).await {
                     Ok(receipt) => unsettled.push_back(Unsettled::Receipt(receipt)),
@@ -275,13 +296,17 @@ fn count(kept: &Kept, done: Acknowledged) {
 }
 
 /// Moves the days that are over into files, at the start and once an hour.
-async fn roll(inbox: Inbox) {
+async fn roll(inbox: Inbox, rolling: Arc<AtomicBool>) {
     loop {
         let until = super::now().back(LATE);
-        let Ok(rolled) = inbox.with(move |writer| writer.roll(until)) else {
-            return;
+        rolling.store(true, Ordering::Release);
+        let rolled = match inbox.roll(until) {
+            Ok(rolled) => rolled.await,
+            Err(fault) => Err(fault),
         };
-        match rolled.await {
+        rolling.store(false, Ordering::Release);
+        match rolled {
+            Err(NotKept::Stopped) => return,
             Ok(rolled) if rolled.rows > 0 => {
                 log::info!(
                     target: "liqdata::archive",

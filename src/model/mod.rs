@@ -19,6 +19,7 @@ mod money;
 mod observed;
 mod order;
 mod orders;
+mod short;
 mod side;
 mod symbol;
 mod time;
@@ -38,6 +39,7 @@ pub use money::{ExactSum, nearest_f64};
 pub use observed::{ObservedBar, ObservedOpenInterest, ObservedOrder, Position};
 pub use order::Order;
 pub use orders::OrderColumns;
+pub(crate) use short::Short;
 pub use side::Side;
 pub use symbol::{
     Coin, Pair, coin_of_base, coin_of_pair, exchange_name, hint_coin, hint_pair, is_coin,

@@ -30,8 +30,30 @@ pub(super) struct Collector {
     pid: u32,
 }
 
+impl Drop for Collector {
+    fn drop(&mut self) {
+        if self.is_forked() {
+            // Nothing here is let go of: its threads do not exist, and any of them may have held a lock.
+            let running = self.running.get_mut();
+            let maps = self.maps.get_mut();
+            std::mem::forget((
+                running.unwrap_or_else(PoisonError::into_inner).take(),
+                maps.unwrap_or_else(PoisonError::into_inner).take(),
+            ));
+        }
+    }
+}
+
 impl Collector {
+    /// Whether this is the child of a fork, in which nothing of it is at work.
+    fn is_forked(&self) -> bool {
+        self.pid != std::process::id()
+    }
+
     fn look<T>(&self, look: impl FnOnce(&feeds::Collector) -> T) -> Option<T> {
+        if self.is_forked() {
+            return None;
+        }
         let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         running.as_ref().map(look)
     }
@@ -130,6 +152,10 @@ impl Collector {
 
     /// Closes the sockets, keeps what came in and lets go of the archive; again is harmless.
     fn stop(&self, py: Python<'_>) -> PyResult<()> {
+        if self.is_forked() {
+            // Its threads are the parent's, and so is the archive.
+            return Ok(());
+        }
         let running = self
             .running
             .lock()
@@ -138,11 +164,6 @@ impl Collector {
         let Some(collector) = running else {
             return Ok(());
         };
-        if self.pid != std::process::id() {
-            // After a fork its threads are the parent's, and so is the archive.
-            std::mem::forget((collector, self.maps().take()));
-            return Ok(());
-        }
         let maps = self.maps().take();
         let stopping = std::thread::Builder::new()
             .name("liqdata-stop".to_owned())

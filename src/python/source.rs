@@ -654,6 +654,7 @@ impl Market {
             exchange: checked.exchange,
             symbol: checked.symbol.map(|pair| pair.to_string()),
             coin: None,
+            ..Filter::default()
         };
         let market = Arc::clone(&self.market);
         let days = compute(py, || match market.archive() {

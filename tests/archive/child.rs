@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Lines, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-use liqdata::archive::{Archive, Completeness, RollStep};
+use liqdata::archive::{Archive, Completeness, Keeper, RollStep};
 use liqdata::model::Millis;
 
 use crate::rows::{START, of_orders, order};
@@ -97,6 +97,9 @@ fn plays_its_part() {
     match words[..] {
         ["hold"] => hold(Path::new(&archive)),
         ["roll", step, file] => roll(Path::new(&archive), step, file.parse().unwrap()),
+        ["roll-beside", step, file] => {
+            roll_beside(Path::new(&archive), step, file.parse().unwrap());
+        }
         ["write", batch] => write(Path::new(&archive), batch.parse().unwrap()),
         _ => panic!("no such part: {part}"),
     }
@@ -128,6 +131,33 @@ fn roll(archive: &Path, step: &str, file: usize) {
         .unwrap();
     tell("finished");
 }
+
+/// As [`roll`], beside a keeper that keeps an order at each step.
+fn roll_beside(archive: &Path, step: &str, file: usize) {
+    let keeper = Keeper::start(Archive::create_or_open(archive).unwrap()).unwrap();
+    let inbox = keeper.inbox();
+    let (step, mut begun, mut key) = (step.to_owned(), 0, LATER);
+    let rolled = keeper
+        .inbox()
+        .roll_observed(Millis(START + 100 * Millis::DAY), move |done, _| {
+            let row = order(key, START + 200 * Millis::DAY);
+            let kept = inbox.send_blocking(of_orders(vec![row])).unwrap();
+            kept.wait().unwrap();
+            key += 1;
+            tell("kept");
+            begun += usize::from(done == RollStep::Intended);
+            if begun == file && format!("{done:?}") == step {
+                tell("reached");
+                wait();
+            }
+        })
+        .unwrap();
+    rolled.wait().unwrap();
+    tell("finished");
+}
+
+/// The key of the first order that is kept while a roll goes on.
+pub(crate) const LATER: u64 = 1000;
 
 /// How many orders a batch of the endless writer has.
 pub(crate) fn size(batch: u64) -> u64 {

@@ -4,7 +4,7 @@
 use std::fs;
 use std::time::Duration;
 
-use liqdata::archive::{Archive, ArchiveError, Filter, Keeper, MapRow, NotKept, Pace};
+use liqdata::archive::{Archive, ArchiveError, Batch, Filter, Keeper, MapRow, NotKept, Pace};
 use liqdata::model::Millis;
 
 use crate::maps::{map, of_maps};
@@ -156,4 +156,43 @@ fn a_journal_that_was_not_closed_is_not_half_read_from_a_disk_that_may_not_be_wr
             assert!(fault.to_string().contains("not closed"), "{fault}");
         }
     }
+}
+
+#[test]
+fn maps_are_given_up_at_once_while_orders_wait_for_a_full_disk() {
+    let Some(disk) = Disk::of(4) else { return };
+    let writer = Archive::create_or_open(disk.archive()).unwrap();
+    let keeper = Keeper::start(writer).unwrap();
+    let inbox = keeper.inbox();
+    let ballast = disk.archive().parent().unwrap().join("ballast");
+    let mut size = 4 << 20;
+    while std::fs::write(&ballast, vec![0; size]).is_err() {
+        size -= 4096;
+    }
+    // More than a page, of which there may be one left.
+    let rows = |round: u64| (0..200).map(move |key| order(round * 200 + key, START));
+    let waiting = inbox.send_blocking(of_orders(rows(0).collect())).unwrap();
+    while inbox.status().stalled.is_none() {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    for bar in 0..3 {
+        let maps = of_maps(vec![map("heatmap", "BTC", bar)]);
+        let fault = inbox.send_blocking(maps).unwrap().wait().unwrap_err();
+        assert!(fault.to_string().contains("no space"), "{fault}");
+        // The orders still wait, and a batch of both waits with them.
+        let status = inbox.status();
+        assert_eq!(status.waiting, 200);
+        assert!(status.stalled.is_some());
+    }
+    let both = Batch {
+        maps: vec![map("heatmap", "ETH", 1)],
+        ..of_orders(rows(1).collect())
+    };
+    let both = inbox.send_blocking(both).unwrap();
+    std::fs::remove_file(&ballast).unwrap();
+    assert_eq!(waiting.wait().unwrap().orders, 200);
+    let kept = both.wait().unwrap();
+    assert_eq!((kept.orders, kept.maps), (200, 1));
+    let writer = keeper.stop().unwrap();
+    assert_eq!(all_orders(&writer).len(), 400);
 }

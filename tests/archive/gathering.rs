@@ -114,6 +114,7 @@ proptest! {
             exchange: word(&["binance", "bybit", "okx"], names.0),
             symbol: word(&["BTCUSDT", "ETHUSDT"], names.1),
             coin: word(&["BTC", "ETH"], names.2),
+            ..Filter::default()
         };
         for filter in [Filter::default(), some] {
             let (gathered, known) = gathered(&writer, &filter);

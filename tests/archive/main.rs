@@ -20,4 +20,5 @@ mod locking;
 mod maps;
 mod place;
 mod reading;
+mod rolling;
 mod rows;

@@ -248,7 +248,7 @@ fn a_filter_by_name_and_time_leaves_the_rest_out_wherever_it_lies() {
                     exchange: exchange.map(str::to_owned),
                     symbol: symbol.map(str::to_owned),
                     coin: coin.map(str::to_owned),
-                    as_of: None,
+                    ..Filter::default()
                 };
                 let expected: Vec<_> = rows[20..220]
                     .iter()

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use liqdata::archive::{Archive, Batch, Inbox, Keeper, OpenInterestRow, Pace};
-use liqdata::feeds::Collector;
+use liqdata::archive::{Batch, Inbox, OpenInterestRow};
+use liqdata::feeds;
 use liqdata::model::Millis;
 use liqdata::server::{Market, router, run};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -189,17 +189,11 @@ async fn a_cascade_of_ten_thousand_events_a_second_is_kept_whole_while_a_server_
     let mut settings = quick();
     settings.queue_rows = 20_000;
     settings.pace.patience = 30.0;
+    // As it is in use.
+    settings.pace.commit = feeds::Settings::default().pace.commit;
     let bound = u64::try_from(settings.queue_rows).unwrap();
-    let pace = Pace {
-        queue: settings.queue_rows,
-        ..Pace::default()
-    };
-    let keeper = Keeper::start_at(Archive::create_or_open(&archive).unwrap(), pace).unwrap();
-    let inbox = keeper.inbox();
-    let collector = Collector::start_into(&archive, keeper.inbox(), &doubles.plan(settings));
-    let collecting = Collecting {
-        collector: Some(collector.unwrap()),
-    };
+    let collecting = Collecting::start(&archive, &doubles.plan(settings));
+    let inbox = collecting.collector.as_ref().unwrap().inbox();
     collecting.until_live().await;
     let served = Served::start(&archive);
     let binance = doubles.of("binance");
@@ -280,9 +274,6 @@ async fn a_cascade_of_ten_thousand_events_a_second_is_kept_whole_while_a_server_
     assert!(overview.contains(&format!("\"cnt\":{count}")), "{overview}");
     drop(served);
     collecting.stop().await;
-    tokio::task::spawn_blocking(move || keeper.stop().unwrap())
-        .await
-        .unwrap();
     assert_kept(&archive, &cascade);
     assert!(gaps(&archive).is_empty());
 }

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use liqdata::archive::Archive;
 use liqdata::feeds::{Collector, Plan, Settings, VenueState};
+use liqdata::model::Millis;
 
 use crate::bench::{
     Collecting, Doubles, Folder, Told, gaps, is_soak, orders, quick, told, true_of,
@@ -295,8 +296,19 @@ async fn a_full_disk_stops_the_keeping_and_collecting_resumes_with_space() {
     let kept: BTreeSet<Told> = orders(&archive).iter().map(told).collect();
     assert!(after.iter().all(|truth| kept.contains(&true_of(truth))));
     let gaps = gaps(&archive);
-    assert!(
-        gaps.iter().any(|gap| gap.reason.contains("lost")),
-        "{gaps:?}"
-    );
+    let lost: Vec<_> = gaps
+        .iter()
+        .filter(|gap| gap.reason.contains("lost"))
+        .collect();
+    assert!(!lost.is_empty(), "{gaps:?}");
+    // What is not there lies in a gap, by the time at which it happened.
+    for missing in happened
+        .iter()
+        .map(true_of)
+        .filter(|row| !kept.contains(row))
+    {
+        let at = Millis(missing.6);
+        let covered = lost.iter().any(|gap| gap.start <= at && at < gap.end);
+        assert!(covered, "{missing:?} is in none of {lost:?}");
+    }
 }

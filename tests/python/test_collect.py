@@ -63,6 +63,42 @@ def test_a_second_writer_is_told_who_writes(tmp_path, nowhere):
     first.stop()
 
 
+FORKS = """
+import os, sys
+import liqdata
+from liqdata import _core
+
+collector = _core.Collector(sys.argv[1], ["okx"], [], sys.argv[2], False)
+told, tell = os.pipe()
+child = os.fork()
+if child == 0:
+    # As a worker of multiprocessing ends: what it has of its parent is let go of, and it was never stopped here.
+    assert collector.closed
+    assert collector.status() is None
+    if sys.argv[3] == "stopped":
+        collector.stop()
+    del collector
+    os.write(tell, b"let go")
+    os._exit(0)
+os.close(tell)
+assert os.read(told, 100) == b"let go"
+assert os.waitpid(child, 0) == (child, 0)
+# The parent's collects on.
+assert not collector.closed
+assert collector.status()["venues"][0]["exchange"] == "okx"
+collector.stop()
+# Nobody else holds the archive.
+_core.ArchiveWriter(sys.argv[1]).close()
+"""
+
+
+@pytest.mark.parametrize("how", ["stopped", "dropped"])
+def test_a_forked_child_lets_go_of_a_collector_without_waiting_for_its_threads(tmp_path, nowhere, how):
+    command = [sys.executable, "-c", FORKS, str(tmp_path / "archive"), nowhere, how]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_asking_for_the_past_ends_by_itself_even_where_nobody_answers(capsys, tmp_path, nowhere):
     file = tmp_path / "settings.toml"
     file.write_text(nowhere)

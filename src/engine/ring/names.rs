@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 
-use crate::model::Millis;
+use crate::model::{Millis, Short};
 
 /// A pair on an exchange.
 #[derive(Debug)]
@@ -48,7 +48,7 @@ impl Names {
         let Some(short) = shorts(exchange, symbol, coin) else {
             return self.number(exchange, symbol, coin);
         };
-        let place = recent_place(&short);
+        let place = Short::place(&short) % RECENT;
         if let Some(&number) = self.recent.get(place)
             && let Some(pair) = self.pairs.get(number as usize)
             && pair.short == Some(short)
@@ -193,53 +193,15 @@ impl Names {
     }
 }
 
-/// A name of at most 16 bytes as numbers, which are those of no other name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Short {
-    first: u64,
-    last: u64,
-    len: usize,
-}
-
-impl Short {
-    fn of(name: &str) -> Option<Self> {
-        let bytes = name.as_bytes();
-        // Together the first and the last bytes are all of them.
-        let (first, last) = match bytes.len() {
-            0..4 => (
-                bytes
-                    .iter()
-                    .fold(0, |all, byte| all << 8 | u64::from(*byte)),
-                0,
-            ),
-            4..8 => (
-                u32::from_le_bytes(*bytes.first_chunk()?).into(),
-                u32::from_le_bytes(*bytes.last_chunk()?).into(),
-            ),
-            8..=16 => (
-                u64::from_le_bytes(*bytes.first_chunk()?),
-                u64::from_le_bytes(*bytes.last_chunk()?),
-            ),
-            _ => return None,
-        };
-        let len = bytes.len();
-        Some(Self { first, last, len })
-    }
-}
-
 /// The short names of a pair: its exchange, symbol and coin.
 type Shorts = [Short; 3];
 
 fn shorts(exchange: &str, symbol: &str, coin: &str) -> Option<Shorts> {
-    Some([Short::of(exchange)?, Short::of(symbol)?, Short::of(coin)?])
-}
-
-/// Where among the recent ones a pair is looked for; different pairs may share a place.
-fn recent_place([exchange, symbol, _]: &Shorts) -> usize {
-    // Fibonacci hashing: the upper bits of a product with an odd number near 2⁶⁴ divided by the golden ratio.
-    let name = symbol.first ^ symbol.last.rotate_left(29) ^ exchange.first.rotate_left(47);
-    let mixed = name.wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    usize::try_from(mixed >> 52).unwrap_or_default()
+    Some([
+        Short::of(exchange.as_bytes())?,
+        Short::of(symbol.as_bytes())?,
+        Short::of(coin.as_bytes())?,
+    ])
 }
 
 fn number_of(names: &mut Vec<String>, name: &str) -> u32 {

@@ -33,6 +33,8 @@ use crate::model::{Millis, Window};
 pub struct RingPart {
     /// Everything but the order of its rows and its cursors is as in a ring.
     ring: Ring,
+    /// Our numbers of pairs by those of whoever hands orders over.
+    known: Vec<u32>,
     last: Option<Key>,
     sorted: bool,
 }
@@ -58,11 +60,30 @@ pub(super) fn pick<T: Copy + Default>(columns: &[&VecDeque<T>], spots: &[Spot]) 
         let column = columns.get(spot.part as usize)?;
         column.get(spot.place as usize).copied()
     };
-    let picked: Vec<T> = spots
-        .iter()
-        .map(|spot| at(spot).unwrap_or_default())
-        .collect();
+    let mut picked: Vec<T> = Vec::with_capacity(spots.len());
+    let together = |a: &Spot, b: &Spot| a.part == b.part && a.place + 1 == b.place;
+    for run in spots.chunk_by(together) {
+        // What lies together is taken together.
+        match run
+            .first()
+            .and_then(|first| values(columns, *first, run.len()))
+        {
+            Some(values) => picked.extend_from_slice(values),
+            None => picked.extend(run.iter().map(|spot| at(spot).unwrap_or_default())),
+        }
+    }
     picked.into()
+}
+
+/// So many values of a column from a place on, where they lie in one piece and are worth the look.
+fn values<'a, T>(columns: &[&'a VecDeque<T>], first: Spot, len: usize) -> Option<&'a [T]> {
+    const WORTH: usize = 16;
+    if len < WORTH {
+        return None;
+    }
+    let (values, _) = columns.get(first.part as usize)?.as_slices();
+    let start = first.place as usize;
+    values.get(start..start.checked_add(len)?)
 }
 
 impl RingPart {
@@ -71,6 +92,7 @@ impl RingPart {
     pub fn new(now: Millis) -> Self {
         Self {
             ring: Ring::new(now),
+            known: Vec::new(),
             last: None,
             sorted: true,
         }
@@ -82,15 +104,29 @@ impl RingPart {
     ///
     /// [`RingFault`] where its amount cannot be counted exactly; it is not taken in then.
     pub fn push(&mut self, order: &Arriving<'_>) -> Result<(), RingFault> {
+        self.push_named(order, None)
+    }
+
+    /// As [`RingPart::push`], of an order whose exchange, symbol and coin have a number where it comes from: no others of
+    /// this part have it. Numbers are small.
+    ///
+    /// # Errors
+    ///
+    /// As [`RingPart::push`].
+    pub fn push_named(
+        &mut self,
+        order: &Arriving<'_>,
+        names: Option<u32>,
+    ) -> Result<(), RingFault> {
+        let (usd, total) = self.ring.with_amount(order.value_usd)?;
+        let pair = self.pair(order, names);
         let ring = &mut self.ring;
-        let (usd, total) = ring.with_amount(order.value_usd)?;
         if order.timestamp <= ring.now.back(Window::H24.millis()) {
             // Its names are known all the same.
-            ring.names.pair(order.exchange, order.symbol, order.coin);
             return Ok(());
         }
         ring.total = total;
-        let row = ring.row(order);
+        let row = ring.row_of(pair, order);
         if row.timestamp <= ring.now {
             ring.count(&row, usd);
         }
@@ -100,6 +136,28 @@ impl RingPart {
         self.sorted &= self.last.is_none_or(|last| last < key);
         self.last = Some(key);
         Ok(())
+    }
+
+    /// The number of an order's pair.
+    fn pair(&mut self, order: &Arriving<'_>, names: Option<u32>) -> u32 {
+        let known = names.and_then(|names| self.known.get(names as usize).copied());
+        if let Some(pair) = known.filter(|pair| *pair != u32::MAX) {
+            return pair;
+        }
+        let pair = self
+            .ring
+            .names
+            .pair(order.exchange, order.symbol, order.coin);
+        if let Some(names) = names {
+            let place = names as usize;
+            if self.known.len() <= place {
+                self.known.resize(place + 1, u32::MAX);
+            }
+            if let Some(known) = self.known.get_mut(place) {
+                *known = pair;
+            }
+        }
+        pair
     }
 
     /// Brings the orders into the order of a ring; [`Ring::of_parts`] does so, too, but for one part after the other.

@@ -54,7 +54,7 @@ struct Share(Result<RingPart, RingFault>);
 impl Gather for Share {
     fn take(&mut self, order: OrderBrief<'_>) {
         if let Ok(part) = &mut self.0
-            && let Err(fault) = part.push(&arriving(&order))
+            && let Err(fault) = part.push_named(&arriving(&order), order.names)
         {
             self.0 = Err(fault);
         }
