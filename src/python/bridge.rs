@@ -98,3 +98,8 @@ impl Bridge {
         )
     }
 }
+
+/// What to wake, and by which token, where a loop waits for the call.
+pub(super) fn wakeup(bridge: Option<&Bound<'_, Bridge>>, token: u64) -> Option<(Arc<Wakeup>, u64)> {
+    bridge.map(|bridge| (bridge.get().wakeup(), token))
+}

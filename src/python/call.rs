@@ -5,7 +5,7 @@
 //! wait for.
 
 use std::future::Future;
-use std::panic::AssertUnwindSafe;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -183,4 +183,16 @@ impl Call {
             self.stop();
         }
     }
+}
+
+/// Runs `work` with the interpreter released; a panic becomes an ordinary exception.
+pub(super) fn compute<T: Send>(
+    py: Python<'_>,
+    work: impl FnOnce() -> Result<T, Failure> + Send,
+) -> PyResult<T> {
+    let outcome = py.detach(|| {
+        catch_unwind(AssertUnwindSafe(work))
+            .unwrap_or_else(|panic| Err(Failure::Panic(panic_message(panic.as_ref()))))
+    });
+    outcome.map_err(|failure| error::python(py, &failure))
 }

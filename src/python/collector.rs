@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
 use super::error::Failure;
-use super::source::Market;
+use super::market::Market;
 use super::{error, logs};
 use crate::feeds::{self, CollectError, Plan, Settings, Status, VenueStatus};
 use crate::model::Vocabulary;

@@ -9,16 +9,18 @@ mod arrays;
 mod bridge;
 mod call;
 mod cells;
+mod client;
 mod collector;
 mod columns;
 mod error;
 mod feeds;
+mod history;
 mod logs;
+mod market;
 mod question;
 mod rows;
 mod runtime;
 mod server;
-mod source;
 mod stream;
 mod tables;
 
@@ -34,9 +36,15 @@ mod _core {
     #[pymodule_export]
     use super::call::Call;
     #[pymodule_export]
+    use super::client::{Client, Walk};
+    #[pymodule_export]
     use super::collector::Collector;
     #[pymodule_export]
     use super::feeds::decode;
+    #[pymodule_export]
+    use super::history::{History, walk_bounds};
+    #[pymodule_export]
+    use super::market::Market;
     #[pymodule_export]
     use super::question::{
         Question, chart, coins, exchanges, heatmap, largest, levels, liqmap, maxpain, orders,
@@ -46,8 +54,6 @@ mod _core {
     use super::rows::{ArrowTable, Table};
     #[pymodule_export]
     use super::server::Server;
-    #[pymodule_export]
-    use super::source::{Client, History, Market, Walk, walk_bounds};
     #[pymodule_export]
     use super::stream::Stream;
 

@@ -239,6 +239,12 @@ fn checked<Q: Into<Question>>(py: Python<'_>, query: Result<Q, BadQuery>) -> PyR
 pub(super) const PAIR: &str = r#"a trading pair such as "BTCUSDT""#;
 /// What an exchange may be, as a sentence.
 pub(super) const VENUE: &str = r#"an exchange's name such as "binance""#;
+/// What a place in a stream may be, as a sentence.
+pub(super) const EVENT_ID: &str = "the id of an event of the stream, as it was sent";
+/// What a page of a walk may hold, as a sentence.
+pub(super) const PAGE_SIZES: &str = "a whole number from 1 to 1000";
+/// What a walk may be bounded by, as a sentence.
+pub(super) const MAX_ROWS: &str = "a whole number from 1, or None";
 const COIN: &str = r#"a coin symbol such as "BTC""#;
 
 #[pyfunction]

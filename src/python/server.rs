@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use tokio::sync::oneshot;
 
 use super::logs;
-use super::source::Market;
+use super::market::Market;
 use crate::server;
 
 /// How often a closing thread looks whether the server has ended, and for signals.

@@ -8,12 +8,11 @@ use pyo3::prelude::*;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
-use super::bridge::Bridge;
+use super::bridge::{Bridge, wakeup};
 use super::call::{Call, Outcome, SIGNAL_TICK};
 use super::columns::Columns;
 use super::error::Failure;
 use super::question::Answer;
-use super::source::wakeup;
 use crate::api::StreamQuery;
 use crate::client::{self, Arrival};
 use crate::model::Order;

@@ -1,25 +1,15 @@
-//! Walking a feed that grows while it is read.
-//!
-//! The order feed lists the newest row first and is read by offset, so every row that arrives pushes all others to
-//! higher offsets. [`Feed`] is the pure half: it says which pages to ask for and lines each one up with the rows that
-//! are known. Pages overlap; the overlap, compared as a sequence, tells by how much the feed has moved, and so which
-//! rows of a page are new to us. [`Walk`] is the thin half that asks a [`Client`].
-//!
-//! Positions are counted from the newest row at the first read: row 0 is that row, rows that arrived later have
-//! negative positions. After `shift` arrivals the row at position `p` stands at offset `p + shift`.
+//! Which pages of a growing feed to ask for, and where each lies against the rows that are known.
 
 use std::ops::Range;
 
-use futures_util::future::join_all;
-
-use super::{Client, Error};
-use crate::api::{BadQuery, Orders};
+use crate::api::Orders;
+use crate::client::Error;
 use crate::model::{Millis, OrderColumns};
 
 /// Rows kept for lining pages up.
 const KEPT: usize = 4000;
 /// The largest page of the contract.
-const LARGEST: usize = Orders::MAX as usize;
+pub(super) const LARGEST: usize = Orders::MAX as usize;
 /// The most pages in flight.
 const FLIGHT: usize = 8;
 /// The overlap where all known rows are of one instant, so that only their order tells them from others.
@@ -27,105 +17,11 @@ const TIMELESS: usize = 16;
 /// Pages in a row without a fresh row after which the feed counts as faster than we are.
 const PATIENCE: u32 = 200;
 
-/// A walk through the order feed from the newest row to the oldest, exact while the feed grows.
-///
-/// Nothing that was in the feed at the start is lost and nothing comes twice; rows that look the same but are two
-/// orders stay two.
-#[derive(Debug)]
-pub struct Walk {
-    client: Client,
-    first: Orders,
-    feed: Feed,
-}
-
-impl Walk {
-    /// A walk over the rows of `symbol` and `exchange`, all of them or the newest `max_rows`.
-    ///
-    /// # Errors
-    ///
-    /// [`BadQuery`] for a `page_size` outside 1 to 1000, a `max_rows` below 1, or a symbol or exchange that is none.
-    pub fn new(
-        client: Client,
-        symbol: Option<&str>,
-        exchange: Option<&str>,
-        page_size: i128,
-        max_rows: Option<i128>,
-    ) -> Result<Self, BadQuery> {
-        let first = Orders::new(symbol, exchange, 1, 0)?;
-        let page = usize::try_from(page_size)
-            .ok()
-            .filter(|page| (1..=LARGEST).contains(page))
-            .ok_or_else(|| {
-                BadQuery::new(
-                    "page_size",
-                    format!("{page_size} is out of bounds"),
-                    "a whole number from 1 to 1000",
-                )
-            })?;
-        let wanted = match max_rows {
-            None => u64::MAX,
-            Some(rows) if rows >= 1 => u64::try_from(rows).unwrap_or(u64::MAX),
-            Some(rows) => {
-                return Err(BadQuery::new(
-                    "max_rows",
-                    format!("{rows} is out of bounds"),
-                    "a whole number of at least 1, or none for all rows",
-                ));
-            }
-        };
-        Ok(Self {
-            client,
-            first,
-            feed: Feed::new(page, wanted),
-        })
-    }
-
-    /// The next rows, at least one; none at the end.
-    ///
-    /// May be dropped while it waits and called again: no row is lost.
-    ///
-    /// # Errors
-    ///
-    /// [`Error`] of the page that failed, and [`Error::UnexpectedReply`] where a run of equal rows is longer than a
-    /// page or the feed moves faster than it can be read.
-    pub async fn next(&mut self) -> Result<Option<OrderColumns>, Error> {
-        while !self.feed.ended() {
-            let asks = self.feed.asks()?;
-            let pages = join_all(asks.iter().map(|ask| {
-                let question = Orders {
-                    limit: u16::try_from(ask.limit).unwrap_or(Orders::MAX),
-                    offset: ask.offset,
-                    ..self.first.clone()
-                };
-                let client = &self.client;
-                async move { client.send_as::<_, OrderColumns>(&question).await }
-            }))
-            .await;
-            let room = pages.iter().flatten().map(OrderColumns::len).sum();
-            let mut fresh = OrderColumns::with_capacity(room);
-            for (ask, page) in asks.iter().zip(pages) {
-                let taken = page.and_then(|page| Ok((self.feed.take(ask, &page)?, page)));
-                match taken {
-                    Ok((Taken::Rows(rows), page)) => fresh.append(&page, rows),
-                    Ok((Taken::Astray, _)) => break,
-                    // The rows before it are good; the failure comes again if it lasts.
-                    Err(_) if !fresh.is_empty() => break,
-                    Err(error) => return Err(error),
-                }
-            }
-            if !fresh.is_empty() {
-                return Ok(Some(fresh));
-            }
-        }
-        Ok(None)
-    }
-}
-
 /// A page to ask for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Ask {
-    offset: u64,
-    limit: usize,
+pub(super) struct Ask {
+    pub(super) offset: u64,
+    pub(super) limit: usize,
     /// The shift confirmed when the page was asked for: it can only have grown since.
     floor: u64,
     /// By how many rows the page was moved on in expectation of arrivals.
@@ -134,7 +30,7 @@ struct Ask {
 
 /// What a page brought.
 #[derive(Debug, PartialEq, Eq)]
-enum Taken {
+pub(super) enum Taken {
     /// The rows of the page to hand out, possibly none; the pages asked for after this one still count.
     Rows(Range<usize>),
     /// The page did not meet the known rows: what was asked for after it will not either.
@@ -143,7 +39,7 @@ enum Taken {
 
 /// Why a walk cannot go on.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-enum Lost {
+pub(super) enum Lost {
     #[error(
         "a run of {run} equal rows up to row {at} is longer than a page of {page} can tell from rows that have moved; \
          a larger page_size may help"
@@ -181,7 +77,7 @@ enum Lie {
 
 /// The state of a walk.
 #[derive(Debug)]
-struct Feed {
+pub(super) struct Feed {
     page: usize,
     /// Rows still to hand out.
     wanted: u64,
@@ -219,7 +115,7 @@ struct Feed {
 }
 
 impl Feed {
-    fn new(page: usize, wanted: u64) -> Self {
+    pub(super) fn new(page: usize, wanted: u64) -> Self {
         Self {
             page,
             wanted,
@@ -242,7 +138,7 @@ impl Feed {
         }
     }
 
-    fn ended(&self) -> bool {
+    pub(super) fn ended(&self) -> bool {
         self.ended
     }
 
@@ -252,7 +148,7 @@ impl Feed {
     }
 
     /// The pages to ask for now, to be taken in this order; at least one until the end.
-    fn asks(&self) -> Result<Vec<Ask>, Lost> {
+    pub(super) fn asks(&self) -> Result<Vec<Ask>, Lost> {
         if self.ended {
             return Ok(Vec::new());
         }
@@ -316,7 +212,7 @@ impl Feed {
     }
 
     /// Takes the page that `ask` brought.
-    fn take(&mut self, ask: &Ask, rows: &OrderColumns) -> Result<Taken, Lost> {
+    pub(super) fn take(&mut self, ask: &Ask, rows: &OrderColumns) -> Result<Taken, Lost> {
         if self.ended {
             return Ok(Taken::Astray);
         }

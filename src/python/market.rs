@@ -1,315 +1,29 @@
-//! Where answers come from: a service over HTTP, or a market in this process.
+//! A market in this process: computed from tables, from an archive, or simulated.
 
-use std::collections::VecDeque;
-use std::mem;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use futures_util::{StreamExt, TryStreamExt};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
-use super::bridge::Bridge;
-use super::call::{Call, Outcome, SIGNAL_TICK, panic_message};
+use super::call::compute;
 use super::columns::{self, Columns};
-use super::error::{self, Failure};
-use super::question::{Answer, PAIR, Question, VENUE, optional_text, whole};
+use super::error;
+use super::history::History;
+use super::question::{EVENT_ID, PAIR, Question, VENUE, optional_text};
 use super::rows::Table;
 use super::stream::Stream;
-use super::{logs, tables};
+use super::tables;
 use crate::api::{BadQuery, Orders, StreamQuery};
 use crate::archive::Filter;
-use crate::client::{self, Config};
 use crate::engine;
-use crate::model::{Millis, Order, Position, Vocabulary, Window};
+use crate::model::{Millis, Position, Vocabulary, Window};
 use crate::{server, simulate};
 
 /// How many questions of one call are under way at once.
 const IN_FLIGHT: usize = 8;
-
-pub(super) fn wakeup(
-    bridge: Option<&Bound<'_, Bridge>>,
-    token: u64,
-) -> Option<(Arc<super::bridge::Wakeup>, u64)> {
-    bridge.map(|bridge| (bridge.get().wakeup(), token))
-}
-
-/// A service over HTTP.
-#[pyclass(frozen, module = "liqdata._core")]
-pub(super) struct Client {
-    http: client::Client,
-    base_url: String,
-    closed: Arc<AtomicBool>,
-}
-
-impl Client {
-    fn open(&self) -> PyResult<client::Client> {
-        if self.closed.load(Ordering::Acquire) {
-            return Err(PyRuntimeError::new_err("client is closed"));
-        }
-        Ok(self.http.clone())
-    }
-}
-
-#[pymethods]
-impl Client {
-    #[new]
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "one per option of the public constructor"
-    )]
-    fn new(
-        py: Python<'_>,
-        base_url: &str,
-        timeout: f64,
-        connect_timeout: f64,
-        retries: &Bound<'_, PyAny>,
-        rate_limit: Option<f64>,
-        max_body: &Bound<'_, PyAny>,
-        headers: Vec<(String, String)>,
-        proxy: Option<&str>,
-    ) -> PyResult<Self> {
-        let retries = whole("retries", retries, "a whole number from 0")?;
-        let max_body = whole("max_body", max_body, "a whole number of bytes from 1")?;
-        let made = || -> Result<(client::Client, String), client::Error> {
-            let config = Config::new(base_url)?
-                .timeout(timeout)?
-                .connect_timeout(connect_timeout)?
-                .retries(retries)?
-                .rate_limit(rate_limit)?
-                .max_body(max_body)?
-                .headers(headers)?
-                .proxy(proxy)?;
-            let base_url = config.base_url().to_owned();
-            Ok((client::Client::new(config)?, base_url))
-        };
-        let (http, base_url) =
-            made().map_err(|error| error::python(py, &Failure::Client(error)))?;
-        Ok(Self {
-            http,
-            base_url,
-            closed: Arc::default(),
-        })
-    }
-
-    #[getter]
-    fn base_url(&self) -> &str {
-        &self.base_url
-    }
-
-    /// Whether the service has said that its market is simulated; `None` where it has said nothing.
-    #[getter]
-    fn simulated(&self) -> Option<bool> {
-        self.http.simulated().then_some(true)
-    }
-
-    /// Whether headers or a proxy's password would travel in a pickle.
-    #[getter]
-    fn holds_secrets(&self) -> bool {
-        self.http.config().holds_secrets()
-    }
-
-    #[getter]
-    fn closed(&self) -> bool {
-        self.closed.load(Ordering::Acquire)
-    }
-
-    /// Refuses further questions and lets go of the connections.
-    fn close(&self) {
-        self.closed.store(true, Ordering::Release);
-        self.http.close();
-    }
-
-    /// Asks one question on the caller's own thread, which saves handing it to another; looks for signals meanwhile.
-    fn ask(&self, py: Python<'_>, question: &Bound<'_, Question>) -> PyResult<Py<PyAny>> {
-        let client = self.open()?;
-        let question = question.get().clone();
-        let pid = std::process::id();
-        let seat = client.seat()?;
-        let mut work = Box::pin({
-            let client = seat.client().clone();
-            async move { question.send(&client).await }
-        });
-        loop {
-            let turn = py.detach(|| {
-                catch_unwind(AssertUnwindSafe(|| {
-                    seat.block_on(async { tokio::time::timeout(SIGNAL_TICK, work.as_mut()).await })
-                }))
-            });
-            let outcome = match turn {
-                Ok(Ok(Ok(outcome))) => {
-                    drop(work);
-                    if outcome.is_err() {
-                        seat.settle()?;
-                    }
-                    seat.leave();
-                    outcome
-                }
-                Ok(Ok(Err(_))) => {
-                    let signals = py.check_signals();
-                    if std::process::id() != pid {
-                        // A handler forked: what drives this call lives in the parent.
-                        mem::forget((work, seat));
-                        signals?;
-                        return Err(PyRuntimeError::new_err(
-                            "the process was forked while this call was under way; ask again",
-                        ));
-                    }
-                    signals?;
-                    continue;
-                }
-                Ok(Err(error)) => return Err(error.into()),
-                Err(panic) => Err(Failure::Panic(panic_message(panic.as_ref()))),
-            };
-            logs::deliver(py)?;
-            return outcome
-                .map_err(|failure| error::python(py, &failure))?
-                .into_python(py);
-        }
-    }
-
-    /// Begins one question.
-    #[pyo3(signature = (question, bridge=None, token=0))]
-    fn begin(
-        &self,
-        question: &Bound<'_, Question>,
-        bridge: Option<&Bound<'_, Bridge>>,
-        token: u64,
-    ) -> PyResult<Call> {
-        let client = self.open()?;
-        let question = question.get().clone();
-        let work = async move {
-            match question.send(&client).await {
-                Ok(answer) => Outcome::One(Some(answer)),
-                Err(failure) => Outcome::Failed(failure, None),
-            }
-        };
-        Call::begin(work, wakeup(bridge, token))
-    }
-
-    /// Begins many questions, eight in flight; the first failure ends them all and is labelled.
-    #[expect(
-        clippy::needless_pass_by_value,
-        reason = "arguments from Python come by value"
-    )]
-    #[pyo3(signature = (questions, labels, bridge=None, token=0))]
-    fn begin_many(
-        &self,
-        questions: Vec<Bound<'_, Question>>,
-        labels: Vec<String>,
-        bridge: Option<&Bound<'_, Bridge>>,
-        token: u64,
-    ) -> PyResult<Call> {
-        let client = self.open()?;
-        let questions: Vec<_> = questions
-            .iter()
-            .map(|question| question.get().clone())
-            .zip(labels)
-            .enumerate()
-            .collect();
-        let work = async move {
-            let client = &client;
-            let asked = questions
-                .into_iter()
-                .map(|(place, (question, label))| async move {
-                    match question.send(client).await {
-                        Ok(answer) => Ok((place, answer)),
-                        Err(failure) => Err(Outcome::Failed(failure, Some(label))),
-                    }
-                });
-            match futures_util::stream::iter(asked)
-                .buffer_unordered(IN_FLIGHT)
-                .try_collect::<Vec<_>>()
-                .await
-            {
-                Ok(mut answers) => {
-                    answers.sort_unstable_by_key(|(place, _)| *place);
-                    Outcome::Many(answers.into_iter().map(|(_, answer)| answer).collect())
-                }
-                Err(failed) => failed,
-            }
-        };
-        Call::begin(work, wakeup(bridge, token))
-    }
-
-    /// The orders as they arrive, behind a place or from now on.
-    #[pyo3(signature = (symbol, exchange, last_event_id))]
-    fn stream(
-        &self,
-        py: Python<'_>,
-        symbol: &Bound<'_, PyAny>,
-        exchange: &Bound<'_, PyAny>,
-        last_event_id: &Bound<'_, PyAny>,
-    ) -> PyResult<Stream> {
-        let client = self.open()?;
-        let symbol = optional_text("symbol", symbol, PAIR)?;
-        let exchange = optional_text("exchange", exchange, VENUE)?;
-        let from = optional_text("last_event_id", last_event_id, EVENT_ID)?;
-        let stream = client::OrderStream::new(
-            client,
-            symbol.as_deref(),
-            exchange.as_deref(),
-            from.as_deref(),
-        )
-        .map_err(|refusal| error::bad_query(py, &refusal))?;
-        Ok(Stream::of_service(stream, Arc::clone(&self.closed)))
-    }
-
-    /// A walk over the whole order feed.
-    #[pyo3(signature = (symbol, exchange, page_size, max_rows))]
-    fn walk(
-        &self,
-        py: Python<'_>,
-        symbol: &Bound<'_, PyAny>,
-        exchange: &Bound<'_, PyAny>,
-        page_size: &Bound<'_, PyAny>,
-        max_rows: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Walk> {
-        let client = self.open()?;
-        let symbol = optional_text("symbol", symbol, PAIR)?;
-        let exchange = optional_text("exchange", exchange, VENUE)?;
-        let page_size = whole("page_size", page_size, PAGE_SIZES)?;
-        let max_rows = max_rows
-            .map(|rows| whole("max_rows", rows, MAX_ROWS))
-            .transpose()?;
-        let walk = client::Walk::new(
-            client,
-            symbol.as_deref(),
-            exchange.as_deref(),
-            page_size,
-            max_rows,
-        )
-        .map_err(|refusal| error::bad_query(py, &refusal))?;
-        Ok(Walk {
-            walk: Arc::new(tokio::sync::Mutex::new(walk)),
-        })
-    }
-}
-
-/// A walk over the order feed of a service, batch by batch.
-#[pyclass(frozen, module = "liqdata._core")]
-pub(super) struct Walk {
-    walk: Arc<tokio::sync::Mutex<client::Walk>>,
-}
-
-#[pymethods]
-impl Walk {
-    /// Begins the next batch of rows; its answer is `None` at the end.
-    #[pyo3(signature = (bridge=None, token=0))]
-    fn begin_next(&self, bridge: Option<&Bound<'_, Bridge>>, token: u64) -> PyResult<Call> {
-        let walk = Arc::clone(&self.walk);
-        let work = async move {
-            match walk.lock().await.next().await {
-                Ok(rows) => Outcome::One(rows.map(|rows| Answer::Rows(rows.into()))),
-                Err(error) => Outcome::Failed(error.into(), None),
-            }
-        };
-        Call::begin(work, wakeup(bridge, token))
-    }
-}
 
 /// A market in this process.
 #[pyclass(frozen, module = "liqdata._core")]
@@ -337,18 +51,6 @@ impl Market {
     pub(super) fn shared(&self) -> Arc<server::Market> {
         Arc::clone(&self.market)
     }
-}
-
-/// Runs `work` with the interpreter released; a panic becomes an ordinary exception.
-fn compute<T: Send>(
-    py: Python<'_>,
-    work: impl FnOnce() -> Result<T, Failure> + Send,
-) -> PyResult<T> {
-    let outcome = py.detach(|| {
-        catch_unwind(AssertUnwindSafe(work))
-            .unwrap_or_else(|panic| Err(Failure::Panic(panic_message(panic.as_ref()))))
-    });
-    outcome.map_err(|failure| error::python(py, &failure))
 }
 
 #[pymethods]
@@ -661,14 +363,7 @@ impl Market {
             Some(archive) => Ok(archive.days_with_orders(&filter)?),
             None => Ok(Vec::new()),
         })?;
-        Ok(Some(History {
-            market,
-            filter,
-            left: Mutex::new(Left {
-                days,
-                orders: VecDeque::new(),
-            }),
-        }))
+        Ok(Some(History::new(market, filter, days)))
     }
 
     /// Orders, bars and open interest, as tables that make the same market.
@@ -692,43 +387,6 @@ impl Market {
             .cloned()
             .collect();
         Columns::from(rows.as_slice()).into()
-    }
-}
-
-/// Orders that are handed over at a time.
-const CHUNK: usize = 1 << 16;
-
-/// What of a history has not been handed over.
-struct Left {
-    /// Days, the oldest first.
-    days: Vec<Millis>,
-    orders: VecDeque<Order>,
-}
-
-/// The orders of an archive, newest first, a piece at a time.
-#[pyclass(frozen, module = "liqdata._core")]
-pub(super) struct History {
-    market: Arc<server::Market>,
-    filter: Filter,
-    left: Mutex<Left>,
-}
-
-#[pymethods]
-impl History {
-    /// The next rows; `None` at the end.
-    fn next(&self, py: Python<'_>) -> PyResult<Option<Table>> {
-        let rows = compute(py, || {
-            let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
-            while left.orders.is_empty() {
-                let (Some(day), Some(archive)) = (left.days.pop(), self.market.archive()) else {
-                    return Ok(None);
-                };
-                left.orders = archive.day_of_orders(day, &self.filter)?.into();
-            }
-            let wanted = left.orders.len().min(CHUNK);
-            Ok(Some(left.orders.drain(..wanted).collect::<Vec<Order>>()))
-        })?;
-        Ok(rows.map(|rows| Columns::from(rows).into()))
     }
 }
 
@@ -766,51 +424,3 @@ fn on_all_cores<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) ->
     made.sort_unstable_by_key(|(place, _)| *place);
     made.into_iter().map(|(_, result)| result).collect()
 }
-
-/// The row limit of a walk in this process, all its parameters checked.
-#[pyfunction]
-#[pyo3(signature = (symbol, exchange, page_size, max_rows))]
-pub(super) fn walk_bounds(
-    symbol: &Bound<'_, PyAny>,
-    exchange: &Bound<'_, PyAny>,
-    page_size: &Bound<'_, PyAny>,
-    max_rows: Option<&Bound<'_, PyAny>>,
-) -> PyResult<Option<usize>> {
-    let py = symbol.py();
-    let symbol = optional_text("symbol", symbol, PAIR)?;
-    let exchange = optional_text("exchange", exchange, VENUE)?;
-    Orders::new(symbol.as_deref(), exchange.as_deref(), 1, 0)
-        .map_err(|refusal| error::bad_query(py, &refusal))?;
-    let bounded = |name: &'static str, value: i128, most: i128, allowed: &str| {
-        usize::try_from(value)
-            .ok()
-            .filter(|_| (1..=most).contains(&value))
-            .ok_or_else(|| {
-                error::bad_query(
-                    py,
-                    &BadQuery::new(name, format!("{value} is out of bounds"), allowed),
-                )
-            })
-    };
-    bounded(
-        "page_size",
-        whole("page_size", page_size, PAGE_SIZES)?,
-        1000,
-        PAGE_SIZES,
-    )?;
-    let most = max_rows
-        .map(|rows| {
-            bounded(
-                "max_rows",
-                whole("max_rows", rows, MAX_ROWS)?,
-                i128::from(i64::MAX),
-                MAX_ROWS,
-            )
-        })
-        .transpose()?;
-    Ok(most)
-}
-
-const EVENT_ID: &str = "the id of an event of the stream, as it was sent";
-const PAGE_SIZES: &str = "a whole number from 1 to 1000";
-const MAX_ROWS: &str = "a whole number from 1, or None";
