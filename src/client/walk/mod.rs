@@ -1,0 +1,113 @@
+//! Walking a feed that grows while it is read.
+//!
+//! The order feed lists the newest row first and is read by offset, so every row that arrives pushes all others to
+//! higher offsets. [`Feed`] is the pure half: it says which pages to ask for and lines each one up with the rows that
+//! are known. Pages overlap; the overlap, compared as a sequence, tells by how much the feed has moved, and so which
+//! rows of a page are new to us. [`Walk`] is the thin half that asks a [`Client`].
+//!
+//! Positions are counted from the newest row at the first read: row 0 is that row, rows that arrived later have
+//! negative positions. After `shift` arrivals the row at position `p` stands at offset `p + shift`.
+
+mod feed;
+
+use futures_util::future::join_all;
+
+use super::{Client, Error};
+use crate::api::{BadQuery, Orders};
+use crate::model::OrderColumns;
+
+use feed::{Feed, LARGEST, Taken};
+
+/// A walk through the order feed from the newest row to the oldest, exact while the feed grows.
+///
+/// Nothing that was in the feed at the start is lost and nothing comes twice; rows that look the same but are two
+/// orders stay two.
+#[derive(Debug)]
+pub struct Walk {
+    client: Client,
+    first: Orders,
+    feed: Feed,
+}
+
+impl Walk {
+    /// A walk over the rows of `symbol` and `exchange`, all of them or the newest `max_rows`.
+    ///
+    /// # Errors
+    ///
+    /// [`BadQuery`] for a `page_size` outside 1 to 1000, a `max_rows` below 1, or a symbol or exchange that is none.
+    pub fn new(
+        client: Client,
+        symbol: Option<&str>,
+        exchange: Option<&str>,
+        page_size: i128,
+        max_rows: Option<i128>,
+    ) -> Result<Self, BadQuery> {
+        let first = Orders::new(symbol, exchange, 1, 0)?;
+        let page = usize::try_from(page_size)
+            .ok()
+            .filter(|page| (1..=LARGEST).contains(page))
+            .ok_or_else(|| {
+                BadQuery::new(
+                    "page_size",
+                    format!("{page_size} is out of bounds"),
+                    "a whole number from 1 to 1000",
+                )
+            })?;
+        let wanted = match max_rows {
+            None => u64::MAX,
+            Some(rows) if rows >= 1 => u64::try_from(rows).unwrap_or(u64::MAX),
+            Some(rows) => {
+                return Err(BadQuery::new(
+                    "max_rows",
+                    format!("{rows} is out of bounds"),
+                    "a whole number of at least 1, or none for all rows",
+                ));
+            }
+        };
+        Ok(Self {
+            client,
+            first,
+            feed: Feed::new(page, wanted),
+        })
+    }
+
+    /// The next rows, at least one; none at the end.
+    ///
+    /// May be dropped while it waits and called again: no row is lost.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] of the page that failed, and [`Error::UnexpectedReply`] where a run of equal rows is longer than a
+    /// page or the feed moves faster than it can be read.
+    pub async fn next(&mut self) -> Result<Option<OrderColumns>, Error> {
+        while !self.feed.ended() {
+            let asks = self.feed.asks()?;
+            let pages = join_all(asks.iter().map(|ask| {
+                let question = Orders {
+                    limit: u16::try_from(ask.limit).unwrap_or(Orders::MAX),
+                    offset: ask.offset,
+                    ..self.first.clone()
+                };
+                let client = &self.client;
+                async move { client.send_as::<_, OrderColumns>(&question).await }
+            }))
+            .await;
+            let room = pages.iter().flatten().map(OrderColumns::len).sum();
+            let mut fresh = OrderColumns::with_capacity(room);
+            for (ask, page) in asks.iter().zip(pages) {
+                let taken = page.and_then(|page| Ok((self.feed.take(ask, &page)?, page)));
+                match taken {
+                    Ok((Taken::Rows(rows), page)) => fresh.append(&page, rows),
+                    Ok((Taken::Astray, _)) => break,
+                    // The rows before it are good; the failure comes again if it lasts.
+                    Err(_) if !fresh.is_empty() => break,
+                    Err(error) => return Err(error),
+                }
+            }
+            if !fresh.is_empty() {
+                return Ok(Some(fresh));
+            }
+        }
+        Ok(None)
+    }
+}

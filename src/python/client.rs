@@ -1,0 +1,297 @@
+//! A service over HTTP.
+
+use std::mem;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use futures_util::{StreamExt, TryStreamExt};
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+
+use super::bridge::{Bridge, wakeup};
+use super::call::{Call, Outcome, SIGNAL_TICK, panic_message};
+use super::error::{self, Failure};
+use super::logs;
+use super::question::{
+    Answer, EVENT_ID, MAX_ROWS, PAGE_SIZES, PAIR, Question, VENUE, optional_text, whole,
+};
+use super::stream::Stream;
+use crate::client::{self, Config};
+
+/// How many questions of one call are under way at once.
+const IN_FLIGHT: usize = 8;
+
+/// A service over HTTP.
+#[pyclass(frozen, module = "liqdata._core")]
+pub(super) struct Client {
+    http: client::Client,
+    base_url: String,
+    closed: Arc<AtomicBool>,
+}
+
+impl Client {
+    fn open(&self) -> PyResult<client::Client> {
+        if self.closed.load(Ordering::Acquire) {
+            return Err(PyRuntimeError::new_err("client is closed"));
+        }
+        Ok(self.http.clone())
+    }
+}
+
+#[pymethods]
+impl Client {
+    #[new]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "one per option of the public constructor"
+    )]
+    fn new(
+        py: Python<'_>,
+        base_url: &str,
+        timeout: f64,
+        connect_timeout: f64,
+        retries: &Bound<'_, PyAny>,
+        rate_limit: Option<f64>,
+        max_body: &Bound<'_, PyAny>,
+        headers: Vec<(String, String)>,
+        proxy: Option<&str>,
+    ) -> PyResult<Self> {
+        let retries = whole("retries", retries, "a whole number from 0")?;
+        let max_body = whole("max_body", max_body, "a whole number of bytes from 1")?;
+        let made = || -> Result<(client::Client, String), client::Error> {
+            let config = Config::new(base_url)?
+                .timeout(timeout)?
+                .connect_timeout(connect_timeout)?
+                .retries(retries)?
+                .rate_limit(rate_limit)?
+                .max_body(max_body)?
+                .headers(headers)?
+                .proxy(proxy)?;
+            let base_url = config.base_url().to_owned();
+            Ok((client::Client::new(config)?, base_url))
+        };
+        let (http, base_url) =
+            made().map_err(|error| error::python(py, &Failure::Client(error)))?;
+        Ok(Self {
+            http,
+            base_url,
+            closed: Arc::default(),
+        })
+    }
+
+    #[getter]
+    fn base_url(&self) -> &str {
+        &self.base_url
+    }
+
+    /// Whether the service has said that its market is simulated; `None` where it has said nothing.
+    #[getter]
+    fn simulated(&self) -> Option<bool> {
+        self.http.simulated().then_some(true)
+    }
+
+    /// Whether headers or a proxy's password would travel in a pickle.
+    #[getter]
+    fn holds_secrets(&self) -> bool {
+        self.http.config().holds_secrets()
+    }
+
+    #[getter]
+    fn closed(&self) -> bool {
+        self.closed.load(Ordering::Acquire)
+    }
+
+    /// Refuses further questions and lets go of the connections.
+    fn close(&self) {
+        self.closed.store(true, Ordering::Release);
+        self.http.close();
+    }
+
+    /// Asks one question on the caller's own thread, which saves handing it to another; looks for signals meanwhile.
+    fn ask(&self, py: Python<'_>, question: &Bound<'_, Question>) -> PyResult<Py<PyAny>> {
+        let client = self.open()?;
+        let question = question.get().clone();
+        let pid = std::process::id();
+        let seat = client.seat()?;
+        let mut work = Box::pin({
+            let client = seat.client().clone();
+            async move { question.send(&client).await }
+        });
+        loop {
+            let turn = py.detach(|| {
+                catch_unwind(AssertUnwindSafe(|| {
+                    seat.block_on(async { tokio::time::timeout(SIGNAL_TICK, work.as_mut()).await })
+                }))
+            });
+            let outcome = match turn {
+                Ok(Ok(Ok(outcome))) => {
+                    drop(work);
+                    if outcome.is_err() {
+                        seat.settle()?;
+                    }
+                    seat.leave();
+                    outcome
+                }
+                Ok(Ok(Err(_))) => {
+                    let signals = py.check_signals();
+                    if std::process::id() != pid {
+                        // A handler forked: what drives this call lives in the parent.
+                        mem::forget((work, seat));
+                        signals?;
+                        return Err(PyRuntimeError::new_err(
+                            "the process was forked while this call was under way; ask again",
+                        ));
+                    }
+                    signals?;
+                    continue;
+                }
+                Ok(Err(error)) => return Err(error.into()),
+                Err(panic) => Err(Failure::Panic(panic_message(panic.as_ref()))),
+            };
+            logs::deliver(py)?;
+            return outcome
+                .map_err(|failure| error::python(py, &failure))?
+                .into_python(py);
+        }
+    }
+
+    /// Begins one question.
+    #[pyo3(signature = (question, bridge=None, token=0))]
+    fn begin(
+        &self,
+        question: &Bound<'_, Question>,
+        bridge: Option<&Bound<'_, Bridge>>,
+        token: u64,
+    ) -> PyResult<Call> {
+        let client = self.open()?;
+        let question = question.get().clone();
+        let work = async move {
+            match question.send(&client).await {
+                Ok(answer) => Outcome::One(Some(answer)),
+                Err(failure) => Outcome::Failed(failure, None),
+            }
+        };
+        Call::begin(work, wakeup(bridge, token))
+    }
+
+    /// Begins many questions, eight in flight; the first failure ends them all and is labelled.
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "arguments from Python come by value"
+    )]
+    #[pyo3(signature = (questions, labels, bridge=None, token=0))]
+    fn begin_many(
+        &self,
+        questions: Vec<Bound<'_, Question>>,
+        labels: Vec<String>,
+        bridge: Option<&Bound<'_, Bridge>>,
+        token: u64,
+    ) -> PyResult<Call> {
+        let client = self.open()?;
+        let questions: Vec<_> = questions
+            .iter()
+            .map(|question| question.get().clone())
+            .zip(labels)
+            .enumerate()
+            .collect();
+        let work = async move {
+            let client = &client;
+            let asked = questions
+                .into_iter()
+                .map(|(place, (question, label))| async move {
+                    match question.send(client).await {
+                        Ok(answer) => Ok((place, answer)),
+                        Err(failure) => Err(Outcome::Failed(failure, Some(label))),
+                    }
+                });
+            match futures_util::stream::iter(asked)
+                .buffer_unordered(IN_FLIGHT)
+                .try_collect::<Vec<_>>()
+                .await
+            {
+                Ok(mut answers) => {
+                    answers.sort_unstable_by_key(|(place, _)| *place);
+                    Outcome::Many(answers.into_iter().map(|(_, answer)| answer).collect())
+                }
+                Err(failed) => failed,
+            }
+        };
+        Call::begin(work, wakeup(bridge, token))
+    }
+
+    /// The orders as they arrive, behind a place or from now on.
+    #[pyo3(signature = (symbol, exchange, last_event_id))]
+    fn stream(
+        &self,
+        py: Python<'_>,
+        symbol: &Bound<'_, PyAny>,
+        exchange: &Bound<'_, PyAny>,
+        last_event_id: &Bound<'_, PyAny>,
+    ) -> PyResult<Stream> {
+        let client = self.open()?;
+        let symbol = optional_text("symbol", symbol, PAIR)?;
+        let exchange = optional_text("exchange", exchange, VENUE)?;
+        let from = optional_text("last_event_id", last_event_id, EVENT_ID)?;
+        let stream = client::OrderStream::new(
+            client,
+            symbol.as_deref(),
+            exchange.as_deref(),
+            from.as_deref(),
+        )
+        .map_err(|refusal| error::bad_query(py, &refusal))?;
+        Ok(Stream::of_service(stream, Arc::clone(&self.closed)))
+    }
+
+    /// A walk over the whole order feed.
+    #[pyo3(signature = (symbol, exchange, page_size, max_rows))]
+    fn walk(
+        &self,
+        py: Python<'_>,
+        symbol: &Bound<'_, PyAny>,
+        exchange: &Bound<'_, PyAny>,
+        page_size: &Bound<'_, PyAny>,
+        max_rows: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Walk> {
+        let client = self.open()?;
+        let symbol = optional_text("symbol", symbol, PAIR)?;
+        let exchange = optional_text("exchange", exchange, VENUE)?;
+        let page_size = whole("page_size", page_size, PAGE_SIZES)?;
+        let max_rows = max_rows
+            .map(|rows| whole("max_rows", rows, MAX_ROWS))
+            .transpose()?;
+        let walk = client::Walk::new(
+            client,
+            symbol.as_deref(),
+            exchange.as_deref(),
+            page_size,
+            max_rows,
+        )
+        .map_err(|refusal| error::bad_query(py, &refusal))?;
+        Ok(Walk {
+            walk: Arc::new(tokio::sync::Mutex::new(walk)),
+        })
+    }
+}
+
+/// A walk over the order feed of a service, batch by batch.
+#[pyclass(frozen, module = "liqdata._core")]
+pub(super) struct Walk {
+    walk: Arc<tokio::sync::Mutex<client::Walk>>,
+}
+
+#[pymethods]
+impl Walk {
+    /// Begins the next batch of rows; its answer is `None` at the end.
+    #[pyo3(signature = (bridge=None, token=0))]
+    fn begin_next(&self, bridge: Option<&Bound<'_, Bridge>>, token: u64) -> PyResult<Call> {
+        let walk = Arc::clone(&self.walk);
+        let work = async move {
+            match walk.lock().await.next().await {
+                Ok(rows) => Outcome::One(rows.map(|rows| Answer::Rows(rows.into()))),
+                Err(error) => Outcome::Failed(error.into(), None),
+            }
+        };
+        Call::begin(work, wakeup(bridge, token))
+    }
+}

@@ -1,0 +1,109 @@
+//! Walks over the orders of a market in this process.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use pyo3::prelude::*;
+
+use super::call::compute;
+use super::columns::Columns;
+use super::error;
+use super::question::{MAX_ROWS, PAGE_SIZES, PAIR, VENUE, optional_text, whole};
+use super::rows::Table;
+use crate::api::{BadQuery, Orders};
+use crate::archive::Filter;
+use crate::model::{Millis, Order};
+use crate::server;
+
+/// Orders that are handed over at a time.
+const CHUNK: usize = 1 << 16;
+
+/// What of a history has not been handed over.
+struct Left {
+    /// Days, the oldest first.
+    days: Vec<Millis>,
+    orders: VecDeque<Order>,
+}
+
+/// The orders of an archive, newest first, a piece at a time.
+#[pyclass(frozen, module = "liqdata._core")]
+pub(super) struct History {
+    market: Arc<server::Market>,
+    filter: Filter,
+    left: Mutex<Left>,
+}
+
+impl History {
+    /// The orders of these days, the oldest first, as far as the filter wants them.
+    pub(super) fn new(market: Arc<server::Market>, filter: Filter, days: Vec<Millis>) -> Self {
+        let orders = VecDeque::new();
+        Self {
+            market,
+            filter,
+            left: Mutex::new(Left { days, orders }),
+        }
+    }
+}
+
+#[pymethods]
+impl History {
+    /// The next rows; `None` at the end.
+    fn next(&self, py: Python<'_>) -> PyResult<Option<Table>> {
+        let rows = compute(py, || {
+            let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
+            while left.orders.is_empty() {
+                let (Some(day), Some(archive)) = (left.days.pop(), self.market.archive()) else {
+                    return Ok(None);
+                };
+                left.orders = archive.day_of_orders(day, &self.filter)?.into();
+            }
+            let wanted = left.orders.len().min(CHUNK);
+            Ok(Some(left.orders.drain(..wanted).collect::<Vec<Order>>()))
+        })?;
+        Ok(rows.map(|rows| Columns::from(rows).into()))
+    }
+}
+
+/// The row limit of a walk in this process, all its parameters checked.
+#[pyfunction]
+#[pyo3(signature = (symbol, exchange, page_size, max_rows))]
+pub(super) fn walk_bounds(
+    symbol: &Bound<'_, PyAny>,
+    exchange: &Bound<'_, PyAny>,
+    page_size: &Bound<'_, PyAny>,
+    max_rows: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Option<usize>> {
+    let py = symbol.py();
+    let symbol = optional_text("symbol", symbol, PAIR)?;
+    let exchange = optional_text("exchange", exchange, VENUE)?;
+    Orders::new(symbol.as_deref(), exchange.as_deref(), 1, 0)
+        .map_err(|refusal| error::bad_query(py, &refusal))?;
+    let bounded = |name: &'static str, value: i128, most: i128, allowed: &str| {
+        usize::try_from(value)
+            .ok()
+            .filter(|_| (1..=most).contains(&value))
+            .ok_or_else(|| {
+                error::bad_query(
+                    py,
+                    &BadQuery::new(name, format!("{value} is out of bounds"), allowed),
+                )
+            })
+    };
+    bounded(
+        "page_size",
+        whole("page_size", page_size, PAGE_SIZES)?,
+        1000,
+        PAGE_SIZES,
+    )?;
+    let most = max_rows
+        .map(|rows| {
+            bounded(
+                "max_rows",
+                whole("max_rows", rows, MAX_ROWS)?,
+                i128::from(i64::MAX),
+                MAX_ROWS,
+            )
+        })
+        .transpose()?;
+    Ok(most)
+}

@@ -1,0 +1,153 @@
+//! The contract, endpoint by endpoint: what is read, what is written, what is refused and where.
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "tests"
+)]
+
+mod damage;
+mod properties;
+mod questions;
+mod reading;
+mod refusals;
+mod shapes;
+
+use liqdata::api::{
+    BadQuery, Chart, Coins, Endpoint, Envelope, Exchanges, HeatmapQuery, Largest, LevelsQuery,
+    Liqmap, Maxpain, Orders, OverviewQuery, Query, RefusedBody,
+};
+use liqdata::model::{Heatmap, LiquidationMap, MapBin, Millis, Order, Side};
+use liqdata::wire::{Damage, Decode, Reading, exact_decimal, read};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+const ENDPOINTS: [&str; 10] = [
+    "overview",
+    "coins",
+    "exchanges",
+    "largest",
+    "orders",
+    "chart",
+    "heatmap",
+    "liqmap",
+    "levels",
+    "maxpain",
+];
+
+fn fixture(name: &str) -> String {
+    let path = format!("{}/tests/data/{name}.json", env!("CARGO_MANIFEST_DIR"));
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+/// A body read as the endpoint's reply and written again, in its envelope where it has one.
+fn reread<E: Endpoint<Reply: Decode>>(body: &[u8]) -> Result<Reading<String>, Damage> {
+    Ok(match read::<E::Reply>(body, E::ENVELOPED)? {
+        Reading::Reply(reply) if E::ENVELOPED => {
+            Reading::Reply(serde_json::to_string(&Envelope::around(reply)).unwrap())
+        }
+        Reading::Reply(reply) => Reading::Reply(serde_json::to_string(&reply).unwrap()),
+        Reading::Refused { message } => Reading::Refused { message },
+    })
+}
+
+fn ask(name: &str, body: &[u8]) -> Result<Reading<String>, Damage> {
+    macro_rules! by_name {
+        ($($endpoint:ty),+) => {$(
+            if name == <$endpoint>::NAME {
+                return reread::<$endpoint>(body);
+            }
+        )+};
+    }
+    by_name!(
+        OverviewQuery,
+        Coins,
+        Exchanges,
+        Largest,
+        Orders,
+        Chart,
+        HeatmapQuery,
+        Liqmap,
+        LevelsQuery,
+        Maxpain
+    );
+    panic!("no endpoint is called {name}")
+}
+
+#[track_caller]
+fn answer(name: &str, body: &str) -> String {
+    match ask(name, body.as_bytes()) {
+        Ok(Reading::Reply(text)) => text,
+        other => panic!("{name}: {other:?} for {body}"),
+    }
+}
+
+#[track_caller]
+fn damage(name: &str, body: &str) -> Damage {
+    match ask(name, body.as_bytes()) {
+        Err(damage) => damage,
+        other => panic!("{name}: {other:?} for {body}"),
+    }
+}
+
+fn is_enveloped(name: &str) -> bool {
+    !matches!(name, "heatmap" | "liqmap")
+}
+
+fn without_blanks(text: &str) -> String {
+    text.split_whitespace().collect()
+}
+
+/// The fixture with `from` (which must be there) replaced by `to` once.
+#[track_caller]
+fn with(name: &str, from: &str, to: &str) -> String {
+    let text = fixture(name);
+    assert!(text.contains(from), "{name} holds no {from}");
+    text.replacen(from, to, 1)
+}
+
+/// Where a value stands, in the spelling of [`Damage::path`] and as a JSON pointer.
+#[derive(Clone, Debug)]
+struct Place {
+    path: String,
+    pointer: String,
+}
+
+/// Every value below `value`, itself not included.
+fn places(value: &Value) -> Vec<Place> {
+    fn walk(value: &Value, here: &Place, found: &mut Vec<Place>) {
+        let below: Vec<(String, String)> = match value {
+            Value::Object(members) => members
+                .keys()
+                .map(|key| {
+                    let dot = if here.path.is_empty() { "" } else { "." };
+                    (format!("{dot}{key}"), key.clone())
+                })
+                .collect(),
+            Value::Array(items) => (0..items.len())
+                .map(|i| (format!("[{i}]"), i.to_string()))
+                .collect(),
+            _ => Vec::new(),
+        };
+        for (step, key) in below {
+            let place = Place {
+                path: format!("{}{step}", here.path),
+                pointer: format!("{}/{key}", here.pointer),
+            };
+            walk(value.pointer(&format!("/{key}")).unwrap(), &place, found);
+            found.push(place);
+        }
+    }
+    let mut found = Vec::new();
+    let top = Place {
+        path: String::new(),
+        pointer: String::new(),
+    };
+    walk(value, &top, &mut found);
+    found
+}
+
+/// The row of a cell of a matrix, any other path as it is.
+fn row_of(path: &str) -> &str {
+    path.find("][").map_or(path, |end| &path[..=end])
+}

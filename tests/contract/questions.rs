@@ -1,0 +1,154 @@
+//! Questions, their query strings and their bounds.
+
+use super::*;
+
+fn asked_again<E: Endpoint + PartialEq>(question: &E) {
+    let pairs = question.to_query();
+    for (name, _) in &pairs {
+        assert!(E::PARAMETERS.contains(name), "{} {name}", E::NAME);
+    }
+    let pairs = pairs
+        .into_iter()
+        .map(|(name, value)| (name.to_owned(), value))
+        .collect();
+    let query = Query::new(pairs, E::PARAMETERS).unwrap();
+    assert_eq!(&E::from_query(&query).unwrap(), question);
+}
+
+#[test]
+fn every_question_survives_its_query_string() {
+    asked_again(&OverviewQuery);
+    for range in ["1h", "4h", "12h", "24h"] {
+        asked_again(&Exchanges::new(range).unwrap());
+        for limit in [1, 30, 200] {
+            asked_again(&Coins::new(range, limit).unwrap());
+        }
+        for limit in [1, 20, 1000] {
+            asked_again(&Largest::new(range, limit).unwrap());
+        }
+    }
+    for symbol in [
+        None,
+        Some("BTCUSDT"),
+        Some("1000PEPEUSDT"),
+        Some("BTC-USD&x=1"),
+    ] {
+        for exchange in [None, Some("binance")] {
+            for (limit, offset) in [(1, 0), (50, 1), (1000, i128::from(i64::MAX))] {
+                asked_again(&Orders::new(symbol, exchange, limit, offset).unwrap());
+            }
+        }
+    }
+    asked_again(&Chart::new("ETHUSDT").unwrap());
+    for range in ["12h", "24h", "3d", "7d", "1M"] {
+        for model in [2, 3] {
+            asked_again(&HeatmapQuery::new("1INCH", range, model).unwrap());
+        }
+    }
+    for range in ["1d", "7d"] {
+        asked_again(&Liqmap::new("SOL", range).unwrap());
+    }
+    asked_again(&LevelsQuery::new("SOL").unwrap());
+    asked_again(&Maxpain::new("SOL").unwrap());
+}
+
+fn question<E: Endpoint>(pairs: &[(&str, &str)]) -> Result<Vec<(&'static str, String)>, BadQuery> {
+    let pairs = pairs
+        .iter()
+        .map(|&(name, value)| (name.to_owned(), value.to_owned()))
+        .collect();
+    let query = Query::new(pairs, E::PARAMETERS)?;
+    Ok(E::from_query(&query)?.to_query())
+}
+
+#[test]
+fn a_question_without_parameters_takes_the_contracts_defaults() {
+    let text = |asked: Result<Vec<(&'static str, String)>, BadQuery>| {
+        let pairs = asked.unwrap();
+        let pairs: Vec<String> = pairs
+            .iter()
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
+        pairs.join("&")
+    };
+    assert_eq!(text(question::<OverviewQuery>(&[])), "");
+    assert_eq!(text(question::<Coins>(&[])), "range=24h&limit=30");
+    assert_eq!(text(question::<Exchanges>(&[])), "range=24h");
+    assert_eq!(text(question::<Largest>(&[])), "range=24h&limit=20");
+    assert_eq!(text(question::<Orders>(&[])), "limit=50&offset=0");
+    assert_eq!(text(question::<Chart>(&[])), "symbol=BTCUSDT");
+    assert_eq!(
+        text(question::<HeatmapQuery>(&[])),
+        "symbol=BTC&range=24h&model=2"
+    );
+    assert_eq!(text(question::<Liqmap>(&[])), "symbol=BTC&range=1d");
+    assert_eq!(text(question::<LevelsQuery>(&[])), "symbol=BTC");
+    assert_eq!(text(question::<Maxpain>(&[])), "symbol=BTC");
+}
+
+#[test]
+fn a_parameter_out_of_bounds_is_refused_by_name() {
+    #[track_caller]
+    fn refused<E: Endpoint>(name: &str, values: &[&str]) {
+        for &value in values {
+            let refusal = question::<E>(&[(name, value)]).unwrap_err();
+            assert_eq!(refusal.parameter, name, "{} {name}={value}", E::NAME);
+            assert!(!refusal.allowed.is_empty());
+        }
+    }
+    let windows = ["", "2h", "24H", "1d", "24h ", "1M"];
+    refused::<Coins>("range", &windows);
+    refused::<Exchanges>("range", &windows);
+    refused::<Largest>("range", &windows);
+    refused::<HeatmapQuery>("range", &["", "1h", "1m", "30d", "1d"]);
+    refused::<Liqmap>("range", &["", "24h", "1D", "1M"]);
+    let limits = [
+        "0",
+        "-1",
+        "",
+        "ten",
+        "1.5",
+        "1e2",
+        "170141183460469231731687303715884105728",
+    ];
+    refused::<Coins>("limit", &limits);
+    refused::<Coins>("limit", &["201"]);
+    refused::<Largest>("limit", &limits);
+    refused::<Largest>("limit", &["1001", "65537"]);
+    refused::<Orders>("limit", &limits);
+    refused::<Orders>("limit", &["1001", "65537"]);
+    refused::<Orders>("offset", &["-1", "", "x", "1.5", "9223372036854775808"]);
+    refused::<Orders>("exchange", &["", " "]);
+    refused::<HeatmapQuery>("model", &["1", "4", "", "two", "-2", "2.0"]);
+    let pairs_meant = ["", "  ", "BTC", "eth"];
+    refused::<Orders>("symbol", &pairs_meant);
+    refused::<Chart>("symbol", &pairs_meant);
+    let coins_meant = ["", "  ", "BTCUSDT", "ethusdt", "BTCUSD"];
+    refused::<HeatmapQuery>("symbol", &coins_meant);
+    refused::<Liqmap>("symbol", &coins_meant);
+    refused::<LevelsQuery>("symbol", &coins_meant);
+    refused::<Maxpain>("symbol", &coins_meant);
+}
+
+#[test]
+fn a_parameter_that_is_unknown_or_given_twice_is_refused_by_name() {
+    fn check<E: Endpoint>() {
+        let refusal = question::<E>(&[("depth", "1")]).unwrap_err();
+        assert_eq!(refusal.parameter, "depth", "{}", E::NAME);
+        for &name in E::PARAMETERS {
+            assert!(refusal.allowed.contains(name), "{}", E::NAME);
+            let refusal = question::<E>(&[(name, "1"), (name, "1")]).unwrap_err();
+            assert_eq!(refusal.parameter, name, "{}", E::NAME);
+        }
+    }
+    check::<OverviewQuery>();
+    check::<Coins>();
+    check::<Exchanges>();
+    check::<Largest>();
+    check::<Orders>();
+    check::<Chart>();
+    check::<HeatmapQuery>();
+    check::<Liqmap>();
+    check::<LevelsQuery>();
+    check::<Maxpain>();
+}

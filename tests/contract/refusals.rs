@@ -1,0 +1,91 @@
+//! What says `success: false`, and what does not say it properly.
+
+use super::*;
+
+#[test]
+fn success_false_is_a_refusal_with_the_best_reason() {
+    for (rest, reason) in [
+        (r#""error": "slow down""#, "slow down"),
+        (
+            r#""error": {"code": 7, "message": "slow down"}"#,
+            "slow down",
+        ),
+        (
+            r#""error": {"code": 7}, "message": "slow down""#,
+            "slow down",
+        ),
+        (r#""message": "slow down""#, "slow down"),
+        (r#""msg": "slow down""#, "slow down"),
+        (r#""data": null"#, "the service gives no reason"),
+        (
+            r#""data": {"odd": [1]}, "error": " ", "msg": "slow down""#,
+            "slow down",
+        ),
+        (
+            r#""error": null, "message": 5"#,
+            "the service gives no reason",
+        ),
+    ] {
+        for name in ENDPOINTS {
+            for body in [
+                format!(r#"{{"success": false, {rest}}}"#),
+                format!(r#"{{{rest}, "success": false}}"#),
+            ] {
+                let message = reason.to_owned();
+                assert_eq!(
+                    ask(name, body.as_bytes()),
+                    Ok(Reading::Refused { message }),
+                    "{body}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn a_whole_answer_that_says_success_false_is_a_refusal() {
+    for name in ENDPOINTS {
+        let body = if is_enveloped(name) {
+            with(name, "true", "false")
+        } else {
+            with(name, "{", r#"{"success": false,"#)
+        };
+        let reading = ask(name, body.as_bytes());
+        assert!(
+            matches!(reading, Ok(Reading::Refused { .. })),
+            "{name}: {reading:?}"
+        );
+    }
+}
+
+#[test]
+fn our_own_refusals_are_read_as_refusals() {
+    let refusal = Coins::new("24h", 0).unwrap_err();
+    let body = serde_json::to_vec(&RefusedBody::from(&refusal)).unwrap();
+    let message = "0 is out of bounds".to_owned();
+    assert_eq!(ask("coins", &body), Ok(Reading::Refused { message }));
+}
+
+#[test]
+fn success_must_be_there_and_a_boolean() {
+    for name in ENDPOINTS {
+        for wrong in [r#""true""#, "1", "0", r#""false""#, "{}"] {
+            let body = if is_enveloped(name) {
+                with(
+                    name,
+                    r#""success": true"#,
+                    &format!(r#""success": {wrong}"#),
+                )
+            } else {
+                with(name, "{", &format!(r#"{{"success": {wrong},"#))
+            };
+            assert_eq!(damage(name, &body).path, "success", "{name} {wrong}");
+        }
+        if is_enveloped(name) {
+            let body = with(name, r#""success": true,"#, "");
+            assert_eq!(damage(name, &body).path, "success", "{name}");
+            assert_eq!(damage(name, r#"{"data": 5}"#).path, "success", "{name}");
+            assert_eq!(damage(name, r#"{"success": true}"#).path, "data", "{name}");
+        }
+    }
+}
