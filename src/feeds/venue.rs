@@ -530,20 +530,28 @@ impl Tended {
         }
     }
 
-    /// Asks a venue without sockets again and again; what was answered is covered.
+    /// Asks a venue without sockets again and again. The time from poll to poll is covered while they are answered; the
+    /// past before the first one is asked for and not called covered, as with every other venue.
     async fn poll(&self, missing: Vec<(Millis, Millis)>) {
         let every = span(self.intake.settings.pace.poll);
         let mut stretches = missing.into_iter();
         let mut from = stretches.next().map_or_else(super::now, |(from, _)| from);
         self.fill_all(stretches.collect()).await;
         let mut run = None;
+        // Until when it is covered, and whether a poll since then went unanswered.
+        let (mut covered, mut in_vain) = (None, false);
         loop {
             let now = super::now();
             let answered = self.fill_missed(from, now).await;
             self.intake.seat.notes().polled = Some(answered);
+            in_vain |= !answered;
             if answered {
+                if let Some(since) = covered.replace(now).filter(|_| in_vain) {
+                    self.intake.gap(since, now, "a poll was not answered");
+                }
+                in_vain = false;
                 if run.is_none() {
-                    run = self.begin_run(from).await;
+                    run = self.begin_run(now).await;
                 }
                 if let Some(run) = run {
                     self.intake.keep.note(Vec::new(), vec![(run, now)]);
