@@ -1,6 +1,6 @@
 //! Columns as Python sees them: dict rows, numpy arrays, Arrow.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use arrow_array::{
     ArrayRef, BooleanArray, Decimal128Array, Float64Array, Int64Array, RecordBatch, StringArray,
@@ -9,13 +9,15 @@ use arrow_array::{
 use arrow_schema::{Field, Schema};
 use numpy::IntoPyArray;
 use numpy::datetime::{Datetime, units};
-use pyo3::exceptions::{PyIndexError, PyKeyError, PyValueError};
+use pyo3::exceptions::{PyIndexError, PyKeyError, PyOverflowError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyList, PyString, PyTuple};
 use pyo3_arrow::PyTable;
 use rust_decimal::Decimal;
 
 use super::columns::{Cells, Column, Columns};
+use super::{decimal, events};
+use crate::feeds::Event;
 use crate::model::nearest_f64;
 
 /// Most digits an Arrow decimal128 can hold.
@@ -24,18 +26,33 @@ const DECIMAL_DIGITS: u32 = 38;
 /// Rows of one kind, held as columns.
 #[pyclass(frozen, module = "liqdata._core")]
 pub(super) struct Table {
-    columns: Columns,
+    /// Made of the events at the first wish for them.
+    columns: OnceLock<Columns>,
+    /// Where the rows are decoded events: of a frame's few most often only the dicts are wanted.
+    events: Option<Vec<Event>>,
 }
 
 impl From<Columns> for Table {
     fn from(columns: Columns) -> Self {
-        Self { columns }
+        Self {
+            columns: columns.into(),
+            events: None,
+        }
+    }
+}
+
+impl From<Vec<Event>> for Table {
+    fn from(events: Vec<Event>) -> Self {
+        Self {
+            columns: OnceLock::new(),
+            events: Some(events),
+        }
     }
 }
 
 impl Table {
     fn column(&self, name: &str) -> PyResult<&Column> {
-        let columns = &self.columns.columns;
+        let columns = &self.columns().columns;
         columns
             .iter()
             .find(|column| column.name == name)
@@ -43,7 +60,8 @@ impl Table {
     }
 
     pub(super) fn columns(&self) -> &Columns {
-        &self.columns
+        self.columns
+            .get_or_init(|| self.events.as_deref().unwrap_or_default().into())
     }
 }
 
@@ -51,13 +69,11 @@ impl Table {
 struct Maker<'py> {
     name: Bound<'py, PyString>,
     names: Vec<Bound<'py, PyString>>,
-    /// `decimal.Decimal`, for columns that need it.
-    decimal: Option<Bound<'py, PyAny>>,
 }
 
 impl<'py> Maker<'py> {
-    fn of(py: Python<'py>, column: &Column) -> PyResult<Self> {
-        Ok(Self {
+    fn of(py: Python<'py>, column: &Column) -> Self {
+        Self {
             name: PyString::intern(py, &column.name),
             names: match &column.cells {
                 Cells::Text { names, .. } => {
@@ -65,51 +81,11 @@ impl<'py> Maker<'py> {
                 }
                 _ => Vec::new(),
             },
-            decimal: match &column.cells {
-                Cells::Decimal(_) => Some(py.import("decimal")?.getattr("Decimal")?),
-                _ => None,
-            },
-        })
-    }
-
-    /// The exact decimal.
-    fn decimal(&self, py: Python<'py>, value: Decimal) -> PyResult<Bound<'py, PyAny>> {
-        match (&self.decimal, short_text(value, &mut [0; SHORT])) {
-            (Some(decimal), Some(text)) => decimal.call1((text,)),
-            _ => value.into_pyobject(py),
         }
     }
 }
 
-/// Room for a sign, a point and the digits of 64 bits.
-const SHORT: usize = 24;
-
-/// The text of a decimal of few digits, written from the end of `room`.
-fn short_text(value: Decimal, room: &mut [u8; SHORT]) -> Option<&str> {
-    let scale = usize::try_from(value.scale()).ok()?;
-    let mut left = u64::try_from(value.mantissa().unsigned_abs()).ok()?;
-    let mut start = SHORT;
-    let mut put = |byte| {
-        start = start.checked_sub(1)?;
-        *room.get_mut(start)? = byte;
-        Some(start)
-    };
-    let mut digits = 0;
-    while left > 0 || digits <= scale {
-        if digits == scale && scale > 0 {
-            put(b'.')?;
-        }
-        put(b'0' + u8::try_from(left % 10).ok()?)?;
-        left /= 10;
-        digits += 1;
-    }
-    if value.is_sign_negative() {
-        put(b'-')?;
-    }
-    std::str::from_utf8(room.get(start..)?).ok()
-}
-
-fn makers<'py>(py: Python<'py>, columns: &Columns) -> PyResult<Vec<Maker<'py>>> {
+fn makers<'py>(py: Python<'py>, columns: &Columns) -> Vec<Maker<'py>> {
     columns
         .columns
         .iter()
@@ -141,7 +117,7 @@ fn cell<'py>(
         Cells::Decimal(cells) => {
             let value = *cells.get(row).ok_or_else(lost)?;
             if exact {
-                maker.decimal(py, value)?
+                decimal::exact(py, value)?
             } else {
                 nearest_f64(value).into_pyobject(py)?.into_any()
             }
@@ -165,15 +141,33 @@ fn cell<'py>(
     })
 }
 
+/// One row of columns as a dict.
+fn dict<'py>(
+    py: Python<'py>,
+    columns: &Columns,
+    makers: &[Maker<'py>],
+    row: usize,
+    exact: bool,
+) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    for (column, maker) in columns.columns.iter().zip(makers) {
+        dict.set_item(&maker.name, cell(py, column, maker, row, exact)?)?;
+    }
+    Ok(dict)
+}
+
 #[pymethods]
 impl Table {
     fn __len__(&self) -> usize {
-        self.columns.rows
+        match &self.events {
+            Some(events) => events.len(),
+            None => self.columns().rows,
+        }
     }
 
     /// Column names, in order.
     fn names(&self) -> Vec<String> {
-        self.columns
+        self.columns()
             .columns
             .iter()
             .map(|column| column.name.clone())
@@ -182,7 +176,7 @@ impl Table {
 
     /// Kind of each column: `text`, `decimal`, `float`, `int`, `time` or `bool`.
     fn kinds(&self) -> Vec<&'static str> {
-        self.columns
+        self.columns()
             .columns
             .iter()
             .map(|column| match column.cells {
@@ -198,7 +192,7 @@ impl Table {
 
     /// The newest instant of the first column of times.
     fn newest(&self) -> Option<i64> {
-        let columns = self.columns.columns.iter();
+        let columns = self.columns().columns.iter();
         let mut times = columns.filter_map(|column| match &column.cells {
             Cells::Time(cells) => Some((column, cells)),
             _ => None,
@@ -209,16 +203,48 @@ impl Table {
 
     /// All rows as dicts.
     fn dicts<'py>(&self, py: Python<'py>, exact: bool) -> PyResult<Bound<'py, PyList>> {
-        let makers = makers(py, &self.columns)?;
         let rows = PyList::empty(py);
-        for row in 0..self.columns.rows {
-            let dict = PyDict::new(py);
-            for (column, maker) in self.columns.columns.iter().zip(&makers) {
-                dict.set_item(&maker.name, cell(py, column, maker, row, exact)?)?;
+        if let Some(events) = &self.events {
+            for event in events {
+                rows.append(events::dict(py, event, exact)?)?;
             }
-            rows.append(dict)?;
+            return Ok(rows);
+        }
+        let columns = self.columns();
+        let makers = makers(py, columns);
+        for row in 0..columns.rows {
+            rows.append(dict(py, columns, &makers, row, exact)?)?;
         }
         Ok(rows)
+    }
+
+    /// One row as a dict; a negative place counts from the end.
+    fn row<'py>(
+        &self,
+        py: Python<'py>,
+        place: &Bound<'py, PyAny>,
+        exact: bool,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let length = self.__len__();
+        let outside = || PyIndexError::new_err(format!("row {place} of {length}"));
+        let wanted: isize = place.extract().map_err(|error: PyErr| {
+            if error.is_instance_of::<PyOverflowError>(py) {
+                outside()
+            } else {
+                error
+            }
+        })?;
+        let row = if wanted < 0 {
+            length.checked_sub(wanted.unsigned_abs())
+        } else {
+            Some(wanted.unsigned_abs()).filter(|&row| row < length)
+        };
+        let row = row.ok_or_else(outside)?;
+        if let Some(event) = self.events.as_ref().and_then(|events| events.get(row)) {
+            return events::dict(py, event, exact);
+        }
+        let columns = self.columns().take(&[row]);
+        dict(py, &columns, &makers(py, &columns), 0, exact)
     }
 
     /// One column as a list of Python objects.
@@ -229,8 +255,8 @@ impl Table {
         exact: bool,
     ) -> PyResult<Bound<'py, PyList>> {
         let column = self.column(name)?;
-        let maker = Maker::of(py, column)?;
-        let cells: Vec<_> = (0..self.columns.rows)
+        let maker = Maker::of(py, column);
+        let cells: Vec<_> = (0..self.columns().rows)
             .map(|row| cell(py, column, &maker, row, exact))
             .collect::<PyResult<_>>()?;
         PyList::new(py, cells)
@@ -319,25 +345,23 @@ impl Table {
 
     /// Every `step`th row from `start`, `length` of them.
     fn slice(&self, py: Python<'_>, start: isize, step: isize, length: usize) -> PyResult<Self> {
-        let mut rows = Vec::with_capacity(length.min(self.columns.rows));
+        let mut rows = Vec::with_capacity(length.min(self.columns().rows));
         let mut at = start;
         for _ in 0..length {
             let row = usize::try_from(at)
                 .ok()
-                .filter(|&row| row < self.columns.rows);
+                .filter(|&row| row < self.columns().rows);
             rows.push(row.ok_or_else(|| PyIndexError::new_err("row out of range"))?);
             at = at.saturating_add(step);
         }
-        Ok(Self {
-            columns: py.detach(|| self.columns.take(&rows)),
-        })
+        Ok(py.detach(|| self.columns().take(&rows)).into())
     }
 
     /// The rows as an object with `__arrow_c_stream__`; money as float64, or exact as `decimal128`.
     fn arrow(&self, py: Python<'_>, exact: bool) -> PyResult<ArrowTable> {
         py.detach(|| {
             Ok(ArrowTable {
-                batch: record_batch(&self.columns, exact)?,
+                batch: record_batch(self.columns(), exact)?,
             })
         })
     }
@@ -345,7 +369,7 @@ impl Table {
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
         other
             .cast::<Self>()
-            .is_ok_and(|other| other.get().columns == self.columns)
+            .is_ok_and(|other| other.get().columns() == self.columns())
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
@@ -353,7 +377,7 @@ impl Table {
         let table = slf.get();
         let state = PyList::empty(py);
         for ((column, kind), name) in table
-            .columns
+            .columns()
             .columns
             .iter()
             .zip(table.kinds())
@@ -377,7 +401,7 @@ impl Table {
         }
         Ok((
             slf.get_type().getattr("_restore")?,
-            (state, table.columns.rows),
+            (state, table.columns().rows),
         ))
     }
 
@@ -425,9 +449,7 @@ impl Table {
                 present,
             });
         }
-        Ok(Self {
-            columns: Columns { columns, rows },
-        })
+        Ok(Columns { columns, rows }.into())
     }
 }
 
@@ -546,38 +568,5 @@ impl ArrowTable {
             .into_pyobject(py)?
             .into_any()
             .call_method1("__arrow_c_stream__", (requested_schema,))
-    }
-}
-
-#[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "tests")]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_short_decimal_is_written_as_it_came() {
-        for text in [
-            "0",
-            "0.0",
-            "0.190",
-            "-12.50",
-            "5",
-            "-0.001",
-            "63190.00",
-            "1234567890.12345678",
-            "0.000000000000000001",
-            "-18446744073709551615",
-        ] {
-            let value: Decimal = text.parse().unwrap();
-            assert_eq!(short_text(value, &mut [0; SHORT]), Some(text));
-        }
-    }
-
-    #[test]
-    fn a_long_decimal_is_left_to_the_general_way() {
-        for text in ["18446744073709551616", "0.0000000000000000000000000001"] {
-            let value: Decimal = text.parse().unwrap();
-            assert_eq!(short_text(value, &mut [0; SHORT]), None);
-        }
     }
 }
