@@ -48,6 +48,7 @@ mod naming;
 mod okx;
 mod paging;
 mod plain;
+mod proof;
 mod rest;
 mod settings;
 mod socket;
@@ -172,8 +173,8 @@ pub trait Venue: fmt::Debug + Sync {
         Err(frame.unknown())
     }
 
-    /// The requests by whose replies it shows at the start whether the venue's rows still mean what they are taken for;
-    /// none where nothing is in doubt.
+    /// The requests by whose replies it shows, at the start and every hour, whether the venue's rows still mean what they
+    /// are taken for; none where nothing is in doubt.
     fn proofs(&self, _now: Millis) -> Vec<Ask> {
         Vec::new()
     }
