@@ -184,6 +184,15 @@ async fn coinex_is_covered_from_poll_to_poll_and_not_before() {
     let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
     collecting.until_live().await;
     collecting.until_kept(old.len()).await;
+    let runs = || {
+        let archive = Archive::read(folder.archive()).unwrap();
+        archive.runs(Millis(0), Millis(i64::MAX / 2)).unwrap()
+    };
+    collecting
+        .until("a second poll was answered", |_| {
+            runs().iter().any(|run| run.seen > run.started)
+        })
+        .await;
     let path = "/v2/futures/liquidation-history";
     coinex.fault(|faults| faults.gone = vec![path.to_owned()]);
     collecting
@@ -205,8 +214,11 @@ async fn coinex_is_covered_from_poll_to_poll_and_not_before() {
     assert_eq!(of_coinex[0].reason, "a poll was not answered");
     let archive = Archive::read(archive).unwrap();
     let end = Millis(coinex.book().now());
-    let runs = archive.runs(Millis(0), end).unwrap();
-    assert!(runs.iter().all(|run| run.started.0 >= before), "{runs:?}");
+    assert!(
+        runs().iter().all(|run| run.started.0 >= before),
+        "{:?}",
+        runs()
+    );
     // Of the hour that was asked for only the time since then is covered, the gap aside.
     let hour = archive
         .coverage(Millis(before - 3_600_000), Millis(before))
