@@ -81,7 +81,8 @@ def decode(
         raise BadQuery(msg, parameter="exchange")
     received = None if received_at is None else instant(received_at, "received_at")
     known = None if instruments is None else _instruments(instruments)
-    table = _core.decode(exchange, _bytes(frame), received, known)
+    raw = frame if type(frame) is bytes else _bytes(frame)
+    table = _core.decode(exchange, raw, received, known)
     return Rows(table, meta={"source": "frame", "exchange": exchange})
 
 

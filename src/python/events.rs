@@ -10,7 +10,7 @@ use crate::feeds::{Event, PriceKind, VENUES};
 use crate::model::{Side, Vocabulary, nearest_f64};
 
 /// The keys of an event's dict, in order; its columns are named alike.
-pub(super) const KEYS: [&str; 13] = [
+const KEYS: [&str; 13] = [
     "exchange",
     "symbol",
     "coin",
@@ -26,28 +26,41 @@ pub(super) const KEYS: [&str; 13] = [
     "dedupe_key",
 ];
 
-/// Texts that stand in every dict, made once.
-struct Texts {
+/// What stands in many dicts, made once.
+struct Known {
     keys: [Py<PyString>; KEYS.len()],
-    exchanges: Vec<(&'static str, Py<PyString>)>,
+    /// A dict of each exchange with all keys in their order: to copy it is cheaper than to let one grow.
+    blanks: Vec<(&'static str, Py<PyDict>)>,
     sides: Vec<(Side, Py<PyString>)>,
     price_kinds: Vec<(PriceKind, Py<PyString>)>,
 }
 
-impl Texts {
-    fn of(py: Python<'_>) -> &'static Self {
-        static TEXTS: PyOnceLock<Texts> = PyOnceLock::new();
-        let text = |name: &str| PyString::intern(py, name).unbind();
-        TEXTS.get_or_init(py, || Self {
-            keys: KEYS.map(text),
-            exchanges: VENUES
-                .iter()
-                .map(|venue| (venue.name(), text(venue.name())))
-                .collect(),
-            sides: words(py),
-            price_kinds: words(py),
+impl Known {
+    fn of(py: Python<'_>) -> PyResult<&'static Self> {
+        static KNOWN: PyOnceLock<Known> = PyOnceLock::new();
+        KNOWN.get_or_try_init(py, || {
+            let blanks = VENUES.iter().map(|venue| {
+                let name = venue.name();
+                Ok((name, blank(py, name)?.unbind()))
+            });
+            Ok(Self {
+                keys: KEYS.map(|key| PyString::intern(py, key).unbind()),
+                blanks: blanks.collect::<PyResult<_>>()?,
+                sides: words(py),
+                price_kinds: words(py),
+            })
         })
     }
+}
+
+/// A dict of an exchange in which nothing else is known.
+fn blank<'py>(py: Python<'py>, exchange: &str) -> PyResult<Bound<'py, PyDict>> {
+    let blank = PyDict::new(py);
+    for key in KEYS {
+        blank.set_item(PyString::intern(py, key), py.None())?;
+    }
+    blank.set_item("exchange", PyString::intern(py, exchange))?;
+    Ok(blank)
 }
 
 fn words<V: Vocabulary + Copy + 'static>(py: Python<'_>) -> Vec<(V, Py<PyString>)> {
@@ -58,14 +71,13 @@ fn words<V: Vocabulary + Copy + 'static>(py: Python<'_>) -> Vec<(V, Py<PyString>
 }
 
 /// The text of a word, from those made once.
-fn known<'py, W: PartialEq>(
+fn word<'py, W: Vocabulary + PartialEq>(
     py: Python<'py>,
     texts: &[(W, Py<PyString>)],
-    word: &W,
-    name: &str,
+    word: W,
 ) -> Bound<'py, PyString> {
-    texts.iter().find(|(each, _)| each == word).map_or_else(
-        || PyString::new(py, name),
+    texts.iter().find(|(each, _)| *each == word).map_or_else(
+        || PyString::new(py, word.name()),
         |(_, text)| text.bind(py).clone(),
     )
 }
@@ -76,61 +88,59 @@ pub(super) fn dict<'py>(
     event: &Event,
     exact: bool,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let texts = Texts::of(py);
-    let dict = PyDict::new(py);
-    let number = |value: Option<Decimal>| -> PyResult<Bound<'py, PyAny>> {
-        Ok(match value {
-            Some(value) if exact => decimal::exact(py, value)?,
-            Some(value) => nearest_f64(value).into_pyobject(py)?.into_any(),
-            None => py.None().into_bound(py),
-        })
+    let known = Known::of(py)?;
+    let blanks = &mut known.blanks.iter();
+    let dict = match blanks.find(|(exchange, _)| *exchange == event.exchange) {
+        Some((_, blank)) => blank.bind(py).copy()?,
+        None => blank(py, event.exchange)?,
     };
-    let native_id = PyString::new(py, &event.native_id);
-    // Most venues name their contracts as we do.
-    let symbol = if event.symbol == event.native_id {
-        native_id.clone()
-    } else {
-        PyString::new(py, &event.symbol)
+    let number = |value: Decimal| -> PyResult<Bound<'py, PyAny>> {
+        if exact {
+            decimal::exact(py, value)
+        } else {
+            Ok(nearest_f64(value).into_pyobject(py)?.into_any())
+        }
     };
-    let kind = known(
-        py,
-        &texts.price_kinds,
-        &event.price_kind,
-        event.price_kind.name(),
-    );
     let [
-        exchange_key,
-        symbol_key,
-        coin_key,
-        side_key,
-        price_key,
-        price_kind_key,
-        qty_key,
-        value_usd_key,
-        timestamp_key,
-        received_at_key,
-        native_id_key,
-        sampled_key,
-        dedupe_key_key,
-    ] = texts.keys.each_ref().map(|key| key.bind(py));
-    dict.set_item(
-        exchange_key,
-        known(py, &texts.exchanges, &event.exchange, event.exchange),
-    )?;
-    dict.set_item(symbol_key, symbol)?;
-    dict.set_item(coin_key, PyString::new(py, &event.coin))?;
-    dict.set_item(
-        side_key,
-        known(py, &texts.sides, &event.side, event.side.name()),
-    )?;
-    dict.set_item(price_key, number(Some(event.price))?)?;
-    dict.set_item(price_kind_key, kind)?;
-    dict.set_item(qty_key, number(event.qty)?)?;
-    dict.set_item(value_usd_key, number(event.value_usd)?)?;
-    dict.set_item(timestamp_key, event.timestamp.map(|at| at.0))?;
-    dict.set_item(received_at_key, event.received_at.map(|at| at.0))?;
-    dict.set_item(native_id_key, native_id)?;
-    dict.set_item(sampled_key, event.sampled)?;
-    dict.set_item(dedupe_key_key, PyString::new(py, &event.dedupe_key))?;
+        _,
+        symbol,
+        coin,
+        side,
+        price,
+        price_kind,
+        qty,
+        value_usd,
+        timestamp,
+        received_at,
+        native_id,
+        sampled,
+        dedupe_key,
+    ] = known.keys.each_ref().map(|key| key.bind(py));
+    let id = PyString::new(py, &event.native_id);
+    // Most venues name their contracts as we do.
+    if event.symbol == event.native_id {
+        dict.set_item(symbol, &id)?;
+    } else {
+        dict.set_item(symbol, PyString::new(py, &event.symbol))?;
+    }
+    dict.set_item(native_id, id)?;
+    dict.set_item(coin, PyString::new(py, &event.coin))?;
+    dict.set_item(side, word(py, &known.sides, event.side))?;
+    dict.set_item(price, number(event.price)?)?;
+    dict.set_item(price_kind, word(py, &known.price_kinds, event.price_kind))?;
+    if let Some(amount) = event.qty {
+        dict.set_item(qty, number(amount)?)?;
+    }
+    if let Some(worth) = event.value_usd {
+        dict.set_item(value_usd, number(worth)?)?;
+    }
+    if let Some(at) = event.timestamp {
+        dict.set_item(timestamp, at.0)?;
+    }
+    if let Some(at) = event.received_at {
+        dict.set_item(received_at, at.0)?;
+    }
+    dict.set_item(sampled, event.sampled)?;
+    dict.set_item(dedupe_key, PyString::new(py, &event.dedupe_key))?;
     Ok(dict)
 }
