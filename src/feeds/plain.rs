@@ -250,7 +250,6 @@ impl<'a, T: Plain<'a>> Plain<'a> for Option<Box<T>> {
 }
 
 #[cfg(test)]
-#[expect(dead_code, reason = "what is read is compared as it prints")]
 mod tests {
     use proptest::prelude::*;
     use proptest::sample::Index;
