@@ -20,6 +20,9 @@ from typing import Any
 
 from liqdata import _core
 
+CONNECTING = 60.0
+"""Seconds that all exchanges have to become live before the time is counted."""
+
 EARLY = -1000
 """Milliseconds by which an exchange's clock may be ahead of ours."""
 
@@ -55,6 +58,16 @@ def disagreements(venue: dict[str, Any], minutes: float) -> list[str]:
     return found
 
 
+def connect(collector: _core.Collector) -> None:
+    """Wait until every exchange is live, but no longer than it may take."""
+    patience = time.monotonic() + CONNECTING
+    while time.monotonic() < patience:
+        status = collector.status()
+        if status is not None and all(venue["state"] == "live" for venue in status["venues"]):
+            return
+        time.sleep(0.1)
+
+
 def main() -> int:
     """Collect into a folder that is thrown away, and print what came of it."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -68,6 +81,7 @@ def main() -> int:
         venues = arguments.venues.replace(",", " ").split()
         collector = _core.Collector(archive, venues, [], settings, False)  # noqa: FBT003 - positional by nature
         try:
+            connect(collector)
             time.sleep(arguments.minutes * 60)
             status = collector.status()
         finally:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from os import PathLike
-from typing import Any, final
+from typing import Any, SupportsIndex, final
 
 import numpy as np
 import numpy.typing as npt
@@ -55,7 +55,7 @@ def decode(
     exchange: str,
     frame: bytes,
     received_at: int | None,
-    instruments: Sequence[tuple[str, str, str, str, str]],
+    instruments: Sequence[tuple[str, str, str, str, str]] | None,
 ) -> Table: ...
 
 @final
@@ -77,6 +77,7 @@ class Table:
     def kinds(self) -> list[str]: ...
     def newest(self) -> int | None: ...
     def dicts(self, decimals: str) -> list[dict[str, Any]]: ...
+    def row(self, place: SupportsIndex, decimals: str) -> Any: ...
     def objects(self, name: str, decimals: str) -> list[Any]: ...
     @staticmethod
     def joined_orders(tables: list[Table]) -> Table: ...

@@ -79,12 +79,11 @@ def decode(
     if not isinstance(exchange, str):
         msg = f"exchange: {exchange!r} is not the name of an exchange; allowed: text such as 'binance'"
         raise BadQuery(msg, parameter="exchange")
-    raw = _bytes(frame)
-    received = instant(received_at, "received_at")
-    return Rows(
-        _core.decode(exchange, raw, received, _instruments(instruments)),
-        meta={"source": "frame", "exchange": exchange},
-    )
+    received = None if received_at is None else instant(received_at, "received_at")
+    known = None if instruments is None else _instruments(instruments)
+    raw = frame if type(frame) is bytes else _bytes(frame)
+    table = _core.decode(exchange, raw, received, known)
+    return Rows(table, meta={"source": "frame", "exchange": exchange})
 
 
 def _bytes(frame: object) -> bytes:
@@ -103,8 +102,6 @@ def _bytes(frame: object) -> bytes:
 
 
 def _instruments(given: object) -> list[tuple[str, str, str, str, str]]:
-    if given is None:
-        return []
     if not isinstance(given, Mapping):
         raise _misshapen(f"{type(given).__name__} is not a mapping")
     return [(_name(native_id), *_fields(native_id, fields)) for native_id, fields in given.items()]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import operator
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, cast, overload
@@ -79,11 +78,8 @@ class Rows(Sequence[R], Generic[R]):
             start, stop, step = index.indices(len(self))
             part = self._table.slice(start, step, len(range(start, stop, step)))
             return Rows(part, decimals=self._decimals, meta=self.meta)
-        place = operator.index(index)
-        if not -len(self) <= place < len(self):
-            msg = f"row {place} of {len(self)}"
-            raise IndexError(msg)
-        return cast("R", self._table.slice(place % len(self), 1, 1).dicts(self._decimals)[0])
+        row: R = self._table.row(index, self._decimals)
+        return row
 
     def __iter__(self) -> Iterator[R]:
         return iter(self._rows())

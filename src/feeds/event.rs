@@ -105,13 +105,44 @@ impl Event {
     }
 }
 
+/// Whether a decimal is above zero.
+#[inline]
+pub(super) fn is_above_zero(value: Decimal) -> bool {
+    !value.is_sign_negative() && !value.is_zero()
+}
+
+/// The same number without zeros at the end of its fraction.
+#[inline]
+pub(super) fn stripped(value: Decimal) -> Decimal {
+    match i64::try_from(value.mantissa()) {
+        Ok(mantissa) => {
+            let (mantissa, scale) = strip(mantissa, value.scale());
+            Decimal::new(mantissa, scale)
+        }
+        Err(_) => value.normalize(),
+    }
+}
+
+/// A mantissa and its scale without zeros at the end of the fraction.
+#[inline]
+fn strip(mut mantissa: i64, mut scale: u32) -> (i64, u32) {
+    if mantissa == 0 {
+        return (0, 0);
+    }
+    while scale > 0 && mantissa % 10 == 0 {
+        mantissa /= 10;
+        scale -= 1;
+    }
+    (mantissa, scale)
+}
+
 /// `a · b`, exactly; `None` where no decimal can hold it.
 pub(super) fn product(a: Decimal, b: Decimal) -> Option<Decimal> {
-    let (a, b) = (a.normalize(), b.normalize());
+    let (a, b) = (stripped(a), stripped(b));
     let mantissa = a.mantissa().checked_mul(b.mantissa())?;
     Decimal::try_from_i128_with_scale(mantissa, a.scale() + b.scale())
         .ok()
-        .map(|exact| exact.normalize())
+        .map(stripped)
 }
 
 /// `a / b` rounded to eight places, half to even; `None` where `b` is zero or no decimal can hold it.
@@ -123,7 +154,7 @@ pub(super) fn quotient(a: Decimal, b: Decimal) -> Option<Decimal> {
             .checked_div(b)?
             .round_dp_with_strategy(QUOTIENT_DIGITS, RoundingStrategy::MidpointNearestEven),
     };
-    Some(rounded.normalize())
+    Some(stripped(rounded))
 }
 
 /// `a / b` in units of the last kept digit, rounded once; both are above zero.
@@ -170,6 +201,28 @@ mod tests {
             assert_eq!(quotient(decimal(a), decimal(b)), expected, "{a} / {b}");
         }
         assert_eq!(quotient(Decimal::ONE, Decimal::ZERO), None);
+    }
+
+    #[test]
+    fn a_number_loses_its_zeros_and_nothing_else() {
+        for (written, plain) in [
+            ("0.190", "0.19"),
+            ("-12.500", "-12.5"),
+            ("1000", "1000"),
+            ("100.00", "100"),
+            ("-0.0", "0"),
+            ("0.000", "0"),
+            ("9223372036854775807.0", "9223372036854775807"),
+            ("92233720368547758.080", "92233720368547758.08"),
+            (
+                "-9999999999999999999999999.990",
+                "-9999999999999999999999999.99",
+            ),
+        ] {
+            let value = decimal(written);
+            assert_eq!(stripped(value).to_string(), plain);
+            assert_eq!(stripped(value).serialize(), value.normalize().serialize());
+        }
     }
 
     #[test]

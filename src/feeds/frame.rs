@@ -11,7 +11,7 @@ use std::fmt::{self, Write};
 use rust_decimal::Decimal;
 use serde::de::Deserialize;
 
-use super::event::{product, quotient};
+use super::event::{is_above_zero, product, quotient, stripped};
 use super::instruments::{Kind, built_in};
 use super::members::{Cell, Part, Raw};
 use super::naming::Market;
@@ -51,7 +51,7 @@ pub(super) struct Number<'a> {
 impl Number<'_> {
     /// The number as every spelling of it would be written.
     pub(super) fn plain(&self) -> Decimal {
-        self.value.normalize()
+        stripped(self.value)
     }
 }
 
@@ -135,7 +135,7 @@ impl Place<'_> {
     /// The text of member `name`: a string, or a number as it is written.
     pub(super) fn text<'a>(&self, name: &str, cell: Cell<'a>) -> Result<Cow<'a, str>, Error> {
         let raw = cell.ok_or_else(|| self.member(name).fault("is missing"))?;
-        plain_text(raw).ok_or_else(|| {
+        raw.said().ok_or_else(|| {
             let kind = match raw.text().as_bytes().first() {
                 Some(b'{') => "an object",
                 Some(b'[') => "a list",
@@ -165,7 +165,7 @@ impl Place<'_> {
     /// The exact number above zero in member `name`.
     pub(super) fn positive<'a>(&self, name: &str, cell: Cell<'a>) -> Result<Number<'a>, Error> {
         let number = self.number(name, cell)?;
-        if number.value > Decimal::ZERO {
+        if is_above_zero(number.value) {
             return Ok(number);
         }
         let message = format!("{} is not above zero", shown(&number.text));
@@ -230,21 +230,6 @@ impl Place<'_> {
     }
 }
 
-/// The text of a string or a number.
-fn plain_text(raw: Raw<'_>) -> Option<Cow<'_, str>> {
-    let json = raw.text();
-    let string = json
-        .strip_prefix('"')
-        .and_then(|rest| rest.strip_suffix('"'));
-    match string {
-        Some(text) if !text.contains('\\') => Some(Cow::Borrowed(text)),
-        Some(_) => serde_json::from_str(json).ok().map(Cow::Owned),
-        None => json
-            .starts_with(|first: char| first == '-' || first.is_ascii_digit())
-            .then_some(Cow::Borrowed(json)),
-    }
-}
-
 /// Whether a member is the text `wanted`.
 pub(super) fn says(cell: Cell<'_>, wanted: &str) -> bool {
     text_of(cell).is_some_and(|text| text == wanted)
@@ -252,7 +237,7 @@ pub(super) fn says(cell: Cell<'_>, wanted: &str) -> bool {
 
 /// The text of a member, where it is one.
 pub(super) fn text_of(cell: Cell<'_>) -> Option<Cow<'_, str>> {
-    cell.and_then(plain_text)
+    cell.and_then(Raw::said)
 }
 
 /// Epoch milliseconds written as such, as nearly all are.
@@ -268,7 +253,7 @@ fn whole_millis(number: Decimal) -> Option<i64> {
     let millis = if number.abs() < Decimal::from(SECONDS_BELOW) {
         product(number, Decimal::ONE_THOUSAND)?
     } else {
-        number.normalize()
+        stripped(number)
     };
     (millis.scale() == 0)
         .then(|| i64::try_from(millis.mantissa()).ok())
@@ -472,7 +457,7 @@ impl<'a> Frame<'a> {
             symbol: seen.market.symbol(),
             coin: seen.market.coin(),
             side: seen.side,
-            price: seen.price.normalize(),
+            price: stripped(seen.price),
             price_kind: seen.price_kind,
             qty,
             value_usd,
@@ -486,13 +471,13 @@ impl<'a> Frame<'a> {
     /// Quantity in base units and value in USD; `None` where a figure fits no decimal.
     fn amounts(&self, seen: &Sighting<'_>) -> Option<(Option<Decimal>, Option<Decimal>)> {
         let price = seen.price;
-        let dollars = |value: Decimal| seen.market.is_in_dollars().then(|| value.normalize());
-        let base = |qty: Decimal| Some((Some(qty.normalize()), dollars(product(qty, price)?)));
-        let usd = |value: Decimal| Some((Some(quotient(value, price)?), Some(value.normalize())));
+        let dollars = |value: Decimal| seen.market.is_in_dollars().then(|| stripped(value));
+        let base = |qty: Decimal| Some((Some(stripped(qty)), dollars(product(qty, price)?)));
+        let usd = |value: Decimal| Some((Some(quotient(value, price)?), Some(stripped(value))));
         match seen.size {
             Size::Base(qty) => base(qty),
             Size::Quote(value) => Some((Some(quotient(value, price)?), dollars(value))),
-            Size::Turnover(qty, value) => Some((Some(qty.normalize()), dollars(value))),
+            Size::Turnover(qty, value) => Some((Some(stripped(qty)), dollars(value))),
             Size::Usd(value) => usd(value),
             Size::Contracts(count) => match self.contract(seen.native_id) {
                 Some((Kind::Linear, size)) => base(product(count, size)?),

@@ -1,14 +1,15 @@
 //! A socket that is kept open: opened again after a loss, replaced by a fresh one before it grows too old.
 //!
 //! The time from the last sign of a lost connection until the next one listens is a gap, with the reason of the loss. At a
-//! replacement the new socket listens before the old one is closed, so there is none.
+//! replacement the new socket listens before the old one is closed, so there is none. The old one is listened to for a
+//! while longer, for what happened before the new one was heard may still be on its way.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot, watch};
-use tokio::task::JoinHandle;
+use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::Instant;
 
 use super::backoff::Backoff;
@@ -153,6 +154,8 @@ struct Tender {
     news: mpsc::UnboundedSender<News>,
     current: Option<Session>,
     next: Option<Session>,
+    /// Sockets that were replaced, on their way out.
+    parting: JoinSet<()>,
     retry_at: Option<Instant>,
     /// A replacement that failed is not tried before this.
     no_rotation_before: Option<Instant>,
@@ -179,6 +182,7 @@ impl Tender {
             news,
             current,
             next: None,
+            parting: JoinSet::new(),
             retry_at: None,
             no_rotation_before: None,
             backoff,
@@ -277,7 +281,12 @@ impl Tender {
 
     fn on_replaced(&mut self, uncovered: BTreeSet<String>) {
         if let Some(old) = self.current.take() {
-            tokio::spawn(old.close());
+            let overlap = span(self.intake.settings.pace.overlap);
+            while self.parting.try_join_next().is_some() {}
+            self.parting.spawn(async move {
+                tokio::time::sleep(overlap).await;
+                old.close().await;
+            });
         }
         self.current = self.next.take();
         self.no_rotation_before = None;
@@ -300,6 +309,7 @@ impl Tender {
         {
             session.close().await;
         }
+        while self.parting.join_next().await.is_some() {}
         if let Some((since, reason)) = self.missing.take() {
             self.intake.gap(since, super::now(), &reason);
         }

@@ -2,6 +2,7 @@
 //!
 //! Numbers stay the texts they are, so nothing passes through a binary float.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -11,23 +12,50 @@ use serde_json::value::RawValue;
 
 /// A value as it stands in the frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Raw<'a>(&'a str);
+pub(super) struct Raw<'a> {
+    json: &'a str,
+    /// Whether nothing in it is escaped: a string is what stands between its quotes.
+    is_plain: bool,
+}
 
 impl<'a> Raw<'a> {
     /// Of a text that is one JSON value.
-    pub(super) fn of(text: &'a str) -> Self {
-        Self(text)
+    pub(super) fn of(json: &'a str) -> Self {
+        Self {
+            json,
+            is_plain: !json.contains('\\'),
+        }
+    }
+
+    /// Of a text that is one JSON value without a backslash.
+    pub(super) fn of_plain(json: &'a str) -> Self {
+        Self {
+            json,
+            is_plain: true,
+        }
     }
 
     /// Its JSON.
     pub(super) fn text(self) -> &'a str {
-        self.0
+        self.json
+    }
+
+    /// What it says, where it is a string or a number.
+    #[inline]
+    pub(super) fn said(self) -> Option<Cow<'a, str>> {
+        let json = self.json;
+        match json.as_bytes().first()? {
+            b'"' if self.is_plain => json.get(1..json.len() - 1).map(Cow::Borrowed),
+            b'"' => serde_json::from_str(json).ok().map(Cow::Owned),
+            b'-' | b'0'..=b'9' => Some(Cow::Borrowed(json)),
+            _ => None,
+        }
     }
 }
 
 impl<'de: 'a, 'a> Deserialize<'de> for Raw<'a> {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        <&RawValue>::deserialize(from).map(|raw| Self(raw.get()))
+        <&RawValue>::deserialize(from).map(|raw| Self::of(raw.get()))
     }
 }
 
@@ -45,13 +73,18 @@ macro_rules! members {
         }
 
         impl<$life> $crate::feeds::plain::Plain<$life> for $name<$life> {
-            fn plain(from: &mut $crate::feeds::plain::Cursor<$life>) -> Option<Self> {
-                $(let mut $field = None;)+
+            fn fill(&mut self, from: &mut $crate::feeds::plain::Cursor<$life>) -> Option<()> {
+                $(let mut $field = false;)+
                 from.object(|name, from| match name {
-                    $($key => from.first(&mut $field),)+
+                    $($key => {
+                        // A second member of a name is a surprise.
+                        if std::mem::replace(&mut $field, true) {
+                            return None;
+                        }
+                        $crate::feeds::plain::Plain::fill(&mut self.$field, from)
+                    })+
                     _ => from.skip(),
-                })?;
-                Some(Self { $($field: $field.unwrap_or_default(),)+ })
+                })
             }
         }
     };

@@ -48,6 +48,7 @@ mod naming;
 mod okx;
 mod paging;
 mod plain;
+mod proof;
 mod rest;
 mod settings;
 mod socket;
@@ -172,8 +173,8 @@ pub trait Venue: fmt::Debug + Sync {
         Err(frame.unknown())
     }
 
-    /// The requests by whose replies it shows at the start whether the venue's rows still mean what they are taken for;
-    /// none where nothing is in doubt.
+    /// The requests by whose replies it shows, at the start and every hour, whether the venue's rows still mean what they
+    /// are taken for; none where nothing is in doubt.
     fn proofs(&self, _now: Millis) -> Vec<Ask> {
         Vec::new()
     }
@@ -366,10 +367,15 @@ fn text(bytes: &[u8]) -> Result<&str, Error> {
     std::str::from_utf8(bytes).map_err(|error| Error::whole(format!("is not UTF-8 text: {error}")))
 }
 
+/// Whether a frame is gzip.
+pub(crate) fn is_zipped(frame: &[u8]) -> bool {
+    frame.starts_with(&GZIP)
+}
+
 /// The frame itself, or what it holds where it is gzip; at most `largest` bytes of it.
 fn unzipped(frame: &[u8], largest: usize) -> Result<Cow<'_, [u8]>, Error> {
     let too_large = || Error::whole(format!("is larger than {largest} bytes"));
-    if !frame.starts_with(&GZIP) {
+    if !is_zipped(frame) {
         return if frame.len() <= largest {
             Ok(Cow::Borrowed(frame))
         } else {

@@ -37,7 +37,7 @@ impl<'a> Market<'a> {
     }
 
     pub(super) fn symbol(&self) -> String {
-        format!("{}{}", self.base, self.quote)
+        [&*self.base, &*self.quote].concat()
     }
 
     pub(super) fn coin(&self) -> String {
@@ -55,6 +55,12 @@ fn plain(name: &str) -> Cow<'_, str> {
     match name {
         "XBT" => Cow::Borrowed("BTC"),
         "XDG" => Cow::Borrowed("DOGE"),
+        _ if name
+            .bytes()
+            .all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit()) =>
+        {
+            Cow::Borrowed(name)
+        }
         _ if name.chars().any(char::is_lowercase) => Cow::Owned(name.to_uppercase()),
         _ => Cow::Borrowed(name),
     }

@@ -96,6 +96,8 @@ pace! {
     control: 0.0,
     /// Age at which a socket is replaced; 0 leaves it to the venue.
     rotate: 0.0,
+    /// How long a socket that was replaced is still listened to.
+    overlap: 2.0,
     /// A venue that is silent for so long while others report is taken for mute.
     mute: 600.0,
     /// Time between two readings of the markets.

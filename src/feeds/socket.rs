@@ -224,11 +224,27 @@ impl Session {
             Ok(()) => self.converse(&mut word).await,
             Err(reason) => reason,
         };
-        // A farewell is a courtesy: the other end may be long gone.
-        let _ = tokio::time::timeout(FAREWELL, self.stream.close(None)).await;
-        Loss {
-            reason,
-            last_sign: self.last_sign,
+        let last_sign = self.last_sign;
+        // Nobody to say that it goes on is as good as a word to close.
+        let is_our_wish = *word.borrow() == Word::Close || word.has_changed().is_err();
+        self.part(is_our_wish).await;
+        Loss { reason, last_sign }
+    }
+
+    /// Says farewell. Where it is our wish, what was on its way before the other end heard of it is still taken: its own
+    /// farewell comes behind all of that.
+    async fn part(&mut self, is_our_wish: bool) {
+        let deadline = Instant::now() + FAREWELL;
+        // It is a courtesy otherwise: the other end may be long gone.
+        let said = tokio::time::timeout_at(deadline, self.stream.close(None)).await;
+        if !is_our_wish || !matches!(said, Ok(Ok(()))) {
+            return;
+        }
+        while let Ok(Some(Ok(message))) =
+            tokio::time::timeout_at(deadline, self.stream.next()).await
+        {
+            // Nothing can be answered any more, and nothing needs to be.
+            let _ = self.on_message(message).await;
         }
     }
 

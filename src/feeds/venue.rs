@@ -46,7 +46,7 @@ pub(super) struct Tended {
 
 /// Why a request came to nothing.
 #[derive(Debug, thiserror::Error)]
-enum Failure {
+pub(super) enum Failure {
     #[error(transparent)]
     Rest(#[from] RestError),
     #[error("the reply cannot be read: {0}")]
@@ -78,21 +78,26 @@ fn merged(mut stretches: Vec<(Millis, Millis)>, furthest: Millis) -> Vec<(Millis
 
 /// Tends a venue until `stop`, or until its past is filled where that is all that is wanted.
 pub(super) async fn tend(venue: Arc<Tended>, mut stop: watch::Receiver<bool>) {
-    let proven = tokio::select! {
-        proven = venue.is_proven() => proven,
-        () = said(&mut stop) => false,
-    };
-    if !proven {
-        if !venue.once {
-            said(&mut stop).await;
-        }
-    } else if venue.once {
+    if venue.once {
+        let past = async {
+            if venue.is_proven().await {
+                venue.run_once().await;
+            }
+        };
         tokio::select! {
-            () = venue.run_once() => {}
+            () = past => {}
             () = said(&mut stop) => {}
         }
     } else {
-        venue.run(stop).await;
+        loop {
+            tokio::select! {
+                () = venue.until_proven() => {}
+                () = said(&mut stop) => break,
+            }
+            if venue.run(stop.clone()).await == End::Wanted {
+                break;
+            }
+        }
     }
     venue.intake.give_up_held();
     venue.intake.end_loss();
@@ -100,38 +105,16 @@ pub(super) async fn tend(venue: Arc<Tended>, mut stop: watch::Receiver<bool>) {
     venue.intake.seat.notes().stopped = true;
 }
 
-impl Tended {
-    /// Whether the venue's rows may be kept: not where its own replies disprove how they are read. What cannot be asked
-    /// disproves nothing.
-    async fn is_proven(&self) -> bool {
-        let asking = async {
-            for ask in self.intake.venue.proofs(super::now()) {
-                let body = self.rest.get(self.intake.venue, &ask).await?;
-                if let Some(disproof) = self.intake.disproof(&body)? {
-                    return Ok(Some(disproof));
-                }
-            }
-            Ok::<_, Failure>(None)
-        };
-        let patience = span(self.intake.settings.pace.request);
-        let doubt = match tokio::time::timeout(patience, asking).await {
-            Ok(Ok(None)) => return true,
-            Ok(Ok(Some(disproof))) => {
-                self.intake.seat.notes().polled = Some(false);
-                self.intake.seat.trouble(format!(
-                    "nothing is kept, its rows do not mean what they are taken for: {disproof}"
-                ));
-                return false;
-            }
-            Ok(Err(fault)) => fault.to_string(),
-            Err(_) => format!("no reply within {} s", patience.as_secs_f64()),
-        };
-        self.intake
-            .seat
-            .trouble(format!("what its rows mean is not proven: {doubt}"));
-        true
-    }
+/// Why the listening to a venue ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    /// It was told to.
+    Wanted,
+    /// What the venue tells must not be kept.
+    Disproved,
+}
 
+impl Tended {
     /// Asks for the past and ends.
     async fn run_once(&self) {
         self.read_markets_until_known().await;
@@ -140,8 +123,8 @@ impl Tended {
         self.intake.try_held().await;
     }
 
-    /// Listens until `stop`; returns once the sockets are closed.
-    async fn run(&self, stop: watch::Receiver<bool>) {
+    /// Listens until `stop`, or until what the venue tells must not be kept; returns once the sockets are closed.
+    async fn run(&self, mut stop: watch::Receiver<bool>) -> End {
         let (stretches, to_fill) = mpsc::unbounded_channel();
         let missing = self.missing().await;
         let beside = async {
@@ -152,9 +135,18 @@ impl Tended {
             );
             std::future::pending::<()>().await;
         };
+        let (leave, leaving) = watch::channel(false);
+        let end = async {
+            let end = tokio::select! {
+                () = said(&mut stop) => End::Wanted,
+                () = self.until_disproved(), if self.is_in_doubt() => End::Disproved,
+            };
+            leave.send_replace(true);
+            end
+        };
         tokio::select! {
-            () = self.tend_lines(stretches, stop) => {}
-            () = beside => {}
+            (end, ()) = async { tokio::join!(end, self.tend_lines(stretches, leaving)) } => end,
+            () = beside => End::Wanted,
         }
     }
 
@@ -530,20 +522,28 @@ impl Tended {
         }
     }
 
-    /// Asks a venue without sockets again and again; what was answered is covered.
+    /// Asks a venue without sockets again and again. The time from poll to poll is covered while they are answered; the
+    /// past before the first one is asked for and not called covered, as with every other venue.
     async fn poll(&self, missing: Vec<(Millis, Millis)>) {
         let every = span(self.intake.settings.pace.poll);
         let mut stretches = missing.into_iter();
         let mut from = stretches.next().map_or_else(super::now, |(from, _)| from);
         self.fill_all(stretches.collect()).await;
         let mut run = None;
+        // Until when it is covered, and whether a poll since then went unanswered.
+        let (mut covered, mut in_vain) = (None, false);
         loop {
             let now = super::now();
             let answered = self.fill_missed(from, now).await;
             self.intake.seat.notes().polled = Some(answered);
+            in_vain |= !answered;
             if answered {
+                if let Some(since) = covered.replace(now).filter(|_| in_vain) {
+                    self.intake.gap(since, now, "a poll was not answered");
+                }
+                in_vain = false;
                 if run.is_none() {
-                    run = self.begin_run(from).await;
+                    run = self.begin_run(now).await;
                 }
                 if let Some(run) = run {
                     self.intake.keep.note(Vec::new(), vec![(run, now)]);

@@ -353,8 +353,8 @@ impl From<Vec<VenueCoverage>> for Columns {
     }
 }
 
-impl From<Vec<Event>> for Columns {
-    fn from(rows: Vec<Event>) -> Self {
+impl From<&[Event]> for Columns {
+    fn from(rows: &[Event]) -> Self {
         type Amount = fn(&Event) -> Option<Decimal>;
         type Time = fn(&Event) -> Option<Millis>;
 

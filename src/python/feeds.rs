@@ -2,7 +2,6 @@
 
 use pyo3::prelude::*;
 
-use super::columns::Columns;
 use super::error;
 use super::rows::Table;
 use crate::api::BadQuery;
@@ -15,6 +14,10 @@ type Given = (String, String, String, String, String);
 /// What an instrument is made of.
 const SHAPE: &str = "{native_id: {\"base\": …, \"quote\": …, \"kind\": \"linear\" or \"inverse\", \"contract_size\": …}}";
 
+/// A frame of so many bytes, or a zipped one, is decoded with the interpreter lock released. One that is over in a few
+/// microseconds is not: where other threads wait for the lock, to get it back takes a thousand times as long.
+const LARGE: usize = 16 << 10;
+
 /// The events of one frame.
 #[pyfunction]
 pub(super) fn decode(
@@ -22,11 +25,18 @@ pub(super) fn decode(
     exchange: &str,
     frame: &[u8],
     received_at: Option<i64>,
-    instruments: Vec<Given>,
+    instruments: Option<Vec<Given>>,
 ) -> PyResult<Table> {
-    let instruments = read(instruments).map_err(|refusal| error::bad_query(py, &refusal))?;
-    py.detach(|| feeds::decode(exchange, frame, received_at.map(Millis), &instruments))
-        .map(|events| Columns::from(events).into())
+    let instruments =
+        read(instruments.unwrap_or_default()).map_err(|refusal| error::bad_query(py, &refusal))?;
+    let decode = || feeds::decode(exchange, frame, received_at.map(Millis), &instruments);
+    let decoded = if frame.len() < LARGE && !feeds::is_zipped(frame) {
+        decode()
+    } else {
+        py.detach(decode)
+    };
+    decoded
+        .map(Table::from)
         .map_err(|error| error::from_feeds(py, &error))
 }
 

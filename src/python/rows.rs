@@ -1,6 +1,6 @@
 //! Columns as Python sees them: dict rows, numpy arrays, Arrow.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use arrow_array::{
     ArrayRef, BooleanArray, Decimal128Array, Float64Array, Int64Array, RecordBatch, StringArray,
@@ -9,13 +9,16 @@ use arrow_array::{
 use arrow_schema::{Field, Schema};
 use numpy::IntoPyArray;
 use numpy::datetime::{Datetime, units};
-use pyo3::exceptions::{PyIndexError, PyKeyError, PyValueError};
+use pyo3::exceptions::{PyIndexError, PyKeyError, PyOverflowError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyCapsule, PyDict, PyFloat, PyList, PyString, PyTuple};
 use pyo3_arrow::PyTable;
 use rust_decimal::Decimal;
 
 use super::columns::{Cells, Column, Columns};
+use super::decimal::Form;
+use super::events;
+use crate::feeds::Event;
 use crate::model::{Decimals, Labels};
 
 /// Most digits an Arrow decimal128 can hold.
@@ -24,18 +27,33 @@ const DECIMAL_DIGITS: u32 = 38;
 /// Rows of one kind, held as columns.
 #[pyclass(frozen, module = "liqdata._core")]
 pub(super) struct Table {
-    columns: Columns,
+    /// Made of the events at the first wish for them.
+    columns: OnceLock<Columns>,
+    /// Where the rows are decoded events: of a frame's few most often only the dicts are wanted.
+    events: Option<Vec<Event>>,
 }
 
 impl From<Columns> for Table {
     fn from(columns: Columns) -> Self {
-        Self { columns }
+        Self {
+            columns: columns.into(),
+            events: None,
+        }
+    }
+}
+
+impl From<Vec<Event>> for Table {
+    fn from(events: Vec<Event>) -> Self {
+        Self {
+            columns: OnceLock::new(),
+            events: Some(events),
+        }
     }
 }
 
 impl Table {
     fn column(&self, name: &str) -> PyResult<&Column> {
-        let columns = &self.columns.columns;
+        let columns = &self.columns().columns;
         columns
             .iter()
             .find(|column| column.name == name)
@@ -43,31 +61,8 @@ impl Table {
     }
 
     pub(super) fn columns(&self) -> &Columns {
-        &self.columns
-    }
-}
-
-/// What decimals become in dicts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
-    /// `decimal.Decimal`.
-    Exact,
-    /// The nearest double.
-    Float,
-    /// Text with every digit.
-    Text,
-}
-
-impl Form {
-    fn of(decimals: &str) -> PyResult<Self> {
-        match decimals {
-            "decimal" => Ok(Self::Exact),
-            "float" => Ok(Self::Float),
-            "text" => Ok(Self::Text),
-            _ => Err(PyValueError::new_err(format!(
-                "decimals: {decimals:?} is not \"decimal\", \"float\" or \"text\""
-            ))),
-        }
+        self.columns
+            .get_or_init(|| self.events.as_deref().unwrap_or_default().into())
     }
 }
 
@@ -79,26 +74,21 @@ struct Maker<'a, 'py> {
     /// The distinct names of a text column.
     names: Vec<Bound<'py, PyString>>,
     form: Form,
-    /// `decimal.Decimal`, where it is needed.
-    decimal: Option<Bound<'py, PyAny>>,
 }
 
 impl<'a, 'py> Maker<'a, 'py> {
-    fn of(py: Python<'py>, column: &'a Column, form: Form) -> PyResult<Self> {
+    fn of(py: Python<'py>, column: &'a Column, form: Form) -> Self {
         let names = match &column.cells {
             Cells::Text(cells) => cells.names(),
             _ => &[],
         };
-        let exact = matches!(column.cells, Cells::Decimal(_)) && form == Form::Exact;
-        let decimal = || py.import("decimal")?.getattr("Decimal");
-        Ok(Self {
+        Self {
             py,
             column,
             name: PyString::intern(py, &column.name),
             names: names.iter().map(|name| PyString::new(py, name)).collect(),
             form,
-            decimal: exact.then(decimal).transpose()?,
-        })
+        }
     }
 
     /// The cell of `row`.
@@ -129,22 +119,9 @@ impl<'a, 'py> Maker<'a, 'py> {
     }
 
     fn amount(&self, cells: &Decimals, row: usize) -> PyResult<Bound<'py, PyAny>> {
-        let py = self.py;
-        if self.form == Form::Float {
-            let value = cells.f64(row).ok_or_else(lost)?;
-            return Ok(PyFloat::new(py, value).into_any());
-        }
-        let mut room = [0; SHORT];
-        let short = cells
-            .short(row)
-            .and_then(|(digits, scale)| short_text(digits, scale, &mut room));
-        let text = match short {
-            Some(text) => PyString::new(py, text),
-            None => PyString::new(py, &cells.get(row).ok_or_else(lost)?.to_string()),
-        };
-        match &self.decimal {
-            Some(decimal) => decimal.call1((text,)),
-            None => Ok(text.into_any()),
+        match cells.short(row) {
+            Some((digits, scale)) => self.form.short(self.py, digits, scale),
+            None => self.form.decimal(self.py, cells.get(row).ok_or_else(lost)?),
         }
     }
 }
@@ -153,43 +130,27 @@ fn lost() -> PyErr {
     PyIndexError::new_err("row out of range")
 }
 
-/// Room for a sign, a point and the digits of 64 bits.
-const SHORT: usize = 24;
-
-/// The text of a decimal, written from the end of `room`.
-fn short_text(digits: i64, scale: u8, room: &mut [u8; SHORT]) -> Option<&str> {
-    let scale = usize::from(scale);
-    let mut left = digits.unsigned_abs();
-    let mut start = SHORT;
-    let mut put = |byte| {
-        start = start.checked_sub(1)?;
-        *room.get_mut(start)? = byte;
-        Some(start)
-    };
-    let mut written = 0;
-    while left > 0 || written <= scale {
-        if written == scale && scale > 0 {
-            put(b'.')?;
-        }
-        put(b'0' + u8::try_from(left % 10).ok()?)?;
-        left /= 10;
-        written += 1;
-    }
-    if digits < 0 {
-        put(b'-')?;
-    }
-    std::str::from_utf8(room.get(start..)?).ok()
+/// Makers for all columns of dicts.
+fn makers<'a, 'py>(py: Python<'py>, columns: &'a Columns, form: Form) -> Vec<Maker<'a, 'py>> {
+    columns
+        .columns
+        .iter()
+        .map(|column| Maker::of(py, column, form))
+        .collect()
 }
 
 #[pymethods]
 impl Table {
     fn __len__(&self) -> usize {
-        self.columns.rows
+        match &self.events {
+            Some(events) => events.len(),
+            None => self.columns().rows,
+        }
     }
 
     /// Column names, in order.
     fn names(&self) -> Vec<String> {
-        self.columns
+        self.columns()
             .columns
             .iter()
             .map(|column| column.name.clone())
@@ -198,7 +159,7 @@ impl Table {
 
     /// Kind of each column: `text`, `decimal`, `float`, `int`, `time` or `bool`.
     fn kinds(&self) -> Vec<&'static str> {
-        self.columns
+        self.columns()
             .columns
             .iter()
             .map(|column| match column.cells {
@@ -214,7 +175,7 @@ impl Table {
 
     /// The newest instant of the first column of times.
     fn newest(&self) -> Option<i64> {
-        let columns = self.columns.columns.iter();
+        let columns = self.columns().columns.iter();
         let mut times = columns.filter_map(|column| match &column.cells {
             Cells::Time(cells) => Some((column, cells)),
             _ => None,
@@ -226,16 +187,20 @@ impl Table {
     /// All rows as dicts; decimals as `decimal`, `float` or `text`.
     fn dicts<'py>(&self, py: Python<'py>, decimals: &str) -> PyResult<Bound<'py, PyList>> {
         let form = Form::of(decimals)?;
-        let columns = self.columns.columns.iter();
-        let makers: Vec<_> = columns
-            .map(|column| Maker::of(py, column, form))
-            .collect::<PyResult<_>>()?;
+        if let Some(events) = &self.events {
+            let rows: Vec<_> = events
+                .iter()
+                .map(|event| events::dict(py, event, form))
+                .collect::<PyResult<_>>()?;
+            return PyList::new(py, rows);
+        }
+        let makers = makers(py, self.columns(), form);
         // A copy of a dict that has the keys is cheaper than giving them to an empty one.
         let template = PyDict::new(py);
         for maker in &makers {
             template.set_item(&maker.name, py.None())?;
         }
-        let rows: Vec<_> = (0..self.columns.rows)
+        let rows: Vec<_> = (0..self.columns().rows)
             .map(|row| {
                 let dict = template.copy()?;
                 for maker in &makers {
@@ -247,6 +212,40 @@ impl Table {
         PyList::new(py, rows)
     }
 
+    /// One row as a dict, counted from either end.
+    fn row<'py>(
+        &self,
+        py: Python<'py>,
+        place: &Bound<'py, PyAny>,
+        decimals: &str,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let form = Form::of(decimals)?;
+        let length = self.__len__();
+        let outside = || PyIndexError::new_err(format!("row {place} of {length}"));
+        let wanted: isize = place.extract().map_err(|error: PyErr| {
+            if error.is_instance_of::<PyOverflowError>(py) {
+                outside()
+            } else {
+                error
+            }
+        })?;
+        let row = if wanted < 0 {
+            length.checked_sub(wanted.unsigned_abs())
+        } else {
+            Some(wanted.unsigned_abs()).filter(|&row| row < length)
+        };
+        let row = row.ok_or_else(outside)?;
+        if let Some(event) = self.events.as_ref().and_then(|events| events.get(row)) {
+            return events::dict(py, event, form);
+        }
+        let columns = self.columns().take(&[row]);
+        let dict = PyDict::new(py);
+        for maker in makers(py, &columns, form) {
+            dict.set_item(&maker.name, maker.cell(0)?)?;
+        }
+        Ok(dict)
+    }
+
     /// One column as a list of Python objects; decimals as [`Table::dicts`] has them.
     fn objects<'py>(
         &self,
@@ -254,8 +253,8 @@ impl Table {
         name: &str,
         decimals: &str,
     ) -> PyResult<Bound<'py, PyList>> {
-        let maker = Maker::of(py, self.column(name)?, Form::of(decimals)?)?;
-        let cells: Vec<_> = (0..self.columns.rows)
+        let maker = Maker::of(py, self.column(name)?, Form::of(decimals)?);
+        let cells: Vec<_> = (0..self.columns().rows)
             .map(|row| maker.cell(row))
             .collect::<PyResult<_>>()?;
         PyList::new(py, cells)
@@ -269,7 +268,7 @@ impl Table {
     )]
     fn joined_orders(py: Python<'_>, tables: Vec<Bound<'_, Self>>) -> PyResult<Self> {
         let tables: Vec<_> = tables.iter().map(Bound::get).collect();
-        let joined = py.detach(|| Columns::joined(tables.iter().map(|table| &table.columns)));
+        let joined = py.detach(|| Columns::joined(tables.iter().map(|table| table.columns())));
         joined
             .map(Self::from)
             .ok_or_else(|| PyValueError::new_err("tables of different columns cannot be joined"))
@@ -355,25 +354,23 @@ impl Table {
 
     /// Every `step`th row from `start`, `length` of them.
     fn slice(&self, py: Python<'_>, start: isize, step: isize, length: usize) -> PyResult<Self> {
-        let mut rows = Vec::with_capacity(length.min(self.columns.rows));
+        let mut rows = Vec::with_capacity(length.min(self.columns().rows));
         let mut at = start;
         for _ in 0..length {
             let row = usize::try_from(at)
                 .ok()
-                .filter(|&row| row < self.columns.rows);
+                .filter(|&row| row < self.columns().rows);
             rows.push(row.ok_or_else(|| PyIndexError::new_err("row out of range"))?);
             at = at.saturating_add(step);
         }
-        Ok(Self {
-            columns: py.detach(|| self.columns.take(&rows)),
-        })
+        Ok(py.detach(|| self.columns().take(&rows)).into())
     }
 
     /// The rows as an object with `__arrow_c_stream__`; money as float64, or exact as `decimal128`.
     fn arrow(&self, py: Python<'_>, exact: bool) -> PyResult<ArrowTable> {
         py.detach(|| {
             Ok(ArrowTable {
-                batch: record_batch(&self.columns, exact)?,
+                batch: record_batch(self.columns(), exact)?,
             })
         })
     }
@@ -381,7 +378,7 @@ impl Table {
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
         other
             .cast::<Self>()
-            .is_ok_and(|other| other.get().columns == self.columns)
+            .is_ok_and(|other| other.get().columns() == self.columns())
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
@@ -389,7 +386,7 @@ impl Table {
         let table = slf.get();
         let state = PyList::empty(py);
         for ((column, kind), name) in table
-            .columns
+            .columns()
             .columns
             .iter()
             .zip(table.kinds())
@@ -414,7 +411,7 @@ impl Table {
         }
         Ok((
             slf.get_type().getattr("_restore")?,
-            (state, table.columns.rows),
+            (state, table.columns().rows),
         ))
     }
 
@@ -459,9 +456,7 @@ impl Table {
                 present,
             });
         }
-        Ok(Self {
-            columns: Columns { columns, rows },
-        })
+        Ok(Columns { columns, rows }.into())
     }
 }
 
@@ -581,36 +576,5 @@ impl ArrowTable {
             .into_pyobject(py)?
             .into_any()
             .call_method1("__arrow_c_stream__", (requested_schema,))
-    }
-}
-
-#[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "tests")]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_short_decimal_is_written_as_it_came() {
-        for text in [
-            "0",
-            "0.0",
-            "0.190",
-            "-12.50",
-            "5",
-            "-0.001",
-            "63190.00",
-            "1234567890.12345678",
-            "0.000000000000000001",
-            "-9223372036854775808",
-        ] {
-            let cells: Decimals = [text.parse::<Decimal>().unwrap()].into_iter().collect();
-            let (digits, scale) = cells.short(0).unwrap();
-            assert_eq!(short_text(digits, scale, &mut [0; SHORT]), Some(text));
-        }
-    }
-
-    #[test]
-    fn a_decimal_without_room_is_left_to_the_general_way() {
-        assert_eq!(short_text(1, 28, &mut [0; SHORT]), None);
     }
 }

@@ -56,6 +56,7 @@ pub(crate) fn quick() -> Settings {
             retry_most: 0.2,
             healthy: 1.0,
             acknowledge: 2.0,
+            overlap: 0.0,
             instruments_least: 0.05,
             hold: 5.0,
             poll: 0.2,

@@ -409,6 +409,23 @@ async fn a_socket_is_replaced_without_a_gap_and_nothing_counts_twice() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_on_its_way_to_a_socket_that_is_replaced_is_kept() {
+    let (folder, doubles) = (Folder::new(), Doubles::open(&["binance"]).await);
+    let settings = with(|settings| settings.pace.rotate = 0.3);
+    let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
+    collecting.until_live().await;
+    let binance = doubles.of("binance");
+    // The old socket gets it behind our farewell, and the new one may not have been there when it happened.
+    binance.fault(|faults| faults.late = true);
+    let happened = binance.liquidate(5);
+    let status = collecting.until_kept(5).await;
+    assert_eq!(status.venues[0].gaps, 0, "{status:?}");
+    let archive = folder.archive();
+    collecting.stop().await;
+    assert_kept(&archive, &happened);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_rest_side_that_says_too_many_is_left_alone_for_a_while() {
     let (folder, doubles) = (Folder::new(), Doubles::open(&["okx"]).await);
     let okx = doubles.of("okx");

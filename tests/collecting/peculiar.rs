@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use liqdata::archive::Archive;
 use liqdata::feeds::VenueState;
+use liqdata::model::Millis;
 
-use crate::bench::{Collecting, Doubles, Folder, assert_kept, quick};
+use crate::bench::{Collecting, Doubles, Folder, assert_kept, gaps, quick};
 use crate::doubles::{Act, Ending, Exchange, Setup, Truth, dialect};
 
 /// Times of `count` events, spread evenly over the last half hour.
@@ -171,6 +173,62 @@ async fn a_row_of_bitget_without_a_known_lot_waits_until_its_market_is_listed() 
 }
 
 /// Liquidated longs must have been closed by sells, or every side would be the wrong one.
+/// What happened before the first poll is asked for, and nobody calls it covered; nor the time of a poll in vain.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn coinex_is_covered_from_poll_to_poll_and_not_before() {
+    let (folder, doubles) = (Folder::new(), Doubles::open(&["coinex"]).await);
+    let coinex = doubles.of("coinex");
+    let old = coinex.imagine(of_late(coinex, 20));
+    coinex.record(&old);
+    let before = coinex.book().now();
+    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+    collecting.until_live().await;
+    collecting.until_kept(old.len()).await;
+    let runs = || {
+        let archive = Archive::read(folder.archive()).unwrap();
+        archive.runs(Millis(0), Millis(i64::MAX / 2)).unwrap()
+    };
+    collecting
+        .until("a second poll was answered", |_| {
+            runs().iter().any(|run| run.seen > run.started)
+        })
+        .await;
+    let path = "/v2/futures/liquidation-history";
+    coinex.fault(|faults| faults.gone = vec![path.to_owned()]);
+    collecting
+        .until_of("coinex", "a poll is in vain", |one| {
+            one.state == VenueState::Down
+        })
+        .await;
+    coinex.mend();
+    collecting
+        .until_of("coinex", "that is a gap", |one| {
+            one.state == VenueState::Live && one.gaps == 1
+        })
+        .await;
+    let archive = folder.archive();
+    collecting.stop().await;
+    assert_kept(&archive, &old);
+    let of_coinex = gaps(&archive);
+    assert_eq!(of_coinex.len(), 1, "{of_coinex:?}");
+    assert_eq!(of_coinex[0].reason, "a poll was not answered");
+    let archive = Archive::read(archive).unwrap();
+    let end = Millis(coinex.book().now());
+    assert!(
+        runs().iter().all(|run| run.started.0 >= before),
+        "{:?}",
+        runs()
+    );
+    // Of the hour that was asked for only the time since then is covered, the gap aside.
+    let hour = archive
+        .coverage(Millis(before - 3_600_000), Millis(before))
+        .unwrap();
+    assert_eq!(hour[0].connected_share, Some(0.0), "{hour:?}");
+    let since = archive.coverage(Millis(before), end).unwrap();
+    let share = since[0].connected_share.unwrap();
+    assert!(share > 0.0 && share < 1.0, "{since:?}");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_is_kept_of_an_htx_whose_rows_name_the_other_side() {
     let (folder, doubles) = (Folder::new(), Doubles::open(&["htx"]).await);
@@ -206,6 +264,36 @@ async fn an_htx_that_answers_no_proof_is_heard_all_the_same() {
     collecting.until_live().await;
     assert!(htx.tally().asked(path) > 0);
     let happened = htx.liquidate(30);
+    collecting.until_kept(happened.len()).await;
+    collecting.stop().await;
+    assert_kept(&folder.archive(), &happened);
+}
+
+/// The proof is asked for again and again, whatever the last one said.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_htx_that_changes_its_mind_is_left_alone_until_it_is_borne_out_again() {
+    let (folder, doubles) = (Folder::new(), Doubles::open(&["htx"]).await);
+    let htx = doubles.of("htx");
+    let old = htx.imagine_of("ETH-USDT", of_late(htx, 20));
+    htx.record(&old);
+    let mut settings = quick();
+    settings.pace.instruments = 0.3;
+    let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
+    collecting.until_live().await;
+    collecting.until_kept(old.len()).await;
+    htx.fault(|faults| faults.sides_of_positions = true);
+    let status = collecting
+        .until_of("htx", "it is left alone", |one| {
+            one.state == VenueState::Down
+        })
+        .await;
+    let gap = status.last_gap.unwrap();
+    assert!(gap.contains("may mean something else"), "{gap}");
+    htx.until(|tally| tally.open == 0).await;
+    htx.mend();
+    collecting.until_live().await;
+    let mut happened = htx.liquidate(30);
+    happened.extend(old);
     collecting.until_kept(happened.len()).await;
     collecting.stop().await;
     assert_kept(&folder.archive(), &happened);

@@ -502,6 +502,7 @@ async fn connection(inner: Arc<Inner>, stream: TcpStream) {
         muted: false,
         deaf: false,
         last: None,
+        late: Vec::new(),
     };
     socket.run().await;
 }

@@ -27,6 +27,8 @@ pub struct Faults {
     pub gone: Vec<String>,
     /// Waits this long before each write.
     pub slow: Option<Duration>,
+    /// Keeps data back until the client says farewell, as a server does whose queue for a socket is long.
+    pub late: bool,
     /// Sends every frame twice.
     pub duplicate: bool,
     /// Sends the last so many events again to whoever subscribes.

@@ -24,6 +24,8 @@ pub struct Session {
     pub dead_end: bool,
     /// Pings that were not answered.
     pub unanswered: u32,
+    /// What the pings carried that may still be answered, in their order.
+    pub tokens: Vec<u64>,
     /// The dialect's own numbers.
     pub notes: HashMap<&'static str, u64>,
     /// When it did what is limited.

@@ -39,6 +39,8 @@ pub struct Socket {
     /// Takes bytes and says nothing.
     pub deaf: bool,
     pub last: Option<Bytes>,
+    /// Data that is kept back.
+    pub late: Vec<u8>,
 }
 
 /// Whether the connection goes on.
@@ -60,6 +62,8 @@ impl Socket {
                 return self.swallow().await;
             }
             let onward = tokio::select! {
+                // What was published before a client's farewell came goes out before it is answered.
+                biased;
                 taken = self.orders.recv_many(&mut batch, BATCH) => {
                     if taken == 0 {
                         return;
@@ -119,6 +123,9 @@ impl Socket {
                     self.act(act).await?;
                 }
             }
+        }
+        if self.faults.borrow().late {
+            self.late.append(&mut bytes);
         }
         let written = self.write(&bytes).await;
         self.inner.count(|tally| {
@@ -184,8 +191,13 @@ impl Socket {
                     .push(format!("{} bytes of binary", bytes.len()));
                 self.flush().await
             }
-            // The next read ends it, after the close frame was answered.
-            Message::Close(_) | Message::Frame(_) => Onward::Continue(()),
+            // The next read ends it, after the close frame was answered; until then these bytes come before the answer.
+            Message::Close(_) => {
+                let late = std::mem::take(&mut self.late);
+                let _ = self.stream.get_mut().write_all(&late).await;
+                Onward::Continue(())
+            }
+            Message::Frame(_) => Onward::Continue(()),
         }
     }
 

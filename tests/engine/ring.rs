@@ -327,9 +327,9 @@ fn parts_of_different_instants_meet_at_the_latest() {
     assert_eq!(replies_and_coverage(&met), replies_and_coverage(&single));
 }
 
-#[test]
-fn parts_refuse_what_a_ring_refuses() {
-    let order = |value_usd: &str| Arriving {
+/// An order of this value, at the start.
+fn worth(value_usd: &str) -> Arriving<'static> {
+    Arriving {
         exchange: "okx",
         symbol: "BTCUSDT",
         coin: "BTC",
@@ -339,16 +339,20 @@ fn parts_refuse_what_a_ring_refuses() {
         value_usd: value_usd.parse().unwrap(),
         timestamp: Millis(START),
         received_at: Millis(START),
-    };
+    }
+}
+
+#[test]
+fn parts_refuse_what_a_ring_refuses() {
     let mut part = RingPart::new(Millis(START));
     for value in ["0.0000000000000000001", "-1"] {
-        let refused = part.push(&order(value)).unwrap_err();
+        let refused = part.push(&worth(value)).unwrap_err();
         assert!(refused.to_string().contains(value), "{refused}");
     }
-    assert_eq!(part.push(&order("170141183460469231731")), Ok(()));
-    assert_eq!(part.push(&order("1")), Err(RingFault::Sum));
+    assert_eq!(part.push(&worth("170141183460469231731")), Ok(()));
+    assert_eq!(part.push(&worth("1")), Err(RingFault::Sum));
     let mut other = RingPart::new(Millis(START));
-    assert_eq!(other.push(&order("1")), Ok(()));
+    assert_eq!(other.push(&worth("1")), Ok(()));
     let both = Ring::of_parts(Millis(START), vec![part, other]);
     assert_eq!(both.unwrap_err(), RingFault::Sum);
 }
@@ -356,35 +360,24 @@ fn parts_refuse_what_a_ring_refuses() {
 #[test]
 fn what_cannot_be_counted_exactly_is_refused_with_everything_beside_it() {
     let mut ring = Ring::new(Millis(START));
-    let order = |value_usd: &str| Arriving {
-        exchange: "okx",
-        symbol: "BTCUSDT",
-        coin: "BTC",
-        side: Side::Long,
-        price: Decimal::ONE,
-        qty: Decimal::ONE,
-        value_usd: value_usd.parse().unwrap(),
-        timestamp: Millis(START),
-        received_at: Millis(START),
-    };
     for (value, fault) in [
         ("0.0000000000000000001", "18 decimals"),
         ("-1", "an amount from 0 to"),
         ("170141183460469231730", "sum"),
     ] {
-        let both = [order("5"), order(value)];
+        let both = [worth("5"), worth(value)];
         let refused = ring.insert(both).unwrap_err();
         assert!(refused.to_string().contains(fault), "{value}: {refused}");
         assert!(ring.is_empty());
     }
-    assert_eq!(ring.insert([order("170141183460469231731")]), Ok(0));
-    assert_eq!(ring.insert([order("1")]), Err(RingFault::Sum));
+    assert_eq!(ring.insert([worth("170141183460469231731")]), Ok(0));
+    assert_eq!(ring.insert([worth("1")]), Err(RingFault::Sum));
     // What has left the windows no longer counts.
     ring.advance(Millis(START + Millis::DAY));
-    assert_eq!(ring.insert([order("1")]), Ok(1));
+    assert_eq!(ring.insert([worth("1")]), Ok(1));
     let later = Arriving {
         timestamp: Millis(START + 1),
-        ..order("7")
+        ..worth("7")
     };
     assert_eq!(ring.insert([later]), Ok(0));
     assert_eq!(ring.len(), 1);

@@ -8,6 +8,10 @@ from pathlib import Path
 import pytest
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
+DOUBLE = Path(__file__).parents[2] / "target" / "debug" / "examples" / "exchange_double"
+VENUES = (
+    "binance bybit okx gate bitget htx aster deribit kraken bitmex bitfinex dydx coinex lighter".split()  # noqa: SIM905
+)
 
 
 @pytest.mark.skipif("LIQDATA_REAL_DATA" not in os.environ, reason="LIQDATA_REAL_DATA names no folder of recordings")
@@ -19,3 +23,19 @@ def test_real_input_gives_all_ten_answers_and_a_picture(tmp_path):
     for name in ("overview", "coins", "exchanges", "largest", "orders", "chart", "heatmap", "liqmap", "levels"):
         assert f"{name}: " in done.stdout
     assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.skipif(not DOUBLE.exists(), reason="the doubles of the exchanges are not built")
+def test_the_smoke_of_all_exchanges_finds_nothing_wrong_with_their_doubles(tmp_path):
+    hosts, settings = tmp_path / "hosts.toml", tmp_path / "settings.toml"
+    command = [str(DOUBLE), "--rate", "50", "--settings", str(hosts)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as doubles:
+        doubles.stdout.readline()
+        settings.write_text("history_days = 1\n" + hosts.read_text())
+        smoke = [sys.executable, str(EXAMPLES / "live_smoke.py"), "--settings", str(settings), "--minutes", "0.05"]
+        done = subprocess.run(smoke, capture_output=True, text=True, timeout=300, check=False)
+        doubles.stdin.close()
+    assert done.returncode == 0, done.stdout + done.stderr
+    lines = done.stdout.splitlines()
+    assert sorted(line.partition(":")[0] for line in lines if ": live; " in line) == sorted(VENUES)
+    assert int(lines[-1].removeprefix("kept ").partition(" ")[0]) > 0

@@ -2,8 +2,7 @@
 //!
 //! `st` stands at the top level or inside `o`. Keys differ by case alone.
 
-use rust_decimal::Decimal;
-
+use crate::feeds::event::is_above_zero;
 use crate::feeds::frame::{Place, Sighting, Size, says, shown, text_of};
 use crate::feeds::members::{Part, members};
 use crate::feeds::{Error, Event, Frame, PriceKind, naming};
@@ -32,7 +31,8 @@ members!(
 
 /// The events of a frame of Binance's shape; Aster speaks it too.
 pub(in crate::feeds) fn force_orders(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
-    let mut events = Vec::new();
+    // A frame has one event, hardly ever more.
+    let mut events = Vec::with_capacity(1);
     part(frame, &Place::ROOT, &frame.read_plainly()?, &mut events)?;
     Ok(events)
 }
@@ -87,7 +87,7 @@ fn force_order(
     let filled = place.positive("z", order.filled)?;
     let average = place.number("ap", order.average)?;
     let timestamp = place.instant("T", order.time)?;
-    let (price, price_kind) = if average.value > Decimal::ZERO {
+    let (price, price_kind) = if is_above_zero(average.value) {
         (average.value, PriceKind::AverageFill)
     } else if average.value.is_zero() {
         (place.positive("p", order.price)?.value, PriceKind::Order)

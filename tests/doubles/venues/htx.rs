@@ -114,10 +114,14 @@ impl Dialect for Htx {
         let topic = format!("{class} {name}");
         match request["op"].as_str() {
             Some("pong") => {
-                if request["ts"] == token(&class, *session.note("token")) {
-                    session.heard_pong();
-                } else {
-                    session.strange.push(text.to_owned());
+                // An answer may come late, but each once and in the order of the pings.
+                let mut tokens = session.tokens.iter();
+                match tokens.position(|at| request["ts"] == token(&class, *at)) {
+                    Some(place) => {
+                        session.tokens.drain(..=place);
+                        session.heard_pong();
+                    }
+                    None => session.strange.push(text.to_owned()),
                 }
             }
             Some("sub") if session.topics.contains(&topic) => {
@@ -167,7 +171,7 @@ impl Dialect for Htx {
             return session.close(1003, "no pong");
         }
         let now = book.now().unsigned_abs();
-        *session.note("token") = now;
+        session.tokens.push(now);
         session.unanswered += 1;
         let class = session.path.trim_start_matches('/').to_owned();
         session.say(json!({"op": "ping", "ts": token(&class, now)}).to_string());

@@ -1,0 +1,88 @@
+//! Whether a venue's rows mean what they are taken for: asked of the venue itself, where the documents can be read in more
+//! than one way.
+
+use super::settings::span;
+use super::venue::{Failure, Tended};
+
+/// What a venue's own replies say of how its rows are read.
+#[derive(Debug)]
+enum Proof {
+    /// They bear it out, or nothing is in doubt.
+    Holds,
+    /// They disprove it.
+    Fails(String),
+    /// They could not be had.
+    Open(String),
+}
+
+impl Tended {
+    async fn proof(&self) -> Proof {
+        let asking = async {
+            for ask in self.intake.venue.proofs(super::now()) {
+                let body = self.rest.get(self.intake.venue, &ask).await?;
+                if let Some(disproof) = self.intake.disproof(&body)? {
+                    return Ok(Proof::Fails(disproof));
+                }
+            }
+            Ok::<_, Failure>(Proof::Holds)
+        };
+        let patience = span(self.intake.settings.pace.request);
+        match tokio::time::timeout(patience, asking).await {
+            Ok(Ok(proof)) => proof,
+            Ok(Err(fault)) => Proof::Open(fault.to_string()),
+            Err(_) => Proof::Open(format!("no reply within {} s", patience.as_secs_f64())),
+        }
+    }
+
+    /// Whether the venue's rows may be kept: not where its own replies disprove how they are read. What cannot be asked
+    /// disproves nothing.
+    pub(super) async fn is_proven(&self) -> bool {
+        let seat = &self.intake.seat;
+        match self.proof().await {
+            Proof::Holds => {}
+            Proof::Fails(disproof) => {
+                seat.notes().polled = Some(false);
+                seat.trouble(format!(
+                    "nothing is kept, its rows do not mean what they are taken for: {disproof}"
+                ));
+                return false;
+            }
+            Proof::Open(doubt) => {
+                seat.trouble(format!("what its rows mean is not proven: {doubt}"));
+            }
+        }
+        true
+    }
+
+    /// Returns once nothing disproves how the venue's rows are read; that is asked as often as for its markets.
+    pub(super) async fn until_proven(&self) {
+        while !self.is_proven().await {
+            tokio::time::sleep(span(self.intake.settings.pace.instruments)).await;
+        }
+        self.intake.seat.notes().polled = None;
+    }
+
+    /// Returns once the venue's replies disprove how its rows are read. What was kept since they last bore it out is in
+    /// doubt, so that time is a gap.
+    pub(super) async fn until_disproved(&self) {
+        let mut borne_out = super::now();
+        loop {
+            tokio::time::sleep(span(self.intake.settings.pace.instruments)).await;
+            let now = super::now();
+            match self.proof().await {
+                Proof::Holds => borne_out = now,
+                Proof::Fails(disproof) => {
+                    let reason = format!("its rows may mean something else: {disproof}");
+                    self.intake.gap(borne_out, now, &reason);
+                    return;
+                }
+                Proof::Open(_) => {}
+            }
+        }
+    }
+
+    /// Whether the venue has to prove what its rows mean.
+    pub(super) fn is_in_doubt(&self) -> bool {
+        !self.intake.venue.proofs(super::now()).is_empty()
+    }
+}
