@@ -57,6 +57,12 @@ def decode(
     received_at: int | None,
     instruments: Sequence[tuple[str, str, str, str, str]] | None,
 ) -> Table: ...
+def decode_all(
+    exchange: str,
+    frames: Sequence[bytes],
+    received_at: Sequence[int | None],
+    instruments: Sequence[tuple[str, str, str, str, str]] | None,
+) -> Table: ...
 
 @final
 class Bridge:

@@ -6,7 +6,7 @@ what its prices mean and how much it publishes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -26,12 +26,12 @@ _SHAPE = '{native_id: {"base": …, "quote": …, "kind": "linear" or "inverse",
 
 def decode(
     exchange: str,
-    frame: str | bytes,
+    frame: str | bytes | Sequence[str | bytes],
     *,
-    received_at: Instant | None = None,
+    received_at: Instant | Sequence[Instant | None] | None = None,
     instruments: Mapping[str, Instrument] | None = None,
 ) -> Rows[LiquidationRow]:
-    """Decode one frame of an exchange into liquidation events.
+    """Decode one frame of an exchange, or many, into liquidation events.
 
     WebSocket frames (gzip too) and the REST bodies of liquidations are told apart by their shape. Acknowledgements,
     pings, heartbeats, other channels and ordinary trades give no rows.
@@ -41,10 +41,10 @@ def decode(
     exchange : str
         ``binance``, ``bybit``, ``okx``, ``gate``, ``bitget``, ``htx``, ``aster``, ``deribit``, ``kraken``, ``bitmex``,
         ``bitfinex``, ``dydx``, ``coinex`` or ``lighter``; ``gateio`` and ``huobi`` are taken, too.
-    frame : str or bytes
-        The frame as it was received.
-    received_at : int, datetime or str, optional
-        When it was received. BitMEX sends no event time, so this is its ``timestamp``.
+    frame : str or bytes, or a sequence of them
+        The frame as it was received. Many at once, such as a capture, are decoded several times as fast as one by one.
+    received_at : int, datetime or str, or a sequence of them, optional
+        When it was received; of many frames, when each was. BitMEX sends no event time, so this is its ``timestamp``.
     instruments : mapping, optional
         ``{native_id: {"base", "quote", "kind", "contract_size"}}``, all text. ``kind`` is ``"linear"`` (the contract
         size is in base units) or ``"inverse"`` (it is in USD). Needed where a venue counts contracts (OKX, Gate,
@@ -55,17 +55,18 @@ def decode(
     Returns
     -------
     Rows
-        One row per event, in the frame's order: ``exchange``, ``symbol``, ``coin``, ``side`` of the position that was
-        liquidated, ``price``, ``price_kind``, ``qty`` in base units, ``value_usd``, ``timestamp``, ``received_at``,
-        ``native_id``, ``sampled`` (the venue does not claim to publish everything) and ``dedupe_key``. ``qty`` and
-        ``value_usd`` are ``None`` while the contract's multiplier is unknown.
+        One row per event, in the order of the frames and within them: ``exchange``, ``symbol``, ``coin``, ``side`` of
+        the position that was liquidated, ``price``, ``price_kind``, ``qty`` in base units, ``value_usd``,
+        ``timestamp``, ``received_at``, ``native_id``, ``sampled`` (the venue does not claim to publish everything) and
+        ``dedupe_key``. ``qty`` and ``value_usd`` are ``None`` while the contract's multiplier is unknown.
 
     Raises
     ------
     BadQuery
         For an exchange without a decoder, or ``instruments`` or ``received_at`` of another shape.
     UnexpectedReply
-        If the frame is not what the exchange sends; ``path`` says where.
+        If the frame is not what the exchange sends; ``path`` says where. Of many frames it is the first such one, whose
+        place the path begins with.
 
     Examples
     --------
@@ -79,11 +80,31 @@ def decode(
     if not isinstance(exchange, str):
         msg = f"exchange: {exchange!r} is not the name of an exchange; allowed: text such as 'binance'"
         raise BadQuery(msg, parameter="exchange")
-    received = None if received_at is None else instant(received_at, "received_at")
     known = None if instruments is None else _instruments(instruments)
+    if isinstance(frame, (list, tuple)):
+        frames = [one if type(one) is bytes else _bytes(one) for one in frame]
+        table = _core.decode_all(exchange, frames, _times(received_at, len(frames)), known)
+        return Rows(table, meta={"source": "frames", "exchange": exchange})
+    received = None if received_at is None else _time(received_at)
     raw = frame if type(frame) is bytes else _bytes(frame)
     table = _core.decode(exchange, raw, received, known)
     return Rows(table, meta={"source": "frame", "exchange": exchange})
+
+
+def _times(received_at: Instant | Sequence[Instant | None] | None, count: int) -> list[int | None]:
+    """When each of so many frames was received."""
+    if received_at is None:
+        return []
+    if isinstance(received_at, (list, tuple)):
+        if len(received_at) != count:
+            msg = f"received_at: {len(received_at)} instants stand beside {count} frames; allowed: one for each, or one"
+            raise BadQuery(msg, parameter="received_at")
+        return [None if one is None else _time(one) for one in received_at]
+    return [_time(received_at)] * count
+
+
+def _time(received_at: Any) -> int | None:
+    return instant(received_at, "received_at")
 
 
 def _bytes(frame: object) -> bytes:
@@ -92,7 +113,7 @@ def _bytes(frame: object) -> bytes:
     if isinstance(frame, (bytearray, memoryview)):
         return bytes(frame)
     if not isinstance(frame, str):
-        msg = f"frame: {type(frame).__name__} is not a frame; allowed: str or bytes"
+        msg = f"frame: {type(frame).__name__} is not a frame; allowed: str or bytes, or a list of them"
         raise BadQuery(msg, parameter="frame")
     try:
         return frame.encode()

@@ -23,6 +23,22 @@ pub enum Error {
 }
 
 impl Error {
+    /// The same fault of one frame among many.
+    #[must_use]
+    pub fn of_frame(self, place: usize) -> Self {
+        match self {
+            Self::Unexpected { path, message } => Self::Unexpected {
+                path: if path.is_empty() {
+                    format!("frame[{place}]")
+                } else {
+                    format!("frame[{place}].{path}")
+                },
+                message,
+            },
+            other @ Self::UnknownExchange { .. } => other,
+        }
+    }
+
     /// A fault of the frame as a whole.
     pub(super) fn whole(message: impl Into<String>) -> Self {
         Self::Unexpected {

@@ -1,6 +1,9 @@
 //! Frames of exchanges, decoded for Python.
 
+use std::iter;
+
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
 
 use super::error;
 use super::rows::Table;
@@ -35,6 +38,31 @@ pub(super) fn decode(
     } else {
         py.detach(decode)
     };
+    decoded
+        .map(Table::from)
+        .map_err(|error| error::from_feeds(py, &error))
+}
+
+/// The events of many frames, in their order.
+#[pyfunction]
+pub(super) fn decode_all(
+    py: Python<'_>,
+    exchange: &str,
+    frames: Vec<PyBackedBytes>,
+    received_at: Vec<Option<i64>>,
+    instruments: Option<Vec<Given>>,
+) -> PyResult<Table> {
+    let instruments =
+        read(instruments.unwrap_or_default()).map_err(|refusal| error::bad_query(py, &refusal))?;
+    let decoded = py.detach(|| {
+        let mut events = Vec::with_capacity(frames.len());
+        let times = received_at.into_iter().chain(iter::repeat(None));
+        for (place, (frame, received_at)) in frames.iter().zip(times).enumerate() {
+            let decoded = feeds::decode(exchange, frame, received_at.map(Millis), &instruments);
+            events.extend(decoded.map_err(|error| error.of_frame(place))?);
+        }
+        Ok(events)
+    });
     decoded
         .map(Table::from)
         .map_err(|error| error::from_feeds(py, &error))

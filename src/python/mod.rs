@@ -42,7 +42,7 @@ mod _core {
     #[pymodule_export]
     use super::collector::Collector;
     #[pymodule_export]
-    use super::feeds::decode;
+    use super::feeds::{decode, decode_all};
     #[pymodule_export]
     use super::history::{History, walk_bounds};
     #[pymodule_export]

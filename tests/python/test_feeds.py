@@ -125,6 +125,34 @@ def test_text_bytes_and_gzip_are_the_same_frame():
         assert decode("bybit", frame) == rows
 
 
+def test_many_frames_are_decoded_as_one_by_one():
+    pong = '{"success":true,"op":"pong"}'
+    frames = [LONG, LONG.replace("2.5", "0.25").encode(), pong, LONG.replace("Buy", "Sell")]
+    rows = decode("bybit", frames)
+    assert list(rows) == [row for frame in frames for row in decode("bybit", frame)]
+    assert rows.columns == COLUMNS
+    times = ["2026-09-21T14:16:41Z", None, 5, 1_790_000_202_000]
+    assert [row["received_at"] for row in decode("bybit", tuple(frames), received_at=times)] == [
+        1_790_000_201_000,
+        None,
+        1_790_000_202_000,
+    ]
+    assert {row["received_at"] for row in decode("bybit", frames, received_at=7)} == {7}
+    assert len(decode("bybit", [])) == 0
+    assert decode("bybit", []).columns == COLUMNS
+    assert rows.to_pandas()["price"].tolist() == [180.4, 180.4, 180.4]
+
+
+def test_a_bad_frame_among_many_is_named_by_its_place():
+    with pytest.raises(liqdata.UnexpectedReply, match=r"frame\[1\]") as caught:
+        decode("bybit", [LONG, LONG.replace('"Buy"', '"Up"')])
+    assert caught.value.path == "frame[1].data[0].S"
+    with pytest.raises(liqdata.BadQuery, match="1 instants stand beside 2 frames"):
+        decode("bybit", [LONG, LONG], received_at=[5])
+    with pytest.raises(liqdata.BadQuery, match="int is not a frame"):
+        decode("bybit", [LONG, 5])
+
+
 @pytest.mark.parametrize("instruments,qty,value", [(None, None, None), ({"ETH-USDT-SWAP": SWAP}, "0.4", "1260.2")])
 def test_a_row_is_held_until_its_multiplier_is_known(instruments, qty, value):
     row = decode("okx", HELD, instruments=instruments)[0]
