@@ -16,7 +16,7 @@ export VIRTUAL_ENV := $(abspath .venv)
 export PIP_NO_INPUT := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench soak docs clean
+.PHONY: help demo test lint bench soak fuzz docs clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -40,8 +40,9 @@ lint: $(STAMP)/dev ## every check, the cheapest first
 	$(BIN)/python -m mypy.stubtest liqdata._core
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --document-private-items
 
-bench: $(STAMP)/bench $(FAST) ## the client against its peers, the archive against SQLite and DuckDB, the server against nginx and FastAPI; writes docs/benchmarks*.md
+bench: $(STAMP)/bench $(FAST) ## the client against its peers and hostile replies, the archive against SQLite and DuckDB, the server against nginx and FastAPI; writes docs/benchmarks*.md
 	$(BIN)/python tests/bench/run.py
+	$(BIN)/python tests/bench/slope.py
 	$(BIN)/python tests/bench/archive.py
 	cargo build --quiet --release --locked --no-default-features --example load --example decode_rate
 	$(BIN)/python tests/bench/serving.py
@@ -52,11 +53,21 @@ soak: $(STAMP)/test $(FAST) ## the long forms of the process tests
 		--config 'profile.test.package.liqdata.opt-level=2'
 	LIQDATA_SOAK=1 $(BIN)/python -m pytest tests/python
 
+# How long each target runs, and which ones.
+FUZZ_SECONDS ?= 600
+FUZZ_TARGETS ?= $(basename $(notdir $(wildcard fuzz/fuzz_targets/*.rs)))
+
+fuzz: $(STAMP)/cargo-fuzz ## every decoder on inputs led by the code they reach, 10 minutes each; FUZZ_SECONDS=60 FUZZ_TARGETS=frames for less
+	for target in $(FUZZ_TARGETS); do \
+		PATH="$(abspath $(BIN)):$$PATH" cargo fuzz run --sanitizer none $$target -- \
+			-max_total_time=$(FUZZ_SECONDS) -max_len=8192 -timeout=10 -rss_limit_mb=1024 -print_final_stats=1 || exit 1; \
+	done
+
 docs: ## the Rust documentation, in target/doc
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --document-private-items
 
 clean: ## remove the environment, the build and the pictures
-	rm -rf .venv target dist heatmap.png liqmap.png python/liqdata/*.so
+	rm -rf .venv target fuzz/target fuzz/corpus fuzz/artifacts dist heatmap.png liqmap.png python/liqdata/*.so
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 $(STAMP)/pip:
@@ -68,6 +79,11 @@ $(STAMP)/pip:
 # One stamp per dependency group of pyproject.toml.
 $(STAMP)/build $(STAMP)/demo $(STAMP)/test $(STAMP)/dev $(STAMP)/bench: $(STAMP)/%: pyproject.toml | $(STAMP)/pip
 	$(PIP) --group $*
+	touch $@
+
+# Beside the environment's own programs, so that nothing is put where the user's are.
+$(STAMP)/cargo-fuzz: | $(STAMP)/pip
+	cargo install --quiet --locked --root .venv cargo-fuzz
 	touch $@
 
 # The Python files are linked, so only Rust sources and the project files build anew.

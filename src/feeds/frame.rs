@@ -321,6 +321,36 @@ impl fmt::Debug for Frame<'_> {
 }
 
 impl<'a> Frame<'a> {
+    /// A frame or a REST body of `venue`, for [what it reads](Venue); one fault in it is the whole frame's.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use liqdata::feeds::{Frame, Instruments, venue};
+    ///
+    /// let body = r#"[{"symbol":"BTCUSDT","sumOpenInterest":"20403.637","timestamp":1790000000000}]"#;
+    /// let none = Instruments::default();
+    /// let binance = venue("binance")?;
+    /// let readings = binance.read_open_interest(&Frame::new(binance, body, None, &none))?;
+    /// assert_eq!(readings[0].open_interest.to_string(), "20403.637");
+    /// # Ok::<(), liqdata::feeds::Error>(())
+    /// ```
+    #[must_use]
+    pub fn new(
+        venue: &'a dyn Venue,
+        text: &'a str,
+        received_at: Option<Millis>,
+        instruments: &'a Instruments,
+    ) -> Self {
+        Self {
+            venue,
+            text,
+            received_at,
+            instruments,
+            faults: None,
+        }
+    }
+
     /// The JSON of the frame.
     pub(super) fn read<T: Deserialize<'a>>(&self) -> Result<T, Error> {
         serde_json::from_str(self.text)

@@ -316,13 +316,7 @@ pub fn decode(
     if is_bare_ping(text) {
         return Ok(Vec::new());
     }
-    let mut events = venue.decode(&Frame {
-        venue,
-        text,
-        received_at,
-        instruments,
-        faults: None,
-    })?;
+    let mut events = venue.decode(&Frame::new(venue, text, received_at, instruments))?;
     number_equal_rows(&mut events);
     Ok(events)
 }
@@ -349,13 +343,7 @@ pub fn answer(exchange: &str, frame: &[u8]) -> Result<Option<String>, Error> {
     if is_bare_ping(text) {
         return Ok(None);
     }
-    venue.answer(&Frame {
-        venue,
-        text,
-        received_at: None,
-        instruments: &Instruments::default(),
-        faults: None,
-    })
+    venue.answer(&Frame::new(venue, text, None, &Instruments::default()))
 }
 
 /// Pings and pongs that are a bare word, not JSON.

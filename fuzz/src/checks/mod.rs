@@ -1,0 +1,13 @@
+//! The checks, one family of decoders each.
+
+pub mod arriving;
+pub mod events;
+pub mod frames;
+pub mod instants;
+pub mod numbers;
+pub mod questions;
+pub mod replies;
+pub mod rest_bodies;
+pub mod verdict;
+
+mod exact;
