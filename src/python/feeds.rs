@@ -45,6 +45,10 @@ pub(super) fn decode(
 
 /// The events of many frames, in their order.
 #[pyfunction]
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "arguments from Python come by value"
+)]
 pub(super) fn decode_all(
     py: Python<'_>,
     exchange: &str,
