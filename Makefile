@@ -59,7 +59,7 @@ FUZZ_TARGETS ?= $(basename $(notdir $(wildcard fuzz/fuzz_targets/*.rs)))
 
 fuzz: $(STAMP)/cargo-fuzz ## every decoder on inputs led by the code they reach, 10 minutes each; FUZZ_SECONDS=60 FUZZ_TARGETS=frames for less
 	for target in $(FUZZ_TARGETS); do \
-		PATH="$(abspath $(BIN)):$$PATH" cargo fuzz run --sanitizer none $$target -- \
+		PATH="$(abspath $(BIN)):$$PATH" cargo fuzz run --sanitizer none --codegen-units 16 $$target -- \
 			-max_total_time=$(FUZZ_SECONDS) -max_len=8192 -timeout=10 -rss_limit_mb=1024 -print_final_stats=1 || exit 1; \
 	done
 

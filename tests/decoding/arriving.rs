@@ -1,6 +1,7 @@
 //! A heatmap that is read while it arrives is what its whole body gives: the same values, or the same verdict.
 
 use liqdata::model::Heatmap;
+use liqdata::wire::{Reading, read};
 use proptest::prelude::*;
 use proptest::sample::Index;
 
@@ -193,4 +194,26 @@ fn an_axis_alone_asks_for_no_memory() {
     assert_eq!(arrived, verdict(body.as_bytes()));
     let (arrived, _) = arriving(body.as_bytes(), &[], false);
     assert!(matches!(arrived, Verdict::Damaged(_)));
+}
+
+#[test]
+fn two_axes_without_cells_get_no_more_memory_than_a_body_may_have() {
+    const MOST: usize = 64 << 20;
+    let head = "\"symbol\":\"BTC\",\"range\":\"24h\",\"model\":2,\"updatedAt\":1790000000000,\"currentPrice\":1.5";
+    let axis = |length: usize| vec!["1790000000000"; length].join(",");
+    for (prices, allowed) in [(MOST / 8 / 1024, true), (MOST / 8 / 1024 + 1, false)] {
+        let body = format!(
+            "{{{head},\"prices\":[{}],\"times\":[{}],\"matrix\":[]}}",
+            axis(prices),
+            axis(1024)
+        );
+        match read::<Heatmap>(body.as_bytes(), false) {
+            Ok(Reading::Reply(heatmap)) => assert!(allowed && heatmap.matrix.len() == MOST / 8),
+            Ok(refused) => panic!("{refused:?}"),
+            Err(damage) => {
+                assert!(!allowed, "{damage}");
+                assert_eq!(damage.path, "matrix");
+            }
+        }
+    }
 }

@@ -22,9 +22,9 @@ use crate::model::{Heatmap, Millis};
 
 /// Most cells that are laid out where the body does not spell each of them.
 ///
-/// A dense matrix cannot be larger than the body it came in. Two long axes and no cells could ask for any amount of
-/// memory; this is twice the largest map anybody draws.
-const SPARSE_CELLS: usize = 1 << 24;
+/// A dense matrix is as large as the body it came in. Two long axes and no cells could ask for any amount of memory; this
+/// is 64 MiB, as much as a body may have where nobody says otherwise, and five times a map of 1000 × 1440.
+const SPARSE_CELLS: usize = 1 << 23;
 
 /// A heatmap as it stands in the body, its cells not yet in order.
 struct Sheet {
