@@ -34,6 +34,7 @@ __all__ = [
     "maxpain",
     "orders",
     "overview",
+    "read_reply",
     "walk_bounds",
 ]
 
@@ -57,6 +58,7 @@ def decode(
     received_at: int | None,
     instruments: Sequence[tuple[str, str, str, str, str]],
 ) -> Table: ...
+def read_reply(endpoint: str, body: bytes, pieces: int | None = None) -> Any: ...
 
 @final
 class Bridge:

@@ -15,6 +15,7 @@ mod error;
 mod feeds;
 mod logs;
 mod question;
+mod reply;
 mod rows;
 mod runtime;
 mod server;
@@ -42,6 +43,8 @@ mod _core {
         Question, chart, coins, exchanges, heatmap, largest, levels, liqmap, maxpain, orders,
         overview,
     };
+    #[pymodule_export]
+    use super::reply::read_reply;
     #[pymodule_export]
     use super::rows::{ArrowTable, Table};
     #[pymodule_export]

@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use arrow_array::types::{ArrowPrimitiveType, Float64Type, Int64Type};
 use arrow_array::{
-    ArrayRef, BooleanArray, Decimal128Array, Float64Array, Int64Array, RecordBatch, StringArray,
-    TimestampMillisecondArray,
+    ArrayRef, BooleanArray, Decimal128Array, PrimitiveArray, RecordBatch, StringArray,
+    TimestampMillisecondArray, UInt32Array,
 };
+use arrow_buffer::NullBuffer;
 use arrow_schema::{Field, Schema};
 use numpy::IntoPyArray;
 use numpy::datetime::{Datetime, units};
@@ -101,6 +103,14 @@ impl<'a, 'py> Maker<'a, 'py> {
         })
     }
 
+    /// The codes of a column of names that has all its cells.
+    fn codes(&self) -> Option<&'a [u32]> {
+        match &self.column.cells {
+            Cells::Text(cells) if self.column.present.is_none() => Some(cells.codes()),
+            _ => None,
+        }
+    }
+
     /// The cell of `row`.
     fn cell(&self, row: usize) -> PyResult<Bound<'py, PyAny>> {
         let py = self.py;
@@ -156,29 +166,99 @@ fn lost() -> PyErr {
 /// Room for a sign, a point and the digits of 64 bits.
 const SHORT: usize = 24;
 
-/// The text of a decimal, written from the end of `room`.
+/// The text of a decimal, written into `room`; `None` where it has no room.
 fn short_text(digits: i64, scale: u8, room: &mut [u8; SHORT]) -> Option<&str> {
+    let mut buffer = itoa::Buffer::new();
+    let written = buffer.format(digits.unsigned_abs()).as_bytes();
     let scale = usize::from(scale);
-    let mut left = digits.unsigned_abs();
-    let mut start = SHORT;
-    let mut put = |byte| {
-        start = start.checked_sub(1)?;
-        *room.get_mut(start)? = byte;
-        Some(start)
+    let mut end = 0;
+    let mut put = |bytes: &[u8]| {
+        let to = end + bytes.len();
+        room.get_mut(end..to)?.copy_from_slice(bytes);
+        end = to;
+        Some(())
     };
-    let mut written = 0;
-    while left > 0 || written <= scale {
-        if written == scale && scale > 0 {
-            put(b'.')?;
-        }
-        put(b'0' + u8::try_from(left % 10).ok()?)?;
-        left /= 10;
-        written += 1;
-    }
     if digits < 0 {
-        put(b'-')?;
+        put(b"-")?;
     }
-    std::str::from_utf8(room.get(start..)?).ok()
+    if scale == 0 {
+        put(written)?;
+    } else if let Some((whole, behind)) = written
+        .len()
+        .checked_sub(scale)
+        .filter(|&whole| whole > 0)
+        .and_then(|whole| written.split_at_checked(whole))
+    {
+        put(whole)?;
+        put(b".")?;
+        put(behind)?;
+    } else {
+        put(b"0.")?;
+        put(ZEROS.get(..scale - written.len())?)?;
+        put(written)?;
+    }
+    std::str::from_utf8(room.get(..end)?).ok()
+}
+
+/// What stands between the point and the digits of a small decimal.
+const ZEROS: &[u8; SHORT] = &[b'0'; SHORT];
+
+/// Dicts that have the keys, and the cells that many rows share: copying one is cheaper than filling an empty one.
+struct Templates<'py> {
+    blank: Bound<'py, PyDict>,
+    /// By the codes of the shared columns as one number; empty where too many would be made for too few rows.
+    made: Vec<Option<Bound<'py, PyDict>>>,
+}
+
+impl<'py> Templates<'py> {
+    /// Templates for so many rows; the columns they share are moved to the front of `makers`, and so many are they.
+    fn of(
+        py: Python<'py>,
+        makers: &mut Vec<Maker<'_, 'py>>,
+        rows: usize,
+    ) -> PyResult<(Self, usize)> {
+        let blank = PyDict::new(py);
+        for maker in &*makers {
+            blank.set_item(&maker.name, py.None())?;
+        }
+        let mut kinds = 1_usize;
+        let (mut shared, mut rest) = (Vec::new(), Vec::new());
+        for maker in makers.drain(..) {
+            let more = kinds.saturating_mul(maker.names.len());
+            if maker.codes().is_some() && more <= rows {
+                kinds = more;
+                shared.push(maker);
+            } else {
+                rest.push(maker);
+            }
+        }
+        let count = shared.len();
+        *makers = shared;
+        makers.append(&mut rest);
+        let made = vec![None; if count > 0 { kinds } else { 0 }];
+        Ok((Self { blank, made }, count))
+    }
+
+    /// A dict for `row` that has the keys and the shared cells.
+    fn dict(&mut self, shared: &[Maker<'_, 'py>], row: usize) -> PyResult<Bound<'py, PyDict>> {
+        let mut kind = 0;
+        for maker in shared {
+            let code = maker.codes().and_then(|codes| codes.get(row));
+            kind = kind * maker.names.len() + *code.ok_or_else(lost)? as usize;
+        }
+        let Some(template) = self.made.get_mut(kind) else {
+            return self.blank.copy();
+        };
+        if let Some(template) = template {
+            return template.copy();
+        }
+        let dict = self.blank.copy()?;
+        for maker in shared {
+            dict.set_item(&maker.name, maker.cell(row)?)?;
+        }
+        *template = Some(dict.copy()?);
+        Ok(dict)
+    }
 }
 
 #[pymethods]
@@ -227,18 +307,15 @@ impl Table {
     fn dicts<'py>(&self, py: Python<'py>, decimals: &str) -> PyResult<Bound<'py, PyList>> {
         let form = Form::of(decimals)?;
         let columns = self.columns.columns.iter();
-        let makers: Vec<_> = columns
+        let mut makers: Vec<_> = columns
             .map(|column| Maker::of(py, column, form))
             .collect::<PyResult<_>>()?;
-        // A copy of a dict that has the keys is cheaper than giving them to an empty one.
-        let template = PyDict::new(py);
-        for maker in &makers {
-            template.set_item(&maker.name, py.None())?;
-        }
+        let (mut templates, shared) = Templates::of(py, &mut makers, self.columns.rows)?;
+        let (shared, rest) = makers.split_at_checked(shared).ok_or_else(lost)?;
         let rows: Vec<_> = (0..self.columns.rows)
             .map(|row| {
-                let dict = template.copy()?;
-                for maker in &makers {
+                let dict = templates.dict(shared, row)?;
+                for maker in rest {
                     dict.set_item(&maker.name, maker.cell(row)?)?;
                 }
                 Ok(dict)
@@ -513,19 +590,30 @@ fn present<'a, T: Copy>(
         .map(|(row, &cell)| column.has(row).then_some(cell))
 }
 
+/// The cells that are missing.
+fn nulls(column: &Column) -> Option<NullBuffer> {
+    column.present.clone().map(NullBuffer::from)
+}
+
+/// Numbers as they are, without a copy.
+fn filled<T: ArrowPrimitiveType>(column: &Column, cells: Vec<T::Native>) -> ArrayRef {
+    Arc::new(PrimitiveArray::<T>::new(cells.into(), nulls(column)))
+}
+
+/// Texts: each name is looked at once, then copied by its code.
+fn texts(column: &Column, cells: &Labels) -> PyResult<ArrayRef> {
+    let names: StringArray = cells.names().iter().map(Some).collect();
+    let codes = UInt32Array::new(cells.codes().to_vec().into(), nulls(column));
+    arrow_select::take::take(&names, &codes, None)
+        .map_err(|error| PyValueError::new_err(format!("{}: {error}", column.name)))
+}
+
 fn record_batch(columns: &Columns, exact: bool) -> PyResult<RecordBatch> {
     let mut fields = Vec::with_capacity(columns.columns.len());
     let mut arrays: Vec<ArrayRef> = Vec::with_capacity(columns.columns.len());
     for column in &columns.columns {
         let array: ArrayRef = match &column.cells {
-            Cells::Text(cells) => {
-                let texts = cells.iter().enumerate();
-                Arc::new(
-                    texts
-                        .map(|(row, text)| column.has(row).then_some(text))
-                        .collect::<StringArray>(),
-                )
-            }
+            Cells::Text(cells) => texts(column, cells)?,
             Cells::Decimal(cells) if exact => {
                 let (made, scale) = scaled(column, cells)?;
                 let scale = i8::try_from(scale).unwrap_or(i8::MAX);
@@ -535,17 +623,14 @@ fn record_batch(columns: &Columns, exact: bool) -> PyResult<RecordBatch> {
                     .map_err(|error| PyValueError::new_err(format!("{}: {error}", column.name)))?;
                 Arc::new(array)
             }
-            Cells::Decimal(cells) => {
-                Arc::new(present(column, &cells.f64s()).collect::<Float64Array>())
-            }
-            Cells::Float(cells) => Arc::new(present(column, cells).collect::<Float64Array>()),
-            Cells::Int(cells) => Arc::new(present(column, cells).collect::<Int64Array>()),
+            Cells::Decimal(cells) => filled::<Float64Type>(column, cells.f64s()),
+            Cells::Float(cells) => filled::<Float64Type>(column, cells.clone()),
+            Cells::Int(cells) => filled::<Int64Type>(column, cells.clone()),
             Cells::Bool(cells) => Arc::new(present(column, cells).collect::<BooleanArray>()),
-            Cells::Time(cells) => Arc::new(
-                present(column, cells)
-                    .collect::<TimestampMillisecondArray>()
-                    .with_timezone("UTC"),
-            ),
+            Cells::Time(cells) => {
+                let array = PrimitiveArray::new(cells.clone().into(), nulls(column));
+                Arc::new(TimestampMillisecondArray::with_timezone(array, "UTC"))
+            }
         };
         let data_type = array.data_type().clone();
         fields.push(Field::new(

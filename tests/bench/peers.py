@@ -2,16 +2,20 @@
 
 import asyncio
 import json
+import threading
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from typing import Any
 
 import aiohttp
 import httpx
 import orjson
 import requests
+import simdjson
 import urllib3
 from cases import Case
+from pyreqwest.client import ClientBuilder, SyncClientBuilder
 
 import liqdata
 
@@ -88,16 +92,56 @@ class Urllib3(Blocking):
         super().__init__(url)
         self.pool = urllib3.PoolManager(maxsize=IN_FLIGHT, headers=urllib3.make_headers(accept_encoding=True))
 
-    def fetch(self, url: str, params: dict[str, str]) -> Any:
+    def body(self, url: str, params: dict[str, str]) -> bytes:
         response = self.pool.request("GET", url, fields=params, timeout=TIMEOUT)
         if response.status >= 400:
             msg = f"status {response.status}"
             raise OSError(msg)
-        return orjson.loads(response.data)
+        return response.data
+
+    def fetch(self, url: str, params: dict[str, str]) -> Any:
+        return orjson.loads(self.body(url, params))
 
     def close(self) -> None:
         super().close()
         self.pool.clear()
+
+
+class Simdjson(Urllib3):
+    """urllib3 and pysimdjson: arrays as buffers, without an object per number."""
+
+    name = "urllib3 + pysimdjson"
+    by_orjson = False
+
+    def __init__(self, url: str) -> None:
+        super().__init__(url)
+        self.parsers = threading.local()
+
+    def once(self, case: Case) -> Any:
+        body = self.body(f"{self.url}/{case.coding}{case.path}", dict(case.params))
+        # One parser per thread, used over and over.
+        if not hasattr(self.parsers, "own"):
+            self.parsers.own = simdjson.Parser()
+        document = self.parsers.own.parse(body)
+        return case.convert(document.as_dict()) if case.buffers is None else case.buffers(document)
+
+
+class Pyreqwest(Blocking):
+    """pyreqwest's blocking client: reqwest below, as below ours."""
+
+    name = "pyreqwest + orjson"
+
+    def __init__(self, url: str) -> None:
+        super().__init__(url)
+        self.client = SyncClientBuilder().timeout(timedelta(seconds=TIMEOUT)).error_for_status(enable=True).build()
+
+    def fetch(self, url: str, params: dict[str, str]) -> Any:
+        response = self.client.get(url).query(params).build().send()
+        return orjson.loads(memoryview(response.bytes()))
+
+    def close(self) -> None:
+        super().close()
+        self.client.close()
 
 
 class Awaited:
@@ -117,6 +161,10 @@ class Awaited:
 
     async def once(self, case: Case) -> Any:
         return case.convert(await self.fetch(f"{self.url}/{case.coding}{case.path}", dict(case.params)))
+
+    async def burst(self, case: Case, calls: int) -> list[Any]:
+        """So many calls at once."""
+        return await asyncio.gather(*(self.once(case) for _ in range(calls)))
 
     async def many(self, cases: Sequence[Case]) -> list[Any]:
         async def one(case: Case) -> Any:
@@ -170,6 +218,23 @@ class AsyncHttpx(Awaited):
 
     async def leave(self) -> None:
         await self.client.aclose()
+
+
+class AsyncPyreqwest(Awaited):
+    """pyreqwest's asynchronous client."""
+
+    name = "pyreqwest async + orjson"
+
+    def __init__(self, url: str) -> None:
+        super().__init__(url)
+        self.client = ClientBuilder().timeout(timedelta(seconds=TIMEOUT)).error_for_status(enable=True).build()
+
+    async def fetch(self, url: str, params: dict[str, str]) -> Any:
+        response = await self.client.get(url).query(params).build().send()
+        return orjson.loads(memoryview(await response.bytes()))
+
+    async def leave(self) -> None:
+        await self.client.close()
 
 
 class Ours(Blocking):
@@ -233,9 +298,11 @@ MAKERS: dict[str, Callable[[str], Stack]] = {
     "liqdata async": OursAwaited,
     "requests + json": lambda url: Requests(url, "requests + json", json.loads),
     "requests + orjson": lambda url: Requests(url, "requests + orjson", orjson.loads),
-    "httpx": lambda url: Httpx(url, "httpx", None),
     "httpx + orjson": lambda url: Httpx(url, "httpx + orjson", orjson.loads),
     "urllib3 + orjson": Urllib3,
+    "urllib3 + pysimdjson": Simdjson,
+    "pyreqwest + orjson": Pyreqwest,
     "aiohttp + orjson": Aiohttp,
+    "pyreqwest async + orjson": AsyncPyreqwest,
     "httpx async + orjson": AsyncHttpx,
 }
