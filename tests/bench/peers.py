@@ -27,8 +27,7 @@ class Blocking:
     """A stack whose calls block; many at a time by a pool of threads."""
 
     name: str
-    awaited = False
-    by_orjson = True
+    codings = ("plain", "gzip", "zstd")
 
     def __init__(self, url: str) -> None:
         self.url = url
@@ -52,7 +51,7 @@ class Requests(Blocking):
 
     def __init__(self, url: str, name: str, loads: Callable[[bytes], Any] | None) -> None:
         super().__init__(url)
-        self.name, self.loads, self.by_orjson = name, loads, loads is orjson.loads
+        self.name, self.loads = name, loads
         self.session = requests.Session()
 
     def fetch(self, url: str, params: dict[str, str]) -> Any:
@@ -68,9 +67,11 @@ class Requests(Blocking):
 class Httpx(Blocking):
     """httpx with one client."""
 
+    codings = ("plain", "gzip")
+
     def __init__(self, url: str, name: str, loads: Callable[[bytes], Any] | None) -> None:
         super().__init__(url)
-        self.name, self.loads, self.by_orjson = name, loads, loads is orjson.loads
+        self.name, self.loads = name, loads
         self.client = httpx.Client(timeout=TIMEOUT)
 
     def fetch(self, url: str, params: dict[str, str]) -> Any:
@@ -111,7 +112,6 @@ class Simdjson(Urllib3):
     """urllib3 and pysimdjson: arrays as buffers, without an object per number."""
 
     name = "urllib3 + pysimdjson"
-    by_orjson = False
 
     def __init__(self, url: str) -> None:
         super().__init__(url)
@@ -148,8 +148,7 @@ class Awaited:
     """A stack whose calls are awaited; many at a time by ``gather`` under a semaphore."""
 
     name: str
-    awaited = True
-    by_orjson = True
+    codings = ("plain", "gzip", "zstd")
 
     def __init__(self, url: str) -> None:
         self.url = url
@@ -241,7 +240,6 @@ class Ours(Blocking):
     """liqdata.Client; many at a time by a sequence of symbols."""
 
     name = "liqdata"
-    by_orjson = False
 
     def __init__(self, url: str) -> None:
         super().__init__(url)
@@ -270,7 +268,6 @@ class OursAwaited(Awaited):
     """liqdata.AsyncClient."""
 
     name = "liqdata async"
-    by_orjson = False
 
     def __init__(self, url: str) -> None:
         super().__init__(url)

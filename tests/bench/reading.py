@@ -133,8 +133,8 @@ def columns_by_polars(body: bytes) -> pl.DataFrame:
 
 def same_columns(ours: columns.Columns, theirs: Any) -> bool:
     if isinstance(theirs, pd.DataFrame):
+        theirs = theirs.assign(timestamp=theirs["timestamp"].dt.tz_localize(None).astype("datetime64[ms]"))
         theirs = {name: theirs[name].to_numpy() for name in theirs}
-        theirs["timestamp"] = theirs["timestamp"].astype("datetime64[ms]")
     if isinstance(theirs, pl.DataFrame):
         theirs = {name: theirs[name].cast(pl.String).to_numpy() if name in columns.TEXTS else theirs[name].to_numpy()
                   for name in ours}  # fmt: skip

@@ -74,6 +74,7 @@ def peak(name: str, url: str) -> None:
 
 
 def single(case: cases.Case, stacks: list[Stack], *, quick: bool, key: str = "") -> Result:
+    stacks = [stack for stack in stacks if case.coding in stack.codings]
     measure.check(case, stacks)
     return tell(
         measure.rounds(
