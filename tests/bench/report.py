@@ -13,8 +13,10 @@ import floors
 import payloads
 from measure import MEBI, Result
 
+import liqdata
+
 LIBRARIES = (
-    "liqdata", "numpy", "pandas", "polars", "pyarrow", "orjson", "pysimdjson", "msgspec", "requests", "urllib3",
+    "numpy", "pandas", "polars", "pyarrow", "orjson", "pysimdjson", "msgspec", "requests", "urllib3",
     "httpx", "aiohttp", "pyreqwest",
 )  # fmt: skip
 OURS = "liqdata"
@@ -124,7 +126,7 @@ class Run:
 
 
 def page(run: Run) -> str:
-    versions = ", ".join(f"{name} {version(name)}" for name in LIBRARIES)
+    versions = ", ".join([f"liqdata {liqdata.__version__}", *(f"{name} {version(name)}" for name in LIBRARIES)])
     size = 8 * payloads.SIZES["7d"][0] * payloads.SIZES["7d"][1]
     peaks = table(
         ["", "peak growth", "x of the matrix"],
