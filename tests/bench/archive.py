@@ -378,7 +378,7 @@ def measured(orders: int, rounds: int) -> str:
             asked = (*peers, *rolled_up) if name == "coins" else peers
             works |= {peer.name: lambda peer=peer, name=name: call(getattr(peer, name), 1) for peer in asked}
             rows.append(by_turns(title, works, rounds=rounds, order=order))
-            floors.keep(f"archive-{name}", {name: rows[-1].ratios()})
+            floors.keep(f"archive-{name}", {f"archive {name}": rows[-1].ratios()})
         for engine in (ours, *peers):
             engine.close()
     return page(orders, rows, ready, rounds, time.monotonic() - start)
