@@ -41,12 +41,13 @@ lint: $(STAMP)/dev ## every check, the cheapest first
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --document-private-items
 
 bench: $(STAMP)/bench $(FAST) ## the client against its peers and hostile replies, the archive against SQLite and DuckDB, the server against nginx and FastAPI; writes docs/benchmarks*.md
-	$(BIN)/python tests/bench/run.py
+	cargo build --quiet --release --locked --no-default-features --example ready --example load --example decode_rate
+	rm -rf target/bench
 	$(BIN)/python tests/bench/slope.py
 	$(BIN)/python tests/bench/archive.py
-	cargo build --quiet --release --locked --no-default-features --example load --example decode_rate
 	$(BIN)/python tests/bench/serving.py
 	$(BIN)/python tests/bench/decode.py
+	$(BIN)/python tests/bench/run.py
 
 soak: $(STAMP)/test $(FAST) ## the long forms of the process tests
 	LIQDATA_SOAK=1 cargo test --locked --no-default-features --test archive --test collecting \

@@ -34,6 +34,7 @@ __all__ = [
     "maxpain",
     "orders",
     "overview",
+    "read_reply",
     "walk_bounds",
 ]
 
@@ -63,6 +64,7 @@ def decode_all(
     received_at: Sequence[int | None],
     instruments: Sequence[tuple[str, str, str, str, str]] | None,
 ) -> Table: ...
+def read_reply(endpoint: str, body: bytes, pieces: int | None = None) -> Any: ...
 
 @final
 class Bridge:

@@ -133,7 +133,9 @@ impl Columns {
 
     /// The orders of several, one after the other; `None` where their columns are no orders'.
     pub(super) fn joined<'a>(parts: impl Iterator<Item = &'a Self>) -> Option<Self> {
-        let mut joined = Self::from(OrderColumns::default());
+        let parts: Vec<&Self> = parts.collect();
+        let rows = parts.iter().map(|part| part.rows).sum();
+        let mut joined = Self::from(OrderColumns::with_capacity(rows));
         for part in parts {
             if part.columns.len() != joined.columns.len() {
                 return None;
@@ -172,7 +174,9 @@ fn text<'a>(values: impl Iterator<Item = &'a str>) -> Cells {
 }
 
 fn sides(values: impl Iterator<Item = Side>) -> Cells {
-    text(values.map(Vocabulary::name))
+    let names = [Side::Long, Side::Short].map(|side| side.name().to_owned());
+    let codes: Vec<u32> = values.map(|side| u32::from(side == Side::Short)).collect();
+    Labels::from_parts(&codes, &names).map_or_else(|| Cells::Text(Labels::default()), Cells::Text)
 }
 
 fn count(value: u64) -> i64 {
@@ -240,7 +244,7 @@ impl From<OrderColumns> for Columns {
             .with("value_usd", Cells::Decimal(orders.value_usd))
             .with(
                 "timestamp",
-                Cells::Time(orders.timestamp.iter().map(|at| at.0).collect()),
+                Cells::Time(orders.timestamp.into_iter().map(|at| at.0).collect()),
             )
     }
 }

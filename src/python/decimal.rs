@@ -77,30 +77,42 @@ impl Form {
 /// Room for a sign, a point and the digits of 64 bits.
 const SHORT: usize = 24;
 
-/// The text of a decimal, written from the end of `room`.
+/// The text of a decimal, written into `room`; `None` where it has no room.
 fn short_text(digits: i64, scale: u8, room: &mut [u8; SHORT]) -> Option<&str> {
+    let mut buffer = itoa::Buffer::new();
+    let written = buffer.format(digits.unsigned_abs()).as_bytes();
     let scale = usize::from(scale);
-    let mut left = digits.unsigned_abs();
-    let mut start = SHORT;
-    let mut put = |byte| {
-        start = start.checked_sub(1)?;
-        *room.get_mut(start)? = byte;
-        Some(start)
+    let mut end = 0;
+    let mut put = |bytes: &[u8]| {
+        let to = end + bytes.len();
+        room.get_mut(end..to)?.copy_from_slice(bytes);
+        end = to;
+        Some(())
     };
-    let mut written = 0;
-    while left > 0 || written <= scale {
-        if written == scale && scale > 0 {
-            put(b'.')?;
-        }
-        put(b'0' + u8::try_from(left % 10).ok()?)?;
-        left /= 10;
-        written += 1;
-    }
     if digits < 0 {
-        put(b'-')?;
+        put(b"-")?;
     }
-    std::str::from_utf8(room.get(start..)?).ok()
+    if scale == 0 {
+        put(written)?;
+    } else if let Some((whole, behind)) = written
+        .len()
+        .checked_sub(scale)
+        .filter(|&whole| whole > 0)
+        .and_then(|whole| written.split_at_checked(whole))
+    {
+        put(whole)?;
+        put(b".")?;
+        put(behind)?;
+    } else {
+        put(b"0.")?;
+        put(ZEROS.get(..scale - written.len())?)?;
+        put(written)?;
+    }
+    std::str::from_utf8(room.get(..end)?).ok()
 }
+
+/// What stands between the point and the digits of a small decimal.
+const ZEROS: &[u8; SHORT] = &[b'0'; SHORT];
 
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "tests")]

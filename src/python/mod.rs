@@ -20,6 +20,7 @@ mod history;
 mod logs;
 mod market;
 mod question;
+mod reply;
 mod rows;
 mod runtime;
 mod server;
@@ -52,6 +53,8 @@ mod _core {
         Question, chart, coins, exchanges, heatmap, largest, levels, liqmap, maxpain, orders,
         overview,
     };
+    #[pymodule_export]
+    use super::reply::read_reply;
     #[pymodule_export]
     use super::rows::{ArrowTable, Table};
     #[pymodule_export]

@@ -9,6 +9,7 @@ use pyo3::types::{PyBool, PyInt, PyString};
 use super::arrays;
 use super::columns::Columns;
 use super::error::{Failure, bad_query};
+use super::reply;
 use super::rows::Table;
 use super::stream::Tray;
 use crate::api::{
@@ -97,6 +98,23 @@ macro_rules! questions {
             fn parameters(&self) -> Vec<(&'static str, String)> {
                 match &self.kind {
                     $(Kind::$variant(query) => api::Endpoint::to_query(query),)+
+                }
+            }
+        }
+
+        impl Answer {
+            /// Reads a body as the reply of an endpoint; `None` where there is no such endpoint.
+            pub(super) fn read(
+                endpoint: &str,
+                body: &[u8],
+                pieces: Option<usize>,
+            ) -> Option<Result<Self, Failure>> {
+                match endpoint {
+                    $(<$query as api::Endpoint>::NAME => {
+                        let reply = reply::reading::<$query, $reply>(body, pieces);
+                        Some(reply.map(|reply| $wrap(reply, None)))
+                    })+
+                    _ => None,
                 }
             }
         }

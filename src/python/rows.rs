@@ -2,10 +2,12 @@
 
 use std::sync::{Arc, OnceLock};
 
+use arrow_array::types::{ArrowPrimitiveType, Float64Type, Int64Type};
 use arrow_array::{
-    ArrayRef, BooleanArray, Decimal128Array, Float64Array, Int64Array, RecordBatch, StringArray,
-    TimestampMillisecondArray,
+    ArrayRef, BooleanArray, Decimal128Array, PrimitiveArray, RecordBatch, StringArray,
+    TimestampMillisecondArray, UInt32Array,
 };
+use arrow_buffer::NullBuffer;
 use arrow_schema::{Field, Schema};
 use numpy::IntoPyArray;
 use numpy::datetime::{Datetime, units};
@@ -91,6 +93,14 @@ impl<'a, 'py> Maker<'a, 'py> {
         }
     }
 
+    /// The codes of a column of names that has all its cells.
+    fn codes(&self) -> Option<&'a [u32]> {
+        match &self.column.cells {
+            Cells::Text(cells) if self.column.present.is_none() => Some(cells.codes()),
+            _ => None,
+        }
+    }
+
     /// The cell of `row`.
     fn cell(&self, row: usize) -> PyResult<Bound<'py, PyAny>> {
         let py = self.py;
@@ -137,6 +147,64 @@ fn makers<'a, 'py>(py: Python<'py>, columns: &'a Columns, form: Form) -> Vec<Mak
         .iter()
         .map(|column| Maker::of(py, column, form))
         .collect()
+}
+
+/// Dicts that have the keys, and the cells that many rows share: copying one is cheaper than filling an empty one.
+struct Templates<'py> {
+    blank: Bound<'py, PyDict>,
+    /// By the codes of the shared columns as one number; empty where too many would be made for too few rows.
+    made: Vec<Option<Bound<'py, PyDict>>>,
+}
+
+impl<'py> Templates<'py> {
+    /// Templates for so many rows; the columns they share are moved to the front of `makers`, and counted.
+    fn of(
+        py: Python<'py>,
+        makers: &mut Vec<Maker<'_, 'py>>,
+        rows: usize,
+    ) -> PyResult<(Self, usize)> {
+        let blank = PyDict::new(py);
+        for maker in &*makers {
+            blank.set_item(&maker.name, py.None())?;
+        }
+        let mut kinds = 1_usize;
+        let (mut shared, mut rest) = (Vec::new(), Vec::new());
+        for maker in makers.drain(..) {
+            let more = kinds.saturating_mul(maker.names.len());
+            if maker.codes().is_some() && more <= rows {
+                kinds = more;
+                shared.push(maker);
+            } else {
+                rest.push(maker);
+            }
+        }
+        let count = shared.len();
+        *makers = shared;
+        makers.append(&mut rest);
+        let made = vec![None; if count > 0 { kinds } else { 0 }];
+        Ok((Self { blank, made }, count))
+    }
+
+    /// A dict for `row` that has the keys and the shared cells.
+    fn dict(&mut self, shared: &[Maker<'_, 'py>], row: usize) -> PyResult<Bound<'py, PyDict>> {
+        let mut kind = 0;
+        for maker in shared {
+            let code = maker.codes().and_then(|codes| codes.get(row));
+            kind = kind * maker.names.len() + *code.ok_or_else(lost)? as usize;
+        }
+        let Some(template) = self.made.get_mut(kind) else {
+            return self.blank.copy();
+        };
+        if let Some(template) = template {
+            return template.copy();
+        }
+        let dict = self.blank.copy()?;
+        for maker in shared {
+            dict.set_item(&maker.name, maker.cell(row)?)?;
+        }
+        *template = Some(dict.copy()?);
+        Ok(dict)
+    }
 }
 
 #[pymethods]
@@ -194,16 +262,14 @@ impl Table {
                 .collect::<PyResult<_>>()?;
             return PyList::new(py, rows);
         }
-        let makers = makers(py, self.columns(), form);
-        // A copy of a dict that has the keys is cheaper than giving them to an empty one.
-        let template = PyDict::new(py);
-        for maker in &makers {
-            template.set_item(&maker.name, py.None())?;
-        }
-        let rows: Vec<_> = (0..self.columns().rows)
+        let columns = self.columns();
+        let mut makers = makers(py, columns, form);
+        let (mut templates, shared) = Templates::of(py, &mut makers, columns.rows)?;
+        let (shared, rest) = makers.split_at_checked(shared).ok_or_else(lost)?;
+        let rows: Vec<_> = (0..columns.rows)
             .map(|row| {
-                let dict = template.copy()?;
-                for maker in &makers {
+                let dict = templates.dict(shared, row)?;
+                for maker in rest {
                     dict.set_item(&maker.name, maker.cell(row)?)?;
                 }
                 Ok(dict)
@@ -508,19 +574,30 @@ fn present<'a, T: Copy>(
         .map(|(row, &cell)| column.has(row).then_some(cell))
 }
 
+/// The cells that are missing.
+fn nulls(column: &Column) -> Option<NullBuffer> {
+    column.present.clone().map(NullBuffer::from)
+}
+
+/// Numbers as they are, without a copy.
+fn filled<T: ArrowPrimitiveType>(column: &Column, cells: Vec<T::Native>) -> ArrayRef {
+    Arc::new(PrimitiveArray::<T>::new(cells.into(), nulls(column)))
+}
+
+/// Texts: each name is looked at once, then copied by its code.
+fn texts(column: &Column, cells: &Labels) -> PyResult<ArrayRef> {
+    let names: StringArray = cells.names().iter().map(Some).collect();
+    let codes = UInt32Array::new(cells.codes().to_vec().into(), nulls(column));
+    arrow_select::take::take(&names, &codes, None)
+        .map_err(|error| PyValueError::new_err(format!("{}: {error}", column.name)))
+}
+
 fn record_batch(columns: &Columns, exact: bool) -> PyResult<RecordBatch> {
     let mut fields = Vec::with_capacity(columns.columns.len());
     let mut arrays: Vec<ArrayRef> = Vec::with_capacity(columns.columns.len());
     for column in &columns.columns {
         let array: ArrayRef = match &column.cells {
-            Cells::Text(cells) => {
-                let texts = cells.iter().enumerate();
-                Arc::new(
-                    texts
-                        .map(|(row, text)| column.has(row).then_some(text))
-                        .collect::<StringArray>(),
-                )
-            }
+            Cells::Text(cells) => texts(column, cells)?,
             Cells::Decimal(cells) if exact => {
                 let (made, scale) = scaled(column, cells)?;
                 let scale = i8::try_from(scale).unwrap_or(i8::MAX);
@@ -530,17 +607,14 @@ fn record_batch(columns: &Columns, exact: bool) -> PyResult<RecordBatch> {
                     .map_err(|error| PyValueError::new_err(format!("{}: {error}", column.name)))?;
                 Arc::new(array)
             }
-            Cells::Decimal(cells) => {
-                Arc::new(present(column, &cells.f64s()).collect::<Float64Array>())
-            }
-            Cells::Float(cells) => Arc::new(present(column, cells).collect::<Float64Array>()),
-            Cells::Int(cells) => Arc::new(present(column, cells).collect::<Int64Array>()),
+            Cells::Decimal(cells) => filled::<Float64Type>(column, cells.f64s()),
+            Cells::Float(cells) => filled::<Float64Type>(column, cells.clone()),
+            Cells::Int(cells) => filled::<Int64Type>(column, cells.clone()),
             Cells::Bool(cells) => Arc::new(present(column, cells).collect::<BooleanArray>()),
-            Cells::Time(cells) => Arc::new(
-                present(column, cells)
-                    .collect::<TimestampMillisecondArray>()
-                    .with_timezone("UTC"),
-            ),
+            Cells::Time(cells) => {
+                let array = PrimitiveArray::new(cells.clone().into(), nulls(column));
+                Arc::new(TimestampMillisecondArray::with_timezone(array, "UTC"))
+            }
         };
         let data_type = array.data_type().clone();
         fields.push(Field::new(

@@ -210,6 +210,15 @@ impl<'a> Cursor<'a> {
     /// A number of at most 18 digits and without an exponent: its digits, and how many stand behind the point.
     #[inline]
     pub(super) fn short_decimal(&mut self) -> Option<(i64, u8)> {
+        if let Some(number) = common(self.rest)
+            && number.count <= 18
+            && let Some(rest) = self.rest.get(number.length..)
+            && rest.first() == Some(&b'"')
+        {
+            self.rest = rest;
+            let size = i64::try_from(number.size).ok()?;
+            return Some((size, u8::try_from(number.behind).ok()?));
+        }
         let mut rest = self.rest;
         let negative = strip(&mut rest, b'-');
         let zero = rest.first() == Some(&b'0');
@@ -280,6 +289,35 @@ impl<'a> Cursor<'a> {
         }
     }
 
+    /// Appends numbers of the common form to `cells` as long as each has a comma behind it.
+    #[inline]
+    pub(super) fn common(&mut self, cells: &mut Vec<f64>) {
+        loop {
+            if self.rest.first() == Some(&b'0') {
+                while let Some(rest) = self.rest.strip_prefix(ZEROS) {
+                    cells.extend_from_slice(&[0.0; ZEROS.len() / 2]);
+                    self.rest = rest;
+                }
+                while let Some(rest) = self.rest.strip_prefix(b"0,") {
+                    cells.push(0.0);
+                    self.rest = rest;
+                }
+            }
+            let Some(number) = common(self.rest) else {
+                return;
+            };
+            let Some((b',', rest)) = self.rest.get(number.length..).and_then(<[u8]>::split_first)
+            else {
+                return;
+            };
+            let Some(value) = scaled(number.size, number.behind, number.count) else {
+                return;
+            };
+            cells.push(value);
+            self.rest = rest;
+        }
+    }
+
     /// Appends the numbers of an array to `cells`; how many there were.
     pub(super) fn doubles(&mut self, cells: &mut Vec<f64>) -> Option<usize> {
         let start = cells.len();
@@ -288,20 +326,73 @@ impl<'a> Cursor<'a> {
             return Some(0);
         }
         loop {
-            while let Some(rest) = self.rest.strip_prefix(ZEROS) {
-                cells.extend_from_slice(&[0.0; ZEROS.len() / 2]);
-                self.rest = rest;
-            }
-            while let Some(rest) = self.rest.strip_prefix(b"0,") {
-                cells.push(0.0);
-                self.rest = rest;
-            }
+            self.common(cells);
             cells.push(self.double()?);
             if !self.more(b']')? {
                 return Some(cells.len() - start);
             }
         }
     }
+}
+
+/// What a number of the common form writes: at most seven digits, or these, a point and at most 15 digits behind it.
+#[derive(Clone, Copy)]
+struct Common {
+    /// All digits as one number, and how many they are.
+    size: u64,
+    count: usize,
+    /// How many of them stand behind the point.
+    behind: usize,
+    /// How many bytes it takes.
+    length: usize,
+}
+
+/// The number of the common form that `from` starts with, signs apart. It is read out of registers: one look at the
+/// length of what is left is all it takes.
+#[inline]
+fn common(from: &[u8]) -> Option<Common> {
+    let chunk = from.first_chunk::<24>()?;
+    let (words, _) = chunk.as_chunks::<8>();
+    let &[first, second, third] = words else {
+        return None;
+    };
+    let (first, second) = (u64::from_le_bytes(first), u64::from_le_bytes(second));
+    let digits = first ^ 0x3030_3030_3030_3030;
+    let others = (digits.wrapping_add(0x7676_7676_7676_7676) | digits) & 0x8080_8080_8080_8080;
+    let count = (others.trailing_zeros() / 8) as usize;
+    if count == 0 || count == 8 || (count > 1 && digits.trailing_zeros() >= 8) {
+        return None;
+    }
+    let whole = eight(digits << (64 - 8 * count));
+    let ends = first >> (8 * count);
+    if ends & 0xFF != u64::from(b'.') {
+        return Some(Common {
+            size: whole,
+            count,
+            behind: 0,
+            length: count,
+        });
+    }
+    let joined = |low: u64, high: u64| low >> (8 * count) >> 8 | high << (56 - 8 * count);
+    let (part, mut behind) = up_to_eight(joined(first, second));
+    let mut size = whole.wrapping_mul(*TENS.get(behind)?).wrapping_add(part);
+    if behind == 8 {
+        let (part, more) = up_to_eight(joined(second, u64::from_le_bytes(third)));
+        if more == 8 {
+            return None;
+        }
+        size = size.wrapping_mul(*TENS.get(more)?).wrapping_add(part);
+        behind += more;
+    }
+    if behind == 0 || count + behind > DIGITS {
+        return None;
+    }
+    Some(Common {
+        size,
+        count: count + behind,
+        behind,
+        length: count + 1 + behind,
+    })
 }
 
 /// Fills `slot`, which must be empty.
@@ -559,6 +650,26 @@ mod tests {
         fn every_number_is_read_as_the_standard_library_reads_it(text in "-?(0|[1-9][0-9]{0,19})(\\.[0-9]{1,20})?(e-?[0-9]{1,2})?") {
             let value: f64 = text.parse().unwrap();
             prop_assert_eq!(read(&text).map(f64::to_bits), Some(value.to_bits()), "{}", text);
+        }
+
+        #[test]
+        fn every_number_of_a_row_is_read_as_the_standard_library_reads_it(
+            texts in prop::collection::vec("-?(0|[1-9][0-9]{0,9})(\\.[0-9]{1,17})?(e-?[0-9])?|0|[1-9][0-9]{0,6}\\.[0-9]{1,15}", 1..30),
+        ) {
+            let values: Vec<u64> = texts.iter().map(|text| text.parse::<f64>().unwrap().to_bits()).collect();
+            let mut cells = Vec::new();
+            let body = format!("[{}]", texts.join(","));
+            prop_assert_eq!(Cursor::of(body.as_bytes()).doubles(&mut cells), Some(texts.len()), "{}", body);
+            prop_assert_eq!(cells.iter().map(|cell| cell.to_bits()).collect::<Vec<_>>(), values, "{}", body);
+        }
+
+        #[test]
+        fn what_is_no_number_is_refused_within_a_row_too(
+            before in "[1-9][0-9]{0,2}\\.[0-9]{1,9}",
+            text in "0[0-9]{1,6}(\\.[0-9]{1,9})?|[1-9]{1,7}\\.|\\.[0-9]{1,5}|[0-9]{0,3}x[0-9]|[1-9]\\.[0-9]\\.[0-9]|[1-9]e|-",
+        ) {
+            let body = format!("[{before},{text},1.5,1.5,1.5,1.5,1.5,1.5,1.5]");
+            prop_assert_eq!(Cursor::of(body.as_bytes()).doubles(&mut Vec::new()), None, "{}", body);
         }
 
         #[test]

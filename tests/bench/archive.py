@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import duckdb
+import floors
 import measure
 import report
 
@@ -32,6 +33,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "benchmarks-archive.md"
 ORDERS = 2_000_000
 CHUNK = 200_000
 NOW = 1_781_136_000_000
+MINUTE = 60_000
 HOUR = 3_600_000
 DAY = 24 * HOUR
 LATE = 2_000
@@ -140,6 +142,7 @@ class Peer:
     def __init__(self, name: str, connection: Any, table: str, value: str) -> None:
         self.name = name
         self.connection = connection
+        self.table, self.value = table, value
         window = f"FROM {table} WHERE timestamp > ? AND timestamp <= ?"
         self.top = f"SELECT coin, sum({value}) AS total {window} GROUP BY coin ORDER BY total DESC, coin LIMIT {TOP}"
         self.totals = f"SELECT sum({value}), count(*) {window}"
@@ -179,6 +182,37 @@ class Peer:
         }
 
 
+class Rolled:
+    """A peer's engine with the help that ours has: sums per coin and minute, kept beside the orders.
+
+    Whole minutes come from the sums, what lies at the edges of the window from the orders.
+    """
+
+    def __init__(self, peer: Peer, place: str = "") -> None:
+        self.name = f"{peer.name}, a rollup per minute"
+        self.connection = peer.connection
+        start, first, last = NOW - DAY, (NOW - DAY) // MINUTE * MINUTE + MINUTE, NOW // MINUTE * MINUTE
+        orders = f"SELECT coin, {peer.value} FROM {peer.table} WHERE timestamp"
+        self.connection.execute(
+            f"CREATE TABLE {place}minutes AS SELECT coin, timestamp - timestamp % {MINUTE} AS minute, "
+            f"sum({peer.value}) AS total FROM {peer.table} GROUP BY 1, 2 ORDER BY 2"
+        )
+        self.connection.execute(f"CREATE INDEX {place}by_minute ON minutes (minute)")
+        self.top = (
+            f"SELECT coin, sum(total) AS total FROM (SELECT coin, total FROM {place}minutes "
+            f"WHERE minute >= {first} AND minute < {last} UNION ALL {orders} > {start} AND timestamp < {first} "
+            f"UNION ALL {orders} >= {last} AND timestamp <= {NOW}) "
+            f"GROUP BY coin ORDER BY total DESC, coin LIMIT {TOP}"
+        )
+
+    def coins(self) -> list[tuple[Any, ...]]:
+        found: list[tuple[Any, ...]] = self.connection.execute(self.top).fetchall()
+        return found
+
+    def answers(self) -> Answers:
+        return {"coins": self.coins()}
+
+
 def sqlite(path: Path) -> Peer:
     connection = sqlite3.connect(f"file:{path / 'journal.sqlite'}?mode=ro", uri=True)
     return Peer("SQLite", connection, "orders", "CAST(value_usd AS REAL)")
@@ -203,7 +237,7 @@ def duck_in_memory(path: Path) -> Peer:
 MAKERS: dict[str, Callable[[Path], Ours | Peer]] = {"liqdata": Ours, "SQLite": sqlite, "DuckDB": duck_on_files}
 
 
-def check(ours: Ours, peers: Sequence[Peer]) -> None:
+def check(ours: Ours, peers: Sequence[Peer | Rolled]) -> None:
     """Every peer's answers equal ours: to the last digit those of decimals, those of doubles nearly."""
     own = ours.answers()
     for peer in peers:
@@ -223,6 +257,14 @@ class Row:
     title: str
     taken: dict[str, list[float]]
 
+    def ratios(self) -> dict[str, float]:
+        """How many times as long as ours each peer takes."""
+        ours = self.taken["liqdata"]
+        return {
+            name: statistics.median(a / b for a, b in zip(theirs, ours, strict=True))
+            for name, theirs in self.taken.items()
+        }
+
     def cells(self, names: Sequence[str]) -> list[str]:
         ours = self.taken["liqdata"]
         cells = [self.title, f"**{report.took(statistics.median(ours))}**"]
@@ -231,8 +273,7 @@ class Row:
             if theirs is None:
                 cells.append("–")
                 continue
-            ratio = statistics.median(a / b for a, b in zip(theirs, ours, strict=True))
-            cells.append(f"{report.took(statistics.median(theirs))} ({ratio:,.2f}×)")
+            cells.append(f"{report.took(statistics.median(theirs))} ({self.ratios()[name]:,.2f}×)")
         return cells
 
 
@@ -272,7 +313,7 @@ def call(work: Callable[[], object], times: int) -> float:
 
 
 def page(orders: int, rows: Sequence[Row], ready: dict[str, float], rounds: int, taken: float) -> str:
-    peers = ("SQLite", "DuckDB")
+    peers = list(dict.fromkeys(name for row in rows for name in row.taken if name != "liqdata"))
     table = report.table(["", "liqdata", *peers], (row.cells(peers) for row in rows))
     opened = " and ".join(f"{report.took(seconds)} {place}" for place, seconds in ready.items())
     return f"""# The archive, against SQLite and DuckDB
@@ -292,6 +333,8 @@ every realised question is answered from memory.
   answers of all engines are checked to be equal before any clock runs; SQLite adds up doubles, the others decimals.
 - *Open*: a fresh process in each round, imports apart, from opening to the first thirty coins; the files are in the
   system's cache. SQLite reads the journal itself, DuckDB the Parquet files where they lie, each as it is made to.
+- *A rollup per minute*: sums per coin and minute, made beforehand and indexed, and the orders only for what lies at the
+  window's edges. liqdata's sums were kept while the orders were read.
 - The answers: liqdata is open, SQLite has the journal with its index by time, DuckDB the orders in a table in memory.
 - The engines take turns, in random order in each of {rounds} rounds; a time is the median over the rounds, **(x×) the
   median of the round-by-round ratios, the peer's time over ours**: above 1 ours is faster. A peer that does not read
@@ -322,6 +365,9 @@ def measured(orders: int, rounds: int) -> str:
         ours, peers = Ours(path), (sqlite(path), duck_in_memory(rolled))
         check(ours, peers)
         check(Ours(rolled), peers)
+        peers[0].connection.execute("ATTACH ':memory:' AS kept")
+        rolled_up = (Rolled(peers[0], "kept."), Rolled(peers[1]))
+        check(ours, rolled_up)
         for title, name, times in (
             (f"coins, the first {TOP} of 24 h", "coins", 200),
             ("overview, four windows", "overview", 200),
@@ -329,8 +375,10 @@ def measured(orders: int, rounds: int) -> str:
             ("chart, 24 h of one pair", "chart", 200),
         ):
             works = {"liqdata": lambda name=name, times=times: call(getattr(ours, name), times)}
-            works |= {peer.name: lambda peer=peer, name=name: call(getattr(peer, name), 1) for peer in peers}
+            asked = (*peers, *rolled_up) if name == "coins" else peers
+            works |= {peer.name: lambda peer=peer, name=name: call(getattr(peer, name), 1) for peer in asked}
             rows.append(by_turns(title, works, rounds=rounds, order=order))
+            floors.keep(f"archive-{name}", {f"archive {name}": rows[-1].ratios()})
         for engine in (ours, *peers):
             engine.close()
     return page(orders, rows, ready, rounds, time.monotonic() - start)

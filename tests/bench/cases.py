@@ -22,8 +22,11 @@ class Case:
     path: str
     params: Mapping[str, str]
     ask: Callable[[Any], Any]
+    body: Callable[[], bytes]
     convert: Callable[[Any], Any]
     same: Callable[[Any, Any], bool]
+    # As `convert`, of a document of pysimdjson, where that can do better than make objects of it all.
+    buffers: Callable[[Any], Any] | None = None
     finish: Callable[[Any], Any] = lambda answer: answer
     options: Mapping[str, Any] = field(default_factory=dict)
     coding: str = "plain"
@@ -38,6 +41,17 @@ def heatmap_arrays(data: dict[str, Any]) -> dict[str, Any]:
         "prices": np.array(data["prices"], dtype=np.float64),
         "times": np.array(data["times"], dtype=np.int64).view("datetime64[ms]"),
         "matrix": np.array(data["matrix"], dtype=np.float64),
+    }
+
+
+def heatmap_buffers(document: Any) -> dict[str, Any]:
+    prices = np.frombuffer(document["prices"].as_buffer(of_type="d"))
+    times = np.frombuffer(document["times"].as_buffer(of_type="i"), dtype=np.int64)
+    matrix = np.frombuffer(document["matrix"].as_buffer(of_type="d"))
+    return {
+        "prices": prices,
+        "times": times.view("datetime64[ms]"),
+        "matrix": matrix.reshape(len(prices), len(times)),
     }
 
 
@@ -89,10 +103,6 @@ def same_frame(ours: pd.DataFrame, theirs: pd.DataFrame) -> bool:
     return bool(ours.equals(theirs.astype(ours.dtypes)))
 
 
-def same_text(ours: list[dict[str, Any]], theirs: list[dict[str, Any]]) -> bool:
-    return ours == decimals({"data": [dict(row) for row in theirs]})
-
-
 def equal(ours: Any, theirs: Any) -> bool:
     return bool(ours == theirs)
 
@@ -100,14 +110,16 @@ def equal(ours: Any, theirs: Any) -> bool:
 def heatmap(kind: str, span: str, *, coding: str = "plain", number: str = "") -> Case:
     rows, columns = payloads.SIZES[span]
     words = {"DENSE": "17 digits", "CENTS": "two decimals", "SPARSE": "92 % zeros"}[kind]
-    packed = ", gzip" if coding == "gzip" else ""
+    packed = "" if coding == "plain" else f", {coding}"
     return Case(
         key=f"heatmap {kind} {span} {coding}",
         title=f"heatmap {rows} × {columns}, {words}{packed} → arrays",
         path="/api/liq-heatmap",
         params={"symbol": kind + number, "range": span, "model": "2"},
         ask=lambda client: client.heatmap(kind + number, span),
+        body=lambda: payloads.heatmap(kind, span),
         convert=heatmap_arrays,
+        buffers=heatmap_buffers,
         same=same_heatmap,
         coding=coding,
         inner={"12h": 4, "24h": 1, "7d": 1}[span],
@@ -121,6 +133,7 @@ def orders(key: str, title: str, convert: Callable[[Any], Any], **kwargs: Any) -
         path="/api/liquidations",
         params={"limit": "1000", "offset": "0"},
         ask=lambda client: client.orders(limit=1000),
+        body=payloads.orders,
         convert=convert,
         inner=5,
         **kwargs,
@@ -133,27 +146,32 @@ SMALL = Case(
     path="/api/liquidations/overview",
     params={},
     ask=lambda client: client.overview(),
+    body=payloads.overview,
     convert=texts,
     same=equal,
     inner=50,
 )
 
 SINGLE = (
-    *(heatmap(kind, span) for span in payloads.SIZES for kind in payloads.KINDS),
+    heatmap("DENSE", "12h"),
+    *(heatmap(kind, "24h") for kind in payloads.KINDS),
+    heatmap("DENSE", "7d"),
     heatmap("DENSE", "24h", coding="gzip"),
     heatmap("SPARSE", "24h", coding="gzip"),
+    heatmap("DENSE", "24h", coding="zstd"),
     Case(
         key="liqmap",
         title="liqmap 400 bins × 4 tiers → arrays",
         path="/api/liq-map",
         params={"symbol": "BTC", "range": "1d"},
         ask=lambda client: client.liqmap(),
+        body=payloads.liqmap,
         convert=liqmap_arrays,
         same=same_heatmap,
         inner=10,
     ),
-    orders("text", "1,000 orders → dicts as each gives them (ours Decimal, peers text)", texts, finish=list,
-           same=same_text, ruled=False),
+    orders("text", "1,000 orders → dicts with text", texts, finish=list, same=equal, ruled=False,
+           options={"decimals": "text"}),
     orders("float", "1,000 orders → dicts with float", floats, finish=list, same=equal, ruled=False,
            options={"decimals": "float"}),
     orders("decimal", "1,000 orders → dicts with Decimal", decimals, finish=list, same=equal, ruled=False),
@@ -165,6 +183,7 @@ SINGLE = (
         params={"range": "24h", "limit": "200"},
         ask=lambda client: client.coins(limit=200),
         finish=list,
+        body=payloads.coins,
         convert=texts,
         same=equal,
         inner=20,

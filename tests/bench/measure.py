@@ -6,11 +6,11 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from cases import Case
 from peers import Awaited, Stack
@@ -27,6 +27,8 @@ class Result:
     wall: dict[str, list[float]] = field(default_factory=dict)
     cpu: dict[str, list[float]] = field(default_factory=dict)
     ruled: bool = True
+    # What floors know it by.
+    key: str = ""
 
     def median(self, name: str) -> float:
         return statistics.median(self.wall[name])
@@ -34,9 +36,10 @@ class Result:
     def busy(self, name: str) -> float:
         return statistics.median(self.cpu[name])
 
-    def ratio(self, name: str, ours: str = "liqdata") -> float:
+    def ratio(self, name: str, ours: str = "liqdata", *, busy: bool = False) -> float:
         """How many times as long as ours a stack takes: the median of the rounds' ratios."""
-        return statistics.median(a / b for a, b in zip(self.wall[name], self.wall[ours], strict=True))
+        taken = self.cpu if busy else self.wall
+        return statistics.median(a / b for a, b in zip(taken[name], taken[ours], strict=True))
 
     def rounds(self) -> int:
         return len(next(iter(self.wall.values())))
@@ -52,7 +55,14 @@ def no_garbage_collection() -> Iterator[None]:
         gc.enable()
 
 
-def sample(stack: Stack, work: Callable[[], Any], inner: int) -> tuple[float, float]:
+class Turn(Protocol):
+    """Whoever has turns: a stack, or another way to do the work."""
+
+    @property
+    def name(self) -> str: ...
+
+
+def sample(stack: Turn, work: Callable[[], Any], inner: int) -> tuple[float, float]:
     """Wall and CPU seconds of one of ``inner`` calls."""
     if isinstance(stack, Awaited):
 
@@ -94,20 +104,25 @@ def same_of_ours(blocking: Any, awaited: Any) -> bool:
 
 def rounds(
     title: str,
-    works: dict[Stack, Callable[[], Any]],
+    works: Mapping[Any, Callable[[], Any]],
     *,
+    key: str = "",
     inner: int,
     most: int,
     seconds: float,
     order: random.Random,
     ruled: bool = True,
+    warm: bool = True,
 ) -> Result:
-    """Rounds in which every stack has its turn, until there are ``most`` or the time is up."""
-    result = Result(title, {stack.name: [] for stack in works}, {stack.name: [] for stack in works}, ruled)
+    """Rounds in which every stack has its turn, until there are ``most`` or the time is up.
+
+    With ``warm`` each has one turn before them that does not count.
+    """
+    result = Result(title, {stack.name: [] for stack in works}, {stack.name: [] for stack in works}, ruled, key)
     end = time.perf_counter() + seconds
     turns = list(works.items())
     with no_garbage_collection():
-        for stack, work in turns:
+        for stack, work in turns if warm else ():
             sample(stack, work, 1)
         while result.rounds() < most and (result.rounds() < LEAST_ROUNDS or time.perf_counter() < end):
             order.shuffle(turns)
@@ -138,10 +153,10 @@ def fresh(*arguments: str) -> str:
     return done.stdout.strip()
 
 
-def import_seconds(modules: str, times: int) -> float:
-    """CPU seconds of an import in fresh interpreters."""
+def import_seconds(modules: str) -> float:
+    """CPU seconds of an import in a fresh interpreter."""
     code = f"import time; start = time.process_time(); import {modules}; print(time.process_time() - start)"
-    return statistics.median(float(fresh("-c", code)) for _ in range(times))
+    return float(fresh("-c", code))
 
 
 def status(key: str) -> int:

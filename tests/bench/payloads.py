@@ -88,10 +88,24 @@ def scaled(value: int, digits: int) -> str:
 
 
 @cache
-def orders() -> bytes:
+def orders(*, turned: bool = False) -> bytes:
+    """A page of orders, keys in the documented order or turned round."""
     columns = order_columns(ORDER_ROWS)
+    if turned:
+        columns = dict(reversed(columns.items()))
     rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
     return dump({"success": True, "data": rows})
+
+
+def feed(rows: int) -> bytes:
+    """Order rows as a page has them, one per line."""
+    columns = order_columns(rows)
+    lines = (
+        f'{{"exchange":"{exchange}","symbol":"{symbol}","side":"{side}","price":"{price}","qty":"{qty}",'
+        f'"value_usd":"{value}","timestamp":{at}}}\n'
+        for exchange, symbol, side, price, qty, value, at in zip(*columns.values(), strict=True)
+    )
+    return "".join(lines).encode()
 
 
 def totals(rng: np.random.Generator) -> dict[str, float | int]:
@@ -114,16 +128,3 @@ def overview() -> bytes:
 def coins() -> bytes:
     rng = random("coins")
     return dump({"success": True, "data": [{"coin": f"COIN{place}", **totals(rng)} for place in range(COIN_ROWS)]})
-
-
-def body(path: str, symbol: str, span: str) -> bytes | None:
-    """The reply to a question."""
-    if path == "/api/liq-heatmap" and symbol in KINDS and span in SIZES:
-        return heatmap(symbol, span)
-    plain = {
-        "/api/liq-map": liqmap,
-        "/api/liquidations": orders,
-        "/api/liquidations/coins": coins,
-        "/api/liquidations/overview": overview,
-    }.get(path)
-    return None if plain is None else plain()

@@ -2,16 +2,20 @@
 
 import asyncio
 import json
+import threading
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from typing import Any
 
 import aiohttp
 import httpx
 import orjson
 import requests
+import simdjson
 import urllib3
 from cases import Case
+from pyreqwest.client import ClientBuilder, SyncClientBuilder
 
 import liqdata
 
@@ -23,8 +27,7 @@ class Blocking:
     """A stack whose calls block; many at a time by a pool of threads."""
 
     name: str
-    awaited = False
-    by_orjson = True
+    codings = ("plain", "gzip", "zstd")
 
     def __init__(self, url: str) -> None:
         self.url = url
@@ -48,7 +51,7 @@ class Requests(Blocking):
 
     def __init__(self, url: str, name: str, loads: Callable[[bytes], Any] | None) -> None:
         super().__init__(url)
-        self.name, self.loads, self.by_orjson = name, loads, loads is orjson.loads
+        self.name, self.loads = name, loads
         self.session = requests.Session()
 
     def fetch(self, url: str, params: dict[str, str]) -> Any:
@@ -64,9 +67,11 @@ class Requests(Blocking):
 class Httpx(Blocking):
     """httpx with one client."""
 
+    codings = ("plain", "gzip")
+
     def __init__(self, url: str, name: str, loads: Callable[[bytes], Any] | None) -> None:
         super().__init__(url)
-        self.name, self.loads, self.by_orjson = name, loads, loads is orjson.loads
+        self.name, self.loads = name, loads
         self.client = httpx.Client(timeout=TIMEOUT)
 
     def fetch(self, url: str, params: dict[str, str]) -> Any:
@@ -88,24 +93,62 @@ class Urllib3(Blocking):
         super().__init__(url)
         self.pool = urllib3.PoolManager(maxsize=IN_FLIGHT, headers=urllib3.make_headers(accept_encoding=True))
 
-    def fetch(self, url: str, params: dict[str, str]) -> Any:
+    def body(self, url: str, params: dict[str, str]) -> bytes:
         response = self.pool.request("GET", url, fields=params, timeout=TIMEOUT)
         if response.status >= 400:
             msg = f"status {response.status}"
             raise OSError(msg)
-        return orjson.loads(response.data)
+        return response.data
+
+    def fetch(self, url: str, params: dict[str, str]) -> Any:
+        return orjson.loads(self.body(url, params))
 
     def close(self) -> None:
         super().close()
         self.pool.clear()
 
 
+class Simdjson(Urllib3):
+    """urllib3 and pysimdjson: arrays as buffers, without an object per number."""
+
+    name = "urllib3 + pysimdjson"
+
+    def __init__(self, url: str) -> None:
+        super().__init__(url)
+        self.parsers = threading.local()
+
+    def once(self, case: Case) -> Any:
+        body = self.body(f"{self.url}/{case.coding}{case.path}", dict(case.params))
+        # One parser per thread, used over and over.
+        if not hasattr(self.parsers, "own"):
+            self.parsers.own = simdjson.Parser()
+        document = self.parsers.own.parse(body)
+        return case.convert(document.as_dict()) if case.buffers is None else case.buffers(document)
+
+
+class Pyreqwest(Blocking):
+    """pyreqwest's blocking client: reqwest below, as below ours."""
+
+    name = "pyreqwest + orjson"
+
+    def __init__(self, url: str) -> None:
+        super().__init__(url)
+        self.client = SyncClientBuilder().timeout(timedelta(seconds=TIMEOUT)).error_for_status(enable=True).build()
+
+    def fetch(self, url: str, params: dict[str, str]) -> Any:
+        response = self.client.get(url).query(params).build().send()
+        return orjson.loads(memoryview(response.bytes()))
+
+    def close(self) -> None:
+        super().close()
+        self.client.close()
+
+
 class Awaited:
     """A stack whose calls are awaited; many at a time by ``gather`` under a semaphore."""
 
     name: str
-    awaited = True
-    by_orjson = True
+    codings = ("plain", "gzip", "zstd")
 
     def __init__(self, url: str) -> None:
         self.url = url
@@ -117,6 +160,10 @@ class Awaited:
 
     async def once(self, case: Case) -> Any:
         return case.convert(await self.fetch(f"{self.url}/{case.coding}{case.path}", dict(case.params)))
+
+    async def burst(self, case: Case, calls: int) -> list[Any]:
+        """So many calls at once."""
+        return await asyncio.gather(*(self.once(case) for _ in range(calls)))
 
     async def many(self, cases: Sequence[Case]) -> list[Any]:
         async def one(case: Case) -> Any:
@@ -172,11 +219,27 @@ class AsyncHttpx(Awaited):
         await self.client.aclose()
 
 
+class AsyncPyreqwest(Awaited):
+    """pyreqwest's asynchronous client."""
+
+    name = "pyreqwest async + orjson"
+
+    def __init__(self, url: str) -> None:
+        super().__init__(url)
+        self.client = ClientBuilder().timeout(timedelta(seconds=TIMEOUT)).error_for_status(enable=True).build()
+
+    async def fetch(self, url: str, params: dict[str, str]) -> Any:
+        response = await self.client.get(url).query(params).build().send()
+        return orjson.loads(memoryview(await response.bytes()))
+
+    async def leave(self) -> None:
+        await self.client.close()
+
+
 class Ours(Blocking):
     """liqdata.Client; many at a time by a sequence of symbols."""
 
     name = "liqdata"
-    by_orjson = False
 
     def __init__(self, url: str) -> None:
         super().__init__(url)
@@ -205,7 +268,6 @@ class OursAwaited(Awaited):
     """liqdata.AsyncClient."""
 
     name = "liqdata async"
-    by_orjson = False
 
     def __init__(self, url: str) -> None:
         super().__init__(url)
@@ -233,9 +295,11 @@ MAKERS: dict[str, Callable[[str], Stack]] = {
     "liqdata async": OursAwaited,
     "requests + json": lambda url: Requests(url, "requests + json", json.loads),
     "requests + orjson": lambda url: Requests(url, "requests + orjson", orjson.loads),
-    "httpx": lambda url: Httpx(url, "httpx", None),
     "httpx + orjson": lambda url: Httpx(url, "httpx + orjson", orjson.loads),
     "urllib3 + orjson": Urllib3,
+    "urllib3 + pysimdjson": Simdjson,
+    "pyreqwest + orjson": Pyreqwest,
     "aiohttp + orjson": Aiohttp,
+    "pyreqwest async + orjson": AsyncPyreqwest,
     "httpx async + orjson": AsyncHttpx,
 }

@@ -4,14 +4,21 @@ import os
 import platform
 import statistics
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
+import floors
 import payloads
 from measure import MEBI, Result
 
-LIBRARIES = ("liqdata", "numpy", "pandas", "orjson", "requests", "httpx", "aiohttp", "urllib3")
+import liqdata
+
+LIBRARIES = (
+    "numpy", "pandas", "polars", "pyarrow", "orjson", "pysimdjson", "msgspec", "requests", "urllib3",
+    "httpx", "aiohttp", "pyreqwest",
+)  # fmt: skip
 OURS = "liqdata"
 AWAITED = "liqdata async"
 
@@ -43,17 +50,29 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 def compared(results: Sequence[Result], *, ours: str = OURS, busy: bool = False) -> str:
     """A row per case: the median of ours, then each peer's median and how many times ours it is."""
-    names = [name for name in results[0].wall if name != ours]
+    names = list(dict.fromkeys(name for result in results for name in result.wall if name != ours))
 
     def cell(result: Result, name: str) -> str:
-        return f"{took(result.median(name))} ({result.ratio(name, ours):.2f}×)"
+        if name not in result.wall:
+            return "–"
+        median = result.busy(name) if busy else result.median(name)
+        return f"{took(median)} ({result.ratio(name, ours, busy=busy):.2f}×)"
 
-    head = ["", ours, *names]
-    rows = [[result.title, f"**{took(result.median(ours))}**", *(cell(result, n) for n in names)] for result in results]
-    if busy:
-        head = ["client CPU", ours, *names]
-        rows = [[result.title, *(took(result.busy(name)) for name in (ours, *names))] for result in results]
-    return table(head, rows)
+    def own(result: Result) -> str:
+        return f"**{took(result.busy(ours) if busy else result.median(ours))}**"
+
+    return table(
+        ["", ours, *names], ([result.title, own(result), *(cell(result, n) for n in names)] for result in results)
+    )
+
+
+def ranked(result: Result, *, ours: str = OURS) -> str:
+    """A row per stack: wall, CPU and how many times ours."""
+    return table(
+        ["", "wall", "client CPU", f"x of {ours}"],
+        ([name, took(result.median(name)), took(result.busy(name)), f"{result.ratio(name, ours):.2f}×"]
+         for name in result.wall),
+    )  # fmt: skip
 
 
 def best(result: Result, ours: str) -> tuple[str, float]:
@@ -87,85 +106,122 @@ def exempt(results: Sequence[Result], ours: str) -> str:
     return "\n".join(lines)
 
 
-def page(
-    *,
-    command: str,
-    single: Sequence[Result],
-    awaited: Sequence[Result],
-    many: Result,
-    memory: dict[str, int],
-    imports: dict[str, float],
-    engine: Sequence[tuple[str, list[float]]],
-    taken: float,
-) -> str:
-    versions = ", ".join(f"{name} {version(name)}" for name in LIBRARIES)
-    result_size = 8 * payloads.SIZES["7d"][0] * payloads.SIZES["7d"][1] / MEBI
-    load = os.getloadavg()[1]
-    at_once = table(
-        ["", "wall", "client CPU", "x of liqdata"],
-        ([name, took(many.median(name)), took(many.busy(name)), f"{many.ratio(name):.2f}×"] for name in many.wall),
-    )
+@dataclass
+class Run:
+    """All that one run measured."""
+
+    command: str
+    single: Sequence[Result]
+    awaited: Sequence[Result]
+    maps: Sequence[Result]
+    pages: Sequence[Result]
+    dicts: Sequence[Result]
+    many: Result
+    feed: Result
+    memory: dict[str, int]
+    imports: Result
+    engine: Sequence[tuple[str, list[float]]]
+    apart: floors.Ratios
+    taken: float
+
+
+def page(run: Run) -> str:
+    versions = ", ".join([f"liqdata {liqdata.__version__}", *(f"{name} {version(name)}" for name in LIBRARIES)])
+    size = 8 * payloads.SIZES["7d"][0] * payloads.SIZES["7d"][1]
     peaks = table(
-        ["", "peak growth", "x of liqdata"],
-        ([name, f"{grown / MEBI:.1f} MiB", f"{grown / memory[OURS]:.1f}×"] for name, grown in memory.items()),
+        ["", "peak growth", "x of the matrix"],
+        ([name, f"{grown / MEBI:.1f} MiB", f"{grown / size:.2f}×"] for name, grown in run.memory.items()),
     )
-    started = table(["", "CPU"], ([name, took(seconds)] for name, seconds in imports.items()))
+    started = table(
+        ["", "CPU", "x of liqdata"],
+        ([name, took(run.imports.median(name)), f"{run.imports.ratio(name):.2f}×"] for name in run.imports.wall),
+    )
     anchors = table(
-        ["", "median", "least"], ([title, took(statistics.median(each)), took(min(each))] for title, each in engine)
+        ["", "median", "least"], ([title, took(statistics.median(each)), took(min(each))] for title, each in run.engine)
     )
-    free = [result for result in single if not result.ruled]
+    measured = [*run.single, *run.awaited, *run.maps, *run.pages, *run.dicts, run.many, run.feed, run.imports]
+    bars, held = floors.table(measured, run.apart, (run.memory[OURS], size), table)
+    free = [result for result in run.single if not result.ruled]
     return f"""# Benchmarks
 
-Written by `{command}` on {datetime.now(UTC):%Y-%m-%d} in {taken:.0f} s; do not edit.
+Written by `{run.command}` on {datetime.now(UTC):%Y-%m-%d} in {run.taken:.0f} s; do not edit.
 
-{verdict([*single, many])}
+{held}; and nothing should be slower than the best orjson stack, rows → dicts aside.
+{verdict([*run.single, run.many])}
 
-The rule: nothing may be slower than the best orjson stack, rows → dicts and an awaited small call aside. There, the
-best orjson stack's time over ours:
+## The floors
 
-{exempt(free, OURS)}
-{exempt([result for result in awaited if result.title.startswith("small")], AWAITED)}
+The peer's time over ours, the median of the round-by-round ratios; the best of several where it says so.
+
+{bars}
+The rows about serving and ranking are from [serving](benchmarks-serving.md) and [archive](benchmarks-archive.md);
+frames of exchanges are in [feeds](benchmarks-feeds.md).
 
 ## How it is measured
 
-- Machine: {machine()}; load average of the last five minutes {load:.1f}, this run included.
+- Machine: {machine()}; load average of the last five minutes {os.getloadavg()[1]:.1f}, this run included.
 - Python {platform.python_version()}, {versions}.
-- Every reply is **synthetic** and seeded; no real service has been measured. One loopback server in its own process
-  sends ready bytes to all, uncompressed unless a row says gzip. Client and server share the cores.
+- Every reply is **synthetic** and seeded; no real service has been measured. One compiled loopback server in its own
+  process (`examples/ready.rs`) sends ready bytes to all, uncompressed unless a row says gzip or zstd. Client and server
+  share the cores.
 - Every stack keeps its connections. Before any clock runs, each stack's answer is checked to equal ours.
 - The stacks take turns, in random order in every round; the garbage collector rests during a round. A time is the
   median over the rounds; **(x×) is the median of the round-by-round ratios, the peer's time over ours**: above 1 ours
-  is faster. {single[0].rounds()} rounds at most a case, fewer where a case's share of time ran out.
-- The peers parse the JSON and make by hand what liqdata gives: the same arrays, dicts or frame.
+  is faster. {run.single[0].rounds()} rounds at most a case, fewer where a case's share of time ran out.
+- The peers parse the JSON and make by hand what liqdata gives: the same arrays, columns, dicts or frame.
 
-## One call, wall time
+## How fast is a map read?
 
-aiohttp and liqdata async are timed inside their event loop, one await after the other.
+Bytes at hand into arrays, no HTTP; CPU time.
 
-{compared(single)}
-## One call, CPU time of the client's process
+{compared(run.maps, busy=True)}
+## How fast are rows read?
 
-Threads included; what the server's process does is not.
+A page of 1,000 orders at hand into numpy columns: numbers, instants, and codes into names; CPU time.
 
-{compared(single, busy=True)}
-## Awaited, against the asynchronous client
+{compared(run.pages, busy=True)}
+And into dicts, the amounts as text, or converted to float or Decimal:
 
-{compared(awaited, ours=AWAITED)}
-## {many.title}
+{compared(run.dicts, busy=True)}
+## How long does one call take?
+
+Wall time. aiohttp is timed inside its event loop, one await after the other.
+
+{compared(run.single)}
+## How much of the processor does one call take?
+
+CPU time of the client's process, threads included; what the server's process does is not.
+
+{compared(run.single, busy=True)}
+The best orjson stack's time over ours where the rule does not speak:
+
+{exempt(free, OURS)}
+
+## How long does an awaited call take?
+
+{compared(run.awaited, ours=AWAITED)}
+## {run.many.title}
 
 Blocking: liqdata by a sequence of symbols, the peers on eight threads; awaited: `gather` under a semaphore of eight.
 
-{at_once}
-## Peak memory of one 1000 × 1440 map, 17 digits
+{ranked(run.many)}
+## {run.feed.title}
+
+liqdata is `client.iter_orders().to_arrow()`. By hand: each page into numpy columns as it comes.
+
+{ranked(run.feed)}
+## How much memory does one 1000 × 1440 map take?
 
 Growth of the resident peak over what was resident before the call, in a fresh process; the matrix alone is
-{result_size:.1f} MiB.
+{size / MEBI:.1f} MiB.
 
 {peaks}
-## Import, CPU time in a fresh interpreter
+## How long does the import take?
+
+CPU time in a fresh interpreter.
 
 {started}
-## The engine, in process
+## How fast is the engine, in process?
 
 The demo market, and {200_000:,} synthetic orders of 24 hours.
 

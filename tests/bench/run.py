@@ -8,16 +8,19 @@ from pathlib import Path
 
 import cases
 import engine
+import feed
+import floors
 import measure
 import payloads
+import reading
 import report
 import server
 from measure import Result
-from peers import MAKERS, Stack
+from peers import MAKERS, Awaited, Stack
 
 PAGE = Path(__file__).parents[2] / "docs" / "benchmarks.md"
-ALL = [name for name in MAKERS if name != "httpx async + orjson"]
-AWAITED = ["liqdata async", "aiohttp + orjson", "httpx async + orjson"]
+AWAITED = ["liqdata async", "aiohttp + orjson", "pyreqwest async + orjson", "httpx async + orjson"]
+ALL = [name for name in MAKERS if name not in AWAITED or name == "aiohttp + orjson"]
 IMPORTS = {
     "liqdata": "liqdata",
     "liqdata, numpy": "liqdata, numpy",
@@ -32,6 +35,8 @@ IMPORTS = {
 MIDDLE = cases.heatmap("DENSE", "24h")
 LARGE = cases.heatmap("DENSE", "7d")
 FEW = 40
+BURST = 16
+ROWS = 1_000_000
 
 
 def arguments() -> argparse.Namespace:
@@ -46,8 +51,14 @@ def say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def tell(result: Result) -> Result:
-    shown = "  ".join(f"{name} {report.took(result.median(name))}" for name in result.wall)
+def tell(result: Result, *, busy: bool = False) -> Result:
+    ours = next(iter(result.wall))
+
+    def one(name: str) -> str:
+        took = result.busy(name) if busy else result.median(name)
+        return f"{name} {report.took(took)} ({result.ratio(name, ours, busy=busy):.2f}x)"
+
+    shown = "  ".join(map(one, result.wall))
     say(f"{result.title}: {shown}")
     return result
 
@@ -62,19 +73,46 @@ def peak(name: str, url: str) -> None:
     stack.close()
 
 
-def single(case: cases.Case, stacks: list[Stack], *, quick: bool) -> Result:
+def single(case: cases.Case, stacks: list[Stack], *, quick: bool, key: str = "") -> Result:
+    stacks = [stack for stack in stacks if case.coding in stack.codings]
     measure.check(case, stacks)
     return tell(
         measure.rounds(
             case.title,
-            {stack: lambda stack=stack: stack.once(case) for stack in stacks},
+            key=key or case.key,
+            works={stack: lambda stack=stack: stack.once(case) for stack in stacks},
             inner=max(1, case.inner // 4) if quick else case.inner,
             most=3 if quick else 21,
-            seconds=0.5 if quick else 7,
+            seconds=0.5 if quick else 6,
             order=random.Random(payloads.SEED),
             ruled=case.ruled,
         )
     )
+
+
+def burst(stacks: list[Awaited], *, quick: bool) -> Result:
+    return tell(
+        measure.rounds(
+            f"{BURST} small calls in flight",
+            {stack: lambda stack=stack: stack.burst(cases.SMALL, BURST) for stack in stacks},
+            key="awaited burst",
+            inner=5 if quick else 20,
+            most=3 if quick else 21,
+            seconds=0.5 if quick else 6,
+            order=random.Random(payloads.SEED),
+        )
+    )
+
+
+def imports(*, quick: bool) -> Result:
+    """CPU seconds of each import, in turns."""
+    result = Result("import", key="import")
+    for _ in range(3 if quick else 9):
+        for name, code in IMPORTS.items():
+            seconds = measure.import_seconds(code)
+            result.wall.setdefault(name, []).append(seconds)
+            result.cpu.setdefault(name, []).append(seconds)
+    return result
 
 
 def main() -> None:
@@ -84,46 +122,63 @@ def main() -> None:
         return
     start = time.monotonic()
     quick = options.quick
-    with server.running() as url:
+    chosen = [
+        case
+        for case in cases.SINGLE
+        if options.only in case.key + case.title and not (quick and case.params.get("range") == "7d")
+    ]
+    readings = (reading.MAPS, reading.PAGES, reading.DICTS)
+    maps, pages, dicts = (
+        [tell(reading.measured(one, quick=quick), busy=True) for one in some if options.only in one.key + one.title]
+        for some in readings
+    )
+    rows = ROWS // 20 if quick else ROWS
+    with server.running([*cases.SINGLE, *cases.MANY], rows) as url:
         stacks = {name: make(url) for name, make in MAKERS.items()}
-        chosen = [
-            case
-            for case in cases.SINGLE
-            if options.only in case.key + case.title and not (quick and case.params.get("range") == "7d")
-        ]
         singles = [single(case, [stacks[name] for name in ALL], quick=quick) for case in chosen]
         if options.only:
             for stack in stacks.values():
                 stack.close()
-            print(report.compared(singles), report.compared(singles, busy=True), report.verdict(singles), sep="\n")
+            if singles:
+                print(report.compared(singles), report.compared(singles, busy=True), report.verdict(singles), sep="\n")
             return
         pairs = [stacks[name] for name in AWAITED]
-        awaited = [single(case, pairs, quick=quick) for case in (cases.SMALL, MIDDLE)]
-        maps = cases.MANY[:FEW] if quick else cases.MANY
+        awaited = [single(case, pairs, quick=quick, key=f"awaited {case.key}") for case in (cases.SMALL, MIDDLE)]
+        awaited.insert(1, burst([stack for stack in pairs if isinstance(stack, Awaited)], quick=quick))
+        many_maps = cases.MANY[:FEW] if quick else cases.MANY
         many = tell(
             measure.rounds(
-                f"{len(maps)} heatmaps 200 × 288, 17 digits, eight in flight → arrays",
-                {stack: lambda stack=stack: stack.many(maps) for stack in stacks.values()},
+                f"{len(many_maps)} heatmaps 200 × 288, 17 digits, eight in flight → arrays",
+                {stack: lambda stack=stack: stack.many(many_maps) for stack in stacks.values()},
+                key="many",
                 inner=1,
                 most=3 if quick else 5,
-                seconds=1 if quick else 45,
+                seconds=1 if quick else 35,
                 order=random.Random(payloads.SEED),
             )
         )
+        fed = tell(feed.measured(stacks, url, rows, quick=quick))
         for stack in stacks.values():
             stack.close()
         here = str(Path(__file__))
         memory = {name: int(measure.fresh(here, "--peak", name, url)) for name in MAKERS}
     say("imports and engine")
     page = report.page(
-        command="make bench" if not quick else "run.py --quick",
-        single=singles,
-        awaited=awaited,
-        many=many,
-        memory=memory,
-        imports={name: measure.import_seconds(code, 3 if quick else 9) for name, code in IMPORTS.items()},
-        engine=engine.anchors(most=3 if quick else 9, seconds=0.5 if quick else 3),
-        taken=time.monotonic() - start,
+        report.Run(
+            command="make bench" if not quick else "run.py --quick",
+            single=singles,
+            awaited=awaited,
+            maps=maps,
+            pages=pages,
+            dicts=dicts,
+            many=many,
+            feed=fed,
+            memory=memory,
+            imports=imports(quick=quick),
+            engine=engine.anchors(most=3 if quick else 9, seconds=0.5 if quick else 2),
+            apart=floors.kept(),
+            taken=time.monotonic() - start,
+        )
     )
     print(page)
     if not quick:

@@ -19,6 +19,7 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
+import floors
 import orjson
 import report
 import serving_fastapi
@@ -282,6 +283,13 @@ def main() -> None:
             answering(f"{static}/overview.json")
             answering(f"{app}/ready/overview")
             rows = measured(Bench(options.load, options.rounds, options.seconds), ours, static, app, bodies)
+        floors.keep(
+            "serving",
+            {
+                f"serving {row.title}": {name: peer.ratio for name, peer in zip(PEERS, row.peers, strict=False)}
+                for row in rows
+            },
+        )
         said = subprocess.run([program, "-v"], capture_output=True, text=True, check=True).stderr.strip()
         text = page(rows, said.removeprefix("nginx version: "), options)
     if options.print:

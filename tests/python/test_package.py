@@ -267,7 +267,7 @@ def test_a_client_pickles_with_its_options():
         back = pickle.loads(pickle.dumps(client))
     assert back.base_url == client.base_url
     assert back._options._made == client._options._made
-    assert back._options.exact is False
+    assert back._options.decimals == "float"
     back.close()
 
 

@@ -1,0 +1,133 @@
+"""The least that every part has to reach against its peers, and what a run reached.
+
+A script that measures apart from the client leaves what floors need of it in ``FOLDER``; the client's run, which comes
+last, reads it there.
+"""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from measure import Result
+
+FOLDER = Path(__file__).parents[2] / "target" / "bench"
+
+# What is known of why a floor is missed, by its question and its peer.
+WHY: dict[tuple[str, str], str] = {}
+
+Ratios = Mapping[str, Mapping[str, float]]
+
+
+@dataclass(frozen=True)
+class Floor:
+    """One peer's time over ours has to be at least this."""
+
+    question: str
+    peer: str
+    least: float
+    # The case and the stacks, of which the best counts; `ours` is a stack of the same case.
+    key: str
+    stacks: tuple[str, ...]
+    ours: str = "liqdata"
+    busy: bool = False
+
+    def reached(self, results: Mapping[str, Result], apart: Ratios) -> float | None:
+        if self.key in apart:
+            found = [apart[self.key][name] for name in self.stacks if name in apart[self.key]]
+        elif self.key in results:
+            found = [results[self.key].ratio(name, self.ours, busy=self.busy) for name in self.stacks]
+        else:
+            return None
+        return min(found, default=None)
+
+
+def keep(name: str, ratios: Ratios) -> None:
+    """Leave the ratios of a case by peer for the page of all floors."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    (FOLDER / f"{name}.json").write_text(json.dumps(ratios), encoding="utf-8")
+
+
+def kept() -> Ratios:
+    """What the other scripts have left."""
+    found: dict[str, Mapping[str, float]] = {}
+    for path in sorted(FOLDER.glob("*.json")):
+        found |= json.loads(path.read_text(encoding="utf-8"))
+    return found
+
+
+def asked(question: str, key: str, *peers: tuple[str, float], busy: bool = False, ours: str = "liqdata") -> list[Floor]:
+    return [Floor(question, name, least, key, (name,), ours, busy=busy) for name, least in peers]
+
+
+def best(question: str, key: str, peer: str, least: float, *stacks: str) -> list[Floor]:
+    return [Floor(question, peer, least, key, stacks)]
+
+
+ORJSON = ("requests + orjson", "httpx + orjson", "urllib3 + orjson", "pyreqwest + orjson", "aiohttp + orjson")
+HANDS = ("requests", "urllib3", "pyreqwest", "pyreqwest async", "aiohttp")
+BY_HAND = tuple(f"{name} + orjson, by hand" for name in HANDS)
+ARRAY = "request → array, 24 h map"
+MANY = "200 heatmaps, eight in flight"
+FEED = "1 M orders over 1,000 pages, eight in flight"
+FLOORS = [
+    *asked("reading a map, 17 digits, CPU", "read DENSE", ("orjson + numpy", 5.0), busy=True),
+    *asked("reading a map, two decimals, CPU", "read CENTS", ("orjson + numpy", 5.5), busy=True),
+    *asked("reading a map, 92 % zeros, CPU", "read SPARSE", ("orjson + numpy", 11.0), busy=True),
+    *asked(ARRAY, "heatmap DENSE 24h plain",
+           ("requests + json", 11.0), ("requests + orjson", 4.2), ("urllib3 + pysimdjson", 1.9)),
+    *asked(f"{ARRAY}, gzip", "heatmap DENSE 24h gzip", ("requests + orjson", 3.5), ("urllib3 + pysimdjson", 2.5)),
+    *asked("1,000 orders → columns, documented order, CPU", "read columns", ("orjson + numpy", 9.0), busy=True),
+    *asked("1,000 orders → columns, any order, CPU", "read columns turned", ("orjson + numpy", 3.7), busy=True),
+    *asked("1,000 orders → dicts with text, CPU", "read text", ("orjson", 1.0), busy=True),
+    *asked("1,000 orders → dicts with float, CPU", "read float", ("orjson", 1.8), busy=True),
+    *asked("1,000 orders → dicts with Decimal, CPU", "read decimal", ("orjson", 1.2), busy=True),
+    *asked(FEED, "feed", ("requests + orjson, DataFrame", 20.0)),
+    *best(FEED, "feed", "best columns by hand", 7.0, *BY_HAND),
+    *asked(MANY, "many", ("requests + orjson", 7.0)),
+    *best(MANY, "many", "best orjson stack", 3.8, *ORJSON, "pyreqwest async + orjson"),
+    *asked(MANY, "many", ("urllib3 + pysimdjson", 2.8)),
+    *asked("small blocking call", "overview", ("requests + json", 11.0), ("pyreqwest + orjson", 1.5)),
+    *asked("small awaited call", "awaited overview", ("aiohttp + orjson", 1.2), ("pyreqwest async + orjson", 1.0),
+           ours="liqdata async"),
+    *asked("small awaited calls, 16 in flight", "awaited burst",
+           ("aiohttp + orjson", 2.0), ("pyreqwest async + orjson", 2.0), ours="liqdata async"),
+    *asked("importing", "import", ("httpx", 2.0), ("numpy", 4.0)),
+    *asked("serving ready bytes, small", "serving overview", ("FastAPI, bytes ready", 7.0), ("nginx", 1.0)),
+    *asked("serving ready bytes, 23 kB", "serving liqmap", ("nginx", 0.8)),
+    *asked("ranking coins over 24 h, exact at the edge", "archive coins", ("DuckDB, a rollup per minute", 100.0),
+           ("SQLite, a rollup per minute", 1000.0)),
+]  # fmt: skip
+
+
+def table(
+    results: Sequence[Result], apart: Ratios, memory: tuple[float, float], rows: Callable[..., str]
+) -> tuple[str, str]:
+    """The table of all floors, and one sentence on how many hold."""
+    by_key = {result.key: result for result in results}
+    lines, missed, held = [], 0, 0
+
+    def line(question: str, peer: str, least: str, reached: str, share: float) -> None:
+        nonlocal missed, held
+        if share >= 1:
+            held += 1
+            said = "met"
+        else:
+            missed += 1
+            percent = 100 * (1 - share)
+            said = f"**missed by {percent:.0f} %**" if percent >= 1 else "**missed by less than 1 %**"
+            why = WHY.get((question, peer))
+            said += f": {why}" if why else ""
+        lines.append([question, peer, least, reached, said])
+
+    for floor in FLOORS:
+        reached = floor.reached(by_key, apart)
+        if reached is None:
+            lines.append([floor.question, floor.peer, f"{floor.least:g}×", "–", "not measured in this run"])
+        else:
+            line(floor.question, floor.peer, f"{floor.least:g}×", f"{reached:.2f}×", reached / floor.least)
+    grown, size = memory
+    line("peak memory of a 1000 × 1440 map", "the result itself", "≤ 1.2×", f"{grown / size:.2f}×", 1.2 * size / grown)
+    total = missed + held
+    head = f"**{held} of {total} floors are met**" if missed else f"**All {total} floors are met**"
+    return rows(["", "against", "at least", "reached", ""], lines), head
