@@ -20,7 +20,7 @@ const AT_ONCE: usize = 64 << 20;
 /// The most that deflate makes of a byte, rounded up.
 const SWELLING: usize = 1040;
 /// What a gzip member begins with.
-const GZIP: &[u8] = b"\x1f\x8b\x08";
+const GZIP: &[u8; 3] = b"\x1f\x8b\x08";
 /// Its head and its tail, at the least.
 const FRAME: usize = 18;
 /// The largest buffers that are kept for the next body.
@@ -47,7 +47,8 @@ pub(super) struct Spare {
 }
 
 impl Spare {
-    /// Forgets what the buffers hold, and lets go of large ones.
+    /// Forgets what was packed, and lets go of large buffers. What was inflated stays and the next body is written over
+    /// it, which saves filling the room with zeros.
     fn cleared(mut self) -> Self {
         self.packed.clear();
         for buffer in [&mut self.packed, &mut self.body] {
@@ -266,11 +267,14 @@ fn inflated<'a>(packed: &[u8], room: &'a mut Vec<u8>, cap: usize) -> Option<&'a 
     if packed.len() < FRAME || !packed.starts_with(GZIP) {
         return None;
     }
-    // A file of several members has such a beginning somewhere.
-    if memchr::memmem::find(packed.get(1..)?, GZIP).is_some() {
+    let size: &[u8; 4] = packed.last_chunk()?;
+    // Only the first member of a file would be inflated. If that has the size of the last one and another begins behind
+    // it, these bytes stand between them; the beginning alone stands by chance in many large files.
+    let between = [size.as_slice(), GZIP].concat();
+    if memchr::memmem::find(packed, &between).is_some() {
         return None;
     }
-    let length = usize::try_from(u32::from_le_bytes(*packed.last_chunk()?)).ok()?;
+    let length = usize::try_from(u32::from_le_bytes(*size)).ok()?;
     let most = cap.min(AT_ONCE).min(packed.len().saturating_mul(SWELLING));
     if length > most {
         return None;
@@ -392,6 +396,28 @@ mod tests {
         ]
         .concat();
         assert_eq!(unpacked("zstd", &frames, 7, 100).unwrap().bytes, b"[1,2]");
+    }
+
+    #[test]
+    fn a_members_beginning_by_chance_does_not_make_several() {
+        let body = [b"[\"".as_slice(), GZIP, b"\"]"].concat();
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::none());
+        encoder.write_all(&body).unwrap();
+        let one = encoder.finish().unwrap();
+        assert!(memchr::memmem::find(one.get(1..).unwrap(), GZIP).is_some());
+        let mut room = vec![b'x'; 100];
+        assert_eq!(inflated(&one, &mut room, 100), Some(body.as_slice()));
+        let others = [gzip(b"[1,2]"), gzip(b"[3]"), gzip(b"[]"), gzip(b"[4,5]")];
+        for count in [2, 4] {
+            let several = others.get(..count).unwrap().concat();
+            assert_eq!(inflated(&several, &mut room, 100), None, "{count}");
+        }
+        let twice = [one.as_slice(), &one].concat();
+        assert_eq!(inflated(&twice, &mut room, 100), None);
+        assert_eq!(
+            unpacked("gzip", &twice, 7, 100).unwrap().bytes,
+            [body.as_slice(), &body].concat()
+        );
     }
 
     #[test]
