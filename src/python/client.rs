@@ -5,9 +5,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use futures_util::{StreamExt, TryStreamExt};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
+use tokio::task::JoinSet;
 
 use super::bridge::{Bridge, wakeup};
 use super::call::{Call, Outcome, SIGNAL_TICK, panic_message};
@@ -196,26 +196,31 @@ impl Client {
             .enumerate()
             .collect();
         let work = async move {
-            let client = &client;
-            let asked = questions
-                .into_iter()
-                .map(|(place, (question, label))| async move {
-                    match question.send(client).await {
-                        Ok(answer) => Ok((place, answer)),
-                        Err(failure) => Err(Outcome::Failed(failure, Some(label))),
-                    }
-                });
-            match futures_util::stream::iter(asked)
-                .buffer_unordered(IN_FLIGHT)
-                .try_collect::<Vec<_>>()
-                .await
-            {
-                Ok(mut answers) => {
-                    answers.sort_unstable_by_key(|(place, _)| *place);
-                    Outcome::Many(answers.into_iter().map(|(_, answer)| answer).collect())
+            // A task each, so that large replies are decoded on all of the runtime's threads; all end with the set.
+            let mut waiting = questions.into_iter();
+            let mut asked = JoinSet::new();
+            let mut answers = Vec::with_capacity(waiting.len());
+            loop {
+                while asked.len() < IN_FLIGHT
+                    && let Some((place, (question, label))) = waiting.next()
+                {
+                    let client = client.clone();
+                    asked.spawn(async move {
+                        match question.send(&client).await {
+                            Ok(answer) => Ok((place, answer)),
+                            Err(failure) => Err(Outcome::Failed(failure, Some(label))),
+                        }
+                    });
                 }
-                Err(failed) => failed,
+                match asked.join_next().await {
+                    Some(Ok(Ok(answer))) => answers.push(answer),
+                    Some(Ok(Err(failed))) => return failed,
+                    Some(Err(broken)) => return Outcome::Failed(Failure::of_task(broken), None),
+                    None => break,
+                }
             }
+            answers.sort_unstable_by_key(|(place, _)| *place);
+            Outcome::Many(answers.into_iter().map(|(_, answer)| answer).collect())
         };
         Call::begin(work, wakeup(bridge, token))
     }

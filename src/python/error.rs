@@ -6,6 +6,7 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyDict};
 
+use super::call::panic_message;
 use crate::api::BadQuery;
 use crate::archive::ArchiveError;
 use crate::client;
@@ -31,6 +32,15 @@ pub(super) enum Failure {
     Closed,
     /// A bug: the message of a panic.
     Panic(String),
+}
+
+impl Failure {
+    /// Why a task gave nothing.
+    pub(super) fn of_task(broken: tokio::task::JoinError) -> Self {
+        broken.try_into_panic().map_or(Self::Cancelled, |panic| {
+            Self::Panic(panic_message(panic.as_ref()))
+        })
+    }
 }
 
 impl From<client::Error> for Failure {

@@ -230,7 +230,7 @@ def test_instruments_of_another_shape_are_refused_with_what_is_allowed(instrumen
     assert caught.value.parameter == "instruments"
 
 
-@pytest.mark.parametrize("frame", [None, 7, [LONG]])
+@pytest.mark.parametrize("frame", [None, 7, {LONG}, [LONG, None]])
 def test_what_is_no_frame_is_refused(frame):
     with pytest.raises(liqdata.BadQuery) as caught:
         decode("bybit", frame)

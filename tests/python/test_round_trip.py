@@ -225,14 +225,19 @@ def test_every_encoding_of_the_server_carries_the_same_answer(market, server, en
     assert json.loads(plain)["matrix"] == market.heatmap("BTC").matrix.tolist()
 
 
-@pytest.mark.parametrize("encoding", ["gzip", "br", "zstd", "identity"])
-def test_a_client_reads_every_encoding(market, server, connect, script, encoding):
+@pytest.mark.parametrize("encoding", ["gzip", "zstd", "identity"])
+def test_a_client_reads_every_encoding_that_it_asks_for(market, server, connect, script, encoding):
     url = f"{server.url}/api/liquidations/largest?limit=1000"
     request = urllib.request.Request(url, headers={"accept-encoding": encoding})
     with urllib.request.urlopen(request) as response:
         sent = response.read()
     named = {} if encoding == "identity" else {"content_encoding": encoding}
     assert connect(script(answer(sent, **named))).largest(limit=1000) == market.largest(limit=1000)
+
+
+def test_an_encoding_that_was_not_asked_for_is_refused_by_name(connect, script):
+    with pytest.raises(liqdata.UnexpectedReply, match='"br"; allowed: gzip, zstd or none'):
+        connect(script(answer(b"...", content_encoding="br"))).overview()
 
 
 # Several clients, many answers at once.

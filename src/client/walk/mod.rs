@@ -10,13 +10,13 @@
 
 mod feed;
 
-use futures_util::future::join_all;
+use tokio::task::JoinSet;
 
 use super::{Client, Error};
 use crate::api::{BadQuery, Orders};
 use crate::model::OrderColumns;
 
-use feed::{Feed, LARGEST, Taken};
+use feed::{Ask, Feed, LARGEST, Taken};
 
 /// A walk through the order feed from the newest row to the oldest, exact while the feed grows.
 ///
@@ -82,16 +82,7 @@ impl Walk {
     pub async fn next(&mut self) -> Result<Option<OrderColumns>, Error> {
         while !self.feed.ended() {
             let asks = self.feed.asks()?;
-            let pages = join_all(asks.iter().map(|ask| {
-                let question = Orders {
-                    limit: u16::try_from(ask.limit).unwrap_or(Orders::MAX),
-                    offset: ask.offset,
-                    ..self.first.clone()
-                };
-                let client = &self.client;
-                async move { client.send_as::<_, OrderColumns>(&question).await }
-            }))
-            .await;
+            let pages = self.pages(&asks).await;
             let room = pages.iter().flatten().map(OrderColumns::len).sum();
             let mut fresh = OrderColumns::with_capacity(room);
             for (ask, page) in asks.iter().zip(pages) {
@@ -109,5 +100,30 @@ impl Walk {
             }
         }
         Ok(None)
+    }
+
+    /// What was asked for, in that order.
+    async fn pages(&self, asks: &[Ask]) -> Vec<Result<OrderColumns, Error>> {
+        let page = |ask: &Ask| {
+            let question = Orders {
+                limit: u16::try_from(ask.limit).unwrap_or(Orders::MAX),
+                offset: ask.offset,
+                ..self.first.clone()
+            };
+            let client = self.client.clone();
+            async move { client.send_as::<_, OrderColumns>(&question).await }
+        };
+        if let [ask] = asks {
+            return vec![page(ask).await];
+        }
+        // A task each, so that pages are decoded on all of a runtime's threads; all end with the set.
+        let mut under_way = JoinSet::new();
+        for (place, ask) in asks.iter().enumerate() {
+            let page = page(ask);
+            under_way.spawn(async move { (place, page.await) });
+        }
+        let mut pages = under_way.join_all().await;
+        pages.sort_unstable_by_key(|(place, _)| *place);
+        pages.into_iter().map(|(_, page)| page).collect()
     }
 }
