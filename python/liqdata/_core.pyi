@@ -26,6 +26,7 @@ __all__ = [
     "chart",
     "coins",
     "decode",
+    "decode_all",
     "exchanges",
     "heatmap",
     "largest",
