@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from bisect import bisect_right
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
@@ -14,7 +13,7 @@ from ._inputs import choice, datetime_of, instant, many, table
 from ._progress import bar
 from .errors import ArchiveError, BadQuery
 from .stream import OrderStream
-from .walk import OrderIterator
+from .walk import OrderIterator, at_most, pages
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -43,7 +42,6 @@ if TYPE_CHECKING:
         Window,
     )
 
-    Following = Callable[[], _core.Table | None]  # the next rows; None at the end
 
 __all__ = ["Market", "demo", "open"]
 
@@ -118,16 +116,23 @@ class Market:
         *,
         now: Instant | None = None,
     ) -> None:
-        self._core = _core.Market(
-            table(orders, "orders"), table(bars, "bars"), table(open_interest, "open_interest"), instant(now, "now")
-        )
-        self._set_up()
+        tables = table(orders, "orders"), table(bars, "bars"), table(open_interest, "open_interest")
+        self._set_up(_core.Market(*tables, instant(now, "now")))
 
-    def _set_up(self) -> None:
-        self._demo: tuple[int, int] | None = None
-        self._archive: tuple[str, int | None] | None = None
+    def _set_up(
+        self,
+        core: _core.Market,
+        *,
+        archive: tuple[str, int | None] | None = None,
+        demo: tuple[int, int] | None = None,
+    ) -> Self:
+        """Be this market: of tables, of an archive at a path as of an instant, or simulated from a seed."""
+        self._core = core
+        self._archive = archive
+        self._demo = demo
         self._pid = os.getpid()
         self._closed = False
+        return self
 
     @property
     def simulated(self) -> bool:
@@ -355,11 +360,11 @@ class Market:
         core = self._open()
         history = core.history(symbol, exchange, first, last, at)
         if history is not None:
-            following: Following = history.next
+            following = history.next
         else:
             chunk = _CHUNK if most is None or (first, last) != (None, None) else min(_CHUNK, most)
-            following = _pages(lambda offset: core.page(symbol, exchange, chunk, offset, at), chunk, first, last)
-        return OrderIterator(_at_most(following, most), bar(wanted=progress, total=max_rows), lambda: self._origin(at))
+            following = pages(lambda offset: core.page(symbol, exchange, chunk, offset, at), chunk, first, last)
+        return OrderIterator(at_most(following, most), bar(wanted=progress, total=max_rows), lambda: self._origin(at))
 
     def stream_orders(
         self, symbol: str | None = None, exchange: str | None = None, *, last_event_id: str | None = None
@@ -672,53 +677,6 @@ def _length(interval: object) -> int | None:
 _LONGEST = 366 * _UNITS["d"]
 
 
-def _at_most(following: Following, most: int | None) -> Following:
-    """Tables that follow each other, up to so many rows."""
-    given = 0
-
-    def table() -> _core.Table | None:
-        nonlocal given
-        if most is not None and given >= most:
-            return None
-        found = following()
-        if found is None:
-            return None
-        if most is not None and len(found) > most - given:
-            found = found.slice(0, 1, most - given)
-        given += len(found)
-        return found
-
-    return table
-
-
-def _pages(page_of: Callable[[int], _core.Table], chunk: int, start: int | None, end: int | None) -> Following:
-    """The feed of tables does not grow while it is read, so large pages follow each other plainly."""
-    offset = 0
-    ended = False
-
-    def page() -> _core.Table | None:
-        nonlocal offset, ended
-        while not ended:
-            found = page_of(offset)
-            offset += len(found)
-            ended = len(found) < chunk
-            if start is not None or end is not None:
-                found = _within(found, start, end)
-            if len(found):
-                return found
-        return None
-
-    return page
-
-
-def _within(table: _core.Table, start: int | None, end: int | None) -> _core.Table:
-    """The rows, newest first, from ``start`` until before ``end``."""
-    ages = [-time for time in table.objects("timestamp", "decimal")]
-    first = 0 if end is None else bisect_right(ages, -end)
-    last = len(ages) if start is None else bisect_right(ages, -start)
-    return table.slice(first, 1, max(last - first, 0))
-
-
 def open(path: str | os.PathLike[str], *, as_of: Instant | None = None) -> Market:
     """A market that lies in an archive on this machine, which a collector may be filling meanwhile.
 
@@ -768,11 +726,8 @@ def collected(collector: _core.Collector, path: str | os.PathLike[str]) -> Marke
 
 
 def _of_archive(core: _core.Market, path: str, as_of: int | None) -> Market:
-    market = Market.__new__(Market)
-    market._core = core  # noqa: SLF001 - the only other way to make a market
-    market._set_up()  # noqa: SLF001
-    market._archive = (os.path.realpath(path), as_of)  # noqa: SLF001
-    return market
+    made = Market.__new__(Market)
+    return made._set_up(core, archive=(os.path.realpath(path), as_of))  # noqa: SLF001 - users make markets of tables
 
 
 def demo(*, seed: int = 0, now: Instant | None = None) -> Market:
@@ -815,11 +770,8 @@ def demo(*, seed: int = 0, now: Instant | None = None) -> Market:
 
 
 def _demo(seed: int, now: int) -> Market:
-    market = Market.__new__(Market)
-    market._core = _core.Market.demo(seed, now)  # noqa: SLF001 - the only other way to make a market
-    market._set_up()  # noqa: SLF001
-    market._demo = (seed, now)  # noqa: SLF001
-    return market
+    made = Market.__new__(Market)
+    return made._set_up(_core.Market.demo(seed, now), demo=(seed, now))  # noqa: SLF001 - as in _of_archive
 
 
 def _from_tables(orders: _core.Table, bars: _core.Table, open_interest: _core.Table, now: int) -> Market:

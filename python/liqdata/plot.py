@@ -39,6 +39,9 @@ if TYPE_CHECKING:
 
 __all__ = ["heatmap", "liqmap", "picture"]
 
+_EXPECTED = 3  # the model whose maps tell expected liquidations
+_NO_CENTS = 1000  # from this price on, cents say nothing
+_PLAIN = 1e-3  # below this price, five digits need an exponent
 _PRICES = "a Series or mapping by time, or bars of this coin with 'timestamp' and 'close'"
 
 PAPER = "#0b0c14"
@@ -105,7 +108,7 @@ def heatmap(grid: Heatmap, ax: Axes | None = None, *, price: Price | None = None
     _tag(ax, grid.current_price)
     ax.set_xlabel("time, UTC")
     ax.set_ylabel(f"{grid.symbol} price, USD")
-    view = "expected liquidations" if grid.model == 3 else "open interest exposed"  # noqa: PLR2004 - the contract's number
+    view = "expected liquidations" if grid.model == _EXPECTED else "open interest exposed"
     _title(ax, f"{grid.symbol} liquidation heatmap", f"{grid.range} · model {grid.model}, {view}", grid)
     return ax
 
@@ -388,9 +391,9 @@ def _moment(value: Any) -> Any:
 
 def _clock(ax: Axes) -> None:
     """Put readable UTC times on the horizontal axis, whatever matplotlib's time zone is set to."""
-    locator = AutoDateLocator(tz=UTC, minticks=3, maxticks=_ticks(ax) + 1)  # type: ignore[no-untyped-call]
+    locator = AutoDateLocator(tz=UTC, minticks=3, maxticks=_ticks(ax) + 1)  # type: ignore[no-untyped-call]  # matplotlib's
     ax.xaxis.set_major_locator(locator)
-    ax.xaxis.set_major_formatter(ConciseDateFormatter(locator, tz=UTC))  # type: ignore[no-untyped-call]
+    ax.xaxis.set_major_formatter(ConciseDateFormatter(locator, tz=UTC))  # type: ignore[no-untyped-call]  # matplotlib's
     ax.xaxis.get_offset_text().set_color(_ink(ax))
 
 
@@ -454,9 +457,9 @@ def _dollars() -> Any:
 def _amount(value: float) -> str:
     """Write a price with the digits it needs."""
     size = abs(value)
-    if size >= 1000:  # noqa: PLR2004 - from a thousand on, cents say nothing
+    if size >= _NO_CENTS:
         return f"{value:,.0f}"
-    if size >= 1e-3 or not size:  # noqa: PLR2004 - five digits of a price
+    if size >= _PLAIN or not size:
         return f"{value:,.5g}"
     digits, power = f"{value:.4e}".split("e")
     return f"{digits.rstrip('0').rstrip('.')}e{int(power)}"

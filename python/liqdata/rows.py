@@ -21,6 +21,7 @@ __all__ = ["Rows"]
 
 R = TypeVar("R")
 _DECIMALS = ("float", "decimal")
+_PANDAS_WITH_TEXT = 3  # from this version on pandas has a string type of its own
 _SHOWN = 10  # rows of a table in a notebook; more are elided in the middle
 
 
@@ -48,7 +49,7 @@ class Rows(Sequence[R], Generic[R]):
     """
 
     __slots__ = ("_decimals", "_table", "meta")
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None  # type: ignore[assignment]  # how Python spells that what compares by value has no hash
 
     def __init__(
         self, table: _core.Table, *, decimals: RowDecimals = "decimal", meta: dict[str, Any] | None = None
@@ -163,7 +164,7 @@ class Rows(Sequence[R], Generic[R]):
         import pandas as pd
 
         exact = choice(decimals, "decimals", _DECIMALS) == "decimal"
-        own_text = int(pd.__version__.partition(".")[0]) >= 3  # noqa: PLR2004 - pandas 3 has a string type of its own
+        own_text = int(pd.__version__.partition(".")[0]) >= _PANDAS_WITH_TEXT
         table = self._table
         columns: dict[str, Any] = {}
         for name, kind in zip(table.names(), table.kinds(), strict=True):

@@ -21,6 +21,7 @@ STRONGEST = 10
 WIDTH = 120
 """Columns of text where the output is not a terminal."""
 
+_CENTS_DO = 100  # from this amount on, cents tell enough
 _TIMES = frozenset({"timestamp", "hour", "last_event", "received_at"})
 
 
@@ -165,7 +166,7 @@ def cell(name: str, value: Any) -> str:
     if isinstance(value, Decimal):
         return f"{value:,f}"
     if isinstance(value, float):
-        return f"{value:,.2f}" if abs(value) >= 100 else f"{value:,.5g}"  # noqa: PLR2004 - from a hundred on, cents do
+        return f"{value:,.2f}" if abs(value) >= _CENTS_DO else f"{value:,.5g}"
     return f"{value:,}"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from bisect import bisect_right
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import TYPE_CHECKING, Literal, TypeVar, cast
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from ._progress import Progress
     from .rows import Rows
     from .types import OrderRow
+
+    Following = Callable[[], _core.Table | None]  # the next rows; None at the end
 
 __all__ = ["AsyncOrderIterator", "OrderIterator"]
 
@@ -82,11 +85,11 @@ class OrderIterator(Iterator["OrderRow"]):
 
     def __init__(
         self,
-        following: Callable[[], _core.Table | None],
+        following: Following,
         bar: Progress,
         origin: Callable[[], Origin],
     ) -> None:
-        self._following: Callable[[], _core.Table | None] | None = following
+        self._following: Following | None = following
         self._shelf = _Shelf(bar, origin)
 
     def __next__(self) -> OrderRow:
@@ -199,3 +202,50 @@ async def _aside(export: Callable[..., F], decimals: _Frame) -> F:
     import asyncio
 
     return await asyncio.to_thread(export, decimals=decimals)
+
+
+def at_most(following: Following, most: int | None) -> Following:
+    """Tables that follow each other, up to so many rows."""
+    given = 0
+
+    def table() -> _core.Table | None:
+        nonlocal given
+        if most is not None and given >= most:
+            return None
+        found = following()
+        if found is None:
+            return None
+        if most is not None and len(found) > most - given:
+            found = found.slice(0, 1, most - given)
+        given += len(found)
+        return found
+
+    return table
+
+
+def pages(page_of: Callable[[int], _core.Table], chunk: int, start: int | None, end: int | None) -> Following:
+    """The feed of tables does not grow while it is read, so large pages follow each other plainly."""
+    offset = 0
+    ended = False
+
+    def page() -> _core.Table | None:
+        nonlocal offset, ended
+        while not ended:
+            found = page_of(offset)
+            offset += len(found)
+            ended = len(found) < chunk
+            if start is not None or end is not None:
+                found = _within(found, start, end)
+            if len(found):
+                return found
+        return None
+
+    return page
+
+
+def _within(table: _core.Table, start: int | None, end: int | None) -> _core.Table:
+    """The rows, newest first, from ``start`` until before ``end``."""
+    ages = [-time for time in table.objects("timestamp", "decimal")]
+    first = 0 if end is None else bisect_right(ages, -end)
+    last = len(ages) if start is None else bisect_right(ages, -start)
+    return table.slice(first, 1, max(last - first, 0))
