@@ -1,0 +1,288 @@
+//! Digits to numbers, eight at a time.
+
+/// Most digits of a number that is read eight at a time.
+const DIGITS: usize = 19;
+/// Most digits whose whole number a double holds for sure.
+const EXACT_DIGITS: usize = 15;
+/// Most digits of a decimal whose whole number 64 bits hold for sure.
+const SHORT: usize = 18;
+
+/// 10^0 to 10^19.
+const TENS: [u64; 20] = {
+    let mut tens = [1; 20];
+    let mut i = 1;
+    while i < tens.len() {
+        #[expect(clippy::indexing_slicing, reason = "evaluated by the compiler")]
+        {
+            tens[i] = tens[i - 1] * 10;
+        }
+        i += 1;
+    }
+    tens
+};
+
+/// 5^-1 to 5^-18 as 128 bits, the first one set, rounded up.
+const FIFTHS: [(u64, u64); 18] = [
+    (0xcccc_cccc_cccc_cccc, 0xcccc_cccc_cccc_cccd),
+    (0xa3d7_0a3d_70a3_d70a, 0x3d70_a3d7_0a3d_70a4),
+    (0x8312_6e97_8d4f_df3b, 0x645a_1cac_0831_26ea),
+    (0xd1b7_1758_e219_652b, 0xd3c3_6113_404e_a4a9),
+    (0xa7c5_ac47_1b47_8423, 0x0fcf_80dc_3372_1d54),
+    (0x8637_bd05_af6c_69b5, 0xa63f_9a49_c2c1_b110),
+    (0xd6bf_94d5_e57a_42bc, 0x3d32_9076_0469_1b4d),
+    (0xabcc_7711_8461_cefc, 0xfdc2_0d2b_36ba_7c3e),
+    (0x8970_5f41_36b4_a597, 0x3168_0a88_f895_3031),
+    (0xdbe6_fece_bded_d5be, 0xb573_440e_5a88_4d1c),
+    (0xafeb_ff0b_cb24_aafe, 0xf78f_69a5_1539_d749),
+    (0x8cbc_cc09_6f50_88cb, 0xf93f_87b7_442e_45d4),
+    (0xe12e_1342_4bb4_0e13, 0x2865_a5f2_06b0_6fba),
+    (0xb424_dc35_095c_d80f, 0x5384_84c1_9ef3_8c95),
+    (0x901d_7cf7_3ab0_acd9, 0x0f9d_3701_4bf6_0a11),
+    (0xe695_94be_c44d_e15b, 0x4c2e_be68_7989_a9b4),
+    (0xb877_aa32_36a4_b449, 0x09be_feb9_fad4_87c3),
+    (0x9392_ee8e_921d_5d07, 0x3aff_322e_6243_9fd0),
+];
+
+/// What a number of the common form writes: at most seven digits, or these, a point and at most 15 digits behind it.
+#[derive(Clone, Copy)]
+pub(super) struct Common {
+    /// All digits as one number, and how many they are.
+    pub(super) size: u64,
+    pub(super) count: usize,
+    /// How many of them stand behind the point.
+    pub(super) behind: usize,
+    /// How many bytes it takes.
+    pub(super) length: usize,
+}
+
+/// The number of the common form that `from` starts with, signs apart. It is read out of registers: one look at the
+/// length of what is left is all it takes.
+#[inline]
+pub(super) fn common(from: &[u8]) -> Option<Common> {
+    let chunk = from.first_chunk::<24>()?;
+    let (words, _) = chunk.as_chunks::<8>();
+    let &[first, second, third] = words else {
+        return None;
+    };
+    let (first, second) = (u64::from_le_bytes(first), u64::from_le_bytes(second));
+    let digits = first ^ 0x3030_3030_3030_3030;
+    let others = (digits.wrapping_add(0x7676_7676_7676_7676) | digits) & 0x8080_8080_8080_8080;
+    let count = (others.trailing_zeros() / 8) as usize;
+    if count == 0 || count == 8 || (count > 1 && digits.trailing_zeros() >= 8) {
+        return None;
+    }
+    let whole = eight(digits << (64 - 8 * count));
+    let ends = first >> (8 * count);
+    if ends & 0xFF != u64::from(b'.') {
+        return Some(Common {
+            size: whole,
+            count,
+            behind: 0,
+            length: count,
+        });
+    }
+    let joined = |low: u64, high: u64| low >> (8 * count) >> 8 | high << (56 - 8 * count);
+    let (part, mut behind) = up_to_eight(joined(first, second));
+    let mut size = whole.wrapping_mul(*TENS.get(behind)?).wrapping_add(part);
+    if behind == 8 {
+        let (part, more) = up_to_eight(joined(second, u64::from_le_bytes(third)));
+        if more == 8 {
+            return None;
+        }
+        size = size.wrapping_mul(*TENS.get(more)?).wrapping_add(part);
+        behind += more;
+    }
+    if behind == 0 || count + behind > DIGITS {
+        return None;
+    }
+    Some(Common {
+        size,
+        count: count + behind,
+        behind,
+        length: count + 1 + behind,
+    })
+}
+
+pub(super) fn strip(rest: &mut &[u8], byte: u8) -> bool {
+    match rest.split_first() {
+        Some((&first, behind)) if first == byte => {
+            *rest = behind;
+            true
+        }
+        _ => false,
+    }
+}
+
+/// `before` followed by the digits that `rest` starts with, and how many they are; `None` where there are too many.
+#[inline]
+pub(super) fn digits(rest: &mut &[u8], before: u64) -> Option<(u64, usize)> {
+    let (mut value, mut count) = (before, 0);
+    while let Some(chunk) = rest.first_chunk::<8>() {
+        let (part, length) = up_to_eight(u64::from_le_bytes(*chunk));
+        value = value.wrapping_mul(*TENS.get(length)?).wrapping_add(part);
+        count += length;
+        *rest = rest.get(length..)?;
+        if length < 8 {
+            return Some((value, count));
+        }
+        if count > DIGITS {
+            return None;
+        }
+    }
+    while let Some((&byte, behind)) = rest.split_first()
+        && byte.is_ascii_digit()
+    {
+        value = value.wrapping_mul(10).wrapping_add(u64::from(byte - b'0'));
+        count += 1;
+        *rest = behind;
+    }
+    Some((value, count))
+}
+
+/// The digits that eight bytes start with: their value and how many.
+#[inline]
+fn up_to_eight(bytes: u64) -> (u64, usize) {
+    let digits = bytes ^ 0x3030_3030_3030_3030;
+    let others = (digits.wrapping_add(0x7676_7676_7676_7676) | digits) & 0x8080_8080_8080_8080;
+    match others.trailing_zeros() / 8 {
+        0 => (0, 0),
+        8 => (eight(digits), 8),
+        count => (eight(digits << (64 - 8 * count)), count as usize),
+    }
+}
+
+/// The number that eight digits write, the first one in the lowest byte.
+#[inline]
+fn eight(digits: u64) -> u64 {
+    const MASK: u64 = 0x0000_00FF_0000_00FF;
+    let pairs = digits.wrapping_mul(10).wrapping_add(digits >> 8);
+    let high = (pairs & MASK).wrapping_mul(0x000F_4240_0000_0064);
+    let low = ((pairs >> 16) & MASK).wrapping_mul(0x0000_2710_0000_0001);
+    high.wrapping_add(low) >> 32
+}
+
+/// What a number without an exponent writes, whatever its length up to 19 digits.
+struct Plain {
+    negative: bool,
+    size: u64,
+    count: usize,
+    behind: usize,
+}
+
+/// The number without an exponent that `from` starts with, and what follows it.
+#[inline]
+fn plain(from: &[u8]) -> Option<(Plain, &[u8])> {
+    let mut rest = from;
+    let negative = strip(&mut rest, b'-');
+    let zero = rest.first() == Some(&b'0');
+    let (mut size, mut count) = digits(&mut rest, 0)?;
+    if count == 0 || (zero && count > 1) {
+        return None;
+    }
+    let mut behind = 0;
+    if strip(&mut rest, b'.') {
+        (size, behind) = digits(&mut rest, size)?;
+        count += behind;
+        if behind == 0 {
+            return None;
+        }
+    }
+    if count > DIGITS || matches!(rest.first(), Some(b'e' | b'E')) {
+        return None;
+    }
+    Some((
+        Plain {
+            negative,
+            size,
+            count,
+            behind,
+        },
+        rest,
+    ))
+}
+
+/// A number of at most 18 digits and without an exponent: its digits, how many of them stand behind the point, and what
+/// follows it.
+#[inline]
+pub(super) fn short_decimal(from: &[u8]) -> Option<(i64, u8, &[u8])> {
+    if let Some(number) = common(from)
+        && number.count <= SHORT
+        && let Some(rest) = from.get(number.length..)
+        && rest.first() == Some(&b'"')
+    {
+        let size = i64::try_from(number.size).ok()?;
+        return Some((size, u8::try_from(number.behind).ok()?, rest));
+    }
+    let (number, rest) = plain(from)?;
+    if number.count > SHORT {
+        return None;
+    }
+    let size = i64::try_from(number.size).ok()?;
+    let size = if number.negative { -size } else { size };
+    Some((size, u8::try_from(number.behind).ok()?, rest))
+}
+
+/// A number without an exponent and of at most 19 digits, and what follows it.
+#[inline]
+pub(super) fn short_double(from: &[u8]) -> Option<(f64, &[u8])> {
+    let (number, rest) = plain(from)?;
+    let value = scaled(number.size, number.behind, number.count)?;
+    Some((if number.negative { -value } else { value }, rest))
+}
+
+/// The double nearest to `size · 10^-behind`, `size` having `count` digits; `None` leaves it to a slower way.
+#[inline]
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "below 16 digits exact, else the nearest double is meant"
+)]
+pub(super) fn scaled(size: u64, behind: usize, count: usize) -> Option<f64> {
+    if behind == 0 {
+        return Some(size as f64);
+    }
+    if count <= EXACT_DIGITS {
+        // Both operands are exact, so the quotient is the nearest double (Clinger).
+        return Some(size as f64 / *TENS.get(behind)? as f64);
+    }
+    if size == 0 {
+        return Some(0.0);
+    }
+    nearest(size, behind)
+}
+
+/// The same by Eisel and Lemire's method: the product with 128 bits of 5^-behind, rounded half to even.
+#[inline]
+fn nearest(size: u64, behind: usize) -> Option<f64> {
+    let (high_fifth, low_fifth) = *FIFTHS.get(behind - 1)?;
+    let shift = size.leading_zeros();
+    let size = size << shift;
+    let (mut high, mut low) = wide(size, high_fifth);
+    if high & 0x1FF == 0x1FF {
+        let (more, _) = wide(size, low_fifth);
+        let (sum, carry) = low.overflowing_add(more);
+        low = sum;
+        high += u64::from(carry);
+    }
+    let upper = high >> 63;
+    let drop = upper + 9;
+    let mut mantissa = high >> drop;
+    // The binary exponent of 10^-behind, biased: at most 19 digits keep it far from both ends.
+    let power = (-i64::try_from(behind).ok()? * 217_706) >> 16;
+    let exponent = u64::try_from(power + 63 + 1023 - i64::from(shift)).ok()? + upper;
+    if low <= 1 && behind <= 4 && mantissa & 3 == 1 && mantissa << drop == high {
+        mantissa &= !1;
+    }
+    mantissa = (mantissa + (mantissa & 1)) >> 1;
+    // A carry out of the mantissa adds one to the exponent by itself.
+    Some(f64::from_bits(
+        mantissa.wrapping_sub(1 << 52).wrapping_add(exponent << 52),
+    ))
+}
+
+/// The upper and the lower half of a product.
+#[inline]
+#[expect(clippy::cast_possible_truncation, reason = "the halves are meant")]
+fn wide(a: u64, b: u64) -> (u64, u64) {
+    let product = u128::from(a) * u128::from(b);
+    ((product >> 64) as u64, product as u64)
+}
