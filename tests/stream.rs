@@ -11,7 +11,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use liqdata::api::OverviewQuery;
+use liqdata::api::{OverviewQuery, StreamQuery};
 use liqdata::client::{Client, Config, Error, OrderStream};
 use liqdata::model::{Millis, ObservedOrder, Order, Side};
 use liqdata::server::{Feed, Limits, Market, router, run_within};
@@ -98,8 +98,13 @@ fn config(address: SocketAddr) -> Config {
     Config::new(&format!("http://{address}")).unwrap()
 }
 
+/// All orders behind a place, or from now on.
+fn behind(place: Option<&str>) -> StreamQuery {
+    StreamQuery::new(None, None, place).unwrap()
+}
+
 fn stream(address: SocketAddr, from: Option<&str>) -> OrderStream {
-    OrderStream::new(client(address), None, None, from).unwrap()
+    OrderStream::new(client(address), behind(from))
 }
 
 /// The next orders, as numbers, up to at least `wanted` of them.
@@ -214,7 +219,7 @@ proptest! {
             let proxy = cutting(server.address, cuts).await;
             let config = config(proxy).retries(100).unwrap();
             let client = Client::new(config).unwrap();
-            let mut reader = OrderStream::new(client, None, None, Some(&start)).unwrap();
+            let mut reader = OrderStream::new(client, behind(Some(&start)));
             let total: i64 = growths.iter().sum();
             let feed = server.feed.clone();
             let growing = tokio::spawn(async move {
@@ -310,7 +315,7 @@ async fn a_service_that_falls_silent_is_left_for_another_connection() {
 async fn a_service_that_brings_nothing_is_given_up_after_the_retries() {
     let (address, mut asked) = scripted(vec![events("", CLOSE)]).await;
     let client = Client::new(config(address).retries(2).unwrap()).unwrap();
-    let mut reader = OrderStream::new(client, None, None, None).unwrap();
+    let mut reader = OrderStream::new(client, behind(None));
     let error = failure(&mut reader).await;
     assert!(matches!(error, Error::NoAnswer { .. }), "{error}");
     for _ in 0..3 {
@@ -420,7 +425,7 @@ async fn an_event_larger_than_the_cap_is_not_kept() {
     let body = events("", &format!("data: {}", "x".repeat(5000)));
     let (address, _asked) = scripted(vec![body]).await;
     let client = Client::new(config(address).max_body(1000).unwrap()).unwrap();
-    let mut reader = OrderStream::new(client, None, None, None).unwrap();
+    let mut reader = OrderStream::new(client, behind(None));
     let error = failure(&mut reader).await;
     assert!(error.to_string().contains("max_body = 1000"), "{error}");
 }
@@ -477,7 +482,7 @@ async fn streams_leave_room_for_questions() {
         readers.push(reader);
     }
     let client = Client::new(config(server.address).retries(0).unwrap()).unwrap();
-    let mut third = OrderStream::new(client.clone(), None, None, None).unwrap();
+    let mut third = OrderStream::new(client.clone(), behind(None));
     let error = failure(&mut third).await;
     assert!(
         matches!(error, Error::Refused { status: 503, .. }),
@@ -490,7 +495,7 @@ async fn streams_leave_room_for_questions() {
     readers.pop();
     let again = Client::new(config(server.address).retries(100).unwrap()).unwrap();
     let newest = server.market.newest().unwrap().to_string();
-    let mut fourth = OrderStream::new(again, None, None, Some(&newest)).unwrap();
+    let mut fourth = OrderStream::new(again, behind(Some(&newest)));
     grow(&server.feed, [2]);
     assert_eq!(numbers(&mut fourth, 1).await, [2]);
     drop((readers, fourth, client));

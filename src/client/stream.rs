@@ -14,11 +14,12 @@ use reqwest::Response;
 use reqwest::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use tokio::time::{Instant, sleep, timeout};
 
+use super::call::{Call, Failed};
 use super::events::{Event, Events};
 use super::fault::Fault;
 use super::pool::Lodging;
 use super::retry::{Kind, Retries};
-use super::{Call, Client, Error, Failed, LOG, config, no_answer, without_tls};
+use super::{Client, Error, LOG, config, no_answer, without_tls};
 use crate::api::{BadQuery, SIMULATED, StreamQuery};
 use crate::model::Order;
 use crate::wire::{Reading, read};
@@ -44,11 +45,12 @@ pub type Arrival = (Option<String>, Order);
 /// # Examples
 ///
 /// ```no_run
+/// use liqdata::api::StreamQuery;
 /// use liqdata::client::{Client, Config, OrderStream};
 ///
 /// # async fn follow() -> Result<(), liqdata::client::Error> {
 /// let client = Client::new(Config::new("http://127.0.0.1:8000")?)?;
-/// let mut stream = OrderStream::new(client, Some("BTCUSDT"), None, None)?;
+/// let mut stream = OrderStream::new(client, StreamQuery::new(Some("BTCUSDT"), None, None)?);
 /// loop {
 ///     for (id, order) in stream.next().await? {
 ///         println!("{id:?} {} {}", order.side, order.value_usd);
@@ -112,20 +114,10 @@ impl Seen {
 }
 
 impl OrderStream {
-    /// The orders of `symbol` and `exchange` that arrive behind the place `last_event_id`, or else from now on. Opens no
-    /// connection.
-    ///
-    /// # Errors
-    ///
-    /// [`BadQuery`] for a symbol, exchange or id that is none.
-    pub fn new(
-        client: Client,
-        symbol: Option<&str>,
-        exchange: Option<&str>,
-        last_event_id: Option<&str>,
-    ) -> Result<Self, BadQuery> {
-        let question = StreamQuery::new(symbol, exchange, last_event_id)?;
-        Ok(Self {
+    /// The orders that arrive behind the place the question names, or else from now on. Opens no connection.
+    #[must_use]
+    pub fn new(client: Client, question: StreamQuery) -> Self {
+        Self {
             client,
             open: None,
             lost: None,
@@ -137,7 +129,7 @@ impl OrderStream {
             seen: Seen::default(),
             failed: None,
             question,
-        })
+        }
     }
 
     /// The place behind the last order that was handed out, as far as the service has named one.

@@ -14,7 +14,7 @@ use super::call::{Call, Outcome, SIGNAL_TICK, panic_message};
 use super::error::{self, Failure};
 use super::logs;
 use super::question::{
-    Answer, EVENT_ID, MAX_ROWS, PAGE_SIZES, PAIR, Question, VENUE, optional_text, whole,
+    self, Answer, MAX_ROWS, PAGE_SIZES, PAIR, Question, VENUE, optional_text, whole,
 };
 use super::stream::Stream;
 use crate::client::{self, Config};
@@ -229,22 +229,13 @@ impl Client {
     #[pyo3(signature = (symbol, exchange, last_event_id))]
     fn stream(
         &self,
-        py: Python<'_>,
         symbol: &Bound<'_, PyAny>,
         exchange: &Bound<'_, PyAny>,
         last_event_id: &Bound<'_, PyAny>,
     ) -> PyResult<Stream> {
         let client = self.open()?;
-        let symbol = optional_text("symbol", symbol, PAIR)?;
-        let exchange = optional_text("exchange", exchange, VENUE)?;
-        let from = optional_text("last_event_id", last_event_id, EVENT_ID)?;
-        let stream = client::OrderStream::new(
-            client,
-            symbol.as_deref(),
-            exchange.as_deref(),
-            from.as_deref(),
-        )
-        .map_err(|refusal| error::bad_query(py, &refusal))?;
+        let question = question::stream(symbol, exchange, last_event_id)?;
+        let stream = client::OrderStream::new(client, question);
         Ok(Stream::of_service(stream, Arc::clone(&self.closed)))
     }
 

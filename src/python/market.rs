@@ -12,11 +12,11 @@ use super::call::compute;
 use super::columns::{self, Columns};
 use super::error;
 use super::history::History;
-use super::question::{EVENT_ID, PAIR, Question, VENUE, optional_text};
+use super::question::{self, Question};
 use super::rows::Table;
 use super::stream::Stream;
 use super::tables;
-use crate::api::{BadQuery, Orders, StreamQuery};
+use crate::api::{BadQuery, Orders};
 use crate::archive::Filter;
 use crate::engine;
 use crate::model::{Millis, Position, Vocabulary, Window};
@@ -137,11 +137,7 @@ impl Market {
         exchange: &Bound<'_, PyAny>,
         last_event_id: &Bound<'_, PyAny>,
     ) -> PyResult<Stream> {
-        let symbol = optional_text("symbol", symbol, PAIR)?;
-        let exchange = optional_text("exchange", exchange, VENUE)?;
-        let from = optional_text("last_event_id", last_event_id, EVENT_ID)?;
-        let question = StreamQuery::new(symbol.as_deref(), exchange.as_deref(), from.as_deref())
-            .map_err(|refusal| error::bad_query(py, &refusal))?;
+        let question = question::stream(symbol, exchange, last_event_id)?;
         let market = self.shared();
         compute(py, || Ok(Stream::of_market(market, question)?))
     }

@@ -14,7 +14,7 @@ use super::rows::Table;
 use super::stream::Tray;
 use crate::api::{
     self, BadQuery, Chart, Coins, Exchanges, HeatmapQuery, Largest, LevelsQuery, Liqmap, Maxpain,
-    Orders, OverviewQuery,
+    Orders, OverviewQuery, StreamQuery,
 };
 use crate::client::Client;
 use crate::engine::Explain;
@@ -258,7 +258,7 @@ pub(super) const PAIR: &str = r#"a trading pair such as "BTCUSDT""#;
 /// What an exchange may be, as a sentence.
 pub(super) const VENUE: &str = r#"an exchange's name such as "binance""#;
 /// What a place in a stream may be, as a sentence.
-pub(super) const EVENT_ID: &str = "the id of an event of the stream, as it was sent";
+const EVENT_ID: &str = "the id of an event of the stream, as it was sent";
 /// What a page of a walk may hold, as a sentence.
 pub(super) const PAGE_SIZES: &str = "a whole number from 1 to 1000";
 /// What a walk may be bounded by, as a sentence.
@@ -300,6 +300,19 @@ pub(super) fn largest(range: &Bound<'_, PyAny>, limit: &Bound<'_, PyAny>) -> PyR
             whole("limit", limit, "a whole number from 1 to 1000")?,
         ),
     )
+}
+
+/// The question for the orders as they arrive, which both a service and a market answer.
+pub(super) fn stream(
+    symbol: &Bound<'_, PyAny>,
+    exchange: &Bound<'_, PyAny>,
+    last_event_id: &Bound<'_, PyAny>,
+) -> PyResult<StreamQuery> {
+    let pair = optional_text("symbol", symbol, PAIR)?;
+    let venue = optional_text("exchange", exchange, VENUE)?;
+    let place = optional_text("last_event_id", last_event_id, EVENT_ID)?;
+    StreamQuery::new(pair.as_deref(), venue.as_deref(), place.as_deref())
+        .map_err(|refusal| bad_query(symbol.py(), &refusal))
 }
 
 #[pyfunction]

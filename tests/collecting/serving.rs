@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use liqdata::api::OverviewQuery;
+use liqdata::api::{OverviewQuery, StreamQuery};
 use liqdata::client::{Client, Config, OrderStream};
 use liqdata::model::{Order, Overview};
 use liqdata::server::{Market, router, run};
@@ -99,7 +99,10 @@ async fn what_an_exchange_tells_is_streamed_and_counted_at_once() {
     let serving = Serving::start(market).await;
     collecting.until_live().await;
     let client = serving.client();
-    let mut stream = OrderStream::new(client.clone(), None, None, Some(&place)).unwrap();
+    let mut stream = OrderStream::new(
+        client.clone(),
+        StreamQuery::new(None, None, Some(&place)).unwrap(),
+    );
 
     let mut truths: Vec<Truth> = Vec::new();
     let mut told = BTreeSet::new();

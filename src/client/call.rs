@@ -1,0 +1,380 @@
+//! One question under way: its attempts, the redirects it follows, and the answer it ends with.
+
+use std::time::Duration;
+
+use log::debug;
+use reqwest::header::{CONTENT_TYPE, HeaderMap, LOCATION};
+use reqwest::{Response, StatusCode};
+use tokio::time::{Instant, timeout_at};
+use url::Url;
+
+use super::LOG;
+use super::coding::{self, Spoiled, Unpacking};
+use super::config::{self, Config};
+use super::error::{self, Error};
+use super::fault::Fault;
+use super::pool::{Kept, Lines};
+use super::retry::{self, Kind, Retries};
+use crate::model::Overview;
+use crate::wire::{Damage, Feed, Reading, read};
+
+/// The most redirects that one question follows.
+const REDIRECTS: u32 = 3;
+/// The most of a refusal's body that is read; a small one is read whole so that its connection can be used again.
+const REFUSAL: usize = 64 << 10;
+/// How long a refusal's body may take; its status is known by then.
+const REFUSAL_PATIENCE: Duration = Duration::from_secs(1);
+
+/// A success, apart from its body.
+pub(super) struct Answer {
+    pub(super) status: StatusCode,
+    pub(super) headers: HeaderMap,
+    bytes: usize,
+}
+
+impl Answer {
+    /// The error of a body that breaks the contract.
+    pub(super) fn damaged(&self, damage: Damage) -> Error {
+        match self.alien() {
+            Some(content_type) => Error::UnexpectedReply {
+                message: format!("{damage} (the answer says it is {content_type:?}, not JSON)"),
+                path: damage.path,
+            },
+            None => damage.into(),
+        }
+    }
+
+    /// The content type, if it is not JSON's.
+    fn alien(&self) -> Option<String> {
+        let content_type = self.headers.get(CONTENT_TYPE)?.as_bytes();
+        let content_type = String::from_utf8_lossy(content_type);
+        let essence = content_type.split(';').next().unwrap_or_default().trim();
+        let json = essence.eq_ignore_ascii_case("application/json")
+            || essence.to_ascii_lowercase().ends_with("+json");
+        (!json).then(|| config::shown(&content_type))
+    }
+}
+
+/// How an attempt failed.
+pub(super) enum Failed {
+    /// The deadline passed.
+    Late,
+    Fault(Fault),
+}
+
+/// One question under way.
+pub(super) struct Call<'a> {
+    pub(super) config: &'a Config,
+    pub(super) kept: &'a Kept,
+    pub(super) lines: &'a Lines,
+    pub(super) http: &'a reqwest::Client,
+    pub(super) path: &'a str,
+    pub(super) retries: Retries<'a>,
+    pub(super) deadline: Instant,
+}
+
+impl Call<'_> {
+    /// One attempt from `start`, redirects followed.
+    pub(super) async fn attempt(
+        &mut self,
+        start: &Url,
+        intake: &mut dyn Feed,
+    ) -> Result<Answer, Failed> {
+        let mut target = start.clone();
+        let mut hop = 0;
+        loop {
+            // Waiting for one's turn is the caller's wish, not the service's slowness.
+            self.deadline += self.kept.pace.turn().await;
+            let begun = Instant::now();
+            let reached = timeout_at(self.deadline, self.reach(target, hop, intake))
+                .await
+                .map_err(|_| Failed::Late)?
+                .map_err(Failed::Fault)?;
+            match reached {
+                Reached::Answer(answer) => {
+                    debug!(
+                        target: LOG,
+                        "GET {} -> {} in {} ms, {} bytes (attempt {})",
+                        self.path,
+                        answer.status.as_u16(),
+                        begun.elapsed().as_millis(),
+                        answer.bytes,
+                        self.retries.attempts()
+                    );
+                    return Ok(answer);
+                }
+                // The redirect that would be one too many is a fault.
+                Reached::Redirect(next) => target = next,
+            }
+            hop += 1;
+        }
+    }
+
+    /// The head of a success, redirects followed; its body has no deadline.
+    pub(super) async fn open(
+        &mut self,
+        start: &Url,
+        headers: &HeaderMap,
+    ) -> Result<Response, Failed> {
+        let mut target = start.clone();
+        let mut hop = 0;
+        loop {
+            self.deadline += self.kept.pace.turn().await;
+            let knocked = timeout_at(self.deadline, self.knock(target, hop, headers))
+                .await
+                .map_err(|_| Failed::Late)?
+                .map_err(Failed::Fault)?;
+            match knocked {
+                Knocked::Success(response) => return Ok(response),
+                Knocked::Redirect(next) => target = next,
+            }
+            hop += 1;
+        }
+    }
+
+    /// One request and its whole answer.
+    async fn reach(&self, target: Url, hop: u32, intake: &mut dyn Feed) -> Result<Reached, Fault> {
+        match self.knock(target, hop, &HeaderMap::new()).await? {
+            Knocked::Success(response) => self.whole(response, intake).await.map(Reached::Answer),
+            Knocked::Redirect(next) => Ok(Reached::Redirect(next)),
+        }
+    }
+
+    /// One request, up to the head of a success.
+    async fn knock(&self, target: Url, hop: u32, headers: &HeaderMap) -> Result<Knocked, Fault> {
+        let reused = self.lines.may_reuse() && self.retries.attempts() == 1;
+        let response = self
+            .http
+            .get(target.clone())
+            .headers(headers.clone())
+            .send()
+            .await
+            .map_err(|error| Fault::before_the_answer(error, self.config, reused))?;
+        let status = response.status();
+        if status.is_success() {
+            return Ok(Knocked::Success(response));
+        }
+        if matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308)
+            && let Some(location) = response.headers().get(LOCATION)
+        {
+            let location = String::from_utf8_lossy(location.as_bytes()).into_owned();
+            return match follow(&target, &location, hop) {
+                Ok(next) => {
+                    // Read to its end, so that the connection can be used again.
+                    self.beginning(response).await;
+                    Ok(Knocked::Redirect(next))
+                }
+                Err(why) => Err(self.refused(response, Some(&why)).await),
+            };
+        }
+        Err(self.refused(response, None).await)
+    }
+
+    /// Hands the whole body of a success to `intake`, as long as it is not over the cap.
+    async fn whole(&self, mut response: Response, intake: &mut dyn Feed) -> Result<Answer, Fault> {
+        let cap = self.config.most_bytes();
+        let announced = response
+            .content_length()
+            .map(|length| usize::try_from(length).unwrap_or(usize::MAX));
+        let headers = std::mem::take(response.headers_mut());
+        let spoiled = |spoiled: Spoiled, came: usize| spoilt(spoiled, cap, came);
+        let spare = self.lines.spare();
+        let mut body = Unpacking::begin(&headers, announced, cap, intake, spare)
+            .map_err(|why| spoiled(why, 0))?;
+        let mut came = 0;
+        loop {
+            match response.chunk().await {
+                Ok(Some(chunk)) => {
+                    body.take(&chunk).map_err(|why| spoiled(why, came))?;
+                    came += chunk.len();
+                }
+                Ok(None) => break,
+                Err(error) => return Err(Fault::within_the_body(error, self.config, came)),
+            }
+        }
+        let (bytes, spare) = body.finish().map_err(|why| spoiled(why, came))?;
+        self.lines.put_spare(spare);
+        self.lines.answered();
+        Ok(Answer {
+            status: response.status(),
+            headers,
+            bytes,
+        })
+    }
+
+    /// The beginning of a body that carries no reply.
+    async fn beginning(&self, mut response: Response) -> Vec<u8> {
+        let mut body = Vec::new();
+        let deadline = self.deadline.min(Instant::now() + REFUSAL_PATIENCE);
+        let read = async {
+            // What breaks off is as good an explanation as there is.
+            while body.len() < REFUSAL
+                && let Ok(Some(chunk)) = response.chunk().await
+            {
+                let room = REFUSAL - body.len();
+                body.extend_from_slice(chunk.get(..room).unwrap_or(&chunk));
+            }
+        };
+        if timeout_at(deadline, read).await.is_ok() {
+            self.lines.answered();
+        }
+        coding::beginning(response.headers(), body, REFUSAL)
+    }
+
+    /// A status that is no success, or a redirect that is not followed, with the reason.
+    async fn refused(&self, response: Response, unfollowed: Option<&str>) -> Fault {
+        let status = response.status();
+        let retry_after = retry::retry_after(response.headers());
+        let body = self.beginning(response).await;
+        let place = self.config.place();
+        let path = self.path;
+        let message = if let Some(why) = unfollowed {
+            format!("{place} redirects {path} {why} ({status})")
+        } else {
+            // Any reply type will do: a refusal looks the same around all.
+            match read::<Overview>(&body, true) {
+                Ok(Reading::Refused { message }) => {
+                    format!("{place} refused {path} ({status}): {message}")
+                }
+                _ => format!("{place} refused {path} ({status})"),
+            }
+        };
+        Fault {
+            kind: Kind::of(status),
+            error: Error::Refused {
+                status: status.as_u16(),
+                body: error::excerpt(&body),
+                retry_after,
+                message,
+            },
+            retry_after,
+        }
+    }
+
+    /// The fault that ends the call, which says after how many attempts.
+    pub(super) fn counted(&self, fault: Fault) -> Error {
+        let attempts = self.retries.attempts();
+        let mut error = fault.error;
+        if attempts > 1
+            && let Error::NoAnswer { message, .. } | Error::Refused { message, .. } = &mut error
+        {
+            *message = format!("{message}; {attempts} attempts");
+        }
+        error
+    }
+
+    pub(super) fn too_slow(&self, before: Option<Error>) -> Error {
+        let seconds = self.config.patience().as_secs_f64();
+        Error::TooSlow {
+            seconds,
+            message: format!(
+                "no complete answer from {} to {} within {seconds} s; {} attempts",
+                self.config.place(),
+                self.path,
+                self.retries.attempts()
+            ),
+            source: before.map(Into::into),
+        }
+    }
+}
+
+/// Where a request led, its answer's body not yet read.
+enum Knocked {
+    Success(Response),
+    Redirect(Url),
+}
+
+/// Where a request led.
+enum Reached {
+    Answer(Answer),
+    Redirect(Url),
+}
+
+/// Where to follow a redirect to; why not, otherwise.
+fn follow(from: &Url, location: &str, hop: u32) -> Result<Url, String> {
+    let shown = config::masked(location);
+    let Ok(target) = from.join(location) else {
+        return Err(format!("to {shown:?}, which is not a URL"));
+    };
+    let place = |url: &Url| {
+        (
+            url.scheme().to_owned(),
+            url.host_str().map(str::to_owned),
+            url.port_or_known_default(),
+        )
+    };
+    if place(from) != place(&target) || !target.username().is_empty() || target.password().is_some()
+    {
+        return Err(format!(
+            "to {shown:?}, which is not followed: only the same scheme, host and port are"
+        ));
+    }
+    if hop >= REDIRECTS {
+        return Err(format!(
+            "to {shown:?}, which is not followed: it would be more than {REDIRECTS} redirects"
+        ));
+    }
+    Ok(target)
+}
+
+/// The fault of a body that cannot be taken after so many bytes.
+fn spoilt(why: Spoiled, cap: usize, came: usize) -> Fault {
+    let message = match why {
+        Spoiled::Over => {
+            format!("the body is larger than max_body = {cap} bytes after decompression")
+        }
+        Spoiled::Unknown(message) => message,
+        Spoiled::Damaged(message) => {
+            format!("the body cannot be decompressed after {came} bytes: {message}")
+        }
+    };
+    Fault::final_(Error::UnexpectedReply {
+        path: String::new(),
+        message,
+    })
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_same_service_is_followed_to_and_three_times_at_most() {
+        let from = Url::parse("http://data.example:8080/v1/api/x?q=1").unwrap();
+        for location in [
+            "/y",
+            "z?q=2",
+            "http://DATA.example:8080/",
+            "?",
+            "//data.example:8080/y",
+        ] {
+            assert!(follow(&from, location, 0).is_ok(), "{location}");
+            let why = follow(&from, location, 3).unwrap_err();
+            assert!(why.contains("more than 3"), "{why}");
+        }
+        for location in [
+            "https://data.example:8080/y",
+            "http://data.example/y",
+            "http://data.example:8081/y",
+            "http://169.254.169.254/latest/meta-data",
+            "http://data.example.evil:8080/",
+            "//other/y",
+            "ftp://data.example:8080/y",
+            "file:///etc/passwd",
+            "data:,x",
+        ] {
+            assert!(
+                follow(&from, location, 0).unwrap_err().contains(location),
+                "{location}"
+            );
+        }
+        let why = follow(&from, "http://me:hunter2@data.example:8080/y", 0).unwrap_err();
+        assert!(!why.contains("hunter2"), "{why}");
+        assert!(
+            follow(&from, "http://[", 0)
+                .unwrap_err()
+                .contains("not a URL")
+        );
+    }
+}
