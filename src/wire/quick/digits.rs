@@ -7,6 +7,9 @@ const EXACT_DIGITS: usize = 15;
 /// Most digits of a decimal whose whole number 64 bits hold for sure.
 const SHORT: usize = 18;
 
+/// Eight zeros as text.
+const ZEROS: u64 = 0x3030_3030_3030_3030;
+
 /// 10^0 to 10^19.
 const TENS: [u64; 20] = {
     let mut tens = [1; 20];
@@ -20,6 +23,11 @@ const TENS: [u64; 20] = {
     }
     tens
 };
+
+/// 10^0 to 10^15, which doubles hold.
+const DOUBLES: [f64; EXACT_DIGITS + 1] = [
+    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+];
 
 /// 5^-1 to 5^-18 as 128 bits, the first one set, rounded up.
 const FIFTHS: [(u64, u64); 18] = [
@@ -43,7 +51,7 @@ const FIFTHS: [(u64, u64); 18] = [
     (0x9392_ee8e_921d_5d07, 0x3aff_322e_6243_9fd0),
 ];
 
-/// What a number of the common form writes: at most seven digits, or these, a point and at most 15 digits behind it.
+/// What a number of the common form writes: at most seven digits, or these, a point and at most 16 digits behind it.
 #[derive(Clone, Copy)]
 pub(super) struct Common {
     /// All digits as one number, and how many they are.
@@ -56,7 +64,8 @@ pub(super) struct Common {
 }
 
 /// The number of the common form that `from` starts with, signs apart. It is read out of registers: one look at the
-/// length of what is left is all it takes.
+/// length of what is left is all it takes. Where it ends is found apart from what its digits are, so that a processor
+/// begins with the next number before it is done with this one.
 #[inline]
 pub(super) fn common(from: &[u8]) -> Option<Common> {
     let chunk = from.first_chunk::<24>()?;
@@ -64,43 +73,67 @@ pub(super) fn common(from: &[u8]) -> Option<Common> {
     let &[first, second, third] = words else {
         return None;
     };
-    let (first, second) = (u64::from_le_bytes(first), u64::from_le_bytes(second));
-    let digits = first ^ 0x3030_3030_3030_3030;
-    let others = (digits.wrapping_add(0x7676_7676_7676_7676) | digits) & 0x8080_8080_8080_8080;
-    let count = (others.trailing_zeros() / 8) as usize;
-    if count == 0 || count == 8 || (count > 1 && digits.trailing_zeros() >= 8) {
+    let (first, second, third) = (
+        u64::from_le_bytes(first) ^ ZEROS,
+        u64::from_le_bytes(second) ^ ZEROS,
+        u64::from_le_bytes(third) ^ ZEROS,
+    );
+    let stops = others(first);
+    let whole = place(stops);
+    if whole == 0 || whole == 8 || (whole > 1 && first.trailing_zeros() >= 8) {
         return None;
     }
-    let whole = eight(digits << (64 - 8 * count));
-    let ends = first >> (8 * count);
-    if ends & 0xFF != u64::from(b'.') {
+    let size = eight(first << (64 - 8 * whole));
+    if (first >> (8 * whole)) & 0xFF != u64::from(b'.' ^ b'0') {
         return Some(Common {
-            size: whole,
-            count,
+            size,
+            count: whole,
             behind: 0,
-            length: count,
+            length: whole,
         });
     }
-    let joined = |low: u64, high: u64| low >> (8 * count) >> 8 | high << (56 - 8 * count);
-    let (part, mut behind) = up_to_eight(joined(first, second));
-    let mut size = whole.wrapping_mul(*TENS.get(behind)?).wrapping_add(part);
-    if behind == 8 {
-        let (part, more) = up_to_eight(joined(second, u64::from_le_bytes(third)));
-        if more == 8 {
-            return None;
+    let length = match (stops & (stops - 1), others(second)) {
+        (0, 0) => 16 + place(others(third)),
+        (0, stops) => 8 + place(stops),
+        (stops, _) => place(stops),
+    };
+    let behind = length - whole - 1;
+    let joined = |low: u64, high: u64| low >> (8 * whole) >> 8 | high << (56 - 8 * whole);
+    let part = joined(first, second);
+    let size = match behind {
+        1..=8 => size
+            .wrapping_mul(*TENS.get(behind)?)
+            .wrapping_add(eight(part << (64 - 8 * behind))),
+        9..=16 => {
+            let more = behind - 8;
+            size.wrapping_mul(*TENS.get(8)?)
+                .wrapping_add(eight(part))
+                .wrapping_mul(*TENS.get(more)?)
+                .wrapping_add(eight(joined(second, third) << (64 - 8 * more)))
         }
-        size = size.wrapping_mul(*TENS.get(more)?).wrapping_add(part);
-        behind += more;
-    }
-    if behind == 0 || count + behind > DIGITS {
+        _ => return None,
+    };
+    if whole + behind > DIGITS {
         return None;
     }
     Some(Common {
         size,
-        count: count + behind,
+        count: whole + behind,
         behind,
-        length: count + 1 + behind,
+        length,
     })
+}
+
+/// The highest bit of each byte that is no digit; the text's zeros have been taken from all.
+#[inline]
+fn others(digits: u64) -> u64 {
+    (digits.wrapping_add(0x7676_7676_7676_7676) | digits) & 0x8080_8080_8080_8080
+}
+
+/// The place of the first byte of which the highest bit is set, 8 where none is.
+#[inline]
+fn place(bits: u64) -> usize {
+    (bits.trailing_zeros() / 8) as usize
 }
 
 pub(super) fn strip(rest: &mut &[u8], byte: u8) -> bool {
@@ -142,12 +175,11 @@ pub(super) fn digits(rest: &mut &[u8], before: u64) -> Option<(u64, usize)> {
 /// The digits that eight bytes start with: their value and how many.
 #[inline]
 fn up_to_eight(bytes: u64) -> (u64, usize) {
-    let digits = bytes ^ 0x3030_3030_3030_3030;
-    let others = (digits.wrapping_add(0x7676_7676_7676_7676) | digits) & 0x8080_8080_8080_8080;
-    match others.trailing_zeros() / 8 {
+    let digits = bytes ^ ZEROS;
+    match place(others(digits)) {
         0 => (0, 0),
         8 => (eight(digits), 8),
-        count => (eight(digits << (64 - 8 * count)), count as usize),
+        count => (eight(digits << (64 - 8 * count)), count),
     }
 }
 
@@ -242,7 +274,7 @@ pub(super) fn scaled(size: u64, behind: usize, count: usize) -> Option<f64> {
     }
     if count <= EXACT_DIGITS {
         // Both operands are exact, so the quotient is the nearest double (Clinger).
-        return Some(size as f64 / *TENS.get(behind)? as f64);
+        return Some(size.cast_signed() as f64 / *DOUBLES.get(behind)?);
     }
     if size == 0 {
         return Some(0.0);
