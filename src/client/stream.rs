@@ -20,7 +20,7 @@ use super::fault::Fault;
 use super::pool::Lodging;
 use super::retry::{Kind, Retries};
 use super::{Client, Error, LOG, config, no_answer, without_tls};
-use crate::api::{BadQuery, SIMULATED, StreamQuery};
+use crate::api::{SIMULATED, StreamQuery};
 use crate::model::Order;
 use crate::wire::{Reading, read};
 

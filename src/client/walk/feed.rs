@@ -11,7 +11,7 @@ const KEPT: usize = 4000;
 /// The largest page of the contract.
 pub(super) const LARGEST: usize = Orders::MAX as usize;
 /// The most pages in flight.
-const FLIGHT: usize = 8;
+pub(super) const FLIGHT: usize = 8;
 /// The overlap where all known rows are of one instant, so that only their order tells them from others.
 const TIMELESS: usize = 16;
 /// Pages in a row without a fresh row after which the feed counts as faster than we are.
@@ -138,30 +138,73 @@ impl Feed {
         }
     }
 
-    pub(super) fn ended(&self) -> bool {
-        self.ended
-    }
-
     /// The overlap to ask for.
     fn needed(&self) -> usize {
         self.overlap.max(self.wider).min(self.kept.len())
     }
 
-    /// The pages to ask for now, to be taken in this order; at least one until the end.
-    pub(super) fn asks(&self) -> Result<Vec<Ask>, Lost> {
-        if self.ended {
-            return Ok(Vec::new());
+    /// The page to ask for after those in flight, of which there are `flying` and `last` was asked for last.
+    ///
+    /// Pages are taken in the order of asking. Nothing is asked for while enough is in flight; where nothing is in
+    /// flight, something is until the end.
+    pub(super) fn ask(&self, flying: usize, last: Option<&Ask>) -> Result<Option<Ask>, Lost> {
+        if self.ended || flying >= self.flight {
+            return Ok(None);
         }
         let wanted = usize::try_from(self.wanted).unwrap_or(usize::MAX);
         if !self.begun {
-            return Ok(vec![Ask {
+            return Ok(Some(Ask {
                 offset: 0,
                 // One row alone has nothing beside it to be told from its equals by.
                 limit: self.page.max(2).min(wanted),
                 floor: 0,
                 lead: 0,
-            }]);
+            }));
         }
+        match self.can_line_up() {
+            Ok(()) => {}
+            // The pages in flight may tell more.
+            Err(_) if last.is_some() => return Ok(None),
+            Err(lost) => return Err(lost),
+        }
+        let overlap = self.needed();
+        // Behind the last row that is known or on its way; arrivals move both as one.
+        let behind = last.map_or(self.shift + self.end, |last| {
+            last.offset + last.limit as u64
+        });
+        let coming = usize::try_from(behind.saturating_sub(self.shift + self.end)).unwrap_or(0);
+        let left = wanted.saturating_sub(coming);
+        if left == 0 {
+            return Ok(None);
+        }
+        // The overlap stands inside the page as long as it leaves room for a fresh row.
+        let fresh = self.page.saturating_sub(overlap).max(1).min(left);
+        let narrow = (overlap + fresh).min(LARGEST);
+        // A feed that has run away is met with a wider page.
+        let limit = narrow
+            .saturating_mul(1 << self.misses.min(10))
+            .min(LARGEST.max(narrow));
+        // Aimed at the known rows' end. Only where the page would most likely not reach beyond it is the page moved
+        // on, and so that as many arrivals more as fewer than expected still meet the known rows.
+        let room = (limit - overlap) as u64;
+        let lead = if self.expected < room / 4 * 3 {
+            0
+        } else {
+            self.expected.saturating_sub(room / 2)
+        };
+        if last.is_some_and(|last| last.lead > 0 || lead > 0) {
+            return Ok(None);
+        }
+        Ok(Some(Ask {
+            offset: behind.saturating_sub(overlap as u64) + lead,
+            limit,
+            floor: self.shift,
+            lead,
+        }))
+    }
+
+    /// Whether a page can hold what tells where it lies.
+    fn can_line_up(&self) -> Result<(), Lost> {
         if self.run > self.page || self.run + 2 > LARGEST {
             return Err(Lost::Run {
                 run: self.run,
@@ -169,41 +212,10 @@ impl Feed {
                 page: self.page,
             });
         }
-        let overlap = self.needed();
-        if overlap >= LARGEST {
+        if self.needed() >= LARGEST {
             return Err(Lost::Repeats { at: self.end });
         }
-        let mut asks = Vec::new();
-        let (mut end, mut left) = (self.end, wanted);
-        for _ in 0..self.flight {
-            // The overlap stands inside the page as long as it leaves room for a fresh row.
-            let fresh = self.page.saturating_sub(overlap).max(1).min(left);
-            let narrow = (overlap + fresh).min(LARGEST);
-            // A feed that has run away is met with a wider page.
-            let limit = narrow
-                .saturating_mul(1 << self.misses.min(10))
-                .min(LARGEST.max(narrow));
-            // Aimed at the known rows' end. Only where the page would most likely not reach beyond it is the page moved
-            // on, and so that as many arrivals more as fewer than expected still meet the known rows.
-            let room = (limit - overlap) as u64;
-            let lead = if self.expected < room / 4 * 3 {
-                0
-            } else {
-                self.expected.saturating_sub(room / 2)
-            };
-            asks.push(Ask {
-                offset: self.shift + end.saturating_sub(overlap as u64) + lead,
-                limit,
-                floor: self.shift,
-                lead,
-            });
-            end += fresh as u64;
-            left -= fresh;
-            if left == 0 || lead > 0 {
-                break;
-            }
-        }
-        Ok(asks)
+        Ok(())
     }
 
     /// Whether the page of `ask` begins within the known rows, however few have arrived.
@@ -322,7 +334,7 @@ impl Feed {
         self.wider = 0;
         self.closed = (!full).then_some(length);
         self.flight = if full {
-            (self.flight * 2).min(FLIGHT)
+            (self.flight + 1).min(FLIGHT)
         } else {
             1
         };
@@ -523,6 +535,8 @@ fn repeated(kept: &OrderColumns) -> usize {
 #[cfg(test)]
 #[expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 mod tests {
+    use std::collections::VecDeque;
+
     use proptest::prelude::*;
     use rust_decimal::Decimal;
 
@@ -575,29 +589,33 @@ mod tests {
     ) -> (Result<Vec<Order>, Lost>, Vec<Ask>) {
         let mut state = Feed::new(page, wanted);
         let (mut out, mut asked) = (Vec::new(), Vec::new());
-        while !state.ended() {
-            let asks = match state.asks() {
-                Ok(asks) => asks,
-                Err(lost) => return (Err(lost), asked),
-            };
-            assert!(!asks.is_empty());
-            let mut pages = Vec::new();
-            for ask in &asks {
+        let mut flying: VecDeque<(Ask, Vec<Order>)> = VecDeque::new();
+        loop {
+            loop {
+                let last = flying.back().map(|(ask, _)| ask);
+                let ask = match state.ask(flying.len(), last) {
+                    Ok(Some(ask)) => ask,
+                    Ok(None) => break,
+                    Err(lost) => return (Err(lost), asked),
+                };
                 assert!((1..=LARGEST).contains(&ask.limit));
                 if !asked.is_empty() {
                     arrive(feed);
                 }
-                asked.push(*ask);
-                pages.push(read(feed, ask));
+                asked.push(ask);
+                flying.push_back((ask, read(feed, &ask)));
+                assert!(flying.len() <= FLIGHT);
             }
-            for (ask, page) in asks.iter().zip(pages) {
-                match state.take(ask, &page.iter().collect()) {
-                    Ok(Taken::Rows(rows)) => out.extend_from_slice(&page[rows]),
-                    Ok(Taken::Astray) => break,
-                    Err(lost) => return (Err(lost), asked),
-                }
+            let Some((ask, page)) = flying.pop_front() else {
+                break;
+            };
+            match state.take(&ask, &page.iter().collect()) {
+                Ok(Taken::Rows(rows)) => out.extend_from_slice(&page[rows]),
+                Ok(Taken::Astray) => flying.clear(),
+                Err(lost) => return (Err(lost), asked),
             }
         }
+        assert!(state.ended);
         (Ok(out), asked)
     }
 

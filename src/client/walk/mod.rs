@@ -3,20 +3,20 @@
 //! The order feed lists the newest row first and is read by offset, so every row that arrives pushes all others to
 //! higher offsets. [`Feed`] is the pure half: it says which pages to ask for and lines each one up with the rows that
 //! are known. Pages overlap; the overlap, compared as a sequence, tells by how much the feed has moved, and so which
-//! rows of a page are new to us. [`Walk`] is the thin half that asks a [`Client`].
+//! rows of a page are new to us. [`Walk`] is the thin half that asks a [`Client`], and keeps the next pages in flight.
 //!
 //! Positions are counted from the newest row at the first read: row 0 is that row, rows that arrived later have
 //! negative positions. After `shift` arrivals the row at position `p` stands at offset `p + shift`.
 
 mod feed;
-
-use tokio::task::JoinSet;
+mod flight;
 
 use super::{Client, Error};
 use crate::api::{BadQuery, Orders};
 use crate::model::OrderColumns;
 
-use feed::{Ask, Feed, LARGEST, Taken};
+use feed::{FLIGHT, Feed, LARGEST, Lost, Taken};
+use flight::Flight;
 
 /// A walk through the order feed from the newest row to the oldest, exact while the feed grows.
 ///
@@ -27,6 +27,7 @@ pub struct Walk {
     client: Client,
     first: Orders,
     feed: Feed,
+    flight: Flight,
 }
 
 impl Walk {
@@ -68,62 +69,65 @@ impl Walk {
             client,
             first,
             feed: Feed::new(page, wanted),
+            flight: Flight::new(),
         })
     }
 
     /// The next rows, at least one; none at the end.
     ///
-    /// May be dropped while it waits and called again: no row is lost.
+    /// Pages are asked for ahead: it needs a runtime that lives on between calls. May be dropped while it waits and
+    /// called again: no row is lost.
     ///
     /// # Errors
     ///
     /// [`Error`] of the page that failed, and [`Error::UnexpectedReply`] where a run of equal rows is longer than a
     /// page or the feed moves faster than it can be read.
     pub async fn next(&mut self) -> Result<Option<OrderColumns>, Error> {
-        while !self.feed.ended() {
-            let asks = self.feed.asks()?;
-            let pages = self.pages(&asks).await;
-            let room = pages.iter().flatten().map(OrderColumns::len).sum();
-            let mut fresh = OrderColumns::with_capacity(room);
-            for (ask, page) in asks.iter().zip(pages) {
-                let taken = page.and_then(|page| Ok((self.feed.take(ask, &page)?, page)));
-                match taken {
-                    Ok((Taken::Rows(rows), page)) => fresh.append(&page, rows),
-                    Ok((Taken::Astray, _)) => break,
+        self.flight.forget_after_fork();
+        let mut fresh = OrderColumns::default();
+        let mut pages = 0;
+        // What has arrived is handed out together; only for the first rows is it waited.
+        while pages < FLIGHT {
+            let landed = match self.ask() {
+                Ok(()) if fresh.is_empty() => self.flight.first().await,
+                Ok(()) => self.flight.arrived(),
+                Err(_) if !fresh.is_empty() => break,
+                Err(lost) => return Err(lost.into()),
+            };
+            let Some((ask, page)) = landed else { break };
+            let taken = page.and_then(|page| Ok((self.feed.take(&ask, &page)?, page)));
+            match taken {
+                Ok((Taken::Rows(rows), page)) => {
+                    fresh.append(&page, rows);
+                    pages += usize::from(!fresh.is_empty());
+                }
+                Ok((Taken::Astray, _)) => self.flight.clear(),
+                Err(error) => {
+                    self.flight.clear();
+                    if fresh.is_empty() {
+                        return Err(error);
+                    }
                     // The rows before it are good; the failure comes again if it lasts.
-                    Err(_) if !fresh.is_empty() => break,
-                    Err(error) => return Err(error),
+                    break;
                 }
             }
-            if !fresh.is_empty() {
-                return Ok(Some(fresh));
-            }
         }
-        Ok(None)
+        Ok((!fresh.is_empty()).then_some(fresh))
     }
 
-    /// What was asked for, in that order.
-    async fn pages(&self, asks: &[Ask]) -> Vec<Result<OrderColumns, Error>> {
-        let page = |ask: &Ask| {
+    /// Sends for as many pages as may be in flight.
+    fn ask(&mut self) -> Result<(), Lost> {
+        while let Some(ask) = self.feed.ask(self.flight.len(), self.flight.last())? {
             let question = Orders {
                 limit: u16::try_from(ask.limit).unwrap_or(Orders::MAX),
                 offset: ask.offset,
                 ..self.first.clone()
             };
             let client = self.client.clone();
-            async move { client.send_as::<_, OrderColumns>(&question).await }
-        };
-        if let [ask] = asks {
-            return vec![page(ask).await];
+            self.flight.send(ask, async move {
+                client.send_as::<_, OrderColumns>(&question).await
+            });
         }
-        // A task each, so that pages are decoded on all of a runtime's threads; all end with the set.
-        let mut under_way = JoinSet::new();
-        for (place, ask) in asks.iter().enumerate() {
-            let page = page(ask);
-            under_way.spawn(async move { (place, page.await) });
-        }
-        let mut pages = under_way.join_all().await;
-        pages.sort_unstable_by_key(|(place, _)| *place);
-        pages.into_iter().map(|(_, page)| page).collect()
+        Ok(())
     }
 }

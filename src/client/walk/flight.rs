@@ -1,0 +1,94 @@
+//! The pages of a walk that are on their way.
+
+use std::collections::VecDeque;
+use std::panic::resume_unwind;
+
+use futures_util::FutureExt;
+use tokio::task::JoinError;
+use tokio_util::task::AbortOnDropHandle;
+
+use super::feed::Ask;
+use crate::client::Error;
+use crate::model::OrderColumns;
+
+/// What a page brought.
+type Page = Result<OrderColumns, Error>;
+
+/// The pages in flight, in the order of asking.
+///
+/// A task each, so that they arrive and are decoded on all of a runtime's threads, and go on to while the rows before
+/// them are handed out. All end with the flight.
+#[derive(Debug)]
+pub(super) struct Flight {
+    pages: VecDeque<(Ask, AbortOnDropHandle<Page>)>,
+    pid: u32,
+}
+
+impl Flight {
+    pub(super) fn new() -> Self {
+        Self {
+            pages: VecDeque::new(),
+            pid: std::process::id(),
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.pages.len()
+    }
+
+    /// What was asked for last.
+    pub(super) fn last(&self) -> Option<&Ask> {
+        self.pages.back().map(|(ask, _)| ask)
+    }
+
+    /// Sends for the page of `ask`.
+    pub(super) fn send(&mut self, ask: Ask, page: impl Future<Output = Page> + Send + 'static) {
+        let task = AbortOnDropHandle::new(tokio::spawn(page));
+        self.pages.push_back((ask, task));
+    }
+
+    /// Waits for the first page; none where nothing is in flight. May be dropped while it waits.
+    pub(super) async fn first(&mut self) -> Option<(Ask, Page)> {
+        let (_, task) = self.pages.front_mut()?;
+        let landed = task.await;
+        self.land(landed)
+    }
+
+    /// The first page if it has arrived.
+    pub(super) fn arrived(&mut self) -> Option<(Ask, Page)> {
+        let (_, task) = self.pages.front_mut()?;
+        let landed = task.now_or_never()?;
+        self.land(landed)
+    }
+
+    fn land(&mut self, landed: Result<Page, JoinError>) -> Option<(Ask, Page)> {
+        let (ask, _) = self.pages.pop_front()?;
+        match landed.map_err(JoinError::try_into_panic) {
+            Ok(page) => Some((ask, page)),
+            Err(Ok(panic)) => resume_unwind(panic),
+            // Ended with its runtime: nothing more comes.
+            Err(Err(_)) => None,
+        }
+    }
+
+    /// Gives up what is in flight.
+    pub(super) fn clear(&mut self) {
+        self.forget_after_fork();
+        self.pages.clear();
+    }
+
+    /// In a forked child the tasks belong to threads that are not there; they can be neither awaited nor ended.
+    pub(super) fn forget_after_fork(&mut self) {
+        let pid = std::process::id();
+        if self.pid != pid {
+            self.pid = pid;
+            std::mem::forget(std::mem::take(&mut self.pages));
+        }
+    }
+}
+
+impl Drop for Flight {
+    fn drop(&mut self) {
+        self.forget_after_fork();
+    }
+}
