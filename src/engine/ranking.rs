@@ -45,14 +45,9 @@ pub(super) fn window_totals(long: ExactSum, short: ExactSum, cnt: u64) -> Window
     WindowTotals {
         long_usd: long.f64(),
         short_usd: short.f64(),
-        total_usd: both(long, short).f64(),
+        total_usd: long.plus(short).f64(),
         cnt,
     }
-}
-
-fn both(mut long: ExactSum, short: ExactSum) -> ExactSum {
-    long.merge(short);
-    long
 }
 
 /// Totals of the four windows.
@@ -86,51 +81,75 @@ fn grouped<'a>(
 }
 
 /// Long, short and number of orders under a name.
-type Named<'a> = (&'a str, (ExactSum, ExactSum, u64));
+pub(super) type Named<'a, T> = (&'a str, (T, T, u64));
 
-fn named(groups: HashMap<&str, Totals>) -> impl Iterator<Item = Named<'_>> {
+/// A sum as it is kept, by which names are ranked; only those that are shown are written out.
+pub(super) trait Total: Copy + Ord {
+    fn plus(self, other: Self) -> Self;
+
+    fn exact(self) -> ExactSum;
+}
+
+impl Total for ExactSum {
+    fn plus(mut self, other: Self) -> Self {
+        self.merge(other);
+        self
+    }
+
+    fn exact(self) -> ExactSum {
+        self
+    }
+}
+
+fn named(groups: HashMap<&str, Totals>) -> impl Iterator<Item = Named<'_, ExactSum>> {
     groups
         .into_iter()
         .map(|(name, totals)| (name, (totals.long, totals.short, totals.cnt)))
 }
 
+/// The `limit` names with the most, descending, ties by name, each with its total.
+fn ranked<'a, T: Total>(
+    groups: impl Iterator<Item = Named<'a, T>>,
+    limit: usize,
+) -> impl Iterator<Item = (Named<'a, T>, T)> {
+    let mut rows: Vec<(Named<'a, T>, T)> = groups.map(|row| (row, row.1.0.plus(row.1.1))).collect();
+    let rank = |&((name, _), total): &(Named<'a, T>, T)| (Reverse(total), name);
+    if limit < rows.len() {
+        rows.select_nth_unstable_by_key(limit, rank);
+        rows.truncate(limit);
+    }
+    rows.sort_unstable_by_key(rank);
+    rows.into_iter()
+}
+
 /// The rows of the coins with the most USD, descending, ties by name.
-pub(super) fn coin_rows<'a>(
-    groups: impl Iterator<Item = Named<'a>>,
+pub(super) fn coin_rows<'a, T: Total>(
+    groups: impl Iterator<Item = Named<'a, T>>,
     limit: usize,
 ) -> Vec<CoinTotals> {
-    let mut rows: Vec<_> = groups
-        .map(|(coin, totals)| (Reverse(both(totals.0, totals.1)), coin, totals))
-        .collect();
-    rows.sort_unstable_by_key(|&(total, coin, _)| (total, coin));
-    rows.into_iter()
-        .take(limit)
-        .map(|(Reverse(total), coin, (long, short, cnt))| CoinTotals {
+    ranked(groups, limit)
+        .map(|((coin, (long, short, cnt)), total)| CoinTotals {
             coin: coin.to_owned(),
-            long_usd: long.f64(),
-            short_usd: short.f64(),
-            total_usd: total.f64(),
+            long_usd: long.exact().f64(),
+            short_usd: short.exact().f64(),
+            total_usd: total.exact().f64(),
             cnt,
         })
         .collect()
 }
 
 /// The rows of exchanges by USD, descending, ties by name.
-pub(super) fn exchange_rows<'a>(groups: impl Iterator<Item = Named<'a>>) -> Vec<ExchangeTotals> {
-    let mut rows: Vec<_> = groups
-        .map(|(exchange, totals)| (Reverse(both(totals.0, totals.1)), exchange, totals))
-        .collect();
-    rows.sort_unstable_by_key(|&(total, exchange, _)| (total, exchange));
-    rows.into_iter()
-        .map(
-            |(Reverse(total), exchange, (long, short, cnt))| ExchangeTotals {
-                exchange: exchange.to_owned(),
-                long_usd: long.decimal(),
-                short_usd: short.decimal(),
-                total_usd: total.decimal(),
-                cnt,
-            },
-        )
+pub(super) fn exchange_rows<'a, T: Total>(
+    groups: impl Iterator<Item = Named<'a, T>>,
+) -> Vec<ExchangeTotals> {
+    ranked(groups, usize::MAX)
+        .map(|((exchange, (long, short, cnt)), total)| ExchangeTotals {
+            exchange: exchange.to_owned(),
+            long_usd: long.exact().decimal(),
+            short_usd: short.exact().decimal(),
+            total_usd: total.exact().decimal(),
+            cnt,
+        })
         .collect()
 }
 

@@ -92,6 +92,9 @@ impl ExactSum {
     #[must_use]
     pub fn f64(&self) -> f64 {
         let (whole, fraction) = self.carried();
+        if let Some(double) = short_f64(whole, fraction) {
+            return double;
+        }
         let sign = if whole < 0 || fraction < 0 { "-" } else { "" };
         let text = format!(
             "{sign}{}.{:028}",
@@ -115,6 +118,29 @@ impl ExactSum {
         }
         (whole, fraction)
     }
+}
+
+/// The double nearest to a sum of few decimals, as money nearly always is.
+fn short_f64(whole: i128, fraction: i128) -> Option<f64> {
+    // Both operands are exact below 2^53 and 10^22, so one division rounds correctly (Clinger's fast path).
+    const HOLDS: u128 = 1 << 53;
+    for (kept, scale) in [(1_i64, 1.0), (100, 1e2), (10_000, 1e4), (100_000_000, 1e8)] {
+        let unit = ONE / i128::from(kept);
+        if fraction % unit == 0 {
+            let units = whole
+                .checked_mul(i128::from(kept))?
+                .checked_add(fraction / unit)?;
+            if units.unsigned_abs() >= HOLDS {
+                return None;
+            }
+            #[expect(
+                clippy::cast_precision_loss,
+                reason = "the units were just shown to fit in 53 bits"
+            )]
+            return Some(units as f64 / scale);
+        }
+    }
+    None
 }
 
 /// The first 28 significant digits of `digits` (which end at scale 28), rounded half to even, with their scale.
@@ -157,6 +183,8 @@ pub fn nearest_f64(value: Decimal) -> f64 {
 )]
 mod tests {
     use std::str::FromStr;
+
+    use proptest::prelude::*;
 
     use super::*;
 
@@ -208,6 +236,18 @@ mod tests {
                 nearest_f64(value).to_bits(),
                 text.parse::<f64>().unwrap().to_bits()
             );
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_sum_becomes_the_double_nearest_to_its_text(
+            units in prop_oneof![0_i128..1 << 40, (1_i128 << 52)..(1 << 54), 0_i128..10_i128.pow(16)],
+            places in 0_u32..=12,
+        ) {
+            let sum = ExactSum::of_attos(units * 10_i128.pow(12 - places));
+            let nearest: f64 = sum.decimal().to_string().parse().unwrap();
+            prop_assert_eq!(sum.f64().to_bits(), nearest.to_bits());
         }
     }
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 use std::ops::Range;
 
 use super::{Ring, Sums, WINDOWS, side_of};
-use crate::engine::ranking::{coin_rows, exchange_rows, window_totals};
+use crate::engine::ranking::{Named, Total, coin_rows, exchange_rows, window_totals};
 use crate::model::{
     ChartRow, CoinTotals, ExactSum, ExchangeTotals, Millis, Order, Overview, Pair, Side,
     Vocabulary, Window, exchange_name,
@@ -20,9 +20,23 @@ impl Sums {
     }
 
     /// Long, short and how many.
-    fn exact(&self) -> (ExactSum, ExactSum, u64) {
-        let [long, short] = self.sides.map(ExactSum::of_attos);
+    fn totals(&self) -> (Attos, Attos, u64) {
+        let [long, short] = self.sides.map(Attos);
         (long, short, self.cnt)
+    }
+}
+
+/// So many 10⁻¹⁸ USD.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Attos(i128);
+
+impl Total for Attos {
+    fn plus(self, other: Self) -> Self {
+        Self(self.0 + other.0)
+    }
+
+    fn exact(self) -> ExactSum {
+        ExactSum::of_attos(self.0)
     }
 }
 
@@ -41,8 +55,8 @@ impl Ring {
             for sums in self.sums.iter().filter_map(|sums| sums.get(place)) {
                 totals.merge(sums);
             }
-            let (long, short, cnt) = totals.exact();
-            *slot = Some(window_totals(long, short, cnt));
+            let (long, short, cnt) = totals.totals();
+            *slot = Some(window_totals(long.exact(), short.exact(), cnt));
         }
         overview
     }
@@ -53,7 +67,7 @@ impl Ring {
         window: Window,
         names: &'a [String],
         name: impl Fn(super::names::SumName) -> u32,
-    ) -> impl Iterator<Item = (&'a str, (ExactSum, ExactSum, u64))> {
+    ) -> impl Iterator<Item = Named<'a, Attos>> {
         let place = place_of(window);
         let mut groups = vec![Sums::default(); names.len()];
         for (pair, sums) in self.names.sums().zip(&self.sums) {
@@ -67,7 +81,7 @@ impl Ring {
             .iter()
             .zip(groups)
             .filter(|(_, sums)| sums.cnt > 0)
-            .map(|(name, sums)| (name.as_str(), sums.exact()))
+            .map(|(name, sums)| (name.as_str(), sums.totals()))
     }
 
     pub(in crate::engine) fn coins(&self, window: Window, limit: usize) -> Vec<CoinTotals> {
