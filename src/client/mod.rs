@@ -60,8 +60,18 @@ const LOG: &str = "liqdata.client";
 #[derive(Clone)]
 pub struct Client {
     shared: Arc<Shared>,
-    /// Whose connections are used, where it is not the client's own.
-    slot: Option<Arc<Slot>>,
+    driver: Driver,
+}
+
+/// What drives the connections that are used: they belong to the runtime on which they were opened.
+#[derive(Clone)]
+enum Driver {
+    /// The runtime that the client is asked on.
+    Runtime,
+    /// Another runtime beside it.
+    Second,
+    /// A thread of the caller's.
+    Slot(Arc<Slot>),
 }
 
 struct Shared {
@@ -84,8 +94,17 @@ impl Client {
         };
         Ok(Self {
             shared: Arc::new(shared),
-            slot: None,
+            driver: Driver::Runtime,
         })
+    }
+
+    /// The same client for asking on a second runtime, with connections of its own there; all else is shared.
+    #[must_use]
+    pub fn apart(&self) -> Self {
+        Self {
+            shared: Arc::clone(&self.shared),
+            driver: Driver::Second,
+        }
     }
 
     /// A place to ask from on the caller's own thread.
@@ -169,7 +188,11 @@ impl Client {
             // Only a lodging that is being dropped is empty.
             return Err(no_answer("the client is closed"));
         };
-        let lines = self.slot.as_ref().map_or(&kept.lines, |slot| &slot.lines);
+        let lines = match &self.driver {
+            Driver::Runtime => &kept.lines,
+            Driver::Second => kept.apart(config),
+            Driver::Slot(slot) => &slot.lines,
+        };
         let mut call = Call {
             config,
             kept,

@@ -7,9 +7,10 @@
 use std::io;
 use std::mem;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use arc_swap::ArcSwapOption;
+use tokio::runtime::{Handle, RuntimeFlavor};
 
 use super::Config;
 use super::coding::Spare;
@@ -82,6 +83,8 @@ impl Drop for Lodging {
 pub(super) struct Kept {
     /// The connections that the caller's runtime drives.
     pub(super) lines: Lines,
+    /// Those that a second runtime of the caller's drives. Only ever set by the process that made it.
+    apart: OnceLock<Lines>,
     pub(super) pace: Pace,
     pub(super) quota: Quota,
     /// Slots that nobody asks on at present, the last used last. Only ever locked by the process that made it.
@@ -92,10 +95,16 @@ impl Kept {
     fn new(config: &Config) -> Self {
         Self {
             lines: Lines::new(config),
+            apart: OnceLock::new(),
             pace: Pace::new(config.rate()),
             quota: Quota::default(),
             idle: Mutex::default(),
         }
+    }
+
+    /// The connections for a second runtime, made at its first call.
+    pub(super) fn apart(&self, config: &Config) -> &Lines {
+        self.apart.get_or_init(|| Lines::new(config))
     }
 
     /// The slot that was used last among the idle ones; a new one where there is none.
@@ -155,9 +164,10 @@ impl Lines {
     }
 
     /// Lets the pool notice which of its idle connections have been closed meanwhile: between two calls nothing drives
-    /// a slot's connections.
+    /// them where the runtime has no threads of its own.
     pub(super) async fn freshen(&self) {
-        if self.may_reuse() {
+        let left_alone = Handle::current().runtime_flavor() == RuntimeFlavor::CurrentThread;
+        if left_alone && self.may_reuse() {
             for _ in 0..TURNS {
                 tokio::task::yield_now().await;
             }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use tokio::runtime::{Builder, Runtime};
 
 use super::pool::{Lines, Lodging};
-use super::{Client, Config};
+use super::{Client, Config, Driver};
 
 /// How many turns the tasks of a connection need to take in that something has ended: one to read what has come or see
 /// what was dropped, one for the connection's own task to act on it, one for the pool to hear of it.
@@ -76,7 +76,7 @@ impl Seat {
         Ok(Self {
             client: Client {
                 shared: Arc::clone(&client.shared),
-                slot: Some(Arc::clone(&slot)),
+                driver: Driver::Slot(Arc::clone(&slot)),
             },
             lodging,
             slot,

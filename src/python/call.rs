@@ -17,8 +17,9 @@ use tokio::task::AbortHandle;
 
 use super::bridge::Wakeup;
 use super::error::{self, Failure};
+use super::logs;
 use super::question::Answer;
-use super::{logs, runtime};
+use super::runtime::{self, Threads};
 
 /// How often a waiting thread looks for signals.
 pub(super) const SIGNAL_TICK: Duration = Duration::from_millis(50);
@@ -86,8 +87,17 @@ pub(super) struct Call {
 }
 
 impl Call {
-    /// Starts `work` on the runtime.
+    /// Starts `work` on the runtime of several threads.
     pub(super) fn begin(
+        work: impl Future<Output = Outcome> + Send + 'static,
+        wakeup: Option<(Arc<Wakeup>, u64)>,
+    ) -> PyResult<Self> {
+        Self::begin_on(Threads::Several, work, wakeup)
+    }
+
+    /// Starts `work` on the runtime of so many threads.
+    pub(super) fn begin_on(
+        threads: Threads,
         work: impl Future<Output = Outcome> + Send + 'static,
         wakeup: Option<(Arc<Wakeup>, u64)>,
     ) -> PyResult<Self> {
@@ -97,7 +107,7 @@ impl Call {
             wakeup,
         });
         let theirs = Arc::clone(&slot);
-        let task = runtime::handle()?.spawn(async move {
+        let task = runtime::handle(threads)?.spawn(async move {
             let outcome = match AssertUnwindSafe(work).catch_unwind().await {
                 Ok(outcome) => outcome,
                 Err(panic) => Outcome::Failed(Failure::Panic(panic_message(panic.as_ref())), None),

@@ -16,6 +16,7 @@ use super::logs;
 use super::question::{
     self, Answer, MAX_ROWS, PAGE_SIZES, PAIR, Question, VENUE, optional_text, whole,
 };
+use super::runtime::Threads;
 use super::stream::Stream;
 use crate::client::{self, Config};
 
@@ -166,13 +167,18 @@ impl Client {
     ) -> PyResult<Call> {
         let client = self.open()?;
         let question = question.get().clone();
+        let (client, threads) = if question.is_large() {
+            (client, Threads::Several)
+        } else {
+            (client.apart(), Threads::One)
+        };
         let work = async move {
             match question.send(&client).await {
                 Ok(answer) => Outcome::One(Some(answer)),
                 Err(failure) => Outcome::Failed(failure, None),
             }
         };
-        Call::begin(work, wakeup(bridge, token))
+        Call::begin_on(threads, work, wakeup(bridge, token))
     }
 
     /// Begins many questions, eight in flight; the first failure ends them all and is labelled.

@@ -147,6 +147,16 @@ questions! {
     Maxpain(Maxpain) as MaxPain => |reply, _: Option<Box<Explain>>| Answer::Maxpain(reply);
 }
 
+impl Question {
+    /// Whether its reply may be large, so that reading it takes longer than handing it from thread to thread.
+    pub(super) fn is_large(&self) -> bool {
+        matches!(
+            self.kind,
+            Kind::Largest(_) | Kind::Orders(_) | Kind::Heatmap(_) | Kind::Liqmap(_)
+        )
+    }
+}
+
 #[pymethods]
 impl Question {
     fn __repr__(&self) -> String {

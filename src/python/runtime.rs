@@ -1,4 +1,5 @@
-//! One tokio runtime per process, keyed by pid.
+//! The tokio runtimes of a process, keyed by pid: one of a single thread for small calls, which cost more in waking
+//! threads than in anything else, and one of several threads for what takes its time.
 //!
 //! A forked child inherits the memory of its parent's runtime but none of its threads: using it would hang, dropping it
 //! would join threads that do not exist. So the child leaks the parent's copy and makes its own. The registry is one
@@ -14,13 +15,43 @@ struct Keyed {
     runtime: Runtime,
 }
 
-static RUNTIME: ArcSwapOption<Keyed> = ArcSwapOption::const_empty();
+static ONE: ArcSwapOption<Keyed> = ArcSwapOption::const_empty();
+static SEVERAL: ArcSwapOption<Keyed> = ArcSwapOption::const_empty();
 
-/// The runtime of this process, started on first use.
-pub(super) fn handle() -> std::io::Result<Handle> {
+/// How many threads a runtime has.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Threads {
+    One,
+    Several,
+}
+
+impl Threads {
+    fn runtime(self) -> &'static ArcSwapOption<Keyed> {
+        match self {
+            Self::One => &ONE,
+            Self::Several => &SEVERAL,
+        }
+    }
+
+    fn start(self) -> std::io::Result<Runtime> {
+        let threads = match self {
+            Self::One => 1,
+            Self::Several => 2,
+        };
+        Builder::new_multi_thread()
+            .worker_threads(threads)
+            .thread_name("liqdata")
+            .enable_all()
+            .build()
+    }
+}
+
+/// The runtime of so many threads of this process, started on first use.
+pub(super) fn handle(threads: Threads) -> std::io::Result<Handle> {
     let pid = std::process::id();
+    let runtime = threads.runtime();
     loop {
-        let current = RUNTIME.load_full();
+        let current = runtime.load_full();
         if let Some(keyed) = &current
             && keyed.pid == pid
         {
@@ -28,9 +59,9 @@ pub(super) fn handle() -> std::io::Result<Handle> {
         }
         let fresh = Arc::new(Keyed {
             pid,
-            runtime: start()?,
+            runtime: threads.start()?,
         });
-        let seen = RUNTIME.compare_and_swap(&current, Some(Arc::clone(&fresh)));
+        let seen = runtime.compare_and_swap(&current, Some(Arc::clone(&fresh)));
         let seen_ptr = seen.as_ref().map(Arc::as_ptr);
         if seen_ptr == current.as_ref().map(Arc::as_ptr) {
             // What was replaced is nothing or a parent's runtime: never drop it here.
@@ -44,12 +75,4 @@ pub(super) fn handle() -> std::io::Result<Handle> {
         }
         std::mem::forget(current);
     }
-}
-
-fn start() -> std::io::Result<Runtime> {
-    Builder::new_multi_thread()
-        .worker_threads(2)
-        .thread_name("liqdata")
-        .enable_all()
-        .build()
 }

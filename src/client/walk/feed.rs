@@ -165,7 +165,7 @@ impl Feed {
             Ok(()) => {}
             // The pages in flight may tell more.
             Err(_) if last.is_some() => return Ok(None),
-            Err(lost) => return Err(lost),
+            Err(why) => return Err(why),
         }
         let overlap = self.needed();
         // Behind the last row that is known or on its way; arrivals move both as one.
