@@ -21,6 +21,8 @@ type Page = Result<OrderColumns, Error>;
 #[derive(Debug)]
 pub(super) struct Flight {
     pages: VecDeque<(Ask, AbortOnDropHandle<Page>)>,
+    /// Whether nobody wants what is still under way.
+    is_stray: bool,
     pid: u32,
 }
 
@@ -28,6 +30,7 @@ impl Flight {
     pub(super) fn new() -> Self {
         Self {
             pages: VecDeque::new(),
+            is_stray: false,
             pid: std::process::id(),
         }
     }
@@ -71,10 +74,24 @@ impl Flight {
         }
     }
 
-    /// Gives up what is in flight.
-    pub(super) fn clear(&mut self) {
-        self.forget_after_fork();
-        self.pages.clear();
+    /// Nobody wants what is in flight any more. It is let land all the same, as a request that is broken off costs its
+    /// connection.
+    pub(super) fn give_up(&mut self) {
+        self.is_stray = !self.pages.is_empty();
+    }
+
+    pub(super) fn is_stray(&self) -> bool {
+        self.is_stray
+    }
+
+    /// Waits until all that was given up has landed. May be dropped while it waits.
+    pub(super) async fn settle(&mut self) {
+        while let Some((_, task)) = self.pages.front_mut() {
+            // Whatever it brought, even a panic, is of no use.
+            let _ = task.await;
+            self.pages.pop_front();
+        }
+        self.is_stray = false;
     }
 
     /// In a forked child the tasks belong to threads that are not there; they can be neither awaited nor ended.
@@ -82,6 +99,7 @@ impl Flight {
         let pid = std::process::id();
         if self.pid != pid {
             self.pid = pid;
+            self.is_stray = false;
             std::mem::forget(std::mem::take(&mut self.pages));
         }
     }

@@ -88,6 +88,12 @@ impl Walk {
         let mut pages = 0;
         // What has arrived is handed out together; only for the first rows is it waited.
         while pages < FLIGHT {
+            if self.flight.is_stray() {
+                if !fresh.is_empty() {
+                    break;
+                }
+                self.flight.settle().await;
+            }
             let landed = match self.ask() {
                 Ok(()) if fresh.is_empty() => self.flight.first().await,
                 Ok(()) => self.flight.arrived(),
@@ -101,9 +107,9 @@ impl Walk {
                     fresh.append(&page, rows);
                     pages += usize::from(!fresh.is_empty());
                 }
-                Ok((Taken::Astray, _)) => self.flight.clear(),
+                Ok((Taken::Astray, _)) => self.flight.give_up(),
                 Err(error) => {
-                    self.flight.clear();
+                    self.flight.give_up();
                     if fresh.is_empty() {
                         return Err(error);
                     }
