@@ -400,9 +400,15 @@ impl Feed {
         let start = end - self.kept.len() as i128;
         let len = rows.len() as i128;
         let highest = (end - 1).min(i128::from(ask.offset) - i128::from(ask.floor));
-        let mut fits: Vec<(i128, usize)> = (start - len + 1..=highest)
-            .rev()
-            .filter_map(|at| Some((at, meeting(&self.kept, rows, at - start)?)))
+        // Time alone rules out nearly all places: the page's first row among the known ones, or their first in the page.
+        let within = instants(&self.kept, first).rev().map(|row| row as i128);
+        let before = instants(rows, kept_first)
+            .filter(|row| *row > 0)
+            .map(|row| -(row as i128));
+        let mut fits: Vec<(i128, usize)> = within
+            .chain(before)
+            .filter(|at| start + at <= highest)
+            .filter_map(|at| Some((start + at, meeting(&self.kept, rows, at)?)))
             .collect();
         let Some(&(_, most)) = fits.iter().max_by_key(|(_, met)| met) else {
             let reaches_back = last <= kept_last && kept_first > kept_last;
@@ -520,16 +526,27 @@ fn meeting(kept: &OrderColumns, rows: &OrderColumns, at: i128) -> Option<usize> 
 /// A page must share two rows more to be lined up: the ending that occurs once, and the row before it, so that a run of
 /// equal rows is shared together with the row that it follows.
 fn repeated(kept: &OrderColumns) -> usize {
-    let many = kept.len();
-    (1..many)
-        .map(|shift| {
-            (shift..many)
+    let Some((last, &instant)) = kept.timestamp.iter().enumerate().next_back() else {
+        return 0;
+    };
+    instants(kept, instant)
+        .filter(|row| *row < last)
+        .map(|row| {
+            let shift = last - row;
+            (shift..=last)
                 .rev()
                 .take_while(|&row| kept.same(row, kept, row - shift))
                 .count()
         })
         .max()
         .unwrap_or(0)
+}
+
+/// The rows of an instant, in order.
+fn instants(rows: &OrderColumns, instant: Millis) -> impl DoubleEndedIterator<Item = usize> {
+    let all = rows.timestamp.iter().enumerate();
+    all.filter(move |(_, at)| **at == instant)
+        .map(|(row, _)| row)
 }
 
 #[cfg(test)]
