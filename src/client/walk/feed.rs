@@ -609,8 +609,7 @@ mod tests {
         let mut flying: VecDeque<(Ask, Vec<Order>)> = VecDeque::new();
         loop {
             loop {
-                let last = flying.back().map(|(ask, _)| ask);
-                let ask = match state.ask(flying.len(), last) {
+                let ask = match state.ask(flying.len(), flying.back().map(|(ask, _)| ask)) {
                     Ok(Some(ask)) => ask,
                     Ok(None) => break,
                     Err(lost) => return (Err(lost), asked),
