@@ -203,7 +203,8 @@ class Rolled:
         )
         self.connection.execute(f"CREATE INDEX {place}by_minute ON minutes (minute)")
         key, count = peer.number
-        self.seen: int = self.connection.execute(f"SELECT {count} FROM {peer.table}").fetchone()[0]
+        self.next = f"SELECT {count} FROM {peer.table}"
+        self.mark()
         # More rows of a minute are cheaper than to look for the one that is there; the question adds them up anyway.
         self.more = (
             f"INSERT INTO {place}minutes SELECT coin, timestamp - timestamp % {MINUTE} AS minute, sum({peer.value}) "
@@ -221,9 +222,12 @@ class Rolled:
         return found
 
     def catch_up(self) -> None:
-        """Adds what has arrived to the sums."""
+        """Adds what has arrived since the mark to the sums."""
         self.connection.execute(self.more, (self.seen,))
-        self.seen += ARRIVING
+
+    def mark(self) -> None:
+        """Remembers the number of the next order."""
+        self.seen: int = self.connection.execute(self.next).fetchone()[0]
 
     def answers(self) -> Answers:
         return {"coins": self.coins()}
@@ -256,6 +260,7 @@ class Arrivals:
         for other in others:
             if other is not engine:
                 other.catch_up()
+            other.mark()
         return taken
 
     def close(self) -> None:

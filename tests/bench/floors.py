@@ -108,7 +108,7 @@ WHY: dict[tuple[str, str], str] = {
     ("reading a map, two decimals, CPU", "orjson + numpy"): DIGITS,
     (ARRAY, "requests + orjson"): DIGITS,
     (ARRAY, "urllib3 + pysimdjson"): VECTORS,
-    (f"{ARRAY}, gzip", "requests + orjson"): "inflating takes most of the time, on both sides",
+    (f"{ARRAY}, gzip", "requests + orjson"): "inflating is added to both sides alike, which brings them together",
     (f"{ARRAY}, gzip", "urllib3 + pysimdjson"): VECTORS,
     (MANY, "urllib3 + pysimdjson"): VECTORS,
     ("1,000 orders → columns, documented order, CPU", "orjson + numpy"): (
@@ -117,8 +117,12 @@ WHY: dict[tuple[str, str], str] = {
     ("1,000 orders → dicts with Decimal, CPU", "orjson"): (
         "nearly all of it is making 3,000 `Decimal` objects, which costs both the same"
     ),
-    (FEED, "requests + orjson, DataFrame"): "half of it is the server's and the kernel's, which share our two cores",
-    (FEED, "best columns by hand"): "half of it is the server's and the kernel's, which share our two cores",
+    (
+        FEED,
+        "requests + orjson, DataFrame",
+    ): "most of the client's time is reading the pages, for which see the page by itself",
+    (FEED, "best columns by hand"): "most of the client's time is reading the pages, for which see the page by itself",
+    ("small awaited call", "aiohttp + orjson"): ("a call is handed to a thread and back, which aiohttp does without"),
     ("small blocking call", "pyreqwest + orjson"): (
         "both stand on reqwest, and most of a small call is the kernel's and its waking of the server"
     ),
