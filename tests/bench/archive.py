@@ -243,6 +243,8 @@ class Arrivals:
 
     def arrive(self) -> None:
         batch = columns(ARRIVING, NOW, 0, self.chance)
+        # This writer numbers its orders from the first again: on an exchange of its own they are none that are kept.
+        batch["exchange"] = ["htx"] * ARRIVING
         self.writer.append(batch, None, None)
         rows = ", ".join(["(?, ?, ?, ?, ?, ?, ?, ?)"] * ARRIVING)
         values = [value for row in zip(*batch.values(), strict=True) for value in row]

@@ -103,6 +103,7 @@ DIGITS = (
     "this processor than on the one where it was set"
 )
 VECTORS = "simdjson reads with the vector instructions of this processor, we with portable code and no `unsafe`"
+PAGES = "most of the client's time is reading the pages, for which see the page by itself"
 WHY: dict[tuple[str, str], str] = {
     ("reading a map, 17 digits, CPU", "orjson + numpy"): DIGITS,
     ("reading a map, two decimals, CPU", "orjson + numpy"): DIGITS,
@@ -117,11 +118,8 @@ WHY: dict[tuple[str, str], str] = {
     ("1,000 orders → dicts with Decimal, CPU", "orjson"): (
         "nearly all of it is making 3,000 `Decimal` objects, which costs both the same"
     ),
-    (
-        FEED,
-        "requests + orjson, DataFrame",
-    ): "most of the client's time is reading the pages, for which see the page by itself",
-    (FEED, "best columns by hand"): "most of the client's time is reading the pages, for which see the page by itself",
+    (FEED, "requests + orjson, DataFrame"): PAGES,
+    (FEED, "best columns by hand"): PAGES,
     ("small awaited call", "aiohttp + orjson"): ("a call is handed to a thread and back, which aiohttp does without"),
     ("small blocking call", "pyreqwest + orjson"): (
         "both stand on reqwest, and most of a small call is the kernel's and its waking of the server"
