@@ -1,0 +1,162 @@
+//! Walks over feeds that grow while they are read, drawn at random.
+
+use std::collections::VecDeque;
+
+use proptest::prelude::*;
+use rust_decimal::Decimal;
+
+use super::*;
+use crate::model::{Millis, Order, Side};
+
+fn order(price: i64, timestamp: i64) -> Order {
+    Order {
+        exchange: "binance".to_owned(),
+        symbol: "BTCUSDT".to_owned(),
+        side: Side::Long,
+        price: Decimal::from(price),
+        qty: Decimal::ONE,
+        value_usd: Decimal::from(price),
+        timestamp: Millis(timestamp),
+    }
+}
+
+/// A feed, oldest row first.
+type Rows = Vec<Order>;
+
+/// Adds rows made of steps: an equal row, another row of the same instant, a later one.
+fn grow(feed: &mut Rows, steps: &[u8]) {
+    for step in steps {
+        let newest = feed.last().cloned().unwrap_or_else(|| order(0, 0));
+        let price = i64::try_from(newest.price).unwrap();
+        feed.push(match step {
+            0 => newest,
+            1 => order((price + 1) % 3, newest.timestamp.0),
+            _ => order(0, newest.timestamp.0 + 1),
+        });
+    }
+}
+
+fn read(feed: &[Order], ask: &Ask) -> Vec<Order> {
+    feed.iter()
+        .rev()
+        .skip(usize::try_from(ask.offset).unwrap())
+        .take(ask.limit)
+        .cloned()
+        .collect()
+}
+
+/// Walks `feed` while `arrive` grows it before each read but the first; gives the rows and what was asked.
+fn walk(
+    feed: &mut Rows,
+    page: usize,
+    wanted: u64,
+    mut arrive: impl FnMut(&mut Rows),
+) -> (Result<Vec<Order>, Lost>, Vec<Ask>) {
+    let mut state = Feed::new(page, wanted);
+    let (mut out, mut asked) = (Vec::new(), Vec::new());
+    let mut flying: VecDeque<(Ask, Vec<Order>)> = VecDeque::new();
+    loop {
+        loop {
+            let ask = match state.ask(flying.len(), flying.back().map(|(ask, _)| ask)) {
+                Ok(Some(ask)) => ask,
+                Ok(None) => break,
+                Err(lost) => return (Err(lost), asked),
+            };
+            assert!((1..=LARGEST).contains(&ask.limit));
+            if !asked.is_empty() {
+                arrive(feed);
+            }
+            asked.push(ask);
+            flying.push_back((ask, read(feed, &ask)));
+            assert!(flying.len() <= FLIGHT);
+        }
+        let Some((ask, page)) = flying.pop_front() else {
+            break;
+        };
+        match state.take(&ask, &page.iter().collect()) {
+            Ok(Taken::Rows(rows)) => out.extend_from_slice(&page[rows]),
+            Ok(Taken::Astray) => flying.clear(),
+            Err(lost) => return (Err(lost), asked),
+        }
+    }
+    assert!(state.ended);
+    (Ok(out), asked)
+}
+
+fn longest_run(feed: &[Order]) -> usize {
+    feed.chunk_by(|a, b| a == b)
+        .map(<[_]>::len)
+        .max()
+        .unwrap_or(0)
+}
+
+#[test]
+fn bursts_of_equal_rows_do_not_keep_a_short_feed_from_its_end() {
+    let mut feed = Rows::new();
+    grow(&mut feed, &[0]);
+    let expected = feed.clone();
+    let mut burst = vec![0_u8; 110];
+    burst[0] = 2;
+    burst[9] = 1;
+    burst[12] = 2;
+    let (walked, _) = walk(&mut feed, 1, u64::MAX, |feed| grow(feed, &burst));
+    match walked {
+        Ok(out) => assert_eq!(out, expected),
+        Err(lost) => assert!(longest_run(&feed) > 1, "{lost}"),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_growing_feed_is_walked_without_loss_or_repetition(
+        start in prop::collection::vec(0_u8..4, 0..400),
+        arrivals in prop::collection::vec(prop::collection::vec(0_u8..4, 0..=500), 1..12),
+        page in 1_usize..120,
+        wanted in prop_oneof![Just(u64::MAX), 1_u64..400],
+    ) {
+        let mut feed = Rows::new();
+        grow(&mut feed, &start);
+        let expected: Vec<Order> =
+            feed.iter().rev().take(usize::try_from(wanted).unwrap_or(usize::MAX)).cloned().collect();
+        let mut turn = 0;
+        let (walked, _) = walk(&mut feed, page, wanted, |feed| {
+            // What arrives between two reads has a later instant than what was there.
+            let steps = &arrivals[turn % arrivals.len()];
+            if !steps.is_empty() {
+                grow(feed, &[2]);
+                grow(feed, &steps[1..]);
+            }
+            turn += 1;
+        });
+        match walked {
+            Ok(out) => prop_assert_eq!(out, expected),
+            // No way of reading pages can tell more equal rows from rows that have moved.
+            Err(lost) => prop_assert!(longest_run(&feed) > page, "{}", lost),
+        }
+    }
+
+    #[test]
+    fn rows_of_one_instant_are_lined_up_by_their_order(
+        seed in any::<u64>(),
+        start in 0_usize..400,
+        arrivals in prop::collection::vec(0_usize..=500, 1..12),
+        page in 30_usize..120,
+    ) {
+        // Drawn evenly: what shrinks to one price all over cannot be lined up by anyone.
+        let mut dice = fastrand::Rng::with_seed(seed);
+        let mut grow = |feed: &mut Rows, by: usize| {
+            feed.extend((0..by).map(|_| order(dice.i64(0..6), 0)));
+        };
+        let mut feed = Rows::new();
+        grow(&mut feed, start);
+        let expected: Vec<Order> = feed.iter().rev().cloned().collect();
+        let mut turn = 0;
+        let (walked, _) = walk(&mut feed, page, u64::MAX, |feed| {
+            grow(feed, arrivals[turn % arrivals.len()]);
+            turn += 1;
+        });
+        prop_assert_eq!(walked, Ok(expected));
+    }
+}
