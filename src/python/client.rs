@@ -13,9 +13,7 @@ use super::bridge::{Bridge, wakeup};
 use super::call::{Call, Outcome, SIGNAL_TICK, panic_message};
 use super::error::{self, Failure};
 use super::logs;
-use super::question::{
-    self, Answer, MAX_ROWS, PAGE_SIZES, PAIR, Question, VENUE, optional_text, whole,
-};
+use super::question::{self, Answer, MAX_ROWS, PAGE_SIZES, Question, pair_and_venue, whole};
 use super::runtime::Threads;
 use super::stream::Stream;
 use crate::client::{self, Config};
@@ -256,8 +254,7 @@ impl Client {
         max_rows: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Walk> {
         let client = self.open()?;
-        let symbol = optional_text("symbol", symbol, PAIR)?;
-        let exchange = optional_text("exchange", exchange, VENUE)?;
+        let (symbol, exchange) = pair_and_venue(symbol, exchange)?;
         let page_size = whole("page_size", page_size, PAGE_SIZES)?;
         let max_rows = max_rows
             .map(|rows| whole("max_rows", rows, MAX_ROWS))

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use super::call::compute;
 use super::columns::Columns;
 use super::error;
-use super::question::{MAX_ROWS, PAGE_SIZES, PAIR, VENUE, optional_text, whole};
+use super::question::{MAX_ROWS, PAGE_SIZES, pair_and_venue, whole};
 use super::rows::Table;
 use crate::api::{BadQuery, Orders};
 use crate::archive::Filter;
@@ -74,8 +74,7 @@ pub(super) fn walk_bounds(
     max_rows: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Option<usize>> {
     let py = symbol.py();
-    let symbol = optional_text("symbol", symbol, PAIR)?;
-    let exchange = optional_text("exchange", exchange, VENUE)?;
+    let (symbol, exchange) = pair_and_venue(symbol, exchange)?;
     Orders::new(symbol.as_deref(), exchange.as_deref(), 1, 0)
         .map_err(|refusal| error::bad_query(py, &refusal))?;
     let bounded = |name: &'static str, value: i128, most: i128, allowed: &str| {

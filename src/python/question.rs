@@ -186,7 +186,7 @@ fn text(
 }
 
 /// A text argument that may be `None`.
-pub(super) fn optional_text(
+fn optional_text(
     name: &'static str,
     value: &Bound<'_, PyAny>,
     allowed: &str,
@@ -264,9 +264,9 @@ fn checked<Q: Into<Question>>(py: Python<'_>, query: Result<Q, BadQuery>) -> PyR
 }
 
 /// What a trading pair may be, as a sentence.
-pub(super) const PAIR: &str = r#"a trading pair such as "BTCUSDT""#;
+const PAIR: &str = r#"a trading pair such as "BTCUSDT""#;
 /// What an exchange may be, as a sentence.
-pub(super) const VENUE: &str = r#"an exchange's name such as "binance""#;
+const VENUE: &str = r#"an exchange's name such as "binance""#;
 /// What a place in a stream may be, as a sentence.
 const EVENT_ID: &str = "the id of an event of the stream, as it was sent";
 /// What a page of a walk may hold, as a sentence.
@@ -312,14 +312,24 @@ pub(super) fn largest(range: &Bound<'_, PyAny>, limit: &Bound<'_, PyAny>) -> PyR
     )
 }
 
+/// The pair and the exchange of a feed of orders; `None` stands for all.
+pub(super) fn pair_and_venue(
+    symbol: &Bound<'_, PyAny>,
+    exchange: &Bound<'_, PyAny>,
+) -> PyResult<(Option<String>, Option<String>)> {
+    Ok((
+        optional_text("symbol", symbol, PAIR)?,
+        optional_text("exchange", exchange, VENUE)?,
+    ))
+}
+
 /// The question for the orders as they arrive, which both a service and a market answer.
 pub(super) fn stream(
     symbol: &Bound<'_, PyAny>,
     exchange: &Bound<'_, PyAny>,
     last_event_id: &Bound<'_, PyAny>,
 ) -> PyResult<StreamQuery> {
-    let pair = optional_text("symbol", symbol, PAIR)?;
-    let venue = optional_text("exchange", exchange, VENUE)?;
+    let (pair, venue) = pair_and_venue(symbol, exchange)?;
     let place = optional_text("last_event_id", last_event_id, EVENT_ID)?;
     StreamQuery::new(pair.as_deref(), venue.as_deref(), place.as_deref())
         .map_err(|refusal| bad_query(symbol.py(), &refusal))
@@ -332,8 +342,7 @@ pub(super) fn orders(
     limit: &Bound<'_, PyAny>,
     offset: &Bound<'_, PyAny>,
 ) -> PyResult<Question> {
-    let pair = optional_text("symbol", symbol, PAIR)?;
-    let venue = optional_text("exchange", exchange, VENUE)?;
+    let (pair, venue) = pair_and_venue(symbol, exchange)?;
     let limit = whole("limit", limit, "a whole number from 1 to 1000")?;
     let offset = whole("offset", offset, Orders::OFFSETS)?;
     checked(
