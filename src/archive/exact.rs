@@ -80,7 +80,7 @@ pub(super) fn unscaled(scaled: i128) -> Option<Decimal> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "tests")]
+#[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
 

@@ -398,7 +398,7 @@ fn wall_clock() -> Millis {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "tests")]
+#[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use rusqlite::ffi;
 

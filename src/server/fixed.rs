@@ -55,7 +55,7 @@ impl Fixed {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+#[expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
 mod tests {
     use proptest::prelude::*;
     use rust_decimal::Decimal;

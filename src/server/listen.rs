@@ -234,7 +234,7 @@ fn signed(rejection: Rejection) -> Response<Body> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "tests")]
+#[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use std::net::SocketAddr;
     use std::time::Instant;

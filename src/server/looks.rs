@@ -37,7 +37,7 @@ impl Looks {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "tests")]
+#[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use std::sync::Arc;
 

@@ -117,7 +117,7 @@ fn nibble(byte: u8) -> Option<u8> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "tests")]
+#[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use proptest::prelude::*;
     use url::form_urlencoded;

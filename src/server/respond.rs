@@ -313,7 +313,7 @@ fn beside(plain: &[u8], explanation: &[u8]) -> Result<Bytes, Rejection> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "tests")]
+#[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use serde_json::{Value, json};
 

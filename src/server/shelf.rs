@@ -235,7 +235,7 @@ impl Shelf {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "tests")]
+#[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use futures_util::future::join_all;
     use tokio::sync::Notify;
