@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Mapping
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -106,8 +107,14 @@ def _kind(value: Any) -> tuple[str, Any]:
 _KINDS: dict[type, str] = {type(None): "missing", str: "text", int: "int", float: "float"}
 
 
+def is_missing(value: Any) -> Any:
+    """Whether a value, or each of an array, is NaN or NaT: they alone differ from themselves, whatever their type."""
+    return operator.ne(value, value)
+
+
 def _time(value: date | timedelta) -> tuple[str, Any]:
-    if value != value:  # noqa: PLR0124 - pandas' NaT is a datetime that differs from itself
+    # pandas' NaT is a datetime.
+    if is_missing(value):
         return "missing", None
     if isinstance(value, timedelta):
         return "span", value // _MILLISECOND
@@ -130,7 +137,7 @@ def _foreign(value: Any) -> tuple[str, Any]:
 
 def _numpy(value: Any, kind: str) -> tuple[str, Any]:
     if kind in "Mm":
-        if value != value:  # noqa: PLR0124 - NaT differs from itself
+        if is_missing(value):
             return "missing", None
         name, unit = ("instant", "datetime64[ms]") if kind == "M" else ("span", "timedelta64[ms]")
         return name, int(value.astype(unit).astype("int64"))

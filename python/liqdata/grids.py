@@ -11,6 +11,8 @@ from dataclasses import dataclass, field, fields
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
+from ._inputs import is_missing
+
 if TYPE_CHECKING:
     from datetime import datetime
 
@@ -47,9 +49,8 @@ def _equal(left: object, right: object) -> bool:
         if a.shape != b.shape:
             return False
         same = a == b
-        # Only NaN and NaT differ from themselves; text has no isnan to ask.
-        return bool(np.all(same | ((a != a) & (b != b))))  # noqa: PLR0124 - the test for NaN that every dtype has
-    return bool(left == right or (left != left and right != right))  # noqa: PLR0124 - likewise
+        return bool(np.all(same | (is_missing(a) & is_missing(b))))
+    return bool(left == right or (is_missing(left) and is_missing(right)))
 
 
 # What an estimate is made of, and where ``explain`` says of whom it is.
