@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self, cast
 
 if TYPE_CHECKING:
     from . import _core
@@ -18,7 +18,7 @@ class _Batch:
     def __init__(self, core: _core.Stream, *, decimals: RowDecimals) -> None:
         self._core = core
         self._decimals: RowDecimals = decimals
-        self._rows: Iterator[tuple[Any, str | None]] = iter(())
+        self._rows: Iterator[tuple[OrderRow, str | None]] = iter(())
         self._left = 0
         self._given: str | None = None
         self.ended = False
@@ -29,7 +29,7 @@ class _Batch:
             self.ended = True
             return
         table, ids = answer
-        self._rows = zip(table.dicts(self._decimals), ids, strict=True)
+        self._rows = zip(cast("list[OrderRow]", table.dicts(self._decimals)), ids, strict=True)
         self._left = len(ids)
 
     def row(self) -> OrderRow | None:
@@ -37,7 +37,7 @@ class _Batch:
         for row, place in self._rows:
             self._left -= 1
             self._given = place
-            return row  # type: ignore[no-any-return]
+            return row
         return None
 
     @property
