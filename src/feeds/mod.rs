@@ -49,6 +49,7 @@ mod okx;
 mod paging;
 mod plain;
 mod proof;
+mod quotes;
 mod rest;
 mod settings;
 mod socket;

@@ -5,6 +5,7 @@
 //! here is exactly what it would have read.
 
 use super::members::{Part, Raw};
+use super::quotes::Quotes;
 
 /// How deep a plain frame goes.
 const DEPTH: usize = 8;
@@ -22,6 +23,7 @@ pub(super) fn plain<'a, T: Plain<'a>>(text: &'a str) -> Option<T> {
         text,
         at: 0,
         depth: 0,
+        quotes: Quotes::new(),
     };
     let mut value = T::default();
     value.fill(&mut from)?;
@@ -35,6 +37,7 @@ pub(super) struct Cursor<'a> {
     text: &'a str,
     at: usize,
     depth: usize,
+    quotes: Quotes,
 }
 
 impl<'a> Cursor<'a> {
@@ -70,14 +73,7 @@ impl<'a> Cursor<'a> {
             return None;
         }
         let start = self.at;
-        let rest = self.text.as_bytes().get(start..)?;
-        let length = rest
-            .iter()
-            .position(|byte| matches!(byte, b'"' | b'\\' | 0..b' '))?;
-        let end = start + length;
-        if rest.get(length) != Some(&b'"') {
-            return None;
-        }
+        let end = self.quotes.next(self.text.as_bytes(), start)?;
         self.at = end + 1;
         self.text.get(start..end)
     }
