@@ -1,6 +1,6 @@
 //! What is known of the whole archive without reading it: its newest instant, its coins, and which rows it has let go.
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, params};
 use uuid::Uuid;
 
 use super::bars::BarRow;
@@ -47,7 +47,7 @@ pub struct Place {
 }
 
 /// What is known of the whole archive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Known {
     /// Tells its order of arrival from that of any other archive.
     pub series: u64,
@@ -59,6 +59,18 @@ pub struct Known {
     pub rolled: Place,
 }
 
+impl Place {
+    /// The number of the last row of a table, if it is one of those.
+    fn of(&mut self, table: &str) -> Option<&mut i64> {
+        match table {
+            OrderRow::TABLE => Some(&mut self.orders),
+            BarRow::TABLE => Some(&mut self.bars),
+            OpenInterestRow::TABLE => Some(&mut self.open_interest),
+            _ => None,
+        }
+    }
+}
+
 fn put(journal: &Connection, name: &str, value: i64) -> rusqlite::Result<()> {
     journal
         .prepare_cached(
@@ -67,13 +79,6 @@ fn put(journal: &Connection, name: &str, value: i64) -> rusqlite::Result<()> {
         )?
         .execute(params![name, value])
         .map(drop)
-}
-
-fn get(journal: &Connection, name: &str) -> rusqlite::Result<Option<i64>> {
-    journal
-        .prepare_cached("SELECT value FROM state WHERE name = ?1")?
-        .query_row([name], |row| row.get(0))
-        .optional()
 }
 
 /// Gives a new archive its series.
@@ -130,29 +135,29 @@ pub(super) fn let_go<R: Row>(journal: &Connection, ids: &[i64]) -> rusqlite::Res
 
 /// What is known, as of one transaction.
 pub(super) fn known(journal: &Connection) -> rusqlite::Result<Known> {
-    let last = |table: &str| {
-        journal
-            .prepare_cached("SELECT seq FROM sqlite_sequence WHERE name = ?1")?
-            .query_row([table], |row| row.get::<_, i64>(0))
-            .optional()
-            .map(Option::unwrap_or_default)
-    };
-    let rolled = |table: &str| get(journal, table).map(Option::unwrap_or_default);
-    let series = get(journal, SERIES)?.unwrap_or_default();
-    Ok(Known {
-        series: u64::try_from(series).unwrap_or_default(),
-        newest: get(journal, NEWEST)?.map(Millis),
-        end: Place {
-            orders: last(OrderRow::TABLE)?,
-            bars: last(BarRow::TABLE)?,
-            open_interest: last(OpenInterestRow::TABLE)?,
-        },
-        rolled: Place {
-            orders: rolled(OrderRow::TABLE)?,
-            bars: rolled(BarRow::TABLE)?,
-            open_interest: rolled(OpenInterestRow::TABLE)?,
-        },
-    })
+    let mut known = Known::default();
+    let mut sequences = journal.prepare_cached("SELECT name, seq FROM sqlite_sequence")?;
+    let mut rows = sequences.query([])?;
+    while let Some(row) = rows.next()? {
+        if let Some(number) = known.end.of(row.get_ref(0)?.as_str()?) {
+            *number = row.get(1)?;
+        }
+    }
+    let mut states = journal.prepare_cached("SELECT name, value FROM state")?;
+    let mut rows = states.query([])?;
+    while let Some(row) = rows.next()? {
+        let value: i64 = row.get(1)?;
+        match row.get_ref(0)?.as_str()? {
+            SERIES => known.series = u64::try_from(value).unwrap_or_default(),
+            NEWEST => known.newest = Some(Millis(value)),
+            table => {
+                if let Some(number) = known.rolled.of(table) {
+                    *number = value;
+                }
+            }
+        }
+    }
+    Ok(known)
 }
 
 impl Archive {

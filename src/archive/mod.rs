@@ -66,7 +66,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use rusqlite::Connection;
@@ -184,7 +184,18 @@ impl Archive {
     ///
     /// [`ArchiveError`] where the journal cannot be read.
     pub fn version(&self) -> Result<i64, ArchiveError> {
-        self.ask(|journal| journal.query_row("PRAGMA data_version", [], |row| row.get(0)))
+        // Asked before nearly every answer: one statement is a transaction by itself.
+        let journal = self.journal()?;
+        let version = journal
+            .prepare_cached("PRAGMA data_version")
+            .and_then(|mut statement| statement.query_row([], |row| row.get(0)));
+        version.map_err(|source| self.of_journal(source))
+    }
+
+    /// The journal, for one question at a time.
+    fn journal(&self) -> Result<MutexGuard<'_, Connection>, ArchiveError> {
+        self.check_process()?;
+        Ok(self.journal.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Asks the journal, in one transaction, so that all answers are of one instant.
@@ -192,8 +203,7 @@ impl Archive {
         &self,
         question: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> Result<T, ArchiveError> {
-        self.check_process()?;
-        let mut journal = self.journal.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut journal = self.journal()?;
         let transaction = journal
             .transaction()
             .map_err(|source| self.of_journal(source))?;

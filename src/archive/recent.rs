@@ -16,12 +16,14 @@ pub struct News {
     pub known: Known,
     /// Per coin, the earliest instant that new bars or readings of open interest are about.
     pub coins: BTreeMap<String, Millis>,
-    /// Whether some of it has left the journal already, so that it cannot be told what was new.
+    /// Whether it was not told: there are more new orders than were asked for, or some of what is new has left the
+    /// journal already.
     pub missed: bool,
 }
 
 impl Archive {
-    /// Shows `sink` the orders behind `place` in their order of arrival, and says what else is new.
+    /// Shows `sink` the orders behind `place` in their order of arrival, unless there are more than `most`, and says what
+    /// else is new.
     ///
     /// # Errors
     ///
@@ -29,11 +31,13 @@ impl Archive {
     pub fn news(
         &self,
         place: Place,
+        most: i64,
         sink: &mut dyn FnMut(OrderBrief<'_>),
     ) -> Result<News, ArchiveError> {
         self.ask(|journal| {
             let known = known(journal)?;
-            let missed = known.rolled.orders > place.orders
+            let missed = known.end.orders - place.orders > most
+                || known.rolled.orders > place.orders
                 || known.rolled.bars > place.bars
                 || known.rolled.open_interest > place.open_interest;
             let mut coins = BTreeMap::new();

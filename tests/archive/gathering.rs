@@ -127,6 +127,21 @@ proptest! {
 }
 
 #[test]
+fn more_news_than_asked_for_is_not_told_one_by_one() {
+    let folder = Folder::new();
+    let mut writer = Archive::create_or_open(folder.archive()).unwrap();
+    let from = writer.summary().unwrap().end;
+    let orders = (0..3).map(|key| order(key, START + i64::try_from(key).unwrap()));
+    writer.append(&of_orders(orders.collect())).unwrap();
+    for (most, told) in [(3, 3), (2, 0)] {
+        let mut shown = 0;
+        let news = writer.news(from, most, &mut |_| shown += 1).unwrap();
+        assert_eq!((shown, news.missed), (told, told == 0));
+        assert_eq!(news.known, writer.summary().unwrap());
+    }
+}
+
+#[test]
 fn a_damaged_file_is_left_out_whole() {
     let folder = Folder::new();
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
@@ -212,7 +227,7 @@ fn beside_a_writer_and_its_rolls_nothing_is_lost_and_nothing_told_twice() {
             assert_eq!(count, usize::try_from(known.end.orders).unwrap());
             // What is appended from then on is news, unless a roll has taken it on.
             let news = reader
-                .news(known.end, &mut |order| keys.push(key(&order)))
+                .news(known.end, i64::MAX, &mut |order| keys.push(key(&order)))
                 .unwrap();
             let all: BTreeSet<u64> = keys.iter().copied().collect();
             assert_eq!(all.len(), keys.len());

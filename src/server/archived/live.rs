@@ -130,8 +130,7 @@ impl Live {
         version: i64,
         days: &Days,
     ) -> Result<(), ArchivedError> {
-        let behind = archive.summary()?.end.orders - self.known.end.orders;
-        if self.broken || behind > FAR {
+        if self.broken {
             return self.reload(archive, days);
         }
         let before = self.ring.now();
@@ -139,7 +138,7 @@ impl Live {
         let mut late: HashMap<String, Millis> = HashMap::new();
         let ring = &mut self.ring;
         let arrived = &mut self.arrived;
-        let news = archive.news(self.known.end, &mut |brief| {
+        let news = archive.news(self.known.end, FAR, &mut |brief| {
             if fault.is_some() {
                 return;
             }
