@@ -33,8 +33,9 @@ PAGE = Path(__file__).parents[2] / "docs" / "benchmarks-archive.md"
 ORDERS = 2_000_000
 CHUNK = 200_000
 NOW = 1_781_136_000_000
-MINUTE = 60_000
-HOUR = 3_600_000
+SECOND = 1_000
+MINUTE = 60 * SECOND
+HOUR = 60 * MINUTE
 DAY = 24 * HOUR
 LATE = 2_000
 COINS = 300
@@ -195,7 +196,7 @@ class Rolled:
     def __init__(self, peer: Peer, place: str = "") -> None:
         self.name = f"{peer.name}, a rollup per minute"
         self.connection = peer.connection
-        start, first, last = NOW - DAY, (NOW - DAY) // MINUTE * MINUTE + MINUTE, NOW // MINUTE * MINUTE
+        self.now = NOW
         orders = f"SELECT coin, {peer.value} FROM {peer.table} WHERE timestamp"
         self.connection.execute(
             f"CREATE TABLE {place}minutes AS SELECT coin, timestamp - timestamp % {MINUTE} AS minute, "
@@ -212,17 +213,20 @@ class Rolled:
         )
         self.top = (
             f"SELECT coin, sum(total) AS total FROM (SELECT coin, total FROM {place}minutes "
-            f"WHERE minute >= {first} AND minute < {last} UNION ALL {orders} > {start} AND timestamp < {first} "
-            f"UNION ALL {orders} >= {last} AND timestamp <= {NOW}) "
+            f"WHERE minute >= ? AND minute < ? UNION ALL {orders} > ? AND timestamp < ? "
+            f"UNION ALL {orders} >= ? AND timestamp <= ?) "
             f"GROUP BY coin ORDER BY total DESC, coin LIMIT {TOP}"
         )
 
     def coins(self) -> list[tuple[Any, ...]]:
-        found: list[tuple[Any, ...]] = self.connection.execute(self.top).fetchall()
+        start, first, last = self.now - DAY, (self.now - DAY) // MINUTE * MINUTE + MINUTE, self.now // MINUTE * MINUTE
+        bounds = (first, last, start, first, last, self.now)
+        found: list[tuple[Any, ...]] = self.connection.execute(self.top, bounds).fetchall()
         return found
 
-    def catch_up(self) -> None:
-        """Adds what has arrived since the mark to the sums."""
+    def catch_up(self, now: int) -> None:
+        """Moves on to an instant, and adds what has arrived since the mark to the sums."""
+        self.now = now
         self.connection.execute(self.more, (self.seen,))
 
     def mark(self) -> None:
@@ -234,15 +238,19 @@ class Rolled:
 
 
 class Arrivals:
-    """A second's orders reach all engines; keeping them is not timed, taking them into the sums is."""
+    """A second passes and its orders reach all engines; keeping them is not timed, taking them into the sums is."""
 
     def __init__(self, path: Path, in_memory: Peer) -> None:
         self.writer = _core.ArchiveWriter(path)
         self.in_memory = in_memory.connection
         self.chance = random.Random(22)
+        self.now = NOW
 
     def arrive(self) -> None:
-        batch = columns(ARRIVING, NOW, 0, self.chance)
+        self.now += SECOND
+        batch = columns(ARRIVING, self.now, 0, self.chance)
+        # Every engine's window ends where the last order is.
+        batch["timestamp"][-1] = self.now
         # This writer numbers its orders from the first again: on an exchange of its own they are none that are kept.
         batch["exchange"] = ["htx"] * ARRIVING
         self.writer.append(batch, None, None)
@@ -256,12 +264,12 @@ class Arrivals:
         self.arrive()
         start = time.perf_counter()
         if isinstance(engine, Rolled):
-            engine.catch_up()
+            engine.catch_up(self.now)
         engine.coins()
         taken = time.perf_counter() - start
         for other in others:
             if other is not engine:
-                other.catch_up()
+                other.catch_up(self.now)
             other.mark()
         return taken
 
@@ -394,8 +402,8 @@ every realised question is answered from memory.
   system's cache. SQLite reads the journal itself, DuckDB the Parquet files where they lie, each as it is made to.
 - *A rollup per minute*: sums per coin and minute, made beforehand and indexed, and the orders only for what lies at the
   window's edges. liqdata's sums were kept while the orders were read.
-- *{ARRIVING} orders arrive*: as many as in a second of such a day. Keeping them is not timed, but adding them to the
-  sums is, liqdata's reading them out of the journal included.
+- *{ARRIVING} orders arrive*: a second passes with as many orders as one of such a day has, and the window moves on.
+  Keeping them is not timed, but adding them to the sums is, liqdata's reading them out of the journal included.
 - The answers: liqdata is open, SQLite has the journal with its index by time, DuckDB the orders in a table in memory.
 - The engines take turns, in random order in each of {rounds} rounds; a time is the median over the rounds, **(x×) the
   median of the round-by-round ratios, the peer's time over ours**: above 1 ours is faster. A peer that does not read
