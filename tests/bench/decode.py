@@ -80,22 +80,20 @@ def rate_at_once(frames: list[bytes]) -> float:
 
 
 def page(rates: dict[str, list[float]], rounds: int) -> str:
-    ours, theirs = (statistics.median(rates[name]) for name in ("liqdata", "orjson and dicts"))
-    rows = [
-        [
-            name,
-            f"{statistics.median(each):,.0f}",
-            f"{statistics.median(a / b for a, b in zip(each, rates['orjson and dicts'], strict=True)):.1f}×",
-        ]
+    theirs = rates["orjson and dicts"]
+    medians = {name: f"{statistics.median(each):,.0f}" for name, each in rates.items()}
+    ratios = {
+        name: f"{statistics.median(a / b for a, b in zip(each, theirs, strict=True)):.1f}"
         for name, each in rates.items()
-    ]
+    }
+    rows = [[name, medians[name], f"{ratios[name]}×"] for name in rates]
     table = report.table(["", "frames a second", "of orjson and dicts"], rows)
     return f"""# Decoding, against orjson and dicts
 
 Written by `make bench` on {datetime.now(UTC):%Y-%m-%d}; do not edit.
 
-Binance's liquidation frames to events on one core: **{ours:,.0f} frames a second**, {ours / theirs:.1f} times what
-orjson and the handling of dicts in Python do.
+Binance's liquidation frames to events on one core: **{medians["liqdata"]} frames a second**, {ratios["liqdata"]} times
+what orjson and the handling of dicts in Python do.
 
 - Machine: {report.machine()}; load average of the last five minutes {os.getloadavg()[1]:.1f}, this run included.
 - 4,096 distinct **generated** frames, {rounds} rounds by turns, each side on one core; medians, the ratio within

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from measure import Result
+from measure import Result, noted
 
 FOLDER = Path(__file__).parents[2] / "target" / "bench"
 
@@ -37,6 +37,13 @@ class Floor:
         else:
             return None
         return min(found, default=None)
+
+    def mark(self, results: Mapping[str, Result]) -> str:
+        """The mark of the stack that counts."""
+        if self.busy or self.key not in results:
+            return ""
+        result = results[self.key]
+        return result.mark(min(self.stacks, key=lambda name: result.ratio(name, self.ours)), self.ours)
 
 
 def keep(name: str, ratios: Ratios) -> None:
@@ -98,15 +105,22 @@ FLOORS = [
 ]  # fmt: skip
 
 
-# What is known of why a floor is missed, by its question and its peer.
+# What is known of why a floor is missed, by its question and its peer. These were found by profiling once and are not
+# measured by the run that prints them, so they say what the work consists of, and what is an assumption says so.
 DIGITS = (
-    "by turns on one core of this machine the reader is as quick as the scanner whose time set the floor, "
-    "so what has changed is the peer's share"
+    "both sides turn the same digits into the same doubles; the lists of Python's floats, which only the peer makes, "
+    "most likely cost it less than where the floor was set"
 )
-VECTORS = "simdjson picks its AVX-512 code on this processor; ours is portable, without `unsafe`"
-INFLATING = "inflating is added to both sides alike, which brings them together"
-PAGES = "more than half of the client's time is reading the pages, for which see the page by itself"
-ARRIVALS = "the ranking is 43 µs of it; an order takes 6 µs from the journal into the sums, and looking for news 130 µs"
+VECTORS = "simdjson uses vector instructions where the processor has them; ours is portable, without `unsafe`"
+INFLATING = "both sides inflate the same bytes, which most likely brings them together"
+PAGES = (
+    "both sides read the same pages from the same server, which shares the cores with them; most likely reading the "
+    "pages is most of it, for which see the page by itself"
+)
+ARRIVALS = (
+    "besides the ranking ours looks for news, reads each new order out of the journal and adds it to its sums, which "
+    "most likely takes longer than the ranking; the archive's page has the ranking by itself"
+)
 WHY: dict[tuple[str, str], str] = {
     ("reading a map, 17 digits, CPU", "orjson + numpy"): DIGITS,
     ("reading a map, two decimals, CPU", "orjson + numpy"): DIGITS,
@@ -116,16 +130,20 @@ WHY: dict[tuple[str, str], str] = {
     (f"{ARRAY}, gzip", "urllib3 + pysimdjson"): f"{VECTORS}; {INFLATING}",
     (MANY, "urllib3 + pysimdjson"): VECTORS,
     ("1,000 orders → columns, documented order, CPU", "orjson + numpy"): (
-        "seven tenths of it is reading exact decimals, the rest is making numpy's columns of them"
+        "ours reads exact decimals from the text first and makes doubles of them; the peer's are doubles at once, "
+        "not exact"
     ),
     ("1,000 orders → dicts with Decimal, CPU", "orjson"): (
-        "half of either side is making 3,000 `Decimal` objects, which costs both the same"
+        "both sides make 3,000 `Decimal` objects of the same texts, most likely at much the same cost"
     ),
     (FEED, "requests + orjson, DataFrame"): PAGES,
     (FEED, "best columns by hand"): PAGES,
-    ("small awaited call", "aiohttp + orjson"): "a call is handed to a thread and back, which aiohttp does without",
+    ("small awaited call", "aiohttp + orjson"): (
+        "a call is handed to a thread and back, which aiohttp does without; most likely that is the difference"
+    ),
     ("small blocking call", "pyreqwest + orjson"): (
-        "a bare socket takes 26 µs of some 68 here, and both stand on reqwest for the rest"
+        "both stand on the same HTTP library, reqwest; its code, the system calls and the server's part are shared, "
+        "and most likely they are most of a small call"
     ),
     (RANKING, "DuckDB, a rollup per minute"): ARRIVALS,
     (RANKING, "SQLite, a rollup per minute"): ARRIVALS,
@@ -137,15 +155,14 @@ def table(
 ) -> tuple[str, str]:
     """The table of all floors, and one sentence on how many hold."""
     by_key = {result.key: result for result in results}
-    lines, missed, held = [], 0, 0
+    lines, held, unknown = [], 0, 0
 
     def line(question: str, peer: str, least: str, reached: str, share: float) -> None:
-        nonlocal missed, held
+        nonlocal held
         if share >= 1:
             held += 1
             said = "met"
         else:
-            missed += 1
             percent = 100 * (1 - share)
             said = f"**missed by {percent:.0f} %**" if percent >= 1 else "**missed by less than 1 %**"
             why = WHY.get((question, peer))
@@ -154,12 +171,17 @@ def table(
 
     for floor in FLOORS:
         reached = floor.reached(by_key, apart)
+        least = f"{floor.least:g}×"
         if reached is None:
-            lines.append([floor.question, floor.peer, f"{floor.least:g}×", "–", "not measured in this run"])
+            unknown += 1
+            lines.append([floor.question, floor.peer, least, "–", "**not measured in this run**, so not met"])
         else:
-            line(floor.question, floor.peer, f"{floor.least:g}×", f"{reached:.2f}×", reached / floor.least)
+            shown = f"{reached:.2f}×{floor.mark(by_key)}"
+            line(floor.question, floor.peer, least, shown, reached / floor.least)
     grown, size = memory
     line("peak memory of a 1000 × 1440 map", "the result itself", "≤ 1.2×", f"{grown / size:.2f}×", 1.2 * size / grown)
-    total = missed + held
-    head = f"**{held} of {total} floors are met**" if missed else f"**All {total} floors are met**"
-    return rows(["", "against", "at least", "reached", ""], lines), head
+    total = len(lines)
+    head = f"**{held} of all {total} floors are met**" if held < total else f"**All {total} floors are met**"
+    if unknown:
+        head += f", {unknown} not measured in this run counted as not met"
+    return noted(rows(["", "against", "at least", "reached", ""], lines)), head

@@ -17,6 +17,13 @@ from peers import Awaited, Stack
 
 LEAST_ROUNDS = 3
 MEBI = 2**20
+# So many times its processor time and a stack's wall time says more of what it waited for.
+FAR = 2
+MARK = "‡"
+NOTE = (
+    f"{MARK} The peer's wall time is more than {FAR} times its processor time, ours is not: the machine was disturbed "
+    "or the peer waited; read the CPU time.\n"
+)
 
 
 @dataclass
@@ -41,8 +48,18 @@ class Result:
         taken = self.cpu if busy else self.wall
         return statistics.median(a / b for a, b in zip(taken[name], taken[ours], strict=True))
 
+    def mark(self, name: str, ours: str = "liqdata") -> str:
+        """What goes beside a stack whose wall time is far above its processor time while ours is not."""
+        theirs, own = (self.median(one) > FAR * self.busy(one) for one in (name, ours))
+        return f" {MARK}" if theirs and not own else ""
+
     def rounds(self) -> int:
         return len(next(iter(self.wall.values())))
+
+
+def noted(table: str) -> str:
+    """A table, and below it what the mark means if it is there."""
+    return f"{table}\n{NOTE}" if MARK in table else table
 
 
 @contextmanager

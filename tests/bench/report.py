@@ -11,7 +11,7 @@ from pathlib import Path
 
 import floors
 import payloads
-from measure import MEBI, Result
+from measure import MEBI, Result, noted
 
 import liqdata
 
@@ -49,30 +49,39 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def compared(results: Sequence[Result], *, ours: str = OURS, busy: bool = False) -> str:
-    """A row per case: the median of ours, then each peer's median and how many times ours it is."""
+    """A row per case: the median of ours, then each peer's median and how many times ours it is.
+
+    Where a peer's wall time is marked, the processor's ratio stands beside it.
+    """
     names = list(dict.fromkeys(name for result in results for name in result.wall if name != ours))
 
     def cell(result: Result, name: str) -> str:
         if name not in result.wall:
             return "–"
         median = result.busy(name) if busy else result.median(name)
-        return f"{took(median)} ({result.ratio(name, ours, busy=busy):.2f}×)"
+        mark = "" if busy else result.mark(name, ours)
+        also = f"; CPU {result.ratio(name, ours, busy=True):.2f}×" if mark else ""
+        return f"{took(median)} ({result.ratio(name, ours, busy=busy):.2f}×{also}){mark}"
 
     def own(result: Result) -> str:
         return f"**{took(result.busy(ours) if busy else result.median(ours))}**"
 
-    return table(
-        ["", ours, *names], ([result.title, own(result), *(cell(result, n) for n in names)] for result in results)
-    )
+    lines = ([result.title, own(result), *(cell(result, name) for name in names)] for result in results)
+    return noted(table(["", ours, *names], lines))
 
 
 def ranked(result: Result, *, ours: str = OURS) -> str:
     """A row per stack: wall, CPU and how many times ours."""
-    return table(
-        ["", "wall", "client CPU", f"x of {ours}"],
-        ([name, took(result.median(name)), took(result.busy(name)), f"{result.ratio(name, ours):.2f}×"]
-         for name in result.wall),
-    )  # fmt: skip
+    lines = (
+        [
+            name,
+            took(result.median(name)) + result.mark(name, ours),
+            took(result.busy(name)),
+            f"{result.ratio(name, ours):.2f}×",
+        ]
+        for name in result.wall
+    )
+    return noted(table(["", "wall", "client CPU", f"x of {ours}"], lines))
 
 
 def best(result: Result, ours: str) -> tuple[str, float]:
@@ -82,19 +91,20 @@ def best(result: Result, ours: str) -> tuple[str, float]:
     return name, result.ratio(name, ours)
 
 
-def verdict(results: Sequence[Result]) -> str:
-    """Where the rule holds and where it does not, ours being the blocking client."""
-    ruled = [(result, *best(result, OURS)) for result in results if result.ruled]
+def verdict(blocking: Sequence[Result], awaited: Sequence[Result] = ()) -> str:
+    """Where the rule holds and where it does not, ours being the blocking or the awaited client."""
+    judged = [(result, OURS) for result in blocking] + [(result, AWAITED) for result in awaited]
+    ruled = [(f"{result.title}, {ours}", *best(result, ours)) for result, ours in judged if result.ruled]
     if not ruled:
         return "No case that the rule speaks of was run."
-    slower = [(result, name, ratio) for result, name, ratio in ruled if ratio < 1]
+    slower = [one for one in ruled if one[2] < 1]
     if not slower:
-        least = min(ruled, key=lambda one: one[2])
+        title, name, ratio = min(ruled, key=lambda one: one[2])
         return (
-            f"**The rule holds**: in all {len(ruled)} cases it speaks of, the blocking client is faster than the best "
-            f"orjson stack; the least lead is {least[2]:.2f}× ({least[0].title}, over {least[1]})."
+            f"**The rule holds** in all {len(ruled)} cases it speaks of: liqdata is never slower than the best orjson "
+            f"stack; the least lead is {ratio:.2f}× ({title}, over {name})."
         )
-    named = "; ".join(f"{result.title}: {name} takes {ratio:.2f}× our time" for result, name, ratio in slower)
+    named = "; ".join(f"{title}: {name} takes {ratio:.2f}× our time" for title, name, ratio in slower)
     return f"**The rule is broken** in {len(slower)} of the {len(ruled)} cases it speaks of: {named}."
 
 
@@ -146,8 +156,8 @@ def page(run: Run) -> str:
 
 Written by `{run.command}` on {datetime.now(UTC):%Y-%m-%d} in {run.taken:.0f} s; do not edit.
 
-{held}; and nothing should be slower than the best orjson stack, rows → dicts aside.
-{verdict([*run.single, run.many])}
+{held}. And no call, blocking or awaited, should be slower than the best orjson stack, rows → dicts aside.
+{verdict([*run.single, run.many], [*run.awaited, run.many])}
 
 ## The floors
 
