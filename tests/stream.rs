@@ -311,6 +311,74 @@ async fn a_service_that_falls_silent_is_left_for_another_connection() {
     assert!(head.contains("last-event-id: a\r\n"), "{head}");
 }
 
+/// The next orders as numbers, asked for again and again in waits shorter than anything takes.
+async fn impatiently(reader: &mut OrderStream) -> Result<Vec<i64>, Error> {
+    let patience = async {
+        loop {
+            if let Ok(next) = timeout(Duration::from_millis(10), reader.next()).await {
+                return next.map(|orders| orders.iter().map(|(_, order)| number(order)).collect());
+            }
+        }
+    };
+    timeout(STUCK, patience).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_wait_that_is_left_leaves_the_connection_that_is_being_made() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let connections = tokio::spawn(async move {
+        let mut open = Vec::new();
+        loop {
+            // Nothing more comes once the test is over.
+            match timeout(Duration::from_secs(2), listener.accept()).await {
+                Ok(Ok((mut stream, _))) => {
+                    tokio::time::sleep(Duration::from_millis(200)).await;
+                    stream
+                        .write_all(events("", &event("a", 1)).as_bytes())
+                        .await
+                        .unwrap();
+                    open.push(stream);
+                }
+                Ok(Err(_)) | Err(_) => return open.len(),
+            }
+        }
+    });
+    let mut reader = stream(address, None);
+    assert_eq!(impatiently(&mut reader).await.unwrap(), [1]);
+    assert_eq!(connections.await.unwrap(), 1);
+}
+
+#[tokio::test]
+async fn silence_counts_over_all_waits() {
+    let mute = events("x-liqdata-keep-alive: 0.05\r\n", "id: a\n\n");
+    let alive = events("", &event("b", 1));
+    let (address, mut asked) = scripted(vec![mute, alive]).await;
+    let began = Instant::now();
+    assert_eq!(impatiently(&mut stream(address, None)).await.unwrap(), [1]);
+    assert!(began.elapsed() >= Duration::from_millis(150));
+    for _ in 0..2 {
+        asked.recv().await.unwrap();
+    }
+    assert!(asked.try_recv().is_err());
+}
+
+#[tokio::test]
+async fn a_service_that_refuses_is_not_stormed_by_short_waits() {
+    let client = Client::new(config(closed_port().await).retries(3).unwrap()).unwrap();
+    let mut reader = OrderStream::new(client, behind(None));
+    let began = Instant::now();
+    let error = impatiently(&mut reader).await.unwrap_err();
+    assert!(error.to_string().contains("4 attempts"), "{error}");
+    // Waits of nought to 0.25, 0.5 and 1 s lie between: as good as never are all three nought.
+    assert!(began.elapsed() > Duration::from_millis(10), "{error}");
+}
+
+async fn closed_port() -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    listener.local_addr().unwrap()
+}
+
 #[tokio::test]
 async fn a_service_that_brings_nothing_is_given_up_after_the_retries() {
     let (address, mut asked) = scripted(vec![events("", CLOSE)]).await;

@@ -97,12 +97,13 @@ _VIEWS = {2: "exposure", 3: "expected"}
 
 
 def _explained(answer: dict[str, Any], origin: Origin) -> dict[str, Any]:
-    """The meta of an estimate; an engine in this process says what it rests on."""
+    """The meta of an estimate; an engine in this process says what it rests on, a server of ours what its units are."""
     meta = origin.meta(answer["updated_at"])
     explain = answer.get("explain")
     if explain is not None:
-        meta["view"] = _VIEWS[explain["model"]]
         meta["explain"] = explain
+        if "model" in explain:
+            meta["view"] = _VIEWS[explain["model"]]
     return meta
 
 

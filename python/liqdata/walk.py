@@ -39,8 +39,8 @@ class _Shelf:
         self._open: _core.Table | None = None  # whose rows those are
 
     def put(self, table: _core.Table) -> None:
-        self._bar.update(len(table))
         self._tables.append(table)
+        self._bar.update(len(table))
 
     def row(self) -> OrderRow | None:
         """The next row, if there is one."""
@@ -49,9 +49,10 @@ class _Shelf:
                 return row
             if not self._tables:
                 return None
-            # Only one table's rows are dicts at a time.
-            self._open = self._tables.pop(0)
-            self._rows = iter(cast("list[OrderRow]", self._open.dicts(self._origin().decimals)))
+            # Only one table's rows are dicts at a time; an interrupt while they are made leaves it where it is.
+            table = self._tables[0]
+            rows = iter(cast("list[OrderRow]", table.dicts(self._origin().decimals)))
+            self._rows, self._open, self._tables = rows, table, self._tables[1:]
 
     def rest(self) -> Rows[OrderRow]:
         """All rows that have come and not been handed out, which are taken."""
@@ -207,18 +208,20 @@ async def _aside(export: Callable[..., F], decimals: _Frame) -> F:
 def at_most(following: Following, most: int | None) -> Following:
     """Tables that follow each other, up to so many rows."""
     given = 0
+    found: _core.Table | None = None
 
     def table() -> _core.Table | None:
-        nonlocal given
+        nonlocal given, found
         if most is not None and given >= most:
             return None
-        found = following()
+        # What a caller who was interrupted never got is the next table again.
+        found = following() if found is None else found
         if found is None:
             return None
-        if most is not None and len(found) > most - given:
-            found = found.slice(0, 1, most - given)
-        given += len(found)
-        return found
+        rows = len(found) if most is None else min(len(found), most - given)
+        part = found.slice(0, 1, rows)
+        found, given = None, given + rows
+        return part
 
     return table
 
@@ -232,11 +235,13 @@ def pages(page_of: Callable[[int], _core.Table], chunk: int, start: int | None, 
         nonlocal offset, ended
         while not ended:
             found = page_of(offset)
-            offset += len(found)
-            ended = len(found) < chunk
+            read = len(found)
             if start is not None or end is not None:
                 found = _within(found, start, end)
-            if len(found):
+            some = len(found) > 0
+            # Last, so that a page that an interrupted caller never got is read again.
+            offset, ended = offset + read, read < chunk
+            if some:
                 return found
         return None
 

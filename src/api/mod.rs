@@ -40,6 +40,13 @@ pub use stream::StreamQuery;
 /// The response header by which a server of ours says that its market is a simulated one.
 pub const SIMULATED: &str = "x-liqdata-simulated";
 
+/// The response header by which a server of ours says what the open interest of an estimate is, where that is no amount:
+/// [`RELATIVE`].
+pub const OPEN_INTEREST: &str = "x-liqdata-open-interest";
+
+/// Open interest is unknown, and a multiple of the volume stands in for it.
+pub const RELATIVE: &str = "relative";
+
 /// One endpoint of the contract: a question whose parameters have been checked.
 ///
 /// # Examples

@@ -8,13 +8,14 @@ use reqwest::{Response, StatusCode};
 use tokio::time::{Instant, timeout_at};
 use url::Url;
 
-use super::LOG;
 use super::coding::{self, Spoiled, Unpacking};
 use super::config::{self, Config};
 use super::error::{self, Error};
 use super::fault::Fault;
 use super::pool::{Kept, Lines};
 use super::retry::{self, Kind, Retries};
+use super::{LOG, Told};
+use crate::api::{OPEN_INTEREST, RELATIVE};
 use crate::model::Overview;
 use crate::wire::{Damage, Feed, Reading, read};
 
@@ -33,6 +34,14 @@ pub(super) struct Answer {
 }
 
 impl Answer {
+    /// What is said beside the reply.
+    pub(super) fn told(&self) -> Told {
+        let scale = self.headers.get(OPEN_INTEREST);
+        Told {
+            relative: scale.is_some_and(|scale| scale.as_bytes() == RELATIVE.as_bytes()),
+        }
+    }
+
     /// The error of a body that breaks the contract.
     pub(super) fn damaged(&self, damage: Damage) -> Error {
         match self.alien() {

@@ -35,7 +35,7 @@ pub use stream::{Arrival, OrderStream};
 pub use walk::Walk;
 
 use call::{Answer, Call, Failed};
-use pool::Pool;
+use pool::{Kept, Pool};
 use retry::Retries;
 use seat::Slot;
 
@@ -61,6 +61,14 @@ const LOG: &str = "liqdata.client";
 pub struct Client {
     shared: Arc<Shared>,
     driver: Driver,
+}
+
+/// What a service says beside its reply.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Told {
+    /// Whether the amounts of an estimate are none: open interest is unknown, and a multiple of the volume stands in for
+    /// it.
+    pub relative: bool,
 }
 
 /// What drives the connections that are used: they belong to the runtime on which they were opened.
@@ -153,17 +161,29 @@ impl Client {
     ///
     /// As [`Client::send`].
     pub async fn send_as<E: Endpoint, R: Decode>(&self, question: &E) -> Result<R, Error> {
+        Ok(self.send_told(question).await?.0)
+    }
+
+    /// As [`Client::send_as`], and what the service says beside the reply.
+    ///
+    /// # Errors
+    ///
+    /// As [`Client::send`].
+    pub async fn send_told<E: Endpoint, R: Decode>(
+        &self,
+        question: &E,
+    ) -> Result<(R, Told), Error> {
         let mut intake = intake::<R>();
         let answer = self
             .fetch(E::PATH, &question.to_query(), &mut intake)
             .await?;
         let body = match intake.finish(E::ENVELOPED) {
-            Arrived::Reply(reply) => return Ok(reply),
+            Arrived::Reply(reply) => return Ok((reply, answer.told())),
             Arrived::Damage(damage) => return Err(answer.damaged(damage)),
             Arrived::Body(body) => body,
         };
         match read::<R>(&body, E::ENVELOPED) {
-            Ok(Reading::Reply(reply)) => Ok(reply),
+            Ok(Reading::Reply(reply)) => Ok((reply, answer.told())),
             Ok(Reading::Refused { message }) => Err(Error::Refused {
                 status: answer.status.as_u16(),
                 body: error::excerpt(&body),
@@ -172,6 +192,33 @@ impl Client {
             }),
             Err(damage) => Err(answer.damaged(damage)),
         }
+    }
+
+    /// A question of `path`, on the connections that what drives this client has, its deadline running.
+    fn call<'a>(
+        &'a self,
+        kept: &'a Kept,
+        path: &'a str,
+        retries: Retries<'a>,
+    ) -> Result<Call<'a>, Error> {
+        let config = self.config();
+        let lines = match &self.driver {
+            Driver::Runtime => &kept.lines,
+            Driver::Second => kept.apart(config),
+            Driver::Slot(slot) => &slot.lines,
+        };
+        Ok(Call {
+            config,
+            kept,
+            lines,
+            http: lines
+                .http
+                .as_ref()
+                .map_err(|cause| without_tls(config, cause))?,
+            path,
+            retries,
+            deadline: Instant::now() + config.patience(),
+        })
     }
 
     /// The successful answer to `path`, after as many attempts as it takes and the options allow; its body is in
@@ -188,25 +235,10 @@ impl Client {
             // Only a lodging that is being dropped is empty.
             return Err(no_answer("the client is closed"));
         };
-        let lines = match &self.driver {
-            Driver::Runtime => &kept.lines,
-            Driver::Second => kept.apart(config),
-            Driver::Slot(slot) => &slot.lines,
-        };
-        let mut call = Call {
-            config,
-            kept,
-            lines,
-            http: lines
-                .http
-                .as_ref()
-                .map_err(|cause| without_tls(config, cause))?,
-            path,
-            retries: Retries::new(config.most_retries(), &kept.quota),
-            deadline: Instant::now() + config.patience(),
-        };
+        let retries = Retries::new(config.most_retries(), &kept.quota);
+        let mut call = self.call(kept, path, retries)?;
         let start = config.address(path, query);
-        lines.freshen().await;
+        call.lines.freshen().await;
         let mut before = None;
         loop {
             let fault = match call.attempt(&start, intake).await {

@@ -59,3 +59,11 @@ pub struct Explain {
     #[serde(skip_serializing_if = "Bars::is_empty")]
     pub open_interest_venues: Bars,
 }
+
+impl Explain {
+    /// Whether amounts are none, because open interest is unknown.
+    #[must_use]
+    pub fn is_relative(&self) -> bool {
+        self.open_interest_scale == "relative"
+    }
+}

@@ -4,8 +4,9 @@ use numpy::{IntoPyArray, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use super::question::Ground;
 use super::rows::times;
-use crate::engine::Explain;
+use crate::api::RELATIVE;
 use crate::model::{
     Heatmap, LevelTier, Levels, LiquidationMap, MaxPain, Overview, Pain, Side, WindowTotals,
 };
@@ -14,7 +15,7 @@ use crate::model::{
 pub(super) fn heatmap<'py>(
     py: Python<'py>,
     map: Heatmap,
-    explain: Option<&Explain>,
+    ground: &Ground,
 ) -> PyResult<Bound<'py, PyDict>> {
     let shape = [map.prices.len(), map.times.len()];
     let fields = PyDict::new(py);
@@ -26,16 +27,18 @@ pub(super) fn heatmap<'py>(
     fields.set_item("prices", map.prices.into_pyarray(py))?;
     fields.set_item("times", times(py, map.times.iter().map(|at| at.0)))?;
     fields.set_item("matrix", map.matrix.into_pyarray(py).reshape(shape)?)?;
-    fields.set_item("explain", explained(py, explain)?)?;
+    fields.set_item("explain", explained(py, ground)?)?;
     Ok(fields)
 }
 
 /// What an estimate rests on, keys as the server spells them; `None` where a service did not say.
-fn explained<'py>(
-    py: Python<'py>,
-    explain: Option<&Explain>,
-) -> PyResult<Option<Bound<'py, PyAny>>> {
-    let Some(text) = explain.and_then(|explain| serde_json::to_string(explain).ok()) else {
+fn explained<'py>(py: Python<'py>, ground: &Ground) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let text = match ground {
+        Ground::Untold => return Ok(None),
+        Ground::Relative => Ok(format!(r#"{{"openInterestScale":"{RELATIVE}"}}"#)),
+        Ground::Explained(explain) => serde_json::to_string(explain),
+    };
+    let Ok(text) = text else {
         return Ok(None);
     };
     py.import("json")?.call_method1("loads", (text,)).map(Some)
@@ -45,7 +48,7 @@ fn explained<'py>(
 pub(super) fn liqmap<'py>(
     py: Python<'py>,
     map: LiquidationMap,
-    explain: Option<&Explain>,
+    ground: &Ground,
 ) -> PyResult<Bound<'py, PyDict>> {
     let shape = [map.bins.len(), map.leverages.len()];
     let tiers: Vec<f64> = map
@@ -83,7 +86,7 @@ pub(super) fn liqmap<'py>(
             .collect::<Vec<_>>()
             .into_pyarray(py),
     )?;
-    fields.set_item("explain", explained(py, explain)?)?;
+    fields.set_item("explain", explained(py, ground)?)?;
     Ok(fields)
 }
 

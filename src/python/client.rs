@@ -13,9 +13,10 @@ use super::bridge::{Bridge, wakeup};
 use super::call::{Call, Outcome, SIGNAL_TICK, panic_message};
 use super::error::{self, Failure};
 use super::logs;
-use super::question::{self, Answer, MAX_ROWS, PAGE_SIZES, Question, pair_and_venue, whole};
+use super::question::{self, MAX_ROWS, PAGE_SIZES, Question, pair_and_venue, whole};
 use super::runtime::Threads;
 use super::stream::Stream;
+use super::walk::Walk;
 use crate::client::{self, Config};
 
 /// How many questions of one call are under way at once.
@@ -267,30 +268,6 @@ impl Client {
             max_rows,
         )
         .map_err(|refusal| error::bad_query(py, &refusal))?;
-        Ok(Walk {
-            walk: Arc::new(tokio::sync::Mutex::new(walk)),
-        })
-    }
-}
-
-/// A walk over the order feed of a service, batch by batch.
-#[pyclass(frozen, module = "liqdata._core")]
-pub(super) struct Walk {
-    walk: Arc<tokio::sync::Mutex<client::Walk>>,
-}
-
-#[pymethods]
-impl Walk {
-    /// Begins the next batch of rows; its answer is `None` at the end.
-    #[pyo3(signature = (bridge=None, token=0))]
-    fn begin_next(&self, bridge: Option<&Bound<'_, Bridge>>, token: u64) -> PyResult<Call> {
-        let walk = Arc::clone(&self.walk);
-        let work = async move {
-            match walk.lock().await.next().await {
-                Ok(rows) => Outcome::One(rows.map(|rows| Answer::Rows(rows.into()))),
-                Err(error) => Outcome::Failed(error.into(), None),
-            }
-        };
-        Call::begin(work, wakeup(bridge, token))
+        Ok(Walk::new(walk))
     }
 }

@@ -26,6 +26,7 @@ mod runtime;
 mod server;
 mod stream;
 mod tables;
+mod walk;
 
 use pyo3::prelude::*;
 
@@ -39,7 +40,7 @@ mod _core {
     #[pymodule_export]
     use super::call::Call;
     #[pymodule_export]
-    use super::client::{Client, Walk};
+    use super::client::Client;
     #[pymodule_export]
     use super::collector::Collector;
     #[pymodule_export]

@@ -12,11 +12,12 @@ use super::error::{Failure, bad_query};
 use super::reply;
 use super::rows::Table;
 use super::stream::Tray;
+use super::walk::Landed;
 use crate::api::{
     self, BadQuery, Chart, Coins, Exchanges, HeatmapQuery, Largest, LevelsQuery, Liqmap, Maxpain,
     Orders, OverviewQuery, StreamQuery,
 };
-use crate::client::Client;
+use crate::client::{Client, Told};
 use crate::engine::Explain;
 use crate::model::{
     ChartRow, CoinTotals, ExchangeTotals, Heatmap, HeatmapRange, Levels, LiquidationMap, MapRange,
@@ -24,15 +25,44 @@ use crate::model::{
 };
 use crate::server::Market;
 
+/// What an estimate rests on, as far as that is known.
+#[derive(Debug)]
+pub(super) enum Ground {
+    /// A service said nothing of it.
+    Untold,
+    /// A service says that open interest is unknown, so that amounts are none.
+    Relative,
+    /// An engine in this process says all of it.
+    Explained(Box<Explain>),
+}
+
+impl From<Told> for Ground {
+    fn from(told: Told) -> Self {
+        if told.relative {
+            Self::Relative
+        } else {
+            Self::Untold
+        }
+    }
+}
+
+impl From<Option<Explain>> for Ground {
+    fn from(explain: Option<Explain>) -> Self {
+        explain.map_or(Self::Untold, |explain| Self::Explained(Box::new(explain)))
+    }
+}
+
 /// A reply that has not met Python yet.
 #[derive(Debug)]
 pub(super) enum Answer {
     Overview(Overview),
     Rows(Columns),
-    Heatmap(Heatmap, Option<Box<Explain>>),
-    Liqmap(LiquidationMap, Option<Box<Explain>>),
+    Heatmap(Heatmap, Ground),
+    Liqmap(LiquidationMap, Ground),
     Levels(Levels),
     Maxpain(MaxPain),
+    /// Orders of a walk, still where they landed.
+    Walked(Arc<Landed>),
     /// Orders of a stream, still on its tray.
     Arrivals(Arc<Mutex<Tray>>),
 }
@@ -43,14 +73,15 @@ impl Answer {
         Ok(match self {
             Self::Overview(reply) => arrays::overview(py, &reply)?.into_any().unbind(),
             Self::Rows(columns) => Py::new(py, Table::from(columns))?.into_any(),
-            Self::Heatmap(reply, explain) => arrays::heatmap(py, reply, explain.as_deref())?
-                .into_any()
-                .unbind(),
-            Self::Liqmap(reply, explain) => arrays::liqmap(py, reply, explain.as_deref())?
-                .into_any()
-                .unbind(),
+            Self::Heatmap(reply, ground) => {
+                arrays::heatmap(py, reply, &ground)?.into_any().unbind()
+            }
+            Self::Liqmap(reply, ground) => arrays::liqmap(py, reply, &ground)?.into_any().unbind(),
             Self::Levels(reply) => arrays::levels(py, reply)?.into_any().unbind(),
             Self::Maxpain(reply) => arrays::maxpain(py, reply)?.into_any().unbind(),
+            Self::Walked(landed) => {
+                Py::new(py, Table::from(Columns::from(landed.take())))?.into_any()
+            }
             Self::Arrivals(tray) => {
                 let (rows, ids) = Tray::take(&tray);
                 (Table::from(rows), ids).into_py_any(py)?
@@ -71,8 +102,8 @@ macro_rules! questions {
             pub(super) async fn send(&self, client: &Client) -> Result<Answer, Failure> {
                 match &self.kind {
                     $(Kind::$variant(query) => {
-                        let reply = client.send_as::<_, $reply>(query).await?;
-                        Ok($wrap(reply, None))
+                        let (reply, told) = client.send_told::<_, $reply>(query).await?;
+                        Ok($wrap(reply, told.into()))
                     })+
                 }
             }
@@ -82,7 +113,7 @@ macro_rules! questions {
                 match &self.kind {
                     $(Kind::$variant(query) => {
                         let answered = market.answer(query, as_of)?;
-                        Ok($wrap(answered.reply, answered.explain.map(Box::new)))
+                        Ok($wrap(answered.reply, answered.explain.into()))
                     })+
                 }
             }
@@ -112,7 +143,7 @@ macro_rules! questions {
                 match endpoint {
                     $(<$query as api::Endpoint>::NAME => {
                         let reply = reply::reading::<$query, $reply>(body, pieces);
-                        Some(reply.map(|reply| $wrap(reply, None)))
+                        Some(reply.map(|reply| $wrap(reply, Ground::Untold)))
                     })+
                     _ => None,
                 }
@@ -135,16 +166,16 @@ pub(super) struct Question {
 }
 
 questions! {
-    Overview(OverviewQuery) as Overview => |reply, _: Option<Box<Explain>>| Answer::Overview(reply);
-    Coins(Coins) as Vec<CoinTotals> => |rows, _: Option<Box<Explain>>| Answer::Rows(Columns::from(rows));
-    Exchanges(Exchanges) as Vec<ExchangeTotals> => |rows, _: Option<Box<Explain>>| Answer::Rows(Columns::from(rows));
-    Largest(Largest) as OrderColumns => |rows, _: Option<Box<Explain>>| Answer::Rows(Columns::from(rows));
-    Orders(Orders) as OrderColumns => |rows, _: Option<Box<Explain>>| Answer::Rows(Columns::from(rows));
-    Chart(Chart) as Vec<ChartRow> => |rows, _: Option<Box<Explain>>| Answer::Rows(Columns::from(rows));
+    Overview(OverviewQuery) as Overview => |reply, _: Ground| Answer::Overview(reply);
+    Coins(Coins) as Vec<CoinTotals> => |rows, _: Ground| Answer::Rows(Columns::from(rows));
+    Exchanges(Exchanges) as Vec<ExchangeTotals> => |rows, _: Ground| Answer::Rows(Columns::from(rows));
+    Largest(Largest) as OrderColumns => |rows, _: Ground| Answer::Rows(Columns::from(rows));
+    Orders(Orders) as OrderColumns => |rows, _: Ground| Answer::Rows(Columns::from(rows));
+    Chart(Chart) as Vec<ChartRow> => |rows, _: Ground| Answer::Rows(Columns::from(rows));
     Heatmap(HeatmapQuery) as Heatmap => Answer::Heatmap;
     Liqmap(Liqmap) as LiquidationMap => Answer::Liqmap;
-    Levels(LevelsQuery) as Levels => |reply, _: Option<Box<Explain>>| Answer::Levels(reply);
-    Maxpain(Maxpain) as MaxPain => |reply, _: Option<Box<Explain>>| Answer::Maxpain(reply);
+    Levels(LevelsQuery) as Levels => |reply, _: Ground| Answer::Levels(reply);
+    Maxpain(Maxpain) as MaxPain => |reply, _: Ground| Answer::Maxpain(reply);
 }
 
 impl Question {

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use tokio::task::spawn_blocking;
+use tokio::task::{JoinHandle, spawn_blocking};
 use tokio::time::timeout;
 
 use super::bridge::{Bridge, wakeup};
@@ -16,7 +16,7 @@ use super::question::Answer;
 use crate::api::StreamQuery;
 use crate::client::{self, Arrival};
 use crate::model::Order;
-use crate::server::{ArrivalId, Arrivals, Market, Rejection};
+use crate::server::{ArrivalId, Arrivals, Market, Rejection, Revision};
 
 /// Orders read from a market at a time.
 const PAGE: usize = 1024;
@@ -85,25 +85,47 @@ struct Tail {
     market: Arc<Market>,
     question: StreamQuery,
     place: Option<ArrivalId>,
+    /// The look at the market that is under way; it goes on where nobody waits for it.
+    look: Option<JoinHandle<Result<Look, Rejection>>>,
+}
+
+/// What a look at a market has found.
+#[derive(Debug)]
+struct Look {
+    /// Of before it: what came meanwhile is a change.
+    seen: Revision,
+    found: Found,
+}
+
+#[derive(Debug)]
+enum Found {
+    Arrived(Vec<(ArrivalId, Order)>),
+    /// The place to go on from is not known any more; this is the newest.
+    Gone(ArrivalId),
+}
+
+impl Look {
+    fn at(market: &Market, place: Option<ArrivalId>) -> Result<Self, Rejection> {
+        let seen = market.revision();
+        let arrivals = match place {
+            Some(place) => market.arrivals(Some(place), PAGE)?,
+            None => Arrivals::Gone,
+        };
+        let found = match arrivals {
+            Arrivals::Known(arrived) => Found::Arrived(arrived),
+            Arrivals::Gone => Found::Gone(market.newest()?),
+        };
+        Ok(Self { seen, found })
+    }
 }
 
 impl Tail {
     async fn next(&mut self) -> Result<Option<Vec<Arrival>>, Failure> {
         loop {
-            let (market, place) = (Arc::clone(&self.market), self.place);
-            let read = move || {
-                // Asked first, so that what comes meanwhile is a change.
-                let seen = market.revision();
-                let arrivals = match place {
-                    Some(place) => market.arrivals(Some(place), PAGE)?,
-                    None => Arrivals::Gone,
-                };
-                Ok((seen, arrivals))
-            };
-            let (seen, arrivals) = off_the_runtime(read).await?;
-            let arrived = match arrivals {
-                Arrivals::Known(arrived) => arrived,
-                Arrivals::Gone => return Err(self.gap().await),
+            let Look { seen, found } = self.look().await?;
+            let arrived = match found {
+                Found::Arrived(arrived) => arrived,
+                Found::Gone(newest) => return Err(self.gap(newest)),
             };
             let Some((last, _)) = arrived.last() else {
                 if !self.market.is_growing() {
@@ -124,12 +146,24 @@ impl Tail {
         }
     }
 
-    async fn gap(&mut self) -> Failure {
-        let market = Arc::clone(&self.market);
-        let newest = match off_the_runtime(move || market.newest()).await {
-            Ok(newest) => newest,
-            Err(failure) => return failure,
+    /// Looks at the market where that may take its time. May be dropped while it waits.
+    async fn look(&mut self) -> Result<Look, Failure> {
+        let look = match &mut self.look {
+            Some(look) => look,
+            none => {
+                let (market, place) = (Arc::clone(&self.market), self.place);
+                none.insert(spawn_blocking(move || Look::at(&market, place)))
+            }
         };
+        let looked = look.await;
+        self.look = None;
+        match looked {
+            Ok(look) => Ok(look?),
+            Err(failure) => Err(Failure::Panic(failure.to_string())),
+        }
+    }
+
+    fn gap(&mut self, newest: ArrivalId) -> Failure {
         let asked = self.place.replace(newest).map(|place| place.to_string());
         let asked = asked.or_else(|| self.question.last_event_id.clone());
         Failure::Client(client::Error::Refused {
@@ -143,16 +177,6 @@ impl Tail {
                 newest = newest.to_string(),
             ),
         })
-    }
-}
-
-/// Reads the market where it may take its time.
-async fn off_the_runtime<T: Send + 'static>(
-    read: impl FnOnce() -> Result<T, Rejection> + Send + 'static,
-) -> Result<T, Failure> {
-    match spawn_blocking(read).await {
-        Ok(read) => Ok(read?),
-        Err(failure) => Err(Failure::Panic(failure.to_string())),
     }
 }
 
@@ -184,6 +208,7 @@ impl Stream {
             market,
             question,
             place,
+            look: None,
         };
         Ok(Self::new(Source::Market(tail), Arc::default()))
     }
@@ -220,6 +245,7 @@ async fn fill(
         if closed.load(Ordering::Acquire) {
             return Err(Failure::Closed);
         }
+        // What is under way in there goes on from tick to tick.
         let next = timeout(SIGNAL_TICK, source.next()).await;
         match next {
             Ok(Ok(Some(batch))) => Tray::lock(tray).batch = Some(batch),

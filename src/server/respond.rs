@@ -4,7 +4,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use axum::body::Bytes;
 use axum::extract::State;
-use axum::http::{HeaderMap, Uri};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Uri};
 use axum::response::Response;
 use serde::Serialize;
 
@@ -17,9 +17,11 @@ use super::ready::Lasting;
 use super::revision::{Basis, Revision, wall_clock};
 use super::shelf::{Estimated, Key, Realised};
 use super::{Answer, Rejection, json};
-use crate::api::Envelope;
+use crate::api::{self, Envelope, RELATIVE};
 use crate::engine::{Explain, VenueCoverage};
 use crate::model::Millis;
+
+const OPEN_INTEREST: HeaderName = HeaderName::from_static(api::OPEN_INTEREST);
 
 /// How often an answer is made anew because the market has changed meanwhile, before it goes out without a name that
 /// could ever be asked for again.
@@ -131,6 +133,7 @@ async fn estimated<E: Answer>(
             return Ok(plain.not_modified());
         }
         let mut response = plain.on(json(kept.body.clone()));
+        warn_of_units(&mut response, kept.explain.as_ref());
         let extensions = response.extensions_mut();
         extensions.insert(Origin {
             lane: Lane::Slow,
@@ -153,6 +156,7 @@ async fn estimated<E: Answer>(
     if current.is_held(headers) {
         return Ok(current.not_modified());
     }
+    let scale = kept.explain.clone();
     let work = move |market: &Market| {
         at_one_revision(market, &Basis::Observations, || {
             let estimate = kept.explain.as_ref();
@@ -161,11 +165,20 @@ async fn estimated<E: Answer>(
     };
     let (revision, body) = desk.compute(Lane::Quick, work).await?;
     let mut response = desk.named(revision.map(name)).on(json(body));
+    warn_of_units(&mut response, scale.as_ref());
     response.extensions_mut().insert(Origin {
         lane: Lane::Slow,
         number: None,
     });
     Ok(response)
+}
+
+/// Says of an estimate that its amounts are none, where they are not.
+fn warn_of_units(response: &mut Response, explain: Option<&Explain>) {
+    if explain.is_some_and(Explain::is_relative) {
+        let headers = response.headers_mut();
+        headers.insert(OPEN_INTEREST, HeaderValue::from_static(RELATIVE));
+    }
 }
 
 /// Makes an estimate for the shelf.

@@ -75,3 +75,14 @@ def test_an_estimate_without_open_interest_says_that_it_is_relative(market):
     assert bare.heatmap("BTC").units.startswith("relative")
     assert bare.liqmap("BTC").units.startswith("relative")
     assert not market.heatmap("BTC").units.startswith("relative")
+
+
+def test_a_served_estimate_without_open_interest_says_so_too(market, connect):
+    bare = liqdata.Market(bars=market.bars("BTC"))
+    with liqdata.serve(bare) as server:
+        client = connect(server)
+        for _ in range(2):  # the second is the answer as it is kept
+            assert client.heatmap("BTC").units == bare.heatmap("BTC").units
+            assert client.liqmap("BTC").units == bare.liqmap("BTC").units
+    with liqdata.serve(market) as server:
+        assert connect(server).heatmap("BTC").units == market.heatmap("BTC").units

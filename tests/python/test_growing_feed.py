@@ -1,6 +1,11 @@
 """Walking a feed that grows while it is read: nothing that was there is lost, nothing comes twice."""
 
+import asyncio
 import itertools
+import json
+import random
+import subprocess
+import sys
 from decimal import Decimal
 
 import pytest
@@ -8,6 +13,8 @@ from faces import FACES
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from scripted import Service, data
+
+import liqdata
 
 EXCHANGES = ["binance", "okx"]
 
@@ -186,3 +193,122 @@ def test_a_feed_that_loses_its_oldest_rows_meanwhile_still_ends(ask):
     got = ask(shrink, page_size=50)
     assert got == as_python(feed.at_the_start[: len(got)])
     assert len(got) >= 100
+
+
+def test_a_walk_whose_waits_are_cancelled_loses_no_row(server, market):
+    chance = random.Random(5)
+
+    async def main():
+        loop = asyncio.get_running_loop()
+        cancelled = 0
+        async with liqdata.AsyncClient(server.url) as client:
+            walk = client.iter_orders(page_size=60, max_rows=3000)
+            rows = []
+            while True:
+                wait = asyncio.ensure_future(anext(walk))
+                if chance.random() < 0.5:
+                    # Before, while and after the rows come.
+                    loop.call_later(chance.uniform(0, 0.001), wait.cancel)
+                try:
+                    rows.append(await wait)
+                except asyncio.CancelledError:
+                    cancelled += 1
+                except StopAsyncIteration:
+                    return rows, cancelled
+
+    cancelled = 0
+    for _ in range(4):
+        rows, times = asyncio.run(main())
+        assert rows == list(market.iter_orders(max_rows=3000))
+        cancelled += times
+    assert cancelled
+
+
+def numbered(number):
+    return {
+        "exchange": "okx",
+        "symbol": "BTCUSDT",
+        "side": "LONG",
+        "price": str(number + 1),
+        "qty": "1",
+        "value_usd": "1",
+        "timestamp": 1_781_136_000_000 + number,
+    }
+
+
+def page_of(exchange, top):
+    """Answer with the page that is asked for of a feed of so many rows."""
+    offset, limit = (int(exchange.request.query[name]) for name in ("offset", "limit"))
+    newest = top - offset - 1
+    return data([numbered(number) for number in range(newest, max(newest - limit, -1), -1)])(exchange)
+
+
+PRESSED = """
+import json, os, random, signal, sys, threading, time
+import liqdata
+
+chance = random.Random(6)
+over = False
+
+def press():
+    while not over:
+        time.sleep(chance.uniform(0.001, 0.03))
+        os.kill(os.getpid(), signal.SIGINT)
+
+with liqdata.Client(sys.argv[1]) as client:
+    walk = client.iter_orders(page_size=100)
+    numbers, times = [], 0
+    thread = threading.Thread(target=press, daemon=True)
+    thread.start()
+    while True:
+        try:
+            numbers.append(int(next(walk)["price"]))
+        except KeyboardInterrupt:
+            times += 1
+            over = times >= 40
+        except StopIteration:
+            break
+    over = True
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+print(json.dumps([times, numbers]))
+"""
+
+
+def test_a_walk_that_ctrl_c_interrupts_again_and_again_loses_no_page():
+    rows = 3000
+
+    def slowly(exchange):
+        exchange.wait(0.02)
+        return page_of(exchange, rows)
+
+    with Service(slowly) as service:
+        argv = [sys.executable, "-c", PRESSED, service.url]
+        ran = subprocess.run(argv, check=False, capture_output=True, text=True, timeout=60)
+    assert ran.returncode == 0, ran.stderr
+    times, numbers = json.loads(ran.stdout)
+    assert times > 3
+    assert numbers == sorted(set(numbers), reverse=True)
+    # An interrupt may hit the script itself between a row's return and its keeping; a page is more than all of these.
+    assert rows - len(numbers) <= times < 100
+
+
+def test_a_feed_that_was_too_fast_is_walked_on_once_it_is_calm():
+    rows = 40
+    top = rows
+    fast = True
+
+    def page(exchange):
+        nonlocal top
+        goes_on = page_of(exchange, top)
+        if fast:
+            top += 10 ** min(14, 4 + len(exchange.service.requests) // 2)
+        return goes_on
+
+    with Service(page) as service, liqdata.Client(service.url) as client:
+        walk = client.iter_orders(page_size=10)
+        numbers = []
+        with pytest.raises(liqdata.UnexpectedReply, match="faster than it can be read"):
+            numbers.extend(row["price"] for row in walk)
+        fast = False
+        numbers.extend(row["price"] for row in walk)
+        assert numbers == list(range(rows, 0, -1))

@@ -238,6 +238,47 @@ def test_a_cancelled_wait_loses_no_order():
         assert asyncio.run(main(market, server.url)) == list(range(1, 61))
 
 
+EVENTS = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n%s\r\n"
+ROW = (
+    b'id: b\ndata: {"exchange":"okx","symbol":"BTCUSDT","side":"LONG","price":"1","qty":"1","value_usd":"1",'
+    b'"timestamp":1781136000123}\n\n'
+)
+
+
+def test_a_service_that_takes_its_time_to_answer_is_asked_once(script):
+    def slow(exchange):
+        exchange.wait(0.3)
+        exchange.send(EVENTS % b"" + ROW)
+        exchange.until_hung_up()
+
+    service = script(slow)
+    with liqdata.Client(service.url, timeout=20) as client:
+        assert next(client.stream_orders())["value_usd"] == 1
+    assert len(service.requests) == 1
+
+
+def test_a_service_that_never_answers_is_too_slow(script):
+    service = script(lambda exchange: exchange.wait())
+    with liqdata.Client(service.url, timeout=0.3, retries=0) as client, pytest.raises(liqdata.TooSlow):
+        next(client.stream_orders())
+    assert len(service.requests) == 1
+
+
+def test_a_service_that_falls_silent_is_left_for_another_connection(script):
+    def mute(exchange):
+        exchange.send(EVENTS % b"X-Liqdata-Keep-Alive: 0.1\r\n" + b"id: a\n\n")
+        exchange.until_hung_up()
+
+    def alive(exchange):
+        exchange.send(EVENTS % b"" + ROW)
+        exchange.until_hung_up()
+
+    service = script(mute, alive)
+    with liqdata.Client(service.url) as client:
+        assert next(client.stream_orders())["value_usd"] == 1
+    assert [request.headers.get("last-event-id") for request in service.requests] == [None, "a"]
+
+
 def test_one_stream_is_read_by_one_loop_after_another():
     with growing() as (market, server):
         client = liqdata.AsyncClient(server.url)

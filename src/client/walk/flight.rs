@@ -8,7 +8,7 @@ use tokio::task::JoinError;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::feed::Ask;
-use crate::client::Error;
+use crate::client::{Error, no_answer};
 use crate::model::OrderColumns;
 
 /// What a page brought.
@@ -69,8 +69,10 @@ impl Flight {
         match landed.map_err(JoinError::try_into_panic) {
             Ok(page) => Some((ask, page)),
             Err(Ok(panic)) => resume_unwind(panic),
-            // Ended with its runtime: nothing more comes.
-            Err(Err(_)) => None,
+            Err(Err(_)) => {
+                let ended = "the runtime on which a page was asked for has ended; ask again";
+                Some((ask, Err(no_answer(ended))))
+            }
         }
     }
 

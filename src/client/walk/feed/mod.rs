@@ -336,7 +336,8 @@ impl Feed {
         self.misses += 1;
         self.flight = 1;
         if self.misses >= PATIENCE {
-            self.ended = true;
+            // It may calm down.
+            self.misses = 0;
             return Err(Lost::Fast { at: self.end });
         }
         Ok(())

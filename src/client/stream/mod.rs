@@ -4,38 +4,21 @@
 //! signs of life allow, is replaced by another that goes on behind the last order seen; what comes twice is dropped by
 //! its id. What is lost all the same is an error, never a silent gap.
 
+mod connect;
+
 use std::collections::{HashSet, VecDeque};
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
-use std::time::Duration;
 
-use log::{debug, info, warn};
-use reqwest::Response;
-use reqwest::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
-use tokio::time::{Instant, sleep, timeout};
-
-use super::call::{Call, Failed};
-use super::events::{Event, Events};
+use super::events::Event;
 use super::fault::Fault;
-use super::pool::Lodging;
-use super::retry::{Kind, Retries};
-use super::{Client, Error, LOG, config, no_answer, without_tls};
-use crate::api::{SIMULATED, StreamQuery};
+use super::retry::Kind;
+use super::{Client, Error, no_answer};
+use crate::api::StreamQuery;
 use crate::model::Order;
 use crate::wire::{Reading, read};
+use connect::{Connecting, Errand, Open};
 
-/// Signs of life of a service that does not say how often it gives them.
-const KEEP_ALIVE: f64 = 15.0;
-/// A service is silent after so many signs of life were missed.
-const MISSED: f64 = 3.0;
-/// The most seconds between signs of life that a service is believed.
-const RAREST: f64 = 3600.0;
 /// Ids by which what comes twice is known.
 const REMEMBERED: usize = 4096;
-/// No deadline is near: only a wait that a service asks for can be too long.
-const NO_HURRY: Duration = Duration::from_hours(1);
-
-const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
 /// An order of a stream, and the id that names the place behind it; none where the service gives none.
 pub type Arrival = (Option<String>, Order);
@@ -63,6 +46,8 @@ pub struct OrderStream {
     client: Client,
     question: StreamQuery,
     open: Option<Open>,
+    /// The connection that is being made, if one is.
+    connecting: Option<Connecting>,
     /// Why the last connection ended.
     lost: Option<Fault>,
     /// Connections in a row that brought nothing.
@@ -77,17 +62,6 @@ pub struct OrderStream {
     nameless: bool,
     seen: Seen,
     failed: Option<Error>,
-}
-
-/// A connection.
-#[derive(Debug)]
-struct Open {
-    response: Response,
-    events: Events,
-    silence: Duration,
-    pid: u32,
-    /// Keeps the connection's pool.
-    _lodging: Arc<Lodging>,
 }
 
 /// The ids of late.
@@ -120,6 +94,7 @@ impl OrderStream {
         Self {
             client,
             open: None,
+            connecting: None,
             lost: None,
             fruitless: 0,
             read: VecDeque::new(),
@@ -140,8 +115,9 @@ impl OrderStream {
 
     /// The next orders, at least one.
     ///
-    /// May be dropped while it waits and called again: no order is lost. After an error it may be called again as well,
-    /// and goes on where it was; after a gap behind it.
+    /// It needs a runtime that lives on between calls. May be dropped while it waits and called again: no order is lost,
+    /// a connection that is being made goes on being made, and silence counts on. After an error it may be called again
+    /// as well, and goes on where it was; after a gap behind it.
     ///
     /// # Errors
     ///
@@ -149,6 +125,7 @@ impl OrderStream {
     /// where the service no longer knows the place to go on from, so that orders are missing, and 404 where it has no
     /// stream; [`Error::UnexpectedReply`] for an event outside the contract, which is left out.
     pub async fn next(&mut self) -> Result<Vec<Arrival>, Error> {
+        self.forget_after_fork();
         loop {
             if let Some(error) = self.failed.take() {
                 return Err(error);
@@ -161,8 +138,7 @@ impl OrderStream {
                 continue;
             }
             if self.open.is_none() {
-                let open = self.connect().await?;
-                self.open = Some(open);
+                self.connect().await?;
             }
             if let Err(fault) = self.listen().await {
                 self.open = None;
@@ -179,13 +155,47 @@ impl OrderStream {
         }
     }
 
+    /// In a forked child a connection belongs to threads that are not there; it can be neither used nor closed.
+    fn forget_after_fork(&mut self) {
+        let pid = std::process::id();
+        if self.open.as_ref().is_some_and(|open| open.pid != pid) {
+            std::mem::forget(self.open.take());
+        }
+        if self.connecting.as_ref().is_some_and(|made| made.pid != pid) {
+            std::mem::forget(self.connecting.take());
+        }
+    }
+
+    /// Waits for a connection.
+    async fn connect(&mut self) -> Result<(), Error> {
+        let connecting = match &mut self.connecting {
+            Some(connecting) => connecting,
+            none => {
+                let errand = Errand {
+                    client: self.client.clone(),
+                    question: self.question.clone(),
+                    place: self.place.clone(),
+                    lost: self.lost.take(),
+                    fruitless: self.fruitless,
+                };
+                none.insert(Connecting::begin(errand))
+            }
+        };
+        let made = connecting.made().await;
+        self.connecting = None;
+        self.fruitless = made.fruitless;
+        self.open = Some(made.open?);
+        Ok(())
+    }
+
     /// Waits for something from the connection.
     async fn listen(&mut self) -> Result<(), Fault> {
         let Some(open) = &mut self.open else {
             return Ok(());
         };
         let config = self.client.config();
-        let chunk = timeout(open.silence, open.response.chunk())
+        let chunk = open
+            .chunk()
             .await
             .map_err(|_| {
                 let (place, seconds) = (config.place(), open.silence.as_secs_f64());
@@ -309,129 +319,11 @@ impl OrderStream {
             ),
         }
     }
-
-    /// A connection, after as many attempts as it takes and the options allow.
-    async fn connect(&mut self) -> Result<Open, Error> {
-        let client = self.client.clone();
-        let config = client.config();
-        let lodging = client.shared.pool.enter(config);
-        let Some(kept) = lodging.kept() else {
-            return Err(no_answer("the client is closed"));
-        };
-        let mut call = Call {
-            config,
-            kept,
-            lines: &kept.lines,
-            http: kept
-                .lines
-                .http
-                .as_ref()
-                .map_err(|cause| without_tls(config, cause))?,
-            path: StreamQuery::PATH,
-            retries: Retries::after(self.fruitless, config.most_retries(), &kept.quota),
-            deadline: Instant::now(),
-        };
-        let start = config.address(StreamQuery::PATH, &self.question.to_query());
-        let mut fault = self.lost.take();
-        loop {
-            if let Some(fault) = fault.take() {
-                let wait =
-                    call.retries
-                        .again(fault.kind, fault.retry_after, NO_HURRY, fastrand::f64());
-                let Some(wait) = wait else {
-                    self.fruitless = 0;
-                    debug!(target: LOG, "GET {}: {}", StreamQuery::PATH, fault.error);
-                    return Err(unhelpful(call.counted(fault)));
-                };
-                warn!(
-                    target: LOG,
-                    "GET {}: {}; trying again in {} ms",
-                    StreamQuery::PATH,
-                    fault.error,
-                    wait.as_millis()
-                );
-                self.fruitless = call.retries.attempts() - 1;
-                sleep(wait).await;
-            }
-            kept.lines.freshen().await;
-            call.deadline = Instant::now() + config.patience();
-            let opened = call.open(&start, &self.headers()).await;
-            let failed = match opened.map(|response| self.opened(response)) {
-                Ok(Ok((response, silence))) => {
-                    call.retries.succeeded();
-                    self.fruitless = call.retries.attempts() - 1;
-                    info!(target: LOG, "GET {} -> following", StreamQuery::PATH);
-                    return Ok(Open {
-                        response,
-                        events: Events::default(),
-                        silence,
-                        pid: std::process::id(),
-                        _lodging: Arc::clone(&lodging),
-                    });
-                }
-                Ok(Err(error)) => return Err(error),
-                Err(Failed::Late) => transient(call.too_slow(None)),
-                Err(Failed::Fault(fault)) => fault,
-            };
-            fault = Some(failed);
-        }
-    }
-
-    fn headers(&self) -> HeaderMap {
-        let mut headers = HeaderMap::new();
-        headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
-        // Events are small and must not wait in a compressor.
-        headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
-        if let Some(place) = &self.place
-            && let Ok(place) = HeaderValue::from_bytes(place.as_bytes())
-        {
-            headers.insert(LAST_EVENT_ID, place);
-        }
-        headers
-    }
-
-    /// Judges the head of a success: a stream, and how long it may be silent.
-    fn opened(&self, response: Response) -> Result<(Response, Duration), Error> {
-        let headers = response.headers();
-        if headers.contains_key(SIMULATED) {
-            self.client.shared.simulated.store(true, Ordering::Relaxed);
-        }
-        let content_type = headers
-            .get(CONTENT_TYPE)
-            .map(|kind| String::from_utf8_lossy(kind.as_bytes()).into_owned())
-            .unwrap_or_default();
-        let essence = content_type.split(';').next().unwrap_or_default().trim();
-        if !essence.eq_ignore_ascii_case("text/event-stream") {
-            return Err(Error::UnexpectedReply {
-                path: String::new(),
-                message: format!(
-                    "{} answers {} with {:?}, not with a stream of events",
-                    self.client.config().place(),
-                    StreamQuery::PATH,
-                    config::shown(&content_type)
-                ),
-            });
-        }
-        let keep_alive = headers
-            .get(StreamQuery::KEEP_ALIVE)
-            .and_then(|seconds| seconds.to_str().ok()?.parse().ok())
-            .filter(|seconds| (0.0..=RAREST).contains(seconds))
-            .unwrap_or(KEEP_ALIVE);
-        let silence = Duration::from_secs_f64((keep_alive * MISSED).max(0.001));
-        Ok((response, silence))
-    }
 }
 
 impl Drop for OrderStream {
     fn drop(&mut self) {
-        // In a forked child the connection belongs to threads that are not there.
-        if self
-            .open
-            .as_ref()
-            .is_some_and(|open| open.pid != std::process::id())
-        {
-            std::mem::forget(self.open.take());
-        }
+        self.forget_after_fork();
     }
 }
 
@@ -460,19 +352,4 @@ fn transient(error: Error) -> Fault {
         error,
         retry_after: None,
     }
-}
-
-/// Says what a service without a stream is still good for.
-fn unhelpful(mut error: Error) -> Error {
-    if let Error::Refused {
-        status: 404 | 405 | 501,
-        message,
-        ..
-    } = &mut error
-    {
-        message.push_str(
-            "; the stream is an extension that this service does not have: ask orders() from time to time instead",
-        );
-    }
-    error
 }
