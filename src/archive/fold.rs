@@ -57,6 +57,8 @@ struct Plan {
     known: Known,
     /// The days of which there are files, with the files.
     filed: Vec<(Day, Vec<Part>)>,
+    /// Files of those days that are out of use.
+    quarantined: Vec<Part>,
     /// What the journal has of those days: orders that came after the files were written, or came again.
     late: Vec<OrderRow>,
 }
@@ -94,11 +96,19 @@ impl Plan {
         let filed = files(journal, filter)?;
         let (start, end) = span(filter);
         let mut late = Vec::new();
+        let mut quarantined = Vec::new();
         for (day, _) in &filed {
+            let aside = manifest::of_day(journal, OrderRow::TABLE, *day, State::Quarantined)?;
+            quarantined.extend(aside);
             let (start, end) = (start.max(day.start()), end.min(day.end()));
             late.extend(journal::rows::<OrderRow>(journal, start, end, filter)?);
         }
-        Ok(Self { known, filed, late })
+        Ok(Self {
+            known,
+            filed,
+            quarantined,
+            late,
+        })
     }
 
     /// Whether a later view of the journal has every order that this plan's view has, in the same place.
@@ -407,7 +417,7 @@ impl Archive {
     ///
     /// # Errors
     ///
-    /// [`ArchiveError`] as [`Archive::orders`] gives; a damaged file is left out.
+    /// [`ArchiveError`] as [`Archive::orders`] gives; a damaged file is left out, which is logged.
     pub fn gather_orders<G: Gather>(
         &self,
         filter: &Filter,
@@ -445,6 +455,8 @@ impl Archive {
             Ok((plan, gathered))
         })?;
 
+        let (start, end) = span(filter);
+        self.warn_of_quarantined(&plan.quarantined, start, end);
         // Files that are listed never change, so they are read when the journal is free again.
         let parts = plan.parts(filter);
         let late = plan.late();
@@ -485,7 +497,7 @@ impl Archive {
     ///
     /// # Errors
     ///
-    /// [`ArchiveError`] as [`Archive::orders`] gives; a damaged file is left out.
+    /// [`ArchiveError`] as [`Archive::orders`] gives; a damaged file is left out, which is logged.
     pub fn orders_briefly(
         &self,
         filter: &Filter,
@@ -499,6 +511,8 @@ impl Archive {
             }
             Ok(plan)
         })?;
+        let (start, end) = span(filter);
+        self.warn_of_quarantined(&plan.quarantined, start, end);
         let late = plan.late();
         let mut repeated = Vec::new();
         for part in plan.parts(filter) {
@@ -540,9 +554,7 @@ impl Archive {
             Err(reason) => Some(reason),
         };
         if let Some(reason) = &fault {
-            let path = self.folder.join(&part.path);
-            let path = path.display();
-            log::warn!("{} orders are missing: {path}: {reason}", part.rows);
+            self.warn(part, reason);
         }
         Ok(fault.is_none())
     }

@@ -6,7 +6,7 @@
 //!
 //! Beside the rows the archive keeps what is known of their completeness: *runs* (when which exchange was listened to),
 //! *gaps* (what was missed, and why) and a checksum of every file. Nothing is rounded, and a damaged file is named
-//! beside the rows that are left.
+//! beside the rows that are left, and in the log.
 //!
 //! # Examples
 //!
@@ -66,7 +66,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use rusqlite::Connection;
@@ -90,6 +90,7 @@ pub use verify::Verification;
 
 use crate::model::Millis;
 use lock::Lock;
+use manifest::Part;
 use row::Row;
 use verify::Stamp;
 
@@ -100,6 +101,8 @@ pub struct Archive {
     opened_by: u32,
     journal: Mutex<Connection>,
     sound: Mutex<HashMap<String, Stamp>>,
+    /// What is wrong with the files that were warned of.
+    warned: Arc<Mutex<HashMap<String, String>>>,
 }
 
 impl Archive {
@@ -169,7 +172,20 @@ impl Archive {
             opened_by: std::process::id(),
             journal: Mutex::new(journal),
             sound: Mutex::default(),
+            warned: Arc::default(),
         }
+    }
+
+    /// Another reader of the same archive; a damaged file that one of them has warned of the other does not name again.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] as [`Archive::read`] gives.
+    pub fn another(&self) -> Result<Self, ArchiveError> {
+        Ok(Self {
+            warned: Arc::clone(&self.warned),
+            ..Self::read(&self.folder)?
+        })
     }
 
     /// The archive's folder.
@@ -240,9 +256,36 @@ impl Archive {
     fn learn(&self, path: &str, stamp: Option<Stamp>) {
         let mut sound = self.sound.lock().unwrap_or_else(PoisonError::into_inner);
         match stamp {
-            Some(stamp) => sound.insert(path.to_owned(), stamp),
-            None => sound.remove(path),
-        };
+            Some(stamp) => {
+                sound.insert(path.to_owned(), stamp);
+                // Should it be damaged again, that is news.
+                self.warned().remove(path);
+            }
+            None => {
+                sound.remove(path);
+            }
+        }
+    }
+
+    fn warned(&self) -> MutexGuard<'_, HashMap<String, String>> {
+        self.warned.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Warns that a read does without a damaged file, once for what is wrong with it.
+    fn warn(&self, part: &Part, reason: &str) {
+        let mut warned = self.warned();
+        if warned.get(&part.path).is_some_and(|known| known == reason) {
+            return;
+        }
+        warned.insert(part.path.clone(), reason.to_owned());
+        drop(warned);
+        log::warn!(
+            target: "liqdata::archive",
+            "{} rows of {} are missing: {}: {reason}",
+            part.rows,
+            part.holds,
+            self.folder.join(&part.path).display()
+        );
     }
 }
 

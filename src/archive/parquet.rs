@@ -1,7 +1,6 @@
 //! Rows to and from the bytes of a Parquet file.
 
 use std::fs::File;
-use std::path::Path;
 
 use ::parquet::arrow::arrow_reader::{ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
 use ::parquet::arrow::{ArrowWriter, ProjectionMask};
@@ -62,14 +61,14 @@ pub(super) fn bytes<R: Row>(rows: &[R]) -> Result<Vec<u8>, FileFault> {
     Ok(writer.into_inner()?)
 }
 
-/// The rows of the file at `path`; row groups that cannot hold what `filter` asks for are left out.
+/// The rows of a file; row groups that cannot hold what `filter` asks for are left out.
 pub(super) fn rows<R: Row>(
-    path: &Path,
+    file: File,
     interval: i64,
     filter: &Filter,
 ) -> Result<Vec<R>, FileFault> {
     let mut rows = Vec::new();
-    show_rows(path, interval, filter, &mut |row| {
+    show_rows(file, interval, filter, &mut |row| {
         rows.push(row);
         true
     })?;
@@ -78,12 +77,12 @@ pub(super) fn rows<R: Row>(
 
 /// Shows `sink` what [`rows`] gives, one row group after the other, as long as it wants more.
 pub(super) fn show_rows<R: Row>(
-    path: &Path,
+    file: File,
     interval: i64,
     filter: &Filter,
     sink: &mut dyn FnMut(R) -> bool,
 ) -> Result<(), FileFault> {
-    let reader = ParquetRecordBatchReaderBuilder::try_new(File::open(path)?)?;
+    let reader = ParquetRecordBatchReaderBuilder::try_new(file)?;
     let groups = groups::<R>(reader.metadata(), filter);
     for batch in reader
         .with_row_groups(groups)

@@ -266,16 +266,20 @@ impl<H: Hand> Roll<'_, H> {
                 continue;
             }
             let archive = self.hand.archive();
-            let path = archive.folder.join(&part.path);
-            let fault = match archive.fault_of(&part)? {
-                Some(fault) => Some(fault),
-                None => match parquet::rows::<R>(&path, partition.interval, &Filter::default()) {
-                    Ok(rows) => {
-                        filed.keys.extend(rows.iter().map(Row::key));
-                        None
-                    }
-                    Err(fault) => Some(fault.to_string()),
-                },
+            let file = match archive.fault_of(&part)? {
+                Some(fault) => Err(fault),
+                None => archive.file(&part)?,
+            };
+            let rows = file.and_then(|file| {
+                parquet::rows::<R>(file, partition.interval, &Filter::default())
+                    .map_err(|fault| fault.to_string())
+            });
+            let fault = match rows {
+                Ok(rows) => {
+                    filed.keys.extend(rows.iter().map(Row::key));
+                    None
+                }
+                Err(fault) => Some(fault),
             };
             match fault {
                 Some(reason) => self

@@ -201,7 +201,7 @@ impl Archive {
     }
 
     /// The orders that `filter` asks for of the day that `at` lies in, newest first; those of one instant in the order
-    /// they were received. A damaged file is left out.
+    /// they were received. A damaged file is left out, which is logged.
     ///
     /// # Errors
     ///
@@ -365,6 +365,7 @@ impl Archive {
             .iter()
             .map(|part| self.damaged(part, part.reason.clone().unwrap_or_default()))
             .collect();
+        self.warn_of_quarantined(quarantined, start, end);
         // A row that was sent again after its day was rolled is in both; the file's was there first.
         let again: HashMap<String, usize> = if kept.is_empty() {
             HashMap::new()
@@ -399,6 +400,7 @@ impl Archive {
                 Err(reason) => {
                     // A file counts whole or not at all.
                     filed.truncate(before);
+                    self.warn(&part, &reason);
                     damaged.push(self.damaged(&part, reason));
                 }
             }
@@ -425,11 +427,23 @@ impl Archive {
         if let Some(reason) = self.fault_of(part)? {
             return Ok(Err(reason));
         }
-        let path = self.folder.join(&part.path);
+        let file = match self.file(part)? {
+            Ok(file) => file,
+            Err(reason) => return Ok(Err(reason)),
+        };
         Ok(
-            parquet::show_rows(&path, part.partition.interval, filter, sink)
+            parquet::show_rows(file, part.partition.interval, filter, sink)
                 .map_err(|fault| parquet::unreadable(&fault)),
         )
+    }
+
+    /// Warns of those of some files out of use that had rows from `start` until before `end`.
+    pub(super) fn warn_of_quarantined(&self, parts: &[Part], start: Millis, end: Millis) {
+        for part in parts {
+            if part.last >= start && part.first < end {
+                self.warn(part, part.reason.as_deref().unwrap_or_default());
+            }
+        }
     }
 
     pub(super) fn damaged(&self, part: &Part, reason: String) -> DamagedPart {

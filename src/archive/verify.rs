@@ -1,7 +1,7 @@
 //! Holding every file against its checksum, and taking damaged ones out of use.
 
 use std::collections::HashSet;
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -114,6 +114,18 @@ impl Archive {
             .map_err(|source| ArchiveError::of_file(&path, source))?;
         self.learn(&part.path, before.filter(|_| fault.is_none()));
         Ok(fault)
+    }
+
+    /// A file, open, or what is wrong with it. One that this process may not open now is not thereby damaged.
+    pub(super) fn file(&self, part: &Part) -> Result<Result<File, String>, ArchiveError> {
+        let path = self.folder.join(&part.path);
+        match File::open(&path) {
+            Ok(file) => Ok(Ok(file)),
+            Err(source) if source.kind() == std::io::ErrorKind::NotFound => {
+                Ok(Err(manifest::MISSING.to_owned()))
+            }
+            Err(source) => Err(ArchiveError::of_file(&path, source)),
+        }
     }
 
     /// The bytes of a file, or what is wrong with it; what was read is what the checksum is computed of.

@@ -64,17 +64,19 @@ impl Slot {
         }
     }
 
-    /// Waits one tick; the outcome if it is there.
-    fn tick(&self) -> Option<State> {
+    /// Waits one tick; whether the outcome is there.
+    fn tick(&self) -> bool {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let (mut state, _) = self
+        let (state, _) = self
             .finished
             .wait_timeout_while(state, SIGNAL_TICK, |state| matches!(state, State::Running))
             .unwrap_or_else(PoisonError::into_inner);
-        match *state {
-            State::Running => None,
-            _ => Some(std::mem::replace(&mut *state, State::Taken)),
-        }
+        !matches!(*state, State::Running)
+    }
+
+    fn take(&self) -> State {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::replace(&mut *state, State::Taken)
     }
 }
 
@@ -152,17 +154,19 @@ impl Call {
                 "this call was begun before a fork, in the parent process",
             ));
         }
-        let state = loop {
-            if let Some(state) = py.detach(|| self.slot.tick()) {
-                break state;
-            }
+        loop {
+            let finished = py.detach(|| self.slot.tick());
+            // Before anything is taken: rows that the interrupted caller never gets stay where the next finds them.
             if let Err(signal) = py.check_signals() {
                 self.stop();
                 return Err(signal);
             }
-        };
+            if finished {
+                break;
+            }
+        }
         logs::deliver(py)?;
-        match state {
+        match self.slot.take() {
             State::Finished(outcome) => match *outcome {
                 Outcome::One(Some(answer)) => answer.into_python(py),
                 Outcome::One(None) => Ok(py.None()),
@@ -204,5 +208,6 @@ pub(super) fn compute<T: Send>(
         catch_unwind(AssertUnwindSafe(work))
             .unwrap_or_else(|panic| Err(Failure::Panic(panic_message(panic.as_ref()))))
     });
+    logs::deliver(py)?;
     outcome.map_err(|failure| error::python(py, &failure))
 }

@@ -1,7 +1,7 @@
 //! Walks over the orders of a market in this process.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pyo3::prelude::*;
 
@@ -43,23 +43,35 @@ impl History {
             left: Mutex::new(Left { days, orders }),
         }
     }
+
+    fn left(&self) -> MutexGuard<'_, Left> {
+        self.left.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 #[pymethods]
 impl History {
     /// The next rows; `None` at the end.
     fn next(&self, py: Python<'_>) -> PyResult<Option<Table>> {
-        let rows = compute(py, || {
-            let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
+        let more = compute(py, || {
+            let mut left = self.left();
             while left.orders.is_empty() {
-                let (Some(day), Some(archive)) = (left.days.pop(), self.market.archive()) else {
-                    return Ok(None);
+                let (Some(day), Some(archive)) = (left.days.last(), self.market.archive()) else {
+                    return Ok(false);
                 };
-                left.orders = archive.day_of_orders(day, &self.filter)?.into();
+                // A day that cannot be read now is the next one again.
+                left.orders = archive.day_of_orders(*day, &self.filter)?.into();
+                left.days.pop();
             }
-            let wanted = left.orders.len().min(CHUNK);
-            Ok(Some(left.orders.drain(..wanted).collect::<Vec<Order>>()))
+            Ok(true)
         })?;
+        // Before anything is taken: rows that an interrupted caller never gets are the next ones again.
+        py.check_signals()?;
+        let rows: Option<Vec<Order>> = py.detach(|| {
+            let mut left = self.left();
+            let wanted = left.orders.len().min(CHUNK);
+            more.then(|| left.orders.drain(..wanted).collect())
+        });
         Ok(rows.map(|rows| Columns::from(rows).into()))
     }
 }

@@ -96,7 +96,7 @@ struct Past {
 impl Archived {
     pub(super) fn open(path: &Path, as_of: Option<Millis>) -> Result<Self, ArchivedError> {
         let front = Archive::read(path)?;
-        let back = Archive::read(path)?;
+        let back = front.another()?;
         let live = if let Some(at) = as_of {
             Live::still(&front, at)?
         } else {
@@ -398,16 +398,7 @@ impl Archived {
             coin: coin.map(str::to_owned),
             ..Filter::default()
         };
-        let found = self.back.maps(&filter, kind)?;
-        for damaged in found.damaged {
-            log::warn!(
-                "{} maps are missing: {}: {}",
-                damaged.rows,
-                damaged.path.display(),
-                damaged.reason
-            );
-        }
-        Ok(found.rows)
+        Ok(self.back.maps(&filter, kind)?.rows)
     }
 
     pub(super) fn arrivals(

@@ -11,6 +11,7 @@
 )]
 
 mod as_of;
+mod damage;
 mod growing;
 mod maps;
 #[path = "../archive/place.rs"]

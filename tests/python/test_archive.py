@@ -247,6 +247,77 @@ def test_a_second_writer_is_told_who_writes_and_readers_are_not_kept_out(folder)
     _core.ArchiveWriter(folder).close()
 
 
+FIRST_DAY = {"start": NOW - 2 * DAY, "end": NOW - DAY}
+
+
+# What holds the rows, and a question that needs those of the first day.
+NEEDING = {
+    "iter_orders": ("orders", lambda market: list(market.iter_orders(**FIRST_DAY))),
+    "a table of them": ("orders", lambda market: market.iter_orders().to_arrow()),
+    "model 3": ("orders", lambda market: market.heatmap("BTC", "24h", 3)),
+    "a past total": ("orders", lambda market: market.overview(as_of=NOW - HOUR)),
+    "bars": ("bars", lambda market: market.bars("BTC", **FIRST_DAY)),
+    "hours": ("bars", lambda market: market.bars("ETH", interval="1h")),
+    "heatmap": ("bars", lambda market: market.heatmap("BTC")),
+    "levels": ("bars", lambda market: market.levels("ETH")),
+    "open_interest": ("open_interest", lambda market: market.open_interest("BTC", **FIRST_DAY)),
+    "liqmap": ("open_interest", lambda market: market.liqmap("BTC")),
+}
+
+
+@pytest.mark.parametrize("holds,ask", NEEDING.values(), ids=NEEDING)
+def test_a_damaged_file_is_named_by_whatever_does_without_it(folder, tables, caplog, holds, ask):
+    (path,) = (folder / holds).rglob(f"date={datetime.fromtimestamp(NOW / 1000 - 86_400 - 1, UTC):%Y-%m-%d}/*.parquet")
+    raw = bytearray(path.read_bytes())
+    raw[len(raw) // 2] ^= 1
+    path.write_bytes(raw)
+    rows = sum(timestamp < NOW - DAY for timestamp in tables[holds]["timestamp"])
+    with liqdata.open(folder) as market:
+        # The last day, which is read now, is sound.
+        assert caplog.record_tuples == []
+        ask(market)
+        (record,) = caplog.records
+        assert (record.name, record.levelname) == ("liqdata.archive", "WARNING")
+        assert record.getMessage().startswith(f"{rows} rows of {holds} are missing: {path}: the file's SHA-256 is ")
+        ask(market)
+        assert len(caplog.records) == 1
+        # What is left is served.
+        every = list(liqdata.Market(**tables).iter_orders())
+        left = [row for row in every if holds != "orders" or row["timestamp"] >= NOW - DAY]
+        assert list(market.iter_orders()) == left
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="this system has no limit of open files")
+def test_a_walk_that_cannot_read_a_day_goes_on_with_that_day(folder):
+    source = """
+    import resource, sys
+    import liqdata
+    with liqdata.open(sys.argv[1]) as other:
+        wanted = list(other.iter_orders())
+    few, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with liqdata.open(sys.argv[1]) as market:
+        # The second walk knows the files by their checksums.
+        for walk in (market.iter_orders(), market.iter_orders()):
+            rows = [next(walk)]
+            resource.setrlimit(resource.RLIMIT_NOFILE, (0, most))
+            for attempt in range(2):
+                try:
+                    rows.extend(walk)
+                except liqdata.ArchiveError as error:
+                    assert "Too many open files" in str(error), error
+                else:
+                    sys.exit("no file was opened")
+            assert 0 < len(rows) < len(wanted), len(rows)
+            resource.setrlimit(resource.RLIMIT_NOFILE, (few, most))
+            rows.extend(walk)
+            assert rows == wanted, (len(rows), len(wanted))
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(source), folder], timeout=60, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
 def test_a_damaged_journal_raises_and_names_the_file(folder):
     journal = folder / "journal.sqlite"
     raw = bytearray(journal.read_bytes())

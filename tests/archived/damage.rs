@@ -1,0 +1,199 @@
+//! Damaged files: what is missing from an answer stands in the log.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, Once, PoisonError};
+
+use liqdata::api::{Coins, HeatmapQuery};
+use liqdata::archive::{Archive, Filter};
+use liqdata::model::Millis;
+use liqdata::server::Market;
+use log::{LevelFilter, Log, Metadata, Record};
+
+use crate::place::{Folder, files};
+use crate::world::{START, two_days};
+
+/// The warnings of all tests of this process.
+struct Warnings(Mutex<Vec<String>>);
+
+static WARNINGS: Warnings = Warnings(Mutex::new(Vec::new()));
+
+impl Log for Warnings {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        metadata.target() == "liqdata::archive"
+    }
+
+    fn log(&self, record: &Record<'_>) {
+        if self.enabled(record.metadata()) {
+            let mut said = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            said.push(record.args().to_string());
+        }
+    }
+
+    fn flush(&self) {}
+}
+
+/// Takes the warnings about files in `folder`.
+fn said(folder: &Folder) -> Vec<String> {
+    let name = folder.archive().display().to_string() + "/";
+    let mut said = WARNINGS.0.lock().unwrap_or_else(PoisonError::into_inner);
+    let (mine, others) = said.drain(..).partition(|text| text.contains(&name));
+    *said = others;
+    mine
+}
+
+/// An archive of two days, both in files.
+fn rolled() -> Folder {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        log::set_logger(&WARNINGS).unwrap();
+        log::set_max_level(LevelFilter::Warn);
+    });
+    let folder = Folder::new();
+    let mut writer = Archive::create_or_open(folder.archive()).unwrap();
+    writer.append(&two_days()).unwrap();
+    writer.roll(Millis(START + 2 * Millis::DAY)).unwrap();
+    folder
+}
+
+/// The file of a day and a kind of rows.
+fn file(folder: &Folder, holds: &str, day: usize) -> PathBuf {
+    files(&folder.archive().join(holds), "parquet")[day].clone()
+}
+
+fn flip(path: &Path) {
+    let mut bytes = fs::read(path).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    fs::write(path, bytes).unwrap();
+}
+
+fn opened(folder: &Folder) -> Market {
+    Market::open(folder.archive(), None).unwrap()
+}
+
+/// Asks what needs the first day's rows of a kind.
+fn ask(market: &Market, holds: &str) {
+    match holds {
+        "orders" => {
+            let archive = market.archive().unwrap();
+            let filter = Filter::default();
+            assert!(
+                archive
+                    .day_of_orders(Millis(START), &filter)
+                    .unwrap()
+                    .is_empty()
+            );
+        }
+        "bars" => {
+            let bars = market.bars_between("BTC", None, (None, None), None);
+            assert_eq!(bars.unwrap().len(), 1440);
+        }
+        _ => {
+            let readings = market.open_interest("BTC", None, (None, None));
+            assert_eq!(readings.unwrap().len(), 288);
+        }
+    }
+}
+
+fn estimate(market: &Market) {
+    let question = HeatmapQuery::new("BTC", "24h", 3).unwrap();
+    market.answer(&question, None).unwrap();
+}
+
+#[test]
+fn every_read_that_does_without_a_file_warns_of_it_once() {
+    let folder = rolled();
+    let kinds = [("orders", 301), ("bars", 1440), ("open_interest", 288)];
+    let paths = kinds.map(|(holds, _)| file(&folder, holds, 0));
+    for path in &paths {
+        flip(path);
+    }
+    let names = |text: &str, place: usize| {
+        let (holds, rows) = kinds[place];
+        let path = paths[place].display();
+        text.starts_with(&format!(
+            "{rows} rows of {holds} are missing: {path}: the file's SHA-256 is"
+        ))
+    };
+    for (place, (holds, _)) in kinds.iter().enumerate() {
+        let market = opened(&folder);
+        // The last day is all that is read of itself.
+        assert_eq!(said(&folder), [""; 0]);
+        ask(&market, holds);
+        let warnings = said(&folder);
+        assert_eq!(warnings.len(), 1, "{warnings:?}");
+        assert!(names(&warnings[0], place), "{warnings:?}");
+        ask(&market, holds);
+        assert_eq!(said(&folder), [""; 0]);
+    }
+    let market = opened(&folder);
+    estimate(&market);
+    let warnings = said(&folder);
+    assert_eq!(warnings.len(), 3, "{warnings:?}");
+    for place in 0..kinds.len() {
+        assert!(
+            warnings.iter().any(|text| names(text, place)),
+            "{warnings:?}"
+        );
+    }
+    for (holds, _) in kinds {
+        ask(&market, holds);
+    }
+    assert_eq!(said(&folder), [""; 0]);
+}
+
+#[test]
+fn the_last_day_is_warned_of_when_the_market_is_opened_and_not_again() {
+    let folder = rolled();
+    flip(&file(&folder, "orders", 1));
+    let market = opened(&folder);
+    assert_eq!(said(&folder).len(), 1);
+    market.answer(&Coins::new("24h", 9).unwrap(), None).unwrap();
+    let archive = market.archive().unwrap();
+    let day = Millis(START + Millis::DAY);
+    archive.day_of_orders(day, &Filter::default()).unwrap();
+    assert_eq!(said(&folder), [""; 0]);
+}
+
+#[test]
+fn other_damage_and_damage_after_repair_are_news() {
+    let folder = rolled();
+    let path = file(&folder, "orders", 0);
+    let whole = fs::read(&path).unwrap();
+    let archive = Archive::read(folder.archive()).unwrap();
+    let missing = || {
+        archive.orders(&Filter::default()).unwrap();
+        said(&folder).len()
+    };
+    assert_eq!(missing(), 0);
+    fs::write(&path, &whole[1..]).unwrap();
+    assert_eq!((missing(), missing()), (1, 0));
+    fs::write(&path, &whole[2..]).unwrap();
+    assert_eq!((missing(), missing()), (1, 0));
+    fs::write(&path, &whole).unwrap();
+    assert_eq!(missing(), 0);
+    fs::write(&path, &whole[2..]).unwrap();
+    assert_eq!((missing(), missing()), (1, 0));
+}
+
+#[test]
+fn files_in_quarantine_are_warned_of_as_well() {
+    let folder = rolled();
+    for holds in ["orders", "bars", "open_interest"] {
+        flip(&file(&folder, holds, 0));
+    }
+    let mut writer = Archive::create_or_open(folder.archive()).unwrap();
+    writer.quarantine().unwrap();
+    drop(writer);
+    estimate(&opened(&folder));
+    assert_eq!(said(&folder).len(), 3);
+    // The rows of a day that nobody asks about are not missed.
+    let archive = Archive::read(folder.archive()).unwrap();
+    let filter = Filter {
+        start: Some(Millis(START + Millis::DAY)),
+        ..Filter::default()
+    };
+    archive.orders(&filter).unwrap();
+    assert_eq!(said(&folder), [""; 0]);
+}
