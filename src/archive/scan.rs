@@ -1,5 +1,6 @@
 //! Reading a stretch of time: the journal and the files together, each row once.
 
+use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::vec;
@@ -200,16 +201,18 @@ impl Archive {
         Ok(days.into_iter().map(Day::start).collect())
     }
 
-    /// The orders that `filter` asks for of the day that `at` lies in, newest first; those of one instant in the order
-    /// they were received. A damaged file is left out, which is logged.
+    /// The orders that `filter` asks for of the day that `at` lies in, newest first; of those of one instant the one
+    /// received last stands first, and of those received together the last to arrive. A damaged file is left out, which
+    /// is logged.
     ///
     /// # Errors
     ///
     /// [`ArchiveError`] as [`Archive::orders`] gives.
     pub fn day_of_orders(&self, at: Millis, filter: &Filter) -> Result<Vec<Order>, ArchiveError> {
         let mut rows = self.day::<OrderRow>(Day::of(at), filter)?.rows;
-        OrderRow::sort_for_file(&mut rows);
-        rows.sort_by_key(|row| (std::cmp::Reverse(row.order.timestamp), row.received_at));
+        // As they lie, so they have arrived.
+        rows.reverse();
+        rows.sort_by_key(|row| (Reverse(row.order.timestamp), Reverse(row.received_at)));
         Ok(rows.into_iter().map(|row| row.order).collect())
     }
 

@@ -139,6 +139,26 @@ def test_a_length_of_no_whole_minutes_is_refused(market, interval):
     assert refused.value.parameter == "interval"
 
 
+@pytest.mark.parametrize("rolled", [False, True])
+def test_orders_of_one_instant_come_in_one_order_whichever_way_they_are_read(tmp_path, rolled):
+    path = tmp_path / "archive"
+    writer = _core.ArchiveWriter(path)
+    orders = samples.orders()
+    # Several to an instant, as in a frame of many.
+    orders["timestamp"] = [at - at % (10 * MINUTE) for at in orders["timestamp"]]
+    writer.append(orders, None, None)
+    if rolled:
+        writer.roll(NOW + DAY)
+    writer.close()
+    with liqdata.open(path) as market:
+        walked = list(market.iter_orders(start=market.now - timedelta(days=1) + timedelta(milliseconds=1)))
+        instants = [row["timestamp"] for row in walked]
+        assert len(set(instants)) < len(instants)
+        assert [
+            row for offset in range(0, len(walked), 1000) for row in market.orders(offset=offset, limit=1000)
+        ] == walked
+
+
 def test_iter_orders_streams_the_whole_history_newest_first(market, tables):
     every = list(liqdata.Market(**tables).iter_orders())
     assert list(market.iter_orders()) == every
