@@ -265,12 +265,18 @@ class Heatmap(_Grid):
             Where to draw; a new figure by default. For several beside each other make the figure with
             ``layout="constrained"``, which finds room for the labels of all.
         price : optional
-            The price to draw over the map: a pandas Series over time, or bars (``market.bars("BTC")``, a frame, a
-            mapping of columns or a sequence of dicts with ``timestamp``, the time of the open, and ``close``).
+            The price to draw over the map: a pandas Series over time, or bars (``market.bars("BTC")``, a frame, an
+            Arrow table, a mapping of columns or a sequence of dicts with ``timestamp``, the time of the open, and
+            ``close``). A missing close is a gap in the line.
 
         Returns
         -------
         matplotlib.axes.Axes
+
+        Raises
+        ------
+        BadQuery
+            If ``price`` is none of these, or has no close inside the map.
         """
         from . import plot
 

@@ -5,6 +5,8 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from matplotlib import colors, dates
 from matplotlib.figure import Figure
@@ -98,6 +100,23 @@ def test_the_view_is_cropped_and_the_data_are_not(ax):
 OPENS = [END - timedelta(hours=hours) for hours in (3, 2, 1)]
 CLOSES = [59_900.0, 60_100.0, 60_000.0]
 MILLIS = [int(when.timestamp() * 1000) for when in OPENS]
+BARS = {"timestamp": OPENS, "close": CLOSES}
+COINS = {"timestamp": [*OPENS, OPENS[0]], "close": [*CLOSES, 1.0], "symbol": ["BTC", "BTC", "BTC", "ETH"]}
+TABLE = pa.table({**COINS, "timestamp": pa.array(COINS["timestamp"], pa.timestamp("ms", "UTC"))})
+
+
+class Stream:
+    """Something that gives Arrow and tells nothing else."""
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return TABLE.__arrow_c_stream__(requested_schema)
+
+
+def drawn(ax):
+    """The price line: its times as epoch milliseconds, and its values."""
+    line = next(line for line in ax.lines if line.get_label() == "price")
+    times = [when.astype("datetime64[ms]").astype("int64") for when in line.get_xdata()]
+    return times, line.get_ydata().tolist()
 
 
 @pytest.mark.parametrize(
@@ -106,30 +125,124 @@ MILLIS = [int(when.timestamp() * 1000) for when in OPENS]
         [{"timestamp": when, "close": close} for when, close in zip(MILLIS, CLOSES, strict=True)],
         {"timestamp": MILLIS, "close": CLOSES, "symbol": ["BTC"] * 3},
         {"timestamp": [when.isoformat() for when in OPENS], "close": CLOSES},
-        {"timestamp": [*OPENS, OPENS[0]], "close": [*CLOSES, 1.0], "symbol": ["BTC", "BTC", "BTC", "ETH"]},
+        {"timestamp": [float(when) for when in MILLIS], "close": [str(close) for close in CLOSES]},
+        COINS,
         pd.DataFrame({"timestamp": pd.to_datetime(OPENS), "close": CLOSES}),
         pd.DataFrame({"close": CLOSES}, index=pd.DatetimeIndex(OPENS)),
         pd.DataFrame({"close": CLOSES}, index=pd.DatetimeIndex(OPENS).tz_localize(None)),
+        pd.DataFrame({"timestamp": pd.DatetimeIndex(OPENS).tz_convert("Asia/Tokyo"), "close": CLOSES}),
+        pd.DataFrame({"timestamp": pd.Series(OPENS, dtype="timestamp[us, tz=UTC][pyarrow]"), "close": CLOSES}),
         pd.Series(CLOSES, index=pd.DatetimeIndex(OPENS) + pd.Timedelta(hours=1)),
         {when + timedelta(hours=1): close for when, close in zip(OPENS, CLOSES, strict=True)},
+        pl.DataFrame(COINS),
+        TABLE,
+        TABLE.combine_chunks().to_batches()[0],
+        TABLE.set_column(2, "symbol", TABLE["symbol"].dictionary_encode()),
+        TABLE.set_column(1, "close", TABLE["close"].cast(pa.decimal128(38, 1))),
+        TABLE.set_column(0, "timestamp", TABLE["timestamp"].cast(pa.timestamp("ns", "Asia/Tokyo"))),
+        TABLE.set_column(0, "timestamp", TABLE["timestamp"].cast(pa.int64())),
+        pa.concat_tables([TABLE[:1], TABLE[1:]]),
+        Stream(),
     ],
-    ids=["rows", "columns", "text", "coins", "frame", "index", "naive", "series", "mapping"],
+    ids=[
+        "rows",
+        "columns",
+        "text",
+        "floats",
+        "coins",
+        "frame",
+        "index",
+        "naive",
+        "elsewhere",
+        "pyarrow",
+        "series",
+        "mapping",
+        "polars",
+        "arrow",
+        "batch",
+        "dictionary",
+        "decimal",
+        "zone",
+        "millis",
+        "chunks",
+        "stream",
+    ],
 )
 def test_a_price_is_drawn_at_the_close_of_its_bar(ax, price):
     heatmap().plot(ax, price=price)
-    line = next(line for line in ax.lines if line.get_label() == "price")
-    assert line.get_ydata().tolist() == CLOSES
-    drawn = [when.astype("datetime64[ms]").astype("int64") for when in line.get_xdata()]
-    assert drawn == [when + 3_600_000 for when in MILLIS]
+    assert drawn(ax) == ([when + 3_600_000 for when in MILLIS], CLOSES)
+
+
+@pytest.mark.parametrize("form", ["rows", "to_pandas", "to_polars", "to_arrow"])
+def test_the_bars_of_a_market_are_drawn_in_every_form(ax, form):
+    with liqdata.demo() as market:
+        grid, bars = market.heatmap("BTC"), market.bars("BTC")
+    grid.plot(ax, price=bars if form == "rows" else getattr(bars, form)())
+    again = Figure().add_subplot()
+    grid.plot(again, price=[{"timestamp": bar["timestamp"], "close": bar["close"]} for bar in bars])
+    assert drawn(ax) == drawn(again)
+    assert ax.get_ylim() == again.get_ylim()
+
+
+@pytest.mark.parametrize("missing", [float("nan"), None], ids=["nan", "none"])
+@pytest.mark.parametrize(
+    "shape", [dict, pd.DataFrame, pl.DataFrame, pa.table], ids=["dict", "pandas", "polars", "arrow"]
+)
+def test_a_close_that_is_missing_is_a_gap_and_crops_nothing(ax, shape, missing):
+    closes = [70_000.0, missing, 50_000.0, 60_000.0]
+    opens = [END - timedelta(hours=hours) for hours in (4, 3, 2, 1)]
+    heatmap().plot(ax, price=shape({"timestamp": opens, "close": closes}))
+    low, high = ax.get_ylim()
+    assert low < 50_000.0
+    assert high > 70_000.0
+    np.testing.assert_array_equal(drawn(ax)[1], [70_000.0, np.nan, 50_000.0, 60_000.0])
+
+
+def test_a_close_between_gaps_is_a_point(ax):
+    nan = float("nan")
+    values = [59_000.0, nan, 59_100.0, 59_200.0, nan, 59_300.0]
+    heatmap().plot(ax, price={END - timedelta(hours=6 - hour): value for hour, value in enumerate(values)})
+    points = next(line for line in ax.lines if line.get_marker() == ".")
+    assert points.get_ydata().tolist() == [59_000.0, 59_300.0]
 
 
 @pytest.mark.parametrize(
-    "price", [{END + timedelta(hours=5): 1.0}, np.array([1.0, 2.0])], ids=["elsewhere", "timeless"]
+    "price,says",
+    [
+        ({END + timedelta(hours=5): 1.0}, "none of it lies within the time of the BTC heatmap"),
+        ([], "none of it lies within"),
+        ({**BARS, "close": [float("nan")] * 3}, "all 3 of its closes"),
+        ({END + timedelta(hours=5): 1.0, END: float("nan")}, "all 1 of its closes"),
+        ({**BARS, "symbol": ["ETH"] * 3}, r"of \['ETH'\], and the heatmap of 'BTC'"),
+        ({**BARS, "symbol": ["BTC"]}, "3 closes and 1 symbols"),
+        ({**BARS, "close": CLOSES[:2]}, r"3 times and closes of the shape \(2,\)"),
+        ({**BARS, "close": ["dear", "dear", "cheap"]}, "not a number.*dear"),
+        ({**BARS, "close": [1.0, float("inf"), 1.0]}, "close at 2026-06-10T22:00:00.000Z is infinite"),
+        ({**BARS, "timestamp": [*OPENS[:2], None]}, "a time is missing"),
+        ({**BARS, "timestamp": [*OPENS[:2], pd.NaT]}, "NaT is not an instant"),
+        (pd.DataFrame({**BARS, "timestamp": [*OPENS[:2], pd.NaT]}), "a time is missing"),
+        (pd.Series(CLOSES, index=pd.DatetimeIndex([*OPENS[:2], pd.NaT])), "NaT is not an instant"),
+        ({**BARS, "timestamp": ["noon"] * 3}, "'noon' is not an instant"),
+        ([1, 2, 3], "item 0 is 1"),
+        ([{"timestamp": MILLIS[0], "close": 1.0}, 2], "item 1 is 2"),
+        ([{"timestamp": MILLIS[0], "close": 1.0}, {"timestamp": MILLIS[1]}], "rows 0 and 1 .* 'close'"),
+        ([{"timestamp": MILLIS[0], "close": 1.0}, {**BARS, "symbol": "ETH"}], "rows 0 and 1 .* 'symbol'"),
+        (np.array([1.0, 2.0]), "a ndarray names no times"),
+        (pl.Series(CLOSES), "a Series that is no table"),
+        (TABLE["close"], "a ChunkedArray that is no table"),
+        (TABLE.append_column("close", TABLE["close"]), "a Table that is no table.*close"),
+        (pd.DataFrame([[1, 2.0, 3.0]], columns=["timestamp", "close", "close"]), "closes of the shape"),
+        (pd.DataFrame([[1.0, 2.0]]), "closes of the shape"),
+        ("BTC", "a str names no times"),
+        (b"BTC", "a bytes names no times"),
+        (60_000.0, "a float names no times"),
+    ],
 )
-def test_a_price_that_cannot_be_drawn_is_refused_rather_than_left_out(ax, price):
-    with pytest.raises(liqdata.BadQuery) as caught:
+def test_a_price_that_cannot_be_drawn_is_refused_rather_than_left_out(ax, price, says):
+    with pytest.raises(liqdata.BadQuery, match=rf"(?s)^price: .*{says}.*; allowed: ") as caught:
         heatmap().plot(ax, price=price)
     assert caught.value.parameter == "price"
+    assert not ax.lines
 
 
 @pytest.mark.parametrize(
