@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, cast, overload
 
 from ._inputs import choice, datetime_of
@@ -23,6 +24,7 @@ R = TypeVar("R")
 _DECIMALS = ("float", "decimal")
 _PANDAS_WITH_TEXT = 3  # from this version on pandas has a string type of its own
 _SHOWN = 10  # rows of a table in a notebook; more are elided in the middle
+_AT_ONCE = 1024  # rows that are made into dicts at once while iterating
 
 
 class Rows(Sequence[R], Generic[R]):
@@ -83,7 +85,12 @@ class Rows(Sequence[R], Generic[R]):
         return row
 
     def __iter__(self) -> Iterator[R]:
-        return iter(self._rows())
+        return chain.from_iterable(map(self._made, range(0, len(self), _AT_ONCE)))
+
+    def _made(self, start: int) -> list[R]:
+        """The dicts from a place on, as many as are made at once."""
+        part = self._table.slice(start, 1, min(_AT_ONCE, len(self) - start))
+        return cast("list[R]", part.dicts(self._decimals))
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Rows):
@@ -101,9 +108,8 @@ class Rows(Sequence[R], Generic[R]):
 
     def _repr_html_(self) -> str:
         kinds = self._table.kinds()
-        dicts = self._rows()
-        elided = len(dicts) > _SHOWN
-        shown: list[Any] = dicts[: _SHOWN // 2] + dicts[-_SHOWN // 2 :] if elided else dicts
+        elided = len(self) > _SHOWN
+        shown: list[Any] = [*self[: _SHOWN // 2], *self[-_SHOWN // 2 :]] if elided else self._rows()
         align = ["left" if kind == "text" else "right" for kind in kinds]
         head = "".join(
             f"<th style='text-align:{side}'>{html.escape(name)}</th>"

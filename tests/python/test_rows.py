@@ -19,6 +19,7 @@ import samples
 
 import liqdata
 from liqdata import Rows
+from liqdata import rows as rows_module
 
 ORDERS = samples.orders()
 TEXT = "str" if int(pd.__version__.partition(".")[0]) >= 3 else "object"
@@ -112,6 +113,53 @@ def test_an_index_counts_from_either_end(rows, plain):
             rows[nonsense]
     with pytest.raises(ValueError, match="zero"):
         rows[::0]
+
+
+@pytest.fixture(scope="module")
+def long():
+    """More rows than are made into dicts at once."""
+    count = 2 * rows_module._AT_ONCE + 1
+    bars = {name: [1.0 + place for place in range(count)] for name in ("open", "high", "low", "close", "volume")}
+    times = [samples.NOW - 300_000 * (count - place) for place in range(count)]
+    return liqdata.Market(bars={**bars, "symbol": ["BTC"] * count, "timestamp": times}).bars("BTC")
+
+
+def test_many_rows_are_gone_through_in_order_whatever_the_number(long):
+    at_once = rows_module._AT_ONCE
+    for length in (0, 1, at_once - 1, at_once, at_once + 1, len(long)):
+        part = long[:length]
+        assert list(part) == [part[place] for place in range(length)]
+    assert list(long[::-1]) == list(reversed(long))
+
+
+class Counting:
+    """A native table that tells how many dicts were made of it."""
+
+    def __init__(self, table, made):
+        self._table, self._made = table, made
+
+    def __len__(self):
+        return len(self._table)
+
+    def __getattr__(self, name):
+        return getattr(self._table, name)
+
+    def slice(self, *place):
+        return Counting(self._table.slice(*place), self._made)
+
+    def dicts(self, decimals):
+        self._made.append(len(self._table))
+        return self._table.dicts(decimals)
+
+
+@pytest.mark.parametrize(
+    "look,dicts", [(Rows._repr_html_, 10), (lambda rows: next(iter(rows)), rows_module._AT_ONCE)], ids=["html", "next"]
+)
+def test_a_look_at_a_few_rows_makes_few_dicts(long, look, dicts):
+    made = []
+    counted = Rows(Counting(long._table, made), meta=long.meta)
+    assert look(counted) == look(long)
+    assert sum(made) == dicts
 
 
 def test_rows_are_searched_like_a_list(rows, plain):
