@@ -6,7 +6,10 @@ Exit codes: 0 done, 1 no (or no good) answer, 2 a question outside the contract,
 from __future__ import annotations
 
 import argparse
+import codecs
+import contextlib
 import csv
+import io
 import json
 import math
 import os
@@ -25,7 +28,7 @@ from .grids import Heatmap, LiquidationMap
 from .types import ChartRow, CoinRow, ExchangeRow, OrderRow
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 __all__ = ["main"]
 
@@ -80,6 +83,11 @@ ROWS: dict[str, type] = {
 }
 PICTURES = frozenset({"heatmap", "liqmap"})
 
+# What is written for the signs of the tables where the output cannot hold them; each as wide as the sign.
+SIGNS = {"×": "x", "·": "|", "–": "-", "…": "~"}
+# The ways of Python's own to end in a traceback, one of them in the locale C.
+STRICT = frozenset({"strict", "surrogateescape"})
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command.
@@ -94,7 +102,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     int
         The exit code.
     """
-    arguments = _parser().parse_args(argv)
+    with _encodable():
+        return _run(_parser().parse_args(argv))
+
+
+def _run(arguments: argparse.Namespace) -> int:
     try:
         arguments.run(arguments)
         sys.stdout.flush()
@@ -109,6 +121,32 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     return 0
+
+
+@contextlib.contextmanager
+def _encodable() -> Iterator[None]:
+    """Write what the output's encoding lacks as a like sign or an escape, unless the user chose another way."""
+    out = sys.stdout
+    if not isinstance(out, io.TextIOWrapper) or out.errors not in STRICT:
+        yield
+        return
+    before = out.errors
+    codecs.register_error("liqdata", _like)
+    out.reconfigure(errors="liqdata")
+    try:
+        yield
+    finally:
+        # This flushes: what a broken output says then has been said already.
+        with contextlib.suppress(OSError, ValueError):
+            out.reconfigure(errors=before)
+
+
+def _like(error: UnicodeError) -> tuple[str, int]:
+    """Spell what cannot be encoded, for :func:`codecs.register_error`."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    lacking = error.object[error.start : error.end]
+    return "".join(SIGNS.get(sign) or sign.encode("ascii", "backslashreplace").decode() for sign in lacking), error.end
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -149,9 +187,12 @@ def _parser() -> argparse.ArgumentParser:
         for parameter, (default, meaning) in parameters.items():
             shown = meaning if default is None else f"{meaning} ({default})"
             kind = int if isinstance(default, int) else str
-            command.add_argument(f"--{parameter}", type=kind, default=default, help=shown)
+            # Whether a symbol was given by name matters where one is given in place.
+            command.add_argument(
+                f"--{parameter}", type=kind, default=None if parameter == "symbol" else default, help=shown
+            )
         if "symbol" in parameters:
-            command.add_argument("symbol", nargs="?", default=argparse.SUPPRESS, help="the same, for short")
+            command.add_argument("in_place", nargs="?", metavar="symbol", help="the same, for short")
         source = command.add_mutually_exclusive_group()
         source.add_argument("--url", help="address of a service ($LIQDATA_BASE_URL)")
         source.add_argument("--archive", type=Path, metavar="DIR", help="ask an archive on this machine")
@@ -270,7 +311,19 @@ def _names(text: str, option: str) -> list[str]:
     return names
 
 
+def _symbol(arguments: argparse.Namespace) -> str | None:
+    """Give the symbol that is asked for, in place or by name; both only if they are the same."""
+    given = [text for text in (arguments.in_place, arguments.symbol) if text is not None]
+    if len({text.upper() for text in given}) > 1:
+        message = f"symbol: {given[0]!r} and --symbol {given[1]!r} differ; allowed: one symbol, given either way"
+        raise BadQuery(message, parameter="symbol")
+    default: str | None = ENDPOINTS[arguments.endpoint][1]["symbol"][0]
+    return given[0] if given else default
+
+
 def _question(arguments: argparse.Namespace) -> None:
+    if "symbol" in arguments.parameters:
+        arguments.symbol = _symbol(arguments)
     with _source(arguments) as source:
         ask = getattr(source, arguments.endpoint)
         answer = ask(**{name: getattr(arguments, name) for name in arguments.parameters})

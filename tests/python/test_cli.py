@@ -133,6 +133,57 @@ def test_a_symbol_may_be_given_in_place_or_by_name(capsys, service):
     assert json.loads(by_place)["symbol"] == "ETH"
 
 
+@pytest.mark.parametrize("endpoint", ["orders", "chart", "heatmap", "liqmap", "levels", "maxpain"])
+def test_two_symbols_that_differ_are_refused(capsys, endpoint):
+    code, out, err = run(capsys, endpoint, "BTCUSDT", "--symbol", "ETHUSDT", "--demo")
+    assert (code, out) == (2, "")
+    for part in ("symbol", "'BTCUSDT'", "'ETHUSDT'", "allowed: one"):
+        assert part in err
+
+
+def test_one_symbol_may_be_given_twice(capsys, service):
+    _, once, _ = run(capsys, "levels", "eth", "--url", service.url, "--json")
+    code, twice, err = run(capsys, "levels", "--symbol", "ETH", "eth", "--url", service.url, "--json")
+    assert (code, err) == (0, "")
+    assert json.loads(twice) == json.loads(once)
+
+
+def printed(*arguments, **environment):
+    """What a process of its own prints, as bytes."""
+    command = [sys.executable, "-m", "liqdata", *arguments]
+    return subprocess.run(command, capture_output=True, check=False, env={**os.environ, **environment}, timeout=60)
+
+
+@pytest.mark.parametrize("rich", ["rich", "plain"])
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252", "ascii:surrogateescape"])
+def test_what_the_output_cannot_encode_is_written_another_way(tmp_path, encoding, rich):
+    if rich == "plain":
+        (tmp_path / "rich.py").write_text("raise ModuleNotFoundError(name='rich')")
+    done = printed("levels", "--demo", PYTHONIOENCODING=encoding, PYTHONPATH=str(tmp_path))
+    assert (done.returncode, done.stderr.splitlines()) == (0, [b"simulated market"])
+    text = done.stdout.decode(encoding.partition(":")[0])
+    assert text.startswith("levels BTC  at ")
+    assert ("10x" if encoding.startswith("ascii") else "10×") in text
+
+
+def test_the_way_that_the_user_chose_is_kept():
+    done = printed("levels", "--demo", PYTHONIOENCODING="ascii:replace")
+    assert done.returncode == 0
+    assert b"10?" in done.stdout
+
+
+def test_a_caller_keeps_the_output_as_it_was(monkeypatch):
+    out = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    monkeypatch.setattr(sys, "stdout", out)
+    monkeypatch.setattr(cli, "_question", lambda _: print("×·–…币"))
+    assert cli.main(["levels", "--demo"]) == 0
+    assert out.buffer.getvalue() == rb"x|-~\u5e01" + b"\n"
+    assert out.errors == "strict"
+    monkeypatch.setattr(sys, "stdout", io.StringIO())
+    assert cli.main(["levels", "--demo"]) == 0
+    assert sys.stdout.getvalue() == "×·–…币\n"
+
+
 def test_a_question_outside_the_contract_exits_with_2_and_lists_what_is_allowed(capsys, service):
     code, out, err = run(capsys, "coins", "--url", service.url, "--range", "2h")
     assert (code, out) == (2, "")
