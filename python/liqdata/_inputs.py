@@ -17,6 +17,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FURTHEST = 62_000_000_000_000  # no further from the epoch than datetimes reach on either side: the year 5 to 3934
 _DIGITS = 18  # more digits than an instant has, fewer than Python refuses to read
 _MILLIS_DIGITS = 12  # fewest digits of a text that is taken for epoch milliseconds: those of 1973 have twelve
+_SECONDS = range(10**9, 10**11)  # epoch seconds of 2001 to 5138, as a column of them is told: src/python/tables.rs
 _MILLISECOND = timedelta(milliseconds=1)
 _INSTANTS = "epoch milliseconds, a datetime (naive ones are UTC) or ISO 8601 text"
 _TABLES = "a DataFrame, an Arrow table, or a mapping of columns of one length"
@@ -44,6 +45,9 @@ def instant(value: Instant | None, parameter: str) -> int | None:
     found: int | None = None
     if kind in {"instant", "int"}:
         found = int(cell)
+        if kind == "int" and found in _SECONDS:
+            msg = f"{parameter}: {value!r} looks like epoch seconds; epoch milliseconds are meant; allowed: {_INSTANTS}"
+            raise BadQuery(msg, parameter=parameter)
     elif kind == "text":
         text = cell.strip()
         digits = text.removeprefix("-")

@@ -97,7 +97,7 @@ class Refused(LiqdataError):
     """The service answered, and the answer is no.
 
     An HTTP status of 400 or above, a redirect that is not followed, or ``success: false``. In-process markets raise
-    it too: 404 for a symbol that has no estimate, 400 for bars too coarse for the range.
+    it too: 404 for a symbol that has no estimate, 400 for bars too coarse for the range or for the length asked for.
 
     Parameters
     ----------

@@ -63,8 +63,8 @@ class Market:
         ``received_at`` (the event time where absent).
     bars : table, optional
         Price bars: ``symbol`` (coin), ``timestamp`` (open of the bar), ``open``, ``high``, ``low``, ``close``,
-        ``volume`` (base units); optionally ``interval`` (milliseconds, a timedelta, or such as ``"5m"``), else it is
-        inferred as the commonest spacing.
+        ``volume`` (base units); optionally ``interval`` (milliseconds, a timedelta, or such as ``"5m"``; whole
+        minutes), else it is inferred as the commonest spacing.
     open_interest : table, optional
         Open interest: ``symbol`` (coin), ``timestamp``, ``open_interest`` (base units, one side); optionally
         ``exchange``: readings are summed over exchanges, each carried forward at most 15 minutes.
@@ -397,11 +397,12 @@ class Market:
         symbol : str
             Coin, such as ``BTC``.
         start, end : int, datetime or str, optional
-            Only bars that opened from ``start`` until before ``end``.
+            Only bars that lie whole within them: that opened at ``start`` or later and closed by ``end``. One that has
+            begun before ``start`` is left out, and so is one that ends after ``end``.
         interval : str, timedelta or int, optional
             Length of the bars: such as ``"15m"``, ``"4h"`` or ``"1d"``, a timedelta, or milliseconds; whole minutes.
-            They are made of the bars there are whose length divides it. As they are by default, in an archive the
-            shortest.
+            They open at multiples of it since the epoch and are made of the bars there are whose length divides it; of
+            those that are there, where some are missing. As they are by default, in an archive the shortest.
         as_of : int, datetime or str, optional
             Only bars that had closed and been received by then; the market's *now* by default.
 
@@ -411,6 +412,14 @@ class Market:
             ``symbol``, ``timestamp`` (open of the bar, epoch ms), ``open``, ``high``, ``low``, ``close`` (float),
             ``volume`` (base units), ``interval`` (ms). Empty for an unknown coin. Of an archive one series of all its
             exchanges: the price of the one that was observed the longest, the volume of all.
+
+        Raises
+        ------
+        BadQuery
+            For an ``interval`` that is not whole minutes.
+        Refused
+            400 for an ``interval`` that none of the coin's bars divide, such as one shorter than they are. An archive
+            gives no rows of it.
 
         Examples
         --------
@@ -775,4 +784,4 @@ def _demo(seed: int, now: int) -> Market:
 
 
 def _from_tables(orders: _core.Table, bars: _core.Table, open_interest: _core.Table, now: int) -> Market:
-    return Market(orders, bars, open_interest, now=now)
+    return Market(orders, bars, open_interest, now=datetime_of(now))  # a number of 1971 would look like seconds

@@ -45,6 +45,19 @@ pub enum EngineError {
         /// The longest that would do, in milliseconds.
         coarsest: i64,
     },
+    /// Bars of the length asked for cannot be made of the bars of the coin.
+    #[error(
+        "bars of {} cannot be made of the bars of {coin:?}, which are {} long; {}",
+        span(*.size), either(.lengths), instead(.lengths, *.size)
+    )]
+    NoSuchLength {
+        /// The coin asked for.
+        coin: String,
+        /// The length asked for, in milliseconds.
+        size: i64,
+        /// The lengths of the coin's bars, in milliseconds, the shortest first.
+        lengths: Vec<i64>,
+    },
 }
 
 fn listed(names: &[String]) -> String {
@@ -52,6 +65,25 @@ fn listed(names: &[String]) -> String {
         "no coins".to_owned()
     } else {
         names.join(", ")
+    }
+}
+
+/// One length or another.
+fn either(lengths: &[i64]) -> String {
+    let lengths: Vec<String> = lengths.iter().map(|length| span(*length)).collect();
+    lengths.join(" or ")
+}
+
+/// Which lengths would do where bars of `size` cannot be made.
+fn instead(lengths: &[i64], size: i64) -> String {
+    if lengths
+        .iter()
+        .any(|length| *length > 0 && size % length == 0)
+    {
+        "none of them lies within one, which opens at a multiple of its length since the epoch"
+            .to_owned()
+    } else {
+        format!("allowed: whole multiples of {}", either(lengths))
     }
 }
 

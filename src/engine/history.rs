@@ -258,7 +258,8 @@ impl Cursor<'_> {
 
 /// The bars per coin, sorted, with every length known.
 ///
-/// A length that is left out is the commonest spacing of the coin's bars, the smallest of several as common.
+/// A length that is left out is the commonest spacing of the coin's bars, the smallest of several as common. All are whole
+/// minutes.
 pub(super) fn bars_by_coin(
     rows: Vec<ObservedBar>,
 ) -> Result<BTreeMap<String, Vec<Bar>>, TableFault> {
@@ -309,6 +310,15 @@ fn spaced(coin: &str, rows: &[(usize, ObservedBar)]) -> Result<Vec<Bar>, TableFa
                 format!("{coin} has one bar only, so its interval cannot be inferred; give it"),
             )
         })?;
+        if interval % Millis::MINUTE != 0 {
+            // One that was given has been checked.
+            return Err(place.fault(
+                "interval",
+                format!(
+                    "the commonest spacing of {coin}'s bars is {interval} ms; whole minutes are allowed"
+                ),
+            ));
+        }
         if let Some((earlier, close)) = end
             && bar.timestamp < close
         {

@@ -1,25 +1,59 @@
 //! Bars of another size, made of shorter ones.
 
+use std::collections::BTreeSet;
+
+use super::EngineError;
 use crate::model::{Bar, Millis};
 
-/// Bars of `size` milliseconds made of `bars`, which are in order of time; those whose length does not divide it are left
-/// out.
+/// Bars of `size` milliseconds made of the `bars` of `coin`, which are in order of time; those that do not lie within one,
+/// or whose length does not divide it, are left out.
 ///
-/// A bar opens at a multiple of its size since the epoch, and is given where the bars reach to its end.
-#[must_use]
-pub fn resize(bars: &[Bar], size: i64) -> Vec<Bar> {
-    let Some(end) = bars.last().map(Bar::close_time).filter(|_| size > 0) else {
-        return Vec::new();
+/// A bar opens at a multiple of its size since the epoch, and is given where it lies whole between `start` and `end` and
+/// the bars reach to its end.
+///
+/// # Errors
+///
+/// [`EngineError::NoSuchLength`] where there are bars and such a one can be made of none of them, whenever they are.
+pub fn resize(
+    coin: &str,
+    bars: &[Bar],
+    size: i64,
+    (start, end): (Option<Millis>, Option<Millis>),
+) -> Result<Vec<Bar>, EngineError> {
+    let Some(reach) = bars.last().map(Bar::close_time) else {
+        return Ok(Vec::new());
     };
     let open = |bar: &Bar| Millis(bar.open_time.0.div_euclid(size).saturating_mul(size));
-    let fits = |bar: &&Bar| {
-        bar.interval > 0 && size % bar.interval == 0 && bar.close_time() <= open(bar).on(size)
+    let fits = |bar: &Bar| {
+        size > 0
+            && bar.interval > 0
+            && size % bar.interval == 0
+            && bar.close_time() <= open(bar).on(size)
     };
-    let bars: Vec<Bar> = bars.iter().filter(fits).copied().collect();
-    bars.chunk_by(|a, b| open(a) == open(b))
+    if !bars.iter().any(fits) {
+        let lengths: BTreeSet<i64> = bars.iter().map(|bar| bar.interval).collect();
+        return Err(EngineError::NoSuchLength {
+            coin: coin.to_owned(),
+            size,
+            lengths: lengths.into_iter().collect(),
+        });
+    }
+    let end = end.map_or(reach, |end| end.min(reach));
+    // Asked of the bar that is made: the shorter ones at its start are part of it, or it is wrong.
+    let wanted = |bar: &Bar| {
+        let open = open(bar);
+        start.is_none_or(|start| open >= start) && open.on(size) <= end
+    };
+    let bars: Vec<Bar> = bars
+        .iter()
+        .filter(|bar| fits(bar) && wanted(bar))
+        .copied()
+        .collect();
+    Ok(bars
+        .chunk_by(|a, b| open(a) == open(b))
         .filter_map(|bars| {
             let (first, last) = (bars.first()?, bars.last()?);
-            let made = Bar {
+            Some(Bar {
                 open_time: open(first),
                 interval: size,
                 open: first.open,
@@ -27,8 +61,7 @@ pub fn resize(bars: &[Bar], size: i64) -> Vec<Bar> {
                 low: bars.iter().map(|bar| bar.low).fold(first.low, f64::min),
                 close: last.close,
                 volume: bars.iter().map(|bar| bar.volume).sum(),
-            };
-            (made.close_time() <= end).then_some(made)
+            })
         })
-        .collect()
+        .collect())
 }

@@ -161,9 +161,17 @@ impl Row {
     pub(super) fn bar(self, mut bar: ObservedBar) -> Result<ObservedBar, TableFault> {
         bar.symbol = self.coin(&bar.symbol)?;
         if let Some(interval) = bar.interval {
-            self.check("interval", interval > 0, || {
-                format!("{interval} ms is not above 0")
-            })?;
+            // A number of minutes or seconds, taken for milliseconds, would have the bar close while it lasts.
+            self.check(
+                "interval",
+                interval > 0 && interval % Millis::MINUTE == 0,
+                || {
+                    format!(
+                        "{interval} ms is not a bar length; whole minutes above 0 are, such as {} ms",
+                        5 * Millis::MINUTE
+                    )
+                },
+            )?;
         }
         let ObservedBar {
             open,

@@ -251,7 +251,7 @@ pub(super) fn unexpected(py: Python<'_>, message: &str, path: &str) -> PyErr {
 fn from_engine(py: Python<'_>, error: &EngineError) -> PyErr {
     let mut message = error.to_string();
     let status = match error {
-        EngineError::TooCoarse { .. } => 400,
+        EngineError::TooCoarse { .. } | EngineError::NoSuchLength { .. } => 400,
         _ => 404,
     };
     if let EngineError::UnknownCoin { coin, .. } = error

@@ -216,25 +216,43 @@ impl<'py> Reader<'py> {
         Ok((made, first.map_or(0, |(_, rows)| rows)))
     }
 
-    /// Refuses a column of times that are all plainly epoch seconds.
+    /// Refuses a column of times that are plainly epoch seconds, be it all of them or some beside later instants.
     fn not_seconds(&self, column: &'static str, cells: &Cells, rows: usize) -> PyResult<()> {
-        let seconds = |cell: Cell| match cell {
-            Cell::Int(at) => (SECONDS.start..SECONDS.end).contains(&at),
-            #[expect(
-                clippy::cast_possible_truncation,
-                reason = "the fraction does not matter here"
-            )]
-            Cell::Float(at) => (SECONDS.start..SECONDS.end).contains(&(at as i64)),
-            _ => false,
-        };
-        if rows > 0 && (0..rows).all(|row| seconds(cells.at(row))) {
-            let message = format!(
-                "{} and all others look like epoch seconds; epoch milliseconds are meant",
-                cells.at(0).shown()
-            );
-            return Err(self.fault(column, 0, message));
+        let (mut first, mut all, mut later) = (None, true, false);
+        for row in 0..rows {
+            let cell = cells.at(row);
+            let (at, number) = match cell {
+                Cell::Int(at) => (at, true),
+                #[expect(
+                    clippy::cast_possible_truncation,
+                    reason = "the fraction does not matter here"
+                )]
+                Cell::Float(at) if !at.is_nan() => (at as i64, true),
+                Cell::Instant(at) => (at, false),
+                _ if cell.is_missing() => continue,
+                // A text names its instant, or is refused where it is read.
+                _ => (SECONDS.end, false),
+            };
+            if number && SECONDS.contains(&at) {
+                first = first.or(Some(row));
+            } else {
+                all = false;
+                later |= at >= SECONDS.end;
+            }
         }
-        Ok(())
+        match first {
+            Some(row) if all || later => {
+                let shown = cells.at(row).shown();
+                let what = if all {
+                    format!("{shown} and all others look")
+                } else {
+                    format!("{shown} looks")
+                };
+                let message = format!("{what} like epoch seconds; epoch milliseconds are meant");
+                Err(self.fault(column, row, message))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn fault(&self, column: &'static str, row: usize, message: String) -> PyErr {
@@ -339,9 +357,10 @@ impl<'py> Reader<'py> {
             Cell::Text(text) => named_span(text),
             _ => None,
         };
-        millis.filter(|span| *span > 0).map(Some).ok_or_else(|| {
+        let whole = |span: &i64| *span > 0 && *span % Millis::MINUTE == 0;
+        millis.filter(whole).map(Some).ok_or_else(|| {
             let message = format!(
-                "{} is not a bar length (milliseconds, a timedelta, or such as \"5m\")",
+                "{} is not a bar length (whole minutes: milliseconds, a timedelta, or such as \"5m\")",
                 cell.shown()
             );
             self.fault(column, row, message)
@@ -354,7 +373,8 @@ const FURTHEST: u64 = 62_000_000_000_000;
 
 /// Fewest digits of a text that is taken for epoch milliseconds: those of 1973 have twelve.
 const MILLIS_DIGITS: usize = 12;
-/// Epoch seconds from 2001 to 5138; a whole table of milliseconds from January 1970 to 1973 is not meant.
+/// Epoch seconds from 2001 to 5138; a whole table of milliseconds from January 1970 to 1973 is not meant, nor are some of
+/// them beside later ones. `liqdata._inputs` judges single instants alike.
 const SECONDS: std::ops::Range<i64> = 1_000_000_000..100_000_000_000;
 const INSTANT: &str = "an instant (epoch milliseconds, a datetime, or ISO 8601 text)";
 const ALLOWED: &str = "a DataFrame, an Arrow table, or a mapping of columns of one length";
@@ -416,6 +436,9 @@ pub(super) fn orders(object: &Bound<'_, PyAny>) -> PyResult<Vec<ObservedOrder>> 
         return Ok(Vec::new());
     };
     reader.not_seconds("timestamp", &timestamp, rows)?;
+    if let Some(cells) = &received_at {
+        reader.not_seconds("received_at", cells, rows)?;
+    }
     (0..rows)
         .map(|row| {
             let spelled = reader.text("side", &side, row)?;

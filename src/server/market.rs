@@ -327,14 +327,15 @@ impl Market {
         self.bars_between(coin, as_of, (None, None), None)
     }
 
-    /// The bars of `coin` that opened from the first instant until before the second, and had closed by `as_of` or else
-    /// by now; made into bars of `size` milliseconds where one is given.
+    /// The bars of `coin` that opened at the first instant or later and closed by the second, and by `as_of` or else by
+    /// now; made into bars of `size` milliseconds where one is given.
     ///
     /// A market in an archive gives one series of all its exchanges.
     ///
     /// # Errors
     ///
-    /// A [`Rejection`] as of [`Market::answer`], and of a size that is no whole number of minutes.
+    /// A [`Rejection`] as of [`Market::answer`], of a size that is no whole number of minutes, and in tables of one that
+    /// the coin's bars cannot be made into.
     pub fn bars_between(
         &self,
         coin: &str,
@@ -355,17 +356,24 @@ impl Market {
         if let Kind::Archived(archived) = &self.kind {
             return Ok(archived.bars(coin, as_of, start, end, size)?);
         }
-        self.view(as_of, |view| {
-            let bars = view.observations().bars(coin).iter().copied();
-            let closed: Vec<Bar> = bars
-                .filter(|bar| bar.close_time() <= view.now())
-                .filter(|bar| start.is_none_or(|start| bar.open_time >= start))
-                .filter(|bar| end.is_none_or(|end| bar.open_time < end))
-                .collect();
+        let found = self.view(as_of, |view| {
+            let bars = view.observations().bars(coin);
+            let closed = bars.partition_point(|bar| bar.close_time() <= view.now());
+            let bars = bars.get(..closed).unwrap_or_default();
             match size {
-                Some(size) => engine::resize(&closed, size),
-                None => closed,
+                Some(size) => engine::resize(coin, bars, size, (start, end)),
+                None => Ok(bars
+                    .iter()
+                    .filter(|bar| start.is_none_or(|start| bar.open_time >= start))
+                    .filter(|bar| end.is_none_or(|end| bar.close_time() <= end))
+                    .copied()
+                    .collect()),
             }
+        })?;
+        found.map_err(|error| Rejection::Engine {
+            error,
+            parameter: "interval",
+            hint: String::new(),
         })
     }
 

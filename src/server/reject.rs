@@ -80,6 +80,7 @@ impl Rejection {
                 ("range", String::new())
             }
             EngineError::NoBars { .. } | EngineError::TooCoarse { .. } => ("symbol", String::new()),
+            EngineError::NoSuchLength { .. } => ("interval", String::new()),
         };
         Self::Engine {
             error,
@@ -116,7 +117,9 @@ impl Rejection {
                 EngineError::UnknownCoin { .. } | EngineError::NoBars { .. } => {
                     (StatusCode::NOT_FOUND, None)
                 }
-                EngineError::TooCoarse { .. } => (StatusCode::BAD_REQUEST, None),
+                EngineError::TooCoarse { .. } | EngineError::NoSuchLength { .. } => {
+                    (StatusCode::BAD_REQUEST, None)
+                }
             },
             Self::Archived(_) => (StatusCode::SERVICE_UNAVAILABLE, None),
             Self::NoSuchPath { .. } => (StatusCode::NOT_FOUND, None),

@@ -150,6 +150,84 @@ fn the_longest_observed_exchange_gives_the_price_and_all_of_them_the_volume() {
 }
 
 #[test]
+fn bars_are_cut_alike_in_tables_and_in_an_archive() {
+    let folder = Folder::new();
+    let batch = two_days();
+    let mut writer = Archive::create_or_open(folder.archive()).unwrap();
+    writer.append(&batch).unwrap();
+    let now = START + 2 * Millis::DAY;
+    let archived = Market::open(folder.archive(), None).unwrap();
+    let tables = of_tables(&batch, now, 0);
+    let hour = 60 * Millis::MINUTE;
+    let at = |minutes: i64| Some(Millis(START + Millis::DAY + minutes * Millis::MINUTE));
+    for size in [5, 15, 60, 240].map(|minutes| minutes * Millis::MINUTE) {
+        for (start, end) in [
+            (at(0), at(480)),
+            (at(35), None),
+            (at(35), at(755)),
+            (at(5), at(475)),
+            (at(1), at(479)),
+            (at(61), at(119)),
+            (None, at(-1)),
+            (at(700), at(2880)),
+        ] {
+            for as_of in [None, at(721), at(737)] {
+                let ask = |market: &Market| {
+                    market
+                        .bars_between("BTC", as_of, (start, end), Some(size))
+                        .unwrap()
+                };
+                let (wanted, found) = (ask(&archived), ask(&tables));
+                assert_eq!(
+                    found.len(),
+                    wanted.len(),
+                    "{size} {start:?} {end:?} {as_of:?}"
+                );
+                for (bar, other) in found.iter().zip(&wanted) {
+                    assert_eq!(bar.open_time, other.open_time);
+                    assert_eq!(bar.interval, other.interval);
+                    assert_eq!((bar.open, bar.close), (other.open, other.close));
+                    assert_eq!((bar.high, bar.low), (other.high, other.low));
+                    assert!((bar.volume - other.volume).abs() < 1e-6 * other.volume);
+                    assert!(start.is_none_or(|start| bar.open_time >= start));
+                    assert!(end.is_none_or(|end| bar.close_time() <= end));
+                }
+            }
+        }
+    }
+    let first = |start| {
+        tables
+            .bars_between("BTC", None, (start, None), Some(hour))
+            .unwrap()[0]
+    };
+    assert_eq!(Some(first(at(35)).open_time), at(60));
+    // A bar that is not made is left out at its end too.
+    let end = at(12);
+    let last = *tables
+        .bars_between("BTC", None, (None, end), None)
+        .unwrap()
+        .last()
+        .unwrap();
+    assert_eq!(Some(last.close_time()), at(10));
+}
+
+#[test]
+fn a_length_that_bars_cannot_be_made_into_is_a_400() {
+    let tables = of_tables(&two_days(), START + 2 * Millis::DAY, 0);
+    for minutes in [1, 7] {
+        let refused = tables
+            .bars_between("BTC", None, (None, None), Some(minutes * Millis::MINUTE))
+            .unwrap_err();
+        assert_eq!(refused.status(), 400);
+        let message = refused.to_string();
+        assert!(message.contains(&format!("{minutes} min")), "{message}");
+        assert!(message.ends_with("whole multiples of 5 min"), "{message}");
+    }
+    let nothing = tables.bars_between("NOPE", None, (None, None), Some(Millis::MINUTE));
+    assert_eq!(nothing.unwrap(), []);
+}
+
+#[test]
 fn an_estimate_names_the_exchanges_it_is_made_of() {
     type Venues<'a> = Vec<(&'a str, usize)>;
     fn explain<E: Answer>(market: &Market, question: &E, as_of: Option<Millis>) -> Explain {

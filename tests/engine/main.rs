@@ -17,6 +17,7 @@ mod estimates;
 #[path = "../oracle/mod.rs"]
 mod oracle;
 mod realised;
+mod resized;
 mod ring;
 mod tables;
 

@@ -66,6 +66,10 @@ fn a_bad_bar_is_named_by_column_and_row() {
         ("symbol", with(|bar| bar.symbol = "BTCUSDT".to_owned())),
         ("interval", with(|bar| bar.interval = Some(0))),
         ("interval", with(|bar| bar.interval = Some(-1))),
+        ("interval", with(|bar| bar.interval = Some(-MINUTE))),
+        ("interval", with(|bar| bar.interval = Some(15))),
+        ("interval", with(|bar| bar.interval = Some(900))),
+        ("interval", with(|bar| bar.interval = Some(MINUTE + 1))),
         ("open", with(|bar| bar.open = f64::NAN)),
         ("high", with(|bar| bar.high = f64::INFINITY)),
         ("low", with(|bar| bar.low = 0.0)),
@@ -130,6 +134,23 @@ fn the_interval_is_the_commonest_spacing_and_the_smaller_of_two_as_common() {
     assert_eq!(at(&[15, 0, 30, 90, 120, 105]), 15);
     assert_eq!(at(&[0, 15, 45]), 15);
     assert_eq!(at(&[0, 60, 120, 150 + 60]), 60);
+}
+
+#[test]
+fn a_spacing_of_no_whole_minutes_is_no_interval() {
+    let every = |spacing: i64| {
+        let bars = (0..4).map(|i| bar("BTC", NOW + i * spacing, 1.0)).collect();
+        Observations::new(vec![], bars, vec![], None)
+    };
+    assert!(every(MINUTE).is_ok());
+    for spacing in [1, 15, 1000, 90_000] {
+        let fault = every(spacing).unwrap_err();
+        assert_eq!(
+            (fault.table, fault.column, fault.row),
+            ("bars", "interval", 0)
+        );
+        assert!(fault.message.contains(&format!("{spacing} ms")), "{fault}");
+    }
 }
 
 #[test]

@@ -1,0 +1,119 @@
+//! Bars of another size.
+
+use liqdata::engine::{EngineError, resize};
+use liqdata::model::{Bar, Millis};
+
+use super::{DAY, HOUR, MINUTE, NOW};
+
+const FIVE: i64 = 5 * MINUTE;
+
+/// Bars of `length` from `start` on, each with another price and a volume of 1.
+fn bars(start: i64, length: i64, count: i64) -> Vec<Bar> {
+    (0..count)
+        .map(|i| Bar {
+            open_time: Millis(start + i * length),
+            interval: length,
+            open: (1000 + i) as f64,
+            high: (1002 + i) as f64,
+            low: (999 + i) as f64,
+            close: (1001 + i) as f64,
+            volume: 1.0,
+        })
+        .collect()
+}
+
+fn made(bars: &[Bar], size: i64, start: Option<i64>, end: Option<i64>) -> Vec<(i64, i64, f64)> {
+    let made = resize("BTC", bars, size, (start.map(Millis), end.map(Millis))).unwrap();
+    made.iter()
+        .map(|bar| (bar.open_time.0 - NOW, bar.interval, bar.volume))
+        .collect()
+}
+
+#[test]
+fn a_bar_is_given_where_it_lies_whole_within_what_is_asked_for() {
+    let small = bars(NOW, FIVE, 36);
+    let hour = |i: i64| (i * HOUR, HOUR, 12.0);
+    let all = vec![hour(0), hour(1), hour(2)];
+    assert_eq!(made(&small, HOUR, None, None), all);
+    assert_eq!(made(&small, HOUR, Some(NOW), Some(NOW + 3 * HOUR)), all);
+    // One that has begun before the start is left out, whole.
+    for start in [1, FIVE, 35 * MINUTE, HOUR - 1, HOUR] {
+        assert_eq!(made(&small, HOUR, Some(NOW + start), None), all[1..]);
+    }
+    // And so is one that ends after the end.
+    for end in [2 * HOUR, 2 * HOUR + 1, 2 * HOUR + 35 * MINUTE, 3 * HOUR - 1] {
+        assert_eq!(made(&small, HOUR, None, Some(NOW + end)), all[..2]);
+    }
+    let (start, end) = (Some(NOW + FIVE), Some(NOW + 2 * HOUR - FIVE));
+    assert_eq!(made(&small, HOUR, start, end), []);
+    assert_eq!(made(&small, HOUR, Some(i64::MIN), Some(i64::MAX)), all);
+    assert_eq!(made(&small, HOUR, Some(i64::MAX), None), []);
+}
+
+#[test]
+fn a_bar_is_what_the_shorter_ones_in_it_are_together() {
+    let small = bars(NOW, FIVE, 24);
+    let start = Millis(NOW + 20 * MINUTE);
+    let made = resize("BTC", &small, HOUR, (Some(start), None)).unwrap();
+    assert_eq!(made.len(), 1);
+    let bar = made[0];
+    assert_eq!(bar.open_time, Millis(NOW + HOUR));
+    assert_eq!((bar.open, bar.close), (1012.0, 1024.0));
+    assert_eq!((bar.high, bar.low), (1025.0, 1011.0));
+}
+
+#[test]
+fn a_bar_is_made_of_what_there_is_of_it_once_the_bars_reach_to_its_end() {
+    let mut small = bars(NOW, FIVE, 21);
+    small.drain(3..6);
+    assert_eq!(made(&small, HOUR, None, None), [(0, HOUR, 9.0)]);
+    let until = Some(NOW + DAY);
+    assert_eq!(made(&small, HOUR, None, until), [(0, HOUR, 9.0)]);
+    // Asked from within a bar, or for all of it, it is the same or not there.
+    assert_eq!(made(&small, HOUR, Some(NOW + 15 * MINUTE), None), []);
+}
+
+#[test]
+fn a_length_that_the_bars_cannot_be_made_into_is_refused() {
+    let refused = |bars: &[Bar], size: i64| {
+        let error = resize("BTC", bars, size, (None, None)).unwrap_err();
+        assert!(matches!(error, EngineError::NoSuchLength { .. }));
+        error.to_string()
+    };
+    let small = bars(NOW, FIVE, 24);
+    for (size, name) in [(MINUTE, "1 min"), (7 * MINUTE, "7 min"), (0, "0 d")] {
+        let message = refused(&small, size);
+        assert!(
+            message.starts_with(&format!("bars of {name} cannot be made")),
+            "{message}"
+        );
+        assert!(
+            message.contains("\"BTC\", which are 5 min long"),
+            "{message}"
+        );
+    }
+    assert!(refused(&small, MINUTE).ends_with("allowed: whole multiples of 5 min"));
+    // Wherever one asks.
+    let nowhere = (Some(Millis(NOW + DAY)), None);
+    assert!(resize("BTC", &small, MINUTE, nowhere).is_err());
+    assert_eq!(made(&small, FIVE, nowhere.0.map(|at| at.0), None), []);
+
+    let mut mixed = bars(NOW - DAY, HOUR, 2);
+    mixed.extend(bars(NOW, FIVE, 3));
+    assert!(refused(&mixed, MINUTE).ends_with("multiples of 5 min or 1 h"));
+    assert_eq!(
+        made(&mixed, 15 * MINUTE, None, None),
+        [(0, 15 * MINUTE, 3.0)]
+    );
+
+    // Weeks since the epoch begin on Thursdays: those of Mondays do not lie within one.
+    let monday = NOW - 3 * DAY;
+    let weeks = bars(monday, 7 * DAY, 3);
+    assert!(refused(&weeks, 7 * DAY).contains("since the epoch"));
+}
+
+#[test]
+fn no_bars_are_no_bars_of_any_length() {
+    assert_eq!(made(&[], HOUR, None, None), []);
+    assert_eq!(made(&[], 7, None, None), []);
+}

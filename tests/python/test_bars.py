@@ -1,0 +1,240 @@
+"""Price bars: cut to a stretch of time, made into another length, and instants and lengths in a unit not meant."""
+
+import pickle
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+import samples
+from samples import DAY, HOUR, MINUTE, NOW
+
+import liqdata
+from liqdata import _core
+from liqdata.errors import BadQuery, Refused
+from liqdata.feeds import decode
+
+SECONDS = NOW // 1000
+
+
+@pytest.fixture(scope="module")
+def tables():
+    return liqdata.Market(bars=samples.bars())
+
+
+@pytest.fixture(scope="module")
+def archive(tmp_path_factory):
+    """An archive of the same bars."""
+    path = tmp_path_factory.mktemp("bars") / "archive"
+    writer = _core.ArchiveWriter(path)
+    bars = samples.bars()
+    writer.append(None, {**bars, "interval": [5 * MINUTE] * len(bars["symbol"])}, None)
+    writer.roll(NOW)
+    writer.close()
+    with liqdata.open(path) as market:
+        yield market
+
+
+# --- a stretch of time
+
+
+def test_a_bar_that_had_begun_before_the_start_is_left_out():
+    market = liqdata.demo(now="2026-06-01T12:35Z")
+    hours = market.bars("BTC", interval="1h", start=market.now - timedelta(days=1))
+    assert hours[0]["timestamp"] == int(datetime(2026, 5, 31, 13, tzinfo=UTC).timestamp()) * 1000
+    assert hours[-1]["timestamp"] == int(datetime(2026, 6, 1, 11, tzinfo=UTC).timestamp()) * 1000
+    whole = {row["timestamp"]: row for row in market.bars("BTC", interval="1h")}
+    assert len(hours) == 23
+    assert all(row == whole[row["timestamp"]] for row in hours)
+
+
+@pytest.mark.parametrize("interval", [None, "5m", "15m", "1h", "4h"])
+@pytest.mark.parametrize(
+    "start,end",
+    [
+        (None, None),
+        (NOW - 6 * HOUR, NOW - HOUR),
+        (NOW - 6 * HOUR + 35 * MINUTE, None),
+        (NOW - 6 * HOUR + 1, NOW - HOUR - 1),
+        (NOW - 6 * HOUR + 35 * MINUTE, NOW - 25 * MINUTE),
+        (NOW - 59 * MINUTE, NOW - 2 * MINUTE),
+        (None, NOW - 3 * MINUTE),
+        (NOW - 90 * MINUTE, NOW + DAY),
+    ],
+    ids=repr,
+)
+def test_tables_and_an_archive_cut_bars_alike(tables, archive, interval, start, end):
+    asked = {"interval": interval, "start": start, "end": end}
+    found, wanted = tables.bars("BTC", **asked), archive.bars("BTC", **asked)
+    assert len(found) == len(wanted)
+    for row, other in zip(found, wanted, strict=True):
+        assert {**row, "volume": 0} == {**other, "volume": 0}
+        assert row["volume"] == pytest.approx(other["volume"])
+        assert start is None or row["timestamp"] >= start
+        assert end is None or row["timestamp"] + row["interval"] <= end
+
+
+def test_a_bar_is_the_same_wherever_the_stretch_is_cut(tables):
+    whole = {row["timestamp"]: row for row in tables.bars("BTC", interval="1h")}
+    for minutes in range(0, 150, 5):
+        cut = tables.bars("BTC", interval="1h", start=NOW - 5 * HOUR + minutes * MINUTE, end=NOW - minutes * MINUTE)
+        assert all(row == whole[row["timestamp"]] for row in cut)
+        assert len(cut) == max(0, 5 - 2 * -(-minutes // 60))
+
+
+# --- a length that cannot be made
+
+
+@pytest.mark.parametrize("interval,named", [("1m", "1 min"), ("7m", "7 min"), (timedelta(minutes=12), "12 min")])
+def test_a_length_that_the_bars_cannot_be_made_into_is_refused(tables, interval, named):
+    for market in (tables, liqdata.demo()):
+        with pytest.raises(Refused) as caught:
+            market.bars("BTC", interval=interval)
+        assert caught.value.status == 400
+        assert named in str(caught.value)
+        assert "whole multiples of 5 min" in str(caught.value)
+    with pytest.raises(Refused):
+        tables.bars("BTC", interval=interval, start=NOW + DAY)
+    assert tables.bars("NOPE", interval=interval) == []
+    assert tables.bars("BTC", interval=interval, as_of=NOW - 40 * DAY) == []
+
+
+# --- lengths of bars that come in
+
+
+@pytest.mark.parametrize(
+    "interval",
+    [
+        15,
+        900,
+        300_001,
+        300.0,
+        "90s",
+        "300ms",
+        timedelta(seconds=15),
+        pd.Timedelta(seconds=1),
+        np.timedelta64(999, "ms"),
+    ],
+    ids=repr,
+)
+def test_an_interval_that_is_no_whole_minutes_is_refused(interval):
+    bars = samples.bars()
+    cells = [5 * MINUTE] * len(bars["symbol"])
+    cells[17] = interval
+    with pytest.raises(BadQuery, match=r"is not a bar length \(whole minutes: ") as caught:
+        liqdata.Market(bars={**bars, "interval": cells})
+    assert caught.value.parameter == "bars"
+    assert str(caught.value).startswith('bars: column "interval", row 17: ')
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        np.array([15] * 9),
+        pd.Series([15] * 9, dtype="Int32"),
+        pa.array([15] * 9, pa.int16()),
+        pa.array([timedelta(seconds=1)] * 9, pa.duration("s")),
+    ],
+    ids=["numpy", "pandas", "arrow", "durations"],
+)
+def test_a_column_of_intervals_is_judged_like_a_list(column):
+    bars = {name: cells[:9] for name, cells in samples.bars().items()}
+    with pytest.raises(BadQuery, match="whole minutes") as caught:
+        liqdata.Market(bars={**bars, "interval": column})
+    assert str(caught.value).startswith('bars: column "interval", row 0: ')
+
+
+def test_bars_a_second_apart_have_no_interval_to_infer():
+    bars = {name: cells[:4] for name, cells in samples.bars().items()}
+    with pytest.raises(BadQuery, match="spacing of BTC's bars is 1000 ms; whole minutes") as caught:
+        liqdata.Market(bars={**bars, "timestamp": [NOW + 1000 * place for place in range(4)]})
+    assert caught.value.parameter == "bars"
+
+
+# --- epoch seconds
+
+
+ASKING = {
+    "Market": ("now", lambda _, at: liqdata.Market(now=at)),
+    "demo": ("now", lambda _, at: liqdata.demo(now=at)),
+    "open": ("as_of", lambda _, at: liqdata.open("no such archive", as_of=at)),
+    "decode": ("received_at", lambda _, at: decode("bybit", "{}", received_at=at)),
+    "orders": ("as_of", lambda market, at: market.orders(as_of=at)),
+    "coins": ("as_of", lambda market, at: market.coins("1h", as_of=at)),
+    "heatmap": ("as_of", lambda market, at: market.heatmap(as_of=at)),
+    "liqmap": ("as_of", lambda market, at: market.liqmap(["BTC", "ETH"], as_of=at)),
+    "coverage": ("as_of", lambda market, at: market.coverage(as_of=at)),
+    "bars": ("as_of", lambda market, at: market.bars(as_of=at)),
+    "bars from": ("start", lambda market, at: market.bars(start=at)),
+    "open interest until": ("end", lambda market, at: market.open_interest(end=at)),
+    "walk": ("as_of", lambda market, at: market.iter_orders(as_of=at)),
+    "walk from": ("start", lambda market, at: market.iter_orders(start=at)),
+    "gaps until": ("end", lambda market, at: market.gaps(end=at)),
+    "maps from": ("start", lambda market, at: market.maps(start=at)),
+}
+
+
+@pytest.mark.parametrize("seconds", [SECONDS, np.int64(SECONDS), 10**9, 10**11 - 1], ids=repr)
+@pytest.mark.parametrize("asking", ASKING)
+def test_an_instant_in_epoch_seconds_is_refused_rather_than_taken_for_1970(tables, asking, seconds):
+    parameter, ask = ASKING[asking]
+    with pytest.raises(BadQuery, match="looks like epoch seconds; epoch milliseconds are meant") as caught:
+        ask(tables, seconds)
+    assert caught.value.parameter == parameter
+    assert str(caught.value).startswith(f"{parameter}: {seconds!r} ")
+
+
+@pytest.mark.parametrize("millis", [0, 1, -1, 10**9 - 1, 10**11, -SECONDS, NOW])
+def test_other_numbers_are_epoch_milliseconds(millis):
+    assert liqdata.Market(now=millis).now == datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=millis)
+
+
+def test_an_instant_of_1971_has_to_be_spelled_out():
+    market = liqdata.Market(now="1971-02-03T04:05Z")
+    assert market.now == liqdata.Market(now=datetime(1971, 2, 3, 4, 5, tzinfo=UTC)).now
+    assert pickle.loads(pickle.dumps(market)).now == market.now
+
+
+@pytest.mark.parametrize("table", ["orders", "bars", "open_interest"])
+@pytest.mark.parametrize("rows", [[7], [0], [7, 9], [-1]], ids=repr)
+@pytest.mark.parametrize("form", [list, np.array, pa.array], ids=["list", "numpy", "arrow"])
+def test_some_rows_in_epoch_seconds_are_refused_and_the_first_is_named(table, rows, form):
+    columns = getattr(samples, table)()
+    cells = list(columns["timestamp"])
+    for row in rows:
+        cells[row] //= 1000
+    with pytest.raises(BadQuery, match="looks like epoch seconds; epoch milliseconds are meant") as caught:
+        liqdata.Market(**{table: {**columns, "timestamp": form(cells)}})
+    assert caught.value.parameter == table
+    assert str(caught.value).startswith(f'{table}: column "timestamp", row {rows[0] % len(cells)}: ')
+
+
+def test_seconds_beside_datetimes_and_text_are_told_too():
+    columns = samples.orders()
+    for other in (datetime.fromtimestamp(SECONDS, UTC), "2026-06-01", str(NOW)):
+        cells = [other] * len(columns["timestamp"])
+        cells[3] = SECONDS
+        with pytest.raises(BadQuery, match="epoch seconds") as caught:
+            liqdata.Market(orders={**columns, "timestamp": cells})
+        assert str(caught.value).startswith('orders: column "timestamp", row 3: ')
+
+
+def test_the_receipt_of_orders_is_no_epoch_seconds_either():
+    columns = samples.orders()
+    count = len(columns["timestamp"])
+    for cells, row in ([SECONDS] * count, 0), ([NOW] * 5 + [SECONDS] + [None] * (count - 6), 5):
+        with pytest.raises(BadQuery, match="epoch seconds") as caught:
+            liqdata.Market(orders={**columns, "received_at": cells})
+        assert str(caught.value).startswith(f'orders: column "received_at", row {row}: ')
+    assert liqdata.Market(orders={**columns, "received_at": [None] * count}).now == liqdata.Market(orders=columns).now
+
+
+def test_rows_around_the_beginning_of_1970_and_datetimes_of_1971_stay():
+    order = {name: cells[:1] for name, cells in samples.orders().items()}
+    three = {name: cells * 3 for name, cells in order.items()}
+    early = [0, 10**9, 5 * 10**9]
+    assert liqdata.Market(orders={**three, "timestamp": early}).now.year == 1970
+    dates = [datetime(1971, 1, 1, tzinfo=UTC), datetime(2026, 1, 1, tzinfo=UTC), NOW]
+    market = liqdata.Market(orders={**three, "timestamp": dates})
+    assert pickle.loads(pickle.dumps(market)).now == market.now
