@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
     from matplotlib.axes import Axes
 
-    from .plot import Price
+    from ._price import Price
 
 __all__ = ["Heatmap", "LiquidationMap"]
 
