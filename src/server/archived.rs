@@ -353,9 +353,15 @@ impl Archived {
             Some(at) => at,
             None => self.live()?.ring.now(),
         };
+        // Nothing is known of what is still to come; a range that is none is refused all the same.
+        let (known, end) = (now.on(1), end.unwrap_or(Millis(i64::MAX)));
+        let end = match start {
+            Some(start) if known < start && start <= end => start,
+            _ => end.min(known),
+        };
         let filter = Filter {
             start,
-            end: Some(end.unwrap_or(Millis(i64::MAX)).min(now.on(1))),
+            end: Some(end),
             as_of: at,
             coin: Some(coin.to_owned()),
             ..Filter::default()

@@ -61,6 +61,8 @@ def test_a_bar_that_had_begun_before_the_start_is_left_out():
         (NOW - 59 * MINUTE, NOW - 2 * MINUTE),
         (None, NOW - 3 * MINUTE),
         (NOW - 90 * MINUTE, NOW + DAY),
+        (NOW + HOUR, None),
+        (NOW + HOUR, NOW + DAY),
     ],
     ids=repr,
 )
