@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use liqdata::feeds::{
-    Completeness, Error, Event, Instrument, Instruments, VENUES, answer, decode, venue,
+    Completeness, Error, Event, Frame, Instrument, Instruments, VENUES, answer, decode, venue,
 };
 use liqdata::model::{Millis, Side, Vocabulary};
 use proptest::prelude::*;
@@ -590,6 +590,38 @@ fn an_unknown_side_is_an_error_that_names_its_place_and_what_is_allowed() {
         let (found, message) = fault(exchange, frame);
         assert_eq!(found, path);
         assert!(message.contains(allowed), "{message}");
+    }
+}
+
+#[test]
+fn open_interest_below_zero_is_an_error_at_its_field() {
+    let none = Instruments::default();
+    for (exchange, body, path) in [
+        (
+            "binance",
+            r#"[{"sumOpenInterest":"-0.5","timestamp":1790000000000}]"#,
+            "[0].sumOpenInterest",
+        ),
+        (
+            "bybit",
+            r#"{"result":{"list":[{"singleOpenInterest":"-0.5","timestamp":"1790000000000"}]},"retCode":0}"#,
+            "result.list[0].singleOpenInterest",
+        ),
+        (
+            "okx",
+            r#"{"code":"0","data":[["1790000000000","1","-0.5","1"]]}"#,
+            "data[0][2]",
+        ),
+    ] {
+        let venue = venue(exchange).unwrap();
+        let fault = venue
+            .read_open_interest(&Frame::new(venue, body, None, &none))
+            .unwrap_err()
+            .to_string();
+        assert!(
+            fault.contains(path) && fault.contains("\"-0.5\" is below zero"),
+            "{exchange}: {fault}"
+        );
     }
 }
 

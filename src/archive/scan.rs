@@ -201,9 +201,9 @@ impl Archive {
         Ok(days.into_iter().map(Day::start).collect())
     }
 
-    /// The orders that `filter` asks for of the day that `at` lies in, newest first; of those of one instant the one
-    /// received last stands first, and of those received together the last to arrive. A damaged file is left out, which
-    /// is logged.
+    /// The orders that `filter` asks for of the day that `at` lies in, newest first; those of one instant in the order
+    /// they were received, and those received together in the order they arrived. A damaged file is left out, which is
+    /// logged.
     ///
     /// # Errors
     ///
@@ -211,8 +211,7 @@ impl Archive {
     pub fn day_of_orders(&self, at: Millis, filter: &Filter) -> Result<Vec<Order>, ArchiveError> {
         let mut rows = self.day::<OrderRow>(Day::of(at), filter)?.rows;
         // As they lie, so they have arrived.
-        rows.reverse();
-        rows.sort_by_key(|row| (Reverse(row.order.timestamp), Reverse(row.received_at)));
+        rows.sort_by_key(|row| (Reverse(row.order.timestamp), row.received_at));
         Ok(rows.into_iter().map(|row| row.order).collect())
     }
 

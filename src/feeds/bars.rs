@@ -1,7 +1,5 @@
 //! Bars as most venues send them: lists of `[open time, open, high, low, close, …]`.
 
-use rust_decimal::Decimal;
-
 use super::Error;
 use super::ask::Bar;
 use super::frame::{Frame, Place};
@@ -52,7 +50,7 @@ fn bar(place: &Place<'_>, row: &[Raw<'_>], columns: Columns) -> Result<Option<Ba
     };
     let volume = place
         .item(columns.volume)
-        .number("", cell(columns.volume))?
+        .amount("", cell(columns.volume))?
         .value
         .normalize();
     let bar = Bar {
@@ -63,9 +61,6 @@ fn bar(place: &Place<'_>, row: &[Raw<'_>], columns: Columns) -> Result<Option<Ba
         close: price(4)?,
         volume,
     };
-    if bar.volume < Decimal::ZERO {
-        return Err(place.item(columns.volume).fault("is below zero"));
-    }
     let inside = bar.low..=bar.high;
     if !inside.contains(&bar.open) || !inside.contains(&bar.close) {
         return Err(place.fault(format!(

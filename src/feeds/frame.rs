@@ -172,6 +172,16 @@ impl Place<'_> {
         Err(self.member(name).fault(message))
     }
 
+    /// The exact number in member `name`, which may be zero but not below.
+    pub(super) fn amount<'a>(&self, name: &str, cell: Cell<'a>) -> Result<Number<'a>, Error> {
+        let number = self.number(name, cell)?;
+        if number.value.is_zero() || is_above_zero(number.value) {
+            return Ok(number);
+        }
+        let message = format!("{} is below zero", shown(&number.text));
+        Err(self.member(name).fault(message))
+    }
+
     /// The instant in member `name`: epoch milliseconds, epoch seconds below 1e12, or ISO 8601.
     pub(super) fn instant(&self, name: &str, cell: Cell<'_>) -> Result<Millis, Error> {
         let text = self.text(name, cell)?;

@@ -85,15 +85,12 @@ fn force_order(
     let native_id = place.name("s", order.symbol)?;
     let (word, side) = place.side("S", order.side, "SELL", "BUY")?;
     let filled = place.positive("z", order.filled)?;
-    let average = place.number("ap", order.average)?;
+    let average = place.amount("ap", order.average)?;
     let timestamp = place.instant("T", order.time)?;
     let (price, price_kind) = if is_above_zero(average.value) {
         (average.value, PriceKind::AverageFill)
-    } else if average.value.is_zero() {
-        (place.positive("p", order.price)?.value, PriceKind::Order)
     } else {
-        let message = format!("{} is below zero", shown(&average.text));
-        return Err(place.member("ap").fault(message));
+        (place.positive("p", order.price)?.value, PriceKind::Order)
     };
     let coin_margined = match text_of(order.class.or(message.st)).as_deref() {
         Some("1") => false,

@@ -132,7 +132,7 @@ pub(super) fn read_open_interest(frame: &Frame<'_>) -> Result<Vec<Reading>, Erro
         let row = place.object(item)?;
         Ok(Some(Reading {
             timestamp: place.instant("timestamp", row.timestamp)?,
-            open_interest: place.number("sumOpenInterest", row.open_interest)?.value,
+            open_interest: place.amount("sumOpenInterest", row.open_interest)?.value,
         }))
     })
 }

@@ -174,7 +174,7 @@ pub(super) fn read_open_interest(frame: &Frame<'_>) -> Result<Vec<Reading>, Erro
         let row = place.object(item)?;
         let read = |name, cell: Cell<'_>| match cell {
             Some(_) => place
-                .number(name, cell)
+                .amount(name, cell)
                 .map(|number: Number<'_>| Some(number.value)),
             None => Ok(None),
         };

@@ -1,7 +1,5 @@
 //! Markets, missed liquidations, bars and open interest by REST.
 
-use rust_decimal::Decimal;
-
 use crate::feeds::ask::{Ask, Bar, Limit, Page, Reading, stretches};
 use crate::feeds::bars::{Columns, Row, bars};
 use crate::feeds::event::product;
@@ -220,10 +218,7 @@ pub(super) fn read_open_interest(frame: &Frame<'_>) -> Result<Vec<Reading>, Erro
     for (index, row) in rows.iter().enumerate() {
         let place = place.item(index);
         let reading = || -> Result<Reading, Error> {
-            let number = place.item(BASE).number("", row.get(BASE).copied())?;
-            if number.value < Decimal::ZERO {
-                return Err(place.item(BASE).fault("is below zero"));
-            }
+            let number = place.item(BASE).amount("", row.get(BASE).copied())?;
             Ok(Reading {
                 timestamp: place.item(0).instant("", row.first().copied())?,
                 open_interest: number.value.normalize(),
