@@ -138,7 +138,7 @@ INTERRUPTED = """
                 sent.append(time.monotonic())
                 os.kill(os.getpid(), signal.SIGINT)
                 # asyncio sleeps through a signal that comes just before it goes to sleep: say it again.
-                while not over.wait(1.0):
+                while not over.wait(4.0):
                     os.kill(os.getpid(), signal.SIGINT)
 
             thread = threading.Thread(target=interrupt)
