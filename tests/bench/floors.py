@@ -121,6 +121,7 @@ ARRIVALS = (
     "besides the ranking ours looks for news, reads each new order out of the journal and adds it to its sums, which "
     "most likely takes longer than the ranking; the archive's page has the ranking by itself"
 )
+TOGETHER = "client and server share the cores, so most likely what runs beside the loop has to wait for one"
 WHY: dict[tuple[str, str], str] = {
     ("reading a map, 17 digits, CPU", "orjson + numpy"): DIGITS,
     ("reading a map, two decimals, CPU", "orjson + numpy"): DIGITS,
@@ -138,6 +139,11 @@ WHY: dict[tuple[str, str], str] = {
     ),
     (FEED, "requests + orjson, DataFrame"): PAGES,
     (FEED, "best columns by hand"): PAGES,
+    ("small awaited calls, 16 in flight", "aiohttp + orjson"): TOGETHER,
+    ("small awaited calls, 16 in flight", "pyreqwest async + orjson"): TOGETHER,
+    ("serving ready bytes, small", "nginx"): (
+        "both send ready bytes, so system calls are most likely most of it; nginx is the leaner where they differ"
+    ),
     ("small awaited call", "aiohttp + orjson"): (
         "a call is handed to a thread and back, which aiohttp does without; most likely that is the difference"
     ),
