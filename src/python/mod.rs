@@ -62,6 +62,8 @@ mod _core {
     use super::server::Server;
     #[pymodule_export]
     use super::stream::Stream;
+    #[pymodule_export]
+    use super::walk::Walk;
 
     #[pymodule_export]
     #[expect(non_upper_case_globals, reason = "the name Python's tools look for")]
