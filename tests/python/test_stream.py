@@ -259,9 +259,9 @@ def test_a_service_that_takes_its_time_to_answer_is_asked_once(script):
 
 def test_a_service_that_never_answers_is_too_slow(script):
     service = script(lambda exchange: exchange.wait())
-    with liqdata.Client(service.url, timeout=0.3, retries=0) as client, pytest.raises(liqdata.TooSlow):
+    with liqdata.Client(service.url, timeout=2.0, retries=0) as client, pytest.raises(liqdata.TooSlow):
         next(client.stream_orders())
-    assert len(service.requests) <= 1
+    assert len(service.requests) == 1
 
 
 def test_a_service_that_falls_silent_is_left_for_another_connection(script):
