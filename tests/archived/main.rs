@@ -15,7 +15,7 @@ mod damage;
 mod growing;
 mod maps;
 #[path = "../archive/place.rs"]
-#[allow(dead_code, reason = "disks of their own are another test's")]
+#[expect(dead_code, reason = "disks of their own are another test's")]
 mod place;
 mod same;
 mod world;

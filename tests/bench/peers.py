@@ -256,7 +256,8 @@ class Ours(Blocking):
 
     def many(self, cases: Sequence[Case]) -> list[Any]:
         symbols = [case.params["symbol"] for case in cases]
-        return list(self.client(cases[0]).heatmap(symbols, cases[0].params["range"]).values())  # type: ignore[call-overload]
+        heatmap: Any = self.client(cases[0]).heatmap
+        return list(heatmap(symbols, cases[0].params["range"]).values())
 
     def close(self) -> None:
         super().close()

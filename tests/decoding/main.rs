@@ -9,7 +9,7 @@
 )]
 
 mod arriving;
-#[allow(unreachable_pub, reason = "a library of its own elsewhere")]
+#[expect(unreachable_pub, reason = "a library of its own elsewhere")]
 #[path = "../../fuzz/src/lib.rs"]
 mod fuzz;
 mod smoke;
