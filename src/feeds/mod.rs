@@ -40,6 +40,7 @@ mod instruments;
 mod intake;
 mod keep;
 mod kraken;
+mod life;
 mod lighter;
 mod line;
 mod listen;

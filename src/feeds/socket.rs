@@ -5,7 +5,7 @@
 //! topic at fault stands alone, so that one bad name does not cost the others.
 
 use std::borrow::Cow;
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -26,6 +26,7 @@ use tokio_tungstenite::{WebSocketStream, client_async_with_config};
 use url::Url;
 
 use super::intake::Intake;
+use super::life::Life;
 use super::listen::{Asked, Beat, Heard, Line, Sign};
 use super::settings::{span, span_or};
 use super::unzipped;
@@ -169,7 +170,7 @@ struct Session {
     next_ask: Instant,
     next_beat: Instant,
     give_up_waiting: Instant,
-    signs: HashMap<Sign, Instant>,
+    life: Life,
     opened: Millis,
     last_sign: Option<Millis>,
 }
@@ -193,11 +194,7 @@ impl Session {
             next_ask: now,
             next_beat: now + span_or(pace.ping, heartbeat.every),
             give_up_waiting: now + asking + span(pace.acknowledge),
-            signs: heartbeat
-                .signs
-                .iter()
-                .map(|(sign, _)| (*sign, now))
-                .collect(),
+            life: Life::new(&heartbeat, &pace, now),
             opened: super::now(),
             last_sign: None,
             ready: Some(ready),
@@ -205,18 +202,6 @@ impl Session {
             line,
             stream,
         }
-    }
-
-    /// How far apart the signs of a kind may be.
-    fn silence(&self, sign: Sign) -> Option<Duration> {
-        let heartbeat = self.intake.venue.heartbeat();
-        let pace = &self.intake.settings.pace;
-        let (_, within) = heartbeat.signs.iter().find(|(kind, _)| *kind == sign)?;
-        Some(match sign {
-            Sign::Pong if pace.ping > 0.0 => span(pace.ping) * 2,
-            Sign::Ping | Sign::Control => span_or(pace.control, *within),
-            Sign::Pong => *within,
-        })
     }
 
     async fn run(mut self, mut word: watch::Receiver<Word>) -> Loss {
@@ -287,32 +272,24 @@ impl Session {
 
     /// When something is to be done next, if nothing comes.
     fn due(&self) -> Instant {
-        let deaths = self.signs.iter().filter_map(|(sign, last)| {
-            let silence = self.silence(*sign)?;
-            Some(*last + silence)
-        });
         let ask = (!self.to_ask.is_empty()).then_some(self.next_ask);
         let give_up = self.ready.is_some().then_some(self.give_up_waiting);
-        deaths
-            .chain(ask)
-            .chain(give_up)
+        [self.life.next(), ask, give_up]
+            .into_iter()
+            .flatten()
             .fold(self.next_beat, Instant::min)
     }
 
     async fn on_time(&mut self) -> Result<(), String> {
         let now = Instant::now();
-        let missing = self.signs.iter().find_map(|(sign, last)| {
-            let silence = self.silence(*sign)?;
-            (now >= *last + silence).then_some((*sign, silence, now.duration_since(*last)))
-        });
-        if let Some((sign, silence, since)) = missing {
+        if let Some(missing) = self.life.look(now) {
             // Other signs may have come since; what this one stands for has not.
-            let since = i64::try_from(since.as_millis()).unwrap_or(i64::MAX);
+            let since = i64::try_from(missing.since.as_millis()).unwrap_or(i64::MAX);
             self.last_sign = self.last_sign.min(Some(super::now().back(since)));
             return Err(format!(
                 "no {} for {} s",
-                sign.name(),
-                silence.as_secs_f64()
+                missing.sign.name(),
+                missing.within.as_secs_f64()
             ));
         }
         if now >= self.next_ask
@@ -528,9 +505,7 @@ impl Session {
     }
 
     fn sign(&mut self, sign: Sign) {
-        if let Some(last) = self.signs.get_mut(&sign) {
-            *last = Instant::now();
-        }
+        self.life.heard(sign, Instant::now());
         self.is_alive();
     }
 

@@ -52,6 +52,20 @@ impl Process {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }
+
+    /// Stops it for `time` and lets it go on.
+    async fn pause(&self, time: Duration) {
+        self.signal("-STOP");
+        tokio::time::sleep(time).await;
+        self.signal("-CONT");
+    }
+
+    fn signal(&self, signal: &str) {
+        let sent = Command::new("kill")
+            .args([signal, &self.child.id().to_string()])
+            .status();
+        assert!(sent.unwrap().success());
+    }
 }
 
 impl Drop for Process {
@@ -202,6 +216,46 @@ async fn a_collector_killed_at_random_loses_nothing_it_acknowledged() {
     for _ in 0..archives {
         kill_twenty_times(&mut random).await;
     }
+}
+
+/// A lid that was closed, a machine without a turn for us: what lay unread meanwhile is no silence of the venue's.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_collector_that_was_stopped_for_a_while_keeps_its_sockets_and_misses_nothing() {
+    let folder = Folder::new();
+    let doubles = Doubles::open(&["okx", "bybit", "bitmex"]).await;
+    let archive = folder.archive();
+    // Three times as long as a pong may be missing.
+    let (pings, absence) = ("[pace]\nping = 0.5\n", Duration::from_secs(3));
+    let settings = written(&doubles).replace("[pace]\n", pings);
+    let mut process = Process::start(&archive, &settings);
+    assert!(process.hear("live").is_some());
+    let sockets = |doubles: &Doubles| -> Vec<usize> {
+        let all = doubles.0.values();
+        all.map(|exchange| exchange.tally().sockets.len()).collect()
+    };
+    let before = sockets(&doubles);
+    let mut happened = Vec::new();
+    let telling = async {
+        tokio::time::sleep(absence / 2).await;
+        for exchange in doubles.0.values() {
+            happened.extend(exchange.liquidate(20));
+        }
+    };
+    tokio::join!(process.pause(absence), telling);
+    let mut kept = 0;
+    while kept < happened.len() {
+        kept = process.hear("kept").unwrap().parse().unwrap();
+    }
+    // Pings are answered as before.
+    for exchange in doubles.0.values() {
+        let pings = exchange.tally().pings;
+        exchange.until(|tally| tally.pings >= pings + 3).await;
+    }
+    assert_eq!(sockets(&doubles), before);
+    process.kill();
+    check(&archive, &happened);
+    let gaps = gaps(&archive);
+    assert!(gaps.is_empty(), "{gaps:?}");
 }
 
 /// A disk of four megabytes that is unmounted in the end.

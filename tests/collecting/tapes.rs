@@ -20,7 +20,7 @@ fn now() -> i64 {
 /// Settings under which pings are frequent.
 fn lively() -> Settings {
     let mut settings = quick();
-    settings.pace.ping = 0.3;
+    settings.pace.ping = 0.5;
     settings
 }
 

@@ -1,0 +1,250 @@
+//! Whether the other end of a socket lives: for how long none of the signs it owes has come.
+//!
+//! Only time in which we could have heard counts. Where the process was stopped, the lid was closed or the machine had no
+//! turn for us, what was said meanwhile still lies unread, our own pings went out late, and nobody was silent.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::listen::{Heartbeat, Sign};
+use super::settings::{Pace, span, span_or};
+
+/// Looks within the shortest silence, so that most of an absence is noticed as one.
+const LOOKS: u32 = 4;
+
+/// A sign that is missing for longer than it may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Missing {
+    pub(super) sign: Sign,
+    /// How far apart these signs may be.
+    pub(super) within: Duration,
+    /// How long ago the last one came, absences included.
+    pub(super) since: Duration,
+}
+
+/// One kind of sign.
+#[derive(Clone, Copy, Debug)]
+struct Watch {
+    sign: Sign,
+    within: Duration,
+    last: Instant,
+    /// The absences before the last one came.
+    away: Duration,
+}
+
+/// The signs of one socket.
+#[derive(Clone, Debug)]
+pub(super) struct Life {
+    watches: Vec<Watch>,
+    /// All absences so far.
+    away: Duration,
+    /// When it was looked last, and when to look next; absent where the venue owes no sign.
+    looks: Option<(Instant, Instant)>,
+}
+
+impl Life {
+    /// A socket that was opened just `now`.
+    pub(super) fn new(heartbeat: &Heartbeat, pace: &Pace, now: Instant) -> Self {
+        let watches = heartbeat.signs.iter().map(|&(sign, within)| Watch {
+            sign,
+            within: match sign {
+                Sign::Pong if pace.ping > 0.0 => span(pace.ping) * 2,
+                Sign::Ping | Sign::Control => span_or(pace.control, within),
+                Sign::Pong => within,
+            },
+            last: now,
+            away: Duration::ZERO,
+        });
+        let mut life = Self {
+            watches: watches.collect(),
+            away: Duration::ZERO,
+            looks: None,
+        };
+        life.plan(now);
+        life
+    }
+
+    /// When to look at the latest.
+    pub(super) fn next(&self) -> Option<Instant> {
+        self.looks.map(|(_, next)| next)
+    }
+
+    /// Takes a sign that came.
+    pub(super) fn heard(&mut self, sign: Sign, now: Instant) {
+        for watch in self.watches.iter_mut().filter(|one| one.sign == sign) {
+            (watch.last, watch.away) = (now, self.away);
+        }
+    }
+
+    /// Looks whether a sign is missing. How much later than planned that is, is time in which we were away.
+    pub(super) fn look(&mut self, now: Instant) -> Option<Missing> {
+        if let (Some((last, planned)), Some(pause)) = (self.looks, self.pause()) {
+            let late = now.saturating_duration_since(planned);
+            // When a longer absence began is not known: what could be heard before it is left out as well.
+            self.away += if late < pause {
+                late
+            } else {
+                now.saturating_duration_since(last)
+            };
+        }
+        self.plan(now);
+        let missing = |watch: &&Watch| now >= self.death(watch);
+        self.watches.iter().find(missing).map(|watch| Missing {
+            sign: watch.sign,
+            within: watch.within,
+            since: now.saturating_duration_since(watch.last),
+        })
+    }
+
+    /// When a sign will have been missing for too long.
+    fn death(&self, watch: &Watch) -> Instant {
+        watch.last + watch.within + self.away.saturating_sub(watch.away)
+    }
+
+    /// The longest time between two looks.
+    fn pause(&self) -> Option<Duration> {
+        let shortest = self.watches.iter().map(|watch| watch.within).min()?;
+        Some(shortest / LOOKS)
+    }
+
+    fn plan(&mut self, now: Instant) {
+        let deaths = self.watches.iter().map(|watch| self.death(watch));
+        self.looks = self.pause().zip(deaths.min()).map(|(pause, death)| {
+            let next = death.min(now + pause);
+            (now, next)
+        });
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+    use crate::feeds::listen::Beat;
+
+    const HEARTBEAT: Heartbeat = Heartbeat {
+        beat: Beat::Protocol,
+        every: Duration::from_secs(20),
+        signs: &[
+            (Sign::Pong, Duration::from_secs(40)),
+            (Sign::Control, Duration::from_secs(16)),
+        ],
+    };
+
+    fn seconds(seconds: f64) -> Duration {
+        Duration::from_secs_f64(seconds)
+    }
+
+    fn life(now: Instant) -> Life {
+        Life::new(&HEARTBEAT, &Pace::default(), now)
+    }
+
+    /// Looks whenever it is planned, until something is missing or `end` is reached.
+    fn wait(life: &mut Life, end: Instant) -> Option<(Missing, Instant)> {
+        loop {
+            let next = life.next().unwrap();
+            if next > end {
+                return None;
+            }
+            if let Some(missing) = life.look(next) {
+                return Some((missing, next));
+            }
+        }
+    }
+
+    #[test]
+    fn a_sign_that_does_not_come_is_missed_to_the_instant() {
+        let start = Instant::now();
+        let mut life = life(start);
+        life.heard(Sign::Control, start + seconds(10.0));
+        let (missing, at) = wait(&mut life, start + seconds(1000.0)).unwrap();
+        assert_eq!(at, start + seconds(26.0));
+        assert_eq!(missing.sign, Sign::Control);
+        assert_eq!(missing.within, seconds(16.0));
+        assert_eq!(missing.since, seconds(16.0));
+    }
+
+    #[test]
+    fn signs_in_time_are_a_life() {
+        let start = Instant::now();
+        let mut life = life(start);
+        for turn in 1..100 {
+            let now = start + seconds(15.0) * turn;
+            assert_eq!(wait(&mut life, now), None);
+            life.heard(Sign::Control, now);
+            life.heard(Sign::Pong, now);
+        }
+    }
+
+    #[test]
+    fn what_we_were_away_for_is_nobodys_silence() {
+        let start = Instant::now();
+        let mut life = life(start);
+        let stopped = start + seconds(15.0);
+        assert_eq!(wait(&mut life, stopped), None);
+        // Stopped for ten minutes, just before the control stream would have been missed.
+        let back = stopped + seconds(600.0);
+        assert_eq!(life.look(back), None);
+        // What lay unread is taken now.
+        life.heard(Sign::Control, back + seconds(0.1));
+        assert_eq!(wait(&mut life, back + seconds(16.0)), None);
+        // And if nothing more comes, it is missed as ever.
+        let (missing, at) = wait(&mut life, back + seconds(100.0)).unwrap();
+        assert_eq!((missing.sign, at), (Sign::Control, back + seconds(16.1)));
+    }
+
+    #[test]
+    fn the_dead_are_missed_after_an_absence_too() {
+        let start = Instant::now();
+        let mut life = life(start);
+        let back = start + seconds(600.0);
+        assert_eq!(life.look(back), None);
+        let (missing, at) = wait(&mut life, back + seconds(100.0)).unwrap();
+        assert_eq!(missing.sign, Sign::Control);
+        // It gets all of its time again, and since when it is silent is told with the absence.
+        assert_eq!(at, back + seconds(16.0));
+        assert_eq!(missing.since, seconds(616.0));
+    }
+
+    #[test]
+    fn a_slow_machine_is_no_excuse() {
+        let start = Instant::now();
+        let mut life = life(start);
+        // Every look comes late, by less than an absence would be.
+        let missing = std::iter::from_fn(|| {
+            let now = life.next()? + seconds(0.5);
+            Some((now, life.look(now)))
+        });
+        let (at, _) = missing
+            .take(10)
+            .find(|(_, missing)| missing.is_some())
+            .unwrap();
+        assert!(at < start + seconds(25.0));
+    }
+
+    #[test]
+    fn a_pace_of_pings_is_a_pace_of_pongs() {
+        let start = Instant::now();
+        let pace = Pace {
+            ping: 0.3,
+            control: 60.0,
+            ..Pace::default()
+        };
+        let mut life = Life::new(&HEARTBEAT, &pace, start);
+        let (missing, at) = wait(&mut life, start + seconds(10.0)).unwrap();
+        assert_eq!((missing.sign, at), (Sign::Pong, start + seconds(0.6)));
+    }
+
+    #[test]
+    fn who_owes_no_sign_is_never_missed() {
+        let start = Instant::now();
+        let heartbeat = Heartbeat {
+            signs: &[],
+            ..HEARTBEAT
+        };
+        let mut life = Life::new(&heartbeat, &Pace::default(), start);
+        assert_eq!(life.next(), None);
+        assert_eq!(life.look(start + seconds(1e6)), None);
+    }
+}
