@@ -7,7 +7,7 @@
 //! `--settings FILE` writes the addresses down as a collector's settings. The first line of output is one JSON object
 //! with the addresses of every venue. With `--rate` liquidations happen at so
 //! many a second, shared by the venues; without it none happen by themselves. Each line of input is a command, answered
-//! with one line; the end of the input, or SIGTERM, ends the program. See `docs/feeds.md`.
+//! with one line; the end of the input ends the program. See `docs/feeds.md`.
 #![allow(clippy::print_stdout, reason = "its output is its purpose")]
 #![allow(
     clippy::indexing_slicing,
@@ -21,8 +21,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
-use tokio::io::{AsyncBufReadExt as _, BufReader};
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::mpsc;
 
 #[path = "../tests/doubles/mod.rs"]
 mod doubles;
@@ -104,7 +103,6 @@ async fn main() -> ExitCode {
 }
 
 async fn run(options: Options) -> std::io::Result<()> {
-    let mut terminated = signal(SignalKind::terminate())?;
     let mut exchanges = Vec::new();
     let mut addresses = Map::new();
     for (number, venue) in (0..).zip(&options.venues) {
@@ -131,17 +129,28 @@ async fn run(options: Options) -> std::io::Result<()> {
     if options.rate > 0 {
         tokio::spawn(happen(exchanges.clone(), options.rate));
     }
-    let mut lines = BufReader::new(tokio::io::stdin()).lines();
-    loop {
-        tokio::select! {
-            line = lines.next_line() => match line {
-                Ok(Some(line)) => println!("{}", obeyed(&exchanges, &line).await.unwrap_or_else(|message| json!({"error": message}))),
-                Ok(None) | Err(_) => break,
-            },
-            _ = terminated.recv() => break,
-        }
+    let mut lines = input();
+    while let Some(line) = lines.recv().await {
+        let answer = obeyed(&exchanges, &line).await;
+        println!(
+            "{}",
+            answer.unwrap_or_else(|message| json!({"error": message}))
+        );
     }
     Ok(())
+}
+
+/// The lines of the input, until it ends.
+fn input() -> mpsc::Receiver<String> {
+    let (heard, lines) = mpsc::channel(1);
+    std::thread::spawn(move || {
+        for line in std::io::stdin().lines().map_while(Result::ok) {
+            if heard.blocking_send(line).is_err() {
+                break;
+            }
+        }
+    });
+    lines
 }
 
 /// The addresses as a collector's settings, in TOML.

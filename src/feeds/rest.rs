@@ -287,7 +287,7 @@ pub(super) fn is_loopback(url: &Url) -> bool {
 mod tests {
     use super::*;
 
-    #[tokio::test(start_paused = true)]
+    #[tokio::test]
     async fn no_window_sees_more_than_it_grants() {
         let rest = Rest::new(Arc::default()).unwrap();
         let limit = Limit::of("x", 20, 2);
