@@ -18,7 +18,7 @@ use super::naming::Market;
 use super::plain::{self, Plain};
 use super::{Completeness, Error, Event, Instrument, Instruments, PriceKind, Venue};
 use crate::model::{Millis, Side};
-use crate::wire::exact_decimal;
+use crate::wire::{exact_decimal, leading_number};
 
 /// How many characters of a value an error message repeats.
 const SHOWN: usize = 40;
@@ -149,7 +149,7 @@ impl Place<'_> {
     /// The name in member `name`, not blank.
     pub(super) fn name<'a>(&self, name: &str, cell: Cell<'a>) -> Result<Cow<'a, str>, Error> {
         let text = self.text(name, cell)?;
-        if text.trim().is_empty() {
+        if text.chars().all(char::is_whitespace) {
             return Err(self.member(name).fault("is blank"));
         }
         Ok(text)
@@ -253,8 +253,11 @@ pub(super) fn text_of(cell: Cell<'_>) -> Option<Cow<'_, str>> {
 /// Epoch milliseconds written as such, as nearly all are.
 fn written_millis(text: &str) -> Option<Millis> {
     const DIGITS: usize = 13;
-    let whole = text.len() == DIGITS && text.bytes().all(|byte| byte.is_ascii_digit());
-    let millis = text.parse().ok().filter(|_| whole)?;
+    if text.len() != DIGITS {
+        return None;
+    }
+    let (millis, digits) = leading_number(text.as_bytes())?;
+    let millis = i64::try_from(millis).ok().filter(|_| digits == DIGITS)?;
     (millis >= SECONDS_BELOW).then_some(Millis(millis))
 }
 

@@ -62,7 +62,8 @@ impl<'de: 'a, 'a> Deserialize<'de> for Raw<'a> {
 /// A member as it stands in the frame; `null` counts as missing.
 pub(super) type Cell<'a> = Option<Raw<'a>>;
 
-/// A struct of members under the venue's own, case-sensitive names; what is no raw text has its type beside it.
+/// A struct of members under the venue's own, case-sensitive names; what is no raw text has its type beside it. Quickest
+/// where they are written in the venue's order, and what is not asked for stands among them as `IgnoredAny`.
 macro_rules! members {
     ($(#[$doc:meta])* $name:ident<$life:lifetime> { $($field:ident $(: $kind:ty)? = $key:literal,)+ }) => {
         $(#[$doc])*
@@ -74,17 +75,33 @@ macro_rules! members {
 
         impl<$life> $crate::feeds::plain::Plain<$life> for $name<$life> {
             fn fill(&mut self, from: &mut $crate::feeds::plain::Cursor<$life>) -> Option<()> {
+                if !from.opens()? {
+                    return Some(());
+                }
                 $(let mut $field = false;)+
-                from.object(|name, from| match name {
-                    $($key => {
+                // Members mostly come in the order in which they are written here: no name has to be looked for.
+                $(if from.follows(concat!("\"", $key, "\":")) {
+                    $field = true;
+                    $crate::feeds::plain::Plain::fill(&mut self.$field, from)?;
+                    if !from.goes_on()? {
+                        return Some(());
+                    }
+                })+
+                loop {
+                    let name = from.name()?;
+                    $(if name == $key.as_bytes() {
                         // A second member of a name is a surprise.
                         if std::mem::replace(&mut $field, true) {
                             return None;
                         }
-                        $crate::feeds::plain::Plain::fill(&mut self.$field, from)
-                    })+
-                    _ => from.skip(),
-                })
+                        $crate::feeds::plain::Plain::fill(&mut self.$field, from)?;
+                    } else)+ {
+                        from.skip()?;
+                    }
+                    if !from.goes_on()? {
+                        return Some(());
+                    }
+                }
             }
         }
     };

@@ -33,7 +33,10 @@ impl<'a> Market<'a> {
     /// A pair written in one word.
     fn joined(pair: &'a str) -> Self {
         let quote = quote_of_pair(pair).unwrap_or_default();
-        Self::new(pair.strip_suffix(quote).unwrap_or(pair), quote)
+        Self {
+            base: plain(pair.strip_suffix(quote).unwrap_or(pair)),
+            quote: Cow::Borrowed(quote),
+        }
     }
 
     pub(super) fn symbol(&self) -> String {
@@ -67,8 +70,9 @@ fn plain(name: &str) -> Cow<'_, str> {
 }
 
 /// `text` before the first `at`, or all of it.
-fn before(text: &str, at: char) -> &str {
-    text.split_once(at).map_or(text, |(head, _)| head)
+fn before(text: &str, at: u8) -> &str {
+    let place = text.bytes().position(|byte| byte == at);
+    place.and_then(|place| text.get(..place)).unwrap_or(text)
 }
 
 /// `name` without a delivery month such as `Z26` at its end.
@@ -80,7 +84,7 @@ fn without_month(name: &str) -> Option<&str> {
 
 /// `BTCUSDT`, `BTCUSDT_261225`, `BTCUSD_PERP`.
 pub(super) fn binance(native_id: &str) -> Market<'_> {
-    Market::joined(before(native_id, '_'))
+    Market::joined(before(native_id, b'_'))
 }
 
 /// `BTCUSDT`, `BTCPERP`, `BTCUSD`, `BTCUSDZ26`, `BTC-26DEC26`, `BTCUSDT-26DEC26`.
@@ -109,7 +113,7 @@ pub(super) fn perpetual(native_id: &str) -> Market<'_> {
 pub(super) fn dashed(native_id: &str) -> Market<'_> {
     let mut parts = native_id.split('-');
     match (parts.next(), parts.next()) {
-        (Some(base), Some(quote)) => Market::new(base, before(quote, '_')),
+        (Some(base), Some(quote)) => Market::new(base, before(quote, b'_')),
         _ => Market::joined(native_id),
     }
 }
@@ -144,7 +148,7 @@ pub(super) fn kraken(native_id: &str) -> Market<'_> {
     let behind = native_id
         .split_once('_')
         .map_or(native_id, |(_, name)| name);
-    Market::joined(before(behind, '_'))
+    Market::joined(before(behind, b'_'))
 }
 
 /// `XBTUSD`, `XBTUSDT`, and `XBTZ26` in USD.
@@ -158,7 +162,7 @@ pub(super) fn bitmex(native_id: &str) -> Market<'_> {
 
 /// `BTC-PERPETUAL`, `BTC-26DEC26`, `BTC_USDC-PERPETUAL`.
 pub(super) fn deribit(native_id: &str) -> Market<'_> {
-    let name = before(native_id, '-');
+    let name = before(native_id, b'-');
     match name.split_once('_') {
         Some((base, quote)) => Market::new(base, quote),
         None => Market::new(name, "USD"),

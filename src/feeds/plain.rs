@@ -4,8 +4,11 @@
 //! at the first surprise, and the frame is then read by serde: what is refused and why is for it to say. What is read
 //! here is exactly what it would have read.
 
+use serde::de::IgnoredAny;
+
 use super::members::{Part, Raw};
-use super::quotes::Quotes;
+use super::quotes::quote;
+use crate::wire::leading_digits;
 
 /// How deep a plain frame goes.
 const DEPTH: usize = 8;
@@ -23,7 +26,6 @@ pub(super) fn plain<'a, T: Plain<'a>>(text: &'a str) -> Option<T> {
         text,
         at: 0,
         depth: 0,
-        quotes: Quotes::new(),
     };
     let mut value = T::default();
     value.fill(&mut from)?;
@@ -37,7 +39,6 @@ pub(super) struct Cursor<'a> {
     text: &'a str,
     at: usize,
     depth: usize,
-    quotes: Quotes,
 }
 
 impl<'a> Cursor<'a> {
@@ -46,13 +47,19 @@ impl<'a> Cursor<'a> {
         self.text.as_bytes().get(self.at).copied()
     }
 
+    /// Steps over blanks.
     #[inline]
     fn blanks(&mut self) {
         // Nearly nobody sends any.
-        while let Some(byte) = self.byte()
-            && byte <= b' '
-            && matches!(byte, b' ' | b'\n' | b'\r' | b'\t')
-        {
+        if self.byte().is_some_and(|byte| byte <= b' ') {
+            self.skip_blanks();
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn skip_blanks(&mut self) {
+        while matches!(self.byte(), Some(b' ' | b'\n' | b'\r' | b'\t')) {
             self.at += 1;
         }
     }
@@ -60,30 +67,52 @@ impl<'a> Cursor<'a> {
     /// Takes `byte`, blanks before it aside; whether it was there.
     #[inline]
     fn takes(&mut self, byte: u8) -> bool {
-        self.blanks();
-        let there = self.byte() == Some(byte);
+        let mut next = self.byte();
+        if next.is_some_and(|next| next <= b' ') {
+            self.skip_blanks();
+            next = self.byte();
+        }
+        let there = next == Some(byte);
         self.at += usize::from(there);
         there
     }
 
-    /// A string without escapes; the text between its quotes.
+    /// Takes `text`, which has no blanks; whether it comes next.
     #[inline]
-    fn string(&mut self) -> Option<&'a str> {
-        if !self.takes(b'"') {
+    pub(super) fn follows(&mut self, text: &str) -> bool {
+        let rest = self.text.as_bytes().get(self.at..);
+        let there = rest.is_some_and(|rest| rest.starts_with(text.as_bytes()));
+        if there {
+            self.at += text.len();
+        }
+        there
+    }
+
+    /// Steps over a string without escapes, of which the first quote has been seen; where it ends.
+    #[inline]
+    fn quoted(&mut self) -> Option<usize> {
+        let end = quote(self.text.as_bytes(), self.at + 1)?;
+        self.at = end + 1;
+        Some(end)
+    }
+
+    /// The name of a member, and the colon behind it.
+    #[inline]
+    pub(super) fn name(&mut self) -> Option<&'a [u8]> {
+        self.blanks();
+        if self.byte() != Some(b'"') {
             return None;
         }
-        let start = self.at;
-        let end = self.quotes.next(self.text.as_bytes(), start)?;
-        self.at = end + 1;
-        self.text.get(start..end)
+        let start = self.at + 1;
+        let end = self.quoted()?;
+        let name = self.text.as_bytes().get(start..end)?;
+        self.takes(b':').then_some(name)
     }
 
     /// Steps over digits; `None` where there are none.
     #[inline]
     fn digits(&mut self) -> Option<()> {
-        let rest = self.text.as_bytes().get(self.at..)?;
-        let other = rest.iter().position(|byte| !byte.is_ascii_digit());
-        let length = other.unwrap_or(rest.len());
+        let length = leading_digits(self.text.as_bytes().get(self.at..)?);
         self.at += length;
         (length > 0).then_some(())
     }
@@ -120,8 +149,14 @@ impl<'a> Cursor<'a> {
     #[inline]
     pub(super) fn skip(&mut self) -> Option<()> {
         self.blanks();
-        match self.byte()? {
-            b'"' => self.string().map(drop),
+        self.skip_from(self.byte()?)
+    }
+
+    /// Steps over a value that starts here, with `first`.
+    #[inline]
+    fn skip_from(&mut self, first: u8) -> Option<()> {
+        match first {
+            b'"' => self.quoted().map(drop),
             b'-' | b'0'..=b'9' => self.number(),
             b'{' | b'[' => self.skip_all(),
             _ => self.word(),
@@ -131,38 +166,44 @@ impl<'a> Cursor<'a> {
     /// Steps over an object or a list.
     fn skip_all(&mut self) -> Option<()> {
         if self.byte()? == b'{' {
-            self.object(|_, from| from.skip())
+            self.skip_object()
         } else {
             self.list(Self::skip)
         }
     }
 
-    /// Reads an object, each member by `member`.
+    /// Begins an object; whether it has members.
     #[inline]
-    pub(super) fn object(
-        &mut self,
-        mut member: impl FnMut(&'a str, &mut Self) -> Option<()>,
-    ) -> Option<()> {
+    pub(super) fn opens(&mut self) -> Option<bool> {
         if !self.takes(b'{') || self.depth == DEPTH {
             return None;
         }
         self.depth += 1;
-        if !self.takes(b'}') {
-            loop {
-                let name = self.string()?;
-                if !self.takes(b':') {
-                    return None;
-                }
-                member(name, self)?;
-                if !self.takes(b',') {
-                    break;
-                }
-            }
-            if !self.takes(b'}') {
-                return None;
-            }
+        if self.takes(b'}') {
+            self.depth -= 1;
+            return Some(false);
+        }
+        Some(true)
+    }
+
+    /// Goes on behind a member; whether there is another.
+    #[inline]
+    pub(super) fn goes_on(&mut self) -> Option<bool> {
+        if self.takes(b',') {
+            return Some(true);
         }
         self.depth -= 1;
+        self.takes(b'}').then_some(false)
+    }
+
+    /// Steps over an object.
+    fn skip_object(&mut self) -> Option<()> {
+        let mut goes_on = self.opens()?;
+        while goes_on {
+            self.name()?;
+            self.skip()?;
+            goes_on = self.goes_on()?;
+        }
         Some(())
     }
 
@@ -188,13 +229,21 @@ impl<'a> Cursor<'a> {
     }
 }
 
+/// What is not asked for, but stands where it stands.
+impl<'a> Plain<'a> for IgnoredAny {
+    #[inline]
+    fn fill(&mut self, from: &mut Cursor<'a>) -> Option<()> {
+        from.skip()
+    }
+}
+
 impl<'a> Plain<'a> for Option<Raw<'a>> {
     #[inline]
     fn fill(&mut self, from: &mut Cursor<'a>) -> Option<()> {
         from.blanks();
         let start = from.at;
         let first = from.byte()?;
-        from.skip()?;
+        from.skip_from(first)?;
         let text = from.text.get(start..from.at)?;
         *self = (first != b'n').then_some(Raw::of_plain(text));
         Some(())
@@ -225,7 +274,7 @@ impl<'a, T: Plain<'a>> Plain<'a> for Part<T> {
                 Some(())
             }
             first => {
-                from.skip()?;
+                from.skip_from(first)?;
                 if first != b'n' {
                     *self = Part::Other;
                 }
@@ -256,6 +305,7 @@ mod tests {
     members!(Row<'a> {
         symbol = "s",
         side = "S",
+        _more: IgnoredAny = "x",
         size = "q",
     });
 

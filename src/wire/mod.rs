@@ -26,6 +26,7 @@ pub use damage::Damage;
 pub use envelope::{Reading, read};
 pub use intake::{Arrived, Feed, Intake, intake};
 pub use number::{exact_decimal, nearest_double};
+pub(crate) use quick::{leading_digits, leading_number};
 
 /// A reply that can be read from JSON: every reply type of the contract.
 pub trait Decode: reply::Reply {

@@ -2,6 +2,8 @@
 //!
 //! `st` stands at the top level or inside `o`. Keys differ by case alone.
 
+use serde::de::IgnoredAny;
+
 use crate::feeds::event::is_above_zero;
 use crate::feeds::frame::{Place, Sighting, Size, says, shown, text_of};
 use crate::feeds::members::{Part, members};
@@ -10,21 +12,28 @@ use crate::feeds::{Error, Event, Frame, PriceKind, naming};
 members!(Order<'a> {
     symbol = "s",
     side = "S",
+    _kind: IgnoredAny = "o",
+    _time_in_force: IgnoredAny = "f",
+    _asked_for: IgnoredAny = "q",
     price = "p",
     average = "ap",
+    _status: IgnoredAny = "X",
+    _filled_last: IgnoredAny = "l",
     filled = "z",
     time = "T",
+    _pair: IgnoredAny = "ps",
     class = "st",
 });
 
 members!(
     /// An event, an envelope around one, or a reply to a request.
     Message<'a> {
-    e = "e",
-    o: Part<Order<'a>> = "o",
-    st = "st",
     stream = "stream",
     data: Option<Box<Part<Message<'a>>>> = "data",
+    e = "e",
+    _sent: IgnoredAny = "E",
+    o: Part<Order<'a>> = "o",
+    st = "st",
     method = "method",
     id = "id",
 });
@@ -114,15 +123,21 @@ fn force_order(
     };
     let mut digits = itoa::Buffer::new();
     let when = digits.format(timestamp.0);
-    let dedupe_key = [
+    let parts = [
         frame.name(),
         &native_id,
         &word,
         when,
         &filled.text,
         &average.text,
-    ]
-    .join("|");
+    ];
+    let mut dedupe_key = String::with_capacity(parts.iter().map(|part| part.len() + 1).sum());
+    for part in parts {
+        if !dedupe_key.is_empty() {
+            dedupe_key.push('|');
+        }
+        dedupe_key.push_str(part);
+    }
     frame.event(
         &place,
         Sighting {

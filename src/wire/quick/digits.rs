@@ -172,6 +172,20 @@ pub(super) fn digits(rest: &mut &[u8], before: u64) -> Option<(u64, usize)> {
     Some((value, count))
 }
 
+/// How many digits `text` starts with.
+#[inline]
+pub(crate) fn leading_digits(text: &[u8]) -> usize {
+    let mut length = 0;
+    let (words, rest) = text.as_chunks::<8>();
+    for word in words {
+        match place(others(u64::from_le_bytes(*word) ^ ZEROS)) {
+            8 => length += 8,
+            more => return length + more,
+        }
+    }
+    length + rest.iter().take_while(|byte| byte.is_ascii_digit()).count()
+}
+
 /// The digits that eight bytes start with: their value and how many.
 #[inline]
 fn up_to_eight(bytes: u64) -> (u64, usize) {

@@ -6,7 +6,14 @@
 mod digits;
 
 use super::number::nearest_double;
+pub(crate) use digits::leading_digits;
 use digits::{common, digits, scaled, short_double, strip};
+
+/// The whole number that `text` starts with, and how many digits it has; `None` where they are more than 19.
+#[inline]
+pub(crate) fn leading_number(mut text: &[u8]) -> Option<(u64, usize)> {
+    digits(&mut text, 0).filter(|(_, count)| *count < 20)
+}
 
 /// Zeros in a row, as sparse matrices have them.
 const ZEROS: &[u8; 16] = b"0,0,0,0,0,0,0,0,";
