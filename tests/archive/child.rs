@@ -1,5 +1,6 @@
 //! Processes that write and are killed: this test executable, run again.
 
+use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Lines, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -21,6 +22,15 @@ pub(crate) struct Process {
 
 impl Process {
     pub(crate) fn start(archive: &Path, part: &str) -> Self {
+        Self::start_in(archive, part, [])
+    }
+
+    /// Starts it with variables of the environment set.
+    pub(crate) fn start_in<const N: usize>(
+        archive: &Path,
+        part: &str,
+        set: [(String, OsString); N],
+    ) -> Self {
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args([
                 "--exact",
@@ -30,6 +40,7 @@ impl Process {
             ])
             .env(ARCHIVE, archive)
             .env(PART, part)
+            .envs(set)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()

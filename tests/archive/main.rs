@@ -19,6 +19,8 @@ mod killing;
 mod locking;
 mod maps;
 mod place;
+#[cfg(target_os = "linux")]
+mod power;
 mod reading;
 mod rolling;
 mod rows;
