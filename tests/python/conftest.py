@@ -1,5 +1,6 @@
 """What several test files share: a simulated market, its server, both clients, and services that follow a script."""
 
+import signal
 import socket
 
 import pytest
@@ -7,6 +8,12 @@ from faces import FACES
 from scripted import Service
 
 import liqdata
+
+
+def pytest_configure():
+    """Let Ctrl-C through where whoever started the tests ignores it, as ``nohup`` does: children would inherit that."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
