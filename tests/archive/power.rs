@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::fmt::Write as _;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -84,7 +85,7 @@ impl Disk {
         let mut lines = String::new();
         for (is_folder, inode, name) in entries(folder) {
             let kind = if is_folder { "folder" } else { "file" };
-            lines += &format!("{kind} {inode} {}\n", name.to_str().unwrap());
+            writeln!(lines, "{kind} {inode} {}", name.to_str().unwrap()).unwrap();
             let path = folder.join(name);
             if is_folder {
                 self.keep(&path);
