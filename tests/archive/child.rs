@@ -107,6 +107,11 @@ fn plays_its_part() {
     let words: Vec<&str> = part.split(' ').collect();
     match words[..] {
         ["hold"] => hold(Path::new(&archive)),
+        #[cfg(target_os = "linux")]
+        ["live", days, orders] => {
+            let (days, orders) = (days.parse().unwrap(), orders.parse().unwrap());
+            crate::days::live(Path::new(&archive), days, orders, &tell);
+        }
         ["roll", step, file] => roll(Path::new(&archive), step, file.parse().unwrap()),
         ["roll-beside", step, file] => {
             roll_beside(Path::new(&archive), step, file.parse().unwrap());

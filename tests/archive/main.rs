@@ -11,6 +11,8 @@
 mod child;
 mod coverage;
 mod damage;
+#[cfg(target_os = "linux")]
+mod days;
 mod disk;
 mod gathering;
 mod keeper;
