@@ -1,11 +1,13 @@
 //! Processes that write and are killed: this test executable, run again.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Lines, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::Duration;
 
-use liqdata::archive::{Archive, Completeness, Keeper, RollStep};
+use liqdata::archive::{Archive, Completeness, Keeper, OrderRow, RollStep};
 use liqdata::model::Millis;
 
 use crate::rows::{START, of_orders, order};
@@ -73,6 +75,21 @@ impl Process {
         })
     }
 
+    /// Kills the endless writer some time after so many acknowledgements; the number of the last batch it acknowledged.
+    pub(crate) fn killed_after(mut self, acknowledgements: usize, time: Duration) -> Option<u64> {
+        let mut last = None;
+        for _ in 0..acknowledgements {
+            last = Some(self.hear("kept").unwrap().parse().unwrap());
+        }
+        std::thread::sleep(time);
+        self.kill();
+        // What it managed to say before it died counts as well.
+        while let Some(number) = self.hear("kept") {
+            last = number.parse().ok().or(last);
+        }
+        last
+    }
+
     /// Kills it with SIGKILL and waits until it is gone.
     pub(crate) fn kill(&mut self) {
         self.child.kill().unwrap();
@@ -87,7 +104,8 @@ impl Drop for Process {
     }
 }
 
-fn tell(line: &str) {
+/// Says a line to whoever started the process.
+pub(crate) fn tell(line: &str) {
     println!("\n{line}");
     std::io::stdout().flush().unwrap();
 }
@@ -110,7 +128,7 @@ fn plays_its_part() {
         #[cfg(target_os = "linux")]
         ["live", days, orders] => {
             let (days, orders) = (days.parse().unwrap(), orders.parse().unwrap());
-            crate::days::live(Path::new(&archive), days, orders, &tell);
+            crate::days::live(Path::new(&archive), days, orders);
         }
         ["roll", step, file] => roll(Path::new(&archive), step, file.parse().unwrap()),
         ["roll-beside", step, file] => {
@@ -176,12 +194,12 @@ fn roll_beside(archive: &Path, step: &str, file: usize) {
 pub(crate) const LATER: u64 = 1000;
 
 /// How many orders a batch of the endless writer has.
-pub(crate) fn size(batch: u64) -> u64 {
+fn size(batch: u64) -> u64 {
     1 + batch * 7 % 40
 }
 
 /// The orders of a batch of the endless writer, spread over three days.
-pub(crate) fn batch(batch: u64) -> Vec<liqdata::archive::OrderRow> {
+fn batch(batch: u64) -> Vec<OrderRow> {
     (0..size(batch))
         .map(|place| {
             let day = i64::try_from((batch + place) % 3).unwrap();
@@ -189,6 +207,26 @@ pub(crate) fn batch(batch: u64) -> Vec<liqdata::archive::OrderRow> {
             order(batch * 100 + place, START + day * Millis::DAY + at)
         })
         .collect()
+}
+
+/// How many batches of the endless writer `rows` are; each must be whole, and none missing before another.
+pub(crate) fn whole_batches(rows: &[OrderRow]) -> Result<u64, String> {
+    let mut batches: BTreeMap<u64, u64> = BTreeMap::new();
+    for row in rows {
+        let key: u64 = row.dedupe_key.split_once('|').unwrap().1.parse().unwrap();
+        if *row != order(key, row.order.timestamp.0) {
+            return Err(format!("{row:?} was never written"));
+        }
+        *batches.entry(key / 100).or_default() += 1;
+    }
+    for (place, (batch, count)) in (0..).zip(&batches) {
+        if (*batch, *count) != (place, size(place)) {
+            return Err(format!(
+                "{count} rows of batch {batch} stand where {place} should"
+            ));
+        }
+    }
+    Ok(u64::try_from(batches.len()).unwrap())
 }
 
 /// Appends batches for ever, rolling every so often, and says which are acknowledged.

@@ -6,7 +6,7 @@ use std::path::Path;
 use liqdata::archive::Archive;
 use liqdata::model::Millis;
 
-use crate::child::Process;
+use crate::child::{Process, tell};
 use crate::place::Folder;
 use crate::rows::{START, journaled, of_orders, order};
 
@@ -22,7 +22,7 @@ struct Held {
 }
 
 /// Keeps so many days of so many orders each, rolls every one when it is over, and says what it holds then.
-pub(crate) fn live(archive: &Path, days: u64, orders: u64, tell: &dyn Fn(&str)) {
+pub(crate) fn live(archive: &Path, days: u64, orders: u64) {
     let mut writer = Archive::create_or_open(archive).unwrap();
     let day = |number: u64| START + i64::try_from(number).unwrap() * Millis::DAY;
     for number in 0..days {

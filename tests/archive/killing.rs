@@ -1,12 +1,11 @@
 //! Killed at any moment: what was acknowledged is there, whole, once.
 
-use std::collections::BTreeMap;
-use std::path::Path;
+use std::time::Duration;
 
 use liqdata::archive::{Archive, Filter, RollStep};
 use liqdata::model::Millis;
 
-use crate::child::{self, Process};
+use crate::child::{Process, whole_batches};
 use crate::maps::{map, of_maps};
 use crate::place::{Folder, files};
 use crate::rows::{START, all_orders, journaled, of_orders, order, sorted, sound};
@@ -88,43 +87,18 @@ fn a_roll_of_maps_killed_at_any_step_leaves_every_map_in_one_place() {
     }
 }
 
-/// Kills a process that writes after `acknowledgements`, and returns the number of the last batch it acknowledged.
-fn write_and_kill(archive: &Path, first: u64, acknowledgements: usize) -> Option<u64> {
-    let mut process = Process::start(archive, &format!("write {first}"));
-    let mut last = None;
-    for _ in 0..acknowledgements {
-        last = Some(process.hear("kept").unwrap().parse().unwrap());
-    }
-    process.kill();
-    // What it managed to say before it died counts as well.
-    while let Some(number) = process.hear("kept") {
-        last = number.parse().ok().or(last);
-    }
-    last
-}
-
 /// Kills and checks the writer of one archive, twenty times over.
 fn kill_twenty_times(random: &mut fastrand::Rng) {
     let kills = 20;
     let folder = Folder::new();
     let mut next = 0;
     for kill in 0..kills {
-        let acknowledged = write_and_kill(&folder.archive(), next, random.usize(1..12));
+        let process = Process::start(&folder.archive(), &format!("write {next}"));
+        let acknowledged = process.killed_after(random.usize(1..12), Duration::ZERO);
         let writer = Archive::create_or_open(folder.archive()).unwrap();
         let rows = all_orders(&writer);
         each_row_is_in_one_place(&writer, rows.len());
-        let mut batches: BTreeMap<u64, u64> = BTreeMap::new();
-        for row in &rows {
-            let key: u64 = row.dedupe_key.split_once('|').unwrap().1.parse().unwrap();
-            assert_eq!(*row, order(key, row.order.timestamp.0), "kill {kill}");
-            *batches.entry(key / 100).or_default() += 1;
-        }
-        // Whole batches, without a hole, at least up to the last acknowledged one.
-        for (place, (batch, count)) in batches.iter().enumerate() {
-            assert_eq!(*batch, u64::try_from(place).unwrap(), "kill {kill}");
-            assert_eq!(*count, child::size(*batch), "kill {kill}, batch {batch}");
-        }
-        next = u64::try_from(batches.len()).unwrap();
+        next = whole_batches(&rows).unwrap_or_else(|wrong| panic!("kill {kill}: {wrong}"));
         assert!(acknowledged.is_none_or(|last| last < next), "kill {kill}");
     }
     assert!(next >= kills);

@@ -11,18 +11,19 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use liqdata::archive::Archive;
 
-use crate::child::{self, Process};
+use crate::child::{Process, whole_batches};
 use crate::place::Folder;
-use crate::rows::{all_orders, order};
+use crate::rows::all_orders;
 
 /// How often the power of one disk is cut.
 const CUTS: u64 = 15;
 
 /// A disk that a process writes to, and what of it is durable.
-struct Disk {
+struct WatchedDisk {
     folder: Folder,
     shim: PathBuf,
 }
@@ -38,7 +39,7 @@ enum Unsynced {
 /// An entry of a folder: whether it is one itself, the inode, and the name.
 type Entry = (bool, u64, OsString);
 
-impl Disk {
+impl WatchedDisk {
     /// `None` where no C compiler is at hand; the reason is printed.
     fn new() -> Option<Self> {
         let folder = Folder::new();
@@ -193,22 +194,7 @@ fn checked(path: &Path, acknowledged: Option<u64>) -> Result<u64, String> {
     if !verified.is_sound() {
         return Err(format!("{verified:?}"));
     }
-    let mut batches: BTreeMap<u64, u64> = BTreeMap::new();
-    for row in all_orders(&writer) {
-        let key: u64 = row.dedupe_key.split_once('|').unwrap().1.parse().unwrap();
-        if row != order(key, row.order.timestamp.0) {
-            return Err(format!("{row:?} was never written"));
-        }
-        *batches.entry(key / 100).or_default() += 1;
-    }
-    for (place, (batch, count)) in (0..).zip(&batches) {
-        if (*batch, *count) != (place, child::size(place)) {
-            return Err(format!(
-                "{count} rows of batch {batch} stand where {place} should"
-            ));
-        }
-    }
-    let next = u64::try_from(batches.len()).unwrap();
+    let next = whole_batches(&all_orders(&writer))?;
     match acknowledged {
         Some(last) if last >= next => Err(format!("{last} was acknowledged, {next} are there")),
         _ => Ok(next),
@@ -221,20 +207,13 @@ fn cut_often(
     deaf: &str,
     random: &mut fastrand::Rng,
 ) -> Option<Result<u64, String>> {
-    let disk = Disk::new()?;
+    let disk = WatchedDisk::new()?;
     let mut next = 0;
     for _ in 0..CUTS {
-        let mut process = disk.writer(next, deaf);
-        let mut acknowledged = None;
-        for _ in 0..random.usize(1..16) {
-            acknowledged = Some(process.hear("kept").unwrap().parse().unwrap());
-        }
+        let acknowledgements = random.usize(1..16);
         // In the middle of something.
-        std::thread::sleep(std::time::Duration::from_micros(random.u64(0..20_000)));
-        process.kill();
-        while let Some(number) = process.hear("kept") {
-            acknowledged = number.parse().ok().or(acknowledged);
-        }
+        let time = Duration::from_micros(random.u64(0..20_000));
+        let acknowledged = disk.writer(next, deaf).killed_after(acknowledgements, time);
         disk.cut(unsynced, random);
         match checked(&disk.archive(), acknowledged) {
             Ok(batches) => next = batches,
