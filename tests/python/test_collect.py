@@ -46,16 +46,16 @@ def test_a_setting_that_cannot_be_used_is_named(capsys, tmp_path):
 
 def test_a_bad_query_carries_its_parameter(tmp_path):
     with pytest.raises(BadQuery) as raised:
-        _core.Collector(tmp_path / "archive", ["nowhere"], [], "", False)  # noqa: FBT003 - positional by nature
+        _core.Collector(tmp_path / "archive", ["nowhere"], [], "", once=False)
     assert raised.value.parameter == "venues"
 
 
 def test_a_second_writer_is_told_who_writes(tmp_path, nowhere):
     archive = tmp_path / "archive"
-    first = _core.Collector(archive, ["okx"], [], nowhere, False)  # noqa: FBT003 - positional by nature
+    first = _core.Collector(archive, ["okx"], [], nowhere, once=False)
     try:
         with pytest.raises(ArchiveError, match=str(os.getpid())):
-            _core.Collector(archive, ["okx"], [], nowhere, False)  # noqa: FBT003 - positional by nature
+            _core.Collector(archive, ["okx"], [], nowhere, once=False)
     finally:
         first.stop()
     assert first.closed
@@ -124,7 +124,7 @@ def test_a_signal_ends_it_gracefully(tmp_path, nowhere, number):
     assert process.returncode == 0
     assert "kept 0 orders" in out
     # The archive is free again.
-    _core.Collector(archive, ["okx"], [], nowhere, False).stop()  # noqa: FBT003 - positional by nature
+    _core.Collector(archive, ["okx"], [], nowhere, once=False).stop()
 
 
 def test_a_flood_of_troubles_is_a_line_at_once_and_one_a_minute(capsys, monkeypatch):
