@@ -305,6 +305,32 @@ mod tests {
 
     use super::*;
 
+    #[test]
+    fn leading_digits_end_at_any_other_byte() {
+        for byte in 0..=u8::MAX {
+            for before in 0..24 {
+                let mut text = vec![b'7'; before];
+                text.extend([byte, b'7', b'7', 0xFF, b'7', b'7', b'7', b'7', b'7']);
+                let digits = before + if byte.is_ascii_digit() { 3 } else { 0 };
+                assert_eq!(leading_digits(&text), digits, "{byte} behind {before}");
+                let number = leading_number(&text).map(|(_, count)| count);
+                assert_eq!(
+                    number,
+                    (digits < 20).then_some(digits),
+                    "{byte} behind {before}"
+                );
+            }
+        }
+        assert_eq!(
+            leading_number(b"1790000000123,"),
+            Some((1_790_000_000_123, 13))
+        );
+        assert_eq!(
+            leading_number(b"9999999999999999999"),
+            Some((9_999_999_999_999_999_999, 19))
+        );
+    }
+
     fn read(text: &str) -> Option<f64> {
         let body = format!("{text}]");
         let mut cursor = Cursor::of(body.as_bytes());
