@@ -7,17 +7,21 @@
 //! * [`wire`]: bytes to values;
 //! * [`client`]: asking over HTTP;
 //! * [`feeds`]: what the exchanges publish, as events;
+//! * [`collect`]: listening to the exchanges, into an archive;
 //! * [`archive`]: what has been observed, durably and in order of time;
 //! * [`engine`]: from observations and an instant to the ten replies;
 //! * [`simulate`]: a market with known positions;
+//! * [`market`]: a market that answers, wherever its observations lie;
 //! * [`server`]: answering over HTTP;
 //! * `python`: the binding to the Python package (feature `python`).
 
 pub mod api;
 pub mod archive;
 pub mod client;
+pub mod collect;
 pub mod engine;
 pub mod feeds;
+pub mod market;
 pub mod model;
 pub mod server;
 pub mod simulate;

@@ -16,14 +16,17 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("wire", &["model"]),
     ("client", &["model", "api", "wire"]),
     ("archive", &["model"]),
-    ("feeds", &["model", "wire", "archive"]),
+    ("feeds", &["model", "wire"]),
+    ("collect", &["model", "feeds", "archive"]),
     ("engine", &["model"]),
     ("simulate", &["model"]),
-    ("server", &["model", "api", "archive", "engine"]),
+    ("market", &["model", "api", "archive", "engine", "server"]),
+    ("server", &["model", "api", "archive", "market", "engine"]),
     (
         "python",
         &[
-            "model", "api", "wire", "client", "archive", "feeds", "engine", "simulate", "server",
+            "model", "api", "wire", "client", "archive", "feeds", "collect", "engine", "simulate",
+            "market", "server",
         ],
     ),
 ];

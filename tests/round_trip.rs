@@ -17,8 +17,9 @@ use liqdata::api::{
 };
 use liqdata::client::{Client, Config, Error, Walk};
 use liqdata::engine::Observations;
+use liqdata::market::{Answer, Market};
 use liqdata::model::{HeatmapRange, MapRange, Millis, Model, Side, Vocabulary, Window};
-use liqdata::server::{Answer, Market, router, run};
+use liqdata::server::{router, run};
 use liqdata::simulate::simulate;
 use liqdata::wire::Decode;
 use reqwest::header::CONTENT_ENCODING;

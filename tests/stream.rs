@@ -13,8 +13,9 @@ use std::time::{Duration, Instant};
 
 use liqdata::api::{OverviewQuery, StreamQuery};
 use liqdata::client::{Client, Config, Error, OrderStream};
+use liqdata::market::{Feed, Market};
 use liqdata::model::{Millis, ObservedOrder, Order, Side};
-use liqdata::server::{Feed, Limits, Market, router, run_within};
+use liqdata::server::{Limits, router, run_within};
 use proptest::prelude::*;
 use rust_decimal::Decimal;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};

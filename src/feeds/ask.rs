@@ -19,7 +19,7 @@ pub struct Limit {
 
 impl Limit {
     /// `most` requests, or as much weight, in `seconds`.
-    pub(super) const fn of(name: &'static str, most: u32, seconds: u64) -> Self {
+    pub(crate) const fn of(name: &'static str, most: u32, seconds: u64) -> Self {
         Self {
             name,
             most,

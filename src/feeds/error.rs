@@ -40,7 +40,7 @@ impl Error {
     }
 
     /// A fault of the frame as a whole.
-    pub(super) fn whole(message: impl Into<String>) -> Self {
+    pub(crate) fn whole(message: impl Into<String>) -> Self {
         Self::Unexpected {
             path: String::new(),
             message: message.into(),

@@ -315,12 +315,12 @@ pub(super) struct Sighting<'a> {
 /// One frame of a venue, with what is known around it.
 #[derive(Clone, Copy)]
 pub struct Frame<'a> {
-    pub(super) venue: &'a dyn Venue,
-    pub(super) text: &'a str,
-    pub(super) received_at: Option<Millis>,
-    pub(super) instruments: &'a Instruments,
+    pub(crate) venue: &'a dyn Venue,
+    pub(crate) text: &'a str,
+    pub(crate) received_at: Option<Millis>,
+    pub(crate) instruments: &'a Instruments,
     /// Where a row's fault goes so that the other rows stand; without it one fault is the whole frame's.
-    pub(super) faults: Option<&'a RefCell<Vec<Error>>>,
+    pub(crate) faults: Option<&'a RefCell<Vec<Error>>>,
 }
 
 impl fmt::Debug for Frame<'_> {

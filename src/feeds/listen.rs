@@ -206,7 +206,7 @@ impl Listing {
 }
 
 /// The instruments of listings, by native id.
-pub(super) fn instruments(listings: &[Listing]) -> Instruments {
+pub(crate) fn instruments(listings: &[Listing]) -> Instruments {
     listings
         .iter()
         .map(|listing| (listing.native_id.clone(), listing.instrument.clone()))
@@ -214,12 +214,12 @@ pub(super) fn instruments(listings: &[Listing]) -> Instruments {
 }
 
 /// `value` of listed units in single units of the coin.
-pub(super) fn unscaled(value: Decimal, scale: u32) -> Option<Decimal> {
+pub(crate) fn unscaled(value: Decimal, scale: u32) -> Option<Decimal> {
     super::event::product(value, Decimal::from(scale))
 }
 
 /// `price` of a listed unit as the price of a single unit of the coin; scales are powers of ten, so it is exact.
-pub(super) fn price_of_one(price: Decimal, scale: u32) -> Option<Decimal> {
+pub(crate) fn price_of_one(price: Decimal, scale: u32) -> Option<Decimal> {
     let price = price.normalize();
     let zeros = scale.checked_ilog10()?;
     Decimal::try_from_i128_with_scale(price.mantissa(), price.scale() + zeros)

@@ -1,4 +1,4 @@
-//! What the exchanges publish about liquidations, as events of one shape; and the collector that listens to it.
+//! What the exchanges publish about liquidations, as events of one shape.
 //!
 //! One file or folder per venue, behind the trait [`Venue`]: how its frames and REST bodies are told apart and read, which
 //! sockets to open, what to say on them, what proves that they live, what can be asked for again. Nothing of that does
@@ -7,73 +7,50 @@
 //! sends is an [`Error`] that names the place, and nothing is taken from it: an unknown side is never guessed, and an
 //! unknown multiplier leaves quantity and value absent. Numbers are read from the raw text into exact decimals; only
 //! quotients are rounded, half to even at eight places.
-//!
-//! The [`Collector`] does the input and output: one task per socket (`line`, `socket`), requests within each venue's limits
-//! (`rest`), bars and open interest (`fill`), all of a venue in one place (`venue`). What comes in is compared with what was
-//! heard, priced or held (`intake`), and handed to the archive's keeper (`keep`).
 
 mod ask;
 mod aster;
-mod backoff;
 mod bars;
 mod binance;
 mod bitfinex;
 mod bitget;
 mod bitmex;
-mod board;
 #[cfg(test)]
 mod bodies;
 mod bybit;
 mod coinex;
-mod collector;
-mod dedupe;
 mod deribit;
 mod dydx;
 mod error;
 mod event;
-mod fill;
 mod frame;
 mod gate;
-mod hold;
 mod htx;
 mod instruments;
-mod intake;
-mod keep;
 mod kraken;
-mod life;
 mod lighter;
-mod line;
-mod listen;
+pub(crate) mod listen;
 mod members;
 mod naming;
 mod okx;
 mod paging;
 mod plain;
-mod proof;
 mod quotes;
-mod rest;
-mod settings;
-mod socket;
-mod venue;
-mod yardstick;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
 use std::io::Read;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use flate2::read::MultiGzDecoder;
 
 pub use ask::{Ask, Bar, Limit, Page, Reading};
-pub use board::{Status, VenueState, VenueStatus};
-pub use collector::{CollectError, Collector, Plan};
 pub use error::Error;
 pub use event::{Completeness, Event, PriceKind};
 pub use frame::Frame;
 pub use instruments::{Instrument, Instruments, Kind};
 pub use listen::{Asked, Beat, Heard, Heartbeat, Line, Listing, Sign};
-pub use settings::{Pace, Reach, Settings, SettingsError};
 
 use crate::model::{Millis, exchange_name};
 
@@ -349,7 +326,7 @@ pub fn answer(exchange: &str, frame: &[u8]) -> Result<Option<String>, Error> {
 }
 
 /// Pings and pongs that are a bare word, not JSON.
-fn is_bare_ping(text: &str) -> bool {
+pub(crate) fn is_bare_ping(text: &str) -> bool {
     matches!(text.trim(), "ping" | "pong")
 }
 
@@ -363,7 +340,7 @@ pub(crate) fn is_zipped(frame: &[u8]) -> bool {
 }
 
 /// The frame itself, or what it holds where it is gzip; at most `largest` bytes of it.
-fn unzipped(frame: &[u8], largest: usize) -> Result<Cow<'_, [u8]>, Error> {
+pub(crate) fn unzipped(frame: &[u8], largest: usize) -> Result<Cow<'_, [u8]>, Error> {
     let too_large = || Error::whole(format!("is larger than {largest} bytes"));
     if !is_zipped(frame) {
         return if frame.len() <= largest {
@@ -385,16 +362,8 @@ fn unzipped(frame: &[u8], largest: usize) -> Result<Cow<'_, [u8]>, Error> {
     }
 }
 
-/// The instant it is, by this machine's clock.
-fn now() -> Millis {
-    let since = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
-    Millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
-}
-
 /// Tells equal rows of one frame apart: they are distinct events.
-fn number_equal_rows(events: &mut [Event]) {
+pub(crate) fn number_equal_rows(events: &mut [Event]) {
     if events.len() < 2 {
         return;
     }

@@ -10,9 +10,9 @@ use pyo3::types::{PyDict, PyList};
 use super::error::Failure;
 use super::market::Market;
 use super::{error, logs};
-use crate::feeds::{self, CollectError, Plan, Settings, Status, VenueStatus};
+use crate::collect::{self, CollectError, Plan, Settings, Status, VenueStatus};
+use crate::market::{self, MapKeeper};
 use crate::model::Vocabulary;
-use crate::server::{self, MapKeeper};
 
 /// How often a closing thread looks whether the collector has ended, and for signals.
 const TICK: Duration = Duration::from_millis(10);
@@ -23,7 +23,7 @@ const LAST_MAPS: Duration = Duration::from_secs(5);
 /// A collector at work; it ends with [`Collector::stop`].
 #[pyclass(frozen, module = "liqdata._core")]
 pub(super) struct Collector {
-    running: Mutex<Option<feeds::Collector>>,
+    running: Mutex<Option<collect::Collector>>,
     /// Keeps the maps that are served of the archive, once it is served.
     maps: Mutex<Option<Arc<MapKeeper>>>,
     maps_bytes: u64,
@@ -50,7 +50,7 @@ impl Collector {
         self.pid != std::process::id()
     }
 
-    fn look<T>(&self, look: impl FnOnce(&feeds::Collector) -> T) -> Option<T> {
+    fn look<T>(&self, look: impl FnOnce(&collect::Collector) -> T) -> Option<T> {
         if self.is_forked() {
             return None;
         }
@@ -63,8 +63,8 @@ impl Collector {
     }
 
     /// A market of the archive of `collector`; what servers of it answer with is kept.
-    fn market_of(&self, collector: &feeds::Collector) -> Result<server::Market, Failure> {
-        let market = server::Market::open(collector.archive(), None)?;
+    fn market_of(&self, collector: &collect::Collector) -> Result<market::Market, Failure> {
+        let market = market::Market::open(collector.archive(), None)?;
         if self.maps_bytes == 0 {
             return Ok(market);
         }
@@ -103,7 +103,7 @@ impl Collector {
             settings,
         };
         let collector = py
-            .detach(|| feeds::Collector::start(archive, &plan))
+            .detach(|| collect::Collector::start(archive, &plan))
             .map_err(|fault| raised(py, fault))?;
         Ok(Self {
             running: Mutex::new(Some(collector)),
@@ -116,7 +116,7 @@ impl Collector {
     /// How it goes, as nested dicts; `None` once it has been stopped.
     fn status<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         logs::deliver(py)?;
-        let status = py.detach(|| self.look(feeds::Collector::status));
+        let status = py.detach(|| self.look(collect::Collector::status));
         let Some(status) = status else {
             return Ok(None);
         };
@@ -142,7 +142,7 @@ impl Collector {
     /// Whether every venue has ended, as it does where only the past was asked for.
     #[getter]
     fn over(&self) -> bool {
-        self.look(feeds::Collector::is_over).unwrap_or(true)
+        self.look(collect::Collector::is_over).unwrap_or(true)
     }
 
     #[getter]

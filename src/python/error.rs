@@ -12,8 +12,9 @@ use crate::archive::ArchiveError;
 use crate::client;
 use crate::engine::{EngineError, TableFault};
 use crate::feeds;
+use crate::market::ArchivedError;
 use crate::model::hint_coin;
-use crate::server::{ArchivedError, Rejection};
+use crate::server::Rejection;
 
 /// What went wrong with a call, before it meets Python.
 #[derive(Debug)]

@@ -12,8 +12,8 @@ use super::question::{MAX_ROWS, PAGE_SIZES, pair_and_venue, whole};
 use super::rows::Table;
 use crate::api::{BadQuery, Orders};
 use crate::archive::Filter;
+use crate::market;
 use crate::model::{Millis, Order};
-use crate::server;
 
 /// Orders that are handed over at a time.
 const CHUNK: usize = 1 << 16;
@@ -28,14 +28,14 @@ struct Left {
 /// The orders of an archive, newest first, a piece at a time.
 #[pyclass(frozen, module = "liqdata._core")]
 pub(super) struct History {
-    market: Arc<server::Market>,
+    market: Arc<market::Market>,
     filter: Filter,
     left: Mutex<Left>,
 }
 
 impl History {
     /// The orders of these days, the oldest first, as far as the filter wants them.
-    pub(super) fn new(market: Arc<server::Market>, filter: Filter, days: Vec<Millis>) -> Self {
+    pub(super) fn new(market: Arc<market::Market>, filter: Filter, days: Vec<Millis>) -> Self {
         let orders = VecDeque::new();
         Self {
             market,

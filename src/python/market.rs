@@ -20,7 +20,7 @@ use crate::api::{BadQuery, Orders};
 use crate::archive::Filter;
 use crate::engine;
 use crate::model::{Millis, Position, Vocabulary, Window};
-use crate::{server, simulate};
+use crate::{market, simulate};
 
 /// How many questions of one call are under way at once.
 const IN_FLIGHT: usize = 8;
@@ -32,13 +32,13 @@ const IN_FLIGHT: usize = 8;
     reason = "the market is what this wraps; the rest stands beside it"
 )]
 pub(super) struct Market {
-    market: Arc<server::Market>,
+    market: Arc<market::Market>,
     positions: Vec<Position>,
-    feed: Option<server::Feed>,
+    feed: Option<market::Feed>,
 }
 
-impl From<server::Market> for Market {
-    fn from(market: server::Market) -> Self {
+impl From<market::Market> for Market {
+    fn from(market: market::Market) -> Self {
         Self {
             market: Arc::new(market),
             positions: Vec::new(),
@@ -48,7 +48,7 @@ impl From<server::Market> for Market {
 }
 
 impl Market {
-    pub(super) fn shared(&self) -> Arc<server::Market> {
+    pub(super) fn shared(&self) -> Arc<market::Market> {
         Arc::clone(&self.market)
     }
 }
@@ -70,7 +70,7 @@ impl Market {
         let observations = py
             .detach(|| engine::Observations::new(orders, bars, open_interest, now.map(Millis)))
             .map_err(|fault| error::bad_table(py, &fault))?;
-        let market = server::Market::fixed(observations, "tables");
+        let market = market::Market::fixed(observations, "tables");
         Ok(Self {
             market: Arc::new(market),
             positions: Vec::new(),
@@ -88,7 +88,7 @@ impl Market {
                 .map(|observations| (observations, world.positions))
         });
         let (observations, positions) = made.map_err(|fault| error::bad_table(py, &fault))?;
-        let market = server::Market::simulated(observations, format!("simulated (seed {seed})"));
+        let market = market::Market::simulated(observations, format!("simulated (seed {seed})"));
         Ok(Self {
             market: Arc::new(market),
             positions,
@@ -99,7 +99,7 @@ impl Market {
     /// An empty market that grows by [`Market::append`] and keeps the place of its last `kept` orders.
     #[staticmethod]
     fn growing(kept: usize) -> Self {
-        let (market, feed) = server::Market::growing(kept, "a feed");
+        let (market, feed) = market::Market::growing(kept, "a feed");
         Self {
             market: Arc::new(market),
             positions: Vec::new(),
@@ -146,7 +146,7 @@ impl Market {
     #[staticmethod]
     #[pyo3(signature = (path, as_of=None))]
     fn open(py: Python<'_>, path: PathBuf, as_of: Option<i64>) -> PyResult<Self> {
-        let market = compute(py, || Ok(server::Market::open(path, as_of.map(Millis))?))?;
+        let market = compute(py, || Ok(market::Market::open(path, as_of.map(Millis))?))?;
         Ok(market.into())
     }
 

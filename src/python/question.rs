@@ -19,11 +19,11 @@ use crate::api::{
 };
 use crate::client::{Client, Told};
 use crate::engine::Explain;
+use crate::market::Market;
 use crate::model::{
     ChartRow, CoinTotals, ExchangeTotals, Heatmap, HeatmapRange, Levels, LiquidationMap, MapRange,
     MaxPain, Millis, OrderColumns, Overview, Vocabulary, Window,
 };
-use crate::server::Market;
 
 /// What an estimate rests on, as far as that is known.
 #[derive(Debug)]

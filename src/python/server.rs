@@ -11,7 +11,7 @@ use tokio::sync::oneshot;
 
 use super::logs;
 use super::market::Market;
-use crate::server;
+use crate::{market, server};
 
 /// How often a closing thread looks whether the server has ended, and for signals.
 const TICK: Duration = Duration::from_millis(5);
@@ -86,7 +86,7 @@ impl Server {
 }
 
 fn start(
-    market: std::sync::Arc<server::Market>,
+    market: std::sync::Arc<market::Market>,
     host: &str,
     port: u16,
 ) -> std::io::Result<(SocketAddr, Running)> {

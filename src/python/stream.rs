@@ -15,8 +15,9 @@ use super::error::Failure;
 use super::question::Answer;
 use crate::api::StreamQuery;
 use crate::client::{self, Arrival};
+use crate::market::{ArrivalId, Arrivals, Market, Revision};
 use crate::model::Order;
-use crate::server::{ArrivalId, Arrivals, Market, Rejection, Revision};
+use crate::server::Rejection;
 
 /// Orders read from a market at a time.
 const PAGE: usize = 1024;

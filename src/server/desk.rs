@@ -8,11 +8,12 @@ use axum::body::Bytes;
 use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 
+use super::Rejection;
 use super::follow::KEEP_ALIVE;
 use super::looks::Looks;
-use super::revision::{Basis, Standing};
 use super::shelf::Shelf;
-use super::{Market, Rejection};
+use crate::market::Market;
+use crate::market::revision::{Basis, Standing};
 
 /// Quick answers computed at once, per slow one.
 const QUICK_PER_SLOW: usize = 4;

@@ -15,11 +15,12 @@ use futures_util::stream::unfold;
 use serde::Serialize;
 use tokio::time::{Instant, timeout_at};
 
-use super::arrivals::{ArrivalId, Arrivals};
+use super::Rejection;
 use super::desk::{Desk, Lane};
 use super::question::pairs;
-use super::{Market, Rejection};
 use crate::api::{Query, StreamQuery};
+use crate::market::Market;
+use crate::market::{ArrivalId, Arrivals};
 
 /// The content type by which a stream is known.
 pub(super) const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");

@@ -2,9 +2,9 @@
 
 use serde::Serialize;
 
-use super::answer::{Visit, every_endpoint};
-use super::{Answer, Market};
 use crate::api::{BadQuery, Query, StreamQuery};
+use crate::market::{Answer, Market};
+use crate::market::{Visit, every_endpoint};
 use crate::model::Millis;
 
 /// What `GET /api` says.

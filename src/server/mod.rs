@@ -3,27 +3,19 @@
 //! [`Answer`] turns a question into the engine's answer, [`Rejection`] an error into its status and body; the ten
 //! endpoints are listed once, in `answer.rs`. What one client can cost the others is capped by [`Limits`].
 
-mod answer;
-mod archived;
-mod arrivals;
 mod desk;
 mod endless;
-mod fixed;
 mod follow;
 mod freshness;
-mod growing;
 mod index;
 mod limits;
 mod listen;
 mod looks;
-mod maps;
-mod market;
 mod patient;
 mod question;
 mod ready;
 mod reject;
 mod respond;
-mod revision;
 mod shelf;
 #[cfg(test)]
 mod tests;
@@ -47,7 +39,6 @@ use tower_http::CompressionLevel;
 use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{NotForContentType, Predicate, SizeAbove};
 
-use answer::{Visit, every_endpoint};
 use desk::{Desk, Lane, bytes};
 use follow::follow;
 use freshness::REVALIDATE;
@@ -58,17 +49,11 @@ use respond::{Origin, respond};
 use shelf::Key;
 
 use crate::api::{self, StreamQuery};
+use crate::market::{Answer, Market, Visit, every_endpoint};
 
-pub use answer::{Answer, Answered};
-pub use archived::{ArchivedError, Needed};
-pub use arrivals::{ArrivalId, Arrivals, NoArrivalId};
-pub use growing::Feed;
 pub use limits::Limits;
 pub use listen::{run, run_within};
-pub use maps::{MapKeeper, MapStatus};
-pub use market::Market;
 pub use reject::Rejection;
-pub use revision::Revision;
 
 /// Bodies below this many bytes fit a packet or two as they are.
 const WORTH_COMPRESSING: u64 = 1024;

@@ -1,7 +1,7 @@
 //! From a query string to a question: strict decoding, and the two parameters the contract does not have.
 
-use super::Answer;
 use crate::api::{BadQuery, Query};
+use crate::market::Answer;
 use crate::model::Millis;
 
 /// What a request asks.

@@ -25,8 +25,8 @@ use tower::{Service, ServiceExt};
 
 use super::desk::Desk;
 use super::freshness::Validator;
-use super::revision::{Basis, Standing, wall_clock};
 use super::{Rejection, sign};
+use crate::market::revision::{Basis, Standing, wall_clock};
 use crate::model::Millis;
 
 /// What is kept ready at most, in bytes.

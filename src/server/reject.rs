@@ -4,9 +4,9 @@ use axum::http::header::{ALLOW, CONTENT_TYPE, RETRY_AFTER};
 use axum::http::{HeaderName, HeaderValue, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 
-use super::ArchivedError;
 use crate::api::{BadQuery, Endpoint, RefusedBody};
 use crate::engine::EngineError;
+use crate::market::ArchivedError;
 use crate::model::coin_of_pair;
 
 /// The methods every path takes.
@@ -73,7 +73,7 @@ pub enum Rejection {
 
 impl Rejection {
     /// What the engine refuses to an endpoint.
-    pub(super) fn engine<E: Endpoint>(error: EngineError) -> Self {
+    pub(crate) fn engine<E: Endpoint>(error: EngineError) -> Self {
         let (parameter, hint) = match &error {
             EngineError::UnknownCoin { coin, known, .. } => ("symbol", hint(coin, known)),
             EngineError::TooCoarse { .. } if E::PARAMETERS.contains(&"range") => {

@@ -8,17 +8,18 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, Uri};
 use axum::response::Response;
 use serde::Serialize;
 
-use super::Market;
 use super::desk::{Desk, Lane, bytes};
 use super::freshness::Validator;
-use super::maps::Served;
 use super::question::Question;
 use super::ready::Lasting;
-use super::revision::{Basis, Revision, wall_clock};
 use super::shelf::{Estimated, Key, Realised};
-use super::{Answer, Rejection, json};
+use super::{Rejection, json};
 use crate::api::{self, Envelope, RELATIVE};
 use crate::engine::{Explain, VenueCoverage};
+use crate::market::Answer;
+use crate::market::Market;
+use crate::market::maps::Served;
+use crate::market::revision::{Basis, Revision, wall_clock};
 use crate::model::Millis;
 
 const OPEN_INTEREST: HeaderName = HeaderName::from_static(api::OPEN_INTEREST);

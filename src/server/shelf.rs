@@ -11,8 +11,8 @@ use quick_cache::sync::{Cache, DefaultLifecycle, EntryAction, EntryResult};
 use quick_cache::{DefaultHashBuilder, OptionsBuilder, Weighter};
 
 use super::Rejection;
-use super::revision::Revision;
 use crate::engine::Explain;
+use crate::market::revision::Revision;
 use crate::model::Millis;
 
 /// What the shelf holds at most, in bytes.

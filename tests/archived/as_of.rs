@@ -1,8 +1,8 @@
 //! No answer as of an instant uses what was received later.
 
 use liqdata::archive::{Archive, Batch};
+use liqdata::market::Market;
 use liqdata::model::Millis;
-use liqdata::server::Market;
 use proptest::prelude::*;
 
 use crate::place::Folder;

@@ -6,8 +6,8 @@ use std::sync::{Mutex, Once, PoisonError};
 
 use liqdata::api::{Coins, HeatmapQuery};
 use liqdata::archive::{Archive, Filter};
+use liqdata::market::Market;
 use liqdata::model::Millis;
-use liqdata::server::Market;
 use log::{LevelFilter, Log, Metadata, Record};
 
 use crate::place::{Folder, files};

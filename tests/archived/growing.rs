@@ -2,8 +2,8 @@
 
 use liqdata::api::OverviewQuery;
 use liqdata::archive::{Archive, Batch};
+use liqdata::market::{ArrivalId, Arrivals, Market};
 use liqdata::model::Millis;
-use liqdata::server::{ArrivalId, Arrivals, Market};
 
 use crate::place::Folder;
 use crate::world::{START, bar, everything, order, two_days};

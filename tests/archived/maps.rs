@@ -9,8 +9,9 @@ use axum::body::{Body, to_bytes};
 use axum::http::header::ACCEPT_ENCODING;
 use axum::http::{Request, StatusCode};
 use liqdata::archive::{Archive, Batch, Filter, Keeper, MapRow, Pace};
+use liqdata::market::{MapKeeper, MapStatus, Market};
 use liqdata::model::Millis;
-use liqdata::server::{MapKeeper, MapStatus, Market, router};
+use liqdata::server::router;
 use tower::ServiceExt;
 
 use crate::place::Folder;

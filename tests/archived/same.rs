@@ -3,8 +3,8 @@
 use liqdata::api::{HeatmapQuery, Liqmap, Maxpain};
 use liqdata::archive::{Archive, Batch};
 use liqdata::engine::{Explain, Observations, Sources};
+use liqdata::market::{Answer, Market};
 use liqdata::model::{Millis, ObservedBar, Vocabulary, Window};
-use liqdata::server::{Answer, Market};
 
 use crate::place::Folder;
 use crate::world::{START, bar, estimated, everything, reading, realised, two_days};

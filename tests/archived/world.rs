@@ -5,8 +5,8 @@ use liqdata::api::{
     OverviewQuery,
 };
 use liqdata::archive::{BarRow, Batch, Completeness, OpenInterestRow, OrderRow};
+use liqdata::market::{Answer, Market};
 use liqdata::model::{Millis, Order, Side};
-use liqdata::server::{Answer, Market};
 use rust_decimal::Decimal;
 
 /// The first instant of a day.

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use liqdata::archive::{Archive, Filter, Gap, OrderRow};
-use liqdata::feeds::{Collector, Pace, Plan, Reach, Settings, Status, VenueState, VenueStatus};
+use liqdata::collect::{Collector, Pace, Plan, Reach, Settings, Status, VenueState, VenueStatus};
 use liqdata::model::Millis;
 
 use crate::doubles::{Exchange, Truth};

@@ -7,9 +7,9 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use liqdata::archive::{Batch, Inbox, OpenInterestRow};
-use liqdata::feeds;
+use liqdata::market::Market;
 use liqdata::model::Millis;
-use liqdata::server::{Market, router, run};
+use liqdata::server::{router, run};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
@@ -190,7 +190,7 @@ async fn a_cascade_of_ten_thousand_events_a_second_is_kept_whole_while_a_server_
     settings.queue_rows = 20_000;
     settings.pace.patience = 30.0;
     // As it is in use.
-    settings.pace.commit = feeds::Settings::default().pace.commit;
+    settings.pace.commit = liqdata::collect::Settings::default().pace.commit;
     let bound = u64::try_from(settings.queue_rows).unwrap();
     let collecting = Collecting::start(&archive, &doubles.plan(settings));
     let inbox = collecting.collector.as_ref().unwrap().inbox();

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use liqdata::api::OverviewQuery;
-use liqdata::feeds::{Settings, VenueState};
-use liqdata::server::Market;
+use liqdata::collect::{Settings, VenueState};
+use liqdata::market::Market;
 
 use crate::bench::{
     Collecting, Doubles, Folder, Told, assert_kept, gaps, orders, quick, told, true_of,

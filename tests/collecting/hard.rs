@@ -8,7 +8,7 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
 use liqdata::archive::Archive;
-use liqdata::feeds::{Collector, Plan, Settings, VenueState};
+use liqdata::collect::{Collector, Plan, Settings, VenueState};
 use liqdata::model::Millis;
 
 use crate::bench::{

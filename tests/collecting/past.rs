@@ -1,7 +1,7 @@
 //! What is asked for: liquidations that were missed, bars and open interest of the last days.
 
 use liqdata::archive::{Archive, Filter};
-use liqdata::feeds::Settings;
+use liqdata::collect::Settings;
 use liqdata::model::Millis;
 
 use crate::bench::{Collecting, Doubles, Folder, assert_kept, gaps, quick};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use liqdata::archive::Archive;
-use liqdata::feeds::VenueState;
+use liqdata::collect::VenueState;
 use liqdata::model::Millis;
 
 use crate::bench::{Collecting, Doubles, Folder, assert_kept, gaps, quick};

@@ -7,8 +7,9 @@ use std::time::{Duration, Instant};
 
 use liqdata::api::{OverviewQuery, StreamQuery};
 use liqdata::client::{Client, Config, OrderStream};
+use liqdata::market::Market;
 use liqdata::model::{Order, Overview};
-use liqdata::server::{Market, router, run};
+use liqdata::server::{router, run};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;

@@ -3,7 +3,9 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use liqdata::feeds::{Plan, Settings, VenueState, answer};
+use liqdata::feeds::answer;
+
+use liqdata::collect::{Plan, Settings, VenueState};
 
 use crate::bench::{
     Collecting, Doubles, Folder, Told, assert_kept, gaps, orders, quick, told, true_of,

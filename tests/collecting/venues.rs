@@ -1,7 +1,7 @@
 //! Each venue end to end: subscribed to, heard, priced, kept, and asked for what was missed.
 
 use liqdata::archive::{Archive, VenueCoverage};
-use liqdata::feeds::VenueState;
+use liqdata::collect::VenueState;
 
 use crate::bench::{Collecting, Doubles, Folder, assert_kept, quick};
 use crate::doubles::NAMES;

@@ -19,7 +19,7 @@ mod silence;
 mod sockets;
 
 /// Times short enough for a test of many venues, whose listening is written down less often.
-fn quick() -> liqdata::feeds::Settings {
+fn quick() -> liqdata::collect::Settings {
     let mut settings = bench::quick();
     settings.pace.seen = 1.0;
     // A look at the markets is a request, and venues count those.

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use liqdata::feeds::VenueState;
+use liqdata::collect::VenueState;
 
 use crate::bench::{Collecting, Doubles, Folder, assert_kept, gaps};
 use crate::doubles::{Act, Exchange, Setup};
@@ -31,7 +31,8 @@ async fn the_old_path_that_acknowledges_and_never_sends_is_found_out_by_its_cont
         .paths
         .insert("/market/ws".to_owned(), "/ws".to_owned());
     let collecting = Collecting::start(&folder.archive(), &plan);
-    let found = |status: &liqdata::feeds::VenueStatus| status.gaps >= 1 && status.connections >= 2;
+    let found =
+        |status: &liqdata::collect::VenueStatus| status.gaps >= 1 && status.connections >= 2;
     let status = collecting
         .until_of("binance", "it has reconnected", found)
         .await;
@@ -123,7 +124,7 @@ async fn half_open_connections_of_every_venue_are_found_out_within_two_pings() {
             "{venue}: {found:?}"
         );
     }
-    let back = |status: &liqdata::feeds::Status| {
+    let back = |status: &liqdata::collect::Status| {
         status
             .venues
             .iter()

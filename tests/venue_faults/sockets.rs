@@ -1,6 +1,6 @@
 //! Connections that overlap, end, and are refused.
 
-use liqdata::feeds::{Status, VenueState};
+use liqdata::collect::{Status, VenueState};
 
 use crate::bench::{Collecting, Doubles, Folder, assert_kept, gaps};
 use crate::doubles::{Act, Ending, Limit};

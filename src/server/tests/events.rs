@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use tokio::time::timeout;
 
 use super::*;
-use crate::server::{ArrivalId, Feed};
+use crate::market::{ArrivalId, Feed};
 
 /// Far more than any test here takes; what is still pending then is stuck.
 const STUCK: Duration = Duration::from_secs(20);

@@ -6,7 +6,7 @@ use axum::http::header::{CACHE_CONTROL, ETAG, IF_MODIFIED_SINCE, IF_NONE_MATCH, 
 use futures_util::future::join_all;
 
 use super::*;
-use crate::server::Feed;
+use crate::market::Feed;
 
 async fn get(
     service: &Router,

@@ -5,8 +5,8 @@ use axum::http::header::{ETAG, IF_MODIFIED_SINCE, IF_NONE_MATCH, LAST_MODIFIED};
 use super::fresh::text;
 use super::*;
 use crate::archive::{Archive, BarRow, Batch, Completeness, OrderRow};
+use crate::market::revision::wall_clock;
 use crate::server::ready::Front;
-use crate::server::revision::wall_clock;
 
 async fn answer(
     service: &Router,

@@ -19,7 +19,7 @@ use crate::model::{Millis, ObservedOrder, Order};
 ///
 /// ```
 /// use liqdata::model::{Millis, ObservedOrder, Order, Side};
-/// use liqdata::server::{Arrivals, Market};
+/// use liqdata::market::{Arrivals, Market};
 ///
 /// let (market, feed) = Market::growing(1000, "a test");
 /// let seen = market.revision();
@@ -39,7 +39,7 @@ use crate::model::{Millis, ObservedOrder, Order};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Feed(pub(super) Arc<Growing>);
+pub struct Feed(pub(crate) Arc<Growing>);
 
 impl Feed {
     /// Adds rows: all of them, or in case of an error none. Orders of one growth arrive in the order they were received.
@@ -54,7 +54,7 @@ impl Feed {
 
 /// Observations that grow, and the orders of late in their order of arrival.
 #[derive(Debug)]
-pub(super) struct Growing {
+pub(crate) struct Growing {
     state: Mutex<State>,
     revision: watch::Sender<u64>,
     kept: usize,
@@ -74,7 +74,7 @@ struct State {
 
 impl Growing {
     /// An empty market that keeps the place of its last `kept` orders.
-    pub(super) fn new(kept: usize, made_at: Millis) -> Self {
+    pub(crate) fn new(kept: usize, made_at: Millis) -> Self {
         Self {
             state: Mutex::new(State {
                 rows: Rows::default(),
@@ -147,13 +147,13 @@ impl Growing {
     }
 
     /// The observations as they are now.
-    pub(super) fn observations(&self) -> Arc<Observations> {
+    pub(crate) fn observations(&self) -> Arc<Observations> {
         Arc::clone(&self.state().observations)
     }
 
     /// Where `basis` stands. Estimates of a coin depend on its bars, its open interest, and orders of before the last
     /// close; what never grew is at `first`.
-    pub(super) fn standing(&self, basis: &Basis, first: Revision) -> Standing {
+    pub(crate) fn standing(&self, basis: &Basis, first: Revision) -> Standing {
         let state = self.state();
         Standing {
             revision: match basis {
@@ -164,18 +164,18 @@ impl Growing {
         }
     }
 
-    pub(super) async fn changed(&self, seen: Revision) {
+    pub(crate) async fn changed(&self, seen: Revision) {
         let mut revision = self.revision.subscribe();
         // Never fails: the sender is here.
         let _ = revision.wait_for(|number| *number != seen.number).await;
     }
 
-    pub(super) fn newest(&self) -> u64 {
+    pub(crate) fn newest(&self) -> u64 {
         let state = self.state();
         state.forgotten + state.arrived.len() as u64
     }
 
-    pub(super) fn arrivals(&self, series: u64, after: Option<ArrivalId>, limit: usize) -> Arrivals {
+    pub(crate) fn arrivals(&self, series: u64, after: Option<ArrivalId>, limit: usize) -> Arrivals {
         let state = self.state();
         let after = after.unwrap_or(ArrivalId {
             series,

@@ -6,9 +6,9 @@ use super::days::Days;
 use super::{ArchivedError, arriving};
 use crate::archive::{Archive, Filter, Gather, Known, OrderBrief};
 use crate::engine::{Ring, RingFault, RingPart};
+use crate::market::arrivals::ArrivalId;
+use crate::market::revision::{Revision, wall_clock};
 use crate::model::{Millis, Order};
-use crate::server::arrivals::ArrivalId;
-use crate::server::revision::{Revision, wall_clock};
 
 /// Orders that are kept in their order of arrival, for readers that come back for more.
 const ARRIVED: usize = 16_384;
@@ -19,15 +19,15 @@ const BAR: i64 = 5 * Millis::MINUTE;
 
 /// The last day, and how far the archive has been read.
 #[derive(Debug)]
-pub(super) struct Live {
-    pub(super) version: i64,
-    pub(super) known: Known,
-    pub(super) ring: Ring,
-    pub(super) revision: Revision,
+pub(crate) struct Live {
+    pub(crate) version: i64,
+    pub(crate) known: Known,
+    pub(crate) ring: Ring,
+    pub(crate) revision: Revision,
     /// Another one after every commit: runs and gaps are part of what it stands for.
-    pub(super) recorded: Revision,
+    pub(crate) recorded: Revision,
     /// What the estimates of each coin depend on.
-    pub(super) coins: HashMap<String, Revision>,
+    pub(crate) coins: HashMap<String, Revision>,
     /// The orders behind the number [`Live::from`], as they arrived.
     arrived: VecDeque<(i64, Order)>,
     from: i64,
@@ -36,7 +36,7 @@ pub(super) struct Live {
 }
 
 /// The order of a brief.
-pub(super) fn order_of(brief: &OrderBrief<'_>) -> Order {
+pub(crate) fn order_of(brief: &OrderBrief<'_>) -> Order {
     Order {
         exchange: brief.exchange.to_owned(),
         symbol: brief.symbol.to_owned(),
@@ -84,7 +84,7 @@ fn filled(
 }
 
 /// The last day as it was known at `at`.
-pub(super) fn past(archive: &Archive, at: Millis) -> Result<Ring, ArchivedError> {
+pub(crate) fn past(archive: &Archive, at: Millis) -> Result<Ring, ArchivedError> {
     Ok(filled(archive, at, Some(at))?.0)
 }
 
@@ -108,7 +108,7 @@ impl Live {
     }
 
     /// The last day of the archive as it is.
-    pub(super) fn load(archive: &Archive) -> Result<Self, ArchivedError> {
+    pub(crate) fn load(archive: &Archive) -> Result<Self, ArchivedError> {
         // Asked first: what is committed meanwhile is another version.
         let version = archive.version()?;
         let newest = archive.summary()?.newest.unwrap_or_default();
@@ -118,13 +118,13 @@ impl Live {
     }
 
     /// What never changes, because it is as of an instant.
-    pub(super) fn still(archive: &Archive, at: Millis) -> Result<Self, ArchivedError> {
+    pub(crate) fn still(archive: &Archive, at: Millis) -> Result<Self, ArchivedError> {
         let version = archive.version()?;
         Ok(Self::of(version, archive.summary()?, Ring::new(at)))
     }
 
     /// Takes in what is new at `version`.
-    pub(super) fn absorb(
+    pub(crate) fn absorb(
         &mut self,
         archive: &Archive,
         version: i64,
@@ -212,7 +212,7 @@ impl Live {
     }
 
     /// Up to `limit` orders that arrived behind this number, where they are all still known here.
-    pub(super) fn arrived_behind(
+    pub(crate) fn arrived_behind(
         &self,
         number: i64,
         limit: usize,

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use rust_decimal::Decimal;
 
-use super::Event;
+use crate::feeds::Event;
 use crate::model::{Millis, Side};
 
 /// A row that waits.

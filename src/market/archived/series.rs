@@ -24,15 +24,15 @@ struct Short {
 
 /// The bars of a coin's day by exchange, all of one length.
 #[derive(Debug, Default)]
-pub(super) struct DayBars(BTreeMap<String, Vec<Short>>);
+pub(crate) struct DayBars(BTreeMap<String, Vec<Short>>);
 
 impl DayBars {
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.0.values().map(Vec::len).sum()
     }
 
     /// The last close by `now`.
-    pub(super) fn last_close(&self, now: Millis) -> Option<Millis> {
+    pub(crate) fn last_close(&self, now: Millis) -> Option<Millis> {
         let closes = self
             .0
             .values()
@@ -67,7 +67,7 @@ impl DayBars {
 }
 
 /// The bars of a day, and by when all of it was known: of [`SIZE`] if there are bars short enough, else the shortest.
-pub(super) fn of_day(
+pub(crate) fn of_day(
     archive: &Archive,
     filter: &Filter,
 ) -> Result<(DayBars, Millis), ArchiveError> {
@@ -144,7 +144,7 @@ fn joined<'a>(
 /// One series of the bars of some days, from `start` on, closed by `now`, and whose bars they are.
 ///
 /// The last bar counts only if there were bars for all of it: the end of it may still be on its way.
-pub(super) fn together<'a>(
+pub(crate) fn together<'a>(
     coin: &str,
     days: impl Iterator<Item = &'a DayBars> + Clone,
     start: Millis,
@@ -182,7 +182,7 @@ pub(super) fn together<'a>(
 }
 
 /// One series of all bars that `filter` asks for: of `size`, or else of the shortest length there is.
-pub(super) fn all(
+pub(crate) fn all(
     archive: &Archive,
     filter: &Filter,
     size: Option<i64>,

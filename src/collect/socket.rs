@@ -27,9 +27,9 @@ use url::Url;
 
 use super::intake::Intake;
 use super::life::Life;
-use super::listen::{Asked, Beat, Heard, Line, Sign};
 use super::settings::{span, span_or};
-use super::unzipped;
+use crate::feeds::listen::{Asked, Beat, Heard, Line, Sign};
+use crate::feeds::unzipped;
 use crate::model::Millis;
 
 /// How long a close is waited for.
@@ -367,7 +367,8 @@ impl Session {
                 match text {
                     Ok(text) => self.on_text(&text).await,
                     Err(error) => {
-                        let fault = super::Error::whole(format!("is not UTF-8 text: {error}"));
+                        let fault =
+                            crate::feeds::Error::whole(format!("is not UTF-8 text: {error}"));
                         self.reject_binary(&bytes, &fault);
                         Ok(())
                     }
@@ -393,7 +394,7 @@ impl Session {
         }
     }
 
-    fn reject_binary(&self, bytes: &[u8], fault: &super::Error) {
+    fn reject_binary(&self, bytes: &[u8], fault: &crate::feeds::Error) {
         let text = String::from_utf8_lossy(bytes);
         self.intake
             .reject(&text, std::slice::from_ref(fault), super::now());
@@ -412,7 +413,7 @@ impl Session {
             )
         );
         if is_of_message && !is_reset {
-            let fault = super::Error::whole(error.to_string());
+            let fault = crate::feeds::Error::whole(error.to_string());
             self.intake.reject("", &[fault], super::now());
         }
         format!("the connection broke: {}", spoken(error))

@@ -12,7 +12,7 @@ use crate::model::Order;
 /// # Examples
 ///
 /// ```
-/// use liqdata::server::ArrivalId;
+/// use liqdata::market::ArrivalId;
 ///
 /// let place = ArrivalId { series: 0xbeef, number: 7 };
 /// assert_eq!(place.to_string(), "beef-7");

@@ -14,9 +14,9 @@ use tokio::time::Instant;
 
 use super::backoff::Backoff;
 use super::intake::Intake;
-use super::listen::Line;
 use super::settings::{span, span_or};
 use super::socket::{self, Loss, Word};
+use crate::feeds::listen::Line;
 use crate::model::Millis;
 
 /// What a line is told.

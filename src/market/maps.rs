@@ -26,14 +26,14 @@ const LOOK: Duration = Duration::from_millis(5);
 
 /// A map as it was served.
 #[derive(Debug)]
-pub(super) struct Served {
-    pub(super) kind: &'static str,
-    pub(super) symbol: String,
-    pub(super) params: String,
-    pub(super) closed: Millis,
-    pub(super) computed_at: Millis,
-    pub(super) body: Bytes,
-    pub(super) explain: Option<Explain>,
+pub(crate) struct Served {
+    pub(crate) kind: &'static str,
+    pub(crate) symbol: String,
+    pub(crate) params: String,
+    pub(crate) closed: Millis,
+    pub(crate) computed_at: Millis,
+    pub(crate) body: Bytes,
+    pub(crate) explain: Option<Explain>,
 }
 
 /// What became of the maps so far.
@@ -72,7 +72,7 @@ impl Counts {
 /// use std::sync::Arc;
 ///
 /// use liqdata::archive::{Archive, Keeper};
-/// use liqdata::server::{MapKeeper, Market};
+/// use liqdata::market::{MapKeeper, Market};
 ///
 /// # let folder = std::env::temp_dir().join(format!("liqdata-maps-doc-{}", std::process::id()));
 /// let keeper = Keeper::start(Archive::create_or_open(&folder)?)?;
@@ -128,7 +128,7 @@ impl MapKeeper {
     }
 
     /// Hands a map over to be kept; never waits.
-    pub(super) fn keep(&self, map: Served) {
+    pub(crate) fn keep(&self, map: Served) {
         let size = map.body.len();
         let waiting = self.counts.waiting.fetch_add(size, Ordering::Relaxed);
         let why = if waiting > 0 && waiting.saturating_add(size) > ROOM {

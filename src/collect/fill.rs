@@ -12,12 +12,12 @@ use futures_util::StreamExt;
 use futures_util::stream;
 
 use super::intake::Intake;
-use super::listen::{Listing, price_of_one, unscaled};
 use super::rest::Rest;
 use super::settings::millis;
 use super::yardstick::Yardstick;
-use super::{Ask, Bar, Error, Frame, Reading};
 use crate::archive::{Archive, ArchiveError, BarRow, Batch, Filter, OpenInterestRow};
+use crate::feeds::listen::{Listing, price_of_one, unscaled};
+use crate::feeds::{Ask, Bar, Error, Frame, Reading};
 use crate::model::Millis;
 
 /// Requests of one venue under way at once.

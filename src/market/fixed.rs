@@ -7,26 +7,26 @@ use crate::engine::Observations;
 
 /// The tables.
 #[derive(Debug)]
-pub(super) struct Fixed {
+pub(crate) struct Fixed {
     observations: Observations,
     /// Places of the orders, in order of arrival; found when first asked for.
     arrived: OnceLock<Vec<usize>>,
 }
 
 impl Fixed {
-    pub(super) fn new(observations: Observations) -> Self {
+    pub(crate) fn new(observations: Observations) -> Self {
         Self {
             observations,
             arrived: OnceLock::new(),
         }
     }
 
-    pub(super) fn observations(&self) -> &Observations {
+    pub(crate) fn observations(&self) -> &Observations {
         &self.observations
     }
 
     /// Number of the last order.
-    pub(super) fn newest(&self) -> u64 {
+    pub(crate) fn newest(&self) -> u64 {
         self.arrived().len() as u64
     }
 
@@ -36,7 +36,7 @@ impl Fixed {
     }
 
     /// Up to `limit` orders behind `after` in the order of arrival `series`, or else from the first.
-    pub(super) fn arrivals(&self, series: u64, after: Option<ArrivalId>, limit: usize) -> Arrivals {
+    pub(crate) fn arrivals(&self, series: u64, after: Option<ArrivalId>, limit: usize) -> Arrivals {
         let after = after.unwrap_or(ArrivalId { series, number: 0 });
         let behind = usize::try_from(after.number)
             .ok()
@@ -61,8 +61,8 @@ mod tests {
     use rust_decimal::Decimal;
 
     use super::*;
+    use crate::market::Market;
     use crate::model::{Millis, ObservedOrder, Order, Side};
-    use crate::server::Market;
 
     fn market(received: &[i64]) -> Market {
         let orders = received

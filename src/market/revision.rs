@@ -15,7 +15,7 @@ pub struct Revision {
 
 impl Revision {
     /// The one after a change.
-    pub(super) fn next(self, changed_at: Millis) -> Self {
+    pub(crate) fn next(self, changed_at: Millis) -> Self {
         Self {
             number: self.number + 1,
             changed_at,
@@ -25,7 +25,7 @@ impl Revision {
 
 /// The part of a market that an answer depends on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Basis {
+pub(crate) enum Basis {
     /// The observations.
     Observations,
     /// The observations, and what is recorded of how they were made.
@@ -36,14 +36,14 @@ pub(super) enum Basis {
 
 /// Where a part of a market stands, as of one look.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Standing {
-    pub(super) revision: Revision,
+pub(crate) struct Standing {
+    pub(crate) revision: Revision,
     /// The instant every window ends at. It moves with the observations, never with the clock alone.
-    pub(super) now: Millis,
+    pub(crate) now: Millis,
 }
 
 /// The instant it is, by this machine's clock.
-pub(super) fn wall_clock() -> Millis {
+pub(crate) fn wall_clock() -> Millis {
     let since = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .unwrap_or_default();

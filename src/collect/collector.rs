@@ -15,10 +15,10 @@ use super::intake::Intake;
 use super::keep::Keep;
 use super::rest::Rest;
 use super::settings::{Settings, SettingsError, millis, span};
-use super::venue::{self, Tended};
+use super::tend::{self, Tended};
 use super::yardstick::Yardstick;
-use super::{Error, VENUES, Venue};
 use crate::archive::{Archive, ArchiveError, Inbox, Keeper, NotKept, Pace as Keeping};
+use crate::feeds::{Error, VENUES, Venue};
 use crate::model::{Millis, hint_coin};
 
 /// How long the venues may take to say goodbye.
@@ -69,7 +69,7 @@ impl Plan {
         }
         let mut chosen: Vec<&'static dyn Venue> = Vec::new();
         for name in &self.venues {
-            let venue = super::venue(name)?;
+            let venue = crate::feeds::venue(name)?;
             if !chosen.iter().any(|known| known.name() == venue.name()) {
                 chosen.push(venue);
             }
@@ -218,7 +218,7 @@ impl Collector {
                 orders: watch::Sender::new(None),
             });
             tasks.spawn_on(
-                venue::tend(Arc::clone(&one), stopped.clone()),
+                tend::tend(Arc::clone(&one), stopped.clone()),
                 runtime.handle(),
             );
             tended.push(one);

@@ -11,13 +11,13 @@ use super::board::Seat;
 use super::dedupe::Memory;
 use super::hold::{Hold, Waiting};
 use super::keep::{Keep, NotTaken};
-use super::listen::{self, Asked, Heard, Listing, price_of_one};
 use super::settings::{Settings, millis};
 use super::yardstick::Yardstick;
-use super::{
+use crate::archive::{Batch, Completeness as Told, Gap, OrderRow};
+use crate::feeds::listen::{self, Asked, Heard, Listing, price_of_one};
+use crate::feeds::{
     Completeness, Error, Event, Frame, Instruments, Venue, is_bare_ping, number_equal_rows,
 };
-use crate::archive::{Batch, Completeness as Told, Gap, OrderRow};
 use crate::model::{Millis, Order, Vocabulary, coin_of_base};
 
 /// How a frame came.
@@ -188,9 +188,9 @@ impl Intake {
     /// cannot be told how to go on.
     pub(super) async fn take_body(
         &self,
-        ask: &super::Ask,
+        ask: &crate::feeds::Ask,
         body: &str,
-    ) -> Result<Vec<super::Ask>, Error> {
+    ) -> Result<Vec<crate::feeds::Ask>, Error> {
         let now = super::now();
         let (ready, rest) = {
             let markets = self.markets.load();

@@ -2,7 +2,7 @@
 //! than one way.
 
 use super::settings::span;
-use super::venue::{Failure, Tended};
+use super::tend::{Failure, Tended};
 
 /// What a venue's own replies say of how its rows are read.
 #[derive(Debug)]

@@ -247,13 +247,13 @@ impl Answer for Maxpain {
 }
 
 /// Takes the ten endpoints one by one: the only list of them on this side of the contract.
-pub(super) trait Visit {
+pub(crate) trait Visit {
     /// Takes one endpoint.
     fn endpoint<E: Answer>(self) -> Self;
 }
 
 /// Shows `visitor` the ten endpoints in the contract's order.
-pub(super) fn every_endpoint<V: Visit>(visitor: V) -> V {
+pub(crate) fn every_endpoint<V: Visit>(visitor: V) -> V {
     visitor
         .endpoint::<OverviewQuery>()
         .endpoint::<Coins>()

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::listen::{Heartbeat, Sign};
 use super::settings::{Pace, span, span_or};
+use crate::feeds::listen::{Heartbeat, Sign};
 
 /// Looks within the shortest silence, so that most of an absence is noticed as one.
 const LOOKS: u32 = 4;

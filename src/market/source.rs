@@ -11,11 +11,12 @@ use super::arrivals::{ArrivalId, Arrivals};
 use super::fixed::Fixed;
 use super::growing::{Feed, Growing};
 use super::revision::{Basis, Revision, Standing, wall_clock};
-use super::{Answer, Answered, MapKeeper, Rejection};
+use super::{Answer, Answered, MapKeeper};
 use crate::api::{BadQuery, Orders};
 use crate::archive::{Archive, MapRow};
 use crate::engine::{self, Observations, Rows, VenueCoverage, View};
 use crate::model::{Bar, Millis, ObservedOpenInterest, Order, Pair, Window};
+use crate::server::Rejection;
 
 /// What a server, or a caller in this process, asks its questions of.
 ///
@@ -24,7 +25,7 @@ use crate::model::{Bar, Millis, ObservedOpenInterest, Order, Pair, Window};
 /// ```
 /// use liqdata::api::OverviewQuery;
 /// use liqdata::engine::Observations;
-/// use liqdata::server::Market;
+/// use liqdata::market::Market;
 ///
 /// let observations = Observations::new(Vec::new(), Vec::new(), Vec::new(), None)?;
 /// let market = Market::fixed(observations, "empty tables");
@@ -113,7 +114,7 @@ impl Market {
     }
 
     /// What keeps the maps that servers of this market answer with, where something does.
-    pub(super) fn maps_kept(&self) -> Option<&MapKeeper> {
+    pub(crate) fn maps_kept(&self) -> Option<&MapKeeper> {
         self.maps.as_deref()
     }
 
@@ -146,7 +147,7 @@ impl Market {
 
     /// Whether a look at what is new may have to wait for a disk.
     #[must_use]
-    pub(super) fn is_on_disk(&self) -> bool {
+    pub(crate) fn is_on_disk(&self) -> bool {
         matches!(self.kind, Kind::Archived(_)) && self.is_growing()
     }
 
@@ -214,7 +215,7 @@ impl Market {
     /// # Errors
     ///
     /// A [`Rejection`] where what is new cannot be read.
-    pub(super) fn standing(&self, basis: &Basis) -> Result<Standing, Rejection> {
+    pub(crate) fn standing(&self, basis: &Basis) -> Result<Standing, Rejection> {
         match &self.kind {
             Kind::Archived(archived) => Ok(archived.standing(basis)?),
             Kind::Fixed(_) | Kind::Growing(_) => Ok(self.last_standing(basis)),
@@ -222,7 +223,7 @@ impl Market {
     }
 
     /// Where `basis` stood at the last look; none where one is taking in what is new.
-    pub(super) fn seen(&self, basis: &Basis) -> Option<Standing> {
+    pub(crate) fn seen(&self, basis: &Basis) -> Option<Standing> {
         match &self.kind {
             Kind::Archived(archived) => archived.seen(basis),
             Kind::Fixed(_) | Kind::Growing(_) => Some(self.last_standing(basis)),

@@ -69,7 +69,7 @@ pub struct Needed {
 
 /// An archive that questions are asked of.
 #[derive(Debug)]
-pub(super) struct Archived {
+pub(crate) struct Archived {
     as_of: Option<Millis>,
     /// Asked for what is new; a reader of its own, so that a long read beside it keeps nobody waiting.
     front: Archive,
@@ -94,7 +94,7 @@ struct Past {
 }
 
 impl Archived {
-    pub(super) fn open(path: &Path, as_of: Option<Millis>) -> Result<Self, ArchivedError> {
+    pub(crate) fn open(path: &Path, as_of: Option<Millis>) -> Result<Self, ArchivedError> {
         let front = Archive::read(path)?;
         let back = front.another()?;
         let live = if let Some(at) = as_of {
@@ -115,12 +115,12 @@ impl Archived {
         })
     }
 
-    pub(super) fn archive(&self) -> &Archive {
+    pub(crate) fn archive(&self) -> &Archive {
         &self.back
     }
 
     /// The instant it was opened as of, if there is one.
-    pub(super) fn as_of(&self) -> Option<Millis> {
+    pub(crate) fn as_of(&self) -> Option<Millis> {
         self.as_of
     }
 
@@ -146,7 +146,7 @@ impl Archived {
     }
 
     /// The instant that `as_of` asks about, or else the one it was opened as of.
-    pub(super) fn instant(&self, as_of: Option<Millis>) -> Result<Option<Millis>, ArchivedError> {
+    pub(crate) fn instant(&self, as_of: Option<Millis>) -> Result<Option<Millis>, ArchivedError> {
         match (as_of, self.as_of) {
             (Some(asked), Some(opened)) if asked > opened => {
                 Err(ArchivedError::Later { asked, opened })
@@ -155,18 +155,18 @@ impl Archived {
         }
     }
 
-    pub(super) fn coins(&self) -> Result<Vec<String>, ArchivedError> {
+    pub(crate) fn coins(&self) -> Result<Vec<String>, ArchivedError> {
         let coins = self.back.coins(self.as_of)?;
         Ok(coins.into_iter().map(|coin| coin.symbol).collect())
     }
 
     /// Where `basis` stands.
-    pub(super) fn standing(&self, basis: &Basis) -> Result<Standing, ArchivedError> {
+    pub(crate) fn standing(&self, basis: &Basis) -> Result<Standing, ArchivedError> {
         Ok(self.standing_in(&*self.live()?, basis))
     }
 
     /// Where `basis` stands; the last that is known where the archive cannot be read.
-    pub(super) fn last_standing(&self, basis: &Basis) -> Standing {
+    pub(crate) fn last_standing(&self, basis: &Basis) -> Standing {
         self.standing(basis).unwrap_or_else(|fault| {
             log::warn!("{fault}");
             self.standing_in(&self.peek(), basis)
@@ -174,7 +174,7 @@ impl Archived {
     }
 
     /// Where `basis` stood at the last look; none where one is taking in what is new.
-    pub(super) fn seen(&self, basis: &Basis) -> Option<Standing> {
+    pub(crate) fn seen(&self, basis: &Basis) -> Option<Standing> {
         match self.live.try_read() {
             Ok(live) => Some(self.standing_in(&live, basis)),
             Err(TryLockError::Poisoned(live)) => Some(self.standing_in(&live.into_inner(), basis)),
@@ -198,7 +198,7 @@ impl Archived {
     }
 
     /// Waits until the revision is another than `seen`.
-    pub(super) async fn changed(self: Arc<Self>, seen: Revision) {
+    pub(crate) async fn changed(self: Arc<Self>, seen: Revision) {
         if self.as_of.is_some() {
             return std::future::pending().await;
         }
@@ -229,7 +229,7 @@ impl Archived {
     }
 
     /// Shows `work` what was known at `as_of`, or what is known; of a coin what `needed` says.
-    pub(super) fn view<T>(
+    pub(crate) fn view<T>(
         &self,
         as_of: Option<Millis>,
         needed: Option<&Needed>,
@@ -296,7 +296,7 @@ impl Archived {
         Ok(ring)
     }
 
-    pub(super) fn coverage(
+    pub(crate) fn coverage(
         &self,
         as_of: Option<Millis>,
         window: Window,
@@ -340,7 +340,7 @@ impl Archived {
     }
 
     /// The bars of a coin, of all exchanges together, as estimates are made of them.
-    pub(super) fn bars(
+    pub(crate) fn bars(
         &self,
         coin: &str,
         as_of: Option<Millis>,
@@ -370,7 +370,7 @@ impl Archived {
     }
 
     /// The readings of a coin's open interest, in order of time.
-    pub(super) fn open_interest(
+    pub(crate) fn open_interest(
         &self,
         coin: &str,
         as_of: Option<Millis>,
@@ -389,7 +389,7 @@ impl Archived {
     }
 
     /// The maps that were served, as they were.
-    pub(super) fn maps(
+    pub(crate) fn maps(
         &self,
         kind: Option<&str>,
         coin: Option<&str>,
@@ -407,7 +407,7 @@ impl Archived {
         Ok(self.back.maps(&filter, kind)?.rows)
     }
 
-    pub(super) fn arrivals(
+    pub(crate) fn arrivals(
         &self,
         after: Option<ArrivalId>,
         limit: usize,
@@ -441,7 +441,7 @@ impl Archived {
         })
     }
 
-    pub(super) fn newest(&self) -> Result<ArrivalId, ArchivedError> {
+    pub(crate) fn newest(&self) -> Result<ArrivalId, ArchivedError> {
         let live = self.live()?;
         Ok(ArrivalId {
             series: live.known.series,

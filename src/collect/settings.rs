@@ -21,7 +21,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use url::Url;
 
-use super::{VENUES, Venue, venue};
+use crate::feeds::{VENUES, Venue, venue};
 
 /// A setting that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -223,13 +223,13 @@ impl Settings {
     /// # Examples
     ///
     /// ```
-    /// use liqdata::feeds::Settings;
+    /// use liqdata::collect::Settings;
     ///
     /// let settings = Settings::read("[venues.okx]\nrest = \"http://127.0.0.1:8080/okx\"")?;
     /// assert_eq!(settings.history_days, 30);
     /// let refused = Settings::read("[venues.okx]\nrest = \"ftp://example\"").unwrap_err();
     /// assert_eq!(refused.setting, "venues.okx.rest");
-    /// # Ok::<(), liqdata::feeds::SettingsError>(())
+    /// # Ok::<(), liqdata::collect::SettingsError>(())
     /// ```
     pub fn read(text: &str) -> Result<Self, SettingsError> {
         let settings: Self = toml::from_str(text).map_err(|error| {

@@ -72,7 +72,7 @@ struct Kept {
 
 /// Days of coins, and histories made of them.
 #[derive(Debug, Default)]
-pub(super) struct Days(Mutex<Kept>);
+pub(crate) struct Days(Mutex<Kept>);
 
 fn day_of(at: Millis) -> i64 {
     at.0.div_euclid(Millis::DAY)
@@ -84,7 +84,7 @@ impl Days {
     }
 
     /// Forgets everything.
-    pub(super) fn clear(&self) {
+    pub(crate) fn clear(&self) {
         let mut kept = self.lock();
         *kept = Kept {
             generation: kept.generation + 1,
@@ -93,7 +93,7 @@ impl Days {
     }
 
     /// Forgets what is known of a coin from an instant on.
-    pub(super) fn forget(&self, coin: &str, from: Millis) {
+    pub(crate) fn forget(&self, coin: &str, from: Millis) {
         let mut kept = self.lock();
         kept.generation += 1;
         let first = day_of(from);
@@ -107,7 +107,7 @@ impl Days {
     }
 
     /// The history of a coin as it was known at `as_of`, or as it is known with its changes up to `number`.
-    pub(super) fn observations(
+    pub(crate) fn observations(
         &self,
         archive: &Archive,
         needed: &Needed,

@@ -16,12 +16,12 @@ use super::backoff::Backoff;
 use super::fill::Fill;
 use super::intake::{Intake, Markets, told};
 use super::line::{self, News, Order};
-use super::listen::{Line, Listing};
 use super::rest::{Rest, RestError};
 use super::settings::{millis, span};
 use super::yardstick::Yardstick;
-use super::{Ask, Error, Frame};
 use crate::archive::{Archive, ArchiveError, RunId};
+use crate::feeds::listen::{Line, Listing};
+use crate::feeds::{Ask, Error, Frame};
 use crate::model::Millis;
 
 /// How far before a gap a back-fill begins: clocks differ.
@@ -228,9 +228,9 @@ impl Tended {
         Ok(())
     }
 
-    fn read_listings(&self, ask: &Ask, body: &str) -> Result<super::Page<Listing>, Error> {
+    fn read_listings(&self, ask: &Ask, body: &str) -> Result<crate::feeds::Page<Listing>, Error> {
         let faults = RefCell::new(Vec::new());
-        let none = super::Instruments::default();
+        let none = crate::feeds::Instruments::default();
         let frame = Frame {
             venue: self.intake.venue,
             text: body,

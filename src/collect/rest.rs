@@ -17,7 +17,7 @@ use url::{Host, Url};
 
 use super::backoff::Backoff;
 use super::settings::{Settings, span};
-use super::{Ask, Limit, Venue};
+use crate::feeds::{Ask, Limit, Venue};
 
 /// How often a request is tried.
 const ATTEMPTS: u32 = 5;
