@@ -10,8 +10,8 @@ mod arrivals;
 mod fixed;
 mod growing;
 pub(crate) mod maps;
-mod source;
 pub(crate) mod revision;
+mod source;
 
 pub use answer::{Answer, Answered};
 pub(crate) use answer::{Visit, every_endpoint};
@@ -19,5 +19,5 @@ pub use archived::{ArchivedError, Needed};
 pub use arrivals::{ArrivalId, Arrivals, NoArrivalId};
 pub use growing::Feed;
 pub use maps::{MapKeeper, MapStatus};
-pub use source::Market;
 pub use revision::Revision;
+pub use source::Market;
