@@ -1,4 +1,5 @@
-//! Which room of the house may use which: reads the sources and fails on a forbidden use.
+//! Which room of the house may use which, and how files stand inside one: reads the sources and fails on a forbidden use,
+//! on a file that takes from the module above it what that has of its own, and on a circle of files.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -6,8 +7,12 @@
     reason = "tests"
 )]
 
+mod files;
+
 use std::fs;
 use std::path::{Path, PathBuf};
+
+use files::{House, circles};
 
 /// Each room with the rooms it may use; a room may always use itself.
 const ROOMS: &[(&str, &[&str])] = &[
@@ -182,6 +187,49 @@ fn no_room_uses_a_room_it_may_not() {
     }
     assert!(read > 0, "no sources were read");
     assert!(complaints.is_empty(), "\n{}", complaints.join("\n"));
+}
+
+#[test]
+#[ignore = "the last ones are being mended"]
+fn no_file_takes_from_the_module_above_it() {
+    let house = House::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"));
+    assert!(house.len() > 100, "too few files were read");
+    let upward: Vec<String> = house
+        .uses()
+        .into_iter()
+        .filter(|one| one.from.starts_with(&one.of))
+        .map(|one| {
+            let (from, of) = (house.shown(&one.from), house.shown(&one.of));
+            format!("src/{from} takes {:?} from src/{of} above it", one.name)
+        })
+        .collect();
+    assert!(upward.is_empty(), "\n{}", upward.join("\n"));
+}
+
+#[test]
+#[ignore = "the last ones are being mended"]
+fn no_files_name_each_other_in_a_circle() {
+    let house = House::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"));
+    let uses = house.uses();
+    let told: Vec<String> = circles(&uses)
+        .into_iter()
+        .map(|circle| {
+            let inside = |place: &Vec<String>| circle.contains(place);
+            let lines = uses
+                .iter()
+                .filter(|one| inside(&one.from) && inside(&one.of));
+            let lines = lines.map(|one| {
+                let (from, of) = (house.shown(&one.from), house.shown(&one.of));
+                format!("  src/{from} -> src/{of}: {}", one.name)
+            });
+            format!(
+                "a circle of {}:\n{}",
+                circle.len(),
+                lines.collect::<Vec<_>>().join("\n")
+            )
+        })
+        .collect();
+    assert!(told.is_empty(), "\n{}", told.join("\n"));
 }
 
 #[test]
