@@ -13,7 +13,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use liqdata::api::{Chart, Coins, HeatmapQuery, OverviewQuery};
+use liqdata::api::{Chart, Coins, Heatmap, Overview};
 use liqdata::client::{Client, Config, Error};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
@@ -492,7 +492,7 @@ async fn success_false_is_a_refusal_in_and_out_of_an_envelope() {
     assert_eq!((status, excerpt.as_str()), (200, body));
     assert!(message.contains("maintenance"), "{message}");
     let client = Client::new(service.config()).unwrap();
-    let question = HeatmapQuery::new("BTC", "24h", 2).unwrap();
+    let question = Heatmap::new("BTC", "24h", 2).unwrap();
     match client.send(&question).await {
         Err(Error::Refused { status, .. }) => assert_eq!(status, 200),
         other => panic!("{other:?}"),
@@ -720,7 +720,7 @@ async fn the_client_is_usable_after_every_fault() {
 async fn endpoints_go_to_their_own_paths() {
     let service = Service::acts(vec![status("404 Not Found")]).await;
     let client = Client::new(service.config()).unwrap();
-    let _ = client.send(&OverviewQuery).await;
+    let _ = client.send(&Overview).await;
     let _ = client.send(&Chart::new("BTCUSDT").unwrap()).await;
     let requests = service.requests();
     assert!(requests[0].starts_with("GET /api/liquidations/overview HTTP/1.1"));

@@ -12,8 +12,7 @@ use std::sync::{Arc, OnceLock};
 
 use flate2::read::MultiGzDecoder;
 use liqdata::api::{
-    Chart, Coins, Endpoint, Exchanges, HeatmapQuery, Largest, LevelsQuery, Liqmap, Maxpain, Orders,
-    OverviewQuery,
+    Chart, Coins, Endpoint, Exchanges, Heatmap, Largest, Levels, Liqmap, Maxpain, Orders, Overview,
 };
 use liqdata::client::{Client, Config, Error, Walk};
 use liqdata::engine::Observations;
@@ -102,7 +101,7 @@ fn names<V: Vocabulary>() -> Vec<&'static str> {
 async fn realised_totals_arrive_as_they_are() {
     let server = Server::start().await;
     let client = server.client();
-    let overview = same(&client, OverviewQuery).await;
+    let overview = same(&client, Overview).await;
     assert!(overview.present().all(|(_, totals)| totals.cnt > 0));
     for range in names::<Window>() {
         let exchanges = same(&client, Exchanges::new(range).unwrap()).await;
@@ -189,12 +188,12 @@ async fn every_estimate_of_every_coin_arrives_as_it_is() {
             let map = same(&client, Liqmap::new(&coin, range).unwrap()).await;
             assert!(!map.bins.is_empty(), "{coin} {range}");
         }
-        same(&client, LevelsQuery::new(&coin).unwrap()).await;
+        same(&client, Levels::new(&coin).unwrap()).await;
         same(&client, Maxpain::new(&coin).unwrap()).await;
         for range in names::<HeatmapRange>() {
             for &model in Model::ALL {
                 let model = i128::from(model.number());
-                let map = same(&client, HeatmapQuery::new(&coin, range, model).unwrap()).await;
+                let map = same(&client, Heatmap::new(&coin, range, model).unwrap()).await;
                 assert!(map.matrix.iter().any(|cell| *cell > 0.0), "{coin} {range}");
             }
         }
@@ -220,12 +219,9 @@ async fn the_served_estimates_agree_with_each_other() {
             .await
             .unwrap();
         let pain = client.send(&Maxpain::new(&coin).unwrap()).await.unwrap();
-        let levels = client
-            .send(&LevelsQuery::new(&coin).unwrap())
-            .await
-            .unwrap();
+        let levels = client.send(&Levels::new(&coin).unwrap()).await.unwrap();
         for (range, map, pain) in [("24h", &day, pain.d1), ("7d", &week, pain.d7)] {
-            let heatmap = HeatmapQuery::new(&coin, range, 2).unwrap();
+            let heatmap = Heatmap::new(&coin, range, 2).unwrap();
             let heatmap = client.send(&heatmap).await.unwrap();
             let columns = heatmap.times.len();
             let last: f64 = heatmap
@@ -279,10 +275,10 @@ async fn questions_of_every_kind_at_once_get_their_own_answers() {
         let client = client.clone();
         match i % 4 {
             0 => calls.spawn(async move {
-                same(&client, OverviewQuery).await;
+                same(&client, Overview).await;
             }),
             1 => calls.spawn(async move {
-                same(&client, HeatmapQuery::new("ETH", "24h", 2).unwrap()).await;
+                same(&client, Heatmap::new("ETH", "24h", 2).unwrap()).await;
             }),
             2 => calls.spawn(async move {
                 same(&client, Orders::new(None, None, 100, i).unwrap()).await;
@@ -301,10 +297,7 @@ async fn questions_of_every_kind_at_once_get_their_own_answers() {
 #[tokio::test]
 async fn an_unknown_coin_is_refused_to_the_client() {
     let server = Server::start().await;
-    let refused = server
-        .client()
-        .send(&LevelsQuery::new("NOPE").unwrap())
-        .await;
+    let refused = server.client().send(&Levels::new("NOPE").unwrap()).await;
     let Err(Error::Refused {
         status,
         body,
@@ -318,7 +311,7 @@ async fn an_unknown_coin_is_refused_to_the_client() {
     // The same status and body that a caller in this process is given.
     let market = market();
     let here = market
-        .answer(&LevelsQuery::new("NOPE").unwrap(), None)
+        .answer(&Levels::new("NOPE").unwrap(), None)
         .unwrap_err();
     assert_eq!(here.status(), status);
     assert_eq!(serde_json::to_string(&here.body()).unwrap(), body);
@@ -355,11 +348,7 @@ fn unpacked(encoding: &str, packed: &[u8]) -> Vec<u8> {
 async fn every_encoding_carries_the_same_bytes() {
     let server = Server::start().await;
     let http = plain().no_gzip().build().unwrap();
-    for path in [
-        HeatmapQuery::PATH,
-        Liqmap::PATH,
-        "/api/liquidations?limit=1000",
-    ] {
+    for path in [Heatmap::PATH, Liqmap::PATH, "/api/liquidations?limit=1000"] {
         let wanted = fetch(&http, &server, path).await;
         assert!(wanted.headers().get(CONTENT_ENCODING).is_none());
         let wanted = wanted.bytes().await.unwrap();
@@ -398,7 +387,7 @@ async fn as_of_over_the_socket_is_as_of_in_this_process() {
     let http = plain().build().unwrap();
     for hours in [1, 7] {
         let then = NOW.back(hours * Millis::HOUR + 1);
-        check(&http, &server, OverviewQuery, then).await;
+        check(&http, &server, Overview, then).await;
         check(&http, &server, Coins::new("12h", 200).unwrap(), then).await;
         check(&http, &server, Exchanges::new("4h").unwrap(), then).await;
         check(&http, &server, Largest::new("24h", 1000).unwrap(), then).await;
@@ -410,15 +399,9 @@ async fn as_of_over_the_socket_is_as_of_in_this_process() {
         )
         .await;
         check(&http, &server, Chart::new("ETHUSDT").unwrap(), then).await;
-        check(
-            &http,
-            &server,
-            HeatmapQuery::new("BTC", "3d", 3).unwrap(),
-            then,
-        )
-        .await;
+        check(&http, &server, Heatmap::new("BTC", "3d", 3).unwrap(), then).await;
         check(&http, &server, Liqmap::new("BTC", "7d").unwrap(), then).await;
-        check(&http, &server, LevelsQuery::new("SOL").unwrap(), then).await;
+        check(&http, &server, Levels::new("SOL").unwrap(), then).await;
         check(&http, &server, Maxpain::new("ETH").unwrap(), then).await;
     }
     server.stop().await;

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use liqdata::api::OverviewQuery;
+use liqdata::api::Overview;
 use liqdata::client::{Client, Config, Error};
 
 const ANSWER: &str = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 26\r\n\r\n{\"success\":true,\"data\":{}}";
@@ -102,7 +102,7 @@ fn keep_alive(_: usize, mut stream: TcpStream) -> Option<TcpStream> {
 
 fn ask(client: &Client) -> Result<(), Error> {
     let seat = client.seat().unwrap();
-    let outcome = seat.block_on(seat.client().send(&OverviewQuery)).unwrap();
+    let outcome = seat.block_on(seat.client().send(&Overview)).unwrap();
     seat.leave();
     outcome.map(drop)
 }
@@ -148,7 +148,7 @@ fn a_call_that_is_given_up_closes_its_connection() {
     let seat = client.seat().unwrap();
     let given_up = seat
         .block_on(async {
-            let work = seat.client().send(&OverviewQuery);
+            let work = seat.client().send(&Overview);
             tokio::time::timeout(Duration::from_millis(50), work).await
         })
         .unwrap();
@@ -172,7 +172,7 @@ fn a_call_that_fails_leaves_no_half_read_answer_behind() {
     let config = Config::new(&format!("http://{}", service.at)).unwrap();
     let client = Client::new(config.max_body(1 << 20).unwrap()).unwrap();
     let seat = client.seat().unwrap();
-    let outcome = seat.block_on(seat.client().send(&OverviewQuery)).unwrap();
+    let outcome = seat.block_on(seat.client().send(&Overview)).unwrap();
     assert!(matches!(outcome, Err(Error::UnexpectedReply { .. })));
     seat.settle().unwrap();
     seat.leave();

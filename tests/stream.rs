@@ -11,7 +11,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use liqdata::api::{OverviewQuery, StreamQuery};
+use liqdata::api::{Overview, Stream};
 use liqdata::client::{Client, Config, Error, OrderStream};
 use liqdata::market::{Feed, Market};
 use liqdata::model::{Millis, ObservedOrder, Order, Side};
@@ -100,8 +100,8 @@ fn config(address: SocketAddr) -> Config {
 }
 
 /// All orders behind a place, or from now on.
-fn behind(place: Option<&str>) -> StreamQuery {
-    StreamQuery::new(None, None, place).unwrap()
+fn behind(place: Option<&str>) -> Stream {
+    Stream::new(None, None, place).unwrap()
 }
 
 fn stream(address: SocketAddr, from: Option<&str>) -> OrderStream {
@@ -558,7 +558,7 @@ async fn streams_leave_room_for_questions() {
         "{error}"
     );
     for _ in 0..20 {
-        client.send(&OverviewQuery).await.unwrap();
+        client.send(&Overview).await.unwrap();
     }
     // A place that is given back is taken by the next.
     readers.pop();

@@ -2,11 +2,11 @@
 
 use super::query::{coin, member};
 use super::{BadQuery, Endpoint, Query};
-use crate::model::{Coin, Heatmap, HeatmapRange, Model, Vocabulary};
+use crate::model::{Coin, HeatmapGrid, HeatmapRange, Model, Vocabulary};
 
 /// Asks for the heatmap of a coin.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HeatmapQuery {
+pub struct Heatmap {
     /// The coin.
     pub symbol: Coin,
     /// How far back the positions were opened.
@@ -15,7 +15,7 @@ pub struct HeatmapQuery {
     pub model: Model,
 }
 
-impl HeatmapQuery {
+impl Heatmap {
     /// The question of these parameters.
     ///
     /// # Errors
@@ -39,12 +39,12 @@ impl HeatmapQuery {
     pub const MODELS: &'static str = "2 or 3";
 }
 
-impl Endpoint for HeatmapQuery {
+impl Endpoint for Heatmap {
     const NAME: &'static str = "heatmap";
     const PATH: &'static str = "/api/liq-heatmap";
     const ENVELOPED: bool = false;
     const PARAMETERS: &'static [&'static str] = &["symbol", "range", "model"];
-    type Reply = Heatmap;
+    type Reply = HeatmapGrid;
 
     fn from_query(query: &Query) -> Result<Self, BadQuery> {
         Self::new(

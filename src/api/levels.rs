@@ -2,16 +2,16 @@
 
 use super::query::coin;
 use super::{BadQuery, Endpoint, Query};
-use crate::model::{Coin, Levels};
+use crate::model::{Coin, TierLevels};
 
 /// Asks for the key liquidation levels of a coin.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LevelsQuery {
+pub struct Levels {
     /// The coin.
     pub symbol: Coin,
 }
 
-impl LevelsQuery {
+impl Levels {
     /// The question of these parameters.
     ///
     /// # Errors
@@ -24,12 +24,12 @@ impl LevelsQuery {
     }
 }
 
-impl Endpoint for LevelsQuery {
+impl Endpoint for Levels {
     const NAME: &'static str = "levels";
     const PATH: &'static str = "/api/liq-levels";
     const ENVELOPED: bool = true;
     const PARAMETERS: &'static [&'static str] = &["symbol"];
-    type Reply = Levels;
+    type Reply = TierLevels;
 
     fn from_query(query: &Query) -> Result<Self, BadQuery> {
         Self::new(query.text("symbol").unwrap_or("BTC"))

@@ -26,16 +26,16 @@ pub use chart::Chart;
 pub use coins::Coins;
 pub use envelope::{Envelope, RefusedBody};
 pub use exchanges::Exchanges;
-pub use heatmap::HeatmapQuery;
+pub use heatmap::Heatmap;
 pub use largest::Largest;
-pub use levels::LevelsQuery;
+pub use levels::Levels;
 pub use liqmap::Liqmap;
 pub use maxpain::Maxpain;
 pub use orders::Orders;
-pub use overview::OverviewQuery;
+pub use overview::Overview;
 pub use query::Query;
 pub use refusal::BadQuery;
-pub use stream::StreamQuery;
+pub use stream::Stream;
 
 /// The response header by which a server of ours says that its market is a simulated one.
 pub const SIMULATED: &str = "x-liqdata-simulated";

@@ -13,15 +13,15 @@ use crate::model::{Order, Pair, exchange_name};
 /// # Examples
 ///
 /// ```
-/// use liqdata::api::StreamQuery;
+/// use liqdata::api::Stream;
 ///
-/// let question = StreamQuery::new(Some("btcusdt"), None, None)?;
+/// let question = Stream::new(Some("btcusdt"), None, None)?;
 /// assert_eq!(question.to_query(), [("symbol", "BTCUSDT".to_owned())]);
-/// assert_eq!(StreamQuery::new(Some("BTC"), None, None).unwrap_err().parameter, "symbol");
+/// assert_eq!(Stream::new(Some("BTC"), None, None).unwrap_err().parameter, "symbol");
 /// # Ok::<(), liqdata::api::BadQuery>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StreamQuery {
+pub struct Stream {
     /// Only this trading pair.
     pub symbol: Option<Pair>,
     /// Only this exchange, lower case.
@@ -30,7 +30,7 @@ pub struct StreamQuery {
     pub last_event_id: Option<String>,
 }
 
-impl StreamQuery {
+impl Stream {
     /// The page's one name in every layer.
     pub const NAME: &'static str = "stream";
     /// Path below the base address.
@@ -110,7 +110,7 @@ impl StreamQuery {
 /// An id as a header can carry it.
 fn event_id(text: &str) -> Result<String, BadQuery> {
     let printable = text.bytes().all(|byte| byte.is_ascii_graphic());
-    if text.is_empty() || !printable || text.len() > StreamQuery::LONGEST_ID {
+    if text.is_empty() || !printable || text.len() > Stream::LONGEST_ID {
         return Err(BadQuery::new(
             "last_event_id",
             format!("{text:?} is no id of an event"),

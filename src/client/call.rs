@@ -16,7 +16,7 @@ use super::pool::{Kept, Lines};
 use super::retry::{self, Kind, Retries};
 use super::{LOG, Told};
 use crate::api::{OPEN_INTEREST, RELATIVE};
-use crate::model::Overview;
+use crate::model::TotalsByWindow;
 use crate::wire::{Damage, Feed, Reading, read};
 
 /// The most redirects that one question follows.
@@ -241,7 +241,7 @@ impl Call<'_> {
             format!("{place} redirects {path} {why} ({status})")
         } else {
             // Any reply type will do: a refusal looks the same around all.
-            match read::<Overview>(&body, true) {
+            match read::<TotalsByWindow>(&body, true) {
                 Ok(Reading::Refused { message }) => {
                     format!("{place} refused {path} ({status}): {message}")
                 }

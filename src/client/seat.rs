@@ -49,12 +49,12 @@ impl Drop for Slot {
 /// # Examples
 ///
 /// ```no_run
-/// use liqdata::api::OverviewQuery;
+/// use liqdata::api::Overview;
 /// use liqdata::client::{Client, Config};
 ///
 /// let client = Client::new(Config::new("https://data.example")?)?;
 /// let seat = client.seat()?;
-/// let overview = seat.block_on(seat.client().send(&OverviewQuery))??;
+/// let overview = seat.block_on(seat.client().send(&Overview))??;
 /// seat.leave();
 /// # drop(overview);
 /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -4,7 +4,7 @@ use super::ledger::Column;
 use super::replay::Frame;
 use super::tiers::{shown, tiers};
 use super::{EngineError, Estimate, View};
-use crate::model::{FineGrid, Heatmap, HeatmapRange, Millis, Model, Vocabulary};
+use crate::model::{FineGrid, HeatmapGrid, HeatmapRange, Millis, Model, Vocabulary};
 
 /// Fewer columns than this are refused.
 const FEWEST_COLUMNS: i64 = 12;
@@ -31,7 +31,7 @@ pub fn heatmap(
     coin: &str,
     range: HeatmapRange,
     model: Model,
-) -> Result<Estimate<Heatmap>, EngineError> {
+) -> Result<Estimate<HeatmapGrid>, EngineError> {
     let coarsest = range.millis() / FEWEST_COLUMNS;
     let frame = Frame::new(*view, coin, range.millis(), range.name(), coarsest)?;
     let times = column_ends(&frame, range);
@@ -42,7 +42,7 @@ pub fn heatmap(
     let grid = replayed.ledger.parameters().grid;
     let rows = Rows::new(&frame, grid, &columns);
     Ok(Estimate {
-        reply: Heatmap {
+        reply: HeatmapGrid {
             symbol: coin.to_owned(),
             range: range.to_string(),
             model: model.number(),

@@ -3,7 +3,7 @@
 use super::liqmap::liqmap;
 use super::{EngineError, Estimate, View};
 use crate::model::{
-    LevelTier, Levels, LiquidationMap, MapRange, Side, liquidation_price, maintenance_margin,
+    LevelTier, LiquidationMap, MapRange, Side, TierLevels, liquidation_price, maintenance_margin,
 };
 
 /// The key liquidation levels of a coin: per tier and side the bin of the seven-day map with the most USD.
@@ -15,7 +15,7 @@ use crate::model::{
 /// # Errors
 ///
 /// [`EngineError`] where the coin has no bars in the last seven days, or bars longer than that.
-pub fn levels(view: &View, coin: &str) -> Result<Estimate<Levels>, EngineError> {
+pub fn levels(view: &View, coin: &str) -> Result<Estimate<TierLevels>, EngineError> {
     let Estimate {
         reply: map,
         explain,
@@ -46,7 +46,7 @@ pub fn levels(view: &View, coin: &str) -> Result<Estimate<Levels>, EngineError> 
         })
         .collect();
     Ok(Estimate {
-        reply: Levels {
+        reply: TierLevels {
             symbol: map.symbol,
             price: map.current_price,
             updated_at: map.updated_at,

@@ -8,7 +8,7 @@ use rust_decimal::Decimal;
 use super::View;
 use super::observations::Recorded;
 use crate::model::{
-    ChartRow, CoinTotals, ExactSum, ExchangeTotals, Millis, Order, Overview, Pair, Side,
+    ChartRow, CoinTotals, ExactSum, ExchangeTotals, Millis, Order, Pair, Side, TotalsByWindow,
     Vocabulary, Window, WindowTotals, exchange_name,
 };
 
@@ -52,11 +52,11 @@ pub(super) fn window_totals(long: ExactSum, short: ExactSum, cnt: u64) -> Window
 
 /// Totals of the four windows.
 #[must_use]
-pub fn overview(view: &View) -> Overview {
+pub fn overview(view: &View) -> TotalsByWindow {
     if let Some(ring) = view.ring() {
         return ring.overview();
     }
-    let mut overview = Overview::default();
+    let mut overview = TotalsByWindow::default();
     for (slot, window) in overview.windows.iter_mut().zip(Window::ALL) {
         let totals: Totals = view.window(window.millis()).collect();
         *slot = Some(window_totals(totals.long, totals.short, totals.cnt));

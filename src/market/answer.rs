@@ -2,8 +2,7 @@
 
 use super::Needed;
 use crate::api::{
-    Chart, Coins, Endpoint, Exchanges, HeatmapQuery, Largest, LevelsQuery, Liqmap, Maxpain, Orders,
-    OverviewQuery,
+    Chart, Coins, Endpoint, Exchanges, Heatmap, Largest, Levels, Liqmap, Maxpain, Orders, Overview,
 };
 use crate::engine::{self, EngineError, Estimate, Explain, View};
 use crate::model::{Coin, MapRange, Millis, Model, Pair, Vocabulary, Window};
@@ -81,7 +80,7 @@ fn of_map(coin: &Coin, range: MapRange) -> Needed {
     }
 }
 
-impl Answer for OverviewQuery {
+impl Answer for Overview {
     fn answer(&self, view: &View<'_>) -> Result<Answered<Self::Reply>, EngineError> {
         Ok(Answered::realised(engine::overview(view)))
     }
@@ -152,7 +151,7 @@ impl Answer for Chart {
     }
 }
 
-impl Answer for HeatmapQuery {
+impl Answer for Heatmap {
     fn answer(&self, view: &View<'_>) -> Result<Answered<Self::Reply>, EngineError> {
         let map = engine::heatmap(view, self.symbol.as_str(), self.range, self.model)?;
         Ok(map.into())
@@ -202,7 +201,7 @@ impl Answer for Liqmap {
     }
 }
 
-impl Answer for LevelsQuery {
+impl Answer for Levels {
     fn answer(&self, view: &View<'_>) -> Result<Answered<Self::Reply>, EngineError> {
         Ok(engine::levels(view, self.symbol.as_str())?.into())
     }
@@ -255,14 +254,14 @@ pub(crate) trait Visit {
 /// Shows `visitor` the ten endpoints in the contract's order.
 pub(crate) fn every_endpoint<V: Visit>(visitor: V) -> V {
     visitor
-        .endpoint::<OverviewQuery>()
+        .endpoint::<Overview>()
         .endpoint::<Coins>()
         .endpoint::<Exchanges>()
         .endpoint::<Largest>()
         .endpoint::<Orders>()
         .endpoint::<Chart>()
-        .endpoint::<HeatmapQuery>()
+        .endpoint::<Heatmap>()
         .endpoint::<Liqmap>()
-        .endpoint::<LevelsQuery>()
+        .endpoint::<Levels>()
         .endpoint::<Maxpain>()
 }

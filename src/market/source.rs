@@ -23,13 +23,13 @@ use crate::server::Rejection;
 /// # Examples
 ///
 /// ```
-/// use liqdata::api::OverviewQuery;
+/// use liqdata::api::Overview;
 /// use liqdata::engine::Observations;
 /// use liqdata::market::Market;
 ///
 /// let observations = Observations::new(Vec::new(), Vec::new(), Vec::new(), None)?;
 /// let market = Market::fixed(observations, "empty tables");
-/// let answered = market.answer(&OverviewQuery, None)?;
+/// let answered = market.answer(&Overview, None)?;
 /// assert!(answered.reply.present().all(|(_, totals)| totals.cnt == 0));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

@@ -46,7 +46,7 @@ impl fmt::Display for Model {
 
 /// A price × time matrix of estimated liquidation intensity.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Heatmap {
+pub struct HeatmapGrid {
     /// Coin symbol.
     pub symbol: String,
     /// The range asked for, echoed.
@@ -88,7 +88,7 @@ impl Serialize for Rows<'_> {
     }
 }
 
-impl Serialize for Heatmap {
+impl Serialize for HeatmapGrid {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut object = serializer.serialize_struct("Heatmap", 8)?;
         object.serialize_field("symbol", &self.symbol)?;

@@ -22,7 +22,7 @@ pub struct LevelTier {
 
 /// Key liquidation levels of a coin.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Levels {
+pub struct TierLevels {
     /// Coin symbol.
     pub symbol: String,
     /// Current price.

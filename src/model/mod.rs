@@ -29,9 +29,9 @@ pub use bar::{Bar, OpenInterest};
 pub use chart::ChartRow;
 pub use decimals::Decimals;
 pub use grid::{FineGrid, map_step};
-pub use heatmap::{Heatmap, Model};
+pub use heatmap::{HeatmapGrid, Model};
 pub use labels::Labels;
-pub use levels::{LevelTier, Levels};
+pub use levels::{LevelTier, TierLevels};
 pub use liqmap::{LiquidationMap, MapBin};
 pub use margin::{liquidation_price, maintenance_margin};
 pub use maxpain::{Cluster, MaxPain, Pain};
@@ -46,4 +46,4 @@ pub use symbol::{
     quote_of_pair,
 };
 pub use time::{HeatmapRange, MapRange, Millis, Vocabulary, Window};
-pub use totals::{CoinTotals, ExchangeTotals, Overview, WindowTotals};
+pub use totals::{CoinTotals, ExchangeTotals, TotalsByWindow, WindowTotals};

@@ -21,12 +21,12 @@ pub struct WindowTotals {
 
 /// Totals of the four windows; a window a service leaves out stays absent.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Overview {
+pub struct TotalsByWindow {
     /// One slot per window, in the order of [`Window::ALL`].
     pub windows: [Option<WindowTotals>; 4],
 }
 
-impl Overview {
+impl TotalsByWindow {
     /// The windows that are present, shortest first.
     pub fn present(&self) -> impl Iterator<Item = (Window, WindowTotals)> + '_ {
         Window::ALL
@@ -36,7 +36,7 @@ impl Overview {
     }
 }
 
-impl Serialize for Overview {
+impl Serialize for TotalsByWindow {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         for (window, totals) in self.present() {

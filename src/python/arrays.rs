@@ -8,13 +8,14 @@ use super::question::Ground;
 use super::rows::times;
 use crate::api::RELATIVE;
 use crate::model::{
-    Heatmap, LevelTier, Levels, LiquidationMap, MaxPain, Overview, Pain, Side, WindowTotals,
+    HeatmapGrid, LevelTier, LiquidationMap, MaxPain, Pain, Side, TierLevels, TotalsByWindow,
+    WindowTotals,
 };
 
 /// The fields of a heatmap; the matrix is moved, not copied.
 pub(super) fn heatmap<'py>(
     py: Python<'py>,
-    map: Heatmap,
+    map: HeatmapGrid,
     ground: &Ground,
 ) -> PyResult<Bound<'py, PyDict>> {
     let shape = [map.prices.len(), map.times.len()];
@@ -91,7 +92,10 @@ pub(super) fn liqmap<'py>(
 }
 
 /// The windows as the wire spells them.
-pub(super) fn overview<'py>(py: Python<'py>, overview: &Overview) -> PyResult<Bound<'py, PyDict>> {
+pub(super) fn overview<'py>(
+    py: Python<'py>,
+    overview: &TotalsByWindow,
+) -> PyResult<Bound<'py, PyDict>> {
     let windows = PyDict::new(py);
     for (window, totals) in overview.present() {
         let WindowTotals {
@@ -111,7 +115,7 @@ pub(super) fn overview<'py>(py: Python<'py>, overview: &Overview) -> PyResult<Bo
 }
 
 /// The levels as the wire spells them.
-pub(super) fn levels(py: Python<'_>, levels: Levels) -> PyResult<Bound<'_, PyDict>> {
+pub(super) fn levels(py: Python<'_>, levels: TierLevels) -> PyResult<Bound<'_, PyDict>> {
     let tiers = PyDict::new(py);
     for (leverage, tier) in &levels.tiers {
         let LevelTier {

@@ -14,15 +14,15 @@ use super::rows::Table;
 use super::stream::Tray;
 use super::walk::Landed;
 use crate::api::{
-    self, BadQuery, Chart, Coins, Exchanges, HeatmapQuery, Largest, LevelsQuery, Liqmap, Maxpain,
-    Orders, OverviewQuery, StreamQuery,
+    self, BadQuery, Chart, Coins, Exchanges, Heatmap, Largest, Levels, Liqmap, Maxpain, Orders,
+    Overview, Stream,
 };
 use crate::client::{Client, Told};
 use crate::engine::Explain;
 use crate::market::Market;
 use crate::model::{
-    ChartRow, CoinTotals, ExchangeTotals, Heatmap, HeatmapRange, Levels, LiquidationMap, MapRange,
-    MaxPain, Millis, OrderColumns, Overview, Vocabulary, Window,
+    ChartRow, CoinTotals, ExchangeTotals, HeatmapGrid, HeatmapRange, LiquidationMap, MapRange,
+    MaxPain, Millis, OrderColumns, TierLevels, TotalsByWindow, Vocabulary, Window,
 };
 
 /// What an estimate rests on, as far as that is known.
@@ -55,11 +55,11 @@ impl From<Option<Explain>> for Ground {
 /// A reply that has not met Python yet.
 #[derive(Debug)]
 pub(super) enum Answer {
-    Overview(Overview),
+    Overview(TotalsByWindow),
     Rows(Columns),
-    Heatmap(Heatmap, Ground),
+    Heatmap(HeatmapGrid, Ground),
     Liqmap(LiquidationMap, Ground),
-    Levels(Levels),
+    Levels(TierLevels),
     Maxpain(MaxPain),
     /// Orders of a walk, still where they landed.
     Walked(Arc<Landed>),
@@ -166,15 +166,15 @@ pub(super) struct Question {
 }
 
 questions! {
-    Overview(OverviewQuery) as Overview => |reply, _: Ground| Answer::Overview(reply);
+    Overview(Overview) as TotalsByWindow => |reply, _: Ground| Answer::Overview(reply);
     Coins(Coins) as Vec<CoinTotals> => |rows, _: Ground| Answer::Rows(Columns::from(rows));
     Exchanges(Exchanges) as Vec<ExchangeTotals> => |rows, _: Ground| Answer::Rows(Columns::from(rows));
     Largest(Largest) as OrderColumns => |rows, _: Ground| Answer::Rows(Columns::from(rows));
     Orders(Orders) as OrderColumns => |rows, _: Ground| Answer::Rows(Columns::from(rows));
     Chart(Chart) as Vec<ChartRow> => |rows, _: Ground| Answer::Rows(Columns::from(rows));
-    Heatmap(HeatmapQuery) as Heatmap => Answer::Heatmap;
+    Heatmap(Heatmap) as HeatmapGrid => Answer::Heatmap;
     Liqmap(Liqmap) as LiquidationMap => Answer::Liqmap;
-    Levels(LevelsQuery) as Levels => |reply, _: Ground| Answer::Levels(reply);
+    Levels(Levels) as TierLevels => |reply, _: Ground| Answer::Levels(reply);
     Maxpain(Maxpain) as MaxPain => |reply, _: Ground| Answer::Maxpain(reply);
 }
 
@@ -308,7 +308,7 @@ const COIN: &str = r#"a coin symbol such as "BTC""#;
 
 #[pyfunction]
 pub(super) fn overview() -> Question {
-    OverviewQuery.into()
+    Overview.into()
 }
 
 #[pyfunction]
@@ -359,10 +359,10 @@ pub(super) fn stream(
     symbol: &Bound<'_, PyAny>,
     exchange: &Bound<'_, PyAny>,
     last_event_id: &Bound<'_, PyAny>,
-) -> PyResult<StreamQuery> {
+) -> PyResult<Stream> {
     let (pair, venue) = pair_and_venue(symbol, exchange)?;
     let place = optional_text("last_event_id", last_event_id, EVENT_ID)?;
-    StreamQuery::new(pair.as_deref(), venue.as_deref(), place.as_deref())
+    Stream::new(pair.as_deref(), venue.as_deref(), place.as_deref())
         .map_err(|refusal| bad_query(symbol.py(), &refusal))
 }
 
@@ -400,7 +400,7 @@ pub(super) fn heatmap(
     let range_ = text("range", range, HeatmapRange::spellings)?;
     checked(
         symbol.py(),
-        HeatmapQuery::new(&coin, &range_, whole("model", model, HeatmapQuery::MODELS)?),
+        Heatmap::new(&coin, &range_, whole("model", model, Heatmap::MODELS)?),
     )
 }
 
@@ -417,7 +417,7 @@ pub(super) fn liqmap(symbol: &Bound<'_, PyAny>, range: &Bound<'_, PyAny>) -> PyR
 pub(super) fn levels(symbol: &Bound<'_, PyAny>) -> PyResult<Question> {
     checked(
         symbol.py(),
-        LevelsQuery::new(&text("symbol", symbol, || COIN.to_owned())?),
+        Levels::new(&text("symbol", symbol, || COIN.to_owned())?),
     )
 }
 

@@ -13,7 +13,7 @@ use super::call::{Call, Outcome, SIGNAL_TICK};
 use super::columns::Columns;
 use super::error::Failure;
 use super::question::Answer;
-use crate::api::StreamQuery;
+use crate::api;
 use crate::client::{self, Arrival};
 use crate::market::{ArrivalId, Arrivals, Market, Revision};
 use crate::model::Order;
@@ -84,7 +84,7 @@ impl Source {
 #[derive(Debug)]
 struct Tail {
     market: Arc<Market>,
-    question: StreamQuery,
+    question: api::Stream,
     place: Option<ArrivalId>,
     /// The look at the market that is under way; it goes on where nobody waits for it.
     look: Option<JoinHandle<Result<Look, Rejection>>>,
@@ -200,7 +200,7 @@ impl Stream {
     }
 
     /// The stream of a market: behind the place asked for, or from now on.
-    pub(super) fn of_market(market: Arc<Market>, question: StreamQuery) -> Result<Self, Rejection> {
+    pub(super) fn of_market(market: Arc<Market>, question: api::Stream) -> Result<Self, Rejection> {
         let place = match &question.last_event_id {
             Some(id) => id.parse().ok(),
             None => Some(market.newest()?),

@@ -18,7 +18,7 @@ use tokio::time::{Instant, timeout_at};
 use super::Rejection;
 use super::desk::{Desk, Lane};
 use super::question::pairs;
-use crate::api::{Query, StreamQuery};
+use crate::api::{Query, Stream};
 use crate::market::Market;
 use crate::market::{ArrivalId, Arrivals};
 
@@ -35,7 +35,7 @@ const PAGE: usize = 256;
 const RETRY: &str = "retry: 1000\n";
 
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
-const ANNOUNCED: HeaderName = HeaderName::from_static(StreamQuery::KEEP_ALIVE);
+const ANNOUNCED: HeaderName = HeaderName::from_static(Stream::KEEP_ALIVE);
 /// Proxies that know it pass events on at once.
 const UNBUFFERED: HeaderName = HeaderName::from_static("x-accel-buffering");
 
@@ -46,7 +46,7 @@ pub(super) async fn follow(
     uri: Uri,
 ) -> Result<Response, Rejection> {
     let query = pairs(uri.query().unwrap_or_default())?;
-    let mut question = StreamQuery::from_query(&Query::new(query, StreamQuery::PARAMETERS)?)?;
+    let mut question = Stream::from_query(&Query::new(query, Stream::PARAMETERS)?)?;
     // A browser that comes back asks the address it asked before: the header is newer.
     if let Some(id) = headers.get(LAST_EVENT_ID) {
         question.last_event_id = Some(String::from_utf8_lossy(id.as_bytes()).into_owned());
@@ -94,7 +94,7 @@ struct Gap<'a> {
 /// One reader.
 struct Follower {
     desk: Desk,
-    question: StreamQuery,
+    question: Stream,
     /// The place behind the last order read; `None` where the one asked for makes no sense.
     place: Option<ArrivalId>,
     opening: Option<Bytes>,
@@ -155,7 +155,7 @@ impl Follower {
                       what arrived between it and this event is not in the stream",
         };
         let mut events = Vec::new();
-        event(&mut events, Some(StreamQuery::GAP), newest, &gap)?;
+        event(&mut events, Some(Stream::GAP), newest, &gap)?;
         Ok(events.into())
     }
 }

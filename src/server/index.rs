@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::api::{BadQuery, Query, StreamQuery};
+use crate::api::{BadQuery, Query, Stream};
 use crate::market::{Answer, Market};
 use crate::market::{Visit, every_endpoint};
 use crate::model::Millis;
@@ -71,15 +71,15 @@ impl<'a> Index<'a> {
                 },
             ],
             extensions: [Entry {
-                name: StreamQuery::NAME,
-                path: StreamQuery::PATH,
+                name: Stream::NAME,
+                path: Stream::PATH,
                 enveloped: false,
-                parameters: StreamQuery::PARAMETERS
+                parameters: Stream::PARAMETERS
                     .iter()
                     .map(|&name| Parameter {
                         name,
                         default: None,
-                        allowed: refusal(name, StreamQuery::PARAMETERS, StreamQuery::from_query),
+                        allowed: refusal(name, Stream::PARAMETERS, Stream::from_query),
                     })
                     .collect(),
             }],

@@ -48,7 +48,7 @@ use ready::Front;
 use respond::{Origin, respond};
 use shelf::Key;
 
-use crate::api::{self, StreamQuery};
+use crate::api::{self, Stream};
 use crate::market::{Answer, Market, Visit, every_endpoint};
 
 pub use limits::Limits;
@@ -79,7 +79,7 @@ fn routes(desk: Desk) -> Router {
 fn pages(desk: Desk) -> Router {
     every_endpoint(Routes(Router::new()))
         .0
-        .route(StreamQuery::PATH, get(follow))
+        .route(Stream::PATH, get(follow))
         .route("/", get(index))
         .route("/api", get(index))
         .route("/health", get(health))

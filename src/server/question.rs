@@ -123,7 +123,7 @@ mod tests {
     use url::form_urlencoded;
 
     use super::*;
-    use crate::api::{Coins, OverviewQuery};
+    use crate::api::{Coins, Overview};
 
     proptest! {
         #[test]
@@ -140,7 +140,7 @@ mod tests {
     }
 
     fn refusal(query: &str) -> BadQuery {
-        Question::<OverviewQuery>::read(query).unwrap_err()
+        Question::<Overview>::read(query).unwrap_err()
     }
 
     #[test]
@@ -153,21 +153,13 @@ mod tests {
 
     #[test]
     fn empty_pairs_between_ampersands_say_nothing() {
-        assert!(
-            Question::<OverviewQuery>::read("&&explain=1&")
-                .unwrap()
-                .explain
-        );
+        assert!(Question::<Overview>::read("&&explain=1&").unwrap().explain);
     }
 
     #[test]
     fn explain_is_0_or_1() {
-        assert!(!Question::<OverviewQuery>::read("").unwrap().explain);
-        assert!(
-            !Question::<OverviewQuery>::read("explain=0")
-                .unwrap()
-                .explain
-        );
+        assert!(!Question::<Overview>::read("").unwrap().explain);
+        assert!(!Question::<Overview>::read("explain=0").unwrap().explain);
         for value in ["", "2", "true", "01", "+1"] {
             assert_eq!(refusal(&format!("explain={value}")).parameter, "explain");
         }
@@ -181,7 +173,7 @@ mod tests {
             ("2026-06-11T02:00:00%2B02:00", 1_781_136_000_000),
             ("2026-06-11+00:00", 1_781_136_000_000),
         ] {
-            let question = Question::<OverviewQuery>::read(&format!("as_of={text}")).unwrap();
+            let question = Question::<Overview>::read(&format!("as_of={text}")).unwrap();
             assert_eq!(question.as_of, Some(Millis(millis)), "{text}");
         }
         for text in [

@@ -237,7 +237,7 @@ mod tests {
     use std::fmt::Debug;
 
     use super::*;
-    use crate::model::{CoinTotals, Heatmap, LiquidationMap, Order};
+    use crate::model::{CoinTotals, HeatmapGrid, LiquidationMap, Order};
 
     fn both_ways<R: Reply + PartialEq + Debug>(json: &str, enveloped: bool) {
         let general = if enveloped {
@@ -253,7 +253,7 @@ mod tests {
 
     #[test]
     fn the_quick_read_of_a_plain_body_is_the_general_read() {
-        both_ways::<Heatmap>(include_str!("../../tests/data/heatmap.json"), false);
+        both_ways::<HeatmapGrid>(include_str!("../../tests/data/heatmap.json"), false);
         both_ways::<LiquidationMap>(include_str!("../../tests/data/liqmap.json"), false);
         both_ways::<Vec<Order>>(include_str!("../../tests/data/orders.json"), true);
         both_ways::<Vec<CoinTotals>>(include_str!("../../tests/data/coins.json"), true);
@@ -269,7 +269,7 @@ mod tests {
         }
         for end in 0..heatmap.len() {
             let cut = heatmap.get(..end).unwrap();
-            assert_eq!(Heatmap::quick(cut.as_bytes(), false), None, "{end}");
+            assert_eq!(HeatmapGrid::quick(cut.as_bytes(), false), None, "{end}");
         }
     }
 }

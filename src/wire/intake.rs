@@ -35,12 +35,12 @@ pub trait Intake: Feed + Default {
 /// # Examples
 ///
 /// ```
-/// use liqdata::model::Heatmap;
+/// use liqdata::model::HeatmapGrid;
 /// use liqdata::wire::{Arrived, Feed, Intake, intake};
 ///
 /// let body = br#"{"symbol": "BTC", "range": "24h", "model": 2, "currentPrice": 1.5,
 ///     "updatedAt": 1790000000000, "prices": [1, 2], "times": [1789999940000, 1790000000000], "matrix": [[0, 1], [2.5, 0]]}"#;
-/// let mut arriving = intake::<Heatmap>();
+/// let mut arriving = intake::<HeatmapGrid>();
 /// arriving.begin(Some(body.len()));
 /// for chunk in body.chunks(100) {
 ///     arriving.feed(chunk);

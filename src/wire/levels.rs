@@ -2,7 +2,7 @@
 
 use super::reply::reply;
 use super::token::object;
-use crate::model::{LevelTier, Levels};
+use crate::model::{LevelTier, TierLevels};
 
 object!(LevelTier, "the level of a tier", {
     long_price: "longPrice",
@@ -11,11 +11,11 @@ object!(LevelTier, "the level of a tier", {
     short_intensity: "shortIntensity",
 });
 
-object!(Levels, "liquidation levels", {
+object!(TierLevels, "liquidation levels", {
     symbol: "symbol",
     price: "price",
     updated_at: "updatedAt",
     tiers: "tiers",
 });
 
-reply!(Levels);
+reply!(TierLevels);

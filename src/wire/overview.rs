@@ -4,7 +4,7 @@ use serde::Deserializer;
 
 use super::reply::reply;
 use super::token::{Read, object};
-use crate::model::{Overview, WindowTotals};
+use crate::model::{TotalsByWindow, WindowTotals};
 
 object!(WindowTotals, "the totals of a window", {
     long_usd: "long_usd",
@@ -27,7 +27,7 @@ object!(Windows, "an object keyed by window", {
     h24: "24h",
 });
 
-impl<'de> Read<'de> for Overview {
+impl<'de> Read<'de> for TotalsByWindow {
     fn read<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let Windows { h1, h4, h12, h24 } = Windows::read(from)?;
         Ok(Self {
@@ -36,4 +36,4 @@ impl<'de> Read<'de> for Overview {
     }
 }
 
-reply!(Overview);
+reply!(TotalsByWindow);

@@ -1,6 +1,6 @@
 //! A reader beside a writer.
 
-use liqdata::api::OverviewQuery;
+use liqdata::api::Overview;
 use liqdata::archive::{Archive, Batch};
 use liqdata::market::{ArrivalId, Arrivals, Market};
 use liqdata::model::Millis;
@@ -89,7 +89,7 @@ fn rows_that_cannot_be_read_for_a_while_are_counted_once_when_they_can() {
     };
     change("'?' || price");
     for _ in 0..3 {
-        assert!(market.answer(&OverviewQuery, None).is_err());
+        assert!(market.answer(&Overview, None).is_err());
     }
     change("substr(price, 2)");
     let fresh = Market::open(folder.archive(), None).unwrap();

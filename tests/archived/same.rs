@@ -1,6 +1,6 @@
 //! The same rows in tables and in an archive.
 
-use liqdata::api::{HeatmapQuery, Liqmap, Maxpain};
+use liqdata::api::{Heatmap, Liqmap, Maxpain};
 use liqdata::archive::{Archive, Batch};
 use liqdata::engine::{Explain, Observations, Sources};
 use liqdata::market::{Answer, Market};
@@ -278,7 +278,7 @@ fn an_estimate_names_the_exchanges_it_is_made_of() {
             writer.roll(Millis(at(2 * day))).unwrap();
         }
         let market = Market::open(folder.archive(), None).unwrap();
-        let map = explain(&market, &HeatmapQuery::new("BTC", "24h", 2).unwrap(), None);
+        let map = explain(&market, &Heatmap::new("BTC", "24h", 2).unwrap(), None);
         assert_eq!(map.bars, 288);
         assert_eq!(
             venues(&map),
@@ -288,7 +288,7 @@ fn an_estimate_names_the_exchanges_it_is_made_of() {
                 vec![("bybit", 123), ("okx", 288)],
             ]
         );
-        let half = explain(&market, &HeatmapQuery::new("BTC", "12h", 3).unwrap(), None);
+        let half = explain(&market, &Heatmap::new("BTC", "12h", 3).unwrap(), None);
         assert_eq!(
             venues(&half),
             [

@@ -1,8 +1,7 @@
 //! Rows of a small market, and everything that a market says about them.
 
 use liqdata::api::{
-    Chart, Coins, Exchanges, HeatmapQuery, Largest, LevelsQuery, Liqmap, Maxpain, Orders,
-    OverviewQuery,
+    Chart, Coins, Exchanges, Heatmap, Largest, Levels, Liqmap, Maxpain, Orders, Overview,
 };
 use liqdata::archive::{BarRow, Batch, Completeness, OpenInterestRow, OrderRow};
 use liqdata::market::{Answer, Market};
@@ -109,7 +108,7 @@ fn said<E: Answer>(market: &Market, question: &E, as_of: Option<Millis>) -> Stri
 
 /// What a market says to the six questions about what was realised.
 pub(crate) fn realised(market: &Market, as_of: Option<Millis>) -> Vec<String> {
-    let mut all = vec![said(market, &OverviewQuery, as_of)];
+    let mut all = vec![said(market, &Overview, as_of)];
     for window in ["1h", "4h", "12h", "24h"] {
         all.push(said(market, &Coins::new(window, 30).unwrap(), as_of));
         all.push(said(market, &Exchanges::new(window).unwrap(), as_of));
@@ -130,13 +129,13 @@ pub(crate) fn realised(market: &Market, as_of: Option<Millis>) -> Vec<String> {
 pub(crate) fn estimated(market: &Market, coin: &str, as_of: Option<Millis>) -> Vec<String> {
     let mut all = Vec::new();
     for (range, model) in [("12h", 2), ("24h", 3), ("3d", 2), ("1M", 2)] {
-        let question = HeatmapQuery::new(coin, range, model).unwrap();
+        let question = Heatmap::new(coin, range, model).unwrap();
         all.push(said(market, &question, as_of));
     }
     for range in ["1d", "7d"] {
         all.push(said(market, &Liqmap::new(coin, range).unwrap(), as_of));
     }
-    all.push(said(market, &LevelsQuery::new(coin).unwrap(), as_of));
+    all.push(said(market, &Levels::new(coin).unwrap(), as_of));
     all.push(said(market, &Maxpain::new(coin).unwrap(), as_of));
     all
 }
@@ -145,6 +144,6 @@ pub(crate) fn estimated(market: &Market, coin: &str, as_of: Option<Millis>) -> V
 pub(crate) fn everything(market: &Market, as_of: Option<Millis>) -> Vec<String> {
     let mut all = realised(market, as_of);
     all.extend(estimated(market, "BTC", as_of));
-    all.push(said(market, &LevelsQuery::new("NOPE").unwrap(), as_of));
+    all.push(said(market, &Levels::new("NOPE").unwrap(), as_of));
     all
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use liqdata::api::OverviewQuery;
+use liqdata::api::Overview;
 use liqdata::collect::{Settings, VenueState};
 use liqdata::market::Market;
 
@@ -522,7 +522,7 @@ async fn an_order_worth_more_than_there_is_is_refused_and_costs_no_answer() {
     collecting.stop().await;
     assert_kept(&archive, &happened);
     let market = Market::open(&archive, None).unwrap();
-    let answered = market.answer(&OverviewQuery, None).unwrap();
+    let answered = market.answer(&Overview, None).unwrap();
     assert!(answered.reply.present().all(|(_, totals)| totals.cnt == 4));
     let aside = std::fs::read_to_string(archive.join("set_aside.jsonl")).unwrap();
     assert_eq!(aside.lines().count(), 3, "{aside}");

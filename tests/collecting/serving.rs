@@ -5,10 +5,10 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use liqdata::api::{OverviewQuery, StreamQuery};
+use liqdata::api::{Overview, Stream};
 use liqdata::client::{Client, Config, OrderStream};
 use liqdata::market::Market;
-use liqdata::model::{Order, Overview};
+use liqdata::model::{Order, TotalsByWindow};
 use liqdata::server::{router, run};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
@@ -82,7 +82,7 @@ async fn streamed(stream: &mut OrderStream, wanted: usize) -> Vec<Order> {
     orders
 }
 
-fn counted(overview: &Overview) -> u64 {
+fn counted(overview: &TotalsByWindow) -> u64 {
     overview
         .present()
         .map(|(_, totals)| totals.cnt)
@@ -102,7 +102,7 @@ async fn what_an_exchange_tells_is_streamed_and_counted_at_once() {
     let client = serving.client();
     let mut stream = OrderStream::new(
         client.clone(),
-        StreamQuery::new(None, None, Some(&place)).unwrap(),
+        Stream::new(None, None, Some(&place)).unwrap(),
     );
 
     let mut truths: Vec<Truth> = Vec::new();
@@ -121,7 +121,7 @@ async fn what_an_exchange_tells_is_streamed_and_counted_at_once() {
         let wanted: BTreeSet<Seen> = truths.iter().map(happened).collect();
         assert_eq!(told, wanted);
         // What is streamed is counted for whoever asks next.
-        let overview = client.send(&OverviewQuery).await.unwrap();
+        let overview = client.send(&Overview).await.unwrap();
         assert_eq!(counted(&overview), u64::try_from(truths.len()).unwrap());
     }
     println!("streamed after {slowest:?} at most");

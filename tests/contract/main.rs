@@ -14,10 +14,10 @@ mod refusals;
 mod shapes;
 
 use liqdata::api::{
-    BadQuery, Chart, Coins, Endpoint, Envelope, Exchanges, HeatmapQuery, Largest, LevelsQuery,
-    Liqmap, Maxpain, Orders, OverviewQuery, Query, RefusedBody,
+    BadQuery, Chart, Coins, Endpoint, Envelope, Exchanges, Heatmap, Largest, Levels, Liqmap,
+    Maxpain, Orders, Overview, Query, RefusedBody,
 };
-use liqdata::model::{Heatmap, LiquidationMap, MapBin, Millis, Order, Side};
+use liqdata::model::{HeatmapGrid, LiquidationMap, MapBin, Millis, Order, Side};
 use liqdata::wire::{Damage, Decode, Reading, exact_decimal, read};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -60,16 +60,7 @@ fn ask(name: &str, body: &[u8]) -> Result<Reading<String>, Damage> {
         )+};
     }
     by_name!(
-        OverviewQuery,
-        Coins,
-        Exchanges,
-        Largest,
-        Orders,
-        Chart,
-        HeatmapQuery,
-        Liqmap,
-        LevelsQuery,
-        Maxpain
+        Overview, Coins, Exchanges, Largest, Orders, Chart, Heatmap, Liqmap, Levels, Maxpain
     );
     panic!("no endpoint is called {name}")
 }

@@ -105,7 +105,7 @@ fn number() -> impl Strategy<Value = f64> {
     ]
 }
 
-fn any_heatmap() -> impl Strategy<Value = Heatmap> {
+fn any_heatmap() -> impl Strategy<Value = HeatmapGrid> {
     (0_usize..7, 0_usize..7).prop_flat_map(|(prices, times)| {
         let cell = prop_oneof![4 => number(), 1 => Just(f64::NAN), 4 => Just(0.0)];
         (
@@ -117,7 +117,7 @@ fn any_heatmap() -> impl Strategy<Value = Heatmap> {
             ".{0,6}",
         )
             .prop_map(
-                |(prices, times, matrix, current_price, updated_at, symbol)| Heatmap {
+                |(prices, times, matrix, current_price, updated_at, symbol)| HeatmapGrid {
                     symbol,
                     range: "24h".to_owned(),
                     model: 3,
@@ -132,10 +132,10 @@ fn any_heatmap() -> impl Strategy<Value = Heatmap> {
 }
 
 /// Equal, NaN to NaN and the sign of zero included.
-fn same(a: &Heatmap, b: &Heatmap) -> bool {
+fn same(a: &HeatmapGrid, b: &HeatmapGrid) -> bool {
     let bits =
-        |map: &Heatmap| -> Vec<u64> { map.matrix.iter().map(|cell| cell.to_bits()).collect() };
-    let frame = |map: &Heatmap| Heatmap {
+        |map: &HeatmapGrid| -> Vec<u64> { map.matrix.iter().map(|cell| cell.to_bits()).collect() };
+    let frame = |map: &HeatmapGrid| HeatmapGrid {
         matrix: Vec::new(),
         ..map.clone()
     };
@@ -152,7 +152,7 @@ proptest! {
     #[test]
     fn a_heatmap_comes_back_as_it_was(map in any_heatmap()) {
         let text = serde_json::to_vec(&map).unwrap();
-        let read = Heatmap::decode(&text).unwrap();
+        let read = HeatmapGrid::decode(&text).unwrap();
         prop_assert!(same(&read, &map), "{read:?} is not {map:?}");
     }
 
@@ -164,7 +164,7 @@ proptest! {
         body["matrix"] = (0..times)
             .map(|t| (0..prices).map(|p| cell(map.matrix[p * times + t])).collect::<Value>())
             .collect();
-        let read = Heatmap::decode(body.to_string().as_bytes()).unwrap();
+        let read = HeatmapGrid::decode(body.to_string().as_bytes()).unwrap();
         prop_assert!(same(&read, &map), "{read:?} is not {map:?}");
     }
 
@@ -187,7 +187,7 @@ proptest! {
         prop_assume!((triples.len(), 3) != (prices, times) && (triples.len(), 3) != (times, prices));
         let mut body = serde_json::to_value(&map).unwrap();
         body["matrix"] = Value::Array(triples);
-        let read = Heatmap::decode(body.to_string().as_bytes()).unwrap();
+        let read = HeatmapGrid::decode(body.to_string().as_bytes()).unwrap();
         prop_assert!(same(&read, &map), "{read:?} is not {map:?}");
     }
 

@@ -17,7 +17,7 @@ fn asked_again<E: Endpoint + PartialEq>(question: &E) {
 
 #[test]
 fn every_question_survives_its_query_string() {
-    asked_again(&OverviewQuery);
+    asked_again(&Overview);
     for range in ["1h", "4h", "12h", "24h"] {
         asked_again(&Exchanges::new(range).unwrap());
         for limit in [1, 30, 200] {
@@ -42,13 +42,13 @@ fn every_question_survives_its_query_string() {
     asked_again(&Chart::new("ETHUSDT").unwrap());
     for range in ["12h", "24h", "3d", "7d", "1M"] {
         for model in [2, 3] {
-            asked_again(&HeatmapQuery::new("1INCH", range, model).unwrap());
+            asked_again(&Heatmap::new("1INCH", range, model).unwrap());
         }
     }
     for range in ["1d", "7d"] {
         asked_again(&Liqmap::new("SOL", range).unwrap());
     }
-    asked_again(&LevelsQuery::new("SOL").unwrap());
+    asked_again(&Levels::new("SOL").unwrap());
     asked_again(&Maxpain::new("SOL").unwrap());
 }
 
@@ -71,18 +71,18 @@ fn a_question_without_parameters_takes_the_contracts_defaults() {
             .collect();
         pairs.join("&")
     };
-    assert_eq!(text(question::<OverviewQuery>(&[])), "");
+    assert_eq!(text(question::<Overview>(&[])), "");
     assert_eq!(text(question::<Coins>(&[])), "range=24h&limit=30");
     assert_eq!(text(question::<Exchanges>(&[])), "range=24h");
     assert_eq!(text(question::<Largest>(&[])), "range=24h&limit=20");
     assert_eq!(text(question::<Orders>(&[])), "limit=50&offset=0");
     assert_eq!(text(question::<Chart>(&[])), "symbol=BTCUSDT");
     assert_eq!(
-        text(question::<HeatmapQuery>(&[])),
+        text(question::<Heatmap>(&[])),
         "symbol=BTC&range=24h&model=2"
     );
     assert_eq!(text(question::<Liqmap>(&[])), "symbol=BTC&range=1d");
-    assert_eq!(text(question::<LevelsQuery>(&[])), "symbol=BTC");
+    assert_eq!(text(question::<Levels>(&[])), "symbol=BTC");
     assert_eq!(text(question::<Maxpain>(&[])), "symbol=BTC");
 }
 
@@ -100,7 +100,7 @@ fn a_parameter_out_of_bounds_is_refused_by_name() {
     refused::<Coins>("range", &windows);
     refused::<Exchanges>("range", &windows);
     refused::<Largest>("range", &windows);
-    refused::<HeatmapQuery>("range", &["", "1h", "1m", "30d", "1d"]);
+    refused::<Heatmap>("range", &["", "1h", "1m", "30d", "1d"]);
     refused::<Liqmap>("range", &["", "24h", "1D", "1M"]);
     let limits = [
         "0",
@@ -119,14 +119,14 @@ fn a_parameter_out_of_bounds_is_refused_by_name() {
     refused::<Orders>("limit", &["1001", "65537"]);
     refused::<Orders>("offset", &["-1", "", "x", "1.5", "9223372036854775808"]);
     refused::<Orders>("exchange", &["", " "]);
-    refused::<HeatmapQuery>("model", &["1", "4", "", "two", "-2", "2.0"]);
+    refused::<Heatmap>("model", &["1", "4", "", "two", "-2", "2.0"]);
     let pairs_meant = ["", "  ", "BTC", "eth"];
     refused::<Orders>("symbol", &pairs_meant);
     refused::<Chart>("symbol", &pairs_meant);
     let coins_meant = ["", "  ", "BTCUSDT", "ethusdt", "BTCUSD"];
-    refused::<HeatmapQuery>("symbol", &coins_meant);
+    refused::<Heatmap>("symbol", &coins_meant);
     refused::<Liqmap>("symbol", &coins_meant);
-    refused::<LevelsQuery>("symbol", &coins_meant);
+    refused::<Levels>("symbol", &coins_meant);
     refused::<Maxpain>("symbol", &coins_meant);
 }
 
@@ -141,14 +141,14 @@ fn a_parameter_that_is_unknown_or_given_twice_is_refused_by_name() {
             assert_eq!(refusal.parameter, name, "{}", E::NAME);
         }
     }
-    check::<OverviewQuery>();
+    check::<Overview>();
     check::<Coins>();
     check::<Exchanges>();
     check::<Largest>();
     check::<Orders>();
     check::<Chart>();
-    check::<HeatmapQuery>();
+    check::<Heatmap>();
     check::<Liqmap>();
-    check::<LevelsQuery>();
+    check::<Levels>();
     check::<Maxpain>();
 }

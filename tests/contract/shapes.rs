@@ -2,14 +2,14 @@
 
 use super::*;
 
-pub(super) fn heatmap(prices: usize, times: usize, matrix: &str) -> Result<Heatmap, Damage> {
+pub(super) fn heatmap(prices: usize, times: usize, matrix: &str) -> Result<HeatmapGrid, Damage> {
     let prices: Vec<usize> = (1..=prices).collect();
     let times: Vec<usize> = (0..times).map(|i| 1_781_136_000_000 + i).collect();
     let body = format!(
         r#"{{"symbol": "BTC", "range": "24h", "model": 2, "updatedAt": 0, "currentPrice": 1,
             "matrix": {matrix}, "prices": {prices:?}, "times": {times:?}}}"#
     );
-    Heatmap::decode(body.as_bytes())
+    HeatmapGrid::decode(body.as_bytes())
 }
 
 #[test]

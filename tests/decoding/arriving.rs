@@ -1,6 +1,6 @@
 //! A heatmap that is read while it arrives is what its whole body gives: the same values, or the same verdict.
 
-use liqdata::model::Heatmap;
+use liqdata::model::HeatmapGrid;
 use liqdata::wire::{Reading, read};
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -9,7 +9,7 @@ use crate::fuzz::checks::arriving::{agree, arriving};
 use crate::fuzz::checks::verdict::{Verdict, verdict as whole};
 
 fn verdict(body: &[u8]) -> Verdict {
-    whole::<Heatmap>(body, false)
+    whole::<HeatmapGrid>(body, false)
 }
 
 const NUMBERS: &str = "-?(0|[1-9][0-9]{0,6})(\\.[0-9]{1,17})?(e-?[0-9]{1,2})?|0|0|0";
@@ -207,7 +207,7 @@ fn two_axes_without_cells_get_no_more_memory_than_a_body_may_have() {
             axis(prices),
             axis(1024)
         );
-        match read::<Heatmap>(body.as_bytes(), false) {
+        match read::<HeatmapGrid>(body.as_bytes(), false) {
             Ok(Reading::Reply(heatmap)) => assert!(allowed && heatmap.matrix.len() == MOST / 8),
             Ok(refused) => panic!("{refused:?}"),
             Err(damage) => {

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use liqdata::engine::{EngineError, Observations, heatmap, levels, liqmap, maxpain};
 use liqdata::model::{
-    Bar, FineGrid, Heatmap, HeatmapRange, LiquidationMap, MapRange, Millis, Model, ObservedOrder,
-    Side, liquidation_price, maintenance_margin, map_step,
+    Bar, FineGrid, HeatmapGrid, HeatmapRange, LiquidationMap, MapRange, Millis, Model,
+    ObservedOrder, Side, liquidation_price, maintenance_margin, map_step,
 };
 use proptest::prelude::*;
 
@@ -29,7 +29,7 @@ fn usd_by_bin(ledger: &Oracle, shown: f64) -> BTreeMap<i64, f64> {
 }
 
 /// The row of `reply` that holds a price.
-fn row_of(reply: &Heatmap, price: f64) -> usize {
+fn row_of(reply: &HeatmapGrid, price: f64) -> usize {
     let distance = |row: &f64| (row / price).ln().abs();
     reply
         .prices

@@ -1,6 +1,6 @@
 //! A heatmap that is read while it arrives is what its whole body gives: the same values, or the same verdict.
 
-use liqdata::model::Heatmap;
+use liqdata::model::HeatmapGrid;
 use liqdata::wire::{Arrived, Feed, Intake, intake};
 
 use super::verdict::{Verdict, verdict};
@@ -11,7 +11,7 @@ use super::verdict::{Verdict, verdict};
 ///
 /// Where a body that arrives in pieces gets another verdict than the whole one.
 pub fn check(body: &[u8]) {
-    let whole = verdict::<Heatmap>(body, false);
+    let whole = verdict::<HeatmapGrid>(body, false);
     let seed = body.iter().fold(body.len() as u64, |seed, &byte| {
         (seed ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     });
@@ -40,7 +40,7 @@ pub fn arriving(body: &[u8], cuts: &[usize], announced: bool) -> (Verdict, bool)
     let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut % (body.len() + 1)).collect();
     cuts.push(body.len());
     cuts.sort_unstable();
-    let mut taken = intake::<Heatmap>();
+    let mut taken = intake::<HeatmapGrid>();
     taken.begin(announced.then_some(body.len()));
     let mut start = 0;
     for end in cuts {
@@ -50,6 +50,6 @@ pub fn arriving(body: &[u8], cuts: &[usize], announced: bool) -> (Verdict, bool)
     match taken.finish(false) {
         Arrived::Reply(heatmap) => (Verdict::Reply(format!("{heatmap:?}")), true),
         Arrived::Damage(damage) => (Verdict::Damaged(damage), true),
-        Arrived::Body(rest) => (verdict::<Heatmap>(&rest, false), false),
+        Arrived::Body(rest) => (verdict::<HeatmapGrid>(&rest, false), false),
     }
 }

@@ -1,6 +1,6 @@
 //! Instants as services write them: epoch seconds, epoch milliseconds, ISO 8601.
 
-use liqdata::model::{Heatmap, Millis};
+use liqdata::model::{HeatmapGrid, Millis};
 use liqdata::wire::{Reading, read};
 
 use super::exact::{Exact, is_number};
@@ -56,7 +56,7 @@ fn by_service(text: &str) -> Option<Millis> {
         "{{\"symbol\":\"BTC\",\"range\":\"24h\",\"model\":2,\"updatedAt\":1790000000000,\"currentPrice\":1.5,\
          \"prices\":[1],\"times\":[{text}],\"matrix\":[[1]]}}"
     );
-    match read::<Heatmap>(body.as_bytes(), false) {
+    match read::<HeatmapGrid>(body.as_bytes(), false) {
         Ok(Reading::Reply(heatmap)) => heatmap.times.first().copied(),
         _ => None,
     }

@@ -1,6 +1,6 @@
 //! Numbers: doubles to the last bit, decimals exact or refused, whole numbers whole, wherever they stand.
 
-use liqdata::model::{Heatmap, Order, OrderColumns};
+use liqdata::model::{HeatmapGrid, Order, OrderColumns};
 use liqdata::wire::{Reading, exact_decimal, nearest_double, read};
 
 use super::arriving::arriving;
@@ -41,7 +41,7 @@ fn doubles(text: &str) {
         for (before, behind) in [("", ",0"), ("0,", ""), (" 0 , ", " ")] {
             let body = heatmap(&format!("{before}{cell}{behind}"));
             let column = usize::from(!before.is_empty());
-            let read = match read::<Heatmap>(body.as_bytes(), false) {
+            let read = match read::<HeatmapGrid>(body.as_bytes(), false) {
                 Ok(Reading::Reply(heatmap)) => heatmap.matrix.get(column).copied(),
                 _ => None,
             };

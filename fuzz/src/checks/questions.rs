@@ -3,8 +3,8 @@
 use std::fmt::Debug;
 
 use liqdata::api::{
-    BadQuery, Chart, Coins, Endpoint, Exchanges, HeatmapQuery, Largest, LevelsQuery, Liqmap,
-    Maxpain, Orders, OverviewQuery, Query, StreamQuery,
+    BadQuery, Chart, Coins, Endpoint, Exchanges, Heatmap, Largest, Levels, Liqmap, Maxpain, Orders,
+    Overview, Query, Stream,
 };
 
 /// A letter that says which endpoint is asked, then the query string, not encoded.
@@ -25,20 +25,20 @@ pub fn check(input: &[u8]) {
         .map(|(name, value)| (name.to_owned(), value.to_owned()))
         .collect();
     match kind.wrapping_sub(b'a') % 11 {
-        0 => endpoint::<OverviewQuery>(pairs),
+        0 => endpoint::<Overview>(pairs),
         1 => endpoint::<Exchanges>(pairs),
         2 => endpoint::<Coins>(pairs),
         3 => endpoint::<Chart>(pairs),
         4 => endpoint::<Orders>(pairs),
         5 => endpoint::<Largest>(pairs),
-        6 => endpoint::<HeatmapQuery>(pairs),
+        6 => endpoint::<Heatmap>(pairs),
         7 => endpoint::<Liqmap>(pairs),
-        8 => endpoint::<LevelsQuery>(pairs),
+        8 => endpoint::<Levels>(pairs),
         9 => endpoint::<Maxpain>(pairs),
         _ => asked(
             pairs,
-            StreamQuery::PARAMETERS,
-            StreamQuery::from_query,
+            Stream::PARAMETERS,
+            Stream::from_query,
             // The place to go on from is named in a header.
             |question| {
                 question

@@ -3,8 +3,8 @@
 use std::fmt::Debug;
 
 use liqdata::model::{
-    ChartRow, CoinTotals, ExchangeTotals, Heatmap, Levels, LiquidationMap, MaxPain, Order,
-    OrderColumns, Overview,
+    ChartRow, CoinTotals, ExchangeTotals, HeatmapGrid, LiquidationMap, MaxPain, Order,
+    OrderColumns, TierLevels, TotalsByWindow,
 };
 use liqdata::wire::{Decode, Reading, read};
 use serde::Serialize;
@@ -24,7 +24,7 @@ pub fn check(input: &[u8]) {
         return;
     };
     match kind.wrapping_sub(b'a') % 10 {
-        0 => enveloped::<Overview>(body),
+        0 => enveloped::<TotalsByWindow>(body),
         1 => enveloped::<Vec<ExchangeTotals>>(body),
         2 => enveloped::<Vec<CoinTotals>>(body),
         3 => enveloped::<Vec<ChartRow>>(body),
@@ -32,11 +32,11 @@ pub fn check(input: &[u8]) {
             enveloped::<Vec<Order>>(body);
             orders(body);
         }
-        6 => bare::<Heatmap>(body, |heatmap| {
+        6 => bare::<HeatmapGrid>(body, |heatmap| {
             heatmap.times.iter().all(|at| at.0.abs() >= MILLIS_FROM)
         }),
         7 => bare::<LiquidationMap>(body, |_| true),
-        8 => enveloped::<Levels>(body),
+        8 => enveloped::<TierLevels>(body),
         _ => enveloped::<MaxPain>(body),
     }
 }

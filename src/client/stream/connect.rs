@@ -15,7 +15,7 @@ use tokio::time::{Instant, sleep, timeout};
 use tokio_util::task::AbortOnDropHandle;
 
 use super::transient;
-use crate::api::{SIMULATED, StreamQuery};
+use crate::api::{SIMULATED, Stream};
 use crate::client::call::Failed;
 use crate::client::events::Events;
 use crate::client::fault::Fault;
@@ -79,7 +79,7 @@ impl Drop for Counted<'_> {
 #[derive(Debug)]
 pub(super) struct Errand {
     pub(super) client: Client,
-    pub(super) question: StreamQuery,
+    pub(super) question: Stream,
     /// Where to go on.
     pub(super) place: Option<String>,
     /// Why the last connection ended.
@@ -143,8 +143,8 @@ impl Errand {
             return Err(no_answer("the client is closed"));
         };
         let retries = Retries::after(self.fruitless, config.most_retries(), &kept.quota);
-        let mut call = client.call(kept, StreamQuery::PATH, retries)?;
-        let start = config.address(StreamQuery::PATH, &self.question.to_query());
+        let mut call = client.call(kept, Stream::PATH, retries)?;
+        let start = config.address(Stream::PATH, &self.question.to_query());
         let mut fault = self.lost.take();
         loop {
             if let Some(fault) = fault.take() {
@@ -153,13 +153,13 @@ impl Errand {
                         .again(fault.kind, fault.retry_after, NO_HURRY, fastrand::f64());
                 let Some(wait) = wait else {
                     self.fruitless = 0;
-                    debug!(target: LOG, "GET {}: {}", StreamQuery::PATH, fault.error);
+                    debug!(target: LOG, "GET {}: {}", Stream::PATH, fault.error);
                     return Err(unhelpful(call.counted(fault)));
                 };
                 warn!(
                     target: LOG,
                     "GET {}: {}; trying again in {} ms",
-                    StreamQuery::PATH,
+                    Stream::PATH,
                     fault.error,
                     wait.as_millis()
                 );
@@ -173,7 +173,7 @@ impl Errand {
                 Ok(Ok((response, silence))) => {
                     call.retries.succeeded();
                     self.fruitless = call.retries.attempts() - 1;
-                    info!(target: LOG, "GET {} -> following", StreamQuery::PATH);
+                    info!(target: LOG, "GET {} -> following", Stream::PATH);
                     return Ok(Open {
                         response,
                         events: Events::default(),
@@ -221,13 +221,13 @@ impl Errand {
                 message: format!(
                     "{} answers {} with {:?}, not with a stream of events",
                     self.client.config().place(),
-                    StreamQuery::PATH,
+                    Stream::PATH,
                     config::shown(&content_type)
                 ),
             });
         }
         let keep_alive = headers
-            .get(StreamQuery::KEEP_ALIVE)
+            .get(Stream::KEEP_ALIVE)
             .and_then(|seconds| seconds.to_str().ok()?.parse().ok())
             .filter(|seconds| (0.0..=RAREST).contains(seconds))
             .unwrap_or(KEEP_ALIVE);

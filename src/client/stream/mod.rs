@@ -12,7 +12,7 @@ use super::events::Event;
 use super::fault::Fault;
 use super::retry::Kind;
 use super::{Client, Error, no_answer};
-use crate::api::StreamQuery;
+use crate::api::Stream;
 use crate::model::Order;
 use crate::wire::{Reading, read};
 use connect::{Connecting, Errand, Open};
@@ -28,12 +28,12 @@ pub type Arrival = (Option<String>, Order);
 /// # Examples
 ///
 /// ```no_run
-/// use liqdata::api::StreamQuery;
+/// use liqdata::api::Stream;
 /// use liqdata::client::{Client, Config, OrderStream};
 ///
 /// # async fn follow() -> Result<(), liqdata::client::Error> {
 /// let client = Client::new(Config::new("http://127.0.0.1:8000")?)?;
-/// let mut stream = OrderStream::new(client, StreamQuery::new(Some("BTCUSDT"), None, None)?);
+/// let mut stream = OrderStream::new(client, Stream::new(Some("BTCUSDT"), None, None)?);
 /// loop {
 ///     for (id, order) in stream.next().await? {
 ///         println!("{id:?} {} {}", order.side, order.value_usd);
@@ -44,7 +44,7 @@ pub type Arrival = (Option<String>, Order);
 #[derive(Debug)]
 pub struct OrderStream {
     client: Client,
-    question: StreamQuery,
+    question: Stream,
     open: Option<Open>,
     /// The connection that is being made, if one is.
     connecting: Option<Connecting>,
@@ -90,7 +90,7 @@ impl Seen {
 impl OrderStream {
     /// The orders that arrive behind the place the question names, or else from now on. Opens no connection.
     #[must_use]
-    pub fn new(client: Client, question: StreamQuery) -> Self {
+    pub fn new(client: Client, question: Stream) -> Self {
         Self {
             client,
             open: None,
@@ -240,7 +240,7 @@ impl OrderStream {
                 if named.is_none_or(|id| self.seen.is_new(id)) {
                     orders.push(event);
                 }
-            } else if event.kind == StreamQuery::GAP && event.data.is_some() {
+            } else if event.kind == Stream::GAP && event.data.is_some() {
                 if orders.is_empty() {
                     self.failed = Some(self.gap(&event));
                     self.give(event.id);

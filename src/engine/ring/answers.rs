@@ -7,7 +7,7 @@ use std::ops::Range;
 use super::{Ring, Sums, WINDOWS, side_of};
 use crate::engine::ranking::{Named, Total, coin_rows, exchange_rows, window_totals};
 use crate::model::{
-    ChartRow, CoinTotals, ExactSum, ExchangeTotals, Millis, Order, Overview, Pair, Side,
+    ChartRow, CoinTotals, ExactSum, ExchangeTotals, Millis, Order, Pair, Side, TotalsByWindow,
     Vocabulary, Window, exchange_name,
 };
 
@@ -48,8 +48,8 @@ fn place_of(window: Window) -> usize {
 }
 
 impl Ring {
-    pub(in crate::engine) fn overview(&self) -> Overview {
-        let mut overview = Overview::default();
+    pub(in crate::engine) fn overview(&self) -> TotalsByWindow {
+        let mut overview = TotalsByWindow::default();
         for (place, slot) in overview.windows.iter_mut().enumerate() {
             let mut totals = Sums::default();
             for sums in self.sums.iter().filter_map(|sums| sums.get(place)) {

@@ -9,7 +9,7 @@ use std::mem;
 use memchr::{memchr, memmem};
 
 use super::{Matrix, Members};
-use crate::model::Heatmap;
+use crate::model::HeatmapGrid;
 use crate::wire::intake::{Arrived, Feed, Intake};
 use crate::wire::quick::Cursor;
 
@@ -94,9 +94,9 @@ impl Feed for Arriving {
 }
 
 impl Intake for Arriving {
-    type Reply = Heatmap;
+    type Reply = HeatmapGrid;
 
-    fn finish(mut self, enveloped: bool) -> Arrived<Heatmap> {
+    fn finish(mut self, enveloped: bool) -> Arrived<HeatmapGrid> {
         if matches!(self.stage, Stage::Named(_)) {
             self.open();
         }

@@ -18,7 +18,7 @@ use super::quick::{Cursor, first};
 use super::reply::Reply;
 use super::time::plain_millis;
 use super::token::{Cell, Instant, Of, Read, object};
-use crate::model::{Heatmap, Millis};
+use crate::model::{HeatmapGrid, Millis};
 
 /// Most cells that are laid out where the body does not spell each of them.
 ///
@@ -51,13 +51,13 @@ object!(Sheet, "a heatmap", {
     matrix: "matrix",
 });
 
-impl<'de> Read<'de> for Heatmap {
+impl<'de> Read<'de> for HeatmapGrid {
     fn read<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         Sheet::read(from)?.in_order().map_err(Damage::raise)
     }
 }
 
-impl Reply for Heatmap {
+impl Reply for HeatmapGrid {
     type Intake = Arriving;
 
     fn reply<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
@@ -158,7 +158,7 @@ impl Sheet {
         members.with(matrix?)
     }
 
-    fn in_order(self) -> Result<Heatmap, Damage> {
+    fn in_order(self) -> Result<HeatmapGrid, Damage> {
         if self.success == Some(false) {
             return Err(Damage::at("success", "is false"));
         }
@@ -166,7 +166,7 @@ impl Sheet {
             prices: self.prices.len(),
             times: self.times.len(),
         };
-        Ok(Heatmap {
+        Ok(HeatmapGrid {
             symbol: self.symbol,
             range: self.range,
             model: self.model,
