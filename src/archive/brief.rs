@@ -14,52 +14,11 @@ use rust_decimal::Decimal;
 use super::exact;
 use super::orders::{OrderRow, word};
 use super::row::{Fault, Row, UnknownWord, not_readable};
-use crate::model::{Millis, Short, Side};
-
-/// What a total is made of, of one order; its names are borrowed from the journal.
-#[derive(Clone, Copy, Debug)]
-pub struct OrderBrief<'a> {
-    /// Its number in the order of arrival; 0 where it has left the journal.
-    pub number: i64,
-    /// Exchange, lower case.
-    pub exchange: &'a str,
-    /// Trading pair.
-    pub symbol: &'a str,
-    /// Coin.
-    pub coin: &'a str,
-    /// Side of the liquidated position.
-    pub side: Side,
-    /// Price in the quote currency.
-    pub price: Decimal,
-    /// Quantity in base units.
-    pub qty: Decimal,
-    /// Notional in USD.
-    pub value_usd: Decimal,
-    /// Event time.
-    pub timestamp: Millis,
-    /// When it was received.
-    pub received_at: Millis,
-    /// What stands for its exchange, symbol and coin among the orders that one [`Gather`](super::Gather) is shown, where
-    /// that is known: from 0 on, in the order in which they are met.
-    pub names: Option<u32>,
-}
+use crate::model::{Millis, OrderBrief, Short, Side};
 
 impl<'a> From<&'a OrderRow> for OrderBrief<'a> {
     fn from(row: &'a OrderRow) -> Self {
-        let order = &row.order;
-        Self {
-            number: 0,
-            exchange: &order.exchange,
-            symbol: &order.symbol,
-            coin: &row.coin,
-            side: order.side,
-            price: order.price,
-            qty: order.qty,
-            value_usd: order.value_usd,
-            timestamp: order.timestamp,
-            received_at: row.received_at,
-            names: None,
-        }
+        Self::of(&row.order, &row.coin, row.received_at)
     }
 }
 

@@ -14,7 +14,7 @@ use std::thread;
 use rusqlite::functions::{Aggregate, Context, FunctionFlags};
 use rusqlite::{Connection, OptionalExtension, ToSql};
 
-use super::brief::{self, COLUMNS, OrderBrief};
+use super::brief::{self, COLUMNS};
 use super::journal;
 use super::known::{Known, known};
 use super::manifest::{self, Day, Part, State};
@@ -23,7 +23,7 @@ use super::parquet;
 use super::row::Row;
 use super::scan::Filter;
 use super::{Archive, ArchiveError};
-use crate::model::Millis;
+use crate::model::{Millis, OrderBrief};
 
 /// Threads at most: beyond, the disk and what is done by one decide.
 const THREADS: usize = 8;

@@ -72,7 +72,6 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use rusqlite::Connection;
 
 pub use bars::BarRow;
-pub use brief::OrderBrief;
 pub use coverage::{Gap, Run, RunId, VenueCoverage};
 pub use error::ArchiveError;
 pub use fold::Gather;

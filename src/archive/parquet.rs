@@ -13,11 +13,11 @@ use ::parquet::schema::types::ColumnPath;
 use arrow_array::RecordBatch;
 use bytes::Bytes;
 
-use super::brief::{self, OrderBrief};
+use super::brief;
 use super::orders::OrderRow;
 use super::row::{Columns, Fault, Row};
 use super::scan::Filter;
-use crate::model::Millis;
+use crate::model::{Millis, OrderBrief};
 
 /// The strength of the compression.
 const LEVEL: i32 = 3;

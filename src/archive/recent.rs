@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use rusqlite::Connection;
 
-use super::brief::{COLUMNS, OrderBrief, show};
+use super::brief::{COLUMNS, show};
 use super::known::{Known, Place, known};
 use super::{Archive, ArchiveError};
-use crate::model::Millis;
+use crate::model::{Millis, OrderBrief};
 
 /// What has been appended behind a place.
 #[derive(Clone, Debug, PartialEq, Eq)]

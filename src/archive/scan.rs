@@ -6,14 +6,13 @@ use std::path::PathBuf;
 use std::vec;
 
 use super::bars::BarRow;
-use super::brief::OrderBrief;
 use super::manifest::{self, Day, Part, State};
 use super::open_interest::OpenInterestRow;
 use super::orders::OrderRow;
 use super::resize::{self, SizedBar};
 use super::row::Row;
 use super::{Archive, ArchiveError, journal, parquet};
-use crate::model::{Millis, Order};
+use crate::model::{Millis, Order, OrderBrief};
 
 /// Which rows a read is about; every field left out leaves nothing out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -35,7 +35,7 @@ pub use maxpain::maxpain;
 pub use observations::{Observations, Rows, View};
 pub use ranking::{chart, coins, exchanges, largest, orders, overview};
 pub use resize::resize;
-pub use ring::{Arriving, Ring, RingFault, RingPart};
+pub use ring::{Ring, RingFault, RingPart};
 pub use sources::Sources;
 pub use table::TableFault;
 pub use tiers::Tier;

@@ -21,7 +21,7 @@ use std::collections::VecDeque;
 use rust_decimal::Decimal;
 
 use super::{Observations, View};
-use crate::model::{Millis, ObservedOrder, Side, Vocabulary, Window};
+use crate::model::{Millis, OrderBrief, Side, Vocabulary, Window};
 use decimals::{Decimals, Kept, scaled};
 use hours::Hours;
 use names::Names;
@@ -30,47 +30,6 @@ use peaks::Peaks;
 
 /// Windows with sums of their own.
 const WINDOWS: usize = 4;
-
-/// One order as it is handed to a [`Ring`]; its names are borrowed, so that they need not be copied for every order.
-#[derive(Clone, Copy, Debug)]
-pub struct Arriving<'a> {
-    /// Exchange, lower case.
-    pub exchange: &'a str,
-    /// Trading pair, upper case.
-    pub symbol: &'a str,
-    /// Coin, upper case.
-    pub coin: &'a str,
-    /// Side of the liquidated position.
-    pub side: Side,
-    /// Price in the quote currency.
-    pub price: Decimal,
-    /// Quantity in base units.
-    pub qty: Decimal,
-    /// Notional in USD.
-    pub value_usd: Decimal,
-    /// Event time.
-    pub timestamp: Millis,
-    /// When it was received.
-    pub received_at: Millis,
-}
-
-impl<'a> From<&'a ObservedOrder> for Arriving<'a> {
-    /// An order without a coin stands under the name of its pair, as nothing is derived here.
-    fn from(observed: &'a ObservedOrder) -> Self {
-        let order = &observed.order;
-        Self {
-            exchange: &order.exchange,
-            symbol: &order.symbol,
-            coin: observed.coin.as_deref().unwrap_or(&order.symbol),
-            side: order.side,
-            price: order.price,
-            qty: order.qty,
-            value_usd: order.value_usd,
-            timestamp: order.timestamp,
-            received_at: observed.received_at.unwrap_or(order.timestamp),
-        }
-    }
-}
 
 /// Why orders cannot be counted exactly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -146,13 +105,13 @@ fn kind_of(pair: u32, side: Side) -> u32 {
 /// # Examples
 ///
 /// ```
-/// use liqdata::engine::{Arriving, Observations, Ring, coins};
-/// use liqdata::model::{Millis, Side, Window};
+/// use liqdata::engine::{Observations, Ring, coins};
+/// use liqdata::model::{Millis, OrderBrief, Side, Window};
 ///
 /// let now = Millis(1_781_136_000_000);
 /// let mut ring = Ring::new(now);
-/// let order = Arriving {
-///     exchange: "okx", symbol: "BTCUSDT", coin: "BTC", side: Side::Long,
+/// let order = OrderBrief {
+///     number: 0, names: None, exchange: "okx", symbol: "BTCUSDT", coin: "BTC", side: Side::Long,
 ///     price: 60_000.into(), qty: 2.into(), value_usd: 120_000.into(),
 ///     timestamp: now.back(Millis::HOUR), received_at: now,
 /// };
@@ -243,7 +202,7 @@ impl Ring {
     /// [`RingFault`] where an amount cannot be counted exactly; nothing is added then.
     pub fn insert<'a>(
         &mut self,
-        orders: impl IntoIterator<Item = Arriving<'a>>,
+        orders: impl IntoIterator<Item = OrderBrief<'a>>,
     ) -> Result<usize, RingFault> {
         for order in orders {
             self.arrive(&order)?;
@@ -256,7 +215,7 @@ impl Ring {
     /// # Errors
     ///
     /// [`RingFault`] where its amount cannot be counted exactly; none that has not settled is kept then.
-    pub fn arrive(&mut self, order: &Arriving<'_>) -> Result<(), RingFault> {
+    pub fn arrive(&mut self, order: &OrderBrief<'_>) -> Result<(), RingFault> {
         match self.with_amount(order.value_usd) {
             Ok((_, total)) => {
                 self.total = total;
@@ -412,13 +371,13 @@ impl Ring {
     }
 
     /// The columns of an order.
-    fn row(&mut self, order: &Arriving<'_>) -> Row {
+    fn row(&mut self, order: &OrderBrief<'_>) -> Row {
         let pair = self.names.pair(order.exchange, order.symbol, order.coin);
         self.row_of(pair, order)
     }
 
     /// As [`Ring::row`], of an order whose pair has this number.
-    fn row_of(&mut self, pair: u32, order: &Arriving<'_>) -> Row {
+    fn row_of(&mut self, pair: u32, order: &OrderBrief<'_>) -> Row {
         if self.sums.len() < self.names.len() {
             self.sums
                 .resize(self.names.len(), [Sums::default(); WINDOWS]);

@@ -16,11 +16,11 @@ use super::arrivals::{ArrivalId, Arrivals};
 use super::revision::{Basis, Revision, Standing, wall_clock};
 use crate::archive::{Archive, ArchiveError, Filter, MapRow};
 use crate::engine::{
-    self, Arriving, EngineError, Observations, Ring, RingFault, TableFault, VenueCoverage, View,
+    self, EngineError, Observations, Ring, RingFault, TableFault, VenueCoverage, View,
 };
 use crate::model::{Bar, Millis, ObservedOpenInterest, Order, Vocabulary, Window};
 use days::Days;
-use live::{Live, order_of};
+use live::Live;
 
 /// How often a waiting reader looks whether something is new.
 const LOOK: Duration = Duration::from_millis(100);
@@ -432,7 +432,7 @@ impl Archived {
         let mut orders: Vec<(ArrivalId, Order)> = Vec::new();
         let known = self.back.arrivals(number, limit, &mut |brief| {
             let number = u64::try_from(brief.number).unwrap_or_default();
-            orders.push((ArrivalId { series, number }, order_of(&brief)));
+            orders.push((ArrivalId { series, number }, brief.order()));
         })?;
         Ok(if number < known.rolled.orders {
             Arrivals::Gone
@@ -447,20 +447,5 @@ impl Archived {
             series: live.known.series,
             number: u64::try_from(live.known.end.orders).unwrap_or_default(),
         })
-    }
-}
-
-/// An order as a ring takes it in.
-fn arriving<'a>(brief: &crate::archive::OrderBrief<'a>) -> Arriving<'a> {
-    Arriving {
-        exchange: brief.exchange,
-        symbol: brief.symbol,
-        coin: brief.coin,
-        side: brief.side,
-        price: brief.price,
-        qty: brief.qty,
-        value_usd: brief.value_usd,
-        timestamp: brief.timestamp,
-        received_at: brief.received_at,
     }
 }

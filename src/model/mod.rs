@@ -5,6 +5,7 @@
 //! [`wire`](crate::wire) room's business.
 
 mod bar;
+mod brief;
 mod chart;
 mod decimals;
 mod grid;
@@ -26,6 +27,7 @@ mod time;
 mod totals;
 
 pub use bar::{Bar, OpenInterest};
+pub use brief::OrderBrief;
 pub use chart::ChartRow;
 pub use decimals::Decimals;
 pub use grid::{FineGrid, map_step};

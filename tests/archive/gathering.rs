@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use liqdata::archive::{Archive, Filter, Gather, Known, OrderBrief};
-use liqdata::model::Millis;
+use liqdata::archive::{Archive, Filter, Gather, Known};
+use liqdata::model::{Millis, OrderBrief};
 use proptest::prelude::*;
 use proptest::test_runner::Config;
 

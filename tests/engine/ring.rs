@@ -1,7 +1,7 @@
 //! The ring: whatever arrives, in whatever order, it answers as a count of everything does.
 
-use liqdata::engine::{self, Arriving, Observations, Ring, RingFault, RingPart};
-use liqdata::model::{Millis, ObservedOrder, Order, Side, Vocabulary, Window};
+use liqdata::engine::{self, Observations, Ring, RingFault, RingPart};
+use liqdata::model::{Millis, ObservedOrder, Order, OrderBrief, Side, Vocabulary, Window};
 use proptest::prelude::*;
 use rust_decimal::Decimal;
 
@@ -148,7 +148,7 @@ fn of_parts(now: Millis, orders: &[ObservedOrder], lengths: &[usize]) -> Ring {
         let (part, behind) = rest.split_at(length.min(rest.len()));
         let mut filled = RingPart::new(now);
         for observed in part {
-            filled.push(&Arriving::from(observed)).unwrap();
+            filled.push(&OrderBrief::from(observed)).unwrap();
         }
         parts.push(filled);
         rest = behind;
@@ -186,7 +186,7 @@ proptest! {
         }
         let mut single = Ring::new(now);
         for observed in &arrived {
-            single.insert([Arriving::from(observed)]).unwrap();
+            single.insert([OrderBrief::from(observed)]).unwrap();
         }
         let mut whole = of_parts(now, &arrived, &lengths);
         prop_assert_eq!(whole.len(), single.len());
@@ -196,7 +196,7 @@ proptest! {
             for ring in [&mut single, &mut whole] {
                 match event {
                     Event::Arrive(orders) => {
-                        ring.insert(orders.iter().map(Arriving::from)).unwrap();
+                        ring.insert(orders.iter().map(OrderBrief::from)).unwrap();
                     }
                     Event::Pass(by) => ring.advance(ring.now().on(*by)),
                 }
@@ -218,7 +218,7 @@ proptest! {
         for event in events {
             match event {
                 Event::Arrive(orders) => {
-                    let old = ring.insert(orders.iter().map(Arriving::from)).unwrap();
+                    let old = ring.insert(orders.iter().map(OrderBrief::from)).unwrap();
                     let gone = |observed: &&ObservedOrder| {
                         observed.order.timestamp <= now.back(Millis::DAY)
                     };
@@ -303,7 +303,7 @@ fn the_largest_and_the_hours_of_many_orders_are_those_of_a_count_of_everything()
             now = now.on(random.i64(0..5 * Millis::HOUR));
             ring.advance(now);
             let late: Vec<_> = many(&mut random, amounts).into_iter().take(700).collect();
-            ring.insert(late.iter().map(Arriving::from)).unwrap();
+            ring.insert(late.iter().map(OrderBrief::from)).unwrap();
             all.extend(late);
         }
     }
@@ -317,19 +317,21 @@ fn parts_of_different_instants_meet_at_the_latest() {
     let mut parts = vec![RingPart::new(early), RingPart::new(late)];
     for (part, orders) in parts.iter_mut().zip(all.chunks(3_000)) {
         for observed in orders {
-            part.push(&Arriving::from(observed)).unwrap();
+            part.push(&OrderBrief::from(observed)).unwrap();
         }
     }
     let met = Ring::of_parts(early, parts).unwrap();
     let mut single = Ring::new(late);
-    single.insert(all.iter().map(Arriving::from)).unwrap();
+    single.insert(all.iter().map(OrderBrief::from)).unwrap();
     assert_eq!(met.now(), late);
     assert_eq!(replies_and_coverage(&met), replies_and_coverage(&single));
 }
 
 /// An order of this value, at the start.
-fn worth(value_usd: &str) -> Arriving<'static> {
-    Arriving {
+fn worth(value_usd: &str) -> OrderBrief<'static> {
+    OrderBrief {
+        number: 0,
+        names: None,
         exchange: "okx",
         symbol: "BTCUSDT",
         coin: "BTC",
@@ -375,7 +377,7 @@ fn what_cannot_be_counted_exactly_is_refused_with_everything_beside_it() {
     // What has left the windows no longer counts.
     ring.advance(Millis(START + Millis::DAY));
     assert_eq!(ring.insert([worth("1")]), Ok(1));
-    let later = Arriving {
+    let later = OrderBrief {
         timestamp: Millis(START + 1),
         ..worth("7")
     };

@@ -4,20 +4,20 @@ use std::cmp::Reverse;
 use std::collections::VecDeque;
 
 use super::decimals::Decimals;
-use super::{Arriving, Key, Ring, RingFault, Sums, WINDOWS};
-use crate::model::{Millis, Window};
+use super::{Key, Ring, RingFault, Sums, WINDOWS};
+use crate::model::{Millis, OrderBrief, Window};
 
 /// Orders on their way into a [`Ring`], which are taken in apart from others.
 ///
 /// # Examples
 ///
 /// ```
-/// use liqdata::engine::{Arriving, Observations, Ring, RingPart, overview};
-/// use liqdata::model::{Millis, Side};
+/// use liqdata::engine::{Observations, Ring, RingPart, overview};
+/// use liqdata::model::{Millis, OrderBrief, Side};
 ///
 /// let now = Millis(1_781_136_000_000);
-/// let order = Arriving {
-///     exchange: "okx", symbol: "BTCUSDT", coin: "BTC", side: Side::Long,
+/// let order = OrderBrief {
+///     number: 0, names: None, exchange: "okx", symbol: "BTCUSDT", coin: "BTC", side: Side::Long,
 ///     price: 60_000.into(), qty: 2.into(), value_usd: 120_000.into(),
 ///     timestamp: now, received_at: now,
 /// };
@@ -98,28 +98,15 @@ impl RingPart {
         }
     }
 
-    /// Takes in one order, which has arrived after all others of this part; one too old for any window is left out.
+    /// Takes in one order, which has arrived after all others of this part; one too old for any window is left out. Where
+    /// its names have a number, no others of this part have it.
     ///
     /// # Errors
     ///
     /// [`RingFault`] where its amount cannot be counted exactly; it is not taken in then.
-    pub fn push(&mut self, order: &Arriving<'_>) -> Result<(), RingFault> {
-        self.push_named(order, None)
-    }
-
-    /// As [`RingPart::push`], of an order whose exchange, symbol and coin have a number where it comes from: no others of
-    /// this part have it. Numbers are small.
-    ///
-    /// # Errors
-    ///
-    /// As [`RingPart::push`].
-    pub fn push_named(
-        &mut self,
-        order: &Arriving<'_>,
-        names: Option<u32>,
-    ) -> Result<(), RingFault> {
+    pub fn push(&mut self, order: &OrderBrief<'_>) -> Result<(), RingFault> {
         let (usd, total) = self.ring.with_amount(order.value_usd)?;
-        let pair = self.pair(order, names);
+        let pair = self.pair(order);
         let ring = &mut self.ring;
         if order.timestamp <= ring.now.back(Window::H24.millis()) {
             // Its names are known all the same.
@@ -139,7 +126,8 @@ impl RingPart {
     }
 
     /// The number of an order's pair.
-    fn pair(&mut self, order: &Arriving<'_>, names: Option<u32>) -> u32 {
+    fn pair(&mut self, order: &OrderBrief<'_>) -> u32 {
+        let names = order.names;
         let known = names.and_then(|names| self.known.get(names as usize).copied());
         if let Some(pair) = known.filter(|pair| *pair != u32::MAX) {
             return pair;

@@ -2,13 +2,13 @@
 
 use std::collections::{HashMap, VecDeque};
 
+use super::ArchivedError;
 use super::days::Days;
-use super::{ArchivedError, arriving};
-use crate::archive::{Archive, Filter, Gather, Known, OrderBrief};
+use crate::archive::{Archive, Filter, Gather, Known};
 use crate::engine::{Ring, RingFault, RingPart};
 use crate::market::arrivals::ArrivalId;
 use crate::market::revision::{Revision, wall_clock};
-use crate::model::{Millis, Order};
+use crate::model::{Millis, Order, OrderBrief};
 
 /// Orders that are kept in their order of arrival, for readers that come back for more.
 const ARRIVED: usize = 16_384;
@@ -35,26 +35,13 @@ pub(crate) struct Live {
     broken: bool,
 }
 
-/// The order of a brief.
-pub(crate) fn order_of(brief: &OrderBrief<'_>) -> Order {
-    Order {
-        exchange: brief.exchange.to_owned(),
-        symbol: brief.symbol.to_owned(),
-        side: brief.side,
-        price: brief.price,
-        qty: brief.qty,
-        value_usd: brief.value_usd,
-        timestamp: brief.timestamp,
-    }
-}
-
 /// A share of the last day on its way into the ring.
 struct Share(Result<RingPart, RingFault>);
 
 impl Gather for Share {
     fn take(&mut self, order: OrderBrief<'_>) {
         if let Ok(part) = &mut self.0
-            && let Err(fault) = part.push_named(&arriving(&order), order.names)
+            && let Err(fault) = part.push(&order)
         {
             self.0 = Err(fault);
         }
@@ -142,8 +129,8 @@ impl Live {
             if fault.is_some() {
                 return;
             }
-            fault = ring.arrive(&arriving(&brief)).err();
-            arrived.push_back((brief.number, order_of(&brief)));
+            fault = ring.arrive(&brief).err();
+            arrived.push_back((brief.number, brief.order()));
             if brief.timestamp < floor(before) {
                 late.entry(brief.coin.to_owned())
                     .and_modify(|first| *first = brief.timestamp.min(*first))
