@@ -5,6 +5,7 @@
 //! * [`model`]: what the market data is;
 //! * [`api`]: the ten endpoints of the contract, for both sides;
 //! * [`wire`]: bytes to values;
+//! * `net`: what everyone who opens a connection needs;
 //! * [`client`]: asking over HTTP;
 //! * [`feeds`]: what the exchanges publish, as events;
 //! * [`collect`]: listening to the exchanges, into an archive;
@@ -23,6 +24,7 @@ pub mod engine;
 pub mod feeds;
 pub mod market;
 pub mod model;
+mod net;
 pub mod server;
 pub mod simulate;
 pub mod wire;

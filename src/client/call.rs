@@ -13,10 +13,11 @@ use super::config::{self, Config};
 use super::error::{self, Error};
 use super::fault::Fault;
 use super::pool::{Kept, Lines};
-use super::retry::{self, Kind, Retries};
+use super::retry::{Kind, Retries};
 use super::{LOG, Told};
 use crate::api::{OPEN_INTEREST, RELATIVE};
 use crate::model::TotalsByWindow;
+use crate::net::retry_after;
 use crate::wire::{Damage, Feed, Reading, read};
 
 /// The most redirects that one question follows.
@@ -93,7 +94,7 @@ impl Call<'_> {
         let mut hop = 0;
         loop {
             // Waiting for one's turn is the caller's wish, not the service's slowness.
-            self.deadline += self.kept.pace.turn().await;
+            self.deadline += self.kept.turn().await;
             let begun = Instant::now();
             let reached = timeout_at(self.deadline, self.reach(target, hop, intake))
                 .await
@@ -128,7 +129,7 @@ impl Call<'_> {
         let mut target = start.clone();
         let mut hop = 0;
         loop {
-            self.deadline += self.kept.pace.turn().await;
+            self.deadline += self.kept.turn().await;
             let knocked = timeout_at(self.deadline, self.knock(target, hop, headers))
                 .await
                 .map_err(|_| Failed::Late)?
@@ -233,7 +234,7 @@ impl Call<'_> {
     /// A status that is no success, or a redirect that is not followed, with the reason.
     async fn refused(&self, response: Response, unfollowed: Option<&str>) -> Fault {
         let status = response.status();
-        let retry_after = retry::retry_after(response.headers());
+        let retry_after = retry_after(response.headers());
         let body = self.beginning(response).await;
         let place = self.config.place();
         let path = self.path;

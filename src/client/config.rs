@@ -1,14 +1,14 @@
 //! What a client is told: checked once, before any connection.
 
 use std::fmt;
-use std::net::{Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
 use std::time::Duration;
 
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
-use url::{Host, Url};
+use url::Url;
 
 use crate::api::BadQuery;
+use crate::net::{self, NoClient, is_loopback};
 
 const BASE_URLS: &str =
     r#"an http or https URL without user info, query or fragment, such as "https://data.example""#;
@@ -270,17 +270,18 @@ impl Config {
     ///
     /// # Errors
     ///
-    /// The library's own; for an https address most likely that there is no trust store.
-    pub(super) fn http(&self) -> Result<reqwest::Client, reqwest::Error> {
+    /// For an https address most likely that there is no trust store.
+    pub(super) fn http(&self) -> Result<reqwest::Client, NoClient> {
         let secure = self.base.scheme() == "https";
-        if !secure && self.proxy.is_none() && is_loopback(&self.base) {
-            return self.builder()?.tls_certs_only([]).build();
-        }
-        match self.builder()?.build() {
-            // reqwest wants a trust store even where none is needed.
-            Err(_) if !secure => self.builder()?.tls_certs_only([]).build(),
-            built => built,
-        }
+        let tls = if secure {
+            Some(net::trusting()?)
+        } else if self.proxy.is_none() && is_loopback(&self.base) {
+            None
+        } else {
+            // A proxy may want it.
+            net::trusting().ok()
+        };
+        net::client(self.builder()?, tls)
     }
 
     fn builder(&self) -> Result<reqwest::ClientBuilder, reqwest::Error> {
@@ -392,24 +393,6 @@ fn duration(name: &'static str, seconds: f64) -> Result<Duration, BadQuery> {
 
 fn out_of_bounds(name: &'static str, value: impl fmt::Display, allowed: &str) -> BadQuery {
     BadQuery::new(name, format!("{value} is out of bounds"), allowed)
-}
-
-/// Whether `url` names this machine.
-fn is_loopback(url: &Url) -> bool {
-    match url.host() {
-        Some(Host::Ipv4(address)) => address.is_loopback(),
-        Some(Host::Ipv6(address)) => {
-            address == Ipv6Addr::LOCALHOST
-                || address
-                    .to_ipv4_mapped()
-                    .is_some_and(|address: Ipv4Addr| address.is_loopback())
-        }
-        Some(Host::Domain(name)) => {
-            let name = name.strip_suffix('.').unwrap_or(name);
-            name == "localhost" || name.ends_with(".localhost")
-        }
-        None => false,
-    }
 }
 
 /// Scheme, host and port of `url`: no credentials.
@@ -578,28 +561,6 @@ mod tests {
             assert!(!message.contains("hunter2"), "{message}");
         }
         assert!(config().proxy(Some("http://p:1")).is_ok());
-    }
-
-    #[test]
-    fn loopback_is_known_in_every_spelling() {
-        for url in [
-            "http://127.0.0.1",
-            "http://127.9.8.7:1/x",
-            "http://[::1]",
-            "http://[::ffff:127.0.0.1]",
-            "http://localhost:80",
-            "http://LOCALHOST.",
-            "http://api.localhost",
-        ] {
-            assert!(is_loopback(&Url::parse(url).unwrap()), "{url}");
-        }
-        for url in [
-            "http://128.0.0.1",
-            "http://[::2]",
-            "http://localhost.example",
-        ] {
-            assert!(!is_loopback(&Url::parse(url).unwrap()), "{url}");
-        }
     }
 
     #[test]

@@ -10,7 +10,6 @@ mod config;
 mod error;
 mod events;
 mod fault;
-mod pace;
 mod pool;
 mod retry;
 mod seat;
@@ -26,6 +25,7 @@ use log::{debug, warn};
 use tokio::time::{Instant, sleep};
 
 use crate::api::{Endpoint, SIMULATED};
+use crate::net::{NoClient, retry_after};
 use crate::wire::{Arrived, Decode, Feed, Intake, Reading, intake, read};
 
 pub use config::Config;
@@ -187,7 +187,7 @@ impl Client {
             Ok(Reading::Refused { message }) => Err(Error::Refused {
                 status: answer.status.as_u16(),
                 body: error::excerpt(&body),
-                retry_after: retry::retry_after(&answer.headers),
+                retry_after: retry_after(&answer.headers),
                 message: format!("{} refused {}: {message}", self.config().place(), E::PATH),
             }),
             Err(damage) => Err(answer.damaged(damage)),
@@ -288,7 +288,7 @@ fn no_answer(message: impl Into<String>) -> Error {
 }
 
 /// Why there can be no connection at all.
-fn without_tls(config: &Config, cause: &Arc<reqwest::Error>) -> Error {
+fn without_tls(config: &Config, cause: &Arc<NoClient>) -> Error {
     Error::NoAnswer {
         message: format!(
             "https to {} needs trusted certificates and this machine shows none ({}); install the system's \

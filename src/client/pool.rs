@@ -8,15 +8,16 @@ use std::io;
 use std::mem;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
 use tokio::runtime::{Handle, RuntimeFlavor};
 
 use super::Config;
 use super::coding::Spare;
-use super::pace::Pace;
 use super::retry::Quota;
 use super::seat::{Slot, TURNS};
+use crate::net::{Limiter, NoClient};
 
 /// The most idle slots that are kept: each holds a connection and a few file descriptors.
 const MOST_IDLE: usize = 16;
@@ -78,14 +79,15 @@ impl Drop for Lodging {
     }
 }
 
-/// Connections, pace and quota.
+/// Connections, the limit of their requests and the quota of their retries.
 #[derive(Debug)]
 pub(super) struct Kept {
     /// The connections that the caller's runtime drives.
     pub(super) lines: Lines,
     /// Those that a second runtime of the caller's drives. Only ever set by the process that made it.
     apart: OnceLock<Lines>,
-    pub(super) pace: Pace,
+    /// Absent where as fast may be asked as anybody likes.
+    limiter: Option<Limiter>,
     pub(super) quota: Quota,
     /// Slots that nobody asks on at present, the last used last. Only ever locked by the process that made it.
     idle: Mutex<Vec<Arc<Slot>>>,
@@ -96,9 +98,17 @@ impl Kept {
         Self {
             lines: Lines::new(config),
             apart: OnceLock::new(),
-            pace: Pace::new(config.rate()),
+            limiter: config.rate().map(Limiter::per_second),
             quota: Quota::default(),
             idle: Mutex::default(),
+        }
+    }
+
+    /// Waits for the turn of one more request; returns how long that took.
+    pub(super) async fn turn(&self) -> Duration {
+        match &self.limiter {
+            Some(limiter) => limiter.turn(1).await,
+            None => Duration::ZERO,
         }
     }
 
@@ -134,7 +144,7 @@ impl Kept {
 #[derive(Debug)]
 pub(super) struct Lines {
     /// The connections; the reason where there can be none.
-    pub(super) http: Result<reqwest::Client, Arc<reqwest::Error>>,
+    pub(super) http: Result<reqwest::Client, Arc<NoClient>>,
     /// Whether a connection may have gone back to the pool.
     answered: AtomicBool,
     /// Buffers for the next body. Only ever tried, so that nobody waits and no fork finds it locked for ever.
@@ -221,7 +231,7 @@ mod tests {
 
     #[test]
     fn what_another_process_made_is_forgotten_not_dropped() {
-        let mark = Arc::new(reqwest_error());
+        let mark = Arc::new(NoClient::from(rustls::Error::DecryptError));
         for (pid, left) in [(std::process::id(), 1), (std::process::id() + 1, 2)] {
             let mut kept = Kept::new(&config());
             kept.lines.http = Err(Arc::clone(&mark));
@@ -233,7 +243,8 @@ mod tests {
         }
     }
 
-    fn reqwest_error() -> reqwest::Error {
-        reqwest::Proxy::all("http://").unwrap_err()
+    #[tokio::test]
+    async fn without_a_limit_nobody_waits() {
+        assert_eq!(Kept::new(&config()).turn().await, Duration::ZERO);
     }
 }

@@ -1,10 +1,11 @@
 //! When a call is tried again, and after how long.
 
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use reqwest::StatusCode;
-use reqwest::header::{DATE, HeaderMap, RETRY_AFTER};
+
+use crate::net::{is_passing, longest_wait};
 
 /// Tokens a fresh quota holds, and the most it ever holds.
 const QUOTA: u32 = 500;
@@ -32,7 +33,7 @@ impl Kind {
     /// How an HTTP status that is no success is treated.
     pub(super) fn of(status: StatusCode) -> Self {
         match status.as_u16() {
-            408 | 425 | 500 | 502 | 503 | 504 => Self::Transient,
+            status if is_passing(status) => Self::Transient,
             429 => Self::Throttled,
             418 => Self::Banned,
             _ => Self::Final,
@@ -151,9 +152,7 @@ impl<'a> Retries<'a> {
 
     /// The longest wait before the next attempt: the kind's base, doubled for every attempt so far.
     fn bound(&self, kind: Kind) -> Duration {
-        kind.base()
-            .saturating_mul(1 << self.done.min(16))
-            .min(LONGEST_BACKOFF)
+        longest_wait(kind.base(), self.done, LONGEST_BACKOFF)
     }
 
     /// Refills the quota after a success: what the last retry cost, or one token.
@@ -162,42 +161,12 @@ impl<'a> Retries<'a> {
     }
 }
 
-/// The seconds that a `Retry-After` asks for; none where it is absent, negative or makes no sense.
-pub(super) fn retry_after(headers: &HeaderMap) -> Option<f64> {
-    let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
-    if text.starts_with(|c: char| c.is_ascii_digit()) {
-        return text
-            .parse()
-            .ok()
-            .filter(|seconds: &f64| seconds.is_finite());
-    }
-    let then = httpdate::parse_http_date(text).ok()?;
-    // By the service's own clock where it shows one: ours may be wrong.
-    let now = headers
-        .get(DATE)
-        .and_then(|date| date.to_str().ok())
-        .and_then(|date| httpdate::parse_http_date(date.trim()).ok())
-        .unwrap_or_else(SystemTime::now);
-    Some(then.duration_since(now).unwrap_or_default().as_secs_f64())
-}
-
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
-    use reqwest::header::HeaderValue;
-
     use super::*;
 
     const HOUR: Duration = Duration::from_hours(1);
-
-    fn headers(retry_after: &str, date: Option<&str>) -> HeaderMap {
-        let mut headers = HeaderMap::new();
-        headers.insert(RETRY_AFTER, HeaderValue::from_str(retry_after).unwrap());
-        if let Some(date) = date {
-            headers.insert(DATE, HeaderValue::from_str(date).unwrap());
-        }
-        headers
-    }
 
     #[test]
     fn waits_double_from_their_base_to_20_seconds() {
@@ -284,33 +253,6 @@ mod tests {
             assert!(retries.again(Kind::Transient, None, HOUR, 0.0).is_some());
             retries.succeeded();
         }
-    }
-
-    #[test]
-    fn retry_after_is_seconds_or_a_date_and_nonsense_is_ignored() {
-        for (text, seconds) in [
-            ("1", Some(1.0)),
-            ("0", Some(0.0)),
-            (" 2.5 ", Some(2.5)),
-            ("1000000000", Some(1e9)),
-            ("1e9", Some(1e9)),
-            ("-5", None),
-            ("soon", None),
-            ("", None),
-            ("inf", None),
-            ("NaN", None),
-            ("1e999", None),
-            ("3 seconds", None),
-        ] {
-            assert_eq!(retry_after(&headers(text, None)), seconds, "{text:?}");
-        }
-        let at = |date| retry_after(&headers("Wed, 21 Oct 2015 07:28:30 GMT", date));
-        assert_eq!(at(Some("Wed, 21 Oct 2015 07:28:00 GMT")), Some(30.0));
-        assert_eq!(at(Some("Wed, 21 Oct 2015 07:29:00 GMT")), Some(0.0));
-        assert_eq!(at(None), Some(0.0));
-        let soon = httpdate::fmt_http_date(SystemTime::now() + Duration::from_secs(40));
-        let seconds = retry_after(&headers(&soon, None)).unwrap();
-        assert!((38.0..=40.0).contains(&seconds), "{seconds}");
     }
 
     #[test]

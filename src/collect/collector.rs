@@ -13,7 +13,7 @@ use tokio::task::JoinSet;
 use super::board::{Status, VenueState};
 use super::intake::Intake;
 use super::keep::Keep;
-use super::rest::Rest;
+use super::rest::{Http, Rest};
 use super::settings::{Settings, SettingsError, millis, span};
 use super::tend::{self, Tended};
 use super::yardstick::Yardstick;
@@ -112,7 +112,7 @@ struct Running {
 /// # Examples
 ///
 /// ```no_run
-/// use liqdata::feeds::{Collector, Plan};
+/// use liqdata::collect::{Collector, Plan};
 ///
 /// let collector = Collector::start("my-archive", &Plan {
 ///     venues: vec!["binance".to_owned(), "bybit".to_owned()],
@@ -173,7 +173,7 @@ impl Collector {
         let coins = plan.coins()?;
         plan.settings.check()?;
         let settings = Arc::new(plan.settings.clone());
-        let rest = Arc::new(Rest::new(Arc::clone(&settings)).map_err(CollectError::Start)?);
+        let http = Http::new(&settings).map_err(CollectError::Start)?;
         let runtime = Builder::new_multi_thread()
             .worker_threads(2)
             .thread_name("liqdata-collect")
@@ -208,7 +208,7 @@ impl Collector {
             );
             let one = Arc::new(Tended {
                 intake: Arc::new(intake),
-                rest: Arc::clone(&rest),
+                rest: Arc::new(Rest::new(venue, Arc::clone(&settings), http.clone())),
                 archive: archive.clone(),
                 history_coins: history_coins.clone(),
                 yardstick: Arc::clone(&yardstick),

@@ -284,8 +284,7 @@ impl Fill {
     }
 
     async fn run_one(&self, errand: &Errand) -> bool {
-        let venue = self.intake.venue;
-        let body = match self.rest.get(venue, &errand.ask).await {
+        let body = match self.rest.get(&errand.ask).await {
             Ok(body) => body,
             Err(fault) => {
                 self.intake.seat.trouble(fault.to_string());

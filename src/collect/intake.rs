@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use arc_swap::ArcSwap;
 use tokio::sync::Notify;
@@ -11,6 +11,7 @@ use super::board::Seat;
 use super::dedupe::Memory;
 use super::hold::{Hold, Waiting};
 use super::keep::{Keep, NotTaken};
+use super::lock::locked;
 use super::settings::{Settings, millis};
 use super::yardstick::Yardstick;
 use crate::archive::{Batch, Completeness as Told, Gap, OrderRow};
@@ -67,10 +68,6 @@ pub(super) struct Intake {
     memory: Mutex<Memory>,
     hold: Mutex<Hold>,
     lost: Mutex<Option<Lost>>,
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The rows of a frame that are ready to be kept.

@@ -12,12 +12,12 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::Instant;
 
-use super::backoff::Backoff;
 use super::intake::Intake;
 use super::settings::{span, span_or};
 use super::socket::{self, Loss, Word};
 use crate::feeds::listen::Line;
 use crate::model::Millis;
+use crate::net::{Backoff, Connector};
 
 /// What a line is told.
 #[derive(Clone, Debug)]
@@ -46,11 +46,12 @@ struct Session {
 }
 
 impl Session {
-    fn open(intake: &Arc<Intake>, line: &Line) -> Self {
+    fn open(intake: &Arc<Intake>, connector: &Connector, line: &Line) -> Self {
         let (said, ready) = oneshot::channel();
         let (word, heard) = watch::channel(Word::Listen);
         let task = tokio::spawn(socket::listen(
             Arc::clone(intake),
+            connector.clone(),
             line.clone(),
             said,
             heard,
@@ -121,11 +122,12 @@ async fn at(instant: Option<Instant>) {
 /// Keeps a line open until `orders` ends.
 pub(super) async fn tend(
     intake: Arc<Intake>,
+    connector: Connector,
     line: Line,
     mut orders: mpsc::UnboundedReceiver<Order>,
     news: mpsc::UnboundedSender<News>,
 ) {
-    let mut tender = Tender::new(intake, line, news);
+    let mut tender = Tender::new(intake, connector, line, news);
     loop {
         let rotate_at = tender.rotate_at();
         tokio::select! {
@@ -150,6 +152,7 @@ pub(super) async fn tend(
 
 struct Tender {
     intake: Arc<Intake>,
+    connector: Connector,
     line: Line,
     news: mpsc::UnboundedSender<News>,
     current: Option<Session>,
@@ -166,18 +169,23 @@ struct Tender {
 }
 
 impl Tender {
-    fn new(intake: Arc<Intake>, line: Line, news: mpsc::UnboundedSender<News>) -> Self {
-        let pace = &intake.settings.pace;
-        let backoff = Backoff::new(span(pace.retry_first), span(pace.retry_most));
+    fn new(
+        intake: Arc<Intake>,
+        connector: Connector,
+        line: Line,
+        news: mpsc::UnboundedSender<News>,
+    ) -> Self {
+        let backoff = intake.settings.pace.backoff();
         intake
             .seat
             .notes()
             .lines
             .entry(line.name.clone())
             .or_default();
-        let current = Some(Session::open(&intake, &line));
+        let current = Some(Session::open(&intake, &connector, &line));
         Self {
             intake,
+            connector,
             line,
             news,
             current,
@@ -270,12 +278,12 @@ impl Tender {
 
     fn retry(&mut self) {
         self.retry_at = None;
-        self.current = Some(Session::open(&self.intake, &self.line));
+        self.current = Some(Session::open(&self.intake, &self.connector, &self.line));
     }
 
     fn replace(&mut self) {
         if self.current.is_some() && self.next.is_none() {
-            self.next = Some(Session::open(&self.intake, &self.line));
+            self.next = Some(Session::open(&self.intake, &self.connector, &self.line));
         }
     }
 

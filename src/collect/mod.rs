@@ -4,7 +4,6 @@
 //! of a venue in one place (`tend`). What comes in is compared with what was heard, priced or held (`intake`), and handed to
 //! the archive's keeper (`keep`). What a venue says and how, [`feeds`](crate::feeds) knows.
 
-mod backoff;
 mod board;
 mod collector;
 mod dedupe;
@@ -14,6 +13,7 @@ mod intake;
 mod keep;
 mod life;
 mod line;
+mod lock;
 mod proof;
 mod rest;
 mod settings;

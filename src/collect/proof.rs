@@ -19,7 +19,7 @@ impl Tended {
     async fn proof(&self) -> Proof {
         let asking = async {
             for ask in self.intake.venue.proofs(super::now()) {
-                let body = self.rest.get(self.intake.venue, &ask).await?;
+                let body = self.rest.get(&ask).await?;
                 if let Some(disproof) = self.intake.disproof(&body)? {
                     return Ok(Proof::Fails(disproof));
                 }

@@ -22,6 +22,7 @@ use serde::Deserialize;
 use url::Url;
 
 use crate::feeds::{VENUES, Venue, venue};
+use crate::net::Backoff;
 
 /// A setting that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -69,6 +70,11 @@ macro_rules! pace {
         }
 
         impl Pace {
+            /// The waits before what failed is tried again.
+            pub(super) fn backoff(&self) -> Backoff {
+                Backoff::new(span(self.retry_first), span(self.retry_most))
+            }
+
             fn check(&self) -> Result<(), SettingsError> {
                 $(check_seconds(concat!("pace.", stringify!($name)), self.$name)?;)+
                 Ok(())

@@ -6,18 +6,12 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeSet, VecDeque};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::{SinkExt, StreamExt};
-use rustls_platform_verifier::BuilderVerifierExt;
-use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::TcpStream;
 use tokio::sync::{oneshot, watch};
 use tokio::time::Instant;
-use tokio_rustls::TlsConnector;
-use tokio_rustls::rustls::pki_types::ServerName;
-use tokio_rustls::rustls::{ClientConfig, crypto};
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::tungstenite::http::{HeaderName, HeaderValue};
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
@@ -31,6 +25,7 @@ use super::settings::{span, span_or};
 use crate::feeds::listen::{Asked, Beat, Heard, Line, Sign};
 use crate::feeds::unzipped;
 use crate::model::Millis;
+use crate::net::{Connector, Stream};
 
 /// How long a close is waited for.
 const FAREWELL: Duration = Duration::from_secs(1);
@@ -55,14 +50,12 @@ pub(super) enum Word {
     Close,
 }
 
-trait Wire: AsyncRead + AsyncWrite + Send + Unpin {}
-impl<T: AsyncRead + AsyncWrite + Send + Unpin> Wire for T {}
-
-type Stream = WebSocketStream<Box<dyn Wire>>;
+type Socket = WebSocketStream<Box<dyn Stream>>;
 
 /// Opens `line`, listens on it until it is lost, and says through `ready` once it covers what it can.
 pub(super) async fn listen(
     intake: Arc<Intake>,
+    connector: Connector,
     line: Line,
     ready: oneshot::Sender<BTreeSet<String>>,
     mut word: watch::Receiver<Word>,
@@ -72,7 +65,7 @@ pub(super) async fn listen(
         last_sign: None,
     };
     let patience = span(intake.settings.pace.connect);
-    let opening = tokio::time::timeout(patience, open(&intake, &line));
+    let opening = tokio::time::timeout(patience, open(&intake, &connector, &line));
     let stream = tokio::select! {
         opened = opening => match opened {
             Ok(Ok(stream)) => stream,
@@ -90,7 +83,7 @@ async fn ended(word: &mut watch::Receiver<Word>) {
     let _ = word.wait_for(|word| *word != Word::Listen).await;
 }
 
-async fn open(intake: &Intake, line: &Line) -> Result<Stream, String> {
+async fn open(intake: &Intake, connector: &Connector, line: &Line) -> Result<Socket, String> {
     let address = intake.settings.address(intake.venue, line.host, &line.path);
     let url = Url::parse(&address).map_err(|error| format!("{address}: {error}"))?;
     let mut request = address
@@ -103,25 +96,8 @@ async fn open(intake: &Intake, line: &Line) -> Result<Stream, String> {
             HeaderValue::from_static(value),
         );
     }
-    let host = url.host_str().unwrap_or_default().to_owned();
-    let bare = host.trim_start_matches('[').trim_end_matches(']');
-    let port = url.port_or_known_default().unwrap_or(443);
-    let tcp = TcpStream::connect((bare, port))
-        .await
-        .map_err(|error| format!("{address}: {error}"))?;
-    // Pings are small and must not wait for company.
-    let _ = tcp.set_nodelay(true);
-    let wire: Box<dyn Wire> = if url.scheme() == "wss" {
-        let name =
-            ServerName::try_from(bare.to_owned()).map_err(|error| format!("{address}: {error}"))?;
-        let tls = TlsConnector::from(trust()?)
-            .connect(name, tcp)
-            .await
-            .map_err(|error| format!("{address}: TLS: {error}"))?;
-        Box::new(tls)
-    } else {
-        Box::new(tcp)
-    };
+    let wire = connector.open(&url).await;
+    let wire = wire.map_err(|error| format!("{address}: {error}"))?;
     let most = Some(intake.settings.frame_bytes);
     let config = WebSocketConfig::default()
         .max_message_size(most)
@@ -130,22 +106,6 @@ async fn open(intake: &Intake, line: &Line) -> Result<Stream, String> {
         .await
         .map_err(|error| format!("{address}: {}", spoken(&error)))?;
     Ok(stream)
-}
-
-/// The TLS of this program: the system's trust store, the provider that HTTP uses as well.
-fn trust() -> Result<Arc<ClientConfig>, String> {
-    static TRUST: OnceLock<Result<Arc<ClientConfig>, String>> = OnceLock::new();
-    TRUST
-        .get_or_init(|| {
-            let provider = Arc::new(crypto::aws_lc_rs::default_provider());
-            let config = ClientConfig::builder_with_provider(provider)
-                .with_safe_default_protocol_versions()
-                .and_then(BuilderVerifierExt::with_platform_verifier)
-                .map_err(|error| format!("TLS: {error}"))?
-                .with_no_client_auth();
-            Ok(Arc::new(config))
-        })
-        .clone()
 }
 
 /// An error without the body of a reply.
@@ -159,7 +119,7 @@ fn spoken(error: &WebSocketError) -> String {
 struct Session {
     intake: Arc<Intake>,
     line: Line,
-    stream: Stream,
+    stream: Socket,
     ready: Option<oneshot::Sender<BTreeSet<String>>>,
     /// Messages of subscription that are still to be sent.
     to_ask: VecDeque<Vec<String>>,
@@ -180,7 +140,7 @@ impl Session {
         intake: Arc<Intake>,
         line: Line,
         ready: oneshot::Sender<BTreeSet<String>>,
-        stream: Stream,
+        stream: Socket,
     ) -> Self {
         let now = Instant::now();
         let pace = intake.settings.pace;

@@ -12,7 +12,6 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use super::backoff::Backoff;
 use super::fill::Fill;
 use super::intake::{Intake, Markets, told};
 use super::line::{self, News, Order};
@@ -206,7 +205,7 @@ impl Tended {
         let mut asks: VecDeque<Ask> = venue.listing_requests().into();
         let mut failed = None;
         while let Some(ask) = asks.pop_front() {
-            let body = match self.rest.get(venue, &ask).await {
+            let body = match self.rest.get(&ask).await {
                 Ok(body) => body,
                 // One kind of market that cannot be read does not cost the others.
                 Err(fault) => {
@@ -250,8 +249,7 @@ impl Tended {
         if self.intake.venue.listing_requests().is_empty() {
             return;
         }
-        let pace = &self.intake.settings.pace;
-        let mut backoff = Backoff::new(span(pace.retry_first), span(pace.retry_most));
+        let mut backoff = self.intake.settings.pace.backoff();
         let mut attempts = 0;
         while let Err(fault) = self.read_markets().await {
             self.intake
@@ -403,6 +401,7 @@ impl Tended {
                 lines.insert(line.name.clone(), (line.clone(), orders));
                 tasks.spawn(line::tend(
                     Arc::clone(&self.intake),
+                    self.rest.http.connector.clone(),
                     line,
                     received,
                     news.clone(),
@@ -511,7 +510,7 @@ impl Tended {
     }
 
     async fn ask_for_missed(&self, ask: &Ask) -> Result<Vec<Ask>, Failure> {
-        let body = self.rest.get(self.intake.venue, ask).await?;
+        let body = self.rest.get(ask).await?;
         match self.intake.take_body(ask, &body).await {
             Ok(rest) => Ok(rest),
             Err(fault) => {

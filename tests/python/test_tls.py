@@ -1,13 +1,17 @@
-"""TLS between a client and a service: what is trusted, and what is said of the rest."""
+"""TLS between a client or a collector and a service: what is trusted, and what is said of the rest."""
 
+import socket
 import ssl
+import threading
+import time
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 
 import pytest
 import trustme
 from scripted import answer, data
 
-from liqdata import NoAnswer
+from liqdata import NoAnswer, _core
 
 OK = {"24h": {"long_usd": 1.0, "short_usd": 2.0, "total_usd": 3.0, "cnt": 4}}
 GOOD = data(OK)
@@ -113,3 +117,77 @@ def test_http_needs_no_trust_store(connect, script):
     assert connect(service).overview() == OK
     # Away from loopback as well: a proxy stands in for the world.
     assert connect("http://data.example", proxy=service.url).overview() == OK
+
+
+def tunnel(exchange):
+    """Lead whoever asks to the port of this machine that is asked for, whatever the host is."""
+    port = int(exchange.request.target.rpartition(":")[2])
+    with socket.create_connection(("127.0.0.1", port)) as target:
+        exchange.send(b"HTTP/1.1 200 Connection established\r\n\r\n")
+
+        def back():
+            with suppress(OSError):
+                while data := target.recv(65536):
+                    exchange.send(data)
+
+        backwards = threading.Thread(target=back, daemon=True)
+        backwards.start()
+        with suppress(OSError):
+            while data := exchange.peer.recv(65536):
+                target.sendall(data)
+        with suppress(OSError):
+            target.shutdown(socket.SHUT_RDWR)
+        backwards.join()
+
+
+def trouble_of_a_socket(service, folder):
+    """What is written down of a collector whose only socket goes to a venue behind a proxy."""
+    port = service.port
+    settings = (
+        "coins = []\n[pace]\nretry_first = 0.01\nretry_most = 0.05\nconnect = 5.0\n"
+        f'[venues.okx]\nsocket = "wss://venue.example:{port}"\nrest = "http://127.0.0.1:9"\n'
+    )
+    collector = _core.Collector(folder, ["okx"], [], settings, once=False)
+    try:
+        deadline = time.monotonic() + 20
+        while time.monotonic() < deadline:
+            trouble = collector.status()["venues"][0]["trouble"] or ""
+            if "wss://" in trouble:
+                return trouble
+            time.sleep(0.01)
+        pytest.fail("nothing was said of the socket")
+    finally:
+        collector.stop()
+
+
+@pytest.mark.usefixtures("trusted")
+def test_a_collectors_socket_is_tls_through_the_proxy_of_the_environment(script, authority, tmp_path, monkeypatch):
+    proxy = script(tunnel)
+    monkeypatch.setenv("HTTPS_PROXY", proxy.url.replace("//", "//me:hunter2@"))
+    venue = script(answer(b"", 503), tls=serving(authority.issue_cert("venue.example")))
+    trouble = trouble_of_a_socket(venue, tmp_path / "archive")
+    assert "the handshake is answered 503" in trouble
+    assert {request.target for request in proxy.requests} == {f"venue.example:{venue.port}"}
+    assert proxy.requests[0].headers["proxy-authorization"] == "Basic bWU6aHVudGVyMg=="
+    assert venue.requests[0].headers["upgrade"] == "websocket"
+
+
+@pytest.mark.usefixtures("trusted")
+def test_a_collectors_socket_trusts_no_other_certificate(script, authority, tmp_path, monkeypatch):
+    proxy = script(tunnel)
+    monkeypatch.setenv("HTTPS_PROXY", proxy.url)
+    venue = script(answer(b"", 503), tls=serving(authority.issue_cert("another.example")))
+    trouble = trouble_of_a_socket(venue, tmp_path / "archive")
+    assert "TLS: " in trouble
+    assert f"through the proxy {proxy.url} (HTTPS_PROXY)" in trouble
+    assert "not valid for" in trouble
+    assert venue.requests == []
+
+
+@pytest.mark.usefixtures("_no_store")
+def test_a_collector_without_a_trust_store_says_so(script, authority, tmp_path, monkeypatch):
+    proxy = script(tunnel)
+    monkeypatch.setenv("HTTPS_PROXY", proxy.url)
+    venue = script(answer(b"", 503), tls=serving(authority.issue_cert("venue.example")))
+    assert "TLS: " in trouble_of_a_socket(venue, tmp_path / "archive")
+    assert venue.requests == []

@@ -19,10 +19,11 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("model", &[]),
     ("api", &["model"]),
     ("wire", &["model"]),
-    ("client", &["model", "api", "wire"]),
+    ("net", &[]),
+    ("client", &["model", "api", "wire", "net"]),
     ("archive", &["model"]),
     ("feeds", &["model", "wire"]),
-    ("collect", &["model", "feeds", "archive"]),
+    ("collect", &["model", "feeds", "net", "archive"]),
     ("engine", &["model"]),
     ("simulate", &["model"]),
     ("market", &["model", "api", "archive", "engine", "server"]),
@@ -46,14 +47,16 @@ const BINDING: &[&str] = &[
     "arrow_select",
 ];
 
-/// Crates that only the archive names, and those of them that the binding may name as well.
-const STORE: &[(&str, &[&str])] = &[
+/// Crates that one room names for all: how rows are stored, how TLS is done; and what else may name them.
+const OWNED: &[(&str, &[&str])] = &[
     ("rusqlite", &["archive"]),
     ("parquet", &["archive"]),
     ("sha2", &["archive"]),
     ("uuid", &["archive"]),
     ("arrow_array", &["archive", "python"]),
     ("arrow_schema", &["archive", "python"]),
+    ("tokio_rustls", &["net"]),
+    ("rustls_platform_verifier", &["net"]),
 ];
 
 /// A source without its line comments, doc links among them.
@@ -136,9 +139,9 @@ fn faults(room: &str, source: &str) -> Vec<String> {
         .filter(|used| used != room && !allowed.contains(&used.as_str()))
         .map(|used| format!("uses `crate::{used}`; `{room}` may use {allowed:?}"));
     let binding = BINDING.iter().map(|name| (*name, &["python"][..]));
-    let store = STORE.iter().map(|(name, rooms)| (*name, *rooms));
+    let owned = OWNED.iter().map(|(name, rooms)| (*name, *rooms));
     let crates = binding
-        .chain(store)
+        .chain(owned)
         .filter(|(name, rooms)| !rooms.contains(&room) && names_crate(&code, name))
         .map(|(name, rooms)| format!("names the crate `{name}`; only {rooms:?} may"));
     rooms.chain(crates).collect()

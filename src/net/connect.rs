@@ -1,0 +1,123 @@
+//! A stream of bytes to where an address says: through the proxy that the environment names, with TLS where the scheme
+//! asks for it.
+
+use std::io;
+use std::sync::Arc;
+
+use hyper::Uri;
+use hyper_util::client::legacy::connect::proxy::Tunnel;
+use hyper_util::rt::TokioIo;
+use rustls::ClientConfig;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::rustls::pki_types::ServerName;
+use tower::{Service, service_fn};
+use url::Url;
+
+use super::proxy::{Proxies, Proxy, target};
+use super::tls;
+
+/// A connection, whatever it is made of.
+pub(crate) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
+
+/// Opens connections, with the proxies and the trust that this machine had when it was made.
+#[derive(Clone, Debug)]
+pub(crate) struct Connector {
+    proxies: Arc<Proxies>,
+    /// What certificates are judged by; why they cannot be, otherwise.
+    tls: Result<Arc<ClientConfig>, rustls::Error>,
+}
+
+impl Connector {
+    /// A connector for what this machine has now.
+    pub(crate) fn of_system() -> Self {
+        Self {
+            proxies: Arc::new(Proxies::of_system()),
+            tls: tls::trusting().map(Arc::new),
+        }
+    }
+
+    /// The proxy on the way to `url`, if there is one.
+    pub(crate) fn proxy(&self, url: &Url) -> Option<Proxy> {
+        self.proxies.towards(url)
+    }
+
+    /// The TLS of this machine, if it has any.
+    pub(crate) fn tls(&self) -> Result<&ClientConfig, &rustls::Error> {
+        self.tls.as_deref()
+    }
+
+    /// Opens a connection to host and port of `url`, with TLS for `wss` and `https`.
+    ///
+    /// # Errors
+    ///
+    /// What failed, with the proxy where one is on the way.
+    pub(crate) async fn open(&self, url: &Url) -> Result<Box<dyn Stream>, String> {
+        let target = target(url).ok_or("it names no host")?;
+        let Some(proxy) = self.proxy(url) else {
+            return self.reach(&target).await;
+        };
+        if !matches!(proxy.address.scheme_str(), Some("http" | "https")) {
+            return Err(format!("{proxy} is neither http nor https"));
+        }
+        // A tunnel is asked of the proxy whether or not TLS goes through it: as RFC 6455 wants it of sockets.
+        let connector = self.clone();
+        let dial = service_fn(move |proxy: Uri| {
+            let connector = connector.clone();
+            async move { connector.reach(&proxy).await.map(TokioIo::new) }
+        });
+        let mut tunnel = Tunnel::new(proxy.address.clone(), dial);
+        if let Some(credentials) = &proxy.credentials {
+            tunnel = tunnel.with_auth(credentials.clone());
+        }
+        let stream = tunnel.call(target.clone()).await.map_err(|error| {
+            let cause = std::error::Error::source(&error);
+            let cause = cause.map_or_else(|| error.to_string(), ToString::to_string);
+            format!("through {proxy}: {cause}")
+        })?;
+        let secured = self.secure(&target, stream.into_inner()).await;
+        secured.map_err(|error| format!("through {proxy}: {error}"))
+    }
+
+    /// Opens a connection to `target` itself.
+    async fn reach(&self, target: &Uri) -> Result<Box<dyn Stream>, String> {
+        let said = |error: io::Error| error.to_string();
+        let port = target
+            .port_u16()
+            .unwrap_or(if is_secure(target) { 443 } else { 80 });
+        let tcp = TcpStream::connect((host(target), port))
+            .await
+            .map_err(said)?;
+        // Pings are small and must not wait for company.
+        let _ = tcp.set_nodelay(true);
+        self.secure(target, Box::new(tcp)).await
+    }
+
+    /// Puts TLS on `stream` where `target` is to have it.
+    async fn secure(
+        &self,
+        target: &Uri,
+        stream: Box<dyn Stream>,
+    ) -> Result<Box<dyn Stream>, String> {
+        if !is_secure(target) {
+            return Ok(stream);
+        }
+        let failed = |error: &dyn std::error::Error| format!("TLS: {error}");
+        let tls = self.tls.clone().map_err(|error| failed(&error))?;
+        let name = ServerName::try_from(host(target).to_owned()).map_err(|error| failed(&error))?;
+        let secured = TlsConnector::from(tls).connect(name, stream).await;
+        Ok(Box::new(secured.map_err(|error| failed(&error))?))
+    }
+}
+
+fn is_secure(target: &Uri) -> bool {
+    target.scheme_str() == Some("https")
+}
+
+/// The host, an IPv6 address without its brackets.
+fn host(target: &Uri) -> &str {
+    let host = target.host().unwrap_or_default();
+    host.trim_start_matches('[').trim_end_matches(']')
+}

@@ -1,0 +1,163 @@
+//! Which proxy an address is reached through: as the environment says it, for HTTP and sockets alike.
+
+use std::fmt;
+
+use hyper::Uri;
+use hyper::header::HeaderValue;
+use hyper_util::client::proxy::matcher::Matcher;
+use url::Url;
+
+use super::is_loopback;
+
+/// The variables of one scheme, the first that is set counts.
+type Names = [&'static str; 2];
+
+const HTTP: Names = ["HTTP_PROXY", "http_proxy"];
+const HTTPS: Names = ["HTTPS_PROXY", "https_proxy"];
+const ALL: Names = ["ALL_PROXY", "all_proxy"];
+
+/// A proxy that was asked for.
+#[derive(Clone, Debug)]
+pub(crate) struct Proxy {
+    /// Where it is, without credentials.
+    pub(super) address: Uri,
+    /// What it is told of who asks.
+    pub(super) credentials: Option<HeaderValue>,
+    /// The variable that names it; absent where the system's settings do.
+    variable: Option<&'static str>,
+}
+
+impl fmt::Display for Proxy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let address = self.address.to_string();
+        let variable = self.variable.unwrap_or("the system's settings");
+        write!(
+            f,
+            "the proxy {} ({variable})",
+            address.trim_end_matches('/')
+        )
+    }
+}
+
+/// The proxies of this machine.
+#[derive(Debug)]
+pub(crate) struct Proxies {
+    /// The same rules that `reqwest` goes by, `NO_PROXY` among them.
+    rules: Matcher,
+    variables: [(&'static str, Option<&'static str>); 2],
+}
+
+impl Proxies {
+    /// As the environment, or where it says nothing the system, has them now.
+    pub(crate) fn of_system() -> Self {
+        Self::new(Matcher::from_system(), |name| std::env::var(name).ok())
+    }
+
+    fn new(rules: Matcher, value: impl Fn(&str) -> Option<String>) -> Self {
+        let named = |names: Names| {
+            let (name, value) = names
+                .into_iter()
+                .find_map(|name| Some((name, value(name)?)))?;
+            let alone = Matcher::builder().all(value).build();
+            let anywhere = Uri::from_static("http://data.example");
+            alone.intercept(&anywhere).map(|_| name)
+        };
+        let of = |names| named(names).or_else(|| named(ALL));
+        Self {
+            rules,
+            variables: [("http", of(HTTP)), ("https", of(HTTPS))],
+        }
+    }
+
+    /// The proxy on the way to `url`, if there is one; none stands before this machine itself.
+    pub(crate) fn towards(&self, url: &Url) -> Option<Proxy> {
+        if is_loopback(url) {
+            return None;
+        }
+        let target = target(url)?;
+        let found = self.rules.intercept(&target)?;
+        let by_scheme = |(scheme, _): &&(&str, _)| target.scheme_str() == Some(*scheme);
+        let variable = self.variables.iter().find(by_scheme);
+        Some(Proxy {
+            address: found.uri().clone(),
+            credentials: found.basic_auth().cloned(),
+            variable: variable.and_then(|(_, variable)| *variable),
+        })
+    }
+}
+
+/// Host and port of `url`, as a proxy is asked for them: a socket is reached as HTTP is.
+pub(super) fn target(url: &Url) -> Option<Uri> {
+    let scheme = match url.scheme() {
+        "wss" | "https" => "https",
+        _ => "http",
+    };
+    let authority = format!("{}:{}", url.host_str()?, url.port_or_known_default()?);
+    let uri = Uri::builder().scheme(scheme).authority(authority);
+    uri.path_and_query("/").build().ok()
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+
+    fn proxies(variables: &[(&str, &str)]) -> Proxies {
+        let value = |name: &str| {
+            let mut all = variables.iter();
+            all.find(|(known, _)| *known == name)
+                .map(|(_, value)| (*value).to_owned())
+        };
+        let first = |names: Names| names.into_iter().find_map(value).unwrap_or_default();
+        let rules = Matcher::builder().http(first(HTTP)).https(first(HTTPS));
+        let rules = rules.all(first(ALL)).no(first(["NO_PROXY", "no_proxy"]));
+        Proxies::new(rules.build(), value)
+    }
+
+    fn towards(proxies: &Proxies, url: &str) -> Option<String> {
+        let found = proxies.towards(&Url::parse(url).unwrap())?;
+        Some(found.to_string())
+    }
+
+    #[test]
+    fn sockets_go_where_http_goes_and_the_variable_is_named() {
+        let of = proxies(&[
+            ("https_proxy", "http://me:hunter2@one.example:3128"),
+            ("ALL_PROXY", "two.example:8080"),
+            ("NO_PROXY", "direct.example, 10.0.0.0/8"),
+        ]);
+        let one = Some("the proxy http://one.example:3128 (https_proxy)".to_owned());
+        let two = Some("the proxy http://two.example:8080 (ALL_PROXY)".to_owned());
+        for (url, proxy) in [
+            ("wss://stream.example/ws", &one),
+            ("https://rest.example", &one),
+            ("ws://stream.example:9443/ws", &two),
+            ("http://rest.example", &two),
+            ("wss://direct.example", &None),
+            ("wss://api.direct.example", &None),
+            ("ws://10.1.2.3", &None),
+            ("ws://127.0.0.1:1", &None),
+            ("wss://localhost.", &None),
+            ("wss://[::ffff:127.0.0.1]:1", &None),
+        ] {
+            assert_eq!(towards(&of, url), *proxy, "{url}");
+        }
+        let url = Url::parse("wss://stream.example").unwrap();
+        let credentials = of.towards(&url).unwrap().credentials.unwrap();
+        assert_eq!(credentials, "Basic bWU6aHVudGVyMg==");
+        assert!(!format!("{of:?}{:?}", of.towards(&url)).contains("hunter2"));
+    }
+
+    #[test]
+    fn a_variable_that_names_no_proxy_is_none() {
+        let of = proxies(&[("HTTPS_PROXY", ""), ("all_proxy", "ftp://one.example")]);
+        assert_eq!(towards(&of, "wss://stream.example"), None);
+        let of = proxies(&[("HTTPS_PROXY", ""), ("all_proxy", "http://one.example")]);
+        let named = "the proxy http://one.example (all_proxy)".to_owned();
+        assert_eq!(towards(&of, "wss://stream.example"), Some(named));
+        assert_eq!(
+            target(&Url::parse("ws://[::1]").unwrap()).unwrap(),
+            "http://[::1]:80/"
+        );
+    }
+}

@@ -1,0 +1,133 @@
+//! Whether and when what failed is tried again.
+//!
+//! Not `backon`: its jitter is added to the wait, ours is all of it, so that those who failed together do not come back
+//! together; and a service that says when it wants to be asked again is listened to.
+
+use std::time::{Duration, SystemTime};
+
+use reqwest::header::{DATE, HeaderMap, RETRY_AFTER};
+
+/// Whether an answer says that the trouble may well be gone at the next attempt.
+pub(crate) fn is_passing(status: u16) -> bool {
+    matches!(status, 408 | 425 | 500 | 502 | 503 | 504)
+}
+
+/// The bound of the wait after so many failures: `first`, doubled for every one before, at most `most`.
+pub(crate) fn longest_wait(first: Duration, failures: u32, most: Duration) -> Duration {
+    let doubled = 1_u32.checked_shl(failures).unwrap_or(u32::MAX);
+    first.saturating_mul(doubled).min(most)
+}
+
+/// Waits that grow with every failure, with full jitter: any part of a time that doubles.
+#[derive(Debug)]
+pub(crate) struct Backoff {
+    first: Duration,
+    most: Duration,
+    failures: u32,
+}
+
+impl Backoff {
+    /// Waits of up to `first` at the beginning and of up to `most` in the end.
+    pub(crate) fn new(first: Duration, most: Duration) -> Self {
+        Self {
+            first,
+            most,
+            failures: 0,
+        }
+    }
+
+    /// The wait after one more failure.
+    pub(crate) fn next(&mut self) -> Duration {
+        let most = longest_wait(self.first, self.failures, self.most);
+        self.failures = self.failures.saturating_add(1);
+        most.mul_f64(fastrand::f64())
+    }
+
+    /// Begins anew.
+    pub(crate) fn reset(&mut self) {
+        self.failures = 0;
+    }
+}
+
+/// The seconds that a `Retry-After` asks for, whether it says so or names a date; none where it is absent, negative or
+/// makes no sense.
+pub(crate) fn retry_after(headers: &HeaderMap) -> Option<f64> {
+    let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
+    if text.starts_with(|c: char| c.is_ascii_digit()) {
+        return text
+            .parse()
+            .ok()
+            .filter(|seconds: &f64| seconds.is_finite());
+    }
+    let then = httpdate::parse_http_date(text).ok()?;
+    // By the service's own clock where it shows one: ours may be wrong.
+    let now = headers
+        .get(DATE)
+        .and_then(|date| date.to_str().ok())
+        .and_then(|date| httpdate::parse_http_date(date.trim()).ok())
+        .unwrap_or_else(SystemTime::now);
+    Some(then.duration_since(now).unwrap_or_default().as_secs_f64())
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use reqwest::header::HeaderValue;
+
+    use super::*;
+
+    fn headers(retry_after: &str, date: Option<&str>) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        headers.insert(RETRY_AFTER, HeaderValue::from_str(retry_after).unwrap());
+        if let Some(date) = date {
+            headers.insert(DATE, HeaderValue::from_str(date).unwrap());
+        }
+        headers
+    }
+
+    #[test]
+    fn waits_are_random_and_bounded_by_a_time_that_doubles() {
+        let second = Duration::from_secs(1);
+        let mut longest = [Duration::ZERO; 10];
+        for _ in 0..200 {
+            let mut backoff = Backoff::new(second, Duration::from_mins(1));
+            for (failure, longest) in (0..).zip(&mut longest) {
+                let wait = backoff.next();
+                assert!(wait <= (second * 2_u32.pow(failure)).min(Duration::from_mins(1)));
+                *longest = wait.max(*longest);
+            }
+            backoff.reset();
+            assert!(backoff.next() <= second);
+        }
+        // Of 200 draws one lies in the upper half, up to a chance of 2^-200.
+        assert!(longest[0] > second / 2);
+        assert!(longest[9] > Duration::from_secs(30));
+    }
+
+    #[test]
+    fn retry_after_is_seconds_or_a_date_and_nonsense_is_ignored() {
+        for (text, seconds) in [
+            ("1", Some(1.0)),
+            ("0", Some(0.0)),
+            (" 2.5 ", Some(2.5)),
+            ("1000000000", Some(1e9)),
+            ("1e9", Some(1e9)),
+            ("-5", None),
+            ("soon", None),
+            ("", None),
+            ("inf", None),
+            ("NaN", None),
+            ("1e999", None),
+            ("3 seconds", None),
+        ] {
+            assert_eq!(retry_after(&headers(text, None)), seconds, "{text:?}");
+        }
+        let at = |date| retry_after(&headers("Wed, 21 Oct 2015 07:28:30 GMT", date));
+        assert_eq!(at(Some("Wed, 21 Oct 2015 07:28:00 GMT")), Some(30.0));
+        assert_eq!(at(Some("Wed, 21 Oct 2015 07:29:00 GMT")), Some(0.0));
+        assert_eq!(at(None), Some(0.0));
+        let soon = httpdate::fmt_http_date(SystemTime::now() + Duration::from_secs(40));
+        let seconds = retry_after(&headers(&soon, None)).unwrap();
+        assert!((38.0..=40.0).contains(&seconds), "{seconds}");
+    }
+}

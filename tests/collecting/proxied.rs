@@ -1,0 +1,158 @@
+//! Collecting where the way out is a proxy that the environment names.
+
+use std::net::SocketAddr;
+use std::process::{Command, Output};
+use std::sync::{Arc, Mutex};
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt, copy_bidirectional};
+use tokio::net::{TcpListener, TcpStream};
+
+use crate::bench::{Collecting, Doubles, Folder, assert_kept, quick};
+
+/// A proxy on loopback for whoever knows the password. It leads to the port that is asked for, of this machine, whatever
+/// the host is.
+struct Proxy {
+    at: SocketAddr,
+    heads: Arc<Mutex<Vec<String>>>,
+}
+
+impl Proxy {
+    async fn open() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let at = listener.local_addr().unwrap();
+        let heads = Arc::new(Mutex::new(Vec::new()));
+        let told = Arc::clone(&heads);
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                tokio::spawn(lead(stream, Arc::clone(&told)));
+            }
+        });
+        Self { at, heads }
+    }
+}
+
+async fn lead(mut stream: TcpStream, heads: Arc<Mutex<Vec<String>>>) {
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        head.push(stream.read_u8().await.unwrap());
+    }
+    let head = String::from_utf8(head).unwrap();
+    heads.lock().unwrap().push(head.clone());
+    // "me:hunter2"
+    let answer = if !head.contains("Proxy-Authorization: Basic bWU6aHVudGVyMg==\r\n") {
+        "407 Proxy Authentication Required"
+    } else if !head.starts_with("CONNECT ") {
+        "405 Method Not Allowed"
+    } else {
+        "200 Connection established"
+    };
+    let answered = format!("HTTP/1.1 {answer}\r\ncontent-length: 0\r\n\r\n");
+    stream.write_all(answered.as_bytes()).await.unwrap();
+    if answer.starts_with("200") {
+        let authority = head.split(' ').nth(1).unwrap();
+        let port: u16 = authority.rsplit_once(':').unwrap().1.parse().unwrap();
+        let mut target = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
+        let _ = copy_bidirectional(&mut stream, &mut target).await;
+    }
+}
+
+/// Runs the ignored test `name` in a process of its own with `variable` set to `proxy`.
+async fn in_a_process(name: &'static str, variable: &'static str, proxy: String) -> Output {
+    let run = move || {
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        for other in ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"] {
+            command.env_remove(other);
+            command.env_remove(other.to_lowercase());
+        }
+        command.args([name, "--exact", "--ignored", "--nocapture"]);
+        command.env(variable, proxy).output().unwrap()
+    };
+    let output = tokio::task::spawn_blocking(run).await.unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        output.status.success() && text.contains("1 passed"),
+        "{output:?}"
+    );
+    output
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn sockets_go_through_the_proxy_of_the_environment_and_loopback_does_not() {
+    let proxy = Proxy::open().await;
+    let address = format!("http://me:hunter2@{}", proxy.at);
+    in_a_process("proxied::a_venue_is_heard", "all_proxy", address).await;
+    let heads = proxy.heads.lock().unwrap();
+    assert!(!heads.is_empty());
+    for head in &*heads {
+        assert!(head.starts_with("CONNECT venue.example:"), "{head}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_proxy_that_refuses_is_named_with_its_variable_and_without_its_password() {
+    let proxy = Proxy::open().await;
+    let address = format!("http://me:hunter3@{}", proxy.at);
+    in_a_process("proxied::a_venue_cannot_be_reached", "HTTP_PROXY", address).await;
+    assert!(!proxy.heads.lock().unwrap().is_empty());
+    drop(proxy);
+    let nobody = "http://me:hunter3@127.0.0.1:9".to_owned();
+    in_a_process("proxied::a_venue_cannot_be_reached", "HTTP_PROXY", nobody).await;
+}
+
+/// A plan in which one venue's socket, and what else it is asked, are far away.
+fn plan(doubles: &Doubles, far: &[&str]) -> liqdata::collect::Plan {
+    let mut plan = doubles.plan(quick());
+    for (venue, reach) in &mut plan.settings.venues {
+        let exchange = doubles.of(venue);
+        for host in far {
+            let address = if *host == "socket" {
+                exchange.ws()
+            } else {
+                exchange.rest()
+            };
+            let address = address.replace("127.0.0.1", "venue.example");
+            reach.hosts.insert((*host).to_owned(), address);
+        }
+    }
+    plan
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "run by others in a process of its own"]
+async fn a_venue_is_heard() {
+    let folder = Folder::new();
+    let doubles = Doubles::open(&["okx"]).await;
+    // The markets are asked for on loopback, which no proxy is to see.
+    let plan = plan(&doubles, &["socket"]);
+    let collecting = Collecting::start(&folder.archive(), &plan);
+    collecting.until_live().await;
+    let happened = doubles.of("okx").liquidate(20);
+    collecting.until_kept(happened.len()).await;
+    let archive = folder.archive();
+    collecting.stop().await;
+    assert_kept(&archive, &happened);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "run by others in a process of its own"]
+async fn a_venue_cannot_be_reached() {
+    let proxy = std::env::var("HTTP_PROXY").unwrap();
+    let named = format!(
+        "the proxy http://{} (HTTP_PROXY)",
+        proxy.rsplit_once('@').unwrap().1
+    );
+    for far in [&["socket"], &["rest"]] {
+        let folder = Folder::new();
+        let doubles = Doubles::open(&["okx"]).await;
+        let collecting = Collecting::start(&folder.archive(), &plan(&doubles, far));
+        let is_named = |status: &liqdata::collect::VenueStatus| {
+            let trouble = status.trouble.as_deref().unwrap_or_default();
+            assert!(!trouble.contains("hunter"), "{trouble}");
+            trouble.contains(&format!("through {named}"))
+        };
+        collecting
+            .until_of("okx", "the proxy is named", is_named)
+            .await;
+        collecting.stop().await;
+    }
+}
