@@ -9,7 +9,7 @@ use super::orders::{Completeness, word};
 use super::row::{Row, check_name, check_time, not_readable};
 use super::scan::Filter;
 use super::{Archive, ArchiveError, OrderRow, manifest, wall_clock};
-use crate::model::{Millis, Vocabulary};
+use crate::model::{Millis, Vocabulary, record};
 
 pub(super) const CREATE: &str = "
     CREATE TABLE gaps (
@@ -36,19 +36,21 @@ const SILENT: &str = "not listening";
 /// The reason of a gap that a damaged file leaves.
 pub(super) const DAMAGED: &str = "damaged file";
 
-/// A stretch of time in which orders of an exchange may have been missed.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Gap {
-    /// Exchange, lower case.
-    pub exchange: String,
-    /// When it began.
-    pub start: Millis,
-    /// When it was over.
-    pub end: Millis,
-    /// Why, in a few words.
-    pub reason: String,
-    /// When it became known.
-    pub recorded_at: Millis,
+record! {
+    /// A stretch of time in which orders of an exchange may have been missed.
+    #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub struct Gap {
+        /// Exchange, lower case.
+        pub exchange: String,
+        /// When it began.
+        pub start: Millis,
+        /// When it was over.
+        pub end: Millis,
+        /// Why, in a few words.
+        pub reason: String,
+        /// When it became known.
+        pub recorded_at: Millis,
+    }
 }
 
 /// The name of a stretch of listening, as [`Writer::begin_run`](super::Writer::begin_run) gives it.

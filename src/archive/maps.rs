@@ -13,7 +13,7 @@ use super::row::{
 };
 use super::scan::{Filter, Room, Scan};
 use super::{Archive, ArchiveError};
-use crate::model::Millis;
+use crate::model::{Millis, record};
 
 /// The longest reply that is kept, in bytes.
 const LONGEST: usize = 16 << 20;
@@ -22,23 +22,25 @@ const MOST_READ: usize = 1 << 30;
 /// The strength of the journal's compression.
 const LEVEL: i32 = 3;
 
-/// One estimated map as it was served.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MapRow {
-    /// The endpoint it answers: `heatmap`, `liqmap`, `levels` or `maxpain`.
-    pub kind: String,
-    /// Coin symbol.
-    pub symbol: String,
-    /// The question's other parameters with their defaults spelled out, as in an address: `range=24h&model=2`.
-    pub params: String,
-    /// Close of the last bar it was made of.
-    pub timestamp: Millis,
-    /// When it was computed, by the server's clock.
-    pub computed_at: Millis,
-    /// The reply: the body that was sent, to the last byte.
-    pub reply: String,
-    /// What the estimate rested on, as JSON.
-    pub explain: Option<String>,
+record! {
+    /// One estimated map as it was served.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct MapRow {
+        /// The endpoint it answers: `heatmap`, `liqmap`, `levels` or `maxpain`.
+        pub kind: String,
+        /// Coin symbol.
+        pub symbol: String,
+        /// The question's other parameters with their defaults spelled out, as in an address: `range=24h&model=2`.
+        pub params: String,
+        /// Close of the last bar it was made of.
+        pub timestamp: Millis,
+        /// When it was computed, by the server's clock.
+        pub computed_at: Millis,
+        /// The reply: the body that was sent, to the last byte.
+        pub reply: String,
+        /// What the estimate rested on, as JSON.
+        pub explain: Option<String>,
+    }
 }
 
 impl MapRow {

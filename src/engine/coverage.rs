@@ -5,23 +5,25 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::View;
-use crate::model::{Millis, Window};
+use crate::model::{Millis, Window, record};
 
-/// How well one venue is covered.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct VenueCoverage {
-    /// Exchange, lower case.
-    pub exchange: String,
-    /// Share of the window the venue was listened to; absent where nobody kept a record.
-    pub connected_share: Option<f64>,
-    /// `sampled`, `complete` or `unknown`.
-    pub completeness: &'static str,
-    /// Event time of the venue's last order.
-    pub last_event: Option<Millis>,
-    /// Known interruptions in the window.
-    pub gaps: u64,
-    /// Orders in the window.
-    pub cnt: u64,
+record! {
+    /// How well one venue is covered.
+    #[derive(Clone, Debug, PartialEq, Serialize)]
+    pub struct VenueCoverage {
+        /// Exchange, lower case.
+        pub exchange: String,
+        /// Share of the window the venue was listened to; absent where nobody kept a record.
+        pub connected_share: Option<f64>,
+        /// `sampled`, `complete` or `unknown`.
+        pub completeness: &'static str,
+        /// Event time of the venue's last order.
+        pub last_event: Option<Millis>,
+        /// Known interruptions in the window.
+        pub gaps: u64,
+        /// Orders in the window.
+        pub cnt: u64,
+    }
 }
 
 /// The coverage of every venue that has an order by now, by name.

@@ -2,7 +2,7 @@
 
 use rust_decimal::{Decimal, RoundingStrategy};
 
-use crate::model::{Millis, Side, Vocabulary};
+use crate::model::{Millis, Side, Vocabulary, record, value};
 
 /// Digits behind the point that a quotient is rounded to, half to even.
 const QUOTIENT_DIGITS: u32 = 8;
@@ -65,37 +65,44 @@ impl Vocabulary for Completeness {
     }
 }
 
-/// One liquidation, normalised.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Event {
-    /// Exchange, lower case.
-    pub exchange: &'static str,
-    /// The contract as the venue spells it.
-    pub native_id: String,
-    /// Base and quote, upper case; dated and perpetual contracts of a pair share one. The native id while the market's
-    /// name is unknown.
-    pub symbol: String,
-    /// The unscaled base, such as `PEPE` of `1000PEPEUSDT`.
-    pub coin: String,
-    /// Side of the position that was liquidated.
-    pub side: Side,
-    /// Price in the quote currency.
-    pub price: Decimal,
-    /// What the price means.
-    pub price_kind: PriceKind,
-    /// Quantity in base units; absent while the contract's multiplier is unknown.
-    pub qty: Option<Decimal>,
-    /// Notional in USD; absent while the multiplier is unknown, or where the quote currency is not counted as USD.
-    pub value_usd: Option<Decimal>,
-    /// Event time; absent only where the venue sends none and no time of receipt was given.
-    pub timestamp: Option<Millis>,
-    /// When it was received, where that is known.
-    pub received_at: Option<Millis>,
-    /// Whether the venue does not claim to publish every liquidation, so that totals are a lower bound.
-    pub sampled: bool,
-    /// The same for the same event, however often and by whichever way it arrives.
-    pub dedupe_key: String,
+record! {
+    /// One liquidation, normalised.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct Event {
+        /// Exchange, lower case.
+        pub exchange: &'static str,
+        /// Base and quote, upper case; dated and perpetual contracts of a pair share one. The native id while the market's
+        /// name is unknown.
+        pub symbol: String,
+        /// The unscaled base, such as `PEPE` of `1000PEPEUSDT`.
+        pub coin: String,
+        /// Side of the position that was liquidated.
+        pub side: Side,
+        /// Price in the quote currency.
+        #[unit("quote currency")]
+        pub price: Decimal,
+        /// What the price means.
+        pub price_kind: PriceKind,
+        /// Quantity in base units; absent while the contract's multiplier is unknown.
+        #[unit("base units")]
+        pub qty: Option<Decimal>,
+        /// Notional in USD; absent while the multiplier is unknown, or where the quote currency is not counted as USD.
+        #[unit("USD")]
+        pub value_usd: Option<Decimal>,
+        /// Event time; absent only where the venue sends none and no time of receipt was given.
+        pub timestamp: Option<Millis>,
+        /// When it was received, where that is known.
+        pub received_at: Option<Millis>,
+        /// The contract as the venue spells it.
+        pub native_id: String,
+        /// Whether the venue does not claim to publish every liquidation, so that totals are a lower bound.
+        pub sampled: bool,
+        /// The same for the same event, however often and by whichever way it arrives.
+        pub dedupe_key: String,
+    }
 }
+
+value!(PriceKind as words);
 
 impl Event {
     /// Whether the row has to wait until the contract's multiplier is known.

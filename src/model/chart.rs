@@ -5,16 +5,19 @@ use serde::{Serialize, Serializer};
 
 use super::{Millis, Side};
 
-/// USD liquidated on one side in one UTC hour.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct ChartRow {
-    /// Start of the hour; a decimal string of epoch milliseconds on the wire.
-    #[serde(serialize_with = "as_text")]
-    pub hour: Millis,
-    /// Side of the liquidated positions.
-    pub side: Side,
-    /// USD liquidated.
-    pub total_usd: Decimal,
+super::record! {
+    /// USD liquidated on one side in one UTC hour.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+    pub struct ChartRow {
+        /// Start of the hour; a decimal string of epoch milliseconds on the wire.
+        #[serde(serialize_with = "as_text")]
+        pub hour: Millis,
+        /// Side of the liquidated positions.
+        pub side: Side,
+        /// USD liquidated.
+        #[unit("USD")]
+        pub total_usd: Decimal,
+    }
 }
 
 #[expect(

@@ -20,6 +20,7 @@ mod money;
 mod observed;
 mod order;
 mod orders;
+mod record;
 mod short;
 mod side;
 mod symbol;
@@ -41,6 +42,8 @@ pub use money::{ExactSum, nearest_f64};
 pub use observed::{ObservedBar, ObservedOpenInterest, ObservedOrder, Position};
 pub use order::Order;
 pub use orders::OrderColumns;
+pub use record::{Cell, Column, Kind, Record, Source, Value, Visitor};
+pub(crate) use record::{record, value};
 pub(crate) use short::Short;
 pub use side::Side;
 pub use symbol::{

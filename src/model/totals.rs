@@ -6,17 +6,22 @@ use serde::{Serialize, Serializer};
 
 use super::{Vocabulary, Window};
 
-/// Long, short and total USD and the number of orders in one window.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct WindowTotals {
-    /// USD of liquidated longs.
-    pub long_usd: f64,
-    /// USD of liquidated shorts.
-    pub short_usd: f64,
-    /// USD of both sides.
-    pub total_usd: f64,
-    /// Number of orders.
-    pub cnt: u64,
+super::record! {
+    /// Long, short and total USD and the number of orders in one window.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+    pub struct WindowTotals {
+        /// USD of liquidated longs.
+        #[unit("USD")]
+        pub long_usd: f64,
+        /// USD of liquidated shorts.
+        #[unit("USD")]
+        pub short_usd: f64,
+        /// USD of both sides.
+        #[unit("USD")]
+        pub total_usd: f64,
+        /// Number of orders.
+        pub cnt: u64,
+    }
 }
 
 /// Totals of the four windows; a window a service leaves out stays absent.
@@ -46,32 +51,42 @@ impl Serialize for TotalsByWindow {
     }
 }
 
-/// One row of the coin ranking.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct CoinTotals {
-    /// Coin symbol, such as `BTC`.
-    pub coin: String,
-    /// USD of liquidated longs.
-    pub long_usd: f64,
-    /// USD of liquidated shorts.
-    pub short_usd: f64,
-    /// USD of both sides.
-    pub total_usd: f64,
-    /// Number of orders.
-    pub cnt: u64,
+super::record! {
+    /// One row of the coin ranking.
+    #[derive(Clone, Debug, PartialEq, Serialize)]
+    pub struct CoinTotals {
+        /// Coin symbol, such as `BTC`.
+        pub coin: String,
+        /// USD of liquidated longs.
+        #[unit("USD")]
+        pub long_usd: f64,
+        /// USD of liquidated shorts.
+        #[unit("USD")]
+        pub short_usd: f64,
+        /// USD of both sides.
+        #[unit("USD")]
+        pub total_usd: f64,
+        /// Number of orders.
+        pub cnt: u64,
+    }
 }
 
-/// One row of the exchange totals; amounts are decimal strings on the wire.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct ExchangeTotals {
-    /// Exchange, lower case.
-    pub exchange: String,
-    /// USD of liquidated longs.
-    pub long_usd: Decimal,
-    /// USD of liquidated shorts.
-    pub short_usd: Decimal,
-    /// USD of both sides.
-    pub total_usd: Decimal,
-    /// Number of orders.
-    pub cnt: u64,
+super::record! {
+    /// One row of the exchange totals; amounts are decimal strings on the wire.
+    #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+    pub struct ExchangeTotals {
+        /// Exchange, lower case.
+        pub exchange: String,
+        /// USD of liquidated longs.
+        #[unit("USD")]
+        pub long_usd: Decimal,
+        /// USD of liquidated shorts.
+        #[unit("USD")]
+        pub short_usd: Decimal,
+        /// USD of both sides.
+        #[unit("USD")]
+        pub total_usd: Decimal,
+        /// Number of orders.
+        pub cnt: u64,
+    }
 }

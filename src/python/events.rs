@@ -1,33 +1,19 @@
 //! Decoded events as Python dicts, one at a time: a frame rarely has more, so nothing is made that its dict does not need.
 
+use std::array;
+
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyString};
 
 use super::decimal::Form;
 use crate::feeds::{Event, PriceKind, VENUES};
-use crate::model::{Side, Vocabulary};
-
-/// The keys of an event's dict, in order; its columns are named alike.
-const KEYS: [&str; 13] = [
-    "exchange",
-    "symbol",
-    "coin",
-    "side",
-    "price",
-    "price_kind",
-    "qty",
-    "value_usd",
-    "timestamp",
-    "received_at",
-    "native_id",
-    "sampled",
-    "dedupe_key",
-];
+use crate::model::{Record, Side, Vocabulary};
 
 /// What stands in many dicts, made once.
 struct Known {
-    keys: [Py<PyString>; KEYS.len()],
+    /// The names of an event's columns.
+    keys: [Py<PyString>; Event::COLUMNS.len()],
     /// A dict of each exchange with all keys in their order: to copy it is cheaper than to let one grow.
     blanks: Vec<(&'static str, Py<PyDict>)>,
     sides: Vec<(Side, Py<PyString>)>,
@@ -43,7 +29,10 @@ impl Known {
                 Ok((name, blank(py, name)?.unbind()))
             });
             Ok(Self {
-                keys: KEYS.map(|key| PyString::intern(py, key).unbind()),
+                keys: array::from_fn(|place| {
+                    let name = Event::COLUMNS.get(place).map_or("", |column| column.name);
+                    PyString::intern(py, name).unbind()
+                }),
                 blanks: blanks.collect::<PyResult<_>>()?,
                 sides: words(py),
                 price_kinds: words(py),
@@ -55,8 +44,8 @@ impl Known {
 /// A dict of an exchange in which nothing else is known.
 fn blank<'py>(py: Python<'py>, exchange: &str) -> PyResult<Bound<'py, PyDict>> {
     let blank = PyDict::new(py);
-    for key in KEYS {
-        blank.set_item(PyString::intern(py, key), py.None())?;
+    for column in Event::COLUMNS {
+        blank.set_item(PyString::intern(py, column.name), py.None())?;
     }
     blank.set_item("exchange", PyString::intern(py, exchange))?;
     Ok(blank)

@@ -293,7 +293,7 @@ impl Market {
                 .market
                 .open_interest(symbol, as_of.map(Millis), stretch)?)
         })?;
-        Ok(columns::open_interest(&rows).into())
+        Ok(Columns::from(rows).into())
     }
 
     /// The estimated maps that were served and kept, made of bars up to `start` or later and before `end`, computed by
@@ -326,7 +326,7 @@ impl Market {
             let end = end.map_or(Millis(i64::MAX), Millis);
             Ok(archive.gaps_known(start, end, self.market.opened_as_of())?)
         })?;
-        Ok(Columns::from(gaps).into())
+        Ok(Columns::from(gaps).without("recorded_at").into())
     }
 
     /// The history of orders of an archive, newest first; `None` where the market lies in no archive.
@@ -367,9 +367,9 @@ impl Market {
         compute(py, || {
             let (orders, bars, open_interest) = self.market.rows()?;
             Ok((
-                Columns::from(orders.as_slice()).into(),
-                columns::observed_bars(&bars).into(),
-                columns::open_interest(&open_interest).into(),
+                Columns::from(orders).filled().into(),
+                Columns::from(bars).filled().into(),
+                Columns::from(open_interest).into(),
             ))
         })
     }
@@ -382,7 +382,7 @@ impl Market {
             .filter(|position| position.symbol == symbol)
             .cloned()
             .collect();
-        Columns::from(rows.as_slice()).into()
+        Columns::from(rows).into()
     }
 }
 
