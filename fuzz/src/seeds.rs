@@ -183,7 +183,7 @@ pub fn instants() -> Vec<Vec<u8>> {
 
 /// The number that a venue has in [`VENUES`].
 fn venue_number(name: &str) -> usize {
-    let named = |venue: &&dyn liqdata::feeds::Venue| venue.name() == name;
+    let named = |venue: &&liqdata::feeds::Venue| venue.name() == name;
     VENUES.iter().position(named).unwrap_or(0)
 }
 

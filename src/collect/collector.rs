@@ -63,11 +63,11 @@ pub struct Plan {
 }
 
 impl Plan {
-    fn venues(&self) -> Result<Vec<&'static dyn Venue>, CollectError> {
+    fn venues(&self) -> Result<Vec<&'static Venue>, CollectError> {
         if self.venues.is_empty() {
             return Ok(VENUES.to_vec());
         }
-        let mut chosen: Vec<&'static dyn Venue> = Vec::new();
+        let mut chosen: Vec<&'static Venue> = Vec::new();
         for name in &self.venues {
             let venue = crate::feeds::venue(name)?;
             if !chosen.iter().any(|known| known.name() == venue.name()) {

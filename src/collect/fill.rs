@@ -16,8 +16,7 @@ use super::rest::Rest;
 use super::settings::millis;
 use super::yardstick::Yardstick;
 use crate::archive::{Archive, ArchiveError, BarRow, Batch, Filter, OpenInterestRow};
-use crate::feeds::listen::{Listing, price_of_one, unscaled};
-use crate::feeds::{Ask, Bar, Error, Frame, Reading};
+use crate::feeds::{Ask, Bar, Error, Listing, Reading, price_of_one, unscaled};
 use crate::model::Millis;
 
 /// Requests of one venue under way at once.
@@ -315,13 +314,9 @@ impl Fill {
         let venue = self.intake.venue;
         let markets = self.intake.markets.load();
         let faults = RefCell::new(Vec::new());
-        let frame = Frame {
-            venue,
-            text: body,
-            received_at: Some(now),
-            instruments: &markets.instruments,
-            faults: Some(&faults),
-        };
+        let frame = venue
+            .frame(body, Some(now), &markets.instruments)
+            .keeping(&faults);
         let (coin, scale) = errand.listing.coin();
         let ask = &errand.ask;
         let inside = |at: Millis| ask.from <= at && at < ask.until;

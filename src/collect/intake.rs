@@ -15,9 +15,8 @@ use super::lock::locked;
 use super::settings::{Settings, millis};
 use super::yardstick::Yardstick;
 use crate::archive::{Batch, Completeness as Told, Gap, OrderRow};
-use crate::feeds::listen::{self, Asked, Heard, Listing, price_of_one};
 use crate::feeds::{
-    Completeness, Error, Event, Frame, Instruments, Venue, is_bare_ping, number_equal_rows,
+    Asked, Completeness, Error, Event, Frame, Heard, Instruments, Listing, Venue, price_of_one,
 };
 use crate::model::{Millis, Order, Vocabulary, coin_of_base};
 
@@ -40,7 +39,7 @@ pub(super) struct Markets {
 impl Markets {
     pub(super) fn of(listings: Vec<Listing>) -> Self {
         Self {
-            instruments: listen::instruments(&listings),
+            instruments: listings.iter().collect(),
             listings,
         }
     }
@@ -56,7 +55,7 @@ struct Lost {
 
 /// The intake of one venue.
 pub(super) struct Intake {
-    pub(super) venue: &'static dyn Venue,
+    pub(super) venue: &'static Venue,
     pub(super) settings: Arc<Settings>,
     pub(super) seat: Arc<Seat>,
     pub(super) keep: Keep,
@@ -75,7 +74,7 @@ type Ready = Vec<OrderRow>;
 
 impl Intake {
     pub(super) fn new(
-        venue: &'static dyn Venue,
+        venue: &'static Venue,
         settings: &Arc<Settings>,
         coins: Option<Vec<String>>,
         keep: Keep,
@@ -116,19 +115,11 @@ impl Intake {
     fn read(&self, text: &str, asked: &Asked, all_taken: bool, now: Millis) -> (Heard, Ready) {
         let markets = self.markets.load();
         let faults = RefCell::new(Vec::new());
-        let frame = Frame {
-            venue: self.venue,
-            text,
-            received_at: Some(now),
-            instruments: &markets.instruments,
-            faults: Some(&faults),
-        };
-        let decoded = if is_bare_ping(text) {
-            Ok(Vec::new())
-        } else {
-            self.venue.decode(&frame)
-        };
-        let mut events = match decoded {
+        let frame = self
+            .venue
+            .frame(text, Some(now), &markets.instruments)
+            .keeping(&faults);
+        let events = match self.venue.decode(&frame) {
             Ok(events) => events,
             Err(fault) => {
                 self.reject(text, &[fault], now);
@@ -139,7 +130,6 @@ impl Intake {
         if !rejected.is_empty() {
             self.reject(text, &rejected, now);
         }
-        number_equal_rows(&mut events);
         // Some venues acknowledge with a frame that carries data.
         let heard = if events.is_empty() || !all_taken {
             match self.control(&frame, asked) {
@@ -161,9 +151,7 @@ impl Intake {
     }
 
     fn control(&self, frame: &Frame<'_>, asked: &Asked) -> Result<Heard, Error> {
-        if !is_bare_ping(frame.text)
-            && let Some(answer) = self.venue.answer(frame)?
-        {
+        if let Some(answer) = self.venue.answer(frame)? {
             return Ok(Heard::Ping(answer));
         }
         self.venue.control(frame, asked)
@@ -172,13 +160,8 @@ impl Intake {
     /// What in the reply to a proof disproves how rows are read, if anything does.
     pub(super) fn disproof(&self, body: &str) -> Result<Option<String>, Error> {
         let markets = self.markets.load();
-        self.venue.disproof(&Frame {
-            venue: self.venue,
-            text: body,
-            received_at: None,
-            instruments: &markets.instruments,
-            faults: None,
-        })
+        let frame = self.venue.frame(body, None, &markets.instruments);
+        self.venue.disproof(&frame)
     }
 
     /// Keeps the liquidations of a body; the requests that go on from there are handed back. Rows are kept even where it
@@ -196,20 +179,14 @@ impl Intake {
                 Some(Instruments::from_iter([(market.to_owned(), instrument)]))
             });
             let faults = RefCell::new(Vec::new());
-            let frame = Frame {
-                venue: self.venue,
-                text: body,
-                received_at: Some(now),
-                instruments: only.as_ref().unwrap_or(&markets.instruments),
-                faults: Some(&faults),
-            };
+            let known = only.as_ref().unwrap_or(&markets.instruments);
+            let frame = self.venue.frame(body, Some(now), known).keeping(&faults);
             let mut events = self.venue.decode(&frame)?;
             let rest = self.venue.go_on(ask, &frame);
             let rejected = faults.take();
             if !rejected.is_empty() {
                 self.reject(body, &rejected, now);
             }
-            number_equal_rows(&mut events);
             events.retain(|event| {
                 event
                     .timestamp
@@ -415,16 +392,10 @@ impl Intake {
             Some(Instruments::from_iter([(market.to_owned(), instrument)]))
         });
         let faults = RefCell::new(Vec::new());
-        let frame = Frame {
-            venue: self.venue,
-            text: &row.frame,
-            received_at: Some(row.received_at),
-            instruments: only.as_ref().unwrap_or(&markets.instruments),
-            faults: Some(&faults),
-        };
-        let mut events = self.venue.decode(&frame).unwrap_or_default();
-        number_equal_rows(&mut events);
-        events
+        let known = only.as_ref().unwrap_or(&markets.instruments);
+        let frame = self.venue.frame(&row.frame, Some(row.received_at), known);
+        let decoded = self.venue.decode(&frame.keeping(&faults));
+        decoded.unwrap_or_default()
     }
 
     /// How many rows wait for their market.

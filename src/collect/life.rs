@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::settings::{Pace, span, span_or};
-use crate::feeds::listen::{Heartbeat, Sign};
+use crate::feeds::{Heartbeat, Sign};
 
 /// Looks within the shortest silence, so that most of an absence is noticed as one.
 const LOOKS: u32 = 4;
@@ -121,7 +121,7 @@ impl Life {
 #[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
-    use crate::feeds::listen::Beat;
+    use crate::feeds::Beat;
 
     const HEARTBEAT: Heartbeat = Heartbeat {
         beat: Beat::Protocol,

@@ -15,7 +15,7 @@ use tokio::time::Instant;
 use super::intake::Intake;
 use super::settings::{span, span_or};
 use super::socket::{self, Loss, Word};
-use crate::feeds::listen::Line;
+use crate::feeds::Line;
 use crate::model::Millis;
 use crate::net::{Backoff, Connector};
 

@@ -120,7 +120,7 @@ struct Pause {
 /// The requests of one venue.
 #[derive(Debug)]
 pub(super) struct Rest {
-    venue: &'static dyn Venue,
+    venue: &'static Venue,
     settings: Arc<Settings>,
     pub(super) http: Http,
     limiters: Mutex<HashMap<&'static str, Arc<Limiter>>>,
@@ -128,7 +128,7 @@ pub(super) struct Rest {
 }
 
 impl Rest {
-    pub(super) fn new(venue: &'static dyn Venue, settings: Arc<Settings>, http: Http) -> Self {
+    pub(super) fn new(venue: &'static Venue, settings: Arc<Settings>, http: Http) -> Self {
         let pause = Pause {
             until: None,
             backoff: settings.pace.backoff(),

@@ -277,7 +277,7 @@ impl Settings {
     }
 
     /// The address of `path` at one of a venue's hosts.
-    pub(super) fn address(&self, venue: &dyn Venue, host: &str, path: &str) -> String {
+    pub(super) fn address(&self, venue: &Venue, host: &str, path: &str) -> String {
         let known = venue.hosts();
         let default = known
             .iter()

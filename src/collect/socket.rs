@@ -22,8 +22,7 @@ use url::Url;
 use super::intake::Intake;
 use super::life::Life;
 use super::settings::{span, span_or};
-use crate::feeds::listen::{Asked, Beat, Heard, Line, Sign};
-use crate::feeds::unzipped;
+use crate::feeds::{Asked, Beat, Heard, Line, Sign, unzipped};
 use crate::model::Millis;
 use crate::net::{Connector, Stream};
 

@@ -19,8 +19,7 @@ use super::rest::{Rest, RestError};
 use super::settings::{millis, span};
 use super::yardstick::Yardstick;
 use crate::archive::{Archive, ArchiveError, RunId};
-use crate::feeds::listen::{Line, Listing};
-use crate::feeds::{Ask, Error, Frame};
+use crate::feeds::{Ask, Error, Line, Listing};
 use crate::model::Millis;
 
 /// How far before a gap a back-fill begins: clocks differ.
@@ -230,14 +229,8 @@ impl Tended {
     fn read_listings(&self, ask: &Ask, body: &str) -> Result<crate::feeds::Page<Listing>, Error> {
         let faults = RefCell::new(Vec::new());
         let none = crate::feeds::Instruments::default();
-        let frame = Frame {
-            venue: self.intake.venue,
-            text: body,
-            received_at: None,
-            instruments: &none,
-            faults: Some(&faults),
-        };
-        let page = self.intake.venue.read_listings(ask, &frame)?;
+        let venue = self.intake.venue;
+        let page = venue.read_listings(ask, &venue.frame(body, None, &none).keeping(&faults))?;
         // Options and other kinds of contract stand in these lists as well; what a market lacks shows when a row needs it.
         for fault in faults.take() {
             log::debug!(target: "liqdata::feeds", "{}: a market is passed over: {fault}", self.intake.name());

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use rust_decimal::Decimal;
 
+use super::error::Error;
+use super::frame::Frame;
 use crate::model::Millis;
 
 /// How much a venue allows of one kind of request.
@@ -155,6 +157,37 @@ pub struct Reading {
     pub timestamp: Millis,
     /// The open interest.
     pub open_interest: Decimal,
+}
+
+/// Something of a market that is asked for stretch by stretch.
+#[derive(Debug)]
+pub(super) struct Series<T: 'static> {
+    /// How far back it can be asked for, in milliseconds.
+    pub(super) look_back: i64,
+    /// Longest time that one request asks about.
+    pub(super) length: i64,
+    /// The request about a market, by its native id, from one instant until before another.
+    pub(super) ask: fn(&str, Millis, Millis) -> Ask,
+    /// What a reply holds, by time.
+    pub(super) read: fn(&Frame<'_>) -> Result<Vec<T>, Error>,
+}
+
+impl<T> Series<T> {
+    /// The requests about a market, the newest stretch first.
+    pub(super) fn requests(&self, market: &str, from: Millis, until: Millis) -> Vec<Ask> {
+        stretches(from, until, self.length)
+            .into_iter()
+            .map(|(start, end)| {
+                let ask = (self.ask)(market, start, end);
+                ask.about(market).between(start, end)
+            })
+            .collect()
+    }
+}
+
+impl Reading {
+    /// How far apart they are asked for.
+    pub(super) const APART: i64 = 5 * Millis::MINUTE;
 }
 
 /// The time from `from` until before `until` in stretches of at most `length`, the newest first.

@@ -3,54 +3,29 @@
 //! Base quantities, no `st`, and the latest order of a symbol per second. The paths without a class still send here. Missed
 //! liquidations cannot be asked for, and no contract holds anything but units of its base, so nothing is asked by REST.
 
-use std::time::Duration;
+use super::binance;
+use super::event::{Completeness, PriceKind};
+use super::frame::Rules;
+use super::listen::{Beat, Heartbeat};
+use super::venue::{Lines, Listen, Rest, Venue};
 
-use super::{
-    Asked, Completeness, Error, Event, Frame, Heard, Line, Listing, PriceKind, Venue, binance,
+pub(super) static VENUE: Venue = Venue {
+    rules: Rules {
+        name: "aster",
+        completeness: Completeness::Sampled,
+        market: binance::market,
+        contract: |_| None,
+    },
+    price_kinds: &[PriceKind::AverageFill, PriceKind::Order],
+    hosts: &[
+        ("socket", "wss://fstream.asterdex.com"),
+        ("rest", "https://fapi.asterdex.com"),
+    ],
+    decode: binance::force_orders,
+    listen: Listen {
+        lines: Lines::Fixed(&[("liquidations", "/ws", &["!forceOrder@arr"])]),
+        heartbeat: Heartbeat::each_20_seconds(Beat::Protocol),
+        ..binance::LISTEN
+    },
+    rest: Rest::NONE,
 };
-use crate::model::Millis;
-
-/// The venue `aster`.
-#[derive(Debug)]
-pub(super) struct Aster;
-
-impl Venue for Aster {
-    fn name(&self) -> &'static str {
-        "aster"
-    }
-
-    fn completeness(&self) -> Completeness {
-        Completeness::Sampled
-    }
-
-    fn price_kinds(&self) -> &'static [PriceKind] {
-        &[PriceKind::AverageFill, PriceKind::Order]
-    }
-
-    fn decode(&self, frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
-        binance::force_orders(frame)
-    }
-
-    fn hosts(&self) -> &'static [(&'static str, &'static str)] {
-        &[
-            ("socket", "wss://fstream.asterdex.com"),
-            ("rest", "https://fapi.asterdex.com"),
-        ]
-    }
-
-    fn lines(&self, _listings: &[Listing]) -> Vec<Line> {
-        vec![Line::new("liquidations", "/ws", &["!forceOrder@arr"])]
-    }
-
-    fn subscription(&self, number: usize, topics: &[String], _now: Millis) -> String {
-        binance::subscription(number, topics)
-    }
-
-    fn control(&self, frame: &Frame<'_>, asked: &Asked) -> Result<Heard, Error> {
-        binance::control(frame, asked)
-    }
-
-    fn rotation(&self) -> Option<Duration> {
-        Some(binance::ROTATION)
-    }
-}

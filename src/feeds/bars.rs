@@ -1,9 +1,10 @@
 //! Bars as most venues send them: lists of `[open time, open, high, low, close, …]`.
 
-use super::Error;
 use super::ask::Bar;
-use super::frame::{Frame, Place};
+use super::error::Error;
+use super::frame::Frame;
 use super::members::{Cell, Raw};
+use super::place::Place;
 
 /// One row of a table of raw cells.
 pub(super) type Row<'a> = Vec<Raw<'a>>;
@@ -17,6 +18,11 @@ pub(super) struct Columns {
     pub(super) closed: Option<usize>,
 }
 
+/// The cell in a column of a row; `null` counts as missing.
+pub(super) fn cell<'a>(row: &[Raw<'a>], column: usize) -> Cell<'a> {
+    row.get(column).copied().filter(|raw| raw.text() != "null")
+}
+
 /// The closed bars of a table, by time, whichever way it is sorted.
 pub(super) fn bars(
     frame: &Frame<'_>,
@@ -24,42 +30,32 @@ pub(super) fn bars(
     rows: &[Row<'_>],
     columns: Columns,
 ) -> Result<Vec<Bar>, Error> {
-    let mut found = Vec::with_capacity(rows.len());
-    for (index, row) in rows.iter().enumerate() {
-        match (bar(&place.item(index), row, columns), frame.faults) {
-            (Ok(bar), _) => found.extend(bar),
-            (Err(fault), Some(faults)) => faults.borrow_mut().push(fault),
-            (Err(fault), None) => return Err(fault),
-        }
-    }
-    found.sort_by_key(|bar: &Bar| bar.timestamp);
+    let mut found = frame.each(place, rows, |place, row| bar(place, row, columns))?;
+    found.sort_by_key(|bar| bar.timestamp);
     Ok(found)
 }
 
 fn bar(place: &Place<'_>, row: &[Raw<'_>], columns: Columns) -> Result<Option<Bar>, Error> {
-    let cell =
-        |index: usize| -> Cell<'_> { row.get(index).copied().filter(|raw| raw.text() != "null") };
     if let Some(closed) = columns.closed
-        && place.item(closed).text("", cell(closed))? != "1"
+        && place.item(closed).text("", cell(row, closed))? != "1"
     {
         return Ok(None);
     }
     let price = |index: usize| {
-        let number = place.item(index).positive("", cell(index))?;
+        let number = place.item(index).positive("", cell(row, index))?;
         Ok::<_, Error>(number.value.normalize())
     };
-    let volume = place
-        .item(columns.volume)
-        .amount("", cell(columns.volume))?
-        .value
-        .normalize();
+    let volume = place.item(columns.volume);
     let bar = Bar {
-        timestamp: place.item(0).instant("", cell(0))?,
+        volume: volume
+            .amount("", cell(row, columns.volume))?
+            .value
+            .normalize(),
+        timestamp: place.item(0).instant("", cell(row, 0))?,
         open: price(1)?,
         high: price(2)?,
         low: price(3)?,
         close: price(4)?,
-        volume,
     };
     let inside = bar.low..=bar.high;
     if !inside.contains(&bar.open) || !inside.contains(&bar.close) {

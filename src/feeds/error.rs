@@ -1,16 +1,16 @@
 //! Why a frame gives no events.
 
-use super::VENUES;
-
 /// Why a frame could not be decoded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// Nobody here knows the exchange.
-    #[error("{name:?} is not an exchange with a decoder; allowed: {}", names())]
+    #[error("{name:?} is not an exchange with a decoder; allowed: {known}")]
     UnknownExchange {
         /// The name as it was given.
         name: String,
+        /// Every name there is.
+        known: String,
     },
     /// The frame is not what the exchange sends, so nothing is taken from it.
     #[error("{}: {message}", place(.path))]
@@ -50,10 +50,4 @@ impl Error {
 
 fn place(path: &str) -> &str {
     if path.is_empty() { "the frame" } else { path }
-}
-
-/// Every exchange with a decoder, as a sentence lists them.
-pub(super) fn names() -> String {
-    let names: Vec<&str> = VENUES.iter().map(|venue| venue.name()).collect();
-    names.join(", ")
 }

@@ -1,284 +1,34 @@
-//! One frame being taken apart: what is known around it, and how its JSON is read.
+//! One frame being taken apart: what is known around it, and how its rows become events.
 //!
-//! A frame is parsed once, into structs whose members are raw JSON texts. Numbers are read from those texts, so nothing
-//! passes through a binary float, and only the members a venue's decoder asks for are read at all. A [`Place`] follows
-//! along, so that an error can name where it is.
+//! A frame is parsed once, into structs whose members are raw JSON texts; only the members a venue's decoder asks for are
+//! read at all.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
-use std::fmt::{self, Write};
+use std::collections::BTreeMap;
+use std::fmt;
 
 use rust_decimal::Decimal;
 use serde::de::Deserialize;
 
-use super::event::{is_above_zero, product, quotient, stripped};
-use super::instruments::{Kind, built_in};
+use super::error::Error;
+use super::event::{Completeness, Event, PriceKind, product, quotient, stripped};
+use super::instruments::{Instrument, Instruments, Kind};
 use super::members::{Cell, Part, Raw};
 use super::naming::Market;
+use super::place::{Place, joined, shown, text_of};
 use super::plain::{self, Plain};
-use super::{Completeness, Error, Event, Instrument, Instruments, PriceKind, Venue};
 use crate::model::{Millis, Side};
-use crate::wire::{exact_decimal, leading_number};
 
-/// How many characters of a value an error message repeats.
-const SHOWN: usize = 40;
-/// Epoch numbers below this are seconds.
-const SECONDS_BELOW: i64 = 1_000_000_000_000;
-/// No event is later than this (the year 5138): a larger number is in micro- or nanoseconds.
-const LATEST: i64 = 100_000_000_000_000;
-
-/// Where in a frame something stands.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Place<'p> {
-    above: Option<&'p Place<'p>>,
-    step: Step<'p>,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Step<'p> {
-    Root,
-    Member(&'p str),
-    Item(usize),
-}
-
-/// A number with the text it was read from.
+/// What has to be known of a venue to read its rows.
 #[derive(Debug)]
-pub(super) struct Number<'a> {
-    pub(super) text: Cow<'a, str>,
-    pub(super) value: Decimal,
-}
-
-impl Number<'_> {
-    /// The number as every spelling of it would be written.
-    pub(super) fn plain(&self) -> Decimal {
-        stripped(self.value)
-    }
-}
-
-impl Place<'_> {
-    /// The frame itself.
-    pub(super) const ROOT: Place<'static> = Place {
-        above: None,
-        step: Step::Root,
-    };
-
-    /// The member `name` of what stands here; an empty name is this place itself.
-    pub(super) fn member<'q>(&'q self, name: &'q str) -> Place<'q> {
-        Place {
-            above: Some(self),
-            step: Step::Member(name),
-        }
-    }
-
-    /// The item `index` of the list that stands here.
-    pub(super) fn item(&self, index: usize) -> Place<'_> {
-        Place {
-            above: Some(self),
-            step: Step::Item(index),
-        }
-    }
-
-    fn write(&self, path: &mut String) {
-        if let Some(above) = self.above {
-            above.write(path);
-        }
-        match self.step {
-            Step::Root => {}
-            Step::Member(name) => {
-                if !path.is_empty() && !name.is_empty() {
-                    path.push('.');
-                }
-                path.push_str(name);
-            }
-            Step::Item(index) => {
-                // Writing to a string cannot fail.
-                let _ = write!(path, "[{index}]");
-            }
-        }
-    }
-
-    /// An error about what stands here.
-    pub(super) fn fault(&self, message: impl Into<String>) -> Error {
-        let mut path = String::new();
-        self.write(&mut path);
-        Error::Unexpected {
-            path,
-            message: message.into(),
-        }
-    }
-
-    /// The items of the list that stands here.
-    pub(super) fn list<'t, T>(&self, part: &'t Part<T>) -> Result<&'t [Part<T>], Error> {
-        match part {
-            Part::List(items) => Ok(items),
-            part => Err(self.misshapen(part, "a list")),
-        }
-    }
-
-    /// The object that stands here.
-    pub(super) fn object<'t, T>(&self, part: &'t Part<T>) -> Result<&'t T, Error> {
-        match part {
-            Part::Object(object) => Ok(object),
-            part => Err(self.misshapen(part, "an object")),
-        }
-    }
-
-    fn misshapen<T>(&self, part: &Part<T>, wanted: &str) -> Error {
-        self.fault(match part {
-            Part::Missing => format!("is missing; {wanted} is expected"),
-            Part::Object(_) => format!("is an object; {wanted} is expected"),
-            Part::List(_) => format!("is a list; {wanted} is expected"),
-            Part::Other => format!("is neither an object nor a list; {wanted} is expected"),
-        })
-    }
-
-    /// The text of member `name`: a string, or a number as it is written.
-    pub(super) fn text<'a>(&self, name: &str, cell: Cell<'a>) -> Result<Cow<'a, str>, Error> {
-        let raw = cell.ok_or_else(|| self.member(name).fault("is missing"))?;
-        raw.said().ok_or_else(|| {
-            let kind = match raw.text().as_bytes().first() {
-                Some(b'{') => "an object",
-                Some(b'[') => "a list",
-                _ => raw.text(),
-            };
-            self.member(name)
-                .fault(format!("{kind} is neither text nor a number"))
-        })
-    }
-
-    /// The name in member `name`, not blank.
-    pub(super) fn name<'a>(&self, name: &str, cell: Cell<'a>) -> Result<Cow<'a, str>, Error> {
-        let text = self.text(name, cell)?;
-        if text.chars().all(char::is_whitespace) {
-            return Err(self.member(name).fault("is blank"));
-        }
-        Ok(text)
-    }
-
-    /// The exact number in member `name`.
-    pub(super) fn number<'a>(&self, name: &str, cell: Cell<'a>) -> Result<Number<'a>, Error> {
-        let text = self.text(name, cell)?;
-        let value = exact_decimal(&text).map_err(|message| self.member(name).fault(message))?;
-        Ok(Number { text, value })
-    }
-
-    /// The exact number above zero in member `name`.
-    pub(super) fn positive<'a>(&self, name: &str, cell: Cell<'a>) -> Result<Number<'a>, Error> {
-        let number = self.number(name, cell)?;
-        if is_above_zero(number.value) {
-            return Ok(number);
-        }
-        let message = format!("{} is not above zero", shown(&number.text));
-        Err(self.member(name).fault(message))
-    }
-
-    /// The exact number in member `name`, which may be zero but not below.
-    pub(super) fn amount<'a>(&self, name: &str, cell: Cell<'a>) -> Result<Number<'a>, Error> {
-        let number = self.number(name, cell)?;
-        if number.value.is_zero() || is_above_zero(number.value) {
-            return Ok(number);
-        }
-        let message = format!("{} is below zero", shown(&number.text));
-        Err(self.member(name).fault(message))
-    }
-
-    /// The instant in member `name`: epoch milliseconds, epoch seconds below 1e12, or ISO 8601.
-    pub(super) fn instant(&self, name: &str, cell: Cell<'_>) -> Result<Millis, Error> {
-        let text = self.text(name, cell)?;
-        if let Some(millis) = written_millis(&text) {
-            return Ok(millis);
-        }
-        let millis = match exact_decimal(&text) {
-            Ok(number) => whole_millis(number),
-            Err(_) => Millis::read_iso(&text).map(|at| at.0),
-        };
-        millis
-            .filter(|millis| (0..LATEST).contains(millis))
-            .map(Millis)
-            .ok_or_else(|| {
-                self.member(name).fault(format!(
-                    "{} is no instant; whole epoch milliseconds, epoch seconds below 1e12 or ISO 8601 are allowed",
-                    shown(&text)
-                ))
-            })
-    }
-
-    /// The side in member `name`, where `long` is what the venue says when a long position died.
-    pub(super) fn side<'a>(
-        &self,
-        name: &str,
-        cell: Cell<'a>,
-        long: &str,
-        short: &str,
-    ) -> Result<(Cow<'a, str>, Side), Error> {
-        let text = self.text(name, cell)?;
-        let side = if text == long {
-            Side::Long
-        } else if text == short {
-            Side::Short
-        } else {
-            let message = format!(
-                "{} is no side; {long:?} or {short:?} is allowed",
-                shown(&text)
-            );
-            return Err(self.member(name).fault(message));
-        };
-        Ok((text, side))
-    }
-
-    /// The truth of member `name`.
-    pub(super) fn truth(&self, name: &str, cell: Cell<'_>) -> Result<bool, Error> {
-        match cell.map(Raw::text) {
-            Some("true") => Ok(true),
-            Some("false") => Ok(false),
-            Some(json) => {
-                let message = format!("{} is not true or false", shown(json));
-                Err(self.member(name).fault(message))
-            }
-            None => Err(self.member(name).fault("is missing")),
-        }
-    }
-}
-
-/// Whether a member is the text `wanted`.
-pub(super) fn says(cell: Cell<'_>, wanted: &str) -> bool {
-    text_of(cell).is_some_and(|text| text == wanted)
-}
-
-/// The text of a member, where it is one.
-pub(super) fn text_of(cell: Cell<'_>) -> Option<Cow<'_, str>> {
-    cell.and_then(Raw::said)
-}
-
-/// Epoch milliseconds written as such, as nearly all are.
-fn written_millis(text: &str) -> Option<Millis> {
-    const DIGITS: usize = 13;
-    if text.len() != DIGITS {
-        return None;
-    }
-    let (millis, digits) = leading_number(text.as_bytes())?;
-    let millis = i64::try_from(millis).ok().filter(|_| digits == DIGITS)?;
-    (millis >= SECONDS_BELOW).then_some(Millis(millis))
-}
-
-/// Epoch milliseconds of a number that is below 1e12 where it counts seconds.
-fn whole_millis(number: Decimal) -> Option<i64> {
-    let millis = if number.abs() < Decimal::from(SECONDS_BELOW) {
-        product(number, Decimal::ONE_THOUSAND)?
-    } else {
-        stripped(number)
-    };
-    (millis.scale() == 0)
-        .then(|| i64::try_from(millis.mantissa()).ok())
-        .flatten()
-}
-
-/// `text` in quotes, cut where it is long.
-pub(super) fn shown(text: &str) -> String {
-    match text.char_indices().nth(SHOWN) {
-        Some((end, _)) => format!("{:?}…", text.split_at(end).0),
-        None => format!("{text:?}"),
-    }
+pub(super) struct Rules {
+    pub(super) name: &'static str,
+    pub(super) completeness: Completeness,
+    /// Base and quote of a contract by its name.
+    pub(super) market: for<'n> fn(&'n str) -> Market<'n>,
+    /// What a contract holds where the venue fixes it for a whole family of contracts.
+    pub(super) contract: fn(&str) -> Option<(Kind, Decimal)>,
 }
 
 /// What a venue's size says about the quantity.
@@ -312,51 +62,95 @@ pub(super) struct Sighting<'a> {
     pub(super) dedupe_key: String,
 }
 
-/// One frame of a venue, with what is known around it.
+/// One frame or REST body of a venue, with what is known around it; one fault in it is the whole frame's, unless
+/// [faults are kept apart](Self::keeping).
 #[derive(Clone, Copy)]
 pub struct Frame<'a> {
-    pub(crate) venue: &'a dyn Venue,
-    pub(crate) text: &'a str,
-    pub(crate) received_at: Option<Millis>,
-    pub(crate) instruments: &'a Instruments,
-    /// Where a row's fault goes so that the other rows stand; without it one fault is the whole frame's.
-    pub(crate) faults: Option<&'a RefCell<Vec<Error>>>,
+    rules: &'a Rules,
+    text: &'a str,
+    received_at: Option<Millis>,
+    instruments: &'a Instruments,
+    faults: Option<&'a RefCell<Vec<Error>>>,
 }
 
 impl fmt::Debug for Frame<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Frame")
-            .field("venue", &self.venue.name())
+            .field("venue", &self.rules.name)
             .field("text", &shown(self.text))
             .field("received_at", &self.received_at)
             .finish_non_exhaustive()
     }
 }
 
+/// The members of an object, by name.
+#[derive(Debug)]
+pub(super) struct Named<'a>(BTreeMap<Cow<'a, str>, Raw<'a>>);
+
+impl<'a> Named<'a> {
+    /// The member `name`.
+    pub(super) fn cell(&self, name: &str) -> Cell<'a> {
+        let raw = self.0.get(name).copied();
+        raw.filter(|raw| raw.text() != "null")
+    }
+
+    /// What the member `name` holds; nothing where it is missing.
+    pub(super) fn read<T: Deserialize<'a> + Default>(&self, name: &str) -> Result<T, Error> {
+        self.cell(name)
+            .map_or_else(|| Ok(T::default()), |raw| parsed(raw.text()))
+    }
+}
+
+/// How a venue says in its replies that all is well.
+#[derive(Debug)]
+pub(super) struct Envelope {
+    /// The member that says so …
+    pub(super) code: &'static str,
+    /// … by this text.
+    pub(super) fine: &'static str,
+    /// The members that say what is wrong.
+    pub(super) said: &'static [&'static str],
+}
+
+impl Envelope {
+    /// The members of a reply in which all is well.
+    pub(super) fn open<'a>(&self, frame: &Frame<'a>) -> Result<Named<'a>, Error> {
+        let members = frame.members()?;
+        let said: Vec<_> = self.said.iter().map(|name| members.cell(name)).collect();
+        self.judge(frame, members.cell(self.code), &said)?;
+        Ok(members)
+    }
+
+    /// Nothing, where `code` says that all is well; `said` are the members that say what is wrong.
+    pub(super) fn judge(
+        &self,
+        frame: &Frame<'_>,
+        code: Cell<'_>,
+        said: &[Cell<'_>],
+    ) -> Result<(), Error> {
+        match text_of(code) {
+            Some(code) if code == self.fine => Ok(()),
+            Some(_) => Err(frame.refused(Place::ROOT.member(self.code), &joined(said))),
+            None => Err(frame.unknown()),
+        }
+    }
+}
+
+/// What a JSON text holds.
+fn parsed<'a, T: Deserialize<'a>>(json: &'a str) -> Result<T, Error> {
+    serde_json::from_str(json)
+        .map_err(|error| Error::whole(format!("{} cannot be read: {error}", shown(json))))
+}
+
 impl<'a> Frame<'a> {
-    /// A frame or a REST body of `venue`, for [what it reads](Venue); one fault in it is the whole frame's.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use liqdata::feeds::{Frame, Instruments, venue};
-    ///
-    /// let body = r#"[{"symbol":"BTCUSDT","sumOpenInterest":"20403.637","timestamp":1790000000000}]"#;
-    /// let none = Instruments::default();
-    /// let binance = venue("binance")?;
-    /// let readings = binance.read_open_interest(&Frame::new(binance, body, None, &none))?;
-    /// assert_eq!(readings[0].open_interest.to_string(), "20403.637");
-    /// # Ok::<(), liqdata::feeds::Error>(())
-    /// ```
-    #[must_use]
-    pub fn new(
-        venue: &'a dyn Venue,
+    pub(super) fn new(
+        rules: &'a Rules,
         text: &'a str,
         received_at: Option<Millis>,
         instruments: &'a Instruments,
     ) -> Self {
         Self {
-            venue,
+            rules,
             text,
             received_at,
             instruments,
@@ -364,10 +158,23 @@ impl<'a> Frame<'a> {
         }
     }
 
+    /// The same frame, where a row's fault goes into `faults` so that the other rows stand.
+    #[must_use]
+    pub fn keeping(self, faults: &'a RefCell<Vec<Error>>) -> Self {
+        Self {
+            faults: Some(faults),
+            ..self
+        }
+    }
+
+    /// Its text, blanks around it aside.
+    pub(super) fn trimmed(&self) -> &'a str {
+        self.text.trim()
+    }
+
     /// The JSON of the frame.
     pub(super) fn read<T: Deserialize<'a>>(&self) -> Result<T, Error> {
-        serde_json::from_str(self.text)
-            .map_err(|error| Error::whole(format!("{} cannot be read: {error}", shown(self.text))))
+        parsed(self.text)
     }
 
     /// The JSON of a frame that is most likely plain.
@@ -375,47 +182,49 @@ impl<'a> Frame<'a> {
         plain::plain(self.text).map_or_else(|| self.read(), Ok)
     }
 
+    /// The object that the frame is.
+    pub(super) fn object<T: Plain<'a> + Deserialize<'a>>(&self) -> Result<T, Error> {
+        match self.read_plainly()? {
+            Part::Object(object) => Ok(object),
+            _ => Err(self.unknown()),
+        }
+    }
+
+    /// The members of the object that the frame is.
+    pub(super) fn members(&self) -> Result<Named<'a>, Error> {
+        self.read().map(Named)
+    }
+
     /// The error of a frame in which nothing is recognised.
     pub(super) fn unknown(&self) -> Error {
-        Error::whole(format!(
-            "{} is nothing that {} sends",
-            shown(self.text),
-            self.venue.name()
-        ))
+        let name = self.rules.name;
+        Error::whole(format!("{} is nothing that {name} sends", shown(self.text)))
     }
 
     /// The error of a reply in which the venue says that something went wrong.
     pub(super) fn refused(&self, place: Place<'_>, said: &str) -> Error {
-        place.fault(format!("{} answers {}", self.venue.name(), shown(said)))
+        place.fault(format!("{} answers {}", self.rules.name, shown(said)))
     }
 
     /// The venue's name.
     pub(super) fn name(&self) -> &'static str {
-        self.venue.name()
-    }
-
-    fn instrument(&self, native_id: &str) -> Option<&'a Instrument> {
-        self.instruments.get(native_id)
+        self.rules.name
     }
 
     /// Base and quote of a contract: as the instrument says, else by the venue's rule.
-    pub(super) fn market<'n>(
-        &self,
-        native_id: &'n str,
-        rule: fn(&'n str) -> Market<'n>,
-    ) -> Market<'n>
+    pub(super) fn market<'n>(&self, native_id: &'n str) -> Market<'n>
     where
         'a: 'n,
     {
-        match self.instrument(native_id) {
+        match self.instruments.get(native_id) {
             Some(instrument) => Market::new(&instrument.base, &instrument.quote),
-            None => rule(native_id),
+            None => (self.rules.market)(native_id),
         }
     }
 
     /// Whether the caller gave an instrument for a contract.
     pub(super) fn knows(&self, native_id: &str) -> bool {
-        self.instrument(native_id).is_some()
+        self.instruments.get(native_id).is_some()
     }
 
     /// The market of a reply that does not name its own: the only instrument given.
@@ -442,51 +251,59 @@ impl<'a> Frame<'a> {
         }
     }
 
-    /// The events of a list of rows.
-    pub(super) fn rows<T>(
+    /// What is read of each object of a list; one's fault stands alone where faults are kept apart.
+    pub(super) fn rows<T, R>(
         &self,
         place: &Place<'_>,
         rows: &Part<T>,
-        read: impl Fn(&Self, &Place<'_>, &T) -> Result<Option<Event>, Error>,
-    ) -> Result<Vec<Event>, Error> {
-        self.each(place, rows, |place, item| {
+        read: impl Fn(&Self, &Place<'_>, &T) -> Result<Option<R>, Error>,
+    ) -> Result<Vec<R>, Error> {
+        let items = place.list(rows)?;
+        self.each(place, items, |place, item| {
             read(self, place, place.object(item)?)
         })
     }
 
-    /// What is read of each item of a list; an item's fault stands alone where faults are kept apart.
+    /// What is read of each of `items`; one's fault stands alone where faults are kept apart.
     pub(super) fn each<T, R>(
         &self,
         place: &Place<'_>,
-        list: &Part<T>,
-        read: impl Fn(&Place<'_>, &Part<T>) -> Result<Option<R>, Error>,
+        items: &[T],
+        read: impl Fn(&Place<'_>, &T) -> Result<Option<R>, Error>,
     ) -> Result<Vec<R>, Error> {
-        let items = place.list(list)?;
         let mut found = Vec::with_capacity(items.len().min(1000));
         for (index, item) in items.iter().enumerate() {
-            let one = self.alone(read(&place.item(index), item))?;
-            found.extend(one.flatten());
+            found.extend(self.alone(read(&place.item(index), item))?.flatten());
         }
         Ok(found)
     }
 
     /// What was read of one row; its fault stands alone where faults are kept apart.
     pub(super) fn alone<R>(&self, read: Result<R, Error>) -> Result<Option<R>, Error> {
-        match (read, self.faults) {
-            (Ok(one), _) => Ok(Some(one)),
-            (Err(fault), Some(faults)) => {
+        match read {
+            Ok(one) => Ok(Some(one)),
+            Err(fault) => self.note(fault).map(|()| None),
+        }
+    }
+
+    /// Keeps a fault apart; it is the whole frame's where none are kept.
+    pub(super) fn note(&self, fault: Error) -> Result<(), Error> {
+        match self.faults {
+            Some(faults) => {
                 faults.borrow_mut().push(fault);
-                Ok(None)
+                Ok(())
             }
-            (Err(fault), None) => Err(fault),
+            None => Err(fault),
         }
     }
 
     /// What a contract's size is counted in, and how much one holds, where either is known.
     pub(super) fn contract(&self, native_id: &str) -> Option<(Kind, Decimal)> {
-        self.instrument(native_id)
-            .map(|instrument| (instrument.kind, instrument.contract_size))
-            .or_else(|| built_in(self.venue.name(), native_id))
+        let held = |known: &Instrument| (known.kind, known.contract_size);
+        self.instruments
+            .get(native_id)
+            .map(held)
+            .or_else(|| (self.rules.contract)(native_id))
     }
 
     /// The event of a sighting; `place` is where its row stands.
@@ -495,7 +312,7 @@ impl<'a> Frame<'a> {
             .amounts(&seen)
             .ok_or_else(|| place.fault("quantity and value do not fit a decimal exactly"))?;
         Ok(Event {
-            exchange: self.venue.name(),
+            exchange: self.rules.name,
             native_id: seen.native_id.to_owned(),
             symbol: seen.market.symbol(),
             coin: seen.market.coin(),
@@ -506,7 +323,7 @@ impl<'a> Frame<'a> {
             value_usd,
             timestamp: seen.timestamp.or(self.received_at),
             received_at: self.received_at,
-            sampled: self.venue.completeness() != Completeness::Complete,
+            sampled: self.rules.completeness != Completeness::Complete,
             dedupe_key: seen.dedupe_key,
         })
     }

@@ -1,10 +1,11 @@
-//! What one contract of a market holds: given by the caller, or fixed for a whole venue.
+//! The markets of a venue: what one contract of each holds, and which of them are traded.
 
 use std::collections::HashMap;
 
 use rust_decimal::Decimal;
 
-use crate::model::Vocabulary;
+use super::event::product;
+use crate::model::{Vocabulary, coin_of_base};
 use crate::wire::exact_decimal;
 
 /// What a contract's size is counted in.
@@ -110,19 +111,60 @@ impl FromIterator<(String, Instrument)> for Instruments {
     }
 }
 
-/// What a contract holds where the venue fixes it for a whole family of contracts.
-pub(super) fn built_in(exchange: &str, native_id: &str) -> Option<(Kind, Decimal)> {
-    let kind = match exchange {
-        "kraken" => match native_id.split_once('_')?.0 {
-            "PI" | "FI" => Kind::Inverse,
-            "PF" => Kind::Linear,
-            _ => return None,
-        },
-        "bitmex" if native_id == "XBTUSD" => Kind::Inverse,
-        // A stablecoin stands behind an underscore; contracts without one are settled in the coin.
-        "deribit" if native_id.contains('_') => Kind::Linear,
-        "deribit" => Kind::Inverse,
-        _ => return None,
-    };
-    Some((kind, Decimal::ONE))
+impl<'a> FromIterator<&'a Listing> for Instruments {
+    fn from_iter<I: IntoIterator<Item = &'a Listing>>(listings: I) -> Self {
+        listings
+            .into_iter()
+            .map(|listing| (listing.native_id.clone(), listing.instrument.clone()))
+            .collect()
+    }
+}
+
+/// A market as the venue lists it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listing {
+    /// The venue's own name of the contract.
+    pub native_id: String,
+    /// What a contract holds.
+    pub instrument: Instrument,
+    /// Whether it never expires.
+    pub perpetual: bool,
+    /// Whether it is being traded.
+    pub trading: bool,
+}
+
+impl Listing {
+    /// The unscaled coin, and how many of it one listed unit of the base is.
+    #[must_use]
+    pub fn coin(&self) -> (String, u32) {
+        coin_of_base(&self.instrument.base.to_uppercase())
+    }
+
+    /// Whether this is the market whose bars and open interest stand for its coin: linear, in USDT, without an end.
+    #[must_use]
+    pub fn is_leading(&self) -> bool {
+        self.perpetual
+            && self.trading
+            && self.instrument.kind == Kind::Linear
+            && self.instrument.quote == "USDT"
+    }
+}
+
+/// The listings that are being traded.
+pub(super) fn traded(listings: &[Listing]) -> impl Iterator<Item = &Listing> {
+    listings.iter().filter(|listing| listing.trading)
+}
+
+/// `value` of listed units in single units of the coin.
+pub(crate) fn unscaled(value: Decimal, scale: u32) -> Option<Decimal> {
+    product(value, Decimal::from(scale))
+}
+
+/// `price` of a listed unit as the price of a single unit of the coin; scales are powers of ten, so it is exact.
+pub(crate) fn price_of_one(price: Decimal, scale: u32) -> Option<Decimal> {
+    let price = price.normalize();
+    let zeros = scale.checked_ilog10()?;
+    Decimal::try_from_i128_with_scale(price.mantissa(), price.scale() + zeros)
+        .ok()
+        .map(|exact| exact.normalize())
 }

@@ -2,10 +2,8 @@
 
 use std::time::Duration;
 
-use rust_decimal::Decimal;
-
-use super::{Instrument, Instruments, Kind};
-use crate::model::coin_of_base;
+use super::members::Cell;
+use super::place::joined;
 
 /// One socket to be opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,6 +54,18 @@ pub(super) fn batched(topics: impl IntoIterator<Item = String>, most: usize) -> 
     batches
 }
 
+/// Sockets for `topics`, numbered from 1: at most `most` topics on each, each in a message of its own.
+pub(super) fn spread(
+    topics: impl IntoIterator<Item = String>,
+    most: usize,
+    path: &str,
+) -> Vec<Line> {
+    let sockets = batched(topics, most).into_iter().enumerate();
+    sockets
+        .map(|(index, topics)| Line::of(&format!("trades {}", index + 1), path, batched(topics, 1)))
+        .collect()
+}
+
 /// What has been subscribed to on a socket: requests are numbered from 1 in the order they were sent.
 #[derive(Clone, Debug, Default)]
 pub struct Asked {
@@ -84,6 +94,15 @@ impl Asked {
     /// Every topic asked for.
     pub(super) fn all(&self) -> Vec<String> {
         self.requests.concat()
+    }
+
+    /// What a venue names, or every topic where it names none.
+    pub(super) fn or_all(&self, topics: Vec<String>) -> Vec<String> {
+        if topics.is_empty() {
+            self.all()
+        } else {
+            topics
+        }
     }
 }
 
@@ -114,6 +133,16 @@ pub enum Heard {
     Control,
     /// Something else that the venue sends and that tells nothing here.
     Other,
+}
+
+impl Heard {
+    /// A refusal of `topics`, in the words of these members.
+    pub(super) fn refused(topics: Vec<String>, said: &[Cell<'_>]) -> Self {
+        Self::Refused {
+            topics,
+            message: joined(said),
+        }
+    }
 }
 
 /// A sign that the other end lives.
@@ -173,56 +202,4 @@ impl Heartbeat {
             signs: PONG,
         }
     }
-}
-
-/// A market as the venue lists it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Listing {
-    /// The venue's own name of the contract.
-    pub native_id: String,
-    /// What a contract holds.
-    pub instrument: Instrument,
-    /// Whether it never expires.
-    pub perpetual: bool,
-    /// Whether it is being traded.
-    pub trading: bool,
-}
-
-impl Listing {
-    /// The unscaled coin, and how many of it one listed unit of the base is.
-    #[must_use]
-    pub fn coin(&self) -> (String, u32) {
-        coin_of_base(&self.instrument.base.to_uppercase())
-    }
-
-    /// Whether this is the market whose bars and open interest stand for its coin: linear, in USDT, without an end.
-    #[must_use]
-    pub fn is_leading(&self) -> bool {
-        self.perpetual
-            && self.trading
-            && self.instrument.kind == Kind::Linear
-            && self.instrument.quote == "USDT"
-    }
-}
-
-/// The instruments of listings, by native id.
-pub(crate) fn instruments(listings: &[Listing]) -> Instruments {
-    listings
-        .iter()
-        .map(|listing| (listing.native_id.clone(), listing.instrument.clone()))
-        .collect()
-}
-
-/// `value` of listed units in single units of the coin.
-pub(crate) fn unscaled(value: Decimal, scale: u32) -> Option<Decimal> {
-    super::event::product(value, Decimal::from(scale))
-}
-
-/// `price` of a listed unit as the price of a single unit of the coin; scales are powers of ten, so it is exact.
-pub(crate) fn price_of_one(price: Decimal, scale: u32) -> Option<Decimal> {
-    let price = price.normalize();
-    let zeros = scale.checked_ilog10()?;
-    Decimal::try_from_i128_with_scale(price.mantissa(), price.scale() + zeros)
-        .ok()
-        .map(|exact| exact.normalize())
 }

@@ -4,22 +4,27 @@
 //! kept already is known by its key. Where one instant fills a whole page the rest of it cannot be asked for: that is said,
 //! and the next instant follows.
 
-use super::frame::Place;
-use super::{Ask, Error, Frame};
+use super::ask::Ask;
+use super::error::Error;
+use super::frame::Frame;
+use super::place::Place;
 use crate::model::Millis;
 
-/// Until before when the page behind this one is to be asked for, where the newest trades come first: this page holds
-/// `rows` of at most `most`, down to `oldest`.
+/// The request for the page behind this one, where the newest trades come first: this page holds trades of `times`, at most
+/// `most`; `page` asks for what is before an instant.
 pub(super) fn earlier(
     ask: &Ask,
     frame: &Frame<'_>,
     place: &Place<'_>,
-    page: (usize, usize),
-    oldest: Millis,
-) -> Result<Option<Millis>, Error> {
-    let (rows, most) = page;
-    if rows == 0 || rows < most || oldest < ask.from {
-        return Ok(None);
+    times: &[Millis],
+    most: usize,
+    page: fn(&Ask, Millis, Millis) -> Ask,
+) -> Result<Vec<Ask>, Error> {
+    let Some(&oldest) = times.iter().min() else {
+        return Ok(Vec::new());
+    };
+    if times.len() < most || oldest < ask.from {
+        return Ok(Vec::new());
     }
     if oldest >= ask.until {
         let message = format!(
@@ -28,26 +33,31 @@ pub(super) fn earlier(
         );
         return Err(place.fault(message));
     }
-    let until = oldest.on(1);
-    if until < ask.until {
-        return Ok(Some(until));
+    let mut until = oldest.on(1);
+    if until >= ask.until {
+        frame.note(overfull(place, times, oldest))?;
+        until = oldest;
     }
-    overfull(frame, place, rows, oldest)?;
-    Ok((ask.from < oldest).then_some(oldest))
+    Ok(if ask.from < until {
+        vec![page(ask, ask.from, until)]
+    } else {
+        Vec::new()
+    })
 }
 
-/// From when the page behind this one is to be asked for, where the oldest trades come first and the venue says that
-/// there are more than these `rows`, up to `newest`.
+/// The request for the page behind this one, where the oldest trades come first and the venue says that there are more
+/// than these of `times`; `page` asks for what is from an instant on.
 pub(super) fn later(
     ask: &Ask,
     frame: &Frame<'_>,
     place: &Place<'_>,
-    rows: usize,
-    newest: Millis,
-) -> Result<Option<Millis>, Error> {
-    if rows == 0 || newest >= ask.until {
-        return Ok(None);
-    }
+    times: &[Millis],
+    page: fn(&Ask, Millis, Millis) -> Ask,
+) -> Result<Vec<Ask>, Error> {
+    let newest = times.iter().max().filter(|newest| **newest < ask.until);
+    let Some(&newest) = newest else {
+        return Ok(Vec::new());
+    };
     if newest < ask.from {
         let message = format!(
             "ends at {newest}, though what came from {} on was asked for",
@@ -55,71 +65,63 @@ pub(super) fn later(
         );
         return Err(place.fault(message));
     }
-    if newest > ask.from {
-        return Ok(Some(newest));
+    let mut from = newest;
+    if newest == ask.from {
+        frame.note(overfull(place, times, newest))?;
+        from = newest.on(1);
     }
-    overfull(frame, place, rows, newest)?;
-    let next = newest.on(1);
-    Ok((next < ask.until).then_some(next))
+    Ok(if from < ask.until {
+        vec![page(ask, from, ask.until)]
+    } else {
+        Vec::new()
+    })
 }
 
-/// Says that an instant has more trades than a page.
-fn overfull(
-    frame: &Frame<'_>,
-    place: &Place<'_>,
-    rows: usize,
-    instant: Millis,
-) -> Result<(), Error> {
-    let fault = place.fault(format!(
+/// What is to be said of an instant that has more trades than a page.
+fn overfull(place: &Place<'_>, times: &[Millis], instant: Millis) -> Error {
+    let rows = times.len();
+    place.fault(format!(
         "holds {rows} trades of {instant} alone; if there are more of that instant, they cannot be asked for"
-    ));
-    match frame.faults {
-        Some(faults) => {
-            faults.borrow_mut().push(fault);
-            Ok(())
-        }
-        None => Err(fault),
-    }
+    ))
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use std::cell::RefCell;
 
     use super::*;
-    use crate::feeds::{Instruments, Limit, venue};
+    use crate::feeds::ask::Limit;
+    use crate::feeds::instruments::Instruments;
+    use crate::feeds::kraken::VENUE;
 
-    /// What is found, and how many faults were named.
+    /// From when or until when is asked next, and how many faults were named.
     fn within(
-        from: i64,
-        until: i64,
-        look: impl Fn(&Ask, &Frame<'_>) -> Result<Option<Millis>, Error>,
+        look: impl Fn(&Ask, &Frame<'_>) -> Result<Vec<Ask>, Error>,
+        end: fn(&Ask) -> Millis,
     ) -> (Result<Option<i64>, Error>, usize) {
         let faults = RefCell::new(Vec::new());
         let instruments = Instruments::default();
-        let frame = Frame {
-            venue: venue("kraken").unwrap(),
-            text: "",
-            received_at: None,
-            instruments: &instruments,
-            faults: Some(&faults),
-        };
-        let ask = Ask::new("/", Limit::of("x", 1, 1)).between(Millis(from), Millis(until));
-        let found = look(&ask, &frame).map(|found| found.map(|at| at.0));
+        let frame = VENUE.frame("", None, &instruments).keeping(&faults);
+        let ask = Ask::new("/", Limit::of("x", 1, 1)).between(Millis(1000), Millis(2000));
+        let found = look(&ask, &frame).map(|asks| asks.first().map(|ask| end(ask).0));
         (found, faults.take().len())
     }
 
+    fn page(ask: &Ask, from: Millis, until: Millis) -> Ask {
+        ask.clone().between(from, until)
+    }
+
     fn back(rows: usize, oldest: i64) -> (Result<Option<i64>, Error>, usize) {
-        within(1000, 2000, |ask, frame| {
-            earlier(ask, frame, &Place::ROOT, (rows, 100), Millis(oldest))
-        })
+        let times = vec![Millis(oldest); rows];
+        let look =
+            |ask: &Ask, frame: &Frame<'_>| earlier(ask, frame, &Place::ROOT, &times, 100, page);
+        within(look, |ask| ask.until)
     }
 
     fn forth(rows: usize, newest: i64) -> (Result<Option<i64>, Error>, usize) {
-        within(1000, 2000, |ask, frame| {
-            later(ask, frame, &Place::ROOT, rows, Millis(newest))
-        })
+        let times = vec![Millis(newest); rows];
+        let look = |ask: &Ask, frame: &Frame<'_>| later(ask, frame, &Place::ROOT, &times, page);
+        within(look, |ask| ask.from)
     }
 
     #[test]

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use liqdata::feeds::{
-    Completeness, Error, Event, Frame, Instrument, Instruments, VENUES, answer, decode, venue,
+    Completeness, Error, Event, Instrument, Instruments, VENUES, answer, decode, venue,
 };
 use liqdata::model::{Millis, Side, Vocabulary};
 use serde_json::{Value, json};
@@ -616,7 +616,7 @@ fn open_interest_below_zero_is_an_error_at_its_field() {
     ] {
         let venue = venue(exchange).unwrap();
         let fault = venue
-            .read_open_interest(&Frame::new(venue, body, None, &none))
+            .read_open_interest(&venue.frame(body, None, &none))
             .unwrap_err()
             .to_string();
         assert!(

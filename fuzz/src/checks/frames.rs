@@ -40,13 +40,13 @@ static MARKETS: LazyLock<HashMap<String, Instruments>> = LazyLock::new(|| {
 });
 
 /// The venue that a letter means.
-pub(super) fn venue(letter: u8) -> Option<&'static dyn Venue> {
+pub(super) fn venue(letter: u8) -> Option<&'static Venue> {
     let number = usize::from(letter.wrapping_sub(b'a')) % VENUES.len();
     VENUES.into_iter().nth(number)
 }
 
 /// The markets of a venue that the samples need.
-pub(super) fn markets(venue: &dyn Venue) -> Option<&'static Instruments> {
+pub(super) fn markets(venue: &Venue) -> Option<&'static Instruments> {
     MARKETS.get(venue.name())
 }
 

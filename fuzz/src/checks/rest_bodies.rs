@@ -1,6 +1,6 @@
 //! What exchanges answer by REST: markets, bars, open interest, pages of the past; and what a socket's other frames are.
 
-use liqdata::feeds::{Asked, Bar, Frame, Instruments, Venue};
+use liqdata::feeds::{Asked, Bar, Instruments, Venue};
 use liqdata::model::Millis;
 
 use super::frames::{markets, venue};
@@ -29,8 +29,8 @@ pub fn check(input: &[u8]) {
 }
 
 /// Everything that a venue can read in a body, as it prints; of what cannot be read, that it cannot.
-fn all(venue: &'static dyn Venue, body: &str, known: &Instruments) -> Vec<Option<String>> {
-    let frame = Frame::new(venue, body, Some(Millis(1_790_000_000_500)), known);
+fn all(venue: &'static Venue, body: &str, known: &Instruments) -> Vec<Option<String>> {
+    let frame = venue.frame(body, Some(Millis(1_790_000_000_500)), known);
     let mut asked = Asked::default();
     asked.number(vec!["one".to_owned(), "other".to_owned()]);
     let bars = venue.read_bars(&frame);

@@ -1,0 +1,164 @@
+//! `CoinEx`: the REST body of `/v2/futures/liquidation-history`; there is no channel.
+//!
+//! `side` is the side of the position. The price is the liquidation price (the bankruptcy price stands beside it), amounts
+//! are base units on linear markets; the unit on inverse ones, quoted in USD, has to be told by an instrument.
+
+use super::ask::{Ask, Limit, Page};
+use super::error::Error;
+use super::event::{Completeness, Event, PriceKind};
+use super::frame::{Envelope, Frame, Rules, Sighting};
+use super::instruments::{Listing, traded};
+use super::members::{Part, members};
+use super::naming::Market;
+use super::place::Place;
+use super::venue::{Listen, Rest, Venue};
+use crate::model::Millis;
+
+/// Requests in a second; a quarter of what is allowed, for every market has to be asked about.
+const REQUESTS: Limit = Limit::of("requests", 100, 1);
+/// Most rows of a reply.
+const ROWS: usize = 100;
+
+const REPLY: Envelope = Envelope {
+    code: "code",
+    fine: "0",
+    said: &["code", "message"],
+};
+
+pub(super) static VENUE: Venue = Venue {
+    rules: Rules {
+        name: "coinex",
+        completeness: Completeness::Unknown,
+        // `BTCUSDT`.
+        market: |native_id| Market::joined(native_id),
+        contract: |_| None,
+    },
+    price_kinds: &[PriceKind::Liquidation],
+    hosts: &[("rest", "https://api.coinex.com")],
+    decode,
+    listen: Listen::NONE,
+    rest: Rest {
+        listings: || vec![Ask::new("/v2/futures/market", REQUESTS)],
+        read_listings,
+        // The venue does not say; it answers with fewer rows where it keeps fewer.
+        look_back: 30 * Millis::DAY,
+        missed,
+        go_on,
+        ..Rest::NONE
+    },
+};
+
+members!(Liquidation<'a> {
+    market = "market",
+    side = "side",
+    price = "liq_price",
+    amount = "liq_amount",
+    created_at = "created_at",
+});
+
+members!(Body<'a> {
+    code = "code",
+    data: Part<Liquidation<'a>> = "data",
+    message = "message",
+    method = "method",
+    id = "id",
+});
+
+/// The events of a frame or a body.
+fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
+    let message: Body<'_> = frame.object()?;
+    if message.method.or(message.id).is_some() {
+        return Ok(Vec::new());
+    }
+    REPLY.judge(frame, message.code, &[message.code, message.message])?;
+    frame.rows(&Place::ROOT.member("data"), &message.data, liquidation)
+}
+
+fn liquidation(
+    frame: &Frame<'_>,
+    place: &Place<'_>,
+    row: &Liquidation<'_>,
+) -> Result<Option<Event>, Error> {
+    let native_id = place.name("market", row.market)?;
+    let (word, side) = place.side("side", row.side, "long", "short")?;
+    let amount = place.positive("liq_amount", row.amount)?;
+    let price = place.positive("liq_price", row.price)?;
+    let timestamp = place.instant("created_at", row.created_at)?;
+    let dedupe_key = format!(
+        "coinex|{native_id}|{word}|{}|{}|{}",
+        timestamp.0, amount.text, price.text
+    );
+    let market = frame.market(&native_id);
+    let held = frame.base_unless_inverse(&native_id, &market, amount.value);
+    let seen = Sighting {
+        native_id: &native_id,
+        market,
+        side,
+        price: price.value,
+        price_kind: PriceKind::Liquidation,
+        size: held,
+        timestamp: Some(timestamp),
+        dedupe_key,
+    };
+    frame.event(place, seen).map(Some)
+}
+
+members!(Listed<'a> {
+    native_id = "market",
+    kind = "contract_type",
+    base = "base_ccy",
+    quote = "quote_ccy",
+    available = "is_market_available",
+});
+
+fn read_listings(_ask: &Ask, frame: &Frame<'_>) -> Result<Page<Listing>, Error> {
+    let markets: Part<Listed<'_>> = REPLY.open(frame)?.read("data")?;
+    let rows = frame.rows(&Place::ROOT.member("data"), &markets, |_, place, market| {
+        let base = place.text("base_ccy", market.base)?;
+        let quote = place.text("quote_ccy", market.quote)?;
+        let kind = place.text("contract_type", market.kind)?;
+        Ok(Some(Listing {
+            native_id: place.name("market", market.native_id)?.into_owned(),
+            // A linear contract is one unit of the base, an inverse one is worth one USD.
+            instrument: place.instrument(&base, &quote, &kind, "1")?,
+            perpetual: true,
+            trading: market.available.is_none_or(|raw| raw.text() == "true"),
+        }))
+    })?;
+    Ok(Page::last(rows))
+}
+
+/// One request for each market.
+fn missed(listings: &[Listing], from: Millis, until: Millis) -> Vec<Ask> {
+    traded(listings)
+        .map(|listing| {
+            Ask::new("/v2/futures/liquidation-history", REQUESTS)
+                .with("market", &listing.native_id)
+                .with("start_time", from.0)
+                .with("end_time", until.0 - 1)
+                .with("page", 1)
+                .with("limit", ROWS)
+                .between(from, until)
+        })
+        .collect()
+}
+
+members!(Pagination<'a> {
+    has_next = "has_next",
+});
+
+/// The next page, where the venue says that there is one.
+fn go_on(ask: &Ask, frame: &Frame<'_>) -> Result<Vec<Ask>, Error> {
+    let pagination: Part<Pagination<'_>> = REPLY.open(frame)?.read("pagination")?;
+    let root = Place::ROOT;
+    let place = root.member("pagination");
+    let pagination = place.object(&pagination)?;
+    if !place.truth("has_next", pagination.has_next)? {
+        return Ok(Vec::new());
+    }
+    let page: u64 = ask
+        .value("page")
+        .and_then(|page| page.parse().ok())
+        .unwrap_or(1);
+    Ok(vec![ask.again_with("page", page.saturating_add(1))])
+}

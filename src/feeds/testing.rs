@@ -1,0 +1,70 @@
+//! What the tests of venues ask of them.
+
+use std::cell::RefCell;
+
+use super::ask::Ask;
+use super::error::Error;
+use super::instruments::{Instrument, Instruments, Listing};
+use super::venue::Venue;
+
+/// The listings in a body, each as native id, pair, kind and contract size, marked where it is dated or not traded; and
+/// what is wrong with the others.
+#[expect(clippy::unwrap_used, reason = "tests")]
+pub(super) fn listed(venue: &Venue, body: &str) -> (Vec<String>, Vec<String>) {
+    let faults = RefCell::new(Vec::new());
+    let instruments = Instruments::default();
+    let requests = venue.listing_requests();
+    let frame = venue.frame(body, None, &instruments).keeping(&faults);
+    let page = venue
+        .read_listings(requests.first().unwrap(), &frame)
+        .unwrap();
+    assert!(page.rest.is_empty());
+    let faults = faults.take().iter().map(ToString::to_string).collect();
+    (page.rows.iter().map(spelled).collect(), faults)
+}
+
+fn spelled(listing: &Listing) -> String {
+    let instrument = &listing.instrument;
+    let mut text = format!(
+        "{} {}/{} {:?} {}",
+        listing.native_id,
+        instrument.base,
+        instrument.quote,
+        instrument.kind,
+        instrument.contract_size
+    );
+    for (is_so, mark) in [
+        (!listing.perpetual, " dated"),
+        (!listing.trading, " closed"),
+    ] {
+        if is_so {
+            text.push_str(mark);
+        }
+    }
+    text
+}
+
+/// A perpetual contract of one unit of `base`.
+#[expect(clippy::unwrap_used, reason = "tests")]
+pub(super) fn perpetual(native_id: String, base: &str, quote: &str, trading: bool) -> Listing {
+    Listing {
+        native_id,
+        instrument: Instrument::read(base, quote, "linear", "1").unwrap(),
+        perpetual: true,
+        trading,
+    }
+}
+
+/// The requests that go on where `body` ends.
+pub(super) fn next(venue: &Venue, ask: &Ask, body: &str) -> Result<Vec<Ask>, Error> {
+    venue.go_on(ask, &venue.frame(body, None, &Instruments::default()))
+}
+
+/// Native ids come down to symbol and coin.
+pub(super) fn come_down(venue: &Venue, names: &[[&str; 3]]) {
+    for [native_id, symbol, coin] in names {
+        let market = (venue.rules.market)(native_id);
+        assert_eq!(market.symbol(), *symbol, "{native_id}");
+        assert_eq!(market.coin(), *coin, "{native_id}");
+    }
+}

@@ -1,0 +1,370 @@
+//! A venue as a value: how its frames and REST bodies are told apart and read, which sockets to open, what to say on them,
+//! what proves that they live, what can be asked for again.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use super::ask::{Ask, Bar, Page, Reading, Series};
+use super::error::Error;
+use super::event::{Completeness, Event, PriceKind};
+use super::frame::{Frame, Rules};
+use super::instruments::{Instruments, Listing};
+use super::listen::{Asked, Beat, Heard, Heartbeat, Line};
+use crate::model::Millis;
+
+/// An exchange whose public frames can be read, and what listening to it takes. Nothing here does any input or output.
+#[derive(Debug)]
+pub struct Venue {
+    pub(super) rules: Rules,
+    pub(super) price_kinds: &'static [PriceKind],
+    pub(super) hosts: &'static [(&'static str, &'static str)],
+    pub(super) decode: fn(&Frame<'_>) -> Result<Vec<Event>, Error>,
+    pub(super) listen: Listen,
+    pub(super) rest: Rest,
+}
+
+/// Which sockets a venue wants.
+#[derive(Debug)]
+pub(super) enum Lines {
+    /// Always these: name, path and topics of each.
+    Fixed(&'static [(&'static str, &'static str, &'static [&'static str])]),
+    /// As the markets are.
+    ByMarket(fn(&[Listing]) -> Vec<Line>),
+}
+
+/// How a venue is listened to.
+#[derive(Debug)]
+pub(super) struct Listen {
+    pub(super) lines: Lines,
+    pub(super) headers: &'static [(&'static str, &'static str)],
+    pub(super) greeting: &'static [&'static str],
+    pub(super) subscription: fn(usize, &[String], Millis) -> String,
+    pub(super) control: fn(&Frame<'_>, &Asked) -> Result<Heard, Error>,
+    pub(super) answer: fn(&Frame<'_>) -> Result<Option<String>, Error>,
+    pub(super) recalls: fn(&Frame<'_>) -> bool,
+    pub(super) heartbeat: Heartbeat,
+    pub(super) rotation: Option<Duration>,
+    pub(super) witnesses: &'static [&'static str],
+}
+
+impl Listen {
+    /// No socket at all: the venue is polled.
+    pub(super) const NONE: Self = Self {
+        lines: Lines::Fixed(&[]),
+        headers: &[],
+        greeting: &[],
+        subscription: |_, _, _| String::new(),
+        control: |_, _| Ok(Heard::Other),
+        answer: |_| Ok(None),
+        recalls: |_| false,
+        heartbeat: Heartbeat::each_20_seconds(Beat::Protocol),
+        rotation: None,
+        witnesses: &[],
+    };
+}
+
+/// What a venue is asked by REST.
+#[derive(Debug)]
+pub(super) struct Rest {
+    pub(super) listings: fn() -> Vec<Ask>,
+    pub(super) read_listings: fn(&Ask, &Frame<'_>) -> Result<Page<Listing>, Error>,
+    pub(super) look_back: i64,
+    pub(super) missed: fn(&[Listing], Millis, Millis) -> Vec<Ask>,
+    pub(super) go_on: fn(&Ask, &Frame<'_>) -> Result<Vec<Ask>, Error>,
+    pub(super) bars: Option<Series<Bar>>,
+    pub(super) open_interest: Option<Series<Reading>>,
+    pub(super) proofs: fn(Millis) -> Vec<Ask>,
+    pub(super) disproof: fn(&Frame<'_>) -> Result<Option<String>, Error>,
+}
+
+impl Rest {
+    /// Nothing.
+    pub(super) const NONE: Self = Self {
+        listings: Vec::new,
+        read_listings: |_, frame| Err(frame.unknown()),
+        look_back: 0,
+        missed: |_, _, _| Vec::new(),
+        go_on: |_, _| Ok(Vec::new()),
+        bars: None,
+        open_interest: None,
+        proofs: |_| Vec::new(),
+        disproof: |_| Ok(None),
+    };
+}
+
+impl Venue {
+    /// Our name of it.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        self.rules.name
+    }
+
+    /// How much of what happens it publishes.
+    #[must_use]
+    pub fn completeness(&self) -> Completeness {
+        self.rules.completeness
+    }
+
+    /// What its prices mean, the usual one first.
+    #[must_use]
+    pub fn price_kinds(&self) -> &'static [PriceKind] {
+        self.price_kinds
+    }
+
+    /// A frame or a REST body of it, for what it reads; one fault in it is the whole frame's.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use liqdata::feeds::{Instruments, venue};
+    ///
+    /// let body = r#"[{"symbol":"BTCUSDT","sumOpenInterest":"20403.637","timestamp":1790000000000}]"#;
+    /// let none = Instruments::default();
+    /// let binance = venue("binance")?;
+    /// let readings = binance.read_open_interest(&binance.frame(body, None, &none))?;
+    /// assert_eq!(readings[0].open_interest.to_string(), "20403.637");
+    /// # Ok::<(), liqdata::feeds::Error>(())
+    /// ```
+    #[must_use]
+    pub fn frame<'a>(
+        &'a self,
+        text: &'a str,
+        received_at: Option<Millis>,
+        instruments: &'a Instruments,
+    ) -> Frame<'a> {
+        Frame::new(&self.rules, text, received_at, instruments)
+    }
+
+    /// The events of a frame, in its order; equal rows of one frame are told apart.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unexpected`] where the frame is not what the venue sends.
+    pub fn decode(&self, frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
+        if is_bare(frame) {
+            return Ok(Vec::new());
+        }
+        let mut events = (self.decode)(frame)?;
+        number_equal_rows(&mut events);
+        Ok(events)
+    }
+
+    /// What the venue wants to hear in return: the pong to a ping, where that is a message of its own.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unexpected`] where the frame is not what the venue sends.
+    pub fn answer(&self, frame: &Frame<'_>) -> Result<Option<String>, Error> {
+        if is_bare(frame) {
+            return Ok(None);
+        }
+        (self.listen.answer)(frame)
+    }
+
+    /// Where it is reached: the names of its hosts with their addresses, each of which a setting may replace.
+    #[must_use]
+    pub fn hosts(&self) -> &'static [(&'static str, &'static str)] {
+        self.hosts
+    }
+
+    /// Whether its markets have to be known before a socket can be opened.
+    #[must_use]
+    pub fn listens_by_market(&self) -> bool {
+        matches!(self.listen.lines, Lines::ByMarket(_))
+    }
+
+    /// The sockets to open for these markets; none where there is no channel and the venue is polled.
+    #[must_use]
+    pub fn lines(&self, listings: &[Listing]) -> Vec<Line> {
+        let mut lines = match self.listen.lines {
+            Lines::Fixed(lines) => lines
+                .iter()
+                .map(|(name, path, topics)| Line::new(name, path, topics))
+                .collect(),
+            Lines::ByMarket(lines) => lines(listings),
+        };
+        for line in &mut lines {
+            line.headers = self.listen.headers;
+        }
+        lines
+    }
+
+    /// What is said on a fresh socket before anything is subscribed to.
+    #[must_use]
+    pub fn greeting(&self) -> &'static [&'static str] {
+        self.listen.greeting
+    }
+
+    /// The message by which request `number` subscribes to `topics`.
+    #[must_use]
+    pub fn subscription(&self, number: usize, topics: &[String], now: Millis) -> String {
+        (self.listen.subscription)(number, topics, now)
+    }
+
+    /// What a frame without events is.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unexpected`] where the frame is not what the venue sends.
+    pub fn control(&self, frame: &Frame<'_>, asked: &Asked) -> Result<Heard, Error> {
+        if frame.trimmed() == "pong" {
+            return Ok(Heard::Pong);
+        }
+        (self.listen.control)(frame, asked)
+    }
+
+    /// Whether a frame of a socket tells what happened before it was subscribed to, which may be long ago.
+    #[must_use]
+    pub fn recalls(&self, frame: &Frame<'_>) -> bool {
+        (self.listen.recalls)(frame)
+    }
+
+    /// How the life of a connection is proved.
+    #[must_use]
+    pub fn heartbeat(&self) -> Heartbeat {
+        self.listen.heartbeat
+    }
+
+    /// After how long a socket is to be replaced by a fresh one.
+    #[must_use]
+    pub fn rotation(&self) -> Option<Duration> {
+        self.listen.rotation
+    }
+
+    /// The venues that tell whether this one is mute: while any of them reports, a long silence here is no calm.
+    #[must_use]
+    pub fn witnesses(&self) -> &'static [&'static str] {
+        self.listen.witnesses
+    }
+
+    /// The requests that list its markets.
+    #[must_use]
+    pub fn listing_requests(&self) -> Vec<Ask> {
+        (self.rest.listings)()
+    }
+
+    /// The markets in the reply to one of the [listing requests](Self::listing_requests).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unexpected`] where the body is not what the venue sends.
+    pub fn read_listings(&self, ask: &Ask, frame: &Frame<'_>) -> Result<Page<Listing>, Error> {
+        (self.rest.read_listings)(ask, frame)
+    }
+
+    /// The requests by whose replies it shows, at the start and every hour, whether the venue's rows still mean what they
+    /// are taken for; none where nothing is in doubt.
+    #[must_use]
+    pub fn proofs(&self, now: Millis) -> Vec<Ask> {
+        (self.rest.proofs)(now)
+    }
+
+    /// What in the reply to one of the [proofs](Self::proofs) disproves how its rows are read, if anything does: what
+    /// the venue tells must not be kept then.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unexpected`] where the body is not what the venue sends, which proves nothing.
+    pub fn disproof(&self, frame: &Frame<'_>) -> Result<Option<String>, Error> {
+        (self.rest.disproof)(frame)
+    }
+
+    /// How far back its liquidations can be asked for, in milliseconds; 0 where they cannot.
+    #[must_use]
+    pub fn look_back(&self) -> i64 {
+        self.rest.look_back
+    }
+
+    /// The requests for the liquidations of these markets from `from` until before `until`.
+    #[must_use]
+    pub fn missed(&self, listings: &[Listing], from: Millis, until: Millis) -> Vec<Ask> {
+        (self.rest.missed)(listings, from, until)
+    }
+
+    /// The requests that go on where the reply to one of the [missed](Self::missed) ends.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unexpected`] where the body is not what the venue sends.
+    pub fn go_on(&self, ask: &Ask, frame: &Frame<'_>) -> Result<Vec<Ask>, Error> {
+        (self.rest.go_on)(ask, frame)
+    }
+
+    /// The requests for a market's 1-minute bars that open from `from` until before `until`, the newest first; none
+    /// where this venue's bars are not collected.
+    #[must_use]
+    pub fn bar_requests(&self, listing: &Listing, from: Millis, until: Millis) -> Vec<Ask> {
+        requests(self.rest.bars.as_ref(), listing, from, until)
+    }
+
+    /// The closed bars in a reply, by time.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unexpected`] where the body is not what the venue sends.
+    pub fn read_bars(&self, frame: &Frame<'_>) -> Result<Vec<Bar>, Error> {
+        read(self.rest.bars.as_ref(), frame)
+    }
+
+    /// How far back its open interest can be asked for, in milliseconds; 0 where it is not collected.
+    #[must_use]
+    pub fn open_interest_look_back(&self) -> i64 {
+        let series = self.rest.open_interest.as_ref();
+        series.map_or(0, |series| series.look_back)
+    }
+
+    /// The requests for a market's open interest each 5 minutes, the newest first.
+    #[must_use]
+    pub fn open_interest_requests(
+        &self,
+        listing: &Listing,
+        from: Millis,
+        until: Millis,
+    ) -> Vec<Ask> {
+        requests(self.rest.open_interest.as_ref(), listing, from, until)
+    }
+
+    /// The readings of open interest in a reply, by time.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unexpected`] where the body is not what the venue sends.
+    pub fn read_open_interest(&self, frame: &Frame<'_>) -> Result<Vec<Reading>, Error> {
+        read(self.rest.open_interest.as_ref(), frame)
+    }
+}
+
+fn requests<T>(
+    series: Option<&Series<T>>,
+    listing: &Listing,
+    from: Millis,
+    until: Millis,
+) -> Vec<Ask> {
+    series.map_or_else(Vec::new, |series| {
+        series.requests(&listing.native_id, from, until)
+    })
+}
+
+fn read<T>(series: Option<&Series<T>>, frame: &Frame<'_>) -> Result<Vec<T>, Error> {
+    series.map_or_else(|| Err(frame.unknown()), |series| (series.read)(frame))
+}
+
+/// Pings and pongs that are a bare word, not JSON.
+fn is_bare(frame: &Frame<'_>) -> bool {
+    matches!(frame.trimmed(), "ping" | "pong")
+}
+
+/// Tells equal rows of one frame apart: they are distinct events.
+fn number_equal_rows(events: &mut [Event]) {
+    if events.len() < 2 {
+        return;
+    }
+    let mut seen: HashMap<String, u32> = HashMap::with_capacity(events.len());
+    for event in events {
+        let times = seen.entry(event.dedupe_key.clone()).or_default();
+        *times += 1;
+        if *times > 1 {
+            event.dedupe_key = format!("{}|{times}", event.dedupe_key);
+        }
+    }
+}
