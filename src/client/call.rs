@@ -16,9 +16,8 @@ use super::pool::{Kept, Lines};
 use super::retry::{Kind, Retries};
 use super::{LOG, Told};
 use crate::api::{OPEN_INTEREST, RELATIVE};
-use crate::model::TotalsByWindow;
 use crate::net::retry_after;
-use crate::wire::{Damage, Feed, Reading, read};
+use crate::wire::{Damage, Feed, reason};
 
 /// The most redirects that one question follows.
 const REDIRECTS: u32 = 3;
@@ -241,12 +240,9 @@ impl Call<'_> {
         let message = if let Some(why) = unfollowed {
             format!("{place} redirects {path} {why} ({status})")
         } else {
-            // Any reply type will do: a refusal looks the same around all.
-            match read::<TotalsByWindow>(&body, true) {
-                Ok(Reading::Refused { message }) => {
-                    format!("{place} refused {path} ({status}): {message}")
-                }
-                _ => format!("{place} refused {path} ({status})"),
+            match reason(&body) {
+                Some(reason) => format!("{place} refused {path} ({status}): {reason}"),
+                None => format!("{place} refused {path} ({status})"),
             }
         };
         Fault {

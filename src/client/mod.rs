@@ -26,7 +26,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::api::{Endpoint, SIMULATED};
 use crate::net::{NoClient, retry_after};
-use crate::wire::{Arrived, Decode, Feed, Intake, Reading, intake, read};
+use crate::wire::{Decode, Feed, Reading, intake};
 
 pub use config::Config;
 pub use error::{Cause, Error};
@@ -173,20 +173,15 @@ impl Client {
         &self,
         question: &E,
     ) -> Result<(R, Told), Error> {
-        let mut intake = intake::<R>();
+        let mut intake = intake::<R>(E::ENVELOPED);
         let answer = self
-            .fetch(E::PATH, &question.to_query(), &mut intake)
+            .fetch(E::PATH, &question.to_query(), &mut *intake)
             .await?;
-        let body = match intake.finish(E::ENVELOPED) {
-            Arrived::Reply(reply) => return Ok((reply, answer.told())),
-            Arrived::Damage(damage) => return Err(answer.damaged(damage)),
-            Arrived::Body(body) => body,
-        };
-        match read::<R>(&body, E::ENVELOPED) {
+        match intake.finish() {
             Ok(Reading::Reply(reply)) => Ok((reply, answer.told())),
             Ok(Reading::Refused { message }) => Err(Error::Refused {
                 status: answer.status.as_u16(),
-                body: error::excerpt(&body),
+                body: error::excerpt(intake.kept()),
                 retry_after: retry_after(&answer.headers),
                 message: format!("{} refused {}: {message}", self.config().place(), E::PATH),
             }),

@@ -9,31 +9,25 @@ use super::error::{self, Failure};
 use super::question::Answer;
 use crate::api::Endpoint;
 use crate::client;
-use crate::wire::{Arrived, Decode, Feed, Intake, Reading, intake, read};
+use crate::wire::{Decode, Reading, intake, read};
 
 /// Reads a body as the reply to a question of type `Q`, whole or as it would arrive in pieces of so many bytes.
 pub(super) fn reading<Q: Endpoint, R: Decode>(
     body: &[u8],
     pieces: Option<usize>,
 ) -> Result<R, Failure> {
-    let kept;
-    let body = match pieces {
-        None => body,
+    let reading = match pieces {
+        None => read::<R>(body, Q::ENVELOPED),
         Some(length) => {
-            let mut arriving = intake::<R>();
+            let mut arriving = intake::<R>(Q::ENVELOPED);
             arriving.begin(Some(body.len()));
             for piece in body.chunks(length.max(1)) {
                 arriving.feed(piece);
             }
-            match arriving.finish(Q::ENVELOPED) {
-                Arrived::Reply(reply) => return Ok(reply),
-                Arrived::Damage(damage) => return Err(client::Error::from(damage).into()),
-                Arrived::Body(body) => kept = body,
-            }
-            &kept
+            arriving.finish()
         }
     };
-    match read::<R>(body, Q::ENVELOPED) {
+    match reading {
         Ok(Reading::Reply(reply)) => Ok(reply),
         Ok(Reading::Refused { message }) => Err(client::Error::Refused {
             status: 200,

@@ -28,12 +28,21 @@ fn place(path: &str) -> &str {
 }
 
 impl Damage {
-    /// Damage at `path`.
-    pub(super) fn at(path: impl Into<String>, message: impl Into<String>) -> Self {
+    /// Damage at `path`, such as `data[3].price`.
+    #[must_use]
+    pub fn at(path: impl Into<String>, message: impl Into<String>) -> Self {
         Self {
             path: path.into(),
             message: cut(message.into(), MESSAGE),
         }
+    }
+
+    /// This damage, its path below `place`.
+    #[must_use]
+    pub fn below(self, place: &str) -> Self {
+        let mut path = place.to_owned();
+        join(&mut path, &self.path);
+        Self { path, ..self }
     }
 
     /// Damage to the body as a whole.
@@ -83,7 +92,7 @@ impl Damage {
 }
 
 fn join(place: &mut String, below: &str) {
-    if !place.is_empty() && !below.is_empty() {
+    if !place.is_empty() && !below.is_empty() && !below.starts_with('[') {
         place.push('.');
     }
     place.push_str(below);

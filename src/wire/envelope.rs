@@ -1,30 +1,36 @@
 //! Bodies: the fast read, the envelope, refusals, and a second read that finds the place where the first one failed.
 
 use std::fmt;
-use std::marker::PhantomData;
 
-use serde::de::{Deserializer, MapAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 
-use super::Decode;
 use super::damage::{Damage, at, cut, shown};
+use super::intake::{Intake, Reading, Whole};
 use super::reply::Reply;
 use super::token::{Key, Of, Read, Skip, fill, object, settle};
 
 /// How many characters of a service's reason are kept.
 const REASON: usize = 1000;
 
-/// What a body says.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Reading<R> {
-    /// The reply that was asked for.
-    Reply(R),
-    /// `success: false`.
-    Refused {
-        /// The best reason the body gives.
-        message: String,
-    },
+/// A reply that can be read from JSON: every reply type of the contract.
+pub trait Decode: Reply {
+    /// Reads a reply that stands alone, without an envelope.
+    ///
+    /// # Errors
+    ///
+    /// [`Damage`] where `json` breaks the contract; it names the place.
+    fn decode(json: &[u8]) -> Result<Self, Damage> {
+        let json = text(json)?;
+        let alone = Around {
+            enveloped: false,
+            of: &Self::of,
+        };
+        first_read(&alone, json).map_err(|error| second_read(&alone, json, &error))
+    }
 }
+
+impl<R: Reply> Decode for R {}
 
 /// Reads a body: a reply in its envelope where the endpoint is `enveloped`, else at the top level.
 ///
@@ -51,35 +57,61 @@ pub enum Reading<R> {
 /// # Ok::<(), liqdata::wire::Damage>(())
 /// ```
 pub fn read<R: Decode>(body: &[u8], enveloped: bool) -> Result<Reading<R>, Damage> {
-    if let Some(reply) = R::quick(body, enveloped) {
-        return Ok(Reading::Reply(reply));
+    match R::quick(body, enveloped) {
+        Some(reply) => Ok(Reading::Reply(reply)),
+        None => tolerant(body, enveloped, R::of),
     }
+}
+
+/// Takes the body of a reply of the type `R`, as [`read`] reads it.
+///
+/// # Examples
+///
+/// ```
+/// use liqdata::model::HeatmapGrid;
+/// use liqdata::wire::{Reading, intake};
+///
+/// let body = br#"{"symbol": "BTC", "range": "24h", "model": 2, "currentPrice": 1.5,
+///     "updatedAt": 1790000000000, "prices": [1, 2], "times": [1789999940000, 1790000000000], "matrix": [[0, 1], [2.5, 0]]}"#;
+/// let mut arriving = intake::<HeatmapGrid>(false);
+/// arriving.begin(Some(body.len()));
+/// for chunk in body.chunks(100) {
+///     arriving.feed(chunk);
+/// }
+/// let Reading::Reply(heatmap) = arriving.finish()? else {
+///     panic!("it is no refusal");
+/// };
+/// assert_eq!(heatmap.matrix, [0.0, 1.0, 2.5, 0.0]);
+/// # Ok::<(), liqdata::wire::Damage>(())
+/// ```
+#[must_use]
+pub fn intake<R: Decode>(enveloped: bool) -> Box<dyn Intake<R>> {
+    let arriving = if enveloped { None } else { R::arriving() };
+    arriving.unwrap_or_else(|| Box::new(Whole::read_by(move |body: &[u8]| read(body, enveloped))))
+}
+
+/// Reads a body member by member; `of` makes the reply of what stands in it.
+pub(super) fn tolerant<S: for<'de> Read<'de>, R>(
+    body: &[u8],
+    enveloped: bool,
+    of: impl Fn(S) -> Result<R, Damage>,
+) -> Result<Reading<R>, Damage> {
     let json = text(body)?;
-    let fast = if enveloped {
-        first_read::<Enveloped<R>>(json).map(|Enveloped(reply)| reply)
-    } else {
-        first_read::<Bare<R>>(json).map(|Bare(reply)| reply)
-    };
-    let error = match fast {
+    let around = Around { enveloped, of: &of };
+    let error = match first_read(&around, json) {
         Ok(reply) => return Ok(Reading::Reply(reply)),
         Err(error) => error,
     };
-    if let Some(message) = refusal(json, enveloped)? {
-        return Ok(Reading::Refused { message });
+    match refusal(json, enveloped)? {
+        Some(message) => Ok(Reading::Refused { message }),
+        None => Err(second_read(&around, json, &error)),
     }
-    Err(if enveloped {
-        second_read::<Enveloped<R>>(json, &error)
-    } else {
-        second_read::<Bare<R>>(json, &error)
-    })
 }
 
-/// Reads a reply that stands alone.
-pub(super) fn bare<R: Reply>(body: &[u8]) -> Result<R, Damage> {
-    let json = text(body)?;
-    first_read::<Bare<R>>(json)
-        .map(|Bare(reply)| reply)
-        .map_err(|error| second_read::<Bare<R>>(json, &error))
+/// The reason that the body of a refusal gives, in the contract's words.
+#[must_use]
+pub fn reason(body: &[u8]) -> Option<String> {
+    refusal(text(body).ok()?, true).ok().flatten()
 }
 
 /// The body as text that may be JSON.
@@ -101,73 +133,84 @@ fn text(body: &[u8]) -> Result<&str, Damage> {
 }
 
 /// The value, as fast as it goes.
-fn first_read<'de, T: Read<'de>>(json: &'de str) -> Result<T, serde_json::Error> {
+fn first_read<S: for<'de> Read<'de>, R>(
+    around: &Around<'_, S, R>,
+    json: &str,
+) -> Result<R, serde_json::Error> {
     let mut from = serde_json::Deserializer::from_str(json);
-    let value = T::read(&mut from)?;
+    let value = around.read(&mut from)?;
     from.end()?;
     Ok(value)
 }
 
 /// The damage that made the first read fail with `error`: the same read again, keeping track of the place.
-fn second_read<'de, T: Read<'de>>(json: &'de str, error: &serde_json::Error) -> Damage {
+fn second_read<S: for<'de> Read<'de>, R>(
+    around: &Around<'_, S, R>,
+    json: &str,
+    error: &serde_json::Error,
+) -> Damage {
     let mut from = serde_json::Deserializer::from_str(json);
     let mut track = serde_path_to_error::Track::new();
-    let read = T::read(serde_path_to_error::Deserializer::new(
-        &mut from, &mut track,
-    ));
-    match read {
+    let tracked = serde_path_to_error::Deserializer::new(&mut from, &mut track);
+    match around.read(tracked) {
         Err(error) => Damage::of(&track.path(), &error),
         // The value itself is good, so what follows it is not.
         Ok(_) => Damage::whole(error.to_string()),
     }
 }
 
-/// A reply at the top level.
-struct Bare<R>(R);
+/// What stands around a reply: `{"success": true, "data": …}`, or nothing.
+struct Around<'f, S, R> {
+    enveloped: bool,
+    of: &'f dyn Fn(S) -> Result<R, Damage>,
+}
 
-impl<'de, R: Reply> Read<'de> for Bare<R> {
-    fn read<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        R::reply(from).map(Self)
+impl<'de, S: Read<'de>, R> Around<'_, S, R> {
+    fn read<D: Deserializer<'de>>(&self, from: D) -> Result<R, D::Error> {
+        if self.enveloped {
+            from.deserialize_map(self)
+        } else {
+            self.deserialize(from)
+        }
     }
 }
 
-/// A reply in `{"success": true, "data": …}`.
-struct Enveloped<R>(R);
+/// Reads the reply itself.
+impl<'de, S: Read<'de>, R> DeserializeSeed<'de> for &Around<'_, S, R> {
+    type Value = R;
 
-impl<'de, R: Reply> Read<'de> for Enveloped<R> {
-    fn read<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        struct Members<R>(PhantomData<R>);
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<R, D::Error> {
+        (self.of)(S::read(from)?).map_err(Damage::raise)
+    }
+}
 
-        impl<'de, R: Reply> Visitor<'de> for Members<R> {
-            type Value = R;
+impl<'de, S: Read<'de>, R> Visitor<'de> for &Around<'_, S, R> {
+    type Value = R;
 
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object with success and data")
-            }
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object with success and data")
+    }
 
-            fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<R, A::Error> {
-                let mut success: Option<bool> = None;
-                let mut data: Option<Bare<R>> = None;
-                while let Some(Key(key)) = members.next_key_seed(Of::new())? {
-                    match &*key {
-                        "success" => {
-                            fill(&mut success, "success", &mut members)?;
-                            if success == Some(false) {
-                                return Err(at("success", "is false"));
-                            }
-                        }
-                        "data" => fill(&mut data, "data", &mut members)?,
-                        _ => {
-                            members.next_value_seed(Of::<Skip>::new())?;
-                        }
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<R, A::Error> {
+        let mut success: Option<bool> = None;
+        let mut data: Option<R> = None;
+        while let Some(Key(key)) = members.next_key_seed(Of::new())? {
+            match &*key {
+                "success" => {
+                    fill(&mut success, "success", &mut members)?;
+                    if success == Some(false) {
+                        return Err(at("success", "is false"));
                     }
                 }
-                settle(success, "success")?;
-                settle(data, "data").map(|Bare(reply)| reply)
+                "data" if data.is_some() => return Err(at("data", "is given twice")),
+                "data" => data = Some(members.next_value_seed(self)?),
+                _ => {
+                    members.next_value_seed(Of::<Skip>::new())?;
+                }
             }
         }
-
-        from.deserialize_map(Members(PhantomData)).map(Self)
+        settle(success, "success")?;
+        data.ok_or_else(|| at("data", "is missing"))
     }
 }
 
@@ -194,7 +237,11 @@ impl<'de> Read<'de> for Value {
 
 /// The reason of a body that says `success: false`; `None` where it does not, or is no JSON object.
 fn refusal(json: &str, enveloped: bool) -> Result<Option<String>, Damage> {
-    let Ok(verdict) = first_read::<Verdict>(json) else {
+    let alone = Around {
+        enveloped: false,
+        of: &Ok,
+    };
+    let Ok(verdict): Result<Verdict, _> = first_read(&alone, json) else {
         return Ok(None);
     };
     match &verdict.success {
@@ -240,11 +287,11 @@ mod tests {
     use crate::model::{CoinTotals, HeatmapGrid, LiquidationMap, Order};
 
     fn both_ways<R: Reply + PartialEq + Debug>(json: &str, enveloped: bool) {
-        let general = if enveloped {
-            first_read::<Enveloped<R>>(json).map(|Enveloped(reply)| reply)
-        } else {
-            first_read::<Bare<R>>(json).map(|Bare(reply)| reply)
+        let around = Around {
+            enveloped,
+            of: &R::of,
         };
+        let general = first_read(&around, json);
         // Printed, because tiers that are not there are NaN, which equals nothing.
         let quick = R::quick(json.as_bytes(), enveloped).unwrap();
         assert_eq!(format!("{quick:?}"), format!("{:?}", general.unwrap()));

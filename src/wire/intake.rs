@@ -1,16 +1,24 @@
 //! Bodies on their way in: a reply is made as its body arrives where that is worth it.
 //!
-//! Most replies are small, so [`Whole`] keeps their bodies for [`read`](super::read). An intake that takes a body apart
-//! while it arrives keeps no more of it than it must, and is as strict as the quick readers: at the first surprise it
-//! becomes a whole body again, and what is accepted, what is refused and why is for [`read`](super::read) to say.
+//! Most replies are small, so [`Whole`] keeps their bodies until they have ended. An intake that takes a body apart while
+//! it arrives keeps no more of it than it must; what is accepted, what is refused and why is the same either way.
 
-use std::marker::PhantomData;
-
-use super::Decode;
 use super::damage::Damage;
 
 /// The most room made for a body on its own word alone.
 const EARLY_ROOM: usize = 8 << 20;
+
+/// What a body says.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Reading<R> {
+    /// The reply that was asked for.
+    Reply(R),
+    /// `success: false`.
+    Refused {
+        /// The best reason the body gives.
+        message: String,
+    },
+}
 
 /// Takes bytes as they arrive.
 pub trait Feed: Send {
@@ -21,68 +29,37 @@ pub trait Feed: Send {
     fn feed(&mut self, chunk: &[u8]);
 }
 
-/// Takes the body of one kind of reply.
-pub trait Intake: Feed + Default {
-    /// The reply.
-    type Reply;
-
-    /// What has become of the body, which has ended; `enveloped` where the endpoint's replies are.
-    fn finish(self, enveloped: bool) -> Arrived<Self::Reply>;
-}
-
 /// Takes the body of a reply of the type `R`.
-///
-/// # Examples
-///
-/// ```
-/// use liqdata::model::HeatmapGrid;
-/// use liqdata::wire::{Arrived, Feed, Intake, intake};
-///
-/// let body = br#"{"symbol": "BTC", "range": "24h", "model": 2, "currentPrice": 1.5,
-///     "updatedAt": 1790000000000, "prices": [1, 2], "times": [1789999940000, 1790000000000], "matrix": [[0, 1], [2.5, 0]]}"#;
-/// let mut arriving = intake::<HeatmapGrid>();
-/// arriving.begin(Some(body.len()));
-/// for chunk in body.chunks(100) {
-///     arriving.feed(chunk);
-/// }
-/// let Arrived::Reply(heatmap) = arriving.finish(false) else {
-///     panic!("it is as plain as most are");
-/// };
-/// assert_eq!(heatmap.matrix, [0.0, 1.0, 2.5, 0.0]);
-/// ```
-#[must_use]
-pub fn intake<R: Decode>() -> R::Intake {
-    R::Intake::default()
+pub trait Intake<R>: Feed {
+    /// What the body says, which has ended.
+    ///
+    /// # Errors
+    ///
+    /// [`Damage`] where the body breaks the contract.
+    fn finish(&mut self) -> Result<Reading<R>, Damage>;
+
+    /// What is kept of the body, from its beginning; of a body that was read as it arrived less than all of it.
+    fn kept(&self) -> &[u8];
 }
 
-/// What becomes of a body.
+/// A body that is kept as it is and read when it has ended.
 #[derive(Debug)]
-pub enum Arrived<R> {
-    /// It has been read on its way.
-    Reply(R),
-    /// It has been read on its way, and breaks the contract.
-    Damage(Damage),
-    /// It is still to be read, or another like it: the same values at the same places.
-    Body(Vec<u8>),
-}
-
-/// A body that is kept as it is.
-#[derive(Debug)]
-pub struct Whole<R> {
+pub struct Whole<F> {
     body: Vec<u8>,
-    reply: PhantomData<fn() -> R>,
+    read: F,
 }
 
-impl<R> Default for Whole<R> {
-    fn default() -> Self {
+impl<F> Whole<F> {
+    /// An intake for bodies that `read` reads.
+    pub fn read_by(read: F) -> Self {
         Self {
             body: Vec::new(),
-            reply: PhantomData,
+            read,
         }
     }
 }
 
-impl<R> Feed for Whole<R> {
+impl<F: Send> Feed for Whole<F> {
     fn begin(&mut self, announced: Option<usize>) {
         self.body = Vec::with_capacity(announced.unwrap_or(0).min(EARLY_ROOM));
     }
@@ -92,10 +69,15 @@ impl<R> Feed for Whole<R> {
     }
 }
 
-impl<R> Intake for Whole<R> {
-    type Reply = R;
+impl<R, F> Intake<R> for Whole<F>
+where
+    F: Fn(&[u8]) -> Result<Reading<R>, Damage> + Send,
+{
+    fn finish(&mut self) -> Result<Reading<R>, Damage> {
+        (self.read)(&self.body)
+    }
 
-    fn finish(self, _enveloped: bool) -> Arrived<R> {
-        Arrived::Body(self.body)
+    fn kept(&self) -> &[u8] {
+        &self.body
     }
 }

@@ -2,19 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserializer;
-
 use super::damage::Damage;
 use super::heatmap::spread;
-use super::intake::Whole;
 use super::number::whole_number;
 use super::quick::{Cursor, first};
 use super::reply::Reply;
-use super::token::{Read, object};
+use super::token::object;
 use crate::model::{LiquidationMap, MapBin, Millis, Side};
 
 /// A map as it stands in the body, its tiers not yet placed: `leverages` may come after `bins`.
-struct Sheet {
+#[derive(Debug)]
+pub struct Sheet {
     success: Option<bool>,
     symbol: String,
     range: String,
@@ -36,6 +34,7 @@ object!(Sheet, "a liquidation map", {
     bins: "bins",
 });
 
+#[derive(Debug)]
 struct Bin {
     price: f64,
     side: Side,
@@ -176,17 +175,11 @@ impl Bin {
     }
 }
 
-impl<'de> Read<'de> for LiquidationMap {
-    fn read<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        Sheet::read(from)?.placed().map_err(Damage::raise)
-    }
-}
-
 impl Reply for LiquidationMap {
-    type Intake = Whole<Self>;
+    type Sheet = Sheet;
 
-    fn reply<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        Self::read(from)
+    fn of(sheet: Sheet) -> Result<Self, Damage> {
+        sheet.placed()
     }
 
     fn quick(body: &[u8], enveloped: bool) -> Option<Self> {

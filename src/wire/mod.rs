@@ -1,8 +1,9 @@
 //! Bytes to values at the machine's speed: tolerant in what it accepts, never silently wrong.
 //!
-//! [`read`] takes a body apart. The first read goes straight into the values of [`model`](crate::model), a matrix into
-//! one flat buffer, without keeping track of where it is; only when it fails is the body read again to name the place.
-//! Before it, large replies that are as plain as most are read in a pass of their own, which leaves all else to it.
+//! [`read`] takes a body apart, an [`intake`] one that is still arriving. Large replies that are as plain as most are read
+//! in a pass of their own, which leaves all else to the tolerant reader. That goes straight into the values of
+//! [`model`](crate::model), a matrix into one flat buffer, without keeping track of where it is; only when it fails is the
+//! body read again to name the place.
 //! Numbers may arrive as strings and strings as numbers: the field's type in the contract decides. Decimals are exact
 //! or refused.
 
@@ -23,21 +24,8 @@ mod time;
 mod token;
 
 pub use damage::Damage;
-pub use envelope::{Reading, read};
-pub use intake::{Arrived, Feed, Intake, intake};
+pub use envelope::{Decode, intake, read, reason};
+pub use heatmap::Matrix;
+pub use intake::{Feed, Intake, Reading, Whole};
 pub use number::{exact_decimal, nearest_double};
 pub(crate) use quick::{leading_digits, leading_number};
-
-/// A reply that can be read from JSON: every reply type of the contract.
-pub trait Decode: reply::Reply {
-    /// Reads a reply that stands alone, without an envelope.
-    ///
-    /// # Errors
-    ///
-    /// [`Damage`] where `json` breaks the contract; it names the place.
-    fn decode(json: &[u8]) -> Result<Self, Damage> {
-        envelope::bare(json)
-    }
-}
-
-impl<R: reply::Reply> Decode for R {}

@@ -3,9 +3,8 @@
 //! A row that has the members in the contract's order and no blanks is read by comparing it with a template; at the
 //! first surprise the row is read member by member, and a body that is not plain is left to the tolerant readers.
 
-use serde::Deserializer;
-
-use super::intake::Whole;
+use super::damage::Damage;
+use super::number::exact_decimal;
 use super::quick::{Cursor, first};
 use super::reply::Reply;
 use crate::model::{Millis, Order, OrderColumns, Side};
@@ -14,10 +13,10 @@ use crate::model::{Millis, Order, OrderColumns, Side};
 const ROW: usize = 100;
 
 impl Reply for OrderColumns {
-    type Intake = Whole<Self>;
+    type Sheet = Option<Vec<Order>>;
 
-    fn reply<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        Vec::<Order>::reply(from).map(|orders| orders.iter().collect())
+    fn of(sheet: Self::Sheet) -> Result<Self, Damage> {
+        Ok(sheet.unwrap_or_default().iter().collect())
     }
 
     fn quick(body: &[u8], enveloped: bool) -> Option<Self> {
@@ -140,7 +139,7 @@ fn amount(from: &mut Cursor<'_>) -> Option<Amount> {
         return Some(Amount::Short(digits, scale));
     }
     let text = if quoted { from.text()? } else { from.number()? };
-    super::exact_decimal(text).ok().map(Amount::Long)
+    exact_decimal(text).ok().map(Amount::Long)
 }
 
 #[cfg(test)]
@@ -149,25 +148,19 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::wire::{Damage, Reading, read};
+    use crate::wire::token::Read;
+    use crate::wire::{Reading, read};
 
     /// What the tolerant readers make of a body, apart from any quick one.
     fn tolerant(body: &[u8]) -> Result<Vec<Order>, String> {
-        struct Data(Vec<Order>);
-
-        impl<'de> serde::Deserialize<'de> for Data {
-            fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-                Vec::<Order>::reply(from).map(Data)
-            }
-        }
-
         #[derive(serde::Deserialize)]
         struct Envelope {
-            data: Data,
+            #[serde(deserialize_with = "Read::read")]
+            data: Option<Vec<Order>>,
         }
 
         serde_json::from_slice(body)
-            .map(|envelope: Envelope| envelope.data.0)
+            .map(|envelope: Envelope| envelope.data.unwrap_or_default())
             .map_err(|error| error.to_string())
     }
 

@@ -1,21 +1,28 @@
-//! What makes a model type a reply: one function per shape on the wire.
+//! What makes a model type a reply: one shape on the wire, and what is made of it.
 
-use serde::Deserializer;
-
+use super::damage::Damage;
 use super::intake::Intake;
+use super::token::Read;
 
 /// A reply of the contract.
 pub trait Reply: Sized {
-    /// How its body is taken in.
-    type Intake: Intake<Reply = Self>;
-
-    /// Reads the reply from where it stands in the body.
+    /// The reply as it stands in a body.
     #[doc(hidden)]
-    fn reply<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error>;
+    type Sheet: for<'de> Read<'de>;
 
-    /// Reads the reply out of a whole body that is as plain as most are; `None` leaves the body to [`Self::reply`].
+    /// The reply that stands so in a body.
+    #[doc(hidden)]
+    fn of(sheet: Self::Sheet) -> Result<Self, Damage>;
+
+    /// Reads the reply out of a whole body that is as plain as most are; `None` leaves the body to the tolerant reader.
     #[doc(hidden)]
     fn quick(_body: &[u8], _enveloped: bool) -> Option<Self> {
+        None
+    }
+
+    /// What reads the reply, which stands alone, while it arrives; `None` where a body is kept until it is whole.
+    #[doc(hidden)]
+    fn arriving() -> Option<Box<dyn Intake<Self>>> {
         None
     }
 }
@@ -24,10 +31,10 @@ pub trait Reply: Sized {
 macro_rules! reply {
     ($($type:ty),+) => {$(
         impl $crate::wire::reply::Reply for $type {
-            type Intake = $crate::wire::intake::Whole<Self>;
+            type Sheet = Self;
 
-            fn reply<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-                $crate::wire::token::Read::read(from)
+            fn of(sheet: Self) -> Result<Self, $crate::wire::Damage> {
+                Ok(sheet)
             }
         }
     )+};

@@ -1,8 +1,6 @@
 //! The replies that are lists of rows.
 
-use serde::Deserializer;
-
-use super::intake::Whole;
+use super::damage::Damage;
 use super::quick::Cursor;
 use super::reply::Reply;
 use super::token::{Read, object};
@@ -98,10 +96,10 @@ fn coin(from: &mut Cursor<'_>) -> Option<CoinTotals> {
 
 /// A list that is `null` is an empty list: some services encode "no rows" so.
 impl<T: Row + for<'de> Read<'de>> Reply for Vec<T> {
-    type Intake = Whole<Self>;
+    type Sheet = Option<Self>;
 
-    fn reply<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        Option::<Self>::read(from).map(Option::unwrap_or_default)
+    fn of(sheet: Option<Self>) -> Result<Self, Damage> {
+        Ok(sheet.unwrap_or_default())
     }
 
     fn quick(body: &[u8], enveloped: bool) -> Option<Self> {

@@ -21,7 +21,7 @@ const DEPTH: usize = 128;
 ///
 /// The same as [`serde::Deserialize`], under a name of its own, so that `f64` or `String` can be read as the contract
 /// means them.
-pub(super) trait Read<'de>: Sized {
+pub trait Read<'de>: Sized {
     /// Reads the value.
     fn read<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error>;
 

@@ -1,7 +1,7 @@
 //! A heatmap that is read while it arrives is what its whole body gives: the same values, or the same verdict.
 
 use liqdata::model::HeatmapGrid;
-use liqdata::wire::{Arrived, Feed, Intake, intake};
+use liqdata::wire::intake;
 
 use super::verdict::{Verdict, verdict};
 
@@ -40,16 +40,13 @@ pub fn arriving(body: &[u8], cuts: &[usize], announced: bool) -> (Verdict, bool)
     let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut % (body.len() + 1)).collect();
     cuts.push(body.len());
     cuts.sort_unstable();
-    let mut taken = intake::<HeatmapGrid>();
+    let mut taken = intake::<HeatmapGrid>(false);
     taken.begin(announced.then_some(body.len()));
     let mut start = 0;
     for end in cuts {
         taken.feed(body.get(start..end).unwrap_or_default());
         start = end;
     }
-    match taken.finish(false) {
-        Arrived::Reply(heatmap) => (Verdict::Reply(format!("{heatmap:?}")), true),
-        Arrived::Damage(damage) => (Verdict::Damaged(damage), true),
-        Arrived::Body(rest) => (verdict::<HeatmapGrid>(&rest, false), false),
-    }
+    let verdict = Verdict::from(taken.finish());
+    (verdict, taken.kept().len() < body.len())
 }

@@ -18,10 +18,16 @@ pub enum Verdict {
 /// What `body` gives, read whole.
 #[must_use]
 pub fn verdict<R: Decode + Debug>(body: &[u8], enveloped: bool) -> Verdict {
-    match read::<R>(body, enveloped) {
-        Ok(Reading::Reply(reply)) => Verdict::Reply(format!("{reply:?}")),
-        Ok(Reading::Refused { message }) => Verdict::Refused(message),
-        Err(damage) => Verdict::Damaged(damage),
+    Verdict::from(read::<R>(body, enveloped))
+}
+
+impl<R: Debug> From<Result<Reading<R>, Damage>> for Verdict {
+    fn from(read: Result<Reading<R>, Damage>) -> Self {
+        match read {
+            Ok(Reading::Reply(reply)) => Self::Reply(format!("{reply:?}")),
+            Ok(Reading::Refused { message }) => Self::Refused(message),
+            Err(damage) => Self::Damaged(damage),
+        }
     }
 }
 

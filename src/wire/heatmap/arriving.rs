@@ -1,34 +1,65 @@
 //! A heatmap while it arrives: the cells of each row are read as soon as the row is there, and its bytes forgotten.
 //!
 //! What a body needs in memory is then the result and little more. Only plain bodies are read so. Should a surprise come
-//! when bytes have been forgotten already, their rows are written out again from the cells, which are exact, and in as
-//! many bytes as they took, so that the verdict and the place it names are those of the body as it was sent.
+//! when rows have been forgotten already, the body is kept from there on and read as a whole in the end, with zeros for
+//! the cells of these rows and as many bytes as they took: the verdict and the place it names are those of the body as
+//! it was sent, and the cells that were read take the zeros' place.
 
 use std::mem;
 
-use memchr::{memchr, memmem};
+use memchr::{memchr, memmem, memrchr};
 
-use super::{Matrix, Members};
-use crate::model::HeatmapGrid;
-use crate::wire::intake::{Arrived, Feed, Intake};
-use crate::wire::quick::Cursor;
+use super::matrix::Matrix;
+use super::sheet::Sheet;
+use crate::model::{HeatmapGrid, Millis};
+use crate::wire::damage::Damage;
+use crate::wire::envelope::tolerant;
+use crate::wire::intake::{Feed, Intake, Reading};
+use crate::wire::quick::{Cursor, first};
+use crate::wire::reply::Reply;
+use crate::wire::time::plain_millis;
+use crate::wire::token::Instant;
 
 const MATRIX: &[u8] = b"\"matrix\"";
 /// How much behind the name of the matrix has to be there before its bracket is looked for.
 const BEHIND: usize = 16;
+/// How much is searched for that name at a time.
+const PIECE: usize = 64 << 10;
 /// The most cells that room is made for ahead of those that have come, while the length of the body is unknown.
 const AHEAD: usize = 1 << 16;
 
+impl Reply for HeatmapGrid {
+    type Sheet = Sheet;
+
+    fn of(sheet: Sheet) -> Result<Self, Damage> {
+        sheet.in_order()
+    }
+
+    fn quick(body: &[u8], enveloped: bool) -> Option<Self> {
+        if enveloped {
+            return None;
+        }
+        let mut arriving = Arriving::default();
+        arriving.begin(Some(body.len()));
+        arriving.feed(body);
+        arriving.plain()?.in_order().ok()
+    }
+
+    fn arriving() -> Option<Box<dyn Intake<Self>>> {
+        Some(Box::<Arriving>::default())
+    }
+}
+
 /// A heatmap on its way in.
 #[derive(Debug, Default)]
-pub struct Arriving {
+struct Arriving {
     announced: Option<usize>,
     stage: Stage,
-    /// Up to the bracket that opens the matrix.
-    head: Vec<u8>,
+    /// What is kept of the body: up to the bracket that opens the matrix, or as it is read in the end.
+    kept: Vec<u8>,
     members: Members,
     rows: Rows,
-    /// What has arrived and has not been read.
+    /// What has arrived behind the rows and has not been read.
     rest: Vec<u8>,
 }
 
@@ -48,19 +79,6 @@ enum Stage {
     Body,
 }
 
-/// The rows that have been read.
-#[derive(Debug, Default)]
-struct Rows {
-    cells: Vec<f64>,
-    width: usize,
-    /// How many bytes each took, with what stood between it and the row before.
-    lengths: Vec<usize>,
-    /// How many bytes have been read behind the last one.
-    behind: usize,
-    /// How many cells the axes ask for.
-    expected: usize,
-}
-
 impl Feed for Arriving {
     fn begin(&mut self, announced: Option<usize>) {
         *self = Self {
@@ -69,70 +87,73 @@ impl Feed for Arriving {
         };
     }
 
-    fn feed(&mut self, chunk: &[u8]) {
+    fn feed(&mut self, mut chunk: &[u8]) {
+        while matches!(self.stage, Stage::Head | Stage::Named(_)) && !chunk.is_empty() {
+            let (piece, behind) = chunk.split_at(PIECE.min(chunk.len()));
+            self.search(piece);
+            chunk = behind;
+        }
         match self.stage {
-            Stage::Head | Stage::Named(_) => {
-                // Its last bytes may be the beginning of the name.
-                let searched = self.rest.len().saturating_sub(MATRIX.len() - 1);
-                self.rest.extend_from_slice(chunk);
-                if self.stage == Stage::Head {
-                    let unsearched = self.rest.get(searched..).unwrap_or_default();
-                    if let Some(at) = memmem::find(unsearched, MATRIX) {
-                        self.stage = Stage::Named(searched + at);
-                    }
-                }
-                if let Stage::Named(at) = self.stage
-                    && self.rest.len() - at >= MATRIX.len() + BEHIND
-                {
-                    self.open();
-                }
-            }
             Stage::Row | Stage::Separator => self.read(chunk),
-            Stage::Tail | Stage::Body => self.rest.extend_from_slice(chunk),
+            Stage::Tail => self.rest.extend_from_slice(chunk),
+            Stage::Head | Stage::Named(_) | Stage::Body => self.kept.extend_from_slice(chunk),
         }
     }
 }
 
-impl Intake for Arriving {
-    type Reply = HeatmapGrid;
-
-    fn finish(mut self, enveloped: bool) -> Arrived<HeatmapGrid> {
-        if matches!(self.stage, Stage::Named(_)) {
-            self.open();
-        }
-        if self.stage == Stage::Tail && !enveloped {
-            let mut members = mem::take(&mut self.members);
-            if tail(&self.rest, &mut members).is_some() && members.whole() {
-                let matrix = self.rows.matrix();
-                if let Some(sheet) = members.with(matrix) {
-                    return match sheet.in_order() {
-                        Ok(heatmap) => Arrived::Reply(heatmap),
-                        Err(damage) => Arrived::Damage(damage),
-                    };
-                }
-            }
+impl Intake<HeatmapGrid> for Arriving {
+    fn finish(&mut self) -> Result<Reading<HeatmapGrid>, Damage> {
+        if let Some(sheet) = self.plain() {
+            return sheet.in_order().map(Reading::Reply);
         }
         self.give_up(&[]);
-        Arrived::Body(self.rest)
+        let read = &self.rows.cells;
+        tolerant(&self.kept, false, |mut sheet: Sheet| {
+            if let Some(zeros) = sheet.matrix.cells.get_mut(..read.len()) {
+                zeros.copy_from_slice(read);
+            }
+            sheet.in_order()
+        })
+    }
+
+    fn kept(&self) -> &[u8] {
+        &self.kept
     }
 }
 
 impl Arriving {
+    /// Takes a part of what stands before the matrix.
+    fn search(&mut self, piece: &[u8]) {
+        // The last bytes before it may be the beginning of the name.
+        let searched = self.kept.len().saturating_sub(MATRIX.len() - 1);
+        self.kept.extend_from_slice(piece);
+        if self.stage == Stage::Head {
+            let unsearched = self.kept.get(searched..).unwrap_or_default();
+            if let Some(at) = memmem::find(unsearched, MATRIX) {
+                self.stage = Stage::Named(searched + at);
+            }
+        }
+        if let Stage::Named(at) = self.stage
+            && self.kept.len() - at >= MATRIX.len() + BEHIND
+        {
+            self.open();
+        }
+    }
+
     /// Reads the head, in which the name of the matrix has appeared.
     fn open(&mut self) {
-        let mut members = Members::default();
-        let Some(length) = head(&self.rest, &mut members) else {
+        let mut from = Cursor::of(&self.kept);
+        if self.members.head(&mut from).is_none() {
             self.stage = Stage::Body;
             return;
-        };
-        self.rows.expected = members.cells();
+        }
+        let unread = from.left();
+        self.rows.expected = self.members.cells();
         // A cell takes two bytes at least, so the body bounds what its axes may ask for.
         let most = self.announced.map_or(AHEAD, |length| length / 2);
         self.rows.cells.reserve_exact(self.rows.expected.min(most));
-        self.members = members;
         self.stage = Stage::Row;
-        let rest = self.rest.split_off(length);
-        self.head = mem::take(&mut self.rest);
+        let rest = self.kept.split_off(self.kept.len() - unread);
         self.read(&rest);
     }
 
@@ -147,187 +168,202 @@ impl Arriving {
             let (row, behind) = chunk.split_at(end + 1);
             let mut whole = mem::take(&mut self.rest);
             whole.extend_from_slice(row);
-            let (used, plain) = self.take_rows(&whole);
-            if !plain {
-                whole.drain(..used);
-                self.rest = whole;
+            let used = self.rows.take(&whole, &mut self.stage);
+            whole.drain(..used.unwrap_or_else(|used| used));
+            // Its room serves the next one.
+            self.rest = whole;
+            if used.is_err() {
                 self.give_up(behind);
                 return;
             }
-            // Its room serves the next one.
-            whole.clear();
-            self.rest = whole;
             chunk = behind;
         }
-        let (used, plain) = self.take_rows(chunk);
-        let unread = chunk.get(used..).unwrap_or_default();
-        if plain {
-            self.rest.extend_from_slice(unread);
+        let complete = memrchr(b']', chunk).map_or(0, |end| end + 1);
+        let (complete, behind) = chunk.split_at(complete);
+        let used = self.rows.take(complete, &mut self.stage);
+        let unread = complete.get(used.unwrap_or_else(|used| used)..);
+        self.rest.extend_from_slice(unread.unwrap_or_default());
+        if used.is_ok() {
+            self.rest.extend_from_slice(behind);
         } else {
-            self.give_up(unread);
+            self.give_up(behind);
         }
     }
 
-    /// Reads whole rows and what stands between them: how many bytes, and whether they were plain so far.
-    fn take_rows(&mut self, bytes: &[u8]) -> (usize, bool) {
-        let mut used = 0;
-        loop {
-            let unread = bytes.get(used..).unwrap_or_default();
-            match self.stage {
-                Stage::Row => {
-                    let Some(end) = memchr(b']', unread) else {
-                        return (used, true);
-                    };
-                    let row = unread.get(..=end).unwrap_or_default();
-                    if self.rows.take(row).is_none() {
-                        return (used, false);
-                    }
-                    used += row.len();
-                    self.stage = Stage::Separator;
-                }
-                Stage::Separator => {
-                    let Some(&byte) = unread.first() else {
-                        return (used, true);
-                    };
-                    match byte {
-                        b' ' | b'\n' | b'\r' | b'\t' => {}
-                        b',' => self.stage = Stage::Row,
-                        b']' => self.stage = Stage::Tail,
-                        _ => return (used, false),
-                    }
-                    used += 1;
-                    self.rows.behind += 1;
-                }
-                _ => return (used, true),
-            }
+    /// What was read, where all of it was plain.
+    fn plain(&mut self) -> Option<Sheet> {
+        if matches!(self.stage, Stage::Named(_)) {
+            self.open();
         }
+        if self.stage != Stage::Tail {
+            return None;
+        }
+        let mut members = mem::take(&mut self.members);
+        members.tail(&self.rest)?;
+        members.with(|| self.rows.matrix())
     }
 
     /// Keeps the whole body from here on; `behind` is what follows the bytes that are kept unread.
     fn give_up(&mut self, behind: &[u8]) {
-        if !matches!(self.stage, Stage::Head | Stage::Named(_) | Stage::Body) {
-            let mut body = mem::take(&mut self.head);
-            let rows = mem::take(&mut self.rows);
-            rows.write(&mut body, self.stage);
-            body.append(&mut self.rest);
-            self.rest = body;
+        if matches!(self.stage, Stage::Row | Stage::Separator | Stage::Tail) {
+            self.rows.stand_in(&mut self.kept, self.stage);
         }
-        self.rest.extend_from_slice(behind);
         self.stage = Stage::Body;
+        self.kept.append(&mut self.rest);
+        self.kept.extend_from_slice(behind);
     }
 }
 
+/// The rows that have been read.
+#[derive(Debug, Default)]
+struct Rows {
+    cells: Vec<f64>,
+    count: usize,
+    width: usize,
+    /// How many bytes they took, with what stood between and behind them.
+    bytes: usize,
+    /// How many cells the axes ask for.
+    expected: usize,
+}
+
 impl Rows {
-    /// Takes one row, which ends with the last of `bytes`; `None` where it is not plain, or of another length.
-    fn take(&mut self, bytes: &[u8]) -> Option<()> {
+    /// Reads the rows of `bytes`, which end with a bracket if they are plain, and what stands between them: how many
+    /// bytes, to the end of the matrix or to the first surprise.
+    fn take(&mut self, bytes: &[u8], stage: &mut Stage) -> Result<usize, usize> {
+        let mut from = Cursor::of(bytes);
+        let used = loop {
+            let used = bytes.len() - from.left();
+            match *stage {
+                Stage::Row if self.row(&mut from).is_some() => *stage = Stage::Separator,
+                Stage::Separator if from.end().is_some() => break Ok(bytes.len()),
+                Stage::Separator if from.takes(b',') => *stage = Stage::Row,
+                Stage::Separator if from.takes(b']') => *stage = Stage::Tail,
+                Stage::Row if bytes.is_empty() => break Ok(0),
+                Stage::Tail => break Ok(used),
+                _ => break Err(used),
+            }
+        };
+        self.bytes += used.unwrap_or_else(|used| used);
+        used
+    }
+
+    /// Reads one row; `None` where it is not plain, or of another length.
+    fn row(&mut self, from: &mut Cursor<'_>) -> Option<()> {
         let before = self.cells.len();
         if self.cells.capacity() - before < self.width {
             let missing = self.expected.saturating_sub(before);
             let ahead = missing.min(before.max(AHEAD)).max(self.width);
             self.cells.reserve_exact(ahead);
         }
-        let mut from = Cursor::of(bytes);
-        let length = from.doubles(&mut self.cells);
-        if length.is_none()
-            || from.end().is_none()
-            || (before > 0 || !self.lengths.is_empty()) && length != Some(self.width)
-        {
+        let width = from.doubles(&mut self.cells);
+        if width.is_none() || self.count > 0 && width != Some(self.width) {
             self.cells.truncate(before);
             return None;
         }
-        self.width = length?;
-        self.lengths.push(self.behind + bytes.len());
-        self.behind = 0;
+        self.width = width?;
+        self.count += 1;
         Some(())
     }
 
     fn matrix(&mut self) -> Matrix {
-        Matrix {
-            cells: mem::take(&mut self.cells),
-            rows: self.lengths.len(),
-            width: self.width,
-            odd: None,
-        }
+        Matrix::even(mem::take(&mut self.cells), self.count, self.width)
     }
 
-    /// Writes the rows out again, each in as many bytes as it took, as far as `stage` says they go.
-    fn write(&self, body: &mut Vec<u8>, stage: Stage) {
-        let mut cells = self.cells.iter();
-        let mut text = String::new();
-        for (row, length) in self.lengths.iter().enumerate() {
-            text.clear();
-            text.push_str(if row == 0 { "[" } else { ",[" });
-            for (column, cell) in cells.by_ref().take(self.width).enumerate() {
-                if column > 0 {
-                    text.push(',');
-                }
-                write_cell(&mut text, *cell);
+    /// Writes as many rows of zeros, in as many bytes as they took; a cell and what parts it from the next takes two at
+    /// least.
+    fn stand_in(&self, body: &mut Vec<u8>, stage: Stage) {
+        let end = body.len() + self.bytes;
+        for row in 0..self.count {
+            body.extend_from_slice(if row == 0 { b"[" } else { b",[" });
+            for cell in 0..self.width {
+                body.extend_from_slice(if cell == 0 { b"0" } else { b",0" });
             }
-            pad(&mut text, length.saturating_sub(1));
-            text.push(']');
-            body.extend_from_slice(text.as_bytes());
+            body.push(b']');
         }
-        text.clear();
         match stage {
-            Stage::Row if !self.lengths.is_empty() => text.push(','),
-            Stage::Tail => text.push(']'),
+            Stage::Row if self.count > 0 => body.push(b','),
+            Stage::Tail => body.push(b']'),
             _ => {}
         }
-        pad(&mut text, self.behind);
-        body.extend_from_slice(text.as_bytes());
+        body.resize(end, b' ');
     }
 }
 
-/// Writes a number that is read back as the same, in as few bytes as any other way to write it takes.
-fn write_cell(text: &mut String, cell: f64) {
-    let plain = format!("{cell}");
-    let scientific = format!("{cell:e}");
-    let whole = whole_mantissa(&scientific);
-    let shortest = [&plain, &scientific]
-        .into_iter()
-        .chain(&whole)
-        .min_by_key(|spelling| spelling.len());
-    text.push_str(shortest.unwrap_or(&plain));
+/// The members of a plain body so far, each at most once.
+#[derive(Debug, Default)]
+struct Members {
+    symbol: Option<String>,
+    range: Option<String>,
+    model: Option<i64>,
+    updated_at: Option<i64>,
+    current_price: Option<f64>,
+    prices: Option<Vec<f64>>,
+    times: Option<Vec<Instant>>,
 }
 
-/// `125e8` for `1.25e10`.
-fn whole_mantissa(scientific: &str) -> Option<String> {
-    let (mantissa, exponent) = scientific.split_once('e')?;
-    let (first, decimals) = mantissa.split_once('.')?;
-    let exponent = exponent.parse::<i32>().ok()? - i32::try_from(decimals.len()).ok()?;
-    Some(format!("{first}{decimals}e{exponent}"))
-}
-
-fn pad(text: &mut String, length: usize) {
-    while text.len() < length {
-        text.push(' ');
-    }
-}
-
-/// Reads the members before the matrix; how many bytes they take, the bracket that opens the matrix included.
-fn head(bytes: &[u8], members: &mut Members) -> Option<usize> {
-    let mut from = Cursor::of(bytes);
-    from.take(b'{')?;
-    loop {
-        match from.key()? {
-            "matrix" => {
-                from.take(b'[')?;
-                return Some(bytes.len() - from.left());
+impl Members {
+    /// Reads the members before the matrix, to the bracket that opens it.
+    fn head(&mut self, from: &mut Cursor<'_>) -> Option<()> {
+        from.take(b'{')?;
+        loop {
+            match from.key()? {
+                "matrix" => return from.take(b'['),
+                name => self.take(name, from)?,
             }
-            name => members.take(name, &mut from)?,
-        }
-        if !from.more(b'}')? {
-            return None;
+            from.take(b',')?;
         }
     }
-}
 
-/// Reads the members behind the matrix and the end.
-fn tail(bytes: &[u8], members: &mut Members) -> Option<()> {
-    let mut from = Cursor::of(bytes);
-    while from.more(b'}')? {
-        let name = from.key()?;
-        members.take(name, &mut from)?;
+    /// Reads the members behind the matrix and the end.
+    fn tail(&mut self, bytes: &[u8]) -> Option<()> {
+        let mut from = Cursor::of(bytes);
+        while from.more(b'}')? {
+            let name = from.key()?;
+            self.take(name, &mut from)?;
+        }
+        from.end()
     }
-    from.end()
+
+    /// Reads the value of the member `name`, which is not the matrix, times as whole numbers.
+    fn take(&mut self, name: &str, from: &mut Cursor<'_>) -> Option<()> {
+        match name {
+            "symbol" => first(&mut self.symbol, from.string().map(str::to_owned)),
+            "range" => first(&mut self.range, from.string().map(str::to_owned)),
+            "model" => first(&mut self.model, from.whole()),
+            "updatedAt" => first(&mut self.updated_at, from.whole()),
+            "currentPrice" => first(&mut self.current_price, from.double()),
+            "prices" => {
+                let mut cells = Vec::new();
+                from.doubles(&mut cells)?;
+                first(&mut self.prices, Some(cells))
+            }
+            "times" => {
+                let time = |from: &mut Cursor<'_>| plain_millis(from.whole()?).map(Instant);
+                first(&mut self.times, from.list(time))
+            }
+            _ => None,
+        }
+    }
+
+    /// How many cells the axes ask for, as far as they are known.
+    fn cells(&self) -> usize {
+        let prices = self.prices.as_ref().map_or(0, Vec::len);
+        let times = self.times.as_ref().map_or(0, Vec::len);
+        prices.saturating_mul(times)
+    }
+
+    /// The whole sheet, if nothing but the matrix is missing.
+    fn with(self, matrix: impl FnOnce() -> Matrix) -> Option<Sheet> {
+        Some(Sheet {
+            success: None,
+            symbol: self.symbol?,
+            range: self.range?,
+            model: self.model?,
+            updated_at: Millis(self.updated_at?),
+            current_price: self.current_price?,
+            prices: self.prices?,
+            times: self.times?,
+            matrix: matrix(),
+        })
+    }
 }

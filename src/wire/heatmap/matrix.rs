@@ -1,0 +1,228 @@
+//! The cells of a matrix: every shape one may have, into one contiguous buffer.
+
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, SeqAccess, Visitor};
+
+use crate::wire::damage::Damage;
+use crate::wire::token::{Cell, Of, Read};
+
+/// Most cells that are laid out where the body does not spell each of them.
+///
+/// A dense matrix is as large as the body it came in. Two long axes and no cells could ask for any amount of memory; this
+/// is 64 MiB, as much as a body may have where nobody says otherwise, and five times a map of 1000 × 1440.
+const SPARSE_CELLS: usize = 1 << 23;
+
+/// Rows of cells, row after row, as a body gives them; `null` is read as NaN.
+#[derive(Debug, Default)]
+pub struct Matrix {
+    pub(super) cells: Vec<f64>,
+    pub(super) rows: usize,
+    /// Length of the first row.
+    pub(super) width: usize,
+    /// The first row of another length than the first one, with its length.
+    odd: Option<(usize, usize)>,
+}
+
+impl Matrix {
+    /// Rows of one length.
+    pub(super) fn even(cells: Vec<f64>, rows: usize, width: usize) -> Self {
+        Self {
+            cells,
+            rows,
+            width,
+            odd: None,
+        }
+    }
+
+    /// The cells row after row, a row per price level: of rows per price level, of rows per time where the lengths leave
+    /// no doubt, and of [triples](Self::triples) where nothing else fits.
+    ///
+    /// # Errors
+    ///
+    /// [`Damage`] below the matrix's own place, where its shape fits the axes in no way.
+    pub fn in_order(self, prices: usize, times: usize) -> Result<Vec<f64>, Damage> {
+        if let Some(odd) = self.odd {
+            return Err(self.ragged(odd, prices, times));
+        }
+        let shape = (self.rows, self.width);
+        if shape == (prices, times) && self.rows > 0 {
+            return Ok(self.cells);
+        }
+        if shape == (times, prices) && self.rows > 0 {
+            return Ok(transposed(&self.cells, prices));
+        }
+        if self.rows == 0 || self.width == 3 {
+            return self.triples(prices, times);
+        }
+        Err(self.misfit(prices, times))
+    }
+
+    /// The cells row after row, a row per price level, of rows `[time_index, price_index, value]`; those that are not
+    /// named are zero.
+    ///
+    /// # Errors
+    ///
+    /// [`Damage`] below the matrix's own place, for a row that is none of these or names a cell again.
+    pub fn triples(&self, prices: usize, times: usize) -> Result<Vec<f64>, Damage> {
+        let other = (self.rows > 0 && self.width != 3).then_some((0, self.width));
+        if let Some((row, length)) = other.or(self.odd) {
+            return Err(Damage::at(
+                format!("[{row}]"),
+                format!("has {length} cells; [time_index, price_index, value] has 3"),
+            ));
+        }
+        let mut laid = spread(0.0, prices, times).map_err(|message| Damage::at("", message))?;
+        let mut named = vec![false; laid.len()];
+        for (row, triple) in self.cells.chunks_exact(3).enumerate() {
+            let &[time, price, value] = triple else {
+                continue;
+            };
+            let fault = |message: String| {
+                Damage::at(
+                    format!("[{row}]"),
+                    format!(
+                        "{message}; {prices} price levels × {times} times as rows per price, as rows per time, \
+                         or as [time_index, price_index, value] are allowed"
+                    ),
+                )
+            };
+            let time =
+                index(time, times).ok_or_else(|| fault(format!("{time} is no index of a time")))?;
+            let price = index(price, prices)
+                .ok_or_else(|| fault(format!("{price} is no index of a price level")))?;
+            let place = price * times + time;
+            if let (Some(cell), Some(named)) = (laid.get_mut(place), named.get_mut(place)) {
+                if std::mem::replace(named, true) {
+                    return Err(fault(format!(
+                        "time {time} and price level {price} are named twice"
+                    )));
+                }
+                *cell = value;
+            }
+        }
+        Ok(laid)
+    }
+
+    /// Which of two rows of different length is the wrong one.
+    fn ragged(&self, (row, odd): (usize, usize), prices: usize, times: usize) -> Damage {
+        let first = self.width;
+        let first_is_wrong = [times, prices]
+            .into_iter()
+            .find(|&good| first == good || odd == good)
+            .is_some_and(|good| odd == good);
+        let (row, length, other) = if first_is_wrong {
+            (0, first, odd)
+        } else {
+            (row, odd, first)
+        };
+        Damage::at(
+            format!("[{row}]"),
+            format!("has {length} cells where another row has {other}"),
+        )
+    }
+
+    /// Rows of one length that fit the axes in no way.
+    fn misfit(&self, prices: usize, times: usize) -> Damage {
+        let (rows, width) = (self.rows, self.width);
+        if width == times || (width == prices && rows != prices) {
+            let wanted = if width == times { prices } else { times };
+            return Damage::at(
+                format!("[{}]", rows.min(wanted)),
+                format!(
+                    "there are {rows} rows of {width} cells for {prices} prices × {times} times"
+                ),
+            );
+        }
+        Damage::at(
+            "[0]",
+            format!("has {width} cells; {prices} prices × {times} times need {times}"),
+        )
+    }
+}
+
+/// Cells that came a row per time.
+fn transposed(cells: &[f64], prices: usize) -> Vec<f64> {
+    let mut turned = Vec::with_capacity(cells.len());
+    for price in 0..prices {
+        turned.extend(cells.iter().skip(price).step_by(prices));
+    }
+    turned
+}
+
+impl<'de> Read<'de> for Matrix {
+    fn read<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Rows;
+
+        impl<'de> Visitor<'de> for Rows {
+            type Value = Matrix;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an array of rows")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut rows: A) -> Result<Matrix, A::Error> {
+                let mut matrix = Matrix::default();
+                while let Some(length) = rows.next_element_seed(Row(&mut matrix.cells))? {
+                    if matrix.rows == 0 {
+                        matrix.width = length;
+                    } else if length != matrix.width && matrix.odd.is_none() {
+                        matrix.odd = Some((matrix.rows, length));
+                    }
+                    matrix.rows += 1;
+                }
+                Ok(matrix)
+            }
+        }
+
+        from.deserialize_seq(Rows)
+    }
+}
+
+/// Appends one row to the buffer and says how long it was.
+struct Row<'a>(&'a mut Vec<f64>);
+
+impl<'de> DeserializeSeed<'de> for Row<'_> {
+    type Value = usize;
+
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<usize, D::Error> {
+        from.deserialize_seq(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Row<'_> {
+    type Value = usize;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a row of cells")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut cells: A) -> Result<usize, A::Error> {
+        let start = self.0.len();
+        while let Some(Cell(value)) = cells.next_element_seed(Of::new())? {
+            self.0.push(value);
+        }
+        Ok(self.0.len() - start)
+    }
+}
+
+/// `rows` × `columns` cells of `value`, or why there are too many.
+pub(in crate::wire) fn spread(value: f64, rows: usize, columns: usize) -> Result<Vec<f64>, String> {
+    rows.checked_mul(columns)
+        .filter(|&cells| cells <= SPARSE_CELLS)
+        .map(|cells| vec![value; cells])
+        .ok_or_else(|| {
+            format!("{rows} × {columns} cells that the body does not spell out; {SPARSE_CELLS} are allowed")
+        })
+}
+
+/// `value` as an index below `length`.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_precision_loss,
+    reason = "a whole number from 0 below a length in memory was just shown to be exact in both types"
+)]
+fn index(value: f64, length: usize) -> Option<usize> {
+    (value >= 0.0 && value < length as f64 && value.fract() == 0.0).then_some(value as usize)
+}

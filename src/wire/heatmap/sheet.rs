@@ -1,0 +1,52 @@
+//! A heatmap as it stands in the body, its cells not yet in order.
+
+use super::matrix::Matrix;
+use crate::model::{HeatmapGrid, Millis};
+use crate::wire::damage::Damage;
+use crate::wire::token::{Instant, object};
+
+/// The members of the contract.
+#[derive(Debug)]
+pub struct Sheet {
+    pub(super) success: Option<bool>,
+    pub(super) symbol: String,
+    pub(super) range: String,
+    pub(super) model: i64,
+    pub(super) updated_at: Millis,
+    pub(super) current_price: f64,
+    pub(super) prices: Vec<f64>,
+    pub(super) times: Vec<Instant>,
+    pub(super) matrix: Matrix,
+}
+
+object!(Sheet, "a heatmap", {
+    success: "success",
+    symbol: "symbol",
+    range: "range",
+    model: "model",
+    updated_at: "updatedAt",
+    current_price: "currentPrice",
+    prices: "prices",
+    times: "times",
+    matrix: "matrix",
+});
+
+impl Sheet {
+    /// The heatmap, its cells row after row, a row per price level.
+    pub(super) fn in_order(self) -> Result<HeatmapGrid, Damage> {
+        if self.success == Some(false) {
+            return Err(Damage::at("success", "is false"));
+        }
+        let matrix = self.matrix.in_order(self.prices.len(), self.times.len());
+        Ok(HeatmapGrid {
+            symbol: self.symbol,
+            range: self.range,
+            model: self.model,
+            updated_at: self.updated_at,
+            current_price: self.current_price,
+            prices: self.prices,
+            times: self.times.into_iter().map(|Instant(time)| time).collect(),
+            matrix: matrix.map_err(|damage| damage.below("matrix"))?,
+        })
+    }
+}
