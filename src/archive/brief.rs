@@ -1,6 +1,5 @@
 //! Orders in brief: what totals are made of, read without copying a name or making a value twice.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -14,7 +13,7 @@ use rust_decimal::Decimal;
 use super::exact;
 use super::orders::{OrderRow, word};
 use super::row::{Fault, Row, UnknownWord, not_readable};
-use crate::model::{Millis, OrderBrief, Short, Side};
+use crate::model::{Listings, Millis, OrderBrief, Side};
 
 impl<'a> From<&'a OrderRow> for OrderBrief<'a> {
     fn from(row: &'a OrderRow) -> Self {
@@ -35,7 +34,7 @@ pub(super) fn show(
     parameters: impl rusqlite::Params,
     sink: &mut dyn FnMut(OrderBrief<'_>),
 ) -> rusqlite::Result<()> {
-    let mut names = Names::default();
+    let mut names = Listings::default();
     let mut rows = statement.query(parameters)?;
     while let Some(row) = rows.next()? {
         let brief = brief(|column| row.get_ref(column), &mut names)?;
@@ -51,7 +50,7 @@ pub(super) fn show(
 /// The order of a row of [`COLUMNS`], whose names are or become those of `names`.
 pub(super) fn brief<'a>(
     value: impl Fn(usize) -> rusqlite::Result<ValueRef<'a>>,
-    names: &mut Names,
+    names: &mut Listings,
 ) -> rusqlite::Result<OrderBrief<'_>> {
     let number = |column: usize| -> rusqlite::Result<Decimal> {
         let text = value(column)?.as_bytes()?;
@@ -73,7 +72,17 @@ pub(super) fn brief<'a>(
         value(2)?.as_bytes()?,
         value(3)?.as_bytes()?,
     ];
-    let (known, [exchange, symbol, coin]) = names.find(triple)?;
+    let known = if let Some(known) = names.known(triple) {
+        known
+    } else {
+        let [exchange, symbol, coin] = triple;
+        names.number([
+            text_of(1, exchange)?,
+            text_of(2, symbol)?,
+            text_of(3, coin)?,
+        ])
+    };
+    let [exchange, symbol, coin] = names.get(known).unwrap_or_default();
     Ok(OrderBrief {
         number: value(0)?.as_i64()?,
         exchange,
@@ -92,66 +101,6 @@ pub(super) fn brief<'a>(
 /// The text of a column.
 fn text_of(column: usize, bytes: &[u8]) -> rusqlite::Result<&str> {
     std::str::from_utf8(bytes).map_err(|source| not_readable(column, source))
-}
-
-/// The exchanges, symbols and coins that were met, each three of them once: nearly every order has those of another.
-#[derive(Debug, Default)]
-pub(super) struct Names {
-    met: Vec<[String; 3]>,
-    /// Where among them short ones are, from the place on that their names give.
-    table: Vec<Option<([Short; 3], u32)>>,
-    all: HashMap<[String; 3], u32>,
-}
-
-/// Places of the table: some times the pairs of all exchanges that are listened to at once.
-const TABLE: usize = 4096;
-/// Places that are looked at.
-const NEAR: usize = 8;
-
-impl Names {
-    /// The number of these names, and the names as text.
-    fn find(&mut self, names: [&[u8]; 3]) -> rusqlite::Result<(u32, [&str; 3])> {
-        let [exchange, symbol, coin] = names.map(Short::of);
-        let short = exchange.zip(symbol).zip(coin);
-        let number = match short.map(|((exchange, symbol), coin)| [exchange, symbol, coin]) {
-            Some(short) => self.short(short, names)?,
-            None => self.number(names)?,
-        };
-        let met = self.met.get(number as usize);
-        let texts = met.map(|met| met.each_ref().map(String::as_str));
-        Ok((number, texts.unwrap_or_default()))
-    }
-
-    fn short(&mut self, short: [Short; 3], names: [&[u8]; 3]) -> rusqlite::Result<u32> {
-        let first = Short::place(&short);
-        for near in 0..NEAR {
-            let place = (first + near) % TABLE;
-            match self.table.get(place) {
-                Some(Some((known, number))) if *known == short => return Ok(*number),
-                Some(Some(_)) => {}
-                Some(None) | None => {
-                    let number = self.number(names)?;
-                    self.table.resize(TABLE, None);
-                    if let Some(free) = self.table.get_mut(place) {
-                        *free = Some((short, number));
-                    }
-                    return Ok(number);
-                }
-            }
-        }
-        self.number(names)
-    }
-
-    fn number(&mut self, [a, b, c]: [&[u8]; 3]) -> rusqlite::Result<u32> {
-        let names = [text_of(1, a)?, text_of(2, b)?, text_of(3, c)?].map(str::to_owned);
-        if let Some(number) = self.all.get(&names) {
-            return Ok(*number);
-        }
-        let number = u32::try_from(self.met.len()).unwrap_or(u32::MAX);
-        self.met.push(names.clone());
-        self.all.insert(names, number);
-        Ok(number)
-    }
 }
 
 /// The columns of a file that briefs are made of.
@@ -311,38 +260,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_that_differ_anywhere_have_numbers_of_their_own() {
-        let long = b"ABCDEFGHIJKLMNOPQRST";
-        let mut words: Vec<Vec<u8>> = vec![Vec::new()];
-        for len in 1..=long.len() {
-            let word = long.get(..len).unwrap();
-            words.push(word.to_vec());
-            for place in 0..len {
-                let mut other = word.to_vec();
-                *other.get_mut(place).unwrap() = b'x';
-                words.push(other);
-            }
-        }
-        let triples = words.iter().flat_map(|word| {
-            let (okx, pair, coin) = (b"okx".as_slice(), b"BTCUSDT".as_slice(), b"BTC".as_slice());
-            [[word, pair, coin], [okx, word, coin], [okx, pair, word]]
-        });
-        let triples: Vec<[&[u8]; 3]> = triples.collect();
-        let mut names = Names::default();
-        let numbers: Vec<u32> = triples
-            .iter()
-            .map(|triple| names.find(*triple).unwrap().0)
-            .collect();
-        for (triple, number) in triples.iter().zip(&numbers) {
-            let (again, texts) = names.find(*triple).unwrap();
-            assert_eq!(again, *number);
-            assert_eq!(texts.map(str::as_bytes), *triple);
-        }
-        let mut apart: Vec<_> = triples.iter().zip(&numbers).collect();
-        apart.sort();
-        apart.dedup();
-        assert_eq!(apart.len(), names.met.len());
-        let fault = names.find([b"okx", b"\xFF", b"BTC"]).unwrap_err();
+    fn a_name_that_is_no_text_is_not_readable() {
+        let fault = text_of(1, b"\xFF").unwrap_err();
         assert!(fault.to_string().contains("utf-8"), "{fault}");
     }
 

@@ -2,6 +2,8 @@
 
 use rust_decimal::Decimal;
 
+use crate::model::power_of_ten;
+
 /// Decimals behind the point that are kept.
 pub(super) const SCALE: u32 = 18;
 /// The same, as a column's type counts them.
@@ -29,9 +31,8 @@ pub(super) fn scaled(value: Decimal) -> Result<i128, String> {
             value.scale()
         )
     })?;
-    value
-        .mantissa()
-        .checked_mul(10_i128.pow(missing))
+    power_of_ten(missing)
+        .and_then(|unit| value.mantissa().checked_mul(unit))
         .filter(|scaled| scaled.abs() < LIMIT)
         .ok_or_else(|| {
             format!(

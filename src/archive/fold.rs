@@ -23,7 +23,7 @@ use super::parquet;
 use super::row::Row;
 use super::scan::Filter;
 use super::{Archive, ArchiveError};
-use crate::model::{Millis, OrderBrief};
+use crate::model::{Listings, Millis, OrderBrief};
 
 /// Threads at most: beyond, the disk and what is done by one decide.
 const THREADS: usize = 8;
@@ -281,12 +281,12 @@ struct Gathering<G> {
 }
 
 /// What the function has in hand while a query runs; a panic on the way ends the query and what was gathered by it.
-type InHand<G> = AssertUnwindSafe<(Option<G>, brief::Names)>;
+type InHand<G> = AssertUnwindSafe<(Option<G>, Listings)>;
 
 impl<G: Gather> Aggregate<InHand<G>, bool> for Gathering<G> {
     fn init(&self, _: &mut Context<'_>) -> rusqlite::Result<InHand<G>> {
         let gather = self.slot.lock().gather.take();
-        Ok(AssertUnwindSafe((gather, brief::Names::default())))
+        Ok(AssertUnwindSafe((gather, Listings::default())))
     }
 
     fn step(&self, row: &mut Context<'_>, in_hand: &mut InHand<G>) -> rusqlite::Result<()> {

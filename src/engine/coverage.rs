@@ -1,7 +1,5 @@
 //! What is known of the completeness of the orders, venue by venue.
 
-use std::collections::BTreeMap;
-
 use serde::Serialize;
 
 use super::View;
@@ -31,37 +29,45 @@ record! {
 /// Tables do not say how they were gathered, so completeness is unknown and the connected share absent.
 #[must_use]
 pub fn coverage(view: &View, window: Window) -> Vec<VenueCoverage> {
-    if let Some(ring) = view.ring() {
-        let mut venues: Vec<VenueCoverage> = ring
-            .venues(window)
-            .filter(|(.., last)| last.is_some())
-            .map(|(exchange, cnt, last_event)| VenueCoverage {
-                exchange: exchange.to_owned(),
-                connected_share: None,
-                completeness: "unknown",
-                last_event,
-                gaps: 0,
-                cnt,
-            })
-            .collect();
-        venues.sort_unstable_by(|a, b| a.exchange.cmp(&b.exchange));
-        return venues;
+    let names = view.ring().names();
+    let mut counts = vec![0; names.exchanges().len()];
+    view.each_sum(window, |name, sums| {
+        if let Some(count) = counts.get_mut(name.exchange as usize) {
+            *count += sums.cnt;
+        }
+    });
+    let last_seen = last_seen(*view);
+    let mut venues: Vec<VenueCoverage> = names
+        .exchanges()
+        .iter()
+        .zip(counts)
+        .zip(last_seen)
+        .filter(|(_, last)| last.is_some())
+        .map(|((exchange, cnt), last_event)| VenueCoverage {
+            exchange: exchange.clone(),
+            connected_share: None,
+            completeness: "unknown",
+            last_event,
+            gaps: 0,
+            cnt,
+        })
+        .collect();
+    venues.sort_unstable_by(|a, b| a.exchange.cmp(&b.exchange));
+    venues
+}
+
+/// Event time of the last order of each exchange.
+fn last_seen(view: View<'_>) -> Vec<Option<Millis>> {
+    let names = view.ring().names();
+    if view.stands() {
+        return names.last_seen().to_vec();
     }
-    let start = view.now().back(window.millis());
-    let mut venues: BTreeMap<&str, VenueCoverage> = BTreeMap::new();
-    for recorded in view.known() {
-        let order = &recorded.order;
-        let venue = venues
-            .entry(&order.exchange)
-            .or_insert_with(|| VenueCoverage {
-                exchange: order.exchange.clone(),
-                connected_share: None,
-                completeness: "unknown",
-                last_event: Some(order.timestamp),
-                gaps: 0,
-                cnt: 0,
-            });
-        venue.cnt += u64::from(order.timestamp > start);
+    let mut last_seen = vec![None; names.exchanges().len()];
+    for place in view.seen(i64::MAX) {
+        let sum = names.sum_name(view.ring().kind(place).pair());
+        if let Some(last) = sum.and_then(|sum| last_seen.get_mut(sum.exchange as usize)) {
+            *last = Some(view.ring().timestamp(place));
+        }
     }
-    venues.into_values().collect()
+    last_seen
 }

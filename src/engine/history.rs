@@ -22,8 +22,8 @@ pub(super) struct History {
     pub(super) open_interest: Readings,
     /// Whose bars they are, where that is known.
     pub(super) sources: Sources,
-    /// Places of the coin's orders among all orders, newest first.
-    pub(super) orders: Vec<usize>,
+    /// Places of the coin's orders among all orders, oldest first.
+    pub(super) orders: Vec<u32>,
 }
 
 /// What is computed once per bar.

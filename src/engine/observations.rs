@@ -1,13 +1,12 @@
-//! What has been observed, checked and sorted, and a view of it at one instant.
+//! What has been observed, checked and sorted.
 
-use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use super::history::{History, Readings, bars_by_coin, open_interest_by_coin};
 use super::table::Row;
-use super::{EngineError, Ring, Sources, TableFault};
+use super::{Ring, Sources, TableFault};
 use crate::model::{
-    Bar, Millis, ObservedBar, ObservedOpenInterest, ObservedOrder, Order, coin_of_pair, nearest_f64,
+    Bar, Millis, ObservedBar, ObservedOpenInterest, ObservedOrder, Order, coin_of_pair,
 };
 
 /// Orders, price bars and open interest, checked and sorted; immutable.
@@ -24,38 +23,9 @@ use crate::model::{
 /// ```
 #[derive(Debug, Default)]
 pub struct Observations {
-    /// Newest first, rows of one instant in the order they were received, then in that of the caller's table.
-    orders: Vec<Recorded>,
+    ring: Box<Ring>,
     coins: BTreeMap<String, History>,
     now: Millis,
-}
-
-/// One order and what was derived from it.
-#[derive(Debug)]
-pub(super) struct Recorded {
-    pub(super) order: Order,
-    pub(super) coin: String,
-    /// Quantity in units of the coin: a listing in thousands counts a thousand.
-    pub(super) coin_qty: f64,
-    received_at: Millis,
-}
-
-impl Recorded {
-    fn new(row: ObservedOrder) -> Self {
-        let (own, scale) = coin_of_pair(&row.order.symbol);
-        // A coin given by another name than the pair's own is taken to be counted in listed units.
-        let scale = if row.coin.as_ref().is_none_or(|given| *given == own) {
-            scale
-        } else {
-            1
-        };
-        Self {
-            coin: row.coin.unwrap_or(own),
-            coin_qty: nearest_f64(row.order.qty) * f64::from(scale),
-            received_at: row.received_at.unwrap_or(row.order.timestamp),
-            order: row.order,
-        }
-    }
 }
 
 impl Observations {
@@ -83,16 +53,19 @@ impl Observations {
         open_interest: Vec<ObservedOpenInterest>,
         now: Option<Millis>,
     ) -> Result<Self, TableFault> {
-        let mut orders = orders
-            .into_iter()
-            .enumerate()
-            .map(|(row, order)| Ok(Recorded::new(Row::of_orders(row).order(order)?)))
-            .collect::<Result<Vec<_>, _>>()?;
-        orders.sort_by_key(|recorded| (Reverse(recorded.order.timestamp), recorded.received_at));
+        let mut ring = Ring::default();
+        let mut last_order = None;
+        for (row, order) in orders.into_iter().enumerate() {
+            let mut observed = Row::of_orders(row).order(order)?;
+            last_order = last_order.max(Some(observed.order.timestamp));
+            observed
+                .coin
+                .get_or_insert_with(|| coin_of_pair(&observed.order.symbol).0);
+            ring.take_in(&(&observed).into());
+        }
         let bars = bars_by_coin(bars)?;
         let mut open_interest = open_interest_by_coin(open_interest)?;
 
-        let last_order = orders.first().map(|newest| newest.order.timestamp);
         let last_bar = bars
             .values()
             .filter_map(|bars| bars.last())
@@ -111,15 +84,17 @@ impl Observations {
                 (coin, History::new(bars, readings))
             })
             .collect();
-        for (place, recorded) in orders.iter().enumerate() {
-            if let Some(history) = coins.get_mut(&recorded.coin) {
-                history.orders.push(place);
+        let now = now.or(newest).unwrap_or_default();
+        ring.stand(now);
+        for (coin, places) in ring.by_coin(|coin| coins.contains_key(coin)) {
+            if let Some(history) = coins.get_mut(coin) {
+                history.orders = places;
             }
         }
         Ok(Self {
-            orders,
+            ring: Box::new(ring),
             coins,
-            now: now.or(newest).unwrap_or_default(),
+            now,
         })
     }
 
@@ -144,18 +119,23 @@ impl Observations {
         self.coins.keys().cloned().collect()
     }
 
-    /// Places of the orders, in the order they were received, then in that of their events.
+    /// Places of the orders among [`Observations::rows`], in the order they were received, then in that of their events.
     #[must_use]
     pub fn in_order_of_arrival(&self) -> Vec<usize> {
-        let mut places: Vec<usize> = (0..self.orders.len()).rev().collect();
-        places.sort_by_key(|&place| self.orders.get(place).map(|order| order.received_at));
+        let mut places: Vec<usize> = (0..self.ring.len()).rev().collect();
+        places.sort_by_key(|&place| self.ring.received_at(self.mirrored(place)));
         places
     }
 
     /// The order at one of the places.
     #[must_use]
-    pub fn order(&self, place: usize) -> Option<&Order> {
-        self.orders.get(place).map(|recorded| &recorded.order)
+    pub fn order(&self, place: usize) -> Option<Order> {
+        (place < self.ring.len()).then(|| self.ring.order(self.mirrored(place)))
+    }
+
+    /// The newest order stands last in the ring and first everywhere else.
+    fn mirrored(&self, place: usize) -> usize {
+        self.ring.len().saturating_sub(place + 1)
     }
 
     /// The bars of `coin` in order of time; none where it is unknown.
@@ -167,37 +147,22 @@ impl Observations {
             .unwrap_or_default()
     }
 
+    /// Where the orders stand.
+    pub(super) fn ring(&self) -> &Ring {
+        &self.ring
+    }
+
+    /// What is known of a coin, if it has bars.
+    pub(super) fn history(&self, coin: &str) -> Option<&History> {
+        self.coins.get(coin)
+    }
+
     /// The readings of a coin's open interest, in order of time; none where the coin has no bars.
     pub fn open_interest(&self, coin: &str) -> impl Iterator<Item = ObservedOpenInterest> {
         let history = self.coins.get_key_value(coin);
         history
             .into_iter()
             .flat_map(|(coin, history)| history.open_interest.rows(coin))
-    }
-
-    /// These observations at `now`; none is hidden for having been received late.
-    #[must_use]
-    pub fn seen_from(&self, now: Millis) -> View<'_> {
-        View {
-            observations: self,
-            now,
-            received_by: None,
-            ring: None,
-        }
-    }
-
-    /// What was known at `as_of`: it becomes *now*, and orders received later are hidden.
-    ///
-    /// With `None`, *now* is [`Observations::now`] and nothing is hidden for having been received late. Events after
-    /// *now* are outside every window either way.
-    #[must_use]
-    pub fn at(&self, as_of: Option<Millis>) -> View<'_> {
-        View {
-            observations: self,
-            now: as_of.unwrap_or(self.now),
-            received_by: as_of,
-            ring: None,
-        }
     }
 }
 
@@ -214,10 +179,11 @@ impl Observations {
     /// Every name and number is as it is kept.
     #[must_use]
     pub fn rows(&self) -> Rows {
-        let orders = self.orders.iter().map(|recorded| ObservedOrder {
-            order: recorded.order.clone(),
-            coin: Some(recorded.coin.clone()),
-            received_at: Some(recorded.received_at),
+        // Newest first, those of one instant in the order they were received, then in that of the table.
+        let orders = (0..self.ring.len()).rev().map(|place| ObservedOrder {
+            order: self.ring.order(place),
+            coin: Some(self.ring.coin(place).to_owned()),
+            received_at: Some(self.ring.received_at(place)),
         });
         let bars = self.coins.iter().flat_map(|(coin, history)| {
             history.bars.iter().map(|bar| ObservedBar {
@@ -236,111 +202,5 @@ impl Observations {
             .iter()
             .flat_map(|(coin, history)| history.open_interest.rows(coin));
         (orders.collect(), bars.collect(), readings.collect())
-    }
-}
-
-/// Observations at one instant.
-#[derive(Clone, Copy, Debug)]
-pub struct View<'a> {
-    observations: &'a Observations,
-    now: Millis,
-    received_by: Option<Millis>,
-    ring: Option<&'a Ring>,
-}
-
-impl<'a> View<'a> {
-    /// A view whose realised orders are those of a ring.
-    pub(super) fn with_ring(observations: &'a Observations, ring: &'a Ring) -> Self {
-        Self {
-            observations,
-            now: ring.now(),
-            received_by: None,
-            ring: Some(ring),
-        }
-    }
-
-    /// The ring that realised replies are read from, if they are.
-    pub(super) fn ring(self) -> Option<&'a Ring> {
-        self.ring
-    }
-
-    /// The instant every window ends at.
-    #[must_use]
-    pub fn now(&self) -> Millis {
-        self.now
-    }
-
-    /// The instant after which orders were received too late to be seen, if there is one.
-    #[must_use]
-    pub fn received_by(&self) -> Option<Millis> {
-        self.received_by
-    }
-
-    /// The observations viewed.
-    #[must_use]
-    pub fn observations(&self) -> &'a Observations {
-        self.observations
-    }
-
-    fn sees(&self, recorded: &Recorded) -> bool {
-        recorded.order.timestamp <= self.now
-            && self
-                .received_by
-                .is_none_or(|instant| recorded.received_at <= instant)
-    }
-
-    /// Orders up to now, newest first.
-    pub(super) fn known(self) -> impl Iterator<Item = &'a Recorded> {
-        let orders = &self.observations.orders;
-        let future = orders.partition_point(|recorded| recorded.order.timestamp > self.now);
-        orders
-            .iter()
-            .skip(future)
-            .filter(move |recorded| self.sees(recorded))
-    }
-
-    /// Orders of the last `range` milliseconds, `(now − range, now]`, newest first.
-    pub(super) fn window(self, range: i64) -> impl Iterator<Item = &'a Recorded> {
-        let start = self.now.back(range);
-        self.known()
-            .take_while(move |recorded| recorded.order.timestamp > start)
-    }
-
-    /// What is known of a coin, if it has bars.
-    pub(super) fn history(self, coin: &str) -> Option<&'a History> {
-        self.observations.coins.get(coin)
-    }
-
-    /// The answer about a coin that has no closed bar: which coins have one.
-    pub(super) fn unknown(self, coin: &str) -> EngineError {
-        let closed = |history: &History| {
-            history
-                .bars
-                .first()
-                .is_some_and(|bar| bar.close_time() <= self.now)
-        };
-        EngineError::UnknownCoin {
-            coin: coin.to_owned(),
-            now: self.now,
-            known: self
-                .observations
-                .coins
-                .iter()
-                .filter(|(_, history)| closed(history))
-                .map(|(coin, _)| coin.clone())
-                .collect(),
-        }
-    }
-
-    /// The orders of a coin up to now, newest first.
-    pub(super) fn orders_of(
-        self,
-        history: &'a History,
-    ) -> impl DoubleEndedIterator<Item = &'a Recorded> {
-        history
-            .orders
-            .iter()
-            .filter_map(move |&place| self.observations.orders.get(place))
-            .filter(move |recorded| self.sees(recorded))
     }
 }

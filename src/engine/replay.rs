@@ -184,19 +184,11 @@ impl<'a> Frame<'a> {
 
     fn realised(&self) -> Realised {
         let orders = || self.view.orders_of(self.history);
-        let times = |recorded: &super::observations::Recorded| recorded.order.timestamp;
-        let known = orders()
-            .next_back()
-            .map(times)
-            .zip(orders().next().map(times));
+        let known = orders().next_back().zip(orders().next());
         let start = self.bars.first().map_or(self.end, |bar| bar.open_time);
         Realised {
-            known,
+            known: known.map(|((first, ..), (last, ..))| (first, last)),
             orders: orders()
-                .map(|recorded| {
-                    let order = &recorded.order;
-                    (order.timestamp, order.side, recorded.coin_qty)
-                })
                 .take_while(|(timestamp, ..)| *timestamp >= start)
                 .collect(),
         }

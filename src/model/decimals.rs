@@ -4,6 +4,8 @@ use std::ops::Range;
 
 use rust_decimal::Decimal;
 
+use super::fixed::{Fixed, nearest_f64};
+
 /// Marks a decimal whose digits need more than 64 bits: in their place stands where it lies aside.
 const ASIDE: u8 = u8::MAX;
 
@@ -53,14 +55,8 @@ impl Decimals {
 
     /// Adds a decimal.
     pub fn push(&mut self, value: Decimal) {
-        match i64::try_from(value.mantissa())
-            .ok()
-            .zip(u8::try_from(value.scale()).ok())
-        {
-            Some((digits, scale)) => {
-                self.digits.push(digits);
-                self.scales.push(scale);
-            }
+        match Fixed::of(value) {
+            Some(Fixed { digits, scale }) => self.push_short(digits, scale),
             None => self.put_aside(value),
         }
     }
@@ -86,7 +82,7 @@ impl Decimals {
         if scale == ASIDE {
             return self.aside.get(usize::try_from(digits).ok()?).copied();
         }
-        Some(Decimal::new(digits, u32::from(scale)))
+        Some(Fixed { digits, scale }.decimal())
     }
 
     /// The digits of `row` and how many of them stand behind the point, where 64 bits hold them.
@@ -105,8 +101,8 @@ impl Decimals {
     #[must_use]
     pub fn f64(&self, row: usize) -> Option<f64> {
         match self.short(row) {
-            Some((digits, scale)) => Some(double(digits, scale)),
-            None => self.get(row).map(super::nearest_f64),
+            Some((digits, scale)) => Some(Fixed { digits, scale }.f64()),
+            None => self.get(row).map(nearest_f64),
         }
     }
 
@@ -114,12 +110,12 @@ impl Decimals {
     #[must_use]
     pub fn f64s(&self) -> Vec<f64> {
         if !self.aside.is_empty() {
-            return self.iter().map(super::nearest_f64).collect();
+            return self.iter().map(nearest_f64).collect();
         }
         self.digits
             .iter()
             .zip(&self.scales)
-            .map(|(&digits, &scale)| double(digits, scale))
+            .map(|(&digits, &scale)| Fixed { digits, scale }.f64())
             .collect()
     }
 
@@ -147,26 +143,6 @@ impl Decimals {
         (one.is_some() && one == two) || self.get(row) == other.get(theirs)
     }
 }
-
-/// The double nearest to `digits · 10^-scale`.
-#[inline]
-fn double(digits: i64, scale: u8) -> f64 {
-    // Both operands are exact below 2^53 and 10^22, so one division rounds correctly (Clinger's fast path).
-    match TENS.get(usize::from(scale)) {
-        Some(ten) if digits.unsigned_abs() < 1 << 53 => {
-            #[expect(clippy::cast_precision_loss, reason = "it was just shown to fit")]
-            let digits = digits as f64;
-            digits / ten
-        }
-        _ => super::nearest_f64(Decimal::new(digits, u32::from(scale))),
-    }
-}
-
-/// 10^0 to 10^22, which doubles hold exactly.
-const TENS: [f64; 23] = [
-    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
-    1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
-];
 
 impl PartialEq for Decimals {
     fn eq(&self, other: &Self) -> bool {

@@ -1,12 +1,8 @@
 //! A column of texts of which few are distinct.
 
-use std::hash::{BuildHasher, RandomState};
 use std::ops::Range;
 
-use hashbrown::HashTable;
-
-/// Places for the names that were asked for last.
-const RECENT: usize = 256;
+use super::interner::Interner;
 
 /// A column of texts of which few are distinct: codes into names.
 ///
@@ -23,12 +19,7 @@ const RECENT: usize = 256;
 #[derive(Clone, Debug, Default)]
 pub struct Labels {
     codes: Vec<u32>,
-    names: Vec<String>,
-    /// Codes by a rough hash of their names: a guess that is looked at before it is believed.
-    recent: Vec<u32>,
-    /// Codes by name, for when a guess has failed.
-    known: HashTable<u32>,
-    hasher: RandomState,
+    names: Interner,
 }
 
 impl Labels {
@@ -48,7 +39,7 @@ impl Labels {
             return None;
         }
         let mut labels = Self::default();
-        let ours: Vec<u32> = names.iter().map(|name| labels.code(name)).collect();
+        let ours: Vec<u32> = names.iter().map(|name| labels.names.code(name)).collect();
         labels.codes = codes
             .iter()
             .filter_map(|&code| ours.get(code as usize).copied())
@@ -77,14 +68,13 @@ impl Labels {
     /// The names; the code of a name is its place.
     #[must_use]
     pub fn names(&self) -> &[String] {
-        &self.names
+        self.names.texts()
     }
 
     /// The text of `row`.
     #[must_use]
     pub fn get(&self, row: usize) -> Option<&str> {
-        let code = *self.codes.get(row)?;
-        self.names.get(code as usize).map(String::as_str)
+        self.names.text(*self.codes.get(row)?)
     }
 
     /// The texts, one after the other.
@@ -94,47 +84,14 @@ impl Labels {
 
     /// Adds a text.
     pub fn push(&mut self, text: &str) {
-        let code = self.code(text);
+        let code = self.names.code(text);
         self.codes.push(code);
-    }
-
-    /// The code of a name, which is known from now on.
-    fn code(&mut self, name: &str) -> u32 {
-        let place = place(name.as_bytes());
-        if let Some(&code) = self.recent.get(place)
-            && self
-                .names
-                .get(code as usize)
-                .is_some_and(|known| known == name)
-        {
-            return code;
-        }
-        let code = self.number(name);
-        self.recent.resize(RECENT, u32::MAX);
-        if let Some(recent) = self.recent.get_mut(place) {
-            *recent = code;
-        }
-        code
-    }
-
-    /// As [`Labels::code`], by the table.
-    fn number(&mut self, name: &str) -> u32 {
-        let (names, hasher) = (&self.names, &self.hasher);
-        let text_of = |code: u32| names.get(code as usize).map_or("", String::as_str);
-        let hash = hasher.hash_one(name);
-        if let Some(&code) = self.known.find(hash, |&code| text_of(code) == name) {
-            return code;
-        }
-        let code = u32::try_from(names.len()).unwrap_or(u32::MAX);
-        let rehash = |&code: &u32| hasher.hash_one(text_of(code));
-        self.known.insert_unique(hash, code, rehash);
-        self.names.push(name.to_owned());
-        code
     }
 
     /// Adds the texts that `other` has in `rows`, and learns all its names.
     pub fn append(&mut self, other: &Self, rows: Range<usize>) {
-        let ours: Vec<u32> = other.names.iter().map(|name| self.code(name)).collect();
+        let names = other.names().iter();
+        let ours: Vec<u32> = names.map(|name| self.names.code(name)).collect();
         let Some(codes) = other.codes.get(rows) else {
             return;
         };
@@ -157,9 +114,6 @@ impl Labels {
         Self {
             codes: codes.collect(),
             names: self.names.clone(),
-            recent: Vec::new(),
-            known: self.known.clone(),
-            hasher: self.hasher.clone(),
         }
     }
 
@@ -169,32 +123,11 @@ impl Labels {
     }
 }
 
-/// Where the code of a name is looked for first.
-#[inline]
-fn place(name: &[u8]) -> usize {
-    let mut mixed = name.len() as u64;
-    let (words, rest) = name.as_chunks::<8>();
-    for &word in words {
-        mixed = mix(mixed, u64::from_le_bytes(word));
-    }
-    let mut last = 0;
-    for &byte in rest {
-        last = last << 8 | u64::from(byte);
-    }
-    let mixed = mix(mixed, last);
-    usize::try_from(mixed >> 56).unwrap_or(0)
-}
-
-#[inline]
-fn mix(mixed: u64, word: u64) -> u64 {
-    (mixed.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95)
-}
-
 /// By text: the same names may have other codes.
 impl PartialEq for Labels {
     fn eq(&self, other: &Self) -> bool {
         self.len() == other.len()
-            && (self.names == other.names && self.codes == other.codes
+            && (self.names() == other.names() && self.codes == other.codes
                 || (0..self.len()).all(|row| self.same(row, other, row)))
     }
 }

@@ -1,16 +1,23 @@
 //! Exact money: decimal sums that never pass through a binary float.
 
-use std::cmp::Ordering;
+use std::ops::{AddAssign, SubAssign};
 
 use rust_decimal::Decimal;
 
-const FRACTION_DIGITS: u32 = 28;
-/// 10^28: one unit, in the smallest fraction a [`Decimal`] can hold.
-const ONE: i128 = 10_i128.pow(FRACTION_DIGITS);
+use super::fixed::{Fixed, TENS, power_of_ten};
 
-/// An exact sum of decimals: whole units and 10⁻²⁸ fractions are added apart, so no addend is rounded.
+/// Most digits behind the point of a [`Decimal`].
+const FRACTION_DIGITS: u32 = 28;
+/// Digits behind the point of a nano.
+const NANO_DIGITS: u32 = 9;
+/// Digits behind those: 10⁻²⁸ is the smallest fraction a [`Decimal`] can hold.
+const REST_DIGITS: u32 = FRACTION_DIGITS - NANO_DIGITS;
+/// One nano, in those fractions.
+const NANO: u64 = 10_u64.pow(REST_DIGITS);
+
+/// An exact sum of decimals: whole nanos (10⁻⁹) and the 10⁻²⁸ fractions of one stand apart, so no addend is rounded.
 ///
-/// Good for more than ten billion addends of any size a [`Decimal`] can hold.
+/// Good for sums up to 10²⁹ on either side of zero; nothing goes further.
 ///
 /// # Examples
 ///
@@ -24,123 +31,164 @@ const ONE: i128 = 10_i128.pow(FRACTION_DIGITS);
 /// }
 /// assert_eq!(sum.decimal(), Decimal::ONE);
 /// ```
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ExactSum {
-    whole: i128,
-    fraction: i128,
+    nanos: i128,
+    /// What there is above the nanos, less than one.
+    rest: u64,
 }
 
-impl PartialEq for ExactSum {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other).is_eq()
+impl From<Decimal> for ExactSum {
+    fn from(value: Decimal) -> Self {
+        if let Some(fixed) = Fixed::of(value) {
+            return fixed.into();
+        }
+        let (mantissa, scale) = (value.mantissa(), value.scale());
+        // A scale is at most 28.
+        let ten = |digits: u32| power_of_ten(digits).unwrap_or(i128::MAX);
+        let Some(beyond) = scale.checked_sub(NANO_DIGITS) else {
+            return Self::of_nanos(mantissa * ten(NANO_DIGITS - scale));
+        };
+        let (unit, fraction) = (ten(beyond), ten(REST_DIGITS.saturating_sub(beyond)));
+        Self {
+            nanos: mantissa.div_euclid(unit),
+            rest: u64::try_from(mantissa.rem_euclid(unit) * fraction).unwrap_or_default(),
+        }
     }
 }
 
-impl Eq for ExactSum {}
-
-impl PartialOrd for ExactSum {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
+impl From<Fixed> for ExactSum {
+    #[inline]
+    fn from(Fixed { digits, scale }: Fixed) -> Self {
+        let ten = |digits: u32| TENS.get(digits as usize).copied().unwrap_or(NANO);
+        let scale = u32::from(scale);
+        let Some(beyond) = scale.checked_sub(NANO_DIGITS) else {
+            // Two numbers of 64 bits have a product of 128.
+            let unit = ten(NANO_DIGITS - scale);
+            return Self::of_nanos(i128::from(digits) * i128::from(unit));
+        };
+        let (unit, fraction) = (ten(beyond), ten(REST_DIGITS.saturating_sub(beyond)));
+        let size = digits.unsigned_abs();
+        let mut sum = Self::of_nanos((size / unit).into());
+        sum.rest = size % unit * fraction;
+        if digits < 0 {
+            let mut below = Self::default();
+            below -= sum;
+            return below;
+        }
+        sum
     }
 }
 
-impl Ord for ExactSum {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.carried().cmp(&other.carried())
+impl AddAssign for ExactSum {
+    #[inline]
+    fn add_assign(&mut self, other: Self) {
+        let room = NANO - other.rest;
+        let carry = self.rest >= room;
+        self.rest = if carry {
+            self.rest - room
+        } else {
+            self.rest + other.rest
+        };
+        self.nanos = self.nanos.saturating_add(other.nanos + i128::from(carry));
+    }
+}
+
+impl SubAssign for ExactSum {
+    #[inline]
+    fn sub_assign(&mut self, other: Self) {
+        let borrow = self.rest < other.rest;
+        self.rest = if borrow {
+            self.rest + (NANO - other.rest)
+        } else {
+            self.rest - other.rest
+        };
+        self.nanos = self.nanos.saturating_sub(other.nanos + i128::from(borrow));
     }
 }
 
 impl ExactSum {
-    /// The sum of so many 10⁻¹⁸.
+    /// The sum of so many 10⁻⁹.
     #[must_use]
-    pub fn of_attos(attos: i128) -> Self {
-        const UNIT: i128 = 10_i128.pow(18);
-        Self {
-            whole: attos / UNIT,
-            fraction: attos % UNIT * (ONE / UNIT),
-        }
+    pub const fn of_nanos(nanos: i128) -> Self {
+        Self { nanos, rest: 0 }
     }
 
     /// Adds `value`.
     pub fn add(&mut self, value: Decimal) {
-        let mantissa = value.mantissa();
-        let scale = value.scale();
-        let unit = 10_i128.pow(scale);
-        self.whole += mantissa / unit;
-        self.fraction += mantissa % unit * 10_i128.pow(FRACTION_DIGITS - scale);
+        *self += Self::from(value);
     }
 
-    /// Adds another sum.
-    pub fn merge(&mut self, other: Self) {
-        self.whole += other.whole;
-        self.fraction += other.fraction;
+    /// This sum and another.
+    #[must_use]
+    pub fn plus(mut self, other: Self) -> Self {
+        self += other;
+        self
     }
 
     /// The sum without trailing zeros; beyond 28 significant digits it is rounded once, half to even.
     #[must_use]
     pub fn decimal(&self) -> Decimal {
-        let (whole, fraction) = self.carried();
-        let negative = whole < 0 || fraction < 0;
-        let digits = format!("{}{:028}", whole.unsigned_abs(), fraction.unsigned_abs());
+        if self.rest == 0
+            && let Ok(value) = Decimal::try_from_i128_with_scale(self.nanos, NANO_DIGITS)
+        {
+            return value.normalize();
+        }
+        let (nanos, rest) = self.size();
+        let digits = format!("{nanos}{rest:019}");
         let (mantissa, scale) = shortest(digits.trim_start_matches('0'));
         let value = Decimal::try_from_i128_with_scale(mantissa, scale).unwrap_or(Decimal::MAX);
         let value = value.normalize();
-        if negative { -value } else { value }
+        if self.nanos < 0 { -value } else { value }
     }
 
     /// The double nearest to the sum.
     #[must_use]
     pub fn f64(&self) -> f64 {
-        let (whole, fraction) = self.carried();
-        if let Some(double) = short_f64(whole, fraction) {
+        if let Some(double) = self.short_f64() {
             return double;
         }
-        let sign = if whole < 0 || fraction < 0 { "-" } else { "" };
-        let text = format!(
-            "{sign}{}.{:028}",
-            whole.unsigned_abs(),
-            fraction.unsigned_abs()
-        );
-        // A plain decimal literal always parses; the standard library rounds it correctly.
+        let (nanos, rest) = self.size();
+        let sign = if self.nanos < 0 { "-" } else { "" };
+        // A decimal literal always parses; the standard library rounds it correctly.
+        let text = format!("{sign}{nanos}.{rest:019}e-9");
         text.parse().unwrap_or(f64::NAN)
     }
 
-    /// Whole units and fraction with the same sign, the fraction below one.
-    fn carried(&self) -> (i128, i128) {
-        let mut whole = self.whole + self.fraction / ONE;
-        let mut fraction = self.fraction % ONE;
-        if whole > 0 && fraction < 0 {
-            whole -= 1;
-            fraction += ONE;
-        } else if whole < 0 && fraction > 0 {
-            whole += 1;
-            fraction -= ONE;
+    /// Nanos and rest of what the sum is without its sign.
+    fn size(self) -> (u128, u64) {
+        if self.nanos < 0 && self.rest > 0 {
+            ((self.nanos + 1).unsigned_abs(), NANO - self.rest)
+        } else {
+            (self.nanos.unsigned_abs(), self.rest)
         }
-        (whole, fraction)
     }
-}
 
-/// The double nearest to a sum of few decimals, as money nearly always is.
-fn short_f64(whole: i128, fraction: i128) -> Option<f64> {
-    // Both operands are exact below 2^53 and 10^22, so one division rounds correctly (Clinger's fast path).
-    const HOLDS: u128 = 1 << 53;
-    for (kept, scale) in [(1_i64, 1.0), (100, 1e2), (10_000, 1e4), (100_000_000, 1e8)] {
-        let unit = ONE / i128::from(kept);
-        if fraction % unit == 0 {
-            let units = whole
-                .checked_mul(i128::from(kept))?
-                .checked_add(fraction / unit)?;
-            if units.unsigned_abs() >= HOLDS {
-                return None;
-            }
-            #[expect(
-                clippy::cast_precision_loss,
-                reason = "the units were just shown to fit in 53 bits"
-            )]
-            return Some(units as f64 / scale);
+    /// The double nearest to a sum of few decimals, as money nearly always is.
+    fn short_f64(self) -> Option<f64> {
+        // Both operands are exact below 2^53 and 10^22, so one division rounds correctly (Clinger's fast path).
+        const HOLDS: u128 = 1 << 53;
+        if self.rest != 0 {
+            return None;
         }
+        for (nanos, scale) in [
+            (1_000_000_000, 1.0),
+            (10_000_000, 1e2),
+            (100_000, 1e4),
+            (10, 1e8),
+            (1, 1e9),
+        ] {
+            if self.nanos % nanos == 0 {
+                let units = self.nanos / nanos;
+                #[expect(
+                    clippy::cast_precision_loss,
+                    reason = "the units were just shown to fit in 53 bits"
+                )]
+                return (units.unsigned_abs() < HOLDS).then(|| units as f64 / scale);
+            }
+        }
+        None
     }
-    None
 }
 
 /// The first 28 significant digits of `digits` (which end at scale 28), rounded half to even, with their scale.
@@ -156,23 +204,6 @@ fn shortest(digits: &str) -> (i128, u32) {
         mantissa += 1;
     }
     (mantissa, scale)
-}
-
-/// The double nearest to `value`.
-#[must_use]
-pub fn nearest_f64(value: Decimal) -> f64 {
-    let mantissa = value.mantissa();
-    // Both operands are exact below 2^53 and 10^22, so one division rounds correctly (Clinger's fast path).
-    if mantissa.unsigned_abs() < 1 << 53 && value.scale() <= 22 {
-        #[expect(
-            clippy::cast_precision_loss,
-            reason = "the mantissa was just shown to fit in 53 bits"
-        )]
-        let mantissa = mantissa as f64;
-        #[expect(clippy::cast_possible_wrap, reason = "a scale is at most 28")]
-        return mantissa / 10_f64.powi(value.scale() as i32);
-    }
-    value.to_string().parse().unwrap_or(f64::NAN)
 }
 
 #[cfg(test)]
@@ -222,30 +253,47 @@ mod tests {
         assert_eq!(total.decimal().to_string(), "123456789012.1234567890123458");
     }
 
-    #[test]
-    fn a_decimal_becomes_the_nearest_double() {
-        for text in [
-            "0.1",
-            "123456.789",
-            "91234.5",
-            "0.0000000000000000000000000001",
-            "7922816251426433759354395033",
-        ] {
-            let value = Decimal::from_str(text).unwrap();
-            assert_eq!(
-                nearest_f64(value).to_bits(),
-                text.parse::<f64>().unwrap().to_bits()
-            );
-        }
+    fn decimal() -> impl Strategy<Value = Decimal> {
+        let digits = prop_oneof![
+            any::<i64>().prop_map(i128::from),
+            -(10_i128.pow(28))..10_i128.pow(28)
+        ];
+        (digits, 0_u32..=28)
+            .prop_map(|(digits, scale)| Decimal::from_i128_with_scale(digits, scale))
     }
 
     proptest! {
+        #[test]
+        fn a_sum_of_one_is_that_one_and_stands_where_it_stands(one in decimal(), other in decimal()) {
+            let (sum, more) = (ExactSum::from(one), ExactSum::from(other));
+            prop_assert_eq!(sum.decimal(), one);
+            prop_assert_eq!(sum.f64().to_bits(), one.normalize().to_string().parse::<f64>().unwrap().to_bits());
+            prop_assert_eq!(sum.cmp(&more), one.cmp(&other));
+        }
+
+        #[test]
+        fn what_was_added_can_be_taken_away(values in prop::collection::vec(decimal(), 0..20)) {
+            let mut sum = ExactSum::default();
+            for value in &values {
+                sum.add(*value);
+            }
+            let mut turned = ExactSum::default();
+            for value in values.iter().rev() {
+                turned += ExactSum::from(*value);
+            }
+            prop_assert_eq!(sum, turned);
+            for value in &values {
+                sum -= ExactSum::from(*value);
+            }
+            prop_assert_eq!(sum, ExactSum::default());
+        }
+
         #[test]
         fn a_sum_becomes_the_double_nearest_to_its_text(
             units in prop_oneof![0_i128..1 << 40, (1_i128 << 52)..(1 << 54), 0_i128..10_i128.pow(16)],
             places in 0_u32..=12,
         ) {
-            let sum = ExactSum::of_attos(units * 10_i128.pow(12 - places));
+            let sum = ExactSum::from(Decimal::from_i128_with_scale(units, 6 + places));
             let nearest: f64 = sum.decimal().to_string().parse().unwrap();
             prop_assert_eq!(sum.f64().to_bits(), nearest.to_bits());
         }

@@ -17,6 +17,7 @@ use pyo3::types::{PyBool, PyFloat, PyInt, PyString};
 use rust_decimal::Decimal;
 
 use super::columns;
+use crate::model::power_of_ten;
 use crate::wire::exact_decimal;
 
 /// One cell, read from whatever holds the column.
@@ -186,7 +187,7 @@ fn exact_scaled(mut mantissa: i128, scale: i8) -> Option<Decimal> {
         scale -= 1;
     }
     if scale < 0 {
-        mantissa = mantissa.checked_mul(10_i128.checked_pow(scale.unsigned_abs())?)?;
+        mantissa = mantissa.checked_mul(power_of_ten(scale.unsigned_abs())?)?;
         scale = 0;
     }
     (mantissa.unsigned_abs() < 10_u128.pow(28) && scale <= 28)

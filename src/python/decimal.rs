@@ -6,7 +6,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyFloat, PyString, PyType};
 use rust_decimal::Decimal;
 
-use crate::model::nearest_f64;
+use crate::model::{Fixed, nearest_f64};
 
 /// What decimals become in dicts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,12 +33,9 @@ impl Form {
 
     /// The object for a decimal.
     pub(super) fn decimal(self, py: Python<'_>, value: Decimal) -> PyResult<Bound<'_, PyAny>> {
-        let short = i64::try_from(value.mantissa())
-            .ok()
-            .zip(u8::try_from(value.scale()).ok());
-        match (self, short) {
+        match (self, Fixed::of(value)) {
             (Self::Float, _) => Ok(PyFloat::new(py, nearest_f64(value)).into_any()),
-            (_, Some((digits, scale))) => self.short(py, digits, scale),
+            (_, Some(Fixed { digits, scale })) => self.short(py, digits, scale),
             (_, None) => self.text(PyString::new(py, &value.to_string())),
         }
     }
@@ -51,16 +48,13 @@ impl Form {
         scale: u8,
     ) -> PyResult<Bound<'_, PyAny>> {
         if self == Self::Float {
-            let value = nearest_f64(Decimal::new(digits, u32::from(scale)));
-            return Ok(PyFloat::new(py, value).into_any());
+            return Ok(PyFloat::new(py, Fixed { digits, scale }.f64()).into_any());
         }
-        match short_text(digits, scale, &mut [0; SHORT]) {
-            Some(text) => self.text(PyString::new(py, text)),
-            None => self.text(PyString::new(
-                py,
-                &Decimal::new(digits, u32::from(scale)).to_string(),
-            )),
+        if let Some(text) = short_text(digits, scale, &mut [0; SHORT]) {
+            return self.text(PyString::new(py, text));
         }
+        let text = Fixed { digits, scale }.decimal().to_string();
+        self.text(PyString::new(py, &text))
     }
 
     fn text(self, text: Bound<'_, PyString>) -> PyResult<Bound<'_, PyAny>> {

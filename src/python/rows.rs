@@ -21,7 +21,7 @@ use super::columns::{Cells, Column, Columns};
 use super::decimal::Form;
 use super::events;
 use crate::feeds::Event;
-use crate::model::{Decimals, Labels};
+use crate::model::{Decimals, Labels, power_of_ten};
 
 /// Most digits an Arrow decimal128 can hold.
 const DECIMAL_DIGITS: u32 = 38;
@@ -546,9 +546,8 @@ fn scaled(column: &Column, cells: &Decimals) -> PyResult<(Vec<i128>, u32)> {
     let mut made = Vec::with_capacity(cells.len());
     for (row, value) in cells.iter().enumerate() {
         let value = value.normalize();
-        let scaled = 10_i128
-            .checked_pow(scale - value.scale())
-            .and_then(|unit| value.mantissa().checked_mul(unit));
+        let scaled =
+            power_of_ten(scale - value.scale()).and_then(|unit| value.mantissa().checked_mul(unit));
         match scaled.filter(|scaled| scaled.abs() < limit) {
             Some(scaled) => made.push(scaled),
             None => {

@@ -2,6 +2,8 @@
 
 use rust_decimal::Decimal;
 
+use crate::model::TENS_F64;
+
 /// A venue and its share of the traders.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Venue {
@@ -245,9 +247,9 @@ pub(super) fn nearest(value: f64) -> i64 {
     value.round() as i64
 }
 
+/// Ten to the power of `digits`, of which a tick or lot has few.
 fn power_of_ten(digits: u32) -> f64 {
-    // Exact up to 10^18, far beyond any tick or lot here.
-    count(10_i64.pow(digits))
+    TENS_F64.get(digits as usize).copied().unwrap_or(f64::NAN)
 }
 
 #[cfg(test)]

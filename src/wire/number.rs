@@ -6,6 +6,7 @@
 use rust_decimal::Decimal;
 
 use super::damage::shown;
+use crate::model;
 
 /// Most significant digits a decimal may have once trailing zeros are dropped.
 const DIGITS: i64 = 28;
@@ -39,7 +40,7 @@ fn leading_digits(text: &str) -> (&str, &str) {
 }
 
 fn power_of_ten(exponent: i64) -> Option<i128> {
-    10_i128.checked_pow(u32::try_from(exponent).ok()?)
+    model::power_of_ten(u32::try_from(exponent).ok()?)
 }
 
 impl<'a> Number<'a> {

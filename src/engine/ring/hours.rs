@@ -1,17 +1,17 @@
 //! What each pair had in each UTC hour of the last 24, kept up as orders come and go.
 
-use crate::model::{Millis, Side};
+use crate::model::{ExactSum, Millis, Side};
 
-/// Exact totals of a pair in an hour, in units of 10⁻¹⁸ USD.
+/// Exact totals of a pair in an hour.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Hour {
+pub(in crate::engine) struct Hour {
     /// The hour's first instant.
-    pub(super) start: Millis,
-    sides: [(i128, u64); 2],
+    pub(in crate::engine) start: Millis,
+    sides: [(ExactSum, u64); 2],
 }
 
 impl Hour {
-    fn side(&mut self, side: Side) -> &mut (i128, u64) {
+    fn side(&mut self, side: Side) -> &mut (ExactSum, u64) {
         let [long, short] = &mut self.sides;
         match side {
             Side::Long => long,
@@ -20,7 +20,7 @@ impl Hour {
     }
 
     /// The sums of the sides that had orders.
-    pub(super) fn sums(&self) -> impl Iterator<Item = (Side, i128)> {
+    pub(in crate::engine) fn sums(&self) -> impl Iterator<Item = (Side, ExactSum)> {
         [Side::Long, Side::Short]
             .into_iter()
             .zip(self.sides)
@@ -34,7 +34,7 @@ impl Hour {
 pub(super) struct Hours(Vec<Vec<Hour>>);
 
 impl Hours {
-    pub(super) fn add(&mut self, pair: u32, side: Side, timestamp: Millis, usd: i128) {
+    pub(super) fn add(&mut self, pair: u32, side: Side, timestamp: Millis, usd: ExactSum) {
         if let Some(hour) = self.hour(pair, timestamp.hour()) {
             let sum = hour.side(side);
             sum.0 += usd;
@@ -42,7 +42,7 @@ impl Hours {
         }
     }
 
-    pub(super) fn take(&mut self, pair: u32, side: Side, timestamp: Millis, usd: i128) {
+    pub(super) fn take(&mut self, pair: u32, side: Side, timestamp: Millis, usd: ExactSum) {
         let start = timestamp.hour();
         let Some(hours) = self.0.get_mut(pair as usize) else {
             return;
@@ -94,7 +94,7 @@ impl Hours {
             Some(place) if hours.get(place)?.start == start => place,
             before => {
                 let place = before.map_or(0, |before| before + 1);
-                let sides = <[(i128, u64); 2]>::default();
+                let sides = <[(ExactSum, u64); 2]>::default();
                 hours.insert(place, Hour { start, sides });
                 place
             }

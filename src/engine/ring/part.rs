@@ -1,10 +1,7 @@
 //! Filling a ring at once: its orders are taken in by parts, each by a thread of its own, and joined in one pass.
 
-use std::cmp::Reverse;
-use std::collections::VecDeque;
-
-use super::decimals::Decimals;
-use super::{Key, Ring, RingFault, Sums, WINDOWS};
+use super::columns::{Columns, Key};
+use super::rolling::{Ring, RingFault};
 use crate::model::{Millis, OrderBrief, Window};
 
 /// Orders on their way into a [`Ring`], which are taken in apart from others.
@@ -39,53 +36,6 @@ pub struct RingPart {
     sorted: bool,
 }
 
-/// Where an order lies among parts; orders are counted in millions.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Spot {
-    pub(super) part: u32,
-    place: u32,
-}
-
-/// A column of every part.
-pub(super) fn each<'a, P, T>(
-    parts: &[&'a P],
-    column: impl Fn(&'a P) -> &'a VecDeque<T>,
-) -> Vec<&'a VecDeque<T>> {
-    parts.iter().map(|part| column(part)).collect()
-}
-
-/// The values of some columns at some places.
-pub(super) fn pick<T: Copy + Default>(columns: &[&VecDeque<T>], spots: &[Spot]) -> VecDeque<T> {
-    let at = |spot: &Spot| {
-        let column = columns.get(spot.part as usize)?;
-        column.get(spot.place as usize).copied()
-    };
-    let mut picked: Vec<T> = Vec::with_capacity(spots.len());
-    let together = |a: &Spot, b: &Spot| a.part == b.part && a.place + 1 == b.place;
-    for run in spots.chunk_by(together) {
-        // What lies together is taken together.
-        match run
-            .first()
-            .and_then(|first| values(columns, *first, run.len()))
-        {
-            Some(values) => picked.extend_from_slice(values),
-            None => picked.extend(run.iter().map(|spot| at(spot).unwrap_or_default())),
-        }
-    }
-    picked.into()
-}
-
-/// So many values of a column from a place on, where they lie in one piece and are worth the look.
-fn values<'a, T>(columns: &[&'a VecDeque<T>], first: Spot, len: usize) -> Option<&'a [T]> {
-    const WORTH: usize = 16;
-    if len < WORTH {
-        return None;
-    }
-    let (values, _) = columns.get(first.part as usize)?.as_slices();
-    let start = first.place as usize;
-    values.get(start..start.checked_add(len)?)
-}
-
 impl RingPart {
     /// A part without orders, of a ring at an instant.
     #[must_use]
@@ -113,15 +63,14 @@ impl RingPart {
             return Ok(());
         }
         ring.total = total;
-        let row = ring.row_of(pair, order);
+        let row = ring.row(pair, order);
         if row.timestamp <= ring.now {
-            ring.count(&row, usd);
+            ring.count(row.kind, row.timestamp, usd);
         }
-        ring.push_row(row);
-        let key = (row.timestamp, Reverse(row.received_at));
+        ring.columns.push(row);
         // Of equals the last to arrive stands first.
-        self.sorted &= self.last.is_none_or(|last| last < key);
-        self.last = Some(key);
+        self.sorted &= self.last.is_none_or(|last| last < row.key());
+        self.last = Some(row.key());
         Ok(())
     }
 
@@ -132,10 +81,7 @@ impl RingPart {
         if let Some(pair) = known.filter(|pair| *pair != u32::MAX) {
             return pair;
         }
-        let pair = self
-            .ring
-            .names
-            .pair(order.exchange, order.symbol, order.coin);
+        let pair = self.ring.pair(order);
         if let Some(names) = names {
             let place = names as usize;
             if self.known.len() <= place {
@@ -150,14 +96,10 @@ impl RingPart {
 
     /// Brings the orders into the order of a ring; [`Ring::of_parts`] does so, too, but for one part after the other.
     pub fn settle(&mut self) {
-        if self.sorted {
-            return;
+        if !self.sorted {
+            self.ring.columns.sort();
+            self.sorted = true;
         }
-        let ring = &mut self.ring;
-        let spots = in_order(&[ring], |_, place| Reverse(place));
-        let columns = Columns::picked(&[ring], &spots);
-        columns.put(ring);
-        self.sorted = true;
     }
 }
 
@@ -182,27 +124,17 @@ impl Ring {
             part.ring.advance(now);
             ring.absorb(&mut part.ring)?;
         }
-        let parts: Vec<Ring> = parts.into_iter().map(|part| part.ring).collect();
-        let parts: Vec<&Ring> = parts.iter().collect();
-        Columns::picked(
-            &parts,
-            &in_order(&parts, |part, place| (Reverse(part), place)),
-        )
-        .put(&mut ring);
-        for place in 0..ring.len() {
-            ring.peaks.push_back(ring.usds.units_at(place));
-        }
-        ring.find_cursors();
+        let columns: Vec<&Columns> = parts.iter().map(|part| &part.ring.columns).collect();
+        ring.columns = Columns::together(&columns);
+        ring.put_together();
         Ok(ring)
     }
 
     /// Takes in everything of `part` but its rows, which get our names.
     fn absorb(&mut self, part: &mut Self) -> Result<(), RingFault> {
-        let total = self.total.checked_add(part.total);
-        self.total = total.ok_or(RingFault::Sum)?;
+        self.total = self.with_total(part.total)?;
         let pairs = self.names.absorb(&part.names);
-        self.sums
-            .resize(self.names.len(), [Sums::default(); WINDOWS]);
+        self.sums.resize(self.names.len(), Default::default());
         // Pairs of one exchange and coin share their sums.
         let mut places = vec![usize::MAX; part.sums.len()];
         for (theirs, ours) in (0..).zip(&pairs) {
@@ -217,75 +149,7 @@ impl Ring {
                 sums.merge(more);
             }
         }
-        for kind in &mut part.kinds {
-            let ours = pairs.get((*kind >> 1) as usize).copied();
-            *kind = ours.unwrap_or_default() << 1 | *kind & 1;
-        }
+        part.columns.rename(&pairs);
         Ok(())
-    }
-}
-
-/// The places of all orders of some parts, in order; of equals the one whose `rank` is the least stands first.
-fn in_order<K: Ord>(parts: &[&Ring], rank: impl Fn(u32, u32) -> K + Copy) -> Vec<Spot> {
-    let all = parts.iter().map(|part| part.len()).sum();
-    let mut keys: Vec<(Millis, Spot)> = Vec::with_capacity(all);
-    for (number, part) in (0..).zip(parts) {
-        let times = part.timestamps.iter().zip(0..);
-        keys.extend(times.map(|(at, place)| {
-            let spot = Spot {
-                part: number,
-                place,
-            };
-            (*at, spot)
-        }));
-    }
-    // Nearly all differ in time, which is quick to sort by. What is nearly in order, it is quicker to sort like this.
-    keys.sort_by_key(|(at, _)| *at);
-    let received = |spot: &Spot| {
-        let part = parts.get(spot.part as usize);
-        let received = part.and_then(|part| part.received.get(spot.place as usize));
-        Reverse(received.copied())
-    };
-    for equals in keys.chunk_by_mut(|a, b| a.0 == b.0) {
-        if equals.len() > 1 {
-            equals.sort_by_cached_key(|(_, spot)| (received(spot), rank(spot.part, spot.place)));
-        }
-    }
-    keys.into_iter().map(|(_, spot)| spot).collect()
-}
-
-/// The columns of a ring.
-struct Columns {
-    timestamps: VecDeque<Millis>,
-    received: VecDeque<Millis>,
-    kinds: VecDeque<u32>,
-    prices: Decimals,
-    qtys: Decimals,
-    usds: Decimals,
-}
-
-impl Columns {
-    fn picked(parts: &[&Ring], spots: &[Spot]) -> Self {
-        let decimals = |column: fn(&Ring) -> &Decimals| {
-            let columns: Vec<&Decimals> = parts.iter().map(|part| column(part)).collect();
-            Decimals::picked(&columns, spots)
-        };
-        Self {
-            timestamps: pick(&each(parts, |part| &part.timestamps), spots),
-            received: pick(&each(parts, |part| &part.received), spots),
-            kinds: pick(&each(parts, |part| &part.kinds), spots),
-            prices: decimals(|part| &part.prices),
-            qtys: decimals(|part| &part.qtys),
-            usds: decimals(|part| &part.usds),
-        }
-    }
-
-    fn put(self, ring: &mut Ring) {
-        ring.timestamps = self.timestamps;
-        ring.received = self.received;
-        ring.kinds = self.kinds;
-        ring.prices = self.prices;
-        ring.qtys = self.qtys;
-        ring.usds = self.usds;
     }
 }

@@ -3,6 +3,8 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
+use crate::model::ExactSum;
+
 /// Orders of a block.
 const BLOCK: usize = 1024;
 
@@ -11,7 +13,7 @@ const BLOCK: usize = 1024;
 /// A bound may be that of an order that has left its block; it only makes the block be opened for nothing.
 #[derive(Debug, Default)]
 pub(super) struct Peaks {
-    bounds: VecDeque<i128>,
+    bounds: VecDeque<ExactSum>,
     /// Orders that have left the first block.
     gone: usize,
     len: usize,
@@ -19,7 +21,7 @@ pub(super) struct Peaks {
 
 impl Peaks {
     /// Takes note of an order at the end.
-    pub(super) fn push_back(&mut self, usd: i128) {
+    pub(super) fn push_back(&mut self, usd: ExactSum) {
         let end = self.gone + self.len;
         self.len += 1;
         match self.bounds.back_mut() {
@@ -53,7 +55,7 @@ impl Peaks {
     pub(super) fn blocks(
         &self,
         places: &Range<usize>,
-    ) -> impl Iterator<Item = (i128, Range<usize>)> {
+    ) -> impl Iterator<Item = (ExactSum, Range<usize>)> {
         let first = (places.start + self.gone) / BLOCK;
         let end = (places.end + self.gone).div_ceil(BLOCK);
         let gone = self.gone;
@@ -75,11 +77,11 @@ mod tests {
     #[test]
     fn blocks_cover_every_place_once_and_none_is_above_its_bound() {
         let mut peaks = Peaks::default();
-        let mut all: VecDeque<i128> = VecDeque::new();
+        let mut all: VecDeque<ExactSum> = VecDeque::new();
         let mut random = fastrand::Rng::with_seed(7);
         for round in 0..400 {
             for _ in 0..random.usize(..2000) {
-                let usd = i128::from(random.u32(..1000));
+                let usd = ExactSum::of_nanos(random.u32(..1000).into());
                 peaks.push_back(usd);
                 all.push_back(usd);
             }
@@ -108,8 +110,10 @@ mod tests {
         peaks.truncate(0);
         peaks.pop_front();
         assert!(peaks.blocks(&(0..0)).all(|(_, block)| block.is_empty()));
-        peaks.push_back(7);
+        peaks.push_back(ExactSum::of_nanos(7));
         let last = peaks.blocks(&(0..1)).last();
-        assert!(last.is_some_and(|(bound, block)| bound >= 7 && block == (0..1)));
+        assert!(
+            last.is_some_and(|(bound, block)| bound >= ExactSum::of_nanos(7) && block == (0..1))
+        );
     }
 }

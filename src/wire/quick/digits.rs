@@ -1,5 +1,7 @@
 //! Digits to numbers, eight at a time.
 
+use crate::model::{TENS, TENS_F64};
+
 /// Most digits of a number that is read eight at a time.
 const DIGITS: usize = 19;
 /// Most digits whose whole number a double holds for sure.
@@ -9,25 +11,6 @@ const SHORT: usize = 18;
 
 /// Eight zeros as text.
 const ZEROS: u64 = 0x3030_3030_3030_3030;
-
-/// 10^0 to 10^19.
-const TENS: [u64; 20] = {
-    let mut tens = [1; 20];
-    let mut i = 1;
-    while i < tens.len() {
-        #[expect(clippy::indexing_slicing, reason = "evaluated by the compiler")]
-        {
-            tens[i] = tens[i - 1] * 10;
-        }
-        i += 1;
-    }
-    tens
-};
-
-/// 10^0 to 10^15, which doubles hold.
-const DOUBLES: [f64; EXACT_DIGITS + 1] = [
-    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
-];
 
 /// 5^-1 to 5^-18 as 128 bits, the first one set, rounded up.
 const FIFTHS: [(u64, u64); 18] = [
@@ -288,7 +271,7 @@ pub(super) fn scaled(size: u64, behind: usize, count: usize) -> Option<f64> {
     }
     if count <= EXACT_DIGITS {
         // Both operands are exact, so the quotient is the nearest double (Clinger).
-        return Some(size.cast_signed() as f64 / *DOUBLES.get(behind)?);
+        return Some(size.cast_signed() as f64 / *TENS_F64.get(behind)?);
     }
     if size == 0 {
         return Some(0.0);

@@ -1,0 +1,51 @@
+//! Exact totals of both sides, and how many orders they are of.
+
+use crate::model::{ExactSum, Side, WindowTotals};
+
+/// Exact totals of both sides.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(in crate::engine) struct Sums {
+    pub(in crate::engine) long: ExactSum,
+    pub(in crate::engine) short: ExactSum,
+    pub(in crate::engine) cnt: u64,
+}
+
+impl Sums {
+    fn side(&mut self, side: Side) -> &mut ExactSum {
+        match side {
+            Side::Long => &mut self.long,
+            Side::Short => &mut self.short,
+        }
+    }
+
+    pub(in crate::engine) fn add(&mut self, side: Side, usd: ExactSum) {
+        *self.side(side) += usd;
+        self.cnt += 1;
+    }
+
+    pub(super) fn take(&mut self, side: Side, usd: ExactSum) {
+        *self.side(side) -= usd;
+        self.cnt -= 1;
+    }
+
+    pub(in crate::engine) fn merge(&mut self, other: &Self) {
+        self.long += other.long;
+        self.short += other.short;
+        self.cnt += other.cnt;
+    }
+
+    pub(in crate::engine) fn total(&self) -> ExactSum {
+        self.long.plus(self.short)
+    }
+}
+
+impl From<Sums> for WindowTotals {
+    fn from(sums: Sums) -> Self {
+        Self {
+            long_usd: sums.long.f64(),
+            short_usd: sums.short.f64(),
+            total_usd: sums.total().f64(),
+            cnt: sums.cnt,
+        }
+    }
+}

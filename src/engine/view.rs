@@ -1,0 +1,155 @@
+//! Observations at one instant: what every answer is read from.
+
+use std::ops::Range;
+
+use super::history::History;
+use super::ring::{Ring, SumName, Sums};
+use super::{EngineError, Observations};
+use crate::model::{Bar, Millis, Side, Window, nearest_f64};
+
+/// Observations at one instant.
+#[derive(Clone, Copy, Debug)]
+pub struct View<'a> {
+    observations: &'a Observations,
+    /// Where the orders stand.
+    ring: &'a Ring,
+    now: Millis,
+    received_by: Option<Millis>,
+}
+
+impl Observations {
+    /// These observations at `now`; none is hidden for having been received late.
+    #[must_use]
+    pub fn seen_from(&self, now: Millis) -> View<'_> {
+        View {
+            observations: self,
+            ring: self.ring(),
+            now,
+            received_by: None,
+        }
+    }
+
+    /// What was known at `as_of`: it becomes *now*, and orders received later are hidden.
+    ///
+    /// With `None`, *now* is [`Observations::now`] and nothing is hidden for having been received late. Events after
+    /// *now* are outside every window either way.
+    #[must_use]
+    pub fn at(&self, as_of: Option<Millis>) -> View<'_> {
+        View {
+            received_by: as_of,
+            ..self.seen_from(as_of.unwrap_or(self.now()))
+        }
+    }
+}
+
+impl Ring {
+    /// The ring's orders as what realised replies are read from; estimates are made from `observations`.
+    #[must_use]
+    pub fn view<'a>(&'a self, observations: &'a Observations) -> View<'a> {
+        View {
+            ring: self,
+            ..observations.seen_from(self.now())
+        }
+    }
+}
+
+impl<'a> View<'a> {
+    /// The instant every window ends at.
+    #[must_use]
+    pub fn now(&self) -> Millis {
+        self.now
+    }
+
+    /// The instant after which orders were received too late to be seen, if there is one.
+    #[must_use]
+    pub fn received_by(&self) -> Option<Millis> {
+        self.received_by
+    }
+
+    /// The observations viewed.
+    #[must_use]
+    pub fn observations(&self) -> &'a Observations {
+        self.observations
+    }
+
+    /// Where the orders stand.
+    pub(super) fn ring(self) -> &'a Ring {
+        self.ring
+    }
+
+    /// Whether the ring's running sums are those of the orders seen.
+    pub(super) fn stands(self) -> bool {
+        self.received_by.is_none() && self.now == self.ring.now()
+    }
+
+    pub(super) fn sees(self, place: usize) -> bool {
+        self.received_by
+            .is_none_or(|instant| self.ring.received_at(place) <= instant)
+    }
+
+    /// The places of the orders of the last `range` milliseconds, `(now − range, now]`, those not seen among them.
+    pub(super) fn places(self, range: i64) -> Range<usize> {
+        self.ring.within(self.now.back(range), self.now)
+    }
+
+    /// The places of the orders seen of the last `range` milliseconds, oldest first.
+    pub(super) fn seen(self, range: i64) -> impl DoubleEndedIterator<Item = usize> {
+        self.places(range).filter(move |place| self.sees(*place))
+    }
+
+    /// Shows `take` the sums of a window by exchange and coin: read off where they are kept, else counted.
+    pub(super) fn each_sum(self, window: Window, mut take: impl FnMut(SumName, &Sums)) {
+        if self.stands() {
+            self.ring
+                .sums(window)
+                .for_each(|(name, sums)| take(name, sums));
+            return;
+        }
+        let names = self.ring.names();
+        let mut counted = vec![Sums::default(); names.len()];
+        for place in self.seen(window.millis()) {
+            let (kind, usd) = self.ring.amount(place);
+            if let Some(sums) = counted.get_mut(names.sum_of(kind.pair())) {
+                sums.add(kind.side(), usd);
+            }
+        }
+        names
+            .sums()
+            .zip(&counted)
+            .for_each(|(name, sums)| take(name, sums));
+    }
+
+    /// What is known of a coin, if it has bars.
+    pub(super) fn history(self, coin: &str) -> Option<&'a History> {
+        self.observations.history(coin)
+    }
+
+    /// The answer about a coin that has no closed bar: which coins have one.
+    pub(super) fn unknown(self, coin: &str) -> EngineError {
+        let closed = |bar: &Bar| bar.close_time() <= self.now;
+        let mut known = self.observations.coins();
+        known.retain(|coin| self.observations.bars(coin).first().is_some_and(closed));
+        EngineError::UnknownCoin {
+            coin: coin.to_owned(),
+            now: self.now,
+            known,
+        }
+    }
+
+    /// The orders of a coin up to now, newest first: event time, side, and quantity in units of the coin.
+    pub(super) fn orders_of(
+        self,
+        history: &'a History,
+    ) -> impl DoubleEndedIterator<Item = (Millis, Side, f64)> {
+        let places = history.orders.iter().rev().map(|place| *place as usize);
+        places
+            .filter(move |place| self.ring.timestamp(*place) <= self.now && self.sees(*place))
+            .map(move |place| {
+                let kind = self.ring.kind(place);
+                // A listing in thousands counts a thousand.
+                let scale = f64::from(self.ring.names().scale(kind.pair()));
+                let qty = nearest_f64(self.ring.qty(place)) * scale;
+                (self.ring.timestamp(place), kind.side(), qty)
+            })
+    }
+}
