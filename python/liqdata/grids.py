@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 from ._inputs import is_missing
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from datetime import datetime
 
     import numpy as np
@@ -393,11 +394,7 @@ class LiquidationMap(_Grid):
         import pandas as pd
 
         parts = []
-        for side, outward in (("long", -1.0), ("short", 1.0)):
-            chosen = np.flatnonzero(self.sides == side)
-            order = chosen[np.argsort(outward * self.prices[chosen], kind="stable")]
-            usd = self.total[order]
-            running = np.cumsum(usd)
+        for side, order, running in self._outward():
             whole = running[-1] if len(running) else 0.0
             parts.append(
                 pd.DataFrame(
@@ -405,13 +402,22 @@ class LiquidationMap(_Grid):
                         "side": pd.Series([side] * len(order), dtype="str"),
                         "price": self.prices[order],
                         "dist_pct": 100.0 * (self.prices[order] / self.current_price - 1.0),
-                        "usd": usd,
+                        "usd": self.total[order],
                         "cumulative_usd": running,
                         "share": running / whole if whole > 0 else np.full(len(order), np.nan),
                     }
                 )
             )
         return pd.concat(parts, ignore_index=True)
+
+    def _outward(self) -> Iterator[tuple[str, npt.NDArray[np.intp], npt.NDArray[np.float64]]]:
+        """Of each side its bins, the nearest to the current price first, and what they add up to on the way."""
+        import numpy as np
+
+        for side, outward in (("long", -1.0), ("short", 1.0)):
+            chosen = np.flatnonzero(self.sides == side)
+            order = chosen[np.argsort(outward * self.prices[chosen], kind="stable")]
+            yield side, order, np.cumsum(self.total[order])
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the map: bars stacked by tier, cumulative curves, current price dashed. Needs ``liqdata[plot]``.

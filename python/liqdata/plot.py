@@ -134,20 +134,21 @@ def liqmap(grid: LiquidationMap, ax: Axes | None = None) -> Axes:
         ax.bar(grid.prices, usd, grid.bin_width, floor, color=colour, linewidth=0, label=f"{leverage}×")
         floor = floor + usd
 
-    running = grid.cumulative()
     curves = ax.twinx()
-    for side, colour in (("long", LONG), ("short", SHORT)):
-        part = running[running["side"] == side]
-        if not len(part):
+    highest = 0.0
+    for side, order, running in grid._outward():  # noqa: SLF001 - the frame of the same numbers would need pandas
+        if not len(order):
             continue
-        reach = np.concatenate(([grid.current_price], np.asarray(part["price"])))
-        usd = np.concatenate(([0.0], np.asarray(part["cumulative_usd"])))
+        colour = LONG if side == "long" else SHORT
+        reach = np.concatenate(([grid.current_price], grid.prices[order]))
+        usd = np.concatenate(([0.0], running))
+        highest = max(highest, float(np.max(usd)))
         curves.plot(reach, usd, color=colour, linewidth=1.8, label=f"{side}s, cumulative")
         curves.fill_between(reach, usd, color=colour, alpha=0.07, linewidth=0)
     rows = 1 if _width(ax) >= WIDE else 2
     # Head room for the legend.
-    for axes, tallest in ((ax, floor), (curves, np.asarray(running["cumulative_usd"]))):
-        axes.set_ylim(0.0, (1.02 + 0.12 * rows) * float(np.max(tallest, initial=0.0)) or 1.0)
+    for axes, tallest in ((ax, float(np.max(floor, initial=0.0))), (curves, highest)):
+        axes.set_ylim(0.0, (1.02 + 0.12 * rows) * tallest or 1.0)
     ax.axvline(grid.current_price, color=NOW, linestyle=(0, (5, 3)), linewidth=1.2)
     _tag(ax, grid.current_price, vertical=False)
     if not len(grid.prices):

@@ -1,6 +1,7 @@
 """The pictures: what stands on them, read from matplotlib's own objects."""
 
 import itertools
+import sys
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
@@ -292,6 +293,14 @@ def test_an_odd_grid_still_gives_a_picture(grid, tmp_path):
     file = tmp_path / "picture.png"
     plot.picture(grid).savefig(file)
     assert file.read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("name", ["heatmap", "liqmap"])
+def test_a_picture_needs_no_frames(market, monkeypatch, tmp_path, name):
+    for library in ("pandas", "polars", "pyarrow"):
+        monkeypatch.setitem(sys.modules, library, None)
+    price = market.bars("BTC") if name == "heatmap" else None
+    plot.picture(getattr(market, name)("BTC"), price=price).savefig(tmp_path / "picture.png")
 
 
 def test_without_axes_a_new_figure_is_made_and_known_to_pyplot():
