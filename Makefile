@@ -5,10 +5,11 @@ PYTHON ?= python3
 
 BIN   := .venv/bin
 STAMP := .venv/.stamp
-PIP   := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+PIP   := $(BIN)/python -m pip install --disable-pip-version-check $(if $(CI),--quiet)
 RUST  := $(shell find src -name '*.rs' 2>/dev/null) Cargo.toml Cargo.lock
 
-# The extension is built for release where it is shown or measured. Checks take the one that is there; else a dev build.
+# The extension is built for release where it is measured. The demo and the checks take the one that is there; else a dev
+# build, whose packages `make test` uses again.
 FAST := $(STAMP)/extension-release
 ANY  := $(STAMP)/extension-$(if $(wildcard $(FAST)),release,dev)
 
@@ -16,19 +17,19 @@ export VIRTUAL_ENV := $(abspath .venv)
 export PIP_NO_INPUT := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench soak fuzz docs clean
+.PHONY: help demo test lint wheel bench soak fuzz docs clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: $(STAMP)/demo $(FAST) ## a simulated market behind a loopback server, asked all ten: tables, heatmap.png, liqmap.png
+demo: $(STAMP)/demo $(ANY) ## a simulated market behind a loopback server, asked all ten: tables, heatmap.png, liqmap.png
 	$(BIN)/python -m liqdata demo
 
 test: $(STAMP)/test $(ANY) ## every test: Rust, Python, docstrings, README
 	cargo test --locked --no-default-features
 	$(BIN)/python -m pytest
 
-lint: $(STAMP)/dev ## every check, the cheapest first
+lint: $(STAMP)/test $(STAMP)/lint ## every check, the cheapest first
 	cargo fmt --check
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
@@ -39,6 +40,11 @@ lint: $(STAMP)/dev ## every check, the cheapest first
 	$(MAKE) --no-print-directory $(ANY)
 	$(BIN)/python -m mypy.stubtest liqdata._core
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --document-private-items
+
+wheel: $(STAMP)/wheel ## the release wheel for manylinux in dist/, its size and tag checked, the ten questions asked in every Python found
+	rm -rf dist
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/maturin build --release --locked --zig --compatibility manylinux_2_28 --out dist
+	$(BIN)/python tests/wheel/check.py dist/*.whl
 
 bench: $(STAMP)/bench $(FAST) ## the client against its peers and hostile replies, the archive against SQLite and DuckDB, the server against nginx and FastAPI; writes docs/benchmarks*.md
 	cargo build --quiet --release --locked --no-default-features --example ready --example load --example decode_rate
@@ -74,11 +80,12 @@ clean: ## remove the environment, the build and the pictures
 $(STAMP)/pip:
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed; say make PYTHON=python3.x")'
 	$(PYTHON) -m venv .venv
-	$(PIP) --upgrade 'pip>=25.1'
+	$(PIP) --quiet --upgrade 'pip>=25.1'
 	mkdir -p $(STAMP) && touch $@
 
 # One stamp per dependency group of pyproject.toml.
-$(STAMP)/build $(STAMP)/demo $(STAMP)/test $(STAMP)/dev $(STAMP)/bench: $(STAMP)/%: pyproject.toml | $(STAMP)/pip
+$(STAMP)/build $(STAMP)/demo $(STAMP)/test $(STAMP)/lint $(STAMP)/wheel $(STAMP)/bench: $(STAMP)/%: pyproject.toml | $(STAMP)/pip
+	@echo "== Python packages for $*, into .venv"
 	$(PIP) --group $*
 	touch $@
 
@@ -87,8 +94,12 @@ $(STAMP)/cargo-fuzz: | $(STAMP)/pip
 	cargo install --quiet --locked --root .venv cargo-fuzz
 	touch $@
 
+MINUTES_dev     := 3
+MINUTES_release := 9
+
 # The Python files are linked, so only Rust sources and the project files build anew.
 $(STAMP)/extension-release $(STAMP)/extension-dev: $(STAMP)/extension-%: $(RUST) pyproject.toml | $(STAMP)/build
-	$(BIN)/maturin develop --quiet --profile $*
+	@echo "== building the extension ($*): from nothing about $(MINUTES_$*) minutes on two cores, later only what changed"
+	$(BIN)/maturin develop --locked --profile $*
 	rm -f $(STAMP)/extension-*
 	touch $@
