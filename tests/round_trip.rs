@@ -14,13 +14,12 @@ use flate2::read::MultiGzDecoder;
 use liqdata::api::{
     Chart, Coins, Endpoint, Exchanges, Heatmap, Largest, Levels, Liqmap, Maxpain, Orders, Overview,
 };
-use liqdata::client::{Client, Config, Error, Walk};
+use liqdata::client::{Client, Config, Error, Question, Walk};
 use liqdata::engine::Observations;
 use liqdata::market::{Answer, Market};
 use liqdata::model::{HeatmapRange, MapRange, Millis, Model, Side, Vocabulary, Window};
 use liqdata::server::{router, run};
 use liqdata::simulate::simulate;
-use liqdata::wire::Decode;
 use reqwest::header::CONTENT_ENCODING;
 use serde_json::Value;
 use tokio::net::TcpListener;
@@ -74,8 +73,8 @@ impl Server {
 /// Asks over the socket and in this process, and gives what both say.
 async fn same<E>(client: &Client, question: E) -> E::Reply
 where
-    E: Answer,
-    E::Reply: Decode + Debug,
+    E: Answer + Question,
+    E::Reply: Debug,
 {
     let wanted = market().answer(&question, None).unwrap().reply;
     let got = client.send(&question).await.unwrap();

@@ -9,15 +9,16 @@ use tokio::time::{Instant, timeout_at};
 use url::Url;
 
 use super::coding::{self, Spoiled, Unpacking};
-use super::config::{self, Config};
+use super::config::Config;
+use super::connections::Connections;
+use super::dialect::Dialect;
 use super::error::{self, Error};
 use super::fault::Fault;
-use super::pool::{Kept, Lines};
+use super::pool::Kept;
 use super::retry::{Kind, Retries};
-use super::{LOG, Told};
 use crate::api::{OPEN_INTEREST, RELATIVE};
 use crate::net::retry_after;
-use crate::wire::{Damage, Feed, reason};
+use crate::wire::{Damage, Feed};
 
 /// The most redirects that one question follows.
 const REDIRECTS: u32 = 3;
@@ -25,6 +26,17 @@ const REDIRECTS: u32 = 3;
 const REFUSAL: usize = 64 << 10;
 /// How long a refusal's body may take; its status is known by then.
 const REFUSAL_PATIENCE: Duration = Duration::from_secs(1);
+
+/// Where the room's log records go.
+pub(super) const LOG: &str = "liqdata.client";
+
+/// What a service says beside its reply.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Remarks {
+    /// Whether the amounts of an estimate are none: open interest is unknown, and a multiple of the volume stands in for
+    /// it.
+    pub relative: bool,
+}
 
 /// A success, apart from its body.
 pub(super) struct Answer {
@@ -35,9 +47,9 @@ pub(super) struct Answer {
 
 impl Answer {
     /// What is said beside the reply.
-    pub(super) fn told(&self) -> Told {
+    pub(super) fn remarks(&self) -> Remarks {
         let scale = self.headers.get(OPEN_INTEREST);
-        Told {
+        Remarks {
             relative: scale.is_some_and(|scale| scale.as_bytes() == RELATIVE.as_bytes()),
         }
     }
@@ -60,7 +72,7 @@ impl Answer {
         let essence = content_type.split(';').next().unwrap_or_default().trim();
         let json = essence.eq_ignore_ascii_case("application/json")
             || essence.to_ascii_lowercase().ends_with("+json");
-        (!json).then(|| config::shown(&content_type))
+        (!json).then(|| error::shown(&content_type))
     }
 }
 
@@ -74,8 +86,9 @@ pub(super) enum Failed {
 /// One question under way.
 pub(super) struct Call<'a> {
     pub(super) config: &'a Config,
+    pub(super) dialect: &'static dyn Dialect,
     pub(super) kept: &'a Kept,
-    pub(super) lines: &'a Lines,
+    pub(super) connections: &'a Connections,
     pub(super) http: &'a reqwest::Client,
     pub(super) path: &'a str,
     pub(super) retries: Retries<'a>,
@@ -151,7 +164,7 @@ impl Call<'_> {
 
     /// One request, up to the head of a success.
     async fn knock(&self, target: Url, hop: u32, headers: &HeaderMap) -> Result<Knocked, Fault> {
-        let reused = self.lines.may_reuse() && self.retries.attempts() == 1;
+        let reused = self.connections.may_reuse() && self.retries.attempts() == 1;
         let response = self
             .http
             .get(target.clone())
@@ -187,7 +200,7 @@ impl Call<'_> {
             .map(|length| usize::try_from(length).unwrap_or(usize::MAX));
         let headers = std::mem::take(response.headers_mut());
         let spoiled = |spoiled: Spoiled, came: usize| spoilt(spoiled, cap, came);
-        let spare = self.lines.spare();
+        let spare = self.connections.spare();
         let mut body = Unpacking::begin(&headers, announced, cap, intake, spare)
             .map_err(|why| spoiled(why, 0))?;
         let mut came = 0;
@@ -202,8 +215,8 @@ impl Call<'_> {
             }
         }
         let (bytes, spare) = body.finish().map_err(|why| spoiled(why, came))?;
-        self.lines.put_spare(spare);
-        self.lines.answered();
+        self.connections.put_spare(spare);
+        self.connections.answered();
         Ok(Answer {
             status: response.status(),
             headers,
@@ -225,7 +238,7 @@ impl Call<'_> {
             }
         };
         if timeout_at(deadline, read).await.is_ok() {
-            self.lines.answered();
+            self.connections.answered();
         }
         coding::beginning(response.headers(), body, REFUSAL)
     }
@@ -240,10 +253,13 @@ impl Call<'_> {
         let message = if let Some(why) = unfollowed {
             format!("{place} redirects {path} {why} ({status})")
         } else {
-            match reason(&body) {
-                Some(reason) => format!("{place} refused {path} ({status}): {reason}"),
-                None => format!("{place} refused {path} ({status})"),
-            }
+            let reason = self.dialect.reason(&body);
+            let reason = reason.map_or_else(String::new, |reason| format!(": {reason}"));
+            let key = match (self.dialect.key_header(), status.as_u16()) {
+                (Some(header), 401 | 403) => format!("; a key goes in the header {header}"),
+                _ => String::new(),
+            };
+            format!("{place} refused {path} ({status}){reason}{key}")
         };
         Fault {
             kind: Kind::of(status),
@@ -298,7 +314,7 @@ enum Reached {
 
 /// Where to follow a redirect to; why not, otherwise.
 fn follow(from: &Url, location: &str, hop: u32) -> Result<Url, String> {
-    let shown = config::masked(location);
+    let shown = error::masked(location);
     let Ok(target) = from.join(location) else {
         return Err(format!("to {shown:?}, which is not a URL"));
     };

@@ -241,7 +241,7 @@ fn coding(headers: &HeaderMap) -> Result<Coding, Spoiled> {
         b"zstd" => return Ok(Coding::Zstd),
         _ => {}
     }
-    let name = super::config::shown(&String::from_utf8_lossy(name));
+    let name = super::error::shown(&String::from_utf8_lossy(name));
     let others = if several { " and others" } else { "" };
     Err(Spoiled::Unknown(format!(
         "the body's content-encoding is {name:?}{others}; allowed: {ALLOWED}"

@@ -7,6 +7,7 @@ use std::time::Duration;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use url::Url;
 
+use super::error::{masked, shown};
 use crate::api::BadQuery;
 use crate::net::{self, NoClient, is_loopback};
 
@@ -19,9 +20,6 @@ const RATES: &str = "a number of requests per second from 0.000001 to 1000000";
 const BODIES: &str = "a whole number of bytes from 1 to 1099511627776";
 const HEADERS: &str =
     "HTTP header names and values, apart from those that frame the request itself";
-
-/// The longest piece of a bad value that an error repeats, in characters.
-const SHOWN: usize = 200;
 
 /// Headers that say how a request is framed or where it goes; only the client knows these.
 const FRAMING: [&str; 8] = [
@@ -401,34 +399,6 @@ fn bare(url: &Url) -> String {
     match url.port() {
         Some(port) => format!("{}://{host}:{port}", url.scheme()),
         None => format!("{}://{host}", url.scheme()),
-    }
-}
-
-/// The text of an address that may not even parse, without what could be a secret in it.
-pub(super) fn masked(text: &str) -> String {
-    let start = text.find("://").map_or(0, |at| at + 3);
-    let (scheme, rest) = text.split_at(start);
-    let user_info = if Url::parse(text).is_ok_and(|url| url.has_host()) {
-        let authority = rest.split(['/', '\\', '?', '#']).next();
-        authority.and_then(|authority| authority.rfind('@'))
-    } else {
-        // Where nothing is certain, a password may hold any character.
-        rest.rfind('@')
-    };
-    let (user, rest) = match user_info {
-        Some(at) => ("***", rest.get(at..).unwrap_or_default()),
-        None => ("", rest),
-    };
-    let place = rest.split(['?', '#']).next().unwrap_or_default();
-    let cut = if place.len() < rest.len() { "?***" } else { "" };
-    shown(&format!("{scheme}{user}{place}{cut}"))
-}
-
-/// The beginning of a long text.
-pub(super) fn shown(text: &str) -> String {
-    match text.char_indices().nth(SHOWN) {
-        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
-        None => text.to_owned(),
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::error::Error as StdError;
 
+use url::Url;
+
 use crate::api::BadQuery;
 use crate::wire::Damage;
 
@@ -55,6 +57,15 @@ pub enum Error {
     BadQuery(#[from] BadQuery),
 }
 
+impl Error {
+    pub(super) fn no_answer(message: impl Into<String>) -> Self {
+        Self::NoAnswer {
+            message: message.into(),
+            source: None,
+        }
+    }
+}
+
 impl From<Damage> for Error {
     fn from(damage: Damage) -> Self {
         Self::UnexpectedReply {
@@ -66,6 +77,8 @@ impl From<Damage> for Error {
 
 /// The most of a refused body that an error carries, in bytes.
 const EXCERPT: usize = 2048;
+/// The longest piece of a bad value that an error repeats, in characters.
+const SHOWN: usize = 200;
 
 /// The beginning of `body` as text, at most 2 kB of it.
 pub(super) fn excerpt(body: &[u8]) -> String {
@@ -82,6 +95,34 @@ pub(super) fn excerpt(body: &[u8]) -> String {
         text.pop();
     }
     text
+}
+
+/// The text of an address that may not even parse, without what could be a secret in it.
+pub(super) fn masked(text: &str) -> String {
+    let start = text.find("://").map_or(0, |at| at + 3);
+    let (scheme, rest) = text.split_at(start);
+    let user_info = if Url::parse(text).is_ok_and(|url| url.has_host()) {
+        let authority = rest.split(['/', '\\', '?', '#']).next();
+        authority.and_then(|authority| authority.rfind('@'))
+    } else {
+        // Where nothing is certain, a password may hold any character.
+        rest.rfind('@')
+    };
+    let (user, rest) = match user_info {
+        Some(at) => ("***", rest.get(at..).unwrap_or_default()),
+        None => ("", rest),
+    };
+    let place = rest.split(['?', '#']).next().unwrap_or_default();
+    let cut = if place.len() < rest.len() { "?***" } else { "" };
+    shown(&format!("{scheme}{user}{place}{cut}"))
+}
+
+/// The beginning of a long text.
+pub(super) fn shown(text: &str) -> String {
+    match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
+    }
 }
 
 #[cfg(test)]

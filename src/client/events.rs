@@ -1,4 +1,7 @@
 //! Server-sent events out of bytes, as the HTML standard defines them.
+//!
+//! Read here and not by `eventsource-stream`, which bounds no event, gives an event without an id that of the one before
+//! it, and keeps to itself a block that only names a place.
 
 /// One block of lines up to a blank one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use std::error::Error as StdError;
 use std::io;
 
-use super::Config;
+use super::config::Config;
 use super::error::{Cause, Error};
 use super::retry::Kind;
 
@@ -67,6 +67,14 @@ impl Fault {
             kind: Kind::Final,
             error,
             retry_after: None,
+        }
+    }
+
+    /// A failure that another attempt may mend.
+    pub(super) fn transient(error: Error) -> Self {
+        Self {
+            kind: Kind::Transient,
+            ..Self::final_(error)
         }
     }
 

@@ -6,29 +6,26 @@
 
 use std::io;
 use std::mem;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
-use tokio::runtime::{Handle, RuntimeFlavor};
 
-use super::Config;
-use super::coding::Spare;
+use super::config::Config;
+use super::connections::{Connections, OwnRuntime};
 use super::retry::Quota;
-use super::seat::{Slot, TURNS};
-use crate::net::{Limiter, NoClient};
+use crate::net::Limiter;
 
-/// The most idle slots that are kept: each holds a connection and a few file descriptors.
+/// The most idle runtimes that are kept: each holds a connection and a few file descriptors.
 const MOST_IDLE: usize = 16;
 
 /// What a client keeps between calls, in this process.
 #[derive(Debug, Default)]
-pub(super) struct Pool(ArcSwapOption<Lodging>);
+pub(super) struct Pool(ArcSwapOption<Share>);
 
 impl Pool {
     /// What this process keeps, made at its first call.
-    pub(super) fn enter(&self, config: &Config) -> Arc<Lodging> {
+    pub(super) fn enter(&self, config: &Config) -> Arc<Share> {
         self.enter_as(std::process::id(), config)
     }
 
@@ -37,13 +34,13 @@ impl Pool {
         self.0.store(None);
     }
 
-    fn enter_as(&self, pid: u32, config: &Config) -> Arc<Lodging> {
+    fn enter_as(&self, pid: u32, config: &Config) -> Arc<Share> {
         loop {
             let found = self.0.load_full();
-            if let Some(lodging) = found.as_ref().filter(|lodging| lodging.pid == pid) {
-                return Arc::clone(lodging);
+            if let Some(share) = found.as_ref().filter(|share| share.pid == pid) {
+                return Arc::clone(share);
             }
-            let made = Arc::new(Lodging {
+            let made = Arc::new(Share {
                 pid,
                 kept: Some(Kept::new(config)),
             });
@@ -51,27 +48,27 @@ impl Pool {
             if before.as_ref().map(Arc::as_ptr) == found.as_ref().map(Arc::as_ptr) {
                 return made;
             }
-            // Another thread was quicker: its lodging is as good.
+            // Another thread was quicker: its share is as good.
         }
     }
 }
 
 /// One process's share of a [`Pool`].
 #[derive(Debug)]
-pub(super) struct Lodging {
+pub(super) struct Share {
     pid: u32,
     /// Taken only by `drop`.
     kept: Option<Kept>,
 }
 
-impl Lodging {
-    /// What is kept; always there while the lodging lives.
+impl Share {
+    /// What is kept; always there while the share lives.
     pub(super) fn kept(&self) -> Option<&Kept> {
         self.kept.as_ref()
     }
 }
 
-impl Drop for Lodging {
+impl Drop for Share {
     fn drop(&mut self) {
         if self.pid != std::process::id() {
             mem::forget(self.kept.take());
@@ -83,20 +80,20 @@ impl Drop for Lodging {
 #[derive(Debug)]
 pub(super) struct Kept {
     /// The connections that the caller's runtime drives.
-    pub(super) lines: Lines,
+    pub(super) connections: Connections,
     /// Those that a second runtime of the caller's drives. Only ever set by the process that made it.
-    apart: OnceLock<Lines>,
+    apart: OnceLock<Connections>,
     /// Absent where as fast may be asked as anybody likes.
     limiter: Option<Limiter>,
     pub(super) quota: Quota,
-    /// Slots that nobody asks on at present, the last used last. Only ever locked by the process that made it.
-    idle: Mutex<Vec<Arc<Slot>>>,
+    /// Runtimes that nobody asks on at present, the last used last. Only ever locked by the process that made it.
+    idle: Mutex<Vec<Arc<OwnRuntime>>>,
 }
 
 impl Kept {
     fn new(config: &Config) -> Self {
         Self {
-            lines: Lines::new(config),
+            connections: Connections::new(config),
             apart: OnceLock::new(),
             limiter: config.rate().map(Limiter::per_second),
             quota: Quota::default(),
@@ -113,85 +110,30 @@ impl Kept {
     }
 
     /// The connections for a second runtime, made at its first call.
-    pub(super) fn apart(&self, config: &Config) -> &Lines {
-        self.apart.get_or_init(|| Lines::new(config))
+    pub(super) fn apart(&self, config: &Config) -> &Connections {
+        self.apart.get_or_init(|| Connections::new(config))
     }
 
-    /// The slot that was used last among the idle ones; a new one where there is none.
-    pub(super) fn take_slot(&self, config: &Config) -> io::Result<Arc<Slot>> {
+    /// The runtime that was used last among the idle ones; a new one where there is none.
+    pub(super) fn take_runtime(&self, config: &Config) -> io::Result<Arc<OwnRuntime>> {
         let idle = self.idle().pop();
-        idle.map_or_else(|| Slot::new(config).map(Arc::new), Ok)
+        idle.map_or_else(|| OwnRuntime::new(config).map(Arc::new), Ok)
     }
 
-    /// Keeps a slot for the next call, unless there are many.
-    pub(super) fn put_slot(&self, slot: Arc<Slot>) {
+    /// Keeps a runtime for the next call, unless there are many.
+    pub(super) fn put_runtime(&self, runtime: Arc<OwnRuntime>) {
         let mut idle = self.idle();
         if idle.len() < MOST_IDLE {
-            idle.push(slot);
+            idle.push(runtime);
         } else {
             // What closes its connections need not be waited for by others.
             drop(idle);
-            drop(slot);
+            drop(runtime);
         }
     }
 
-    fn idle(&self) -> MutexGuard<'_, Vec<Arc<Slot>>> {
+    fn idle(&self) -> MutexGuard<'_, Vec<Arc<OwnRuntime>>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Connections, which belong to the runtime on which they were opened.
-#[derive(Debug)]
-pub(super) struct Lines {
-    /// The connections; the reason where there can be none.
-    pub(super) http: Result<reqwest::Client, Arc<NoClient>>,
-    /// Whether a connection may have gone back to the pool.
-    answered: AtomicBool,
-    /// Buffers for the next body. Only ever tried, so that nobody waits and no fork finds it locked for ever.
-    spare: Mutex<Spare>,
-}
-
-impl Lines {
-    pub(super) fn new(config: &Config) -> Self {
-        Self {
-            http: config.http().map_err(Arc::new),
-            answered: AtomicBool::new(false),
-            spare: Mutex::default(),
-        }
-    }
-
-    /// The buffers that the last body left; empty ones where another body has them.
-    pub(super) fn spare(&self) -> Spare {
-        let spare = self.spare.try_lock();
-        spare.map_or_else(|_| Spare::default(), |mut spare| mem::take(&mut *spare))
-    }
-
-    /// Keeps the buffers for the next body.
-    pub(super) fn put_spare(&self, spare: Spare) {
-        if let Ok(mut kept) = self.spare.try_lock() {
-            *kept = spare;
-        }
-    }
-
-    /// Lets the pool notice which of its idle connections have been closed meanwhile: between two calls nothing drives
-    /// them where the runtime has no threads of its own.
-    pub(super) async fn freshen(&self) {
-        let left_alone = Handle::current().runtime_flavor() == RuntimeFlavor::CurrentThread;
-        if left_alone && self.may_reuse() {
-            for _ in 0..TURNS {
-                tokio::task::yield_now().await;
-            }
-        }
-    }
-
-    /// Whether a request may go out on a connection that has served another before.
-    pub(super) fn may_reuse(&self) -> bool {
-        self.answered.load(Ordering::Relaxed)
-    }
-
-    /// Remembers that a whole answer has been read.
-    pub(super) fn answered(&self) {
-        self.answered.store(true, Ordering::Relaxed);
     }
 }
 
@@ -201,13 +143,14 @@ mod tests {
     use std::thread;
 
     use super::*;
+    use crate::net::NoClient;
 
     fn config() -> Config {
         Config::new("http://127.0.0.1:1").unwrap()
     }
 
     #[test]
-    fn a_process_keeps_its_lodging_and_a_child_gets_its_own() {
+    fn a_process_keeps_its_share_and_a_child_gets_its_own() {
         let (pool, config) = (Pool::default(), config());
         let parent = pool.enter(&config);
         assert!(Arc::ptr_eq(&parent, &pool.enter(&config)));
@@ -217,16 +160,16 @@ mod tests {
     }
 
     #[test]
-    fn threads_that_enter_at_once_share_one_lodging() {
+    fn threads_that_enter_at_once_share_one_share() {
         let (pool, config) = (Pool::default(), config());
-        let lodgings: Vec<_> = thread::scope(|scope| {
+        let shares: Vec<_> = thread::scope(|scope| {
             let threads: Vec<_> = (0..8)
                 .map(|_| scope.spawn(|| pool.enter(&config)))
                 .collect();
             threads.into_iter().map(|t| t.join().unwrap()).collect()
         });
-        let first = lodgings.first().unwrap();
-        assert!(lodgings.iter().all(|lodging| Arc::ptr_eq(first, lodging)));
+        let first = shares.first().unwrap();
+        assert!(shares.iter().all(|share| Arc::ptr_eq(first, share)));
     }
 
     #[test]
@@ -234,8 +177,8 @@ mod tests {
         let mark = Arc::new(NoClient::from(rustls::Error::DecryptError));
         for (pid, left) in [(std::process::id(), 1), (std::process::id() + 1, 2)] {
             let mut kept = Kept::new(&config());
-            kept.lines.http = Err(Arc::clone(&mark));
-            drop(Lodging {
+            kept.connections.http = Err(Arc::clone(&mark));
+            drop(Share {
                 pid,
                 kept: Some(kept),
             });

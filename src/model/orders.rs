@@ -128,6 +128,12 @@ impl OrderColumns {
     }
 }
 
+impl From<OrderColumns> for Vec<Order> {
+    fn from(columns: OrderColumns) -> Self {
+        columns.iter().collect()
+    }
+}
+
 impl<'a> FromIterator<&'a Order> for OrderColumns {
     fn from_iter<T: IntoIterator<Item = &'a Order>>(orders: T) -> Self {
         let orders = orders.into_iter();

@@ -113,31 +113,32 @@ impl Client {
         let client = self.open()?;
         let question = question.get().clone();
         let pid = std::process::id();
-        let seat = client.seat()?;
+        let caller = client.blocking()?;
         let mut work = Box::pin({
-            let client = seat.client().clone();
+            let client = caller.client().clone();
             async move { question.send(&client).await }
         });
         loop {
             let turn = py.detach(|| {
                 catch_unwind(AssertUnwindSafe(|| {
-                    seat.block_on(async { tokio::time::timeout(SIGNAL_TICK, work.as_mut()).await })
+                    caller
+                        .block_on(async { tokio::time::timeout(SIGNAL_TICK, work.as_mut()).await })
                 }))
             });
             let outcome = match turn {
                 Ok(Ok(Ok(outcome))) => {
                     drop(work);
                     if outcome.is_err() {
-                        seat.settle()?;
+                        caller.settle()?;
                     }
-                    seat.leave();
+                    caller.leave();
                     outcome
                 }
                 Ok(Ok(Err(_))) => {
                     let signals = py.check_signals();
                     if std::process::id() != pid {
                         // A handler forked: what drives this call lives in the parent.
-                        mem::forget((work, seat));
+                        mem::forget((work, caller));
                         signals?;
                         return Err(PyRuntimeError::new_err(
                             "the process was forked while this call was under way; ask again",

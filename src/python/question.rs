@@ -17,7 +17,7 @@ use crate::api::{
     self, BadQuery, Chart, Coins, Exchanges, Heatmap, Largest, Levels, Liqmap, Maxpain, Orders,
     Overview, Stream,
 };
-use crate::client::{Client, Told};
+use crate::client::{Client, Remarks};
 use crate::engine::Explain;
 use crate::market::Market;
 use crate::model::{
@@ -36,9 +36,9 @@ pub(super) enum Ground {
     Explained(Box<Explain>),
 }
 
-impl From<Told> for Ground {
-    fn from(told: Told) -> Self {
-        if told.relative {
+impl From<Remarks> for Ground {
+    fn from(remarks: Remarks) -> Self {
+        if remarks.relative {
             Self::Relative
         } else {
             Self::Untold
@@ -102,8 +102,8 @@ macro_rules! questions {
             pub(super) async fn send(&self, client: &Client) -> Result<Answer, Failure> {
                 match &self.kind {
                     $(Kind::$variant(query) => {
-                        let (reply, told) = client.send_told::<_, $reply>(query).await?;
-                        Ok($wrap(reply, told.into()))
+                        let (reply, remarks) = client.fetch(query).await?;
+                        Ok($wrap(reply, remarks.into()))
                     })+
                 }
             }

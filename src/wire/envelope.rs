@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use serde::de::{DeserializeSeed, Deserializer, MapAccess, Visitor};
+use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 
 use super::damage::{Damage, at, cut, shown};
@@ -21,12 +21,7 @@ pub trait Decode: Reply {
     ///
     /// [`Damage`] where `json` breaks the contract; it names the place.
     fn decode(json: &[u8]) -> Result<Self, Damage> {
-        let json = text(json)?;
-        let alone = Around {
-            enveloped: false,
-            of: &Self::of,
-        };
-        first_read(&alone, json).map_err(|error| second_read(&alone, json, &error))
+        alone(json, &Self::of)
     }
 }
 
@@ -106,6 +101,54 @@ pub(super) fn tolerant<S: for<'de> Read<'de>, R>(
         Some(message) => Ok(Reading::Refused { message }),
         None => Err(second_read(&around, json, &error)),
     }
+}
+
+/// Reads a body of any shape; a member that is read by [`lenient`](super::lenient) may come as a string or as a number.
+///
+/// # Errors
+///
+/// [`Damage`] where the body is not of that shape; it names the place.
+///
+/// # Examples
+///
+/// ```
+/// use liqdata::wire::{lenient, parse};
+///
+/// #[derive(serde::Deserialize)]
+/// struct Row {
+///     #[serde(deserialize_with = "lenient")]
+///     price: f64,
+/// }
+///
+/// let rows: Vec<Row> = parse(br#"[{"price": "1.5"}, {"price": 2}]"#)?;
+/// assert_eq!([rows[0].price, rows[1].price], [1.5, 2.0]);
+/// assert_eq!(parse::<Vec<Row>>(br#"[{"price": "x"}]"#).err().unwrap().path, "[0].price");
+/// # Ok::<(), liqdata::wire::Damage>(())
+/// ```
+pub fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, Damage> {
+    alone(body, &|Own(value)| Ok(value))
+}
+
+/// A value read by its own [`Deserialize`](serde::Deserialize).
+struct Own<T>(T);
+
+impl<'de, T: DeserializeOwned> Read<'de> for Own<T> {
+    fn read<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        T::deserialize(from).map(Self)
+    }
+}
+
+/// Reads a value that stands alone; `of` makes the reply of it.
+fn alone<S: for<'de> Read<'de>, R>(
+    body: &[u8],
+    of: &dyn Fn(S) -> Result<R, Damage>,
+) -> Result<R, Damage> {
+    let json = text(body)?;
+    let alone = Around {
+        enveloped: false,
+        of,
+    };
+    first_read(&alone, json).map_err(|error| second_read(&alone, json, &error))
 }
 
 /// The reason that the body of a refusal gives, in the contract's words.

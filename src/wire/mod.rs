@@ -4,6 +4,8 @@
 //! in a pass of their own, which leaves all else to the tolerant reader. That goes straight into the values of
 //! [`model`](crate::model), a matrix into one flat buffer, without keeping track of where it is; only when it fails is the
 //! body read again to name the place.
+//! Shapes of other services are read with the same parts: [`parse`] and [`lenient`], [`Matrix`] for the cells of a heatmap,
+//! [`Whole`] for a body that is read when it has ended.
 //! Numbers may arrive as strings and strings as numbers: the field's type in the contract decides. Decimals are exact
 //! or refused.
 
@@ -24,8 +26,9 @@ mod time;
 mod token;
 
 pub use damage::Damage;
-pub use envelope::{Decode, intake, read, reason};
+pub use envelope::{Decode, intake, parse, read, reason};
 pub use heatmap::Matrix;
 pub use intake::{Feed, Intake, Reading, Whole};
 pub use number::{exact_decimal, nearest_double};
 pub(crate) use quick::{leading_digits, leading_number};
+pub use token::{lenient, lenient_instant};

@@ -31,6 +31,25 @@ pub trait Read<'de>: Sized {
     }
 }
 
+/// Reads a value as those of the contract are read: a number may come as a string and a string as a number. For
+/// `#[serde(deserialize_with)]`.
+///
+/// # Errors
+///
+/// Where the token holds no such value.
+pub fn lenient<'de, T: Read<'de>, D: Deserializer<'de>>(from: D) -> Result<T, D::Error> {
+    T::read(from)
+}
+
+/// As [`lenient`], of an instant in epoch milliseconds, in epoch seconds or in ISO 8601.
+///
+/// # Errors
+///
+/// Where the token holds no instant.
+pub fn lenient_instant<'de, D: Deserializer<'de>>(from: D) -> Result<Millis, D::Error> {
+    Instant::read(from).map(|Instant(time)| time)
+}
+
 /// Reads a `T`.
 pub(super) struct Of<T>(PhantomData<T>);
 

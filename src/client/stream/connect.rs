@@ -1,5 +1,6 @@
 //! The connection of a stream: how it is made, and how long it may be silent.
 
+use std::borrow::Cow;
 use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -13,15 +14,16 @@ use tokio::task::JoinError;
 use tokio::time::error::Elapsed;
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::task::AbortOnDropHandle;
+use url::Url;
 
-use super::transient;
 use crate::api::{SIMULATED, Stream};
-use crate::client::call::Failed;
+use crate::client::call::{Failed, LOG};
+use crate::client::error::{self, Error};
 use crate::client::events::Events;
 use crate::client::fault::Fault;
-use crate::client::pool::Lodging;
+use crate::client::pool::Share;
 use crate::client::retry::Retries;
-use crate::client::{Client, Error, LOG, config, no_answer};
+use crate::client::service::Client;
 
 /// Signs of life of a service that does not say how often it gives them.
 const KEEP_ALIVE: f64 = 15.0;
@@ -45,7 +47,7 @@ pub(super) struct Open {
     silent: Duration,
     pub(super) pid: u32,
     /// Keeps the connection's pool.
-    _lodging: Arc<Lodging>,
+    _share: Arc<Share>,
 }
 
 impl Open {
@@ -77,9 +79,10 @@ impl Drop for Counted<'_> {
 
 /// What it takes to make a connection.
 #[derive(Debug)]
-pub(super) struct Errand {
+pub(super) struct Reconnection {
     pub(super) client: Client,
-    pub(super) question: Stream,
+    pub(super) path: Cow<'static, str>,
+    pub(super) address: Url,
     /// Where to go on.
     pub(super) place: Option<String>,
     /// Why the last connection ended.
@@ -90,7 +93,7 @@ pub(super) struct Errand {
 
 /// What became of it.
 #[derive(Debug)]
-pub(super) struct Made {
+pub(super) struct Outcome {
     pub(super) open: Result<Open, Error>,
     pub(super) fruitless: u32,
 }
@@ -99,17 +102,17 @@ pub(super) struct Made {
 /// often the wait for it is left and taken up again.
 #[derive(Debug)]
 pub(super) struct Connecting {
-    task: AbortOnDropHandle<Made>,
+    task: AbortOnDropHandle<Outcome>,
     pub(super) pid: u32,
 }
 
 impl Connecting {
-    pub(super) fn begin(mut errand: Errand) -> Self {
+    pub(super) fn begin(mut reconnection: Reconnection) -> Self {
         let work = async move {
-            let open = errand.run().await;
-            Made {
+            let open = reconnection.run().await;
+            Outcome {
                 open,
-                fruitless: errand.fruitless,
+                fruitless: reconnection.fruitless,
             }
         };
         Self {
@@ -119,12 +122,12 @@ impl Connecting {
     }
 
     /// Waits for it. May be dropped while it waits.
-    pub(super) async fn made(&mut self) -> Made {
+    pub(super) async fn made(&mut self) -> Outcome {
         match (&mut self.task).await.map_err(JoinError::try_into_panic) {
             Ok(made) => made,
             Err(Ok(panic)) => resume_unwind(panic),
-            Err(Err(_)) => Made {
-                open: Err(no_answer(
+            Err(Err(_)) => Outcome {
+                open: Err(Error::no_answer(
                     "the runtime on which the stream was connecting has ended; ask again",
                 )),
                 fruitless: 0,
@@ -133,18 +136,18 @@ impl Connecting {
     }
 }
 
-impl Errand {
+impl Reconnection {
     /// A connection, after as many attempts as it takes and the options allow.
     async fn run(&mut self) -> Result<Open, Error> {
         let client = self.client.clone();
         let config = client.config();
-        let lodging = client.shared.pool.enter(config);
-        let Some(kept) = lodging.kept() else {
-            return Err(no_answer("the client is closed"));
+        let share = client.shared.pool.enter(config);
+        let Some(kept) = share.kept() else {
+            return Err(Error::no_answer("the client is closed"));
         };
         let retries = Retries::after(self.fruitless, config.most_retries(), &kept.quota);
-        let mut call = client.call(kept, Stream::PATH, retries)?;
-        let start = config.address(Stream::PATH, &self.question.to_query());
+        let path = self.path.clone();
+        let mut call = client.call(kept, &path, retries)?;
         let mut fault = self.lost.take();
         loop {
             if let Some(fault) = fault.take() {
@@ -153,38 +156,38 @@ impl Errand {
                         .again(fault.kind, fault.retry_after, NO_HURRY, fastrand::f64());
                 let Some(wait) = wait else {
                     self.fruitless = 0;
-                    debug!(target: LOG, "GET {}: {}", Stream::PATH, fault.error);
+                    debug!(target: LOG, "GET {}: {}", self.path, fault.error);
                     return Err(unhelpful(call.counted(fault)));
                 };
                 warn!(
                     target: LOG,
                     "GET {}: {}; trying again in {} ms",
-                    Stream::PATH,
+                    self.path,
                     fault.error,
                     wait.as_millis()
                 );
                 self.fruitless = call.retries.attempts() - 1;
                 sleep(wait).await;
             }
-            call.lines.freshen().await;
+            call.connections.freshen().await;
             call.deadline = Instant::now() + config.patience();
-            let opened = call.open(&start, &self.headers()).await;
+            let opened = call.open(&self.address, &self.headers()).await;
             let failed = match opened.map(|response| self.opened(response)) {
                 Ok(Ok((response, silence))) => {
                     call.retries.succeeded();
                     self.fruitless = call.retries.attempts() - 1;
-                    info!(target: LOG, "GET {} -> following", Stream::PATH);
+                    info!(target: LOG, "GET {} -> following", self.path);
                     return Ok(Open {
                         response,
                         events: Events::default(),
                         silence,
                         silent: Duration::ZERO,
                         pid: std::process::id(),
-                        _lodging: Arc::clone(&lodging),
+                        _share: Arc::clone(&share),
                     });
                 }
                 Ok(Err(error)) => return Err(error),
-                Err(Failed::Late) => transient(call.too_slow(None)),
+                Err(Failed::Late) => Fault::transient(call.too_slow(None)),
                 Err(Failed::Fault(fault)) => fault,
             };
             fault = Some(failed);
@@ -221,8 +224,8 @@ impl Errand {
                 message: format!(
                     "{} answers {} with {:?}, not with a stream of events",
                     self.client.config().place(),
-                    Stream::PATH,
-                    config::shown(&content_type)
+                    self.path,
+                    error::shown(&content_type)
                 ),
             });
         }

@@ -8,14 +8,16 @@ mod connect;
 
 use std::collections::{HashSet, VecDeque};
 
+use super::dialect::Request;
+use super::error::Error;
 use super::events::Event;
 use super::fault::Fault;
 use super::retry::Kind;
-use super::{Client, Error, no_answer};
-use crate::api::Stream;
+use super::service::Client;
+use crate::api::{BadQuery, Stream};
 use crate::model::Order;
-use crate::wire::{Reading, read};
-use connect::{Connecting, Errand, Open};
+use crate::wire::Reading;
+use connect::{Connecting, Open, Reconnection};
 
 /// Ids by which what comes twice is known.
 const REMEMBERED: usize = 4096;
@@ -44,7 +46,8 @@ pub type Arrival = (Option<String>, Order);
 #[derive(Debug)]
 pub struct OrderStream {
     client: Client,
-    question: Stream,
+    /// How the orders are asked for, or why they cannot be.
+    request: Result<Request<Vec<Order>>, BadQuery>,
     open: Option<Open>,
     /// The connection that is being made, if one is.
     connecting: Option<Connecting>,
@@ -92,6 +95,7 @@ impl OrderStream {
     #[must_use]
     pub fn new(client: Client, question: Stream) -> Self {
         Self {
+            request: client.dialect().stream(&question),
             client,
             open: None,
             connecting: None,
@@ -99,11 +103,10 @@ impl OrderStream {
             fruitless: 0,
             read: VecDeque::new(),
             place: question.last_event_id.clone(),
-            given: question.last_event_id.clone(),
+            given: question.last_event_id,
             nameless: false,
             seen: Seen::default(),
             failed: None,
-            question,
         }
     }
 
@@ -148,7 +151,7 @@ impl OrderStream {
                 if self.nameless && self.place.is_none() {
                     let text = "the service gives its orders no ids, so the stream cannot go on where it was; \
                                 orders may be missing";
-                    return Err(no_answer(format!("{}; {text}", fault.error)));
+                    return Err(Error::no_answer(format!("{}; {text}", fault.error)));
                 }
                 self.lost = Some(fault);
             }
@@ -171,14 +174,17 @@ impl OrderStream {
         let connecting = match &mut self.connecting {
             Some(connecting) => connecting,
             none => {
-                let errand = Errand {
+                let request = self.request.as_ref().map_err(BadQuery::clone)?;
+                let config = self.client.config();
+                let reconnection = Reconnection {
                     client: self.client.clone(),
-                    question: self.question.clone(),
+                    address: config.address(&request.path, &request.query),
+                    path: request.path.clone(),
                     place: self.place.clone(),
                     lost: self.lost.take(),
                     fruitless: self.fruitless,
                 };
-                none.insert(Connecting::begin(errand))
+                none.insert(Connecting::begin(reconnection))
             }
         };
         let made = connecting.made().await;
@@ -199,14 +205,14 @@ impl OrderStream {
             .await
             .map_err(|_| {
                 let (place, seconds) = (config.place(), open.silence.as_secs_f64());
-                transient(no_answer(format!(
+                Fault::transient(Error::no_answer(format!(
                     "the stream of {place} has been silent for {seconds} s"
                 )))
             })?
             .map_err(|error| Fault::within_the_body(error, config, 0))?
             .ok_or_else(|| {
                 let place = config.place();
-                transient(no_answer(format!("the stream of {place} ended")))
+                Fault::transient(Error::no_answer(format!("the stream of {place} ended")))
             })?;
         let known = self.read.len();
         open.events
@@ -267,7 +273,9 @@ impl OrderStream {
 
     /// The rows of `events`, or of those before the first that is none.
     fn decode(&mut self, mut events: Vec<Event>) -> Vec<Arrival> {
-        let rows = rows(&events).unwrap_or_else(|_| self.decode_some(&mut events));
+        let rows = self
+            .rows(&events)
+            .unwrap_or_else(|_| self.decode_some(&mut events));
         for event in &events {
             self.nameless |= event.id.is_none();
             self.give(event.id.clone());
@@ -285,7 +293,7 @@ impl OrderStream {
         let mut good = Vec::new();
         let mut rest = std::mem::take(events).into_iter();
         for event in rest.by_ref() {
-            match rows(std::slice::from_ref(&event)) {
+            match self.rows(std::slice::from_ref(&event)) {
                 Ok(row) => {
                     good.extend(row);
                     events.push(event);
@@ -303,6 +311,28 @@ impl OrderStream {
             self.read.push_front(event);
         }
         good
+    }
+
+    /// The rows of the data of `events`, one each.
+    fn rows(&mut self, events: &[Event]) -> Result<Vec<Order>, Error> {
+        if events.is_empty() {
+            return Ok(Vec::new());
+        }
+        let request = self.request.as_mut().map_err(|refusal| refusal.clone())?;
+        request.reply.begin(None);
+        let data = events.iter().filter_map(|event| event.data.as_deref());
+        for (before, data) in std::iter::once("[").chain(std::iter::repeat(",")).zip(data) {
+            request.reply.feed(before.as_bytes());
+            request.reply.feed(data.as_bytes());
+        }
+        request.reply.feed(b"]");
+        match request.reply.finish()? {
+            Reading::Reply(rows) if rows.len() == events.len() => Ok(rows),
+            Reading::Reply(_) | Reading::Refused { .. } => Err(Error::UnexpectedReply {
+                path: String::new(),
+                message: "an event of the stream is not one order".to_owned(),
+            }),
+        }
     }
 
     fn gap(&self, event: &Event) -> Error {
@@ -324,32 +354,5 @@ impl OrderStream {
 impl Drop for OrderStream {
     fn drop(&mut self) {
         self.forget_after_fork();
-    }
-}
-
-/// The rows of the data of `events`, one each.
-fn rows(events: &[Event]) -> Result<Vec<Order>, Error> {
-    if events.is_empty() {
-        return Ok(Vec::new());
-    }
-    let data: Vec<&str> = events
-        .iter()
-        .filter_map(|event| event.data.as_deref())
-        .collect();
-    let json = format!("[{}]", data.join(","));
-    match read::<Vec<Order>>(json.as_bytes(), false)? {
-        Reading::Reply(rows) if rows.len() == events.len() => Ok(rows),
-        Reading::Reply(_) | Reading::Refused { .. } => Err(Error::UnexpectedReply {
-            path: String::new(),
-            message: "an event of the stream is not one order".to_owned(),
-        }),
-    }
-}
-
-fn transient(error: Error) -> Fault {
-    Fault {
-        kind: Kind::Transient,
-        error,
-        retry_after: None,
     }
 }

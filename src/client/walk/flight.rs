@@ -8,7 +8,7 @@ use tokio::task::JoinError;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::feed::Ask;
-use crate::client::{Error, no_answer};
+use crate::client::error::Error;
 use crate::model::OrderColumns;
 
 /// What a page brought.
@@ -71,7 +71,7 @@ impl Flight {
             Err(Ok(panic)) => resume_unwind(panic),
             Err(Err(_)) => {
                 let ended = "the runtime on which a page was asked for has ended; ask again";
-                Some((ask, Err(no_answer(ended))))
+                Some((ask, Err(Error::no_answer(ended))))
             }
         }
     }

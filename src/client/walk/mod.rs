@@ -11,7 +11,8 @@
 mod feed;
 mod flight;
 
-use super::{Client, Error};
+use super::error::Error;
+use super::service::Client;
 use crate::api::{BadQuery, Orders};
 use crate::model::OrderColumns;
 
@@ -131,7 +132,7 @@ impl Walk {
             };
             let client = self.client.clone();
             self.flight.send(ask, async move {
-                client.send_as::<_, OrderColumns>(&question).await
+                client.fetch(&question).await.map(|(page, _)| page)
             });
         }
         Ok(())

@@ -1,22 +1,18 @@
-//! Which pages of a growing feed to ask for, and which of their rows are new; where a page lies is told in [`lie`].
+//! Which pages of a growing feed to ask for, and which of their rows are new.
 
-mod lie;
+mod alignment;
 
 use std::ops::Range;
 
-use self::lie::{Lie, repeated};
+use self::alignment::{Alignment, Known};
 use crate::api::Orders;
-use crate::client::Error;
+use crate::client::error::Error;
 use crate::model::OrderColumns;
 
-/// Rows kept for lining pages up.
-const KEPT: usize = 4000;
 /// The largest page of the contract.
 pub(super) const LARGEST: usize = Orders::MAX as usize;
 /// The most pages in flight.
 pub(super) const FLIGHT: usize = 8;
-/// The overlap where all known rows are of one instant, so that only their order tells them from others.
-const TIMELESS: usize = 16;
 /// Pages in a row without a fresh row after which the feed counts as faster than we are.
 const PATIENCE: u32 = 200;
 
@@ -71,10 +67,7 @@ pub(super) struct Feed {
     page: usize,
     /// Rows still to hand out.
     wanted: u64,
-    /// The last known rows.
-    kept: OrderColumns,
-    /// The position behind the last known row.
-    end: u64,
+    known: Known,
     /// Arrivals seen for certain.
     shift: u64,
     /// Arrivals to expect before the next page is read.
@@ -85,14 +78,6 @@ pub(super) struct Feed {
     reads: u32,
     /// Pages in a row that brought no fresh row.
     misses: u32,
-    /// The overlap that the rows themselves need.
-    overlap: usize,
-    /// How many equal rows the known ones end with.
-    run: usize,
-    /// Whether the known rows repeat from first to last, so that none of them marks a place.
-    adrift: bool,
-    /// The overlap that unclear pages have asked for.
-    wider: usize,
     /// Pages in flight.
     flight: usize,
     /// The longest page so far: a service that gave so many can give so many again.
@@ -109,28 +94,18 @@ impl Feed {
         Self {
             page,
             wanted,
-            kept: OrderColumns::default(),
-            end: 0,
+            known: Known::default(),
             shift: 0,
             expected: 0,
             passed: 0,
             reads: 0,
             misses: 0,
-            overlap: 0,
-            run: 0,
-            adrift: false,
-            wider: 0,
             flight: 1,
             longest: 0,
             closed: None,
             begun: false,
             ended: false,
         }
-    }
-
-    /// The overlap to ask for.
-    fn needed(&self) -> usize {
-        self.overlap.max(self.wider).min(self.kept.len())
     }
 
     /// The page to ask for after those in flight, of which there are `flying` and `last` was asked for last.
@@ -157,12 +132,13 @@ impl Feed {
             Err(_) if last.is_some() => return Ok(None),
             Err(why) => return Err(why),
         }
-        let overlap = self.needed();
+        let overlap = self.known.needed();
         // Behind the last row that is known or on its way; arrivals move both as one.
-        let behind = last.map_or(self.shift + self.end, |last| {
+        let behind = last.map_or(self.shift + self.known.end, |last| {
             last.offset + last.limit as u64
         });
-        let coming = usize::try_from(behind.saturating_sub(self.shift + self.end)).unwrap_or(0);
+        let coming =
+            usize::try_from(behind.saturating_sub(self.shift + self.known.end)).unwrap_or(0);
         let left = wanted.saturating_sub(coming);
         if left == 0 {
             return Ok(None);
@@ -195,22 +171,22 @@ impl Feed {
 
     /// Whether a page can hold what tells where it lies.
     fn can_line_up(&self) -> Result<(), Lost> {
-        if self.run > self.page || self.run + 2 > LARGEST {
+        if self.known.run > self.page || self.known.run + 2 > LARGEST {
             return Err(Lost::Run {
-                run: self.run,
-                at: self.end,
+                run: self.known.run,
+                at: self.known.end,
                 page: self.page,
             });
         }
-        if self.needed() >= LARGEST {
-            return Err(Lost::Repeats { at: self.end });
+        if self.known.needed() >= LARGEST {
+            return Err(Lost::Repeats { at: self.known.end });
         }
         Ok(())
     }
 
     /// Whether the page of `ask` begins within the known rows, however few have arrived.
     fn surely_meets(&self, ask: &Ask) -> bool {
-        ask.offset <= ask.floor + self.end.saturating_sub(self.needed() as u64)
+        ask.offset <= ask.floor + self.known.end.saturating_sub(self.known.needed() as u64)
     }
 
     /// Takes the page that `ask` brought.
@@ -235,40 +211,42 @@ impl Feed {
         self.reads += 1;
         // A page that begins with a row newer than our last one begins before it, too.
         let first = rows.timestamp.first();
-        let time_tells = first.is_some() && first > self.kept.timestamp.last();
-        let lie = self.lie(ask, rows, sure || time_tells);
+        let time_tells = first.is_some() && first > self.known.rows.timestamp.last();
+        let highest = i128::from(ask.offset) - i128::from(ask.floor);
+        let full = rows.len() >= ask.limit;
+        let alignment = self.known.align(rows, highest, full, sure || time_tells);
         if let Some(closed) = self.closed.take() {
-            let goes_on = |at: i128| at + rows.len() as i128 > i128::from(self.end);
-            if rows.len() > closed || !matches!(lie, Lie::At(at) if goes_on(at)) {
+            let goes_on = |at: i128| at + rows.len() as i128 > i128::from(self.known.end);
+            if rows.len() > closed || !matches!(alignment, Alignment::At(at) if goes_on(at)) {
                 self.ended = true;
                 return Ok(Taken::Rows(0..0));
             }
         }
-        match lie {
-            Lie::At(position) => self.met(ask, rows, position, short).map(Taken::Rows),
-            Lie::Unclear => {
+        match alignment {
+            Alignment::At(position) => self.met(ask, rows, position, short).map(Taken::Rows),
+            Alignment::Unclear => {
                 self.missed()?;
-                let overlap = self.needed();
-                let most = self.kept.len().min(LARGEST - 1);
+                let overlap = self.known.needed();
+                let most = self.known.rows.len().min(LARGEST - 1);
                 if sure && overlap >= most && ask.limit >= LARGEST {
-                    return Err(Lost::Repeats { at: self.end });
+                    return Err(Lost::Repeats { at: self.known.end });
                 }
-                self.wider = (overlap * 2).clamp(1, most);
+                self.known.wider = (overlap * 2).clamp(1, most);
                 self.expected = 0;
                 Ok(Taken::Astray)
             }
-            Lie::Newer if short => {
+            Alignment::Newer if short => {
                 // The feed's old end has moved before ours.
                 self.ended = true;
                 Ok(Taken::Rows(0..0))
             }
-            Lie::Newer => {
+            Alignment::Newer => {
                 self.missed()?;
                 // The page's last row stands before the first kept one.
-                let first = self.end - self.kept.len() as u64;
+                let first = self.known.end - self.known.rows.len() as u64;
                 let behind = (ask.offset + rows.len() as u64).saturating_sub(self.shift + first);
                 let last = rows.timestamp.last();
-                let all_newer = last.is_some() && last >= self.kept.timestamp.first();
+                let all_newer = last.is_some() && last >= self.known.rows.timestamp.first();
                 if sure || (time_tells && all_newer) {
                     self.shift += behind;
                     self.reads = 0;
@@ -284,7 +262,7 @@ impl Feed {
                 };
                 Ok(Taken::Astray)
             }
-            Lie::Older => {
+            Alignment::Older => {
                 self.missed()?;
                 if ask.lead <= self.passed {
                     self.passed = ask.lead / 2;
@@ -309,7 +287,7 @@ impl Feed {
         self.expected = arrived.div_ceil(u64::from(self.reads.max(1)));
         self.passed = 0;
         self.reads = 0;
-        let known = usize::try_from(i128::from(self.end) - position).unwrap_or(usize::MAX);
+        let known = usize::try_from(i128::from(self.known.end) - position).unwrap_or(usize::MAX);
         let length = rows.len();
         let full = length >= ask.limit;
         if known >= length {
@@ -321,7 +299,7 @@ impl Feed {
             return Ok(0..0);
         }
         self.misses = 0;
-        self.wider = 0;
+        self.known.wider = 0;
         self.closed = (!full).then_some(length);
         self.flight = if full {
             (self.flight + 1).min(FLIGHT)
@@ -338,37 +316,20 @@ impl Feed {
         if self.misses >= PATIENCE {
             // It may calm down.
             self.misses = 0;
-            return Err(Lost::Fast { at: self.end });
+            return Err(Lost::Fast { at: self.known.end });
         }
         Ok(())
     }
 
     /// Makes the rows of a page from `fresh` on known; returns those that are wanted.
     fn keep(&mut self, page: &OrderColumns, fresh: usize) -> Range<usize> {
-        let length = page.len();
-        self.end += (length - fresh) as u64;
-        self.kept
-            .append(page, fresh.max(length.saturating_sub(KEPT))..length);
-        let many = self.kept.len();
-        if many > 2 * KEPT {
-            let mut kept = OrderColumns::with_capacity(2 * KEPT + LARGEST);
-            kept.append(&self.kept, many - KEPT..many);
-            self.kept = kept;
-        }
+        self.known.extend(page, fresh);
         let left = usize::try_from(self.wanted).unwrap_or(usize::MAX);
-        let wanted = fresh..length.min(fresh.saturating_add(left));
+        let wanted = fresh..page.len().min(fresh.saturating_add(left));
         self.wanted -= wanted.len() as u64;
         self.ended |= self.wanted == 0;
         if !self.ended {
-            let kept = &self.kept;
-            let last = kept.len().saturating_sub(1);
-            let equal = |&row: &usize| kept.same(row, kept, last);
-            self.run = (0..kept.len()).rev().take_while(equal).count();
-            let repeated = repeated(kept);
-            let one_instant = kept.timestamp.first() == kept.timestamp.last();
-            let for_want_of_time = if one_instant { TIMELESS } else { 0 };
-            self.overlap = (repeated + 2).max(for_want_of_time).min(self.kept.len());
-            self.adrift = repeated > 0 && repeated + 2 > self.kept.len();
+            self.known.measure();
         }
         wanted
     }

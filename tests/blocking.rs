@@ -101,9 +101,9 @@ fn keep_alive(_: usize, mut stream: TcpStream) -> Option<TcpStream> {
 }
 
 fn ask(client: &Client) -> Result<(), Error> {
-    let seat = client.seat().unwrap();
-    let outcome = seat.block_on(seat.client().send(&Overview)).unwrap();
-    seat.leave();
+    let caller = client.blocking().unwrap();
+    let outcome = caller.block_on(caller.client().send(&Overview)).unwrap();
+    caller.leave();
     outcome.map(drop)
 }
 
@@ -145,15 +145,15 @@ fn a_call_that_is_given_up_closes_its_connection() {
         }
     });
     let client = service.client();
-    let seat = client.seat().unwrap();
-    let given_up = seat
+    let caller = client.blocking().unwrap();
+    let given_up = caller
         .block_on(async {
-            let work = seat.client().send(&Overview);
+            let work = caller.client().send(&Overview);
             tokio::time::timeout(Duration::from_millis(50), work).await
         })
         .unwrap();
     assert!(given_up.is_err());
-    drop(seat);
+    drop(caller);
     service.wait_for_closed(&[0]);
     ask(&client).unwrap();
     assert_eq!(service.asked(), [0, 1]);
@@ -171,16 +171,16 @@ fn a_call_that_fails_leaves_no_half_read_answer_behind() {
     });
     let config = Config::new(&format!("http://{}", service.at)).unwrap();
     let client = Client::new(config.max_body(1 << 20).unwrap()).unwrap();
-    let seat = client.seat().unwrap();
-    let outcome = seat.block_on(seat.client().send(&Overview)).unwrap();
+    let caller = client.blocking().unwrap();
+    let outcome = caller.block_on(caller.client().send(&Overview)).unwrap();
     assert!(matches!(outcome, Err(Error::UnexpectedReply { .. })));
-    seat.settle().unwrap();
-    seat.leave();
+    caller.settle().unwrap();
+    caller.leave();
     service.wait_for_closed(&[0]);
 }
 
 #[test]
-fn threads_have_seats_of_their_own_and_one_quota() {
+fn threads_have_connections_of_their_own_and_one_quota() {
     // 503 for ever: 500 tokens at 14 a retry let 35 retries through, and one more where the last was given back.
     let service = Service::start(|_, mut stream| {
         stream

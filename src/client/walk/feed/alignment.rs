@@ -1,11 +1,16 @@
 //! Where a page lies against the rows that are known: by time first, then row by row.
 
-use super::{Ask, Feed};
+use crate::api::Orders;
 use crate::model::{Millis, OrderColumns};
+
+/// Rows kept for lining pages up.
+const KEPT: usize = 4000;
+/// The overlap where all known rows are of one instant, so that only their order tells them from others.
+const TIMELESS: usize = 16;
 
 /// How a page lies against the known rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Lie {
+pub(super) enum Alignment {
     /// The page's first row is at this position.
     At(i128),
     /// Several positions fit.
@@ -16,43 +21,99 @@ pub(super) enum Lie {
     Older,
 }
 
-impl Feed {
-    /// How `rows` lie against the kept ones; `sure` tells that they cannot begin behind them.
-    pub(super) fn lie(&self, ask: &Ask, rows: &OrderColumns, sure: bool) -> Lie {
+/// The rows that are known, as far as pages are lined up with them.
+#[derive(Debug, Default)]
+pub(super) struct Known {
+    /// The last known rows.
+    pub(super) rows: OrderColumns,
+    /// The position behind the last known row.
+    pub(super) end: u64,
+    /// How many equal rows the known ones end with.
+    pub(super) run: usize,
+    /// The overlap that unclear pages have asked for.
+    pub(super) wider: usize,
+    /// The overlap that the rows themselves need.
+    overlap: usize,
+    /// Whether the known rows repeat from first to last, so that none of them marks a place.
+    adrift: bool,
+}
+
+impl Known {
+    /// The overlap to ask for.
+    pub(super) fn needed(&self) -> usize {
+        self.overlap.max(self.wider).min(self.rows.len())
+    }
+
+    /// Makes the rows of a page from `fresh` on known.
+    pub(super) fn extend(&mut self, page: &OrderColumns, fresh: usize) {
+        let length = page.len();
+        self.end += (length - fresh) as u64;
+        self.rows
+            .append(page, fresh.max(length.saturating_sub(KEPT))..length);
+        let many = self.rows.len();
+        if many > 2 * KEPT {
+            let mut kept = OrderColumns::with_capacity(2 * KEPT + usize::from(Orders::MAX));
+            kept.append(&self.rows, many - KEPT..many);
+            self.rows = kept;
+        }
+    }
+
+    /// Looks how much of the known rows must be met again to tell where a page lies.
+    pub(super) fn measure(&mut self) {
+        let rows = &self.rows;
+        let last = rows.len().saturating_sub(1);
+        let equal = |&row: &usize| rows.same(row, rows, last);
+        self.run = (0..rows.len()).rev().take_while(equal).count();
+        let repeated = repeated(rows);
+        let one_instant = rows.timestamp.first() == rows.timestamp.last();
+        let for_want_of_time = if one_instant { TIMELESS } else { 0 };
+        self.overlap = (repeated + 2).max(for_want_of_time).min(rows.len());
+        self.adrift = repeated > 0 && repeated + 2 > rows.len();
+    }
+
+    /// How `rows` lie against the known ones: at position `highest` at most, as many as were asked for where they are a
+    /// `full` page, and `sure` not to begin behind them.
+    pub(super) fn align(
+        &self,
+        rows: &OrderColumns,
+        highest: i128,
+        full: bool,
+        sure: bool,
+    ) -> Alignment {
         let (Some(first), Some(last)) = ends(rows) else {
-            return Lie::Older;
+            return Alignment::Older;
         };
-        let (Some(kept_first), Some(kept_last)) = ends(&self.kept) else {
-            return Lie::Older;
+        let (Some(kept_first), Some(kept_last)) = ends(&self.rows) else {
+            return Alignment::Older;
         };
         let timeless = kept_first == kept_last;
         if !sure && !timeless {
             // All on the page may be of our last row's instant or older: equal rows prove nothing there.
-            return Lie::Older;
+            return Alignment::Older;
         }
         let needed = self.needed();
         let end = i128::from(self.end);
-        let start = end - self.kept.len() as i128;
+        let start = end - self.rows.len() as i128;
         let len = rows.len() as i128;
-        let highest = (end - 1).min(i128::from(ask.offset) - i128::from(ask.floor));
+        let highest = highest.min(end - 1);
         // Time alone rules out nearly all places: the page's first row among the known ones, or their first in the page.
-        let within = instants(&self.kept, first).rev().map(|row| row as i128);
+        let within = instants(&self.rows, first).rev().map(|row| row as i128);
         let before = instants(rows, kept_first)
             .filter(|row| *row > 0)
             .map(|row| -(row as i128));
         let mut fits: Vec<(i128, usize)> = within
             .chain(before)
             .filter(|at| start + at <= highest)
-            .filter_map(|at| Some((start + at, meeting(&self.kept, rows, at)?)))
+            .filter_map(|at| Some((start + at, meeting(&self.rows, rows, at)?)))
             .collect();
         let Some(&(_, most)) = fits.iter().max_by_key(|(_, met)| met) else {
             let reaches_back = last <= kept_last && kept_first > kept_last;
             return if sure && reaches_back {
-                self.lie_by_last_rows(rows)
+                self.align_by_last_rows(rows)
             } else if sure {
-                Lie::Newer
+                Alignment::Newer
             } else {
-                Lie::Older
+                Alignment::Older
             };
         };
         // A short chance meeting does not make a long one doubtful.
@@ -67,7 +128,6 @@ impl Feed {
             });
         }
         let brings_fresh = |at: i128| at + len > end;
-        let full = rows.len() >= ask.limit;
         // A row that is newer than ours and stands right in front of them is no row from far behind.
         let newer_in_front = |at: i128| {
             usize::try_from(start - at - 1)
@@ -77,12 +137,12 @@ impl Feed {
         };
         match fits.as_slice() {
             // Where time does not tell newer from older, rows in front of ours may as well be rows far behind.
-            &[(at, _)] if !sure && at < start && !newer_in_front(at) => Lie::Older,
+            &[(at, _)] if !sure && at < start && !newer_in_front(at) => Alignment::Older,
             &[(at, _)] if self.adrift && brings_fresh(at) && !self.stands_apart(rows, at, full) => {
-                Lie::Unclear
+                Alignment::Unclear
             }
-            &[(at, met)] if met >= needed || (sure && !brings_fresh(at)) => Lie::At(at),
-            [_] if sure => Lie::Unclear,
+            &[(at, met)] if met >= needed || (sure && !brings_fresh(at)) => Alignment::At(at),
+            [_] if sure => Alignment::Unclear,
             // Behind rows that are newer than ours there can only be too little of ours, not too much.
             fits if !sure
                 && first > kept_first
@@ -90,24 +150,26 @@ impl Feed {
             {
                 match fits {
                     // The feed ends with the page, so the fewest arrivals are safe to believe.
-                    [(at, _), ..] if rows.len() < ask.limit => Lie::At(*at),
-                    _ => Lie::Newer,
+                    [(at, _), ..] if !full => Alignment::At(*at),
+                    _ => Alignment::Newer,
                 }
             }
-            [_] => Lie::Older,
+            [_] => Alignment::Older,
             // The first of several is the one with the fewest arrivals, which is safe to believe.
-            [(at, _), ..] if sure && !fits.iter().any(|&(at, _)| brings_fresh(at)) => Lie::At(*at),
-            _ => Lie::Unclear,
+            [(at, _), ..] if sure && !fits.iter().any(|&(at, _)| brings_fresh(at)) => {
+                Alignment::At(*at)
+            }
+            _ => Alignment::Unclear,
         }
     }
 
     /// Whether time sets the known rows, which are all much the same, apart from all others on a page that puts the
     /// first of them at `at`: then no row of the page can be an equal one that arrived later.
     fn stands_apart(&self, rows: &OrderColumns, at: i128, full: bool) -> bool {
-        let Some(instant) = self.kept.timestamp.first() else {
+        let Some(instant) = self.rows.timestamp.first() else {
             return false;
         };
-        let start = i128::from(self.end) - self.kept.len() as i128;
+        let start = i128::from(self.end) - self.rows.len() as i128;
         let before = usize::try_from(start - at - 1)
             .ok()
             .and_then(|before| rows.timestamp.get(before));
@@ -117,22 +179,22 @@ impl Feed {
 
     /// Where a page lies that begins within the known rows but differs from them: late rows have come in between, or
     /// rows were taken back. The last known rows still tell where it goes on.
-    fn lie_by_last_rows(&self, rows: &OrderColumns) -> Lie {
+    fn align_by_last_rows(&self, rows: &OrderColumns) -> Alignment {
         for count in [self.needed(), 1] {
-            let count = count.min(self.kept.len());
-            let start = self.kept.len() - count;
+            let count = count.min(self.rows.len());
+            let start = self.rows.len() - count;
             let mut places = (0..(rows.len() + 1).saturating_sub(count.max(1))).filter(|place| {
-                count > 0 && (0..count).all(|row| rows.same(place + row, &self.kept, start + row))
+                count > 0 && (0..count).all(|row| rows.same(place + row, &self.rows, start + row))
             });
             match (places.next(), places.next()) {
                 (Some(place), None) => {
-                    return Lie::At(i128::from(self.end) - count as i128 - place as i128);
+                    return Alignment::At(i128::from(self.end) - count as i128 - place as i128);
                 }
-                (Some(_), Some(_)) => return Lie::Unclear,
+                (Some(_), Some(_)) => return Alignment::Unclear,
                 (None, _) => {}
             }
         }
-        Lie::Newer
+        Alignment::Newer
     }
 }
 
@@ -160,7 +222,7 @@ fn meeting(kept: &OrderColumns, rows: &OrderColumns, at: i128) -> Option<usize> 
 ///
 /// A page must share two rows more to be lined up: the ending that occurs once, and the row before it, so that a run of
 /// equal rows is shared together with the row that it follows.
-pub(super) fn repeated(kept: &OrderColumns) -> usize {
+fn repeated(kept: &OrderColumns) -> usize {
     let Some((last, &instant)) = kept.timestamp.iter().enumerate().next_back() else {
         return 0;
     };

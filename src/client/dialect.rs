@@ -1,0 +1,156 @@
+//! The seam between a question and a service: where it is asked there, and how what comes back is read.
+//!
+//! A client asks through a [`Dialect`]. The contract is the first ([`dialects`](super::dialects)); a service with a way
+//! of its own is one more file there, which names paths and parameters, reads envelopes and units with the parts that
+//! [`wire`](crate::wire) offers, and leaves out what the service does not have. Nothing is written in a dialect: who
+//! serves, serves the contract, and [`Envelope`](crate::api::Envelope) stands in a room that both sides may use.
+
+use std::borrow::Cow;
+use std::fmt::{self, Debug};
+
+use crate::api::{
+    BadQuery, Chart, Coins, Endpoint, Exchanges, Heatmap, Largest, Levels, Liqmap, Maxpain, Orders,
+    Overview, Stream,
+};
+use crate::model::{
+    ChartRow, CoinTotals, ExchangeTotals, HeatmapGrid, LiquidationMap, MaxPain, Order,
+    OrderColumns, TierLevels, TotalsByWindow,
+};
+use crate::wire::{Damage, Intake, Reading, Whole};
+
+/// How a question is asked of a service: where, and what takes the body of the answer.
+pub struct Request<R> {
+    pub(super) path: Cow<'static, str>,
+    pub(super) query: Vec<(&'static str, String)>,
+    pub(super) reply: Box<dyn Intake<R>>,
+}
+
+impl<R> Request<R> {
+    /// Asked at `path` below the service's address; `reply` takes the body.
+    pub fn new(path: impl Into<Cow<'static, str>>, reply: Box<dyn Intake<R>>) -> Self {
+        Self {
+            path: path.into(),
+            query: Vec::new(),
+            reply,
+        }
+    }
+
+    /// Asked at `path` below the service's address; `read` reads the whole body.
+    pub fn whole(
+        path: impl Into<Cow<'static, str>>,
+        read: impl Fn(&[u8]) -> Result<Reading<R>, Damage> + Send + 'static,
+    ) -> Self {
+        Self::new(path, Box::new(Whole::read_by(read)))
+    }
+
+    /// The same with these pairs in its query string.
+    #[must_use]
+    pub fn with(mut self, pairs: impl IntoIterator<Item = (&'static str, String)>) -> Self {
+        self.query.extend(pairs);
+        self
+    }
+}
+
+impl<R> Debug for Request<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Request")
+            .field("path", &self.path)
+            .field("query", &self.query)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A question that a client can ask.
+pub trait Question: Endpoint {
+    /// What a dialect reads: the reply, or what takes less room and becomes it.
+    type Read: Into<Self::Reply>;
+
+    /// The question as `dialect` asks it.
+    ///
+    /// # Errors
+    ///
+    /// [`BadQuery`] where the service does not answer it.
+    fn request(&self, dialect: &dyn Dialect) -> Result<Request<Self::Read>, BadQuery>;
+}
+
+/// Hands the table of questions, and what a dialect reads for each, to a macro.
+macro_rules! each_question {
+    ($then:path) => {
+        $then! {
+            overview(Overview) -> TotalsByWindow;
+            coins(Coins) -> Vec<CoinTotals>;
+            exchanges(Exchanges) -> Vec<ExchangeTotals>;
+            largest(Largest) -> OrderColumns;
+            orders(Orders) -> OrderColumns;
+            chart(Chart) -> Vec<ChartRow>;
+            heatmap(Heatmap) -> HeatmapGrid;
+            liqmap(Liqmap) -> LiquidationMap;
+            levels(Levels) -> TierLevels;
+            maxpain(Maxpain) -> MaxPain;
+        }
+    };
+}
+
+pub(super) use each_question;
+
+macro_rules! dialect {
+    ($($name:ident($question:ty) -> $read:ty;)+) => {
+        /// A service's way of being asked and of answering.
+        ///
+        /// Each method says how one question is asked; what a service does not have is left out and refused by name.
+        pub trait Dialect: Debug + Send + Sync {
+            /// The dialect's name.
+            fn name(&self) -> &'static str;
+
+            /// The header in which a caller's key goes, which [`Config::headers`](super::Config::headers) sends; `None`
+            /// where everyone may ask.
+            fn key_header(&self) -> Option<&'static str> {
+                None
+            }
+
+            /// The reason in the body of a refusal; `None` where it gives none.
+            fn reason(&self, body: &[u8]) -> Option<String>;
+
+            $(
+                #[doc = concat!("How `", stringify!($name), "` is asked.")]
+                ///
+                /// # Errors
+                ///
+                /// [`BadQuery`] where the service does not answer it, or not with these parameters.
+                fn $name(&self, _question: &$question) -> Result<Request<$read>, BadQuery> {
+                    Err(unanswered(self.name(), stringify!($name)))
+                }
+            )+
+
+            /// How the orders are asked for as they arrive, as server-sent events; the bodies are arrays of the data of
+            /// those that came together.
+            ///
+            /// # Errors
+            ///
+            /// [`BadQuery`] where the service has no such stream.
+            fn stream(&self, _question: &Stream) -> Result<Request<Vec<Order>>, BadQuery> {
+                Err(unanswered(self.name(), Stream::NAME))
+            }
+        }
+
+        $(
+            impl Question for $question {
+                type Read = $read;
+
+                fn request(&self, dialect: &dyn Dialect) -> Result<Request<$read>, BadQuery> {
+                    dialect.$name(self)
+                }
+            }
+        )+
+    };
+}
+
+each_question!(dialect);
+
+fn unanswered(dialect: &str, question: &str) -> BadQuery {
+    BadQuery::new(
+        "endpoint",
+        format!("{dialect} does not answer {question}"),
+        "what the service has; the contract has all",
+    )
+}

@@ -1,0 +1,338 @@
+//! One service, asked: the one way that every question goes.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use log::{debug, warn};
+use tokio::time::{Instant, sleep};
+
+use super::call::{Answer, Call, Failed, LOG, Remarks};
+use super::config::Config;
+use super::connections::OwnRuntime;
+use super::dialect::{Dialect, Question};
+use super::dialects::Contract;
+use super::error::{self, Cause, Error};
+use super::fault;
+use super::pool::{Kept, Pool};
+use super::retry::Retries;
+use crate::api::SIMULATED;
+use crate::net::{NoClient, retry_after};
+use crate::wire::{Feed, Reading};
+
+/// Asks one service; cheap to clone, and safe to use from many tasks and after a fork.
+///
+/// # Examples
+///
+/// ```no_run
+/// use liqdata::api::Coins;
+/// use liqdata::client::{Client, Config};
+///
+/// # async fn ask() -> Result<(), liqdata::client::Error> {
+/// let client = Client::new(Config::new("https://data.example")?)?;
+/// for row in client.send(&Coins::new("24h", 30)?).await? {
+///     println!("{} {}", row.coin, row.total_usd);
+/// }
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Client {
+    pub(super) shared: Arc<Shared>,
+    pub(super) driver: Driver,
+}
+
+/// What drives the connections that are used: they belong to the runtime on which they were opened.
+#[derive(Clone)]
+pub(super) enum Driver {
+    /// The runtime that the client is asked on.
+    Runtime,
+    /// Another runtime beside it.
+    Second,
+    /// A thread of the caller's.
+    Own(Arc<OwnRuntime>),
+}
+
+pub(super) struct Shared {
+    pub(super) config: Config,
+    dialect: &'static dyn Dialect,
+    pub(super) pool: Pool,
+    pub(super) simulated: AtomicBool,
+}
+
+impl Client {
+    /// A client with these options, for a service that speaks the contract. Opens no connection.
+    ///
+    /// # Errors
+    ///
+    /// None at present: options are checked when they are set, and a machine that cannot do TLS says so when asked.
+    pub fn new(config: Config) -> Result<Self, Error> {
+        Self::speaking(config, &Contract)
+    }
+
+    /// A client for a service that speaks `dialect`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Client::new`].
+    pub fn speaking(config: Config, dialect: &'static dyn Dialect) -> Result<Self, Error> {
+        let shared = Shared {
+            config,
+            dialect,
+            pool: Pool::default(),
+            simulated: AtomicBool::new(false),
+        };
+        Ok(Self {
+            shared: Arc::new(shared),
+            driver: Driver::Runtime,
+        })
+    }
+
+    /// The same client for asking on a second runtime, with connections of its own there; all else is shared.
+    #[must_use]
+    pub fn apart(&self) -> Self {
+        Self {
+            shared: Arc::clone(&self.shared),
+            driver: Driver::Second,
+        }
+    }
+
+    /// The options.
+    #[must_use]
+    pub fn config(&self) -> &Config {
+        &self.shared.config
+    }
+
+    /// How the service is asked and answers.
+    #[must_use]
+    pub fn dialect(&self) -> &'static dyn Dialect {
+        self.shared.dialect
+    }
+
+    /// Closes the connections once the calls under way have ended; a later call opens new ones.
+    pub fn close(&self) {
+        self.shared.pool.leave();
+    }
+
+    /// Whether an answer has said that the market behind it is a simulated one.
+    #[must_use]
+    pub fn simulated(&self) -> bool {
+        self.shared.simulated.load(Ordering::Relaxed)
+    }
+
+    /// Asks `question`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`]: no answer, no answer in time, a refusal, or an answer outside the contract.
+    pub async fn send<E: Question>(&self, question: &E) -> Result<E::Reply, Error> {
+        Ok(self.fetch(question).await?.0.into())
+    }
+
+    /// Asks `question`: its reply as it is read, orders as [`OrderColumns`](crate::model::OrderColumns), and what the
+    /// service says beside it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Client::send`].
+    pub async fn fetch<E: Question>(&self, question: &E) -> Result<(E::Read, Remarks), Error> {
+        let mut request = question.request(self.dialect())?;
+        let answer = self
+            .answer(&request.path, &request.query, &mut *request.reply)
+            .await?;
+        match request.reply.finish() {
+            Ok(Reading::Reply(reply)) => Ok((reply, answer.remarks())),
+            Ok(Reading::Refused { message }) => Err(Error::Refused {
+                status: answer.status.as_u16(),
+                body: error::excerpt(request.reply.kept()),
+                retry_after: retry_after(&answer.headers),
+                message: format!(
+                    "{} refused {}: {message}",
+                    self.config().place(),
+                    request.path
+                ),
+            }),
+            Err(damage) => Err(answer.damaged(damage)),
+        }
+    }
+
+    /// A question of `path`, on the connections that what drives this client has, its deadline running.
+    pub(super) fn call<'a>(
+        &'a self,
+        kept: &'a Kept,
+        path: &'a str,
+        retries: Retries<'a>,
+    ) -> Result<Call<'a>, Error> {
+        let config = self.config();
+        let connections = match &self.driver {
+            Driver::Runtime => &kept.connections,
+            Driver::Second => kept.apart(config),
+            Driver::Own(runtime) => &runtime.connections,
+        };
+        Ok(Call {
+            config,
+            dialect: self.dialect(),
+            kept,
+            connections,
+            http: connections
+                .http
+                .as_ref()
+                .map_err(|cause| without_tls(config, cause))?,
+            path,
+            retries,
+            deadline: Instant::now() + config.patience(),
+        })
+    }
+
+    /// The successful answer to `path`, after as many attempts as it takes and the options allow; its body is in
+    /// `intake` then.
+    async fn answer(
+        &self,
+        path: &str,
+        query: &[(&'static str, String)],
+        intake: &mut dyn Feed,
+    ) -> Result<Answer, Error> {
+        let config = self.config();
+        let lodging = self.shared.pool.enter(config);
+        let Some(kept) = lodging.kept() else {
+            // Only a lodging that is being dropped is empty.
+            return Err(Error::no_answer("the client is closed"));
+        };
+        let retries = Retries::new(config.most_retries(), &kept.quota);
+        let mut call = self.call(kept, path, retries)?;
+        let start = config.address(path, query);
+        call.connections.freshen().await;
+        let mut before = None;
+        loop {
+            let fault = match call.attempt(&start, intake).await {
+                Ok(answer) => {
+                    call.retries.succeeded();
+                    if answer.headers.contains_key(SIMULATED) {
+                        self.shared.simulated.store(true, Ordering::Relaxed);
+                    }
+                    return Ok(answer);
+                }
+                Err(Failed::Late) => return Err(call.too_slow(before)),
+                Err(Failed::Fault(fault)) => fault,
+            };
+            let remaining = call.deadline.saturating_duration_since(Instant::now());
+            let again =
+                call.retries
+                    .again(fault.kind, fault.retry_after, remaining, fastrand::f64());
+            let Some(wait) = again else {
+                debug!(target: LOG, "GET {path}: {}", fault.error);
+                return Err(call.counted(fault));
+            };
+            warn!(
+                target: LOG,
+                "GET {path}: {}; trying again in {} ms",
+                fault.error,
+                wait.as_millis()
+            );
+            before = Some(fault.error);
+            if !wait.is_zero() {
+                sleep(wait).await;
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Client").field(self.config()).finish()
+    }
+}
+
+/// Why there can be no connection at all.
+fn without_tls(config: &Config, cause: &Arc<NoClient>) -> Error {
+    Error::NoAnswer {
+        message: format!(
+            "https to {} needs trusted certificates and this machine shows none ({}); install the system's \
+             certificates or set SSL_CERT_FILE to a PEM file",
+            config.place(),
+            fault::root(cause.as_ref())
+        ),
+        source: Some(Cause::from(Arc::clone(cause))),
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+
+    /// Fails to resolve a name as often as told, then gives an address.
+    struct Flaky {
+        failures: std::sync::atomic::AtomicU32,
+        at: std::net::SocketAddr,
+    }
+
+    impl reqwest::dns::Resolve for Flaky {
+        fn resolve(&self, _: reqwest::dns::Name) -> reqwest::dns::Resolving {
+            use std::sync::atomic::Ordering;
+            let fails = self
+                .failures
+                .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| {
+                    left.checked_sub(1)
+                })
+                .is_ok();
+            let at = self.at;
+            Box::pin(async move {
+                if fails {
+                    return Err("no such host".into());
+                }
+                let addresses: reqwest::dns::Addrs = Box::new(std::iter::once(at));
+                Ok(addresses)
+            })
+        }
+    }
+
+    #[tokio::test]
+    async fn a_name_that_does_not_resolve_is_tried_again() {
+        use tokio::io::{AsyncReadExt, AsyncWriteExt};
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let at = listener.local_addr().unwrap();
+        tokio::spawn(async move {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let _ = stream.read(&mut [0; 4096]).await.unwrap();
+            let answer =
+                "HTTP/1.1 200 OK\r\ncontent-length: 26\r\n\r\n{\"success\":true,\"data\":[]}";
+            stream.write_all(answer.as_bytes()).await.unwrap();
+        });
+        for (failures, retries, works) in [(3, 2, false), (2, 2, true)] {
+            let failures = std::sync::atomic::AtomicU32::new(failures);
+            // A resolver's address gives no port of its own.
+            let config = Config::new(&format!("http://data.localhost:{}", at.port())).unwrap();
+            let config = config.retries(retries).unwrap();
+            let client = Client::new(
+                config
+                    .proxy(None)
+                    .unwrap()
+                    .resolver(Arc::new(Flaky { failures, at })),
+            );
+            let answer = client
+                .unwrap()
+                .send(&crate::api::Coins::new("24h", 1).unwrap())
+                .await;
+            match answer {
+                Ok(rows) => assert!(works && rows.is_empty()),
+                Err(error) => {
+                    let text = error.to_string();
+                    assert!(!works && text.contains("cannot resolve the name"), "{text}");
+                    assert!(text.contains("no such host"), "{text}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_debugged_client_shows_its_options_and_no_secret() {
+        let config = Config::new("http://127.0.0.1:1").unwrap();
+        let client = Client::new(config.headers([("X-Key", "hunter2")]).unwrap()).unwrap();
+        let debug = format!("{client:?}");
+        assert!(
+            debug.contains("127.0.0.1:1") && !debug.contains("hunter2"),
+            "{debug}"
+        );
+    }
+}
