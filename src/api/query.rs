@@ -1,7 +1,7 @@
 //! Reading parameters: one rule per kind of parameter, used by every endpoint.
 
 use super::BadQuery;
-use crate::model::{Coin, Pair, Vocabulary, hint_coin, hint_pair};
+use crate::model::{Coin, Pair, Vocabulary, did_you_mean, hint_coin, hint_pair};
 
 /// Parameters that our server understands beside the contract's own.
 const EXTENSIONS: [&str; 2] = ["explain", "as_of"];
@@ -93,8 +93,9 @@ pub(super) fn coin(text: &str) -> Result<Coin, BadQuery> {
         Some(hint) => Err(BadQuery::new(
             "symbol",
             format!(
-                "{:?} is a trading pair and a coin is meant here; did you mean {hint:?}?",
-                coin.as_str()
+                "{:?} is a trading pair and a coin is meant here; {}",
+                coin.as_str(),
+                did_you_mean(&hint)
             ),
             ALLOWED,
         )),
@@ -111,8 +112,9 @@ pub(super) fn pair(text: &str) -> Result<Pair, BadQuery> {
         Some(hint) => Err(BadQuery::new(
             "symbol",
             format!(
-                "{:?} is a coin and a trading pair is meant here; did you mean {hint:?}?",
-                pair.as_str()
+                "{:?} is a coin and a trading pair is meant here; {}",
+                pair.as_str(),
+                did_you_mean(&hint)
             ),
             ALLOWED,
         )),

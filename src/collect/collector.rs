@@ -19,7 +19,7 @@ use super::tend::{self, Tended};
 use super::yardstick::Yardstick;
 use crate::archive::{Archive, ArchiveError, Inbox, Keeper, NotKept, Pace as Keeping};
 use crate::feeds::{Error, VENUES, Venue};
-use crate::model::{Millis, hint_coin};
+use crate::model::{Millis, did_you_mean, hint_coin};
 
 /// How long the venues may take to say goodbye.
 const FAREWELL: Duration = Duration::from_secs(5);
@@ -89,7 +89,8 @@ impl Plan {
             if let Some(hint) = hint_coin(&coin) {
                 return Err(CollectError::Coin {
                     message: format!(
-                        "{name:?} is a pair; coins are collected, did you mean {hint:?}?"
+                        "{name:?} is a pair; coins are collected, {}",
+                        did_you_mean(&hint)
                     ),
                 });
             }

@@ -3,7 +3,8 @@
 use rust_decimal::Decimal;
 
 use crate::model::{
-    Coin, Millis, ObservedBar, ObservedOpenInterest, ObservedOrder, Pair, exchange_name, hint_coin,
+    Coin, Millis, ObservedBar, ObservedOpenInterest, ObservedOrder, Pair, did_you_mean,
+    exchange_name, hint_coin,
 };
 
 /// Prices and amounts within these bounds have products and sums that are finite and above zero.
@@ -107,7 +108,8 @@ impl Row {
             Some(hint) => Err(self.fault(
                 "symbol",
                 format!(
-                    "{text:?} is a trading pair and a coin is meant here; did you mean {hint:?}?"
+                    "{text:?} is a trading pair and a coin is meant here; {}",
+                    did_you_mean(&hint)
                 ),
             )),
             None => Ok(coin.to_string()),

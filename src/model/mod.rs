@@ -51,8 +51,8 @@ pub use record::{Cell, Column, Kind, Record, Source, Value, Visitor};
 pub(crate) use record::{record, value};
 pub use side::Side;
 pub use symbol::{
-    Coin, Pair, coin_of_base, coin_of_pair, exchange_name, hint_coin, hint_pair, is_coin,
-    quote_of_pair,
+    Coin, Pair, coin_of_base, coin_of_pair, did_you_mean, exchange_name, hint_coin, hint_pair,
+    is_coin, likely_coin, quote_of_pair,
 };
 pub use time::{HeatmapRange, MapRange, Millis, Vocabulary, Window};
 pub use totals::{CoinTotals, ExchangeTotals, TotalsByWindow, WindowTotals};

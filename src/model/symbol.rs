@@ -166,6 +166,27 @@ pub fn hint_pair(name: &str) -> Option<String> {
     is_coin(name).then(|| format!("{name}USDT"))
 }
 
+/// The coin of `known` that was likely meant by an unknown name such as a venue's own spelling of a pair, else `None`.
+#[must_use]
+pub fn likely_coin(name: &str, known: &[String]) -> Option<String> {
+    let plain: String = name
+        .chars()
+        .filter(|letter| letter.is_alphanumeric())
+        .collect();
+    let pair = ["PERP", "SWAP"]
+        .into_iter()
+        .find_map(|kind| plain.strip_suffix(kind))
+        .unwrap_or(&plain);
+    let coin = coin_of_pair(pair).0;
+    (coin != name && known.contains(&coin)).then_some(coin)
+}
+
+/// How a hint is said.
+#[must_use]
+pub fn did_you_mean(meant: &str) -> String {
+    format!("did you mean {meant:?}?")
+}
+
 /// Our spelling of an exchange's name: lower case, `gateio` is `gate` and `huobi` is `htx`.
 #[must_use]
 pub fn exchange_name(text: &str) -> String {
@@ -224,5 +245,21 @@ mod tests {
         assert_eq!(hint_pair("ETH").as_deref(), Some("ETHUSDT"));
         assert_eq!(hint_pair("BTCUSDT"), None);
         assert_eq!(hint_pair("NOPE"), None);
+    }
+
+    #[test]
+    fn a_pair_in_a_venues_own_spelling_hints_at_its_coin() {
+        let known = ["BTC".to_owned(), "PEPE".to_owned()];
+        for (asked, wanted) in [
+            ("BTC-USDT-SWAP", Some("BTC")),
+            ("BTC_USDT", Some("BTC")),
+            ("BTCPERP", Some("BTC")),
+            ("1000PEPE", Some("PEPE")),
+            ("ETHUSD", None),
+            ("NOPE", None),
+            ("", None),
+        ] {
+            assert_eq!(likely_coin(asked, &known).as_deref(), wanted, "{asked}");
+        }
     }
 }
