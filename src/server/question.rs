@@ -1,5 +1,7 @@
 //! From a query string to a question: strict decoding, and the two parameters the contract does not have.
 
+use percent_encoding::percent_decode_str;
+
 use crate::api::{BadQuery, Query};
 use crate::market::Answer;
 use crate::model::Millis;
@@ -94,26 +96,18 @@ pub(super) fn pairs(query: &str) -> Result<Vec<(String, String)>, BadQuery> {
         .collect()
 }
 
+/// `form_urlencoded` guesses at what is broken, so that the text is looked through first.
 fn decode(text: &str) -> Option<String> {
-    let mut bytes = text.bytes();
-    let mut decoded = Vec::with_capacity(text.len());
-    while let Some(byte) = bytes.next() {
-        decoded.push(match byte {
-            b'+' => b' ',
-            b'%' => nibble(bytes.next()?)? * 16 + nibble(bytes.next()?)?,
-            byte => byte,
-        });
+    let escaped = |behind: &str| {
+        let digits = behind.as_bytes().get(..2);
+        digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
+    };
+    if !text.split('%').skip(1).all(escaped) {
+        return None;
     }
-    String::from_utf8(decoded).ok()
-}
-
-fn nibble(byte: u8) -> Option<u8> {
-    match byte {
-        b'0'..=b'9' => Some(byte - b'0'),
-        b'a'..=b'f' => Some(byte - b'a' + 10),
-        b'A'..=b'F' => Some(byte - b'A' + 10),
-        _ => None,
-    }
+    let text = text.replace('+', " ");
+    let decoded = percent_decode_str(&text).decode_utf8().ok()?;
+    Some(decoded.into_owned())
 }
 
 #[cfg(test)]
