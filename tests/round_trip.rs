@@ -18,7 +18,7 @@ use liqdata::client::{Client, Config, Error, Question, Walk};
 use liqdata::engine::Observations;
 use liqdata::market::{Answer, Market};
 use liqdata::model::{HeatmapRange, MapRange, Millis, Model, Side, Vocabulary, Window};
-use liqdata::server::{router, run};
+use liqdata::server::{Rejection, router, run};
 use liqdata::simulate::simulate;
 use reqwest::header::CONTENT_ENCODING;
 use serde_json::Value;
@@ -307,11 +307,11 @@ async fn an_unknown_coin_is_refused_to_the_client() {
         unreachable!("{refused:?}");
     };
     assert_eq!((status, retry_after), (404, None));
-    // The same status and body that a caller in this process is given.
-    let market = market();
-    let here = market
+    // The status and body of what a caller in this process is given.
+    let refusal = market()
         .answer(&Levels::new("NOPE").unwrap(), None)
         .unwrap_err();
+    let here = Rejection::from(refusal);
     assert_eq!(here.status(), status);
     assert_eq!(serde_json::to_string(&here.body()).unwrap(), body);
     server.stop().await;

@@ -38,28 +38,15 @@ struct Fault {
 }
 
 impl RefusedBody {
-    /// A refusal that no single parameter is to blame for.
+    /// A refusal, with the parameter to blame and what is allowed where there is something to name.
     #[must_use]
-    pub fn plain(message: impl Into<String>) -> Self {
+    pub fn new(parameter: Option<&str>, message: impl Into<String>, allowed: Option<&str>) -> Self {
         Self {
             success: false,
             error: Fault {
-                parameter: None,
+                parameter: parameter.map(str::to_owned),
                 message: message.into(),
-                allowed: None,
-            },
-        }
-    }
-
-    /// A refusal that names a parameter.
-    #[must_use]
-    pub fn about(parameter: &str, message: impl Into<String>) -> Self {
-        Self {
-            success: false,
-            error: Fault {
-                parameter: Some(parameter.to_owned()),
-                message: message.into(),
-                allowed: None,
+                allowed: allowed.map(str::to_owned),
             },
         }
     }
@@ -67,13 +54,10 @@ impl RefusedBody {
 
 impl From<&BadQuery> for RefusedBody {
     fn from(refusal: &BadQuery) -> Self {
-        Self {
-            success: false,
-            error: Fault {
-                parameter: Some(refusal.parameter.clone().into_owned()),
-                message: refusal.message.clone(),
-                allowed: Some(refusal.allowed.clone()),
-            },
-        }
+        Self::new(
+            Some(&refusal.parameter),
+            refusal.message.as_str(),
+            Some(&refusal.allowed),
+        )
     }
 }

@@ -8,16 +8,19 @@ mod live;
 mod series;
 
 use std::collections::BTreeMap;
+use std::future::pending;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, TryLockError};
 use std::time::{Duration, Instant};
 
+use futures_util::future::BoxFuture;
+
 use super::arrivals::{ArrivalId, Arrivals};
+use super::refusal::Refusal;
 use super::revision::{Basis, Revision, Standing, wall_clock};
-use crate::archive::{Archive, ArchiveError, Filter, MapRow};
-use crate::engine::{
-    self, EngineError, Observations, Ring, RingFault, TableFault, VenueCoverage, View,
-};
+use super::source::{Needed, Source, Stretch, shown};
+use crate::archive::{Archive, Filter, MapRow};
+use crate::engine::{self, Observations, Ring, Rows, VenueCoverage, View};
 use crate::model::{Bar, Millis, ObservedOpenInterest, Order, Vocabulary, Window};
 use days::Days;
 use live::Live;
@@ -28,44 +31,6 @@ const LOOK: Duration = Duration::from_millis(100);
 const RINGS: usize = 4;
 /// Orders in them together, at most.
 const RING_ORDERS: usize = 4_000_000;
-
-/// Why a market in an archive cannot answer.
-#[derive(Debug, thiserror::Error)]
-pub enum ArchivedError {
-    /// The archive cannot be read.
-    #[error(transparent)]
-    Archive(#[from] ArchiveError),
-    /// What it holds cannot be counted exactly.
-    #[error(transparent)]
-    Ring(#[from] RingFault),
-    /// What it holds cannot be reckoned with.
-    #[error(transparent)]
-    Table(#[from] TableFault),
-    /// It has been opened as of an instant, and a later one is asked about.
-    #[error("{asked} is after {opened}, the instant the archive was opened as of")]
-    Later {
-        /// The instant asked about.
-        asked: Millis,
-        /// The instant it was opened as of.
-        opened: Millis,
-    },
-    /// All of it at once is asked for.
-    #[error("an archive is not handed over as tables; open it again by its path")]
-    NotTables,
-}
-
-/// Which coin's history an answer needs, and how much of it.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Needed {
-    /// Coin symbol.
-    pub coin: String,
-    /// Length of the window in milliseconds.
-    pub range: i64,
-    /// The window's name.
-    pub range_name: &'static str,
-    /// Whether realised orders are part of the estimate.
-    pub orders: bool,
-}
 
 /// An archive that questions are asked of.
 #[derive(Debug)]
@@ -94,7 +59,7 @@ struct Past {
 }
 
 impl Archived {
-    pub(crate) fn open(path: &Path, as_of: Option<Millis>) -> Result<Self, ArchivedError> {
+    pub(crate) fn open(path: &Path, as_of: Option<Millis>) -> Result<Self, Refusal> {
         let front = Archive::read(path)?;
         let back = front.another()?;
         let live = if let Some(at) = as_of {
@@ -115,17 +80,8 @@ impl Archived {
         })
     }
 
-    pub(crate) fn archive(&self) -> &Archive {
-        &self.back
-    }
-
-    /// The instant it was opened as of, if there is one.
-    pub(crate) fn as_of(&self) -> Option<Millis> {
-        self.as_of
-    }
-
     /// The last day with everything that is new.
-    fn live(&self) -> Result<RwLockReadGuard<'_, Live>, ArchivedError> {
+    fn live(&self) -> Result<RwLockReadGuard<'_, Live>, Refusal> {
         if self.as_of.is_none() {
             let version = self.front.version()?;
             let seen = self.peek().version;
@@ -145,41 +101,19 @@ impl Archived {
         self.live.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The instant that `as_of` asks about, or else the one it was opened as of.
-    pub(crate) fn instant(&self, as_of: Option<Millis>) -> Result<Option<Millis>, ArchivedError> {
-        match (as_of, self.as_of) {
-            (Some(asked), Some(opened)) if asked > opened => {
-                Err(ArchivedError::Later { asked, opened })
-            }
-            (asked, opened) => Ok(asked.or(opened)),
-        }
-    }
-
-    pub(crate) fn coins(&self) -> Result<Vec<String>, ArchivedError> {
-        let coins = self.back.coins(self.as_of)?;
-        Ok(coins.into_iter().map(|coin| coin.symbol).collect())
-    }
-
-    /// Where `basis` stands.
-    pub(crate) fn standing(&self, basis: &Basis) -> Result<Standing, ArchivedError> {
-        Ok(self.standing_in(&*self.live()?, basis))
-    }
-
-    /// Where `basis` stands; the last that is known where the archive cannot be read.
-    pub(crate) fn last_standing(&self, basis: &Basis) -> Standing {
-        self.standing(basis).unwrap_or_else(|fault| {
-            log::warn!("{fault}");
-            self.standing_in(&self.peek(), basis)
+    fn filter(
+        &self,
+        coin: Option<&str>,
+        as_of: Option<Millis>,
+        (start, end): Stretch,
+    ) -> Result<Filter, Refusal> {
+        Ok(Filter {
+            start,
+            end,
+            as_of: self.instant(as_of)?,
+            coin: coin.map(str::to_owned),
+            ..Filter::default()
         })
-    }
-
-    /// Where `basis` stood at the last look; none where one is taking in what is new.
-    pub(crate) fn seen(&self, basis: &Basis) -> Option<Standing> {
-        match self.live.try_read() {
-            Ok(live) => Some(self.standing_in(&live, basis)),
-            Err(TryLockError::Poisoned(live)) => Some(self.standing_in(&live.into_inner(), basis)),
-            Err(TryLockError::WouldBlock) => None,
-        }
     }
 
     fn standing_in(&self, live: &Live, basis: &Basis) -> Standing {
@@ -194,17 +128,6 @@ impl Archived {
                 }),
             },
             now: live.ring.now(),
-        }
-    }
-
-    /// Waits until the revision is another than `seen`.
-    pub(crate) async fn changed(self: Arc<Self>, seen: Revision) {
-        if self.as_of.is_some() {
-            return std::future::pending().await;
-        }
-        // What others saw before `seen` is no change.
-        while self.looked().await.number <= seen.number {
-            tokio::time::sleep(LOOK).await;
         }
     }
 
@@ -228,35 +151,8 @@ impl Archived {
         revision
     }
 
-    /// Shows `work` what was known at `as_of`, or what is known; of a coin what `needed` says.
-    pub(crate) fn view<T>(
-        &self,
-        as_of: Option<Millis>,
-        needed: Option<&Needed>,
-        work: impl FnOnce(&View<'_>) -> T,
-    ) -> Result<Result<T, EngineError>, ArchivedError> {
-        let at = self.instant(as_of)?;
-        if let Some(needed) = needed {
-            let (now, number) = if let Some(at) = at {
-                (at, None)
-            } else {
-                let live = self.live()?;
-                let number = live.coins.get(&needed.coin).map_or(0, |seen| seen.number);
-                (live.ring.now(), Some(number))
-            };
-            let found = self
-                .days
-                .observations(&self.back, needed, now, at, number)?;
-            return Ok(found.map(|observations| work(&observations.seen_from(now))));
-        }
-        match at {
-            None => Ok(Ok(work(&self.live()?.ring.view(&self.nothing)))),
-            Some(at) => Ok(Ok(work(&self.ring(at)?.view(&self.nothing)))),
-        }
-    }
-
     /// The last day as it was known at `at`.
-    fn ring(&self, at: Millis) -> Result<Arc<Ring>, ArchivedError> {
+    fn ring(&self, at: Millis) -> Result<Arc<Ring>, Refusal> {
         // What was received by then may still be on its way into the archive.
         let number = if self.as_of.is_some() {
             0
@@ -295,19 +191,142 @@ impl Archived {
         }
         Ok(ring)
     }
+}
 
-    pub(crate) fn coverage(
+impl Source for Archived {
+    fn view(
+        &self,
+        as_of: Option<Millis>,
+        needed: Option<&Needed>,
+        work: &mut dyn FnMut(&View<'_>),
+    ) -> Result<(), Refusal> {
+        let at = self.instant(as_of)?;
+        if let Some(needed) = needed {
+            let (now, number) = if let Some(at) = at {
+                (at, None)
+            } else {
+                let live = self.live()?;
+                let number = live.coins.get(&needed.coin).map_or(0, |seen| seen.number);
+                (live.ring.now(), Some(number))
+            };
+            let found = self
+                .days
+                .observations(&self.back, needed, now, at, number)?;
+            work(&found.seen_from(now));
+        } else if let Some(at) = at {
+            work(&self.ring(at)?.view(&self.nothing));
+        } else {
+            work(&self.live()?.ring.view(&self.nothing));
+        }
+        Ok(())
+    }
+
+    fn is_growing(&self) -> bool {
+        self.as_of.is_none()
+    }
+
+    /// As of an instant nothing is new.
+    fn is_on_disk(&self) -> bool {
+        self.is_growing()
+    }
+
+    fn last_standing(&self, basis: &Basis) -> Standing {
+        self.standing(basis).unwrap_or_else(|fault| {
+            log::warn!("{fault}");
+            self.standing_in(&self.peek(), basis)
+        })
+    }
+
+    fn standing(&self, basis: &Basis) -> Result<Standing, Refusal> {
+        Ok(self.standing_in(&*self.live()?, basis))
+    }
+
+    fn seen(&self, basis: &Basis) -> Option<Standing> {
+        match self.live.try_read() {
+            Ok(live) => Some(self.standing_in(&live, basis)),
+            Err(TryLockError::Poisoned(live)) => Some(self.standing_in(&live.into_inner(), basis)),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
+
+    fn changed(self: Arc<Self>, seen: Revision) -> BoxFuture<'static, ()> {
+        Box::pin(async move {
+            if !self.is_growing() {
+                return pending().await;
+            }
+            // What others saw before `seen` is no change.
+            while self.looked().await.number <= seen.number {
+                tokio::time::sleep(LOOK).await;
+            }
+        })
+    }
+
+    fn arrivals(&self, after: Option<ArrivalId>, limit: usize) -> Result<Arrivals, Refusal> {
+        if self.as_of.is_some() {
+            return Ok(Arrivals::Gone);
+        }
+        let live = self.live()?;
+        let series = live.known.series;
+        let number = match after {
+            Some(after) if after.series != series => return Ok(Arrivals::Gone),
+            Some(after) => match i64::try_from(after.number) {
+                Ok(number) if number <= live.known.end.orders => number,
+                _ => return Ok(Arrivals::Gone),
+            },
+            None => live.known.rolled.orders,
+        };
+        if let Some(orders) = live.arrived_behind(number, limit) {
+            return Ok(Arrivals::Known(orders));
+        }
+        drop(live);
+        let mut orders: Vec<(ArrivalId, Order)> = Vec::new();
+        let known = self.back.arrivals(number, limit, &mut |brief| {
+            let number = u64::try_from(brief.number).unwrap_or_default();
+            orders.push((ArrivalId { series, number }, brief.order()));
+        })?;
+        Ok(if number < known.rolled.orders {
+            Arrivals::Gone
+        } else {
+            Arrivals::Known(orders)
+        })
+    }
+
+    fn newest(&self) -> Result<ArrivalId, Refusal> {
+        let live = self.live()?;
+        Ok(ArrivalId {
+            series: live.known.series,
+            number: u64::try_from(live.known.end.orders).unwrap_or_default(),
+        })
+    }
+
+    fn archive(&self) -> Option<&Archive> {
+        Some(&self.back)
+    }
+
+    fn opened_as_of(&self) -> Option<Millis> {
+        self.as_of
+    }
+
+    fn instant(&self, as_of: Option<Millis>) -> Result<Option<Millis>, Refusal> {
+        match (as_of, self.as_of) {
+            (Some(asked), Some(opened)) if asked > opened => Err(Refusal::later(asked, opened)),
+            (asked, opened) => Ok(asked.or(opened)),
+        }
+    }
+
+    fn coins(&self) -> Result<Vec<String>, Refusal> {
+        let coins = self.back.coins(self.as_of)?;
+        Ok(coins.into_iter().map(|coin| coin.symbol).collect())
+    }
+
+    fn coverage(
         &self,
         as_of: Option<Millis>,
         window: Window,
-    ) -> Result<Vec<VenueCoverage>, ArchivedError> {
-        let seen = self.view(as_of, None, |view| {
+    ) -> Result<Vec<VenueCoverage>, Refusal> {
+        let (now, venues) = shown(self, as_of, None, |view| {
             (view.now(), engine::coverage(view, window))
         })?;
-        // Realised orders need no estimate, which is all that can be refused.
-        let Ok((now, venues)) = seen else {
-            return Ok(Vec::new());
-        };
         let mut counts = BTreeMap::new();
         let mut quiet = BTreeMap::new();
         for venue in venues {
@@ -339,15 +358,14 @@ impl Archived {
             .collect())
     }
 
-    /// The bars of a coin, of all exchanges together, as estimates are made of them.
-    pub(crate) fn bars(
+    /// Of all exchanges together, as estimates are made of them.
+    fn bars(
         &self,
         coin: &str,
         as_of: Option<Millis>,
-        start: Option<Millis>,
-        end: Option<Millis>,
+        (start, end): Stretch,
         size: Option<i64>,
-    ) -> Result<Vec<Bar>, ArchivedError> {
+    ) -> Result<Vec<Bar>, Refusal> {
         let at = self.instant(as_of)?;
         let now = match at {
             Some(at) => at,
@@ -359,93 +377,33 @@ impl Archived {
             Some(start) if known < start && start <= end => start,
             _ => end.min(known),
         };
-        let filter = Filter {
-            start,
-            end: Some(end),
-            as_of: at,
-            coin: Some(coin.to_owned()),
-            ..Filter::default()
-        };
+        let filter = self.filter(Some(coin), at, (start, Some(end)))?;
         Ok(series::all(&self.back, &filter, size, now)?)
     }
 
-    /// The readings of a coin's open interest, in order of time.
-    pub(crate) fn open_interest(
+    fn open_interest(
         &self,
         coin: &str,
         as_of: Option<Millis>,
-        start: Option<Millis>,
-        end: Option<Millis>,
-    ) -> Result<Vec<ObservedOpenInterest>, ArchivedError> {
-        let filter = Filter {
-            start,
-            end,
-            as_of: self.instant(as_of)?,
-            coin: Some(coin.to_owned()),
-            ..Filter::default()
-        };
+        stretch: Stretch,
+    ) -> Result<Vec<ObservedOpenInterest>, Refusal> {
+        let filter = self.filter(Some(coin), as_of, stretch)?;
         let rows = self.back.open_interest(&filter)?.rows;
         Ok(rows.into_iter().map(Into::into).collect())
     }
 
-    /// The maps that were served, as they were.
-    pub(crate) fn maps(
+    fn maps(
         &self,
         kind: Option<&str>,
         coin: Option<&str>,
         as_of: Option<Millis>,
-        start: Option<Millis>,
-        end: Option<Millis>,
-    ) -> Result<Vec<MapRow>, ArchivedError> {
-        let filter = Filter {
-            start,
-            end,
-            as_of: self.instant(as_of)?,
-            coin: coin.map(str::to_owned),
-            ..Filter::default()
-        };
+        stretch: Stretch,
+    ) -> Result<Vec<MapRow>, Refusal> {
+        let filter = self.filter(coin, as_of, stretch)?;
         Ok(self.back.maps(&filter, kind)?.rows)
     }
 
-    pub(crate) fn arrivals(
-        &self,
-        after: Option<ArrivalId>,
-        limit: usize,
-    ) -> Result<Arrivals, ArchivedError> {
-        if self.as_of.is_some() {
-            return Ok(Arrivals::Gone);
-        }
-        let live = self.live()?;
-        let series = live.known.series;
-        let number = match after {
-            Some(after) if after.series != series => return Ok(Arrivals::Gone),
-            Some(after) => match i64::try_from(after.number) {
-                Ok(number) if number <= live.known.end.orders => number,
-                _ => return Ok(Arrivals::Gone),
-            },
-            None => live.known.rolled.orders,
-        };
-        if let Some(orders) = live.arrived_behind(number, limit) {
-            return Ok(Arrivals::Known(orders));
-        }
-        drop(live);
-        let mut orders: Vec<(ArrivalId, Order)> = Vec::new();
-        let known = self.back.arrivals(number, limit, &mut |brief| {
-            let number = u64::try_from(brief.number).unwrap_or_default();
-            orders.push((ArrivalId { series, number }, brief.order()));
-        })?;
-        Ok(if number < known.rolled.orders {
-            Arrivals::Gone
-        } else {
-            Arrivals::Known(orders)
-        })
-    }
-
-    pub(crate) fn newest(&self) -> Result<ArrivalId, ArchivedError> {
-        let live = self.live()?;
-        Ok(ArrivalId {
-            series: live.known.series,
-            number: u64::try_from(live.known.end.orders).unwrap_or_default(),
-        })
+    fn rows(&self) -> Result<Rows, Refusal> {
+        Err(Refusal::not_tables())
     }
 }

@@ -3,54 +3,84 @@
 use std::sync::OnceLock;
 
 use super::arrivals::{ArrivalId, Arrivals};
-use crate::engine::Observations;
+use super::refusal::Refusal;
+use super::revision::{Basis, Revision, Standing};
+use super::source::{Needed, Source};
+use crate::engine::{Observations, View};
+use crate::model::Millis;
 
 /// The tables.
 #[derive(Debug)]
-pub(crate) struct Fixed {
+pub(super) struct Fixed {
     observations: Observations,
     /// Places of the orders, in order of arrival; found when first asked for.
     arrived: OnceLock<Vec<usize>>,
+    /// Tells this order of arrival from any other.
+    series: u64,
+    revision: Revision,
 }
 
 impl Fixed {
-    pub(crate) fn new(observations: Observations) -> Self {
+    pub(super) fn new(observations: Observations) -> Self {
         Self {
             observations,
             arrived: OnceLock::new(),
+            series: fastrand::u64(..),
+            revision: Revision::first(),
         }
-    }
-
-    pub(crate) fn observations(&self) -> &Observations {
-        &self.observations
-    }
-
-    /// Number of the last order.
-    pub(crate) fn newest(&self) -> u64 {
-        self.arrived().len() as u64
     }
 
     fn arrived(&self) -> &[usize] {
         self.arrived
             .get_or_init(|| self.observations.in_order_of_arrival())
     }
+}
 
-    /// Up to `limit` orders behind `after` in the order of arrival `series`, or else from the first.
-    pub(crate) fn arrivals(&self, series: u64, after: Option<ArrivalId>, limit: usize) -> Arrivals {
+impl Source for Fixed {
+    fn view(
+        &self,
+        as_of: Option<Millis>,
+        _needed: Option<&Needed>,
+        work: &mut dyn FnMut(&View<'_>),
+    ) -> Result<(), Refusal> {
+        work(&self.observations.at(as_of));
+        Ok(())
+    }
+
+    fn is_growing(&self) -> bool {
+        false
+    }
+
+    fn last_standing(&self, _basis: &Basis) -> Standing {
+        Standing {
+            revision: self.revision,
+            now: self.observations.now(),
+        }
+    }
+
+    fn arrivals(&self, after: Option<ArrivalId>, limit: usize) -> Result<Arrivals, Refusal> {
+        let series = self.series;
         let after = after.unwrap_or(ArrivalId { series, number: 0 });
         let behind = usize::try_from(after.number)
             .ok()
             .filter(|_| after.series == series)
             .and_then(|number| self.arrived().get(number..));
         let Some(behind) = behind else {
-            return Arrivals::Gone;
+            return Ok(Arrivals::Gone);
         };
         let orders = behind
             .iter()
             .filter_map(|place| self.observations.order(*place))
             .zip(after.number + 1..)
             .map(|(order, number)| (ArrivalId { series, number }, order.clone()));
-        Arrivals::Known(orders.take(limit).collect())
+        Ok(Arrivals::Known(orders.take(limit).collect()))
+    }
+
+    fn newest(&self) -> Result<ArrivalId, Refusal> {
+        Ok(ArrivalId {
+            series: self.series,
+            number: self.arrived().len() as u64,
+        })
     }
 }
 

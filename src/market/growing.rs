@@ -6,11 +6,14 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use futures_util::future::BoxFuture;
 use tokio::sync::watch;
 
 use super::arrivals::{ArrivalId, Arrivals};
+use super::refusal::Refusal;
 use super::revision::{Basis, Revision, Standing, wall_clock};
-use crate::engine::{Observations, Rows, TableFault};
+use super::source::{Needed, Source};
+use crate::engine::{Observations, Rows, TableFault, View};
 use crate::model::{Millis, ObservedOrder, Order};
 
 /// What a market in memory grows by.
@@ -39,7 +42,7 @@ use crate::model::{Millis, ObservedOrder, Order};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Feed(pub(crate) Arc<Growing>);
+pub struct Feed(pub(super) Arc<Growing>);
 
 impl Feed {
     /// Adds rows: all of them, or in case of an error none. Orders of one growth arrive in the order they were received.
@@ -54,10 +57,14 @@ impl Feed {
 
 /// Observations that grow, and the orders of late in their order of arrival.
 #[derive(Debug)]
-pub(crate) struct Growing {
+pub(super) struct Growing {
     state: Mutex<State>,
     revision: watch::Sender<u64>,
     kept: usize,
+    /// Tells this order of arrival from any other.
+    series: u64,
+    /// What never grew is at this one.
+    first: Revision,
 }
 
 #[derive(Debug)]
@@ -74,21 +81,21 @@ struct State {
 
 impl Growing {
     /// An empty market that keeps the place of its last `kept` orders.
-    pub(crate) fn new(kept: usize, made_at: Millis) -> Self {
+    pub(super) fn new(kept: usize) -> Self {
+        let first = Revision::first();
         Self {
             state: Mutex::new(State {
                 rows: Rows::default(),
                 observations: Arc::new(Observations::default()),
-                revision: Revision {
-                    number: 0,
-                    changed_at: made_at,
-                },
+                revision: first,
                 estimates: BTreeMap::new(),
                 arrived: VecDeque::new(),
                 forgotten: 0,
             }),
-            revision: watch::Sender::new(0),
+            revision: watch::Sender::new(first.number),
             kept,
+            series: fastrand::u64(..),
+            first,
         }
     }
 
@@ -124,10 +131,7 @@ impl Growing {
             (order.order.timestamp <= last.close_time()).then(|| coin.clone())
         }));
 
-        let revision = Revision {
-            number: state.revision.number + 1,
-            changed_at: wall_clock(),
-        };
+        let revision = state.revision.next(wall_clock());
         state.rows = rows;
         state.observations = Arc::new(observations);
         state.revision = revision;
@@ -145,38 +149,48 @@ impl Growing {
         self.revision.send_replace(revision.number);
         Ok(())
     }
+}
 
-    /// The observations as they are now.
-    pub(crate) fn observations(&self) -> Arc<Observations> {
-        Arc::clone(&self.state().observations)
+impl Source for Growing {
+    fn view(
+        &self,
+        as_of: Option<Millis>,
+        _needed: Option<&Needed>,
+        work: &mut dyn FnMut(&View<'_>),
+    ) -> Result<(), Refusal> {
+        let observations = Arc::clone(&self.state().observations);
+        work(&observations.at(as_of));
+        Ok(())
     }
 
-    /// Where `basis` stands. Estimates of a coin depend on its bars, its open interest, and orders of before the last
-    /// close; what never grew is at `first`.
-    pub(crate) fn standing(&self, basis: &Basis, first: Revision) -> Standing {
+    fn is_growing(&self) -> bool {
+        true
+    }
+
+    /// Estimates of a coin depend on its bars, its open interest, and orders of before the last close.
+    fn last_standing(&self, basis: &Basis) -> Standing {
         let state = self.state();
         Standing {
             revision: match basis {
                 Basis::Observations | Basis::Record => state.revision,
-                Basis::Coin(coin) => state.estimates.get(coin).copied().unwrap_or(first),
+                Basis::Coin(coin) => state.estimates.get(coin).copied().unwrap_or(self.first),
             },
             now: state.observations.now(),
         }
     }
 
-    pub(crate) async fn changed(&self, seen: Revision) {
+    fn changed(self: Arc<Self>, seen: Revision) -> BoxFuture<'static, ()> {
         let mut revision = self.revision.subscribe();
-        // Never fails: the sender is here.
-        let _ = revision.wait_for(|number| *number != seen.number).await;
+        Box::pin(async move {
+            // Never fails: the sender is here.
+            let _ = revision.wait_for(|number| *number != seen.number).await;
+            drop(self);
+        })
     }
 
-    pub(crate) fn newest(&self) -> u64 {
+    fn arrivals(&self, after: Option<ArrivalId>, limit: usize) -> Result<Arrivals, Refusal> {
         let state = self.state();
-        state.forgotten + state.arrived.len() as u64
-    }
-
-    pub(crate) fn arrivals(&self, series: u64, after: Option<ArrivalId>, limit: usize) -> Arrivals {
-        let state = self.state();
+        let series = self.series;
         let after = after.unwrap_or(ArrivalId {
             series,
             number: state.forgotten,
@@ -187,12 +201,20 @@ impl Growing {
             .and_then(|skipped| usize::try_from(skipped).ok())
             .filter(|&skipped| after.series == series && skipped <= state.arrived.len());
         let Some(skipped) = skipped else {
-            return Arrivals::Gone;
+            return Ok(Arrivals::Gone);
         };
         let behind = state.arrived.iter().skip(skipped).take(limit);
         let orders = behind
             .zip(after.number + 1..)
             .map(|(order, number)| (ArrivalId { series, number }, order.clone()));
-        Arrivals::Known(orders.collect())
+        Ok(Arrivals::Known(orders.collect()))
+    }
+
+    fn newest(&self) -> Result<ArrivalId, Refusal> {
+        let state = self.state();
+        Ok(ArrivalId {
+            series: self.series,
+            number: state.forgotten + state.arrived.len() as u64,
+        })
     }
 }

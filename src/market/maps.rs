@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use axum::body::Bytes;
+use bytes::Bytes;
 
 use crate::archive::{Archive, ArchiveError, Batch, Inbox, MapRow};
 use crate::engine::Explain;
@@ -105,17 +105,17 @@ impl MapKeeper {
         bytes_a_day: u64,
     ) -> Result<Self, ArchiveError> {
         let path = archive.as_ref();
-        let desk = Desk {
+        let recorder = Recorder {
             archive: Archive::read(path)?,
             inbox,
             bytes_a_day,
             counts: Arc::default(),
         };
-        let counts = Arc::clone(&desk.counts);
+        let counts = Arc::clone(&recorder.counts);
         let (sender, received) = mpsc::channel();
         let thread = thread::Builder::new()
             .name("liqdata-maps".to_owned())
-            .spawn(move || desk.work(&received))
+            .spawn(move || recorder.work(&received))
             .map_err(|source| ArchiveError::Io {
                 path: path.to_owned(),
                 source,
@@ -171,15 +171,15 @@ impl MapKeeper {
     }
 }
 
-/// The thread's own side.
-struct Desk {
+/// The thread's own side: writes what it receives.
+struct Recorder {
     archive: Archive,
     inbox: Inbox,
     bytes_a_day: u64,
     counts: Arc<Counts>,
 }
 
-impl Desk {
+impl Recorder {
     fn work(&self, received: &Receiver<Served>) {
         while let Ok(first) = received.recv() {
             let mut bytes = first.body.len();

@@ -1,23 +1,33 @@
 //! A market that answers: questions of the contract become the engine's answers, wherever the observations lie.
 //!
-//! [`Market`] is the one face; behind it are tables that never change (`fixed`), tables in memory that grow (`growing`) and an
-//! archive (`archived`). Beside each answer stands what it depends on (`revision`), so that it can be kept. Nothing here
-//! knows HTTP.
+//! [`Market`] is the one face; what it asks of a place is the trait in `source`, which tables that never change (`fixed`),
+//! tables in memory that grow (`growing`) and an archive (`archived`) implement. Beside each answer stands what it depends
+//! on (`revision`), so that it can be kept; who wants the orders as they arrive follows them (`follow`). A question without
+//! an answer gets a [`Refusal`]. Nothing here knows HTTP.
 
 mod answer;
 mod archived;
 mod arrivals;
+mod facade;
 mod fixed;
+mod follow;
 mod growing;
-pub(crate) mod maps;
-pub(crate) mod revision;
+mod maps;
+mod refusal;
+mod revision;
+mod shared_look;
 mod source;
 
+pub use crate::engine::{Explain, VenueCoverage};
 pub use answer::{Answer, Answered};
 pub(crate) use answer::{Visit, every_endpoint};
-pub use archived::{ArchivedError, Needed};
 pub use arrivals::{ArrivalId, Arrivals, NoArrivalId};
+pub use facade::Market;
+pub use follow::{Followed, Follower};
 pub use growing::Feed;
+pub(crate) use maps::Served;
 pub use maps::{MapKeeper, MapStatus};
+pub use refusal::{Code, Refusal};
 pub use revision::Revision;
-pub use source::Market;
+pub(crate) use revision::{Basis, Standing, wall_clock};
+pub use source::Needed;

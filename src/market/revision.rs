@@ -14,6 +14,14 @@ pub struct Revision {
 }
 
 impl Revision {
+    /// The one of what is made now.
+    pub(crate) fn first() -> Self {
+        Self {
+            number: 0,
+            changed_at: wall_clock(),
+        }
+    }
+
     /// The one after a change.
     pub(crate) fn next(self, changed_at: Millis) -> Self {
         Self {

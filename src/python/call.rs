@@ -112,7 +112,7 @@ impl Call {
         let task = runtime::handle(threads)?.spawn(async move {
             let outcome = match AssertUnwindSafe(work).catch_unwind().await {
                 Ok(outcome) => outcome,
-                Err(panic) => Outcome::Failed(Failure::Panic(panic_message(panic.as_ref())), None),
+                Err(panic) => Outcome::Failed(Failure::of_panic(panic.as_ref()), None),
             };
             theirs.finish(outcome);
         });
@@ -136,13 +136,6 @@ impl Drop for Call {
             self.task.abort();
         }
     }
-}
-
-/// The message a panic carries.
-pub(super) fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
-    text.or_else(|| panic.downcast_ref::<String>().cloned())
-        .unwrap_or_else(|| "no message".to_owned())
 }
 
 #[pymethods]
@@ -206,7 +199,7 @@ pub(super) fn compute<T: Send>(
 ) -> PyResult<T> {
     let outcome = py.detach(|| {
         catch_unwind(AssertUnwindSafe(work))
-            .unwrap_or_else(|panic| Err(Failure::Panic(panic_message(panic.as_ref()))))
+            .unwrap_or_else(|panic| Err(Failure::of_panic(panic.as_ref())))
     });
     logs::deliver(py)?;
     outcome.map_err(|failure| error::python(py, &failure))

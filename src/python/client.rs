@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use tokio::task::JoinSet;
 
 use super::bridge::{Bridge, wakeup};
-use super::call::{Call, Outcome, SIGNAL_TICK, panic_message};
+use super::call::{Call, Outcome, SIGNAL_TICK};
 use super::error::{self, Failure};
 use super::logs;
 use super::question::{self, MAX_ROWS, PAGE_SIZES, Question, pair_and_venue, whole};
@@ -148,7 +148,7 @@ impl Client {
                     continue;
                 }
                 Ok(Err(error)) => return Err(error.into()),
-                Err(panic) => Err(Failure::Panic(panic_message(panic.as_ref()))),
+                Err(panic) => Err(Failure::of_panic(panic.as_ref())),
             };
             logs::deliver(py)?;
             return outcome

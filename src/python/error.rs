@@ -1,32 +1,26 @@
 //! One mapping from the rooms' errors to the Python exceptions of `liqdata.errors`.
 
+use std::any::Any;
 use std::error::Error as _;
+use std::path::Path;
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyDict};
 
-use super::call::panic_message;
 use crate::api::BadQuery;
 use crate::archive::ArchiveError;
-use crate::client;
-use crate::engine::{EngineError, TableFault};
-use crate::feeds;
-use crate::market::ArchivedError;
-use crate::model::hint_coin;
-use crate::server::Rejection;
+use crate::engine::TableFault;
+use crate::market::{Code, Refusal};
+use crate::{client, feeds, server};
 
 /// What went wrong with a call, before it meets Python.
 #[derive(Debug)]
 pub(super) enum Failure {
     /// A service did not answer as it should.
     Client(client::Error),
-    /// The engine has no answer.
-    Engine(EngineError),
-    /// A market has no answer for another reason.
-    Rejected(Rejection),
-    /// An archive cannot be read.
-    Archive(ArchivedError),
+    /// A market does not answer.
+    Market(Refusal),
     /// The call was cancelled before it ended.
     Cancelled,
     /// The client was closed while it was under way.
@@ -38,9 +32,16 @@ pub(super) enum Failure {
 impl Failure {
     /// Why a task gave nothing.
     pub(super) fn of_task(broken: tokio::task::JoinError) -> Self {
-        broken.try_into_panic().map_or(Self::Cancelled, |panic| {
-            Self::Panic(panic_message(panic.as_ref()))
-        })
+        broken
+            .try_into_panic()
+            .map_or(Self::Cancelled, |panic| Self::of_panic(panic.as_ref()))
+    }
+
+    /// A panic, by the message it carries.
+    pub(super) fn of_panic(panic: &(dyn Any + Send)) -> Self {
+        let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+        let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
+        Self::Panic(text.unwrap_or_else(|| "no message".to_owned()))
     }
 }
 
@@ -50,25 +51,15 @@ impl From<client::Error> for Failure {
     }
 }
 
-impl From<ArchivedError> for Failure {
-    fn from(error: ArchivedError) -> Self {
-        Self::Archive(error)
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Self {
+        Self::Market(refusal)
     }
 }
 
 impl From<ArchiveError> for Failure {
     fn from(error: ArchiveError) -> Self {
-        Self::Archive(error.into())
-    }
-}
-
-impl From<Rejection> for Failure {
-    fn from(rejection: Rejection) -> Self {
-        match rejection {
-            Rejection::Engine { error, .. } => Self::Engine(error),
-            Rejection::Archived(error) => Self::Archive(error),
-            rejection => Self::Rejected(rejection),
-        }
+        Self::Market(error.into())
     }
 }
 
@@ -84,78 +75,57 @@ fn exception(py: Python<'_>, class: &str, message: &str, fields: &Bound<'_, PyDi
     }
 }
 
-fn fields<'py, const N: usize>(
-    py: Python<'py>,
-    pairs: [(&str, Bound<'py, PyAny>); N],
-) -> PyResult<Bound<'py, PyDict>> {
-    pairs.into_py_dict(py)
-}
-
 fn raise<'py, const N: usize>(
     py: Python<'py>,
     class: &str,
     message: &str,
     pairs: PyResult<[(&str, Bound<'py, PyAny>); N]>,
 ) -> PyErr {
-    match pairs.and_then(|pairs| fields(py, pairs)) {
+    match pairs.and_then(|pairs| pairs.into_py_dict(py)) {
         Ok(fields) => exception(py, class, message, &fields),
         Err(error) => error,
     }
 }
 
-/// `BadQuery` naming `parameter`.
-pub(super) fn bad_query(py: Python<'_>, refusal: &BadQuery) -> PyErr {
-    let parameter = refusal
-        .parameter
-        .as_ref()
-        .into_pyobject(py)
-        .map_err(PyErr::from);
+/// Raises an exception that names one text of its own.
+fn naming(py: Python<'_>, class: &str, message: &str, field: &str, text: &str) -> PyErr {
+    let text = text.into_pyobject(py).map_err(PyErr::from);
     raise(
         py,
-        "BadQuery",
-        &refusal.to_string(),
-        parameter.map(|value| [("parameter", value.into_any())]),
+        class,
+        message,
+        text.map(|text| [(field, text.into_any())]),
     )
+}
+
+/// `BadQuery` naming `parameter`.
+pub(super) fn bad_query(py: Python<'_>, refusal: &BadQuery) -> PyErr {
+    bad_query_said(py, &refusal.parameter, &refusal.to_string())
 }
 
 /// `BadQuery` naming `parameter`, with the message as it is.
 pub(super) fn bad_query_said(py: Python<'_>, parameter: &str, message: &str) -> PyErr {
-    let parameter = parameter.into_pyobject(py).map_err(PyErr::from);
-    raise(
-        py,
-        "BadQuery",
-        message,
-        parameter.map(|value| [("parameter", value.into_any())]),
-    )
+    naming(py, "BadQuery", message, "parameter", parameter)
 }
 
 /// A bad table: `BadQuery` whose parameter is the table, whose message names column and row.
 pub(super) fn bad_table(py: Python<'_>, fault: &TableFault) -> PyErr {
-    let parameter = fault.table.into_pyobject(py).map_err(PyErr::from);
-    raise(
-        py,
-        "BadQuery",
-        &fault.to_string(),
-        parameter.map(|value| [("parameter", value.into_any())]),
-    )
+    bad_query_said(py, fault.table, &fault.to_string())
 }
 
 /// The exception of `failure`.
 pub(super) fn python(py: Python<'_>, failure: &Failure) -> PyErr {
     match failure {
         Failure::Client(error) => from_client(py, error),
-        Failure::Engine(error) => from_engine(py, error),
-        Failure::Rejected(Rejection::BadQuery(refusal)) => bad_query(py, refusal),
-        Failure::Rejected(rejection) => {
-            refused(py, &rejection.to_string(), rejection.status(), "", None)
-        }
+        Failure::Market(refusal) => from_market(py, refusal),
         Failure::Closed => PyRuntimeError::new_err("client is closed"),
-        Failure::Archive(error) => from_archive(py, error),
         Failure::Cancelled => PyRuntimeError::new_err("the call was cancelled"),
-        Failure::Panic(message) => {
-            PyRuntimeError::new_err(format!("a bug in liqdata, please report it: {message}"))
-        }
+        Failure::Panic(message) => bug(message),
     }
+}
+
+fn bug(message: &str) -> PyErr {
+    PyRuntimeError::new_err(format!("a bug in liqdata, please report it: {message}"))
 }
 
 fn from_client(py: Python<'_>, error: &client::Error) -> PyErr {
@@ -178,7 +148,7 @@ fn from_client(py: Python<'_>, error: &client::Error) -> PyErr {
             ..
         } => refused(py, &message, *status, body, *retry_after),
         client::Error::UnexpectedReply { path, .. } => unexpected(py, &message, path),
-        _ => raise(py, "NoAnswer", &message, Ok([])),
+        client::Error::NoAnswer { .. } => raise(py, "NoAnswer", &message, Ok([])),
     };
     let mut cause = error.source();
     while let Some(inner) = cause {
@@ -188,79 +158,52 @@ fn from_client(py: Python<'_>, error: &client::Error) -> PyErr {
     raised
 }
 
-fn from_archive(py: Python<'_>, error: &ArchivedError) -> PyErr {
-    match error {
-        ArchivedError::Later { .. } => bad_query(
-            py,
-            &BadQuery::new("as_of", error.to_string(), "an instant that is not later"),
-        ),
-        ArchivedError::Archive(ArchiveError::BadRange { parameter, message }) => bad_query(
-            py,
-            &BadQuery::new(
-                *parameter,
-                message.clone(),
-                "a stretch of time that is not empty",
-            ),
-        ),
-        ArchivedError::Archive(inner) => archive(py, inner),
-        other => archive_at(py, &other.to_string(), ""),
+fn from_market(py: Python<'_>, refusal: &Refusal) -> PyErr {
+    let message = refusal.message.as_str();
+    let bad_query = |allowed: &str| {
+        let parameter = refusal.parameter.clone().unwrap_or_default();
+        bad_query(py, &BadQuery::new(parameter, message, allowed))
+    };
+    match refusal.code {
+        Code::BadQuery => bad_query(refusal.allowed.as_deref().unwrap_or_default()),
+        Code::Later => bad_query("an instant that is not later"),
+        Code::EmptyRange => bad_query("a stretch of time that is not empty"),
+        Code::UnknownCoin | Code::NoBars | Code::TooCoarse | Code::NoSuchLength | Code::Gone => {
+            let status = server::status(refusal.code).as_u16();
+            refused(py, message, status, "", None)
+        }
+        Code::Unreadable | Code::Inexact | Code::NotTables => {
+            let path = refusal.source.as_ref().and_then(|error| error.path());
+            archive_at(py, message, path)
+        }
+        Code::Defect => bug(message),
     }
 }
 
 /// `ArchiveError` naming the file or folder.
 pub(super) fn archive(py: Python<'_>, error: &ArchiveError) -> PyErr {
-    let path = error.path().map(|path| path.to_string_lossy().into_owned());
-    archive_at(py, &error.to_string(), &path.unwrap_or_default())
+    archive_at(py, &error.to_string(), error.path())
 }
 
-fn archive_at(py: Python<'_>, message: &str, path: &str) -> PyErr {
-    let path = path.into_pyobject(py).map_err(PyErr::from);
-    raise(
-        py,
-        "ArchiveError",
-        message,
-        path.map(|value| [("path", value.into_any())]),
-    )
+fn archive_at(py: Python<'_>, message: &str, path: Option<&Path>) -> PyErr {
+    let path = path.map(Path::to_string_lossy).unwrap_or_default();
+    naming(py, "ArchiveError", message, "path", &path)
 }
 
 /// What a frame that could not be decoded raises.
 pub(super) fn from_feeds(py: Python<'_>, error: &feeds::Error) -> PyErr {
     let message = error.to_string();
-    if let feeds::Error::Unexpected { path, .. } = error {
-        return unexpected(py, &message, path);
+    match error {
+        feeds::Error::Unexpected { path, .. } => unexpected(py, &message, path),
+        feeds::Error::UnknownExchange { .. } => {
+            bad_query_said(py, "exchange", &format!("exchange: {message}"))
+        }
     }
-    let parameter = "exchange".into_pyobject(py).map_err(PyErr::from);
-    raise(
-        py,
-        "BadQuery",
-        &format!("exchange: {message}"),
-        parameter.map(|name| [("parameter", name.into_any())]),
-    )
 }
 
 /// `UnexpectedReply` at `path`.
 pub(super) fn unexpected(py: Python<'_>, message: &str, path: &str) -> PyErr {
-    let path = path.into_pyobject(py).map_err(PyErr::from);
-    raise(
-        py,
-        "UnexpectedReply",
-        message,
-        path.map(|value| [("path", value.into_any())]),
-    )
-}
-
-fn from_engine(py: Python<'_>, error: &EngineError) -> PyErr {
-    let mut message = error.to_string();
-    let status = match error {
-        EngineError::TooCoarse { .. } | EngineError::NoSuchLength { .. } => 400,
-        _ => 404,
-    };
-    if let EngineError::UnknownCoin { coin, .. } = error
-        && let Some(hint) = hint_coin(coin)
-    {
-        message = format!("{message}; did you mean {hint:?}?");
-    }
-    refused(py, &message, status, "", None)
+    naming(py, "UnexpectedReply", message, "path", path)
 }
 
 fn refused(

@@ -26,6 +26,7 @@ mod runtime;
 mod server;
 mod stream;
 mod tables;
+mod untaken;
 mod walk;
 
 use pyo3::prelude::*;

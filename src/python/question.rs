@@ -1,6 +1,6 @@
 //! Arguments become a question, a question becomes an answer: the ten endpoints as one closed set.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
@@ -11,8 +11,7 @@ use super::columns::Columns;
 use super::error::{Failure, bad_query};
 use super::reply;
 use super::rows::Table;
-use super::stream::Tray;
-use super::walk::Landed;
+use super::untaken::{UntakenArrivals, UntakenOrders};
 use crate::api::{
     self, BadQuery, Chart, Coins, Exchanges, Heatmap, Largest, Levels, Liqmap, Maxpain, Orders,
     Overview, Stream,
@@ -61,10 +60,10 @@ pub(super) enum Answer {
     Liqmap(LiquidationMap, Ground),
     Levels(TierLevels),
     Maxpain(MaxPain),
-    /// Orders of a walk, still where they landed.
-    Walked(Arc<Landed>),
-    /// Orders of a stream, still on its tray.
-    Arrivals(Arc<Mutex<Tray>>),
+    /// Orders of a walk, not taken yet.
+    Walked(Arc<UntakenOrders>),
+    /// Orders of a stream, not taken yet.
+    Arrivals(Arc<UntakenArrivals>),
 }
 
 impl Answer {
@@ -79,11 +78,11 @@ impl Answer {
             Self::Liqmap(reply, ground) => arrays::liqmap(py, reply, &ground)?.into_any().unbind(),
             Self::Levels(reply) => arrays::levels(py, reply)?.into_any().unbind(),
             Self::Maxpain(reply) => arrays::maxpain(py, reply)?.into_any().unbind(),
-            Self::Walked(landed) => {
-                Py::new(py, Table::from(Columns::from(landed.take())))?.into_any()
+            Self::Walked(untaken) => {
+                Py::new(py, Table::from(Columns::from(untaken.take())))?.into_any()
             }
-            Self::Arrivals(tray) => {
-                let (rows, ids) = Tray::take(&tray);
+            Self::Arrivals(untaken) => {
+                let (rows, ids) = untaken.take();
                 (Table::from(rows), ids).into_py_any(py)?
             }
         })

@@ -1,59 +1,29 @@
 //! Following the orders as they arrive, from a service or from a market in this process.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use tokio::task::{JoinHandle, spawn_blocking};
 use tokio::time::timeout;
 
 use super::bridge::{Bridge, wakeup};
 use super::call::{Call, Outcome, SIGNAL_TICK};
-use super::columns::Columns;
 use super::error::Failure;
 use super::question::Answer;
+use super::untaken::UntakenArrivals;
 use crate::api;
 use crate::client::{self, Arrival};
-use crate::market::{ArrivalId, Arrivals, Market, Revision};
+use crate::market::{ArrivalId, Followed, Follower, Market, Refusal};
 use crate::model::Order;
-use crate::server::Rejection;
 
 /// Orders read from a market at a time.
 const PAGE: usize = 1024;
 
-/// What has been read and not been taken, and the place behind what has.
-///
-/// An answer whose caller went away while it was under way is found here by the next.
-#[derive(Debug, Default)]
-pub(super) struct Tray {
-    batch: Option<Vec<Arrival>>,
-    place: Option<String>,
-}
-
-impl Tray {
-    fn lock(tray: &Mutex<Self>) -> MutexGuard<'_, Self> {
-        tray.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Takes what is there: the rows, and the id of each.
-    pub(super) fn take(tray: &Mutex<Self>) -> (Columns, Vec<Option<String>>) {
-        let mut tray = Self::lock(tray);
-        let batch = tray.batch.take().unwrap_or_default();
-        if let Some((Some(id), _)) = batch.last() {
-            tray.place = Some(id.clone());
-        }
-        drop(tray);
-        let (ids, orders): (Vec<_>, Vec<Order>) = batch.into_iter().unzip();
-        (orders.into(), ids)
-    }
-}
-
 /// Where the orders come from.
-#[derive(Debug)]
 enum Source {
     Service(Box<client::OrderStream>),
-    Market(Tail),
+    Market(Box<Follower>),
     /// The stream has been closed.
     Ended,
 }
@@ -63,7 +33,14 @@ impl Source {
     async fn next(&mut self) -> Result<Option<Vec<Arrival>>, Failure> {
         match self {
             Self::Service(stream) => Ok(Some(stream.next().await?)),
-            Self::Market(tail) => tail.next().await,
+            Self::Market(follower) => match follower.next().await? {
+                Followed::Orders(orders) => {
+                    let named = |(id, order): (ArrivalId, Order)| (Some(id.to_string()), order);
+                    Ok(Some(orders.into_iter().map(named).collect()))
+                }
+                Followed::Gap { asked, newest } => Err(Refusal::gone(asked, newest).into()),
+                Followed::End => Ok(None),
+            },
             Self::Ended => Ok(None),
         }
     }
@@ -71,113 +48,9 @@ impl Source {
     fn place(&self) -> Option<String> {
         match self {
             Self::Service(stream) => stream.last_event_id().map(str::to_owned),
-            Self::Market(tail) => Some(tail.place.map_or_else(
-                || tail.question.last_event_id.clone().unwrap_or_default(),
-                |place| place.to_string(),
-            )),
+            Self::Market(follower) => Some(follower.last_event_id()),
             Self::Ended => None,
         }
-    }
-}
-
-/// The end of a market's order of arrival.
-#[derive(Debug)]
-struct Tail {
-    market: Arc<Market>,
-    question: api::Stream,
-    place: Option<ArrivalId>,
-    /// The look at the market that is under way; it goes on where nobody waits for it.
-    look: Option<JoinHandle<Result<Look, Rejection>>>,
-}
-
-/// What a look at a market has found.
-#[derive(Debug)]
-struct Look {
-    /// Of before it: what came meanwhile is a change.
-    seen: Revision,
-    found: Found,
-}
-
-#[derive(Debug)]
-enum Found {
-    Arrived(Vec<(ArrivalId, Order)>),
-    /// The place to go on from is not known any more; this is the newest.
-    Gone(ArrivalId),
-}
-
-impl Look {
-    fn at(market: &Market, place: Option<ArrivalId>) -> Result<Self, Rejection> {
-        let seen = market.revision();
-        let arrivals = match place {
-            Some(place) => market.arrivals(Some(place), PAGE)?,
-            None => Arrivals::Gone,
-        };
-        let found = match arrivals {
-            Arrivals::Known(arrived) => Found::Arrived(arrived),
-            Arrivals::Gone => Found::Gone(market.newest()?),
-        };
-        Ok(Self { seen, found })
-    }
-}
-
-impl Tail {
-    async fn next(&mut self) -> Result<Option<Vec<Arrival>>, Failure> {
-        loop {
-            let Look { seen, found } = self.look().await?;
-            let arrived = match found {
-                Found::Arrived(arrived) => arrived,
-                Found::Gone(newest) => return Err(self.gap(newest)),
-            };
-            let Some((last, _)) = arrived.last() else {
-                if !self.market.is_growing() {
-                    return Ok(None);
-                }
-                self.market.changed(seen).await;
-                continue;
-            };
-            self.place = Some(*last);
-            let wanted: Vec<Arrival> = arrived
-                .into_iter()
-                .filter(|(_, order)| self.question.wants(order))
-                .map(|(id, order)| (Some(id.to_string()), order))
-                .collect();
-            if !wanted.is_empty() {
-                return Ok(Some(wanted));
-            }
-        }
-    }
-
-    /// Looks at the market where that may take its time. May be dropped while it waits.
-    async fn look(&mut self) -> Result<Look, Failure> {
-        let look = match &mut self.look {
-            Some(look) => look,
-            none => {
-                let (market, place) = (Arc::clone(&self.market), self.place);
-                none.insert(spawn_blocking(move || Look::at(&market, place)))
-            }
-        };
-        let looked = look.await;
-        self.look = None;
-        match looked {
-            Ok(look) => Ok(look?),
-            Err(failure) => Err(Failure::Panic(failure.to_string())),
-        }
-    }
-
-    fn gap(&mut self, newest: ArrivalId) -> Failure {
-        let asked = self.place.replace(newest).map(|place| place.to_string());
-        let asked = asked.or_else(|| self.question.last_event_id.clone());
-        Failure::Client(client::Error::Refused {
-            status: 410,
-            body: String::new(),
-            retry_after: None,
-            message: format!(
-                "the market cannot go on from {:?}: what arrived since is missing from the stream; orders() and \
-                 iter_orders() have it, and the stream goes on from {newest:?}",
-                asked.unwrap_or_default(),
-                newest = newest.to_string(),
-            ),
-        })
     }
 }
 
@@ -185,7 +58,7 @@ impl Tail {
 #[pyclass(frozen, module = "liqdata._core")]
 pub(super) struct Stream {
     source: Arc<tokio::sync::Mutex<Source>>,
-    tray: Arc<Mutex<Tray>>,
+    untaken: Arc<UntakenArrivals>,
     /// Whether the client it belongs to has been closed.
     closed: Arc<AtomicBool>,
     /// Whether the stream itself has been.
@@ -200,25 +73,20 @@ impl Stream {
     }
 
     /// The stream of a market: behind the place asked for, or from now on.
-    pub(super) fn of_market(market: Arc<Market>, question: api::Stream) -> Result<Self, Rejection> {
-        let place = match &question.last_event_id {
-            Some(id) => id.parse().ok(),
-            None => Some(market.newest()?),
-        };
-        let tail = Tail {
-            market,
-            question,
-            place,
-            look: None,
-        };
-        Ok(Self::new(Source::Market(tail), Arc::default()))
+    pub(super) fn of_market(market: Arc<Market>, question: api::Stream) -> Result<Self, Refusal> {
+        let follower = Follower::new(market, question, PAGE)?;
+        Ok(Self::new(
+            Source::Market(Box::new(follower)),
+            Arc::default(),
+        ))
     }
 
     fn new(source: Source, closed: Arc<AtomicBool>) -> Self {
-        let place = source.place();
+        let untaken = UntakenArrivals::default();
+        untaken.go_to(source.place());
         Self {
             source: Arc::new(tokio::sync::Mutex::new(source)),
-            tray: Arc::new(Mutex::new(Tray { batch: None, place })),
+            untaken: Arc::new(untaken),
             closed,
             ended: Arc::default(),
             pid: std::process::id(),
@@ -226,10 +94,10 @@ impl Stream {
     }
 }
 
-/// Waits until there is something on the tray; `false` at the end.
+/// Waits until something has been read; `false` at the end.
 async fn fill(
     source: &tokio::sync::Mutex<Source>,
-    tray: &Mutex<Tray>,
+    untaken: &UntakenArrivals,
     closed: &AtomicBool,
     ended: &AtomicBool,
 ) -> Result<bool, Failure> {
@@ -240,7 +108,7 @@ async fn fill(
             *source = Source::Ended;
             return Ok(false);
         }
-        if Tray::lock(tray).batch.is_some() {
+        if !untaken.is_empty() {
             return Ok(true);
         }
         if closed.load(Ordering::Acquire) {
@@ -249,13 +117,13 @@ async fn fill(
         // What is under way in there goes on from tick to tick.
         let next = timeout(SIGNAL_TICK, source.next()).await;
         match next {
-            Ok(Ok(Some(batch))) => Tray::lock(tray).batch = Some(batch),
+            Ok(Ok(Some(batch))) => untaken.put(batch),
             Ok(Ok(None)) => return Ok(false),
             Ok(Err(failure)) => {
-                Tray::lock(tray).place = source.place();
+                untaken.go_to(source.place());
                 return Err(failure);
             }
-            Err(_) => Tray::lock(tray).place = source.place(),
+            Err(_) => untaken.go_to(source.place()),
         }
     }
 }
@@ -270,11 +138,11 @@ impl Stream {
                 "this stream was begun before a fork, in the parent process; begin another",
             ));
         }
-        let (source, tray) = (Arc::clone(&self.source), Arc::clone(&self.tray));
+        let (source, untaken) = (Arc::clone(&self.source), Arc::clone(&self.untaken));
         let (closed, ended) = (Arc::clone(&self.closed), Arc::clone(&self.ended));
         let work = async move {
-            match fill(&source, &tray, &closed, &ended).await {
-                Ok(true) => Outcome::One(Some(Answer::Arrivals(tray))),
+            match fill(&source, &untaken, &closed, &ended).await {
+                Ok(true) => Outcome::One(Some(Answer::Arrivals(untaken))),
                 Ok(false) => Outcome::One(None),
                 Err(failure) => Outcome::Failed(failure, None),
             }
@@ -296,6 +164,6 @@ impl Stream {
     /// The place behind what has been taken, as far as it is known.
     #[getter]
     fn last_event_id(&self) -> Option<String> {
-        Tray::lock(&self.tray).place.clone()
+        self.untaken.place()
     }
 }

@@ -1,8 +1,7 @@
 //! The stream of orders as they arrive: server-sent events, each reader at its own pace.
 //!
-//! Nothing is kept for a reader but its place in the order of arrival. What it has not read yet is read from the market
-//! when the connection has room again, so a slow reader costs no memory; one who is so slow that its place is forgotten
-//! is told of the gap.
+//! Written here and not by axum's `Sse`: that sends every event in a chunk of its own, where a page of orders is one here,
+//! and its sign of life cannot name the place that a reader has come to.
 
 use std::time::Duration;
 
@@ -13,20 +12,14 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, Uri};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream::unfold;
 use serde::Serialize;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, sleep_until, timeout_at};
 
-use super::Rejection;
-use super::desk::{Desk, Lane};
 use super::question::pairs;
+use super::reject::Rejection;
+use super::response::EVENTS;
+use super::shared::Shared;
 use crate::api::{Query, Stream};
-use crate::market::Market;
-use crate::market::{ArrivalId, Arrivals};
-
-/// The content type by which a stream is known.
-pub(super) const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");
-
-/// Signs of life come after so long without an order.
-pub(super) const KEEP_ALIVE: Duration = Duration::from_secs(15);
+use crate::market::{ArrivalId, Followed, Follower};
 
 /// Orders read from the market at a time.
 const PAGE: usize = 256;
@@ -41,7 +34,7 @@ const UNBUFFERED: HeaderName = HeaderName::from_static("x-accel-buffering");
 
 /// The page of the stream.
 pub(super) async fn follow(
-    State(desk): State<Desk>,
+    State(shared): State<Shared>,
     headers: HeaderMap,
     uri: Uri,
 ) -> Result<Response, Rejection> {
@@ -51,28 +44,29 @@ pub(super) async fn follow(
     if let Some(id) = headers.get(LAST_EVENT_ID) {
         question.last_event_id = Some(String::from_utf8_lossy(id.as_bytes()).into_owned());
     }
-    let (opening, place) = if let Some(id) = &question.last_event_id {
-        (format!("{RETRY}\n"), id.parse().ok())
-    } else {
-        let newest = desk.compute(Lane::Stream, Market::newest).await?;
-        (format!("{RETRY}id: {newest}\n\n"), Some(newest))
+    let named = question.last_event_id.is_some();
+    let follower = Follower::begin(shared.market, question, PAGE, shared.stream).await?;
+    let opening = match follower.place().filter(|_| !named) {
+        Some(newest) => format!("{RETRY}id: {newest}\n\n"),
+        None => format!("{RETRY}\n"),
     };
-    let keep_alive = desk.keep_alive;
-    let follower = Follower {
-        desk,
-        question,
-        place,
-        opening: Some(opening.into()),
-    };
-    let events = unfold(follower, |mut follower| async move {
-        match follower.next().await {
-            Ok(chunk) => Some((Ok::<Bytes, Rejection>(chunk), follower)),
-            Err(rejection) => {
-                log::warn!("a stream ended: {rejection}");
-                None
+    let keep_alive = shared.keep_alive;
+    let events = unfold(
+        (follower, Some(opening)),
+        move |(mut follower, opening)| async move {
+            let chunk = match opening {
+                Some(opening) => Ok(opening.into()),
+                None => next(&mut follower, keep_alive).await,
+            };
+            match chunk {
+                Ok(chunk) => Some((Ok::<Bytes, Rejection>(chunk), (follower, None))),
+                Err(rejection) => {
+                    log::warn!("a stream ended: {rejection}");
+                    None
+                }
             }
-        }
-    });
+        },
+    );
     let mut response = Body::from_stream(events).into_response();
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, EVENTS);
@@ -91,73 +85,33 @@ struct Gap<'a> {
     message: &'static str,
 }
 
-/// One reader.
-struct Follower {
-    desk: Desk,
-    question: Stream,
-    /// The place behind the last order read; `None` where the one asked for makes no sense.
-    place: Option<ArrivalId>,
-    opening: Option<Bytes>,
-}
-
-impl Follower {
-    /// The next events, as soon as there are any; a sign of life where there are none for long.
-    async fn next(&mut self) -> Result<Bytes, Rejection> {
-        if let Some(opening) = self.opening.take() {
-            return Ok(opening);
-        }
-        let silence = Instant::now() + self.desk.keep_alive;
-        loop {
-            let Some(place) = self.place else {
-                return self.gap().await;
-            };
-            // Asked first, so that what comes meanwhile is a change.
-            let read =
-                move |market: &Market| Ok((market.revision(), market.arrivals(Some(place), PAGE)?));
-            let (seen, arrivals) = self.desk.compute(Lane::Stream, read).await?;
-            let orders = match arrivals {
-                Arrivals::Known(orders) => orders,
-                Arrivals::Gone => return self.gap().await,
-            };
-            if let Some((last, _)) = orders.last() {
-                self.place = Some(*last);
-                let mut events = Vec::new();
+/// The next events, as soon as there are any; a sign of life where there are none for long.
+async fn next(follower: &mut Follower, keep_alive: Duration) -> Result<Bytes, Rejection> {
+    let silence = Instant::now() + keep_alive;
+    let mut events = Vec::new();
+    if let Ok(next) = timeout_at(silence, follower.next()).await {
+        match next? {
+            Followed::Orders(orders) => {
                 for (id, order) in orders {
-                    if self.question.wants(&order) {
-                        event(&mut events, None, id, &order)?;
-                    }
+                    event(&mut events, None, id, &order)?;
                 }
-                if !events.is_empty() {
-                    return Ok(events.into());
-                }
-                if Instant::now() < silence {
-                    continue;
-                }
-            } else {
-                let changed = self.desk.market.changed(seen);
-                if timeout_at(silence, changed).await.is_ok() {
-                    continue;
-                }
+                return Ok(events.into());
             }
-            // Who comes back need not be shown again what was left out for it.
-            let place = self.place.unwrap_or(place);
-            return Ok(format!(": here\nid: {place}\n\n").into());
+            Followed::Gap { asked, newest } => {
+                let gap = Gap {
+                    asked: asked.as_deref(),
+                    message: "the place to go on from is no longer known; \
+                              what arrived between it and this event is not in the stream",
+                };
+                event(&mut events, Some(Stream::GAP), newest, &gap)?;
+                return Ok(events.into());
+            }
+            Followed::End => sleep_until(silence).await,
         }
     }
-
-    /// Tells that orders are missing, and goes on with the newest.
-    async fn gap(&mut self) -> Result<Bytes, Rejection> {
-        let newest = self.desk.compute(Lane::Stream, Market::newest).await?;
-        let place = self.place.replace(newest).map(|place| place.to_string());
-        let gap = Gap {
-            asked: place.as_deref().or(self.question.last_event_id.as_deref()),
-            message: "the place to go on from is no longer known; \
-                      what arrived between it and this event is not in the stream",
-        };
-        let mut events = Vec::new();
-        event(&mut events, Some(Stream::GAP), newest, &gap)?;
-        Ok(events.into())
-    }
+    // Who comes back need not be shown again what was left out for it.
+    let place = follower.place().map(|place| format!("id: {place}\n"));
+    Ok(format!(": here\n{}\n", place.unwrap_or_default()).into())
 }
 
 /// Writes one event. JSON has no line breaks of its own here, so one line holds it.

@@ -7,7 +7,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use std::time::{Duration, UNIX_EPOCH};
 
-use crate::market::revision::wall_clock;
+use crate::market::wall_clock;
 use crate::model::Millis;
 
 /// Caches may keep an answer, and ask each time whether it is still good.

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use axum::http::Request;
 use tokio::sync::Semaphore;
 
-use super::Rejection;
+use super::reject::Rejection;
 
 /// What one client can cost the others.
 ///

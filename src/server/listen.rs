@@ -23,11 +23,11 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use tower::ServiceExt;
 
-use super::endless::{Endless, Stopping};
-use super::follow::EVENTS;
 use super::limits::Limits;
-use super::patient::Patient;
-use super::{Rejection, sign};
+use super::reject::Rejection;
+use super::response::{EVENTS, sign};
+use super::stall::StallLimited;
+use super::stream_body::{Stopping, StreamBody};
 
 /// How many connections beyond the cap are answered with a refusal at a time; any more are just closed.
 const TURNED_AWAY: usize = 64;
@@ -48,7 +48,8 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 /// use std::sync::Arc;
 ///
 /// use liqdata::engine::Observations;
-/// use liqdata::server::{Market, router, run};
+/// use liqdata::market::Market;
+/// use liqdata::server::{router, run};
 /// use tokio::net::TcpListener;
 ///
 /// # #[tokio::main]
@@ -106,7 +107,7 @@ pub async fn run_within(
             accepted = listener.accept() => match accepted {
                 Ok((stream, _)) => stream,
                 Err(failure) => {
-                    weather(failure).await?;
+                    outlast(failure).await?;
                     continue;
                 }
             },
@@ -145,7 +146,7 @@ pub async fn run_within(
 }
 
 /// Lets a failed accept pass where a later one may succeed.
-async fn weather(failure: io::Error) -> io::Result<()> {
+async fn outlast(failure: io::Error) -> io::Result<()> {
     match failure.kind() {
         io::ErrorKind::ConnectionAborted
         | io::ErrorKind::ConnectionReset
@@ -174,7 +175,7 @@ impl Followers {
         }
         match Arc::clone(&self.places).try_acquire_owned() {
             Ok(place) => {
-                response.map(|body| Body::new(Endless::new(body, self.stopping.clone(), place)))
+                response.map(|body| Body::new(StreamBody::new(body, self.stopping.clone(), place)))
             }
             Err(_) => signed(Rejection::Busy),
         }
@@ -221,10 +222,10 @@ fn protocol(limits: Limits) -> http1::Builder {
     protocol
 }
 
-fn wrapped(limits: Limits, stream: TcpStream) -> TokioIo<Patient<TcpStream>> {
+fn wrapped(limits: Limits, stream: TcpStream) -> TokioIo<StallLimited<TcpStream>> {
     // Without it a small answer may wait for the acknowledgement of the one before; with it nothing else changes.
     let _ = stream.set_nodelay(true);
-    TokioIo::new(Patient::new(stream, limits.stall))
+    TokioIo::new(StallLimited::new(stream, limits.stall))
 }
 
 fn signed(rejection: Rejection) -> Response<Body> {

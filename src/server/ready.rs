@@ -23,10 +23,11 @@ use quick_cache::sync::{Cache, DefaultLifecycle};
 use quick_cache::{DefaultHashBuilder, Equivalent, OptionsBuilder, Weighter};
 use tower::{Service, ServiceExt};
 
-use super::desk::Desk;
 use super::freshness::Validator;
-use super::{Rejection, sign};
-use crate::market::revision::{Basis, Standing, wall_clock};
+use super::reject::Rejection;
+use super::response::sign;
+use super::shared::Shared;
+use crate::market::{Basis, Standing, wall_clock};
 use crate::model::Millis;
 
 /// What is kept ready at most, in bytes.
@@ -94,7 +95,7 @@ impl Equivalent<Asked> for Asking<'_> {
 
 /// An answer as it leaves.
 #[derive(Debug)]
-struct Ready {
+struct ReadyAnswer {
     lasting: Lasting,
     headers: HeaderMap,
     /// The headers of the answer that it has not changed.
@@ -104,7 +105,7 @@ struct Ready {
     body: Bytes,
 }
 
-impl Ready {
+impl ReadyAnswer {
     fn new(lasting: Lasting, headers: HeaderMap, body: Bytes, now: Millis) -> Self {
         let mut ready = Self {
             modified: lasting.validator.modified(now),
@@ -146,8 +147,8 @@ impl Ready {
 #[derive(Clone, Debug)]
 struct Weight;
 
-impl Weighter<Asked, Arc<Ready>> for Weight {
-    fn weight(&self, asked: &Asked, ready: &Arc<Ready>) -> u64 {
+impl Weighter<Asked, Arc<ReadyAnswer>> for Weight {
+    fn weight(&self, asked: &Asked, ready: &Arc<ReadyAnswer>) -> u64 {
         let encodings = asked.encodings.as_ref().map_or(0, |list| list.len());
         (asked.target.len() + encodings + ready.body.len() + ASIDE) as u64
     }
@@ -155,19 +156,19 @@ impl Weighter<Asked, Arc<Ready>> for Weight {
 
 /// The pages behind what is kept ready of them; cheap to clone.
 #[derive(Clone)]
-pub(super) struct Front {
-    desk: Desk,
+pub(super) struct ReadyAnswers {
+    shared: Shared,
     pages: Router,
-    ready: Arc<Cache<Asked, Arc<Ready>, Weight>>,
+    ready: Arc<Cache<Asked, Arc<ReadyAnswer>, Weight>>,
 }
 
-impl Front {
-    /// `pages`, of the market on `desk`.
-    pub(super) fn new(desk: Desk, pages: Router) -> Self {
-        Self::of(desk, pages, ROOM)
+impl ReadyAnswers {
+    /// `pages`, of the market on `shared`.
+    pub(super) fn new(shared: Shared, pages: Router) -> Self {
+        Self::of(shared, pages, ROOM)
     }
 
-    pub(super) fn of(desk: Desk, pages: Router, room: u64) -> Self {
+    pub(super) fn of(shared: Shared, pages: Router, room: u64) -> Self {
         // One part, so that an answer may be as large as all of the room.
         let options = OptionsBuilder::new()
             .shards(1)
@@ -181,7 +182,7 @@ impl Front {
             Err(_) => Cache::with(16, room, Weight, hasher, lifecycle),
         };
         Self {
-            desk,
+            shared,
             pages,
             ready: Arc::new(ready),
         }
@@ -204,9 +205,14 @@ impl Front {
     }
 
     /// The answer to a request that is not known to be ready: `found` is one that may be.
-    async fn ask(self, found: Option<Arc<Ready>>, asked: Asked, request: Request) -> Response {
+    async fn ask(
+        self,
+        found: Option<Arc<ReadyAnswer>>,
+        asked: Asked,
+        request: Request,
+    ) -> Response {
         if let Some(found) = found {
-            let standing = self.desk.standing(&found.lasting.basis).await;
+            let standing = self.shared.market.look_at(&found.lasting.basis).await;
             // Where the market cannot be looked at, the page says so.
             if standing.is_ok_and(|standing| found.lasting.holds(&standing)) {
                 return found.answer(request.headers());
@@ -225,7 +231,7 @@ impl Front {
         match to_bytes(body, usize::MAX).await {
             Ok(body) => {
                 let headers = parts.headers.clone();
-                let ready = Ready::new(lasting, headers, body.clone(), wall_clock());
+                let ready = ReadyAnswer::new(lasting, headers, body.clone(), wall_clock());
                 kept.insert(asked, Arc::new(ready));
                 Response::from_parts(parts, Body::from(body))
             }
@@ -241,7 +247,7 @@ impl Front {
 
 type Answering = Pin<Box<dyn Future<Output = Result<Response, Infallible>> + Send>>;
 
-impl Service<Request> for Front {
+impl Service<Request> for ReadyAnswers {
     type Response = Response;
     type Error = Infallible;
     type Future = Either<Done<Result<Response, Infallible>>, Answering>;
@@ -257,17 +263,17 @@ impl Service<Request> for Front {
         };
         let mut found = self.ready.get(&asking);
         if let Some(kept) = &found
-            && !self.desk.market.is_on_disk()
+            && !self.shared.market.is_on_disk()
         {
-            let standing = self.desk.market.standing(&kept.lasting.basis);
+            let standing = self.shared.market.standing(&kept.lasting.basis);
             if standing.is_ok_and(|standing| kept.lasting.holds(&standing)) {
                 return Either::Left(ready(Ok(kept.answer(request.headers()))));
             }
             found = None;
         }
-        let (front, asked) = (self.clone(), asking.to_owned());
+        let (answers, asked) = (self.clone(), asking.to_owned());
         Either::Right(Box::pin(async move {
-            Ok(front.ask(found, asked, request).await)
+            Ok(answers.ask(found, asked, request).await)
         }))
     }
 }

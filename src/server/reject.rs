@@ -4,34 +4,24 @@ use axum::http::header::{ALLOW, CONTENT_TYPE, RETRY_AFTER};
 use axum::http::{HeaderName, HeaderValue, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 
-use crate::api::{BadQuery, Endpoint, RefusedBody};
-use crate::engine::EngineError;
-use crate::market::ArchivedError;
-use crate::model::coin_of_pair;
+use crate::api::{BadQuery, RefusedBody};
+use crate::market::{Code, Refusal};
+use crate::model::did_you_mean;
 
 /// The methods every path takes.
 const METHODS: &str = "GET, HEAD";
+
+/// What a client is told of a bug.
+const DEFECT: &str =
+    "the server failed to answer; this is a defect of the server, not of the request";
 
 /// Why a request gets no answer.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Rejection {
-    /// A value outside the contract.
-    #[error(transparent)]
-    BadQuery(#[from] BadQuery),
-    /// The observations cannot carry the estimate.
-    #[error("{error}{hint}")]
-    Engine {
-        /// What the engine says.
-        error: EngineError,
-        /// The parameter to blame.
-        parameter: &'static str,
-        /// What might help, ready to be appended; empty where nothing is known to.
-        hint: String,
-    },
-    /// The archive behind the market has no answer.
+    /// The market does not answer.
     #[error("{}", told(.0))]
-    Archived(#[from] ArchivedError),
+    Refused(#[from] Refusal),
     /// No page lives at this path.
     #[error("{path:?} is no path of this service; GET /api lists them")]
     NoSuchPath {
@@ -67,28 +57,31 @@ pub enum Rejection {
     #[error("the server is busy; try again in a second")]
     Busy,
     /// The server is at fault.
-    #[error("the server failed to answer; this is a defect of the server, not of the request")]
+    #[error("{DEFECT}")]
     Defect,
 }
 
-impl Rejection {
-    /// What the engine refuses to an endpoint.
-    pub(crate) fn engine<E: Endpoint>(error: EngineError) -> Self {
-        let (parameter, hint) = match &error {
-            EngineError::UnknownCoin { coin, known, .. } => ("symbol", hint(coin, known)),
-            EngineError::TooCoarse { .. } if E::PARAMETERS.contains(&"range") => {
-                ("range", String::new())
-            }
-            EngineError::NoBars { .. } | EngineError::TooCoarse { .. } => ("symbol", String::new()),
-            EngineError::NoSuchLength { .. } => ("interval", String::new()),
-        };
-        Self::Engine {
-            error,
-            parameter,
-            hint,
-        }
+impl From<BadQuery> for Rejection {
+    fn from(query: BadQuery) -> Self {
+        Self::Refused(query.into())
     }
+}
 
+/// The HTTP status of what a market refuses.
+#[must_use]
+pub fn status(code: Code) -> StatusCode {
+    match code {
+        Code::BadQuery | Code::TooCoarse | Code::NoSuchLength | Code::Later | Code::EmptyRange => {
+            StatusCode::BAD_REQUEST
+        }
+        Code::UnknownCoin | Code::NoBars => StatusCode::NOT_FOUND,
+        Code::Gone => StatusCode::GONE,
+        Code::Unreadable | Code::Inexact | Code::NotTables => StatusCode::SERVICE_UNAVAILABLE,
+        Code::Defect => StatusCode::INTERNAL_SERVER_ERROR,
+    }
+}
+
+impl Rejection {
     /// The HTTP status.
     #[must_use]
     pub fn status(&self) -> u16 {
@@ -99,29 +92,17 @@ impl Rejection {
     #[must_use]
     pub fn body(&self) -> RefusedBody {
         let message = self.to_string();
-        match self {
-            Self::BadQuery(refusal) => refusal.into(),
-            Self::Engine { parameter, .. } => RefusedBody::about(parameter, message),
-            Self::Archived(ArchivedError::Later { .. }) => RefusedBody::about("as_of", message),
-            _ => RefusedBody::plain(message),
+        if let Self::Refused(refusal) = self {
+            let (parameter, allowed) = (&refusal.parameter, &refusal.allowed);
+            return RefusedBody::new(parameter.as_deref(), message, allowed.as_deref());
         }
+        RefusedBody::new(None, message, None)
     }
 
     /// The table: status and the header that goes with it.
     fn row(&self) -> (StatusCode, Option<(HeaderName, &'static str)>) {
         match self {
-            Self::BadQuery(_) | Self::Archived(ArchivedError::Later { .. }) => {
-                (StatusCode::BAD_REQUEST, None)
-            }
-            Self::Engine { error, .. } => match error {
-                EngineError::UnknownCoin { .. } | EngineError::NoBars { .. } => {
-                    (StatusCode::NOT_FOUND, None)
-                }
-                EngineError::TooCoarse { .. } | EngineError::NoSuchLength { .. } => {
-                    (StatusCode::BAD_REQUEST, None)
-                }
-            },
-            Self::Archived(_) => (StatusCode::SERVICE_UNAVAILABLE, None),
+            Self::Refused(refusal) => (status(refusal.code), None),
             Self::NoSuchPath { .. } => (StatusCode::NOT_FOUND, None),
             Self::ReadOnly { .. } => (StatusCode::METHOD_NOT_ALLOWED, Some((ALLOW, METHODS))),
             Self::NotAcceptable => (StatusCode::NOT_ACCEPTABLE, None),
@@ -149,52 +130,29 @@ impl IntoResponse for Rejection {
     }
 }
 
-/// What a client is told of a fault of the archive: where it lies is nobody else's business.
-fn told(fault: &ArchivedError) -> String {
-    match fault {
-        ArchivedError::Archive(fault) => {
-            log::error!("{fault}");
+/// What a client is told of a refusal: where an archive lies, or a bug, is nobody else's business.
+fn told(refusal: &Refusal) -> String {
+    match refusal.code {
+        Code::Unreadable => {
+            log::error!("{refusal}");
             "the archive behind this service cannot be read".to_owned()
         }
-        fault => fault.to_string(),
-    }
-}
-
-/// What to say behind "unknown": the coin that a pair in a venue's own spelling means, or nothing.
-fn hint(asked: &str, known: &[String]) -> String {
-    let plain: String = asked
-        .chars()
-        .filter(|letter| letter.is_alphanumeric())
-        .collect();
-    let pair = ["PERP", "SWAP"]
-        .into_iter()
-        .find_map(|kind| plain.strip_suffix(kind))
-        .unwrap_or(&plain);
-    let (coin, _) = coin_of_pair(pair);
-    if coin != asked && known.contains(&coin) {
-        format!("; did you mean {coin:?}?")
-    } else {
-        String::new()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_pair_in_a_venues_own_spelling_hints_at_its_coin() {
-        let known = ["BTC".to_owned(), "PEPE".to_owned()];
-        for (asked, wanted) in [
-            ("BTC-USDT-SWAP", "; did you mean \"BTC\"?"),
-            ("BTC_USDT", "; did you mean \"BTC\"?"),
-            ("BTCPERP", "; did you mean \"BTC\"?"),
-            ("1000PEPE", "; did you mean \"PEPE\"?"),
-            ("ETHUSD", ""),
-            ("NOPE", ""),
-            ("", ""),
-        ] {
-            assert_eq!(hint(asked, &known), wanted, "{asked}");
+        Code::Defect => {
+            log::error!("{refusal}");
+            DEFECT.to_owned()
         }
+        Code::BadQuery
+        | Code::UnknownCoin
+        | Code::NoBars
+        | Code::TooCoarse
+        | Code::NoSuchLength
+        | Code::Later
+        | Code::EmptyRange
+        | Code::Gone
+        | Code::Inexact
+        | Code::NotTables => match &refusal.hint {
+            Some(meant) => format!("{refusal}; {}", did_you_mean(meant)),
+            None => refusal.to_string(),
+        },
     }
 }

@@ -8,18 +8,15 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, Uri};
 use axum::response::Response;
 use serde::Serialize;
 
-use super::desk::{Desk, Lane, bytes};
+use super::encoded::{Estimated, Key, Realised};
 use super::freshness::Validator;
 use super::question::Question;
 use super::ready::Lasting;
-use super::shelf::{Estimated, Key, Realised};
-use super::{Rejection, json};
+use super::reject::Rejection;
+use super::response::{encoded, json};
+use super::shared::{Lane, Shared};
 use crate::api::{self, Envelope, RELATIVE};
-use crate::engine::{Explain, VenueCoverage};
-use crate::market::Answer;
-use crate::market::Market;
-use crate::market::maps::Served;
-use crate::market::revision::{Basis, Revision, wall_clock};
+use crate::market::{Answer, Basis, Explain, Market, Revision, Served, VenueCoverage, wall_clock};
 use crate::model::Millis;
 
 const OPEN_INTEREST: HeaderName = HeaderName::from_static(api::OPEN_INTEREST);
@@ -37,7 +34,7 @@ pub(super) struct Origin {
 
 /// The page of an endpoint.
 pub(super) async fn respond<E: Answer>(
-    State(desk): State<Desk>,
+    State(shared): State<Shared>,
     headers: HeaderMap,
     uri: Uri,
 ) -> Result<Response, Rejection> {
@@ -45,15 +42,15 @@ pub(super) async fn respond<E: Answer>(
     match question.endpoint.coin() {
         Some(coin) => {
             let coin = coin.to_owned();
-            estimated(desk, &headers, question, &coin).await
+            estimated(shared, &headers, question, &coin).await
         }
-        None => realised(desk, &headers, question).await,
+        None => realised(shared, &headers, question).await,
     }
 }
 
 /// Sums and rankings: what a client holds, and what is kept, is compared by what the answer depends on.
 async fn realised<E: Answer>(
-    desk: Desk,
+    shared: Shared,
     headers: &HeaderMap,
     question: Question<E>,
 ) -> Result<Response, Rejection> {
@@ -61,7 +58,7 @@ async fn realised<E: Answer>(
     let key = Key::Realised { question: asked };
     let mut hasher = DefaultHasher::new();
     key.hash(&mut hasher);
-    let (nonce, asked) = (desk.nonce, hasher.finish());
+    let (nonce, asked) = (shared.nonce, hasher.finish());
     let name = move |revision: Revision| Validator {
         tag: format!("{nonce:x}-{:x}-{asked:x}", revision.number),
         changed_at: revision.changed_at,
@@ -72,14 +69,14 @@ async fn realised<E: Answer>(
     } else {
         Basis::Observations
     };
-    let current = desk.standing(&basis).await?.revision;
+    let current = shared.market.look_at(&basis).await?.revision;
     let named = name(current);
     if named.is_held(headers) {
         return Ok(named.not_modified());
     }
-    let (theirs, of) = (desk.clone(), basis.clone());
+    let (theirs, of) = (shared.clone(), basis.clone());
     let make = async move {
-        let number = theirs.shelf.number();
+        let number = theirs.encoded.number();
         let work = move |market: &Market| {
             let (revision, body) = at_one_revision(market, &of, || encode(&question, market))?;
             Ok(Realised {
@@ -90,8 +87,8 @@ async fn realised<E: Answer>(
         };
         theirs.compute(Lane::Quick, work).await
     };
-    let kept = desk.shelf.realised(&key, current, make).await?;
-    let validator = desk.named(kept.revision.map(name));
+    let kept = shared.encoded.realised(&key, current, make).await?;
+    let validator = shared.named(kept.revision.map(name));
     let mut response = validator.on(json(kept.body));
     let extensions = response.extensions_mut();
     extensions.insert(Origin {
@@ -111,22 +108,22 @@ async fn realised<E: Answer>(
 
 /// Estimates take their time: each is made once for what it depends on.
 async fn estimated<E: Answer>(
-    desk: Desk,
+    shared: Shared,
     headers: &HeaderMap,
     question: Question<E>,
     coin: &str,
 ) -> Result<Response, Rejection> {
     let basis = Basis::Coin(coin.to_owned());
-    let standing = desk.standing(&basis).await?;
+    let standing = shared.market.look_at(&basis).await?;
     let revision = standing.revision.number;
     let key = Key::Estimate {
         question: spelled(&question),
         revision,
     };
-    let make = make(&desk, &question);
-    let kept = desk.shelf.estimate(&key, standing.now, make).await?;
+    let make = make(&shared, &question);
+    let kept = shared.encoded.estimate(&key, standing.now, make).await?;
     let plain = Validator {
-        tag: format!("{:x}-e{:x}", desk.nonce, kept.number),
+        tag: format!("{:x}-e{:x}", shared.nonce, kept.number),
         changed_at: kept.changed_at,
     };
     if !question.explain {
@@ -153,7 +150,7 @@ async fn estimated<E: Answer>(
         tag: format!("{}-{:x}", plain.tag, revision.number),
         changed_at: plain.changed_at.max(revision.changed_at),
     };
-    let current = name(desk.standing(&Basis::Observations).await?.revision);
+    let current = name(shared.market.look_at(&Basis::Observations).await?.revision);
     if current.is_held(headers) {
         return Ok(current.not_modified());
     }
@@ -164,8 +161,8 @@ async fn estimated<E: Answer>(
             explained(&kept.body, market, question.as_of, None, estimate)
         })
     };
-    let (revision, body) = desk.compute(Lane::Quick, work).await?;
-    let mut response = desk.named(revision.map(name)).on(json(body));
+    let (revision, body) = shared.compute(Lane::Quick, work).await?;
+    let mut response = shared.named(revision.map(name)).on(json(body));
     warn_of_units(&mut response, scale.as_ref());
     response.extensions_mut().insert(Origin {
         lane: Lane::Slow,
@@ -182,14 +179,14 @@ fn warn_of_units(response: &mut Response, explain: Option<&Explain>) {
     }
 }
 
-/// Makes an estimate for the shelf.
+/// Makes an estimate to be kept.
 fn make<E: Answer>(
-    desk: &Desk,
+    shared: &Shared,
     question: &Question<E>,
 ) -> impl Future<Output = Result<Estimated, Rejection>> + Send + use<E> {
-    let (desk, as_of, endpoint) = (desk.clone(), question.as_of, question.endpoint.clone());
+    let (shared, as_of, endpoint) = (shared.clone(), question.as_of, question.endpoint.clone());
     async move {
-        let number = desk.shelf.number();
+        let number = shared.encoded.number();
         let work = move |market: &Market| {
             let answered = market.answer(&endpoint, as_of)?;
             let closed = endpoint.closed(&answered.reply);
@@ -209,7 +206,7 @@ fn make<E: Answer>(
             }
             Ok(estimated)
         };
-        desk.compute(Lane::Slow, work).await
+        shared.compute(Lane::Slow, work).await
     }
 }
 
@@ -248,11 +245,11 @@ fn at_one_revision<T>(
     Ok((None, work()?))
 }
 
-impl Desk {
+impl Shared {
     /// A name for an answer: the one given, or one that no other answer will ever have.
     fn named(&self, validator: Option<Validator>) -> Validator {
         validator.unwrap_or_else(|| Validator {
-            tag: format!("{:x}-once-{:x}", self.nonce, self.shelf.number()),
+            tag: format!("{:x}-once-{:x}", self.nonce, self.encoded.number()),
             changed_at: wall_clock(),
         })
     }
@@ -281,9 +278,9 @@ fn encode<E: Answer>(question: &Question<E>, market: &Market) -> Result<Bytes, R
 
 fn enveloped<E: Answer, T: Serialize>(reply: T) -> Result<Bytes, Rejection> {
     if E::ENVELOPED {
-        bytes(&Envelope::around(reply))
+        encoded(&Envelope::around(reply))
     } else {
-        bytes(&reply)
+        encoded(&reply)
     }
 }
 
@@ -307,7 +304,7 @@ fn explained(
     coverage: Option<Vec<VenueCoverage>>,
     estimate: Option<&Explain>,
 ) -> Result<Bytes, Rejection> {
-    let explanation = bytes(&Explanation {
+    let explanation = encoded(&Explanation {
         source: market.source(),
         simulated: market.is_simulated(),
         as_of: as_of.unwrap_or_else(|| market.now()),

@@ -5,6 +5,7 @@ use liqdata::archive::{Archive, Batch};
 use liqdata::engine::{Explain, Observations, Sources};
 use liqdata::market::{Answer, Market};
 use liqdata::model::{Millis, ObservedBar, Vocabulary, Window};
+use liqdata::server::status;
 
 use crate::place::Folder;
 use crate::world::{START, bar, estimated, everything, reading, realised, two_days};
@@ -218,7 +219,7 @@ fn a_length_that_bars_cannot_be_made_into_is_a_400() {
         let refused = tables
             .bars_between("BTC", None, (None, None), Some(minutes * Millis::MINUTE))
             .unwrap_err();
-        assert_eq!(refused.status(), 400);
+        assert_eq!(status(refused.code), 400);
         let message = refused.to_string();
         assert!(message.contains(&format!("{minutes} min")), "{message}");
         assert!(message.ends_with("whole multiples of 5 min"), "{message}");

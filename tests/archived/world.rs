@@ -6,6 +6,7 @@ use liqdata::api::{
 use liqdata::archive::{BarRow, Batch, Completeness, OpenInterestRow, OrderRow};
 use liqdata::market::{Answer, Market};
 use liqdata::model::{Millis, Order, Side};
+use liqdata::server::Rejection;
 use rust_decimal::Decimal;
 
 /// The first instant of a day.
@@ -102,7 +103,10 @@ fn said<E: Answer>(market: &Market, question: &E, as_of: Option<Millis>) -> Stri
             serde_json::to_string(&answered.reply).unwrap(),
             answered.explain
         ),
-        Err(refusal) => format!("{} {refusal}", refusal.status()),
+        Err(refusal) => {
+            let rejection = Rejection::from(refusal);
+            format!("{} {rejection}", rejection.status())
+        }
     }
 }
 

@@ -26,7 +26,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("collect", &["model", "feeds", "net", "archive"]),
     ("engine", &["model"]),
     ("simulate", &["model"]),
-    ("market", &["model", "api", "archive", "engine", "server"]),
+    ("market", &["model", "api", "archive", "engine"]),
     ("server", &["model", "api", "archive", "market", "engine"]),
     (
         "python",

@@ -7,9 +7,10 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::series::{self, DayBars};
-use super::{ArchivedError, Needed};
 use crate::archive::{Archive, Filter};
 use crate::engine::{EngineError, Observations};
+use crate::market::refusal::Refusal;
+use crate::market::source::Needed;
 use crate::model::{Millis, ObservedOpenInterest, ObservedOrder, Order, Side};
 
 /// Before the window: what its first bars' volume is compared with, and a reading of open interest.
@@ -114,7 +115,7 @@ impl Days {
         now: Millis,
         as_of: Option<Millis>,
         number: Option<u64>,
-    ) -> Result<Result<Arc<Observations>, EngineError>, ArchivedError> {
+    ) -> Result<Arc<Observations>, Refusal> {
         let made = Made {
             coin: needed.coin.clone(),
             length: if needed.range <= SHORT { SHORT } else { LONG },
@@ -129,11 +130,11 @@ impl Days {
             {
                 let history = Arc::clone(&found.1);
                 kept.histories.push_back(found);
-                return Ok(Ok(history));
+                return Ok(history);
             }
         }
         let Some(last) = self.last_close(archive, needed, now, as_of)? else {
-            return Ok(Err(unanswered(archive, needed, now, as_of)?));
+            return Err(unanswered(archive, needed, now, as_of)?.into());
         };
         let history = Arc::new(self.history(archive, &made, last, now)?);
         // What cannot change later, or is named by its changes, is worth keeping.
@@ -145,7 +146,7 @@ impl Days {
                 kept.histories.pop_front();
             }
         }
-        Ok(Ok(history))
+        Ok(history)
     }
 
     /// The close of the coin's last bar in the `range` before now.
@@ -155,7 +156,7 @@ impl Days {
         needed: &Needed,
         now: Millis,
         as_of: Option<Millis>,
-    ) -> Result<Option<Millis>, ArchivedError> {
+    ) -> Result<Option<Millis>, Refusal> {
         let first = day_of(now.back(needed.range));
         for day in (first..=day_of(now)).rev() {
             let part = self.part(archive, &needed.coin, day, false, as_of)?;
@@ -174,7 +175,7 @@ impl Days {
         made: &Made,
         last: Millis,
         now: Millis,
-    ) -> Result<Observations, ArchivedError> {
+    ) -> Result<Observations, Refusal> {
         let start = last.back(made.length).back(WARM_UP);
         let mut bars = Vec::new();
         let mut open_interest = Vec::new();
@@ -212,7 +213,7 @@ impl Days {
         day: i64,
         orders: bool,
         as_of: Option<Millis>,
-    ) -> Result<Arc<Part>, ArchivedError> {
+    ) -> Result<Arc<Part>, Refusal> {
         let name = Name {
             coin: coin.to_owned(),
             day,
@@ -288,7 +289,7 @@ fn unanswered(
     needed: &Needed,
     now: Millis,
     as_of: Option<Millis>,
-) -> Result<EngineError, ArchivedError> {
+) -> Result<EngineError, Refusal> {
     let coins = archive.coins(as_of)?;
     let coin = needed.coin.clone();
     let last_close = if coins.iter().any(|known| known.symbol == coin) {
@@ -324,7 +325,7 @@ fn unanswered(
     })
 }
 
-fn read(archive: &Archive, name: &Name, as_of: Option<Millis>) -> Result<Part, ArchivedError> {
+fn read(archive: &Archive, name: &Name, as_of: Option<Millis>) -> Result<Part, Refusal> {
     let start = Millis(name.day.saturating_mul(Millis::DAY));
     let filter = Filter {
         start: Some(start),
@@ -350,7 +351,7 @@ fn read(archive: &Archive, name: &Name, as_of: Option<Millis>) -> Result<Part, A
 }
 
 /// The orders of a coin's day, those of a pair and side summed over [`BUCKET`]: an estimate looks no closer.
-fn read_orders(archive: &Archive, filter: &Filter) -> Result<Part, ArchivedError> {
+fn read_orders(archive: &Archive, filter: &Filter) -> Result<Part, Refusal> {
     let mut part = Part::default();
     let mut sums: HashMap<(String, Side, Millis), rust_decimal::Decimal> = HashMap::new();
     let mut whole = Vec::new();

@@ -2,11 +2,11 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use super::ArchivedError;
 use super::days::Days;
 use crate::archive::{Archive, Filter, Gather, Known};
 use crate::engine::{Ring, RingFault, RingPart};
 use crate::market::arrivals::ArrivalId;
+use crate::market::refusal::Refusal;
 use crate::market::revision::{Revision, wall_clock};
 use crate::model::{Millis, Order, OrderBrief};
 
@@ -55,11 +55,7 @@ impl Gather for Share {
 }
 
 /// The last day before `now` of what `as_of` admits.
-fn filled(
-    archive: &Archive,
-    now: Millis,
-    as_of: Option<Millis>,
-) -> Result<(Ring, Known), ArchivedError> {
+fn filled(archive: &Archive, now: Millis, as_of: Option<Millis>) -> Result<(Ring, Known), Refusal> {
     let filter = Filter {
         start: Some(now.back(Millis::DAY).on(1)),
         as_of,
@@ -71,16 +67,13 @@ fn filled(
 }
 
 /// The last day as it was known at `at`.
-pub(crate) fn past(archive: &Archive, at: Millis) -> Result<Ring, ArchivedError> {
+pub(crate) fn past(archive: &Archive, at: Millis) -> Result<Ring, Refusal> {
     Ok(filled(archive, at, Some(at))?.0)
 }
 
 impl Live {
     fn of(version: i64, known: Known, ring: Ring) -> Self {
-        let revision = Revision {
-            number: 0,
-            changed_at: wall_clock(),
-        };
+        let revision = Revision::first();
         Self {
             version,
             known,
@@ -95,7 +88,7 @@ impl Live {
     }
 
     /// The last day of the archive as it is.
-    pub(crate) fn load(archive: &Archive) -> Result<Self, ArchivedError> {
+    pub(crate) fn load(archive: &Archive) -> Result<Self, Refusal> {
         // Asked first: what is committed meanwhile is another version.
         let version = archive.version()?;
         let newest = archive.summary()?.newest.unwrap_or_default();
@@ -105,7 +98,7 @@ impl Live {
     }
 
     /// What never changes, because it is as of an instant.
-    pub(crate) fn still(archive: &Archive, at: Millis) -> Result<Self, ArchivedError> {
+    pub(crate) fn still(archive: &Archive, at: Millis) -> Result<Self, Refusal> {
         let version = archive.version()?;
         Ok(Self::of(version, archive.summary()?, Ring::new(at)))
     }
@@ -116,7 +109,7 @@ impl Live {
         archive: &Archive,
         version: i64,
         days: &Days,
-    ) -> Result<(), ArchivedError> {
+    ) -> Result<(), Refusal> {
         if self.broken {
             return self.reload(archive, days);
         }
@@ -182,7 +175,7 @@ impl Live {
     }
 
     /// Reads all of it again.
-    fn reload(&mut self, archive: &Archive, days: &Days) -> Result<(), ArchivedError> {
+    fn reload(&mut self, archive: &Archive, days: &Days) -> Result<(), Refusal> {
         let fresh = Self::load(archive)?;
         let changed_at = wall_clock();
         days.clear();

@@ -234,9 +234,9 @@ async fn the_header_is_newer_than_the_address() {
 #[tokio::test]
 async fn a_reader_that_hears_nothing_is_told_that_the_stream_lives() {
     let (market, feed) = Market::growing(100, "a test");
-    let mut desk = Desk::new(Arc::new(market));
-    desk.keep_alive = Duration::from_millis(1);
-    let service = routes(desk);
+    let mut shared = Shared::new(Arc::new(market));
+    shared.keep_alive = Duration::from_millis(1);
+    let service = routes(shared);
     let mut reader = Reader::open(&service, &format!("{PATH}?exchange=okx"), None).await;
     reader.block().await;
     grow(&feed, [numbered(1)]);

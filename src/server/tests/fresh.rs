@@ -1,4 +1,4 @@
-//! Validators, conditional requests and the shelf, through the router.
+//! Validators, conditional requests and what is kept encoded, through the router.
 
 use std::collections::HashMap;
 
@@ -25,11 +25,11 @@ pub(super) fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> &'a str {
 }
 
 /// A growing market with the observations of the fixed one.
-fn growing() -> (Desk, Router, Feed) {
+fn growing() -> (Shared, Router, Feed) {
     let (market, feed) = Market::growing(1000, "a test");
     feed.append(observed().rows()).unwrap();
-    let desk = Desk::new(Arc::new(market));
-    (desk.clone(), routes(desk), feed)
+    let shared = Shared::new(Arc::new(market));
+    (shared.clone(), routes(shared), feed)
 }
 
 fn bar(opens: Millis) -> ObservedBar {
@@ -102,9 +102,9 @@ async fn a_refusal_has_no_name() {
 
 #[tokio::test]
 async fn a_copy_of_a_second_that_is_over_is_known_by_its_date() {
-    let desk = Desk::new(Arc::new(market(false)));
-    let made = desk.market.revision().changed_at.0.div_euclid(1000);
-    let service = routes(desk);
+    let shared = Shared::new(Arc::new(market(false)));
+    let made = shared.market.revision().changed_at.0.div_euclid(1000);
+    let service = routes(shared);
     // A date that can be told apart from the change is one of a second that lies behind both.
     let date = |second: i64| {
         let since = std::time::Duration::from_secs(second.try_into().unwrap());
@@ -129,7 +129,7 @@ async fn a_copy_of_a_second_that_is_over_is_known_by_its_date() {
 
 #[tokio::test]
 async fn no_name_ever_stands_for_two_answers() {
-    let (desk, service, feed) = growing();
+    let (shared, service, feed) = growing();
     let mut known: HashMap<String, Bytes> = HashMap::new();
     let mut places: Vec<String> = Vec::new();
     for (path, _, _) in paths() {
@@ -159,13 +159,13 @@ async fn no_name_ever_stands_for_two_answers() {
     }
     // Something did change: each question had more than one answer.
     assert!(known.len() > 2 * places.len(), "{}", known.len());
-    assert!(desk.shelf.made() > 4);
+    assert!(shared.encoded.made() > 4);
 }
 
 #[tokio::test]
 async fn a_hundred_askers_of_one_map_cost_one_computation() {
-    let desk = Desk::new(Arc::new(market(false)));
-    let service = routes(desk.clone());
+    let shared = Shared::new(Arc::new(market(false)));
+    let service = routes(shared.clone());
     let asked = (0..100).map(|i| {
         let service = service.clone();
         let encoding = ["identity", "gzip", "zstd"][i % 3];
@@ -190,11 +190,11 @@ async fn a_hundred_askers_of_one_map_cost_one_computation() {
             .unwrap();
         assert!(*body == same.2, "{encoding}");
     }
-    assert_eq!(desk.shelf.made(), 1);
+    assert_eq!(shared.encoded.made(), 1);
     // The explanation comes with the same map.
     let (_, headers, _) = get(&service, "/api/liq-heatmap?explain=1", &[]).await;
     assert_ne!(text(&headers, &ETAG), answers[0].0);
-    assert_eq!(desk.shelf.made(), 1);
+    assert_eq!(shared.encoded.made(), 1);
 }
 
 #[tokio::test]
@@ -210,7 +210,7 @@ async fn what_head_asked_for_is_not_kept_as_an_empty_body() {
 
 #[tokio::test]
 async fn an_estimate_is_made_once_per_closed_bar() {
-    let (desk, service, feed) = growing();
+    let (shared, service, feed) = growing();
     let uri = "/api/liq-heatmap?model=3";
     let tag = async || {
         let (status, headers, _) = get(&service, uri, &[]).await;
@@ -226,7 +226,7 @@ async fn an_estimate_is_made_once_per_closed_bar() {
     ))
     .unwrap();
     assert_eq!(tag().await, first);
-    assert_eq!(desk.shelf.made(), 1);
+    assert_eq!(shared.encoded.made(), 1);
     feed.append((Vec::new(), vec![bar(NOW)], Vec::new()))
         .unwrap();
     let second = tag().await;
@@ -240,7 +240,7 @@ async fn an_estimate_is_made_once_per_closed_bar() {
     ))
     .unwrap();
     assert_ne!(tag().await, second);
-    assert_eq!(desk.shelf.made(), 3);
+    assert_eq!(shared.encoded.made(), 3);
 }
 
 #[tokio::test]
@@ -266,7 +266,7 @@ async fn a_gap_makes_an_explanation_another_answer_and_leaves_the_plain_one() {
     let complete = crate::archive::Completeness::Complete;
     let run = writer.begin_run("okx", complete, at(0)).unwrap();
     let market = Market::open(&folder, None).unwrap();
-    let service = routes(Desk::new(Arc::new(market)));
+    let service = routes(Shared::new(Arc::new(market)));
     let uri = "/api/liquidations/exchanges";
     let explained = format!("{uri}?explain=1");
     let mut tags = Vec::new();

@@ -11,16 +11,29 @@ mod events;
 mod fresh;
 mod ready;
 
-use axum::http::header::{ALLOW, CONTENT_LENGTH};
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::{Body, Bytes, to_bytes};
+use axum::extract::{Request, State};
+use axum::http::header::{
+    ACCEPT_ENCODING, ALLOW, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, SERVER, VARY,
+};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
+use axum::middleware::from_fn_with_state;
+use axum::response::Response;
+use axum::routing::get;
+use futures_util::FutureExt;
 use rust_decimal::Decimal;
 use serde_json::{Value, json};
 use tower::ServiceExt;
 
-use axum::body::Bytes;
-
-use super::*;
+use super::Rejection;
+use super::router::{SIMULATED, finish, pages, router, routes};
+use super::shared::{Lane, Shared};
 use crate::api::{Envelope, Query};
 use crate::engine::{self, Observations};
+use crate::market::{Answer, Market, Visit, every_endpoint};
 use crate::model::{
     HeatmapRange, Millis, Model, ObservedBar, ObservedOpenInterest, ObservedOrder, Order, Side,
     Window,
@@ -493,27 +506,28 @@ async fn a_panic_is_a_500_in_the_same_shape() {
     async fn here() -> Response {
         panic!("a defect on purpose")
     }
-    async fn elsewhere(State(desk): State<Desk>) -> Result<Response, Rejection> {
-        desk.compute(Lane::Quick, |_| panic!("a defect on purpose"))
+    async fn elsewhere(State(shared): State<Shared>) -> Result<Response, Rejection> {
+        shared
+            .compute(Lane::Quick, |_| panic!("a defect on purpose"))
             .await
-            .map(|body: Bytes| json(body))
+            .map(|body: Bytes| super::response::json(body))
     }
-    let desk = Desk::new(Arc::new(market(false)));
+    let shared = Shared::new(Arc::new(market(false)));
     let service = Router::new()
         .route("/here", get(here))
         .route("/elsewhere", get(elsewhere))
-        .layer(from_fn_with_state(desk.clone(), finish))
-        .with_state(desk.clone());
+        .layer(from_fn_with_state(shared.clone(), finish))
+        .with_state(shared.clone());
     for uri in ["/here", "/elsewhere"] {
         let (status, answer) = get_json(&service, uri).await;
         assert_eq!(status, StatusCode::INTERNAL_SERVER_ERROR, "{uri}");
         assert_eq!(answer["success"], false, "{uri}");
         assert_eq!(answer["error"]["parameter"], Value::Null, "{uri}");
     }
-    let room = desk.quick.available_permits();
+    let room = shared.quick.available_permits();
     assert_eq!(
         room,
-        Desk::new(Arc::clone(&desk.market))
+        Shared::new(Arc::clone(&shared.market))
             .quick
             .available_permits()
     );
@@ -521,14 +535,15 @@ async fn a_panic_is_a_500_in_the_same_shape() {
 
 #[tokio::test]
 async fn quick_answers_do_not_queue_behind_slow_ones() {
-    let desk = Desk::new(Arc::new(market(false)));
-    let slow = Arc::clone(&desk.slow);
+    let shared = Shared::new(Arc::new(market(false)));
+    let slow = Arc::clone(&shared.slow);
     let room = u32::try_from(slow.available_permits()).unwrap();
     let _all = slow.acquire_many(room).await.unwrap();
-    let waiting = desk.compute(Lane::Slow, |_| Ok(Bytes::new()));
+    let waiting = shared.compute(Lane::Slow, |_| Ok(Bytes::new()));
     assert!(waiting.now_or_never().is_none());
     assert_eq!(
-        desk.compute(Lane::Quick, |_| Ok(Bytes::from(vec![1])))
+        shared
+            .compute(Lane::Quick, |_| Ok(Bytes::from(vec![1])))
             .await
             .unwrap(),
         vec![1]

@@ -5,8 +5,8 @@ use axum::http::header::{ETAG, IF_MODIFIED_SINCE, IF_NONE_MATCH, LAST_MODIFIED};
 use super::fresh::text;
 use super::*;
 use crate::archive::{Archive, BarRow, Batch, Completeness, OrderRow};
-use crate::market::revision::wall_clock;
-use crate::server::ready::Front;
+use crate::market::wall_clock;
+use crate::server::ready::ReadyAnswers;
 
 async fn answer(
     service: &Router,
@@ -26,16 +26,16 @@ async fn plain(service: &Router, uri: &str) -> (StatusCode, HeaderMap, Bytes) {
 }
 
 /// A front with so much room, and the service that it is.
-fn front(desk: &Desk, room: u64) -> (Front, Router) {
-    let front = Front::of(desk.clone(), pages(desk.clone()), room);
+fn front(shared: &Shared, room: u64) -> (ReadyAnswers, Router) {
+    let front = ReadyAnswers::of(shared.clone(), pages(shared.clone()), room);
     (front.clone(), Router::new().fallback_service(front))
 }
 
 #[tokio::test]
 async fn what_is_ready_is_what_the_page_says_header_for_header() {
-    let desk = Desk::new(Arc::new(market(true)));
-    let pages = pages(desk.clone());
-    let (kept, service) = front(&desk, 32 << 20);
+    let shared = Shared::new(Arc::new(market(true)));
+    let pages = pages(shared.clone());
+    let (kept, service) = front(&shared, 32 << 20);
     let mut uris: Vec<String> = Vec::new();
     for (path, _, _) in paths() {
         uris.push(path.to_owned());
@@ -98,15 +98,15 @@ async fn what_is_ready_is_what_the_page_says_header_for_header() {
 
 #[tokio::test]
 async fn what_is_ready_needs_no_lane() {
-    let desk = Desk::new(Arc::new(market(false)));
-    let service = routes(desk.clone());
+    let shared = Shared::new(Arc::new(market(false)));
+    let service = routes(shared.clone());
     let uris: Vec<&str> = paths().into_iter().map(|(path, ..)| path).collect();
     let mut first = Vec::new();
     for uri in &uris {
         first.push(plain(&service, uri).await.2);
     }
-    desk.quick.close();
-    desk.slow.close();
+    shared.quick.close();
+    shared.slow.close();
     for (uri, first) in uris.iter().zip(&first) {
         let (status, _, body) = plain(&service, uri).await;
         assert_eq!((status, &body), (StatusCode::OK, first), "{uri}");
@@ -119,7 +119,7 @@ async fn what_is_ready_needs_no_lane() {
 #[tokio::test]
 async fn a_new_order_is_in_the_next_answer_and_an_old_one_leaves_its_window() {
     let (market, feed) = Market::growing(1000, "a test");
-    let service = routes(Desk::new(Arc::new(market)));
+    let service = routes(Shared::new(Arc::new(market)));
     let grow = |minutes_ago: i64| {
         let new = order("okx", "BTCUSDT", Side::Long, minutes_ago, 500);
         feed.append((vec![new], Vec::new(), Vec::new())).unwrap();
@@ -195,8 +195,8 @@ async fn an_archive_that_grows_is_answered_as_it_was_committed_last() {
     writer.append(&recorded(1, 0)).unwrap();
     let market = Market::open(&folder.0, None).unwrap();
     assert!(market.is_on_disk());
-    let desk = Desk::new(Arc::new(market));
-    let (kept, service) = front(&desk, 1 << 20);
+    let shared = Shared::new(Arc::new(market));
+    let (kept, service) = front(&shared, 1 << 20);
     let questions = [
         "/api/liquidations",
         "/api/liquidations/overview",
@@ -253,9 +253,9 @@ async fn an_archive_that_grows_is_answered_as_it_was_committed_last() {
 
 #[tokio::test]
 async fn many_different_questions_stay_within_the_room() {
-    let desk = Desk::new(Arc::new(market(false)));
+    let shared = Shared::new(Arc::new(market(false)));
     let room = 200_000;
-    let (kept, service) = front(&desk, room);
+    let (kept, service) = front(&shared, room);
     for offset in 0..400 {
         let uri = format!("/api/liquidations?limit=20&offset={offset}");
         let (status, _, body) = plain(&service, &uri).await;

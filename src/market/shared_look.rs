@@ -7,23 +7,23 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use tokio::sync::Mutex;
 
-use super::Rejection;
+use super::refusal::Refusal;
 
-/// Looks at one thing, one at a time.
+/// Looks at one thing, one at a time, each for all who asked before it began.
 #[derive(Debug, Default)]
-pub(super) struct Looks {
+pub(super) struct SharedLook {
     /// How many have begun.
     begun: AtomicU64,
     /// The last that succeeded.
     last: Mutex<u64>,
 }
 
-impl Looks {
+impl SharedLook {
     /// Waits for a look that begins from now on: `look`, unless somebody else's is as good.
     pub(super) async fn fresh(
         &self,
-        look: impl Future<Output = Result<(), Rejection>>,
-    ) -> Result<(), Rejection> {
+        look: impl Future<Output = Result<(), Refusal>>,
+    ) -> Result<(), Refusal> {
         let before = self.begun.load(Ordering::SeqCst);
         let mut last = self.last.lock().await;
         if *last > before {
@@ -48,12 +48,16 @@ mod tests {
     use super::*;
 
     /// A look that waits for a permit, and whether it may succeed.
-    fn ask(looks: &Arc<Looks>, door: &Arc<Semaphore>, good: bool) -> JoinHandle<bool> {
+    fn ask(looks: &Arc<SharedLook>, door: &Arc<Semaphore>, good: bool) -> JoinHandle<bool> {
         let (looks, door) = (Arc::clone(looks), Arc::clone(door));
         tokio::spawn(async move {
             let look = async {
                 door.acquire().await.unwrap().forget();
-                if good { Ok(()) } else { Err(Rejection::Defect) }
+                if good {
+                    Ok(())
+                } else {
+                    Err(Refusal::defect("a test"))
+                }
             };
             looks.fresh(look).await.is_ok()
         })
@@ -61,7 +65,7 @@ mod tests {
 
     #[tokio::test]
     async fn who_asks_during_a_look_shares_the_next_one() {
-        let looks = Arc::new(Looks::default());
+        let looks = Arc::new(SharedLook::default());
         let door = Arc::new(Semaphore::new(0));
         let first = ask(&looks, &door, true);
         while looks.begun.load(Ordering::SeqCst) == 0 {
@@ -84,7 +88,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_look_that_fails_or_is_given_up_is_nobody_elses() {
-        let looks = Arc::new(Looks::default());
+        let looks = Arc::new(SharedLook::default());
         let door = Arc::new(Semaphore::new(0));
         let given_up = ask(&looks, &door, true);
         yield_now().await;

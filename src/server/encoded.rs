@@ -10,12 +10,11 @@ use axum::body::Bytes;
 use quick_cache::sync::{Cache, DefaultLifecycle, EntryAction, EntryResult};
 use quick_cache::{DefaultHashBuilder, OptionsBuilder, Weighter};
 
-use super::Rejection;
-use crate::engine::Explain;
-use crate::market::revision::Revision;
+use super::reject::Rejection;
+use crate::market::{Explain, Revision};
 use crate::model::Millis;
 
-/// What the shelf holds at most, in bytes.
+/// What is kept at most, in bytes.
 const ROOM: u64 = 96 << 20;
 /// What an entry takes beside its bytes.
 const ASIDE: usize = 512;
@@ -90,21 +89,21 @@ impl Weighter<Key, Entry> for Weight {
     }
 }
 
-/// The shelf; cheap to clone.
+/// The answers that are kept; cheap to clone.
 #[derive(Clone)]
-pub(super) struct Shelf {
+pub(super) struct Encoded {
     entries: Arc<Cache<Key, Entry, Weight>>,
     made: Arc<AtomicU64>,
 }
 
-impl Shelf {
-    /// A shelf of the usual room.
+impl Encoded {
+    /// Nothing yet, in the usual room.
     pub(super) fn new() -> Self {
         Self::of(ROOM)
     }
 
     fn of(room: u64) -> Self {
-        // One part, so that an entry may be as large as the whole shelf.
+        // One part, so that an entry may be as large as all of the room.
         let options = OptionsBuilder::new()
             .shards(1)
             .estimated_items_capacity(usize::try_from(room / USUAL).unwrap_or(1).max(16))
@@ -256,66 +255,66 @@ mod tests {
     }
 
     fn ask(
-        shelf: &Shelf,
+        encoded: &Encoded,
         question: &str,
         make: impl Future<Output = Result<Estimated, Rejection>> + Send + 'static,
     ) -> JoinHandle<Answer> {
-        let shelf = shelf.clone();
+        let encoded = encoded.clone();
         let key = Key::Estimate {
             question: question.to_string(),
             revision: 0,
         };
-        tokio::spawn(async move { shelf.estimate(&key, Millis(0), make).await })
+        tokio::spawn(async move { encoded.estimate(&key, Millis(0), make).await })
     }
 
     /// Asks for a map that waits for `release`.
-    fn ask_long(shelf: &Shelf, release: &Arc<Notify>) -> JoinHandle<Answer> {
-        let (release, counter) = (Arc::clone(release), shelf.clone());
-        ask(shelf, "map", async move {
+    fn ask_long(encoded: &Encoded, release: &Arc<Notify>) -> JoinHandle<Answer> {
+        let (release, counter) = (Arc::clone(release), encoded.clone());
+        ask(encoded, "map", async move {
             let number = counter.number();
             release.notified().await;
             Ok(estimated(number, 10))
         })
     }
 
-    async fn begun(shelf: &Shelf) {
-        while shelf.made() == 0 {
+    async fn begun(encoded: &Encoded) {
+        while encoded.made() == 0 {
             tokio::task::yield_now().await;
         }
     }
 
     #[tokio::test]
     async fn a_hundred_who_ask_at_once_wait_for_one() {
-        let shelf = Shelf::new();
+        let encoded = Encoded::new();
         let release = Arc::new(Notify::new());
-        let asking: Vec<_> = (0..100).map(|_| ask_long(&shelf, &release)).collect();
-        begun(&shelf).await;
+        let asking: Vec<_> = (0..100).map(|_| ask_long(&encoded, &release)).collect();
+        begun(&encoded).await;
         release.notify_one();
         for answer in join_all(asking).await {
             assert_eq!(answer.unwrap().unwrap().number, 0);
         }
-        assert_eq!(shelf.made(), 1);
+        assert_eq!(encoded.made(), 1);
     }
 
     #[tokio::test]
     async fn who_asked_first_may_leave_while_others_wait() {
-        let shelf = Shelf::new();
+        let encoded = Encoded::new();
         let release = Arc::new(Notify::new());
-        let first = ask_long(&shelf, &release);
-        begun(&shelf).await;
+        let first = ask_long(&encoded, &release);
+        begun(&encoded).await;
         first.abort();
         assert!(first.await.unwrap_err().is_cancelled());
-        let second = ask(&shelf, "map", async { Err(Rejection::Defect) });
+        let second = ask(&encoded, "map", async { Err(Rejection::Defect) });
         release.notify_one();
         assert_eq!(second.await.unwrap().unwrap().number, 0);
     }
 
     #[tokio::test]
     async fn a_failure_is_not_kept() {
-        let shelf = Shelf::new();
-        let failed = ask(&shelf, "map", async { Err(Rejection::Busy) }).await;
+        let encoded = Encoded::new();
+        let failed = ask(&encoded, "map", async { Err(Rejection::Busy) }).await;
         assert!(matches!(failed.unwrap(), Err(Rejection::Busy)));
-        let made = ask(&shelf, "map", async { Ok(estimated(7, 1)) }).await;
+        let made = ask(&encoded, "map", async { Ok(estimated(7, 1)) }).await;
         assert_eq!(made.unwrap().unwrap().number, 7);
     }
 
@@ -328,17 +327,17 @@ mod tests {
 
     /// Asks for what is of `wanted`; what is made is of `of`, once that is released.
     fn ask_realised(
-        shelf: &Shelf,
+        encoded: &Encoded,
         wanted: u64,
         of: Option<u64>,
         release: &Arc<Notify>,
     ) -> JoinHandle<Realised> {
-        let (shelf, release) = (shelf.clone(), Arc::clone(release));
+        let (encoded, release) = (encoded.clone(), Arc::clone(release));
         let key = Key::Realised {
             question: "coins".to_owned(),
         };
         tokio::spawn(async move {
-            let number = shelf.made.clone();
+            let number = encoded.made.clone();
             let make = async move {
                 let number = number.fetch_add(1, Ordering::Relaxed);
                 release.notified().await;
@@ -348,20 +347,20 @@ mod tests {
                     revision: of.map(at),
                 })
             };
-            shelf.realised(&key, at(wanted), make).await.unwrap()
+            encoded.realised(&key, at(wanted), make).await.unwrap()
         })
     }
 
     #[tokio::test]
     async fn who_asks_after_a_change_is_not_given_what_was_begun_before_it() {
-        let shelf = Shelf::new();
+        let encoded = Encoded::new();
         let (old, new) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
         let before: Vec<_> = (0..50)
-            .map(|_| ask_realised(&shelf, 1, Some(1), &old))
+            .map(|_| ask_realised(&encoded, 1, Some(1), &old))
             .collect();
-        begun(&shelf).await;
+        begun(&encoded).await;
         let after: Vec<_> = (0..50)
-            .map(|_| ask_realised(&shelf, 2, Some(2), &new))
+            .map(|_| ask_realised(&encoded, 2, Some(2), &new))
             .collect();
         tokio::task::yield_now().await;
         old.notify_one();
@@ -372,43 +371,43 @@ mod tests {
         for answer in join_all(before).await {
             assert!(answer.unwrap().revision.unwrap().number >= 1);
         }
-        assert_eq!(shelf.made(), 2);
+        assert_eq!(encoded.made(), 2);
         // What is newer than what was looked for is as good, and the old answer is not kept beside it.
-        let late = ask_realised(&shelf, 1, Some(1), &old).await.unwrap();
+        let late = ask_realised(&encoded, 1, Some(1), &old).await.unwrap();
         assert_eq!(late.revision, Some(at(2)));
-        assert_eq!(shelf.entries.len(), 1);
+        assert_eq!(encoded.entries.len(), 1);
     }
 
     #[tokio::test]
     async fn what_is_of_no_one_revision_is_not_kept() {
-        let shelf = Shelf::new();
+        let encoded = Encoded::new();
         let release = Arc::new(Notify::new());
         for _ in 0..2 {
             release.notify_one();
-            let made = ask_realised(&shelf, 1, None, &release).await.unwrap();
+            let made = ask_realised(&encoded, 1, None, &release).await.unwrap();
             assert_eq!(made.revision, None);
         }
-        assert_eq!(shelf.made(), 2);
-        assert_eq!(shelf.entries.len(), 0);
+        assert_eq!(encoded.made(), 2);
+        assert_eq!(encoded.entries.len(), 0);
     }
 
     #[tokio::test]
-    async fn the_shelf_never_holds_more_than_it_has_room_for() {
+    async fn never_more_is_kept_than_there_is_room_for() {
         let room = 100_000;
-        let shelf = Shelf::of(room);
+        let encoded = Encoded::of(room);
         for question in 0..300_u64 {
             let size = usize::try_from(question % 7 * 5_000).unwrap();
-            let made = ask(&shelf, &question.to_string(), async move {
+            let made = ask(&encoded, &question.to_string(), async move {
                 Ok(estimated(question, size))
             });
             assert_eq!(made.await.unwrap().unwrap().number, question);
-            assert!(shelf.entries.weight() <= room);
+            assert!(encoded.entries.weight() <= room);
         }
-        let held = shelf.entries.weight();
+        let held = encoded.entries.weight();
         assert!(held > room / 2, "{held}");
-        // What is larger than the shelf is answered, and not kept.
-        let large = ask(&shelf, "large", async { Ok(estimated(1, 200_000)) }).await;
+        // What is larger than the room is answered, and not kept.
+        let large = ask(&encoded, "large", async { Ok(estimated(1, 200_000)) }).await;
         assert_eq!(large.unwrap().unwrap().body.len(), 200_000);
-        assert!(shelf.entries.weight() <= room);
+        assert!(encoded.entries.weight() <= room);
     }
 }

@@ -21,13 +21,13 @@ impl Stopping {
 }
 
 /// The body.
-pub(super) struct Endless {
+pub(super) struct StreamBody {
     body: Body,
     stopped: Pin<Box<dyn Future<Output = ()> + Send>>,
     _place: OwnedSemaphorePermit,
 }
 
-impl Endless {
+impl StreamBody {
     pub(super) fn new(body: Body, stopping: Stopping, place: OwnedSemaphorePermit) -> Self {
         let mut signal = stopping.0;
         Self {
@@ -38,7 +38,7 @@ impl Endless {
     }
 }
 
-impl HttpBody for Endless {
+impl HttpBody for StreamBody {
     type Data = Bytes;
     type Error = axum::Error;
 

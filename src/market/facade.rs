@@ -1,0 +1,388 @@
+//! A market: one face for every place that observations can lie in.
+//!
+//! A caller never sees where the observations are: it asks, and is told beside each answer what the answer depends on.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use tokio::task::spawn_blocking;
+
+use super::answer::{Answer, Answered};
+use super::archived::Archived;
+use super::arrivals::{ArrivalId, Arrivals};
+use super::fixed::Fixed;
+use super::growing::{Feed, Growing};
+use super::maps::MapKeeper;
+use super::refusal::Refusal;
+use super::revision::{Basis, Revision, Standing};
+use super::shared_look::SharedLook;
+use super::source::{Source, shown};
+use crate::api::{BadQuery, Orders};
+use crate::archive::{Archive, MapRow};
+use crate::engine::{self, Observations, Rows, VenueCoverage};
+use crate::model::{Bar, Millis, ObservedOpenInterest, Order, Pair, Window};
+
+/// What a server, or a caller in this process, asks its questions of.
+///
+/// # Examples
+///
+/// ```
+/// use liqdata::api::Overview;
+/// use liqdata::engine::Observations;
+/// use liqdata::market::Market;
+///
+/// let observations = Observations::new(Vec::new(), Vec::new(), Vec::new(), None)?;
+/// let market = Market::fixed(observations, "empty tables");
+/// let answered = market.answer(&Overview, None)?;
+/// assert!(answered.reply.present().all(|(_, totals)| totals.cnt == 0));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Market {
+    source: Arc<dyn Source>,
+    simulated: bool,
+    /// Where the observations come from, in a few words.
+    origin: String,
+    /// Keeps the maps that servers of this market answer with.
+    maps: Option<Arc<MapKeeper>>,
+    look: SharedLook,
+}
+
+impl Market {
+    fn of(source: Arc<dyn Source>, origin: impl Into<String>) -> Self {
+        Self {
+            source,
+            simulated: false,
+            origin: origin.into(),
+            maps: None,
+            look: SharedLook::default(),
+        }
+    }
+
+    /// A market of tables that never change.
+    #[must_use]
+    pub fn fixed(observations: Observations, origin: impl Into<String>) -> Self {
+        Self::of(Arc::new(Fixed::new(observations)), origin)
+    }
+
+    /// A market of tables that a simulation made.
+    #[must_use]
+    pub fn simulated(observations: Observations, origin: impl Into<String>) -> Self {
+        Self {
+            simulated: true,
+            ..Self::fixed(observations, origin)
+        }
+    }
+
+    /// An empty market in memory, and the feed that it grows by; it keeps the place of its last `kept` orders.
+    #[must_use]
+    pub fn growing(kept: usize, origin: impl Into<String>) -> (Self, Feed) {
+        let growing = Arc::new(Growing::new(kept));
+        (Self::of(Arc::clone(&growing) as _, origin), Feed(growing))
+    }
+
+    /// A market that lies in the archive in the folder `path`, as it grows, or as it was known at `as_of`.
+    ///
+    /// # Errors
+    ///
+    /// A [`Refusal`] where the archive cannot be read.
+    pub fn open(path: impl AsRef<Path>, as_of: Option<Millis>) -> Result<Self, Refusal> {
+        let path = path.as_ref();
+        let archived = Archived::open(path, as_of)?;
+        Ok(Self::of(
+            Arc::new(archived),
+            format!("archive {}", path.display()),
+        ))
+    }
+
+    /// The same market, with a keeper of the maps that servers of it answer with.
+    #[must_use]
+    pub fn keeping(self, maps: Arc<MapKeeper>) -> Self {
+        Self {
+            maps: Some(maps),
+            ..self
+        }
+    }
+
+    /// What keeps the maps that servers of this market answer with, where something does.
+    pub(crate) fn maps_kept(&self) -> Option<&MapKeeper> {
+        self.maps.as_deref()
+    }
+
+    /// The archive that the market lies in, if it lies in one.
+    #[must_use]
+    pub fn archive(&self) -> Option<&Archive> {
+        self.source.archive()
+    }
+
+    /// The instant the market was opened as of, if it was.
+    #[must_use]
+    pub fn opened_as_of(&self) -> Option<Millis> {
+        self.source.opened_as_of()
+    }
+
+    /// Whether a look at what is new may have to wait for a disk.
+    #[must_use]
+    pub(crate) fn is_on_disk(&self) -> bool {
+        self.source.is_on_disk()
+    }
+
+    /// Whether orders may still arrive.
+    #[must_use]
+    pub fn is_growing(&self) -> bool {
+        self.source.is_growing()
+    }
+
+    /// Whether the observations come from a simulation.
+    #[must_use]
+    pub fn is_simulated(&self) -> bool {
+        self.simulated
+    }
+
+    /// Where the observations come from, in a few words.
+    #[must_use]
+    pub fn source(&self) -> &str {
+        &self.origin
+    }
+
+    /// The instant questions are about where they name none.
+    #[must_use]
+    pub fn now(&self) -> Millis {
+        self.source.last_standing(&Basis::Observations).now
+    }
+
+    /// The coins that an estimate can be given for, by name.
+    #[must_use]
+    pub fn coins(&self) -> Vec<String> {
+        self.source.coins().unwrap_or_else(|fault| {
+            log::warn!("{fault}");
+            Vec::new()
+        })
+    }
+
+    /// What every answer depends on.
+    #[must_use]
+    pub fn revision(&self) -> Revision {
+        self.source.last_standing(&Basis::Observations).revision
+    }
+
+    /// What every answer depends on that tells its [coverage](Market::coverage) as well.
+    #[must_use]
+    pub fn recorded_revision(&self) -> Revision {
+        self.source.last_standing(&Basis::Record).revision
+    }
+
+    /// What the estimates of `coin` depend on: another number once a bar of it has closed, or its past has changed.
+    #[must_use]
+    pub fn estimate_revision(&self, coin: &str) -> Revision {
+        self.source
+            .last_standing(&Basis::Coin(coin.to_owned()))
+            .revision
+    }
+
+    /// What `look` sees of the market, on a blocking thread where it may have to wait for a disk.
+    pub(crate) async fn look<T: Send + 'static>(
+        self: &Arc<Self>,
+        look: impl FnOnce(&Self) -> T + Send + 'static,
+    ) -> Result<T, Refusal> {
+        if !self.is_on_disk() {
+            return Ok(look(self));
+        }
+        let market = Arc::clone(self);
+        let seen = spawn_blocking(move || look(&market)).await;
+        seen.map_err(|failure| Refusal::defect(format!("a look at the market failed: {failure}")))
+    }
+
+    /// Where `basis` stands, with all that was there when this was asked; one look is shared by all who ask meanwhile.
+    pub(crate) async fn look_at(self: &Arc<Self>, basis: &Basis) -> Result<Standing, Refusal> {
+        if !self.is_on_disk() {
+            return self.standing(basis);
+        }
+        let look = async {
+            self.look(|market| market.standing(&Basis::Observations).map(drop))
+                .await?
+        };
+        self.look.fresh(look).await?;
+        // None where somebody is taking in what is new.
+        if let Some(standing) = self.source.seen(basis) {
+            return Ok(standing);
+        }
+        let basis = basis.clone();
+        self.look(move |market| market.standing(&basis)).await?
+    }
+
+    /// Where `basis` stands, of one look at what is new.
+    ///
+    /// # Errors
+    ///
+    /// A [`Refusal`] where what is new cannot be read.
+    pub(crate) fn standing(&self, basis: &Basis) -> Result<Standing, Refusal> {
+        self.source.standing(basis)
+    }
+
+    /// Waits until the revision is another than `seen`.
+    pub async fn changed(&self, seen: Revision) {
+        Arc::clone(&self.source).changed(seen).await;
+    }
+
+    /// The answer to `question`, as of `as_of` or else of now.
+    ///
+    /// # Errors
+    ///
+    /// A [`Refusal`] that says why there is none.
+    pub fn answer<E: Answer>(
+        &self,
+        question: &E,
+        as_of: Option<Millis>,
+    ) -> Result<Answered<E::Reply>, Refusal> {
+        let needed = question.needs();
+        shown(&*self.source, as_of, needed.as_ref(), |view| {
+            question.answer(view)
+        })
+        .and_then(|answered| Ok(answered?))
+        .map_err(Refusal::blaming::<E>)
+    }
+
+    /// A page of the order feed, of any length: `orders` names the pair and the exchange.
+    ///
+    /// # Errors
+    ///
+    /// A [`Refusal`] as of [`Market::answer`].
+    pub fn page(
+        &self,
+        orders: &Orders,
+        limit: usize,
+        offset: u64,
+        as_of: Option<Millis>,
+    ) -> Result<Vec<Order>, Refusal> {
+        let symbol = orders.symbol.as_ref().map(Pair::as_str);
+        shown(&*self.source, as_of, None, |view| {
+            engine::orders(view, symbol, orders.exchange.as_deref(), limit, offset)
+        })
+    }
+
+    /// What each venue's totals in a window cover: a simulation shows all that happens in it, tables do not tell.
+    ///
+    /// # Errors
+    ///
+    /// A [`Refusal`] as of [`Market::answer`].
+    pub fn coverage(
+        &self,
+        as_of: Option<Millis>,
+        window: Window,
+    ) -> Result<Vec<VenueCoverage>, Refusal> {
+        let mut venues = self.source.coverage(as_of, window)?;
+        if self.simulated {
+            for venue in &mut venues {
+                venue.connected_share = Some(1.0);
+                venue.completeness = "complete";
+            }
+        }
+        Ok(venues)
+    }
+
+    /// The bars of `coin` that had closed by `as_of` or else by now, in order of time.
+    ///
+    /// # Errors
+    ///
+    /// A [`Refusal`] as of [`Market::answer`].
+    pub fn bars(&self, coin: &str, as_of: Option<Millis>) -> Result<Vec<Bar>, Refusal> {
+        self.bars_between(coin, as_of, (None, None), None)
+    }
+
+    /// The bars of `coin` that opened at the first instant or later and closed by the second, and by `as_of` or else by
+    /// now; made into bars of `size` milliseconds where one is given.
+    ///
+    /// A market in an archive gives one series of all its exchanges.
+    ///
+    /// # Errors
+    ///
+    /// A [`Refusal`] as of [`Market::answer`], of a size that is no whole number of minutes, and in tables of one that
+    /// the coin's bars cannot be made into.
+    pub fn bars_between(
+        &self,
+        coin: &str,
+        as_of: Option<Millis>,
+        stretch: (Option<Millis>, Option<Millis>),
+        size: Option<i64>,
+    ) -> Result<Vec<Bar>, Refusal> {
+        if let Some(size) = size
+            && (size <= 0 || size % Millis::MINUTE != 0)
+        {
+            return Err(BadQuery::new(
+                "interval",
+                format!("{size} ms is not a whole number of minutes"),
+                "whole minutes above 0",
+            )
+            .into());
+        }
+        self.source.bars(coin, as_of, stretch, size)
+    }
+
+    /// The readings of a coin's open interest from the first instant until before the second that were known at `as_of`
+    /// or else are known now, in order of time.
+    ///
+    /// # Errors
+    ///
+    /// A [`Refusal`] as of [`Market::answer`].
+    pub fn open_interest(
+        &self,
+        coin: &str,
+        as_of: Option<Millis>,
+        stretch: (Option<Millis>, Option<Millis>),
+    ) -> Result<Vec<ObservedOpenInterest>, Refusal> {
+        self.source.open_interest(coin, as_of, stretch)
+    }
+
+    /// The estimated maps that were served and kept, as they were: of `kind` and `coin` where they are named, made of bars
+    /// up to the first instant or later and before the second, computed by `as_of`. Only archives have any.
+    ///
+    /// # Errors
+    ///
+    /// A [`Refusal`] as of [`Market::answer`].
+    pub fn maps(
+        &self,
+        kind: Option<&str>,
+        coin: Option<&str>,
+        as_of: Option<Millis>,
+        stretch: (Option<Millis>, Option<Millis>),
+    ) -> Result<Vec<MapRow>, Refusal> {
+        self.source.maps(kind, coin, as_of, stretch)
+    }
+
+    /// The instant that `as_of` asks about, or else the one the market was opened as of.
+    ///
+    /// # Errors
+    ///
+    /// A [`Refusal`] where the market was opened as of an earlier instant.
+    pub fn instant(&self, as_of: Option<Millis>) -> Result<Option<Millis>, Refusal> {
+        self.source.instant(as_of)
+    }
+
+    /// Rows that make the same observations again.
+    ///
+    /// # Errors
+    ///
+    /// A [`Refusal`] as of [`Market::answer`].
+    pub fn rows(&self) -> Result<Rows, Refusal> {
+        self.source.rows()
+    }
+
+    /// Up to `limit` orders that arrived behind `after`, or else from the first that is known.
+    ///
+    /// # Errors
+    ///
+    /// A [`Refusal`] as of [`Market::answer`].
+    pub fn arrivals(&self, after: Option<ArrivalId>, limit: usize) -> Result<Arrivals, Refusal> {
+        self.source.arrivals(after, limit)
+    }
+
+    /// The place behind the last order that has arrived.
+    ///
+    /// # Errors
+    ///
+    /// A [`Refusal`] as of [`Market::answer`].
+    pub fn newest(&self) -> Result<ArrivalId, Refusal> {
+        self.source.newest()
+    }
+}

@@ -1,0 +1,161 @@
+//! Why a market does not answer: one closed set of reasons, which every face puts into its own words.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use super::arrivals::ArrivalId;
+use crate::api::{BadQuery, Endpoint};
+use crate::archive::ArchiveError;
+use crate::engine::{EngineError, RingFault, TableFault};
+use crate::model::{Millis, likely_coin};
+
+/// What a refusal is for; each face has a table of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Code {
+    /// A value outside the contract.
+    BadQuery,
+    /// No bar of the coin has closed yet.
+    UnknownCoin,
+    /// No bar of the coin closed in the window.
+    NoBars,
+    /// The bars of the coin are too long for the range.
+    TooCoarse,
+    /// Bars of the length asked for cannot be made of those there are.
+    NoSuchLength,
+    /// The archive was opened as of an instant, and a later one is asked about.
+    Later,
+    /// A stretch of time in which nothing can lie.
+    EmptyRange,
+    /// The place to go on from in the order of arrival is no longer known.
+    Gone,
+    /// The archive cannot be read.
+    Unreadable,
+    /// What the archive holds cannot be counted, or reckoned with, exactly.
+    Inexact,
+    /// All observations at once are asked for, which an archive does not hand over.
+    NotTables,
+    /// A bug.
+    Defect,
+}
+
+/// Why a market does not answer.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct Refusal {
+    /// The reason.
+    pub code: Code,
+    /// The parameter to blame, where one is.
+    pub parameter: Option<Cow<'static, str>>,
+    /// What is wrong, with the value.
+    pub message: String,
+    /// What is allowed, of a value outside the contract.
+    pub allowed: Option<String>,
+    /// What may have been meant.
+    pub hint: Option<String>,
+    /// What lies beneath, of an archive that cannot be read.
+    pub source: Option<Box<ArchiveError>>,
+}
+
+impl Refusal {
+    fn new(code: Code, parameter: Option<&'static str>, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            parameter: parameter.map(Cow::Borrowed),
+            message: message.into(),
+            allowed: None,
+            hint: None,
+            source: None,
+        }
+    }
+
+    /// An instant is asked about that lies after the one the archive was opened as of.
+    pub(super) fn later(asked: Millis, opened: Millis) -> Self {
+        let message =
+            format!("{asked} is after {opened}, the instant the archive was opened as of");
+        Self::new(Code::Later, Some("as_of"), message)
+    }
+
+    /// All observations of an archive are asked for.
+    pub(super) fn not_tables() -> Self {
+        let message = "an archive is not handed over as tables; open it again by its path";
+        Self::new(Code::NotTables, None, message)
+    }
+
+    /// An order of arrival cannot go on from the place `asked`, and does from `newest`.
+    #[must_use]
+    pub fn gone(asked: Option<String>, newest: ArrivalId) -> Self {
+        let message = format!(
+            "the market cannot go on from {:?}: what arrived since is missing from the stream; orders() and \
+             iter_orders() have it, and the stream goes on from {:?}",
+            asked.unwrap_or_default(),
+            newest.to_string(),
+        );
+        Self::new(Code::Gone, None, message)
+    }
+
+    /// A bug, and what is known of it.
+    pub(crate) fn defect(known: impl fmt::Display) -> Self {
+        Self::new(Code::Defect, None, known.to_string())
+    }
+
+    /// The same in answer to an endpoint: what may be blamed is one of its parameters.
+    pub(super) fn blaming<E: Endpoint>(mut self) -> Self {
+        if self.code == Code::TooCoarse && E::PARAMETERS.contains(&"range") {
+            self.parameter = Some(Cow::Borrowed("range"));
+        }
+        self
+    }
+}
+
+impl From<BadQuery> for Refusal {
+    fn from(query: BadQuery) -> Self {
+        Self {
+            parameter: Some(query.parameter),
+            allowed: Some(query.allowed),
+            ..Self::new(Code::BadQuery, None, query.message)
+        }
+    }
+}
+
+impl From<EngineError> for Refusal {
+    fn from(error: EngineError) -> Self {
+        let (code, parameter) = match &error {
+            EngineError::UnknownCoin { .. } => (Code::UnknownCoin, "symbol"),
+            EngineError::NoBars { .. } => (Code::NoBars, "symbol"),
+            EngineError::TooCoarse { .. } => (Code::TooCoarse, "symbol"),
+            EngineError::NoSuchLength { .. } => (Code::NoSuchLength, "interval"),
+        };
+        let mut refusal = Self::new(code, Some(parameter), error.to_string());
+        if let EngineError::UnknownCoin { coin, known, .. } = &error {
+            refusal.hint = likely_coin(coin, known);
+        }
+        refusal
+    }
+}
+
+impl From<ArchiveError> for Refusal {
+    fn from(error: ArchiveError) -> Self {
+        match error {
+            ArchiveError::BadRange { parameter, message } => {
+                Self::new(Code::EmptyRange, Some(parameter), message)
+            }
+            error => Self {
+                message: error.to_string(),
+                source: Some(Box::new(error)),
+                ..Self::new(Code::Unreadable, None, "")
+            },
+        }
+    }
+}
+
+impl From<RingFault> for Refusal {
+    fn from(fault: RingFault) -> Self {
+        Self::new(Code::Inexact, None, fault.to_string())
+    }
+}
+
+impl From<TableFault> for Refusal {
+    fn from(fault: TableFault) -> Self {
+        Self::new(Code::Inexact, None, fault.to_string())
+    }
+}

@@ -1,0 +1,76 @@
+//! Rows that have been read and not been taken.
+//!
+//! An answer whose caller went away while it was under way is found here by the next.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::columns::Columns;
+use crate::client::Arrival;
+use crate::model::{Order, OrderColumns};
+
+/// Those of a walk.
+#[derive(Debug, Default)]
+pub(super) struct UntakenOrders(Mutex<Option<OrderColumns>>);
+
+impl UntakenOrders {
+    fn lock(&self) -> MutexGuard<'_, Option<OrderColumns>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.lock().is_none()
+    }
+
+    pub(super) fn put(&self, rows: OrderColumns) {
+        *self.lock() = Some(rows);
+    }
+
+    /// Takes what is there; no rows where another caller was quicker.
+    pub(super) fn take(&self) -> OrderColumns {
+        self.lock().take().unwrap_or_default()
+    }
+}
+
+/// Those of a stream, and the place behind what has been taken.
+#[derive(Debug, Default)]
+pub(super) struct UntakenArrivals(Mutex<Arrivals>);
+
+#[derive(Debug, Default)]
+struct Arrivals {
+    batch: Option<Vec<Arrival>>,
+    place: Option<String>,
+}
+
+impl UntakenArrivals {
+    fn lock(&self) -> MutexGuard<'_, Arrivals> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.lock().batch.is_none()
+    }
+
+    pub(super) fn put(&self, batch: Vec<Arrival>) {
+        self.lock().batch = Some(batch);
+    }
+
+    pub(super) fn place(&self) -> Option<String> {
+        self.lock().place.clone()
+    }
+
+    pub(super) fn go_to(&self, place: Option<String>) {
+        self.lock().place = place;
+    }
+
+    /// Takes what is there: the rows, and the id of each.
+    pub(super) fn take(&self) -> (Columns, Vec<Option<String>>) {
+        let mut arrivals = self.lock();
+        let batch = arrivals.batch.take().unwrap_or_default();
+        if let Some((Some(id), _)) = batch.last() {
+            arrivals.place = Some(id.clone());
+        }
+        drop(arrivals);
+        let (ids, orders): (Vec<_>, Vec<Order>) = batch.into_iter().unzip();
+        (orders.into(), ids)
+    }
+}

@@ -1,0 +1,168 @@
+//! The pages by their paths, and what is done to every response.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::to_bytes;
+use axum::extract::{Request, State};
+use axum::http::header::{ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, VARY};
+use axum::http::{HeaderName, HeaderValue, Method, StatusCode, Uri};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use futures_util::FutureExt;
+use tokio::runtime::Handle;
+use tower_http::CompressionLevel;
+use tower_http::compression::CompressionLayer;
+use tower_http::compression::predicate::{NotForContentType, Predicate, SizeAbove};
+
+use super::encoded::Key;
+use super::follow::follow;
+use super::freshness::REVALIDATE;
+use super::index::{Health, Index};
+use super::question::nothing;
+use super::ready::ReadyAnswers;
+use super::reject::Rejection;
+use super::respond::{Origin, respond};
+use super::response::{encoded, json, sign};
+use super::shared::{Lane, Shared};
+use crate::api::{self, Stream};
+use crate::market::{Answer, Market, Visit, every_endpoint};
+
+/// Bodies below this many bytes fit a packet or two as they are.
+const WORTH_COMPRESSING: u64 = 1024;
+
+pub(super) const SIMULATED: HeaderName = HeaderName::from_static(api::SIMULATED);
+
+/// The service of the ten endpoints on `market`, with a stream of the orders as
+/// they arrive, `/api` (and `/`) to list all that and `/health`.
+///
+/// No I/O happens here; answers are computed on the runtime's blocking threads, slow ones on a lane of their own.
+pub fn router(market: Arc<Market>) -> Router {
+    routes(Shared::new(market))
+}
+
+pub(super) fn routes(shared: Shared) -> Router {
+    let pages = pages(shared.clone());
+    Router::new().fallback_service(ReadyAnswers::new(shared, pages))
+}
+
+/// What is behind the answers that are ready.
+pub(super) fn pages(shared: Shared) -> Router {
+    every_endpoint(Routes(Router::new()))
+        .0
+        .route(Stream::PATH, get(follow))
+        .route("/", get(index))
+        .route("/api", get(index))
+        .route("/health", get(health))
+        .fallback(no_such_path)
+        .method_not_allowed_fallback(read_only)
+        .layer(
+            CompressionLayer::new()
+                .quality(CompressionLevel::Fastest)
+                .compress_when(SizeAbove::new(WORTH_COMPRESSING).and(NotForContentType::SSE)),
+        )
+        .layer(from_fn_with_state(shared.clone(), settle))
+        .layer(from_fn_with_state(shared.clone(), finish))
+        .with_state(shared)
+}
+
+struct Routes(Router<Shared>);
+
+impl Visit for Routes {
+    fn endpoint<E: Answer>(self) -> Self {
+        Self(self.0.route(E::PATH, get(respond::<E>)))
+    }
+}
+
+async fn index(State(shared): State<Shared>, uri: Uri) -> Result<Response, Rejection> {
+    nothing(uri.query().unwrap_or_default())?;
+    let index = shared
+        .market
+        .look(|market| encoded(&Index::of(market)))
+        .await?;
+    Ok(json(index?))
+}
+
+async fn health(State(shared): State<Shared>, uri: Uri) -> Result<Response, Rejection> {
+    nothing(uri.query().unwrap_or_default())?;
+    let health = shared
+        .market
+        .look(|market| encoded(&Health::of(market)))
+        .await?;
+    Ok(json(health?))
+}
+
+async fn no_such_path(uri: Uri) -> Rejection {
+    Rejection::NoSuchPath {
+        path: uri.path().to_owned(),
+    }
+}
+
+async fn read_only(method: Method) -> Rejection {
+    Rejection::ReadOnly { method }
+}
+
+/// Runs around the compression: does its work on a blocking thread too, in the lane of the answer, and keeps what it made
+/// of an answer that is kept.
+async fn settle(State(shared): State<Shared>, request: Request, next: Next) -> Response {
+    // The answer to HEAD is empty already.
+    let whole = request.method() == Method::GET;
+    let response = next.run(request).await;
+    let Some(encoding) = response.headers().get(CONTENT_ENCODING) else {
+        return response;
+    };
+    let origin = response.extensions().get::<Origin>().copied();
+    let key = origin
+        .and_then(|origin| origin.number)
+        .filter(|_| whole)
+        .map(|number| Key::Packed {
+            number,
+            encoding: String::from_utf8_lossy(encoding.as_bytes()).into_owned(),
+        });
+    let (parts, body) = response.into_parts();
+    let lane = origin.map_or(Lane::Quick, |origin| origin.lane);
+    let theirs = shared.clone();
+    let pack = async move {
+        let runtime = Handle::current();
+        let work = move |_: &Market| {
+            runtime
+                .block_on(to_bytes(body, usize::MAX))
+                .map_err(|failure| {
+                    log::error!("an answer could not be compressed: {failure}");
+                    Rejection::Defect
+                })
+        };
+        theirs.compute(lane, work).await
+    };
+    let packed = match key {
+        Some(key) => shared.encoded.packed(&key, pack).await,
+        None => pack.await,
+    };
+    match packed {
+        Ok(packed) => Response::from_parts(parts, packed.into()),
+        Err(rejection) => rejection.into_response(),
+    }
+}
+
+/// Runs around every page: catches what fails, and signs what leaves.
+pub(super) async fn finish(State(shared): State<Shared>, request: Request, next: Next) -> Response {
+    let answer = AssertUnwindSafe(next.run(request)).catch_unwind().await;
+    let mut response = match answer {
+        // The compression layer keeps the answer under this status; a refusal has the refusals' shape.
+        Ok(response) if response.status() == StatusCode::NOT_ACCEPTABLE => {
+            Rejection::NotAcceptable.into_response()
+        }
+        Ok(response) => response,
+        Err(_) => Rejection::Defect.into_response(),
+    };
+    let headers = response.headers_mut();
+    sign(headers);
+    headers.insert(VARY, HeaderValue::from(ACCEPT_ENCODING));
+    headers.entry(CACHE_CONTROL).or_insert(REVALIDATE);
+    if shared.market.is_simulated() {
+        headers.insert(SIMULATED, HeaderValue::from_static("true"));
+    }
+    response
+}
