@@ -10,25 +10,34 @@ use rusqlite::Statement;
 use rusqlite::types::ValueRef;
 use rust_decimal::Decimal;
 
-use super::exact;
-use super::orders::{OrderRow, word};
-use super::row::{Fault, Row, UnknownWord, not_readable};
-use crate::model::{Listings, Millis, OrderBrief, Side};
+use super::orders::OrderRow;
+use super::row::{Fault, unknown_word};
+use super::table::not_readable;
+use super::{arrays, exact};
+use crate::model::{Listings, Millis, OrderBrief, Side, Vocabulary};
 
-impl<'a> From<&'a OrderRow> for OrderBrief<'a> {
-    fn from(row: &'a OrderRow) -> Self {
-        Self::of(&row.order, &row.coin, row.received_at)
-    }
-}
+/// The columns that briefs are made of, of the journal behind a number and of files.
+const COLUMNS: [&str; 9] = [
+    "exchange",
+    "symbol",
+    "coin",
+    "side",
+    "price",
+    "qty",
+    "value_usd",
+    "timestamp",
+    "received_at",
+];
 
 /// The columns that [`show`] reads, of the table of orders.
-pub(super) const COLUMNS: &str =
-    "id, exchange, symbol, coin, side, price, qty, value_usd, timestamp, received_at";
+pub(super) fn columns() -> String {
+    format!("id, {}", COLUMNS.join(", "))
+}
 
 /// How many columns that are.
 pub(super) const COUNT: i32 = 10;
 
-/// Shows `sink` every order of a query for [`COLUMNS`].
+/// Shows `sink` every order of a query for [`columns`].
 pub(super) fn show(
     statement: &mut Statement<'_>,
     parameters: impl rusqlite::Params,
@@ -47,7 +56,7 @@ pub(super) fn show(
     Ok(())
 }
 
-/// The order of a row of [`COLUMNS`], whose names are or become those of `names`.
+/// The order of a row of [`columns`], whose names are or become those of `names`.
 pub(super) fn brief<'a>(
     value: impl Fn(usize) -> rusqlite::Result<ValueRef<'a>>,
     names: &mut Listings,
@@ -103,18 +112,6 @@ fn text_of(column: usize, bytes: &[u8]) -> rusqlite::Result<&str> {
     std::str::from_utf8(bytes).map_err(|source| not_readable(column, source))
 }
 
-/// The columns of a file that briefs are made of.
-const OF_FILES: [&str; 9] = [
-    "exchange",
-    "symbol",
-    "coin",
-    "side",
-    "price",
-    "qty",
-    "value_usd",
-    "timestamp",
-    "received_at",
-];
 /// The column that tells an order from every other of its exchange.
 const KEY: &str = "dedupe_key";
 /// The columns of a file of which few values differ, so that each is read once.
@@ -122,12 +119,12 @@ const FEW: [&str; 4] = ["exchange", "symbol", "coin", "side"];
 
 /// Names the columns to be read of a file of orders; `keyed` where the dedupe keys are wanted, too.
 pub(super) fn columns_of_files(keyed: bool) -> impl Iterator<Item = &'static str> {
-    OF_FILES.into_iter().chain(keyed.then_some(KEY))
+    COLUMNS.into_iter().chain(keyed.then_some(KEY))
 }
 
 /// The schema of a file of orders, with numbers in place of the names that repeat.
 pub(super) fn schema_of_files() -> SchemaRef {
-    let schema = OrderRow::schema();
+    let schema = arrays::schema::<OrderRow>();
     let fields = schema.fields().iter().map(|field| {
         if FEW.contains(&field.name().as_str()) {
             let names = DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8));
@@ -205,8 +202,7 @@ pub(super) fn show_batch(
             exchange: exchange.at(row).ok_or_else(|| absent("exchange"))?,
             symbol: symbol.at(row).ok_or_else(|| absent("symbol"))?,
             coin: coin.at(row).ok_or_else(|| absent("coin"))?,
-            side: side_of(side.at(row).unwrap_or_default())
-                .map_err(|fault| ("side", fault.to_string()))?,
+            side: side_of(side.at(row).unwrap_or_default()).map_err(|fault| ("side", fault))?,
             price: decimal("price", price)?,
             qty: decimal("qty", qty)?,
             value_usd: decimal("value_usd", value_usd)?,
@@ -220,11 +216,11 @@ pub(super) fn show_batch(
 }
 
 /// The side of its name, as it is kept.
-fn side_of(name: &str) -> Result<Side, UnknownWord> {
+fn side_of(name: &str) -> Result<Side, String> {
     match name {
         "LONG" => Ok(Side::Long),
         "SHORT" => Ok(Side::Short),
-        other => word(other),
+        other => Side::parse(other).ok_or_else(|| unknown_word(other)),
     }
 }
 

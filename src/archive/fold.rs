@@ -14,15 +14,16 @@ use std::thread;
 use rusqlite::functions::{Aggregate, Context, FunctionFlags};
 use rusqlite::{Connection, OptionalExtension, ToSql};
 
-use super::brief::{self, COLUMNS};
+use super::ArchiveError;
+use super::brief;
+use super::filter::Filter;
 use super::journal;
 use super::known::{Known, known};
 use super::manifest::{self, Day, Part, State};
 use super::orders::OrderRow;
 use super::parquet;
+use super::reader::Archive;
 use super::row::Row;
-use super::scan::Filter;
-use super::{Archive, ArchiveError};
 use crate::model::{Listings, Millis, OrderBrief};
 
 /// Threads at most: beyond, the disk and what is done by one decide.
@@ -163,7 +164,7 @@ impl Plan {
         filter: &Filter,
         sink: &mut dyn FnMut(OrderBrief<'_>),
     ) -> rusqlite::Result<()> {
-        self.query(share, filter, COLUMNS, |query, parameters| {
+        self.query(share, filter, &brief::columns(), |query, parameters| {
             let mut statement = journal.prepare_cached(query)?;
             brief::show(&mut statement, parameters, &mut |brief| {
                 let day = Day::of(brief.timestamp);
@@ -191,7 +192,7 @@ impl Plan {
         };
         let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DIRECTONLY;
         journal.create_aggregate_function(GATHER, brief::COUNT, flags, gathering)?;
-        let called = format!("{GATHER}({COLUMNS})");
+        let called = format!("{GATHER}({})", brief::columns());
         let outcome = self.query(share, filter, &called, |query, parameters| {
             journal.query_row(query, parameters, |_| Ok(()))
         });

@@ -4,18 +4,18 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rusqlite::{Connection, OpenFlags, Transaction, params};
+use rusqlite::{Connection, OpenFlags, params};
 
 use super::bars::BarRow;
-use super::coverage::{self, Gap};
-use super::known;
+use super::batch::{Acknowledged, Batch};
+use super::filter::{Filter, Room};
 use super::manifest::{self, Day, Partition};
 use super::maps::MapRow;
 use super::open_interest::OpenInterestRow;
 use super::orders::OrderRow;
 use super::row::Row;
-use super::scan::{Filter, Room};
-use super::{ArchiveError, RunId};
+use super::runs::{self, Gap};
+use super::{ArchiveError, known, table};
 use crate::model::Millis;
 
 /// The journal's file name in the archive's folder.
@@ -28,59 +28,6 @@ const APPLICATION: i32 = 0x6C69_7164;
 const VERSION: i32 = 3;
 /// How long a call waits for another process to let go of the journal.
 const PATIENCE: Duration = Duration::from_secs(5);
-
-/// What is appended in one transaction: all of it is kept, or none.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Batch {
-    /// Liquidation orders.
-    pub orders: Vec<OrderRow>,
-    /// Closed price bars.
-    pub bars: Vec<BarRow>,
-    /// Readings of open interest.
-    pub open_interest: Vec<OpenInterestRow>,
-    /// Estimated maps as they were served.
-    pub maps: Vec<MapRow>,
-    /// Stretches in which something was missed.
-    pub gaps: Vec<Gap>,
-    /// Up to when each run was still being listened to.
-    pub seen: Vec<(RunId, Millis)>,
-}
-
-impl Batch {
-    /// Whether there is nothing to keep.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self == &Self::default()
-    }
-
-    /// Whether there is nothing in it but maps.
-    pub(super) fn is_of_maps(&self) -> bool {
-        self.rows() > 0
-            && self.rows() == self.maps.len()
-            && self.gaps.is_empty()
-            && self.seen.is_empty()
-    }
-
-    /// How many rows there are, gaps and what else is noted aside.
-    pub(super) fn rows(&self) -> usize {
-        self.orders.len() + self.bars.len() + self.open_interest.len() + self.maps.len()
-    }
-}
-
-/// What became of a batch, once it is durable.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Acknowledged {
-    /// Orders that are new.
-    pub orders: usize,
-    /// Bars that are new.
-    pub bars: usize,
-    /// Readings of open interest that are new.
-    pub open_interest: usize,
-    /// Maps that are new.
-    pub maps: usize,
-    /// Rows that were there before and stayed as they were.
-    pub repeated: usize,
-}
 
 /// Refuses a build of `SQLite` that may lose what it acknowledged.
 fn check_sqlite(path: &Path) -> Result<(), ArchiveError> {
@@ -258,42 +205,21 @@ fn create(journal: &mut Connection) -> rusqlite::Result<()> {
         transaction.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
     if tables == 0 {
         for table in [
-            OrderRow::CREATE,
-            BarRow::CREATE,
-            OpenInterestRow::CREATE,
-            MapRow::CREATE,
-            coverage::CREATE,
-            manifest::CREATE,
-            known::CREATE,
+            table::create::<OrderRow>(),
+            table::create::<BarRow>(),
+            table::create::<OpenInterestRow>(),
+            table::create::<MapRow>(),
+            runs::create(),
+            manifest::CREATE.to_owned(),
+            known::CREATE.to_owned(),
         ] {
-            transaction.execute_batch(table)?;
+            transaction.execute_batch(&table)?;
         }
         known::begin(&transaction)?;
         transaction.pragma_update(None, "application_id", APPLICATION)?;
         transaction.pragma_update(None, "user_version", VERSION)?;
     }
     transaction.commit()
-}
-
-/// Refuses a batch of which something could not be kept as it is.
-pub(super) fn check(batch: &Batch) -> Result<(), ArchiveError> {
-    check_rows(&batch.orders)?;
-    check_rows(&batch.bars)?;
-    check_rows(&batch.open_interest)?;
-    check_rows(&batch.maps)?;
-    coverage::check(&batch.gaps)
-}
-
-fn check_rows<R: Row>(rows: &[R]) -> Result<(), ArchiveError> {
-    rows.iter().enumerate().try_for_each(|(place, row)| {
-        row.check()
-            .map_err(|(column, message)| ArchiveError::BadRow {
-                table: R::TABLE,
-                column,
-                row: place,
-                message,
-            })
-    })
 }
 
 /// Appends batches and what grew of some gaps in one transaction, and returns once it is durable.
@@ -306,15 +232,15 @@ pub(super) fn append(
     let acknowledged = batches
         .iter()
         .map(|batch| {
-            let orders = insert(&transaction, &batch.orders)?;
-            let bars = insert(&transaction, &batch.bars)?;
-            let open_interest = insert(&transaction, &batch.open_interest)?;
-            let maps = insert(&transaction, &batch.maps)?;
+            let orders = table::insert(&transaction, &batch.orders)?;
+            let bars = table::insert(&transaction, &batch.bars)?;
+            let open_interest = table::insert(&transaction, &batch.open_interest)?;
+            let maps = table::insert(&transaction, &batch.maps)?;
             for gap in &batch.gaps {
-                coverage::add_gap(&transaction, gap)?;
+                runs::add_gap(&transaction, gap)?;
             }
             for (run, at) in &batch.seen {
-                coverage::extend(&transaction, *run, *at)?;
+                runs::extend(&transaction, *run, *at)?;
             }
             known::note(&transaction, batch)?;
             Ok(Acknowledged {
@@ -327,31 +253,10 @@ pub(super) fn append(
         })
         .collect::<rusqlite::Result<Vec<_>>>()?;
     for gap in gaps {
-        coverage::grow_gap(&transaction, gap)?;
+        runs::grow_gap(&transaction, gap)?;
     }
     transaction.commit()?;
     Ok(acknowledged)
-}
-
-/// Inserts rows and counts the new ones; a row that is there already stays as it was.
-fn insert<R: Row>(transaction: &Transaction<'_>, rows: &[R]) -> rusqlite::Result<usize> {
-    if rows.is_empty() {
-        return Ok(0);
-    }
-    let places = (1..=R::COLUMNS.len())
-        .map(|place| format!("?{place}"))
-        .collect::<Vec<_>>()
-        .join(", ");
-    let mut statement = transaction.prepare_cached(&format!(
-        "INSERT INTO {} ({}) VALUES ({places}) ON CONFLICT DO NOTHING",
-        R::TABLE,
-        R::COLUMNS.join(", ")
-    ))?;
-    let mut new = 0;
-    for row in rows {
-        new += row.write(&mut statement)?;
-    }
-    Ok(new)
 }
 
 /// The rows from `start` until before `end` that `filter` asks for.
@@ -394,7 +299,7 @@ pub(super) fn rows_within<R: Row>(
         .collect();
     let mut statement = journal.prepare_cached(&format!(
         "SELECT id, {} FROM {} WHERE timestamp >= ?1 AND timestamp < ?2{conditions}",
-        R::COLUMNS.join(", "),
+        table::columns::<R>(),
         R::TABLE,
     ))?;
     let found = statement.query_map(
@@ -406,7 +311,7 @@ pub(super) fn rows_within<R: Row>(
             filter.coin,
             filter.kind
         ],
-        |row| R::read(row),
+        |row| table::read(row, 1),
     )?;
     let mut rows = Vec::new();
     for row in found {
@@ -525,7 +430,7 @@ pub(super) fn to_roll<R: Row>(
         "SELECT id, {} FROM {table} INDEXED BY {table}_by_time
          WHERE timestamp >= ?1 AND timestamp < ?2 AND {} AND (?4 IS NULL OR {} = ?4) AND id <= ?6
          ORDER BY {}, id LIMIT ?5",
-        R::COLUMNS.join(", "),
+        table::columns::<R>(),
         of_interval::<R>(),
         R::APART,
         R::DIVIDED,
@@ -540,7 +445,7 @@ pub(super) fn to_roll<R: Row>(
             i64::try_from(limit).unwrap_or(i64::MAX),
             last,
         ],
-        |row| Ok((row.get(0)?, R::read(row)?)),
+        |row| Ok((row.get(0)?, table::read::<R>(row, 1)?)),
     )?;
     let mut found: Vec<(i64, R)> = Vec::new();
     let mut taken = 0_usize;
@@ -560,9 +465,5 @@ pub(super) fn delete<R: Row>(journal: &Connection, ids: &[i64]) -> rusqlite::Res
     known::let_go::<R>(journal, ids)?;
     let mut statement =
         journal.prepare_cached(&format!("DELETE FROM {} WHERE id = ?1", R::TABLE))?;
-    let mut deleted = 0;
-    for id in ids {
-        deleted += statement.execute([id])?;
-    }
-    Ok(deleted)
+    ids.iter().map(|id| statement.execute([id])).sum()
 }

@@ -4,35 +4,32 @@ use rusqlite::{Connection, params};
 use uuid::Uuid;
 
 use super::bars::BarRow;
-use super::journal::Batch;
+use super::batch::Batch;
 use super::open_interest::OpenInterestRow;
 use super::orders::OrderRow;
 use super::row::Row;
-use super::{Archive, ArchiveError};
-use crate::model::Millis;
+use crate::model::{Millis, record};
 
 pub(super) const CREATE: &str = "
     CREATE TABLE state (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT;
-    CREATE TABLE coins (
-        symbol TEXT PRIMARY KEY,
-        known_from INTEGER NOT NULL,
-        last_close INTEGER NOT NULL
-    ) STRICT;";
+    CREATE TABLE coins (symbol TEXT PRIMARY KEY, known_from INTEGER NOT NULL, last_close INTEGER NOT NULL) STRICT;";
 
 /// The number that tells this archive's order of arrival from any other's.
 const SERIES: &str = "series";
 /// The newest of the orders' event times, the bars' closes and the readings of open interest.
 const NEWEST: &str = "newest";
 
-/// A coin that has bars.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct KnownCoin {
-    /// Coin symbol.
-    pub symbol: String,
-    /// When its first bar had closed and been received.
-    pub known_from: Millis,
-    /// When its last bar closed.
-    pub last_close: Millis,
+record! {
+    /// A coin that has bars.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct KnownCoin {
+        /// Coin symbol.
+        pub symbol: String,
+        /// When its first bar had closed and been received.
+        pub known_from: Millis,
+        /// When its last bar closed.
+        pub last_close: Millis,
+    }
 }
 
 /// A place in the archive's order of arrival, behind the last row of each kind.
@@ -158,38 +155,4 @@ pub(super) fn known(journal: &Connection) -> rusqlite::Result<Known> {
         }
     }
     Ok(known)
-}
-
-impl Archive {
-    /// What is known of the whole archive.
-    ///
-    /// # Errors
-    ///
-    /// [`ArchiveError`] where the journal cannot be read.
-    pub fn summary(&self) -> Result<Known, ArchiveError> {
-        self.ask(known)
-    }
-
-    /// The coins of which a bar had closed and been received by `as_of`, by name; all that have bars where it is absent.
-    ///
-    /// # Errors
-    ///
-    /// [`ArchiveError`] where the journal cannot be read.
-    pub fn coins(&self, as_of: Option<Millis>) -> Result<Vec<KnownCoin>, ArchiveError> {
-        self.ask(|journal| {
-            journal
-                .prepare_cached(
-                    "SELECT symbol, known_from, last_close FROM coins
-                     WHERE ?1 IS NULL OR known_from <= ?1 ORDER BY symbol",
-                )?
-                .query_map([as_of.map(|at| at.0)], |row| {
-                    Ok(KnownCoin {
-                        symbol: row.get(0)?,
-                        known_from: Millis(row.get(1)?),
-                        last_close: Millis(row.get(2)?),
-                    })
-                })?
-                .collect()
-        })
-    }
 }

@@ -1,5 +1,6 @@
 //! The list of the Parquet files that count, with what each must hold.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -7,7 +8,6 @@ use std::path::{Path, PathBuf};
 use rusqlite::{Connection, params};
 use sha2::{Digest, Sha256};
 
-use super::bars::interval_name;
 use super::row::Row;
 use crate::model::Millis;
 
@@ -97,6 +97,20 @@ impl Partition {
         folder.push(format!("date={}", self.day.name()));
         folder
     }
+}
+
+/// A length of bars as folders are named after it: `1m`, `4h`, `1d`.
+fn interval_name(interval: i64) -> String {
+    for (unit, name) in [
+        (Millis::DAY, "d"),
+        (Millis::HOUR, "h"),
+        (Millis::MINUTE, "m"),
+    ] {
+        if interval % unit == 0 {
+            return format!("{}{name}", interval / unit);
+        }
+    }
+    format!("{interval}ms")
 }
 
 /// One file.
@@ -236,6 +250,41 @@ pub(super) fn forget(journal: &Connection, path: &str) -> rusqlite::Result<()> {
         .map(drop)
 }
 
+/// How many rows of each exchange there are, and the time of the last.
+pub(super) type Venues = BTreeMap<String, (i64, Millis)>;
+
+/// The exchanges of rows that are from any.
+pub(super) fn venues(rows: &[impl Row]) -> Venues {
+    let mut venues = Venues::new();
+    for row in rows {
+        let Some(exchange) = row.exchange() else {
+            continue;
+        };
+        if let Some(venue) = venues.get_mut(exchange) {
+            venue.0 += 1;
+            venue.1 = venue.1.max(row.timestamp());
+        } else {
+            venues.insert(exchange.to_owned(), (1, row.timestamp()));
+        }
+    }
+    venues
+}
+
+/// Writes down how many rows of each exchange a file holds.
+pub(super) fn list_venues(
+    journal: &Connection,
+    path: &str,
+    venues: &Venues,
+) -> rusqlite::Result<()> {
+    let mut statement = journal.prepare_cached(
+        "INSERT INTO part_venues (path, exchange, rows, last) VALUES (?1, ?2, ?3, ?4)",
+    )?;
+    for (exchange, (rows, last)) in venues {
+        statement.execute(params![path, exchange, rows, last.0])?;
+    }
+    Ok(())
+}
+
 /// The SHA-256 of bytes, in hexadecimal.
 pub(super) fn checksum(bytes: &[u8]) -> String {
     hexadecimal(&Sha256::digest(bytes))
@@ -298,4 +347,23 @@ fn other_checksum(found: &str, part: &Part) -> Option<String> {
             part.sha256
         )
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_names_the_largest_unit() {
+        for (minutes, name) in [
+            (1, "1m"),
+            (5, "5m"),
+            (60, "1h"),
+            (90, "90m"),
+            (240, "4h"),
+            (1440, "1d"),
+        ] {
+            assert_eq!(interval_name(minutes * Millis::MINUTE), name);
+        }
+    }
 }

@@ -13,10 +13,10 @@ use ::parquet::schema::types::ColumnPath;
 use arrow_array::RecordBatch;
 use bytes::Bytes;
 
-use super::brief;
+use super::filter::Filter;
 use super::orders::OrderRow;
-use super::row::{Columns, Fault, Row};
-use super::scan::Filter;
+use super::row::{Fault, Row};
+use super::{arrays, brief};
 use crate::model::{Millis, OrderBrief};
 
 /// The strength of the compression.
@@ -53,10 +53,11 @@ pub(super) fn bytes<R: Row>(rows: &[R]) -> Result<Vec<u8>, FileFault> {
             .set_column_dictionary_enabled(column.clone(), false)
             .set_column_statistics_enabled(column, EnabledStatistics::None);
     }
-    let mut writer = ArrowWriter::try_new(Vec::new(), R::schema(), Some(properties.build()))?;
+    let schema = arrays::schema::<R>();
+    let mut writer = ArrowWriter::try_new(Vec::new(), schema.clone(), Some(properties.build()))?;
     for chunk in rows.chunks(R::GROUP) {
-        let columns = R::encode(chunk).map_err(FileFault::Column)?;
-        writer.write(&RecordBatch::try_new(R::schema(), columns)?)?;
+        let columns = arrays::encode(chunk).map_err(FileFault::Column)?;
+        writer.write(&RecordBatch::try_new(schema.clone(), columns)?)?;
     }
     Ok(writer.into_inner()?)
 }
@@ -90,8 +91,8 @@ pub(super) fn show_rows<R: Row>(
         .build()?
     {
         let batch = batch?;
-        for row in R::decode(&Columns(&batch), interval).map_err(FileFault::Column)? {
-            if !sink(row) {
+        for row in arrays::decode(&batch, interval).map_err(FileFault::Column)? {
+            if !sink(row.map_err(FileFault::Column)?) {
                 return Ok(());
             }
         }

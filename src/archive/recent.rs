@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use rusqlite::Connection;
 
-use super::brief::{COLUMNS, show};
+use super::ArchiveError;
+use super::brief::{columns, show};
 use super::known::{Known, Place, known};
-use super::{Archive, ArchiveError};
+use super::reader::Archive;
 use crate::model::{Millis, OrderBrief};
 
 /// What has been appended behind a place.
@@ -44,7 +45,8 @@ impl Archive {
             if !missed {
                 if known.end.orders > place.orders {
                     let mut statement = journal.prepare_cached(&format!(
-                        "SELECT {COLUMNS} FROM orders WHERE id > ?1 ORDER BY id"
+                        "SELECT {} FROM orders WHERE id > ?1 ORDER BY id",
+                        columns()
                     ))?;
                     show(&mut statement, [place.orders], sink)?;
                 }
@@ -83,7 +85,8 @@ impl Archive {
         self.ask(|journal| {
             let known = known(journal)?;
             let mut statement = journal.prepare_cached(&format!(
-                "SELECT {COLUMNS} FROM orders WHERE id > ?1 ORDER BY id LIMIT ?2"
+                "SELECT {} FROM orders WHERE id > ?1 ORDER BY id LIMIT ?2",
+                columns()
             ))?;
             let limit = i64::try_from(limit).unwrap_or(i64::MAX);
             show(&mut statement, [after, limit], sink)?;

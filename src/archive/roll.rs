@@ -9,22 +9,23 @@
 //! be made durable has its turn between any two of them.
 
 use std::collections::HashSet;
-use std::fs::{self, File, OpenOptions};
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use uuid::Uuid;
 
 use super::bars::BarRow;
-use super::coverage::Venues;
-use super::manifest::{self, Part, Partition, State};
+use super::clock::wall_clock;
+use super::files::{RollStep, place};
+use super::filter::Filter;
+use super::manifest::{self, Part, Partition, State, Venues};
 use super::maps::MapRow;
 use super::open_interest::OpenInterestRow;
 use super::orders::OrderRow;
 use super::parquet::{self, FileFault};
+use super::reader::Archive;
 use super::row::Row;
-use super::scan::Filter;
-use super::{Archive, ArchiveError, Writer, coverage, journal, wall_clock};
+use super::writer::Writer;
+use super::{ArchiveError, journal};
 use crate::model::Millis;
 
 /// A day of more rows than this gets files of its own for each exchange, or for each kind of map.
@@ -34,35 +35,6 @@ const HEAVY: u64 = 50_000;
 const MOST: usize = 50_000;
 /// The same in bytes, for rows that are large.
 const MOST_BYTES: usize = 64 << 20;
-
-/// How far a file has come; every step before [`RollStep::Committed`] can be lost without losing a row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum RollStep {
-    /// The journal says that the file will be made.
-    Intended,
-    /// The unfinished file is written.
-    Written,
-    /// It is durable.
-    Synced,
-    /// It has its final name.
-    Renamed,
-    /// The name is durable.
-    FolderSynced,
-    /// The rows are the file's, and no longer the journal's.
-    Committed,
-}
-
-impl RollStep {
-    /// Every step, in order.
-    pub const ALL: [Self; 6] = [
-        Self::Intended,
-        Self::Written,
-        Self::Synced,
-        Self::Renamed,
-        Self::FolderSynced,
-        Self::Committed,
-    ];
-}
 
 /// What a roll did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -129,24 +101,6 @@ impl Writer {
         roll(self, until, done)
     }
 
-    /// Removes the files of rolls that were cut short.
-    pub(super) fn recover(&mut self) -> Result<(), ArchiveError> {
-        for part in self.ask(|journal| manifest::all(journal, State::Pending))? {
-            self.withdraw(&part.path)?;
-        }
-        Ok(())
-    }
-
-    /// Removes a file that was never kept, and forgets it; one that is kept stays.
-    fn withdraw(&mut self, part: &str) -> Result<(), ArchiveError> {
-        // Asked of the handle that writes: after a failed commit it is a new one, which knows what became of it.
-        if self.change(|journal| manifest::is_pending(journal, part))? {
-            remove(&self.folder.join(part))?;
-            self.change(|journal| manifest::forget(journal, part))?;
-        }
-        Ok(())
-    }
-
     /// Deletes the journal's rows `ids`, which files have: `part`, made of those rows, or those in `filed`.
     ///
     /// Gives whether it was done. It is not where something else has changed since the roll looked: a row has left the
@@ -166,7 +120,7 @@ impl Writer {
             }
             if let Some((path, venues)) = part {
                 manifest::mark(&transaction, path, State::Kept, None)?;
-                coverage::list_venues(&transaction, path, venues)?;
+                manifest::list_venues(&transaction, path, venues)?;
             }
             if journal::delete::<R>(&transaction, ids)? != ids.len() {
                 return Ok(false);
@@ -354,7 +308,7 @@ impl<H: Hand> Roll<'_, H> {
             last: times().max().unwrap_or_default(),
             reason: None,
         };
-        let (name, venues, count) = (part.path.clone(), coverage::venues(rows), part.rows);
+        let (name, venues, count) = (part.path.clone(), manifest::venues(rows), part.rows);
         self.hand
             .change(move |writer| writer.change(|journal| manifest::intend(journal, &part, now)))?;
         (self.done)(RollStep::Intended, &path);
@@ -377,85 +331,6 @@ impl<H: Hand> Roll<'_, H> {
         self.rolled.rows += count;
         Ok(true)
     }
-}
-
-/// Makes the file at `path` durable with `bytes` in it: it is there whole or not at all.
-fn place(
-    base: &Path,
-    path: &Path,
-    bytes: &[u8],
-    done: &mut dyn FnMut(RollStep, &Path),
-) -> Result<(), ArchiveError> {
-    let fault = |source| ArchiveError::of_file(path, source);
-    let Some(folder) = path.parent() else {
-        return Ok(());
-    };
-    make_folder(base, folder)?;
-    let unfinished = unfinished(path);
-    let mut file = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .open(&unfinished)
-        .map_err(fault)?;
-    file.write_all(bytes).map_err(fault)?;
-    done(RollStep::Written, path);
-    // A failed fsync is not tried again: the file is given up, and its rows are still in the journal.
-    file.sync_all().map_err(fault)?;
-    drop(file);
-    done(RollStep::Synced, path);
-    fs::rename(&unfinished, path).map_err(fault)?;
-    done(RollStep::Renamed, path);
-    sync_folder(folder)?;
-    done(RollStep::FolderSynced, path);
-    Ok(())
-}
-
-/// The name of a file that is not finished: hidden, and of another ending, so that no engine reads it.
-fn unfinished(path: &Path) -> PathBuf {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    path.with_file_name(format!(".{name}.tmp"))
-}
-
-/// Removes a file and its unfinished form, where they are, for good.
-fn remove(path: &Path) -> Result<(), ArchiveError> {
-    let mut removed = false;
-    for path in [unfinished(path), path.to_owned()] {
-        match fs::remove_file(&path) {
-            Ok(()) => removed = true,
-            Err(source) if source.kind() == std::io::ErrorKind::NotFound => {}
-            Err(source) => return Err(ArchiveError::of_file(&path, source)),
-        }
-    }
-    match path.parent() {
-        Some(folder) if removed => sync_folder(folder),
-        _ => Ok(()),
-    }
-}
-
-/// Makes `folder` and every missing one between it and `base`, each durable in the one above.
-pub(super) fn make_folder(base: &Path, folder: &Path) -> Result<(), ArchiveError> {
-    if folder == base || folder.is_dir() {
-        return Ok(());
-    }
-    if let Some(above) = folder.parent() {
-        make_folder(base, above)?;
-        match fs::create_dir(folder) {
-            Ok(()) => sync_folder(above)?,
-            Err(source) if source.kind() == std::io::ErrorKind::AlreadyExists => {}
-            Err(source) => return Err(ArchiveError::of_file(folder, source)),
-        }
-    }
-    Ok(())
-}
-
-/// Makes the names in a folder durable, where the system can.
-pub(super) fn sync_folder(folder: &Path) -> Result<(), ArchiveError> {
-    if cfg!(unix) {
-        File::open(folder)
-            .and_then(|folder| folder.sync_all())
-            .map_err(|source| ArchiveError::of_file(folder, source))?;
-    }
-    Ok(())
 }
 
 fn of_fault(path: &Path, fault: FileFault) -> ArchiveError {

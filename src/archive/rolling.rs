@@ -2,60 +2,16 @@
 //! short transactions in its turn, so that batches become durable between them.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::{self, JoinHandle};
 
 use tokio::sync::oneshot;
 
-use super::keeper::{Inbox, NotKept, Receipt};
-use super::roll::{self, Hand, RollStep, Rolled};
-use super::{Archive, ArchiveError, Writer};
+use super::ArchiveError;
+use super::files::RollStep;
+use super::inbox::{Inbox, NotKept, Receipt};
+use super::reader::Archive;
+use super::roll::{self, Hand, Rolled};
+use super::writer::Writer;
 use crate::model::Millis;
-
-/// The rolls of a keeper: one at a time, and none once it has stopped.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Rolls(Arc<Mutex<Turn>>);
-
-#[derive(Debug, Default)]
-struct Turn {
-    /// The last roll that was begun; it waits for the one before it.
-    last: Option<JoinHandle<()>>,
-    over: bool,
-}
-
-impl Rolls {
-    fn turn(&self) -> MutexGuard<'_, Turn> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Runs `work` on a thread, after every work before it; gives whether it will run.
-    fn begin(&self, work: impl FnOnce() + Send + 'static) -> std::io::Result<bool> {
-        let mut turn = self.turn();
-        if turn.over {
-            return Ok(false);
-        }
-        let before = turn.last.take();
-        let next = thread::Builder::new()
-            .name("liqdata-roll".to_owned())
-            .spawn(move || {
-                // One that panicked has told so, and left nothing that the next opening does not put right.
-                let _ = before.map(JoinHandle::join);
-                work();
-            })?;
-        turn.last = Some(next);
-        Ok(true)
-    }
-
-    /// Waits for the roll at work, which finds the keeper stopped at its next change, and lets none begin.
-    pub(super) fn end(&self) {
-        let last = {
-            let mut turn = self.turn();
-            turn.over = true;
-            turn.last.take()
-        };
-        let _ = last.map(JoinHandle::join);
-    }
-}
 
 /// A keeper's writer, from beside it.
 struct Beside {

@@ -1,17 +1,11 @@
-//! What every kind of kept row has: a table in the journal, a folder of Parquet files, and a way into both.
+//! What every kind of kept row has: a table in the journal, a folder of Parquet files, and what both need to know of it.
+//!
+//! How the rows stand in either follows from their columns: see [`table`](super::table) and [`arrays`](super::arrays).
 
-use std::fmt;
-use std::sync::Arc;
-
-use arrow_array::{
-    Array, ArrayRef, Decimal128Array, RecordBatch, StringArray, TimestampMillisecondArray,
-};
-use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
-use rusqlite::types::Type;
 use rust_decimal::Decimal;
 
-use super::exact;
-use crate::model::Millis;
+use super::{ArchiveError, exact};
+use crate::model::{Column, Millis, Record};
 
 /// The first instant whose year has five digits.
 const END_OF_TIME: Millis = Millis(253_402_300_800_000);
@@ -20,13 +14,11 @@ const END_OF_TIME: Millis = Millis(253_402_300_800_000);
 pub(super) type Fault = (&'static str, String);
 
 /// One kind of row.
-pub(super) trait Row: Clone + Send + Sized + 'static {
+pub(super) trait Row: Record + Clone + Send + 'static {
     /// The journal's table and the tree's folder.
     const TABLE: &'static str;
-    /// The table's columns behind `id`, in the order in which [`Row::write`] gives them.
-    const COLUMNS: &'static [&'static str];
-    /// The table in SQL.
-    const CREATE: &'static str;
+    /// The columns that together are another's in no other row.
+    const UNIQUE: &'static str;
     /// Whether rows differ in length and are kept apart by it.
     const HAS_INTERVAL: bool = false;
     /// Rows of a file's row groups: a reader skips those that cannot hold what it looks for.
@@ -45,10 +37,6 @@ pub(super) trait Row: Clone + Send + Sized + 'static {
 
     /// Refuses what could not be kept exactly.
     fn check(&self) -> Result<(), Fault>;
-    /// The row as the journal's columns.
-    fn write(&self, statement: &mut rusqlite::Statement<'_>) -> rusqlite::Result<usize>;
-    /// The row that the journal's columns, the first of them at `1`, hold.
-    fn read(row: &rusqlite::Row<'_>) -> rusqlite::Result<Self>;
 
     /// What tells the row from every other of its date, and is the same when the row is sent again.
     fn key(&self) -> String;
@@ -57,7 +45,9 @@ pub(super) trait Row: Clone + Send + Sized + 'static {
     /// The traded pair, or the coin where that is all there is.
     fn symbol(&self) -> &str;
     /// The coin.
-    fn coin(&self) -> &str;
+    fn coin(&self) -> &str {
+        self.symbol()
+    }
     /// The kind, where there are several.
     fn kind(&self) -> Option<&str> {
         None
@@ -79,12 +69,36 @@ pub(super) trait Row: Clone + Send + Sized + 'static {
     /// Brings rows into the order of a file.
     fn sort_for_file(rows: &mut [Self]);
 
-    /// The columns of a file.
-    fn schema() -> SchemaRef;
-    /// The rows as columns.
-    fn encode(rows: &[Self]) -> Result<Vec<ArrayRef>, Fault>;
-    /// The rows of `columns`; `interval` is that of the folder.
-    fn decode(columns: &Columns<'_>, interval: i64) -> Result<Vec<Self>, Fault>;
+    /// Whether a column is that of [`Row::BULK`].
+    fn is_bulk(column: &Column) -> bool {
+        Self::BULK.is_some_and(|bulk| column.name == bulk)
+    }
+
+    /// The columns of a file: a length is told by its folder.
+    fn filed() -> impl Iterator<Item = &'static Column> {
+        Self::COLUMNS.iter().filter(|column| Self::is_filed(column))
+    }
+
+    /// Whether a column is one of a file.
+    fn is_filed(column: &Column) -> bool {
+        !(Self::HAS_INTERVAL && column.name == "interval")
+    }
+}
+
+/// Refuses rows of which something could not be kept as it is.
+pub(super) fn check_all<R>(
+    table: &'static str,
+    rows: &[R],
+    check: impl Fn(&R) -> Result<(), Fault>,
+) -> Result<(), ArchiveError> {
+    rows.iter().enumerate().try_for_each(|(row, one)| {
+        check(one).map_err(|(column, message)| ArchiveError::BadRow {
+            table,
+            column,
+            row,
+            message,
+        })
+    })
 }
 
 /// Refuses an instant that no folder is named after.
@@ -105,6 +119,14 @@ pub(super) fn check_name(column: &'static str, name: &str) -> Result<(), Fault> 
     }
 }
 
+/// Refuses a decimal that is below zero or cannot be kept exactly.
+pub(super) fn check_amount(column: &'static str, value: Decimal) -> Result<(), Fault> {
+    if value < Decimal::ZERO {
+        return Err((column, format!("{value} is below 0")));
+    }
+    check_decimal(column, value)
+}
+
 /// Refuses a decimal that cannot be kept exactly.
 pub(super) fn check_decimal(column: &'static str, value: Decimal) -> Result<(), Fault> {
     exact::scaled(value)
@@ -112,157 +134,7 @@ pub(super) fn check_decimal(column: &'static str, value: Decimal) -> Result<(), 
         .map_err(|message| (column, message))
 }
 
-/// A decimal as the journal's text.
-pub(super) fn text(value: Decimal) -> String {
-    value.normalize().to_string()
-}
-
-/// The decimal of a column of the journal.
-pub(super) fn decimal(row: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result<Decimal> {
-    let text = row.get_ref(column)?.as_str()?;
-    Decimal::from_str_exact(text).map_err(|source| not_readable(column, source))
-}
-
-/// The error for a column of the journal that holds something else than was written.
-pub(super) fn not_readable(
-    column: usize,
-    source: impl std::error::Error + Send + Sync + 'static,
-) -> rusqlite::Error {
-    rusqlite::Error::FromSqlConversionFailure(column, Type::Text, Box::new(source))
-}
-
-/// A word of the journal that is none of those that were written.
-#[derive(Debug)]
-pub(super) struct UnknownWord(pub(super) String);
-
-impl fmt::Display for UnknownWord {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?} is an unknown word", self.0)
-    }
-}
-
-impl std::error::Error for UnknownWord {}
-
-/// A schema of text, decimals and instants.
-pub(super) fn schema(fields: &[(&str, Is)]) -> SchemaRef {
-    let fields: Vec<Field> = fields
-        .iter()
-        .map(|(name, is)| match is {
-            Is::Text => Field::new(*name, DataType::Utf8, false),
-            Is::TextOrNull => Field::new(*name, DataType::Utf8, true),
-            Is::Decimal => Field::new(*name, decimal_type(), false),
-            Is::Instant => Field::new(*name, instant_type(), false),
-        })
-        .collect();
-    Arc::new(Schema::new(fields))
-}
-
-/// The type of a file's column.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Is {
-    Text,
-    TextOrNull,
-    Decimal,
-    Instant,
-}
-
-fn decimal_type() -> DataType {
-    DataType::Decimal128(exact::DIGITS, exact::SCALE_OF_TYPE)
-}
-
-fn instant_type() -> DataType {
-    DataType::Timestamp(TimeUnit::Millisecond, Some("UTC".into()))
-}
-
-/// A column of text.
-pub(super) fn texts<'a, R>(rows: &'a [R], of: impl Fn(&'a R) -> &'a str) -> ArrayRef {
-    Arc::new(StringArray::from_iter_values(rows.iter().map(of)))
-}
-
-/// A column of text that may be absent.
-pub(super) fn texts_or_null<'a, R>(
-    rows: &'a [R],
-    of: impl Fn(&'a R) -> Option<&'a str>,
-) -> ArrayRef {
-    Arc::new(rows.iter().map(of).collect::<StringArray>())
-}
-
-/// A column of decimals.
-pub(super) fn decimals<R>(
-    column: &'static str,
-    rows: &[R],
-    of: impl Fn(&R) -> Decimal,
-) -> Result<ArrayRef, Fault> {
-    let scaled: Vec<i128> = rows
-        .iter()
-        .map(|row| exact::scaled(of(row)))
-        .collect::<Result<_, _>>()
-        .map_err(|message| (column, message))?;
-    Ok(Arc::new(
-        Decimal128Array::from(scaled).with_data_type(decimal_type()),
-    ))
-}
-
-/// A column of instants.
-pub(super) fn instants<R>(rows: &[R], of: impl Fn(&R) -> Millis) -> ArrayRef {
-    let instants: Vec<i64> = rows.iter().map(|row| of(row).0).collect();
-    Arc::new(TimestampMillisecondArray::from(instants).with_timezone("UTC"))
-}
-
-/// The columns of a file's batch, by name.
-pub(super) struct Columns<'a>(pub(super) &'a RecordBatch);
-
-impl Columns<'_> {
-    /// How many rows there are.
-    pub(super) fn len(&self) -> usize {
-        self.0.num_rows()
-    }
-
-    fn column<A: 'static>(&self, name: &'static str) -> Result<&A, Fault> {
-        self.0
-            .column_by_name(name)
-            .and_then(|column| column.as_any().downcast_ref())
-            .ok_or_else(|| (name, "the column is missing or of another type".to_owned()))
-    }
-
-    /// The texts of a column in which nothing is absent.
-    pub(super) fn texts(
-        &self,
-        name: &'static str,
-    ) -> Result<impl Iterator<Item = Option<String>>, Fault> {
-        let column: &StringArray = self.column(name)?;
-        Ok(column.iter().map(|text| text.map(str::to_owned)))
-    }
-
-    /// The decimals of a column; `None` for one that is absent or that no decimal can hold.
-    pub(super) fn decimals(
-        &self,
-        name: &'static str,
-    ) -> Result<impl Iterator<Item = Option<Decimal>>, Fault> {
-        let column: &Decimal128Array = self.column(name)?;
-        if column.data_type() != &decimal_type() {
-            return Err((name, format!("{} is another type", column.data_type())));
-        }
-        Ok(column.iter().map(|value| value.and_then(exact::unscaled)))
-    }
-
-    /// The instants of a column.
-    pub(super) fn instants(
-        &self,
-        name: &'static str,
-    ) -> Result<impl Iterator<Item = Option<Millis>>, Fault> {
-        let column: &TimestampMillisecondArray = self.column(name)?;
-        Ok(column.iter().map(|at| at.map(Millis)))
-    }
-}
-
-/// The next value of a column that must have one.
-pub(super) fn next<T>(
-    column: &'static str,
-    values: &mut impl Iterator<Item = Option<T>>,
-) -> Result<T, Fault> {
-    values
-        .next()
-        .flatten()
-        .ok_or_else(|| (column, "a value is missing or cannot be held".to_owned()))
+/// What is wrong with a word that is none of those that were written.
+pub(super) fn unknown_word(word: &str) -> String {
+    format!("{word:?} is an unknown word")
 }

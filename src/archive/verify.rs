@@ -3,21 +3,29 @@
 use std::collections::HashSet;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 use bytes::Bytes;
+use rusqlite::Connection;
 
+use super::bars::BarRow;
+use super::clock::wall_clock;
 use super::manifest::{self, Part, State};
+use super::maps::MapRow;
+use super::open_interest::OpenInterestRow;
 use super::orders::OrderRow;
+use super::reader::{Archive, Stamp};
 use super::row::Row;
+use super::runs::{Gap, add_gap};
 use super::scan::DamagedPart;
-use super::{Archive, ArchiveError, BarRow, MapRow, OpenInterestRow, Writer, coverage, roll};
+use super::writer::Writer;
+use super::{ArchiveError, files};
+use crate::model::Millis;
+
+/// The reason of a gap that a damaged file leaves.
+const DAMAGED: &str = "damaged file";
 
 /// The folder that damaged files are moved to.
 const QUARANTINE: &str = "quarantine";
-
-/// A file's size and time of change: while they stay, its checksum is not computed again.
-pub(super) type Stamp = (u64, Option<SystemTime>);
 
 /// What [`Archive::verify`] found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -88,7 +96,7 @@ impl Archive {
             OpenInterestRow::TABLE,
             MapRow::TABLE,
         ] {
-            files(&self.folder.join(kind), &mut found.unlisted)?;
+            add_files(&self.folder.join(kind), &mut found.unlisted)?;
         }
         found.unlisted.retain(|path| !listed.contains(path));
         found.unlisted.sort();
@@ -164,7 +172,7 @@ fn stamp(path: &Path) -> Option<Stamp> {
 }
 
 /// Adds the Parquet files below `folder`.
-fn files(folder: &Path, found: &mut Vec<PathBuf>) -> Result<(), ArchiveError> {
+fn add_files(folder: &Path, found: &mut Vec<PathBuf>) -> Result<(), ArchiveError> {
     let fault = |source| ArchiveError::of_file(folder, source);
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
@@ -175,7 +183,7 @@ fn files(folder: &Path, found: &mut Vec<PathBuf>) -> Result<(), ArchiveError> {
         let entry = entry.map_err(fault)?;
         let path = entry.path();
         if entry.file_type().map_err(fault)?.is_dir() {
-            files(&path, found)?;
+            add_files(&path, found)?;
         } else if path
             .extension()
             .is_some_and(|ending| ending == "parquet" || ending == "tmp")
@@ -207,11 +215,11 @@ impl Writer {
         let from = self.folder.join(&part.path);
         let to = self.folder.join(QUARANTINE).join(&part.path);
         if let (Some(source), Some(target)) = (from.parent(), to.parent()) {
-            roll::make_folder(&self.folder, target)?;
+            files::make_folder(&self.folder, target)?;
             match fs::rename(&from, &to) {
                 Ok(()) => {
-                    roll::sync_folder(target)?;
-                    roll::sync_folder(source)?;
+                    files::sync_folder(target)?;
+                    files::sync_folder(source)?;
                 }
                 // It is gone, or was moved before the journal knew.
                 Err(fault) if fault.kind() == std::io::ErrorKind::NotFound => {}
@@ -222,9 +230,35 @@ impl Writer {
             let transaction = journal.transaction()?;
             manifest::mark(&transaction, &part.path, State::Quarantined, Some(reason))?;
             if part.holds == OrderRow::TABLE {
-                coverage::miss_part(&transaction, &part.path, part.first, part.last)?;
+                miss_part(&transaction, &part.path, part.first, part.last)?;
             }
             transaction.commit()
         })
     }
+}
+
+/// Writes down what a file of orders that is out of use leaves unknown.
+fn miss_part(
+    journal: &Connection,
+    path: &str,
+    first: Millis,
+    last: Millis,
+) -> rusqlite::Result<()> {
+    let exchanges = journal
+        .prepare_cached("SELECT exchange FROM part_venues WHERE path = ?1")?
+        .query_map([path], |row| row.get::<_, String>(0))?
+        .collect::<rusqlite::Result<Vec<_>>>()?;
+    for exchange in exchanges {
+        add_gap(
+            journal,
+            &Gap {
+                exchange,
+                start: first,
+                end: last.on(1),
+                reason: DAMAGED.to_owned(),
+                recorded_at: wall_clock(),
+            },
+        )?;
+    }
+    Ok(())
 }

@@ -2,6 +2,7 @@
 
 use rust_decimal::{Decimal, RoundingStrategy};
 
+pub use crate::model::Completeness;
 use crate::model::{Millis, Side, Vocabulary, record, value};
 
 /// Digits behind the point that a quotient is rounded to, half to even.
@@ -38,29 +39,6 @@ impl Vocabulary for PriceKind {
             Self::Bankruptcy => "bankruptcy",
             Self::Order => "order",
             Self::Liquidation => "liquidation",
-        }
-    }
-}
-
-/// How much of what happens a venue publishes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Completeness {
-    /// Every liquidation, by the venue's own words or because the whole trade tape is read.
-    Complete,
-    /// A sample, so totals are a lower bound.
-    Sampled,
-    /// The venue does not say.
-    Unknown,
-}
-
-impl Vocabulary for Completeness {
-    const ALL: &'static [Self] = &[Self::Complete, Self::Sampled, Self::Unknown];
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Complete => "complete",
-            Self::Sampled => "sampled",
-            Self::Unknown => "unknown",
         }
     }
 }

@@ -7,6 +7,7 @@
 mod bar;
 mod brief;
 mod chart;
+mod completeness;
 mod decimals;
 mod fixed;
 mod grid;
@@ -32,6 +33,7 @@ mod totals;
 pub use bar::{Bar, OpenInterest};
 pub use brief::OrderBrief;
 pub use chart::ChartRow;
+pub use completeness::Completeness;
 pub use decimals::Decimals;
 pub use fixed::nearest_f64;
 pub(crate) use fixed::{Fixed, TENS, TENS_F64, power_of_ten};

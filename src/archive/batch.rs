@@ -1,0 +1,72 @@
+//! What is appended at once, and what became of it.
+
+use super::ArchiveError;
+use super::bars::BarRow;
+use super::maps::MapRow;
+use super::open_interest::OpenInterestRow;
+use super::orders::OrderRow;
+use super::row::{Row, check_all};
+use super::runs::{self, Gap, RunId};
+use crate::model::Millis;
+
+/// What is appended in one transaction: all of it is kept, or none.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Batch {
+    /// Liquidation orders.
+    pub orders: Vec<OrderRow>,
+    /// Closed price bars.
+    pub bars: Vec<BarRow>,
+    /// Readings of open interest.
+    pub open_interest: Vec<OpenInterestRow>,
+    /// Estimated maps as they were served.
+    pub maps: Vec<MapRow>,
+    /// Stretches in which something was missed.
+    pub gaps: Vec<Gap>,
+    /// Up to when each run was still being listened to.
+    pub seen: Vec<(RunId, Millis)>,
+}
+
+impl Batch {
+    /// Whether there is nothing to keep.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self == &Self::default()
+    }
+
+    /// Whether there is nothing in it but maps.
+    pub(super) fn is_of_maps(&self) -> bool {
+        self.rows() > 0
+            && self.rows() == self.maps.len()
+            && self.gaps.is_empty()
+            && self.seen.is_empty()
+    }
+
+    /// Refuses a batch of which something could not be kept as it is.
+    pub(super) fn check(&self) -> Result<(), ArchiveError> {
+        check_all(OrderRow::TABLE, &self.orders, Row::check)?;
+        check_all(BarRow::TABLE, &self.bars, Row::check)?;
+        check_all(OpenInterestRow::TABLE, &self.open_interest, Row::check)?;
+        check_all(MapRow::TABLE, &self.maps, Row::check)?;
+        check_all("gaps", &self.gaps, runs::check)
+    }
+
+    /// How many rows there are, gaps and what else is noted aside.
+    pub(super) fn rows(&self) -> usize {
+        self.orders.len() + self.bars.len() + self.open_interest.len() + self.maps.len()
+    }
+}
+
+/// What became of a batch, once it is durable.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Acknowledged {
+    /// Orders that are new.
+    pub orders: usize,
+    /// Bars that are new.
+    pub bars: usize,
+    /// Readings of open interest that are new.
+    pub open_interest: usize,
+    /// Maps that are new.
+    pub maps: usize,
+    /// Rows that were there before and stayed as they were.
+    pub repeated: usize,
+}

@@ -1,0 +1,115 @@
+//! Files that are there whole or not at all, and stay once they are.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use super::ArchiveError;
+
+/// How far a file has come; every step before [`RollStep::Committed`] can be lost without losing a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RollStep {
+    /// The journal says that the file will be made.
+    Intended,
+    /// The unfinished file is written.
+    Written,
+    /// It is durable.
+    Synced,
+    /// It has its final name.
+    Renamed,
+    /// The name is durable.
+    FolderSynced,
+    /// The rows are the file's, and no longer the journal's.
+    Committed,
+}
+
+impl RollStep {
+    /// Every step, in order.
+    pub const ALL: [Self; 6] = [
+        Self::Intended,
+        Self::Written,
+        Self::Synced,
+        Self::Renamed,
+        Self::FolderSynced,
+        Self::Committed,
+    ];
+}
+
+/// Makes the file at `path` durable with `bytes` in it: it is there whole or not at all.
+pub(super) fn place(
+    base: &Path,
+    path: &Path,
+    bytes: &[u8],
+    done: &mut dyn FnMut(RollStep, &Path),
+) -> Result<(), ArchiveError> {
+    let fault = |source| ArchiveError::of_file(path, source);
+    let Some(folder) = path.parent() else {
+        return Ok(());
+    };
+    make_folder(base, folder)?;
+    let unfinished = unfinished(path);
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .open(&unfinished)
+        .map_err(fault)?;
+    file.write_all(bytes).map_err(fault)?;
+    done(RollStep::Written, path);
+    // A failed fsync is not tried again: the file is given up, and its rows are still in the journal.
+    file.sync_all().map_err(fault)?;
+    drop(file);
+    done(RollStep::Synced, path);
+    fs::rename(&unfinished, path).map_err(fault)?;
+    done(RollStep::Renamed, path);
+    sync_folder(folder)?;
+    done(RollStep::FolderSynced, path);
+    Ok(())
+}
+
+/// The name of a file that is not finished: hidden, and of another ending, so that no engine reads it.
+fn unfinished(path: &Path) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    path.with_file_name(format!(".{name}.tmp"))
+}
+
+/// Removes a file and its unfinished form, where they are, for good.
+pub(super) fn remove(path: &Path) -> Result<(), ArchiveError> {
+    let mut removed = false;
+    for path in [unfinished(path), path.to_owned()] {
+        match fs::remove_file(&path) {
+            Ok(()) => removed = true,
+            Err(source) if source.kind() == std::io::ErrorKind::NotFound => {}
+            Err(source) => return Err(ArchiveError::of_file(&path, source)),
+        }
+    }
+    match path.parent() {
+        Some(folder) if removed => sync_folder(folder),
+        _ => Ok(()),
+    }
+}
+
+/// Makes `folder` and every missing one between it and `base`, each durable in the one above.
+pub(super) fn make_folder(base: &Path, folder: &Path) -> Result<(), ArchiveError> {
+    if folder == base || folder.is_dir() {
+        return Ok(());
+    }
+    if let Some(above) = folder.parent() {
+        make_folder(base, above)?;
+        match fs::create_dir(folder) {
+            Ok(()) => sync_folder(above)?,
+            Err(source) if source.kind() == std::io::ErrorKind::AlreadyExists => {}
+            Err(source) => return Err(ArchiveError::of_file(folder, source)),
+        }
+    }
+    Ok(())
+}
+
+/// Makes the names in a folder durable, where the system can.
+pub(super) fn sync_folder(folder: &Path) -> Result<(), ArchiveError> {
+    if cfg!(unix) {
+        File::open(folder)
+            .and_then(|folder| folder.sync_all())
+            .map_err(|source| ArchiveError::of_file(folder, source))?;
+    }
+    Ok(())
+}

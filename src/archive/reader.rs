@@ -1,0 +1,209 @@
+//! The archive as its readers have it.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
+
+use rusqlite::Connection;
+
+use super::known::{Known, KnownCoin, known};
+use super::manifest::Part;
+use super::{ArchiveError, journal, lock, table};
+use crate::model::Millis;
+
+/// A file's size and time of change: while they stay, its checksum is not computed again.
+pub(super) type Stamp = (u64, Option<SystemTime>);
+
+/// An archive, open for reading; as many as there may be, beside one [`Writer`] or none.
+#[derive(Debug)]
+pub struct Archive {
+    pub(super) folder: PathBuf,
+    pub(super) opened_by: u32,
+    journal: Mutex<Connection>,
+    sound: Mutex<HashMap<String, Stamp>>,
+    /// What is wrong with the files that were warned of.
+    warned: Arc<Mutex<HashMap<String, String>>>,
+}
+
+impl Archive {
+    /// Opens the archive in the folder `path` for reading.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError::NotAnArchive`] where there is none, else as [`Archive::create_or_open`] gives.
+    pub fn read(path: impl AsRef<Path>) -> Result<Self, ArchiveError> {
+        let folder = path.as_ref();
+        let journal = folder.join(journal::FILE);
+        match fs::metadata(&journal) {
+            Ok(_) => {}
+            Err(source) if is_absent(&source) => {
+                return Err(ArchiveError::NotAnArchive {
+                    path: folder.to_owned(),
+                    message: format!("there is no {} in it", journal::FILE),
+                });
+            }
+            Err(source) => return Err(ArchiveError::of_file(&journal, source)),
+        }
+        lock::refuse_network(folder)?;
+        Ok(Self::opened(folder, journal::open_to_read(&journal)?))
+    }
+
+    pub(super) fn opened(folder: &Path, journal: Connection) -> Self {
+        Self {
+            folder: folder.to_owned(),
+            opened_by: std::process::id(),
+            journal: Mutex::new(journal),
+            sound: Mutex::default(),
+            warned: Arc::default(),
+        }
+    }
+
+    /// Another reader of the same archive; a damaged file that one of them has warned of the other does not name again.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] as [`Archive::read`] gives.
+    pub fn another(&self) -> Result<Self, ArchiveError> {
+        Ok(Self {
+            warned: Arc::clone(&self.warned),
+            ..Self::read(&self.folder)?
+        })
+    }
+
+    /// The archive's folder.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.folder
+    }
+
+    /// A number that is another one whenever something has been committed since it was last asked for here.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] where the journal cannot be read.
+    pub fn version(&self) -> Result<i64, ArchiveError> {
+        // Asked before nearly every answer: one statement is a transaction by itself.
+        let journal = self.journal()?;
+        let version = journal
+            .prepare_cached("PRAGMA data_version")
+            .and_then(|mut statement| statement.query_row([], |row| row.get(0)));
+        version.map_err(|source| self.of_journal(source))
+    }
+
+    /// The journal, for one question at a time.
+    fn journal(&self) -> Result<MutexGuard<'_, Connection>, ArchiveError> {
+        self.check_process()?;
+        Ok(self.journal.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Asks the journal, in one transaction, so that all answers are of one instant.
+    pub(super) fn ask<T>(
+        &self,
+        question: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, ArchiveError> {
+        let mut journal = self.journal()?;
+        let transaction = journal
+            .transaction()
+            .map_err(|source| self.of_journal(source))?;
+        let answer = question(&transaction).map_err(|source| self.of_journal(source))?;
+        transaction
+            .finish()
+            .map_err(|source| self.of_journal(source))?;
+        Ok(answer)
+    }
+
+    pub(super) fn of_journal(&self, source: rusqlite::Error) -> ArchiveError {
+        ArchiveError::of_journal(&self.folder.join(journal::FILE), source)
+    }
+
+    /// A database handle must not cross a fork: its locks would be taken for another's.
+    pub(super) fn check_process(&self) -> Result<(), ArchiveError> {
+        if self.opened_by == std::process::id() {
+            Ok(())
+        } else {
+            Err(ArchiveError::Forked {
+                path: self.folder.clone(),
+                opened_by: self.opened_by,
+            })
+        }
+    }
+
+    /// The stamp of a file at which it was last found sound.
+    pub(super) fn known(&self, path: &str) -> Option<Stamp> {
+        let sound = self.sound.lock().unwrap_or_else(PoisonError::into_inner);
+        sound.get(path).copied()
+    }
+
+    /// Remembers the stamp at which a file is sound, or that it is not.
+    pub(super) fn learn(&self, path: &str, stamp: Option<Stamp>) {
+        let mut sound = self.sound.lock().unwrap_or_else(PoisonError::into_inner);
+        match stamp {
+            Some(stamp) => {
+                sound.insert(path.to_owned(), stamp);
+                // Should it be damaged again, that is news.
+                self.warned().remove(path);
+            }
+            None => {
+                sound.remove(path);
+            }
+        }
+    }
+
+    fn warned(&self) -> MutexGuard<'_, HashMap<String, String>> {
+        self.warned.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Warns that a read does without a damaged file, once for what is wrong with it.
+    pub(super) fn warn(&self, part: &Part, reason: &str) {
+        let mut warned = self.warned();
+        if warned.get(&part.path).is_some_and(|known| known == reason) {
+            return;
+        }
+        warned.insert(part.path.clone(), reason.to_owned());
+        drop(warned);
+        log::warn!(
+            target: "liqdata::archive",
+            "{} rows of {} are missing: {}: {reason}",
+            part.rows,
+            part.holds,
+            self.folder.join(&part.path).display()
+        );
+    }
+}
+
+impl Archive {
+    /// What is known of the whole archive.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] where the journal cannot be read.
+    pub fn summary(&self) -> Result<Known, ArchiveError> {
+        self.ask(known)
+    }
+
+    /// The coins of which a bar had closed and been received by `as_of`, by name; all that have bars where it is absent.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] where the journal cannot be read.
+    pub fn coins(&self, as_of: Option<Millis>) -> Result<Vec<KnownCoin>, ArchiveError> {
+        self.ask(|journal| {
+            journal
+                .prepare_cached(&format!(
+                    "SELECT {} FROM coins WHERE ?1 IS NULL OR known_from <= ?1 ORDER BY symbol",
+                    table::columns::<KnownCoin>()
+                ))?
+                .query_map([as_of.map(|at| at.0)], |row| table::read(row, 0))?
+                .collect()
+        })
+    }
+}
+
+fn is_absent(source: &std::io::Error) -> bool {
+    matches!(
+        source.kind(),
+        std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory
+    )
+}

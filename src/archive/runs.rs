@@ -1,0 +1,223 @@
+//! When which exchange was listened to, and when something was missed: two tables of the journal.
+
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::row::{Fault, check_name, check_time};
+use super::table;
+use crate::model::{Completeness, Millis, Record, Vocabulary, record, value};
+
+/// The tables in SQL.
+pub(super) fn create() -> String {
+    // A run's own column is its number.
+    let run = Run::COLUMNS.get(1..).unwrap_or_default();
+    format!(
+        "CREATE TABLE gaps (id INTEGER PRIMARY KEY AUTOINCREMENT, {}, silent_from INTEGER NOT NULL,
+                            UNIQUE (exchange, start, \"end\", reason)) STRICT;
+         CREATE TABLE runs (id INTEGER PRIMARY KEY AUTOINCREMENT, {}) STRICT;
+         CREATE INDEX runs_by_exchange ON runs (exchange, seen);",
+        table::definitions(Gap::COLUMNS, None),
+        table::definitions(run, None)
+    )
+}
+
+/// The reason of a gap between two runs that nobody gave another reason for.
+const SILENT: &str = "not listening";
+record! {
+    /// A stretch of time in which orders of an exchange may have been missed.
+    #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub struct Gap {
+        /// Exchange, lower case.
+        pub exchange: String,
+        /// When it began.
+        pub start: Millis,
+        /// When it was over.
+        pub end: Millis,
+        /// Why, in a few words.
+        pub reason: String,
+        /// When it became known.
+        pub recorded_at: Millis,
+    }
+}
+
+/// The name of a stretch of listening, as [`Writer::begin_run`](super::Writer::begin_run) gives it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RunId(pub(super) i64);
+
+value!(RunId as Int, run => run.0, number => Some(Self(number)));
+
+record! {
+    /// A stretch of time in which an exchange was listened to.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct Run {
+        /// Its name.
+        pub id: RunId,
+        /// Exchange, lower case.
+        pub exchange: String,
+        /// Whether the channel tells every order.
+        pub completeness: Completeness,
+        /// When the listening began.
+        pub started: Millis,
+        /// Until when it is known to have gone on.
+        pub seen: Millis,
+    }
+}
+
+/// Refuses a gap that says nothing.
+pub(super) fn check(gap: &Gap) -> Result<(), Fault> {
+    check_name("exchange", &gap.exchange)?;
+    check_name("reason", &gap.reason)?;
+    check_time("start", gap.start)?;
+    check_time("end", gap.end)?;
+    check_time("recorded_at", gap.recorded_at)?;
+    if gap.start < gap.end {
+        Ok(())
+    } else {
+        Err(("end", format!("{} is not after {}", gap.end, gap.start)))
+    }
+}
+
+/// Writes a gap down.
+///
+/// Beside it stands from when nobody had seen that its exchange was being listened to, at the time it was recorded:
+/// whoever asked in between could not know of the gap, and knew of no listening either.
+pub(super) fn add_gap(journal: &Connection, gap: &Gap) -> rusqlite::Result<()> {
+    journal
+        .prepare_cached(
+            "INSERT INTO gaps (exchange, start, \"end\", reason, recorded_at, silent_from)
+             VALUES (?1, ?2, ?3, ?4, ?5,
+                     max(?2, coalesce((SELECT max(seen) FROM runs WHERE exchange = ?1 AND started <= ?5), ?2)))
+             ON CONFLICT DO NOTHING",
+        )?
+        .execute(params![
+            gap.exchange,
+            gap.start.0,
+            gap.end.0,
+            gap.reason,
+            gap.recorded_at.0
+        ])
+        .map(drop)
+}
+
+/// Writes down a gap that may have been shorter when it was last written down; known it was since then.
+pub(super) fn grow_gap(journal: &Connection, gap: &Gap) -> rusqlite::Result<()> {
+    let known: Option<i64> = journal
+        .prepare_cached(
+            "DELETE FROM gaps WHERE exchange = ?1 AND start = ?2 AND \"end\" < ?3 AND reason = ?4
+             RETURNING recorded_at",
+        )?
+        .query_row(
+            params![gap.exchange, gap.start.0, gap.end.0, gap.reason],
+            |row| row.get(0),
+        )
+        .optional()?;
+    add_gap(
+        journal,
+        &Gap {
+            recorded_at: known.map_or(gap.recorded_at, Millis),
+            ..gap.clone()
+        },
+    )
+}
+
+/// Writes down that a run still goes on; it never moves back.
+pub(super) fn extend(journal: &Connection, run: RunId, at: Millis) -> rusqlite::Result<()> {
+    journal
+        .prepare_cached("UPDATE runs SET seen = max(seen, ?2) WHERE id = ?1")?
+        .execute([run.0, at.0])
+        .map(drop)
+}
+
+/// Begins a run; the time since the exchange's last run is a gap, unless one is on record that covers it.
+pub(super) fn begin(
+    journal: &mut Connection,
+    exchange: &str,
+    completeness: Completeness,
+    at: Millis,
+) -> rusqlite::Result<RunId> {
+    let transaction = journal.transaction()?;
+    let seen: Option<i64> = transaction.query_row(
+        "SELECT max(seen) FROM runs WHERE exchange = ?1",
+        [exchange],
+        |row| row.get(0),
+    )?;
+    if let Some(seen) = seen.filter(|seen| *seen < at.0) {
+        let covered = transaction
+            .query_row(
+                "SELECT 1 FROM gaps WHERE exchange = ?1 AND start <= ?2 AND \"end\" >= ?3 LIMIT 1",
+                params![exchange, seen, at.0],
+                |_| Ok(()),
+            )
+            .optional()?
+            .is_some();
+        if !covered {
+            add_gap(
+                &transaction,
+                &Gap {
+                    exchange: exchange.to_owned(),
+                    start: Millis(seen),
+                    end: at,
+                    reason: SILENT.to_owned(),
+                    recorded_at: at,
+                },
+            )?;
+        }
+    }
+    transaction.execute(
+        "INSERT INTO runs (exchange, completeness, started, seen) VALUES (?1, ?2, ?3, ?3)",
+        params![exchange, completeness.name(), at.0],
+    )?;
+    let run = RunId(transaction.last_insert_rowid());
+    transaction.commit()?;
+    Ok(run)
+}
+
+/// The gaps that reach into a stretch and were known at `as_of`.
+pub(super) fn gaps(
+    journal: &Connection,
+    start: Millis,
+    end: Millis,
+    as_of: Option<Millis>,
+) -> rusqlite::Result<Vec<Gap>> {
+    journal
+        .prepare_cached(&format!(
+            "SELECT {} FROM gaps
+             WHERE start < ?2 AND \"end\" > ?1 AND recorded_at <= ?3
+             ORDER BY start, exchange, \"end\", reason",
+            table::columns::<Gap>()
+        ))?
+        .query_map([start.0, end.0, by(as_of)], |row| table::read(row, 0))?
+        .collect()
+}
+
+/// The stretches of which nobody knew at `as_of` that an exchange was being listened to, although its run went on later.
+pub(super) fn silences(
+    journal: &Connection,
+    start: Millis,
+    end: Millis,
+    as_of: Option<Millis>,
+) -> rusqlite::Result<Vec<(String, Millis, Millis)>> {
+    journal
+        .prepare_cached(
+            "SELECT exchange, silent_from, \"end\" FROM gaps
+             WHERE silent_from < ?2 AND \"end\" > ?1 AND recorded_at > ?3",
+        )?
+        .query_map([start.0, end.0, by(as_of)], |row| {
+            Ok((row.get(0)?, Millis(row.get(1)?), Millis(row.get(2)?)))
+        })?
+        .collect()
+}
+
+/// The last instant at which something may have become known.
+pub(super) fn by(as_of: Option<Millis>) -> i64 {
+    as_of.map_or(i64::MAX, |at| at.0)
+}
+
+pub(super) fn runs(journal: &Connection, start: Millis, end: Millis) -> rusqlite::Result<Vec<Run>> {
+    journal
+        .prepare_cached(&format!(
+            "SELECT {} FROM runs WHERE started < ?2 AND seen >= ?1 ORDER BY started, id",
+            table::columns::<Run>()
+        ))?
+        .query_map([start.0, end.0], |row| table::read(row, 0))?
+        .collect()
+}

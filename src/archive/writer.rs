@@ -1,0 +1,295 @@
+//! The archive as its one writer has it.
+
+use std::fs;
+use std::ops::Deref;
+use std::path::Path;
+
+use rusqlite::Connection;
+
+use super::bars::BarRow;
+use super::batch::{Acknowledged, Batch};
+use super::clock::wall_clock;
+use super::lock::{self, Lock};
+use super::manifest::{self, State};
+use super::maps::MapRow;
+use super::open_interest::OpenInterestRow;
+use super::orders::OrderRow;
+use super::reader::Archive;
+use super::row::{Row, check_name, check_time};
+use super::runs::{self, Gap, RunId};
+use super::{ArchiveError, Completeness, files, journal};
+use crate::model::Millis;
+
+/// An archive, open for writing, and for reading as well; there is one at a time.
+#[derive(Debug)]
+pub struct Writer {
+    // Dropped in this order: the journal is closed before another may write.
+    archive: Archive,
+    connection: Option<Connection>,
+    _lock: Lock,
+}
+
+impl Deref for Writer {
+    type Target = Archive;
+
+    fn deref(&self) -> &Archive {
+        &self.archive
+    }
+}
+
+impl Archive {
+    /// Opens the archive in the folder `path` for writing; makes it where the folder is missing or empty.
+    ///
+    /// What a killed writer left unfinished is put right first.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError::Locked`] while another process writes, [`ArchiveError::NotAnArchive`] where the folder holds
+    /// something else, [`ArchiveError::NetworkFileSystem`], [`ArchiveError::ReadOnly`], [`ArchiveError::Damaged`],
+    /// [`ArchiveError::DiskFull`] and [`ArchiveError::Io`] as they are described.
+    pub fn create_or_open(path: impl AsRef<Path>) -> Result<Writer, ArchiveError> {
+        let folder = path.as_ref();
+        match fs::create_dir(folder) {
+            Ok(()) => {
+                if let Some(above) = folder
+                    .parent()
+                    .filter(|above| !above.as_os_str().is_empty())
+                {
+                    files::sync_folder(above)?;
+                }
+            }
+            Err(source) if source.kind() == std::io::ErrorKind::AlreadyExists => {}
+            Err(source) => return Err(ArchiveError::of_file(folder, source)),
+        }
+        check_folder(folder)?;
+        lock::refuse_network(folder)?;
+        let lock = Lock::take(folder, wall_clock())?;
+        let path = folder.join(journal::FILE);
+        let connection = journal::open_to_write(&path)?;
+        files::sync_folder(folder)?;
+        let mut writer = Writer {
+            archive: Archive::opened(folder, journal::open_to_read(&path)?),
+            connection: Some(connection),
+            _lock: lock,
+        };
+        writer.recover()?;
+        Ok(writer)
+    }
+}
+
+impl Writer {
+    /// Removes the files of rolls that were cut short.
+    fn recover(&mut self) -> Result<(), ArchiveError> {
+        for part in self.ask(|journal| manifest::all(journal, State::Pending))? {
+            self.withdraw(&part.path)?;
+        }
+        Ok(())
+    }
+
+    /// Removes a file that was never kept, and forgets it; one that is kept stays.
+    pub(super) fn withdraw(&mut self, part: &str) -> Result<(), ArchiveError> {
+        // Asked of the handle that writes: after a failed commit it is a new one, which knows what became of it.
+        if self.change(|journal| manifest::is_pending(journal, part))? {
+            files::remove(&self.folder.join(part))?;
+            self.change(|journal| manifest::forget(journal, part))?;
+        }
+        Ok(())
+    }
+
+    /// Appends a batch and returns once it is durable: all of it, or in case of an error nothing.
+    ///
+    /// A row that was appended before is left as it was, so sending again is safe. Of a day that has been rolled a row
+    /// that is sent again counts as new here, and is told once by every read nevertheless.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError::BadRow`] where a value cannot be kept exactly, [`ArchiveError::DiskFull`] where space ran out
+    /// (append again once there is some), else [`ArchiveError`] where the journal cannot be written.
+    pub fn append(&mut self, batch: &Batch) -> Result<Acknowledged, ArchiveError> {
+        batch.check()?;
+        let acknowledged = self.append_all(std::slice::from_ref(batch), &[])?;
+        Ok(acknowledged.into_iter().next().unwrap_or_default())
+    }
+
+    /// Appends batches that have been checked, and gaps that may have grown, in one transaction.
+    pub(super) fn append_all(
+        &mut self,
+        batches: &[Batch],
+        gaps: &[Gap],
+    ) -> Result<Vec<Acknowledged>, ArchiveError> {
+        self.change(|journal| journal::append(journal, batches, gaps))
+    }
+
+    /// Begins to listen to an exchange: the time since it was last seen becomes a gap, if none covers it yet.
+    ///
+    /// Say with [`Batch::seen`] that the listening goes on.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] where a name is blank, the instant has no date, or the journal cannot be written.
+    pub fn begin_run(
+        &mut self,
+        exchange: &str,
+        completeness: Completeness,
+        at: Millis,
+    ) -> Result<RunId, ArchiveError> {
+        check_name("exchange", exchange)
+            .and_then(|()| check_time("started", at))
+            .map_err(|(column, message)| ArchiveError::BadRow {
+                table: "runs",
+                column,
+                row: 0,
+                message,
+            })?;
+        self.change(|journal| runs::begin(journal, exchange, completeness, at))
+    }
+
+    /// Changes the journal. After a failed read or write of the disk the handle is given up: an fsync that is tried
+    /// again may succeed without the data, so the next change opens the journal anew.
+    pub(super) fn change<T>(
+        &mut self,
+        change: impl FnOnce(&mut Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, ArchiveError> {
+        self.archive.check_process()?;
+        let mut connection = match self.connection.take() {
+            Some(connection) => connection,
+            None => self.reopened()?,
+        };
+        let outcome = change(&mut connection).map_err(|source| self.archive.of_journal(source));
+        if !outcome.as_ref().is_err_and(ArchiveError::is_io) {
+            self.connection = Some(connection);
+        }
+        outcome
+    }
+
+    /// The journal on a new handle, with everything in its log moved into the database and synced there: what the lost
+    /// handle failed to sync must not lie below what is acknowledged from now on.
+    fn reopened(&self) -> Result<Connection, ArchiveError> {
+        let connection = journal::open_to_write(&self.folder.join(journal::FILE))?;
+        let busy: i64 = connection
+            .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))
+            .map_err(|source| self.archive.of_journal(source))?;
+        if busy != 0 {
+            return Err(ArchiveError::Io {
+                path: self.folder.join(journal::FILE),
+                source: std::io::Error::new(
+                    std::io::ErrorKind::ResourceBusy,
+                    "a write failed, and a reader keeps the journal from being written out anew; try again",
+                ),
+            });
+        }
+        Ok(connection)
+    }
+}
+
+/// Refuses a folder that holds something else than an archive.
+fn check_folder(folder: &Path) -> Result<(), ArchiveError> {
+    let refused = |message| {
+        Err(ArchiveError::NotAnArchive {
+            path: folder.to_owned(),
+            message,
+        })
+    };
+    if !folder.is_dir() {
+        return refused("it is not a folder".to_owned());
+    }
+    if folder.join(journal::FILE).exists() {
+        return Ok(());
+    }
+    let entries = fs::read_dir(folder).map_err(|source| ArchiveError::of_file(folder, source))?;
+    for entry in entries {
+        let entry = entry.map_err(|source| ArchiveError::of_file(folder, source))?;
+        let name = entry.file_name();
+        let kinds = [
+            OrderRow::TABLE,
+            BarRow::TABLE,
+            OpenInterestRow::TABLE,
+            MapRow::TABLE,
+        ];
+        if kinds.iter().any(|kind| name == *kind) {
+            return refused(format!(
+                "it holds rows in {:?} and no {}; restore that file",
+                name.to_string_lossy(),
+                journal::FILE
+            ));
+        }
+        // A writer that was killed before it made the journal leaves its lock.
+        if name != lock::FILE {
+            return refused(format!(
+                "it holds {:?} already; name a folder that is empty or does not exist",
+                name.to_string_lossy()
+            ));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use rusqlite::ffi;
+
+    use super::*;
+    use crate::archive::filter::Filter;
+
+    fn reading(timestamp: i64) -> Batch {
+        Batch {
+            open_interest: vec![OpenInterestRow {
+                exchange: "okx".to_owned(),
+                symbol: "BTC".to_owned(),
+                timestamp: Millis(timestamp),
+                open_interest: 5.into(),
+                received_at: Millis(timestamp),
+            }],
+            ..Batch::default()
+        }
+    }
+
+    #[test]
+    fn after_a_failed_fsync_the_handle_is_given_up_and_the_log_written_out_anew() {
+        let folder = std::env::temp_dir().join(format!("liqdata-fsync-{}", std::process::id()));
+        let mut writer = Archive::create_or_open(&folder).unwrap();
+        writer.append(&reading(1)).unwrap();
+        let log = journal::beside(&folder.join(journal::FILE), "-wal");
+        assert!(fs::metadata(&log).unwrap().len() > 0);
+
+        let failed = ffi::Error::new(ffi::SQLITE_IOERR_FSYNC);
+        let fault = writer
+            .change(|_| Err::<(), _>(rusqlite::Error::SqliteFailure(failed, None)))
+            .unwrap_err();
+        assert!(fault.is_io(), "{fault}");
+        assert!(writer.connection.is_none());
+        drop(writer.reopened().unwrap());
+        assert_eq!(fs::metadata(&log).unwrap().len(), 0);
+        writer.append(&reading(2)).unwrap();
+        assert!(writer.connection.is_some());
+        let rows = writer.open_interest(&Filter::default()).unwrap().rows;
+        assert_eq!(rows.len(), 2);
+
+        // Another failure leaves the handle as it is.
+        let full = ffi::Error::new(ffi::SQLITE_FULL);
+        let fault = writer
+            .change(|_| Err::<(), _>(rusqlite::Error::SqliteFailure(full, None)))
+            .unwrap_err();
+        assert!(matches!(fault, ArchiveError::DiskFull { .. }), "{fault}");
+        assert!(writer.connection.is_some());
+        drop(writer);
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn a_handle_from_another_process_answers_nothing() {
+        let folder = std::env::temp_dir().join(format!("liqdata-fork-{}", std::process::id()));
+        let mut writer = Archive::create_or_open(&folder).unwrap();
+        // As it is in the child of a fork.
+        writer.archive.opened_by = std::process::id() + 1;
+        for fault in [
+            writer.orders(&Filter::default()).map(drop).unwrap_err(),
+            writer.append(&reading(1)).map(drop).unwrap_err(),
+        ] {
+            assert!(matches!(fault, ArchiveError::Forked { .. }), "{fault}");
+        }
+        drop(writer);
+        fs::remove_dir_all(&folder).unwrap();
+    }
+}
