@@ -6,6 +6,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+from . import _core
 from ._inputs import datetime_of
 from .errors import BadQuery
 from .rows import Rows
@@ -13,7 +14,6 @@ from .rows import Rows
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from ._core import Question, Table
     from .grids import Heatmap, LiquidationMap
     from .types import RowDecimals
 
@@ -41,13 +41,13 @@ class Origin(NamedTuple):
 Convert = Callable[[Any, Origin], A]
 
 
-def batch(symbols: list[Any], make: Callable[[Any], Question]) -> dict[str, Question]:
+def batch(endpoint: str, symbols: list[Any], parameters: dict[str, object]) -> dict[str, _core.Question]:
     """One checked question per distinct symbol, in the order given; all are checked before any is asked."""
-    questions: dict[str, Question] = {}
+    questions: dict[str, _core.Question] = {}
     if not symbols:
-        _check_the_rest(make)
+        _core.question(endpoint, **parameters)  # checks what stands beside the symbol
     for symbol in symbols:
-        question = make(symbol)
+        question = _core.question(endpoint, symbol=symbol, **parameters)
         if symbol is None:  # alone it means every pair, among others it means none
             msg = 'symbol: None stands among symbols; allowed: a trading pair such as "BTCUSDT"'
             raise BadQuery(msg, parameter="symbol")
@@ -55,22 +55,12 @@ def batch(symbols: list[Any], make: Callable[[Any], Question]) -> dict[str, Ques
     return questions
 
 
-def _check_the_rest(make: Callable[[Any], Question]) -> None:
-    """Check the parameters beside the symbol, where there is no symbol to check them with."""
-    try:
-        make("BTC")
-    except BadQuery as refusal:
-        if refusal.parameter != "symbol":
-            raise
-        make("BTCUSDT")
-
-
 def plain(answer: dict[str, Any], _: Origin) -> Any:
     """Dicts as on the wire."""
     return answer
 
 
-def rows(answer: Table, origin: Origin) -> Rows[Any]:
+def rows(answer: _core.Table, origin: Origin) -> Rows[Any]:
     """Rows with what is known of them."""
     newest = answer.newest()
     return Rows(answer, decimals=origin.decimals, meta=origin.meta(None if newest is None else datetime_of(newest)))

@@ -62,6 +62,15 @@ def instant(value: Instant | None, parameter: str) -> int | None:
     raise BadQuery(msg, parameter=parameter)
 
 
+def stretch(start: Instant | None, end: Instant | None) -> tuple[int | None, int | None]:
+    """Both ends of a stretch of time in epoch milliseconds, the first not after the last."""
+    first, last = instant(start, "start"), instant(end, "end")
+    if first is not None and last is not None and last <= first:
+        msg = f"end: {end!r} is not after the start, {start!r}; allowed: a later instant"
+        raise BadQuery(msg, parameter="end")
+    return first, last
+
+
 def named_instant(text: str) -> int | None:
     """Epoch milliseconds of ISO 8601 text, floored; ``None`` where it is none."""
     try:
@@ -162,12 +171,10 @@ def scalar(value: Any) -> tuple[str, Any]:
 def table(value: Any, name: str) -> Any:
     """A table in a shape the native half reads: ``None``, a dict of columns, an Arrow stream or rows of our own."""
     from ._core import Table
-    from .rows import Rows
 
-    if value is None or isinstance(value, Table):
-        return value
-    if isinstance(value, Rows):
-        return value._table  # noqa: SLF001 - rows of our own come in exactly, not as floats
+    held = getattr(value, "_table", value)  # rows of our own come in exactly, not as floats
+    if held is None or isinstance(held, Table):
+        return held
     if isinstance(value, Mapping):
         return {str(column): _column(cells) for column, cells in value.items()}
     if type(value).__module__.partition(".")[0] == "pandas" and hasattr(value, "columns"):

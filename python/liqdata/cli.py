@@ -20,12 +20,12 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from . import screen
+from ._table import endpoints
 from .errors import BadQuery, LiqdataError
 from .grids import Heatmap, LiquidationMap
-from .types import ChartRow, CoinRow, ExchangeRow, OrderRow
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -36,51 +36,7 @@ FAILED = 1
 USAGE = 2
 INTERRUPTED = 130
 
-WINDOWS = "1h, 4h, 12h or 24h"
-
-# Endpoint: its one sentence, and its parameters with their defaults and meanings.
-ENDPOINTS: dict[str, tuple[str, dict[str, tuple[Any, str]]]] = {
-    "overview": ("liquidated USD over the last 1, 4, 12 and 24 hours", {}),
-    "coins": ("coins ranked by liquidated USD", {"range": ("24h", WINDOWS), "limit": (30, "most rows, 1 to 200")}),
-    "exchanges": ("liquidated USD by exchange", {"range": ("24h", WINDOWS)}),
-    "largest": (
-        "the largest single liquidation orders",
-        {"range": ("24h", WINDOWS), "limit": (20, "most rows, 1 to 1000")},
-    ),
-    "orders": (
-        "liquidation orders, newest first",
-        {
-            "symbol": (None, "trading pair, such as BTCUSDT"),
-            "exchange": (None, "exchange, such as binance"),
-            "limit": (50, "most rows, 1 to 1000"),
-            "offset": (0, "rows to pass over"),
-        },
-    ),
-    "chart": ("liquidated USD by hour and side, last 24 hours", {"symbol": ("BTCUSDT", "trading pair")}),
-    "heatmap": (
-        "estimated liquidations over price and time",
-        {
-            "symbol": ("BTC", "coin"),
-            "range": ("24h", "12h, 24h, 3d, 7d or 1M"),
-            "model": (2, "2: open interest exposed; 3: expected to be reported"),
-        },
-    ),
-    "liqmap": (
-        "estimated liquidations by price and leverage",
-        {"symbol": ("BTC", "coin"), "range": ("1d", "1d or 7d")},
-    ),
-    "levels": ("the strongest estimated levels by leverage", {"symbol": ("BTC", "coin")}),
-    "maxpain": ("the strongest estimated clusters of a day and a week", {"symbol": ("BTC", "coin")}),
-}
-
-# The endpoints that answer in rows, and the columns of those.
-ROWS: dict[str, type] = {
-    "coins": CoinRow,
-    "exchanges": ExchangeRow,
-    "largest": OrderRow,
-    "orders": OrderRow,
-    "chart": ChartRow,
-}
+# The endpoints that answer in pictures.
 PICTURES = frozenset({"heatmap", "liqmap"})
 
 # What is written for the signs of the tables where the output cannot hold them; each as wide as the sign.
@@ -181,17 +137,22 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--once", action="store_true", help="ask for the past and end")
     _collected(command)
 
-    for name, (sentence, parameters) in ENDPOINTS.items():
-        command = _command(commands, name, sentence, _question)
-        command.set_defaults(endpoint=name, parameters=tuple(parameters))
-        for parameter, (default, meaning) in parameters.items():
-            shown = meaning if default is None else f"{meaning} ({default})"
-            kind = int if isinstance(default, int) else str
+    for name, endpoint in endpoints().items():
+        if endpoint.reply == "events":
+            continue
+        command = _command(commands, name, endpoint.meaning, _question)
+        names = tuple(parameter.name for parameter in endpoint.parameters)
+        command.set_defaults(endpoint=name, parameters=names)
+        for parameter in endpoint.parameters:
+            default, meaning = parameter.default, parameter.meaning
             # Whether a symbol was given by name matters where one is given in place.
             command.add_argument(
-                f"--{parameter}", type=kind, default=None if parameter == "symbol" else default, help=shown
+                f"--{parameter.name}",
+                type=int if parameter.type == "int" else str,
+                default=None if parameter.name == "symbol" else default,
+                help=meaning if default is None else f"{meaning} ({default})",
             )
-        if "symbol" in parameters:
+        if "symbol" in names:
             command.add_argument("in_place", nargs="?", metavar="symbol", help="the same, for short")
         source = command.add_mutually_exclusive_group()
         source.add_argument("--url", help="address of a service ($LIQDATA_BASE_URL)")
@@ -200,7 +161,7 @@ def _parser() -> argparse.ArgumentParser:
         _seed(command)
         output = command.add_mutually_exclusive_group()
         output.add_argument("--json", action="store_true", help="print JSON, exact amounts as text")
-        if name in ROWS:
+        if endpoint.reply == "rows":
             output.add_argument("--csv", action="store_true", help="print CSV")
             output.add_argument("--parquet", type=Path, metavar="FILE", help="write Parquet (pyarrow or polars)")
         if name in PICTURES:
@@ -317,8 +278,8 @@ def _symbol(arguments: argparse.Namespace) -> str | None:
     if len({text.upper() for text in given}) > 1:
         message = f"symbol: {given[0]!r} and --symbol {given[1]!r} differ; allowed: one symbol, given either way"
         raise BadQuery(message, parameter="symbol")
-    default: str | None = ENDPOINTS[arguments.endpoint][1]["symbol"][0]
-    return given[0] if given else default
+    known = {parameter.name: parameter.default for parameter in endpoints()[arguments.endpoint].parameters}
+    return given[0] if given else cast("str | None", known["symbol"])
 
 
 def _question(arguments: argparse.Namespace) -> None:
@@ -362,7 +323,7 @@ def _print(arguments: argparse.Namespace, answer: Any, price: Any) -> None:
         json.dump(_plain(answer), sys.stdout, default=_exact, allow_nan=False)
         print()
     elif getattr(arguments, "csv", False):
-        _csv(answer, list(ROWS[name].__annotations__))
+        _csv(answer, answer.columns)
     elif getattr(arguments, "parquet", None):
         _parquet(answer, arguments.parquet)
         print(f"wrote {arguments.parquet}", file=sys.stderr)

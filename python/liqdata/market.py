@@ -5,54 +5,36 @@ from __future__ import annotations
 import os
 import re
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Self
 
 from . import _answers, _core
-from ._answers import Convert, Origin, batch
-from ._inputs import choice, datetime_of, instant, many, table
-from ._progress import bar
-from .errors import ArchiveError, BadQuery
-from .stream import OrderStream
-from .walk import OrderIterator, at_most, pages
+from ._estimates import _LocalEstimates
+from ._inputs import choice, datetime_of, instant, stretch, table
+from ._orders import _LocalOrders
+from ._totals import _LocalTotals
+from .errors import BadQuery
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from .grids import Heatmap, LiquidationMap
     from .rows import Rows
     from .types import (
         BarRow,
-        ChartRow,
-        CoinRow,
         CoverageRow,
-        ExchangeRow,
         GapRow,
-        HeatmapRange,
         Instant,
-        Levels,
         MapKind,
-        MapRange,
         MapRow,
-        MaxPain,
-        Model,
         OpenInterestRow,
-        OrderRow,
-        Overview,
         PositionRow,
         Window,
     )
 
-
 __all__ = ["Market", "demo", "open"]
-
-A = TypeVar("A")
 
 _DEMO_NOW = datetime(2026, 6, 1, tzinfo=UTC)
 _SEEDS = 2**64
-_CHUNK = 2**16  # rows taken from the native half at a time
 
 
-class Market:
+class Market(_LocalTotals, _LocalOrders, _LocalEstimates):
     """A market in this process: the ten answers from tables you have.
 
     Parameters
@@ -119,268 +101,6 @@ class Market:
         tables = table(orders, "orders"), table(bars, "bars"), table(open_interest, "open_interest")
         self._set_up(_core.Market(*tables, instant(now, "now")))
 
-    def _set_up(
-        self,
-        core: _core.Market,
-        *,
-        archive: tuple[str, int | None] | None = None,
-        demo: tuple[int, int] | None = None,
-    ) -> Self:
-        """Be this market: of tables, of an archive at a path as of an instant, or simulated from a seed."""
-        self._core = core
-        self._archive = archive
-        self._demo = demo
-        self._pid = os.getpid()
-        self._closed = False
-        return self
-
-    @property
-    def simulated(self) -> bool:
-        """Whether the market is a simulated one."""
-        return self._core.simulated
-
-    @property
-    def coins(self) -> Coins:
-        """The coins an estimate can be given for, by name; called, the ranking of coins by liquidated USD."""
-        return Coins(self._core.coins, self._realised)
-
-    @property
-    def now(self) -> datetime:
-        """The instant the windows end at, UTC."""
-        return datetime_of(self._core.now)
-
-    def _origin(self, as_of: int | None) -> Origin:
-        return Origin(self._core.source, self.now if as_of is None else datetime_of(as_of), self.simulated)
-
-    def _open(self) -> _core.Market:
-        if self._closed:
-            msg = "market is closed"
-            raise RuntimeError(msg)
-        if self._archive is not None and self._pid != os.getpid():
-            # A thread of the parent may have held the archive's locks at the fork, and none of them is here to let go.
-            path, _ = self._archive
-            msg = f"{path} was opened in process {self._pid}, before a fork; open it again in this process"
-            raise ArchiveError(msg, path=path)
-        return self._core
-
-    def _ask(self, question: _core.Question, convert: Convert[A], as_of: Instant | None) -> A:
-        at = instant(as_of, "as_of")
-        return convert(self._open().ask(question, at), self._origin(at))
-
-    def _realised(self, question: _core.Question, window: Window, as_of: Instant | None) -> Rows[Any]:
-        """Rows of a window, with what is known of its coverage."""
-        rows = self._ask(question, _answers.rows, as_of)
-        rows.meta["coverage"] = self._core.coverage(window, instant(as_of, "as_of")).dicts("decimal")
-        return rows
-
-    def _each(
-        self, symbol: object, make: Callable[[Any], _core.Question], convert: Convert[A], as_of: Instant | None
-    ) -> Any:
-        symbols = many(symbol)
-        if symbols is None:
-            return self._ask(make(symbol), convert, as_of)
-        questions = batch(symbols, make)
-        at = instant(as_of, "as_of")
-        core = self._open()
-        if not questions:
-            return {}
-        answers = core.ask_many(list(questions.values()), list(questions), at)
-        origin = self._origin(at)
-        return {name: convert(answer, origin) for name, answer in zip(questions, answers, strict=True)}
-
-    def overview(self, *, as_of: Instant | None = None) -> Overview:
-        """As :meth:`liqdata.Client.overview`, at ``as_of``."""
-        answer: Overview = self._ask(_core.overview(), _answers.plain, as_of)
-        return answer
-
-    def exchanges(self, range: Window = "24h", *, as_of: Instant | None = None) -> Rows[ExchangeRow]:
-        """As :meth:`liqdata.Client.exchanges`, at ``as_of``."""
-        return self._realised(_core.exchanges(range), range, as_of)
-
-    def largest(self, range: Window = "24h", limit: int = 20, *, as_of: Instant | None = None) -> Rows[OrderRow]:
-        """As :meth:`liqdata.Client.largest`, at ``as_of``."""
-        return self._realised(_core.largest(range, limit), range, as_of)
-
-    @overload
-    def orders(
-        self,
-        symbol: str | None = None,
-        exchange: str | None = None,
-        limit: int = 50,
-        offset: int = 0,
-        *,
-        as_of: Instant | None = None,
-    ) -> Rows[OrderRow]: ...
-    @overload
-    def orders(
-        self,
-        symbol: Sequence[str],
-        exchange: str | None = None,
-        limit: int = 50,
-        offset: int = 0,
-        *,
-        as_of: Instant | None = None,
-    ) -> dict[str, Rows[OrderRow]]: ...
-    def orders(
-        self,
-        symbol: str | Sequence[str] | None = None,
-        exchange: str | None = None,
-        limit: int = 50,
-        offset: int = 0,
-        *,
-        as_of: Instant | None = None,
-    ) -> Rows[OrderRow] | dict[str, Rows[OrderRow]]:
-        """As :meth:`liqdata.Client.orders`, at ``as_of``."""
-        answer: Rows[OrderRow] | dict[str, Rows[OrderRow]] = self._each(
-            symbol, lambda one: _core.orders(one, exchange, limit, offset), _answers.rows, as_of
-        )
-        return answer
-
-    @overload
-    def chart(self, symbol: str = "BTCUSDT", *, as_of: Instant | None = None) -> Rows[ChartRow]: ...
-    @overload
-    def chart(self, symbol: Sequence[str], *, as_of: Instant | None = None) -> dict[str, Rows[ChartRow]]: ...
-    def chart(
-        self, symbol: str | Sequence[str] = "BTCUSDT", *, as_of: Instant | None = None
-    ) -> Rows[ChartRow] | dict[str, Rows[ChartRow]]:
-        """As :meth:`liqdata.Client.chart`, at ``as_of``."""
-        answer: Rows[ChartRow] | dict[str, Rows[ChartRow]] = self._each(symbol, _core.chart, _answers.rows, as_of)
-        return answer
-
-    @overload
-    def heatmap(
-        self, symbol: str = "BTC", range: HeatmapRange = "24h", model: Model = 2, *, as_of: Instant | None = None
-    ) -> Heatmap: ...
-    @overload
-    def heatmap(
-        self, symbol: Sequence[str], range: HeatmapRange = "24h", model: Model = 2, *, as_of: Instant | None = None
-    ) -> dict[str, Heatmap]: ...
-    def heatmap(
-        self,
-        symbol: str | Sequence[str] = "BTC",
-        range: HeatmapRange = "24h",
-        model: Model = 2,
-        *,
-        as_of: Instant | None = None,
-    ) -> Heatmap | dict[str, Heatmap]:
-        """As :meth:`liqdata.Client.heatmap`, at ``as_of``."""
-        answer: Heatmap | dict[str, Heatmap] = self._each(
-            symbol, lambda one: _core.heatmap(one, range, model), _answers.heatmap, as_of
-        )
-        return answer
-
-    @overload
-    def liqmap(
-        self, symbol: str = "BTC", range: MapRange = "1d", *, as_of: Instant | None = None
-    ) -> LiquidationMap: ...
-    @overload
-    def liqmap(
-        self, symbol: Sequence[str], range: MapRange = "1d", *, as_of: Instant | None = None
-    ) -> dict[str, LiquidationMap]: ...
-    def liqmap(
-        self, symbol: str | Sequence[str] = "BTC", range: MapRange = "1d", *, as_of: Instant | None = None
-    ) -> LiquidationMap | dict[str, LiquidationMap]:
-        """As :meth:`liqdata.Client.liqmap`, at ``as_of``."""
-        answer: LiquidationMap | dict[str, LiquidationMap] = self._each(
-            symbol, lambda one: _core.liqmap(one, range), _answers.liqmap, as_of
-        )
-        return answer
-
-    @overload
-    def levels(self, symbol: str = "BTC", *, as_of: Instant | None = None) -> Levels: ...
-    @overload
-    def levels(self, symbol: Sequence[str], *, as_of: Instant | None = None) -> dict[str, Levels]: ...
-    def levels(
-        self, symbol: str | Sequence[str] = "BTC", *, as_of: Instant | None = None
-    ) -> Levels | dict[str, Levels]:
-        """As :meth:`liqdata.Client.levels`, at ``as_of``."""
-        answer: Levels | dict[str, Levels] = self._each(symbol, _core.levels, _answers.plain, as_of)
-        return answer
-
-    @overload
-    def maxpain(self, symbol: str = "BTC", *, as_of: Instant | None = None) -> MaxPain: ...
-    @overload
-    def maxpain(self, symbol: Sequence[str], *, as_of: Instant | None = None) -> dict[str, MaxPain]: ...
-    def maxpain(
-        self, symbol: str | Sequence[str] = "BTC", *, as_of: Instant | None = None
-    ) -> MaxPain | dict[str, MaxPain]:
-        """As :meth:`liqdata.Client.maxpain`, at ``as_of``."""
-        answer: MaxPain | dict[str, MaxPain] = self._each(symbol, _core.maxpain, _answers.plain, as_of)
-        return answer
-
-    def iter_orders(
-        self,
-        symbol: str | None = None,
-        exchange: str | None = None,
-        *,
-        page_size: int = 1000,
-        max_rows: int | None = None,
-        progress: bool = False,
-        start: Instant | None = None,
-        end: Instant | None = None,
-        as_of: Instant | None = None,
-    ) -> OrderIterator:
-        """As :meth:`liqdata.Client.iter_orders`, at ``as_of``; of an archive its whole history, newest first.
-
-        Parameters
-        ----------
-        symbol : str, optional
-            Trading pair, such as ``BTCUSDT``.
-        exchange : str, optional
-            Exchange, such as ``binance``.
-        page_size : int
-            Without effect here: nothing is paged.
-        max_rows : int, optional
-            Most rows.
-        progress : bool
-            Show a progress bar.
-        start, end : int, datetime or str, optional
-            Only orders from ``start`` until before ``end``, by event time.
-        as_of : int, datetime or str, optional
-            Only orders received by then.
-
-        Returns
-        -------
-        OrderIterator
-            An iterator of dict rows, with ``to_pandas()``, ``to_polars()`` and ``to_arrow()`` for all that are left. A
-            day of an archive is read when its turn comes, so a history may be longer than memory holds.
-
-        Examples
-        --------
-        >>> from datetime import timedelta
-        >>> import liqdata
-        >>> market = liqdata.demo()
-        >>> hour = list(market.iter_orders("BTCUSDT", start=market.now - timedelta(hours=1)))
-        >>> all(row["symbol"] == "BTCUSDT" for row in hour)
-        True
-        """
-        most = _core.walk_bounds(symbol, exchange, page_size, max_rows)
-        first, last = _stretch(start, end)
-        at = instant(as_of, "as_of")
-        core = self._open()
-        history = core.history(symbol, exchange, first, last, at)
-        if history is not None:
-            following = history.next
-        else:
-            chunk = _CHUNK if most is None or (first, last) != (None, None) else min(_CHUNK, most)
-            following = pages(lambda offset: core.page(symbol, exchange, chunk, offset, at), chunk, first, last)
-        return OrderIterator(at_most(following, most), bar(wanted=progress, total=max_rows), lambda: self._origin(at))
-
-    def stream_orders(
-        self, symbol: str | None = None, exchange: str | None = None, *, last_event_id: str | None = None
-    ) -> OrderStream:
-        """The orders as they arrive, as of :meth:`liqdata.Client.stream_orders`.
-
-        Nothing arrives in tables and simulations: their stream ends behind the last order.
-
-        Examples
-        --------
-        >>> import liqdata
-        >>> list(liqdata.demo().stream_orders("BTCUSDT"))
-        []
-        """
-        return OrderStream(self._open().stream(symbol, exchange, last_event_id), decimals="decimal")
-
     def bars(
         self,
         symbol: str = "BTC",
@@ -432,7 +152,7 @@ class Market:
         24
         """
         at = instant(as_of, "as_of")
-        first, last = _stretch(start, end)
+        first, last = stretch(start, end)
         size = _length(interval)
         return _answers.rows(self._open().bars(_coin(symbol), at, first, last, size), self._origin(at))
 
@@ -468,7 +188,7 @@ class Market:
         ['symbol', 'exchange', 'timestamp', 'open_interest']
         """
         at = instant(as_of, "as_of")
-        first, last = _stretch(start, end)
+        first, last = stretch(start, end)
         return _answers.rows(self._open().open_interest(_coin(symbol), at, first, last), self._origin(at))
 
     def maps(
@@ -516,7 +236,7 @@ class Market:
         Rows(0 × kind, symbol, params, timestamp, computed_at, reply, explain; simulated)
         """
         at = instant(as_of, "as_of")
-        first, last = _stretch(start, end)
+        first, last = stretch(start, end)
         coin = None if symbol is None else _coin(symbol)
         asked = None if kind is None else choice(kind, "kind", ("heatmap", "liqmap", "levels", "maxpain"))
         return _answers.rows(self._open().maps(coin, asked, at, first, last), self._origin(at))
@@ -540,7 +260,7 @@ class Market:
         >>> liqdata.demo().gaps()
         Rows(0 × exchange, start, end, reason; simulated)
         """
-        first, last = _stretch(start, end)
+        first, last = stretch(start, end)
         return _answers.rows(self._open().gaps(first, last), self._origin(None))
 
     def coverage(self, range: Window = "24h", *, as_of: Instant | None = None) -> Rows[CoverageRow]:
@@ -625,40 +345,9 @@ class Market:
         return f"Market({label}{len(self.coins)} coins, now={self.now:%Y-%m-%dT%H:%M:%SZ}{closed})"
 
 
-class Coins(list[str]):
-    """The coins an estimate can be given for, as a list; called, the coin ranking.
-
-    The contract names an endpoint ``coins`` and a market has ``coins``: one name serves both.
-    """
-
-    __slots__ = ("_rank",)
-
-    def __init__(
-        self, names: Iterable[str], rank: Callable[[_core.Question, Window, Instant | None], Rows[CoinRow]]
-    ) -> None:
-        super().__init__(names)
-        self._rank = rank
-
-    def __call__(self, range: Window = "24h", limit: int = 30, *, as_of: Instant | None = None) -> Rows[CoinRow]:
-        """As :meth:`liqdata.Client.coins`, at ``as_of``."""
-        return self._rank(_core.coins(range, limit), range, as_of)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return list, (list(self),)
-
-
 def _coin(symbol: object) -> str:
-    _core.levels(symbol)  # the check of every coin: a pair is refused with the coin it means
+    _core.question("levels", symbol=symbol)  # the check of every coin: a pair is refused with the coin it means
     return str(symbol).strip().upper()
-
-
-def _stretch(start: Instant | None, end: Instant | None) -> tuple[int | None, int | None]:
-    """Both ends of a stretch of time in epoch milliseconds, the first not after the last."""
-    first, last = instant(start, "start"), instant(end, "end")
-    if first is not None and last is not None and last <= first:
-        msg = f"end: {end!r} is not after the start, {start!r}; allowed: a later instant"
-        raise BadQuery(msg, parameter="end")
-    return first, last
 
 
 _UNITS = {"m": 60_000, "h": 3_600_000, "d": 86_400_000}

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from ._price import points
-from .grids import Heatmap, LiquidationMap
 
 try:
     import matplotlib as mpl
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from ._price import Price
+    from .grids import Heatmap, LiquidationMap
 
     Floats: TypeAlias = npt.NDArray[np.float64]
     Times: TypeAlias = npt.NDArray[np.datetime64]
@@ -187,10 +187,11 @@ def picture(grid: Heatmap | LiquidationMap, *, price: Price | None = None) -> Fi
     """
     figure = Figure(figsize=(12, 6.75), dpi=150, layout="constrained")
     ax = _dress(figure)
-    if isinstance(grid, Heatmap):
-        heatmap(grid, ax, price=price)
+    drawn: Any = grid
+    if hasattr(grid, "matrix"):
+        heatmap(drawn, ax, price=price)
     else:
-        liqmap(grid, ax)
+        liqmap(drawn, ax)
     return figure
 
 

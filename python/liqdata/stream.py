@@ -105,14 +105,14 @@ class AsyncOrderStream(AsyncIterator["OrderRow"]):
         return self._batch.last_event_id
 
     async def __anext__(self) -> OrderRow:
-        from .async_client import _answer
+        from ._loop import answer
 
         batch = self._batch
         while not batch.ended:
             row = batch.row()
             if row is not None:
                 return row
-            batch.put(await _answer(self._core.begin_next))
+            batch.put(await answer(self._core.begin_next))
         raise StopAsyncIteration
 
     async def aclose(self) -> None:

@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from . import screen
+from ._table import endpoints
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,19 +19,6 @@ __all__ = ["tour"]
 
 LINES = 5
 """Lines shown of an answer that is a long list."""
-
-ENDPOINTS = (
-    "overview",
-    "coins",
-    "exchanges",
-    "largest",
-    "orders",
-    "chart",
-    "heatmap",
-    "liqmap",
-    "levels",
-    "maxpain",
-)
 
 
 def tour(out: Path, *, seed: int = 0) -> None:
@@ -64,7 +52,7 @@ def tour(out: Path, *, seed: int = 0) -> None:
 def _ask(client: Any) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     answers: dict[str, Any] = {}
     timings = []
-    for name in ENDPOINTS:
+    for name in (endpoint.name for endpoint in endpoints().values() if not endpoint.extension):
         began = time.perf_counter()
         answers[name] = getattr(client, name)()
         took = time.perf_counter() - began

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::BadQuery;
+use super::refusal::BadQuery;
 
 /// `{"success": true, "data": …}`.
 #[derive(Clone, Debug, Serialize)]

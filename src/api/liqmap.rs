@@ -1,50 +1,23 @@
 //! `/api/liq-map`: estimated liquidations by price and leverage tier.
 
-use super::query::{coin, member};
-use super::{BadQuery, Endpoint, Query};
+use super::endpoint::{endpoint, object};
 use crate::model::{Coin, LiquidationMap, MapRange};
 
-/// Asks for the liquidation map of a coin.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Liqmap {
-    /// The coin.
-    pub symbol: Coin,
-    /// How far back the positions were opened.
-    pub range: MapRange,
+endpoint! {
+    /// Asks for the liquidation map of a coin.
+    Liqmap = "liqmap" at "/api/liq-map", "estimated liquidations by price and leverage";
+    symbol: Coin = "BTC", "coin";
+    range: MapRange = "1d", "1d or 7d";
+    => bare LiquidationMap
 }
 
-impl Liqmap {
-    /// The question of these parameters.
-    ///
-    /// # Errors
-    ///
-    /// [`BadQuery`] for a value outside the contract.
-    pub fn new(symbol: &str, range: &str) -> Result<Self, BadQuery> {
-        Ok(Self {
-            symbol: coin(symbol)?,
-            range: member("range", range)?,
-        })
-    }
-}
-
-impl Endpoint for Liqmap {
-    const NAME: &'static str = "liqmap";
-    const PATH: &'static str = "/api/liq-map";
-    const ENVELOPED: bool = false;
-    const PARAMETERS: &'static [&'static str] = &["symbol", "range"];
-    type Reply = LiquidationMap;
-
-    fn from_query(query: &Query) -> Result<Self, BadQuery> {
-        Self::new(
-            query.text("symbol").unwrap_or("BTC"),
-            query.text("range").unwrap_or("1d"),
-        )
-    }
-
-    fn to_query(&self) -> Vec<(&'static str, String)> {
-        vec![
-            ("symbol", self.symbol.to_string()),
-            ("range", self.range.to_string()),
-        ]
-    }
+object! {
+    LiquidationMap;
+    "symbol" text: "the coin asked for";
+    "range" text: "the range asked for";
+    "updatedAt" time "ms": "the time of the last input";
+    "currentPrice" float "USD": "the last close";
+    "binWidth" float "USD": "how much price a bin spans";
+    "leverages" list: "the leverages of the tiers";
+    "bins" list "USD": "price, side, USD by tier and in total of each bin";
 }

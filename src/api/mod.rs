@@ -1,10 +1,12 @@
-//! The contract both sides speak: the ten endpoints, their parameters and bounds, the envelope, refusals.
+//! The contract both sides speak: the table of endpoints with their parameters and bounds, the envelope, refusals.
 //!
 //! A client turns an endpoint into a path and a query; a server turns a query into an endpoint. Both use the same
-//! types, so a value that one side sends is a value that the other side takes.
+//! types, so a value that one side sends is a value that the other side takes. Each endpoint is one file and one word
+//! in the list below.
 
 mod chart;
 mod coins;
+mod endpoint;
 mod envelope;
 mod exchanges;
 mod heatmap;
@@ -14,16 +16,14 @@ mod liqmap;
 mod maxpain;
 mod orders;
 mod overview;
+mod parameter;
 mod query;
 mod refusal;
 mod stream;
 
-use std::fmt::Debug;
-
-use serde::Serialize;
-
 pub use chart::Chart;
 pub use coins::Coins;
+pub use endpoint::{Endpoint, Entry, Member, Reply, Shape};
 pub use envelope::{Envelope, RefusedBody};
 pub use exchanges::Exchanges;
 pub use heatmap::Heatmap;
@@ -33,6 +33,7 @@ pub use liqmap::Liqmap;
 pub use maxpain::Maxpain;
 pub use orders::Orders;
 pub use overview::Overview;
+pub use parameter::{EVERYWHERE, Exchange, Limit, Numbered, Offset, Parameter, Rule};
 pub use query::Query;
 pub use refusal::BadQuery;
 pub use stream::Stream;
@@ -47,38 +48,27 @@ pub const OPEN_INTEREST: &str = "x-liqdata-open-interest";
 /// Open interest is unknown, and a multiple of the volume stands in for it.
 pub const RELATIVE: &str = "relative";
 
-/// One endpoint of the contract: a question whose parameters have been checked.
-///
-/// # Examples
-///
-/// ```
-/// use liqdata::api::{Coins, Endpoint};
-///
-/// let question = Coins::new("24h", 30)?;
-/// assert_eq!(Coins::PATH, "/api/liquidations/coins");
-/// assert_eq!(question.to_query(), [("range", "24h".to_owned()), ("limit", "30".to_owned())]);
-/// assert_eq!(Coins::new("24h", 0).unwrap_err().parameter, "limit");
-/// # Ok::<(), liqdata::api::BadQuery>(())
-/// ```
-pub trait Endpoint: Clone + Debug + Send + Sync + Sized + 'static {
-    /// The endpoint's one name in every layer.
-    const NAME: &'static str;
-    /// Path below the base address.
-    const PATH: &'static str;
-    /// Whether the reply stands in `{"success", "data"}` or at the top level.
-    const ENVELOPED: bool;
-    /// Names of the query parameters, in the contract's order.
-    const PARAMETERS: &'static [&'static str];
-    /// What comes back.
-    type Reply: Serialize + Clone + Debug + PartialEq + Send + Sync + 'static;
-
-    /// The question a query string asks; parameters that are left out take the contract's defaults.
-    ///
-    /// # Errors
-    ///
-    /// [`BadQuery`] for a value outside the contract.
-    fn from_query(query: &Query) -> Result<Self, BadQuery>;
-
-    /// The query string's pairs, defaults spelled out.
-    fn to_query(&self) -> Vec<(&'static str, String)>;
+/// Hands the list to the macro `then`: first the contract's endpoints in its order, then those beside them.
+macro_rules! endpoints {
+    ($then:ident) => {
+        $then! {
+            [
+                overview(Overview) coins(Coins) exchanges(Exchanges) largest(Largest) orders(Orders) chart(Chart)
+                heatmap(Heatmap) liqmap(Liqmap) levels(Levels) maxpain(Maxpain)
+            ]
+            []
+        }
+    };
 }
+pub(crate) use endpoints;
+
+macro_rules! entries {
+    ([$($_name:ident($of_contract:ident))+] [$($_beside:ident($beside:ident))*]) => {
+        /// The contract's endpoints, in its order.
+        pub const ENDPOINTS: &[Entry] = &[$($of_contract::ENTRY),+];
+
+        /// What a service of ours has beside them.
+        pub const EXTENSIONS: &[Entry] = &[Stream::ENTRY $(, $beside::ENTRY)*];
+    };
+}
+endpoints!(entries);

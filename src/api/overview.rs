@@ -1,24 +1,19 @@
 //! `/api/liquidations/overview`: totals of the four windows.
 
-use super::{BadQuery, Endpoint, Query};
+use super::endpoint::{endpoint, object};
 use crate::model::TotalsByWindow;
 
-/// Asks for long, short and total USD and the count of the 1h, 4h, 12h and 24h windows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Overview;
+endpoint! {
+    /// Asks for long, short and total USD and the count of the 1h, 4h, 12h and 24h windows.
+    #[derive(Copy, Default)]
+    Overview = "overview" at "/api/liquidations/overview", "liquidated USD over the last 1, 4, 12 and 24 hours";
+    => enveloped TotalsByWindow
+}
 
-impl Endpoint for Overview {
-    const NAME: &'static str = "overview";
-    const PATH: &'static str = "/api/liquidations/overview";
-    const ENVELOPED: bool = true;
-    const PARAMETERS: &'static [&'static str] = &[];
-    type Reply = TotalsByWindow;
-
-    fn from_query(_: &Query) -> Result<Self, BadQuery> {
-        Ok(Self)
-    }
-
-    fn to_query(&self) -> Vec<(&'static str, String)> {
-        Vec::new()
-    }
+object! {
+    TotalsByWindow;
+    "1h" object: "long, short and total USD and the count of the last hour";
+    "4h" object: "the same of four hours";
+    "12h" object: "the same of twelve hours";
+    "24h" object: "the same of a day";
 }

@@ -1,9 +1,10 @@
 //! `/api/liquidations/stream`: the orders as they arrive, as server-sent events; an extension beside the ten.
 
-use super::orders::exchange_filter;
-use super::query::pair;
-use super::{BadQuery, Query};
-use crate::model::{Order, Pair, exchange_name};
+use super::endpoint::{Entry, Shape};
+use super::parameter::{EVERYWHERE, Exchange, Parameter, Rule};
+use super::query::Query;
+use super::refusal::BadQuery;
+use crate::model::{Order, Pair, Record, exchange_name};
 
 /// Asks for the orders as they arrive.
 ///
@@ -37,6 +38,23 @@ impl Stream {
     pub const PATH: &'static str = "/api/liquidations/stream";
     /// Names of the query parameters.
     pub const PARAMETERS: &'static [&'static str] = &["symbol", "exchange", "last_event_id"];
+    /// All there is to say of it.
+    pub const ENTRY: Entry = Entry {
+        name: Self::NAME,
+        path: Self::PATH,
+        enveloped: false,
+        parameters: &[
+            Parameter::new::<Option<Pair>>("symbol", None, "trading pair, such as BTCUSDT"),
+            Parameter::new::<Option<Exchange>>("exchange", None, "exchange, such as binance"),
+            Parameter::new::<Option<EventId>>(
+                "last_event_id",
+                None,
+                "the place to go on from; the newest order's where absent",
+            ),
+        ],
+        meaning: "the orders as they arrive",
+        reply: Shape::Events(Order::COLUMNS),
+    };
     /// The event that tells of a gap; orders come under no name.
     pub const GAP: &'static str = "gap";
     /// The response header that says after how many seconds without an order the service gives a sign of life.
@@ -55,9 +73,9 @@ impl Stream {
         last_event_id: Option<&str>,
     ) -> Result<Self, BadQuery> {
         Ok(Self {
-            symbol: symbol.map(pair).transpose()?,
-            exchange: exchange.map(exchange_filter).transpose()?,
-            last_event_id: last_event_id.map(event_id).transpose()?,
+            symbol: Option::<Pair>::check("symbol", symbol)?,
+            exchange: Option::<Exchange>::check("exchange", exchange)?,
+            last_event_id: Option::<EventId>::check("last_event_id", last_event_id)?,
         })
     }
 
@@ -67,7 +85,7 @@ impl Stream {
     ///
     /// [`BadQuery`] for a value outside the contract, and for the parameters of answers about one instant.
     pub fn from_query(query: &Query) -> Result<Self, BadQuery> {
-        for name in ["explain", "as_of"] {
+        for Parameter { name, .. } in EVERYWHERE {
             if query.text(name).is_some() {
                 return Err(BadQuery::new(
                     name,
@@ -108,14 +126,33 @@ impl Stream {
 }
 
 /// An id as a header can carry it.
-fn event_id(text: &str) -> Result<String, BadQuery> {
-    let printable = text.bytes().all(|byte| byte.is_ascii_graphic());
-    if text.is_empty() || !printable || text.len() > Stream::LONGEST_ID {
-        return Err(BadQuery::new(
-            "last_event_id",
-            format!("{text:?} is no id of an event"),
-            "the id of an event of the stream, as it was sent",
-        ));
+struct EventId;
+
+impl Rule for EventId {
+    type Value = String;
+    type Raw<'a> = &'a str;
+
+    fn allowed() -> String {
+        "the id of an event of the stream, as it was sent".to_owned()
     }
-    Ok(text.to_owned())
+
+    fn raw<'a>(_: &'static str, text: Option<&'a str>) -> Result<&'a str, BadQuery> {
+        Ok(text.unwrap_or_default())
+    }
+
+    fn check(name: &'static str, text: &str) -> Result<String, BadQuery> {
+        let printable = text.bytes().all(|byte| byte.is_ascii_graphic());
+        if text.is_empty() || !printable || text.len() > Stream::LONGEST_ID {
+            return Err(BadQuery::new(
+                name,
+                format!("{text:?} is no id of an event"),
+                Self::allowed(),
+            ));
+        }
+        Ok(text.to_owned())
+    }
+
+    fn text(_: &String) -> Option<String> {
+        None
+    }
 }

@@ -8,14 +8,8 @@
 use std::borrow::Cow;
 use std::fmt::{self, Debug};
 
-use crate::api::{
-    BadQuery, Chart, Coins, Endpoint, Exchanges, Heatmap, Largest, Levels, Liqmap, Maxpain, Orders,
-    Overview, Stream,
-};
-use crate::model::{
-    ChartRow, CoinTotals, ExchangeTotals, HeatmapGrid, LiquidationMap, MaxPain, Order,
-    OrderColumns, TierLevels, TotalsByWindow,
-};
+use crate::api::{self, BadQuery, Endpoint, Stream};
+use crate::model::Order;
 use crate::wire::{Damage, Intake, Reading, Whole};
 
 /// How a question is asked of a service: where, and what takes the body of the answer.
@@ -62,39 +56,19 @@ impl<R> Debug for Request<R> {
 
 /// A question that a client can ask.
 pub trait Question: Endpoint {
-    /// What a dialect reads: the reply, or what takes less room and becomes it.
-    type Read: Into<Self::Reply>;
-
-    /// The question as `dialect` asks it.
+    /// The question as `dialect` asks it; what is read is the reply, or what takes less room and becomes it.
     ///
     /// # Errors
     ///
     /// [`BadQuery`] where the service does not answer it.
-    fn request(&self, dialect: &dyn Dialect) -> Result<Request<Self::Read>, BadQuery>;
+    fn request(&self, dialect: &dyn Dialect) -> Result<Request<Self::Held>, BadQuery>;
 }
-
-/// Hands the table of questions, and what a dialect reads for each, to a macro.
-macro_rules! each_question {
-    ($then:path) => {
-        $then! {
-            overview(Overview) -> TotalsByWindow;
-            coins(Coins) -> Vec<CoinTotals>;
-            exchanges(Exchanges) -> Vec<ExchangeTotals>;
-            largest(Largest) -> OrderColumns;
-            orders(Orders) -> OrderColumns;
-            chart(Chart) -> Vec<ChartRow>;
-            heatmap(Heatmap) -> HeatmapGrid;
-            liqmap(Liqmap) -> LiquidationMap;
-            levels(Levels) -> TierLevels;
-            maxpain(Maxpain) -> MaxPain;
-        }
-    };
-}
-
-pub(super) use each_question;
 
 macro_rules! dialect {
-    ($($name:ident($question:ty) -> $read:ty;)+) => {
+    ([$($of_contract:ident($contract:ident))+] [$($beside:ident($other:ident))*]) => {
+        dialect!($($of_contract($contract))+ $($beside($other))*);
+    };
+    ($($name:ident($question:ident))+) => {
         /// A service's way of being asked and of answering.
         ///
         /// Each method says how one question is asked; what a service does not have is left out and refused by name.
@@ -117,7 +91,10 @@ macro_rules! dialect {
                 /// # Errors
                 ///
                 /// [`BadQuery`] where the service does not answer it, or not with these parameters.
-                fn $name(&self, _question: &$question) -> Result<Request<$read>, BadQuery> {
+                fn $name(
+                    &self,
+                    _question: &api::$question,
+                ) -> Result<Request<<api::$question as Endpoint>::Held>, BadQuery> {
                     Err(unanswered(self.name(), stringify!($name)))
                 }
             )+
@@ -134,10 +111,8 @@ macro_rules! dialect {
         }
 
         $(
-            impl Question for $question {
-                type Read = $read;
-
-                fn request(&self, dialect: &dyn Dialect) -> Result<Request<$read>, BadQuery> {
+            impl Question for api::$question {
+                fn request(&self, dialect: &dyn Dialect) -> Result<Request<Self::Held>, BadQuery> {
                     dialect.$name(self)
                 }
             }
@@ -145,7 +120,7 @@ macro_rules! dialect {
     };
 }
 
-each_question!(dialect);
+api::endpoints!(dialect);
 
 fn unanswered(dialect: &str, question: &str) -> BadQuery {
     BadQuery::new(

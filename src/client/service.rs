@@ -135,7 +135,7 @@ impl Client {
     /// # Errors
     ///
     /// As [`Client::send`].
-    pub async fn fetch<E: Question>(&self, question: &E) -> Result<(E::Read, Remarks), Error> {
+    pub async fn fetch<E: Question>(&self, question: &E) -> Result<(E::Held, Remarks), Error> {
         let mut request = question.request(self.dialect())?;
         let answer = self
             .answer(&request.path, &request.query, &mut *request.reply)

@@ -1,8 +1,9 @@
-//! From a question of the contract to the engine's answer: ten short impls.
+//! From a question of the contract to the engine's answer: a short impl for each.
 
 use super::Needed;
 use crate::api::{
-    Chart, Coins, Endpoint, Exchanges, Heatmap, Largest, Levels, Liqmap, Maxpain, Orders, Overview,
+    self, Chart, Coins, Endpoint, Exchanges, Heatmap, Largest, Levels, Liqmap, Maxpain, Orders,
+    Overview,
 };
 use crate::engine::{self, EngineError, Estimate, Explain, View};
 use crate::model::{Coin, MapRange, Millis, Model, Pair, Vocabulary, Window};
@@ -245,23 +246,20 @@ impl Answer for Maxpain {
     }
 }
 
-/// Takes the ten endpoints one by one: the only list of them on this side of the contract.
+/// Takes the endpoints one by one.
 pub(crate) trait Visit {
     /// Takes one endpoint.
     fn endpoint<E: Answer>(self) -> Self;
 }
 
-/// Shows `visitor` the ten endpoints in the contract's order.
-pub(crate) fn every_endpoint<V: Visit>(visitor: V) -> V {
-    visitor
-        .endpoint::<Overview>()
-        .endpoint::<Coins>()
-        .endpoint::<Exchanges>()
-        .endpoint::<Largest>()
-        .endpoint::<Orders>()
-        .endpoint::<Chart>()
-        .endpoint::<Heatmap>()
-        .endpoint::<Liqmap>()
-        .endpoint::<Levels>()
-        .endpoint::<Maxpain>()
+macro_rules! visits {
+    ([$($_name:ident($of_contract:ident))+] [$($_beside:ident($beside:ident))*]) => {
+        /// Shows `visitor` every endpoint of the table.
+        pub(crate) fn every_endpoint<V: Visit>(visitor: V) -> V {
+            visitor
+                $(.endpoint::<api::$of_contract>())+
+                $(.endpoint::<api::$beside>())*
+        }
+    };
 }
+api::endpoints!(visits);

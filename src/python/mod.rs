@@ -51,10 +51,7 @@ mod _core {
     #[pymodule_export]
     use super::market::Market;
     #[pymodule_export]
-    use super::question::{
-        Question, chart, coins, exchanges, heatmap, largest, levels, liqmap, maxpain, orders,
-        overview,
-    };
+    use super::question::{Question, endpoints, question};
     #[pymodule_export]
     use super::reply::read_reply;
     #[pymodule_export]

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use pyo3::IntoPyObjectExt;
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyInt, PyString};
+use pyo3::types::{PyBool, PyDict, PyInt, PyString};
 
 use super::arrays;
 use super::columns::Columns;
@@ -12,16 +13,12 @@ use super::error::{Failure, bad_query};
 use super::reply;
 use super::rows::Table;
 use super::untaken::{UntakenArrivals, UntakenOrders};
-use crate::api::{
-    self, BadQuery, Chart, Coins, Exchanges, Heatmap, Largest, Levels, Liqmap, Maxpain, Orders,
-    Overview, Stream,
-};
+use crate::api::{self, BadQuery, ENDPOINTS, EXTENSIONS, Endpoint, Entry, Parameter, Query};
 use crate::client::{Client, Remarks};
 use crate::engine::Explain;
 use crate::market::Market;
 use crate::model::{
-    ChartRow, CoinTotals, ExchangeTotals, HeatmapGrid, HeatmapRange, LiquidationMap, MapRange,
-    MaxPain, Millis, OrderColumns, TierLevels, TotalsByWindow, Vocabulary, Window,
+    HeatmapGrid, LiquidationMap, MaxPain, Millis, OrderColumns, TierLevels, TotalsByWindow,
 };
 
 /// What an estimate rests on, as far as that is known.
@@ -89,20 +86,72 @@ impl Answer {
     }
 }
 
+/// A reply on its way to Python.
+trait Delivered {
+    fn into_answer(self, ground: Ground) -> Answer;
+}
+
+impl<R> Delivered for Vec<R>
+where
+    Columns: From<Self>,
+{
+    fn into_answer(self, _: Ground) -> Answer {
+        Answer::Rows(self.into())
+    }
+}
+
+impl Delivered for OrderColumns {
+    fn into_answer(self, _: Ground) -> Answer {
+        Answer::Rows(self.into())
+    }
+}
+
+/// Replies that are objects, each with how it becomes an answer.
+macro_rules! objects {
+    ($($reply:ty => |$it:ident, $ground:pat_param| $answer:expr;)+) => {$(
+        impl Delivered for $reply {
+            fn into_answer(self, $ground: Ground) -> Answer {
+                let $it = self;
+                $answer
+            }
+        }
+    )+};
+}
+
+objects! {
+    TotalsByWindow => |reply, _| Answer::Overview(reply);
+    HeatmapGrid => |reply, ground| Answer::Heatmap(reply, ground);
+    LiquidationMap => |reply, ground| Answer::Liqmap(reply, ground);
+    TierLevels => |reply, _| Answer::Levels(reply);
+    MaxPain => |reply, _| Answer::Maxpain(reply);
+}
+
 macro_rules! questions {
-    ($($variant:ident($query:ty) as $reply:ty => $wrap:expr;)+) => {
+    ([$($_name:ident($of_contract:ident))+] [$($_beside:ident($beside:ident))*]) => {
+        questions!($($of_contract)+ $($beside)*);
+    };
+    ($($endpoint:ident)+) => {
         #[derive(Clone, Debug)]
         enum Kind {
-            $($variant($query),)+
+            $($endpoint(api::$endpoint),)+
         }
 
         impl Question {
+            /// The question that `query` asks of `entry`.
+            fn of(entry: &Entry, query: &Query) -> Result<Self, BadQuery> {
+                let kind = match entry.name {
+                    $(api::$endpoint::NAME => Kind::$endpoint(api::$endpoint::from_query(query)?),)+
+                    name => return Err(BadQuery::new("endpoint", format!("there is no {name:?}"), "")),
+                };
+                Ok(Self { kind })
+            }
+
             /// Asks a service.
             pub(super) async fn send(&self, client: &Client) -> Result<Answer, Failure> {
                 match &self.kind {
-                    $(Kind::$variant(query) => {
+                    $(Kind::$endpoint(query) => {
                         let (reply, remarks) = client.fetch(query).await?;
-                        Ok($wrap(reply, remarks.into()))
+                        Ok(reply.into_answer(remarks.into()))
                     })+
                 }
             }
@@ -110,9 +159,9 @@ macro_rules! questions {
             /// Asks a market in this process.
             pub(super) fn answer(&self, market: &Market, as_of: Option<Millis>) -> Result<Answer, Failure> {
                 match &self.kind {
-                    $(Kind::$variant(query) => {
+                    $(Kind::$endpoint(query) => {
                         let answered = market.answer(query, as_of)?;
-                        Ok($wrap(answered.reply, answered.explain.into()))
+                        Ok(answered.reply.into_answer(answered.explain.into()))
                     })+
                 }
             }
@@ -120,14 +169,14 @@ macro_rules! questions {
             /// The endpoint's one name.
             fn endpoint(&self) -> &'static str {
                 match &self.kind {
-                    $(Kind::$variant(_) => <$query as api::Endpoint>::NAME,)+
+                    $(Kind::$endpoint(_) => api::$endpoint::NAME,)+
                 }
             }
 
             /// The parameters as they are sent.
             fn parameters(&self) -> Vec<(&'static str, String)> {
                 match &self.kind {
-                    $(Kind::$variant(query) => api::Endpoint::to_query(query),)+
+                    $(Kind::$endpoint(query) => query.to_query(),)+
                 }
             }
         }
@@ -140,20 +189,14 @@ macro_rules! questions {
                 pieces: Option<usize>,
             ) -> Option<Result<Self, Failure>> {
                 match endpoint {
-                    $(<$query as api::Endpoint>::NAME => {
-                        let reply = reply::reading::<$query, $reply>(body, pieces);
-                        Some(reply.map(|reply| $wrap(reply, Ground::Untold)))
+                    $(api::$endpoint::NAME => {
+                        let reply = reply::reading::<api::$endpoint, <api::$endpoint as Endpoint>::Held>(body, pieces);
+                        Some(reply.map(|reply| reply.into_answer(Ground::Untold)))
                     })+
                     _ => None,
                 }
             }
         }
-
-        $(impl From<$query> for Question {
-            fn from(query: $query) -> Self {
-                Self { kind: Kind::$variant(query) }
-            }
-        })+
     };
 }
 
@@ -164,18 +207,7 @@ pub(super) struct Question {
     kind: Kind,
 }
 
-questions! {
-    Overview(Overview) as TotalsByWindow => |reply, _: Ground| Answer::Overview(reply);
-    Coins(Coins) as Vec<CoinTotals> => |rows, _: Ground| Answer::Rows(Columns::from(rows));
-    Exchanges(Exchanges) as Vec<ExchangeTotals> => |rows, _: Ground| Answer::Rows(Columns::from(rows));
-    Largest(Largest) as OrderColumns => |rows, _: Ground| Answer::Rows(Columns::from(rows));
-    Orders(Orders) as OrderColumns => |rows, _: Ground| Answer::Rows(Columns::from(rows));
-    Chart(Chart) as Vec<ChartRow> => |rows, _: Ground| Answer::Rows(Columns::from(rows));
-    Heatmap(Heatmap) as HeatmapGrid => Answer::Heatmap;
-    Liqmap(Liqmap) as LiquidationMap => Answer::Liqmap;
-    Levels(Levels) as TierLevels => |reply, _: Ground| Answer::Levels(reply);
-    Maxpain(Maxpain) as MaxPain => |reply, _: Ground| Answer::Maxpain(reply);
-}
+api::endpoints!(questions);
 
 impl Question {
     /// Whether its reply may be large, so that reading it takes longer than handing it from thread to thread.
@@ -203,7 +235,7 @@ impl Question {
 fn text(
     name: &'static str,
     value: &Bound<'_, PyAny>,
-    allowed: impl FnOnce() -> String,
+    allowed: impl Fn() -> String,
 ) -> PyResult<String> {
     let Ok(text) = value.cast::<PyString>() else {
         return Err(wrong_type(name, value, "text", allowed()));
@@ -213,17 +245,6 @@ fn text(
         let refusal = BadQuery::new(name, "the text is not Unicode", allowed());
         bad_query(value.py(), &refusal)
     })
-}
-
-/// A text argument that may be `None`.
-fn optional_text(
-    name: &'static str,
-    value: &Bound<'_, PyAny>,
-    allowed: &str,
-) -> PyResult<Option<String>> {
-    (!value.is_none())
-        .then(|| text(name, value, || format!("{allowed}, or None")))
-        .transpose()
 }
 
 /// A whole-number argument; anything with `__index__` counts, a bool does not.
@@ -287,59 +308,77 @@ fn shorten(text: &str) -> String {
     }
 }
 
-fn checked<Q: Into<Question>>(py: Python<'_>, query: Result<Q, BadQuery>) -> PyResult<Question> {
-    query
-        .map(Into::into)
-        .map_err(|refusal| bad_query(py, &refusal))
+/// What an argument for `parameter` says in a query string; nothing where it is `None` and may be.
+fn spelled(parameter: &Parameter, value: &Bound<'_, PyAny>) -> PyResult<Option<String>> {
+    let allowed = || {
+        let allowed = parameter.allowed();
+        if parameter.optional {
+            format!("{allowed}, or None")
+        } else {
+            allowed
+        }
+    };
+    if parameter.optional && value.is_none() {
+        return Ok(None);
+    }
+    let spelled = if parameter.whole {
+        whole(parameter.name, value, &parameter.allowed())?.to_string()
+    } else {
+        text(parameter.name, value, allowed)?
+    };
+    Ok(Some(spelled))
 }
 
-/// What a trading pair may be, as a sentence.
-const PAIR: &str = r#"a trading pair such as "BTCUSDT""#;
-/// What an exchange may be, as a sentence.
-const VENUE: &str = r#"an exchange's name such as "binance""#;
-/// What a place in a stream may be, as a sentence.
-const EVENT_ID: &str = "the id of an event of the stream, as it was sent";
-/// What a page of a walk may hold, as a sentence.
-pub(super) const PAGE_SIZES: &str = "a whole number from 1 to 1000";
-/// What a walk may be bounded by, as a sentence.
-pub(super) const MAX_ROWS: &str = "a whole number from 1, or None";
-const COIN: &str = r#"a coin symbol such as "BTC""#;
-
-#[pyfunction]
-pub(super) fn overview() -> Question {
-    Overview.into()
+/// The query that arguments make: each parameter of `entry` that `given` has, checked for its type.
+fn query<'py>(
+    py: Python<'py>,
+    entry: &Entry,
+    given: impl Fn(&'static str) -> PyResult<Option<Bound<'py, PyAny>>>,
+) -> PyResult<Query> {
+    let mut pairs = Vec::with_capacity(entry.parameters.len());
+    let mut names = Vec::with_capacity(entry.parameters.len());
+    for parameter in entry.parameters {
+        names.push(parameter.name);
+        if let Some(argument) = given(parameter.name)?
+            && let Some(text) = spelled(parameter, &argument)?
+        {
+            pairs.push((parameter.name.to_owned(), text));
+        }
+    }
+    Query::new(pairs, &names).map_err(|refusal| bad_query(py, &refusal))
 }
 
+/// The checked question of an endpoint; parameters that are left out take the contract's defaults.
 #[pyfunction]
-pub(super) fn coins(range: &Bound<'_, PyAny>, limit: &Bound<'_, PyAny>) -> PyResult<Question> {
-    let window = text("range", range, Window::spellings)?;
-    checked(
-        range.py(),
-        Coins::new(
-            &window,
-            whole("limit", limit, "a whole number from 1 to 200")?,
-        ),
-    )
+#[pyo3(signature = (endpoint, **parameters))]
+pub(super) fn question(
+    py: Python<'_>,
+    endpoint: &str,
+    parameters: Option<&Bound<'_, PyDict>>,
+) -> PyResult<Question> {
+    let entry = ENDPOINTS
+        .iter()
+        .chain(EXTENSIONS)
+        .find(|entry| entry.name == endpoint)
+        .ok_or_else(|| PyTypeError::new_err(format!("there is no endpoint {endpoint:?}")))?;
+    for name in parameters.into_iter().flat_map(PyDictMethods::keys) {
+        let name: String = name.extract()?;
+        if entry.parameters.iter().all(|known| known.name != name) {
+            let message = format!("{endpoint} has no parameter {name:?}");
+            return Err(PyTypeError::new_err(message));
+        }
+    }
+    let query = query(py, entry, |name| {
+        parameters.map_or(Ok(None), |given| given.get_item(name))
+    })?;
+    Question::of(entry, &query).map_err(|refusal| bad_query(py, &refusal))
 }
 
+/// The table of endpoints as JSON, as `/api` lists it: those of the contract, and those beside them.
 #[pyfunction]
-pub(super) fn exchanges(range: &Bound<'_, PyAny>) -> PyResult<Question> {
-    checked(
-        range.py(),
-        Exchanges::new(&text("range", range, Window::spellings)?),
-    )
-}
-
-#[pyfunction]
-pub(super) fn largest(range: &Bound<'_, PyAny>, limit: &Bound<'_, PyAny>) -> PyResult<Question> {
-    let window = text("range", range, Window::spellings)?;
-    checked(
-        range.py(),
-        Largest::new(
-            &window,
-            whole("limit", limit, "a whole number from 1 to 1000")?,
-        ),
-    )
+pub(super) fn endpoints() -> PyResult<String> {
+    serde_json::to_string(&[ENDPOINTS, EXTENSIONS])
+        .map_err(|failure| PyTypeError::new_err(failure.to_string()))
 }
 
 /// The pair and the exchange of a feed of orders; `None` stands for all.
@@ -347,10 +386,15 @@ pub(super) fn pair_and_venue(
     symbol: &Bound<'_, PyAny>,
     exchange: &Bound<'_, PyAny>,
 ) -> PyResult<(Option<String>, Option<String>)> {
-    Ok((
-        optional_text("symbol", symbol, PAIR)?,
-        optional_text("exchange", exchange, VENUE)?,
-    ))
+    let query = query(symbol.py(), &api::Orders::ENTRY, |name| {
+        Ok(match name {
+            "symbol" => Some(symbol.clone()),
+            "exchange" => Some(exchange.clone()),
+            _ => None,
+        })
+    })?;
+    let owned = |name| query.text(name).map(str::to_owned);
+    Ok((owned("symbol"), owned("exchange")))
 }
 
 /// The question for the orders as they arrive, which both a service and a market answer.
@@ -358,72 +402,20 @@ pub(super) fn stream(
     symbol: &Bound<'_, PyAny>,
     exchange: &Bound<'_, PyAny>,
     last_event_id: &Bound<'_, PyAny>,
-) -> PyResult<Stream> {
-    let (pair, venue) = pair_and_venue(symbol, exchange)?;
-    let place = optional_text("last_event_id", last_event_id, EVENT_ID)?;
-    Stream::new(pair.as_deref(), venue.as_deref(), place.as_deref())
-        .map_err(|refusal| bad_query(symbol.py(), &refusal))
+) -> PyResult<api::Stream> {
+    let py = symbol.py();
+    let query = query(py, &api::Stream::ENTRY, |name| {
+        Ok(match name {
+            "symbol" => Some(symbol.clone()),
+            "exchange" => Some(exchange.clone()),
+            "last_event_id" => Some(last_event_id.clone()),
+            _ => None,
+        })
+    })?;
+    api::Stream::from_query(&query).map_err(|refusal| bad_query(py, &refusal))
 }
 
-#[pyfunction]
-pub(super) fn orders(
-    symbol: &Bound<'_, PyAny>,
-    exchange: &Bound<'_, PyAny>,
-    limit: &Bound<'_, PyAny>,
-    offset: &Bound<'_, PyAny>,
-) -> PyResult<Question> {
-    let (pair, venue) = pair_and_venue(symbol, exchange)?;
-    let limit = whole("limit", limit, "a whole number from 1 to 1000")?;
-    let offset = whole("offset", offset, Orders::OFFSETS)?;
-    checked(
-        symbol.py(),
-        Orders::new(pair.as_deref(), venue.as_deref(), limit, offset),
-    )
-}
-
-#[pyfunction]
-pub(super) fn chart(symbol: &Bound<'_, PyAny>) -> PyResult<Question> {
-    checked(
-        symbol.py(),
-        Chart::new(&text("symbol", symbol, || PAIR.to_owned())?),
-    )
-}
-
-#[pyfunction]
-pub(super) fn heatmap(
-    symbol: &Bound<'_, PyAny>,
-    range: &Bound<'_, PyAny>,
-    model: &Bound<'_, PyAny>,
-) -> PyResult<Question> {
-    let coin = text("symbol", symbol, || COIN.to_owned())?;
-    let range_ = text("range", range, HeatmapRange::spellings)?;
-    checked(
-        symbol.py(),
-        Heatmap::new(&coin, &range_, whole("model", model, Heatmap::MODELS)?),
-    )
-}
-
-#[pyfunction]
-pub(super) fn liqmap(symbol: &Bound<'_, PyAny>, range: &Bound<'_, PyAny>) -> PyResult<Question> {
-    let coin = text("symbol", symbol, || COIN.to_owned())?;
-    checked(
-        symbol.py(),
-        Liqmap::new(&coin, &text("range", range, MapRange::spellings)?),
-    )
-}
-
-#[pyfunction]
-pub(super) fn levels(symbol: &Bound<'_, PyAny>) -> PyResult<Question> {
-    checked(
-        symbol.py(),
-        Levels::new(&text("symbol", symbol, || COIN.to_owned())?),
-    )
-}
-
-#[pyfunction]
-pub(super) fn maxpain(symbol: &Bound<'_, PyAny>) -> PyResult<Question> {
-    checked(
-        symbol.py(),
-        Maxpain::new(&text("symbol", symbol, || COIN.to_owned())?),
-    )
-}
+/// What a page of a walk may hold, as a sentence.
+pub(super) const PAGE_SIZES: &str = "a whole number from 1 to 1000";
+/// What a walk may be bounded by, as a sentence.
+pub(super) const MAX_ROWS: &str = "a whole number from 1, or None";

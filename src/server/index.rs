@@ -1,10 +1,9 @@
-//! The service's description of itself, made from the same constants that answer and refuse.
+//! The service's description of itself, made of the table that answers and refuses as well.
 
 use serde::Serialize;
 
-use crate::api::{BadQuery, Query, Stream};
-use crate::market::{Answer, Market};
-use crate::market::{Visit, every_endpoint};
+use crate::api::{ENDPOINTS, EVERYWHERE, EXTENSIONS, Entry, Parameter};
+use crate::market::Market;
 use crate::model::Millis;
 
 /// What `GET /api` says.
@@ -17,9 +16,9 @@ pub(super) struct Index<'a> {
     simulated: bool,
     now: Millis,
     coins: Vec<String>,
-    endpoints: Vec<Entry>,
+    endpoints: &'static [Entry],
     everywhere: [Parameter; 2],
-    extensions: [Entry; 1],
+    extensions: &'static [Entry],
 }
 
 /// What `GET /health` says.
@@ -27,21 +26,6 @@ pub(super) struct Index<'a> {
 pub(super) struct Health {
     success: bool,
     now: Millis,
-}
-
-#[derive(Serialize)]
-struct Entry {
-    name: &'static str,
-    path: &'static str,
-    enveloped: bool,
-    parameters: Vec<Parameter>,
-}
-
-#[derive(Serialize)]
-struct Parameter {
-    name: &'static str,
-    default: Option<String>,
-    allowed: String,
 }
 
 impl<'a> Index<'a> {
@@ -54,35 +38,9 @@ impl<'a> Index<'a> {
             simulated: market.is_simulated(),
             now: market.now(),
             coins: market.coins(),
-            endpoints: every_endpoint(Entries(Vec::new())).0,
-            everywhere: [
-                Parameter {
-                    name: "explain",
-                    default: Some("0".to_owned()),
-                    allowed: "0 or 1: whether to say how the answer came to be".to_owned(),
-                },
-                Parameter {
-                    name: "as_of",
-                    default: None,
-                    allowed: format!(
-                        "epoch milliseconds, or {}: the instant to answer as of",
-                        Millis::ISO
-                    ),
-                },
-            ],
-            extensions: [Entry {
-                name: Stream::NAME,
-                path: Stream::PATH,
-                enveloped: false,
-                parameters: Stream::PARAMETERS
-                    .iter()
-                    .map(|&name| Parameter {
-                        name,
-                        default: None,
-                        allowed: refusal(name, Stream::PARAMETERS, Stream::from_query),
-                    })
-                    .collect(),
-            }],
+            endpoints: ENDPOINTS,
+            everywhere: EVERYWHERE,
+            extensions: EXTENSIONS,
         }
     }
 }
@@ -94,42 +52,4 @@ impl Health {
             now: market.now(),
         }
     }
-}
-
-struct Entries(Vec<Entry>);
-
-impl Visit for Entries {
-    fn endpoint<E: Answer>(mut self) -> Self {
-        let defaults = E::from_query(&Query::default())
-            .map(|question| question.to_query())
-            .unwrap_or_default();
-        let parameters = E::PARAMETERS.iter().map(|&name| Parameter {
-            name,
-            default: defaults
-                .iter()
-                .find(|(given, _)| *given == name)
-                .map(|(_, value)| value.clone()),
-            allowed: refusal(name, E::PARAMETERS, E::from_query),
-        });
-        self.0.push(Entry {
-            name: E::NAME,
-            path: E::PATH,
-            enveloped: E::ENVELOPED,
-            parameters: parameters.collect(),
-        });
-        self
-    }
-}
-
-/// What `name` may be, in the words of the refusal of an empty text, which no parameter takes.
-fn refusal<T>(
-    name: &'static str,
-    known: &[&str],
-    read: impl FnOnce(&Query) -> Result<T, BadQuery>,
-) -> String {
-    Query::new(vec![(name.to_owned(), String::new())], known)
-        .and_then(|query| read(&query))
-        .err()
-        .map(|refusal| refusal.allowed)
-        .unwrap_or_default()
 }

@@ -111,16 +111,16 @@ class Ours:
         self.core = self.market._core
 
     def coins(self) -> object:
-        return self.core.ask(_core.coins("24h", TOP))
+        return self.core.ask(_core.question("coins", range="24h", limit=TOP))
 
     def overview(self) -> object:
-        return self.core.ask(_core.overview())
+        return self.core.ask(_core.question("overview"))
 
     def largest(self) -> object:
-        return self.core.ask(_core.largest("24h", MOST))
+        return self.core.ask(_core.question("largest", range="24h", limit=MOST))
 
     def chart(self) -> object:
-        return self.core.ask(_core.chart(PAIR))
+        return self.core.ask(_core.question("chart", symbol=PAIR))
 
     def close(self) -> None:
         self.market.close()

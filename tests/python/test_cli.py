@@ -1,5 +1,6 @@
 """The command line: tables, JSON, CSV, files, exit codes, and a server that ends when told."""
 
+import argparse
 import csv
 import io
 import json
@@ -271,4 +272,5 @@ def test_cells_are_written_for_a_reader(value, text):
 
 
 def test_the_ten_commands_are_the_ten_endpoints():
-    assert list(cli.ENDPOINTS) == ENDPOINTS
+    (menu,) = (action for action in cli._parser()._actions if isinstance(action, argparse._SubParsersAction))
+    assert [name for name in menu.choices if name not in {"demo", "serve", "collect"}] == ENDPOINTS

@@ -1,14 +1,8 @@
 //! The contract: every question at its own path, every reply as `wire` reads it.
 
-use crate::api::{
-    BadQuery, Chart, Coins, Endpoint, Exchanges, Heatmap, Largest, Levels, Liqmap, Maxpain, Orders,
-    Overview, Stream,
-};
-use crate::client::dialect::{Dialect, Request, each_question};
-use crate::model::{
-    ChartRow, CoinTotals, ExchangeTotals, HeatmapGrid, LiquidationMap, MaxPain, Order,
-    OrderColumns, TierLevels, TotalsByWindow,
-};
+use crate::api::{self, BadQuery, Endpoint, Stream};
+use crate::client::dialect::{Dialect, Request};
+use crate::model::Order;
 use crate::wire::{self, Decode};
 
 /// The contract that the ten endpoints are.
@@ -20,7 +14,10 @@ fn as_it_stands<E: Endpoint, R: Decode>(question: &E) -> Request<R> {
 }
 
 macro_rules! contract {
-    ($($name:ident($question:ty) -> $read:ty;)+) => {
+    ([$($of_contract:ident($contract:ident))+] [$($beside:ident($other:ident))*]) => {
+        contract!($($of_contract($contract))+ $($beside($other))*);
+    };
+    ($($name:ident($question:ident))+) => {
         impl Dialect for Contract {
             fn name(&self) -> &'static str {
                 "contract"
@@ -31,7 +28,10 @@ macro_rules! contract {
             }
 
             $(
-                fn $name(&self, question: &$question) -> Result<Request<$read>, BadQuery> {
+                fn $name(
+                    &self,
+                    question: &api::$question,
+                ) -> Result<Request<<api::$question as Endpoint>::Held>, BadQuery> {
                     Ok(as_it_stands(question))
                 }
             )+
@@ -43,4 +43,4 @@ macro_rules! contract {
     };
 }
 
-each_question!(contract);
+api::endpoints!(contract);

@@ -1,0 +1,235 @@
+"""Estimates of where the next liquidations wait."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, overload
+
+from . import _answers
+from ._local import _Local
+from ._service import _Awaiting, _Blocking
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .grids import Heatmap, LiquidationMap
+    from .types import HeatmapRange, Instant, Levels, MapRange, MaxPain, Model
+
+
+class _Estimates(_Blocking):
+    """Estimates of where the next liquidations wait., asked of a service."""
+
+    @overload
+    def heatmap(self, symbol: str = "BTC", range: HeatmapRange = "24h", model: Model = 2) -> Heatmap: ...
+    @overload
+    def heatmap(self, symbol: Sequence[str], range: HeatmapRange = "24h", model: Model = 2) -> dict[str, Heatmap]: ...
+    def heatmap(
+        self, symbol: str | Sequence[str] = "BTC", range: HeatmapRange = "24h", model: Model = 2
+    ) -> Heatmap | dict[str, Heatmap]:
+        """Estimated liquidations over price and time.
+
+        Parameters
+        ----------
+        symbol : str or sequence of str
+            Coin, such as ``BTC``.
+        range : {"12h", "24h", "3d", "7d", "1M"}
+            Positions opened in the last so much time.
+        model : {2, 3}
+            2: USD of open interest exposed; 3: USD expected to be reported liquidated.
+
+        Returns
+        -------
+        Heatmap or dict of str to Heatmap
+            ``matrix`` is (P, T) float64, ``prices`` (P,) float64, ``times`` (T,) datetime64[ms].
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> with liqdata.serve(liqdata.demo()) as server, liqdata.Client(server.url) as client:
+        ...     map = client.heatmap("BTC", "12h")
+        >>> map.matrix.shape == (map.prices.size, map.times.size)
+        True
+        """
+        return self._each("heatmap", symbol, _answers.heatmap, range=range, model=model)
+
+    @overload
+    def liqmap(self, symbol: str = "BTC", range: MapRange = "1d") -> LiquidationMap: ...
+    @overload
+    def liqmap(self, symbol: Sequence[str], range: MapRange = "1d") -> dict[str, LiquidationMap]: ...
+    def liqmap(
+        self, symbol: str | Sequence[str] = "BTC", range: MapRange = "1d"
+    ) -> LiquidationMap | dict[str, LiquidationMap]:
+        """Estimated liquidations by price and leverage tier.
+
+        Parameters
+        ----------
+        symbol : str or sequence of str
+            Coin, such as ``BTC``.
+        range : {"1d", "7d"}
+            Positions opened in the last so much time.
+
+        Returns
+        -------
+        LiquidationMap or dict of str to LiquidationMap
+            ``tiers`` is (N, L) float64 in USD, ``prices``, ``sides`` and ``total`` are (N,), ``leverages`` (L,).
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> with liqdata.serve(liqdata.demo()) as server, liqdata.Client(server.url) as client:
+        ...     client.liqmap("BTC").leverages.tolist()
+        [10, 25, 50, 100]
+        """
+        return self._each("liqmap", symbol, _answers.liqmap, range=range)
+
+    @overload
+    def levels(self, symbol: str = "BTC") -> Levels: ...
+    @overload
+    def levels(self, symbol: Sequence[str]) -> dict[str, Levels]: ...
+    def levels(self, symbol: str | Sequence[str] = "BTC") -> Levels | dict[str, Levels]:
+        """The strongest long and short cluster of each leverage tier.
+
+        Parameters
+        ----------
+        symbol : str or sequence of str
+            Coin, such as ``BTC``.
+
+        Returns
+        -------
+        dict or dict of str to dict
+            As on the wire: ``symbol``, ``price``, ``updatedAt`` (epoch ms) and ``tiers`` by leverage, each with
+            ``longPrice``, ``longIntensity``, ``shortPrice``, ``shortIntensity`` (intensities 0 to 1).
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> with liqdata.serve(liqdata.demo()) as server, liqdata.Client(server.url) as client:
+        ...     list(client.levels("ETH")["tiers"])
+        ['10', '25', '50', '100']
+        """
+        return self._each("levels", symbol, _answers.plain)
+
+    @overload
+    def maxpain(self, symbol: str = "BTC") -> MaxPain: ...
+    @overload
+    def maxpain(self, symbol: Sequence[str]) -> dict[str, MaxPain]: ...
+    def maxpain(self, symbol: str | Sequence[str] = "BTC") -> MaxPain | dict[str, MaxPain]:
+        """The strongest long and short cluster of a day and of a week.
+
+        Parameters
+        ----------
+        symbol : str or sequence of str
+            Coin, such as ``BTC``.
+
+        Returns
+        -------
+        dict or dict of str to dict
+            As on the wire: ``symbol``, ``price``, ``updatedAt`` (epoch ms), ``d1`` and ``d7`` with ``long`` and
+            ``short`` (``price``, ``usd``, signed ``distPct``), ``totalLong`` and ``totalShort`` (USD).
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> with liqdata.serve(liqdata.demo()) as server, liqdata.Client(server.url) as client:
+        ...     client.maxpain("BTC")["d1"]["long"]["distPct"] < 0
+        True
+        """
+        return self._each("maxpain", symbol, _answers.plain)
+
+
+class _AsyncEstimates(_Awaiting):
+    """Estimates of where the next liquidations wait., awaited from a service."""
+
+    @overload
+    async def heatmap(self, symbol: str = "BTC", range: HeatmapRange = "24h", model: Model = 2) -> Heatmap: ...
+    @overload
+    async def heatmap(
+        self, symbol: Sequence[str], range: HeatmapRange = "24h", model: Model = 2
+    ) -> dict[str, Heatmap]: ...
+    async def heatmap(
+        self, symbol: str | Sequence[str] = "BTC", range: HeatmapRange = "24h", model: Model = 2
+    ) -> Heatmap | dict[str, Heatmap]:
+        """As :meth:`liqdata.Client.heatmap`."""
+        return await self._each("heatmap", symbol, _answers.heatmap, range=range, model=model)
+
+    @overload
+    async def liqmap(self, symbol: str = "BTC", range: MapRange = "1d") -> LiquidationMap: ...
+    @overload
+    async def liqmap(self, symbol: Sequence[str], range: MapRange = "1d") -> dict[str, LiquidationMap]: ...
+    async def liqmap(
+        self, symbol: str | Sequence[str] = "BTC", range: MapRange = "1d"
+    ) -> LiquidationMap | dict[str, LiquidationMap]:
+        """As :meth:`liqdata.Client.liqmap`."""
+        return await self._each("liqmap", symbol, _answers.liqmap, range=range)
+
+    @overload
+    async def levels(self, symbol: str = "BTC") -> Levels: ...
+    @overload
+    async def levels(self, symbol: Sequence[str]) -> dict[str, Levels]: ...
+    async def levels(self, symbol: str | Sequence[str] = "BTC") -> Levels | dict[str, Levels]:
+        """As :meth:`liqdata.Client.levels`."""
+        return await self._each("levels", symbol, _answers.plain)
+
+    @overload
+    async def maxpain(self, symbol: str = "BTC") -> MaxPain: ...
+    @overload
+    async def maxpain(self, symbol: Sequence[str]) -> dict[str, MaxPain]: ...
+    async def maxpain(self, symbol: str | Sequence[str] = "BTC") -> MaxPain | dict[str, MaxPain]:
+        """As :meth:`liqdata.Client.maxpain`."""
+        return await self._each("maxpain", symbol, _answers.plain)
+
+
+class _LocalEstimates(_Local):
+    """Estimates of where the next liquidations wait., asked of a market in this process."""
+
+    @overload
+    def heatmap(
+        self, symbol: str = "BTC", range: HeatmapRange = "24h", model: Model = 2, *, as_of: Instant | None = None
+    ) -> Heatmap: ...
+    @overload
+    def heatmap(
+        self, symbol: Sequence[str], range: HeatmapRange = "24h", model: Model = 2, *, as_of: Instant | None = None
+    ) -> dict[str, Heatmap]: ...
+    def heatmap(
+        self,
+        symbol: str | Sequence[str] = "BTC",
+        range: HeatmapRange = "24h",
+        model: Model = 2,
+        *,
+        as_of: Instant | None = None,
+    ) -> Heatmap | dict[str, Heatmap]:
+        """As :meth:`liqdata.Client.heatmap`, at ``as_of``."""
+        return self._each("heatmap", symbol, _answers.heatmap, as_of, range=range, model=model)
+
+    @overload
+    def liqmap(
+        self, symbol: str = "BTC", range: MapRange = "1d", *, as_of: Instant | None = None
+    ) -> LiquidationMap: ...
+    @overload
+    def liqmap(
+        self, symbol: Sequence[str], range: MapRange = "1d", *, as_of: Instant | None = None
+    ) -> dict[str, LiquidationMap]: ...
+    def liqmap(
+        self, symbol: str | Sequence[str] = "BTC", range: MapRange = "1d", *, as_of: Instant | None = None
+    ) -> LiquidationMap | dict[str, LiquidationMap]:
+        """As :meth:`liqdata.Client.liqmap`, at ``as_of``."""
+        return self._each("liqmap", symbol, _answers.liqmap, as_of, range=range)
+
+    @overload
+    def levels(self, symbol: str = "BTC", *, as_of: Instant | None = None) -> Levels: ...
+    @overload
+    def levels(self, symbol: Sequence[str], *, as_of: Instant | None = None) -> dict[str, Levels]: ...
+    def levels(
+        self, symbol: str | Sequence[str] = "BTC", *, as_of: Instant | None = None
+    ) -> Levels | dict[str, Levels]:
+        """As :meth:`liqdata.Client.levels`, at ``as_of``."""
+        return self._each("levels", symbol, _answers.plain, as_of)
+
+    @overload
+    def maxpain(self, symbol: str = "BTC", *, as_of: Instant | None = None) -> MaxPain: ...
+    @overload
+    def maxpain(self, symbol: Sequence[str], *, as_of: Instant | None = None) -> dict[str, MaxPain]: ...
+    def maxpain(
+        self, symbol: str | Sequence[str] = "BTC", *, as_of: Instant | None = None
+    ) -> MaxPain | dict[str, MaxPain]:
+        """As :meth:`liqdata.Client.maxpain`, at ``as_of``."""
+        return self._each("maxpain", symbol, _answers.plain, as_of)

@@ -1,0 +1,89 @@
+"""A market in this process as all of them have it, and the way of asking it."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+from . import _answers, _core
+from ._answers import Convert, Origin, batch
+from ._inputs import datetime_of, instant, many
+from .errors import ArchiveError
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from .rows import Rows
+    from .types import Instant, Window
+
+A = TypeVar("A")
+
+
+class _Local:
+    """Asks the native half's engine; every question may be as of an instant."""
+
+    def _set_up(
+        self,
+        core: _core.Market,
+        *,
+        archive: tuple[str, int | None] | None = None,
+        demo: tuple[int, int] | None = None,
+    ) -> Self:
+        """Be this market: of tables, of an archive at a path as of an instant, or simulated from a seed."""
+        self._core = core
+        self._archive = archive
+        self._demo = demo
+        self._pid = os.getpid()
+        self._closed = False
+        return self
+
+    @property
+    def simulated(self) -> bool:
+        """Whether the market is a simulated one."""
+        return self._core.simulated
+
+    @property
+    def now(self) -> datetime:
+        """The instant the windows end at, UTC."""
+        return datetime_of(self._core.now)
+
+    def _origin(self, as_of: int | None) -> Origin:
+        return Origin(self._core.source, self.now if as_of is None else datetime_of(as_of), self.simulated)
+
+    def _open(self) -> _core.Market:
+        if self._closed:
+            msg = "market is closed"
+            raise RuntimeError(msg)
+        if self._archive is not None and self._pid != os.getpid():
+            # A thread of the parent may have held the archive's locks at the fork, and none of them is here to let go.
+            path, _ = self._archive
+            msg = f"{path} was opened in process {self._pid}, before a fork; open it again in this process"
+            raise ArchiveError(msg, path=path)
+        return self._core
+
+    def _ask(self, endpoint: str, convert: Convert[A], as_of: Instant | None, **parameters: object) -> A:
+        question = _core.question(endpoint, **parameters)
+        at = instant(as_of, "as_of")
+        return convert(self._open().ask(question, at), self._origin(at))
+
+    def _realised(self, endpoint: str, range: Window, as_of: Instant | None, **parameters: object) -> Rows[Any]:
+        """Rows of a window, with what is known of its coverage."""
+        rows = self._ask(endpoint, _answers.rows, as_of, range=range, **parameters)
+        rows.meta["coverage"] = self._core.coverage(range, instant(as_of, "as_of")).dicts("decimal")
+        return rows
+
+    def _each(
+        self, endpoint: str, symbol: object, convert: Convert[A], as_of: Instant | None, **parameters: object
+    ) -> A | dict[str, A]:
+        """The answer about one symbol, or about each of several."""
+        symbols = many(symbol)
+        if symbols is None:
+            return self._ask(endpoint, convert, as_of, symbol=symbol, **parameters)
+        questions = batch(endpoint, symbols, parameters)
+        at = instant(as_of, "as_of")
+        core = self._open()
+        if not questions:
+            return {}
+        answers = core.ask_many(list(questions.values()), list(questions), at)
+        origin = self._origin(at)
+        return {name: convert(answer, origin) for name, answer in zip(questions, answers, strict=True)}

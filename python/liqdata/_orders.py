@@ -1,0 +1,351 @@
+"""Single liquidation orders: the largest, a page of them, all of them, those to come."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, overload
+
+from . import _answers, _core
+from ._inputs import instant, stretch
+from ._local import _Local
+from ._progress import bar
+from ._service import _Awaiting, _Blocking
+from .stream import AsyncOrderStream, OrderStream
+from .walk import AsyncOrderIterator, OrderIterator, at_most, pages
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .rows import Rows
+    from .types import Instant, OrderRow, Window
+
+_CHUNK = 2**16  # rows taken from the native half at a time
+
+
+class _Orders(_Blocking):
+    """Single liquidation orders, asked of a service."""
+
+    def largest(self, range: Window = "24h", limit: int = 20) -> Rows[OrderRow]:
+        """The largest single liquidation orders within a window.
+
+        Parameters
+        ----------
+        range : {"1h", "4h", "12h", "24h"}
+            Rolling window.
+        limit : int
+            Most rows wanted, 1 to 1000.
+
+        Returns
+        -------
+        Rows
+            ``exchange``, ``symbol`` (pair), ``side``, ``price``, ``qty`` (base units), ``value_usd`` (exact decimals)
+            and ``timestamp`` (epoch ms).
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> with liqdata.serve(liqdata.demo()) as server, liqdata.Client(server.url) as client:
+        ...     len(client.largest("24h", limit=3))
+        3
+        """
+        return self._ask("largest", _answers.rows, range=range, limit=limit)
+
+    @overload
+    def orders(
+        self, symbol: str | None = None, exchange: str | None = None, limit: int = 50, offset: int = 0
+    ) -> Rows[OrderRow]: ...
+    @overload
+    def orders(
+        self, symbol: Sequence[str], exchange: str | None = None, limit: int = 50, offset: int = 0
+    ) -> dict[str, Rows[OrderRow]]: ...
+    def orders(
+        self,
+        symbol: str | Sequence[str] | None = None,
+        exchange: str | None = None,
+        limit: int = 50,
+        offset: int = 0,
+    ) -> Rows[OrderRow] | dict[str, Rows[OrderRow]]:
+        """One page of the order feed, newest first; :meth:`iter_orders` walks all of it.
+
+        Parameters
+        ----------
+        symbol : str or sequence of str, optional
+            Only this trading pair, such as ``BTCUSDT``.
+        exchange : str, optional
+            Only this exchange, such as ``binance``.
+        limit : int
+            Most rows wanted, 1 to 1000.
+        offset : int
+            Rows to skip from the newest.
+
+        Returns
+        -------
+        Rows or dict of str to Rows
+            ``exchange``, ``symbol`` (pair), ``side``, ``price``, ``qty`` (base units), ``value_usd`` (exact decimals)
+            and ``timestamp`` (epoch ms).
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> with liqdata.serve(liqdata.demo()) as server, liqdata.Client(server.url) as client:
+        ...     {row["symbol"] for row in client.orders("BTCUSDT", limit=5)}
+        {'BTCUSDT'}
+        """
+        return self._each("orders", symbol, _answers.rows, exchange=exchange, limit=limit, offset=offset)
+
+    def iter_orders(
+        self,
+        symbol: str | None = None,
+        exchange: str | None = None,
+        *,
+        page_size: int = 1000,
+        max_rows: int | None = None,
+        progress: bool = False,
+    ) -> OrderIterator:
+        """Every row of the order feed, newest first, each exactly once though the feed grows while it is read.
+
+        Parameters
+        ----------
+        symbol : str, optional
+            Only this trading pair.
+        exchange : str, optional
+            Only this exchange.
+        page_size : int
+            Rows per request, 1 to 1000.
+        max_rows : int, optional
+            Stop after so many rows.
+        progress : bool
+            Show a bar of rows on a terminal or in a notebook (needs tqdm).
+
+        Returns
+        -------
+        OrderIterator
+            An iterator of dict rows as of :meth:`orders`. Its ``to_pandas()``, ``to_polars()`` and ``to_arrow()`` take
+            all rows that are left as columns, without going through dicts.
+
+        Raises
+        ------
+        UnexpectedReply
+            If equal rows fill a whole page, so that pages cannot be told apart.
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> with liqdata.serve(liqdata.demo()) as server, liqdata.Client(server.url) as client:
+        ...     sum(1 for row in client.iter_orders("BTCUSDT", max_rows=250, page_size=100))
+        250
+        """
+        walk = self._core.walk(symbol, exchange, page_size, max_rows)
+        return OrderIterator(
+            lambda: walk.begin_next().wait(), bar(wanted=progress, total=max_rows), self._options.origin
+        )
+
+    def stream_orders(
+        self, symbol: str | None = None, exchange: str | None = None, *, last_event_id: str | None = None
+    ) -> OrderStream:
+        """The orders as they arrive, oldest first: an iterator that waits for the next and has no end of its own.
+
+        A connection that breaks off or falls silent is replaced by another, which goes on behind the last order. The
+        stream is an extension of ``liqdata serve`` beside the ten endpoints.
+
+        Parameters
+        ----------
+        symbol : str, optional
+            Only this trading pair.
+        exchange : str, optional
+            Only this exchange.
+        last_event_id : str, optional
+            Go on behind this order: an earlier stream's ``last_event_id``. From now on where absent.
+
+        Returns
+        -------
+        OrderStream
+            An iterator of rows as of :meth:`orders`; its ``last_event_id`` is the id of the last one. Use it in
+            ``with``, or ``close()`` it.
+
+        Raises
+        ------
+        NoAnswer
+            If no connection can be had within the client's retries; asked again, the stream goes on where it was.
+        Refused
+            With status 410 if the service no longer knows the place to go on from, so that orders are missing:
+            :meth:`iter_orders` has them, and the stream, asked again, goes on behind the gap. With status 404 if the
+            service has no stream.
+        UnexpectedReply
+            For an event outside the contract, which is left out.
+        RuntimeError
+            If the client is closed, also meanwhile.
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> def watch(url, most):
+        ...     with liqdata.Client(url) as client, client.stream_orders("BTCUSDT") as stream:
+        ...         for row in stream:
+        ...             if row["value_usd"] > most:
+        ...                 return row, stream.last_event_id
+        """
+        core = self._core.stream(symbol, exchange, last_event_id)
+        return OrderStream(core, decimals=self._options.decimals)
+
+
+class _AsyncOrders(_Awaiting):
+    """Single liquidation orders, awaited from a service."""
+
+    async def largest(self, range: Window = "24h", limit: int = 20) -> Rows[OrderRow]:
+        """As :meth:`liqdata.Client.largest`."""
+        return await self._ask("largest", _answers.rows, range=range, limit=limit)
+
+    @overload
+    async def orders(
+        self, symbol: str | None = None, exchange: str | None = None, limit: int = 50, offset: int = 0
+    ) -> Rows[OrderRow]: ...
+    @overload
+    async def orders(
+        self, symbol: Sequence[str], exchange: str | None = None, limit: int = 50, offset: int = 0
+    ) -> dict[str, Rows[OrderRow]]: ...
+    async def orders(
+        self,
+        symbol: str | Sequence[str] | None = None,
+        exchange: str | None = None,
+        limit: int = 50,
+        offset: int = 0,
+    ) -> Rows[OrderRow] | dict[str, Rows[OrderRow]]:
+        """As :meth:`liqdata.Client.orders`."""
+        return await self._each("orders", symbol, _answers.rows, exchange=exchange, limit=limit, offset=offset)
+
+    def iter_orders(
+        self,
+        symbol: str | None = None,
+        exchange: str | None = None,
+        *,
+        page_size: int = 1000,
+        max_rows: int | None = None,
+        progress: bool = False,
+    ) -> AsyncOrderIterator:
+        """As :meth:`liqdata.Client.iter_orders`, for ``async for``."""
+        from ._loop import answer
+
+        walk = self._core.walk(symbol, exchange, page_size, max_rows)
+        return AsyncOrderIterator(
+            lambda: answer(walk.begin_next), bar(wanted=progress, total=max_rows), self._options.origin
+        )
+
+    def stream_orders(
+        self, symbol: str | None = None, exchange: str | None = None, *, last_event_id: str | None = None
+    ) -> AsyncOrderStream:
+        """As :meth:`liqdata.Client.stream_orders`, for ``async for``."""
+        core = self._core.stream(symbol, exchange, last_event_id)
+        return AsyncOrderStream(core, decimals=self._options.decimals)
+
+
+class _LocalOrders(_Local):
+    """Single liquidation orders, asked of a market in this process."""
+
+    def largest(self, range: Window = "24h", limit: int = 20, *, as_of: Instant | None = None) -> Rows[OrderRow]:
+        """As :meth:`liqdata.Client.largest`, at ``as_of``."""
+        return self._realised("largest", range, as_of, limit=limit)
+
+    @overload
+    def orders(
+        self,
+        symbol: str | None = None,
+        exchange: str | None = None,
+        limit: int = 50,
+        offset: int = 0,
+        *,
+        as_of: Instant | None = None,
+    ) -> Rows[OrderRow]: ...
+    @overload
+    def orders(
+        self,
+        symbol: Sequence[str],
+        exchange: str | None = None,
+        limit: int = 50,
+        offset: int = 0,
+        *,
+        as_of: Instant | None = None,
+    ) -> dict[str, Rows[OrderRow]]: ...
+    def orders(
+        self,
+        symbol: str | Sequence[str] | None = None,
+        exchange: str | None = None,
+        limit: int = 50,
+        offset: int = 0,
+        *,
+        as_of: Instant | None = None,
+    ) -> Rows[OrderRow] | dict[str, Rows[OrderRow]]:
+        """As :meth:`liqdata.Client.orders`, at ``as_of``."""
+        return self._each("orders", symbol, _answers.rows, as_of, exchange=exchange, limit=limit, offset=offset)
+
+    def iter_orders(
+        self,
+        symbol: str | None = None,
+        exchange: str | None = None,
+        *,
+        page_size: int = 1000,
+        max_rows: int | None = None,
+        progress: bool = False,
+        start: Instant | None = None,
+        end: Instant | None = None,
+        as_of: Instant | None = None,
+    ) -> OrderIterator:
+        """As :meth:`liqdata.Client.iter_orders`, at ``as_of``; of an archive its whole history, newest first.
+
+        Parameters
+        ----------
+        symbol : str, optional
+            Trading pair, such as ``BTCUSDT``.
+        exchange : str, optional
+            Exchange, such as ``binance``.
+        page_size : int
+            Without effect here: nothing is paged.
+        max_rows : int, optional
+            Most rows.
+        progress : bool
+            Show a progress bar.
+        start, end : int, datetime or str, optional
+            Only orders from ``start`` until before ``end``, by event time.
+        as_of : int, datetime or str, optional
+            Only orders received by then.
+
+        Returns
+        -------
+        OrderIterator
+            An iterator of dict rows, with ``to_pandas()``, ``to_polars()`` and ``to_arrow()`` for all that are left. A
+            day of an archive is read when its turn comes, so a history may be longer than memory holds.
+
+        Examples
+        --------
+        >>> from datetime import timedelta
+        >>> import liqdata
+        >>> market = liqdata.demo()
+        >>> hour = list(market.iter_orders("BTCUSDT", start=market.now - timedelta(hours=1)))
+        >>> all(row["symbol"] == "BTCUSDT" for row in hour)
+        True
+        """
+        most = _core.walk_bounds(symbol, exchange, page_size, max_rows)
+        first, last = stretch(start, end)
+        at = instant(as_of, "as_of")
+        core = self._open()
+        history = core.history(symbol, exchange, first, last, at)
+        if history is not None:
+            following = history.next
+        else:
+            chunk = _CHUNK if most is None or (first, last) != (None, None) else min(_CHUNK, most)
+            following = pages(lambda offset: core.page(symbol, exchange, chunk, offset, at), chunk, first, last)
+        return OrderIterator(at_most(following, most), bar(wanted=progress, total=max_rows), lambda: self._origin(at))
+
+    def stream_orders(
+        self, symbol: str | None = None, exchange: str | None = None, *, last_event_id: str | None = None
+    ) -> OrderStream:
+        """The orders as they arrive, as of :meth:`liqdata.Client.stream_orders`.
+
+        Nothing arrives in tables and simulations: their stream ends behind the last order.
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> list(liqdata.demo().stream_orders("BTCUSDT"))
+        []
+        """
+        return OrderStream(self._open().stream(symbol, exchange, last_event_id), decimals="decimal")

@@ -1,0 +1,183 @@
+"""Realised totals: by window, by coin, by exchange, by hour."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, overload
+
+from . import _answers
+from ._local import _Local
+from ._service import _Awaiting, _Blocking
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from .rows import Rows
+    from .types import ChartRow, CoinRow, ExchangeRow, Instant, Overview, Window
+
+
+class _Totals(_Blocking):
+    """Realised totals, asked of a service."""
+
+    def overview(self) -> Overview:
+        """Long, short and total USD and the count of the last 1, 4, 12 and 24 hours.
+
+        Returns
+        -------
+        dict
+            By window; ``long_usd``, ``short_usd``, ``total_usd`` as float (USD) and ``cnt`` as int. A window that the
+            service leaves out is absent.
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> with liqdata.serve(liqdata.demo()) as server, liqdata.Client(server.url) as client:
+        ...     list(client.overview())
+        ['1h', '4h', '12h', '24h']
+        """
+        answer: Overview = self._ask("overview", _answers.plain)
+        return answer
+
+    def coins(self, range: Window = "24h", limit: int = 30) -> Rows[CoinRow]:
+        """Coins by liquidated USD within a window.
+
+        Parameters
+        ----------
+        range : {"1h", "4h", "12h", "24h"}
+            Rolling window.
+        limit : int
+            Most rows wanted, 1 to 200.
+
+        Returns
+        -------
+        Rows
+            ``coin``, ``long_usd``, ``short_usd``, ``total_usd`` (float, USD), ``cnt``.
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> with liqdata.serve(liqdata.demo()) as server, liqdata.Client(server.url) as client:
+        ...     len(client.coins(limit=5))
+        5
+        """
+        return self._ask("coins", _answers.rows, range=range, limit=limit)
+
+    def exchanges(self, range: Window = "24h") -> Rows[ExchangeRow]:
+        """Liquidated USD per exchange within a window.
+
+        Parameters
+        ----------
+        range : {"1h", "4h", "12h", "24h"}
+            Rolling window.
+
+        Returns
+        -------
+        Rows
+            ``exchange``, ``long_usd``, ``short_usd``, ``total_usd`` (exact decimals, USD), ``cnt``.
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> with liqdata.serve(liqdata.demo()) as server, liqdata.Client(server.url) as client:
+        ...     type(client.exchanges()[0]["total_usd"]).__name__
+        'Decimal'
+        """
+        return self._ask("exchanges", _answers.rows, range=range)
+
+    @overload
+    def chart(self, symbol: str = "BTCUSDT") -> Rows[ChartRow]: ...
+    @overload
+    def chart(self, symbol: Sequence[str]) -> dict[str, Rows[ChartRow]]: ...
+    def chart(self, symbol: str | Sequence[str] = "BTCUSDT") -> Rows[ChartRow] | dict[str, Rows[ChartRow]]:
+        """Liquidated USD per hour and side over the last 24 hours.
+
+        Parameters
+        ----------
+        symbol : str or sequence of str
+            Trading pair, such as ``BTCUSDT``.
+
+        Returns
+        -------
+        Rows or dict of str to Rows
+            ``hour`` (epoch ms), ``side``, ``total_usd`` (exact decimal, USD); an hour may have one side only.
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> with liqdata.serve(liqdata.demo()) as server, liqdata.Client(server.url) as client:
+        ...     list(client.chart(["BTCUSDT", "ETHUSDT"]))
+        ['BTCUSDT', 'ETHUSDT']
+        """
+        return self._each("chart", symbol, _answers.rows)
+
+
+class _AsyncTotals(_Awaiting):
+    """Realised totals, awaited from a service."""
+
+    async def overview(self) -> Overview:
+        """As :meth:`liqdata.Client.overview`."""
+        answer: Overview = await self._ask("overview", _answers.plain)
+        return answer
+
+    async def coins(self, range: Window = "24h", limit: int = 30) -> Rows[CoinRow]:
+        """As :meth:`liqdata.Client.coins`."""
+        return await self._ask("coins", _answers.rows, range=range, limit=limit)
+
+    async def exchanges(self, range: Window = "24h") -> Rows[ExchangeRow]:
+        """As :meth:`liqdata.Client.exchanges`."""
+        return await self._ask("exchanges", _answers.rows, range=range)
+
+    @overload
+    async def chart(self, symbol: str = "BTCUSDT") -> Rows[ChartRow]: ...
+    @overload
+    async def chart(self, symbol: Sequence[str]) -> dict[str, Rows[ChartRow]]: ...
+    async def chart(self, symbol: str | Sequence[str] = "BTCUSDT") -> Rows[ChartRow] | dict[str, Rows[ChartRow]]:
+        """As :meth:`liqdata.Client.chart`."""
+        return await self._each("chart", symbol, _answers.rows)
+
+
+class _LocalTotals(_Local):
+    """Realised totals, asked of a market in this process."""
+
+    def overview(self, *, as_of: Instant | None = None) -> Overview:
+        """As :meth:`liqdata.Client.overview`, at ``as_of``."""
+        answer: Overview = self._ask("overview", _answers.plain, as_of)
+        return answer
+
+    @property
+    def coins(self) -> Coins:
+        """The coins an estimate can be given for, by name; called, the ranking of coins by liquidated USD."""
+        return Coins(self._core.coins, self._realised)
+
+    def exchanges(self, range: Window = "24h", *, as_of: Instant | None = None) -> Rows[ExchangeRow]:
+        """As :meth:`liqdata.Client.exchanges`, at ``as_of``."""
+        return self._realised("exchanges", range, as_of)
+
+    @overload
+    def chart(self, symbol: str = "BTCUSDT", *, as_of: Instant | None = None) -> Rows[ChartRow]: ...
+    @overload
+    def chart(self, symbol: Sequence[str], *, as_of: Instant | None = None) -> dict[str, Rows[ChartRow]]: ...
+    def chart(
+        self, symbol: str | Sequence[str] = "BTCUSDT", *, as_of: Instant | None = None
+    ) -> Rows[ChartRow] | dict[str, Rows[ChartRow]]:
+        """As :meth:`liqdata.Client.chart`, at ``as_of``."""
+        return self._each("chart", symbol, _answers.rows, as_of)
+
+
+class Coins(list[str]):
+    """The coins an estimate can be given for, as a list; called, the coin ranking.
+
+    The contract names an endpoint ``coins`` and a market has ``coins``: one name serves both.
+    """
+
+    __slots__ = ("_rank",)
+
+    def __init__(self, names: Iterable[str], rank: Callable[..., Rows[CoinRow]]) -> None:
+        super().__init__(names)
+        self._rank = rank
+
+    def __call__(self, range: Window = "24h", limit: int = 30, *, as_of: Instant | None = None) -> Rows[CoinRow]:
+        """As :meth:`liqdata.Client.coins`, at ``as_of``."""
+        return self._rank("coins", range, as_of, limit=limit)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return list, (list(self),)

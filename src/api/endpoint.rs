@@ -1,0 +1,258 @@
+//! What an endpoint is: a question whose parameters have been checked, and its row in the table of endpoints.
+
+use std::fmt::Debug;
+
+use serde::ser::SerializeStruct;
+use serde::{Serialize, Serializer};
+
+use super::parameter::Parameter;
+use super::query::Query;
+use super::refusal::BadQuery;
+use crate::model::{Column, Kind, Record, Vocabulary};
+
+/// One endpoint of the contract: a question whose parameters have been checked.
+///
+/// # Examples
+///
+/// ```
+/// use liqdata::api::{Coins, Endpoint};
+///
+/// let question = Coins::new("24h", 30)?;
+/// assert_eq!(Coins::PATH, "/api/liquidations/coins");
+/// assert_eq!(question.to_query(), [("range", "24h".to_owned()), ("limit", "30".to_owned())]);
+/// assert_eq!(Coins::new("24h", 0).unwrap_err().parameter, "limit");
+/// # Ok::<(), liqdata::api::BadQuery>(())
+/// ```
+pub trait Endpoint: Clone + Debug + Send + Sync + Sized + 'static {
+    /// The endpoint's one name in every layer.
+    const NAME: &'static str;
+    /// Path below the base address.
+    const PATH: &'static str;
+    /// Whether the reply stands in `{"success", "data"}` or at the top level.
+    const ENVELOPED: bool;
+    /// Names of the query parameters, in the contract's order.
+    const PARAMETERS: &'static [&'static str];
+    /// All there is to say of it.
+    const ENTRY: Entry;
+    /// What comes back.
+    type Reply: Reply;
+    /// The same where it is best held otherwise, such as thousands of rows by their columns.
+    type Held: Into<Self::Reply> + Send + 'static;
+
+    /// The question a query string asks; parameters that are left out take the contract's defaults.
+    ///
+    /// # Errors
+    ///
+    /// [`BadQuery`] for a value outside the contract.
+    fn from_query(query: &Query) -> Result<Self, BadQuery>;
+
+    /// The query string's pairs, defaults spelled out.
+    fn to_query(&self) -> Vec<(&'static str, String)>;
+}
+
+/// What comes back, and what it is made of.
+pub trait Reply: Serialize + Clone + Debug + PartialEq + Send + Sync + 'static {
+    /// How it stands in the body.
+    const SHAPE: Shape;
+}
+
+impl<R: Record + Serialize + Clone + Debug + PartialEq + Send + Sync + 'static> Reply for Vec<R> {
+    const SHAPE: Shape = Shape::Rows(R::COLUMNS);
+}
+
+/// How a reply stands in the body, with what it is made of.
+#[derive(Clone, Copy, Debug)]
+pub enum Shape {
+    /// A list of objects with the same members.
+    Rows(&'static [Column]),
+    /// One object.
+    Object(&'static [Member]),
+    /// Server-sent events, a row each.
+    Events(&'static [Column]),
+}
+
+impl Shape {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Rows(_) => "rows",
+            Self::Object(_) => "object",
+            Self::Events(_) => "events",
+        }
+    }
+
+    /// The columns of its rows, or the members of its object.
+    #[must_use]
+    pub fn members(self) -> Vec<Member> {
+        match self {
+            Self::Object(members) => members.to_vec(),
+            Self::Rows(columns) | Self::Events(columns) => columns.iter().map(Member::of).collect(),
+        }
+    }
+}
+
+/// A column of a reply's rows, or a member of its object.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Member {
+    /// Its name on the wire.
+    pub name: &'static str,
+    /// What it holds: the name of a [`Kind`], `list` or `object`.
+    #[serde(rename = "type")]
+    pub kind: &'static str,
+    /// What its numbers are counted in; empty where that is plain.
+    pub unit: &'static str,
+    /// What it means, in a line.
+    pub meaning: &'static str,
+}
+
+impl Member {
+    pub(super) const fn new(
+        name: &'static str,
+        kind: &'static str,
+        unit: &'static str,
+        meaning: &'static str,
+    ) -> Self {
+        Self {
+            name,
+            kind,
+            unit,
+            meaning,
+        }
+    }
+
+    fn of(column: &Column) -> Self {
+        let kind = match column.kind {
+            Kind::Side => Kind::Text,
+            kind => kind,
+        };
+        Self::new(column.name, kind.name(), column.unit, column.meaning)
+    }
+}
+
+/// One row of the table of endpoints, as `/api` lists it.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    /// The endpoint's one name in every layer.
+    pub name: &'static str,
+    /// Path below the base address.
+    pub path: &'static str,
+    /// Whether the reply stands in `{"success", "data"}` or at the top level.
+    pub enveloped: bool,
+    /// What may be asked, in the contract's order.
+    pub parameters: &'static [Parameter],
+    /// What it answers, in a line.
+    pub meaning: &'static str,
+    /// How the reply stands in the body, with what it is made of.
+    pub reply: Shape,
+}
+
+impl Serialize for Entry {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut object = serializer.serialize_struct("Entry", 7)?;
+        object.serialize_field("name", self.name)?;
+        object.serialize_field("path", self.path)?;
+        object.serialize_field("enveloped", &self.enveloped)?;
+        object.serialize_field("parameters", self.parameters)?;
+        object.serialize_field("meaning", self.meaning)?;
+        object.serialize_field("reply", self.reply.name())?;
+        object.serialize_field("columns", &self.reply.members())?;
+        object.end()
+    }
+}
+
+/// Makes an endpoint of its row: the question with its check, its way to a query string and back, and its [`Entry`].
+///
+/// A parameter is `name: Rule = "default", "meaning";`, without the default where nothing at all may be given.
+macro_rules! endpoint {
+    (
+        $(#[$about:meta])*
+        $endpoint:ident = $name:literal at $path:literal, $meaning:literal;
+        $($parameter:ident: $rule:ty $(= $default:literal)?, $means:literal;)*
+        => $envelope:ident $reply:ty $(, held as $held:ty)?
+    ) => {
+        endpoint!(@question [$(#[$about])*] $endpoint $($parameter $rule, $means;)*);
+
+        impl $endpoint {
+            /// The question of these parameters.
+            ///
+            /// # Errors
+            ///
+            /// [`BadQuery`](crate::api::BadQuery) for a value outside the contract.
+            pub fn new(
+                $($parameter: <$rule as $crate::api::Rule>::Raw<'_>),*
+            ) -> Result<Self, $crate::api::BadQuery> {
+                Ok(Self {
+                    $($parameter: <$rule as $crate::api::Rule>::check(stringify!($parameter), $parameter)?,)*
+                })
+            }
+        }
+
+        impl $crate::api::Endpoint for $endpoint {
+            const NAME: &'static str = $name;
+            const PATH: &'static str = $path;
+            const ENVELOPED: bool = endpoint!(@$envelope);
+            const PARAMETERS: &'static [&'static str] = &[$(stringify!($parameter)),*];
+            const ENTRY: $crate::api::Entry = $crate::api::Entry {
+                name: $name,
+                path: $path,
+                enveloped: Self::ENVELOPED,
+                parameters: &[$($crate::api::Parameter::new::<$rule>(
+                    stringify!($parameter),
+                    endpoint!(@default $($default)?),
+                    $means,
+                )),*],
+                meaning: $meaning,
+                reply: <$reply as $crate::api::Reply>::SHAPE,
+            };
+            type Reply = $reply;
+            type Held = endpoint!(@held $reply $(, $held)?);
+
+            fn from_query(_query: &$crate::api::Query) -> Result<Self, $crate::api::BadQuery> {
+                Self::new($(<$rule as $crate::api::Rule>::raw(
+                    stringify!($parameter),
+                    _query.text(stringify!($parameter)).or(endpoint!(@default $($default)?)),
+                )?),*)
+            }
+
+            fn to_query(&self) -> Vec<(&'static str, String)> {
+                let pairs: [Option<(&'static str, String)>; Self::PARAMETERS.len()] = [
+                    $(<$rule as $crate::api::Rule>::text(&self.$parameter)
+                        .map(|text| (stringify!($parameter), text))),*
+                ];
+                pairs.into_iter().flatten().collect()
+            }
+        }
+    };
+    (@question [$(#[$about:meta])*] $endpoint:ident) => {
+        $(#[$about])*
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        pub struct $endpoint;
+    };
+    (@question [$(#[$about:meta])*] $endpoint:ident $($parameter:ident $rule:ty, $means:literal;)+) => {
+        $(#[$about])*
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        pub struct $endpoint {
+            $(
+                #[doc = concat!("The parameter `", stringify!($parameter), "`: ", $means, ".")]
+                pub $parameter: <$rule as $crate::api::Rule>::Value,
+            )+
+        }
+    };
+    (@held $reply:ty) => { $reply };
+    (@held $reply:ty, $held:ty) => { $held };
+    (@default) => { None };
+    (@default $default:literal) => { Some($default) };
+    (@enveloped) => { true };
+    (@bare) => { false };
+}
+
+/// Says what the object of a reply is made of: `"name" kind "unit": "meaning";`, the unit where there is one.
+macro_rules! object {
+    ($reply:ty; $($name:literal $kind:ident $($unit:literal)?: $meaning:literal;)+) => {
+        impl $crate::api::Reply for $reply {
+            const SHAPE: $crate::api::Shape = $crate::api::Shape::Object(&[$(
+                $crate::api::Member::new($name, stringify!($kind), concat!($($unit)?), $meaning)
+            ),+]);
+        }
+    };
+}
+pub(super) use {endpoint, object};

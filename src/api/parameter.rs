@@ -1,0 +1,296 @@
+//! One rule for each kind of parameter: how it is read, what is refused, how it is written.
+
+use std::fmt::Display;
+
+use serde::ser::SerializeStruct;
+use serde::{Serialize, Serializer};
+
+use super::refusal::BadQuery;
+use crate::model::{Coin, Millis, Model, Pair, Vocabulary, did_you_mean, hint_coin, hint_pair};
+
+/// What every endpoint of our server takes beside its own parameters.
+pub const EVERYWHERE: [Parameter; 2] = [
+    Parameter {
+        name: "explain",
+        default: Some("0"),
+        meaning: "whether to say how the answer came to be",
+        whole: true,
+        optional: false,
+        allowed: || "0 or 1: whether to say how the answer came to be".to_owned(),
+    },
+    Parameter {
+        name: "as_of",
+        default: None,
+        meaning: "the instant to answer as of; the newest observation's where absent",
+        whole: false,
+        optional: true,
+        allowed: || {
+            let iso = Millis::ISO;
+            format!("epoch milliseconds, or {iso}: the instant to answer as of")
+        },
+    },
+];
+
+/// One parameter of an endpoint, as the table of endpoints lists it.
+#[derive(Clone, Copy, Debug)]
+pub struct Parameter {
+    /// Its one name in every layer.
+    pub name: &'static str,
+    /// What it is where it is left out, as the query string spells it.
+    pub default: Option<&'static str>,
+    /// What it means, in a line.
+    pub meaning: &'static str,
+    /// Whether it is a whole number; text otherwise.
+    pub whole: bool,
+    /// Whether nothing at all may be given.
+    pub optional: bool,
+    allowed: fn() -> String,
+}
+
+impl Parameter {
+    /// The parameter of this name, read by the rule `R`.
+    pub(super) const fn new<R: Rule>(
+        name: &'static str,
+        default: Option<&'static str>,
+        meaning: &'static str,
+    ) -> Self {
+        Self {
+            name,
+            default,
+            meaning,
+            whole: R::WHOLE,
+            optional: R::OPTIONAL,
+            allowed: R::allowed,
+        }
+    }
+
+    /// What is allowed, as refusals say it.
+    #[must_use]
+    pub fn allowed(&self) -> String {
+        (self.allowed)()
+    }
+}
+
+impl Serialize for Parameter {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut object = serializer.serialize_struct("Parameter", 6)?;
+        object.serialize_field("name", self.name)?;
+        object.serialize_field("default", &self.default)?;
+        object.serialize_field("allowed", &self.allowed())?;
+        object.serialize_field("type", if self.whole { "int" } else { "text" })?;
+        object.serialize_field("optional", &self.optional)?;
+        object.serialize_field("meaning", self.meaning)?;
+        object.end()
+    }
+}
+
+/// How one kind of parameter is read, checked and written.
+///
+/// A vocabulary, a [`Coin`] and a [`Pair`] are rules of their own; the others are named after what they take.
+pub trait Rule {
+    /// What a question holds of it.
+    type Value;
+    /// What is checked: text, a whole number, or perhaps nothing.
+    type Raw<'a>;
+    /// Whether it is a whole number.
+    const WHOLE: bool = false;
+    /// Whether it may be nothing.
+    const OPTIONAL: bool = false;
+
+    /// What is allowed, as refusals say it.
+    fn allowed() -> String;
+
+    /// What stands in a query string, not checked yet.
+    ///
+    /// # Errors
+    ///
+    /// [`BadQuery`] where it is not of the kind at all.
+    fn raw<'a>(name: &'static str, text: Option<&'a str>) -> Result<Self::Raw<'a>, BadQuery>;
+
+    /// What a question holds.
+    ///
+    /// # Errors
+    ///
+    /// [`BadQuery`] for what is not allowed.
+    fn check(name: &'static str, raw: Self::Raw<'_>) -> Result<Self::Value, BadQuery>;
+
+    /// How the query string spells it, if it names it.
+    fn text(value: &Self::Value) -> Option<String>;
+}
+
+/// The part of a [`Rule`] that tells rules of text from each other.
+macro_rules! texts {
+    ($(impl [$($generic:tt)*] for $rule:ty = $value:ty { $allowed:expr; |$name:ident, $text:ident| $check:expr })+) => {$(
+        impl<$($generic)*> Rule for $rule {
+            type Value = $value;
+            type Raw<'a> = &'a str;
+
+            fn allowed() -> String {
+                $allowed
+            }
+
+            fn raw<'a>(_: &'static str, text: Option<&'a str>) -> Result<&'a str, BadQuery> {
+                Ok(text.unwrap_or_default())
+            }
+
+            fn check($name: &'static str, $text: &str) -> Result<$value, BadQuery> {
+                $check
+            }
+
+            fn text(value: &$value) -> Option<String> {
+                Some(value.to_string())
+            }
+        }
+    )+};
+}
+
+texts! {
+    impl [V: Vocabulary + Display] for V = V {
+        V::spellings();
+        |name, text| V::parse(text)
+            .ok_or_else(|| BadQuery::new(name, format!("{text:?} is not allowed"), Self::allowed()))
+    }
+    impl [] for Coin = Self {
+        r#"a coin symbol such as "BTC""#.to_owned();
+        |name, text| {
+            let coin = Self::new(text).ok_or_else(|| blank(name, text, Self::allowed()))?;
+            let meant = hint_coin(coin.as_str());
+            not_meant(name, coin, "a trading pair", "a coin", meant, Self::allowed())
+        }
+    }
+    impl [] for Pair = Self {
+        r#"a trading pair such as "BTCUSDT""#.to_owned();
+        |name, text| {
+            let pair = Self::new(text).ok_or_else(|| blank(name, text, Self::allowed()))?;
+            let meant = hint_pair(pair.as_str());
+            not_meant(name, pair, "a coin", "a trading pair", meant, Self::allowed())
+        }
+    }
+    impl [] for Exchange = String {
+        r#"an exchange's name such as "binance""#.to_owned();
+        |name, text| {
+            let venue = text.trim().to_lowercase();
+            if venue.is_empty() {
+                return Err(blank(name, text, Self::allowed()));
+            }
+            Ok(venue)
+        }
+    }
+}
+
+fn blank(name: &'static str, text: &str, allowed: String) -> BadQuery {
+    BadQuery::new(name, format!("{text:?} is blank"), allowed)
+}
+
+/// What is plainly of the other kind of symbol is refused with the one it means.
+fn not_meant<S: Display>(
+    name: &'static str,
+    symbol: S,
+    is: &str,
+    wanted: &str,
+    meant: Option<String>,
+    allowed: String,
+) -> Result<S, BadQuery> {
+    match meant {
+        None => Ok(symbol),
+        Some(meant) => Err(BadQuery::new(
+            name,
+            format!(
+                "{:?} is {is} and {wanted} is meant here; {}",
+                symbol.to_string(),
+                did_you_mean(&meant)
+            ),
+            allowed,
+        )),
+    }
+}
+
+/// An exchange, which is held in lower case.
+#[derive(Debug)]
+pub struct Exchange;
+
+/// The part of a [`Rule`] that tells rules of whole numbers from each other.
+macro_rules! numbers {
+    ($(impl [$($generic:tt)*] for $rule:ty = $value:ty { $allowed:expr; |$number:ident| $check:expr; $wrong:literal })+) => {$(
+        impl<$($generic)*> Rule for $rule {
+            type Value = $value;
+            type Raw<'a> = i128;
+            const WHOLE: bool = true;
+
+            fn allowed() -> String {
+                $allowed
+            }
+
+            fn raw(name: &'static str, text: Option<&str>) -> Result<i128, BadQuery> {
+                let text = text.unwrap_or_default();
+                text.parse().map_err(|_| {
+                    BadQuery::new(name, format!("{text:?} is not a whole number"), Self::allowed())
+                })
+            }
+
+            fn check(name: &'static str, $number: i128) -> Result<$value, BadQuery> {
+                let found: Option<$value> = $check;
+                found.ok_or_else(|| {
+                    BadQuery::new(name, format!(concat!("{} ", $wrong), $number), Self::allowed())
+                })
+            }
+
+            fn text(value: &$value) -> Option<String> {
+                Some(value.to_string())
+            }
+        }
+    )+};
+}
+
+numbers! {
+    impl [const MAX: u16] for Limit<MAX> = u16 {
+        format!("a whole number from 1 to {MAX}");
+        |number| u16::try_from(number).ok().filter(|limit| (1..=MAX).contains(limit));
+        "is out of bounds"
+    }
+    impl [] for Offset = u64 {
+        format!("a whole number from 0 to {}", i64::MAX);
+        |number| i64::try_from(number).ok().and_then(|offset| u64::try_from(offset).ok());
+        "is out of bounds"
+    }
+    impl [] for Numbered = Model {
+        "2 or 3".to_owned();
+        |number| Model::ALL.iter().copied().find(|known| i128::from(known.number()) == number);
+        "is not allowed"
+    }
+}
+
+/// Most rows wanted, 1 to `MAX`.
+#[derive(Debug)]
+pub struct Limit<const MAX: u16>;
+
+/// Rows to pass over.
+#[derive(Debug)]
+pub struct Offset;
+
+/// A model by its number.
+#[derive(Debug)]
+pub struct Numbered;
+
+impl<R: Rule> Rule for Option<R> {
+    type Value = Option<R::Value>;
+    type Raw<'a> = Option<R::Raw<'a>>;
+    const WHOLE: bool = R::WHOLE;
+    const OPTIONAL: bool = true;
+
+    fn allowed() -> String {
+        R::allowed()
+    }
+
+    fn raw<'a>(name: &'static str, text: Option<&'a str>) -> Result<Self::Raw<'a>, BadQuery> {
+        text.map(|text| R::raw(name, Some(text))).transpose()
+    }
+
+    fn check(name: &'static str, raw: Self::Raw<'_>) -> Result<Self::Value, BadQuery> {
+        raw.map(|raw| R::check(name, raw)).transpose()
+    }
+
+    fn text(value: &Self::Value) -> Option<String> {
+        value.as_ref().and_then(R::text)
+    }
+}

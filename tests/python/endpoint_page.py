@@ -1,0 +1,43 @@
+"""``docs/endpoints.md``, made of the table of endpoints: ``python tests/python/endpoint_page.py`` writes it."""
+
+from pathlib import Path
+
+from liqdata._table import endpoints
+
+PAGE = Path(__file__).parents[2] / "docs" / "endpoints.md"
+
+HEAD = """# The endpoints
+
+What may be asked and what comes back, as `GET /api` of a running server lists it for machines. The same names are the
+methods of `Client`, `AsyncClient` and `Market` and the commands of `liqdata`. A server of this package also takes
+`explain=1` and `as_of=` with every question of the contract.
+"""
+
+
+def _parameter(parameter):
+    default = "" if parameter.default is None else f"`{parameter.default}`"
+    return f"| `{parameter.name}` | {default} | {parameter.allowed} | {parameter.meaning} |"
+
+
+def _column(column):
+    return f"| `{column['name']}` | {column['type']} | {column['unit']} | {column['meaning']} |"
+
+
+def _section(endpoint):
+    replies = {"rows": "Rows", "object": "An object", "events": "Server-sent events, a row each"}
+    where = ', in `{"success", "data"}`' if endpoint.enveloped else ""
+    lines = [f"## {endpoint.name}", "", f"`GET {endpoint.path}`: {endpoint.meaning}."]
+    if endpoint.parameters:
+        lines += ["", "| parameter | default | allowed | meaning |", "|---|---|---|---|"]
+        lines += map(_parameter, endpoint.parameters)
+    lines += ["", f"{replies[endpoint.reply]}{where}:", "", "| name | type | unit | meaning |", "|---|---|---|---|"]
+    return "\n".join([*lines, *map(_column, endpoint.columns)])
+
+
+def page():
+    """The page as it has to be."""
+    return "\n\n".join([HEAD.rstrip(), *map(_section, endpoints().values())]) + "\n"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")

@@ -1,0 +1,135 @@
+"""Every place that has to know an endpoint is held against the one table: what is forgotten is named."""
+
+import argparse
+import inspect
+import json
+import re
+import typing
+from pathlib import Path
+
+import endpoint_page
+import pytest
+
+from liqdata import AsyncClient, Client, Market, cli, types
+from liqdata._table import endpoints
+from liqdata._totals import Coins
+
+ROOT = Path(__file__).parents[2]
+TABLE = endpoints()
+ASKED = [endpoint for endpoint in TABLE.values() if endpoint.reply != "events"]
+FACES = {
+    "Client": (Client, "the first class"),
+    "AsyncClient": (AsyncClient, "the second class"),
+    "Market": (Market, "the third class"),
+}
+TYPES = {"text": "str", "decimal": "Decimal", "float": "float", "int": "int", "time": "int"}
+
+
+def method(face, name):
+    """The method of a face; a market's `coins` is a list that can be called."""
+    kind, where = FACES[face]
+    subjects = "python/liqdata/_totals.py, _orders.py or _estimates.py"
+    assert hasattr(kind, name), f"{face} has no method {name}: it belongs into {where} of a subject in {subjects}"
+    found = getattr(kind, name)
+    return Coins.__call__ if isinstance(found, property) else found
+
+
+def spelled(annotation):
+    """An annotation as it is written, a vocabulary by the type of its words."""
+    if isinstance(annotation, typing.ForwardRef):
+        annotation = annotation.__forward_arg__
+    if isinstance(annotation, str):
+        annotation = getattr(types, annotation, annotation)
+    words = typing.get_args(annotation) if typing.get_origin(annotation) is typing.Literal else ()
+    if words:
+        return type(words[0]).__name__
+    return annotation if isinstance(annotation, str) else annotation.__name__
+
+
+@pytest.mark.parametrize("face", FACES)
+@pytest.mark.parametrize("endpoint", ASKED, ids=lambda endpoint: endpoint.name)
+def test_every_face_asks_it_with_the_parameters_of_the_table(endpoint, face):
+    signature = inspect.signature(method(face, endpoint.name))
+    given = {name: each.default for name, each in signature.parameters.items() if name not in {"self", "as_of"}}
+    wanted = {parameter.name: parameter.default for parameter in endpoint.parameters}
+    assert given == wanted, f"{face}.{endpoint.name} has other parameters or defaults than src/api/{endpoint.name}.rs"
+    assert ("as_of" in signature.parameters) == (face == "Market")
+    assert inspect.iscoroutinefunction(method(face, endpoint.name)) == (face == "AsyncClient")
+
+
+@pytest.mark.parametrize("endpoint", ASKED, ids=lambda endpoint: endpoint.name)
+def test_every_method_is_explained_once_and_the_others_point_there(endpoint):
+    name = endpoint.name
+    told = inspect.getdoc(method("Client", name)) or ""
+    for section in ("Returns\n---", "Examples\n---", *(["Parameters\n---"] if endpoint.parameters else [])):
+        assert section in told, f"the docstring of Client.{name} has no section {section[:-4]}"
+    for parameter in endpoint.parameters:
+        assert re.search(rf"^{parameter.name} : ", told, re.MULTILINE), (
+            f"Client.{name} does not explain {parameter.name}"
+        )
+    for face in ("AsyncClient", "Market"):
+        pointer = inspect.getdoc(method(face, name)) or ""
+        assert pointer.startswith(f"As :meth:`liqdata.Client.{name}`"), f"{face}.{name} points nowhere"
+
+
+@pytest.mark.parametrize("endpoint", ASKED, ids=lambda endpoint: endpoint.name)
+def test_closed_vocabularies_have_the_words_of_the_table(endpoint):
+    overloads = typing.get_overloads(method("Client", endpoint.name)) or [method("Client", endpoint.name)]
+    for parameter in endpoint.parameters:
+        annotation = inspect.signature(overloads[0]).parameters[parameter.name].annotation
+        words = typing.get_args(getattr(types, annotation, None))
+        if words and not isinstance(parameter.default, int):
+            told = re.findall(r'"([^"]*)"', parameter.allowed)
+            assert told == list(words), f"python/liqdata/types.py: {annotation} has other words than the table"
+
+
+@pytest.mark.parametrize("endpoint", ASKED, ids=lambda endpoint: endpoint.name)
+def test_the_shape_in_types_has_the_columns_of_the_table(endpoint):
+    overloads = typing.get_overloads(method("Client", endpoint.name)) or [method("Client", endpoint.name)]
+    returned = inspect.signature(overloads[0]).return_annotation
+    shape = getattr(types, re.sub(r"^Rows\[(\w+)\]$", r"\1", returned), None)
+    if shape is None:
+        assert endpoint.reply == "object", f"python/liqdata/types.py has no {returned} for {endpoint.name}"
+        return
+    assert list(shape.__annotations__) == [column["name"] for column in endpoint.columns], (
+        f"python/liqdata/types.py: {shape.__name__} has other columns than the table"
+    )
+    if endpoint.reply == "rows":
+        kinds = {name: spelled(annotation) for name, annotation in shape.__annotations__.items()}
+        assert kinds == {column["name"]: TYPES[column["type"]] for column in endpoint.columns}
+
+
+@pytest.mark.parametrize("endpoint", ASKED, ids=lambda endpoint: endpoint.name)
+def test_there_is_a_reply_to_read_that_has_the_columns_of_the_table(endpoint):
+    file = ROOT / "tests" / "data" / f"{endpoint.name}.json"
+    assert file.is_file(), f"{endpoint.name} has no fixture: tests/data/{endpoint.name}.json"
+    body = json.loads(file.read_text(encoding="utf-8"))
+    reply = body["data"] if endpoint.enveloped else body
+    part = reply[0] if endpoint.reply == "rows" else reply
+    assert list(part) == [column["name"] for column in endpoint.columns]
+
+
+@pytest.mark.parametrize("endpoint", ASKED, ids=lambda endpoint: endpoint.name)
+def test_the_command_line_has_its_parameters(endpoint):
+    (menu,) = (action for action in cli._parser()._actions if isinstance(action, argparse._SubParsersAction))
+    assert endpoint.name in menu.choices, f"python/liqdata/cli.py has no command {endpoint.name}"
+    options = {option for action in menu.choices[endpoint.name]._actions for option in action.option_strings}
+    assert {f"--{parameter.name}" for parameter in endpoint.parameters} <= options
+
+
+def test_the_stream_asks_with_the_parameters_of_the_table():
+    wanted = [parameter.name for parameter in TABLE["stream"].parameters]
+    for kind, _ in FACES.values():
+        assert list(inspect.signature(kind.stream_orders).parameters)[1:] == wanted
+
+
+def test_every_type_of_the_table_is_a_known_one():
+    known = {*TYPES, "list", "object"}
+    for endpoint in TABLE.values():
+        assert {column["type"] for column in endpoint.columns} <= known, f"src/api/{endpoint.name}.rs"
+        assert all(column["meaning"] for column in endpoint.columns), f"src/api/{endpoint.name}.rs"
+
+
+def test_the_page_of_the_endpoints_says_what_the_table_says():
+    told = endpoint_page.PAGE.read_text(encoding="utf-8")
+    assert told == endpoint_page.page(), "docs/endpoints.md is old: python tests/python/endpoint_page.py writes it"
