@@ -1,104 +1,31 @@
 //! Collecting: every venue's tasks on a runtime of their own, one archive that takes what they bring.
 
-use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use super::board::{Status, VenueState};
+use super::clock::now;
+use super::delivery::Delivery;
 use super::intake::Intake;
-use super::keep::Keep;
+use super::lock::locked;
+use super::mute;
+use super::plan::{CollectError, Plan};
 use super::rest::{Http, Rest};
-use super::settings::{Settings, SettingsError, millis, span};
-use super::tend::{self, Tended};
+use super::settings::span;
+use super::status::{Status, VenueState};
+use super::tend::tend;
+use super::venue::VenueTasks;
 use super::yardstick::Yardstick;
-use crate::archive::{Archive, ArchiveError, Inbox, Keeper, NotKept, Pace as Keeping};
-use crate::feeds::{Error, VENUES, Venue};
-use crate::model::{Millis, did_you_mean, hint_coin};
+use crate::archive::{Archive, Inbox, Keeper, NotKept, Pace as Keeping};
+use crate::model::Millis;
 
 /// How long the venues may take to say goodbye.
 const FAREWELL: Duration = Duration::from_secs(5);
-
-/// Why nothing is collected.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum CollectError {
-    /// A venue that is none.
-    #[error("venues: {0}")]
-    Venue(#[from] Error),
-    /// A coin that cannot be one.
-    #[error("symbols: {message}")]
-    Coin {
-        /// What is wrong, with the name and what is allowed.
-        message: String,
-    },
-    /// A setting that cannot be used.
-    #[error("settings: {0}")]
-    Settings(#[from] SettingsError),
-    /// The archive cannot be written.
-    #[error(transparent)]
-    Archive(#[from] ArchiveError),
-    /// Threads or TLS cannot be had.
-    #[error("nothing can be started: {0}")]
-    Start(String),
-}
-
-/// What is to be collected.
-#[derive(Clone, Debug, Default)]
-pub struct Plan {
-    /// The venues by name; all of them where there are none.
-    pub venues: Vec<String>,
-    /// The coins: orders of no others are kept, and bars and open interest of these. Without any, orders of all coins
-    /// are kept, and bars and open interest of those in the settings.
-    pub coins: Vec<String>,
-    /// Whether only the past is asked for.
-    pub once: bool,
-    /// Everything else.
-    pub settings: Settings,
-}
-
-impl Plan {
-    fn venues(&self) -> Result<Vec<&'static Venue>, CollectError> {
-        if self.venues.is_empty() {
-            return Ok(VENUES.to_vec());
-        }
-        let mut chosen: Vec<&'static Venue> = Vec::new();
-        for name in &self.venues {
-            let venue = crate::feeds::venue(name)?;
-            if !chosen.iter().any(|known| known.name() == venue.name()) {
-                chosen.push(venue);
-            }
-        }
-        Ok(chosen)
-    }
-
-    fn coins(&self) -> Result<Vec<String>, CollectError> {
-        let mut coins = BTreeSet::new();
-        for name in &self.coins {
-            let coin = name.trim().to_uppercase();
-            if coin.is_empty() {
-                return Err(CollectError::Coin {
-                    message: format!("{name:?} is blank; a coin such as \"BTC\" is expected"),
-                });
-            }
-            if let Some(hint) = hint_coin(&coin) {
-                return Err(CollectError::Coin {
-                    message: format!(
-                        "{name:?} is a pair; coins are collected, {}",
-                        did_you_mean(&hint)
-                    ),
-                });
-            }
-            coins.insert(coin);
-        }
-        Ok(coins.into_iter().collect())
-    }
-}
 
 /// What runs, until it is stopped.
 #[derive(Debug)]
@@ -128,19 +55,11 @@ struct Running {
 pub struct Collector {
     since: Millis,
     archive: PathBuf,
-    tended: Vec<Arc<Tended>>,
-    keep: Keep,
+    venues: Vec<Arc<VenueTasks>>,
+    delivery: Delivery,
     stop: watch::Sender<bool>,
     running: Mutex<Option<Running>>,
     pid: u32,
-}
-
-impl std::fmt::Debug for Tended {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Tended")
-            .field("venue", &self.intake.name())
-            .finish_non_exhaustive()
-    }
 }
 
 impl Collector {
@@ -151,12 +70,12 @@ impl Collector {
     /// [`CollectError`] where a venue, a coin or a setting cannot be used, or the archive cannot be written; nothing has
     /// been connected to then.
     pub fn start(archive: impl AsRef<Path>, plan: &Plan) -> Result<Self, CollectError> {
-        plan.venues()?;
-        plan.coins()?;
+        let chosen = plan.venues()?;
+        let coins = plan.coins()?;
         plan.settings.check()?;
+        let settings = Arc::new(plan.settings.clone());
         let writer = Archive::create_or_open(archive)?;
-        let folder = writer.path().to_owned();
-        let settings = &plan.settings;
+        let archive = writer.path().to_owned();
         let keeper = Keeper::start_at(
             writer,
             Keeping {
@@ -166,14 +85,6 @@ impl Collector {
                 retry: span(settings.pace.rewrite),
             },
         )?;
-        Self::begin(folder, keeper, plan)
-    }
-
-    fn begin(archive: PathBuf, keeper: Keeper, plan: &Plan) -> Result<Self, CollectError> {
-        let venues = plan.venues()?;
-        let coins = plan.coins()?;
-        plan.settings.check()?;
-        let settings = Arc::new(plan.settings.clone());
         let http = Http::new(&settings).map_err(CollectError::Start)?;
         let runtime = Builder::new_multi_thread()
             .worker_threads(2)
@@ -181,58 +92,45 @@ impl Collector {
             .enable_all()
             .build()
             .map_err(|error| CollectError::Start(error.to_string()))?;
-        let keep = {
-            let _inside = runtime.enter();
-            Keep::new(keeper.inbox(), &archive, &settings)
-        };
+        let inside = runtime.enter();
+        let delivery = Delivery::new(keeper.inbox(), &archive, &settings);
         let yardstick = Arc::new(Yardstick::default());
-        let wanted = (!coins.is_empty()).then(|| coins.clone());
-        let history_coins = if coins.is_empty() {
-            settings
-                .coins
-                .iter()
-                .map(|coin| coin.to_uppercase())
-                .collect()
-        } else {
-            coins
-        };
+        let wanted = (!coins.is_empty()).then_some(coins);
+        let of_settings = || settings.coins.iter().map(|coin| coin.to_uppercase());
+        let history_coins = wanted.clone().unwrap_or_else(|| of_settings().collect());
         let (stop, stopped) = watch::channel(false);
         let mut tasks = JoinSet::new();
-        let mut tended = Vec::with_capacity(venues.len());
-        for venue in venues {
-            let intake = Intake::new(
-                venue,
-                &settings,
-                wanted.clone(),
-                keep.clone(),
-                Arc::clone(&yardstick),
-            );
-            let one = Arc::new(Tended {
-                intake: Arc::new(intake),
-                rest: Arc::new(Rest::new(venue, Arc::clone(&settings), http.clone())),
+        let mut venues = Vec::with_capacity(chosen.len());
+        for venue in chosen {
+            let one = Arc::new(VenueTasks {
+                intake: Arc::new(Intake::new(
+                    venue,
+                    &settings,
+                    wanted.clone(),
+                    delivery.clone(),
+                    Arc::clone(&yardstick),
+                )),
+                rest: Rest::new(venue, Arc::clone(&settings), http.clone()),
                 archive: archive.clone(),
                 history_coins: history_coins.clone(),
                 yardstick: Arc::clone(&yardstick),
                 once: plan.once,
                 filled: false.into(),
                 known: watch::Sender::new(false),
-                orders: watch::Sender::new(None),
+                renewal: watch::Sender::new(None),
             });
-            tasks.spawn_on(
-                tend::tend(Arc::clone(&one), stopped.clone()),
-                runtime.handle(),
-            );
-            tended.push(one);
+            tasks.spawn(tend(Arc::clone(&one), stopped.clone()));
+            venues.push(one);
         }
         if !plan.once {
-            let watched = tended.clone();
-            runtime.spawn(watch_rates(watched, settings));
+            runtime.spawn(mute::watch(venues.clone(), settings));
         }
+        drop(inside);
         Ok(Self {
-            since: super::now(),
+            since: now(),
             archive,
-            tended,
-            keep,
+            venues,
+            delivery,
             stop,
             running: Mutex::new(Some(Running {
                 runtime,
@@ -252,30 +150,30 @@ impl Collector {
     /// The way into the archive, for what else this process has to keep there.
     #[must_use]
     pub fn inbox(&self) -> Inbox {
-        self.keep.inbox()
+        self.delivery.inbox()
     }
 
     /// How it goes.
     #[must_use]
     pub fn status(&self) -> Status {
-        let now = super::now();
-        let count = |counter: &std::sync::atomic::AtomicU64| counter.load(Ordering::Relaxed);
+        let now = now();
+        let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         Status {
             at: now,
             since: self.since,
             venues: self
-                .tended
+                .venues
                 .iter()
-                .map(|one| one.intake.seat.picture(now))
+                .map(|one| one.intake.board.picture(now))
                 .collect(),
-            orders: count(&self.keep.kept.orders),
-            bars: count(&self.keep.kept.bars),
-            open_interest: count(&self.keep.kept.open_interest),
-            repeated: count(&self.keep.kept.repeated),
-            waiting: self.keep.waiting(),
-            trouble: self.keep.trouble(),
+            orders: count(&self.delivery.counts.orders),
+            bars: count(&self.delivery.counts.bars),
+            open_interest: count(&self.delivery.counts.open_interest),
+            repeated: count(&self.delivery.counts.repeated),
+            waiting: self.delivery.waiting(),
+            trouble: self.delivery.trouble(),
             is_filled: self
-                .tended
+                .venues
                 .iter()
                 .all(|one| one.filled.load(Ordering::Acquire)),
         }
@@ -284,9 +182,9 @@ impl Collector {
     /// Whether every venue has ended, as it does where only the past was asked for, and no day is on its way into a file.
     #[must_use]
     pub fn is_over(&self) -> bool {
-        let mut venues = self.tended.iter();
-        venues.all(|one| one.intake.seat.picture(self.since).state == VenueState::Stopped)
-            && !self.keep.is_rolling()
+        let mut venues = self.venues.iter();
+        venues.all(|one| one.intake.board.picture(self.since).state == VenueState::Stopped)
+            && !self.delivery.is_rolling()
     }
 
     /// Closes the sockets, keeps what came in, ends the runs and lets go of the archive; again is harmless.
@@ -297,11 +195,7 @@ impl Collector {
     ///
     /// [`NotKept`] where the archive's keeper had failed.
     pub fn stop(&self) -> Result<(), NotKept> {
-        let running = self
-            .running
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
+        let running = locked(&self.running).take();
         let Some(Running {
             runtime,
             mut tasks,
@@ -316,8 +210,8 @@ impl Collector {
             let _ = tokio::time::timeout(FAREWELL, all).await;
             tasks.shutdown().await;
             // What the keeper has it keeps before it stops, however long that takes; the runtime ends with what it has not.
-            self.keep.hand_over(FAREWELL).await;
-            self.keep.flush().await;
+            self.delivery.hand_over(FAREWELL).await;
+            self.delivery.flush().await;
         });
         runtime.shutdown_timeout(Duration::from_secs(1));
         keeper.stop().map(drop)
@@ -326,63 +220,12 @@ impl Collector {
 
 impl Drop for Collector {
     fn drop(&mut self) {
-        let running = self
-            .running
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
+        let running = locked(&self.running).take();
         match running {
             // After a fork its threads are the parent's, and waiting for them would never end.
             Some(running) if self.pid != std::process::id() => std::mem::forget(running),
             Some(running) => running.runtime.shutdown_background(),
             None => {}
-        }
-    }
-}
-
-/// Finds out venues that are connected and mute: silent for long while others report.
-async fn watch_rates(tended: Vec<Arc<Tended>>, settings: Arc<Settings>) {
-    let mute = millis(settings.pace.mute);
-    let mut quiet_from: HashMap<&'static str, Millis> = HashMap::new();
-    let tick = span(settings.pace.mute)
-        .div_f64(20.0)
-        .max(Duration::from_millis(10));
-    let last_event = |name: &str| {
-        tended
-            .iter()
-            .find(|one| one.intake.name() == name)
-            .and_then(|one| one.intake.seat.notes().last_event_at)
-    };
-    loop {
-        tokio::time::sleep(tick).await;
-        let now = super::now();
-        for one in &tended {
-            let venue = one.intake.venue;
-            one.intake.seat.sum_up(now);
-            if venue.witnesses().is_empty() {
-                continue;
-            }
-            let live = one.intake.seat.notes().state() == VenueState::Live;
-            let since = quiet_from.entry(venue.name()).or_insert(now);
-            if !live {
-                *since = now;
-                continue;
-            }
-            *since = (*since).max(last_event(venue.name()).unwrap_or_default());
-            let reporting = venue
-                .witnesses()
-                .iter()
-                .find(|name| last_event(name).is_some_and(|at| at > *since));
-            if now.0.saturating_sub(since.0) >= mute
-                && let Some(witness) = reporting
-            {
-                let reason = format!(
-                    "no event for {} s while {witness} reports: connected but mute",
-                    settings.pace.mute
-                );
-                *since = now;
-                one.orders.send_replace(Some(reason));
-            }
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::model::Millis;
 
 /// Keys in the order they were heard.
 #[derive(Debug)]
-pub(super) struct Memory {
+pub(super) struct HeardKeys {
     keys: HashSet<u128>,
     order: VecDeque<(Millis, u128)>,
     hashers: [RandomState; 2],
@@ -19,7 +19,7 @@ pub(super) struct Memory {
     most: usize,
 }
 
-impl Memory {
+impl HeardKeys {
     /// Remembers keys for `keep` milliseconds, and `most` of them.
     pub(super) fn new(keep: i64, most: usize) -> Self {
         Self {
@@ -71,7 +71,7 @@ mod tests {
 
     #[test]
     fn a_key_is_new_once_until_its_time_is_over() {
-        let mut heard = Memory::new(100, 10);
+        let mut heard = HeardKeys::new(100, 10);
         assert!(heard.is_new("a", Millis(0)));
         assert!(heard.is_new("b", Millis(50)));
         assert!(!heard.is_new("a", Millis(100)));
@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn what_was_not_kept_counts_again() {
-        let mut heard = Memory::new(100, 10);
+        let mut heard = HeardKeys::new(100, 10);
         assert!(heard.is_new("a", Millis(0)));
         heard.forget("a");
         assert!(heard.is_new("a", Millis(1)));
@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn it_does_not_grow_beyond_its_bound() {
-        let mut heard = Memory::new(i64::MAX, 3);
+        let mut heard = HeardKeys::new(i64::MAX, 3);
         for key in 0..1000 {
             assert!(heard.is_new(&key.to_string(), Millis(key)));
         }

@@ -1,29 +1,19 @@
 //! Rows that wait until the multiplier of their market is known.
 //!
-//! A row is kept as the frame it was read from and the key of its event: once the markets have been read anew the frame
+//! A row is kept with the frame it was read from: once the markets have been read anew the frame
 //! is decoded again, and what can be priced then is. What still cannot after its time is given up by name.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use rust_decimal::Decimal;
-
 use crate::feeds::Event;
-use crate::model::{Millis, Side};
+use crate::model::Millis;
 
 /// A row that waits.
 #[derive(Clone, Debug)]
 pub(super) struct Waiting {
-    /// The key of its event.
-    pub(super) key: String,
-    /// Its market.
-    pub(super) native_id: String,
-    /// The side of the position.
-    pub(super) side: Side,
-    /// Its price.
-    pub(super) price: Decimal,
-    /// When it happened.
-    pub(super) timestamp: Option<Millis>,
+    /// Its event, as far as it is known.
+    pub(super) event: Event,
     /// The frame it is in.
     pub(super) frame: Arc<str>,
     /// The only market of a body that does not name it.
@@ -38,13 +28,14 @@ impl Waiting {
     /// Where the unit of a size has to be found out, the key counts in another unit once it is known; side, price and
     /// time stay.
     pub(super) fn find_in<'e>(&self, events: &'e [Event]) -> Option<&'e Event> {
-        let by_key = events.iter().find(|event| event.dedupe_key == self.key);
-        by_key.or_else(|| {
+        let known = &self.event;
+        let by_key = |event: &&Event| event.dedupe_key == known.dedupe_key;
+        events.iter().find(by_key).or_else(|| {
             events.iter().find(|event| {
-                event.native_id == self.native_id
-                    && event.side == self.side
-                    && event.price == self.price
-                    && event.timestamp == self.timestamp
+                event.native_id == known.native_id
+                    && event.side == known.side
+                    && event.price == known.price
+                    && event.timestamp == known.timestamp
             })
         })
     }
@@ -90,14 +81,26 @@ impl Hold {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::feeds::PriceKind;
+    use crate::model::Side;
 
     fn row(key: &str, received_at: i64) -> Waiting {
         Waiting {
-            key: key.to_owned(),
-            native_id: "X".to_owned(),
-            side: Side::Long,
-            price: Decimal::ONE,
-            timestamp: None,
+            event: Event {
+                exchange: "okx",
+                native_id: "X".to_owned(),
+                symbol: "X".to_owned(),
+                coin: "X".to_owned(),
+                side: Side::Long,
+                price: 1.into(),
+                price_kind: PriceKind::Bankruptcy,
+                qty: None,
+                value_usd: None,
+                timestamp: None,
+                received_at: None,
+                sampled: true,
+                dedupe_key: key.to_owned(),
+            },
             frame: "{}".into(),
             market: None,
             received_at: Millis(received_at),
@@ -110,7 +113,10 @@ mod tests {
         assert!(hold.wait(row("a", 1), 2).is_none());
         assert!(hold.wait(row("b", 2), 2).is_none());
         let given_up = hold.wait(row("c", 3), 2);
-        assert_eq!(given_up.map(|row| row.key).as_deref(), Some("a"));
+        assert_eq!(
+            given_up.map(|row| row.event.dedupe_key).as_deref(),
+            Some("a")
+        );
         let expired = hold.expired(Millis(3));
         assert_eq!(expired.len(), 1);
         assert_eq!(hold.len(), 1);

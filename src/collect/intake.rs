@@ -1,24 +1,23 @@
 //! What comes in from a venue, on its way to the archive: read, told apart, compared with what was heard, priced.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use arc_swap::ArcSwap;
 use tokio::sync::Notify;
 
-use super::board::Seat;
-use super::dedupe::Memory;
+use super::board::Board;
+use super::clock::now;
+use super::dedupe::HeardKeys;
+use super::delivery::{Delivery, NotTaken};
 use super::hold::{Hold, Waiting};
-use super::keep::{Keep, NotTaken};
 use super::lock::locked;
+use super::markets::Markets;
 use super::settings::{Settings, millis};
 use super::yardstick::Yardstick;
-use crate::archive::{Batch, Completeness as Told, Gap, OrderRow};
-use crate::feeds::{
-    Asked, Completeness, Error, Event, Frame, Heard, Instruments, Listing, Venue, price_of_one,
-};
-use crate::model::{Millis, Order, Vocabulary, coin_of_base};
+use crate::archive::{self, Batch, Gap, OrderRow};
+use crate::feeds::{Ask, Asked, Completeness, Error, Event, Frame, Heard, Venue, price_of_one};
+use crate::model::{Millis, Order, Vocabulary, coin_of_base, quote_of_pair};
 
 /// How a frame came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,22 +26,6 @@ pub(super) enum Way {
     Socket,
     /// As an answer about the past: the reply to a request, or what comes with a subscription.
     Request,
-}
-
-/// The markets of a venue.
-#[derive(Debug, Default)]
-pub(super) struct Markets {
-    pub(super) listings: Vec<Listing>,
-    pub(super) instruments: Instruments,
-}
-
-impl Markets {
-    pub(super) fn of(listings: Vec<Listing>) -> Self {
-        Self {
-            instruments: listings.iter().collect(),
-            listings,
-        }
-    }
 }
 
 /// What is lost while the archive takes nothing: since when, how much, why.
@@ -57,15 +40,15 @@ struct Lost {
 pub(super) struct Intake {
     pub(super) venue: &'static Venue,
     pub(super) settings: Arc<Settings>,
-    pub(super) seat: Arc<Seat>,
-    pub(super) keep: Keep,
+    pub(super) board: Board,
+    pub(super) delivery: Delivery,
     pub(super) markets: ArcSwap<Markets>,
     /// Told when a row cannot be priced.
     pub(super) unknown: Notify,
     coins: Option<Vec<String>>,
     yardstick: Arc<Yardstick>,
-    memory: Mutex<Memory>,
-    hold: Mutex<Hold>,
+    heard: Mutex<HeardKeys>,
+    pub(super) hold: Mutex<Hold>,
     lost: Mutex<Option<Lost>>,
 }
 
@@ -77,20 +60,20 @@ impl Intake {
         venue: &'static Venue,
         settings: &Arc<Settings>,
         coins: Option<Vec<String>>,
-        keep: Keep,
+        delivery: Delivery,
         yardstick: Arc<Yardstick>,
     ) -> Self {
         let remember = millis(settings.pace.remember);
         Self {
             venue,
             settings: Arc::clone(settings),
-            seat: Arc::new(Seat::new(venue.name())),
-            keep,
+            board: Board::new(venue.name()),
+            delivery,
             markets: ArcSwap::default(),
             unknown: Notify::new(),
             coins,
             yardstick,
-            memory: Mutex::new(Memory::new(remember, settings.remembered)),
+            heard: Mutex::new(HeardKeys::new(remember, settings.remembered)),
             hold: Mutex::default(),
             lost: Mutex::default(),
         }
@@ -102,23 +85,19 @@ impl Intake {
 
     /// What a frame of a socket is; its events are kept before this returns.
     pub(super) async fn hear(&self, text: &str, asked: &Asked, all_taken: bool) -> Heard {
-        let now = super::now();
-        self.seat.notes().status.last_heard = Some(now);
+        let now = now();
+        self.board.notes().status.last_heard = Some(now);
         // The lock-free part is over before anything is waited for.
         let (heard, ready) = self.read(text, asked, all_taken, now);
-        if !ready.is_empty() {
-            self.hand_over(ready).await;
-        }
+        self.hand_over(ready).await;
         heard
     }
 
     fn read(&self, text: &str, asked: &Asked, all_taken: bool, now: Millis) -> (Heard, Ready) {
         let markets = self.markets.load();
-        let faults = RefCell::new(Vec::new());
-        let frame = self
-            .venue
-            .frame(text, Some(now), &markets.instruments)
-            .keeping(&faults);
+        let faults = RefCell::default();
+        let frame = self.venue.frame(text, Some(now), &markets.instruments);
+        let frame = frame.keeping(&faults);
         let events = match self.venue.decode(&frame) {
             Ok(events) => events,
             Err(fault) => {
@@ -126,10 +105,7 @@ impl Intake {
                 return (Heard::Other, Vec::new());
             }
         };
-        let rejected = faults.take();
-        if !rejected.is_empty() {
-            self.reject(text, &rejected, now);
-        }
+        self.reject(text, &faults.take(), now);
         // Some venues acknowledge with a frame that carries data.
         let heard = if events.is_empty() || !all_taken {
             match self.control(&frame, asked) {
@@ -166,27 +142,17 @@ impl Intake {
 
     /// Keeps the liquidations of a body; the requests that go on from there are handed back. Rows are kept even where it
     /// cannot be told how to go on.
-    pub(super) async fn take_body(
-        &self,
-        ask: &crate::feeds::Ask,
-        body: &str,
-    ) -> Result<Vec<crate::feeds::Ask>, Error> {
-        let now = super::now();
+    pub(super) async fn take_body(&self, ask: &Ask, body: &str) -> Result<Vec<Ask>, Error> {
+        let now = now();
         let (ready, rest) = {
             let markets = self.markets.load();
-            let only = ask.market.as_deref().and_then(|market| {
-                let instrument = markets.instruments.get(market)?.clone();
-                Some(Instruments::from_iter([(market.to_owned(), instrument)]))
-            });
-            let faults = RefCell::new(Vec::new());
-            let known = only.as_ref().unwrap_or(&markets.instruments);
-            let frame = self.venue.frame(body, Some(now), known).keeping(&faults);
+            let instruments = markets.of_body(ask.market.as_deref());
+            let faults = RefCell::default();
+            let frame = self.venue.frame(body, Some(now), &instruments);
+            let frame = frame.keeping(&faults);
             let mut events = self.venue.decode(&frame)?;
             let rest = self.venue.go_on(ask, &frame);
-            let rejected = faults.take();
-            if !rejected.is_empty() {
-                self.reject(body, &rejected, now);
-            }
+            self.reject(body, &faults.take(), now);
             events.retain(|event| {
                 event
                     .timestamp
@@ -195,9 +161,7 @@ impl Intake {
             let ready = self.sift(events, body, ask.market.as_deref(), Way::Request, now);
             (ready, rest)
         };
-        if !ready.is_empty() {
-            self.hand_over(ready).await;
-        }
+        self.hand_over(ready).await;
         rest
     }
 
@@ -214,31 +178,27 @@ impl Intake {
             return Vec::new();
         }
         if way == Way::Socket {
-            self.seat.notes().last_event_at = Some(now);
+            self.board.notes().last_event_at = Some(now);
         }
         let mut ready = Vec::with_capacity(events.len());
         let mut shared: Option<Arc<str>> = None;
         for event in events {
             if !self.is_asked_for(&event.coin) {
-                self.seat.notes().status.unasked += 1;
+                self.board.notes().status.unasked += 1;
                 continue;
             }
             if let Some(reason) = self.out_of_time(&event, way, now) {
                 self.refuse(text, &format!("{}: {reason}", event.dedupe_key), now);
                 continue;
             }
-            if !locked(&self.memory).is_new(&event.dedupe_key, now) {
-                self.seat.notes().status.repeated += 1;
+            if !locked(&self.heard).is_new(&event.dedupe_key, now) {
+                self.board.notes().status.repeated += 1;
                 continue;
             }
             if event.is_held() {
                 let frame = shared.get_or_insert_with(|| text.into());
                 self.hold(Waiting {
-                    key: event.dedupe_key,
-                    native_id: event.native_id,
-                    side: event.side,
-                    price: event.price,
-                    timestamp: event.timestamp,
+                    event,
                     frame: Arc::clone(frame),
                     market: market.map(str::to_owned),
                     received_at: now,
@@ -251,9 +211,10 @@ impl Intake {
         ready
     }
 
-    fn note_event(&self, event: &Event, way: Way, now: Millis) {
-        self.seat.count(now, 1);
-        let mut notes = self.seat.notes();
+    /// Counts an event whose quantity is known.
+    pub(super) fn note_event(&self, event: &Event, way: Way, now: Millis) {
+        self.board.count(now, 1);
+        let mut notes = self.board.notes();
         let status = &mut notes.status;
         status.last_event = status.last_event.max(event.timestamp);
         if way == Way::Socket {
@@ -280,11 +241,11 @@ impl Intake {
     }
 
     /// The row of an event whose quantity is known; one that cannot be valued in USD is set aside.
-    fn row(&self, event: Event, text: &str, now: Millis) -> Option<OrderRow> {
+    pub(super) fn row(&self, event: Event, text: &str, now: Millis) -> Option<OrderRow> {
         let (Some(qty), Some(value_usd), Some(timestamp)) =
             (event.qty, event.value_usd, event.timestamp)
         else {
-            self.seat.notes().status.unpriced += 1;
+            self.board.notes().status.unpriced += 1;
             let reason = format!(
                 "{}: {} has no value in USD",
                 event.dedupe_key, event.native_id
@@ -292,13 +253,14 @@ impl Intake {
             self.set_aside(text, &reason, now);
             return None;
         };
-        let base = event.symbol.strip_suffix(quote_of(&event.symbol));
+        let quote = quote_of_pair(&event.symbol).unwrap_or_default();
+        let base = event.symbol.strip_suffix(quote);
         let (_, scale) = coin_of_base(base.unwrap_or(&event.symbol));
         let suspicion = price_of_one(event.price, scale)
             .and_then(|price| self.yardstick.doubt(&event.coin, price, value_usd, now));
         if let Some(doubt) = &suspicion {
-            self.seat.notes().status.suspect += 1;
-            self.seat
+            self.board.notes().status.suspect += 1;
+            self.board
                 .trouble(format!("looks wrong: {}: {doubt}", event.dedupe_key));
         }
         let worth_keeping = self.settings.raw || suspicion.is_some();
@@ -314,7 +276,7 @@ impl Intake {
             },
             coin: event.coin,
             price_kind: event.price_kind.name().to_owned(),
-            completeness: told(self.venue.completeness()),
+            completeness: recorded(self.venue.completeness()),
             native_id: Some(event.native_id),
             dedupe_key: event.dedupe_key,
             received_at: now,
@@ -322,98 +284,11 @@ impl Intake {
         })
     }
 
-    fn hold(&self, row: Waiting) {
-        let given_up = {
-            let mut hold = locked(&self.hold);
-            let given_up = hold.wait(row, self.settings.held_rows);
-            self.seat.notes().status.held = u64::try_from(hold.len()).unwrap_or(u64::MAX);
-            given_up
-        };
-        if let Some(row) = given_up {
-            self.give_up(&row, "too many rows wait for their market");
-        }
-        self.unknown.notify_one();
-    }
-
-    fn give_up(&self, row: &Waiting, reason: &str) {
-        self.seat.notes().status.unpriced += 1;
-        self.set_aside(
-            &row.frame,
-            &format!("{}: {}: {reason}", row.key, row.native_id),
-            row.received_at,
-        );
-    }
-
-    /// Tries the rows that wait once more; those whose time is over are given up.
-    pub(super) async fn try_held(&self) {
-        let now = super::now();
-        let waiting = locked(&self.hold).take();
-        if waiting.is_empty() {
+    /// Hands rows to the archive; what it cannot take in time is counted, and the time becomes a gap.
+    pub(super) async fn hand_over(&self, rows: Ready) {
+        if rows.is_empty() {
             return;
         }
-        let mut ready = Vec::new();
-        let markets = self.markets.load_full();
-        let mut decoded: HashMap<usize, Vec<Event>> = HashMap::new();
-        for row in waiting {
-            // Rows of one frame share it.
-            let place = row.frame.as_ptr().addr();
-            let events = decoded
-                .entry(place)
-                .or_insert_with(|| self.decode_again(&row, &markets));
-            let priced = row
-                .find_in(events)
-                .filter(|event| !event.is_held())
-                .cloned();
-            match priced {
-                Some(event) => {
-                    self.note_event(&event, Way::Request, now);
-                    ready.extend(self.row(event, &row.frame, row.received_at));
-                }
-                None => locked(&self.hold)
-                    .wait(row, usize::MAX)
-                    .map_or((), |row| self.give_up(&row, "no room")),
-            }
-        }
-        drop(decoded);
-        let expired = locked(&self.hold).expired(now.back(millis(self.settings.pace.hold)));
-        for row in &expired {
-            self.give_up(row, "its multiplier is not known");
-        }
-        let held = locked(&self.hold).len();
-        self.seat.notes().status.held = u64::try_from(held).unwrap_or(u64::MAX);
-        if !ready.is_empty() {
-            self.hand_over(ready).await;
-        }
-    }
-
-    fn decode_again(&self, row: &Waiting, markets: &Markets) -> Vec<Event> {
-        let only = row.market.as_deref().and_then(|market| {
-            let instrument = markets.instruments.get(market)?.clone();
-            Some(Instruments::from_iter([(market.to_owned(), instrument)]))
-        });
-        let faults = RefCell::new(Vec::new());
-        let known = only.as_ref().unwrap_or(&markets.instruments);
-        let frame = self.venue.frame(&row.frame, Some(row.received_at), known);
-        let decoded = self.venue.decode(&frame.keeping(&faults));
-        decoded.unwrap_or_default()
-    }
-
-    /// How many rows wait for their market.
-    pub(super) fn held(&self) -> usize {
-        locked(&self.hold).len()
-    }
-
-    /// Gives everything up that still waits, because the collecting ends.
-    pub(super) fn give_up_held(&self) {
-        let waiting = locked(&self.hold).take();
-        for row in &waiting {
-            self.give_up(row, "the collecting ended before its multiplier was known");
-        }
-        self.seat.notes().status.held = 0;
-    }
-
-    /// Hands rows to the archive; what it cannot take in time is counted, and the time becomes a gap.
-    async fn hand_over(&self, rows: Ready) {
         let count = u64::try_from(rows.len()).unwrap_or(u64::MAX);
         let first = rows
             .iter()
@@ -423,7 +298,7 @@ impl Intake {
             orders: rows,
             ..Batch::default()
         };
-        match self.keep.rows(batch).await {
+        match self.delivery.rows(batch).await {
             Ok(unfit) => {
                 for reason in unfit {
                     self.count_rejected(1, &reason);
@@ -431,15 +306,15 @@ impl Intake {
                 self.end_loss();
             }
             Err(NotTaken { keys, reason }) => {
-                let mut memory = locked(&self.memory);
+                let mut heard = locked(&self.heard);
                 for key in &keys {
-                    memory.forget(key);
+                    heard.forget(key);
                 }
-                drop(memory);
-                self.seat.notes().status.lost += count;
-                self.seat.trouble(format!("orders are lost: {reason}"));
+                drop(heard);
+                self.board.notes().status.lost += count;
+                self.board.trouble(format!("orders are lost: {reason}"));
                 let mut lost = locked(&self.lost);
-                let since = first.unwrap_or_else(super::now);
+                let since = first.unwrap_or_else(now);
                 let lost = lost.get_or_insert_with(|| Lost {
                     since,
                     rows: 0,
@@ -457,30 +332,29 @@ impl Intake {
             return;
         };
         let reason = format!("{} orders lost: {}", lost.rows, lost.reason);
-        self.gap(lost.since, super::now(), &reason);
+        self.gap(lost.since, now(), &reason);
     }
 
     /// Records a gap; one shorter than a millisecond is taken for one.
     pub(super) fn gap(&self, start: Millis, end: Millis, reason: &str) {
         let end = end.max(start.on(1));
-        {
-            let mut notes = self.seat.notes();
-            notes.status.gaps += 1;
-            notes.status.last_gap = Some(reason.to_owned());
-        }
+        self.board.note_gap(reason);
         log::info!(target: "liqdata::feeds", "{}: gap from {start} until {end}: {reason}", self.name());
         let gap = Gap {
             exchange: self.name().to_owned(),
             start,
             end,
             reason: reason.to_owned(),
-            recorded_at: super::now(),
+            recorded_at: now(),
         };
-        self.keep.note(vec![gap], Vec::new());
+        self.delivery.note_gap(gap);
     }
 
     /// Counts what could not be read and sets the frame aside.
     pub(super) fn reject(&self, text: &str, faults: &[Error], now: Millis) {
+        if faults.is_empty() {
+            return;
+        }
         let reasons: Vec<String> = faults.iter().map(ToString::to_string).collect();
         let reason = reasons.join("; ");
         self.count_rejected(faults.len(), &reason);
@@ -494,8 +368,8 @@ impl Intake {
     }
 
     fn count_rejected(&self, count: usize, reason: &str) {
-        self.seat.notes().status.rejected += u64::try_from(count).unwrap_or(u64::MAX);
-        self.seat.trouble(format!("rejected: {reason}"));
+        self.board.notes().status.rejected += u64::try_from(count).unwrap_or(u64::MAX);
+        self.board.trouble(format!("rejected: {reason}"));
     }
 
     /// Sets a frame aside with the reason.
@@ -506,20 +380,16 @@ impl Intake {
             "reason": reason,
             "frame": text,
         });
-        self.keep.aside(&line.to_string());
+        self.delivery.aside(&line.to_string());
     }
 }
 
-fn quote_of(symbol: &str) -> &'static str {
-    crate::model::quote_of_pair(symbol).unwrap_or_default()
-}
-
 /// The same in the archive's words.
-pub(super) fn told(completeness: Completeness) -> Told {
+pub(super) fn recorded(completeness: Completeness) -> archive::Completeness {
     match completeness {
-        Completeness::Complete => Told::Complete,
-        Completeness::Sampled => Told::Sampled,
-        Completeness::Unknown => Told::Unknown,
+        Completeness::Complete => archive::Completeness::Complete,
+        Completeness::Sampled => archive::Completeness::Sampled,
+        Completeness::Unknown => archive::Completeness::Unknown,
     }
 }
 
@@ -530,7 +400,7 @@ mod tests {
     #[test]
     fn completeness_is_the_same_word_in_both_rooms() {
         for each in Completeness::ALL {
-            assert_eq!(each.name(), told(*each).name());
+            assert_eq!(each.name(), recorded(*each).name());
         }
     }
 }

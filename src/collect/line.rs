@@ -12,16 +12,18 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::Instant;
 
+use super::clock::now;
 use super::intake::Intake;
+use super::missed::Stretch;
 use super::settings::{span, span_or};
-use super::socket::{self, Loss, Word};
+use super::socket::{self, Ending, Loss};
 use crate::feeds::Line;
 use crate::model::Millis;
 use crate::net::{Backoff, Connector};
 
 /// What a line is told.
 #[derive(Clone, Debug)]
-pub(super) enum Order {
+pub(super) enum LineChange {
     /// Its connection is to be taken for lost.
     Renew(String),
     /// Its topics have changed.
@@ -30,25 +32,25 @@ pub(super) enum Order {
 
 /// What a line tells of itself.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum News {
+pub(super) enum LineNews {
     /// It listens for the first time.
     Live,
     /// It listens again after it had not since then.
-    Back { since: Millis, until: Millis },
+    Back(Stretch),
 }
 
 /// A socket under way.
-struct Session {
+struct Connection {
     task: JoinHandle<Loss>,
     ready: oneshot::Receiver<BTreeSet<String>>,
-    word: watch::Sender<Word>,
+    ending: watch::Sender<Ending>,
     live_since: Option<Instant>,
 }
 
-impl Session {
+impl Connection {
     fn open(intake: &Arc<Intake>, connector: &Connector, line: &Line) -> Self {
         let (said, ready) = oneshot::channel();
-        let (word, heard) = watch::channel(Word::Listen);
+        let (ending, heard) = watch::channel(Ending::Listen);
         let task = tokio::spawn(socket::listen(
             Arc::clone(intake),
             connector.clone(),
@@ -59,56 +61,43 @@ impl Session {
         Self {
             task,
             ready,
-            word,
+            ending,
             live_since: None,
         }
     }
 
-    async fn is_lost(&mut self) -> Loss {
-        match (&mut self.task).await {
-            Ok(loss) => loss,
-            Err(error) => Loss {
-                reason: format!("a bug in liqdata, please report it: {error}"),
-                last_sign: None,
-            },
-        }
+    /// Returns once it covers what it can, or is lost.
+    async fn turn(&mut self) -> Turn {
+        let lost = tokio::select! {
+            biased;
+            Ok(uncovered) = &mut self.ready, if self.live_since.is_none() => {
+                self.live_since = Some(Instant::now());
+                return Turn::Live(uncovered);
+            }
+            lost = &mut self.task => lost,
+        };
+        Turn::Lost(lost.unwrap_or_else(|error| Loss {
+            reason: format!("a bug in liqdata, please report it: {error}"),
+            last_sign: None,
+        }))
     }
 
-    async fn close(mut self) {
-        let _ = self.word.send(Word::Close);
-        self.is_lost().await;
+    async fn close(self) {
+        let _ = self.ending.send(Ending::Close);
+        let _ = self.task.await;
     }
 }
 
-/// Either of what a session may come to.
+/// Either of what a connection may come to.
 enum Turn {
     Live(BTreeSet<String>),
     Lost(Loss),
 }
 
-async fn turn(session: &mut Option<Session>) -> Turn {
-    let Some(session) = session else {
-        return std::future::pending().await;
-    };
-    if session.live_since.is_some() {
-        return Turn::Lost(session.is_lost().await);
-    }
-    let Session {
-        task,
-        ready,
-        live_since,
-        ..
-    } = session;
-    tokio::select! {
-        biased;
-        Ok(uncovered) = ready => {
-            *live_since = Some(Instant::now());
-            Turn::Live(uncovered)
-        }
-        ended = task => Turn::Lost(ended.unwrap_or_else(|error| Loss {
-            reason: format!("a bug in liqdata, please report it: {error}"),
-            last_sign: None,
-        })),
+async fn turn(connection: &mut Option<Connection>) -> Turn {
+    match connection {
+        Some(connection) => connection.turn().await,
+        None => std::future::pending().await,
     }
 }
 
@@ -119,44 +108,44 @@ async fn at(instant: Option<Instant>) {
     }
 }
 
-/// Keeps a line open until `orders` ends.
+/// Keeps a line open until `changes` ends.
 pub(super) async fn tend(
     intake: Arc<Intake>,
     connector: Connector,
     line: Line,
-    mut orders: mpsc::UnboundedReceiver<Order>,
-    news: mpsc::UnboundedSender<News>,
+    mut changes: mpsc::UnboundedReceiver<LineChange>,
+    news: mpsc::UnboundedSender<LineNews>,
 ) {
-    let mut tender = Tender::new(intake, connector, line, news);
+    let mut keeper = LineKeeper::new(intake, connector, line, news);
     loop {
-        let rotate_at = tender.rotate_at();
+        let rotate_at = keeper.rotate_at();
         tokio::select! {
-            order = orders.recv() => match order {
-                Some(order) => tender.on_order(order),
+            change = changes.recv() => match change {
+                Some(change) => keeper.on_change(change),
                 None => break,
             },
-            turn = turn(&mut tender.current) => match turn {
-                Turn::Live(uncovered) => tender.on_live(uncovered),
-                Turn::Lost(loss) => tender.on_loss(&loss),
+            turn = turn(&mut keeper.current) => match turn {
+                Turn::Live(uncovered) => keeper.on_live(uncovered),
+                Turn::Lost(loss) => keeper.on_loss(&loss),
             },
-            turn = turn(&mut tender.next) => match turn {
-                Turn::Live(uncovered) => tender.on_replaced(uncovered),
-                Turn::Lost(loss) => tender.on_failed_replacement(&loss),
+            turn = turn(&mut keeper.next) => match turn {
+                Turn::Live(uncovered) => keeper.on_replaced(uncovered),
+                Turn::Lost(loss) => keeper.on_failed_replacement(&loss),
             },
-            () = at(tender.retry_at) => tender.retry(),
-            () = at(rotate_at) => tender.replace(),
+            () = at(keeper.retry_at) => keeper.retry(),
+            () = at(rotate_at) => keeper.replace(),
         }
     }
-    tender.end().await;
+    keeper.end().await;
 }
 
-struct Tender {
+struct LineKeeper {
     intake: Arc<Intake>,
     connector: Connector,
     line: Line,
-    news: mpsc::UnboundedSender<News>,
-    current: Option<Session>,
-    next: Option<Session>,
+    news: mpsc::UnboundedSender<LineNews>,
+    current: Option<Connection>,
+    next: Option<Connection>,
     /// Sockets that were replaced, on their way out.
     parting: JoinSet<()>,
     retry_at: Option<Instant>,
@@ -168,21 +157,21 @@ struct Tender {
     was_live: bool,
 }
 
-impl Tender {
+impl LineKeeper {
     fn new(
         intake: Arc<Intake>,
         connector: Connector,
         line: Line,
-        news: mpsc::UnboundedSender<News>,
+        news: mpsc::UnboundedSender<LineNews>,
     ) -> Self {
         let backoff = intake.settings.pace.backoff();
         intake
-            .seat
+            .board
             .notes()
             .lines
             .entry(line.name.clone())
             .or_default();
-        let current = Some(Session::open(&intake, &connector, &line));
+        let current = Some(Connection::open(&intake, &connector, &line));
         Self {
             intake,
             connector,
@@ -212,14 +201,14 @@ impl Tender {
         Some(self.no_rotation_before.map_or(due, |least| due.max(least)))
     }
 
-    fn on_order(&mut self, order: Order) {
-        match order {
-            Order::Renew(reason) => {
-                if let Some(session) = &self.current {
-                    let _ = session.word.send(Word::Renew(reason));
+    fn on_change(&mut self, change: LineChange) {
+        match change {
+            LineChange::Renew(reason) => {
+                if let Some(connection) = &self.current {
+                    let _ = connection.ending.send(Ending::Renew(reason));
                 }
             }
-            Order::Replace(line) => {
+            LineChange::Replace(line) => {
                 self.line = *line;
                 // Of a replacement under way the topics are old as well.
                 self.next = None;
@@ -229,46 +218,49 @@ impl Tender {
     }
 
     fn note(&self, is_live: bool, uncovered: BTreeSet<String>) {
-        let mut notes = self.intake.seat.notes();
+        let mut notes = self.intake.board.notes();
         let note = notes.lines.entry(self.line.name.clone()).or_default();
         note.is_live = is_live;
         note.was_live |= is_live;
         note.uncovered = uncovered;
         if is_live {
-            note.last_sign = note.last_sign.max(Some(super::now()));
+            note.last_sign = note.last_sign.max(Some(now()));
             notes.status.trouble = None;
         }
     }
 
     fn on_live(&mut self, uncovered: BTreeSet<String>) {
-        let now = super::now();
+        let now = now();
         log::info!(target: "liqdata::feeds", "{}: {} is live", self.intake.name(), self.line.name);
         // The gap is recorded before it can be written down that the listening goes on.
         if let Some((since, reason)) = self.missing.take() {
             self.intake.gap(since, now, &reason);
-            let _ = self.news.send(News::Back { since, until: now });
+            let _ = self.news.send(LineNews::Back((since, now)));
         }
         self.note(true, uncovered);
         if !self.was_live {
             self.was_live = true;
-            let _ = self.news.send(News::Live);
+            let _ = self.news.send(LineNews::Live);
         }
     }
 
     fn on_loss(&mut self, loss: &Loss) {
         let healthy = span(self.intake.settings.pace.healthy);
-        let lived = self.current.take().and_then(|session| session.live_since);
+        let lived = self
+            .current
+            .take()
+            .and_then(|connection| connection.live_since);
         if lived.is_some_and(|since| since.elapsed() >= healthy) {
             self.backoff.reset();
         }
         let reason = format!("{}: {}", self.line.name, loss.reason);
         if lived.is_some() && self.missing.is_none() {
-            let since = loss.last_sign.unwrap_or_else(super::now);
+            let since = loss.last_sign.unwrap_or_else(now);
             self.missing = Some((since, reason.clone()));
         }
         let topics = self.line.batches.iter().flatten().cloned().collect();
         self.note(false, topics);
-        self.intake.seat.trouble(reason);
+        self.intake.board.trouble(reason);
         match self.next.take() {
             // The replacement is on its way already.
             Some(next) => self.current = Some(next),
@@ -278,12 +270,12 @@ impl Tender {
 
     fn retry(&mut self) {
         self.retry_at = None;
-        self.current = Some(Session::open(&self.intake, &self.connector, &self.line));
+        self.current = Some(Connection::open(&self.intake, &self.connector, &self.line));
     }
 
     fn replace(&mut self) {
         if self.current.is_some() && self.next.is_none() {
-            self.next = Some(Session::open(&self.intake, &self.connector, &self.line));
+            self.next = Some(Connection::open(&self.intake, &self.connector, &self.line));
         }
     }
 
@@ -304,23 +296,23 @@ impl Tender {
     fn on_failed_replacement(&mut self, loss: &Loss) {
         self.next = None;
         self.no_rotation_before = Some(Instant::now() + self.backoff.next());
-        self.intake.seat.trouble(format!(
+        self.intake.board.trouble(format!(
             "{}: not replaced yet: {}",
             self.line.name, loss.reason
         ));
     }
 
     async fn end(mut self) {
-        for session in [self.current.take(), self.next.take()]
+        for connection in [self.current.take(), self.next.take()]
             .into_iter()
             .flatten()
         {
-            session.close().await;
+            connection.close().await;
         }
         while self.parting.join_next().await.is_some() {}
         if let Some((since, reason)) = self.missing.take() {
-            self.intake.gap(since, super::now(), &reason);
+            self.intake.gap(since, now(), &reason);
         }
-        self.intake.seat.notes().lines.remove(&self.line.name);
+        self.intake.board.notes().lines.remove(&self.line.name);
     }
 }

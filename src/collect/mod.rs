@@ -1,38 +1,41 @@
 //! Listening to the exchanges: what their public feeds tell goes into an archive, with what was missed.
 //!
-//! One task per socket (`line`, `socket`), requests within each venue's limits (`rest`), bars and open interest (`fill`), all
-//! of a venue in one place (`tend`). What comes in is compared with what was heard, priced or held (`intake`), and handed to
-//! the archive's keeper (`keep`). What a venue says and how, [`feeds`](crate::feeds) knows.
+//! A [`Collector`] tends every venue by itself (`tend`): its markets (`listings`), its sockets (`lines`, each kept open by
+//! `line` and spoken with in `socket`), what was missed (`missed`), bars and open interest (`history`), with requests within
+//! the venue's limits (`rest`). What comes in is compared with what was heard, priced or held (`intake`, `unpriced`), and
+//! handed to the archive's keeper (`delivery`). What a venue says and how, [`feeds`](crate::feeds) knows.
 
+mod aside;
 mod board;
+mod clock;
 mod collector;
 mod dedupe;
-mod fill;
+mod delivery;
+mod history;
 mod hold;
 mod intake;
-mod keep;
 mod life;
 mod line;
+mod lines;
+mod listings;
 mod lock;
+mod markets;
+mod missed;
+mod mute;
+mod plan;
 mod proof;
 mod rest;
 mod settings;
 mod socket;
+mod status;
+mod subscriptions;
 mod tend;
+mod troubles;
+mod unpriced;
+mod venue;
 mod yardstick;
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
-pub use board::{Status, VenueState, VenueStatus};
-pub use collector::{CollectError, Collector, Plan};
+pub use collector::Collector;
+pub use plan::{CollectError, Plan};
 pub use settings::{Pace, Reach, Settings, SettingsError};
-
-use crate::model::Millis;
-
-/// The instant it is, by this machine's clock.
-fn now() -> Millis {
-    let since = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
-    Millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
-}
+pub use status::{Status, VenueState, VenueStatus};

@@ -1,8 +1,9 @@
 //! Whether a venue's rows mean what they are taken for: asked of the venue itself, where the documents can be read in more
 //! than one way.
 
+use super::clock::now;
 use super::settings::span;
-use super::tend::{Failure, Tended};
+use super::venue::{Failure, VenueTasks};
 
 /// What a venue's own replies say of how its rows are read.
 #[derive(Debug)]
@@ -15,10 +16,10 @@ enum Proof {
     Open(String),
 }
 
-impl Tended {
+impl VenueTasks {
     async fn proof(&self) -> Proof {
         let asking = async {
-            for ask in self.intake.venue.proofs(super::now()) {
+            for ask in self.intake.venue.proofs(now()) {
                 let body = self.rest.get(&ask).await?;
                 if let Some(disproof) = self.intake.disproof(&body)? {
                     return Ok(Proof::Fails(disproof));
@@ -37,18 +38,18 @@ impl Tended {
     /// Whether the venue's rows may be kept: not where its own replies disprove how they are read. What cannot be asked
     /// disproves nothing.
     pub(super) async fn is_proven(&self) -> bool {
-        let seat = &self.intake.seat;
+        let board = &self.intake.board;
         match self.proof().await {
             Proof::Holds => {}
             Proof::Fails(disproof) => {
-                seat.notes().polled = Some(false);
-                seat.trouble(format!(
+                board.notes().polled = Some(false);
+                board.trouble(format!(
                     "nothing is kept, its rows do not mean what they are taken for: {disproof}"
                 ));
                 return false;
             }
             Proof::Open(doubt) => {
-                seat.trouble(format!("what its rows mean is not proven: {doubt}"));
+                board.trouble(format!("what its rows mean is not proven: {doubt}"));
             }
         }
         true
@@ -59,21 +60,21 @@ impl Tended {
         while !self.is_proven().await {
             tokio::time::sleep(span(self.intake.settings.pace.instruments)).await;
         }
-        self.intake.seat.notes().polled = None;
+        self.intake.board.notes().polled = None;
     }
 
     /// Returns once the venue's replies disprove how its rows are read. What was kept since they last bore it out is in
     /// doubt, so that time is a gap.
     pub(super) async fn until_disproved(&self) {
-        let mut borne_out = super::now();
+        let mut borne_out = now();
         loop {
             tokio::time::sleep(span(self.intake.settings.pace.instruments)).await;
-            let now = super::now();
+            let asked = now();
             match self.proof().await {
-                Proof::Holds => borne_out = now,
+                Proof::Holds => borne_out = asked,
                 Proof::Fails(disproof) => {
                     let reason = format!("its rows may mean something else: {disproof}");
-                    self.intake.gap(borne_out, now, &reason);
+                    self.intake.gap(borne_out, asked, &reason);
                     return;
                 }
                 Proof::Open(_) => {}
@@ -83,6 +84,6 @@ impl Tended {
 
     /// Whether the venue has to prove what its rows mean.
     pub(super) fn is_in_doubt(&self) -> bool {
-        !self.intake.venue.proofs(super::now()).is_empty()
+        !self.intake.venue.proofs(now()).is_empty()
     }
 }

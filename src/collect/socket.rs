@@ -1,11 +1,9 @@
 //! One socket of a venue, from its opening until it is lost.
 //!
 //! Every topic has to be acknowledged, every connection has to prove again and again that the other end lives, and a frame
-//! may only be so large. What a frame says is left to the [`Intake`]. A batch of topics that is refused is halved until the
-//! topic at fault stands alone, so that one bad name does not cost the others.
+//! may only be so large. What a frame says is left to the [`Intake`].
 
-use std::borrow::Cow;
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,10 +17,12 @@ use tokio_tungstenite::tungstenite::{Error as WebSocketError, Message};
 use tokio_tungstenite::{WebSocketStream, client_async_with_config};
 use url::Url;
 
+use super::clock;
 use super::intake::Intake;
 use super::life::Life;
 use super::settings::{span, span_or};
-use crate::feeds::{Asked, Beat, Heard, Line, Sign, unzipped};
+use super::subscriptions::{Refused, Subscriptions};
+use crate::feeds::{Beat, Error, Heard, Line, Sign, text, unzipped};
 use crate::model::Millis;
 use crate::net::{Connector, Stream};
 
@@ -39,7 +39,7 @@ pub(super) struct Loss {
 
 /// What ends a socket from outside.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) enum Word {
+pub(super) enum Ending {
     /// Nothing: it goes on.
     #[default]
     Listen,
@@ -57,7 +57,7 @@ pub(super) async fn listen(
     connector: Connector,
     line: Line,
     ready: oneshot::Sender<BTreeSet<String>>,
-    mut word: watch::Receiver<Word>,
+    mut ending: watch::Receiver<Ending>,
 ) -> Loss {
     let never = |reason: String| Loss {
         reason,
@@ -71,15 +71,17 @@ pub(super) async fn listen(
             Ok(Err(reason)) => return never(format!("no connection: {reason}")),
             Err(_) => return never(format!("no connection within {} s", patience.as_secs_f64())),
         },
-        () = ended(&mut word) => return never("closed".to_owned()),
+        () = ended(&mut ending) => return never("closed".to_owned()),
     };
-    intake.seat.notes().status.connections += 1;
-    Session::new(intake, line, ready, stream).run(word).await
+    intake.board.notes().status.connections += 1;
+    Conversation::new(intake, line, ready, stream)
+        .run(ending)
+        .await
 }
 
 /// Returns once the socket is to end, or nobody is left to say so.
-async fn ended(word: &mut watch::Receiver<Word>) {
-    let _ = word.wait_for(|word| *word != Word::Listen).await;
+async fn ended(ending: &mut watch::Receiver<Ending>) {
+    let _ = ending.wait_for(|ending| *ending != Ending::Listen).await;
 }
 
 async fn open(intake: &Intake, connector: &Connector, line: &Line) -> Result<Socket, String> {
@@ -115,17 +117,12 @@ fn spoken(error: &WebSocketError) -> String {
     }
 }
 
-struct Session {
+struct Conversation {
     intake: Arc<Intake>,
     line: Line,
     stream: Socket,
     ready: Option<oneshot::Sender<BTreeSet<String>>>,
-    /// Messages of subscription that are still to be sent.
-    to_ask: VecDeque<Vec<String>>,
-    asked: Asked,
-    /// Topics that are not acknowledged.
-    open_topics: BTreeSet<String>,
-    refused: BTreeSet<String>,
+    subscriptions: Subscriptions,
     next_ask: Instant,
     next_beat: Instant,
     give_up_waiting: Instant,
@@ -134,7 +131,7 @@ struct Session {
     last_sign: Option<Millis>,
 }
 
-impl Session {
+impl Conversation {
     fn new(
         intake: Arc<Intake>,
         line: Line,
@@ -146,15 +143,12 @@ impl Session {
         let asking = line.between * u32::try_from(line.batches.len()).unwrap_or(u32::MAX);
         let heartbeat = intake.venue.heartbeat();
         Self {
-            to_ask: line.batches.iter().cloned().collect(),
-            open_topics: line.batches.iter().flatten().cloned().collect(),
-            refused: BTreeSet::new(),
-            asked: Asked::default(),
+            subscriptions: Subscriptions::of(&line.batches),
             next_ask: now,
             next_beat: now + span_or(pace.ping, heartbeat.every),
             give_up_waiting: now + asking + span(pace.acknowledge),
             life: Life::new(&heartbeat, &pace, now),
-            opened: super::now(),
+            opened: clock::now(),
             last_sign: None,
             ready: Some(ready),
             intake,
@@ -163,14 +157,14 @@ impl Session {
         }
     }
 
-    async fn run(mut self, mut word: watch::Receiver<Word>) -> Loss {
+    async fn run(mut self, mut ending: watch::Receiver<Ending>) -> Loss {
         let reason = match self.greet().await {
-            Ok(()) => self.converse(&mut word).await,
+            Ok(()) => self.converse(&mut ending).await,
             Err(reason) => reason,
         };
         let last_sign = self.last_sign;
         // Nobody to say that it goes on is as good as a word to close.
-        let is_our_wish = *word.borrow() == Word::Close || word.has_changed().is_err();
+        let is_our_wish = *ending.borrow() == Ending::Close || ending.has_changed().is_err();
         self.part(is_our_wish).await;
         Loss { reason, last_sign }
     }
@@ -200,20 +194,20 @@ impl Session {
     }
 
     /// Listens until there is a reason to stop.
-    async fn converse(&mut self, word: &mut watch::Receiver<Word>) -> String {
+    async fn converse(&mut self, ending: &mut watch::Receiver<Ending>) -> String {
         loop {
             let due = self.due();
             let step = tokio::select! {
                 biased;
-                () = ended(word) => {
-                    return match &*word.borrow() {
-                        Word::Renew(reason) => {
+                () = ended(ending) => {
+                    return match &*ending.borrow() {
+                        Ending::Renew(reason) => {
                             // It answered all the while and told nothing: only events prove what was heard.
-                            let last_event = self.intake.seat.notes().last_event_at;
+                            let last_event = self.intake.board.notes().last_event_at;
                             self.last_sign = self.last_sign.min(last_event.or(Some(self.opened)));
                             reason.clone()
                         }
-                        Word::Listen | Word::Close => "closed".to_owned(),
+                        Ending::Listen | Ending::Close => "closed".to_owned(),
                     };
                 }
                 () = tokio::time::sleep_until(due) => self.on_time().await,
@@ -231,7 +225,7 @@ impl Session {
 
     /// When something is to be done next, if nothing comes.
     fn due(&self) -> Instant {
-        let ask = (!self.to_ask.is_empty()).then_some(self.next_ask);
+        let ask = self.subscriptions.are_to_ask().then_some(self.next_ask);
         let give_up = self.ready.is_some().then_some(self.give_up_waiting);
         [self.life.next(), ask, give_up]
             .into_iter()
@@ -244,7 +238,7 @@ impl Session {
         if let Some(missing) = self.life.look(now) {
             // Other signs may have come since; what this one stands for has not.
             let since = i64::try_from(missing.since.as_millis()).unwrap_or(i64::MAX);
-            self.last_sign = self.last_sign.min(Some(super::now().back(since)));
+            self.last_sign = self.last_sign.min(Some(clock::now().back(since)));
             return Err(format!(
                 "no {} for {} s",
                 missing.sign.name(),
@@ -252,14 +246,11 @@ impl Session {
             ));
         }
         if now >= self.next_ask
-            && let Some(topics) = self.to_ask.pop_front()
+            && let Some((number, topics)) = self.subscriptions.next()
         {
             self.next_ask = now + self.line.between;
-            let number = self.asked.number(topics.clone());
-            let text = self
-                .intake
-                .venue
-                .subscription(number, &topics, super::now());
+            let venue = self.intake.venue;
+            let text = venue.subscription(number, &topics, clock::now());
             self.say(Message::text(text)).await?;
         }
         if now >= self.next_beat {
@@ -271,7 +262,7 @@ impl Session {
             self.beat().await?;
         }
         if self.ready.is_some() && now >= self.give_up_waiting {
-            if self.covers_nothing() {
+            if self.subscriptions.cover_nothing() {
                 return Err(format!(
                     "no subscription was acknowledged within {} s",
                     self.intake.settings.pace.acknowledge
@@ -282,17 +273,12 @@ impl Session {
         Ok(())
     }
 
-    fn covers_nothing(&self) -> bool {
-        let all: BTreeSet<&String> = self.line.batches.iter().flatten().collect();
-        !all.is_empty() && all.len() <= self.open_topics.len() + self.refused.len()
-    }
-
     async fn beat(&mut self) -> Result<(), String> {
         let message = match self.intake.venue.heartbeat().beat {
             Beat::Protocol => Message::Ping(Vec::new().into()),
             Beat::Text(text) => Message::text(text),
             Beat::Stamped(before, behind) => {
-                let seconds = super::now().0 / 1000;
+                let seconds = clock::now().0 / 1000;
                 Message::text(format!("{before}{seconds}{behind}"))
             }
         };
@@ -315,20 +301,15 @@ impl Session {
         match message {
             Message::Text(text) => self.on_text(text.as_str()).await,
             Message::Binary(bytes) => {
-                let text = match unzipped(&bytes, self.intake.settings.frame_bytes) {
-                    Ok(Cow::Borrowed(bytes)) => String::from_utf8(bytes.to_vec()),
-                    Ok(Cow::Owned(bytes)) => String::from_utf8(bytes),
-                    Err(fault) => {
-                        self.reject_binary(&bytes, &fault);
-                        return Ok(());
-                    }
+                let unzipped = unzipped(&bytes, self.intake.settings.frame_bytes);
+                let text = match &unzipped {
+                    Ok(bytes) => text(bytes),
+                    Err(fault) => Err(fault.clone()),
                 };
                 match text {
-                    Ok(text) => self.on_text(&text).await,
-                    Err(error) => {
-                        let fault =
-                            crate::feeds::Error::whole(format!("is not UTF-8 text: {error}"));
-                        self.reject_binary(&bytes, &fault);
+                    Ok(text) => self.on_text(text).await,
+                    Err(fault) => {
+                        self.reject(&String::from_utf8_lossy(&bytes), fault);
                         Ok(())
                     }
                 }
@@ -353,10 +334,8 @@ impl Session {
         }
     }
 
-    fn reject_binary(&self, bytes: &[u8], fault: &crate::feeds::Error) {
-        let text = String::from_utf8_lossy(bytes);
-        self.intake
-            .reject(&text, std::slice::from_ref(fault), super::now());
+    fn reject(&self, text: &str, fault: Error) {
+        self.intake.reject(text, &[fault], clock::now());
     }
 
     /// Counts a message that broke the protocol or the bound of a frame.
@@ -372,15 +351,15 @@ impl Session {
             )
         );
         if is_of_message && !is_reset {
-            let fault = crate::feeds::Error::whole(error.to_string());
-            self.intake.reject("", &[fault], super::now());
+            self.reject("", Error::whole(error.to_string()));
         }
         format!("the connection broke: {}", spoken(error))
     }
 
     async fn on_text(&mut self, text: &str) -> Result<(), String> {
-        let all_taken = self.open_topics.is_empty();
-        let heard = self.intake.hear(text, &self.asked, all_taken).await;
+        let subscriptions = &self.subscriptions;
+        let (asked, all_taken) = (subscriptions.asked(), subscriptions.are_settled());
+        let heard = self.intake.hear(text, asked, all_taken).await;
         match heard {
             Heard::Ping(answer) => {
                 self.sign(Sign::Ping);
@@ -391,12 +370,10 @@ impl Session {
             Heard::Data | Heard::Other => self.is_alive(),
             Heard::Ack { topics } => {
                 self.is_alive();
-                for topic in &topics {
-                    self.open_topics.remove(topic);
-                }
+                self.subscriptions.take(&topics);
                 self.when_all_are_settled();
             }
-            Heard::Refused { topics, message } => self.on_refusal(topics, &message)?,
+            Heard::Refused { topics, message } => self.on_refusal(&topics, &message)?,
             Heard::Notice(notice) => {
                 return Err(format!("the venue will close the connection: {notice}"));
             }
@@ -404,64 +381,37 @@ impl Session {
         Ok(())
     }
 
-    fn on_refusal(&mut self, topics: Vec<String>, message: &str) -> Result<(), String> {
-        let (first, second) = topics.split_at(topics.len() / 2);
-        match (first, second) {
-            // Which one it was shows when the acknowledgement of a topic is missing in the end.
-            ([], []) => self
-                .intake
-                .seat
-                .trouble(format!("a request was refused: {message}")),
-            ([], _) => {
-                let topic = second.join(", ");
-                self.intake
-                    .seat
-                    .trouble(format!("{topic} was refused: {message}"));
-                for topic in topics {
-                    self.open_topics.remove(&topic);
-                    self.refused.insert(topic);
-                }
-            }
-            _ => {
-                // One bad topic may reject a whole batch.
-                self.to_ask.push_back(first.to_vec());
-                self.to_ask.push_back(second.to_vec());
-                self.give_up_waiting += self.line.between * 2;
-            }
+    fn on_refusal(&mut self, topics: &[String], message: &str) -> Result<(), String> {
+        let board = &self.intake.board;
+        match self.subscriptions.refuse(topics) {
+            Refused::Unknown => board.trouble(format!("a request was refused: {message}")),
+            Refused::Topic(topic) => board.trouble(format!("{topic} was refused: {message}")),
+            Refused::Halved => self.give_up_waiting += self.line.between * 2,
         }
         self.when_all_are_settled();
-        let all: usize = self.line.batches.iter().map(Vec::len).sum();
-        if all > 0 && self.refused.len() == all {
+        if self.subscriptions.are_refused() {
             return Err(format!("every subscription was refused: {message}"));
         }
         Ok(())
     }
 
     fn when_all_are_settled(&mut self) {
-        if self.open_topics.is_empty() && !self.covers_nothing() {
+        if self.subscriptions.are_settled() && !self.subscriptions.cover_nothing() {
             self.is_live();
         } else if self.ready.is_none() {
-            self.note_uncovered(true);
+            let mut notes = self.intake.board.notes();
+            let note = notes.lines.entry(self.line.name.clone()).or_default();
+            note.is_live = true;
+            note.uncovered = self.subscriptions.uncovered();
         }
-    }
-
-    fn uncovered(&self) -> BTreeSet<String> {
-        self.open_topics.union(&self.refused).cloned().collect()
     }
 
     /// Says that it covers what it can.
     fn is_live(&mut self) {
         self.is_alive();
         if let Some(ready) = self.ready.take() {
-            let _ = ready.send(self.uncovered());
+            let _ = ready.send(self.subscriptions.uncovered());
         }
-    }
-
-    fn note_uncovered(&self, is_live: bool) {
-        let mut notes = self.intake.seat.notes();
-        let note = notes.lines.entry(self.line.name.clone()).or_default();
-        note.is_live = is_live;
-        note.uncovered = self.uncovered();
     }
 
     fn sign(&mut self, sign: Sign) {
@@ -470,8 +420,8 @@ impl Session {
     }
 
     fn is_alive(&mut self) {
-        let now = super::now();
+        let now = clock::now();
         self.last_sign = Some(now);
-        self.intake.seat.sign(&self.line.name, now);
+        self.intake.board.sign(&self.line.name, now);
     }
 }

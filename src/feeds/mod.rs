@@ -149,7 +149,8 @@ pub fn answer(exchange: &str, frame: &[u8]) -> Result<Option<String>, Error> {
     venue.answer(&venue.frame(text(&bytes)?, None, &Instruments::default()))
 }
 
-fn text(bytes: &[u8]) -> Result<&str, Error> {
+/// The text that a frame is.
+pub(crate) fn text(bytes: &[u8]) -> Result<&str, Error> {
     std::str::from_utf8(bytes).map_err(|error| Error::whole(format!("is not UTF-8 text: {error}")))
 }
 

@@ -5,14 +5,13 @@ use std::time::Duration;
 
 use pyo3::exceptions::{PyOSError, PyRuntimeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::PyDict;
 
 use super::error::Failure;
 use super::market::Market;
 use super::{error, logs};
-use crate::collect::{self, CollectError, Plan, Settings, Status, VenueStatus};
+use crate::collect::{self, CollectError, Plan, Settings, Status};
 use crate::market::{self, MapKeeper};
-use crate::model::Vocabulary;
 
 /// How often a closing thread looks whether the collector has ended, and for signals.
 const TICK: Duration = Duration::from_millis(10);
@@ -201,51 +200,10 @@ fn raised(py: Python<'_>, fault: CollectError) -> PyErr {
     }
 }
 
+/// The status as dicts and lists of Python's own.
 fn status_dict<'py>(py: Python<'py>, status: &Status) -> PyResult<Bound<'py, PyDict>> {
-    let dict = PyDict::new(py);
-    dict.set_item("at", status.at.0)?;
-    dict.set_item("since", status.since.0)?;
-    let venues = PyList::empty(py);
-    for venue in &status.venues {
-        venues.append(venue_dict(py, venue)?)?;
-    }
-    dict.set_item("venues", venues)?;
-    dict.set_item("orders", status.orders)?;
-    dict.set_item("bars", status.bars)?;
-    dict.set_item("open_interest", status.open_interest)?;
-    dict.set_item("repeated", status.repeated)?;
-    dict.set_item("waiting", status.waiting)?;
-    dict.set_item("trouble", &status.trouble)?;
-    dict.set_item("filled", status.is_filled)?;
-    Ok(dict)
-}
-
-fn venue_dict<'py>(py: Python<'py>, venue: &VenueStatus) -> PyResult<Bound<'py, PyDict>> {
-    let dict = PyDict::new(py);
-    dict.set_item("exchange", venue.exchange)?;
-    dict.set_item("state", venue.state.name())?;
-    dict.set_item("events_per_minute", venue.events_per_minute)?;
-    dict.set_item("events", venue.events)?;
-    dict.set_item("last_event", venue.last_event.map(|at| at.0))?;
-    dict.set_item("lag", venue.lag)?;
-    dict.set_item("last_heard", venue.last_heard.map(|at| at.0))?;
-    dict.set_item("gaps", venue.gaps)?;
-    dict.set_item("last_gap", &venue.last_gap)?;
-    dict.set_item("connections", venue.connections)?;
-    dict.set_item("rejected", venue.rejected)?;
-    dict.set_item("repeated", venue.repeated)?;
-    dict.set_item("unasked", venue.unasked)?;
-    dict.set_item("held", venue.held)?;
-    dict.set_item("unpriced", venue.unpriced)?;
-    dict.set_item("suspect", venue.suspect)?;
-    dict.set_item("lost", venue.lost)?;
-    dict.set_item("uncovered", &venue.uncovered)?;
-    dict.set_item("uncovered_count", venue.uncovered_count)?;
-    dict.set_item("bars", venue.bars)?;
-    dict.set_item("open_interest", venue.open_interest)?;
-    dict.set_item("asked", venue.asked)?;
-    dict.set_item("to_ask", venue.to_ask)?;
-    dict.set_item("trouble", &venue.trouble)?;
-    dict.set_item("troubles", venue.troubles)?;
-    Ok(dict)
+    let text =
+        serde_json::to_string(status).map_err(|fault| PyOSError::new_err(fault.to_string()))?;
+    let read = py.import("json")?.call_method1("loads", (text,))?;
+    Ok(read.cast_into::<PyDict>()?)
 }

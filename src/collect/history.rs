@@ -5,16 +5,15 @@
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use futures_util::StreamExt;
 use futures_util::stream;
 
+use super::clock::now;
 use super::intake::Intake;
-use super::rest::Rest;
 use super::settings::millis;
-use super::yardstick::Yardstick;
+use super::venue::VenueTasks;
 use crate::archive::{Archive, ArchiveError, BarRow, Batch, Filter, OpenInterestRow};
 use crate::feeds::{Ask, Bar, Error, Listing, Reading, price_of_one, unscaled};
 use crate::model::Millis;
@@ -40,12 +39,8 @@ struct Errand {
 }
 
 /// The history of one venue.
-pub(super) struct Fill {
-    intake: Arc<Intake>,
-    rest: Arc<Rest>,
-    yardstick: Arc<Yardstick>,
-    archive: PathBuf,
-    coins: Vec<String>,
+pub(super) struct History<'a> {
+    venue: &'a VenueTasks,
     /// Until when each coin is known.
     known: HashMap<(Kind, String), Millis>,
 }
@@ -88,37 +83,33 @@ fn whole(at: Millis, step: i64) -> Millis {
     Millis(at.0.div_euclid(step).saturating_mul(step))
 }
 
-impl Fill {
-    pub(super) fn new(
-        intake: Arc<Intake>,
-        rest: Arc<Rest>,
-        yardstick: Arc<Yardstick>,
-        archive: PathBuf,
-        coins: Vec<String>,
-    ) -> Self {
-        Self {
-            intake,
-            rest,
-            yardstick,
-            archive,
-            coins,
+impl<'a> History<'a> {
+    /// The history of a venue, where it is collected.
+    pub(super) fn of(venue: &'a VenueTasks) -> Option<Self> {
+        let look_back = venue.intake.venue.open_interest_look_back();
+        (look_back > 0 && !venue.history_coins.is_empty()).then(|| Self {
+            venue,
             known: HashMap::new(),
-        }
+        })
+    }
+
+    fn intake(&self) -> &Intake {
+        &self.venue.intake
     }
 
     /// Until when bars are closed and settled.
     fn settled(&self) -> Millis {
-        let settle = millis(self.intake.settings.pace.settle);
-        whole(super::now().back(settle), Millis::MINUTE)
+        let settle = millis(self.intake().settings.pace.settle);
+        whole(now().back(settle), Millis::MINUTE)
     }
 
     /// Asks for what is missing of the last days.
     pub(super) async fn begin(&mut self) {
         let listings = self.listings();
-        let days = i64::from(self.intake.settings.history_days);
+        let days = i64::from(self.intake().settings.history_days);
         let until = self.settled();
         let from = until.back(days.saturating_mul(Millis::DAY));
-        let readings_from = from.max(until.back(self.intake.venue.open_interest_look_back()));
+        let readings_from = from.max(until.back(self.intake().venue.open_interest_look_back()));
         let mut errands = Vec::new();
         for listing in &listings {
             let (coin, _) = listing.coin();
@@ -131,8 +122,7 @@ impl Fill {
                 let have = match self.have(kind, &coin, from, until).await {
                     Ok(have) => have,
                     Err(fault) => {
-                        self.intake
-                            .seat
+                        self.venue
                             .trouble(format!("the archive cannot be read: {fault}"));
                         HashSet::new()
                     }
@@ -143,10 +133,7 @@ impl Fill {
             }
         }
         errands.sort_by_key(|errand| std::cmp::Reverse(errand.ask.until));
-        {
-            let mut notes = self.intake.seat.notes();
-            notes.status.to_ask += u64::try_from(errands.len()).unwrap_or(0);
-        }
+        self.intake().board.will_ask(errands.len());
         self.run(errands).await;
     }
 
@@ -163,7 +150,7 @@ impl Fill {
                 }
                 let end = match kind {
                     Kind::Bars => until,
-                    Kind::OpenInterest => super::now().on(1),
+                    Kind::OpenInterest => now().on(1),
                 };
                 let key = (kind, coin.clone());
                 // One step earlier: a reading may have come late.
@@ -190,8 +177,9 @@ impl Fill {
     }
 
     fn listings(&self) -> Vec<Arc<Listing>> {
-        let markets = self.intake.markets.load();
-        self.coins
+        let markets = self.intake().markets.load();
+        self.venue
+            .history_coins
             .iter()
             .filter_map(|coin| leading(&markets.listings, coin))
             .collect()
@@ -204,7 +192,7 @@ impl Fill {
         from: Millis,
         until: Millis,
     ) -> Vec<Errand> {
-        let venue = self.intake.venue;
+        let venue = self.intake().venue;
         let asks = match kind {
             Kind::Bars => venue.bar_requests(listing, from, until),
             Kind::OpenInterest => venue.open_interest_requests(listing, from, until),
@@ -226,11 +214,11 @@ impl Fill {
         from: Millis,
         until: Millis,
     ) -> Result<HashSet<Millis>, ArchiveError> {
-        let path = self.archive.clone();
+        let path = self.venue.archive.clone();
         let filter = Filter {
             start: Some(from),
             end: Some(until),
-            exchange: Some(self.intake.name().to_owned()),
+            exchange: Some(self.intake().name().to_owned()),
             symbol: Some(coin.to_owned()),
             ..Filter::default()
         };
@@ -268,7 +256,7 @@ impl Fill {
             .buffer_unordered(AT_ONCE);
         while let Some((errand, succeeded)) = under_way.next().await {
             {
-                let mut notes = self.intake.seat.notes();
+                let mut notes = self.intake().board.notes();
                 if notes.status.asked < notes.status.to_ask {
                     notes.status.asked += 1;
                 }
@@ -283,40 +271,40 @@ impl Fill {
     }
 
     async fn run_one(&self, errand: &Errand) -> bool {
-        let body = match self.rest.get(&errand.ask).await {
+        let body = match self.venue.rest.get(&errand.ask).await {
             Ok(body) => body,
             Err(fault) => {
-                self.intake.seat.trouble(fault.to_string());
+                self.venue.trouble(fault.to_string());
                 return false;
             }
         };
-        let now = super::now();
-        let read = self.read(errand, &body, now);
+        let received_at = now();
+        let read = self.read(errand, &body, received_at);
         match read {
             Ok(batch) => {
                 {
                     let count = |rows: usize| u64::try_from(rows).unwrap_or(0);
-                    let mut notes = self.intake.seat.notes();
+                    let mut notes = self.intake().board.notes();
                     notes.status.bars += count(batch.bars.len());
                     notes.status.open_interest += count(batch.open_interest.len());
                 }
-                self.intake.keep.rows_patiently(batch).await;
+                self.intake().delivery.rows_patiently(batch).await;
                 true
             }
             Err(fault) => {
-                self.intake.reject(&body, &[fault], now);
+                self.intake().reject(&body, &[fault], received_at);
                 false
             }
         }
     }
 
     fn read(&self, errand: &Errand, body: &str, now: Millis) -> Result<Batch, Error> {
-        let venue = self.intake.venue;
-        let markets = self.intake.markets.load();
-        let faults = RefCell::new(Vec::new());
-        let frame = venue
-            .frame(body, Some(now), &markets.instruments)
-            .keeping(&faults);
+        let venue = self.intake().venue;
+        let markets = self.intake().markets.load();
+        let faults = RefCell::default();
+        let intake = self.intake();
+        let frame = venue.frame(body, Some(now), &markets.instruments);
+        let frame = frame.keeping(&faults);
         let (coin, scale) = errand.listing.coin();
         let ask = &errand.ask;
         let inside = |at: Millis| ask.from <= at && at < ask.until;
@@ -328,7 +316,9 @@ impl Fill {
                     if inside(bar.timestamp) {
                         let row =
                             bar_row(venue.name(), &coin, scale, &bar, now).ok_or_else(too_fine)?;
-                        self.yardstick.close(&coin, row.close_time(), row.close);
+                        self.venue
+                            .yardstick
+                            .close(&coin, row.close_time(), row.close);
                         batch.bars.push(row);
                     }
                 }
@@ -338,7 +328,7 @@ impl Fill {
                     if inside(reading.timestamp) {
                         let row = reading_row(venue.name(), &coin, scale, reading, now)
                             .ok_or_else(too_fine)?;
-                        self.yardstick.open_interest(
+                        self.venue.yardstick.open_interest(
                             &coin,
                             venue.name(),
                             row.timestamp,
@@ -349,10 +339,7 @@ impl Fill {
                 }
             }
         }
-        let rejected = faults.take();
-        if !rejected.is_empty() {
-            self.intake.reject(body, &rejected, now);
-        }
+        intake.reject(body, &faults.take(), now);
         Ok(batch)
     }
 }

@@ -1,27 +1,25 @@
 //! The way of what came in to the archive's [`Inbox`], and to the file of what was set aside.
 //!
 //! Rows are handed over as soon as there is room for them. Where there is none for too long (a full disk, say) they are
-//! handed back, for whoever has them to record a gap. What was refused, could not be read or could not be priced is set
-//! aside in `set_aside.jsonl` beside the journal.
+//! handed back, for whoever has them to record a gap.
 
 use std::collections::VecDeque;
-use std::fs::{File, OpenOptions};
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
 
+use super::aside::AsideFile;
+use super::clock::now;
+use super::lock::locked;
 use super::settings::{Settings, span};
 use crate::archive::{
     Acknowledged, ArchiveError, Batch, Completeness, Gap, Inbox, NotKept, Receipt, RunId,
 };
 use crate::model::Millis;
 
-/// The file of what was set aside.
-const ASIDE: &str = "set_aside.jsonl";
 /// How often days that are over are looked for.
 const ROLL: Duration = Duration::from_hours(1);
 /// How long after its end a day is left in the journal, for orders that come late.
@@ -29,16 +27,16 @@ const LATE: i64 = Millis::HOUR;
 
 /// What has become durable so far.
 #[derive(Debug, Default)]
-pub(super) struct Kept {
+pub(super) struct Counts {
     pub(super) orders: AtomicU64,
     pub(super) bars: AtomicU64,
     pub(super) open_interest: AtomicU64,
     pub(super) repeated: AtomicU64,
 }
 
-/// What is handed over on the side, in order.
+/// What is done beside the rows, in the order it is asked for.
 #[derive(Debug)]
-enum Aftermath {
+enum Posted {
     Receipt(Receipt),
     Note(Batch),
     Handed(oneshot::Sender<()>),
@@ -47,10 +45,10 @@ enum Aftermath {
 
 /// The way to the archive; as many as there are tasks.
 #[derive(Clone, Debug)]
-pub(super) struct Keep {
+pub(super) struct Delivery {
     inbox: Inbox,
-    after: mpsc::UnboundedSender<Aftermath>,
-    aside: Arc<Mutex<Aside>>,
+    posted: mpsc::UnboundedSender<Posted>,
+    aside: Arc<Mutex<AsideFile>>,
     patience: Duration,
     again: Duration,
     /// Whether patience has run out lately: until rows are written again nobody waits, or every socket would stand
@@ -58,7 +56,7 @@ pub(super) struct Keep {
     overflowing: Arc<AtomicBool>,
     /// Whether days that are over are on their way into files.
     rolling: Arc<AtomicBool>,
-    pub(super) kept: Arc<Kept>,
+    pub(super) counts: Arc<Counts>,
 }
 
 /// Rows that were not taken.
@@ -70,23 +68,23 @@ pub(super) struct NotTaken {
     pub(super) reason: String,
 }
 
-impl Keep {
+impl Delivery {
     /// A way to `inbox`; what is to be done beside it is done on the runtime of the caller.
     pub(super) fn new(inbox: Inbox, archive: &Path, settings: &Settings) -> Self {
-        let (after, received) = mpsc::unbounded_channel();
-        let kept = Arc::new(Kept::default());
-        tokio::spawn(settle(inbox.clone(), received, Arc::clone(&kept)));
+        let (posted, received) = mpsc::unbounded_channel();
+        let counts = Arc::new(Counts::default());
+        tokio::spawn(settle(inbox.clone(), received, Arc::clone(&counts)));
         let rolling = Arc::new(AtomicBool::new(true));
         tokio::spawn(roll(inbox.clone(), Arc::clone(&rolling)));
         Self {
             inbox,
-            after,
-            aside: Arc::new(Mutex::new(Aside::new(archive, settings.aside_bytes))),
+            posted,
+            aside: Arc::new(Mutex::new(AsideFile::new(archive, settings.aside_bytes))),
             patience: span(settings.pace.patience),
             again: span(settings.pace.rewrite),
             overflowing: Arc::default(),
             rolling,
-            kept,
+            counts,
         }
     }
 
@@ -127,7 +125,7 @@ impl Keep {
             self.overflowing.store(sent.is_err(), Ordering::Relaxed);
             let reason = match sent {
                 Ok(Ok(receipt)) => {
-                    let _ = self.after.send(Aftermath::Receipt(receipt));
+                    let _ = self.posted.send(Posted::Receipt(receipt));
                     return Ok(unfit);
                 }
                 Ok(Err(NotKept::Archive(fault))) => match &*fault {
@@ -181,14 +179,24 @@ impl Keep {
         self.aside(&serde_json::json!({"reason": reason, "row": taken}).to_string());
     }
 
-    /// Writes down gaps, and until when runs went on.
-    pub(super) fn note(&self, gaps: Vec<Gap>, seen: Vec<(RunId, Millis)>) {
-        let batch = Batch {
-            gaps,
-            seen,
+    /// Writes a gap down.
+    pub(super) fn note_gap(&self, gap: Gap) {
+        self.note(Batch {
+            gaps: vec![gap],
             ..Batch::default()
-        };
-        let _ = self.after.send(Aftermath::Note(batch));
+        });
+    }
+
+    /// Writes down until when a run went on.
+    pub(super) fn note_seen(&self, run: RunId, at: Millis) {
+        self.note(Batch {
+            seen: vec![(run, at)],
+            ..Batch::default()
+        });
+    }
+
+    fn note(&self, batch: Batch) {
+        let _ = self.posted.send(Posted::Note(batch));
     }
 
     /// Begins a run as soon as the archive can be written; `None` where it has been closed.
@@ -213,17 +221,14 @@ impl Keep {
 
     /// Sets a line aside, as far as there is room in the file.
     pub(super) fn aside(&self, line: &str) {
-        self.aside
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .write(line);
+        locked(&self.aside).write(line);
     }
 
     /// Returns once the archive's keeper has everything so far, which does not wait for the disk; or has not got it for
     /// too long, because it has no room.
     pub(super) async fn hand_over(&self, patience: Duration) {
         let (reply, done) = oneshot::channel();
-        if self.after.send(Aftermath::Handed(reply)).is_ok() {
+        if self.posted.send(Posted::Handed(reply)).is_ok() {
             let _ = tokio::time::timeout(patience, done).await;
         }
     }
@@ -231,7 +236,7 @@ impl Keep {
     /// Returns once everything so far is durable, or has not become so for too long.
     pub(super) async fn flush(&self) {
         let (reply, done) = oneshot::channel();
-        if self.after.send(Aftermath::Flush(reply)).is_ok() {
+        if self.posted.send(Posted::Flush(reply)).is_ok() {
             let _ = tokio::time::timeout(self.patience, done).await;
         }
     }
@@ -246,17 +251,17 @@ enum Unsettled {
 
 /// Hands over what was noted, and counts what became durable. Nothing waits for the receipt of anything before it: a
 /// transaction takes as long as many of them are made of, and they share one.
-async fn settle(inbox: Inbox, mut received: mpsc::UnboundedReceiver<Aftermath>, kept: Arc<Kept>) {
+async fn settle(inbox: Inbox, mut received: mpsc::UnboundedReceiver<Posted>, counts: Arc<Counts>) {
     let mut unsettled = VecDeque::new();
     let mut is_open = true;
     while is_open || !unsettled.is_empty() {
         tokio::select! {
             next = received.recv(), if is_open => match next {
-                Some(Aftermath::Receipt(receipt)) => unsettled.push_back(Unsettled::Receipt(receipt)),
+                Some(Posted::Receipt(receipt)) => unsettled.push_back(Unsettled::Receipt(receipt)),
                 // Whoever asked may have lost patience.
-                Some(Aftermath::Handed(reply)) => drop(reply.send(())),
-                Some(Aftermath::Flush(reply)) => unsettled.push_back(Unsettled::Flush(reply)),
-                Some(Aftermath::Note(batch)) => match inbox.send(batch).await {
+                Some(Posted::Handed(reply)) => drop(reply.send(())),
+                Some(Posted::Flush(reply)) => unsettled.push_back(Unsettled::Flush(reply)),
+                Some(Posted::Note(batch)) => match inbox.send(batch).await {
                     Ok(receipt) => unsettled.push_back(Unsettled::Receipt(receipt)),
                     Err(fault) => {
                         log::error!(target: "liqdata::archive", "a gap could not be recorded: {fault}");
@@ -264,16 +269,16 @@ async fn settle(inbox: Inbox, mut received: mpsc::UnboundedReceiver<Aftermath>, 
                 },
                 None => is_open = false,
             },
-            () = settle_first(&mut unsettled, &kept), if !unsettled.is_empty() => {}
+            () = settle_first(&mut unsettled, &counts), if !unsettled.is_empty() => {}
         }
     }
 }
 
 /// Settles the first of those that are not settled; whoever stops waiting has lost nothing.
-async fn settle_first(unsettled: &mut VecDeque<Unsettled>, kept: &Kept) {
+async fn settle_first(unsettled: &mut VecDeque<Unsettled>, counts: &Counts) {
     if let Some(Unsettled::Receipt(receipt)) = unsettled.front_mut() {
         match receipt.await {
-            Ok(done) => count(kept, done),
+            Ok(done) => count(counts, done),
             Err(fault) => {
                 log::error!(target: "liqdata::archive", "rows could not be kept: {fault}");
             }
@@ -285,20 +290,20 @@ async fn settle_first(unsettled: &mut VecDeque<Unsettled>, kept: &Kept) {
     }
 }
 
-fn count(kept: &Kept, done: Acknowledged) {
+fn count(counts: &Counts, done: Acknowledged) {
     let add = |counter: &AtomicU64, rows: usize| {
         counter.fetch_add(u64::try_from(rows).unwrap_or(0), Ordering::Relaxed);
     };
-    add(&kept.orders, done.orders);
-    add(&kept.bars, done.bars);
-    add(&kept.open_interest, done.open_interest);
-    add(&kept.repeated, done.repeated);
+    add(&counts.orders, done.orders);
+    add(&counts.bars, done.bars);
+    add(&counts.open_interest, done.open_interest);
+    add(&counts.repeated, done.repeated);
 }
 
 /// Moves the days that are over into files, at the start and once an hour.
 async fn roll(inbox: Inbox, rolling: Arc<AtomicBool>) {
     loop {
-        let until = super::now().back(LATE);
+        let until = now().back(LATE);
         rolling.store(true, Ordering::Release);
         let rolled = match inbox.roll(until) {
             Ok(rolled) => rolled.await,
@@ -321,47 +326,6 @@ async fn roll(inbox: Inbox, rolling: Arc<AtomicBool>) {
     }
 }
 
-/// The file of what was set aside.
-#[derive(Debug)]
-struct Aside {
-    path: PathBuf,
-    file: Option<File>,
-    left: u64,
-}
-
-impl Aside {
-    fn new(archive: &Path, most: u64) -> Self {
-        let path = archive.join(ASIDE);
-        let size = std::fs::metadata(&path).map_or(0, |file| file.len());
-        Self {
-            path,
-            file: None,
-            left: most.saturating_sub(size),
-        }
-    }
-
-    fn write(&mut self, line: &str) {
-        let size = u64::try_from(line.len())
-            .unwrap_or(u64::MAX)
-            .saturating_add(1);
-        if size > self.left {
-            return;
-        }
-        if self.file.is_none() {
-            self.file = OpenOptions::new()
-                .create(true)
-                .append(true)
-                .open(&self.path)
-                .ok();
-        }
-        if let Some(file) = &mut self.file
-            && file.write_all(format!("{line}\n").as_bytes()).is_ok()
-        {
-            self.left -= size;
-        }
-    }
-}
-
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
@@ -377,7 +341,7 @@ mod tests {
             ..Pace::default()
         };
         let keeper = Keeper::start_at(writer, pace).unwrap();
-        let keep = Keep::new(keeper.inbox(), &folder, &Settings::default());
+        let delivery = Delivery::new(keeper.inbox(), &folder, &Settings::default());
         let gap = |at: i64| Gap {
             exchange: "okx".to_owned(),
             start: Millis(at),
@@ -386,9 +350,9 @@ mod tests {
             recorded_at: Millis(at + 1),
         };
         for at in 0..200 {
-            keep.note(vec![gap(at)], Vec::new());
+            delivery.note_gap(gap(at));
         }
-        keep.flush().await;
+        delivery.flush().await;
         let kept = Archive::read(&folder).unwrap();
         assert_eq!(kept.gaps(Millis(0), Millis(1000)).unwrap().len(), 200);
         let commits = keeper.inbox().status().commits;

@@ -1,0 +1,13 @@
+//! The clock that what is received is stamped by.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use crate::model::Millis;
+
+/// The instant it is, by this machine's clock.
+pub(super) fn now() -> Millis {
+    let since = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    Millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+}

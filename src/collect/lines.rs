@@ -1,0 +1,121 @@
+//! The sockets of one venue: those that its markets ask for, kept open.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinSet;
+use tokio::time::{MissedTickBehavior, interval};
+
+use super::clock::now;
+use super::intake::recorded;
+use super::line::{self, LineChange, LineNews};
+use super::markets::Markets;
+use super::missed::Stretch;
+use super::settings::span;
+use super::venue::{VenueTasks, said};
+use crate::archive::RunId;
+use crate::feeds::Line;
+use crate::model::Millis;
+
+/// The lines that are kept open, by name, each with the way to change it.
+type Lines = HashMap<String, (Line, mpsc::UnboundedSender<LineChange>)>;
+
+impl VenueTasks {
+    /// Keeps the sockets open that the markets ask for, and writes down that the listening goes on.
+    pub(super) async fn tend_lines(
+        &self,
+        stretches: mpsc::UnboundedSender<Stretch>,
+        mut stop: watch::Receiver<bool>,
+    ) {
+        let pace = &self.intake.settings.pace;
+        if self.intake.venue.listens_by_market() {
+            tokio::select! {
+                () = self.markets_are_known() => {}
+                () = said(&mut stop) => return,
+            }
+        }
+        let (news, mut heard) = mpsc::unbounded_channel();
+        let mut lines = Lines::new();
+        let mut tasks = JoinSet::new();
+        let mut run = None;
+        let mut renewal = self.renewal.subscribe();
+        let mut seen = interval(span(pace.seen).max(Duration::from_millis(10)));
+        seen.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut planned: Option<Arc<Markets>> = None;
+        loop {
+            let markets = self.intake.markets.load_full();
+            let known = planned.as_ref();
+            if known.is_none_or(|known| !Arc::ptr_eq(known, &markets)) {
+                let plan = self.intake.venue.lines(&self.wanted());
+                // A line that is no longer wanted ends with the way to change it.
+                lines.retain(|name, _| plan.iter().any(|line| line.name == *name));
+                for line in plan {
+                    self.plan(line, &mut lines, &mut tasks, &news);
+                }
+                planned = Some(markets);
+            }
+            tokio::select! {
+                () = said(&mut stop) => break,
+                Some(piece) = heard.recv() => match piece {
+                    LineNews::Live if run.is_none() => run = self.begin_run(now()).await,
+                    LineNews::Live => {}
+                    LineNews::Back(stretch) => drop(stretches.send(stretch)),
+                },
+                Ok(()) = renewal.changed() => {
+                    let reason = renewal.borrow_and_update().clone().unwrap_or_default();
+                    for (_, line) in lines.values() {
+                        let _ = line.send(LineChange::Renew(reason.clone()));
+                    }
+                }
+                _ = seen.tick() => self.note_seen(run),
+            }
+        }
+        self.note_seen(run);
+        drop(lines);
+        while tasks.join_next().await.is_some() {}
+    }
+
+    /// Writes down until when all of the sockets certainly listened.
+    fn note_seen(&self, run: Option<RunId>) {
+        if let (Some(run), Some(at)) = (run, self.intake.board.seen()) {
+            self.intake.delivery.note_seen(run, at);
+        }
+    }
+
+    /// Opens a line, or tells it what has changed.
+    fn plan(
+        &self,
+        line: Line,
+        lines: &mut Lines,
+        tasks: &mut JoinSet<()>,
+        news: &mpsc::UnboundedSender<LineNews>,
+    ) {
+        match lines.get_mut(&line.name) {
+            Some((known, _)) if *known == line => {}
+            Some((known, changes)) => {
+                *known = line.clone();
+                let _ = changes.send(LineChange::Replace(Box::new(line)));
+            }
+            None => {
+                let (changes, received) = mpsc::unbounded_channel();
+                lines.insert(line.name.clone(), (line.clone(), changes));
+                tasks.spawn(line::tend(
+                    Arc::clone(&self.intake),
+                    self.rest.http.connector.clone(),
+                    line,
+                    received,
+                    news.clone(),
+                ));
+            }
+        }
+    }
+
+    /// Writes down that the listening begins; `None` where the archive has been closed.
+    pub(super) async fn begin_run(&self, at: Millis) -> Option<RunId> {
+        let completeness = recorded(self.intake.venue.completeness());
+        let delivery = &self.intake.delivery;
+        delivery.begin(self.intake.name(), completeness, at).await
+    }
+}

@@ -1,0 +1,33 @@
+//! The markets of a venue, as they were last read.
+
+use std::borrow::Cow;
+
+use crate::feeds::Instruments;
+use crate::feeds::Listing;
+
+/// The markets of a venue.
+#[derive(Debug, Default)]
+pub(super) struct Markets {
+    pub(super) listings: Vec<Listing>,
+    pub(super) instruments: Instruments,
+}
+
+impl Markets {
+    pub(super) fn of(listings: Vec<Listing>) -> Self {
+        Self {
+            instruments: listings.iter().collect(),
+            listings,
+        }
+    }
+
+    /// What a body is read by: the market alone that was asked for, where it does not name it, or all.
+    pub(super) fn of_body(&self, market: Option<&str>) -> Cow<'_, Instruments> {
+        let only = market.and_then(|market| Some((market, self.instruments.get(market)?.clone())));
+        match only {
+            Some((market, instrument)) => {
+                Cow::Owned(Instruments::from_iter([(market.to_owned(), instrument)]))
+            }
+            None => Cow::Borrowed(&self.instruments),
+        }
+    }
+}

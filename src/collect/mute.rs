@@ -1,0 +1,58 @@
+//! Finding out venues that are connected and mute: silent for long while others report.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::clock::now;
+use super::settings::{Settings, millis, span};
+use super::status::VenueState;
+use super::venue::VenueTasks;
+use crate::model::Millis;
+
+/// Finds out venues that are connected and mute: silent for long while others report.
+pub(super) async fn watch(venues: Vec<Arc<VenueTasks>>, settings: Arc<Settings>) {
+    let mute = millis(settings.pace.mute);
+    let mut quiet_from: HashMap<&'static str, Millis> = HashMap::new();
+    let tick = span(settings.pace.mute)
+        .div_f64(20.0)
+        .max(Duration::from_millis(10));
+    let last_event = |name: &str| {
+        venues
+            .iter()
+            .find(|one| one.intake.name() == name)
+            .and_then(|one| one.intake.board.notes().last_event_at)
+    };
+    loop {
+        tokio::time::sleep(tick).await;
+        let now = now();
+        for one in &venues {
+            let venue = one.intake.venue;
+            one.intake.board.sum_up(now);
+            if venue.witnesses().is_empty() {
+                continue;
+            }
+            let live = one.intake.board.notes().state() == VenueState::Live;
+            let since = quiet_from.entry(venue.name()).or_insert(now);
+            if !live {
+                *since = now;
+                continue;
+            }
+            *since = (*since).max(last_event(venue.name()).unwrap_or_default());
+            let reporting = venue
+                .witnesses()
+                .iter()
+                .find(|name| last_event(name).is_some_and(|at| at > *since));
+            if now.0.saturating_sub(since.0) >= mute
+                && let Some(witness) = reporting
+            {
+                let reason = format!(
+                    "no event for {} s while {witness} reports: connected but mute",
+                    settings.pace.mute
+                );
+                *since = now;
+                one.renewal.send_replace(Some(reason));
+            }
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! What is to be collected, and why nothing can be.
+
+use std::collections::BTreeSet;
+
+use super::settings::{Settings, SettingsError};
+use crate::archive::ArchiveError;
+use crate::feeds::{Error, VENUES, Venue};
+use crate::model::{did_you_mean, hint_coin};
+
+/// Why nothing is collected.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CollectError {
+    /// A venue that is none.
+    #[error("venues: {0}")]
+    Venue(#[from] Error),
+    /// A coin that cannot be one.
+    #[error("symbols: {message}")]
+    Coin {
+        /// What is wrong, with the name and what is allowed.
+        message: String,
+    },
+    /// A setting that cannot be used.
+    #[error("settings: {0}")]
+    Settings(#[from] SettingsError),
+    /// The archive cannot be written.
+    #[error(transparent)]
+    Archive(#[from] ArchiveError),
+    /// Threads or TLS cannot be had.
+    #[error("nothing can be started: {0}")]
+    Start(String),
+}
+
+/// What is to be collected.
+#[derive(Clone, Debug, Default)]
+pub struct Plan {
+    /// The venues by name; all of them where there are none.
+    pub venues: Vec<String>,
+    /// The coins: orders of no others are kept, and bars and open interest of these. Without any, orders of all coins
+    /// are kept, and bars and open interest of those in the settings.
+    pub coins: Vec<String>,
+    /// Whether only the past is asked for.
+    pub once: bool,
+    /// Everything else.
+    pub settings: Settings,
+}
+
+impl Plan {
+    /// The venues that are meant.
+    pub(super) fn venues(&self) -> Result<Vec<&'static Venue>, CollectError> {
+        if self.venues.is_empty() {
+            return Ok(VENUES.to_vec());
+        }
+        let mut chosen: Vec<&'static Venue> = Vec::new();
+        for name in &self.venues {
+            let venue = crate::feeds::venue(name)?;
+            if !chosen.iter().any(|known| known.name() == venue.name()) {
+                chosen.push(venue);
+            }
+        }
+        Ok(chosen)
+    }
+
+    /// The coins that are meant.
+    pub(super) fn coins(&self) -> Result<Vec<String>, CollectError> {
+        let mut coins = BTreeSet::new();
+        for name in &self.coins {
+            let coin = name.trim().to_uppercase();
+            if coin.is_empty() {
+                return Err(CollectError::Coin {
+                    message: format!("{name:?} is blank; a coin such as \"BTC\" is expected"),
+                });
+            }
+            if let Some(hint) = hint_coin(&coin) {
+                let meant = did_you_mean(&hint);
+                return Err(CollectError::Coin {
+                    message: format!("{name:?} is a pair; coins are collected, {meant}"),
+                });
+            }
+            coins.insert(coin);
+        }
+        Ok(coins.into_iter().collect())
+    }
+}

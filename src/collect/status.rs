@@ -1,0 +1,103 @@
+//! How the collecting goes, as it is shown: the picture of every venue at an instant.
+
+use serde::Serialize;
+
+use crate::model::Millis;
+
+/// How a venue is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum VenueState {
+    /// Its markets are being read, or its sockets opened for the first time.
+    #[default]
+    Starting,
+    /// All of its sockets are open and their subscriptions acknowledged; a venue without sockets was polled.
+    Live,
+    /// Some of that.
+    Degraded,
+    /// None of that.
+    Down,
+    /// The collecting has ended.
+    Stopped,
+}
+
+/// A venue at an instant. Counts are since the start.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct VenueStatus {
+    /// The venue.
+    pub exchange: &'static str,
+    /// How it is.
+    pub state: VenueState,
+    /// New events in the last minute.
+    pub events_per_minute: u64,
+    /// New events.
+    pub events: u64,
+    /// Event time of the latest event.
+    pub last_event: Option<Millis>,
+    /// How long after its event time the last event that came over a socket was received, in milliseconds.
+    pub lag: Option<i64>,
+    /// When anything was last received.
+    pub last_heard: Option<Millis>,
+    /// Gaps that were recorded.
+    pub gaps: u64,
+    /// Why the last one was.
+    pub last_gap: Option<String>,
+    /// Connections that were opened.
+    pub connections: u64,
+    /// Frames, rows and replies of which nothing or not all could be read.
+    pub rejected: u64,
+    /// Events that were heard before.
+    pub repeated: u64,
+    /// Events of coins that nobody asked for.
+    pub unasked: u64,
+    /// Events that wait for the multiplier of their market.
+    pub held: u64,
+    /// Events that could not be priced in the end.
+    pub unpriced: u64,
+    /// Events that are kept and look wrong: far off the market's price, or out of proportion to its open interest.
+    pub suspect: u64,
+    /// Events that were lost because the archive could not take them.
+    pub lost: u64,
+    /// Topics whose subscription was not acknowledged or was refused, the first few by name.
+    pub uncovered: Vec<String>,
+    /// How many these are.
+    pub uncovered_count: u64,
+    /// Bars received.
+    pub bars: u64,
+    /// Readings of open interest received.
+    pub open_interest: u64,
+    /// Requests of back-fills that were answered …
+    pub asked: u64,
+    /// … of so many.
+    pub to_ask: u64,
+    /// The last trouble, in words: its kind, a colon, and the rest.
+    pub trouble: Option<String>,
+    /// How many troubles there were.
+    pub troubles: u64,
+}
+
+/// The collecting at an instant.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Status {
+    /// The instant.
+    pub at: Millis,
+    /// When the collecting began.
+    pub since: Millis,
+    /// The venues, in the order asked for.
+    pub venues: Vec<VenueStatus>,
+    /// Orders that the archive has acknowledged and did not have before.
+    pub orders: u64,
+    /// The same of bars.
+    pub bars: u64,
+    /// The same of readings of open interest.
+    pub open_interest: u64,
+    /// Rows that the archive had already.
+    pub repeated: u64,
+    /// Rows that wait to be committed.
+    pub waiting: u64,
+    /// Why nothing can be written, where nothing can.
+    pub trouble: Option<String>,
+    /// Whether the back-fills of the start are over.
+    #[serde(rename = "filled")]
+    pub is_filled: bool,
+}

@@ -1,0 +1,91 @@
+//! Rows that cannot be priced yet: tried again once the markets have been read anew, and given up by name after their time.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+
+use super::clock::now;
+use super::hold::Waiting;
+use super::intake::{Intake, Way};
+use super::lock::locked;
+use super::markets::Markets;
+use super::settings::millis;
+use crate::feeds::Event;
+
+impl Intake {
+    /// Lets a row wait for its market.
+    pub(super) fn hold(&self, row: Waiting) {
+        let given_up = locked(&self.hold).wait(row, self.settings.held_rows);
+        if let Some(row) = given_up {
+            self.give_up(&row, "too many rows wait for their market");
+        }
+        self.note_held();
+        self.unknown.notify_one();
+    }
+
+    fn give_up(&self, row: &Waiting, reason: &str) {
+        self.board.notes().status.unpriced += 1;
+        let event = &row.event;
+        let reason = format!("{}: {}: {reason}", event.dedupe_key, event.native_id);
+        self.set_aside(&row.frame, &reason, row.received_at);
+    }
+
+    /// Tries the rows that wait once more; those whose time is over are given up.
+    pub(super) async fn try_held(&self) {
+        let now = now();
+        let waiting = locked(&self.hold).take();
+        if waiting.is_empty() {
+            return;
+        }
+        let mut ready = Vec::new();
+        let markets = self.markets.load_full();
+        let mut decoded: HashMap<usize, Vec<Event>> = HashMap::new();
+        for row in waiting {
+            // Rows of one frame share it.
+            let events = decoded
+                .entry(row.frame.as_ptr().addr())
+                .or_insert_with(|| self.decode_again(&row, &markets));
+            match row.find_in(events).filter(|event| !event.is_held()) {
+                Some(event) => {
+                    self.note_event(event, Way::Request, now);
+                    ready.extend(self.row(event.clone(), &row.frame, row.received_at));
+                }
+                // It had its place before.
+                None => drop(locked(&self.hold).wait(row, usize::MAX)),
+            }
+        }
+        drop(decoded);
+        let expired = locked(&self.hold).expired(now.back(millis(self.settings.pace.hold)));
+        for row in &expired {
+            self.give_up(row, "its multiplier is not known");
+        }
+        self.note_held();
+        self.hand_over(ready).await;
+    }
+
+    fn decode_again(&self, row: &Waiting, markets: &Markets) -> Vec<Event> {
+        let faults = RefCell::default();
+        let instruments = markets.of_body(row.market.as_deref());
+        let received_at = Some(row.received_at);
+        let frame = self.venue.frame(&row.frame, received_at, &instruments);
+        let decoded = self.venue.decode(&frame.keeping(&faults));
+        decoded.unwrap_or_default()
+    }
+
+    /// How many rows wait for their market.
+    pub(super) fn held(&self) -> usize {
+        locked(&self.hold).len()
+    }
+
+    fn note_held(&self) {
+        self.board.notes().status.held = u64::try_from(self.held()).unwrap_or(u64::MAX);
+    }
+
+    /// Gives everything up that still waits, because the collecting ends.
+    pub(super) fn give_up_held(&self) {
+        let waiting = locked(&self.hold).take();
+        for row in &waiting {
+            self.give_up(row, "the collecting ended before its multiplier was known");
+        }
+        self.note_held();
+    }
+}

@@ -1,0 +1,78 @@
+//! What all tasks of one venue share.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use tokio::sync::watch;
+
+use super::intake::Intake;
+use super::rest::{Rest, RestError};
+use super::yardstick::Yardstick;
+use crate::feeds::{Error, Listing};
+
+/// The tasks of one venue.
+pub(super) struct VenueTasks {
+    pub(super) intake: Arc<Intake>,
+    pub(super) rest: Rest,
+    pub(super) archive: PathBuf,
+    /// Whose bars and open interest are collected.
+    pub(super) history_coins: Vec<String>,
+    pub(super) yardstick: Arc<Yardstick>,
+    /// Whether only the past is asked for.
+    pub(super) once: bool,
+    /// Whether the back-fills of the start are over.
+    pub(super) filled: AtomicBool,
+    /// Whether the markets have been read.
+    pub(super) known: watch::Sender<bool>,
+    /// Why the sockets are to be opened anew, such as that they are mute.
+    pub(super) renewal: watch::Sender<Option<String>>,
+}
+
+/// Why a request came to nothing.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Failure {
+    #[error(transparent)]
+    Rest(#[from] RestError),
+    #[error("the reply cannot be read: {0}")]
+    Reply(#[from] Error),
+}
+
+/// Returns once it is said, or nobody is left to say it.
+pub(super) async fn said(word: &mut watch::Receiver<bool>) {
+    let _ = word.wait_for(|said| *said).await;
+}
+
+impl VenueTasks {
+    pub(super) fn trouble(&self, message: String) {
+        self.intake.board.trouble(message);
+    }
+
+    /// The markets of the coins that are asked for.
+    pub(super) fn wanted(&self) -> Vec<Listing> {
+        let markets = self.intake.markets.load();
+        let listings = markets.listings.iter();
+        let wanted = listings.filter(|listing| self.intake.is_asked_for(&listing.coin().0));
+        wanted.cloned().collect()
+    }
+
+    /// Returns once the markets are known, where the venue lists any.
+    pub(super) async fn markets_are_known(&self) {
+        if !self.intake.venue.listing_requests().is_empty() {
+            said(&mut self.known.subscribe()).await;
+        }
+    }
+
+    /// Notes that the back-fills of the start are over.
+    pub(super) fn is_filled(&self) {
+        self.filled.store(true, Ordering::Release);
+    }
+}
+
+impl std::fmt::Debug for VenueTasks {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("VenueTasks")
+            .field("venue", &self.intake.name())
+            .finish_non_exhaustive()
+    }
+}
