@@ -1,6 +1,5 @@
 """The package as such: what importing it costs, what it names, how its parts travel and end."""
 
-import ast
 import copy
 import importlib.metadata
 import importlib.resources
@@ -11,7 +10,6 @@ import subprocess
 import sys
 import typing
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 import samples
@@ -26,36 +24,6 @@ def script(body):
     done = subprocess.run([sys.executable, "-c", body], capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
-
-
-# --- how its files stand
-
-
-def needed(file):
-    """The files of the package that a file imports, at once or when it is first used; not those for annotations."""
-    tree = ast.parse(file.read_text(encoding="utf-8"))
-    skipped = {
-        id(inner)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
-        for inner in ast.walk(node)
-    }
-    found = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and node.level == 1 and id(node) not in skipped:
-            names = {node.module} if node.module else {alias.name for alias in node.names}
-            found |= {name for name in names if (file.parent / f"{name}.py").exists()}
-    return found
-
-
-def test_no_files_of_the_package_go_round_in_a_circle():
-    files = {file.stem: file for file in Path(liqdata.__file__).parent.glob("*.py")}
-    after = {name: needed(file) for name, file in files.items()}
-    assert sum(map(len, after.values())) > 40
-    while free := [name for name, wanted in after.items() if not wanted & after.keys()]:
-        for name in free:
-            del after[name]
-    assert not after, f"these need each other: {after}"
 
 
 # --- what importing costs
