@@ -343,40 +343,37 @@ fn base(text: &str) -> Result<Url, BadQuery> {
     if text.trim().is_empty() {
         return Err(refuse("is blank"));
     }
-    // The parser drops blanks and line breaks without a word.
-    if text.chars().any(|c| c.is_whitespace() || c.is_control()) {
-        return Err(refuse("contains blanks or control characters"));
-    }
-    let url = Url::parse(text).map_err(|fault| refuse(&format!("is not a URL: {fault}")))?;
-    if !matches!(url.scheme(), "http" | "https") {
-        return Err(refuse("is neither http nor https"));
-    }
+    let url = address(text).map_err(|what| refuse(&what))?;
     if !url.username().is_empty() || url.password().is_some() {
         return Err(refuse("carries user info"));
     }
     if url.query().is_some() || url.fragment().is_some() {
         return Err(refuse("has a query or a fragment"));
     }
-    if url.host().is_none() {
-        return Err(refuse("has no host"));
-    }
     Ok(url)
 }
 
 fn proxy(text: &str) -> Result<Url, BadQuery> {
     let refuse = |what: &str| BadQuery::new("proxy", format!("{:?} {what}", masked(text)), PROXIES);
-    if text.chars().any(|c| c.is_whitespace() || c.is_control()) {
-        return Err(refuse("contains blanks or control characters"));
-    }
-    let url = Url::parse(text).map_err(|fault| refuse(&format!("is not a URL: {fault}")))?;
-    if !matches!(url.scheme(), "http" | "https") {
-        return Err(refuse("is neither http nor https"));
-    }
-    if url.host().is_none() {
-        return Err(refuse("has no host"));
-    }
+    let url = address(text).map_err(|what| refuse(&what))?;
     if !matches!(url.path(), "" | "/") || url.query().is_some() || url.fragment().is_some() {
         return Err(refuse("has a path, a query or a fragment"));
+    }
+    Ok(url)
+}
+
+/// The address that `text` is; what is wrong with it, otherwise.
+fn address(text: &str) -> Result<Url, String> {
+    // The parser drops blanks and line breaks without a word.
+    if text.chars().any(|c| c.is_whitespace() || c.is_control()) {
+        return Err("contains blanks or control characters".to_owned());
+    }
+    let url = Url::parse(text).map_err(|fault| format!("is not a URL: {fault}"))?;
+    if !matches!(url.scheme(), "http" | "https") {
+        return Err("is neither http nor https".to_owned());
+    }
+    if url.host().is_none() {
+        return Err("has no host".to_owned());
     }
     Ok(url)
 }

@@ -114,6 +114,21 @@ impl Board {
         notes.status.to_ask += u64::try_from(requests).unwrap_or(0);
     }
 
+    /// Counts a request of a back-fill that was answered, or failed for good.
+    pub(super) fn was_answered(&self) {
+        let mut notes = self.notes();
+        if notes.status.asked < notes.status.to_ask {
+            notes.status.asked += 1;
+        }
+    }
+
+    /// Counts bars and readings of open interest.
+    pub(super) fn count_history(&self, bars: usize, readings: usize) {
+        let mut notes = self.notes();
+        notes.status.bars += u64::try_from(bars).unwrap_or(0);
+        notes.status.open_interest += u64::try_from(readings).unwrap_or(0);
+    }
+
     /// Takes requests back that are not going to be made.
     pub(super) fn will_not_ask(&self, requests: usize) {
         let mut notes = self.notes();

@@ -12,6 +12,7 @@ use futures_util::stream;
 
 use super::clock::now;
 use super::intake::Intake;
+use super::missed::Stretch;
 use super::settings::millis;
 use super::venue::VenueTasks;
 use crate::archive::{Archive, ArchiveError, BarRow, Batch, Filter, OpenInterestRow};
@@ -57,13 +58,8 @@ fn leading(listings: &[Listing], coin: &str) -> Option<Arc<Listing>> {
 }
 
 /// The stretches of `step` from `from` until before `until` of which no instant is in `have`, by time.
-fn missing(
-    have: &HashSet<Millis>,
-    from: Millis,
-    until: Millis,
-    step: i64,
-) -> Vec<(Millis, Millis)> {
-    let mut found: Vec<(Millis, Millis)> = Vec::new();
+fn missing(have: &HashSet<Millis>, from: Millis, until: Millis, step: i64) -> Vec<Stretch> {
+    let mut found: Vec<Stretch> = Vec::new();
     let mut at = from;
     while at < until {
         let next = at.on(step);
@@ -119,16 +115,9 @@ impl<'a> History<'a> {
             ] {
                 let from = whole(from.on(step - 1), step);
                 self.known.insert((kind, coin.clone()), until);
-                let have = match self.have(kind, &coin, from, until).await {
-                    Ok(have) => have,
-                    Err(fault) => {
-                        self.venue
-                            .trouble(format!("the archive cannot be read: {fault}"));
-                        HashSet::new()
-                    }
-                };
-                for (from, until) in missing(&have, from, until, step) {
-                    errands.extend(self.errands(kind, listing, from, until));
+                let have = self.have(kind, &coin, (from, until)).await;
+                for stretch in missing(&have, from, until, step) {
+                    errands.extend(self.errands(kind, listing, stretch));
                 }
             }
         }
@@ -162,7 +151,7 @@ impl<'a> History<'a> {
                             Kind::OpenInterest => whole(known.back(FIVE_MINUTES), FIVE_MINUTES),
                         });
                 if from < end {
-                    let asks = self.errands(kind, &listing, from, end);
+                    let asks = self.errands(kind, &listing, (from, end));
                     reached.push((key, end, asks.len()));
                     errands.extend(asks);
                 }
@@ -185,13 +174,7 @@ impl<'a> History<'a> {
             .collect()
     }
 
-    fn errands(
-        &self,
-        kind: Kind,
-        listing: &Arc<Listing>,
-        from: Millis,
-        until: Millis,
-    ) -> Vec<Errand> {
+    fn errands(&self, kind: Kind, listing: &Arc<Listing>, (from, until): Stretch) -> Vec<Errand> {
         let venue = self.intake().venue;
         let asks = match kind {
             Kind::Bars => venue.bar_requests(listing, from, until),
@@ -207,13 +190,7 @@ impl<'a> History<'a> {
     }
 
     /// The instants of which the archive has a bar or reading.
-    async fn have(
-        &self,
-        kind: Kind,
-        coin: &str,
-        from: Millis,
-        until: Millis,
-    ) -> Result<HashSet<Millis>, ArchiveError> {
+    async fn have(&self, kind: Kind, coin: &str, (from, until): Stretch) -> HashSet<Millis> {
         let path = self.venue.archive.clone();
         let filter = Filter {
             start: Some(from),
@@ -239,10 +216,13 @@ impl<'a> History<'a> {
                     .collect(),
             })
         };
-        match tokio::task::spawn_blocking(read).await {
-            Ok(have) => have,
-            Err(_) => Ok(HashSet::new()),
-        }
+        let read = tokio::task::spawn_blocking(read).await;
+        read.unwrap_or_else(|_| Ok(HashSet::new()))
+            .unwrap_or_else(|fault| {
+                let venue = self.venue;
+                venue.trouble(format!("the archive cannot be read: {fault}"));
+                HashSet::new()
+            })
     }
 
     /// Runs errands, a few at once; how many succeeded of each kind and coin.
@@ -255,12 +235,7 @@ impl<'a> History<'a> {
             })
             .buffer_unordered(AT_ONCE);
         while let Some((errand, succeeded)) = under_way.next().await {
-            {
-                let mut notes = self.intake().board.notes();
-                if notes.status.asked < notes.status.to_ask {
-                    notes.status.asked += 1;
-                }
-            }
+            self.intake().board.was_answered();
             if succeeded {
                 *done
                     .entry((errand.kind, errand.listing.coin().0))
@@ -279,15 +254,10 @@ impl<'a> History<'a> {
             }
         };
         let received_at = now();
-        let read = self.read(errand, &body, received_at);
-        match read {
+        match self.read(errand, &body, received_at) {
             Ok(batch) => {
-                {
-                    let count = |rows: usize| u64::try_from(rows).unwrap_or(0);
-                    let mut notes = self.intake().board.notes();
-                    notes.status.bars += count(batch.bars.len());
-                    notes.status.open_interest += count(batch.open_interest.len());
-                }
+                let (bars, readings) = (batch.bars.len(), batch.open_interest.len());
+                self.intake().board.count_history(bars, readings);
                 self.intake().delivery.rows_patiently(batch).await;
                 true
             }

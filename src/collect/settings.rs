@@ -35,10 +35,10 @@ pub struct SettingsError {
 }
 
 impl SettingsError {
-    fn new(setting: impl Into<String>, message: impl Into<String>) -> Self {
+    fn new(setting: impl Into<String>, message: String) -> Self {
         Self {
             setting: setting.into(),
-            message: message.into(),
+            message,
         }
     }
 }
@@ -54,19 +54,29 @@ pub struct Reach {
     pub hosts: BTreeMap<String, String>,
 }
 
-macro_rules! pace {
-    ($($(#[$doc:meta])* $name:ident: $seconds:literal,)+) => {
-        /// How long and how often, in seconds.
-        #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+macro_rules! settings {
+    ($(#[$of:meta])* $all:ident { $($(#[$doc:meta])* $name:ident: $type:ty = $default:expr,)+ }) => {
+        $(#[$of])*
+        #[derive(Clone, Debug, PartialEq, Deserialize)]
         #[serde(default, deny_unknown_fields)]
-        pub struct Pace {
-            $($(#[$doc])* pub $name: f64,)+
+        pub struct $all {
+            $($(#[$doc])* pub $name: $type,)+
         }
 
-        impl Default for Pace {
+        impl Default for $all {
             fn default() -> Self {
-                Self { $($name: $seconds,)+ }
+                Self { $($name: $default,)+ }
             }
+        }
+    };
+}
+
+macro_rules! pace {
+    ($($(#[$doc:meta])* $name:ident: $seconds:literal,)+) => {
+        settings! {
+            /// How long and how often, in seconds.
+            #[derive(Copy)]
+            Pace { $($(#[$doc])* $name: f64 = $seconds,)+ }
         }
 
         impl Pace {
@@ -154,68 +164,53 @@ pub(super) fn millis(seconds: f64) -> i64 {
     i64::try_from(span(seconds).as_millis()).unwrap_or(i64::MAX)
 }
 
+fn refused(setting: impl Into<String>, message: String) -> Result<(), SettingsError> {
+    Err(SettingsError::new(setting, message))
+}
+
 fn check_seconds(setting: &str, seconds: f64) -> Result<(), SettingsError> {
     if (0.0..=31_536_000.0).contains(&seconds) {
         Ok(())
     } else {
         let message = format!("{seconds} is not allowed; seconds from 0 to 31536000 are");
-        Err(SettingsError::new(setting, message))
+        refused(setting, message)
     }
 }
 
-/// Everything a collector may be told.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Settings {
-    /// Where the venues are reached, by name.
-    pub venues: BTreeMap<String, Reach>,
-    /// The coins whose bars and open interest are collected.
-    pub coins: Vec<String>,
-    /// How many days of bars and open interest are asked for at the start.
-    pub history_days: u32,
-    /// How many hours of liquidations are asked for at the start, at most, where the venue still has them.
-    pub missed_hours: u32,
-    /// Most requests of one back-fill of liquidations of one venue.
-    pub missed_requests: u32,
-    /// Whether each order keeps the frame it was read from.
-    pub raw: bool,
-    /// Most bytes of a frame.
-    pub frame_bytes: usize,
-    /// Most rows that wait to be committed; beyond it the sockets are made to wait.
-    pub queue_rows: usize,
-    /// Most rows of one commit.
-    pub commit_rows: usize,
-    /// Most keys that are remembered.
-    pub remembered: usize,
-    /// Most rows that wait for the multiplier of their market.
-    pub held_rows: usize,
-    /// Most bytes of the file of what was set aside.
-    pub aside_bytes: u64,
-    /// Most bytes of the estimated maps of a day that a server in the same process keeps, compressed; 0 keeps none.
-    pub maps_bytes: u64,
-    /// Time constants.
-    pub pace: Pace,
-}
+/// Whose bars and open interest are collected where nobody says.
+const DEFAULT_COINS: [&str; 6] = ["BTC", "ETH", "SOL", "XRP", "DOGE", "BNB"];
 
-impl Default for Settings {
-    fn default() -> Self {
-        let coins = ["BTC", "ETH", "SOL", "XRP", "DOGE", "BNB"];
-        Self {
-            venues: BTreeMap::new(),
-            coins: coins.map(str::to_owned).to_vec(),
-            history_days: 30,
-            missed_hours: 24,
-            missed_requests: 10_000,
-            raw: false,
-            frame_bytes: 16 << 20,
-            queue_rows: 65_536,
-            commit_rows: 1000,
-            remembered: 1_000_000,
-            held_rows: 100_000,
-            aside_bytes: 64 << 20,
-            maps_bytes: 256 << 20,
-            pace: Pace::default(),
-        }
+settings! {
+    /// Everything a collector may be told.
+    Settings {
+        /// Where the venues are reached, by name.
+        venues: BTreeMap<String, Reach> = BTreeMap::new(),
+        /// The coins whose bars and open interest are collected.
+        coins: Vec<String> = DEFAULT_COINS.map(str::to_owned).to_vec(),
+        /// How many days of bars and open interest are asked for at the start.
+        history_days: u32 = 30,
+        /// How many hours of liquidations are asked for at the start, at most, where the venue still has them.
+        missed_hours: u32 = 24,
+        /// Most requests of one back-fill of liquidations of one venue.
+        missed_requests: u32 = 10_000,
+        /// Whether each order keeps the frame it was read from.
+        raw: bool = false,
+        /// Most bytes of a frame.
+        frame_bytes: usize = 16 << 20,
+        /// Most rows that wait to be committed; beyond it the sockets are made to wait.
+        queue_rows: usize = 65_536,
+        /// Most rows of one commit.
+        commit_rows: usize = 1000,
+        /// Most keys that are remembered.
+        remembered: usize = 1_000_000,
+        /// Most rows that wait for the multiplier of their market.
+        held_rows: usize = 100_000,
+        /// Most bytes of the file of what was set aside.
+        aside_bytes: u64 = 64 << 20,
+        /// Most bytes of the estimated maps of a day that a server in the same process keeps, compressed; 0 keeps none.
+        maps_bytes: u64 = 256 << 20,
+        /// Time constants.
+        pace: Pace = Pace::default(),
     }
 }
 
@@ -255,8 +250,7 @@ impl Settings {
             check_reach(name, reach)?;
         }
         if let Some(blank) = self.coins.iter().find(|coin| coin.trim().is_empty()) {
-            let message = format!("{blank:?} is no coin");
-            return Err(SettingsError::new("coins", message));
+            return refused("coins", format!("{blank:?} is no coin"));
         }
         for (setting, value) in [
             ("frame_bytes", self.frame_bytes),
@@ -266,12 +260,12 @@ impl Settings {
         ] {
             if !(1..=1 << 30).contains(&value) {
                 let message = format!("{value} is not allowed; 1 to {} are", 1 << 30);
-                return Err(SettingsError::new(setting, message));
+                return refused(setting, message);
             }
         }
         if self.history_days > 3650 {
             let message = format!("{} is not allowed; 0 to 3650 are", self.history_days);
-            return Err(SettingsError::new("history_days", message));
+            return refused("history_days", message);
         }
         self.pace.check()
     }
@@ -298,11 +292,11 @@ fn check_reach(name: &str, reach: &Reach) -> Result<(), SettingsError> {
     let Ok(known) = venue(name) else {
         let names: Vec<&str> = VENUES.iter().map(|venue| venue.name()).collect();
         let message = format!("{name:?} is no venue; allowed: {}", names.join(", "));
-        return Err(SettingsError::new("venues", message));
+        return refused("venues", message);
     };
     if known.name() != name {
         let message = format!("{name:?} is spelled {:?} here", known.name());
-        return Err(SettingsError::new("venues", message));
+        return refused("venues", message);
     }
     for (host, address) in &reach.hosts {
         let setting = format!("venues.{name}.{host}");
@@ -312,7 +306,7 @@ fn check_reach(name: &str, reach: &Reach) -> Result<(), SettingsError> {
                 "is no setting of {name}; allowed: {}, paths",
                 hosts.join(", ")
             );
-            return Err(SettingsError::new(setting, message));
+            return refused(setting, message);
         }
         let schemes = if host == "socket" {
             ["ws", "wss"]
@@ -332,16 +326,13 @@ fn check_reach(name: &str, reach: &Reach) -> Result<(), SettingsError> {
                 "{address:?} is not allowed; a {} or {} address without user info, query or fragment is",
                 schemes[0], schemes[1]
             );
-            return Err(SettingsError::new(setting, message));
+            return refused(setting, message);
         }
     }
     match reach.paths.iter().find(|(_, path)| !path.starts_with('/')) {
         Some((known, path)) => {
             let message = format!("{path:?} is not allowed; a path begins with /");
-            Err(SettingsError::new(
-                format!("venues.{name}.paths.{known:?}"),
-                message,
-            ))
+            refused(format!("venues.{name}.paths.{known:?}"), message)
         }
         None => Ok(()),
     }
