@@ -14,10 +14,9 @@ use serde::de::Deserialize;
 use super::error::Error;
 use super::event::{Completeness, Event, PriceKind, product, quotient, stripped};
 use super::instruments::{Instrument, Instruments, Kind};
-use super::members::{Cell, Part, Raw};
+use super::members::{Cell, Part, Plain, Raw, plain};
 use super::naming::Market;
 use super::place::{Place, joined, shown, text_of};
-use super::plain::{self, Plain};
 use crate::model::{Millis, Side};
 
 /// What has to be known of a venue to read its rows.
@@ -179,7 +178,7 @@ impl<'a> Frame<'a> {
 
     /// The JSON of a frame that is most likely plain.
     pub(super) fn read_plainly<T: Plain<'a> + Deserialize<'a>>(&self) -> Result<T, Error> {
-        plain::plain(self.text).map_or_else(|| self.read(), Ok)
+        plain(self.text).map_or_else(|| self.read(), Ok)
     }
 
     /// The object that the frame is.

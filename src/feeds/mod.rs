@@ -33,8 +33,6 @@ mod naming;
 mod okx;
 mod paging;
 mod place;
-mod plain;
-mod quotes;
 #[cfg(test)]
 mod testing;
 mod venue;

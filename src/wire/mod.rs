@@ -30,5 +30,5 @@ pub use envelope::{Decode, intake, parse, read, reason};
 pub use heatmap::Matrix;
 pub use intake::{Feed, Intake, Reading, Whole};
 pub use number::{exact_decimal, nearest_double};
-pub(crate) use quick::{leading_digits, leading_number};
+pub(crate) use quick::{Cursor, leading_number};
 pub use token::{lenient, lenient_instant};

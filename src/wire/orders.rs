@@ -67,19 +67,21 @@ enum Amount {
 #[inline]
 fn template<'a>(from: &mut Cursor<'a>) -> Option<Row<'a>> {
     let mut row = *from;
-    let text = |row: &mut Cursor<'a>, before: &str| {
-        row.exactly(before)?;
-        row.plain_text()
-    };
     let amount = |row: &mut Cursor<'a>, before: &str| {
         row.exactly(before)?;
         let (digits, scale) = row.short_decimal()?;
         Some(Amount::Short(digits, scale))
     };
     let read = Row {
-        exchange: text(&mut row, "{\"exchange\":\"")?,
-        symbol: text(&mut row, ",\"symbol\":\"")?,
-        side: match text(&mut row, ",\"side\":\"")? {
+        exchange: {
+            row.exactly("{\"exchange\":\"")?;
+            row.text()?
+        },
+        symbol: {
+            row.exactly(",\"symbol\":\"")?;
+            row.text()?
+        },
+        side: match row.exactly(",\"side\":\"").and_then(|()| row.text())? {
             "LONG" => Side::Long,
             "SHORT" => Side::Short,
             _ => return None,
@@ -111,7 +113,8 @@ fn members<'a>(from: &mut Cursor<'a>) -> Option<Row<'a>> {
             "qty" => first(&mut qty, amount(from))?,
             "value_usd" => first(&mut value_usd, amount(from))?,
             "timestamp" => first(&mut timestamp, from.whole().map(Millis))?,
-            _ => from.skip()?,
+            // What is stepped over has to be text all the same.
+            _ => from.skip_text()?,
         }
         if !from.more(b'}')? {
             break;

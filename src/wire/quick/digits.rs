@@ -119,6 +119,7 @@ fn place(bits: u64) -> usize {
     (bits.trailing_zeros() / 8) as usize
 }
 
+#[inline]
 pub(super) fn strip(rest: &mut &[u8], byte: u8) -> bool {
     match rest.split_first() {
         Some((&first, behind)) if first == byte => {
@@ -157,7 +158,7 @@ pub(super) fn digits(rest: &mut &[u8], before: u64) -> Option<(u64, usize)> {
 
 /// How many digits `text` starts with.
 #[inline]
-pub(crate) fn leading_digits(text: &[u8]) -> usize {
+pub(super) fn leading_digits(text: &[u8]) -> usize {
     let mut length = 0;
     let (words, rest) = text.as_chunks::<8>();
     for word in words {

@@ -1,13 +1,14 @@
-//! A quick read of plain bodies: one pass over the bytes, without the machinery that tolerance takes.
+//! A quick read of plain JSON, bodies and frames alike: one pass over the bytes, without the machinery that tolerance takes.
 //!
 //! Everything here gives `None` at the first surprise, and the body is then read by the tolerant readers: what is
 //! accepted, what is refused and why is theirs to say. What is read here is exactly what they would have read.
 
 mod digits;
+mod text;
 
 use super::number::nearest_double;
-pub(crate) use digits::leading_digits;
-use digits::{common, digits, scaled, short_double, strip};
+use digits::{common, digits, leading_digits, scaled, short_double, strip};
+use text::quote;
 
 /// The whole number that `text` starts with, and how many digits it has; `None` where they are more than 19.
 #[inline]
@@ -18,42 +19,57 @@ pub(crate) fn leading_number(mut text: &[u8]) -> Option<(u64, usize)> {
 /// Zeros in a row, as sparse matrices have them.
 const ZEROS: &[u8; 16] = b"0,0,0,0,0,0,0,0,";
 
-/// What is left of a body.
-#[derive(Clone, Copy)]
-pub(super) struct Cursor<'a> {
+/// How deep objects and lists go.
+const DEPTH: u8 = 8;
+
+/// What is left of a text in JSON.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cursor<'a> {
     rest: &'a [u8],
+    /// Objects and lists around it, as far as they were entered by [`Cursor::opens`] or [`Cursor::each`].
+    depth: u8,
 }
 
 impl<'a> Cursor<'a> {
-    /// Of bytes that need not be text as a whole: what is taken for text is looked at.
-    pub(super) fn of(bytes: &'a [u8]) -> Self {
-        Self { rest: bytes }
+    /// Of bytes that need not be text as a whole: what is taken for text is looked at, what is stepped over is not.
+    #[inline]
+    pub(crate) fn of(bytes: &'a [u8]) -> Self {
+        Self {
+            rest: bytes,
+            depth: 0,
+        }
     }
 
     /// How many bytes are left.
-    pub(super) fn left(&self) -> usize {
+    #[inline]
+    pub(crate) fn left(&self) -> usize {
         self.rest.len()
     }
 
+    /// Steps over blanks.
+    #[inline]
     fn blanks(&mut self) {
         while let Some((b' ' | b'\n' | b'\r' | b'\t', rest)) = self.rest.split_first() {
             self.rest = rest;
         }
     }
 
+    /// The byte that comes next, blanks before it aside.
+    #[inline]
+    pub(crate) fn peek(&mut self) -> Option<u8> {
+        self.blanks();
+        self.rest.first().copied()
+    }
+
     /// Takes `byte`, blanks before it aside; whether it was there.
+    #[inline]
     pub(super) fn takes(&mut self, byte: u8) -> bool {
         self.blanks();
-        match self.rest.split_first() {
-            Some((&first, rest)) if first == byte => {
-                self.rest = rest;
-                true
-            }
-            _ => false,
-        }
+        strip(&mut self.rest, byte)
     }
 
     /// Takes `byte`, blanks before it aside.
+    #[inline]
     pub(super) fn take(&mut self, byte: u8) -> Option<()> {
         self.takes(byte).then_some(())
     }
@@ -61,19 +77,19 @@ impl<'a> Cursor<'a> {
     /// Takes exactly `text`, blanks before it aside.
     pub(super) fn word(&mut self, text: &str) -> Option<()> {
         self.blanks();
-        self.rest = self.rest.strip_prefix(text.as_bytes())?;
-        Some(())
+        self.exactly(text)
     }
 
     /// Takes exactly `text`, which no blanks may come before.
     #[inline]
-    pub(super) fn exactly(&mut self, text: &str) -> Option<()> {
+    pub(crate) fn exactly(&mut self, text: &str) -> Option<()> {
         self.rest = self.rest.strip_prefix(text.as_bytes())?;
         Some(())
     }
 
     /// Nothing but blanks is left.
-    pub(super) fn end(&mut self) -> Option<()> {
+    #[inline]
+    pub(crate) fn end(&mut self) -> Option<()> {
         self.blanks();
         self.rest.is_empty().then_some(())
     }
@@ -85,49 +101,135 @@ impl<'a> Cursor<'a> {
     }
 
     /// What is left of a string without escapes behind its first quote.
+    #[inline]
     pub(super) fn text(&mut self) -> Option<&'a str> {
-        let end = self
-            .rest
-            .iter()
-            .position(|&byte| byte == b'"' || byte == b'\\' || byte < b' ')?;
-        let (text, rest) = self.rest.split_at_checked(end)?;
-        self.rest = rest.strip_prefix(b"\"")?;
-        std::str::from_utf8(text).ok()
+        std::str::from_utf8(self.quoted()?).ok()
     }
 
-    /// As [`Cursor::text`], of ASCII alone.
+    /// The same, whether it is text or not.
     #[inline]
-    pub(super) fn plain_text(&mut self) -> Option<&'a str> {
-        let mut end = 0;
-        for chunk in self.rest.as_chunks::<8>().0 {
-            let within = ends_text(u64::from_le_bytes(*chunk));
-            end += within;
-            if within < 8 {
-                break;
-            }
-        }
-        let (text, rest) = self.rest.split_at_checked(end)?;
-        if let Some(rest) = rest.strip_prefix(b"\"") {
-            self.rest = rest;
-            return std::str::from_utf8(text).ok();
-        }
-        // The last bytes of a body, or what plain text has not.
-        None
+    fn quoted(&mut self) -> Option<&'a [u8]> {
+        let end = quote(self.rest)?;
+        let text = self.rest.get(..end)?;
+        self.rest = self.rest.get(end + 1..)?;
+        Some(text)
     }
 
     /// The name of a member, with its colon.
-    pub(super) fn key(&mut self) -> Option<&'a str> {
-        let name = self.string()?;
+    #[inline]
+    pub(crate) fn name(&mut self) -> Option<&'a [u8]> {
+        self.take(b'"')?;
+        let name = self.quoted()?;
         self.take(b':')?;
         Some(name)
     }
 
+    /// The same, as text.
+    pub(super) fn key(&mut self) -> Option<&'a str> {
+        std::str::from_utf8(self.name()?).ok()
+    }
+
     /// A comma (true) or `close` (false).
+    #[inline]
     pub(super) fn more(&mut self, close: u8) -> Option<bool> {
         if self.takes(b',') {
             return Some(true);
         }
         self.take(close).map(|()| false)
+    }
+
+    /// Begins what begins with `byte`.
+    #[inline]
+    fn enter(&mut self, byte: u8) -> Option<()> {
+        self.take(byte)?;
+        self.depth += 1;
+        (self.depth <= DEPTH).then_some(())
+    }
+
+    /// Begins an object; whether it has members.
+    #[inline]
+    pub(crate) fn opens(&mut self) -> Option<bool> {
+        self.enter(b'{')?;
+        let is_empty = self.takes(b'}');
+        self.depth -= u8::from(is_empty);
+        Some(!is_empty)
+    }
+
+    /// Goes on behind a member of an object that was [begun](Self::opens); whether there is another.
+    #[inline]
+    pub(crate) fn goes_on(&mut self) -> Option<bool> {
+        let more = self.more(b'}')?;
+        self.depth -= u8::from(!more);
+        Some(more)
+    }
+
+    /// Reads a list, each item by `item`.
+    #[inline]
+    pub(crate) fn each(&mut self, mut item: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
+        self.enter(b'[')?;
+        let mut goes_on = !self.takes(b']');
+        while goes_on {
+            item(self)?;
+            goes_on = self.more(b']')?;
+        }
+        self.depth -= 1;
+        Some(())
+    }
+
+    /// Steps over a value that nobody asked for, or that is looked at later.
+    #[inline]
+    pub(crate) fn skip(&mut self) -> Option<()> {
+        match self.peek()? {
+            b'"' => {
+                strip(&mut self.rest, b'"');
+                self.quoted().map(drop)
+            }
+            b'-' | b'0'..=b'9' => self.skip_number(),
+            first => self.skip_other(first),
+        }
+    }
+
+    /// Steps over an object, a list or a word that starts with `first`.
+    #[inline(never)]
+    fn skip_other(&mut self, first: u8) -> Option<()> {
+        match first {
+            b'{' => {
+                let mut goes_on = self.opens()?;
+                while goes_on {
+                    self.name()?;
+                    self.skip()?;
+                    goes_on = self.goes_on()?;
+                }
+                Some(())
+            }
+            b'[' => self.each(Self::skip),
+            b'n' => self.exactly("null"),
+            b't' => self.exactly("true"),
+            _ => self.exactly("false"),
+        }
+    }
+
+    /// Steps over a value that is text.
+    pub(super) fn skip_text(&mut self) -> Option<()> {
+        let from = self.rest;
+        self.skip()?;
+        let value = from.get(..from.len() - self.rest.len())?;
+        std::str::from_utf8(value).ok().map(drop)
+    }
+
+    /// Steps over a number without an exponent.
+    #[inline]
+    fn skip_number(&mut self) -> Option<()> {
+        let mut rest = self.rest;
+        strip(&mut rest, b'-');
+        if !strip(&mut rest, b'0') {
+            rest = behind_digits(rest)?;
+        }
+        if strip(&mut rest, b'.') {
+            rest = behind_digits(rest)?;
+        }
+        self.rest = rest;
+        (!matches!(rest.first(), Some(b'0'..=b'9' | b'e' | b'E'))).then_some(())
     }
 
     /// A whole number of at most 18 digits.
@@ -185,31 +287,12 @@ impl<'a> Cursor<'a> {
         Some((size, scale))
     }
 
-    /// Passes over a value that is neither an array nor an object.
-    pub(super) fn skip(&mut self) -> Option<()> {
-        self.blanks();
-        match self.rest.first()? {
-            b'"' => self.string().map(|_| ()),
-            b'n' => self.word("null"),
-            b't' => self.word("true"),
-            b'f' => self.word("false"),
-            _ => self.double().map(|_| ()),
-        }
-    }
-
     /// The rows of a list in an envelope, each read by `row`, to the end of the body.
-    pub(super) fn rows(&mut self, mut row: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
-        for word in ["{", "\"success\"", ":", "true", ",", "\"data\"", ":", "["] {
+    pub(super) fn rows(&mut self, row: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
+        for word in ["{", "\"success\"", ":", "true", ",", "\"data\"", ":"] {
             self.word(word)?;
         }
-        if !self.takes(b']') {
-            loop {
-                row(self)?;
-                if !self.more(b']')? {
-                    break;
-                }
-            }
-        }
+        self.each(row)?;
         self.take(b'}')?;
         self.end()
     }
@@ -217,16 +300,11 @@ impl<'a> Cursor<'a> {
     /// An array of what `item` reads.
     pub(super) fn list<T>(&mut self, item: impl Fn(&mut Self) -> Option<T>) -> Option<Vec<T>> {
         let mut items = Vec::new();
-        self.take(b'[')?;
-        if self.takes(b']') {
-            return Some(items);
-        }
-        loop {
-            items.push(item(self)?);
-            if !self.more(b']')? {
-                return Some(items);
-            }
-        }
+        self.each(|from| {
+            items.push(item(from)?);
+            Some(())
+        })?;
+        Some(items)
     }
 
     /// Appends numbers of the common form to `cells` as long as each has a comma behind it.
@@ -284,18 +362,11 @@ pub(super) fn first<T>(slot: &mut Option<T>, value: Option<T>) -> Option<()> {
     Some(())
 }
 
-/// How many of eight bytes stand before a quote, or before what plain text has not: a backslash, control characters,
-/// bytes beyond ASCII.
+/// What follows the digits that `text` starts with; `None` where there are none.
 #[inline]
-fn ends_text(bytes: u64) -> usize {
-    const ONES: u64 = 0x0101_0101_0101_0101;
-    const TOPS: u64 = 0x8080_8080_8080_8080;
-    // A borrow marks bytes behind the first that is meant, never one before it.
-    let below = |bytes: u64, bound: u8| bytes.wrapping_sub(ONES * u64::from(bound)) & !bytes;
-    let quote = below(bytes ^ (ONES * u64::from(b'"')), 1);
-    let backslash = below(bytes ^ (ONES * u64::from(b'\\')), 1);
-    let others = (quote | backslash | below(bytes, b' ') | bytes) & TOPS;
-    (others.trailing_zeros() / 8) as usize
+fn behind_digits(text: &[u8]) -> Option<&[u8]> {
+    let length = leading_digits(text);
+    (length > 0).then_some(text.get(length..)?)
 }
 
 #[cfg(test)]

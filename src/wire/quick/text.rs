@@ -1,4 +1,4 @@
-//! Where a string of a plain frame ends: eight bytes are looked at together, without a branch per byte.
+//! Where a string ends: eight bytes are looked at together, without a branch per byte.
 
 const WORD: usize = 8;
 /// A one in every byte of a word.
@@ -6,10 +6,12 @@ const ONES: u64 = u64::from_ne_bytes([1; WORD]);
 /// The highest bit of every byte.
 const TOPS: u64 = ONES << 7;
 
-/// Where the first quote from `at` on stands; `None` where there is none, or an escape or a control character before it.
+/// Where the first quote stands; `None` where there is none, or an escape or a control character before it.
 #[inline]
-pub(super) fn quote(text: &[u8], mut at: usize) -> Option<usize> {
-    while let Some(word) = text.get(at..)?.first_chunk::<WORD>() {
+pub(super) fn quote(text: &[u8]) -> Option<usize> {
+    let (words, tail) = text.as_chunks::<WORD>();
+    let mut at = 0;
+    for word in words {
         let (quotes, ends) = ends(u64::from_le_bytes(*word));
         if ends != 0 {
             at += (ends.trailing_zeros() / u8::BITS) as usize;
@@ -17,9 +19,15 @@ pub(super) fn quote(text: &[u8], mut at: usize) -> Option<usize> {
         }
         at += WORD;
     }
-    let tail = text.get(at..)?;
-    let end = tail.iter().position(|&byte| is_end(byte))?;
-    (tail.get(end) == Some(&b'"')).then_some(at + end)
+    quote_one_by_one(tail).map(|end| at + end)
+}
+
+/// The same of the last few bytes of a text.
+#[cold]
+#[inline(never)]
+fn quote_one_by_one(text: &[u8]) -> Option<usize> {
+    let end = text.iter().position(|&byte| is_end(byte))?;
+    (text.get(end) == Some(&b'"')).then_some(end)
 }
 
 /// Whether plain text ends at `byte`.
@@ -40,6 +48,7 @@ fn ends(word: u64) -> (u64, u64) {
 }
 
 #[cfg(test)]
+#[expect(clippy::indexing_slicing, reason = "tests")]
 mod tests {
     use proptest::prelude::*;
 
@@ -56,7 +65,7 @@ mod tests {
                     byte if is_end(byte) => None,
                     _ => Some(before + 1),
                 };
-                assert_eq!(quote(&text, 0), wanted, "{byte} behind {before}");
+                assert_eq!(quote(&text), wanted, "{byte} behind {before}");
             }
         }
     }
@@ -69,10 +78,11 @@ mod tests {
             text in "[\"ab!#\u{a2}é\\\\\n\0\u{1f}]{0,40}[ab!é]{0,20}\"?",
         ) {
             let text = text.as_bytes();
-            for at in 0..text.len() + 10 {
-                let end = text.iter().enumerate().skip(at).find(|(_, byte)| is_end(**byte));
-                let wanted = end.filter(|(_, byte)| **byte == b'"').map(|(place, _)| place);
-                prop_assert_eq!(quote(text, at), wanted, "{} of {:?}", at, text);
+            for at in 0..text.len() {
+                let text = &text[at..];
+                let end = text.iter().position(|byte| is_end(*byte));
+                let wanted = end.filter(|end| text[*end] == b'"');
+                prop_assert_eq!(quote(text), wanted, "{:?}", text);
             }
         }
     }
