@@ -62,6 +62,35 @@ pub enum Arrivals {
     Gone,
 }
 
+impl Arrivals {
+    /// Up to `limit` orders behind `after` in the order of arrival `series`, or else from the first that is known: the
+    /// `known` last ones, told by `order`, behind the number `forgotten`.
+    pub(super) fn behind(
+        after: Option<ArrivalId>,
+        limit: usize,
+        series: u64,
+        (forgotten, known): (u64, usize),
+        order: impl Fn(usize) -> Option<Order>,
+    ) -> Self {
+        let number = match after {
+            Some(after) if after.series != series => return Self::Gone,
+            after => after.map_or(forgotten, |after| after.number),
+        };
+        let skipped = number.checked_sub(forgotten);
+        let skipped = skipped.and_then(|skipped| usize::try_from(skipped).ok());
+        let Some(skipped) = skipped.filter(|skipped| *skipped <= known) else {
+            return Self::Gone;
+        };
+        let orders = (skipped..known).take(limit).filter_map(order);
+        let named = orders.zip(number + 1..);
+        Self::Known(
+            named
+                .map(|(order, number)| (ArrivalId { series, number }, order))
+                .collect(),
+        )
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

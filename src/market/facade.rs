@@ -5,13 +5,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use tokio::task::spawn_blocking;
-
 use super::answer::{Answer, Answered};
 use super::archived::Archived;
 use super::arrivals::{ArrivalId, Arrivals};
 use super::fixed::Fixed;
 use super::growing::{Feed, Growing};
+use super::lane::in_lane;
 use super::maps::MapKeeper;
 use super::refusal::Refusal;
 use super::revision::{Basis, Revision, Standing};
@@ -189,8 +188,7 @@ impl Market {
             return Ok(look(self));
         }
         let market = Arc::clone(self);
-        let seen = spawn_blocking(move || look(&market)).await;
-        seen.map_err(|failure| Refusal::defect(format!("a look at the market failed: {failure}")))
+        in_lane(None, move || Ok(look(&market))).await
     }
 
     /// Where `basis` stands, with all that was there when this was asked; one look is shared by all who ask meanwhile.

@@ -59,21 +59,10 @@ impl Source for Fixed {
     }
 
     fn arrivals(&self, after: Option<ArrivalId>, limit: usize) -> Result<Arrivals, Refusal> {
-        let series = self.series;
-        let after = after.unwrap_or(ArrivalId { series, number: 0 });
-        let behind = usize::try_from(after.number)
-            .ok()
-            .filter(|_| after.series == series)
-            .and_then(|number| self.arrived().get(number..));
-        let Some(behind) = behind else {
-            return Ok(Arrivals::Gone);
-        };
-        let orders = behind
-            .iter()
-            .filter_map(|place| self.observations.order(*place))
-            .zip(after.number + 1..)
-            .map(|(order, number)| (ArrivalId { series, number }, order.clone()));
-        Ok(Arrivals::Known(orders.take(limit).collect()))
+        let arrived = self.arrived();
+        let order = |place: usize| self.observations.order(*arrived.get(place)?);
+        let known = (0, arrived.len());
+        Ok(Arrivals::behind(after, limit, self.series, known, order))
     }
 
     fn newest(&self) -> Result<ArrivalId, Refusal> {

@@ -8,10 +8,10 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use tokio::sync::Semaphore;
-use tokio::task::spawn_blocking;
 
 use super::arrivals::{ArrivalId, Arrivals};
 use super::facade::Market;
+use super::lane::in_lane;
 use super::refusal::Refusal;
 use super::revision::Revision;
 use crate::api::Stream;
@@ -151,26 +151,6 @@ impl Follower {
         self.look = None;
         looked
     }
-}
-
-/// What `work` makes on a blocking thread, once there is room in `lane`.
-async fn in_lane<T: Send + 'static>(
-    lane: Option<Arc<Semaphore>>,
-    work: impl FnOnce() -> Result<T, Refusal> + Send + 'static,
-) -> Result<T, Refusal> {
-    // A lane is never closed.
-    let room = match lane {
-        Some(lane) => lane.acquire_owned().await.ok(),
-        None => None,
-    };
-    let worked = spawn_blocking(move || {
-        // The room is given back when the work ends, even if nobody waits for it any more.
-        let _room = room;
-        work()
-    });
-    worked
-        .await
-        .unwrap_or_else(|failure| Err(Refusal::defect(failure)))
 }
 
 /// What has arrived behind `place`, and the revision of before the look: what comes meanwhile is a change.

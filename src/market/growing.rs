@@ -190,24 +190,9 @@ impl Source for Growing {
 
     fn arrivals(&self, after: Option<ArrivalId>, limit: usize) -> Result<Arrivals, Refusal> {
         let state = self.state();
-        let series = self.series;
-        let after = after.unwrap_or(ArrivalId {
-            series,
-            number: state.forgotten,
-        });
-        let skipped = after
-            .number
-            .checked_sub(state.forgotten)
-            .and_then(|skipped| usize::try_from(skipped).ok())
-            .filter(|&skipped| after.series == series && skipped <= state.arrived.len());
-        let Some(skipped) = skipped else {
-            return Ok(Arrivals::Gone);
-        };
-        let behind = state.arrived.iter().skip(skipped).take(limit);
-        let orders = behind
-            .zip(after.number + 1..)
-            .map(|(order, number)| (ArrivalId { series, number }, order.clone()));
-        Ok(Arrivals::Known(orders.collect()))
+        let known = (state.forgotten, state.arrived.len());
+        let order = |place: usize| state.arrived.get(place).cloned();
+        Ok(Arrivals::behind(after, limit, self.series, known, order))
     }
 
     fn newest(&self) -> Result<ArrivalId, Refusal> {

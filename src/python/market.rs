@@ -70,12 +70,7 @@ impl Market {
         let observations = py
             .detach(|| engine::Observations::new(orders, bars, open_interest, now.map(Millis)))
             .map_err(|fault| error::bad_table(py, &fault))?;
-        let market = market::Market::fixed(observations, "tables");
-        Ok(Self {
-            market: Arc::new(market),
-            positions: Vec::new(),
-            feed: None,
-        })
+        Ok(market::Market::fixed(observations, "tables").into())
     }
 
     /// A simulated market.
@@ -90,9 +85,8 @@ impl Market {
         let (observations, positions) = made.map_err(|fault| error::bad_table(py, &fault))?;
         let market = market::Market::simulated(observations, format!("simulated (seed {seed})"));
         Ok(Self {
-            market: Arc::new(market),
             positions,
-            feed: None,
+            ..market.into()
         })
     }
 
@@ -101,9 +95,8 @@ impl Market {
     fn growing(kept: usize) -> Self {
         let (market, feed) = market::Market::growing(kept, "a feed");
         Self {
-            market: Arc::new(market),
-            positions: Vec::new(),
             feed: Some(feed),
+            ..market.into()
         }
     }
 

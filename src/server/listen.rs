@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::future::Future;
 use std::io;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,22 +12,22 @@ use axum::body::Body;
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{Request, Response};
 use axum::response::IntoResponse;
+use futures_util::StreamExt;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
+use tokio_io_timeout::TimeoutWriter;
 use tower::ServiceExt;
 
 use super::limits::Limits;
 use super::reject::Rejection;
 use super::response::{EVENTS, sign};
-use super::stall::StallLimited;
-use super::stream_body::{Stopping, StreamBody};
 
 /// How many connections beyond the cap are answered with a refusal at a time; any more are just closed.
 const TURNED_AWAY: usize = 64;
@@ -92,7 +92,8 @@ pub async fn run_within(
     let places = Arc::new(Semaphore::new(limits.connections));
     let anteroom = Arc::new(Semaphore::new(TURNED_AWAY));
     let graceful = GracefulShutdown::new();
-    let (running, stopping) = Stopping::new();
+    // The signal is given when the sender is dropped.
+    let (running, stopping) = watch::channel(());
     let followers = Arc::new(Followers {
         places: Arc::new(Semaphore::new(limits.streams)),
         stopping,
@@ -164,7 +165,7 @@ async fn outlast(failure: io::Error) -> io::Result<()> {
 /// Those who follow a stream: how many may, and what ends their streams.
 struct Followers {
     places: Arc<Semaphore>,
-    stopping: Stopping,
+    stopping: watch::Receiver<()>,
 }
 
 impl Followers {
@@ -175,7 +176,13 @@ impl Followers {
         }
         match Arc::clone(&self.places).try_acquire_owned() {
             Ok(place) => {
-                response.map(|body| Body::new(StreamBody::new(body, self.stopping.clone(), place)))
+                let mut stopping = self.stopping.clone();
+                let stopped = async move {
+                    let _place = place;
+                    while stopping.changed().await.is_ok() {}
+                };
+                let chunks = |body: Body| body.into_data_stream().take_until(Box::pin(stopped));
+                response.map(|body| Body::from_stream(chunks(body)))
             }
             Err(_) => signed(Rejection::Busy),
         }
@@ -222,10 +229,13 @@ fn protocol(limits: Limits) -> http1::Builder {
     protocol
 }
 
-fn wrapped(limits: Limits, stream: TcpStream) -> TokioIo<StallLimited<TcpStream>> {
+/// A connection that gives up on a reader who stops reading: one whose writes fail once none has moved for a while.
+fn wrapped(limits: Limits, stream: TcpStream) -> TokioIo<Pin<Box<TimeoutWriter<TcpStream>>>> {
     // Without it a small answer may wait for the acknowledgement of the one before; with it nothing else changes.
     let _ = stream.set_nodelay(true);
-    TokioIo::new(StallLimited::new(stream, limits.stall))
+    let mut stream = TimeoutWriter::new(stream);
+    stream.set_timeout(Some(limits.stall));
+    TokioIo::new(Box::pin(stream))
 }
 
 fn signed(rejection: Rejection) -> Response<Body> {

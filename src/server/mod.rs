@@ -15,8 +15,6 @@ mod respond;
 mod response;
 mod router;
 mod shared;
-mod stall;
-mod stream_body;
 #[cfg(test)]
 mod tests;
 

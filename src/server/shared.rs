@@ -5,11 +5,10 @@ use std::thread;
 use std::time::Duration;
 
 use tokio::sync::Semaphore;
-use tokio::task::spawn_blocking;
 
 use super::encoded::Encoded;
 use super::reject::Rejection;
-use crate::market::Market;
+use crate::market::{Market, in_lane};
 
 /// Streams give a sign of life after so long without an order.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
@@ -65,23 +64,7 @@ impl Shared {
             Lane::Quick => &self.quick,
             Lane::Slow => &self.slow,
         };
-        // A lane is never closed.
-        let place = Arc::clone(lane)
-            .acquire_owned()
-            .await
-            .map_err(|_| Rejection::Defect)?;
         let market = Arc::clone(&self.market);
-        let work = spawn_blocking(move || {
-            // The place is given back when the work ends, even if nobody waits for it any more.
-            let _place = place;
-            work(&market)
-        });
-        match work.await {
-            Ok(made) => made,
-            Err(failure) => {
-                log::error!("an answer failed: {failure}");
-                Err(Rejection::Defect)
-            }
-        }
+        in_lane(Some(Arc::clone(lane)), move || work(&market)).await
     }
 }
