@@ -2,32 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use super::ArchiveError;
 use super::filter::Filter;
 use super::manifest::{self, Day, State};
 use super::orders::OrderRow;
 use super::reader::Archive;
 use super::row::Row;
 use super::runs::{Gap, Run, by, gaps, runs, silences};
-use super::{ArchiveError, Completeness};
-use crate::model::Millis;
-
-/// How well one exchange is covered in a stretch of time.
-#[derive(Clone, Debug, PartialEq)]
-pub struct VenueCoverage {
-    /// Exchange, lower case.
-    pub exchange: String,
-    /// The least complete of the channels that were listened to.
-    pub completeness: Completeness,
-    /// Share of the stretch in which it was listened to and nothing is known to be missing; absent where nobody kept a
-    /// record.
-    pub connected_share: Option<f64>,
-    /// Event time of its last order in the stretch.
-    pub last_event: Option<Millis>,
-    /// Known gaps that reach into the stretch.
-    pub gaps: u64,
-    /// Orders in the stretch.
-    pub cnt: u64,
-}
+use crate::model::{Completeness, Millis, VenueCoverage};
 
 /// An exchange, how many orders it has, and the time of the last.
 type Counted = (String, u64, Millis);

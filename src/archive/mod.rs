@@ -75,7 +75,6 @@ mod writer;
 
 pub use bars::BarRow;
 pub use batch::{Acknowledged, Batch};
-pub use coverage::VenueCoverage;
 pub use error::ArchiveError;
 pub use files::RollStep;
 pub use filter::Filter;
@@ -95,4 +94,4 @@ pub use scan::{DamagedPart, OrderDays, Scan};
 pub use verify::Verification;
 pub use writer::Writer;
 
-pub use crate::model::Completeness;
+pub use crate::model::{Completeness, VenueCoverage};

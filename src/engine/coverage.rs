@@ -1,28 +1,7 @@
 //! What is known of the completeness of the orders, venue by venue.
 
-use serde::Serialize;
-
 use super::View;
-use crate::model::{Millis, Window, record};
-
-record! {
-    /// How well one venue is covered.
-    #[derive(Clone, Debug, PartialEq, Serialize)]
-    pub struct VenueCoverage {
-        /// Exchange, lower case.
-        pub exchange: String,
-        /// Share of the window the venue was listened to; absent where nobody kept a record.
-        pub connected_share: Option<f64>,
-        /// `sampled`, `complete` or `unknown`.
-        pub completeness: &'static str,
-        /// Event time of the venue's last order.
-        pub last_event: Option<Millis>,
-        /// Known interruptions in the window.
-        pub gaps: u64,
-        /// Orders in the window.
-        pub cnt: u64,
-    }
-}
+use crate::model::{Completeness, Millis, VenueCoverage, Window};
 
 /// The coverage of every venue that has an order by now, by name.
 ///
@@ -46,7 +25,7 @@ pub fn coverage(view: &View, window: Window) -> Vec<VenueCoverage> {
         .map(|((exchange, cnt), last_event)| VenueCoverage {
             exchange: exchange.clone(),
             connected_share: None,
-            completeness: "unknown",
+            completeness: Completeness::Unknown,
             last_event,
             gaps: 0,
             cnt,

@@ -25,7 +25,7 @@ mod table;
 mod tiers;
 mod view;
 
-pub use coverage::{VenueCoverage, coverage};
+pub use coverage::coverage;
 pub use error::EngineError;
 pub use explain::{Estimate, Explain};
 pub use heatmap::heatmap;

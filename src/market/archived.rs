@@ -20,8 +20,8 @@ use super::refusal::Refusal;
 use super::revision::{Basis, Revision, Standing, wall_clock};
 use super::source::{Needed, Source, Stretch, shown};
 use crate::archive::{Archive, Filter, MapRow};
-use crate::engine::{self, Observations, Ring, Rows, VenueCoverage, View};
-use crate::model::{Bar, Millis, ObservedOpenInterest, Order, Vocabulary, Window};
+use crate::engine::{self, Observations, Ring, Rows, View};
+use crate::model::{Bar, Millis, ObservedOpenInterest, Order, VenueCoverage, Window};
 use days::Days;
 use live::Live;
 
@@ -349,11 +349,7 @@ impl Source for Archived {
                 last_event: venue
                     .last_event
                     .or_else(|| quiet.get(&venue.exchange).copied()),
-                exchange: venue.exchange,
-                connected_share: venue.connected_share,
-                completeness: venue.completeness.name(),
-                gaps: venue.gaps,
-                cnt: venue.cnt,
+                ..venue
             })
             .collect())
     }

@@ -18,8 +18,10 @@ use super::shared_look::SharedLook;
 use super::source::{Source, shown};
 use crate::api::{BadQuery, Orders};
 use crate::archive::{Archive, MapRow};
-use crate::engine::{self, Observations, Rows, VenueCoverage};
-use crate::model::{Bar, Millis, ObservedOpenInterest, Order, Pair, Window};
+use crate::engine::{self, Observations, Rows};
+use crate::model::{
+    Bar, Completeness, Millis, ObservedOpenInterest, Order, Pair, VenueCoverage, Window,
+};
 
 /// What a server, or a caller in this process, asks its questions of.
 ///
@@ -273,7 +275,7 @@ impl Market {
         if self.simulated {
             for venue in &mut venues {
                 venue.connected_share = Some(1.0);
-                venue.completeness = "complete";
+                venue.completeness = Completeness::Complete;
             }
         }
         Ok(venues)

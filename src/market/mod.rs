@@ -19,7 +19,8 @@ mod revision;
 mod shared_look;
 mod source;
 
-pub use crate::engine::{Explain, VenueCoverage};
+pub use crate::engine::Explain;
+pub use crate::model::VenueCoverage;
 pub use answer::{Answer, Answered};
 pub(crate) use answer::{Visit, every_endpoint};
 pub use arrivals::{ArrivalId, Arrivals, NoArrivalId};

@@ -13,8 +13,8 @@ use super::arrivals::{ArrivalId, Arrivals};
 use super::refusal::Refusal;
 use super::revision::{Basis, Revision, Standing};
 use crate::archive::{Archive, MapRow};
-use crate::engine::{self, Rows, VenueCoverage, View};
-use crate::model::{Bar, Millis, ObservedOpenInterest, Window};
+use crate::engine::{self, Rows, View};
+use crate::model::{Bar, Millis, ObservedOpenInterest, VenueCoverage, Window};
 
 /// From the first instant on, until the second.
 pub(super) type Stretch = (Option<Millis>, Option<Millis>);

@@ -7,7 +7,7 @@
 mod bar;
 mod brief;
 mod chart;
-mod completeness;
+mod coverage;
 mod decimals;
 mod fixed;
 mod grid;
@@ -33,7 +33,7 @@ mod totals;
 pub use bar::{Bar, OpenInterest};
 pub use brief::OrderBrief;
 pub use chart::ChartRow;
-pub use completeness::Completeness;
+pub use coverage::{Completeness, VenueCoverage};
 pub use decimals::Decimals;
 pub use fixed::nearest_f64;
 pub(crate) use fixed::{Fixed, TENS, TENS_F64, power_of_ten};

@@ -2,6 +2,8 @@
 //!
 //! Arrow's many types are first brought into few ([`settle`]); nothing is rounded on the way.
 
+use std::borrow::Cow;
+
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     Decimal128Type, Decimal256Type, DurationMillisecondType, Float32Type, Float64Type, Int64Type,
@@ -21,9 +23,9 @@ use crate::model::power_of_ten;
 use crate::wire::exact_decimal;
 
 /// One cell, read from whatever holds the column.
-pub(super) enum Cell {
+pub(super) enum Cell<'a> {
     Missing,
-    Text(String),
+    Text(Cow<'a, str>),
     Float(f64),
     /// A single-precision float: its shortest decimal differs from that of the same number in double precision.
     Single(f32),
@@ -31,10 +33,10 @@ pub(super) enum Cell {
     Exact(Decimal),
     Instant(i64),
     Span(i64),
-    Other(String),
+    Other(Cow<'a, str>),
 }
 
-impl Cell {
+impl Cell<'_> {
     /// Whether nothing is there; pandas says so with NaN, in columns of text too.
     pub(super) fn is_missing(&self) -> bool {
         match self {
@@ -53,7 +55,7 @@ impl Cell {
             Self::Single(value) => format!("{value}"),
             Self::Int(value) | Self::Instant(value) | Self::Span(value) => value.to_string(),
             Self::Exact(value) => value.to_string(),
-            Self::Other(text) => text.clone(),
+            Self::Other(text) => text.clone().into_owned(),
         }
     }
 }
@@ -64,7 +66,7 @@ pub(super) enum Cells {
     Ints(Vec<i64>),
     Instants(Vec<i64>),
     Arrow(ArrayRef),
-    Objects(Vec<Cell>),
+    Objects(Vec<Cell<'static>>),
     Own(columns::Column),
 }
 
@@ -79,7 +81,7 @@ impl Cells {
         }
     }
 
-    pub(super) fn at(&self, row: usize) -> Cell {
+    pub(super) fn at(&self, row: usize) -> Cell<'_> {
         match self {
             Self::Doubles(cells) => cells
                 .get(row)
@@ -95,42 +97,44 @@ impl Cells {
             Self::Arrow(array) => arrow_cell(array, row),
             Self::Objects(cells) => match cells.get(row) {
                 None | Some(Cell::Missing) => Cell::Missing,
-                Some(Cell::Text(text)) => Cell::Text(text.clone()),
+                Some(Cell::Text(text)) => Cell::Text(Cow::Borrowed(text)),
                 Some(Cell::Float(value)) => Cell::Float(*value),
                 Some(Cell::Single(value)) => Cell::Single(*value),
                 Some(Cell::Int(value)) => Cell::Int(*value),
                 Some(Cell::Exact(value)) => Cell::Exact(*value),
                 Some(Cell::Instant(at)) => Cell::Instant(*at),
                 Some(Cell::Span(span)) => Cell::Span(*span),
-                Some(Cell::Other(text)) => Cell::Other(text.clone()),
+                Some(Cell::Other(text)) => Cell::Other(Cow::Borrowed(text)),
             },
             Self::Own(column) => own_cell(column, row),
         }
     }
 }
 
-fn own_cell(column: &columns::Column, row: usize) -> Cell {
+fn own_cell(column: &columns::Column, row: usize) -> Cell<'_> {
     if !column.has(row) {
         return Cell::Missing;
     }
     let cell = match &column.cells {
-        columns::Cells::Text(cells) => cells.get(row).map(|name| Cell::Text(name.to_owned())),
+        columns::Cells::Text(cells) => cells.get(row).map(|name| Cell::Text(name.into())),
         columns::Cells::Decimal(cells) => cells.get(row).map(Cell::Exact),
         columns::Cells::Float(cells) => cells.get(row).map(|&value| Cell::Float(value)),
         columns::Cells::Int(cells) => cells.get(row).map(|&value| Cell::Int(value)),
         columns::Cells::Time(cells) => cells.get(row).map(|&at| Cell::Instant(at)),
-        columns::Cells::Bool(cells) => cells.get(row).map(|truth| Cell::Other(truth.to_string())),
+        columns::Cells::Bool(cells) => cells
+            .get(row)
+            .map(|truth| Cell::Other(truth.to_string().into())),
     };
     cell.unwrap_or(Cell::Missing)
 }
 
 /// A cell of an array that [`settle`] has brought into one of few types.
-fn arrow_cell(array: &ArrayRef, row: usize) -> Cell {
+fn arrow_cell(array: &ArrayRef, row: usize) -> Cell<'_> {
     if row >= array.len() || array.is_null(row) {
         return Cell::Missing;
     }
     match array.data_type() {
-        DataType::LargeUtf8 => Cell::Text(array.as_string::<i64>().value(row).to_owned()),
+        DataType::LargeUtf8 => Cell::Text(array.as_string::<i64>().value(row).into()),
         DataType::Float64 => Cell::Float(array.as_primitive::<Float64Type>().value(row)),
         DataType::Float32 => Cell::Single(array.as_primitive::<Float32Type>().value(row)),
         DataType::Int64 => Cell::Int(array.as_primitive::<Int64Type>().value(row)),
@@ -138,18 +142,18 @@ fn arrow_cell(array: &ArrayRef, row: usize) -> Cell {
             let mantissa = array.as_primitive::<Decimal128Type>().value(row);
             exact_scaled(mantissa, *scale).map_or_else(
                 || {
-                    Cell::Other(format!(
-                        "{mantissa}e{} (more than 28 digits)",
-                        -i32::from(*scale)
-                    ))
+                    let scale = -i32::from(*scale);
+                    Cell::Other(format!("{mantissa}e{scale} (more than 28 digits)").into())
                 },
                 Cell::Exact,
             )
         }
         DataType::Decimal256(..) => {
             let text = array.as_primitive::<Decimal256Type>().value_as_string(row);
-            exact_decimal(&text)
-                .map_or_else(|why| Cell::Other(format!("{text} ({why})")), Cell::Exact)
+            exact_decimal(&text).map_or_else(
+                |why| Cell::Other(format!("{text} ({why})").into()),
+                Cell::Exact,
+            )
         }
         DataType::Timestamp(TimeUnit::Second, _) => Cell::Instant(
             array
@@ -175,7 +179,7 @@ fn arrow_cell(array: &ArrayRef, row: usize) -> Cell {
         DataType::Duration(TimeUnit::Millisecond) => {
             Cell::Span(array.as_primitive::<DurationMillisecondType>().value(row))
         }
-        other => Cell::Other(format!("a value of Arrow type {other}")),
+        other => Cell::Other(format!("a value of Arrow type {other}").into()),
     }
 }
 
@@ -248,26 +252,26 @@ pub(super) fn kind_of(object: &Bound<'_, PyAny>) -> String {
 }
 
 /// A Python object as a cell.
-pub(super) fn object_cell(object: &Bound<'_, PyAny>) -> PyResult<Cell> {
+pub(super) fn object_cell(object: &Bound<'_, PyAny>) -> PyResult<Cell<'static>> {
     static TO_CELL: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     if object.is_none() {
         return Ok(Cell::Missing);
     }
     if let Ok(text) = object.cast::<PyString>() {
-        return Ok(text.extract().map_or_else(
-            |_| Cell::Other("text that is not Unicode".to_owned()),
-            Cell::Text,
+        return Ok(text.extract::<String>().map_or_else(
+            |_| Cell::Other("text that is not Unicode".into()),
+            |text| Cell::Text(text.into()),
         ));
     }
     if let Ok(value) = object.cast::<PyFloat>() {
         return Ok(Cell::Float(value.extract()?));
     }
     if object.is_instance_of::<PyBool>() {
-        return Ok(Cell::Other(object.repr()?.to_string()));
+        return Ok(Cell::Other(object.repr()?.to_string().into()));
     }
     if object.is_instance_of::<PyInt>() {
         return Ok(object.extract().map_or_else(
-            |_| Cell::Other("an integer of more than 64 bits".to_owned()),
+            |_| Cell::Other("an integer of more than 64 bits".into()),
             Cell::Int,
         ));
     }
@@ -279,20 +283,22 @@ pub(super) fn object_cell(object: &Bound<'_, PyAny>) -> PyResult<Cell> {
     let (kind, value): (String, Bound<'_, PyAny>) = to_cell.bind(py).call1((object,))?.extract()?;
     Ok(match kind.as_str() {
         "missing" => Cell::Missing,
-        "text" => Cell::Text(value.extract()?),
+        "text" => Cell::Text(value.extract::<String>()?.into()),
         "float" => Cell::Float(value.extract()?),
         "single" => Cell::Single(value.extract()?),
         "int" => value.extract().map_or_else(
-            |_| Cell::Other("an integer of more than 64 bits".to_owned()),
+            |_| Cell::Other("an integer of more than 64 bits".into()),
             Cell::Int,
         ),
         "decimal" => {
             let text: String = value.extract()?;
-            exact_decimal(&text)
-                .map_or_else(|why| Cell::Other(format!("{text} ({why})")), Cell::Exact)
+            exact_decimal(&text).map_or_else(
+                |why| Cell::Other(format!("{text} ({why})").into()),
+                Cell::Exact,
+            )
         }
         "instant" => Cell::Instant(value.extract()?),
         "span" => Cell::Span(value.extract()?),
-        _ => Cell::Other(value.extract()?),
+        _ => Cell::Other(value.extract::<String>()?.into()),
     })
 }

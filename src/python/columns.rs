@@ -87,6 +87,15 @@ impl Column {
         Some(())
     }
 
+    /// Its cells, `None` where one is missing.
+    pub(super) fn present<'a, T: Copy>(
+        &'a self,
+        cells: &'a [T],
+    ) -> impl Iterator<Item = Option<T>> + 'a {
+        let cells = cells.iter().enumerate();
+        cells.map(|(row, &cell)| self.has(row).then_some(cell))
+    }
+
     /// Whether `row` holds a value.
     pub(super) fn has(&self, row: usize) -> bool {
         self.present

@@ -6,6 +6,7 @@
 
 mod archive;
 mod arrays;
+mod arrow;
 mod bridge;
 mod call;
 mod cells;
@@ -37,6 +38,8 @@ mod _core {
     #[pymodule_export]
     use super::archive::ArchiveWriter;
     #[pymodule_export]
+    use super::arrow::ArrowTable;
+    #[pymodule_export]
     use super::bridge::Bridge;
     #[pymodule_export]
     use super::call::Call;
@@ -55,7 +58,7 @@ mod _core {
     #[pymodule_export]
     use super::reply::read_reply;
     #[pymodule_export]
-    use super::rows::{ArrowTable, Table};
+    use super::rows::Table;
     #[pymodule_export]
     use super::server::Server;
     #[pymodule_export]

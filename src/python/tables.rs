@@ -2,6 +2,9 @@
 //!
 //! Nothing is guessed: a cell that is not what its column holds is refused with table, column and row.
 
+use std::borrow::Cow;
+use std::slice;
+
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use numpy::{PyArrayDescrMethods, PyArrayMethods, PyReadonlyArray1, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
@@ -18,7 +21,8 @@ use super::rows::Table;
 use crate::api::BadQuery;
 use crate::engine::TableFault;
 use crate::model::{
-    Millis, ObservedBar, ObservedOpenInterest, ObservedOrder, Order, Side, nearest_f64,
+    self, Column, Kind, Millis, ObservedBar, ObservedOpenInterest, ObservedOrder, Record, Side,
+    Value, nearest_f64,
 };
 use crate::wire::{exact_decimal, nearest_double};
 
@@ -168,52 +172,45 @@ impl<'py> Reader<'py> {
         )
     }
 
-    /// The columns of these names, all of one length; a required one that is missing is refused.
-    fn columns<const N: usize>(
-        &self,
-        wanted: [(&'static str, bool); N],
-    ) -> PyResult<([Option<Cells>; N], usize)> {
-        let mut made = [const { None }; N];
+    /// These columns, all of one length; a required one that is missing is refused.
+    fn columns(&self, wanted: &'static [Column]) -> PyResult<(Vec<Option<Cells>>, usize)> {
+        let mut made = Vec::with_capacity(wanted.len());
         let mut first: Option<(&str, usize)> = None;
         if matches!(self.source, Source::Empty) {
             return Ok((made, 0));
         }
-        let missing = |name: &str| {
-            let required: Vec<_> = wanted
-                .iter()
-                .filter(|(_, needed)| *needed)
-                .map(|(name, _)| *name)
-                .collect();
-            let optional: Vec<_> = wanted
-                .iter()
-                .filter(|(_, needed)| !*needed)
-                .map(|(name, _)| *name)
-                .collect();
-            let allowed = format!(
-                "the columns {}, and optionally {}",
-                required.join(", "),
-                optional.join(", ")
-            );
-            bad_query(
-                self.py,
-                &BadQuery::new(self.table, format!("column {name:?} is missing"), allowed),
-            )
-        };
-        for (slot, (name, required)) in made.iter_mut().zip(wanted) {
-            match self.column(name)? {
-                Some(cells) => {
-                    let (leader, rows) = *first.get_or_insert((name, cells.len()));
-                    if cells.len() != rows {
-                        let why = format!("has {} rows where {leader:?} has {rows}", cells.len());
-                        return Err(self.refuse(name, &why));
-                    }
-                    *slot = Some(cells);
+        for column in wanted {
+            let name = column.name;
+            let cells = self.column(name)?;
+            if let Some(cells) = &cells {
+                let (leader, rows) = *first.get_or_insert((name, cells.len()));
+                if cells.len() != rows {
+                    let why = format!("has {} rows where {leader:?} has {rows}", cells.len());
+                    return Err(self.refuse(name, &why));
                 }
-                None if required => return Err(missing(name)),
-                None => {}
+            } else if !column.optional {
+                return Err(self.missing(name, wanted));
             }
+            made.push(cells);
         }
         Ok((made, first.map_or(0, |(_, rows)| rows)))
+    }
+
+    fn missing(&self, name: &str, wanted: &[Column]) -> PyErr {
+        let names = |optional: bool| {
+            let columns = wanted.iter().filter(|column| column.optional == optional);
+            let names: Vec<_> = columns.map(|column| column.name).collect();
+            names.join(", ")
+        };
+        let allowed = format!(
+            "the columns {}, and optionally {}",
+            names(false),
+            names(true)
+        );
+        bad_query(
+            self.py,
+            &BadQuery::new(self.table, format!("column {name:?} is missing"), allowed),
+        )
     }
 
     /// Refuses a column of times that are plainly epoch seconds, be it all of them or some beside later instants.
@@ -267,11 +264,24 @@ impl<'py> Reader<'py> {
         )
     }
 
-    fn text(&self, column: &'static str, cells: &Cells, row: usize) -> PyResult<String> {
+    fn text<'c>(
+        &self,
+        column: &'static str,
+        cells: &'c Cells,
+        row: usize,
+    ) -> PyResult<Cow<'c, str>> {
         match cells.at(row) {
             Cell::Text(text) if !text.trim().is_empty() => Ok(text),
             cell => Err(self.fault(column, row, format!("{} is not a name", cell.shown()))),
         }
+    }
+
+    fn side(&self, column: &'static str, cells: &Cells, row: usize) -> PyResult<Side> {
+        let spelled = self.text(column, cells, row)?;
+        Side::read(spelled.trim()).ok_or_else(|| {
+            let message = format!("{spelled:?} is not a side; allowed: \"LONG\" or \"SHORT\"");
+            self.fault(column, row, message)
+        })
     }
 
     fn decimal(&self, column: &'static str, cells: &Cells, row: usize) -> PyResult<Decimal> {
@@ -344,10 +354,9 @@ impl<'py> Reader<'py> {
         named.bind(self.py).call1((text,))?.extract()
     }
 
-    fn span(&self, column: &'static str, cells: &Cells, row: usize) -> PyResult<Option<i64>> {
+    fn span(&self, column: &'static str, cells: &Cells, row: usize) -> PyResult<i64> {
         let cell = cells.at(row);
         let millis = match &cell {
-            cell if cell.is_missing() => return Ok(None),
             Cell::Int(span) | Cell::Span(span) => Some(*span),
             #[expect(
                 clippy::cast_possible_truncation,
@@ -358,7 +367,7 @@ impl<'py> Reader<'py> {
             _ => None,
         };
         let whole = |span: &i64| *span > 0 && *span % Millis::MINUTE == 0;
-        millis.filter(whole).map(Some).ok_or_else(|| {
+        millis.filter(whole).ok_or_else(|| {
             let message = format!(
                 "{} is not a bar length (whole minutes: milliseconds, a timedelta, or such as \"5m\")",
                 cell.shown()
@@ -396,161 +405,72 @@ fn named_span(text: &str) -> Option<i64> {
     number.parse::<i64>().ok()?.checked_mul(unit)
 }
 
-/// Liquidation orders: `exchange, symbol, side, price, qty, value_usd, timestamp`, optionally `coin, received_at`.
-pub(super) fn orders(object: &Bound<'_, PyAny>) -> PyResult<Vec<ObservedOrder>> {
-    let reader = Reader::new("orders", object)?;
-    let (
-        [
-            exchange,
-            symbol,
-            side,
-            price,
-            qty,
-            value_usd,
-            timestamp,
-            coin,
-            received_at,
-        ],
-        rows,
-    ) = reader.columns([
-        ("exchange", true),
-        ("symbol", true),
-        ("side", true),
-        ("price", true),
-        ("qty", true),
-        ("value_usd", true),
-        ("timestamp", true),
-        ("coin", false),
-        ("received_at", false),
-    ])?;
-    let (
-        Some(exchange),
-        Some(symbol),
-        Some(side),
-        Some(price),
-        Some(qty),
-        Some(value_usd),
-        Some(timestamp),
-    ) = (exchange, symbol, side, price, qty, value_usd, timestamp)
-    else {
-        return Ok(Vec::new());
-    };
-    reader.not_seconds("timestamp", &timestamp, rows)?;
-    if let Some(cells) = &received_at {
-        reader.not_seconds("received_at", cells, rows)?;
+/// The cells of a row, one after the other.
+struct Line<'a, 'py> {
+    reader: &'a Reader<'py>,
+    columns: slice::Iter<'a, Option<Cells>>,
+    row: usize,
+}
+
+impl model::Source for Line<'_, '_> {
+    type Fault = PyErr;
+
+    fn next<T: Value>(&mut self, column: &'static Column) -> PyResult<T> {
+        let (reader, row, name) = (self.reader, self.row, column.name);
+        let cells = self.columns.next().and_then(Option::as_ref);
+        let cells = cells.filter(|cells| !(T::OPTIONAL && cells.at(row).is_missing()));
+        let Some(cells) = cells else {
+            return T::of(model::Cell::Absent)
+                .ok_or_else(|| reader.fault(name, row, "is missing".to_owned()));
+        };
+        let text;
+        let cell = match T::KIND {
+            Kind::Text => {
+                text = reader.text(name, cells, row)?;
+                model::Cell::Text(&text)
+            }
+            Kind::Side => model::Cell::Side(reader.side(name, cells, row)?),
+            Kind::Decimal => model::Cell::Decimal(reader.decimal(name, cells, row)?),
+            Kind::Float => model::Cell::Float(reader.float(name, cells, row)?),
+            // The only whole numbers of what is observed are lengths of bars.
+            Kind::Int => model::Cell::Int(reader.span(name, cells, row)?),
+            Kind::Time => model::Cell::Time(reader.instant(name, cells, row)?),
+            Kind::Bool => model::Cell::Absent,
+        };
+        T::of(cell).ok_or_else(|| {
+            let shown = cells.at(row).shown();
+            reader.fault(name, row, format!("{shown} is not allowed"))
+        })
     }
-    (0..rows)
-        .map(|row| {
-            let spelled = reader.text("side", &side, row)?;
-            let order = Order {
-                exchange: reader.text("exchange", &exchange, row)?,
-                symbol: reader.text("symbol", &symbol, row)?,
-                side: Side::read(spelled.trim()).ok_or_else(|| {
-                    reader.fault(
-                        "side",
-                        row,
-                        format!("{spelled:?} is not a side; allowed: \"LONG\" or \"SHORT\""),
-                    )
-                })?,
-                price: reader.decimal("price", &price, row)?,
-                qty: reader.decimal("qty", &qty, row)?,
-                value_usd: reader.decimal("value_usd", &value_usd, row)?,
-                timestamp: reader.instant("timestamp", &timestamp, row)?,
-            };
-            let coin = match &coin {
-                Some(cells) if !cells.at(row).is_missing() => {
-                    Some(reader.text("coin", cells, row)?)
-                }
-                _ => None,
-            };
-            let received_at = match &received_at {
-                Some(cells) if !cells.at(row).is_missing() => {
-                    Some(reader.instant("received_at", cells, row)?)
-                }
-                _ => None,
-            };
-            Ok(ObservedOrder {
-                order,
-                coin,
-                received_at,
-            })
-        })
-        .collect()
 }
 
-/// Price bars: `symbol, timestamp, open, high, low, close, volume`, optionally `interval`.
+fn rows<R: Record>(table: &'static str, object: &Bound<'_, PyAny>) -> PyResult<Vec<R>> {
+    let reader = Reader::new(table, object)?;
+    let (columns, rows) = reader.columns(R::COLUMNS)?;
+    for (column, cells) in R::COLUMNS.iter().zip(&columns) {
+        if let (Kind::Time, Some(cells)) = (column.kind, cells) {
+            reader.not_seconds(column.name, cells, rows)?;
+        }
+    }
+    let line = |row| Line {
+        reader: &reader,
+        columns: columns.iter(),
+        row,
+    };
+    (0..rows).map(|row| R::read(&mut line(row))).collect()
+}
+
+/// Liquidation orders.
+pub(super) fn orders(object: &Bound<'_, PyAny>) -> PyResult<Vec<ObservedOrder>> {
+    rows("orders", object)
+}
+
+/// Price bars.
 pub(super) fn bars(object: &Bound<'_, PyAny>) -> PyResult<Vec<ObservedBar>> {
-    let reader = Reader::new("bars", object)?;
-    let ([symbol, timestamp, open, high, low, close, volume, interval], rows) =
-        reader.columns([
-            ("symbol", true),
-            ("timestamp", true),
-            ("open", true),
-            ("high", true),
-            ("low", true),
-            ("close", true),
-            ("volume", true),
-            ("interval", false),
-        ])?;
-    let (
-        Some(symbol),
-        Some(timestamp),
-        Some(open),
-        Some(high),
-        Some(low),
-        Some(close),
-        Some(volume),
-    ) = (symbol, timestamp, open, high, low, close, volume)
-    else {
-        return Ok(Vec::new());
-    };
-    reader.not_seconds("timestamp", &timestamp, rows)?;
-    (0..rows)
-        .map(|row| {
-            Ok(ObservedBar {
-                symbol: reader.text("symbol", &symbol, row)?,
-                timestamp: reader.instant("timestamp", &timestamp, row)?,
-                interval: interval
-                    .as_ref()
-                    .map_or(Ok(None), |cells| reader.span("interval", cells, row))?,
-                open: reader.float("open", &open, row)?,
-                high: reader.float("high", &high, row)?,
-                low: reader.float("low", &low, row)?,
-                close: reader.float("close", &close, row)?,
-                volume: reader.float("volume", &volume, row)?,
-            })
-        })
-        .collect()
+    rows("bars", object)
 }
 
-/// Open interest: `symbol, timestamp, open_interest`, optionally `exchange`.
+/// Open interest.
 pub(super) fn open_interest(object: &Bound<'_, PyAny>) -> PyResult<Vec<ObservedOpenInterest>> {
-    let reader = Reader::new("open_interest", object)?;
-    let ([symbol, timestamp, open_interest, exchange], rows) = reader.columns([
-        ("symbol", true),
-        ("timestamp", true),
-        ("open_interest", true),
-        ("exchange", false),
-    ])?;
-    let (Some(symbol), Some(timestamp), Some(open_interest)) = (symbol, timestamp, open_interest)
-    else {
-        return Ok(Vec::new());
-    };
-    reader.not_seconds("timestamp", &timestamp, rows)?;
-    (0..rows)
-        .map(|row| {
-            let exchange = match &exchange {
-                Some(cells) if !cells.at(row).is_missing() => {
-                    Some(reader.text("exchange", cells, row)?)
-                }
-                _ => None,
-            };
-            Ok(ObservedOpenInterest {
-                symbol: reader.text("symbol", &symbol, row)?,
-                exchange,
-                timestamp: reader.instant("timestamp", &timestamp, row)?,
-                open_interest: reader.float("open_interest", &open_interest, row)?,
-            })
-        })
-        .collect()
+    rows("open_interest", object)
 }

@@ -360,6 +360,6 @@ fn coverage_counts_orders_and_tells_of_runs_and_gaps() {
         let whole = window.millis() as f64;
         let listened = whole.min(12.0 * 3_600_000.0) - 1_800_000.0;
         assert!((share - listened / whole).abs() < 1e-6, "{share}");
-        assert_eq!((rows[2].gaps, rows[2].completeness), (1, "complete"));
+        assert_eq!((rows[2].gaps, rows[2].completeness.name()), (1, "complete"));
     }
 }

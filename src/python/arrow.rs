@@ -1,0 +1,128 @@
+//! Columns in Arrow's layout.
+
+use std::sync::Arc;
+
+use arrow_array::types::{ArrowPrimitiveType, Float64Type, Int64Type};
+use arrow_array::{
+    ArrayRef, BooleanArray, Decimal128Array, PrimitiveArray, RecordBatch, StringArray,
+    TimestampMillisecondArray, UInt32Array,
+};
+use arrow_buffer::NullBuffer;
+use arrow_schema::{Field, Schema};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+use pyo3_arrow::PyTable;
+
+use super::columns::{Cells, Column, Columns};
+use crate::model::{Decimals, Labels, power_of_ten};
+
+/// Most digits an Arrow decimal128 can hold.
+pub(super) const DECIMAL_DIGITS: u32 = 38;
+
+/// The cells as integers of the smallest common scale, where 38 digits hold them all.
+pub(super) fn scaled(column: &Column, cells: &Decimals) -> PyResult<(Vec<i128>, u32)> {
+    let scale = cells
+        .iter()
+        .map(|value| value.normalize().scale())
+        .max()
+        .unwrap_or(0);
+    let limit = 10_i128.pow(DECIMAL_DIGITS);
+    let mut made = Vec::with_capacity(cells.len());
+    for (row, value) in cells.iter().enumerate() {
+        let value = value.normalize();
+        let scaled =
+            power_of_ten(scale - value.scale()).and_then(|unit| value.mantissa().checked_mul(unit));
+        match scaled.filter(|scaled| scaled.abs() < limit) {
+            Some(scaled) => made.push(scaled),
+            None => {
+                return Err(PyValueError::new_err(format!(
+                    "{}: no scale holds every value within {DECIMAL_DIGITS} digits ({value} in row {row} does not fit \
+                     scale {scale}); ask for decimals=\"float\"",
+                    column.name
+                )));
+            }
+        }
+    }
+    Ok((made, scale))
+}
+
+/// The cells that are missing.
+fn nulls(column: &Column) -> Option<NullBuffer> {
+    column.present.clone().map(NullBuffer::from)
+}
+
+/// Numbers as they are, without a copy.
+fn filled<T: ArrowPrimitiveType>(column: &Column, cells: Vec<T::Native>) -> ArrayRef {
+    Arc::new(PrimitiveArray::<T>::new(cells.into(), nulls(column)))
+}
+
+/// Texts: each name is looked at once, then copied by its code.
+fn texts(column: &Column, cells: &Labels) -> PyResult<ArrayRef> {
+    let names: StringArray = cells.names().iter().map(Some).collect();
+    let codes = UInt32Array::new(cells.codes().to_vec().into(), nulls(column));
+    arrow_select::take::take(&names, &codes, None)
+        .map_err(|error| PyValueError::new_err(format!("{}: {error}", column.name)))
+}
+
+pub(super) fn record_batch(columns: &Columns, exact: bool) -> PyResult<RecordBatch> {
+    let mut fields = Vec::with_capacity(columns.columns.len());
+    let mut arrays: Vec<ArrayRef> = Vec::with_capacity(columns.columns.len());
+    for column in &columns.columns {
+        let array: ArrayRef = match &column.cells {
+            Cells::Text(cells) => texts(column, cells)?,
+            Cells::Decimal(cells) if exact => {
+                let (made, scale) = scaled(column, cells)?;
+                let scale = i8::try_from(scale).unwrap_or(i8::MAX);
+                let array = column
+                    .present(&made)
+                    .collect::<Decimal128Array>()
+                    .with_precision_and_scale(38, scale)
+                    .map_err(|error| PyValueError::new_err(format!("{}: {error}", column.name)))?;
+                Arc::new(array)
+            }
+            Cells::Decimal(cells) => filled::<Float64Type>(column, cells.f64s()),
+            Cells::Float(cells) => filled::<Float64Type>(column, cells.clone()),
+            Cells::Int(cells) => filled::<Int64Type>(column, cells.clone()),
+            Cells::Bool(cells) => Arc::new(column.present(cells).collect::<BooleanArray>()),
+            Cells::Time(cells) => {
+                let array = PrimitiveArray::new(cells.clone().into(), nulls(column));
+                Arc::new(TimestampMillisecondArray::with_timezone(array, "UTC"))
+            }
+        };
+        let data_type = array.data_type().clone();
+        fields.push(Field::new(
+            &column.name,
+            data_type,
+            column.present.is_some(),
+        ));
+        arrays.push(array);
+    }
+    let schema = Arc::new(Schema::new(fields));
+    let options = arrow_array::RecordBatchOptions::new().with_row_count(Some(columns.rows));
+    RecordBatch::try_new_with_options(schema, arrays, &options)
+        .map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
+/// Rows in Arrow's layout, exported over the C stream interface as often as asked.
+#[pyclass(frozen, module = "liqdata._core")]
+pub(super) struct ArrowTable {
+    pub(super) batch: RecordBatch,
+}
+
+#[pymethods]
+impl ArrowTable {
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyCapsule>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let table = PyTable::try_new(vec![self.batch.clone()], self.batch.schema())?;
+        // The exporter is a Python method of the table; asking through Python keeps this crate free of `unsafe`.
+        table
+            .into_pyobject(py)?
+            .into_any()
+            .call_method1("__arrow_c_stream__", (requested_schema,))
+    }
+}
