@@ -102,68 +102,50 @@ impl Call<'_> {
         start: &Url,
         intake: &mut dyn Feed,
     ) -> Result<Answer, Failed> {
+        let (response, begun) = self.open(start, &HeaderMap::new()).await?;
+        let answer = timeout_at(self.deadline, self.whole(response, intake))
+            .await
+            .map_err(|_| Failed::Late)?
+            .map_err(Failed::Fault)?;
+        debug!(
+            target: LOG,
+            "GET {} -> {} in {} ms, {} bytes (attempt {})",
+            self.path,
+            answer.status.as_u16(),
+            begun.elapsed().as_millis(),
+            answer.bytes,
+            self.retries.attempts()
+        );
+        Ok(answer)
+    }
+
+    /// The head of a success, redirects followed, and when it was asked for; its body has no deadline.
+    pub(super) async fn open(
+        &mut self,
+        start: &Url,
+        headers: &HeaderMap,
+    ) -> Result<(Response, Instant), Failed> {
         let mut target = start.clone();
         let mut hop = 0;
         loop {
             // Waiting for one's turn is the caller's wish, not the service's slowness.
             self.deadline += self.kept.turn().await;
             let begun = Instant::now();
-            let reached = timeout_at(self.deadline, self.reach(target, hop, intake))
+            let head = timeout_at(self.deadline, self.head(target, hop, headers))
                 .await
                 .map_err(|_| Failed::Late)?
                 .map_err(Failed::Fault)?;
-            match reached {
-                Reached::Answer(answer) => {
-                    debug!(
-                        target: LOG,
-                        "GET {} -> {} in {} ms, {} bytes (attempt {})",
-                        self.path,
-                        answer.status.as_u16(),
-                        begun.elapsed().as_millis(),
-                        answer.bytes,
-                        self.retries.attempts()
-                    );
-                    return Ok(answer);
-                }
+            match head {
+                Head::Success(response) => return Ok((response, begun)),
                 // The redirect that would be one too many is a fault.
-                Reached::Redirect(next) => target = next,
+                Head::Redirect(next) => target = next,
             }
             hop += 1;
-        }
-    }
-
-    /// The head of a success, redirects followed; its body has no deadline.
-    pub(super) async fn open(
-        &mut self,
-        start: &Url,
-        headers: &HeaderMap,
-    ) -> Result<Response, Failed> {
-        let mut target = start.clone();
-        let mut hop = 0;
-        loop {
-            self.deadline += self.kept.turn().await;
-            let knocked = timeout_at(self.deadline, self.knock(target, hop, headers))
-                .await
-                .map_err(|_| Failed::Late)?
-                .map_err(Failed::Fault)?;
-            match knocked {
-                Knocked::Success(response) => return Ok(response),
-                Knocked::Redirect(next) => target = next,
-            }
-            hop += 1;
-        }
-    }
-
-    /// One request and its whole answer.
-    async fn reach(&self, target: Url, hop: u32, intake: &mut dyn Feed) -> Result<Reached, Fault> {
-        match self.knock(target, hop, &HeaderMap::new()).await? {
-            Knocked::Success(response) => self.whole(response, intake).await.map(Reached::Answer),
-            Knocked::Redirect(next) => Ok(Reached::Redirect(next)),
         }
     }
 
     /// One request, up to the head of a success.
-    async fn knock(&self, target: Url, hop: u32, headers: &HeaderMap) -> Result<Knocked, Fault> {
+    async fn head(&self, target: Url, hop: u32, headers: &HeaderMap) -> Result<Head, Fault> {
         let reused = self.connections.may_reuse() && self.retries.attempts() == 1;
         let response = self
             .http
@@ -174,7 +156,7 @@ impl Call<'_> {
             .map_err(|error| Fault::before_the_answer(error, self.config, reused))?;
         let status = response.status();
         if status.is_success() {
-            return Ok(Knocked::Success(response));
+            return Ok(Head::Success(response));
         }
         if matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308)
             && let Some(location) = response.headers().get(LOCATION)
@@ -184,7 +166,7 @@ impl Call<'_> {
                 Ok(next) => {
                     // Read to its end, so that the connection can be used again.
                     self.beginning(response).await;
-                    Ok(Knocked::Redirect(next))
+                    Ok(Head::Redirect(next))
                 }
                 Err(why) => Err(self.refused(response, Some(&why)).await),
             };
@@ -301,14 +283,8 @@ impl Call<'_> {
 }
 
 /// Where a request led, its answer's body not yet read.
-enum Knocked {
+enum Head {
     Success(Response),
-    Redirect(Url),
-}
-
-/// Where a request led.
-enum Reached {
-    Answer(Answer),
     Redirect(Url),
 }
 

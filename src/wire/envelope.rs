@@ -265,12 +265,7 @@ struct Verdict {
     msg: Option<Value>,
 }
 
-object!(Verdict, "an object", {
-    success: "success",
-    error: "error",
-    message: "message",
-    msg: "msg",
-});
+object!(Verdict, "an object", { success, error, message, msg });
 
 impl<'de> Read<'de> for Value {
     fn read<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {

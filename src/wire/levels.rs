@@ -5,17 +5,10 @@ use super::token::object;
 use crate::model::{LevelTier, TierLevels};
 
 object!(LevelTier, "the level of a tier", {
-    long_price: "longPrice",
-    long_intensity: "longIntensity",
-    short_price: "shortPrice",
+    long_price: "longPrice", long_intensity: "longIntensity", short_price: "shortPrice",
     short_intensity: "shortIntensity",
 });
 
-object!(TierLevels, "liquidation levels", {
-    symbol: "symbol",
-    price: "price",
-    updated_at: "updatedAt",
-    tiers: "tiers",
-});
+object!(TierLevels, "liquidation levels", { symbol, price, updated_at: "updatedAt", tiers });
 
 reply!(TierLevels);

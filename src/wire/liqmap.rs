@@ -24,14 +24,8 @@ pub struct Sheet {
 }
 
 object!(Sheet, "a liquidation map", {
-    success: "success",
-    symbol: "symbol",
-    range: "range",
-    updated_at: "updatedAt",
-    current_price: "currentPrice",
-    bin_width: "binWidth",
-    leverages: "leverages",
-    bins: "bins",
+    success, symbol, range, updated_at: "updatedAt", current_price: "currentPrice",
+    bin_width: "binWidth", leverages, bins,
 });
 
 #[derive(Debug)]
@@ -42,12 +36,7 @@ struct Bin {
     total: f64,
 }
 
-object!(Bin, "a bin of a liquidation map", {
-    price: "price",
-    side: "side",
-    tiers: "tiers",
-    total: "total",
-});
+object!(Bin, "a bin of a liquidation map", { price, side, tiers, total });
 
 impl Sheet {
     fn placed(self) -> Result<LiquidationMap, Damage> {

@@ -4,25 +4,12 @@ use super::reply::reply;
 use super::token::object;
 use crate::model::{Cluster, MaxPain, Pain};
 
-object!(Cluster, "a cluster", {
-    price: "price",
-    usd: "usd",
-    dist_pct: "distPct",
-});
+object!(Cluster, "a cluster", { price, usd, dist_pct: "distPct" });
 
 object!(Pain, "the max pain of a range", {
-    long: "long",
-    short: "short",
-    total_long: "totalLong",
-    total_short: "totalShort",
+    long, short, total_long: "totalLong", total_short: "totalShort",
 });
 
-object!(MaxPain, "max pain", {
-    symbol: "symbol",
-    price: "price",
-    updated_at: "updatedAt",
-    d1: "d1",
-    d7: "d7",
-});
+object!(MaxPain, "max pain", { symbol, price, updated_at: "updatedAt", d1, d7 });
 
 reply!(MaxPain);

@@ -6,12 +6,7 @@ use super::reply::reply;
 use super::token::{Read, object};
 use crate::model::{TotalsByWindow, WindowTotals};
 
-object!(WindowTotals, "the totals of a window", {
-    long_usd: "long_usd",
-    short_usd: "short_usd",
-    total_usd: "total_usd",
-    cnt: "cnt",
-});
+object!(WindowTotals, "the totals of a window", { long_usd, short_usd, total_usd, cnt });
 
 struct Windows {
     h1: Option<WindowTotals>,
@@ -20,12 +15,7 @@ struct Windows {
     h24: Option<WindowTotals>,
 }
 
-object!(Windows, "an object keyed by window", {
-    h1: "1h",
-    h4: "4h",
-    h12: "12h",
-    h24: "24h",
-});
+object!(Windows, "an object keyed by window", { h1: "1h", h4: "4h", h12: "12h", h24: "24h" });
 
 impl<'de> Read<'de> for TotalsByWindow {
     fn read<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {

@@ -6,37 +6,13 @@ use super::reply::Reply;
 use super::token::{Read, object};
 use crate::model::{ChartRow, CoinTotals, ExchangeTotals, Order, OrderColumns};
 
-object!(Order, "an order row", {
-    exchange: "exchange",
-    symbol: "symbol",
-    side: "side",
-    price: "price",
-    qty: "qty",
-    value_usd: "value_usd",
-    timestamp: "timestamp",
-});
+object!(Order, "an order row", { exchange, symbol, side, price, qty, value_usd, timestamp });
 
-object!(ExchangeTotals, "an exchange row", {
-    exchange: "exchange",
-    long_usd: "long_usd",
-    short_usd: "short_usd",
-    total_usd: "total_usd",
-    cnt: "cnt",
-});
+object!(ExchangeTotals, "an exchange row", { exchange, long_usd, short_usd, total_usd, cnt });
 
-object!(CoinTotals, "a coin row", {
-    coin: "coin",
-    long_usd: "long_usd",
-    short_usd: "short_usd",
-    total_usd: "total_usd",
-    cnt: "cnt",
-});
+object!(CoinTotals, "a coin row", { coin, long_usd, short_usd, total_usd, cnt });
 
-object!(ChartRow, "a chart row", {
-    hour: "hour",
-    side: "side",
-    total_usd: "total_usd",
-});
+object!(ChartRow, "a chart row", { hour, side, total_usd });
 
 /// A row of a list that is a reply.
 trait Row: Sized {

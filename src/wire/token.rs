@@ -85,9 +85,12 @@ pub(super) fn settle<'de, T: Read<'de>, E: Error>(slot: Option<T>, key: &str) ->
     slot.or_else(T::absent).ok_or_else(|| at(key, "is missing"))
 }
 
-/// Reads a struct from an object: members in any order, none twice, unknown ones skipped.
+/// Reads a struct from an object: members in any order, none twice, unknown ones skipped. A member has the field's name
+/// where no other is given.
 macro_rules! object {
-    ($type:ident, $what:literal, { $($field:ident: $key:literal,)+ }) => {
+    (@key $field:ident) => { stringify!($field) };
+    (@key $field:ident $key:literal) => { $key };
+    ($type:ident, $what:literal, { $($field:ident $(: $key:literal)?),+ $(,)? }) => {
         impl<'de> $crate::wire::token::Read<'de> for $type {
             fn read<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
                 struct Members;
@@ -103,18 +106,17 @@ macro_rules! object {
                     where
                         A: serde::de::MapAccess<'de>,
                     {
-                        use $crate::wire::token::{Key, Of, Skip, fill, settle};
+                        use $crate::wire::token::{Key, Of, Skip, fill, object, settle};
 
                         $(let mut $field = None;)+
                         while let Some(Key(key)) = members.next_key_seed(Of::new())? {
-                            match &*key {
-                                $($key => fill(&mut $field, $key, &mut members)?,)+
-                                _ => {
-                                    members.next_value_seed(Of::<Skip>::new())?;
-                                }
-                            }
+                            $(if &*key == object!(@key $field $($key)?) {
+                                fill(&mut $field, &key, &mut members)?;
+                                continue;
+                            })+
+                            members.next_value_seed(Of::<Skip>::new())?;
                         }
-                        Ok($type { $($field: settle($field, $key)?,)+ })
+                        Ok($type { $($field: settle($field, object!(@key $field $($key)?))?,)+ })
                     }
                 }
 

@@ -172,7 +172,7 @@ impl Reconnection {
             call.connections.freshen().await;
             call.deadline = Instant::now() + config.patience();
             let opened = call.open(&self.address, &self.headers()).await;
-            let failed = match opened.map(|response| self.opened(response)) {
+            let failed = match opened.map(|(response, _)| self.opened(response)) {
                 Ok(Ok((response, silence))) => {
                     call.retries.succeeded();
                     self.fruitless = call.retries.attempts() - 1;

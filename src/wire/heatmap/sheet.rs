@@ -20,15 +20,8 @@ pub struct Sheet {
 }
 
 object!(Sheet, "a heatmap", {
-    success: "success",
-    symbol: "symbol",
-    range: "range",
-    model: "model",
-    updated_at: "updatedAt",
-    current_price: "currentPrice",
-    prices: "prices",
-    times: "times",
-    matrix: "matrix",
+    success, symbol, range, model, updated_at: "updatedAt", current_price: "currentPrice", prices,
+    times, matrix,
 });
 
 impl Sheet {
