@@ -6,7 +6,7 @@ use super::history::{History, Readings, bars_by_coin, open_interest_by_coin};
 use super::table::Row;
 use super::{Ring, Sources, TableFault};
 use crate::model::{
-    Bar, Millis, ObservedBar, ObservedOpenInterest, ObservedOrder, Order, coin_of_pair,
+    Bar, Listings, Millis, ObservedBar, ObservedOpenInterest, ObservedOrder, Order, coin_of_pair,
 };
 
 /// Orders, price bars and open interest, checked and sorted; immutable.
@@ -55,13 +55,28 @@ impl Observations {
     ) -> Result<Self, TableFault> {
         let mut ring = Ring::default();
         let mut last_order = None;
-        for (row, order) in orders.into_iter().enumerate() {
-            let mut observed = Row::of_orders(row).order(order)?;
+        let mut given = Listings::default();
+        let mut pairs: Vec<u32> = Vec::new();
+        for (row, mut observed) in orders.into_iter().enumerate() {
+            let coin = observed.coin.as_deref();
+            let (names, blank) = (coin.unwrap_or_default(), coin == Some(""));
+            let names = [&observed.order.exchange, &observed.order.symbol, names];
+            let known = pairs.get(given.number(names) as usize).copied();
+            // Names that are met again are in our spelling already.
+            let pair = if let Some(pair) = known.filter(|_| !blank) {
+                Row::of_orders(row).amounts(&observed.order)?;
+                pair
+            } else {
+                observed = Row::of_orders(row).order(observed)?;
+                observed
+                    .coin
+                    .get_or_insert_with(|| coin_of_pair(&observed.order.symbol).0);
+                let pair = ring.pair(&(&observed).into());
+                pairs.push(pair);
+                pair
+            };
             last_order = last_order.max(Some(observed.order.timestamp));
-            observed
-                .coin
-                .get_or_insert_with(|| coin_of_pair(&observed.order.symbol).0);
-            ring.take_in(&(&observed).into());
+            ring.take_in(pair, &(&observed).into());
         }
         let bars = bars_by_coin(bars)?;
         let mut open_interest = open_interest_by_coin(open_interest)?;

@@ -110,12 +110,6 @@ pub fn orders(
     let ring = view.ring();
     let symbol = symbol.map(|symbol| Pair::new(symbol).map(|pair| pair.to_string()));
     let exchange = exchange.map(exchange_name);
-    let wanted = ring.names().pairs_with(|venue, pair| {
-        symbol
-            .as_ref()
-            .is_none_or(|wanted| wanted.as_deref() == Some(pair))
-            && exchange.as_ref().is_none_or(|wanted| wanted == venue)
-    });
     let page = |places: &mut dyn Iterator<Item = usize>| {
         places
             .skip(usize::try_from(offset).unwrap_or(usize::MAX))
@@ -124,9 +118,15 @@ pub fn orders(
             .collect()
     };
     let mut seen = view.seen(i64::MAX).rev();
-    if !wanted.contains(&false) {
+    if symbol.is_none() && exchange.is_none() {
         return page(&mut seen);
     }
+    let wanted = ring.names().pairs_with(|venue, pair| {
+        symbol
+            .as_ref()
+            .is_none_or(|wanted| wanted.as_deref() == Some(pair))
+            && exchange.as_ref().is_none_or(|wanted| wanted == venue)
+    });
     if !wanted.contains(&true) {
         return Vec::new();
     }
@@ -155,8 +155,8 @@ pub fn chart(view: &View, symbol: &str) -> Vec<ChartRow> {
         }
     } else {
         for place in view.seen(Millis::DAY) {
-            let (kind, usd) = ring.amount(place);
-            if wanted.get(kind.pair() as usize) == Some(&true) {
+            if wanted.get(ring.kind(place).pair() as usize) == Some(&true) {
+                let (kind, usd) = ring.amount(place);
                 let hour = ring.timestamp(place).hour();
                 *hours.entry((hour, kind.side())).or_default() += usd;
             }

@@ -3,7 +3,7 @@
 use rust_decimal::Decimal;
 
 use crate::model::{
-    Coin, Millis, ObservedBar, ObservedOpenInterest, ObservedOrder, Pair, did_you_mean,
+    Coin, Millis, ObservedBar, ObservedOpenInterest, ObservedOrder, Order, Pair, did_you_mean,
     exchange_name, hint_coin,
 };
 
@@ -136,16 +136,7 @@ impl Row {
                 )
             })?
             .to_string();
-        self.positive("price", order.price)?;
-        self.positive("qty", order.qty)?;
-        self.check("value_usd", order.value_usd >= Decimal::ZERO, || {
-            format!("{} is below 0", order.value_usd)
-        })?;
-        self.check(
-            "value_usd",
-            order.value_usd <= Decimal::from(MOST_USD),
-            || format!("{} is above {MOST_USD}", order.value_usd),
-        )?;
+        self.amounts(order)?;
         if let Some(coin) = &mut row.coin {
             *coin = Coin::new(coin)
                 .ok_or_else(|| {
@@ -157,6 +148,20 @@ impl Row {
                 .to_string();
         }
         Ok(row)
+    }
+
+    /// The numbers of an order.
+    pub(super) fn amounts(self, order: &Order) -> Result<(), TableFault> {
+        self.positive("price", order.price)?;
+        self.positive("qty", order.qty)?;
+        self.check("value_usd", order.value_usd >= Decimal::ZERO, || {
+            format!("{} is below 0", order.value_usd)
+        })?;
+        self.check(
+            "value_usd",
+            order.value_usd <= Decimal::from(MOST_USD),
+            || format!("{} is above {MOST_USD}", order.value_usd),
+        )
     }
 
     /// A bar in our spelling.

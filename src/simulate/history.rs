@@ -4,9 +4,8 @@ use rand::{Rng, RngExt};
 
 use super::book::Book;
 use super::coins::{Coin, VENUE_COUNT, VENUES, count, nearest};
-use super::path::{Climate, Price, Weather, exponential, normal};
+use super::path::{BARS, Climate, INTERVAL, Price, STEPS, WARM_UP, Weather, exponential, normal};
 use super::traders::{self, Plan};
-use super::{BARS, INTERVAL, STEPS, WARM_UP};
 use crate::model::{Bar, Millis, Side};
 
 /// Milliseconds of a step; its events lie strictly inside.

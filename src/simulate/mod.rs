@@ -33,16 +33,8 @@ use crate::model::{
 };
 use coins::{COINS, Coin, VENUES, Venue, nearest};
 use history::{History, Liquidation};
-use path::{Climate, Weather};
+use path::{BARS, Climate, INTERVAL, WARM_UP, Weather};
 
-/// Length of a bar in milliseconds.
-const INTERVAL: i64 = 5 * Millis::MINUTE;
-/// Straight legs of the mark price in a bar.
-const STEPS: u8 = 10;
-/// Bars shown: 30 days.
-const BARS: usize = 30 * 288;
-/// Bars lived through before the first one shown: 10 days.
-const WARM_UP: usize = 10 * 288;
 /// Leverage of the market makers.
 const MAKER_LEVERAGE: f64 = 2.0;
 /// Largest fill in USD where a venue publishes a liquidation fill by fill.

@@ -3,10 +3,17 @@
 use rand::{Rng, RngExt};
 use rand_distr::{Distribution, Exp1, StandardNormal};
 
-use super::STEPS;
 use super::coins::count;
 use crate::model::Millis;
 
+/// Length of a bar in milliseconds.
+pub(super) const INTERVAL: i64 = 5 * Millis::MINUTE;
+/// Straight legs of the mark price in a bar.
+pub(super) const STEPS: u8 = 10;
+/// Bars shown: 30 days.
+pub(super) const BARS: usize = 30 * 288;
+/// Bars lived through before the first one shown: 10 days.
+pub(super) const WARM_UP: usize = 10 * 288;
 const BARS_PER_DAY: f64 = 288.0;
 
 /// The shocks of one bar, in standard deviations of an average day, and how lively the bar is.

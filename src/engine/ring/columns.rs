@@ -42,7 +42,7 @@ pub(super) struct Row {
 }
 
 /// Rows stand by time; those of one instant stand latest first, because answers are read from the end.
-pub(super) type Key = (Millis, Reverse<Millis>);
+type Key = (Millis, Reverse<Millis>);
 
 impl Row {
     pub(super) fn key(&self) -> Key {
@@ -144,6 +144,11 @@ impl Columns {
 
     /// Brings rows that were put in as they arrived into order.
     pub(super) fn sort(&mut self) {
+        // Of equals the last to arrive stands first.
+        let keys = self.timestamps.iter().zip(&self.received);
+        if keys.is_sorted_by(|a, b| (a.0, Reverse(a.1)) < (b.0, Reverse(b.1))) {
+            return;
+        }
         let spots = in_order(&[self], |_, place| Reverse(place));
         *self = Self::picked(&[self], &spots);
     }

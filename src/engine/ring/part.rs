@@ -1,6 +1,6 @@
 //! Filling a ring at once: its orders are taken in by parts, each by a thread of its own, and joined in one pass.
 
-use super::columns::{Columns, Key};
+use super::columns::Columns;
 use super::rolling::{Ring, RingFault};
 use crate::model::{Millis, OrderBrief, Window};
 
@@ -32,8 +32,6 @@ pub struct RingPart {
     ring: Ring,
     /// Our numbers of pairs by those of whoever hands orders over.
     known: Vec<u32>,
-    last: Option<Key>,
-    sorted: bool,
 }
 
 impl RingPart {
@@ -43,8 +41,6 @@ impl RingPart {
         Self {
             ring: Ring::new(now),
             known: Vec::new(),
-            last: None,
-            sorted: true,
         }
     }
 
@@ -68,9 +64,6 @@ impl RingPart {
             ring.count(row.kind, row.timestamp, usd);
         }
         ring.columns.push(row);
-        // Of equals the last to arrive stands first.
-        self.sorted &= self.last.is_none_or(|last| last < row.key());
-        self.last = Some(row.key());
         Ok(())
     }
 
@@ -96,10 +89,7 @@ impl RingPart {
 
     /// Brings the orders into the order of a ring; [`Ring::of_parts`] does so, too, but for one part after the other.
     pub fn settle(&mut self) {
-        if !self.sorted {
-            self.ring.columns.sort();
-            self.sorted = true;
-        }
+        self.ring.columns.sort();
     }
 }
 

@@ -263,7 +263,7 @@ impl Ring {
     }
 
     /// The number of an order's pair.
-    pub(super) fn pair(&mut self, order: &OrderBrief<'_>) -> u32 {
+    pub(in crate::engine) fn pair(&mut self, order: &OrderBrief<'_>) -> u32 {
         let pair = self.names.pair(order.exchange, order.symbol, order.coin);
         self.sums.resize(self.names.len(), Default::default());
         pair
@@ -323,9 +323,8 @@ impl Ring {
 
 /// Filling a ring with all orders of a table, however old they are.
 impl Ring {
-    /// Takes in one order, which has arrived after all others; nothing counts before [`Ring::stand`].
-    pub(in crate::engine) fn take_in(&mut self, order: &OrderBrief<'_>) {
-        let pair = self.pair(order);
+    /// Takes in one order of this pair, which has arrived after all others; nothing counts before [`Ring::stand`].
+    pub(in crate::engine) fn take_in(&mut self, pair: u32, order: &OrderBrief<'_>) {
         let row = self.row(pair, order);
         self.columns.push(row);
     }
