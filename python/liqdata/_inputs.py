@@ -8,6 +8,7 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from . import _core
 from .errors import BadQuery
 
 if TYPE_CHECKING:
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FURTHEST = 62_000_000_000_000  # no further from the epoch than datetimes reach on either side: the year 5 to 3934
-_DIGITS = 18  # more digits than an instant has, fewer than Python refuses to read
-_MILLIS_DIGITS = 12  # fewest digits of a text that is taken for epoch milliseconds: those of 1973 have twelve
 _SECONDS = range(10**9, 10**11)  # epoch seconds of 2001 to 5138, as a column of them is told: src/python/tables.rs
 _MILLISECOND = timedelta(milliseconds=1)
 _INSTANTS = "epoch milliseconds, a datetime (naive ones are UTC) or ISO 8601 text"
@@ -49,13 +48,7 @@ def instant(value: Instant | None, parameter: str) -> int | None:
             msg = f"{parameter}: {value!r} looks like epoch seconds; epoch milliseconds are meant; allowed: {_INSTANTS}"
             raise BadQuery(msg, parameter=parameter)
     elif kind == "text":
-        text = cell.strip()
-        digits = text.removeprefix("-")
-        if digits.isascii() and digits.isdecimal():
-            # Fewer digits may as well be a year, a date or seconds.
-            found = int(text) if _MILLIS_DIGITS <= len(digits) <= _DIGITS else None
-        else:
-            found = named_instant(text)
+        found = _core.instant(cell)
     if found is not None and abs(found) <= _FURTHEST:
         return found
     msg = f"{parameter}: {value!r} is not an instant; allowed: {_INSTANTS}"
@@ -69,14 +62,6 @@ def stretch(start: Instant | None, end: Instant | None) -> tuple[int | None, int
         msg = f"end: {end!r} is not after the start, {start!r}; allowed: a later instant"
         raise BadQuery(msg, parameter="end")
     return first, last
-
-
-def named_instant(text: str) -> int | None:
-    """Epoch milliseconds of ISO 8601 text, floored; ``None`` where it is none."""
-    try:
-        return millis_of(datetime.fromisoformat(text))
-    except (ValueError, OverflowError):
-        return None
 
 
 def number(value: Any, parameter: str, allowed: str) -> float:
@@ -170,10 +155,8 @@ def scalar(value: Any) -> tuple[str, Any]:
 
 def table(value: Any, name: str) -> Any:
     """A table in a shape the native half reads: ``None``, a dict of columns, an Arrow stream or rows of our own."""
-    from ._core import Table
-
     held = getattr(value, "_table", value)  # rows of our own come in exactly, not as floats
-    if held is None or isinstance(held, Table):
+    if held is None or isinstance(held, _core.Table):
         return held
     if isinstance(value, Mapping):
         return {str(column): _column(cells) for column, cells in value.items()}

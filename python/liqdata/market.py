@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Self
 
@@ -350,7 +349,7 @@ def _coin(symbol: object) -> str:
     return str(symbol).strip().upper()
 
 
-_UNITS = {"m": 60_000, "h": 3_600_000, "d": 86_400_000}
+_MINUTE = 60_000
 _LENGTHS = 'whole minutes, such as "5m", "4h", "1d", a timedelta, or milliseconds'
 
 
@@ -362,17 +361,16 @@ def _length(interval: object) -> int | None:
     if isinstance(interval, timedelta):
         found = interval // timedelta(milliseconds=1) if not interval % timedelta(milliseconds=1) else None
     elif isinstance(interval, str):
-        named = re.fullmatch(r"([1-9][0-9]{0,5})([mhd])", interval.strip())
-        found = int(named[1]) * _UNITS[named[2]] if named else None
+        found = _core.span(interval)
     elif isinstance(interval, int) and not isinstance(interval, bool):
         found = interval
-    if found is None or found <= 0 or found % _UNITS["m"] or found > _LONGEST:
+    if found is None or found <= 0 or found % _MINUTE or found > _LONGEST:
         msg = f"interval: {interval!r} is not allowed; allowed: {_LENGTHS}"
         raise BadQuery(msg, parameter="interval")
     return found
 
 
-_LONGEST = 366 * _UNITS["d"]
+_LONGEST = 366 * 24 * 60 * _MINUTE
 
 
 def open(path: str | os.PathLike[str], *, as_of: Instant | None = None) -> Market:

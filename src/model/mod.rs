@@ -40,6 +40,7 @@ pub(crate) use fixed::{Fixed, TENS, TENS_F64, power_of_ten};
 pub use grid::{FineGrid, map_step};
 pub use heatmap::{HeatmapGrid, Model};
 pub(crate) use interner::{Interner, Listings, count};
+pub use iso::read_span;
 pub use labels::Labels;
 pub use levels::{LevelTier, TierLevels};
 pub use liqmap::{LiquidationMap, MapBin};

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use chrono::{DateTime, Datelike, Timelike};
 use serde::{Deserialize, Serialize, Serializer};
 
 /// An instant in Unix epoch milliseconds (UTC).
@@ -41,27 +42,18 @@ impl Millis {
 impl fmt::Display for Millis {
     /// ISO 8601 in UTC with milliseconds, as far as years of four digits go; plain milliseconds beyond.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Howard Hinnant's days-from-civil, inverted: exact for the proleptic Gregorian calendar.
-        let days = self.0.div_euclid(Self::DAY);
-        let rest = self.0.rem_euclid(Self::DAY);
-        let z = days + 719_468;
-        let era = z.div_euclid(146_097);
-        let doe = z.rem_euclid(146_097);
-        let yoe = (doe - doe / 1460 + doe / 36_524 - doe / 146_096) / 365;
-        let doy = doe - (365 * yoe + yoe / 4 - yoe / 100);
-        let mp = (5 * doy + 2) / 153;
-        let day = doy - (153 * mp + 2) / 5 + 1;
-        let month = if mp < 10 { mp + 3 } else { mp - 9 };
-        let year = yoe + era * 400 + i64::from(month <= 2);
-        if !(0..=9999).contains(&year) {
+        let Some(at) =
+            DateTime::from_timestamp_millis(self.0).filter(|at| (0..=9999).contains(&at.year()))
+        else {
             return write!(f, "{} ms", self.0);
-        }
-        let (hour, minute) = (rest / Self::HOUR, rest / Self::MINUTE % 60);
-        let (second, milli) = (rest / 1000 % 60, rest % 1000);
+        };
+        let (year, month, day) = (at.year(), at.month(), at.day());
+        let (hour, minute, second) = (at.hour(), at.minute(), at.second());
         write!(
             f,
             "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}"
         )?;
+        let milli = at.timestamp_subsec_millis();
         if milli != 0 {
             write!(f, ".{milli:03}")?;
         }

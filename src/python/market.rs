@@ -380,6 +380,9 @@ impl Market {
 }
 
 /// Maps `work` over `items` on up to as many threads as there are cores; the order is kept.
+///
+/// These are threads of their own, not rayon's: its shared pool is gone in a forked child, which would wait for it for ever,
+/// and a pool for each call costs no less than they do.
 fn on_all_cores<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let threads = std::thread::available_parallelism()
         .map_or(1, usize::from)

@@ -64,6 +64,8 @@ mod _core {
     #[pymodule_export]
     use super::stream::Stream;
     #[pymodule_export]
+    use super::tables::{instant, span};
+    #[pymodule_export]
     use super::walk::Walk;
 
     #[pymodule_export]

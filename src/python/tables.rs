@@ -9,7 +9,6 @@ use arrow_array::{Array, ArrayRef, RecordBatch};
 use numpy::{PyArrayDescrMethods, PyArrayMethods, PyReadonlyArray1, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyString};
 use pyo3_arrow::input::{AnyArray, AnyRecordBatch};
 use rust_decimal::Decimal;
@@ -22,7 +21,7 @@ use crate::api::BadQuery;
 use crate::engine::TableFault;
 use crate::model::{
     self, Column, Kind, Millis, ObservedBar, ObservedOpenInterest, ObservedOrder, Record, Side,
-    Value, nearest_f64,
+    Value, nearest_f64, read_span,
 };
 use crate::wire::{exact_decimal, nearest_double};
 
@@ -324,34 +323,12 @@ impl<'py> Reader<'py> {
                 reason = "the value was just shown to be a whole number of 53 bits"
             )]
             Cell::Float(at) if at.fract() == 0.0 && at.abs() < 9e15 => Some(*at as i64),
-            Cell::Text(text) => self.named_instant(text)?,
+            Cell::Text(text) => Millis::read(text.trim()).map(|at| at.0),
             _ => None,
         };
         at.filter(|at| at.unsigned_abs() <= FURTHEST)
             .map(Millis)
             .ok_or_else(|| self.fault(column, row, format!("{} is not {INSTANT}", cell.shown())))
-    }
-
-    /// The instant a text names; `None` where it names none.
-    fn named_instant(&self, text: &str) -> PyResult<Option<i64>> {
-        static NAMED: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-        let text = text.trim();
-        if text
-            .trim_start_matches('-')
-            .bytes()
-            .all(|byte| byte.is_ascii_digit())
-        {
-            // Fewer digits may as well be a year, a date or seconds.
-            return Ok(text.parse().ok().filter(|_| text.len() >= MILLIS_DIGITS));
-        }
-        let named = NAMED.get_or_try_init(self.py, || -> PyResult<Py<PyAny>> {
-            Ok(self
-                .py
-                .import("liqdata._inputs")?
-                .getattr("named_instant")?
-                .unbind())
-        })?;
-        named.bind(self.py).call1((text,))?.extract()
     }
 
     fn span(&self, column: &'static str, cells: &Cells, row: usize) -> PyResult<i64> {
@@ -363,7 +340,7 @@ impl<'py> Reader<'py> {
                 reason = "the value was just shown to be a whole number of 53 bits"
             )]
             Cell::Float(span) if span.fract() == 0.0 && span.abs() < 9e15 => Some(*span as i64),
-            Cell::Text(text) => named_span(text),
+            Cell::Text(text) => read_span(text.trim()),
             _ => None,
         };
         let whole = |span: &i64| *span > 0 && *span % Millis::MINUTE == 0;
@@ -380,29 +357,22 @@ impl<'py> Reader<'py> {
 /// No further from the epoch than Python's datetimes reach on either side; microseconds of our time lie beyond.
 const FURTHEST: u64 = 62_000_000_000_000;
 
-/// Fewest digits of a text that is taken for epoch milliseconds: those of 1973 have twelve.
-const MILLIS_DIGITS: usize = 12;
 /// Epoch seconds from 2001 to 5138; a whole table of milliseconds from January 1970 to 1973 is not meant, nor are some of
 /// them beside later ones. `liqdata._inputs` judges single instants alike.
 const SECONDS: std::ops::Range<i64> = 1_000_000_000..100_000_000_000;
 const INSTANT: &str = "an instant (epoch milliseconds, a datetime, or ISO 8601 text)";
 const ALLOWED: &str = "a DataFrame, an Arrow table, or a mapping of columns of one length";
 
-/// `5m`, `1h`, `1d`: a number and a unit.
-fn named_span(text: &str) -> Option<i64> {
-    let text = text.trim();
-    let split = text.find(|c: char| !c.is_ascii_digit())?;
-    let (number, unit) = text.split_at(split);
-    let unit = match unit {
-        "ms" => 1,
-        "s" => 1000,
-        "m" | "min" => Millis::MINUTE,
-        "h" => Millis::HOUR,
-        "d" => Millis::DAY,
-        "w" => 7 * Millis::DAY,
-        _ => return None,
-    };
-    number.parse::<i64>().ok()?.checked_mul(unit)
+/// Epoch milliseconds of a text that names an instant, floored; `None` where it names none.
+#[pyfunction]
+pub(super) fn instant(text: &str) -> Option<i64> {
+    Millis::read(text.trim()).map(|at| at.0)
+}
+
+/// Milliseconds of a text such as `5m`, `4h` or `1d`; `None` where it is no such length.
+#[pyfunction]
+pub(super) fn span(text: &str) -> Option<i64> {
+    read_span(text.trim())
 }
 
 /// The cells of a row, one after the other.

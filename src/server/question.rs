@@ -54,14 +54,7 @@ fn switch(text: &str) -> Result<bool, BadQuery> {
 }
 
 fn instant(text: &str) -> Result<Millis, BadQuery> {
-    let digits = text.strip_prefix('-').unwrap_or(text);
-    let epoch = if !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()) {
-        // Fewer digits may as well be a year, a date or seconds.
-        text.parse().ok().map(Millis).filter(|_| digits.len() >= 12)
-    } else {
-        Millis::read_iso(text)
-    };
-    epoch.ok_or_else(|| {
+    Millis::read(text).ok_or_else(|| {
         BadQuery::new(
             "as_of",
             format!("{text:?} is no instant"),
