@@ -4,7 +4,7 @@ use numpy::{IntoPyArray, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use super::question::Ground;
+use super::ground::Ground;
 use super::rows::times;
 use crate::api::RELATIVE;
 use crate::model::{

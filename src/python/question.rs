@@ -10,43 +10,16 @@ use pyo3::types::{PyBool, PyDict, PyInt, PyString};
 use super::arrays;
 use super::columns::Columns;
 use super::error::{Failure, bad_query};
-use super::reply;
+use super::ground::Ground;
+use super::reading::reading;
 use super::rows::Table;
 use super::untaken::{UntakenArrivals, UntakenOrders};
 use crate::api::{self, BadQuery, ENDPOINTS, EXTENSIONS, Endpoint, Entry, Parameter, Query};
-use crate::client::{Client, Remarks};
-use crate::engine::Explain;
+use crate::client::Client;
 use crate::market::Market;
 use crate::model::{
     HeatmapGrid, LiquidationMap, MaxPain, Millis, OrderColumns, TierLevels, TotalsByWindow,
 };
-
-/// What an estimate rests on, as far as that is known.
-#[derive(Debug)]
-pub(super) enum Ground {
-    /// A service said nothing of it.
-    Untold,
-    /// A service says that open interest is unknown, so that amounts are none.
-    Relative,
-    /// An engine in this process says all of it.
-    Explained(Box<Explain>),
-}
-
-impl From<Remarks> for Ground {
-    fn from(remarks: Remarks) -> Self {
-        if remarks.relative {
-            Self::Relative
-        } else {
-            Self::Untold
-        }
-    }
-}
-
-impl From<Option<Explain>> for Ground {
-    fn from(explain: Option<Explain>) -> Self {
-        explain.map_or(Self::Untold, |explain| Self::Explained(Box::new(explain)))
-    }
-}
 
 /// A reply that has not met Python yet.
 #[derive(Debug)]
@@ -190,7 +163,7 @@ macro_rules! questions {
             ) -> Option<Result<Self, Failure>> {
                 match endpoint {
                     $(api::$endpoint::NAME => {
-                        let reply = reply::reading::<api::$endpoint, <api::$endpoint as Endpoint>::Held>(body, pieces);
+                        let reply = reading::<api::$endpoint, <api::$endpoint as Endpoint>::Held>(body, pieces);
                         Some(reply.map(|reply| reply.into_answer(Ground::Untold)))
                     })+
                     _ => None,

@@ -5,40 +5,8 @@
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use super::error::{self, Failure};
+use super::error;
 use super::question::Answer;
-use crate::api::Endpoint;
-use crate::client;
-use crate::wire::{Decode, Reading, intake, read};
-
-/// Reads a body as the reply to a question of type `Q`, whole or as it would arrive in pieces of so many bytes.
-pub(super) fn reading<Q: Endpoint, R: Decode>(
-    body: &[u8],
-    pieces: Option<usize>,
-) -> Result<R, Failure> {
-    let reading = match pieces {
-        None => read::<R>(body, Q::ENVELOPED),
-        Some(length) => {
-            let mut arriving = intake::<R>(Q::ENVELOPED);
-            arriving.begin(Some(body.len()));
-            for piece in body.chunks(length.max(1)) {
-                arriving.feed(piece);
-            }
-            arriving.finish()
-        }
-    };
-    match reading {
-        Ok(Reading::Reply(reply)) => Ok(reply),
-        Ok(Reading::Refused { message }) => Err(client::Error::Refused {
-            status: 200,
-            body: String::new(),
-            retry_after: None,
-            message,
-        }
-        .into()),
-        Err(damage) => Err(client::Error::from(damage).into()),
-    }
-}
 
 /// What the answer of `endpoint` with this body gives; read in pieces of so many bytes, or whole.
 #[pyfunction]
