@@ -193,7 +193,6 @@ fn no_room_uses_a_room_it_may_not() {
 }
 
 #[test]
-#[ignore = "the last ones are being mended"]
 fn no_file_takes_from_the_module_above_it() {
     let house = House::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"));
     assert!(house.len() > 100, "too few files were read");
@@ -210,7 +209,6 @@ fn no_file_takes_from_the_module_above_it() {
 }
 
 #[test]
-#[ignore = "the last ones are being mended"]
 fn no_files_name_each_other_in_a_circle() {
     let house = House::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"));
     let uses = house.uses();
