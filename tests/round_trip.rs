@@ -324,6 +324,8 @@ async fn fetch(http: &reqwest::Client, server: &Server, path: &str) -> reqwest::
 }
 
 fn plain() -> reqwest::ClientBuilder {
+    // The client under test brings its own; the library alone has none, and wants one even for plain HTTP.
+    let _ = rustls::crypto::ring::default_provider().install_default();
     reqwest::Client::builder().no_proxy().tls_certs_only([])
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow_array::types::{ArrowPrimitiveType, Float64Type, Int64Type};
 use arrow_array::{
-    ArrayRef, BooleanArray, Decimal128Array, PrimitiveArray, RecordBatch, StringArray,
+    ArrayRef, BooleanArray, Decimal128Array, PrimitiveArray, RecordBatch, StringArray, StructArray,
     TimestampMillisecondArray, UInt32Array,
 };
 use arrow_buffer::NullBuffer;
@@ -12,7 +12,7 @@ use arrow_schema::{Field, Schema};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
-use pyo3_arrow::PyTable;
+use pyo3_arrow::ffi::{ArrayIterator, to_stream_pycapsule};
 
 use super::columns::{Cells, Column, Columns};
 use crate::model::{Decimals, Labels, power_of_ten};
@@ -117,12 +117,10 @@ impl ArrowTable {
         &self,
         py: Python<'py>,
         requested_schema: Option<Bound<'py, PyCapsule>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let table = PyTable::try_new(vec![self.batch.clone()], self.batch.schema())?;
-        // The exporter is a Python method of the table; asking through Python keeps this crate free of `unsafe`.
-        table
-            .into_pyobject(py)?
-            .into_any()
-            .call_method1("__arrow_c_stream__", (requested_schema,))
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        let rows: ArrayRef = Arc::new(StructArray::from(self.batch.clone()));
+        let field = Field::new("", rows.data_type().clone(), false);
+        let stream = ArrayIterator::new([Ok(rows)], field.into());
+        Ok(to_stream_pycapsule(py, Box::new(stream), requested_schema)?)
     }
 }
