@@ -88,6 +88,13 @@ impl House {
         self.files.len()
     }
 
+    /// Every file's path below `src` with its words, a blank between any two.
+    pub(crate) fn sources(&self) -> impl Iterator<Item = (&str, String)> {
+        self.files
+            .values()
+            .map(|file| (file.shown.as_str(), file.tokens.join(" ")))
+    }
+
     /// The path of the file at `place`.
     pub(crate) fn shown(&self, place: &Place) -> &str {
         &self.files[place].shown
