@@ -67,10 +67,10 @@ enum Amount {
 #[inline]
 fn template<'a>(from: &mut Cursor<'a>) -> Option<Row<'a>> {
     let mut row = *from;
-    let amount = |row: &mut Cursor<'a>, before: &str| {
-        row.exactly(before)?;
-        let (digits, scale) = row.short_decimal()?;
-        Some(Amount::Short(digits, scale))
+    // Each literal stands where it is compared, so that its length is known there.
+    let short = |row: &mut Cursor<'a>| {
+        row.short_decimal()
+            .map(|(digits, scale)| Amount::Short(digits, scale))
     };
     let read = Row {
         exchange: {
@@ -86,9 +86,18 @@ fn template<'a>(from: &mut Cursor<'a>) -> Option<Row<'a>> {
             "SHORT" => Side::Short,
             _ => return None,
         },
-        price: amount(&mut row, ",\"price\":\"")?,
-        qty: amount(&mut row, "\",\"qty\":\"")?,
-        value_usd: amount(&mut row, "\",\"value_usd\":\"")?,
+        price: {
+            row.exactly(",\"price\":\"")?;
+            short(&mut row)?
+        },
+        qty: {
+            row.exactly("\",\"qty\":\"")?;
+            short(&mut row)?
+        },
+        value_usd: {
+            row.exactly("\",\"value_usd\":\"")?;
+            short(&mut row)?
+        },
         timestamp: {
             row.exactly("\",\"timestamp\":")?;
             Millis(row.whole()?)
