@@ -26,8 +26,10 @@ __all__ = [
     "decode",
     "decode_all",
     "endpoints",
+    "instant",
     "question",
     "read_reply",
+    "span",
     "walk_bounds",
 ]
 

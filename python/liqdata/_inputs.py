@@ -155,8 +155,10 @@ def scalar(value: Any) -> tuple[str, Any]:
 
 def table(value: Any, name: str) -> Any:
     """A table in a shape the native half reads: ``None``, a dict of columns, an Arrow stream or rows of our own."""
+    if value is None:
+        return None
     held = getattr(value, "_table", value)  # rows of our own come in exactly, not as floats
-    if held is None or isinstance(held, _core.Table):
+    if isinstance(held, _core.Table):
         return held
     if isinstance(value, Mapping):
         return {str(column): _column(cells) for column, cells in value.items()}

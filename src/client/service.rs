@@ -193,9 +193,9 @@ impl Client {
         intake: &mut dyn Feed,
     ) -> Result<Answer, Error> {
         let config = self.config();
-        let lodging = self.shared.pool.enter(config);
-        let Some(kept) = lodging.kept() else {
-            // Only a lodging that is being dropped is empty.
+        let share = self.shared.pool.enter(config);
+        let Some(kept) = share.kept() else {
+            // Only a share that is being dropped is empty.
             return Err(Error::no_answer("the client is closed"));
         };
         let retries = Retries::new(config.most_retries(), &kept.quota);

@@ -1,7 +1,8 @@
 //! Requests to the venues' REST interfaces, no more of them than the venues allow.
 //!
-//! Each kind of request has an allowance of its own, so that no window of the venue's sees more than it grants. Where a venue refuses (403, 418, 429) everything of that venue stands still
-//! for as long as it says, or for a growing random time.
+//! Each kind of request has an allowance of its own, so that no window of the venue's sees more than it grants. Where a
+//! venue refuses (403, 418, 429) everything of that venue stands still for as long as it says, or for a growing random
+//! time.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};

@@ -141,15 +141,20 @@ impl<'a> View<'a> {
         self,
         history: &'a History,
     ) -> impl DoubleEndedIterator<Item = (Millis, Side, f64)> {
+        // The places of a history are the observations', whatever ring the realised replies are read from.
+        let view = Self {
+            ring: self.observations.ring(),
+            ..self
+        };
         let places = history.orders.iter().rev().map(|place| *place as usize);
         places
-            .filter(move |place| self.ring.timestamp(*place) <= self.now && self.sees(*place))
+            .filter(move |place| view.ring.timestamp(*place) <= view.now && view.sees(*place))
             .map(move |place| {
-                let kind = self.ring.kind(place);
+                let kind = view.ring.kind(place);
                 // A listing in thousands counts a thousand.
-                let scale = f64::from(self.ring.names().scale(kind.pair()));
-                let qty = nearest_f64(self.ring.qty(place)) * scale;
-                (self.ring.timestamp(place), kind.side(), qty)
+                let scale = f64::from(view.ring.names().scale(kind.pair()));
+                let qty = nearest_f64(view.ring.qty(place)) * scale;
+                (view.ring.timestamp(place), kind.side(), qty)
             })
     }
 }

@@ -83,8 +83,9 @@ pub(crate) struct Listings {
     hasher: RandomState,
 }
 
-/// Places of the table: some times the pairs of all exchanges that are listened to at once.
-const PLACES: usize = 4096;
+/// Places of the table at first, and once it has grown: some times the pairs of all exchanges that are listened to at once.
+const FEW_PLACES: usize = 64;
+const MOST_PLACES: usize = 4096;
 /// Places that are looked at.
 const NEAR: usize = 8;
 
@@ -104,7 +105,7 @@ impl Listings {
     #[inline]
     pub(crate) fn known(&self, names: Names<&[u8]>) -> Option<u32> {
         let short = shorts(names)?;
-        places(&short).find_map(|place| match self.short.get(place) {
+        places(&short, self.short.len()).find_map(|place| match self.short.get(place) {
             Some(Some((known, number))) if *known == short => Some(*number),
             _ => None,
         })
@@ -118,13 +119,31 @@ impl Listings {
         }
         let number = self.learned(names);
         if let Some(short) = shorts(bytes) {
-            self.short.resize(PLACES, None);
-            let free = places(&short).find(|place| self.short.get(*place) == Some(&None));
-            if let Some(free) = free.and_then(|place| self.short.get_mut(place)) {
-                *free = Some((short, number));
-            }
+            self.make_room();
+            self.place(short, number);
         }
         number
+    }
+
+    /// Keeps the places at most a quarter full for as long as there may be more of them.
+    fn make_room(&mut self) {
+        let wanted = (self.met.len() * 4).next_power_of_two();
+        let wanted = wanted.clamp(FEW_PLACES, MOST_PLACES);
+        if wanted <= self.short.len() {
+            return;
+        }
+        let before = std::mem::replace(&mut self.short, vec![None; wanted]);
+        for (short, number) in before.into_iter().flatten() {
+            self.place(short, number);
+        }
+    }
+
+    fn place(&mut self, short: Names<Short>, number: u32) {
+        let mut near = places(&short, self.short.len());
+        let free = near.find(|place| self.short.get(*place) == Some(&None));
+        if let Some(free) = free.and_then(|place| self.short.get_mut(place)) {
+            *free = Some((short, number));
+        }
     }
 
     fn learned(&mut self, names: Names<&str>) -> u32 {
@@ -154,11 +173,11 @@ fn shorts([exchange, symbol, coin]: Names<&[u8]>) -> Option<Names<Short>> {
     Some([Short::of(exchange)?, Short::of(symbol)?, Short::of(coin)?])
 }
 
-/// Where a listing is looked for.
+/// Where a listing is looked for among so many places, a power of two.
 #[inline]
-fn places(short: &Names<Short>) -> impl Iterator<Item = usize> {
+fn places(short: &Names<Short>, among: usize) -> impl Iterator<Item = usize> + use<> {
     let first = Short::place(short);
-    (first..first + NEAR).map(|place| place % PLACES)
+    (first..first + NEAR).map(move |place| place & among.wrapping_sub(1))
 }
 
 /// Where the code of a text is looked for first.

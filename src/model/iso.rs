@@ -6,7 +6,7 @@ use chrono::{NaiveDate, NaiveTime, Weekday};
 
 use super::Millis;
 
-/// Fewest characters of a text that is taken for epoch milliseconds; fewer may as well be a year, a date or seconds.
+/// Fewest digits of a text that is taken for epoch milliseconds; fewer may as well be a year, a date or seconds.
 const EPOCH_LENGTH: usize = 12;
 
 impl Millis {
@@ -14,14 +14,14 @@ impl Millis {
     pub const ISO: &'static str =
         "an ISO 8601 date or time such as 2026-06-11 or 2026-06-11T00:00:00Z";
 
-    /// The instant that somebody names: epoch milliseconds of at least twelve characters, or [ISO 8601](Self::read_iso).
+    /// The instant that somebody names: epoch milliseconds of at least twelve digits, or [ISO 8601](Self::read_iso).
     #[must_use]
     pub fn read(text: &str) -> Option<Self> {
         let digits = text.strip_prefix('-').unwrap_or(text);
         if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
             return Self::read_iso(text);
         }
-        let long = text.len() >= EPOCH_LENGTH;
+        let long = digits.len() >= EPOCH_LENGTH;
         text.parse().ok().filter(|_| long).map(Self)
     }
 
@@ -29,7 +29,7 @@ impl Millis {
     /// neither (UTC).
     ///
     /// Hyphens and colons may be left out, but not of twelve digits alone, which are epoch milliseconds elsewhere. Date and
-    /// time stand apart by any character but a digit or a sign.
+    /// time stand apart by `T`, a blank or `_`.
     ///
     /// A fraction finer than a millisecond is taken down to the millisecond it lies in: every instant of the data is a
     /// whole millisecond, so nothing can lie between the two.
@@ -91,8 +91,7 @@ fn iso(text: &str) -> Option<(Millis, bool)> {
     let mut millis = date.timestamp_millis();
     let mut finer = false;
     if !rest.0.is_empty() {
-        let apart = |next: char| !next.is_ascii_digit() && !matches!(next, '+' | '-');
-        rest.0 = rest.0.strip_prefix(apart)?;
+        rest.0 = rest.0.strip_prefix(['T', 't', ' ', '_'])?;
         millis += rest.time_of_day(&mut finer)?;
         millis -= rest.offset()?;
     }
