@@ -2,7 +2,6 @@
 
 use super::ledger::Column;
 use super::replay::Frame;
-use super::tiers::{shown, tiers};
 use super::{EngineError, Estimate, View};
 use crate::model::{FineGrid, HeatmapGrid, HeatmapRange, Millis, Model, Vocabulary};
 
@@ -33,13 +32,13 @@ pub fn heatmap(
     model: Model,
 ) -> Result<Estimate<HeatmapGrid>, EngineError> {
     let coarsest = range.millis() / FEWEST_COLUMNS;
-    let frame = Frame::new(*view, coin, range.millis(), range.name(), coarsest)?;
+    let frame = Frame::new(*view, coin, model, range.millis(), range.name(), coarsest)?;
     let times = column_ends(&frame, range);
-    let shown = shown(model, &tiers(model, coin));
+    let shown = frame.shown();
     let mut columns = Vec::with_capacity(times.len());
-    let replayed = frame.replay(model, &times, |ledger| columns.push(ledger.column(&shown)));
+    let replayed = frame.replay(&times, |ledger| columns.push(ledger.column(&shown)));
 
-    let grid = replayed.ledger.parameters().grid;
+    let grid = frame.parameters.grid;
     let rows = Rows::new(&frame, grid, &columns);
     Ok(Estimate {
         reply: HeatmapGrid {

@@ -4,48 +4,13 @@
 //! what is located on the price grid and what is not sums to the open interest, after every step. Weights come in only
 //! when the books are read, so other weights never need another replay.
 
-use std::num::NonZeroU8;
 use std::ops::Range;
 
-use super::Tier;
-use crate::model::{FineGrid, Side};
+use super::Parameters;
+use crate::model::Side;
 
 /// Below this the common factor of a book is multiplied into its cells, so that nothing is divided by a vanishing one.
 const VANISHING: f64 = 1e-150;
-
-/// The parameters of a ledger.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Parameters {
-    /// The price grid.
-    pub grid: FineGrid,
-    /// The leverage tiers.
-    pub tiers: Vec<Tier>,
-    /// Share of the open interest that changes hands in a day of average volume.
-    pub churn_per_day: f64,
-    /// Entry prices the positions opened in a bar are spread over, evenly in log price from its low to its high.
-    pub entries: NonZeroU8,
-    /// Share of the mass that price crossed which counts as liquidated where nothing realised is known.
-    pub phi0: f64,
-}
-
-impl Parameters {
-    /// The documented defaults with these tiers: 25 % a day, five entries, 5 % taken to be liquidated.
-    #[must_use]
-    pub fn new(tiers: Vec<Tier>) -> Self {
-        Self {
-            grid: FineGrid::default(),
-            tiers,
-            churn_per_day: 0.25,
-            entries: const {
-                match NonZeroU8::new(5) {
-                    Some(entries) => entries,
-                    None => NonZeroU8::MIN,
-                }
-            },
-            phi0: 0.05,
-        }
-    }
-}
 
 /// What happened in one bar.
 #[derive(Clone, Copy, Debug, PartialEq)]

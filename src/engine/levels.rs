@@ -2,9 +2,7 @@
 
 use super::liqmap::liqmap;
 use super::{EngineError, Estimate, View};
-use crate::model::{
-    LevelTier, LiquidationMap, MapRange, Side, TierLevels, liquidation_price, maintenance_margin,
-};
+use crate::model::{LevelTier, LiquidationMap, MapRange, Side, TierLevels, liquidation_price};
 
 /// The key liquidation levels of a coin: per tier and side the bin of the seven-day map with the most USD.
 ///
@@ -21,21 +19,25 @@ pub fn levels(view: &View, coin: &str) -> Result<Estimate<TierLevels>, EngineErr
         explain,
     } = liqmap(view, coin, MapRange::D7)?;
     let largest = map.tiers.iter().copied().fold(0.0, f64::max);
+    let margins = explain.tiers.iter().zip(&explain.maintenance_margins);
     let tiers = map
         .leverages
         .iter()
+        .zip(margins)
         .enumerate()
-        .map(|(tier, &leverage)| {
+        .map(|(tier, (&whole, (&leverage, &maintenance)))| {
+            let price = map.current_price;
+            let expected = |side| liquidation_price(side, price, leverage, maintenance);
             let level = |side| {
                 strongest(&map, tier, side).map_or_else(
-                    || (expected(&map, leverage, side), 0.0),
+                    || (expected(side), 0.0),
                     |(price, usd)| (price, usd / largest),
                 )
             };
             let (long_price, long_intensity) = level(Side::Long);
             let (short_price, short_intensity) = level(Side::Short);
             (
-                leverage,
+                whole,
                 LevelTier {
                     long_price,
                     long_intensity,
@@ -69,14 +71,6 @@ fn strongest(map: &LiquidationMap, tier: usize, side: Side) -> Option<(f64, f64)
             a.1.total_cmp(&b.1)
                 .then_with(|| distance(b.0).total_cmp(&distance(a.0)))
         })
-}
-
-/// Where a position opened at the current price would be liquidated.
-#[expect(clippy::cast_precision_loss, reason = "leverages are small")]
-fn expected(map: &LiquidationMap, leverage: i64, side: Side) -> f64 {
-    let leverage = leverage as f64;
-    let maintenance = maintenance_margin(&map.symbol, leverage);
-    liquidation_price(side, map.current_price, leverage, maintenance)
 }
 
 #[cfg(test)]

@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::replay::Frame;
-use super::tiers::{shown, tiers};
-use super::{EngineError, Estimate, View};
+use super::{EngineError, Estimate, Parameters, View};
 use crate::model::{LiquidationMap, MapBin, MapRange, Model, Side, Vocabulary, map_step};
 
 /// The liquidation map of a coin, from model 2: model 3 has not been fitted.
@@ -20,17 +19,16 @@ pub fn liqmap(
     coin: &str,
     range: MapRange,
 ) -> Result<Estimate<LiquidationMap>, EngineError> {
-    let model = Model::Exposure;
-    let frame = Frame::new(*view, coin, range.millis(), range.name(), range.millis())?;
-    let replayed = frame.replay(model, &[], |_| ());
+    let (model, length) = (Model::Exposure, range.millis());
+    let frame = Frame::new(*view, coin, model, length, range.name(), length)?;
+    let replayed = frame.replay(&[], |_| ());
     let ledger = &replayed.ledger;
-    let grid = ledger.parameters().grid;
-    let tiers = tiers(model, coin);
+    let Parameters { grid, tiers, .. } = &frame.parameters;
     let width = map_step(frame.price);
 
     let mut usd: BTreeMap<(Side, i64), Vec<f64>> = BTreeMap::new();
     for &side in Side::ALL {
-        for (tier, shown) in shown(model, &tiers).into_iter().enumerate() {
+        for (tier, shown) in frame.shown().into_iter().enumerate() {
             for (bin, mass) in ledger.located(side, tier) {
                 let mid = grid.mid(bin);
                 let cells = usd

@@ -3,17 +3,14 @@
 use super::explain::Explain;
 use super::history::{Derived, History, days};
 use super::sources::Bars;
-use super::tiers::{KAPPA, tiers, view_name};
-use super::{EngineError, Ledger, Parameters, Step, View};
+use super::{EngineError, Ledger, Parameters, Step, Tier, View};
 use crate::model::{Bar, Millis, Model, Side};
-
-/// After so many bar lengths without a bar, part of what was located is forgotten.
-const GAP: i64 = 3;
 
 /// The closed bars of a coin in a window.
 pub(super) struct Frame<'a> {
     view: View<'a>,
-    coin: &'a str,
+    model: Model,
+    pub(super) parameters: Parameters,
     history: &'a History,
     pub(super) bars: &'a [Bar],
     derived: &'a [Derived],
@@ -32,7 +29,8 @@ pub(super) struct Replayed {
 }
 
 impl<'a> Frame<'a> {
-    /// The bars that opened and closed in the `range` milliseconds before the last close by now.
+    /// For an estimate of `model`, the bars that opened and closed in the `range` milliseconds before the last close by
+    /// now.
     ///
     /// # Errors
     ///
@@ -40,7 +38,8 @@ impl<'a> Frame<'a> {
     /// longer than `coarsest`.
     pub(super) fn new(
         view: View<'a>,
-        coin: &'a str,
+        coin: &str,
+        model: Model,
         range: i64,
         range_name: &'static str,
         coarsest: i64,
@@ -79,7 +78,8 @@ impl<'a> Frame<'a> {
         }
         Ok(Self {
             view,
-            coin,
+            model,
+            parameters: Parameters::of(model, coin),
             history,
             bars,
             derived: history.derived.get(before..closed).unwrap_or_default(),
@@ -89,23 +89,17 @@ impl<'a> Frame<'a> {
         })
     }
 
-    /// Replays the bars with the tiers of `model` and shows the ledger as it was at each of `times`, ascending.
-    pub(super) fn replay(
-        &self,
-        model: Model,
-        times: &[Millis],
-        mut show: impl FnMut(&Ledger),
-    ) -> Replayed {
-        let parameters = Parameters::new(tiers(model, self.coin));
+    /// Replays the bars and shows the ledger as it was at each of `times`, ascending.
+    pub(super) fn replay(&self, times: &[Millis], mut show: impl FnMut(&Ledger)) -> Replayed {
         let known = self.open_interest_at_start();
         let relative = known.is_none();
         let mut ledger = Ledger::new(
-            parameters,
+            self.parameters.clone(),
             known
                 .or_else(|| Some(self.derived.first()?.volume_per_day))
                 .unwrap_or(0.0),
         );
-        let mut realised = match model {
+        let mut realised = match self.model {
             Model::Exposure => Realised::default(),
             Model::Expected => self.realised(),
         };
@@ -118,7 +112,7 @@ impl<'a> Frame<'a> {
             }
             if let Some(close) = last_close {
                 let gap = bar.open_time.0.saturating_sub(close.0);
-                if gap > bar.interval.saturating_mul(GAP) {
+                if gap > bar.interval.saturating_mul(self.parameters.gap) {
                     gaps += 1;
                     ledger.lapse(days(gap));
                 }
@@ -142,8 +136,13 @@ impl<'a> Frame<'a> {
         for _ in times {
             show(&ledger);
         }
-        let explain = self.explain(model, &ledger, relative, gaps);
+        let explain = self.explain(&ledger, relative, gaps);
         Replayed { ledger, explain }
+    }
+
+    /// What one located USD of each tier counts in the estimate.
+    pub(super) fn shown(&self) -> Vec<f64> {
+        self.parameters.shown(self.model)
     }
 
     /// Open interest when the first bar opens: as read then, else the last known before, else at the first close where
@@ -194,17 +193,21 @@ impl<'a> Frame<'a> {
         }
     }
 
-    fn explain(&self, model: Model, ledger: &Ledger, relative: bool, gaps: usize) -> Explain {
-        let tiers = &ledger.parameters().tiers;
-        let column = |value: fn(&super::Tier) -> f64| tiers.iter().map(value).collect::<Vec<_>>();
-        let (theta, kappa) = match model {
-            Model::Exposure => (None, None),
-            Model::Expected => (Some(super::tiers::shown(model, tiers)), Some(KAPPA)),
+    fn explain(&self, ledger: &Ledger, relative: bool, gaps: usize) -> Explain {
+        let tiers = &self.parameters.tiers;
+        let column = |value: fn(&Tier) -> f64| tiers.iter().map(value).collect::<Vec<_>>();
+        let (view, theta, kappa) = match self.model {
+            Model::Exposure => ("exposure, USD of open interest", None, None),
+            Model::Expected => (
+                "expected, USD reported",
+                Some(self.shown()),
+                Some(self.parameters.kappa),
+            ),
         };
         let (price_venues, volume_venues) = self.history.sources.count(self.bars);
         Explain {
-            model: model.number(),
-            view: view_name(model),
+            model: self.model.number(),
+            view,
             tiers: column(|tier| tier.leverage),
             maintenance_margins: column(|tier| tier.maintenance),
             weights: column(|tier| tier.weight),
