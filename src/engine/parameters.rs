@@ -1,7 +1,9 @@
 //! The parameters of an estimate: all that is chosen and not observed.
 
+use std::fmt::Debug;
 use std::num::NonZeroU8;
 
+use super::EngineError;
 use crate::model::{FineGrid, Model, Side, liquidation_price, maintenance_margin};
 
 /// Leverages of the documented prior, the tiers the contract shows.
@@ -29,7 +31,7 @@ impl Tier {
     }
 }
 
-/// The parameters of an estimate.
+/// The parameters of an estimate; a further one is a field, its line in [`Parameters::check`] and its use.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parameters {
     /// The price grid.
@@ -84,6 +86,54 @@ impl Parameters {
             }
         };
         Self::new(leverages.iter().map(tier).collect())
+    }
+
+    /// Whether an estimate can be made with them.
+    ///
+    /// # Errors
+    ///
+    /// [`EngineError::BadParameter`] for the first that is not allowed.
+    pub fn check(&self) -> Result<(), EngineError> {
+        let share = |value: f64| (0.0..=1.0).contains(&value);
+        let above_zero = |value: f64| value.is_finite() && value > 0.0;
+        let tier = |tier: &Tier| {
+            tier.leverage > 1.0
+                && tier.leverage <= 1e3
+                && tier.leverage.fract() == 0.0
+                && (0.0..1.0 / tier.leverage).contains(&tier.maintenance)
+                && share(tier.weight)
+        };
+        let weights: f64 = self.tiers.iter().map(|tier| tier.weight).sum();
+        let tiers = self.tiers.iter().all(tier)
+            && self.tiers.is_sorted_by(|a, b| a.leverage < b.leverage)
+            && (weights - 1.0).abs() < 1e-9;
+        let grid = above_zero(self.grid.p0) && (1e-5..=0.1).contains(&self.grid.h);
+        let checked: [(&'static str, bool, &dyn Debug, &'static str); 6] = [
+            ("grid", grid, &self.grid, "p0 above 0, h from 1e-5 to 0.1"),
+            (
+                "tiers",
+                tiers,
+                &self.tiers,
+                "whole leverages from 2 to 1000, ascending; maintenance below 1/leverage; weights of sum 1",
+            ),
+            ("kappa", share(self.kappa), &self.kappa, "from 0 to 1"),
+            (
+                "churn_per_day",
+                self.churn_per_day.is_finite() && self.churn_per_day >= 0.0,
+                &self.churn_per_day,
+                "from 0",
+            ),
+            ("phi0", share(self.phi0), &self.phi0, "from 0 to 1"),
+            ("gap", self.gap >= 1, &self.gap, "from 1"),
+        ];
+        match checked.into_iter().find(|(_, allowed, ..)| !allowed) {
+            None => Ok(()),
+            Some((name, _, value, allowed)) => Err(EngineError::BadParameter {
+                name,
+                value: format!("{value:?}"),
+                allowed,
+            }),
+        }
     }
 
     /// What one located USD of each tier counts in a model's read-out: its weight, or its expected liquidations.

@@ -79,7 +79,7 @@ impl<'a> Frame<'a> {
         Ok(Self {
             view,
             model,
-            parameters: Parameters::of(model, coin),
+            parameters: view.parameters(model, coin),
             history,
             bars,
             derived: history.derived.get(before..closed).unwrap_or_default(),

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use super::history::History;
 use super::ring::{Ring, SumName, Sums};
-use super::{EngineError, Observations};
-use crate::model::{Bar, Millis, Side, Window, nearest_f64};
+use super::{EngineError, Observations, Parameters};
+use crate::model::{Bar, Millis, Model, Side, Window, nearest_f64};
 
 /// Observations at one instant.
 #[derive(Clone, Copy, Debug)]
@@ -15,6 +15,8 @@ pub struct View<'a> {
     ring: &'a Ring,
     now: Millis,
     received_by: Option<Millis>,
+    /// What the caller wants estimates made with.
+    parameters: Option<&'a Parameters>,
 }
 
 impl Observations {
@@ -26,6 +28,7 @@ impl Observations {
             ring: self.ring(),
             now,
             received_by: None,
+            parameters: None,
         }
     }
 
@@ -70,6 +73,25 @@ impl<'a> View<'a> {
     #[must_use]
     pub fn observations(&self) -> &'a Observations {
         self.observations
+    }
+
+    /// The same view, its estimates made with `parameters` instead of the defaults of their model and coin.
+    ///
+    /// # Errors
+    ///
+    /// [`EngineError::BadParameter`] where one of them is not allowed.
+    pub fn under(self, parameters: &'a Parameters) -> Result<Self, EngineError> {
+        parameters.check()?;
+        Ok(Self {
+            parameters: Some(parameters),
+            ..self
+        })
+    }
+
+    /// What an estimate is made with.
+    pub(super) fn parameters(self, model: Model, coin: &str) -> Parameters {
+        self.parameters
+            .map_or_else(|| Parameters::of(model, coin), Parameters::clone)
     }
 
     /// Where the orders stand.

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use liqdata::engine::{EngineError, Observations, heatmap, levels, liqmap, maxpain};
+use liqdata::engine::{
+    EngineError, Observations, Parameters, Tier, View, heatmap, levels, liqmap, maxpain,
+};
 use liqdata::model::{
     Bar, FineGrid, HeatmapGrid, HeatmapRange, LiquidationMap, MapRange, Millis, Model,
     ObservedOrder, Side, liquidation_price, maintenance_margin, map_step,
@@ -549,4 +551,36 @@ fn an_estimate_says_what_it_rests_on() {
     assert_eq!(theta.len(), 10);
     assert!(theta.iter().all(|theta| near(*theta, 0.002)));
     assert_eq!(three.kappa, Some(0.02));
+}
+
+#[test]
+fn an_estimate_is_made_with_the_parameters_of_the_caller() {
+    let observations = calm(15 * MINUTE, 96);
+    let view = observations.at(None);
+    let ask = |view: &View<'_>| heatmap(view, "BTC", HeatmapRange::H24, Model::Expected).unwrap();
+    let usual = ask(&view);
+    let mut parameters = Parameters::of(Model::Expected, "BTC");
+    assert_eq!(ask(&view.under(&parameters).unwrap()), usual);
+
+    parameters.kappa *= 2.0;
+    let twice = ask(&view.under(&parameters).unwrap());
+    assert_eq!(twice.explain.kappa, Some(0.04));
+    let cells = twice.reply.matrix.iter().zip(&usual.reply.matrix);
+    assert!(cells.into_iter().all(|(twice, once)| *twice == 2.0 * once));
+
+    parameters.tiers = vec![Tier {
+        leverage: 20.0,
+        maintenance: 0.01,
+        weight: 1.0,
+    }];
+    let levels = levels(&view.under(&parameters).unwrap(), "BTC").unwrap();
+    assert_eq!(levels.explain.maintenance_margins, [0.01]);
+    assert_eq!(levels.reply.tiers.len(), 1);
+
+    parameters.phi0 = 1.5;
+    let refused = view.under(&parameters).unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "phi0 = 1.5 is not allowed; allowed: from 0 to 1"
+    );
 }
