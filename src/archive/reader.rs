@@ -16,7 +16,7 @@ use crate::model::Millis;
 /// A file's size and time of change: while they stay, its checksum is not computed again.
 pub(super) type Stamp = (u64, Option<SystemTime>);
 
-/// An archive, open for reading; as many as there may be, beside one [`Writer`] or none.
+/// An archive, open for reading; as many as there may be, beside one [`Writer`](super::Writer) or none.
 #[derive(Debug)]
 pub struct Archive {
     pub(super) folder: PathBuf,

@@ -1,6 +1,6 @@
 //! Bytes to values at the machine's speed: tolerant in what it accepts, never silently wrong.
 //!
-//! [`read`] takes a body apart, an [`intake`] one that is still arriving. Large replies that are as plain as most are read
+//! [`read`] takes a body apart, an [`intake()`] one that is still arriving. Large replies that are as plain as most are read
 //! in a pass of their own, which leaves all else to the tolerant reader. That goes straight into the values of
 //! [`model`](crate::model), a matrix into one flat buffer, without keeping track of where it is; only when it fails is the
 //! body read again to name the place.

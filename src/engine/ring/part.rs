@@ -32,6 +32,8 @@ pub struct RingPart {
     ring: Ring,
     /// Our numbers of pairs by those of whoever hands orders over.
     known: Vec<u32>,
+    /// Whether the orders are in order: of equals the last to arrive stands first then, which must not be turned again.
+    settled: bool,
 }
 
 impl RingPart {
@@ -41,6 +43,7 @@ impl RingPart {
         Self {
             ring: Ring::new(now),
             known: Vec::new(),
+            settled: true,
         }
     }
 
@@ -64,6 +67,7 @@ impl RingPart {
             ring.count(row.kind, row.timestamp, usd);
         }
         ring.columns.push(row);
+        self.settled = false;
         Ok(())
     }
 
@@ -89,7 +93,10 @@ impl RingPart {
 
     /// Brings the orders into the order of a ring; [`Ring::of_parts`] does so, too, but for one part after the other.
     pub fn settle(&mut self) {
-        self.ring.columns.sort();
+        if !self.settled {
+            self.ring.columns.sort();
+            self.settled = true;
+        }
     }
 }
 
