@@ -26,7 +26,7 @@ use tokio::sync::mpsc;
 #[path = "../tests/doubles/mod.rs"]
 mod doubles;
 
-use doubles::{Act, Ending, Exchange, Garbage, Limit, NAMES, Setup, Truth, dialect};
+use doubles::{Act, Ending, Exchange, Garbage, Limit, Setup, Truth, dialect, names};
 
 const USAGE: &str = "usage: exchange_double [--venues A,B] [--rate EVENTS_PER_SECOND] [--port FIRST_PORT] [--seed N] \
                      [--second SECONDS] [--no-limits] [--settings FILE]";
@@ -45,7 +45,7 @@ struct Options {
 impl Options {
     fn read(mut words: impl Iterator<Item = String>) -> Result<Self, String> {
         let mut options = Self {
-            venues: NAMES.map(str::to_owned).to_vec(),
+            venues: names().into_iter().map(str::to_owned).collect(),
             rate: 0,
             port: 0,
             seed: 1,
@@ -74,7 +74,7 @@ impl Options {
         match options.venues.iter().find(|venue| dialect(venue).is_none()) {
             Some(venue) => Err(format!(
                 "{venue:?} is no venue; allowed: {}",
-                NAMES.join(", ")
+                names().join(", ")
             )),
             None => Ok(options),
         }

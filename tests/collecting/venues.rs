@@ -4,7 +4,7 @@ use liqdata::archive::{Archive, VenueCoverage};
 use liqdata::collect::VenueState;
 
 use crate::bench::{Collecting, Doubles, Folder, assert_kept, quick};
-use crate::doubles::NAMES;
+use crate::doubles::names;
 
 async fn hears(venue: &'static str) {
     let (folder, doubles) = (Folder::new(), Doubles::open(&[venue]).await);
@@ -68,7 +68,7 @@ venues! {
 /// As long as every socket of a venue gives signs of life, the time counts as listened to.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_venue_is_covered_from_when_it_is_live() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&NAMES).await);
+    let (folder, doubles) = (Folder::new(), Doubles::open(&names()).await);
     let mut settings = quick();
     settings.pace.ping = 0.5;
     let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
@@ -89,7 +89,7 @@ async fn every_venue_is_covered_from_when_it_is_live() {
             if status.at > live.on(25_000) {
                 eprintln!("{missing:#?}");
             }
-            covered.len() == NAMES.len() && missing.is_empty()
+            covered.len() == names().len() && missing.is_empty()
         })
         .await;
     collecting.stop().await;

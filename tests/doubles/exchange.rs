@@ -193,7 +193,7 @@ impl Exchange {
 
     pub async fn with(setup: Setup) -> Self {
         let dialect = venues::dialect(&setup.venue)
-            .unwrap_or_else(|| panic!("{} is none of {:?}", setup.venue, venues::NAMES));
+            .unwrap_or_else(|| panic!("{} is none of {:?}", setup.venue, venues::names()));
         let listener = TcpListener::bind(("127.0.0.1", setup.port)).await.unwrap();
         let stream = Liquidations::new(dialect.venue(), dialect.markets(), setup.seed);
         let exchange = Self {

@@ -48,4 +48,4 @@ pub use fault::{Act, Ending, Faults, Garbage, Limit};
 pub use market::{Market, Unit};
 pub use tally::{RestRequest, Tally};
 pub use truth::{Liquidations, Truth};
-pub use venues::{NAMES, dialect};
+pub use venues::{dialect, names};

@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use liqdata::feeds::decode;
+use liqdata::feeds::{VENUES, Venue, decode};
 use liqdata::model::{Millis, coin_of_base};
 use proptest::prelude::*;
 use rust_decimal::Decimal;
 
 use crate::client::{instruments, seen};
-use crate::doubles::{Book, Liquidations, NAMES, Setup, Truth, dialect};
+use crate::doubles::{Book, Liquidations, Setup, Truth, dialect, names};
 
 /// Events of a venue at times that start at `start` and go on by `gaps`.
 fn imagined(venue: &'static str, seed: u64, start: i64, gaps: &[i64]) -> Vec<Truth> {
@@ -32,7 +32,7 @@ proptest! {
         gaps in prop::collection::vec(0_i64..3000, 1..40),
         most in 1_usize..40,
     ) {
-        for venue in NAMES {
+        for venue in names() {
             let dialect = dialect(venue).unwrap();
             let book = Book::new(Setup::of(venue), dialect.markets());
             let instruments = instruments(venue, dialect.markets());
@@ -60,8 +60,16 @@ proptest! {
 }
 
 #[test]
+fn every_venue_has_a_double() {
+    let (mut doubled, mut read) = (names(), VENUES.map(Venue::name).to_vec());
+    doubled.sort_unstable();
+    read.sort_unstable();
+    assert_eq!(doubled, read);
+}
+
+#[test]
 fn the_same_seed_makes_the_same_events() {
-    for venue in NAMES {
+    for venue in names() {
         let one = imagined(venue, 7, 1_790_000_000_000, &[0, 5, 900]);
         assert_eq!(one, imagined(venue, 7, 1_790_000_000_000, &[0, 5, 900]));
         assert_ne!(one, imagined(venue, 8, 1_790_000_000_000, &[0, 5, 900]));
@@ -72,7 +80,7 @@ fn the_same_seed_makes_the_same_events() {
 #[test]
 fn a_coin_has_one_price_at_every_venue() {
     let mut prices: BTreeMap<String, Vec<(Decimal, &str)>> = BTreeMap::new();
-    for venue in NAMES {
+    for venue in names() {
         for market in dialect(venue).unwrap().markets() {
             let base = market.base.replace("XBT", "BTC");
             let (coin, scale) = coin_of_base(&base);
@@ -80,7 +88,7 @@ fn a_coin_has_one_price_at_every_venue() {
             prices.entry(coin).or_default().push((price, venue));
         }
     }
-    assert!(prices["BTC"].len() > NAMES.len());
+    assert!(prices["BTC"].len() > names().len());
     for (coin, prices) in prices {
         let (lowest, highest) = (prices.iter().min().unwrap(), prices.iter().max().unwrap());
         assert!(

@@ -729,6 +729,40 @@ fn an_exchange_without_a_decoder_is_refused_with_the_list() {
     assert_eq!(venue("huobi").unwrap().name(), "htx");
 }
 
+/// Text from `start` to the next blank line.
+fn paragraph<'a>(text: &'a str, start: &str) -> &'a str {
+    let (_, text) = text.split_once(start).expect(start);
+    text.split("\n\n").next().unwrap_or_default()
+}
+
+#[test]
+fn what_is_said_of_all_venues_names_each() {
+    const NUMBERS: [&str; 4] = ["thirteen", "fourteen", "fifteen", "sixteen"];
+    let number = NUMBERS[VENUES.len() - 13];
+    let page = include_str!("../../docs/feeds.md");
+    let told = [
+        paragraph(
+            include_str!("../../python/liqdata/feeds.py"),
+            "exchange : str\n",
+        ),
+        paragraph(page, "| exchange |"),
+    ];
+    for venue in VENUES {
+        let name = format!("`{}`", venue.name());
+        assert!(told.iter().all(|told| told.contains(&name)), "{name}");
+    }
+    for page in [
+        page,
+        include_str!("../../README.md"),
+        include_str!("../../docs/fuzzing.md"),
+        include_str!("../../CHANGELOG.md"),
+    ] {
+        let (told, _) = page.split_once(" exchanges").unwrap();
+        assert!(page.contains(&format!("{number} exchanges")), "{told}");
+    }
+    assert!(include_str!("../../docs/index.md").contains(&format!("the {number}")));
+}
+
 #[test]
 fn only_venues_that_claim_it_count_as_complete() {
     let complete: Vec<&str> = VENUES

@@ -17,7 +17,7 @@ mod okx;
 
 use super::dialect::Dialect;
 
-static DIALECTS: [&dyn Dialect; 14] = [
+static DIALECTS: &[&dyn Dialect] = &[
     &binance::Binance,
     &bybit::Bybit,
     &okx::Okx,
@@ -35,14 +35,14 @@ static DIALECTS: [&dyn Dialect; 14] = [
 ];
 
 /// Every venue with a double.
-pub const NAMES: [&str; 14] = [
-    "binance", "bybit", "okx", "gate", "bitget", "htx", "aster", "deribit", "kraken", "bitmex",
-    "bitfinex", "dydx", "coinex", "lighter",
-];
+pub fn names() -> Vec<&'static str> {
+    DIALECTS.iter().map(|dialect| dialect.venue()).collect()
+}
 
 /// The dialect of a venue.
 pub fn dialect(venue: &str) -> Option<&'static dyn Dialect> {
     DIALECTS
-        .into_iter()
+        .iter()
+        .copied()
         .find(|dialect| dialect.venue() == venue)
 }
