@@ -263,7 +263,13 @@ impl Source for Archived {
 
     fn arrivals(&self, after: Option<ArrivalId>, limit: usize) -> Result<Arrivals, Refusal> {
         if self.as_of.is_some() {
-            return Ok(Arrivals::Gone);
+            // Nothing is behind the newest.
+            let is_read = after == Some(self.newest()?);
+            return Ok(if is_read {
+                Arrivals::Known(Vec::new())
+            } else {
+                Arrivals::Gone
+            });
         }
         let live = self.live()?;
         let series = live.known.series;

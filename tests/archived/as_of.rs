@@ -1,12 +1,15 @@
 //! No answer as of an instant uses what was received later.
 
+use std::sync::Arc;
+
+use liqdata::api::Stream;
 use liqdata::archive::{Archive, Batch};
-use liqdata::market::Market;
+use liqdata::market::{Followed, Follower, Market};
 use liqdata::model::Millis;
 use proptest::prelude::*;
 
 use crate::place::Folder;
-use crate::world::{START, bar, everything, order, reading};
+use crate::world::{START, bar, everything, order, reading, two_days};
 
 /// Rows that were received at any time: at once, a little late, or filled in long after.
 fn rows() -> impl Strategy<Value = Batch> {
@@ -81,5 +84,24 @@ proptest! {
             // Asked as of the instant as well, because that is what sets the windows.
             prop_assert_eq!(everything(&market, Some(at)), everything(&known, Some(at)));
         }
+    }
+}
+
+#[tokio::test]
+async fn the_stream_of_an_instant_tells_of_what_is_missing_once_and_ends() {
+    let folder = Folder::new();
+    let mut writer = Archive::create_or_open(folder.archive()).unwrap();
+    writer.append(&two_days()).unwrap();
+    let as_of = Some(Millis(START + Millis::DAY));
+    let market = Arc::new(Market::open(folder.archive(), as_of).unwrap());
+    for (id, gaps) in [(None, 0), (Some("beef-7"), 1)] {
+        let question = Stream::new(None, None, id).unwrap();
+        let mut follower = Follower::new(Arc::clone(&market), question, 16).unwrap();
+        for _ in 0..gaps {
+            let next = follower.next().await.unwrap();
+            assert!(matches!(next, Followed::Gap { .. }), "{next:?}");
+        }
+        let next = follower.next().await.unwrap();
+        assert!(matches!(next, Followed::End), "{next:?}");
     }
 }
