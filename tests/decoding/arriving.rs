@@ -1,7 +1,7 @@
 //! A heatmap that is read while it arrives is what its whole body gives: the same values, or the same verdict.
 
 use liqdata::model::HeatmapGrid;
-use liqdata::wire::{Reading, read};
+use liqdata::wire::{Reading, intake, read};
 use proptest::prelude::*;
 use proptest::sample::Index;
 
@@ -181,6 +181,24 @@ fn a_surprise_behind_many_rows_is_named_at_its_place() {
         };
         assert_eq!(damage.path, "matrix[399]");
         assert!(damage.message.starts_with("cell 7: "), "{}", damage.message);
+    }
+}
+
+#[test]
+fn what_is_kept_of_a_refusal_is_what_was_sent() {
+    let rows = vec![vec!["0.125".to_owned(); 50]; 40];
+    let body = body(&rows, 40, 50, &[0, 1, 2, 3, 4, 5, 6, 7], "");
+    let refusal = format!("{},\"success\":false}}", body.trim_end_matches('}'));
+    for step in [1, 7, 1000, 1 << 16] {
+        let mut taken = intake::<HeatmapGrid>(false);
+        taken.begin(Some(refusal.len()));
+        refusal
+            .as_bytes()
+            .chunks(step)
+            .for_each(|chunk| taken.feed(chunk));
+        assert!(matches!(taken.finish(), Ok(Reading::Refused { .. })));
+        let kept = taken.kept();
+        assert!(kept.ends_with(b"[") && refusal.as_bytes().starts_with(kept));
     }
 }
 

@@ -57,6 +57,8 @@ struct Arriving {
     stage: Stage,
     /// What is kept of the body: up to the bracket that opens the matrix, or as it is read in the end.
     kept: Vec<u8>,
+    /// Where zeros begin that it did not have.
+    rewritten: Option<usize>,
     members: Members,
     rows: Rows,
     /// What has arrived behind the rows and has not been read.
@@ -108,12 +110,17 @@ impl Intake<HeatmapGrid> for Arriving {
         }
         self.give_up(&[]);
         let read = &self.rows.cells;
-        tolerant(&self.kept, false, |mut sheet: Sheet| {
+        let reading = tolerant(&self.kept, false, |mut sheet: Sheet| {
             if let Some(zeros) = sheet.matrix.cells.get_mut(..read.len()) {
                 zeros.copy_from_slice(read);
             }
             sheet.in_order()
-        })
+        });
+        // What is shown of a refusal is what was sent.
+        if let Ok(Reading::Refused { .. }) = reading {
+            self.kept.truncate(self.rewritten.unwrap_or(usize::MAX));
+        }
+        reading
     }
 
     fn kept(&self) -> &[u8] {
@@ -206,6 +213,7 @@ impl Arriving {
     /// Keeps the whole body from here on; `behind` is what follows the bytes that are kept unread.
     fn give_up(&mut self, behind: &[u8]) {
         if matches!(self.stage, Stage::Row | Stage::Separator | Stage::Tail) {
+            self.rewritten = Some(self.kept.len());
             self.rows.stand_in(&mut self.kept, self.stage);
         }
         self.stage = Stage::Body;
