@@ -34,8 +34,8 @@ impl Observations {
     /// Names are brought into our spelling: symbols and coins in upper case, exchanges by
     /// [`exchange_name`](crate::model::exchange_name). The coin of an order is the one given, else that of its pair; it
     /// is received at its event time where nothing else is said. Equal orders are legal, and orders of one instant stand
-    /// in the order they were received, then in that of the table. A bar's length that is left out is the commonest spacing of the coin's bars (the
-    /// smallest of several as common).
+    /// in the order they were received, then in that of the table. A bar's length that is left out is the commonest
+    /// spacing of the coin's bars (the smallest of several as common).
     ///
     /// `now` is by default the newest of the orders' event times, the bars' closes and the readings of open interest,
     /// and the epoch where there are none.

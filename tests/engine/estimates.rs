@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use liqdata::engine::{
-    EngineError, Observations, Parameters, Tier, View, heatmap, levels, liqmap, maxpain,
+    EngineError, Observations, Parameters, Ring, Tier, View, heatmap, levels, liqmap, maxpain,
 };
 use liqdata::model::{
     Bar, FineGrid, HeatmapGrid, HeatmapRange, LiquidationMap, MapRange, Millis, Model,
-    ObservedOrder, Side, liquidation_price, maintenance_margin, map_step,
+    ObservedOrder, OrderBrief, Side, liquidation_price, maintenance_margin, map_step,
 };
 use proptest::prelude::*;
 
@@ -473,6 +473,21 @@ fn an_order_received_later_is_no_part_of_an_estimate() {
     };
     assert_eq!(at(&with, NOW - 1), at(&without, NOW - 1));
     assert_ne!(at(&with, NOW), at(&without, NOW));
+}
+
+#[test]
+fn an_estimate_has_the_orders_of_its_observations_whatever_ring_it_is_viewed_with() {
+    let crossing = order("okx", "BTCUSDT", Side::Short, 900_000, NOW - 20 * MINUTE);
+    let with = calm_with(15 * MINUTE, 96, vec![crossing]);
+    let of = |view: &View| heatmap(view, "BTC", HeatmapRange::H12, Model::Expected).unwrap();
+    let own = of(&with.at(None));
+    assert_ne!(own, of(&calm(15 * MINUTE, 96).at(None)));
+    let others = (1..20).map(|at| order("okx", "ETHUSDT", Side::Long, 5, NOW - at * MINUTE));
+    for orders in [vec![], others.collect::<Vec<_>>()] {
+        let mut ring = Ring::new(Millis(NOW));
+        ring.insert(orders.iter().map(OrderBrief::from)).unwrap();
+        assert_eq!(of(&ring.view(&with)), own);
+    }
 }
 
 #[test]

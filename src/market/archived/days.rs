@@ -73,7 +73,7 @@ struct Kept {
 
 /// Days of coins, and histories made of them.
 #[derive(Debug, Default)]
-pub(crate) struct Days(Mutex<Kept>);
+pub(super) struct Days(Mutex<Kept>);
 
 fn day_of(at: Millis) -> i64 {
     at.0.div_euclid(Millis::DAY)
@@ -85,7 +85,7 @@ impl Days {
     }
 
     /// Forgets everything.
-    pub(crate) fn clear(&self) {
+    pub(super) fn clear(&self) {
         let mut kept = self.lock();
         *kept = Kept {
             generation: kept.generation + 1,
@@ -94,7 +94,7 @@ impl Days {
     }
 
     /// Forgets what is known of a coin from an instant on.
-    pub(crate) fn forget(&self, coin: &str, from: Millis) {
+    pub(super) fn forget(&self, coin: &str, from: Millis) {
         let mut kept = self.lock();
         kept.generation += 1;
         let first = day_of(from);
@@ -108,7 +108,7 @@ impl Days {
     }
 
     /// The history of a coin as it was known at `as_of`, or as it is known with its changes up to `number`.
-    pub(crate) fn observations(
+    pub(super) fn observations(
         &self,
         archive: &Archive,
         needed: &Needed,

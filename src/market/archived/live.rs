@@ -19,15 +19,15 @@ const BAR: i64 = 5 * Millis::MINUTE;
 
 /// The last day, and how far the archive has been read.
 #[derive(Debug)]
-pub(crate) struct Live {
-    pub(crate) version: i64,
-    pub(crate) known: Known,
-    pub(crate) ring: Ring,
-    pub(crate) revision: Revision,
+pub(super) struct Live {
+    pub(super) version: i64,
+    pub(super) known: Known,
+    pub(super) ring: Ring,
+    pub(super) revision: Revision,
     /// Another one after every commit: runs and gaps are part of what it stands for.
-    pub(crate) recorded: Revision,
+    pub(super) recorded: Revision,
     /// What the estimates of each coin depend on.
-    pub(crate) coins: HashMap<String, Revision>,
+    pub(super) coins: HashMap<String, Revision>,
     /// The orders behind the number [`Live::from`], as they arrived.
     arrived: VecDeque<(i64, Order)>,
     from: i64,
@@ -67,7 +67,7 @@ fn filled(archive: &Archive, now: Millis, as_of: Option<Millis>) -> Result<(Ring
 }
 
 /// The last day as it was known at `at`.
-pub(crate) fn past(archive: &Archive, at: Millis) -> Result<Ring, Refusal> {
+pub(super) fn past(archive: &Archive, at: Millis) -> Result<Ring, Refusal> {
     Ok(filled(archive, at, Some(at))?.0)
 }
 
@@ -88,7 +88,7 @@ impl Live {
     }
 
     /// The last day of the archive as it is.
-    pub(crate) fn load(archive: &Archive) -> Result<Self, Refusal> {
+    pub(super) fn load(archive: &Archive) -> Result<Self, Refusal> {
         // Asked first: what is committed meanwhile is another version.
         let version = archive.version()?;
         let newest = archive.summary()?.newest.unwrap_or_default();
@@ -98,13 +98,13 @@ impl Live {
     }
 
     /// What never changes, because it is as of an instant.
-    pub(crate) fn still(archive: &Archive, at: Millis) -> Result<Self, Refusal> {
+    pub(super) fn still(archive: &Archive, at: Millis) -> Result<Self, Refusal> {
         let version = archive.version()?;
         Ok(Self::of(version, archive.summary()?, Ring::new(at)))
     }
 
     /// Takes in what is new at `version`.
-    pub(crate) fn absorb(
+    pub(super) fn absorb(
         &mut self,
         archive: &Archive,
         version: i64,
@@ -192,7 +192,7 @@ impl Live {
     }
 
     /// Up to `limit` orders that arrived behind this number, where they are all still known here.
-    pub(crate) fn arrived_behind(
+    pub(super) fn arrived_behind(
         &self,
         number: i64,
         limit: usize,
