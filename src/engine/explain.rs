@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::sources::Bars;
+use crate::model::Millis;
 
 /// A reply and what it rests on.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,6 +18,9 @@ pub struct Estimate<T> {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Explain {
+    /// Close of the last bar.
+    #[serde(skip)]
+    pub closed: Millis,
     /// Model number, 2 or 3.
     pub model: i64,
     /// What the USD figures are.

@@ -206,6 +206,7 @@ impl<'a> Frame<'a> {
         };
         let (price_venues, volume_venues) = self.history.sources.count(self.bars);
         Explain {
+            closed: self.end,
             model: self.model.number(),
             view,
             tiers: column(|tier| tier.leverage),

@@ -1,12 +1,9 @@
 //! From a question of the contract to the engine's answer: a short impl for each.
 
 use super::Needed;
-use crate::api::{
-    self, Chart, Coins, Endpoint, Exchanges, Heatmap, Largest, Levels, Liqmap, Maxpain, Orders,
-    Overview,
-};
+use crate::api::{self, Endpoint};
 use crate::engine::{self, EngineError, Estimate, Explain, View};
-use crate::model::{Coin, MapRange, Millis, Model, Pair, Vocabulary, Window};
+use crate::model::{Coin, MapRange, Model, Pair, Vocabulary, Window};
 
 /// A reply with what there is to say about how it came to be.
 #[derive(Clone, Debug)]
@@ -35,6 +32,28 @@ impl<T> From<Estimate<T>> for Answered<T> {
     }
 }
 
+/// What an answer is made of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Material {
+    /// The realised orders of a window.
+    Realised(Window),
+    /// A coin's history. Estimating its positions takes long enough that small answers should not have to queue behind it.
+    Estimated(Needed),
+}
+
+impl Material {
+    /// Of the bars of `range`, for as long as `lasts`.
+    fn bars(coin: &Coin, range: MapRange, lasts: MapRange) -> Self {
+        Self::Estimated(Needed {
+            coin: coin.to_string(),
+            range: range.millis(),
+            range_name: range.name(),
+            orders: false,
+            lasts: lasts.millis(),
+        })
+    }
+}
+
 /// An endpoint that the engine can answer.
 pub trait Answer: Endpoint {
     /// The answer.
@@ -44,86 +63,53 @@ pub trait Answer: Endpoint {
     /// [`EngineError`] where the observations cannot carry an estimate.
     fn answer(&self, view: &View<'_>) -> Result<Answered<Self::Reply>, EngineError>;
 
-    /// The window of realised orders that the answer covers; `None` for estimates.
-    fn window(&self) -> Option<Window> {
-        None
-    }
-
-    /// The history that an estimate needs; `None` for realised totals.
-    fn needs(&self) -> Option<Needed> {
-        None
-    }
-
-    /// The coin whose positions are estimated, which takes long enough that small answers should not have to queue
-    /// behind it; `None` for realised totals.
-    fn coin(&self) -> Option<&str> {
-        None
-    }
-
-    /// The close of the last bar that an estimate was made of; `None` for realised totals.
-    fn closed(&self, _reply: &Self::Reply) -> Option<Millis> {
-        None
-    }
-
-    /// The instant from which on the bars that an estimate ends with are too old to give it.
-    fn until(&self, _reply: &Self::Reply) -> Option<Millis> {
-        None
-    }
+    /// What it is made of.
+    fn material(&self) -> Material;
 }
 
-/// What the map of a range needs.
-fn of_map(coin: &Coin, range: MapRange) -> Needed {
-    Needed {
-        coin: coin.to_string(),
-        range: range.millis(),
-        range_name: range.name(),
-        orders: false,
-    }
-}
-
-impl Answer for Overview {
+impl Answer for api::Overview {
     fn answer(&self, view: &View<'_>) -> Result<Answered<Self::Reply>, EngineError> {
         Ok(Answered::realised(engine::overview(view)))
     }
 
-    fn window(&self) -> Option<Window> {
-        Some(Window::H24)
+    fn material(&self) -> Material {
+        Material::Realised(Window::H24)
     }
 }
 
-impl Answer for Coins {
+impl Answer for api::Coins {
     fn answer(&self, view: &View<'_>) -> Result<Answered<Self::Reply>, EngineError> {
         let rows = engine::coins(view, self.range, self.limit.into());
         Ok(Answered::realised(rows))
     }
 
-    fn window(&self) -> Option<Window> {
-        Some(self.range)
+    fn material(&self) -> Material {
+        Material::Realised(self.range)
     }
 }
 
-impl Answer for Exchanges {
+impl Answer for api::Exchanges {
     fn answer(&self, view: &View<'_>) -> Result<Answered<Self::Reply>, EngineError> {
         Ok(Answered::realised(engine::exchanges(view, self.range)))
     }
 
-    fn window(&self) -> Option<Window> {
-        Some(self.range)
+    fn material(&self) -> Material {
+        Material::Realised(self.range)
     }
 }
 
-impl Answer for Largest {
+impl Answer for api::Largest {
     fn answer(&self, view: &View<'_>) -> Result<Answered<Self::Reply>, EngineError> {
         let rows = engine::largest(view, self.range, self.limit.into());
         Ok(Answered::realised(rows))
     }
 
-    fn window(&self) -> Option<Window> {
-        Some(self.range)
+    fn material(&self) -> Material {
+        Material::Realised(self.range)
     }
 }
 
-impl Answer for Orders {
+impl Answer for api::Orders {
     fn answer(&self, view: &View<'_>) -> Result<Answered<Self::Reply>, EngineError> {
         let symbol = self.symbol.as_ref().map(Pair::as_str);
         let rows = engine::orders(
@@ -136,113 +122,66 @@ impl Answer for Orders {
         Ok(Answered::realised(rows))
     }
 
-    fn window(&self) -> Option<Window> {
-        Some(Window::H24)
+    fn material(&self) -> Material {
+        Material::Realised(Window::H24)
     }
 }
 
-impl Answer for Chart {
+impl Answer for api::Chart {
     fn answer(&self, view: &View<'_>) -> Result<Answered<Self::Reply>, EngineError> {
         let rows = engine::chart(view, self.symbol.as_str());
         Ok(Answered::realised(rows))
     }
 
-    fn window(&self) -> Option<Window> {
-        Some(Window::H24)
+    fn material(&self) -> Material {
+        Material::Realised(Window::H24)
     }
 }
 
-impl Answer for Heatmap {
+impl Answer for api::Heatmap {
     fn answer(&self, view: &View<'_>) -> Result<Answered<Self::Reply>, EngineError> {
         let map = engine::heatmap(view, self.symbol.as_str(), self.range, self.model)?;
         Ok(map.into())
     }
 
-    fn needs(&self) -> Option<Needed> {
-        Some(Needed {
+    fn material(&self) -> Material {
+        Material::Estimated(Needed {
             coin: self.symbol.to_string(),
             range: self.range.millis(),
             range_name: self.range.name(),
             orders: self.model == Model::Expected,
+            lasts: self.range.millis(),
         })
-    }
-
-    fn coin(&self) -> Option<&str> {
-        Some(self.symbol.as_str())
-    }
-
-    fn closed(&self, reply: &Self::Reply) -> Option<Millis> {
-        Some(reply.updated_at)
-    }
-
-    fn until(&self, reply: &Self::Reply) -> Option<Millis> {
-        Some(reply.updated_at.on(self.range.millis()))
     }
 }
 
-impl Answer for Liqmap {
+impl Answer for api::Liqmap {
     fn answer(&self, view: &View<'_>) -> Result<Answered<Self::Reply>, EngineError> {
         Ok(engine::liqmap(view, self.symbol.as_str(), self.range)?.into())
     }
 
-    fn needs(&self) -> Option<Needed> {
-        Some(of_map(&self.symbol, self.range))
-    }
-
-    fn coin(&self) -> Option<&str> {
-        Some(self.symbol.as_str())
-    }
-
-    fn closed(&self, reply: &Self::Reply) -> Option<Millis> {
-        Some(reply.updated_at)
-    }
-
-    fn until(&self, reply: &Self::Reply) -> Option<Millis> {
-        Some(reply.updated_at.on(self.range.millis()))
+    fn material(&self) -> Material {
+        Material::bars(&self.symbol, self.range, self.range)
     }
 }
 
-impl Answer for Levels {
+impl Answer for api::Levels {
     fn answer(&self, view: &View<'_>) -> Result<Answered<Self::Reply>, EngineError> {
         Ok(engine::levels(view, self.symbol.as_str())?.into())
     }
 
-    fn needs(&self) -> Option<Needed> {
-        Some(of_map(&self.symbol, MapRange::D7))
-    }
-
-    fn coin(&self) -> Option<&str> {
-        Some(self.symbol.as_str())
-    }
-
-    fn closed(&self, reply: &Self::Reply) -> Option<Millis> {
-        Some(reply.updated_at)
-    }
-
-    fn until(&self, reply: &Self::Reply) -> Option<Millis> {
-        Some(reply.updated_at.on(MapRange::D7.millis()))
+    fn material(&self) -> Material {
+        Material::bars(&self.symbol, MapRange::D7, MapRange::D7)
     }
 }
 
-impl Answer for Maxpain {
+impl Answer for api::Maxpain {
     fn answer(&self, view: &View<'_>) -> Result<Answered<Self::Reply>, EngineError> {
         Ok(engine::maxpain(view, self.symbol.as_str())?.into())
     }
 
-    fn needs(&self) -> Option<Needed> {
-        Some(of_map(&self.symbol, MapRange::D7))
-    }
-
-    fn coin(&self) -> Option<&str> {
-        Some(self.symbol.as_str())
-    }
-
-    fn closed(&self, reply: &Self::Reply) -> Option<Millis> {
-        Some(reply.updated_at)
-    }
-
-    fn until(&self, reply: &Self::Reply) -> Option<Millis> {
-        Some(reply.updated_at.on(MapRange::D1.millis()))
+    fn material(&self) -> Material {
+        Material::bars(&self.symbol, MapRange::D7, MapRange::D1)
     }
 }
 

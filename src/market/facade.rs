@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::answer::{Answer, Answered};
+use super::answer::{Answer, Answered, Material};
 use super::archived::Archived;
 use super::arrivals::{ArrivalId, Arrivals};
 use super::fixed::Fixed;
@@ -167,12 +167,6 @@ impl Market {
         self.source.last_standing(&Basis::Observations).revision
     }
 
-    /// What every answer depends on that tells its [coverage](Market::coverage) as well.
-    #[must_use]
-    pub fn recorded_revision(&self) -> Revision {
-        self.source.last_standing(&Basis::Record).revision
-    }
-
     /// What the estimates of `coin` depend on: another number once a bar of it has closed, or its past has changed.
     #[must_use]
     pub fn estimate_revision(&self, coin: &str) -> Revision {
@@ -235,7 +229,10 @@ impl Market {
         question: &E,
         as_of: Option<Millis>,
     ) -> Result<Answered<E::Reply>, Refusal> {
-        let needed = question.needs();
+        let needed = match question.material() {
+            Material::Realised(_) => None,
+            Material::Estimated(needed) => Some(needed),
+        };
         shown(&*self.source, as_of, needed.as_ref(), |view| {
             question.answer(view)
         })

@@ -21,7 +21,7 @@ mod source;
 
 pub use crate::engine::Explain;
 pub use crate::model::VenueCoverage;
-pub use answer::{Answer, Answered};
+pub use answer::{Answer, Answered, Material};
 pub(crate) use answer::{Visit, every_endpoint};
 pub use arrivals::{ArrivalId, Arrivals, NoArrivalId};
 pub use facade::Market;

@@ -30,6 +30,8 @@ pub struct Needed {
     pub range_name: &'static str,
     /// Whether realised orders are part of the estimate.
     pub orders: bool,
+    /// For how long, in milliseconds, the bars it ends with give it: then they are too old.
+    pub lasts: i64,
 }
 
 /// A place that observations lie in. Where `as_of` is none, what is known now is meant.

@@ -16,8 +16,10 @@ use super::reject::Rejection;
 use super::response::{encoded, json};
 use super::shared::{Lane, Shared};
 use crate::api::{self, Envelope, RELATIVE};
-use crate::market::{Answer, Basis, Explain, Market, Revision, Served, VenueCoverage, wall_clock};
-use crate::model::Millis;
+use crate::market::{
+    Answer, Basis, Explain, Market, Material, Needed, Revision, Served, VenueCoverage, wall_clock,
+};
+use crate::model::{Millis, Window};
 
 const OPEN_INTEREST: HeaderName = HeaderName::from_static(api::OPEN_INTEREST);
 
@@ -39,12 +41,9 @@ pub(super) async fn respond<E: Answer>(
     uri: Uri,
 ) -> Result<Response, Rejection> {
     let question = Question::<E>::read(uri.query().unwrap_or_default())?;
-    match question.endpoint.coin() {
-        Some(coin) => {
-            let coin = coin.to_owned();
-            estimated(shared, &headers, question, &coin).await
-        }
-        None => realised(shared, &headers, question).await,
+    match question.endpoint.material() {
+        Material::Estimated(needed) => estimated(shared, &headers, question, needed).await,
+        Material::Realised(window) => realised(shared, &headers, question, window).await,
     }
 }
 
@@ -53,6 +52,7 @@ async fn realised<E: Answer>(
     shared: Shared,
     headers: &HeaderMap,
     question: Question<E>,
+    window: Window,
 ) -> Result<Response, Rejection> {
     let asked = format!("{} {}", spelled(&question), question.explain);
     let key = Key::Realised { question: asked };
@@ -78,7 +78,8 @@ async fn realised<E: Answer>(
     let make = async move {
         let number = theirs.encoded.number();
         let work = move |market: &Market| {
-            let (revision, body) = at_one_revision(market, &of, || encode(&question, market))?;
+            let (revision, body) =
+                at_one_revision(market, &of, || encode(&question, window, market))?;
             Ok(Realised {
                 number,
                 body,
@@ -111,16 +112,16 @@ async fn estimated<E: Answer>(
     shared: Shared,
     headers: &HeaderMap,
     question: Question<E>,
-    coin: &str,
+    needed: Needed,
 ) -> Result<Response, Rejection> {
-    let basis = Basis::Coin(coin.to_owned());
+    let basis = Basis::Coin(needed.coin.clone());
     let standing = shared.market.look_at(&basis).await?;
     let revision = standing.revision.number;
     let key = Key::Estimate {
         question: spelled(&question),
         revision,
     };
-    let make = make(&shared, &question);
+    let make = make(&shared, &question, needed);
     let kept = shared.encoded.estimate(&key, standing.now, make).await?;
     let plain = Validator {
         tag: format!("{:x}-e{:x}", shared.nonce, kept.number),
@@ -183,17 +184,20 @@ fn warn_of_units(response: &mut Response, explain: Option<&Explain>) {
 fn make<E: Answer>(
     shared: &Shared,
     question: &Question<E>,
+    needed: Needed,
 ) -> impl Future<Output = Result<Estimated, Rejection>> + Send + use<E> {
     let (shared, as_of, endpoint) = (shared.clone(), question.as_of, question.endpoint.clone());
     async move {
         let number = shared.encoded.number();
         let work = move |market: &Market| {
             let answered = market.answer(&endpoint, as_of)?;
-            let closed = endpoint.closed(&answered.reply);
+            let closed = answered.explain.as_ref().map(|explain| explain.closed);
             let estimated = Estimated {
                 number,
                 // At a fixed instant a bar does not get any older.
-                until: endpoint.until(&answered.reply).filter(|_| as_of.is_none()),
+                until: closed
+                    .filter(|_| as_of.is_none())
+                    .map(|closed| closed.on(needed.lasts)),
                 body: enveloped::<E, _>(answered.reply)?,
                 explain: answered.explain,
                 changed_at: wall_clock(),
@@ -202,7 +206,7 @@ fn make<E: Answer>(
             if as_of.is_none()
                 && let (Some(maps), Some(closed)) = (market.maps_kept(), closed)
             {
-                maps.keep(served(&endpoint, closed, &estimated));
+                maps.keep(served(&endpoint, &needed.coin, closed, &estimated));
             }
             Ok(estimated)
         };
@@ -211,7 +215,7 @@ fn make<E: Answer>(
 }
 
 /// An estimate as it is kept for good.
-fn served<E: Answer>(endpoint: &E, closed: Millis, estimated: &Estimated) -> Served {
+fn served<E: Answer>(endpoint: &E, coin: &str, closed: Millis, estimated: &Estimated) -> Served {
     let query = endpoint.to_query();
     let params: Vec<String> = query
         .iter()
@@ -220,7 +224,7 @@ fn served<E: Answer>(endpoint: &E, closed: Millis, estimated: &Estimated) -> Ser
         .collect();
     Served {
         kind: E::NAME,
-        symbol: endpoint.coin().unwrap_or_default().to_owned(),
+        symbol: coin.to_owned(),
         params: params.join("&"),
         closed,
         computed_at: estimated.changed_at,
@@ -262,18 +266,18 @@ fn spelled<E: Answer>(question: &Question<E>) -> String {
 }
 
 /// The JSON of the answer to `question`.
-fn encode<E: Answer>(question: &Question<E>, market: &Market) -> Result<Bytes, Rejection> {
+fn encode<E: Answer>(
+    question: &Question<E>,
+    window: Window,
+    market: &Market,
+) -> Result<Bytes, Rejection> {
     let reply = market.answer(&question.endpoint, question.as_of)?.reply;
     let plain = enveloped::<E, _>(reply)?;
     if !question.explain {
         return Ok(plain);
     }
-    let coverage = question
-        .endpoint
-        .window()
-        .map(|window| market.coverage(question.as_of, window))
-        .transpose()?;
-    explained(&plain, market, question.as_of, coverage, None)
+    let coverage = market.coverage(question.as_of, window)?;
+    explained(&plain, market, question.as_of, Some(coverage), None)
 }
 
 fn enveloped<E: Answer, T: Serialize>(reply: T) -> Result<Bytes, Rejection> {

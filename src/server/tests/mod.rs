@@ -33,7 +33,7 @@ use super::router::{SIMULATED, finish, pages, router, routes};
 use super::shared::{Lane, Shared};
 use crate::api::{Envelope, Query};
 use crate::engine::{self, Observations};
-use crate::market::{Answer, Market, Visit, every_endpoint};
+use crate::market::{Answer, Market, Material, Visit, every_endpoint};
 use crate::model::{
     HeatmapRange, Millis, Model, ObservedBar, ObservedOpenInterest, ObservedOrder, Order, Side,
     Window,
@@ -128,7 +128,7 @@ struct Paths(Vec<(&'static str, bool, bool)>);
 impl Visit for Paths {
     fn endpoint<E: Answer>(mut self) -> Self {
         let question = E::from_query(&Query::default()).unwrap();
-        let slow = question.coin().is_some();
+        let slow = matches!(question.material(), Material::Estimated(_));
         self.0.push((E::PATH, E::ENVELOPED, slow));
         self
     }
