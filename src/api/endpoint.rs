@@ -143,6 +143,8 @@ pub struct Entry {
     pub meaning: &'static str,
     /// How the reply stands in the body, with what it is made of.
     pub reply: Shape,
+    /// Whether the reply may be large, so that reading it takes longer than handing it from thread to thread.
+    pub large: bool,
 }
 
 impl Serialize for Entry {
@@ -161,13 +163,14 @@ impl Serialize for Entry {
 
 /// Makes an endpoint of its row: the question with its check, its way to a query string and back, and its [`Entry`].
 ///
-/// A parameter is `name: Rule = "default", "meaning";`, without the default where nothing at all may be given.
+/// A parameter is `name: Rule = "default", "meaning";`, without the default where nothing at all may be given. Behind the
+/// reply stands `; large` where it may be that.
 macro_rules! endpoint {
     (
         $(#[$about:meta])*
         $endpoint:ident = $name:literal at $path:literal, $meaning:literal;
         $($parameter:ident: $rule:ty $(= $default:literal)?, $means:literal;)*
-        => $envelope:ident $reply:ty $(, held as $held:ty)?
+        => $envelope:ident $reply:ty $(, held as $held:ty)? $(; $large:ident)?
     ) => {
         endpoint!(@question [$(#[$about])*] $endpoint $($parameter $rule, $means;)*);
 
@@ -202,6 +205,7 @@ macro_rules! endpoint {
                 )),*],
                 meaning: $meaning,
                 reply: <$reply as $crate::api::Reply>::SHAPE,
+                large: endpoint!(@large $($large)?),
             };
             type Reply = $reply;
             type Held = endpoint!(@held $reply $(, $held)?);
@@ -241,6 +245,8 @@ macro_rules! endpoint {
     (@held $reply:ty, $held:ty) => { $held };
     (@default) => { None };
     (@default $default:literal) => { Some($default) };
+    (@large) => { false };
+    (@large large) => { true };
     (@enveloped) => { true };
     (@bare) => { false };
 }

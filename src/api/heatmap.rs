@@ -10,7 +10,7 @@ endpoint! {
     symbol: Coin = "BTC", "coin";
     range: HeatmapRange = "24h", "12h, 24h, 3d, 7d or 1M";
     model: Numbered = "2", "2: open interest exposed; 3: expected to be reported";
-    => bare HeatmapGrid
+    => bare HeatmapGrid; large
 }
 
 object! {

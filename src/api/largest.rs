@@ -10,5 +10,5 @@ endpoint! {
     Largest = "largest" at "/api/liquidations/largest", "the largest single liquidation orders";
     range: Window = "24h", "1h, 4h, 12h or 24h";
     limit: Limit<1000> = "20", "most rows, 1 to 1000";
-    => enveloped Vec<Order>, held as OrderColumns
+    => enveloped Vec<Order>, held as OrderColumns; large
 }

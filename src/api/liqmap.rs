@@ -8,7 +8,7 @@ endpoint! {
     Liqmap = "liqmap" at "/api/liq-map", "estimated liquidations by price and leverage";
     symbol: Coin = "BTC", "coin";
     range: MapRange = "1d", "1d or 7d";
-    => bare LiquidationMap
+    => bare LiquidationMap; large
 }
 
 object! {

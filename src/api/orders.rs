@@ -11,7 +11,7 @@ endpoint! {
     exchange: Option<Exchange>, "exchange, such as binance";
     limit: Limit<{ Orders::MAX }> = "50", "most rows, 1 to 1000";
     offset: Offset = "0", "rows to pass over";
-    => enveloped Vec<Order>, held as OrderColumns
+    => enveloped Vec<Order>, held as OrderColumns; large
 }
 
 impl Orders {

@@ -54,6 +54,7 @@ impl Stream {
         ],
         meaning: "the orders as they arrive",
         reply: Shape::Events(Order::COLUMNS),
+        large: false,
     };
     /// The event that tells of a gap; orders come under no name.
     pub const GAP: &'static str = "gap";

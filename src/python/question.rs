@@ -139,10 +139,10 @@ macro_rules! questions {
                 }
             }
 
-            /// The endpoint's one name.
-            fn endpoint(&self) -> &'static str {
+            /// All there is to say of the endpoint.
+            fn entry(&self) -> Entry {
                 match &self.kind {
-                    $(Kind::$endpoint(_) => api::$endpoint::NAME,)+
+                    $(Kind::$endpoint(_) => api::$endpoint::ENTRY,)+
                 }
             }
 
@@ -185,10 +185,7 @@ api::endpoints!(questions);
 impl Question {
     /// Whether its reply may be large, so that reading it takes longer than handing it from thread to thread.
     pub(super) fn is_large(&self) -> bool {
-        matches!(
-            self.kind,
-            Kind::Largest(_) | Kind::Orders(_) | Kind::Heatmap(_) | Kind::Liqmap(_)
-        )
+        self.entry().large
     }
 }
 
@@ -200,7 +197,7 @@ impl Question {
             .into_iter()
             .map(|(name, value)| format!("{name}={value:?}"))
             .collect();
-        format!("Question({}({}))", self.endpoint(), parameters.join(", "))
+        format!("Question({}({}))", self.entry().name, parameters.join(", "))
     }
 }
 
