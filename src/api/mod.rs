@@ -21,18 +21,8 @@ mod query;
 mod refusal;
 mod stream;
 
-pub use chart::Chart;
-pub use coins::Coins;
 pub use endpoint::{Endpoint, Entry, Member, Reply, Shape};
 pub use envelope::{Envelope, RefusedBody};
-pub use exchanges::Exchanges;
-pub use heatmap::Heatmap;
-pub use largest::Largest;
-pub use levels::Levels;
-pub use liqmap::Liqmap;
-pub use maxpain::Maxpain;
-pub use orders::Orders;
-pub use overview::Overview;
 pub use parameter::{EVERYWHERE, Exchange, Limit, Numbered, Offset, Parameter, Rule};
 pub use query::Query;
 pub use refusal::BadQuery;
@@ -49,6 +39,8 @@ pub const OPEN_INTEREST: &str = "x-liqdata-open-interest";
 pub const RELATIVE: &str = "relative";
 
 /// Hands the list to the macro `then`: first the contract's endpoints in its order, then those beside them.
+#[doc(hidden)]
+#[macro_export]
 macro_rules! endpoints {
     ($then:ident) => {
         $then! {
@@ -63,7 +55,10 @@ macro_rules! endpoints {
 pub(crate) use endpoints;
 
 macro_rules! entries {
-    ([$($_name:ident($of_contract:ident))+] [$($_beside:ident($beside:ident))*]) => {
+    ([$($name:ident($of_contract:ident))+] [$($other:ident($beside:ident))*]) => {
+        $(pub use $name::$of_contract;)+
+        $(pub use $other::$beside;)*
+
         /// The contract's endpoints, in its order.
         pub const ENDPOINTS: &[Entry] = &[$($of_contract::ENTRY),+];
 

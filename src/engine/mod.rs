@@ -35,7 +35,7 @@ pub use liqmap::liqmap;
 pub use maxpain::maxpain;
 pub use observations::{Observations, Rows};
 pub use parameters::{Parameters, Tier};
-pub use ranking::{chart, coins, exchanges, largest, orders, overview};
+pub use ranking::*;
 pub use resize::resize;
 pub use ring::{Ring, RingFault, RingPart};
 pub use sources::Sources;

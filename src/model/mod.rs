@@ -58,4 +58,4 @@ pub use symbol::{
     is_coin, likely_coin, quote_of_pair,
 };
 pub use time::{HeatmapRange, MapRange, Millis, Vocabulary, Window};
-pub use totals::{CoinTotals, ExchangeTotals, TotalsByWindow, WindowTotals};
+pub use totals::*;

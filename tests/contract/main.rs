@@ -13,27 +13,11 @@ mod reading;
 mod refusals;
 mod shapes;
 
-use liqdata::api::{
-    BadQuery, Chart, Coins, Endpoint, Envelope, Exchanges, Heatmap, Largest, Levels, Liqmap,
-    Maxpain, Orders, Overview, Query, RefusedBody,
-};
+use liqdata::api::{self, *};
 use liqdata::model::{HeatmapGrid, LiquidationMap, MapBin, Millis, Order, Side};
 use liqdata::wire::{Damage, Decode, Reading, exact_decimal, read};
 use proptest::prelude::*;
 use serde_json::{Value, json};
-
-const ENDPOINTS: [&str; 10] = [
-    "overview",
-    "coins",
-    "exchanges",
-    "largest",
-    "orders",
-    "chart",
-    "heatmap",
-    "liqmap",
-    "levels",
-    "maxpain",
-];
 
 fn fixture(name: &str) -> String {
     let path = format!("{}/tests/data/{name}.json", env!("CARGO_MANIFEST_DIR"));
@@ -51,19 +35,29 @@ fn reread<E: Endpoint<Reply: Decode>>(body: &[u8]) -> Result<Reading<String>, Da
     })
 }
 
-fn ask(name: &str, body: &[u8]) -> Result<Reading<String>, Damage> {
-    macro_rules! by_name {
-        ($($endpoint:ty),+) => {$(
-            if name == <$endpoint>::NAME {
-                return reread::<$endpoint>(body);
+macro_rules! by_name {
+    ([$($_name:ident($of_contract:ident))+] [$($_beside:ident($beside:ident))*]) => {
+        by_name!($($of_contract)+ $($beside)*);
+    };
+    ($($endpoint:ident)+) => {
+        const NAMES: &[&str] = &[$(api::$endpoint::NAME),+];
+
+        fn ask(name: &str, body: &[u8]) -> Result<Reading<String>, Damage> {
+            match name {
+                $(api::$endpoint::NAME => reread::<api::$endpoint>(body),)+
+                _ => panic!("no endpoint is called {name}"),
             }
-        )+};
-    }
-    by_name!(
-        Overview, Coins, Exchanges, Largest, Orders, Chart, Heatmap, Liqmap, Levels, Maxpain
-    );
-    panic!("no endpoint is called {name}")
+        }
+
+        fn is_enveloped(name: &str) -> bool {
+            match name {
+                $(api::$endpoint::NAME => api::$endpoint::ENVELOPED,)+
+                _ => panic!("no endpoint is called {name}"),
+            }
+        }
+    };
 }
+liqdata::endpoints!(by_name);
 
 #[track_caller]
 fn answer(name: &str, body: &str) -> String {
@@ -79,10 +73,6 @@ fn damage(name: &str, body: &str) -> Damage {
         Err(damage) => damage,
         other => panic!("{name}: {other:?} for {body}"),
     }
-}
-
-fn is_enveloped(name: &str) -> bool {
-    !matches!(name, "heatmap" | "liqmap")
 }
 
 fn without_blanks(text: &str) -> String {

@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn every_fixture_reads_and_writes_back_the_same() {
-    for name in ENDPOINTS {
+    for &name in NAMES {
         let text = fixture(name);
         let written = answer(name, &text);
         let (was, is): (Value, Value) = (
@@ -18,7 +18,7 @@ fn every_fixture_reads_and_writes_back_the_same() {
 
 #[test]
 fn members_come_in_any_order() {
-    for name in ENDPOINTS {
+    for &name in NAMES {
         let text = fixture(name);
         // A `Value` keeps its members sorted: bins before leverages, matrix before prices, data before success.
         let sorted: Value = serde_json::from_str(&text).unwrap();
@@ -29,7 +29,7 @@ fn members_come_in_any_order() {
 
 #[test]
 fn unknown_members_are_ignored_at_every_level() {
-    for name in ENDPOINTS {
+    for &name in NAMES {
         let text = fixture(name);
         let extra = r#"{"x_extra": {"a": [1e999, "\ud800", null, {"b": "]}"}]},"#;
         // Tiers are keyed by leverage, so a foreign key is no extra member there.
@@ -74,7 +74,7 @@ fn quotes_swapped(text: &str) -> String {
 
 #[test]
 fn numbers_as_strings_and_strings_as_numbers_read_the_same() {
-    for name in ENDPOINTS {
+    for &name in NAMES {
         let text = fixture(name);
         let swapped = quotes_swapped(&text);
         assert_ne!(swapped, text);
@@ -177,7 +177,7 @@ fn is_optional(name: &str, path: &str) -> bool {
 
 #[test]
 fn a_missing_member_is_named_unless_it_may_be_absent() {
-    for name in ENDPOINTS {
+    for &name in NAMES {
         let whole: Value = serde_json::from_str(&fixture(name)).unwrap();
         let mut optional = 0;
         for place in places(&whole) {
@@ -209,7 +209,7 @@ fn a_missing_member_is_named_unless_it_may_be_absent() {
 
 #[test]
 fn a_value_of_the_wrong_type_is_named_wherever_it_stands() {
-    for name in ENDPOINTS {
+    for &name in NAMES {
         let whole: Value = serde_json::from_str(&fixture(name)).unwrap();
         for place in places(&whole) {
             let was = whole.pointer(&place.pointer).unwrap();

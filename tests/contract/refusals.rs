@@ -26,7 +26,7 @@ fn success_false_is_a_refusal_with_the_best_reason() {
             "the service gives no reason",
         ),
     ] {
-        for name in ENDPOINTS {
+        for &name in NAMES {
             for body in [
                 format!(r#"{{"success": false, {rest}}}"#),
                 format!(r#"{{{rest}, "success": false}}"#),
@@ -44,7 +44,7 @@ fn success_false_is_a_refusal_with_the_best_reason() {
 
 #[test]
 fn a_whole_answer_that_says_success_false_is_a_refusal() {
-    for name in ENDPOINTS {
+    for &name in NAMES {
         let body = if is_enveloped(name) {
             with(name, "true", "false")
         } else {
@@ -68,7 +68,7 @@ fn our_own_refusals_are_read_as_refusals() {
 
 #[test]
 fn success_must_be_there_and_a_boolean() {
-    for name in ENDPOINTS {
+    for &name in NAMES {
         for wrong in [r#""true""#, "1", "0", r#""false""#, "{}"] {
             let body = if is_enveloped(name) {
                 with(
