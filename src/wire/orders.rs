@@ -3,6 +3,8 @@
 //! A row that has the members in the contract's order and no blanks is read by comparing it with a template; at the
 //! first surprise the row is read member by member, and a body that is not plain is left to the tolerant readers.
 
+use rust_decimal::Decimal;
+
 use super::damage::Damage;
 use super::number::exact_decimal;
 use super::quick::{Cursor, first};
@@ -57,10 +59,19 @@ struct Row<'a> {
 }
 
 /// An exact decimal.
-enum Amount {
+pub(super) enum Amount {
     /// Digits, and how many of them stand behind the point.
     Short(i64, u8),
-    Long(rust_decimal::Decimal),
+    Long(Decimal),
+}
+
+impl Amount {
+    pub(super) fn value(self) -> Decimal {
+        match self {
+            Self::Short(digits, scale) => Decimal::new(digits, scale.into()),
+            Self::Long(value) => value,
+        }
+    }
 }
 
 /// A row in the contract's order and without blanks; takes nothing where it is another.
@@ -141,7 +152,7 @@ fn members<'a>(from: &mut Cursor<'a>) -> Option<Row<'a>> {
 }
 
 /// A decimal, as a string or as a number.
-fn amount(from: &mut Cursor<'_>) -> Option<Amount> {
+pub(super) fn amount(from: &mut Cursor<'_>) -> Option<Amount> {
     let quoted = from.takes(b'"');
     let mut short = *from;
     if let Some((digits, scale)) = short.short_decimal()

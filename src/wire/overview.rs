@@ -6,8 +6,6 @@ use super::reply::reply;
 use super::token::{Read, object};
 use crate::model::{TotalsByWindow, WindowTotals};
 
-object!(WindowTotals, "the totals of a window", { long_usd, short_usd, total_usd, cnt });
-
 struct Windows {
     h1: Option<WindowTotals>,
     h4: Option<WindowTotals>,

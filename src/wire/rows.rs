@@ -1,77 +1,149 @@
-//! The replies that are lists of rows.
+//! Rows: what a row declares of its columns says how it is read.
 
-use super::damage::Damage;
+use std::fmt;
+use std::marker::PhantomData;
+use std::vec::IntoIter;
+
+use serde::de::{Deserializer, Error, MapAccess, Visitor};
+
+use super::damage::{Damage, at};
+use super::number::whole_number;
+use super::orders::amount;
 use super::quick::Cursor;
 use super::reply::Reply;
-use super::token::{Read, object};
-use crate::model::{ChartRow, CoinTotals, ExchangeTotals, Order, OrderColumns};
+use super::token::{Key, Of, Read, Skip};
+use crate::model::{Cell, Column, Kind, Millis, Record, Side, Source, Value};
 
-object!(Order, "an order row", { exchange, symbol, side, price, qty, value_usd, timestamp });
-
-object!(ExchangeTotals, "an exchange row", { exchange, long_usd, short_usd, total_usd, cnt });
-
-object!(CoinTotals, "a coin row", { coin, long_usd, short_usd, total_usd, cnt });
-
-object!(ChartRow, "a chart row", { hour, side, total_usd });
-
-/// A row of a list that is a reply.
-trait Row: Sized {
-    /// All rows of a plain body; `None` at the first surprise.
-    fn quick(_body: &[u8]) -> Option<Vec<Self>> {
-        None
+impl<'de, R: Record> Read<'de> for R {
+    fn read<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_map(Row(PhantomData))
     }
 }
 
-impl Row for Order {
-    fn quick(body: &[u8]) -> Option<Vec<Self>> {
-        OrderColumns::quick(body, true).map(|columns| columns.iter().collect())
+struct Row<R>(PhantomData<R>);
+
+impl<'de, R: Record> Visitor<'de> for Row<R> {
+    type Value = R;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a row")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<R, A::Error> {
+        let mut slots: Vec<Option<Held>> = R::COLUMNS.iter().map(|_| None).collect();
+        while let Some(Key(key)) = members.next_key_seed(Of::new())? {
+            let mut columns = R::COLUMNS.iter().zip(&mut slots);
+            match columns.find(|(column, _)| *column.name == *key) {
+                None => {
+                    members.next_value_seed(Of::<Skip>::new())?;
+                }
+                Some((_, Some(_))) => return Err(at(key, "is given twice")),
+                Some((column, slot)) => *slot = Some(Held::next(column, &mut members)?),
+            }
+        }
+        R::read(&mut Slots(slots.into_iter(), PhantomData))
     }
 }
 
-impl Row for ExchangeTotals {}
+/// What a member was read as, until its row is whole.
+enum Held {
+    Text(String),
+    Other(Cell<'static>),
+}
 
-impl Row for CoinTotals {
-    /// The members in the order the contract lists them.
-    fn quick(body: &[u8]) -> Option<Vec<Self>> {
-        let mut rows = Vec::new();
-        Cursor::of(body).rows(|from| {
-            rows.push(coin(from)?);
-            Some(())
-        })?;
-        Some(rows)
+impl Held {
+    /// The next member, whatever token carries what its column holds.
+    fn next<'de, A: MapAccess<'de>>(column: &Column, members: &mut A) -> Result<Self, A::Error> {
+        fn next<'de, T: Read<'de>, A: MapAccess<'de>>(
+            (column, members): (&Column, &mut A),
+            held: fn(T) -> Held,
+        ) -> Result<Held, A::Error> {
+            if column.optional {
+                let value = members.next_value_seed(Of::<Option<T>>::new())?;
+                return Ok(value.map_or(Held::Other(Cell::Absent), held));
+            }
+            members.next_value_seed(Of::new()).map(held)
+        }
+        let from = (column, members);
+        match column.kind {
+            Kind::Text => next(from, Self::Text),
+            Kind::Side => next(from, |side| Self::Other(Cell::Side(side))),
+            Kind::Decimal => next(from, |value| Self::Other(Cell::Decimal(value))),
+            Kind::Float => next(from, |value| Self::Other(Cell::Float(value))),
+            Kind::Int => next(from, |value| Self::Other(Cell::Int(value))),
+            Kind::Time => next(from, |at| Self::Other(Cell::Time(at))),
+            Kind::Bool => next(from, |truth| Self::Other(Cell::Bool(truth))),
+        }
     }
 }
 
-impl Row for ChartRow {}
+/// The members of a row in the order of its columns.
+struct Slots<E>(IntoIter<Option<Held>>, PhantomData<E>);
 
-fn coin(from: &mut Cursor<'_>) -> Option<CoinTotals> {
-    let name = |from: &mut Cursor<'_>, before, quoted| {
-        from.take(before)?;
-        from.word(quoted)?;
-        from.take(b':')
-    };
-    name(from, b'{', "\"coin\"")?;
-    let coin = from.string()?.to_owned();
-    let double = |from: &mut Cursor<'_>, quoted| {
-        name(from, b',', quoted)?;
-        from.double()
-    };
-    let totals = CoinTotals {
-        coin,
-        long_usd: double(from, "\"long_usd\"")?,
-        short_usd: double(from, "\"short_usd\"")?,
-        total_usd: double(from, "\"total_usd\"")?,
-        cnt: {
-            name(from, b',', "\"cnt\"")?;
-            u64::try_from(from.whole()?).ok()?
-        },
-    };
-    from.take(b'}')?;
-    Some(totals)
+impl<E: Error> Source for Slots<E> {
+    type Fault = E;
+
+    fn next<T: Value>(&mut self, column: &'static Column) -> Result<T, E> {
+        let held = self.0.next().flatten();
+        let cell = match &held {
+            Some(Held::Text(text)) => Cell::Text(text),
+            Some(Held::Other(cell)) => *cell,
+            None => Cell::Absent,
+        };
+        T::of(cell).ok_or_else(|| match cell {
+            Cell::Absent => at(column.name, "is missing"),
+            // Whole numbers that do not take any are counts.
+            Cell::Int(value) => at(
+                column.name,
+                format_args!("\"{value}\" is not a whole number from 0 to {}", i64::MAX),
+            ),
+            cell => at(column.name, format_args!("{cell:?} is not what it may be")),
+        })
+    }
+}
+
+/// The members of a row in the order of its columns, as plain as most are.
+struct Plain<'c, 'a> {
+    from: &'c mut Cursor<'a>,
+    before: u8,
+}
+
+impl Plain<'_, '_> {
+    #[inline]
+    fn cell<T: Value>(&mut self, column: &Column) -> Option<T> {
+        let from = &mut *self.from;
+        from.take(self.before)?;
+        self.before = b',';
+        from.take(b'"')?;
+        from.exactly(column.name)?;
+        from.exactly("\":")?;
+        let whole = |from: &mut Cursor<'_>| {
+            let plain = from.whole();
+            plain.or_else(|| whole_number(from.string()?, "").ok())
+        };
+        T::of(match T::KIND {
+            Kind::Text => Cell::Text(from.string()?),
+            Kind::Side => Cell::Side(Side::read(from.string()?)?),
+            Kind::Decimal => Cell::Decimal(amount(from)?.value()),
+            Kind::Float => Cell::Float(from.double()?),
+            Kind::Int => Cell::Int(whole(from)?),
+            Kind::Time => Cell::Time(Millis(whole(from)?)),
+            Kind::Bool => return None,
+        })
+    }
+}
+
+impl Source for Plain<'_, '_> {
+    type Fault = ();
+
+    #[inline]
+    fn next<T: Value>(&mut self, column: &'static Column) -> Result<T, ()> {
+        self.cell(column).ok_or(())
+    }
 }
 
 /// A list that is `null` is an empty list: some services encode "no rows" so.
-impl<T: Row + for<'de> Read<'de>> Reply for Vec<T> {
+impl<R: Record> Reply for Vec<R> {
     type Sheet = Option<Self>;
 
     fn of(sheet: Option<Self>) -> Result<Self, Damage> {
@@ -79,6 +151,13 @@ impl<T: Row + for<'de> Read<'de>> Reply for Vec<T> {
     }
 
     fn quick(body: &[u8], enveloped: bool) -> Option<Self> {
-        if enveloped { T::quick(body) } else { None }
+        enveloped.then_some(())?;
+        let mut rows = Self::new();
+        Cursor::of(body).rows(|from| {
+            let mut plain = Plain { from, before: b'{' };
+            rows.push(R::read(&mut plain).ok()?);
+            plain.from.take(b'}')
+        })?;
+        Some(rows)
     }
 }

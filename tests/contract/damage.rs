@@ -60,6 +60,9 @@ const HOSTILE: &[(&str, &str, &str, &str)] = &[
     ("coins", "5121", "-1", "data[0].cnt"),
     ("coins", "5121", "5121.5", "data[0].cnt"),
     ("coins", "5121", "18446744073709551616", "data[0].cnt"),
+    ("coins", "5121", "9223372036854775808", "data[0].cnt"),
+    ("exchanges", "8120}", "9223372036854775808}", "data[0].cnt"),
+    ("overview", "412", "9223372036854775808", "data.1h.cnt"),
     ("coins", "38120344.18", "1e400", "data[0].long_usd"),
     ("coins", "38120344.18", r#""1e400""#, "data[0].long_usd"),
     ("coins", "38120344.18", "Infinity", "data[0].long_usd"),
@@ -168,8 +171,15 @@ fn an_unknown_side_names_what_is_allowed() {
 }
 
 #[test]
+fn a_count_names_what_is_allowed() {
+    let damage = damage("coins", &with("coins", "5121", "-1"));
+    let told = "\"-1\" is not a whole number from 0 to 9223372036854775807";
+    assert!(damage.message.starts_with(told), "{damage}");
+}
+
+#[test]
 fn what_is_no_json_at_all_is_damage_to_the_body() {
-    for name in ENDPOINTS {
+    for &name in NAMES {
         let text = fixture(name);
         for (body, says) in [
             (String::new(), "is empty"),
@@ -193,7 +203,7 @@ fn what_is_no_json_at_all_is_damage_to_the_body() {
 
 #[test]
 fn a_body_that_ends_anywhere_is_damage() {
-    for name in ENDPOINTS {
+    for &name in NAMES {
         let text = fixture(name);
         let text = text.trim_end();
         for end in 0..text.len() {
@@ -208,7 +218,7 @@ fn a_body_that_ends_anywhere_is_damage() {
 
 #[test]
 fn invalid_utf_8_is_damage_in_ignored_members_too() {
-    for name in ENDPOINTS {
+    for &name in NAMES {
         let body = with(name, "{", "{\"extra\": \"\u{1}\",");
         let body: Vec<u8> = body
             .bytes()
@@ -224,7 +234,7 @@ fn invalid_utf_8_is_damage_in_ignored_members_too() {
 
 #[test]
 fn nesting_without_end_is_damage_wherever_it_stands() {
-    for name in ENDPOINTS {
+    for &name in NAMES {
         for (open, close) in [("[", "]"), (r#"{"a":"#, "}")] {
             for depth in [130, 10_000] {
                 let nest = format!("{}1{}", open.repeat(depth), close.repeat(depth));
