@@ -1,6 +1,7 @@
 """Every place that has to know an endpoint is held against the one table: what is forgotten is named."""
 
 import argparse
+import ast
 import inspect
 import json
 import re
@@ -10,7 +11,7 @@ from pathlib import Path
 import endpoint_page
 import pytest
 
-from liqdata import AsyncClient, Client, Market, cli, types
+from liqdata import AsyncClient, Client, Market, _core, cli, types
 from liqdata._table import endpoints
 from liqdata._totals import Coins
 
@@ -91,6 +92,7 @@ def test_the_shape_in_types_has_the_columns_of_the_table(endpoint):
     if shape is None:
         assert endpoint.reply == "object", f"python/liqdata/types.py has no {returned} for {endpoint.name}"
         return
+    assert shape.__name__ in types.__all__, f"python/liqdata/types.py: __all__ lacks {shape.__name__}"
     assert list(shape.__annotations__) == [column["name"] for column in endpoint.columns], (
         f"python/liqdata/types.py: {shape.__name__} has other columns than the table"
     )
@@ -107,6 +109,15 @@ def test_there_is_a_reply_to_read_that_has_the_columns_of_the_table(endpoint):
     reply = body["data"] if endpoint.enveloped else body
     part = reply[0] if endpoint.reply == "rows" else reply
     assert list(part) == [column["name"] for column in endpoint.columns]
+
+
+def test_the_stub_names_all_that_the_native_half_has():
+    (listed,) = (
+        ast.literal_eval(node.value)
+        for node in ast.parse((ROOT / "python" / "liqdata" / "_core.pyi").read_text(encoding="utf-8")).body
+        if isinstance(node, ast.Assign)
+    )
+    assert set(listed) == set(_core.__all__), "python/liqdata/_core.pyi: __all__ is not what src/python/mod.rs has"
 
 
 @pytest.mark.parametrize("endpoint", ASKED, ids=lambda endpoint: endpoint.name)
