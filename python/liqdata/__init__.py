@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from .grids import Heatmap, LiquidationMap
     from .market import Market, demo, open
     from .rows import Rows
+    from .scoring.card import Scorecard
+    from .scoring.score import score
     from .server import Server, serve
 
 __all__ = [
@@ -39,6 +41,7 @@ __all__ = [
     "NoAnswer",
     "Refused",
     "Rows",
+    "Scorecard",
     "Server",
     "TooSlow",
     "UnexpectedReply",
@@ -47,6 +50,7 @@ __all__ = [
     "errors",
     "feeds",
     "open",
+    "score",
     "serve",
     "types",
 ]
@@ -63,6 +67,7 @@ _HOMES = {
     "NoAnswer": "errors",
     "Refused": "errors",
     "Rows": "rows",
+    "Scorecard": "scoring.card",
     "Server": "server",
     "TooSlow": "errors",
     "UnexpectedReply": "errors",
@@ -70,6 +75,7 @@ _HOMES = {
     "errors": "",
     "feeds": "",
     "open": "market",
+    "score": "scoring.score",
     "serve": "server",
     "types": "",
 }

@@ -23,8 +23,8 @@ class _Silent:
         """Ends nothing."""
 
 
-def bar(*, wanted: bool, total: int | None) -> Progress:
-    """A bar of rows, or silence."""
+def bar(*, wanted: bool, total: int | None, what: str = "orders", unit: str = " rows") -> Progress:
+    """A bar of what is walked through, or silence."""
     if not wanted:
         return _Silent()
     try:
@@ -33,5 +33,5 @@ def bar(*, wanted: bool, total: int | None) -> Progress:
         msg = "progress=True needs tqdm: pip install tqdm"
         raise ImportError(msg) from error
     # disable=None: no output where standard error is not a terminal; a notebook counts as one.
-    shown: Progress = tqdm(total=total, unit=" rows", desc="orders", disable=None)
+    shown: Progress = tqdm(total=total, unit=unit, desc=what, disable=None)
     return shown

@@ -84,7 +84,7 @@ def heatmap(grid: Heatmap, ax: Axes | None = None, *, price: Price | None = None
     """
     edges = _starts(grid.times) if len(grid.times) else None
     line = None if price is None else points(grid.symbol, price, edges)
-    ax = _axes() if ax is None else ax
+    ax = dark_axes() if ax is None else ax
     ax.set_facecolor(GROUND)
 
     cells = np.ma.masked_invalid(grid.matrix)
@@ -124,7 +124,7 @@ def liqmap(grid: LiquidationMap, ax: Axes | None = None) -> Axes:
     -------
     matplotlib.axes.Axes
     """
-    ax = _axes() if ax is None else ax
+    ax = dark_axes() if ax is None else ax
     ax.set_facecolor(GROUND)
     floor = np.zeros(len(grid.prices))
     # Weak leverages lie far out and strong ones near the price, so the legend reads outward-in.
@@ -195,7 +195,7 @@ def picture(grid: Heatmap | LiquidationMap, *, price: Price | None = None) -> Fi
     return figure
 
 
-def _axes() -> Axes:
+def dark_axes() -> Axes:
     """Give axes on a new dark figure that the running front end knows."""
     from matplotlib import pyplot as plt
 

@@ -1,0 +1,220 @@
+"""What a run of :func:`liqdata.score` reports: tables, a text and a picture of them."""
+
+from __future__ import annotations
+
+import html
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from .columns import rows as table_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from matplotlib.axes import Axes
+
+    from liqdata.rows import Rows
+
+__all__ = ["Scorecard"]
+
+Line = dict[str, Any]
+
+SCORES: dict[str, str] = {
+    "map": "text",
+    "state": "text",
+    "side": "text",
+    "n": "int",
+    "usd": "float",
+    **dict.fromkeys(("ig", "ig_low", "ig_high", "dig", "dig_low", "dig_high"), "float"),
+    **dict.fromkeys(("spearman", "top1", "top5", "top10", "calibration"), "float"),
+}
+KINDS: dict[str, dict[str, str]] = {
+    "rows": SCORES,
+    "references": SCORES,
+    "deciles": {
+        **dict.fromkeys(("map", "state", "side"), "text"),
+        **dict.fromkeys(("decile", "n"), "int"),
+        **dict.fromkeys(("predicted_usd", "realised_usd", "calibration"), "float"),
+    },
+    "paired": {
+        **dict.fromkeys(("map", "other", "state", "side"), "text"),
+        **dict.fromkeys(("ig", "ig_low", "ig_high", "dig", "dig_low", "dig_high"), "float"),
+    },
+    "kappa": {
+        **dict.fromkeys(("map", "state", "side"), "text"),
+        "week": "time",
+        **dict.fromkeys(("swept_usd", "realised_usd", "kappa"), "float"),
+    },
+    "checks": {
+        **dict.fromkeys(("check", "slot"), "text"),
+        "n": "int",
+        **dict.fromkeys(("usd", "relative", "differing"), "float"),
+        "odd": "bool",
+    },
+}
+
+
+@dataclass(frozen=True, repr=False)
+class Scorecard:
+    """How well maps tell what was then liquidated; what :func:`liqdata.score` gives.
+
+    Parameters
+    ----------
+    meta : dict
+        ``symbol``, ``period`` and ``reference``; ``start``, ``end``, ``periods``, ``days`` and ``usd`` of what was
+        scored; ``spans`` (start and end of each input), ``left_out`` (periods by reason), ``versions`` (by map),
+        ``variants`` (different maps that this process has scored on the same truth: intervals are not corrected for
+        having chosen among them), ``seed``, ``resamples``, ``notes``.
+    tables : dict
+        The rows of each table, column by column.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import liqdata
+    >>> chance = np.random.default_rng(0)
+    >>> hours = 1_767_225_600_000 + 3_600_000 * np.arange(24 * 20)
+    >>> close = 100 * np.exp(np.cumsum(chance.normal(0, 0.004, len(hours))))
+    >>> bars = {"timestamp": hours, "high": close * 1.003, "low": close * 0.997, "close": close}
+    >>> usd = chance.exponential(1e6, (2, len(hours)))
+    >>> realised = {"timestamp": hours, "long_usd": usd[0], "short_usd": usd[1]}
+    >>> def fixed(at):  # a map of one bin on either side
+    ...     price = close[(int(at.timestamp() * 1000) - hours[0]) // 3_600_000 - 1]
+    ...     prices = np.array([0.995, 1.005]) * price
+    ...     return liqdata.LiquidationMap(
+    ...         "BTC",
+    ...         "1d",
+    ...         at,
+    ...         price,
+    ...         0.01 * price,
+    ...         np.array([10]),
+    ...         prices,
+    ...         np.array(["long", "short"]),
+    ...         np.full((2, 1), 1e7),
+    ...         np.full(2, 1e7),
+    ...     )
+    >>> card = liqdata.score(fixed, realised, bars=bars)
+    >>> card.rows()[-1]["map"], card.rows()[-1]["side"]
+    ('fixed', 'both')
+    """
+
+    meta: dict[str, Any]
+    tables: dict[str, dict[str, list[Any]]]
+
+    def rows(self) -> Rows[Any]:
+        """The scores of the maps that were given, by state and side.
+
+        Returns
+        -------
+        Rows
+            ``map``; ``state``: ``frozen`` (as the map stood when the period opened) or ``refreshed`` (with what was
+            added inside it); ``side``: ``long``, ``short`` or ``both``; ``n`` periods; ``usd`` realised; ``ig`` with
+            ``ig_low`` and ``ig_high``: nats per liquidated USD of the map alone over the weak path; ``dig`` likewise:
+            of the reference with the map over the reference; ``spearman``; ``top1``, ``top5``, ``top10``: share of
+            the USD in the highest predicted 1, 5 and 10 % of periods; ``calibration``: predicted over realised USD.
+        """
+        return self._rows("rows")
+
+    def references(self) -> Rows[Any]:
+        """The same columns for the three paths, each map's nulls, and baselines.
+
+        Returns
+        -------
+        Rows
+            ``state`` is ``path`` for a path.
+        """
+        return self._rows("references")
+
+    def deciles(self) -> Rows[Any]:
+        """Calibration by tenths of the periods, from those with the least predicted to those with the most.
+
+        Returns
+        -------
+        Rows
+            ``map``, ``state``, ``side``, ``decile`` (1 to 10), ``n``, ``predicted_usd``, ``realised_usd``,
+            ``calibration``.
+        """
+        return self._rows("deciles")
+
+    def paired(self) -> Rows[Any]:
+        """Differences of the maps, two by two, on the same days.
+
+        Returns
+        -------
+        Rows
+            ``map``, ``other``, ``state``, ``side``; ``ig`` and ``dig``: of ``map`` less that of ``other``,
+            each with its interval.
+        """
+        return self._rows("paired")
+
+    def kappa(self) -> Rows[Any]:
+        """What share of the USD that each map held in the way was realised, week by week.
+
+        Returns
+        -------
+        Rows
+            ``map``, ``state``, ``side``, ``week`` (Monday, epoch ms), ``swept_usd`` as the map tells them,
+            ``realised_usd``, ``kappa``: realised over swept.
+        """
+        return self._rows("kappa")
+
+    def checks(self) -> Rows[Any]:
+        """What looks wrong with the realised USD themselves.
+
+        Returns
+        -------
+        Rows
+            ``check``: ``part of the period`` (USD per basis point of the moves in each part of it), ``time of the day``
+            (USD per unit of excursion), ``parts against wholes`` (where shorter periods were given, too); ``slot``,
+            ``n``, ``usd``, ``relative`` (1 is usual, or sums of parts over wholes), ``differing`` (share of wholes that
+            differ from their parts by more than 1 %), ``odd`` (relative below 0.6 or above 1.67).
+        """
+        return self._rows("checks")
+
+    def _rows(self, name: str) -> Rows[Any]:
+        columns = self.tables[name]
+        made = table_of({column: (kind, columns[column]) for column, kind in KINDS[name].items()})
+        made.meta.update(self.meta)
+        return made
+
+    def to_markdown(self) -> str:
+        """The card as text.
+
+        Returns
+        -------
+        str
+            Markdown: what was scored, the maps, the references, differences, deciles, weekly kappa, checks.
+        """
+        from . import text
+
+        return text.markdown(self)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw what each map adds to the reference, with intervals, its nulls beside it. Needs ``liqdata[plot]``.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+        """
+        from . import picture
+
+        return picture.scores(self, ax)
+
+    def __repr__(self) -> str:
+        from . import text
+
+        return text.plain(self)
+
+    def _repr_html_(self) -> str:
+        title = html.escape(repr(self).splitlines()[0])
+        return f"<p>{title}</p>{self.rows()._repr_html_()}"
+
+
+def columns_of(name: str, lines: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    """Lines of one table, column by column."""
+    return {column: [line[column] for line in lines] for column in KINDS[name]}

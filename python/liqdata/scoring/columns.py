@@ -1,0 +1,204 @@
+"""Columns of the tables that are scored with: as numpy arrays, each cell that is not what it should be refused."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from liqdata import _core
+from liqdata._inputs import instant, table
+from liqdata.errors import BadQuery
+from liqdata.rows import Rows
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+Millis: TypeAlias = npt.NDArray[np.int64]
+Flags: TypeAlias = npt.NDArray[np.bool_]
+
+MINUTE = 60_000
+DAY = 24 * 60 * MINUTE
+LONG, SHORT = 0, 1
+SIDES = ("long", "short")
+
+_SECONDS = (10**9, 10**11)  # as :mod:`liqdata._inputs` judges single instants
+
+
+def rows(columns: Mapping[str, tuple[str, Any]]) -> Rows[Any]:
+    """Rows of plain columns, each given as its kind (``text``, ``float``, ``int``, ``time`` or ``bool``) and cells."""
+    state: list[tuple[str, str, Any, None]] = []
+    length = 0
+    for name, (kind, cells) in columns.items():
+        plain = list(cells) if isinstance(cells, (list, tuple)) else cells.tolist()
+        length = len(plain)
+        if kind == "text":
+            names = list(dict.fromkeys(plain))
+            places = {text: place for place, text in enumerate(names)}
+            state.append((name, kind, ([places[text] for text in plain], names), None))
+        else:
+            state.append((name, kind, plain, None))
+    made = _core.Table._restore(state, length)  # noqa: SLF001 - how the native half makes a table of columns
+    return Rows(made, decimals="float")
+
+
+def refuse(parameter: str, what: str, allowed: str) -> NoReturn:
+    """Raise the error of a parameter."""
+    raise BadQuery(f"{parameter}: {what}; allowed: {allowed}", parameter=parameter)
+
+
+class Table:
+    """A table as it was handed in, asked for its columns."""
+
+    def __init__(self, value: Any, parameter: str) -> None:
+        self.parameter = parameter
+        held = table(value, parameter)
+        self._columns = held if isinstance(held, dict) else _taken(held, parameter)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._columns
+
+    @property
+    def names(self) -> list[str]:
+        """The names of its columns."""
+        return list(self._columns)
+
+    def __len__(self) -> int:
+        return len(next(iter(self._columns.values()), ()))
+
+    def need(self, *names: str) -> None:
+        """Refuse a table that lacks one of these columns, or whose columns differ in length."""
+        for name in names:
+            if name not in self._columns:
+                refuse(self.parameter, f"column {name!r} is missing", f"the columns {', '.join(names)}")
+        lengths = {len(self._columns[name]) for name in self._columns}
+        if len(lengths) > 1:
+            refuse(self.parameter, f"columns of {sorted(lengths)} rows", "columns of one length")
+
+    def floats(self, name: str, *, least: float | None = None, unknown: bool = False) -> Floats:
+        """Real numbers, not less than ``least``; NaN and missing ones only where they may be ``unknown``."""
+        cells = self._columns[name]
+        array = np.asarray(cells)
+        if array.dtype.kind in "iuf":
+            found = array.astype(np.float64)
+        else:
+            found = np.asarray([self._number(name, row, cell) for row, cell in enumerate(cells)], dtype=np.float64)
+        wrong = np.isinf(found) if unknown else ~np.isfinite(found)
+        if least is not None:
+            wrong |= found < least
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            allowed = "finite numbers" + ("" if least is None else f" from {least:g} on")
+            refuse(self.parameter, f"column {name!r}, row {row}: {found[row]:g} cannot be", allowed)
+        return found
+
+    def _number(self, name: str, row: int, cell: Any) -> float:
+        if cell is None or type(cell).__name__ == "NAType":
+            return float("nan")
+        try:
+            if not isinstance(cell, bool):
+                return float(cell)
+        except (TypeError, ValueError):
+            pass
+        refuse(self.parameter, f"column {name!r}, row {row}: {cell!r} is not a number", "numbers, or numbers as text")
+
+    def cells(self, name: str) -> Any:
+        """A column as it was handed in."""
+        return self._columns[name]
+
+    def instants(self, name: str) -> Millis:
+        """Epoch milliseconds."""
+        cells = self._columns[name]
+        array = np.asarray(cells)
+        if array.dtype.kind == "M":
+            if np.isnat(array).any():
+                refuse(self.parameter, f"column {name!r}, row {int(np.argmax(np.isnat(array)))} is missing", "instants")
+            return array.astype("datetime64[ms]").astype(np.int64)
+        if array.dtype.kind in "iu" or (array.dtype.kind == "f" and bool(np.all(array == np.floor(array)))):
+            found = array.astype(np.int64)
+            if len(found) and bool(np.all((found >= _SECONDS[0]) & (found < _SECONDS[1]))):
+                what = f"column {name!r}, row 0: {found[0]} and all others look like epoch seconds"
+                refuse(self.parameter, what, "epoch milliseconds, datetimes or ISO 8601 text")
+            return found
+        found = np.empty(len(array), dtype=np.int64)
+        for row, cell in enumerate(cells):
+            at = instant(cell, f"{self.parameter}: column {name!r}, row {row}") if cell is not None else None
+            if at is None:
+                refuse(self.parameter, f"column {name!r}, row {row} is missing", "instants")
+            found[row] = at
+        return found
+
+    def texts(self, name: str) -> list[str]:
+        """Text."""
+        found = []
+        for row, cell in enumerate(self._columns[name]):
+            if not isinstance(cell, str):
+                refuse(self.parameter, f"column {name!r}, row {row}: {cell!r} is not a name", "text")
+            found.append(cell.strip())
+        return found
+
+    def spans(self, name: str) -> Millis:
+        """Lengths of time in milliseconds."""
+        cells = self._columns[name]
+        array = np.asarray(cells)
+        if array.dtype.kind == "m":
+            return array.astype("timedelta64[ms]").astype(np.int64)
+        return np.asarray([self._span(name, row, cell) for row, cell in enumerate(cells)], dtype=np.int64)
+
+    def _span(self, name: str, row: int, cell: Any) -> int:
+        found = span(cell)
+        if found is None:
+            refuse(self.parameter, f"column {name!r}, row {row}: {cell!r} is not a length of time", LENGTHS)
+        return found
+
+
+LENGTHS = 'whole minutes, such as "30m", "1h", a timedelta, or milliseconds'
+
+
+def span(value: Any) -> int | None:
+    """Milliseconds of a length of time in whole minutes; ``None`` where it is none."""
+    found: int | None = None
+    if isinstance(value, str):
+        found = _core.span(value)
+    elif hasattr(value, "total_seconds"):
+        found = round(value.total_seconds() * 1000)
+    elif not isinstance(value, bool) and hasattr(value, "__index__"):
+        found = int(value)
+    return found if found is not None and found > 0 and not found % MINUTE else None
+
+
+def mine(held: Table, symbol: str) -> Flags | None:
+    """Which rows are of a coin; ``None`` where the table names no coins."""
+    if "symbol" not in held:
+        return None
+    names = np.asarray([name.upper() for name in held.texts("symbol")], dtype=object)
+    chosen: Flags = names == symbol
+    if not chosen.any():
+        seen = sorted(set(names.tolist()))[:5]
+        refuse(held.parameter, f"none of its rows is of {symbol!r}", f"rows of it; there are {seen}")
+    return chosen
+
+
+def _taken(held: Any, parameter: str) -> dict[str, Any]:
+    """The columns of rows of our own, of a polars frame, or of whatever streams Arrow."""
+    if isinstance(held, _core.Table):
+        kinds = dict(zip(held.names(), held.kinds(), strict=True))
+        return {
+            name: held.objects(name, "text") if kind == "text" else held.array(name) for name, kind in kinds.items()
+        }
+    if type(held).__module__.partition(".")[0] == "polars" and hasattr(held, "columns"):
+        return {name: held[name].to_numpy() for name in held.columns}
+    try:
+        import pyarrow as pa
+    except ImportError:
+        refuse(parameter, f"a {type(held).__name__} needs pyarrow to be read", "pandas, polars, or columns of arrays")
+    arrow = pa.table(held)
+    return {name: _cells(arrow[name]) for name in arrow.column_names}
+
+
+def _cells(column: Any) -> Any:
+    import pyarrow as pa
+
+    return column.to_pylist() if pa.types.is_dictionary(column.type) else column.to_numpy()

@@ -1,0 +1,322 @@
+"""The public door: maps and what was realised in, a card out."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
+
+import numpy as np
+
+from liqdata import _core
+from liqdata._inputs import choice, datetime_of, many, stretch
+from liqdata._progress import bar
+from liqdata.errors import BadQuery
+
+from . import fit, gain, sources, trial
+from .card import Scorecard, columns_of
+from .checks import checks
+from .columns import DAY, Flags, Floats, refuse
+from .compare import Comparison, Scored
+from .nulls import nulls
+from .path import Path, read_bars, read_path
+from .truth import Truth, period_of, realised
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from datetime import timedelta
+
+    from liqdata.types import Instant
+
+    from .trial import Paths, Run, Trial
+
+__all__ = ["score"]
+
+_TRIED: dict[bytes, set[bytes]] = {}  # what this process has scored, by truth: digests of both
+
+
+@overload
+def score(
+    maps: object,
+    realised: object,
+    *,
+    bars: object = None,
+    open_interest: object = None,
+    symbol: str = "BTC",
+    period: str | timedelta | int = "1h",
+    start: Instant | None = None,
+    end: Instant | None = None,
+    reference: Literal["adaptive", "strong", "weak"] = "adaptive",
+    baselines: object = (),
+    seed: int = 0,
+    progress: bool = False,
+    client: object = None,
+) -> Scorecard: ...
+@overload
+def score(
+    maps: object,
+    realised: object,
+    *,
+    bars: object = None,
+    open_interest: object = None,
+    symbol: Sequence[str],
+    period: str | timedelta | int = "1h",
+    start: Instant | None = None,
+    end: Instant | None = None,
+    reference: Literal["adaptive", "strong", "weak"] = "adaptive",
+    baselines: object = (),
+    seed: int = 0,
+    progress: bool = False,
+    client: object = None,
+) -> dict[str, Scorecard]: ...
+def score(
+    maps: object,
+    realised: object,
+    *,
+    bars: object = None,
+    open_interest: object = None,
+    symbol: str | Sequence[str] = "BTC",
+    period: str | timedelta | int = "1h",
+    start: Instant | None = None,
+    end: Instant | None = None,
+    reference: Literal["adaptive", "strong", "weak"] = "adaptive",
+    baselines: object = (),
+    seed: int = 0,
+    progress: bool = False,
+    client: object = None,
+) -> Scorecard | dict[str, Scorecard]:
+    """Score maps of liquidations against what was then liquidated, given where the price went.
+
+    Of each period a map is asked what it held between the price at the open and the period's extremes, as it stood at
+    the open. That is put on the scale of what was realised and held against what the path of the price tells by itself;
+    everything that is fitted is fitted on the past alone, anew each UTC day. ``docs/scoring.md`` has every formula.
+
+    Parameters
+    ----------
+    maps
+        What is scored: a market, a :class:`~liqdata.Model` (on ``bars`` and ``open_interest``), a function that is
+        given an instant (UTC datetime) and gives the :class:`~liqdata.LiquidationMap` or :class:`~liqdata.Heatmap`
+        known then (or ``None``), maps or pairs of an instant and a map, rows of ``market.maps()``, or a mapping of
+        several of these by name.
+    realised
+        A table with ``timestamp`` (open of the period), ``long_usd``, ``short_usd`` and optionally ``symbol`` (coin)
+        and ``interval``, its periods as long as ``period`` or parts of it; or orders as :class:`~liqdata.Market` takes
+        them. USD. A period without a row is unknown and not scored.
+    bars : table, optional
+        ``timestamp`` (open), ``high``, ``low``, ``close`` and optionally ``volume`` and ``symbol`` (coin), as long as
+        the period or, better, 15 or 5 minutes. Those of ``maps`` by default where that is a market.
+    open_interest : table, optional
+        As :class:`~liqdata.Market` takes it; for a :class:`~liqdata.Model`.
+    symbol : str or sequence of str
+        Coin, such as ``BTC``; of several a dict of cards comes back.
+    period : str, timedelta or int
+        Length of the periods: ``"30m"``, ``"1h"``; whole minutes that divide a day.
+    start, end : int, datetime or str, optional
+        Only periods that lie within them are scored; what lies before ``start`` is still learnt from.
+    reference : {"adaptive", "strong", "weak"}
+        The path that ``dig`` is measured over.
+    baselines
+        More of what ``maps`` may be, reported among the references.
+    seed : int
+        Of the resamples.
+    progress : bool
+        Show a bar.
+    client : distributed.Client, optional
+        Where the parts are computed, by stretches of days; the same result as here. Here by default.
+
+    Returns
+    -------
+    Scorecard or dict of str to Scorecard
+
+    Raises
+    ------
+    BadQuery
+        For tables that cannot be read, maps that know what came later or mix versions, and where fewer than one scored
+        day is left; ``parameter`` names what is at fault.
+
+    Examples
+    --------
+    >>> import liqdata
+    >>> liqdata.score(abs, {"timestamp": [0], "long_usd": [1.0], "short_usd": [-1.0]}, bars={})
+    Traceback (most recent call last):
+    ...
+    liqdata.errors.BadQuery: realised: column 'short_usd', row 0: -1 cannot be; allowed: finite numbers from 0 on
+    """
+    choice(reference, "reference", trial.PATHS)
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+        refuse("seed", f"{seed!r} is not allowed", "a whole number from 0 on")
+    first, last = stretch(start, end)
+    length = period_of(period)
+    symbols = many(symbol)
+    run = _runner(client)
+    cards: dict[str, Scorecard] = {}
+    coins = [_coin(one) for one in ([symbol] if symbols is None else symbols)]
+    shown = bar(wanted=progress, total=len(coins) * _STAGES, what="scoring", unit=" stages")
+    try:
+        for coin in coins:
+            job = _Job(coin, length, first, last, reference, seed, open_interest, run, shown.update)
+            cards[coin] = job.card(maps, realised, bars, baselines)
+    finally:
+        shown.close()
+    return cards[coins[0]] if symbols is None else cards
+
+
+_STAGES = 4
+
+
+def _coin(symbol: Any) -> str:
+    _core.question("levels", symbol=symbol)  # the check of every coin
+    return str(symbol).strip().upper()
+
+
+def _runner(client: Any) -> Run:
+    """How tasks are run: one after the other here, or by a client of Dask's."""
+    if client is None:
+        return lambda function, tasks: [function(*task) for task in tasks]
+    if not all(hasattr(client, name) for name in ("map", "gather", "scatter")):
+        refuse("client", f"a {type(client).__name__} runs no tasks", "a distributed.Client, or None")
+
+    def run(function: Callable[..., Any], tasks: list[tuple[Any, ...]]) -> list[Any]:
+        if not tasks:
+            return []
+        # What many tasks share is sent once: arrays, and tuples of them.
+        shared = {
+            id(one): one for task in tasks for one in task if isinstance(one, np.ndarray) or hasattr(one, "_fields")
+        }
+        sent = dict(zip(shared, client.scatter(list(shared.values()), hash=False), strict=True))
+        columns = zip(*([sent.get(id(one), one) for one in task] for task in tasks), strict=True)
+        # Pure by name alone would let two functions that look alike share a result.
+        return list(client.gather(client.map(function, *map(list, columns), pure=False)))
+
+    return run
+
+
+class _Job(NamedTuple):
+    """The scoring of one coin."""
+
+    symbol: str
+    period: int
+    start: int | None
+    end: int | None
+    reference: str
+    seed: int
+    open_interest: Any
+    run: Run
+    done: Callable[[int], object]
+
+    def card(self, maps: Any, told: Any, bars: Any, baselines: Any) -> Scorecard:
+        """Read, predict, compare."""
+        truth = realised(told, self.symbol, self.period)
+        held = read_bars(_bars(bars, maps, self.symbol), self.symbol)
+        path = read_path(truth, held)
+        asking = sources.Asking(path, self.symbol, bars, self.open_interest, self.run)
+        given = sources.sources(maps, "maps", asking)
+        beside = _named(baselines)
+        bases = sources.sources(beside, "baselines", asking) if beside else []
+        self.done(1)
+        asked: list[tuple[str, str, Floats]] = []
+        for source in given:
+            asked.append((source.name, "frozen", sources.frozen(source, path)))
+            inside = source.refreshed(path)
+            if inside is not None:
+                asked.append((source.name, "refreshed", inside))
+        count = len(asked)
+        asked += [(f"baseline: {base.name}", "frozen", sources.frozen(base, path)) for base in bases]
+        for source in given:
+            asked += [(f"{source.name}: {name}", "frozen", found) for name, found in nulls(source, path).items()]
+        self.done(1)
+        known = trial.paths(path, self.run)
+        made = trial.trials(path, known, [one[2] for one in asked], self.reference, self.run)
+        self.done(1)
+        entries = [
+            Scored(name, state, one.alone, one.full, one.crossed)
+            for (name, state, _), one in zip(asked, made, strict=True)
+        ]
+        rows = trial.scored(path, known, made[:count], self.start, self.end)
+        if not rows.any():
+            self._nothing(path, known, made[:count])
+        meta = self._meta(truth, path, given, rows)
+        meta["variants"] = _variants(path, [one.crossed for one in made[:count]])
+        found = Comparison(
+            path, known, getattr(known, self.reference), rows, gain.Resampled(path.opens, self.seed)
+        ).tables(entries[:count], entries[count:])
+        found["checks"] = checks(path, truth.parts, rows)
+        self.done(1)
+        return Scorecard(meta, {name: columns_of(name, lines) for name, lines in found.items()})
+
+    def _nothing(self, path: Path, known: Paths, made: list[Trial]) -> None:
+        warm = int(np.isfinite(known.strong).all(axis=1).sum())
+        maps = [int(np.isfinite(one.crossed).all(axis=1).sum()) for one in made]
+        what = (
+            f"nothing is left to score: {len(path.opens)} periods are in both `realised` and `bars`, {warm} of them "
+            f"after the first {fit.WARM} and the end of that day; the maps cover {min(maps)} of them"
+        )
+        refuse("realised", what, f"more than {fit.WARM} periods that all inputs share")
+
+    def _meta(self, truth: Truth, path: Path, given: list[Any], rows: Flags) -> dict[str, Any]:
+        opens = path.opens[rows]
+        end = int(opens[-1]) + self.period
+        bars = path.bars
+        spans = {
+            "realised": (int(truth.opens[0]), int(truth.opens[-1]) + self.period),
+            "bars": (bars.start, bars.start + bars.interval * len(bars.close)),
+        }
+        for source in given:
+            if isinstance(source, sources.Recorded) and source.held:
+                spans[f"maps: {source.name}"] = (source.held[0].at, source.held[-1].at)
+        notes = []
+        if not np.isfinite(bars.volume).any():
+            notes.append("the bars tell no volume: relative volume is 1 throughout")
+        if bars.interval > 15 * 60_000:
+            notes.append(f"bars of {bars.interval // 60_000} minutes: the paths see no shorter excursions")
+        return {
+            "symbol": self.symbol,
+            "period": f"{self.period // 60_000} min",
+            "reference": self.reference,
+            "start": datetime_of(int(opens[0])),
+            "end": datetime_of(end),
+            "periods": len(opens),
+            "days": len(np.unique(opens // DAY)),
+            "usd": float(path.usd[rows].sum()),
+            "spans": {name: (datetime_of(first), datetime_of(last)) for name, (first, last) in spans.items()},
+            "left_out": {
+                "realised but without bars": len(truth.opens) - len(path.opens),
+                "realised in part only": truth.incomplete,
+                "to learn from, outside start and end, or without a map": len(path.opens) - len(opens),
+            },
+            "versions": {source.name: source.version for source in given},
+            "seed": self.seed,
+            "resamples": gain.RESAMPLES,
+            "notes": notes,
+        }
+
+
+def _bars(bars: Any, maps: Any, symbol: str) -> Any:
+    from liqdata.market import Market
+
+    if bars is not None:
+        return bars
+    markets = [one for one in (maps.values() if isinstance(maps, Mapping) else [maps]) if isinstance(one, Market)]
+    if not markets:
+        refuse("bars", "None", "a table of bars, where `maps` is no market that has them")
+    return markets[0].bars(symbol)
+
+
+def _named(baselines: Any) -> Any:
+    """Baselines by name; several that have none are called by their place."""
+    if isinstance(baselines, Mapping):
+        return dict(baselines)
+    if isinstance(baselines, Iterable) and not isinstance(baselines, (str, bytes)) and not callable(baselines):
+        return {getattr(one, "__name__", f"baseline {place}"): one for place, one in enumerate(baselines, 1)}
+    raise BadQuery(
+        f"baselines: {baselines!r} is not allowed; allowed: a sequence or a mapping by name of {sources.ALLOWED}",
+        parameter="baselines",
+    )
+
+
+def _variants(path: Path, predictions: list[Floats]) -> int:
+    """How many different predictions this process has held against this truth."""
+    truth = hashlib.blake2b(path.opens.tobytes() + path.usd.tobytes(), digest_size=16).digest()
+    seen = _TRIED.setdefault(truth, set())
+    seen.update(hashlib.blake2b(one.tobytes(), digest_size=16).digest() for one in predictions)
+    return len(seen)

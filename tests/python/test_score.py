@@ -1,0 +1,662 @@
+"""Scoring says what is true of data whose truth is known: gains in closed form, nulls at nothing, no look ahead."""
+
+import pickle
+import sys
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import liqdata
+from liqdata.scoring import compare, fit, gain, path, trial, truth
+from liqdata.scoring.sources import Swept
+
+MINUTE = 60_000
+HOUR = 60 * MINUTE
+DAY = 24 * HOUR
+START = 1_767_225_600_000  # 2026-01-01
+UNIT = 1e5  # USD of one liquidation
+
+
+def here(function, tasks):
+    return [function(*task) for task in tasks]
+
+
+def bars(days, seed=1, step=15 * MINUTE):
+    """A random walk whose volatility wanders."""
+    chance = np.random.default_rng(seed)
+    count = days * DAY // step
+    size = 0.0025 * np.sqrt(step / (15 * MINUTE))
+    wild = np.exp(np.clip(np.cumsum(chance.normal(0, 0.03, count)), -1, 1))
+    close = 60_000 * np.exp(np.cumsum(chance.normal(0, size, count) * wild))
+    before = np.concatenate(([60_000.0], close[:-1]))
+    return {
+        "timestamp": START + step * np.arange(count),
+        "open": before,
+        "high": np.maximum(before, close) * np.exp(np.abs(chance.normal(0, size / 2, count)) * wild),
+        "low": np.minimum(before, close) * np.exp(-np.abs(chance.normal(0, size / 2, count)) * wild),
+        "close": close,
+        "volume": chance.lognormal(0, 0.5, count) * wild,
+    }
+
+
+def moves(table, period=HOUR):
+    """The path of all whole periods of bars, nothing realised yet."""
+    held = path.read_bars(table, "BTC")
+    first = held.start // period + 1
+    opens = np.arange(first, (held.start + held.interval * len(held.close)) // period) * period
+    return path.read_path(truth.Truth(opens, np.zeros((len(opens), 2)), period, "totals", 0, None), held)
+
+
+def drawn(mu, seed):
+    return np.random.default_rng(seed).poisson(mu / UNIT) * UNIT
+
+
+def totals(opens, usd):
+    return {"timestamp": opens, "long_usd": usd[:, 0], "short_usd": usd[:, 1]}
+
+
+def lumpy(seen, seed=3):
+    """A map that knows something that the path does not: how much lay there is a matter of chance."""
+    chance = np.random.default_rng(seed)
+    return 1e6 * ((seen.excursion - 1.0) / 20.0) ** 1.3 * chance.lognormal(0.0, 0.8, seen.excursion.shape)
+
+
+@pytest.fixture(scope="module")
+def known():
+    """Ninety days whose intensity is three tenths of what the map held, and a little everywhere."""
+    table = bars(90)
+    seen = moves(table)
+    crossed = lumpy(seen)
+    mu = 0.3 * crossed + 2e4
+    return table, seen, crossed, mu, drawn(mu, 5)
+
+
+def line(rows, side="both", **wanted):
+    (found,) = [row for row in rows if row["side"] == side and all(row[key] == cell for key, cell in wanted.items())]
+    return found
+
+
+# --- what is known in closed form
+
+
+def test_the_gain_of_a_known_intensity_is_the_closed_form():
+    chance = np.random.default_rng(0)
+    mu = chance.choice([1.0, 4.0], size=(20_000, 1), p=[0.7, 0.3])
+    usd = chance.poisson(mu).astype(float)
+    mean = 0.7 * 1.0 + 0.3 * 4.0
+    closed = (0.7 * np.log(1.0 / mean) + 0.3 * 4.0 * np.log(4.0 / mean)) / mean
+    opens = START + HOUR * np.arange(len(mu))
+    found = gain.Resampled(opens, 0).gain(usd, mu, np.full_like(mu, mean), np.ones(len(mu), dtype=bool))
+    assert found.low < closed < found.high
+    assert found.value == pytest.approx(closed, abs=0.01)
+    assert found.high - found.low < 0.03
+
+
+def test_a_map_that_is_the_intensity_scores_its_closed_form_alone(known):
+    table, seen, crossed, mu, usd = known
+    card = liqdata.score(Swept("map", seen.opens, crossed), totals(seen.opens, usd), bars=table)
+    paths = trial.paths(seen._replace(usd=usd), here)
+    rows = np.isfinite(paths.weak).all(axis=1)
+    weak, true = paths.weak[rows], mu[rows]
+    closed = (true * np.log(true / weak) - (true - weak)).sum() / true.sum()
+    found = line(card.rows())
+    assert closed > 0.2
+    assert found["ig_low"] < closed < found["ig_high"]
+    assert found["ig"] == pytest.approx(closed, rel=0.1)
+    assert found["dig_low"] > 0.1
+    assert found["calibration"] == pytest.approx(1.0, abs=0.05)
+    assert found["n"] == rows.sum()
+    for side in ("long", "short"):
+        assert line(card.rows(), side)["ig"] > 0.1
+    weeks = [row["kappa"] for row in card.kappa() if row["side"] == "both"]
+    assert np.mean(weeks) == pytest.approx(usd.sum() / crossed.sum(), rel=0.1)
+
+
+def test_deciles_of_a_calibrated_map_are_calibrated_and_rise(known):
+    table, seen, crossed, _, usd = known
+    card = liqdata.score(Swept("map", seen.opens, crossed), totals(seen.opens, usd), bars=table)
+    rows = [row for row in card.deciles() if row["side"] == "both"]
+    assert [row["decile"] for row in rows] == list(range(1, 11))
+    assert all(0.8 < row["calibration"] < 1.25 for row in rows)
+    assert [row["predicted_usd"] for row in rows] == sorted(row["predicted_usd"] for row in rows)
+    assert sum(row["realised_usd"] for row in rows) == pytest.approx(line(card.rows())["usd"])
+
+
+# --- what must score nothing
+
+
+def test_a_map_without_skill_scores_nothing_over_the_path(known):
+    table, seen, _, _, usd = known
+    blind = {f"blind {seed}": Swept("", seen.opens, lumpy(seen, seed)) for seed in (11, 12, 13)}
+    card = liqdata.score(blind, totals(seen.opens, usd), bars=table)
+    for name in blind:
+        found = line(card.rows(), map=name)
+        assert abs(found["dig"]) < 0.004
+        assert found["dig_low"] < 0.001 < found["dig_high"] + 0.002
+
+
+@pytest.mark.parametrize("reference", ["adaptive", "strong"])
+def test_a_map_of_the_path_alone_scores_nothing_over_the_path(reference):
+    table = bars(90, seed=2)
+    seen = moves(table)
+    far = seen.excursion - 1.0
+    mu = 3e4 + 2e5 * (far / 20.0) ** 1.5 + 5e4 * far / 20.0
+    usd = drawn(mu, 6)
+    path_only = {
+        "power": Swept("", seen.opens, 1e6 * far**2),
+        "steps": Swept("", seen.opens, np.where(far > 30, 1e8, 0.0) + np.where(far > 100, 3e8, 0.0)),
+        "nothing": Swept("", seen.opens, np.zeros_like(far)),
+    }
+    card = liqdata.score(path_only, totals(seen.opens, usd), bars=table, reference=reference)
+    for name in path_only:
+        found = line(card.rows(), map=name)
+        assert abs(found["dig"]) < 0.004, name
+        assert found["dig_low"] < 0.002, name
+
+
+# --- nothing of the future
+
+
+@pytest.mark.parametrize("period", [HOUR, 30 * MINUTE])
+def test_what_comes_later_changes_no_earlier_prediction_by_a_bit(period):
+    table = bars(60, seed=4)
+    seen = moves(table, period)
+    crossed = lumpy(seen)
+    usd = drawn(0.3 * crossed + 1e4, 7)
+    cut = int(np.searchsorted(seen.opens, START + 40 * DAY))
+    order = np.concatenate((np.arange(cut), cut + np.random.default_rng(8).permutation(len(usd) - cut)))
+
+    def predictions(usd, crossed):
+        mine = seen._replace(usd=usd)
+        paths = trial.paths(mine, here)
+        (one,) = trial.trials(mine, paths, [crossed], "adaptive", here)
+        return np.concatenate([paths.weak, paths.strong, paths.adaptive, one.alone, one.full], axis=1)
+
+    first, then = predictions(usd, crossed), predictions(usd[order], crossed[order])
+    assert np.isfinite(first[cut - 1]).all()
+    assert first[:cut].tobytes() == then[:cut].tobytes()
+    day = int(np.searchsorted(seen.opens, START + 41 * DAY))
+    assert (first[day:] != then[day:]).any()
+
+
+def test_a_function_that_knows_what_came_later_is_refused():
+    table, seen = bars(20), moves(bars(20))
+    ahead = grids(table)
+    with pytest.raises(liqdata.BadQuery, match="know nothing of what came later") as caught:
+        liqdata.score(lambda at: ahead(at + timedelta(hours=1)), totals(seen.opens, lumpy(seen)), bars=table)
+    assert caught.value.parameter == "maps"
+
+
+# --- maps of every kind
+
+
+def grids(table, version=None, kind="map", lag=0):
+    """A function that gives the map of an instant: lumps fixed on the price axis, longs below and shorts above."""
+    chance = np.random.default_rng(9)
+    width = 60.0
+    edges = np.arange(30_000, 120_000, width)
+    usd = chance.lognormal(13, 1, len(edges))
+    held = path.read_bars(table, "BTC")
+
+    def asked(at):
+        at = at - timedelta(milliseconds=lag)
+        price = float(held.closed(np.asarray([int(at.timestamp() * 1000)]))[0])
+        prices = edges + width / 2
+        near = np.abs(prices / price - 1) < 0.1
+        if kind == "heatmap":
+            return liqdata.Heatmap(
+                "BTC",
+                "24h",
+                2,
+                at,
+                price,
+                prices[near],
+                np.asarray([int(at.timestamp() * 1000)]).astype("datetime64[ms]"),
+                usd[near][:, None],
+                meta={"explain": {"version": version}},
+            )
+        sides = np.where(prices[near] < price, "long", "short")
+        total = usd[near]
+        return liqdata.LiquidationMap(
+            "BTC",
+            "7d",
+            at,
+            price,
+            width,
+            np.asarray([10]),
+            prices[near],
+            sides,
+            total[:, None],
+            total,
+            meta={"explain": {"version": version}},
+        )
+
+    return asked
+
+
+def opened(seen):
+    return [datetime.fromtimestamp(at / 1000, UTC) for at in seen.opens.tolist()]
+
+
+def test_a_function_its_maps_and_their_pairs_score_alike():
+    table = bars(25)
+    seen = moves(table)
+    usd = drawn(2e5 * (seen.excursion / 20), 1)
+    asked = grids(table)
+    maps = [asked(at) for at in opened(seen)]
+    card = liqdata.score(
+        {
+            "function": asked,
+            "maps": maps[::-1],
+            "pairs": zip(opened(seen), maps, strict=True),
+            "heatmaps": grids(table, kind="heatmap"),
+        },
+        totals(seen.opens, usd),
+        bars=table,
+    )
+    rows = [{**row, "map": ""} for row in card.rows() if row["side"] == "both"]
+    assert len(rows) == 4
+    assert rows[0] == rows[1] == rows[2] == rows[3]
+    assert {row["state"] for row in card.rows()} == {"frozen"}
+    assert {(row["ig"], row["dig"]) for row in card.paired()} == {(0.0, 0.0)}
+    assert card.meta["variants"] == 1
+
+
+def test_a_bin_counts_as_far_as_the_move_goes_into_it():
+    table = bars(10)
+    grid = grids(table)(datetime.fromtimestamp(START / 1000 + 5 * 86_400, UTC))
+    from liqdata.scoring import curves
+
+    held = curves.of_map(grid, 0)
+    longs = grid.sides == "long"
+    whole = float(grid.total[longs & (grid.prices > grid.current_price - 1000)].sum())
+    edge = float(grid.prices[longs & (grid.prices > grid.current_price - 1000)].min()) - 30.0
+    assert held.crossed(edge, grid.current_price)[0] == pytest.approx(whole, rel=1e-9)
+    half = held.crossed(edge - 30.0, grid.current_price)[0]
+    below = float(grid.total[np.argmin(np.abs(grid.prices - (edge - 30.0)))])
+    assert half == pytest.approx(whole + below / 2, rel=1e-9)
+    assert held.crossed(grid.current_price, grid.current_price) == (0.0, 0.0)
+    assert held.crossed(1.0, 1e9)[1] == pytest.approx(float(grid.total[~longs].sum()))
+
+
+def test_a_map_is_the_newest_that_was_known_at_the_open():
+    table = bars(25)
+    seen = moves(table)
+    usd = drawn(2e5 * (seen.excursion / 20), 1)
+    late = grids(table, lag=3 * HOUR)
+    shifted = [(at, late(at)) for at in opened(seen)]
+    daily = [pair for pair in shifted if pair[0].hour == 0]
+    card = liqdata.score({"late": late, "pairs": shifted, "daily": daily}, totals(seen.opens, usd), bars=table)
+    left, right, other = (row for row in card.rows() if row["side"] == "both")
+    assert left["ig"] == right["ig"] != other["ig"]
+
+
+def test_nulls_of_a_map_are_its_past_its_average_and_its_mirror():
+    table = bars(45)
+    seen = moves(table)
+    asked = grids(table)
+    usd = drawn(2e5 * (seen.excursion / 20), 1)
+    card = liqdata.score(asked, totals(seen.opens, usd), bars=table)
+    rows = {row["map"]: row for row in card.references() if row["side"] == "both"}
+    ages = [f"asked: {age}d ago" for age in (1, 3, 7, 14, 30)]
+    assert list(rows) == ["weak", "strong", "adaptive", *ages, "asked: average", "asked: mirrored"]
+    counts = [rows[name]["n"] for name in ages]
+    assert counts == sorted(counts, reverse=True)
+    assert counts[0] > counts[-1] > 0
+    assert rows["weak"]["ig"] == 0.0
+    assert rows["adaptive"]["dig"] == 0.0
+    assert {row["state"] for row in rows.values()} == {"path", "frozen"}
+    for name in [*ages, "asked: average", "asked: mirrored"]:
+        assert abs(rows[name]["dig"]) < 0.02
+
+
+def test_baselines_stand_among_the_references_and_not_among_the_maps(known):
+    table, seen, crossed, _, usd = known
+    card = liqdata.score(
+        Swept("map", seen.opens, crossed),
+        totals(seen.opens, usd),
+        bars=table,
+        baselines={"blind": Swept("", seen.opens, lumpy(seen, 21))},
+    )
+    assert {row["map"] for row in card.rows()} == {"map"}
+    assert line(card.references(), map="baseline: blind")["dig"] < 0.01 < line(card.rows())["dig"]
+
+
+def test_refreshed_predictions_are_told_apart_from_frozen_ones(known):
+    table, seen, crossed, _, usd = known
+    source = Swept("map", seen.opens, crossed * np.random.default_rng(1).lognormal(0, 0.5, crossed.shape), crossed)
+    card = liqdata.score(source, totals(seen.opens, usd), bars=table)
+    frozen, refreshed = (line(card.rows(), state=state) for state in ("frozen", "refreshed"))
+    assert refreshed["ig"] > frozen["ig"] > 0
+    assert len(card.paired()) == 0
+
+
+def test_versions_are_never_mixed():
+    table = bars(15)
+    seen = moves(table)
+    one, other = grids(table, "aa"), grids(table, "bb")
+    mixed = [(one if place % 2 else other)(at) for place, at in enumerate(opened(seen))]
+    with pytest.raises(liqdata.BadQuery, match=r"mixes maps of the versions \['aa', 'bb'\]"):
+        liqdata.score(mixed, totals(seen.opens, lumpy(seen)), bars=table)
+    card = liqdata.score({"one": one, "other": other}, totals(seen.opens, lumpy(seen)), bars=table)
+    assert card.meta["versions"] == {"one": "aa", "other": "bb"}
+
+
+# --- what comes in
+
+
+def frames(columns):
+    stamped = {**columns, "timestamp": pd.to_datetime(columns["timestamp"], unit="ms", utc=True)}
+    return {
+        "pandas, UTC": pd.DataFrame(stamped),
+        "pandas, elsewhere": pd.DataFrame({**stamped, "timestamp": stamped["timestamp"].tz_convert("Asia/Tokyo")}),
+        "pandas, naive": pd.DataFrame({**stamped, "timestamp": stamped["timestamp"].tz_localize(None)}),
+        "polars": pl.DataFrame(columns).with_columns(pl.col("timestamp").cast(pl.Datetime("ms", "UTC"))),
+        "arrow": pa.table(columns).set_column(
+            0, "timestamp", pa.array(columns["timestamp"], pa.timestamp("ms", tz="UTC"))
+        ),
+        "lists": {name: cells.tolist() for name, cells in columns.items()},
+        "backwards": {name: cells[::-1] for name, cells in columns.items()},
+    }
+
+
+def test_tables_of_every_kind_score_alike():
+    table = bars(15)
+    seen = moves(table)
+    usd = drawn(2e5 * (seen.excursion / 20), 1)
+    source = Swept("map", seen.opens, lumpy(seen))
+    plain = liqdata.score(source, totals(seen.opens, usd), bars=table)
+    for name, realised in frames(totals(seen.opens, usd)).items():
+        assert liqdata.score(source, realised, bars=frames(table)[name]).tables == plain.tables, name
+    coins = {**totals(seen.opens, usd), "symbol": ["BTC"] * len(usd)}
+    more = {name: np.concatenate([cells, cells[:5]]) for name, cells in coins.items()}
+    more["symbol"][-5:] = "ETH"
+    assert liqdata.score(source, more, bars=table).tables == plain.tables
+
+
+def test_orders_become_periods_and_a_silent_one_is_nothing():
+    table = bars(15)
+    seen = moves(table)
+    chance = np.random.default_rng(2)
+    at = np.sort(chance.integers(seen.opens[0], seen.opens[-1], 4000))
+    orders = {
+        "exchange": ["okx"] * len(at),
+        "symbol": ["BTCUSDT"] * len(at),
+        "side": chance.choice(["LONG", "SHORT"], len(at)).tolist(),
+        "price": [1.0] * len(at),
+        "qty": [1.0] * len(at),
+        "value_usd": chance.lognormal(10, 1, len(at)),
+        "timestamp": at,
+    }
+    orders["symbol"][7] = "ETHUSDT"
+    read = truth.realised(orders, "BTC", HOUR)
+    inside = (at >= read.opens[0]) & (at < read.opens[-1] + HOUR)
+    inside[7] = False
+    assert read.usd.sum() == pytest.approx(orders["value_usd"][inside].sum())
+    assert (np.diff(read.opens) == HOUR).all()
+    assert read.opens[0] > at[0]
+    card = liqdata.score(Swept("map", seen.opens, lumpy(seen)), orders, bars=table)
+    assert line(card.rows())["usd"] > 0
+
+
+@pytest.mark.parametrize("step", [5 * MINUTE, 15 * MINUTE, 30 * MINUTE])
+@pytest.mark.parametrize("period", ["30m", timedelta(hours=1)])
+def test_bars_may_be_finer_than_the_period(step, period):
+    table = bars(15, step=step)
+    length = 30 * MINUTE if period == "30m" else HOUR
+    seen = moves(table, length)
+    assert seen.inside.shape[2] == length // max(step, 15 * MINUTE)
+    card = liqdata.score(
+        Swept("m", seen.opens, lumpy(seen)), totals(seen.opens, lumpy(seen)), bars=table, period=period
+    )
+    assert line(card.rows())["n"] > 100
+
+
+def test_halves_make_up_wholes_only_where_both_are_there():
+    table = bars(20)
+    halves = moves(table, 30 * MINUTE)
+    usd = drawn(2e5 * (halves.excursion / 20), 1)
+    kept = np.ones(len(usd), dtype=bool)
+    kept[[40, 77]] = False
+    realised = {name: cells[kept] for name, cells in totals(halves.opens, usd).items()}
+    read = truth.realised(realised, "BTC", HOUR)
+    assert read.incomplete == 2 + 2 * (halves.opens[0] % HOUR != 0) - (halves.opens[0] % HOUR != 0)
+    assert not {int(halves.opens[row]) // HOUR * HOUR for row in (40, 77)} & set(read.opens.tolist())
+
+
+# --- the overlap, and the truth itself
+
+
+def test_what_is_cut_is_reported():
+    table = bars(40)
+    seen = moves(table)
+    usd = drawn(2e5 * (seen.excursion / 20), 1)
+    opens = np.concatenate([seen.opens[0] - HOUR * np.arange(48, 0, -1), seen.opens])
+    more = np.concatenate([np.zeros((48, 2)), usd])
+    later = seen.opens >= START + 12 * DAY
+    source = Swept("map", seen.opens[later], lumpy(seen)[later])
+    card = liqdata.score(source, totals(opens, more), bars=table, end=START + 35 * DAY)
+    meta = card.meta
+    assert meta["left_out"]["realised but without bars"] == 48
+    assert meta["spans"]["realised"][0] == datetime.fromtimestamp(opens[0] / 1000, UTC)
+    assert meta["spans"]["bars"] == (
+        datetime.fromtimestamp(START / 1000, UTC),
+        datetime.fromtimestamp(START / 1000, UTC) + timedelta(days=40),
+    )
+    # The map begins on the 12th day and has to be known for 200 periods; the day that holds the 200th is over then.
+    assert meta["start"] == datetime.fromtimestamp(START / 1000, UTC) + timedelta(days=21)
+    assert meta["end"] == datetime.fromtimestamp(START / 1000, UTC) + timedelta(days=35)
+    assert meta["periods"] == 14 * 24 == line(card.rows())["n"]
+    assert sum(meta["left_out"].values()) + meta["periods"] == len(opens)
+
+
+def test_start_is_where_scoring_begins_and_not_where_learning_does(known):
+    table, seen, crossed, _, usd = known
+    source = Swept("map", seen.opens, crossed)
+    whole = liqdata.score(source, totals(seen.opens, usd), bars=table)
+    part = liqdata.score(source, totals(seen.opens, usd), bars=table, start=START + 60 * DAY)
+    assert part.meta["start"] == datetime.fromtimestamp(START / 1000, UTC) + timedelta(days=60)
+    assert line(part.rows())["n"] == 30 * 24
+    assert line(whole.rows())["n"] > 70 * 24
+    assert line(part.rows())["ig"] != line(whole.rows())["ig"]
+
+
+def test_a_feed_that_loses_the_end_of_its_periods_is_found_out():
+    table = bars(60, step=5 * MINUTE)
+    seen = moves(table, 30 * MINUTE)
+    held = np.random.default_rng(1).poisson(1e5 * seen.inside / UNIT) * UNIT
+    lost = held.copy()
+    lost[:, :, -1] *= 0.2
+    for usd, odd in ((held.sum(axis=2), False), (lost.sum(axis=2), True)):
+        card = liqdata.score(Swept("m", seen.opens, lumpy(seen)), totals(seen.opens, usd), bars=table, period="30m")
+        rows = [row for row in card.checks() if row["check"] == "part of the period"]
+        assert [row["slot"] for row in rows] == ["+0 min", "+15 min"]
+        assert rows[-1]["odd"] is odd
+        assert (rows[-1]["relative"] < 0.6) is odd
+
+
+def test_parts_are_held_against_wholes_where_both_are_given():
+    table = bars(20)
+    halves, wholes = moves(table, 30 * MINUTE), moves(table)
+    usd = drawn(2e5 * (halves.excursion / 20), 1)
+    sums = {at: usd[halves.opens // HOUR * HOUR == at].sum(axis=0) for at in wholes.opens.tolist()}
+    whole = np.asarray([sums[at] for at in wholes.opens.tolist()])
+    whole[::4] *= 1.5
+    both = {
+        "timestamp": np.concatenate([halves.opens, wholes.opens]),
+        "long_usd": np.concatenate([usd[:, 0], whole[:, 0]]),
+        "short_usd": np.concatenate([usd[:, 1], whole[:, 1]]),
+        "interval": ["30m"] * len(halves.opens) + ["1h"] * len(wholes.opens),
+    }
+    card = liqdata.score(Swept("m", wholes.opens, lumpy(wholes)), both, bars=table)
+    (row,) = [row for row in card.checks() if row["check"] == "parts against wholes"]
+    assert row["slot"] == "30 min"
+    assert row["differing"] == pytest.approx(0.25, abs=0.02)
+    assert row["relative"] < 0.95
+
+
+# --- mistakes
+
+
+def mistakes():
+    table = bars(12)
+    seen = moves(table)
+    usd = lumpy(seen)
+    good = totals(seen.opens, usd)
+    source = Swept("map", seen.opens, usd)
+
+    def with_(column, row, value, of=good):
+        cells = np.array(of[column], dtype=object)
+        cells[row] = value
+        return {**of, column: cells}
+
+    return [
+        ((source, {"timestamp": [1], "long_usd": [1.0]}, table, {}), "realised", "column 'short_usd' is missing"),
+        ((source, with_("long_usd", 3, -2.0), table, {}), "realised", "column 'long_usd', row 3: -2 cannot be"),
+        ((source, with_("long_usd", 3, "much"), table, {}), "realised", "row 3: 'much' is not a number"),
+        ((source, with_("timestamp", 3, good["timestamp"][2]), table, {}), "realised", "stands twice"),
+        ((source, with_("timestamp", 3, good["timestamp"][3] + 1), table, {}), "realised", "no multiple of 3600000 ms"),
+        ((source, {**good, "timestamp": good["timestamp"] // 1000}, table, {}), "realised", "look like epoch seconds"),
+        ((source, {**good, "symbol": ["ETH"] * len(usd)}, table, {}), "realised", "none of its rows is of 'BTC'"),
+        ((source, 7, table, {}), "realised", "a int is not a table"),
+        ((source, good, None, {}), "bars", "bars: None"),
+        ((source, good, with_("low", 3, 1e9, table), {}), "bars", "allowed: 0 < low <= close <= high"),
+        ((source, good, {**table, "timestamp": table["timestamp"] + 365 * DAY}, {}), "bars", "no period of `realised`"),
+        ((source, good, table, {"period": "7h"}), "period", "'7h' is not allowed"),
+        ((source, good, table, {"period": "30m"}), "realised", "do not make up one of 30"),
+        ((source, good, table, {"reference": "uniform"}), "reference", "'uniform' is not allowed"),
+        ((source, good, table, {"seed": -1}), "seed", "-1 is not allowed"),
+        ((source, good, table, {"client": 3}), "client", "a int runs no tasks"),
+        ((source, good, table, {"baselines": 3}), "baselines", "3 is not allowed"),
+        ((source, good, table, {"symbol": " "}), "symbol", "symbol"),
+        ((source, good, table, {"start": START, "end": START - 1}), "end", "not after the start"),
+        ((source, good, table, {"start": START + 300 * DAY}), "realised", "nothing is left to score"),
+        (
+            (source, {name: cells[:150] for name, cells in good.items()}, table, {}),
+            "realised",
+            "nothing is left to score",
+        ),
+        (({}, good, table, {}), "maps", "nothing was given"),
+        (("BTC", good, table, {}), "maps", "a str cannot be scored"),
+        (([3], good, table, {}), "maps", "item 0 is a int"),
+        ((lambda _: 3, good, table, {}), "maps", "a int came back"),
+        (([], good, table, {}), "maps", "has no maps"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "asked,parameter,said",
+    [pytest.param(*mistake, id=f"{place}: {mistake[2]}") for place, mistake in enumerate(mistakes())],
+)
+def test_a_mistake_is_named(asked, parameter, said):
+    maps, realised, table, options = asked
+    with pytest.raises(liqdata.BadQuery) as caught:
+        liqdata.score(maps, realised, bars=table, **options)
+    assert caught.value.parameter == parameter
+    assert said in str(caught.value)
+
+
+# --- what comes out
+
+
+def test_the_card_tells_itself_in_text_a_picture_and_a_pickle(known):
+    pytest.importorskip("matplotlib").use("agg")
+    table, seen, crossed, _, usd = known
+    maps = {"good": Swept("", seen.opens, crossed), "blind": Swept("", seen.opens, lumpy(seen, 31))}
+    card = liqdata.score(maps, totals(seen.opens, usd), bars=table, seed=3)
+    text = card.to_markdown()
+    for title in ("# Scorecard: BTC, 60 min", "## Maps", "## Differences", "## Calibration", "## The truth itself"):
+        assert title in text
+    assert "variants tried on this truth: " in text
+    assert "| good | frozen | both |" in text
+    assert repr(card).startswith("Scorecard(BTC 60 min: ")
+    assert "<table>" in card._repr_html_()
+    ax = card.plot()
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["good, frozen", "blind, frozen"]
+    again = pickle.loads(pickle.dumps(card))
+    assert repr(again.tables) == repr(card.tables)
+    assert again.meta == card.meta
+    assert card.rows().columns[:5] == ["map", "state", "side", "n", "usd"]
+    assert str(card.kappa().to_pandas()["week"].dtype) == "datetime64[ms, UTC]"
+    assert card.rows().to_polars().height == 6
+    assert set(compare.SIDES) == {row["side"] for row in card.rows()}
+    pair = line(card.paired())
+    assert pair["dig"] == pytest.approx(line(card.rows(), map="good")["dig"] - line(card.rows(), map="blind")["dig"])
+    assert pair["dig_low"] > 0
+
+
+def test_a_seed_gives_the_same_intervals_and_another_others(known):
+    table, seen, crossed, _, usd = known
+    source = Swept("map", seen.opens, crossed)
+    one, two, other = (liqdata.score(source, totals(seen.opens, usd), bars=table, seed=seed) for seed in (1, 1, 2))
+    assert one.tables == two.tables
+    assert line(one.rows())["ig"] == line(other.rows())["ig"]
+    assert line(one.rows())["ig_low"] != line(other.rows())["ig_low"]
+
+
+def test_several_symbols_give_a_card_each():
+    table = bars(12)
+    seen = moves(table)
+    realised = totals(seen.opens, drawn(2e5 * (seen.excursion / 20), 1))
+    cards = liqdata.score(Swept("map", seen.opens, lumpy(seen)), realised, bars=table, symbol=["BTC", "eth"])
+    assert list(cards) == ["BTC", "ETH"]
+    assert cards["ETH"].meta["symbol"] == "ETH"
+
+
+def test_importing_the_package_loads_no_scoring():
+    import subprocess
+
+    body = "import sys, liqdata; print([name for name in sys.modules if 'scoring' in name or name == 'numpy'])"
+    done = subprocess.run([sys.executable, "-c", body], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.strip() == "[]"
+
+
+# --- the fits
+
+
+def test_a_sum_converges_to_weights_that_are_not_negative():
+    chance = np.random.default_rng(0)
+    terms = chance.exponential(1.0, (4000, 3))
+    usd = drawn(1e6 * (2.0 * terms[:, 0] + 0.5 * terms[:, 1]), 1)
+    found = fit.together(terms, usd)
+    assert found[0] == pytest.approx(2e6, rel=0.05)
+    assert found[1] == pytest.approx(5e5, rel=0.1)
+    assert 0 < found[2] < 5e4
+
+
+def test_a_term_that_was_not_seen_yet_has_a_finite_prior():
+    count = 24 * 30
+    opens = START + HOUR * np.arange(count)
+    terms = np.column_stack([np.ones(count), np.zeros(count)])
+    usd = np.full(count, 1e6)
+    terms[-24:, 1] = 1.0
+    calendar = fit.Calendar.of(opens, HOUR)
+    for parent in (0, -1):
+        found = fit.summed(terms, usd, (0, parent), calendar, range(len(calendar.starts)))
+        assert np.isfinite(found[-1])
+        assert 9e5 < found[-1] < 1e7
+    assert np.isnan(found[: fit.WARM]).all()
+    assert found[fit.WARM + 24] == pytest.approx(1e6, rel=0.02)
+
+
+# --- elsewhere
+
+
+def test_a_cluster_gives_what_this_process_gives(known):
+    distributed = pytest.importorskip("distributed", reason="distributed is not installed")
+    table, seen, crossed, _, usd = known
+    maps = {"map": Swept("", seen.opens, crossed)}
+    alone = liqdata.score(maps, totals(seen.opens, usd), bars=table)
+    with (
+        distributed.LocalCluster(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        there = liqdata.score(maps, totals(seen.opens, usd), bars=table, client=client)
+        asked = liqdata.score(grids(table), totals(seen.opens, usd), bars=table, client=client)
+    assert repr(there.tables) == repr(alone.tables)
+    again = liqdata.score(grids(table), totals(seen.opens, usd), bars=table)
+    assert repr(asked.tables) == repr(again.tables)
