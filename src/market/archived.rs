@@ -262,14 +262,9 @@ impl Source for Archived {
     }
 
     fn arrivals(&self, after: Option<ArrivalId>, limit: usize) -> Result<Arrivals, Refusal> {
-        if self.as_of.is_some() {
-            // Nothing is behind the newest.
-            let is_read = after == Some(self.newest()?);
-            return Ok(if is_read {
-                Arrivals::Known(Vec::new())
-            } else {
-                Arrivals::Gone
-            });
+        // As of an instant nothing is behind the newest place, and no other is known.
+        if self.as_of.is_some() && after != Some(self.newest()?) {
+            return Ok(Arrivals::Gone);
         }
         let live = self.live()?;
         let series = live.known.series;
