@@ -254,7 +254,7 @@ def test_the_demonstration_shows_all_ten_and_writes_both_pictures(capsys, tmp_pa
     code, out, err = run(capsys, "demo", "--out", str(tmp_path))
     assert (code, err) == (0, "")
     for endpoint in ENDPOINTS:
-        assert f"client.{endpoint}()" in out
+        assert (f"client.{endpoint}()" in out) != TABLE[endpoint].extension
     assert "simulated" in out
     for name in ("heatmap.png", "liqmap.png"):
         assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
