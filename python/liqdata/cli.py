@@ -137,6 +137,8 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--once", action="store_true", help="ask for the past and end")
     _collected(command)
 
+    _scored(commands)
+
     for name, endpoint in endpoints().items():
         if endpoint.reply == "events":
             continue
@@ -167,6 +169,24 @@ def _parser() -> argparse.ArgumentParser:
         if name in PICTURES:
             output.add_argument("--png", type=Path, metavar="FILE", help="write a picture (matplotlib)")
     return parser
+
+
+def _scored(commands: Any) -> None:
+    command = _command(commands, "score", "hold the estimate of an archive against what was liquidated", _score)
+    command.add_argument("archive", type=Path, metavar="DIR", help="an archive with orders and bars")
+    command.add_argument("in_place", nargs="?", default="BTC", metavar="symbol", help="coin (BTC)")
+    command.add_argument("--period", default="1h", help="length of the periods that are scored (1h)")
+    command.add_argument("--start", help="only periods from this instant on; what lies before is learnt from")
+    command.add_argument("--end", help="only periods that end by this instant")
+    command.add_argument(
+        "--reference", default="adaptive", help="path to score over: adaptive, strong or weak (adaptive)"
+    )
+    command.add_argument(
+        "--kept", action="store_true", help="the maps as they were served, instead of as computed anew"
+    )
+    command.add_argument("--seed", type=int, default=0, help="of the resamples (0)")
+    command.add_argument("--markdown", type=Path, metavar="FILE", help="write all tables as Markdown")
+    command.add_argument("--png", type=Path, metavar="FILE", help="write a picture (matplotlib)")
 
 
 def _command(
@@ -244,6 +264,44 @@ def _collect(arguments: argparse.Namespace) -> None:
     from ._collect import collect
 
     collect(arguments.archive, **_plan(arguments), once=arguments.once)
+
+
+def _score(arguments: argparse.Namespace) -> None:
+    from . import open, score
+    from ._inputs import millis_of
+    from .scoring import text
+
+    symbol = arguments.in_place.upper()
+    with open(arguments.archive) as market:
+        # Orders reach further than dicts of them would fit.
+        realised = market.iter_orders()._rest()  # noqa: SLF001 - the same rows without a frame library
+        card = score(
+            market.maps(symbol) if arguments.kept else market,
+            realised,
+            bars=market.bars(symbol),
+            symbol=symbol,
+            period=arguments.period,
+            start=arguments.start,
+            end=arguments.end,
+            reference=arguments.reference,
+            seed=arguments.seed,
+            progress=True,
+        )
+        gaps = market.gaps(millis_of(card.meta["start"]), millis_of(card.meta["end"]))
+    print(card)
+    print("paths and nulls:", *text.lines(card.references()), sep="\n")
+    if len(gaps):
+        print(f"{len(gaps)} stretches of this time were missed in part: what was realised then is a lower bound")
+    if arguments.markdown is not None:
+        arguments.markdown.write_text(card.to_markdown(), encoding="utf-8")
+        print(f"wrote {arguments.markdown}", file=sys.stderr)
+    if arguments.png is not None:
+        if find_spec("matplotlib") is None:
+            _lacking("--png", "matplotlib", "plot")
+        from .scoring import picture
+
+        picture.picture(card).savefig(arguments.png, format="png")
+        print(f"wrote {arguments.png}", file=sys.stderr)
 
 
 def _plan(arguments: argparse.Namespace) -> dict[str, Any]:

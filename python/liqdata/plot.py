@@ -186,7 +186,7 @@ def picture(grid: Heatmap | LiquidationMap, *, price: Price | None = None) -> Fi
         Ready for ``savefig``.
     """
     figure = Figure(figsize=(12, 6.75), dpi=150, layout="constrained")
-    ax = _dress(figure)
+    ax = dress(figure)
     drawn: Any = grid
     if hasattr(grid, "matrix"):
         heatmap(drawn, ax, price=price)
@@ -199,10 +199,10 @@ def dark_axes() -> Axes:
     """Give axes on a new dark figure that the running front end knows."""
     from matplotlib import pyplot as plt
 
-    return _dress(plt.figure(figsize=(12, 6.75), layout="constrained"))
+    return dress(plt.figure(figsize=(12, 6.75), layout="constrained"))
 
 
-def _dress(figure: Figure) -> Axes:
+def dress(figure: Figure) -> Axes:
     """Add dark axes to a figure of our own; a figure of the caller's keeps its colours."""
     figure.set_facecolor(PAPER)
     ax = figure.add_subplot()

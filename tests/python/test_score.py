@@ -1,5 +1,6 @@
 """Scoring says what is true of data whose truth is known: gains in closed form, nulls at nothing, no look ahead."""
 
+import json
 import pickle
 import sys
 from datetime import UTC, datetime, timedelta
@@ -11,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 import liqdata
+from liqdata import cli
 from liqdata.scoring import compare, fit, gain, path, trial, truth
 from liqdata.scoring.sources import Swept
 
@@ -660,3 +662,107 @@ def test_a_cluster_gives_what_this_process_gives(known):
     assert repr(there.tables) == repr(alone.tables)
     again = liqdata.score(grids(table), totals(seen.opens, usd), bars=table)
     assert repr(asked.tables) == repr(again.tables)
+
+
+# --- markets, archives, the command
+
+
+def archive(folder, days=12):
+    """Bars, open interest and orders of as many days."""
+    table = bars(days)
+    count = len(table["timestamp"])
+    chance = np.random.default_rng(4)
+    seen = moves(table)
+    at = np.sort(chance.integers(START, START + days * DAY, 3000))
+    orders = {
+        "exchange": ["okx"] * len(at),
+        "symbol": ["BTCUSDT"] * len(at),
+        "side": chance.choice(["LONG", "SHORT"], len(at)).tolist(),
+        "price": [60_000.0] * len(at),
+        "qty": [1.0] * len(at),
+        "value_usd": np.round(chance.lognormal(10, 1, len(at)), 2),
+        "timestamp": at,
+    }
+    readings = {
+        "symbol": ["BTC"] * count,
+        "timestamp": table["timestamp"] + 15 * MINUTE,
+        "open_interest": np.round(1e5 * np.exp(np.cumsum(chance.normal(0, 0.002, count))), 3),
+    }
+    coin = {name: np.round(cells, 4) if name != "timestamp" else cells for name, cells in table.items()}
+    coin["symbol"] = ["BTC"] * count
+    writer = liqdata._core.ArchiveWriter(folder)
+    writer.append(orders, coin, readings, "okx")
+    market = liqdata.Market(orders=orders, bars=coin, open_interest=readings)
+    for at in seen.opens[::2].tolist():
+        grid = market.liqmap("BTC", "1d", as_of=at) if at > START + 2 * HOUR else None
+        if grid is None:
+            continue
+        bins = [
+            {"price": price, "side": side, "tiers": {"10": usd}, "total": usd}
+            for price, side, usd in zip(grid.prices.tolist(), grid.sides.tolist(), grid.total.tolist(), strict=True)
+        ]
+        reply = {
+            "symbol": "BTC",
+            "range": "1d",
+            "updatedAt": at,
+            "currentPrice": grid.current_price,
+            "binWidth": grid.bin_width,
+            "leverages": [10],
+            "bins": bins,
+        }
+        writer.map("liqmap", "BTC", "range=1d", at, at, json.dumps(reply), '{"version": "v2"}')
+    writer.close()
+    return market, orders
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    folder = str(tmp_path_factory.mktemp("score") / "archive")
+    return (folder, *archive(folder))
+
+
+def test_a_market_is_scored_by_the_map_that_it_would_have_served(kept):
+    _, market, orders = kept
+    card = liqdata.score(market, orders)
+    asked = liqdata.score(lambda at: served(market, at), orders, bars=market.bars("BTC"))
+    mine, theirs = line(card.rows()), line(asked.rows())
+    assert mine["map"] == "liqmap 7d"
+    assert {**mine, "map": ""} == {**theirs, "map": ""}
+    assert mine["n"] > 24
+
+
+def served(market, at):
+    try:
+        return market.liqmap("BTC", "7d", as_of=at)
+    except liqdata.Refused:
+        return None
+
+
+def test_maps_as_they_were_served_are_scored_as_of_when_they_were(kept):
+    folder, market, orders = kept
+    with liqdata.open(folder) as opened_archive:
+        rows = opened_archive.maps("BTC", kind="liqmap")
+        card = liqdata.score(rows, orders, bars=market.bars("BTC"))
+        frame = liqdata.score(rows.to_pandas(), orders, bars=market.bars("BTC"))
+    assert repr(frame.tables) == repr(card.tables)
+    assert card.meta["versions"] == {"liqmap range=1d": "v2"}
+    at = [(row["computed_at"], market.liqmap("BTC", "1d", as_of=row["computed_at"])) for row in rows]
+    again = line(liqdata.score(at, orders, bars=market.bars("BTC")).rows())
+    assert line(card.rows())["ig"] == pytest.approx(again["ig"], abs=1e-9)
+
+
+def test_the_command_scores_an_archive(kept, tmp_path, capsys):
+    folder, *_ = kept
+    page = tmp_path / "card.md"
+    assert cli.main(["score", folder, "--markdown", str(page)]) == 0
+    told = capsys.readouterr().out
+    assert told.startswith("Scorecard(BTC 60 min: ")
+    assert "liqmap 7d" in told
+    assert "adaptive" in told
+    assert page.read_text().startswith("# Scorecard: BTC, 60 min")
+    assert cli.main(["score", folder, "--kept", "--reference", "weak", "--png", str(tmp_path / "card.png")]) == 0
+    assert "liqmap range=1d" in capsys.readouterr().out
+    assert (tmp_path / "card.png").read_bytes().startswith(b"\x89PNG")
+    assert cli.main(["score", folder, "NOPE"]) == 2
+    assert cli.main(["score", folder, "--period", "7h"]) == 2
+    assert "period: '7h' is not allowed" in capsys.readouterr().err

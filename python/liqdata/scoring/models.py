@@ -1,35 +1,33 @@
-"""The engine's own estimates as something to be scored: what a model holds between the price and the extremes."""
+"""The engine's own estimates as something to be scored: the map that a market would have served at an instant."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from .columns import Floats, Millis, refuse
+from liqdata.errors import Refused
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
+    from liqdata.grids import LiquidationMap
     from liqdata.market import Market
+    from liqdata.types import MapRange
 
-    from .path import Path
+RANGE: MapRange = "7d"
+"""Positions opened in the last so much time: the longest range of the map that is served."""
 
 
-class Estimated(NamedTuple):
-    """A model on a market's bars and open interest."""
+@dataclass(frozen=True)
+class Served:
+    """A market, asked for the map of a coin; it pickles with the market."""
 
-    name: str
     market: Market
-    model: Any
     symbol: str
-    period: int
-    version: str | None = None
 
-    def crossed(self, instants: Millis, lows: Floats, highs: Floats) -> Floats | None:  # noqa: ARG002 - see below
-        """USD that a move to each low and high would have crossed at each instant, (n, 2); NaN where no map is."""
-        _sweeps(self.name)
-
-    def refreshed(self, path: Path) -> Floats | None:  # noqa: ARG002 - see below
-        """As :meth:`crossed`, with what was opened inside the period."""
-        _sweeps(self.name)
-
-
-def _sweeps(name: str) -> NoReturn:
-    refuse("maps", f"{name!r}: a market or a model cannot be swept yet", "a function of an instant, or maps")
+    def __call__(self, at: datetime) -> LiquidationMap | None:
+        """The map as of an instant; ``None`` where the market has no bars for it."""
+        try:
+            return self.market.liqmap(self.symbol, RANGE, as_of=at)
+        except Refused:
+            return None

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from matplotlib.figure import Figure
+
 from liqdata import plot
 
 from . import text
@@ -14,6 +16,13 @@ if TYPE_CHECKING:
     from .card import Scorecard
 
 _MAP = "#f2b134"
+
+
+def picture(card: Scorecard) -> Figure:
+    """Draw a card on a figure of its own, without a window system."""
+    figure = Figure(figsize=(12, 6.75), dpi=150, layout="constrained")
+    scores(card, plot.dress(figure))
+    return figure
 
 
 def scores(card: Scorecard, ax: Axes | None = None) -> Axes:

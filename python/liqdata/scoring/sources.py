@@ -14,7 +14,7 @@ from liqdata.grids import Heatmap, LiquidationMap
 
 from . import curves
 from .columns import DAY, Floats, Millis, Table, refuse
-from .models import Estimated
+from .models import RANGE, Served
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -141,7 +141,7 @@ def _source(value: Any, name: str | None, asking: Asking) -> list[Source]:
     if isinstance(value, Swept):
         found = [value._replace(name=name or value.name)]
     elif isinstance(value, Market):
-        found = [Estimated(name or "market", value, None, asking.symbol, asking.path.period)]
+        found = [_asked(name or f"liqmap {RANGE}", Served(value, asking.symbol), asking)]
     elif isinstance(value, (Heatmap, LiquidationMap)):
         found = [_recorded(name or type(value).__name__.lower(), [value], asking)]
     elif callable(value):
@@ -161,6 +161,8 @@ def _asked(name: str, function: Callable[[datetime], Any], asking: Asking) -> So
     stretch = opens // _ASKED
     tasks = [(function, opens[stretch == one], asking.path.bars, asking.symbol) for one in np.unique(stretch)]
     told = asking.run(_answered, tasks)
+    if not any(part for part, _ in told):
+        refuse("maps", f"{name!r} has no map of {asking.symbol!r} at any of {len(opens)} opens", "maps of that time")
     return Recorded(name, [held for part, _ in told for held in part], _one_version(name, [seen for _, seen in told]))
 
 

@@ -6,6 +6,8 @@ import math
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from liqdata.rows import Rows
+
     from .card import Scorecard
 
 _USD = frozenset({"usd", "predicted_usd", "realised_usd", "swept_usd"})
@@ -31,14 +33,17 @@ def head(card: Scorecard) -> str:
 
 def plain(card: Scorecard) -> str:
     """Head and one line for each map and state, both sides together."""
-    lines = [f"Scorecard({head(card)})"]
-    lines += [
+    return "\n".join([f"Scorecard({head(card)})", *lines(card.rows())])
+
+
+def lines(rows: Rows[Any]) -> list[str]:
+    """One line for each of a card's rows that is about both sides."""
+    return [
         f"  {row['map']}, {row['state']}: ig {_interval(row, 'ig')}, dig {_interval(row, 'dig')}, "
         f"spearman {row['spearman']:.2f}, top 10 % {row['top10']:.2f}, calibration {row['calibration']:.2f}"
-        for row in card.rows()
-        if row["side"] == "both"
+        for row in rows
+        if row["side"] == "both" and row["n"]
     ]
-    return "\n".join(lines)
 
 
 def _interval(row: dict[str, Any], name: str) -> str:
@@ -48,21 +53,21 @@ def _interval(row: dict[str, Any], name: str) -> str:
 def markdown(card: Scorecard) -> str:
     """All tables under each other."""
     meta = card.meta
-    lines = [f"# Scorecard: {meta['symbol']}, {meta['period']}", "", f"{head(card)}.", ""]
+    told = [f"# Scorecard: {meta['symbol']}, {meta['period']}", "", f"{head(card)}.", ""]
     for name, (start, end) in meta["spans"].items():
-        lines.append(f"- `{name}`: {start:%Y-%m-%d %H:%M} to {end:%Y-%m-%d %H:%M} UTC")
-    lines += [f"- left out: {count:,} periods, {reason}" for reason, count in meta["left_out"].items() if count]
-    lines += [f"- `{name}` is of version {version}" for name, version in meta["versions"].items() if version]
-    lines.append(
+        told.append(f"- `{name}`: {start:%Y-%m-%d %H:%M} to {end:%Y-%m-%d %H:%M} UTC")
+    told += [f"- left out: {count:,} periods, {reason}" for reason, count in meta["left_out"].items() if count]
+    told += [f"- `{name}` is of version {version}" for name, version in meta["versions"].items() if version]
+    told.append(
         f"- intervals: 95 %, {meta['resamples']} resamples of whole days, seed {meta['seed']}; "
         f"variants tried on this truth: {meta['variants']}, not corrected for"
     )
-    lines += [f"- {note}" for note in meta["notes"]]
+    told += [f"- {note}" for note in meta["notes"]]
     for name, title in _TITLES.items():
         rows = getattr(card, name)()
         if len(rows):
-            lines += ["", f"## {title}", "", *_table(rows)]
-    return "\n".join(lines) + "\n"
+            told += ["", f"## {title}", "", *_table(rows)]
+    return "\n".join(told) + "\n"
 
 
 def _table(rows: Any) -> list[str]:
