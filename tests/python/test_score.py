@@ -160,6 +160,18 @@ def test_a_map_of_the_path_alone_scores_nothing_over_the_path(reference):
         assert found["dig_low"] < 0.002, name
 
 
+def test_a_map_that_begins_late_scores_nothing_by_the_shorter_memory_it_brings():
+    table = bars(60, seed=2)
+    seen = moves(table)
+    level = np.where(seen.opens < START + 30 * DAY, 1.0, 6.0)[:, None]
+    usd = drawn(level * (2e4 + 1e5 * (seen.excursion - 1.0) / 20.0), 6)
+    late = np.where(seen.opens[:, None] < START + 30 * DAY, np.nan, lumpy(seen, 17))
+    for reference in ("adaptive", "strong", "weak"):
+        source = Swept("late", seen.opens, late)
+        card = liqdata.score(source, totals(seen.opens, usd), bars=table, reference=reference)
+        assert abs(line(card.rows())["dig"]) < 0.005
+
+
 # --- nothing of the future
 
 

@@ -63,29 +63,37 @@ def trials(path: Path, known: Paths, predictions: list[Floats], reference: str, 
     """Put predictions, USD crossed by period and side, to the trial."""
     from .path import PARENTS
 
-    terms = {"weak": (path.weak, _WEAK), "strong": (path.strong, PARENTS), "adaptive": (path.strong, PARENTS)}
-    base, parents = terms[reference]
+    terms, parents = (path.weak, _WEAK) if reference == "weak" else (path.strong, PARENTS)
+    base = known.weak if reference == "weak" else known.strong
     asked: list[tuple[Floats, tuple[int, ...]]] = []
     for crossed in predictions:
         asked += [
             (np.stack([crossed, np.ones_like(crossed)], axis=2), _ALONE),
-            (np.concatenate([base, crossed[:, :, None]], axis=2), (*parents, -1)),
+            (np.concatenate([terms, crossed[:, :, None]], axis=2), (*parents, -1)),
         ]
+    # What a map adds is told by the same periods with and without it: one that begins late would otherwise also bring
+    # a shorter memory.
+    late = [place for place, crossed in enumerate(predictions) if not np.isfinite(crossed).all()]
+    asked += [(np.where(np.isfinite(predictions[place])[:, :, None], terms, np.nan), parents) for place in late]
     made = _sums(path, asked, run)
-    alone, joint = made[::2], made[1::2]
+    count = 2 * len(predictions)
+    alone, joint = made[:count:2], made[1:count:2]
+    bare = dict(zip(late, made[count:], strict=True))
+    with np.errstate(invalid="ignore"):
+        added = [one / bare.get(place, base) for place, one in enumerate(joint)]
     if reference == "adaptive":
-        features = [_more(known, one) for one in joint]
+        features = [_more(known, one) for one in added]
         full = _stacks(path, features, known.strong, run)
     else:
-        full = joint
+        full = [base * one for one in added]
     return [Trial(*one) for one in zip(predictions, alone, full, strict=True)]
 
 
-def _more(known: Paths, joint: Floats) -> Floats:
+def _more(known: Paths, added: Floats) -> Floats:
     """The adaptive path's features, and by how much the map raises the strong path's sum; 0 where there is no map."""
     with np.errstate(invalid="ignore"):
-        added = np.log(joint / known.strong)[:, :, None]
-    return np.concatenate([known.features, np.where(np.isfinite(added), added, 0.0)], axis=2)
+        raised = np.log(added)[:, :, None]
+    return np.concatenate([known.features, np.where(np.isfinite(raised), raised, 0.0)], axis=2)
 
 
 def _sums(path: Path, asked: list[tuple[Floats, tuple[int, ...]]], run: Run) -> list[Floats]:
