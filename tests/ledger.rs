@@ -13,32 +13,80 @@ mod oracle;
 
 use std::collections::BTreeMap;
 
-use liqdata::engine::{Ledger, Parameters, Step, Tier};
-use liqdata::model::{FineGrid, Side, maintenance_margin};
+use liqdata::engine::{Clock, Ledger, Parameters, Step, Tier};
+use liqdata::model::{FineGrid, Model, Prior, Side, Specification};
 use oracle::Oracle;
 use proptest::prelude::*;
 
 const SIDES: [Side; 2] = [Side::Long, Side::Short];
 
-fn tiers(leverages: &[f64]) -> Vec<Tier> {
+fn tiers(leverages: &[f64], margin: f64, power: f64) -> Vec<Tier> {
+    let weight = |leverage: f64| leverage.powf(power);
+    let sum: f64 = leverages.iter().copied().map(weight).sum();
     leverages
         .iter()
         .map(|&leverage| Tier {
             leverage,
-            maintenance: maintenance_margin("BTC", leverage),
-            weight: 1.0 / leverages.len() as f64,
+            maintenance: f64::min(
+                if leverage >= 100.0 { 0.005 } else { margin },
+                0.5 / leverage,
+            ),
+            weight: weight(leverage) / sum,
         })
         .collect()
 }
 
 fn exposure() -> Parameters {
-    Parameters::new(tiers(&[10.0, 25.0, 50.0, 100.0]))
+    Parameters::new(tiers(&[10.0, 25.0, 50.0, 100.0], 0.0065, 0.0))
 }
 
 fn expected() -> Parameters {
-    Parameters::new(tiers(&[
-        5.0, 10.0, 15.0, 20.0, 25.0, 33.0, 50.0, 75.0, 100.0, 125.0,
-    ]))
+    let leverages = [5.0, 10.0, 15.0, 20.0, 25.0, 33.0, 50.0, 75.0, 100.0, 125.0];
+    Parameters::new(tiers(&leverages, 0.0065, 0.0))
+}
+
+fn clock(share: f64, per_day: f64) -> Clock {
+    Clock { share, per_day }
+}
+
+/// Version 2 of the prior as it is documented.
+fn second() -> Parameters {
+    let leverages = [
+        2.0, 3.0, 4.0, 5.0, 7.0, 10.0, 15.0, 20.0, 25.0, 33.0, 50.0, 75.0, 100.0, 125.0,
+    ];
+    Parameters {
+        clocks: vec![clock(0.3, 0.1), clock(0.7, 16.0)],
+        kappa: 0.30,
+        ..Parameters::new(tiers(&leverages, 0.005, -0.75))
+    }
+}
+
+/// Every documented set of parameters, and clocks that nobody documented.
+fn parameters() -> impl Strategy<Value = Parameters> {
+    let clocks = (0.01..0.99, 0.0..3.0, 0.0..40.0).prop_map(|(share, slow, fast)| Parameters {
+        clocks: vec![clock(share, slow), clock(1.0 - share, fast)],
+        ..exposure()
+    });
+    prop_oneof![Just(exposure()), Just(expected()), Just(second()), clocks]
+}
+
+#[test]
+fn the_documented_parameters_are_those_of_the_priors() {
+    let first = Specification {
+        prior: Prior::First,
+        ..Specification::default()
+    };
+    for (own, model, documented) in [
+        (Some(&first), Model::Exposure, exposure()),
+        (Some(&first), Model::Expected, expected()),
+        (None, Model::Exposure, second()),
+        (None, Model::Expected, second()),
+    ] {
+        let parameters = Parameters::of(own, model, "BTC");
+        assert_eq!(parameters, documented, "{model}");
+        let weights: f64 = parameters.tiers.iter().map(|tier| tier.weight).sum();
+        assert!(close(weights, 1.0, 1e-12));
+    }
 }
 
 /// One bar relative to the one before it.
@@ -115,11 +163,7 @@ fn agree(ledger: &Ledger, oracle: &Oracle) -> Result<(), TestCaseError> {
         ));
         for tier in 0..ledger.parameters().tiers.len() {
             let cells = located(ledger, side, tier);
-            let truth: BTreeMap<i64, f64> = oracle.cells[side.index()][tier]
-                .iter()
-                .filter(|(_, mass)| **mass > 0.0)
-                .map(|(&bin, &mass)| (bin, mass))
-                .collect();
+            let truth = oracle.located(side, tier);
             prop_assert!(
                 cells.keys().eq(truth.keys()),
                 "{side} {tier}: {cells:?} {truth:?}"
@@ -133,7 +177,7 @@ fn agree(ledger: &Ledger, oracle: &Oracle) -> Result<(), TestCaseError> {
             }
             prop_assert!(close(
                 ledger.unlocated(side, tier),
-                oracle.unlocated[side.index()][tier],
+                oracle.unlocated(side, tier),
                 1e-9
             ));
             prop_assert!(close(
@@ -170,11 +214,11 @@ proptest! {
     #[test]
     fn every_cell_is_the_oracles(
         moves in moves(120),
-        ten in any::<bool>(),
+        parameters in parameters(),
         p0 in prop_oneof![Just(1.0), Just(7.0)],
         price in prop_oneof![Just(100.0), 1e-5..1e5],
     ) {
-        let mut parameters = if ten { expected() } else { exposure() };
+        let mut parameters = parameters;
         parameters.grid.p0 = p0;
         let mut ledger = Ledger::new(parameters.clone(), 1000.0);
         let mut oracle = Oracle::new(parameters, 1000.0);
@@ -190,8 +234,8 @@ proptest! {
     }
 
     #[test]
-    fn nothing_is_lost_and_nothing_is_negative(moves in moves(120)) {
-        let mut ledger = Ledger::new(exposure(), 1000.0);
+    fn nothing_is_lost_and_nothing_is_negative(moves in moves(120), parameters in parameters()) {
+        let mut ledger = Ledger::new(parameters.clone(), 1000.0);
         for (i, step) in steps(&moves, 100.0, 1000.0).iter().enumerate() {
             if i % 17 == 16 {
                 ledger.lapse(0.3);
@@ -207,16 +251,16 @@ proptest! {
     }
 
     #[test]
-    fn no_position_is_left_beyond_the_price(moves in moves(80)) {
-        let mut ledger = Ledger::new(exposure(), 1000.0);
+    fn no_position_is_left_beyond_the_price(moves in moves(80), parameters in parameters()) {
+        let mut ledger = Ledger::new(parameters.clone(), 1000.0);
         for step in steps(&moves, 100.0, 1000.0) {
             let before = ledger.clone();
             ledger.step(&step);
             let grid = ledger.parameters().grid;
             let last = grid.bin(step.close);
-            let mut fresh = Ledger::new(exposure(), 0.0);
+            let mut fresh = Ledger::new(parameters.clone(), 0.0);
             fresh.step(&step);
-            for tier in 0..4 {
+            for tier in 0..parameters.tiers.len() {
                 prop_assert!(ledger.located(Side::Long, tier).all(|(bin, _)| bin < last));
                 prop_assert!(ledger.located(Side::Short, tier).all(|(bin, _)| bin > last));
                 for (side, swept) in [
@@ -235,10 +279,10 @@ proptest! {
     }
 
     #[test]
-    fn prices_in_another_unit_give_the_same_bins(moves in moves(60), factor in 0.001..1000.0) {
-        let mut scaled = exposure();
+    fn prices_in_another_unit_give_the_same_bins(moves in moves(60), parameters in parameters(), factor in 0.001..1000.0) {
+        let mut scaled = parameters.clone();
         scaled.grid.p0 = factor;
-        let mut ledger = Ledger::new(exposure(), 1000.0);
+        let mut ledger = Ledger::new(parameters.clone(), 1000.0);
         let mut other = Ledger::new(scaled, 1000.0);
         for step in steps(&moves, 100.0, 1000.0) {
             ledger.step(&step);
@@ -250,7 +294,7 @@ proptest! {
             });
         }
         for side in SIDES {
-            for tier in 0..4 {
+            for tier in 0..parameters.tiers.len() {
                 let (a, b) = (located(&ledger, side, tier), located(&other, side, tier));
                 prop_assert!(a.keys().eq(b.keys()));
                 prop_assert!(a.iter().all(|(bin, mass)| close(*mass, b[bin], 1e-9)));
@@ -259,9 +303,9 @@ proptest! {
     }
 
     #[test]
-    fn contracts_in_another_unit_give_proportional_masses(moves in moves(60), factor in 0.001..1000.0) {
-        let mut ledger = Ledger::new(exposure(), 1000.0);
-        let mut other = Ledger::new(exposure(), 1000.0 * factor);
+    fn contracts_in_another_unit_give_proportional_masses(moves in moves(60), parameters in parameters(), factor in 0.001..1000.0) {
+        let mut ledger = Ledger::new(parameters.clone(), 1000.0);
+        let mut other = Ledger::new(parameters.clone(), 1000.0 * factor);
         for step in steps(&moves, 100.0, 1000.0) {
             ledger.step(&step);
             other.step(&Step {
@@ -272,7 +316,7 @@ proptest! {
         }
         for side in SIDES {
             prop_assert!(close(ledger.phi()[side.index()], other.phi()[side.index()], 1e-9));
-            for tier in 0..4 {
+            for tier in 0..parameters.tiers.len() {
                 let (a, b) = (located(&ledger, side, tier), located(&other, side, tier));
                 prop_assert!(a.keys().eq(b.keys()));
                 prop_assert!(a.iter().all(|(bin, mass)| close(mass * factor, b[bin], 1e-9)));
@@ -281,25 +325,25 @@ proptest! {
     }
 
     #[test]
-    fn a_lower_low_sweeps_no_fewer_longs_and_no_other_shorts(moves in moves(60), deeper in 0.0..0.1_f64) {
+    fn a_lower_low_sweeps_no_fewer_longs_and_no_other_shorts(moves in moves(60), parameters in parameters(), deeper in 0.0..0.1_f64) {
         let all = steps(&moves, 100.0, 1000.0);
         let (last, before) = all.split_last().unwrap();
-        let mut ledger = Ledger::new(exposure(), 1000.0);
+        let mut ledger = Ledger::new(parameters.clone(), 1000.0);
         for step in before {
             ledger.step(step);
         }
         let mut other = ledger.clone();
         ledger.step(last);
         other.step(&Step { low: last.low * f64::exp(-deeper), ..*last });
-        for tier in 0..4 {
+        for tier in 0..parameters.tiers.len() {
             prop_assert!(other.flux(Side::Long, tier) >= ledger.flux(Side::Long, tier) * (1.0 - 1e-12));
             prop_assert_eq!(other.flux(Side::Short, tier), ledger.flux(Side::Short, tier));
         }
     }
 
     #[test]
-    fn a_bar_in_which_nothing_happens_changes_nothing(moves in moves(60)) {
-        let mut ledger = Ledger::new(exposure(), 1000.0);
+    fn a_bar_in_which_nothing_happens_changes_nothing(moves in moves(60), parameters in parameters()) {
+        let mut ledger = Ledger::new(parameters.clone(), 1000.0);
         let all = steps(&moves, 100.0, 1000.0);
         for step in &all {
             ledger.step(step);
@@ -314,7 +358,7 @@ proptest! {
             ..*last
         });
         for side in SIDES {
-            for tier in 0..4 {
+            for tier in 0..parameters.tiers.len() {
                 prop_assert_eq!(located(&ledger, side, tier), located(&before, side, tier));
                 prop_assert_eq!(ledger.unlocated(side, tier), before.unlocated(side, tier));
                 prop_assert_eq!(ledger.flux(side, tier), 0.0);
@@ -323,12 +367,12 @@ proptest! {
     }
 
     #[test]
-    fn a_higher_churn_lowers_every_older_cell(moves in moves(60), more in 0.05..1.0) {
+    fn a_higher_churn_lowers_every_older_cell(moves in moves(60), parameters in parameters(), more in 0.05..1.0) {
         let mut all = steps(&moves, 100.0, 1000.0);
         let last = all.last_mut().unwrap();
         last.volume_ratio = 1.0;
         let (last, before) = all.split_last().unwrap();
-        let mut ledger = Ledger::new(exposure(), 1000.0);
+        let mut ledger = Ledger::new(parameters.clone(), 1000.0);
         for step in before {
             ledger.step(step);
         }
@@ -337,10 +381,10 @@ proptest! {
         ledger.step(last);
         // More volume is more churn; everything else is the same.
         other.step(&Step { volume_ratio: 1.0 + more, ..*last });
-        let mut fresh = Ledger::new(exposure(), 0.0);
+        let mut fresh = Ledger::new(parameters.clone(), 0.0);
         fresh.step(last);
         for side in SIDES {
-            for tier in 0..4 {
+            for tier in 0..parameters.tiers.len() {
                 let deposits = located(&fresh, side, tier);
                 let (a, b) = (located(&ledger, side, tier), located(&other, side, tier));
                 for (bin, _) in older.located(side, tier) {
@@ -355,17 +399,16 @@ proptest! {
     }
 
     #[test]
-    fn a_tier_does_not_depend_on_the_others(moves in moves(60)) {
+    fn a_tier_does_not_depend_on_the_others(moves in moves(60), parameters in parameters()) {
         let mut moves = moves;
         // What price crossed is split by weights only where the realised amount is known.
         for step in &mut moves {
             step.realised = [None; 2];
         }
-        let mut ledger = Ledger::new(exposure(), 1000.0);
-        let mut alone: Vec<Ledger> = exposure()
-            .tiers
+        let mut ledger = Ledger::new(parameters.clone(), 1000.0);
+        let mut alone: Vec<Ledger> = parameters.tiers.clone()
             .into_iter()
-            .map(|tier| Ledger::new(Parameters::new(vec![tier]), 1000.0))
+            .map(|tier| Ledger::new(Parameters { tiers: vec![tier], ..parameters.clone() }, 1000.0))
             .collect();
         for step in steps(&moves, 100.0, 1000.0) {
             ledger.step(&step);
@@ -380,14 +423,14 @@ proptest! {
     }
 
     #[test]
-    fn a_ledger_that_goes_on_equals_a_replay_to_the_bit(moves in moves(60), cut in 0..60_usize) {
+    fn a_ledger_that_goes_on_equals_a_replay_to_the_bit(moves in moves(60), parameters in parameters(), cut in 0..60_usize) {
         let all = steps(&moves, 100.0, 1000.0);
-        let mut whole = Ledger::new(exposure(), 1000.0);
+        let mut whole = Ledger::new(parameters.clone(), 1000.0);
         for step in &all {
             whole.step(step);
         }
         let cut = cut.min(all.len());
-        let mut first = Ledger::new(exposure(), 1000.0);
+        let mut first = Ledger::new(parameters.clone(), 1000.0);
         for step in &all[..cut] {
             first.step(step);
         }
@@ -415,7 +458,7 @@ fn still(price: f64, open_interest: f64) -> Step {
 
 fn certain() -> Parameters {
     Parameters {
-        churn_per_day: 0.0,
+        clocks: vec![clock(1.0, 0.0)],
         phi0: 1.0,
         ..exposure()
     }
@@ -527,7 +570,7 @@ fn the_realised_amount_says_how_much_of_the_swept_mass_died() {
 fn constant_deposits_settle_at_their_sum_over_the_loss() {
     let mut ledger = Ledger::new(
         Parameters {
-            churn_per_day: 0.1,
+            clocks: vec![clock(1.0, 0.1)],
             ..certain()
         },
         50.0,
@@ -567,7 +610,7 @@ fn a_vanishing_factor_is_folded_into_the_cells_without_loss() {
     for side in SIDES {
         for tier in 0..4 {
             let cells = located(&ledger, side, tier);
-            let truth: f64 = oracle.cells[side.index()][tier].values().sum();
+            let truth: f64 = oracle.located(side, tier).values().sum();
             assert!(close(cells.values().sum(), truth, 1e-9));
         }
     }
@@ -577,7 +620,7 @@ fn a_vanishing_factor_is_folded_into_the_cells_without_loss() {
 fn a_gap_forgets_where_positions_were_but_not_that_they_are() {
     let mut ledger = Ledger::new(
         Parameters {
-            churn_per_day: 0.25,
+            clocks: vec![clock(1.0, 0.25)],
             ..certain()
         },
         0.0,

@@ -58,16 +58,6 @@ pub enum EngineError {
         /// The lengths of the coin's bars, in milliseconds, the shortest first.
         lengths: Vec<i64>,
     },
-    /// A parameter of the estimate is not allowed.
-    #[error("{name} = {value} is not allowed; allowed: {allowed}")]
-    BadParameter {
-        /// The parameter.
-        name: &'static str,
-        /// What it is.
-        value: String,
-        /// What is allowed.
-        allowed: &'static str,
-    },
 }
 
 fn listed(names: &[String]) -> String {

@@ -34,9 +34,9 @@ pub fn heatmap(
     let coarsest = range.millis() / FEWEST_COLUMNS;
     let frame = Frame::new(*view, coin, model, range.millis(), range.name(), coarsest)?;
     let times = column_ends(&frame, range);
-    let shown = frame.shown();
+    let counted = frame.counted();
     let mut columns = Vec::with_capacity(times.len());
-    let replayed = frame.replay(&times, |ledger| columns.push(ledger.column(&shown)));
+    let replayed = frame.replay(&times, |ledger| columns.push(ledger.column(&counted)));
 
     let grid = frame.parameters.grid;
     let rows = Rows::new(&frame, grid, &columns);

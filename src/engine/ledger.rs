@@ -1,8 +1,9 @@
 //! The ledger: open positions by the price at which they would be liquidated.
 //!
-//! For every side and leverage tier there is a hypothetical book in which every contract has that leverage. Per book,
-//! what is located on the price grid and what is not sums to the open interest, after every step. Weights come in only
-//! when the books are read, so other weights never need another replay.
+//! For every side and leverage tier there is a hypothetical book in which every contract has that leverage, and in it a
+//! part for every clock: the positions that turn over at its rate. Per book, what is located on the price grid and what
+//! is not sums to the open interest, after every step. Weights come in only when the books are read, so other weights
+//! never need another replay.
 
 use std::ops::Range;
 
@@ -70,20 +71,32 @@ struct Book {
     /// Logarithm of the liquidation price over the entry price.
     ln_ratio: f64,
     weight: f64,
+    /// One part per clock.
+    parts: Vec<Part>,
+    /// Mass the last step's price range crossed.
+    flux: f64,
+}
+
+/// The positions of a book that turn over at the rate of one clock.
+#[derive(Clone, Debug, PartialEq)]
+struct Part {
     /// Mass by liquidation price, to be multiplied by `scale`.
     cells: Cells,
     scale: f64,
     /// Mass whose liquidation price is not known.
     unlocated: f64,
+    /// All mass, kept beside its two kinds so that no step has to sum the cells.
+    mass: f64,
     /// Mass the last step's price range crossed.
     flux: f64,
 }
 
 impl Ledger {
-    /// A ledger of which nothing is located yet.
+    /// A ledger of which nothing is located yet; its open interest lies in the clocks as in equilibrium.
     #[must_use]
     pub fn new(parameters: Parameters, open_interest: f64) -> Self {
         let entries = parameters.entries.get();
+        let shares = parameters.standing();
         let books = [Side::Long, Side::Short].map(|side| {
             parameters
                 .tiers
@@ -91,9 +104,10 @@ impl Ledger {
                 .map(|tier| Book {
                     ln_ratio: tier.ratio(side).ln(),
                     weight: tier.weight,
-                    cells: Cells::default(),
-                    scale: 1.0,
-                    unlocated: open_interest,
+                    parts: shares
+                        .iter()
+                        .map(|share| Part::new(open_interest * share))
+                        .collect(),
                     flux: 0.0,
                 })
                 .collect()
@@ -121,8 +135,13 @@ impl Ledger {
         );
         let ln_low = step.low.ln() - grid.p0.ln();
         let ln_range = (step.high / step.low).ln();
-        let churn = (self.parameters.churn_per_day * step.days * step.volume_ratio).min(0.5);
-        let share = 1.0 / f64::from(self.parameters.entries.get());
+        let clocks: Vec<(f64, f64)> = self
+            .parameters
+            .clocks
+            .iter()
+            .map(|clock| (clock.share, clock.turnover(step.days * step.volume_ratio)))
+            .collect();
+        let mut bins = Vec::with_capacity(self.fractions.len());
 
         for (((books, side), realised), phi) in self
             .books
@@ -133,11 +152,7 @@ impl Ledger {
         {
             let mut predicted = 0.0;
             for book in &mut *books {
-                let swept = match side {
-                    Side::Long => book.cells.take_from(low),
-                    Side::Short => book.cells.take_through(high),
-                };
-                book.flux = swept * book.scale;
+                book.sweep(side, low, high);
                 predicted += book.weight * book.flux;
             }
             *phi = match realised {
@@ -146,45 +161,50 @@ impl Ledger {
                 Some(_) => 0.0,
             };
             for book in books {
-                let liquidated = *phi * book.flux;
-                book.unlocated += book.flux - liquidated;
                 // Only rounding can make more be liquidated than there is.
-                let left = (self.open_interest - liquidated).max(0.0);
-                let stable = left.min(step.open_interest);
-                let opened = (step.open_interest - left).max(0.0) + churn * stable;
-                // Closing is in proportion: 1 - closed / left, written without a difference of large numbers.
-                let kept = if left > 0.0 {
-                    (1.0 - churn) * stable / left
+                let left = (self.open_interest - *phi * book.flux).max(0.0);
+                // Closing is in proportion, written without a difference of large numbers.
+                let stays = if left > 0.0 {
+                    left.min(step.open_interest) / left
                 } else {
                     0.0
                 };
-                book.keep(kept);
-                if opened > 0.0 {
-                    let mass = opened * share / book.scale;
-                    for fraction in &self.fractions {
-                        let bin = grid.bin_of_ln(ln_low + ln_range * fraction + book.ln_ratio);
-                        let bin = match side {
-                            Side::Long => bin.min(close - 1),
-                            Side::Short => bin.max(close + 1),
-                        };
-                        book.cells.add(bin, mass);
+                let mut opened = (step.open_interest - left).max(0.0);
+                for (part, (_, churn)) in book.parts.iter_mut().zip(&clocks) {
+                    opened += part.close(*phi, stays, *churn);
+                }
+                bins.clear();
+                bins.extend(self.fractions.iter().map(|fraction| {
+                    let bin = grid.bin_of_ln(ln_low + ln_range * fraction + book.ln_ratio);
+                    match side {
+                        Side::Long => bin.min(close - 1),
+                        Side::Short => bin.max(close + 1),
                     }
+                }));
+                for (part, (share, _)) in book.parts.iter_mut().zip(&clocks) {
+                    part.open(&bins, opened * share);
                 }
             }
         }
         self.open_interest = step.open_interest;
     }
 
-    /// Lets `days` without bars pass: what is located is forgotten at the rate of the churn, open interest stays.
+    /// Lets `days` without bars pass: what is located is forgotten at the rate of its clock, open interest stays.
     ///
     /// The bar after such a gap needs no wider sweep: no long is left at or above the last close and no short at or
     /// below it, so whatever lies between the last close and the bar lies within the bar's own sweep.
     pub fn lapse(&mut self, days: f64) {
-        let lost = (self.parameters.churn_per_day * days).min(0.5);
+        let lost: Vec<f64> = self
+            .parameters
+            .clocks
+            .iter()
+            .map(|clock| clock.turnover(days))
+            .collect();
         for book in self.books.iter_mut().flatten() {
-            let located = book.located();
-            book.unlocated += located * lost;
-            book.scale *= 1.0 - lost;
+            for (part, lost) in book.parts.iter_mut().zip(&lost) {
+                part.unlocated += part.located() * lost;
+                part.scale *= 1.0 - lost;
+            }
         }
     }
 
@@ -212,18 +232,17 @@ impl Ledger {
 
     /// The non-empty bins of a side and tier (counted from 0), ascending, with their mass in base units.
     pub fn located(&self, side: Side, tier: usize) -> impl Iterator<Item = (i64, f64)> + '_ {
-        self.book(side, tier).into_iter().flat_map(|book| {
-            book.cells
-                .iter()
-                .map(|(bin, mass)| (bin, mass * book.scale))
-                .filter(|(_, mass)| *mass > 0.0)
-        })
+        let book = self.book(side, tier);
+        let column = Column::of(book.into_iter().map(|book| (book, 1.0)));
+        (column.first..)
+            .zip(column.mass)
+            .filter(|(_, mass)| *mass > 0.0)
     }
 
     /// The mass of a side and tier whose liquidation price is unknown: opened before the data, or crossed and survived.
     #[must_use]
     pub fn unlocated(&self, side: Side, tier: usize) -> f64 {
-        self.book(side, tier).map_or(0.0, |book| book.unlocated)
+        self.book(side, tier).map_or(0.0, Book::unlocated)
     }
 
     /// The mass of a side and tier that the price range of the last step crossed.
@@ -247,55 +266,117 @@ impl Ledger {
 
     /// The mass per bin over all sides and tiers, in base units, each tier counted `shown` times.
     pub(super) fn column(&self, shown: &[f64]) -> Column {
-        let books = || {
-            self.books
-                .iter()
-                .flat_map(|books| books.iter().zip(shown))
-                .filter(|(book, _)| !book.cells.is_empty())
-        };
-        let Some(first) = books().map(|(book, _)| book.cells.first).min() else {
-            return Column::default();
-        };
-        let end = books()
-            .map(|(book, _)| book.cells.end)
-            .max()
-            .unwrap_or(first);
-        let mut mass = vec![0.0; places(end - first)];
-        for (book, shown) in books() {
-            let factor = book.scale * shown;
-            let start = places(book.cells.first - first);
-            for (sum, cell) in mass.iter_mut().skip(start).zip(book.cells.occupied()) {
-                *sum += factor * cell;
-            }
-        }
-        Column { first, mass }
+        let [longs, shorts] = &self.books;
+        let counted = longs.iter().zip(shown).chain(shorts.iter().zip(shown));
+        let mut column = Column::of(counted.map(|(book, times)| (book, *times)));
+        let ends = longs.iter().flat_map(|book| &book.parts);
+        let ends = ends.filter(|part| !part.cells.is_empty());
+        column.longs_end = ends.map(|part| part.cells.end).max().unwrap_or(i64::MIN);
+        column
     }
 }
 
 impl Book {
+    fn unlocated(&self) -> f64 {
+        self.parts.iter().map(|part| part.unlocated).sum()
+    }
+
+    fn located(&self) -> f64 {
+        self.parts.iter().map(Part::located).sum()
+    }
+
+    /// Empties what a bar from `low` to `high` crosses.
+    fn sweep(&mut self, side: Side, low: i64, high: i64) {
+        self.flux = 0.0;
+        for part in &mut self.parts {
+            let swept = match side {
+                Side::Long => part.cells.take_from(low),
+                Side::Short => part.cells.take_through(high),
+            };
+            part.flux = swept * part.scale;
+            self.flux += part.flux;
+        }
+    }
+}
+
+impl Part {
+    fn new(mass: f64) -> Self {
+        Self {
+            cells: Cells::default(),
+            scale: 1.0,
+            unlocated: mass,
+            mass,
+            flux: 0.0,
+        }
+    }
+
     fn located(&self) -> f64 {
         self.scale * self.cells.occupied().iter().sum::<f64>()
     }
 
-    /// Keeps the share `kept` of every position.
-    fn keep(&mut self, kept: f64) {
-        self.unlocated *= kept;
+    /// Takes away the share `phi` of what was crossed, keeps of the rest the share that `stays`, and closes the share
+    /// `churn` of that: how much is to be opened anew.
+    fn close(&mut self, phi: f64, stays: f64, churn: f64) -> f64 {
+        let liquidated = phi * self.flux;
+        let left = (self.mass - liquidated).max(0.0) * stays;
+        let kept = (1.0 - churn) * stays;
+        self.mass = (1.0 - churn) * left;
+        self.unlocated = (self.unlocated + self.flux - liquidated) * kept;
         self.scale *= kept;
         if self.scale < VANISHING {
             self.cells.multiply(self.scale);
             self.scale = 1.0;
         }
+        churn * left
+    }
+
+    /// Opens `mass`, in equal shares in `bins`.
+    #[expect(clippy::cast_precision_loss, reason = "entries are at most 255")]
+    fn open(&mut self, bins: &[i64], mass: f64) {
+        if mass > 0.0 {
+            self.mass += mass;
+            let each = mass / bins.len() as f64 / self.scale;
+            for bin in bins {
+                self.cells.add(*bin, each);
+            }
+        }
     }
 }
 
-/// The mass of all books by bin at one instant, in base units.
+/// The mass of some books by bin at one instant, in base units.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Column {
     pub(super) first: i64,
     pub(super) mass: Vec<f64>,
+    /// The first bin that no long lies in or above; all shorts do.
+    pub(super) longs_end: i64,
 }
 
 impl Column {
+    /// The sum of `books`, each counted so many times.
+    fn of<'a>(books: impl Iterator<Item = (&'a Book, f64)> + Clone) -> Self {
+        let parts = books
+            .flat_map(|(book, times)| book.parts.iter().map(move |part| (part, times)))
+            .filter(|(part, times)| *times > 0.0 && !part.cells.is_empty());
+        let Some(first) = parts.clone().map(|(part, _)| part.cells.first).min() else {
+            return Self::default();
+        };
+        let end = parts.clone().map(|(part, _)| part.cells.end).max();
+        let mut mass = vec![0.0; places(end.unwrap_or(first) - first)];
+        for (part, times) in parts {
+            let factor = part.scale * times;
+            let start = places(part.cells.first - first);
+            for (sum, cell) in mass.iter_mut().skip(start).zip(part.cells.occupied()) {
+                *sum += factor * cell;
+            }
+        }
+        Self {
+            first,
+            mass,
+            longs_end: i64::MIN,
+        }
+    }
+
     /// How many of `bins` lie below the first mass, and the masses of those that do not.
     pub(super) fn between(&self, bins: Range<i64>) -> (usize, &[f64]) {
         let start = bins.start.max(self.first);

@@ -1,8 +1,11 @@
 //! Key levels: the strongest cluster per tier and side of the seven-day map.
 
 use super::liqmap::liqmap;
+use super::parameters::SHOWN;
 use super::{EngineError, Estimate, View};
-use crate::model::{LevelTier, LiquidationMap, MapRange, Side, TierLevels, liquidation_price};
+use crate::model::{
+    LevelTier, LiquidationMap, MapRange, Model, Side, TierLevels, liquidation_price,
+};
 
 /// The key liquidation levels of a coin: per tier and side the bin of the seven-day map with the most USD.
 ///
@@ -19,13 +22,14 @@ pub fn levels(view: &View, coin: &str) -> Result<Estimate<TierLevels>, EngineErr
         explain,
     } = liqmap(view, coin, MapRange::D7)?;
     let largest = map.tiers.iter().copied().fold(0.0, f64::max);
-    let margins = explain.tiers.iter().zip(&explain.maintenance_margins);
+    let parameters = view.parameters(Model::Exposure, coin);
     let tiers = map
         .leverages
         .iter()
-        .zip(margins)
+        .zip(SHOWN.map(f64::from))
         .enumerate()
-        .map(|(tier, (&whole, (&leverage, &maintenance)))| {
+        .map(|(tier, (&whole, leverage))| {
+            let maintenance = parameters.maintenance_at(leverage);
             let price = map.current_price;
             let expected = |side| liquidation_price(side, price, leverage, maintenance);
             let level = |side| {

@@ -2,14 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use super::parameters::{SHOWN, shown_for};
 use super::replay::Frame;
-use super::{EngineError, Estimate, Parameters, View};
+use super::{EngineError, Estimate, View};
 use crate::model::{LiquidationMap, MapBin, MapRange, Model, Side, Vocabulary, map_step};
 
 /// The liquidation map of a coin, from model 2: model 3 has not been fitted.
 ///
 /// Bins are `binWidth` wide and meet at the current price; longs lie below it and shorts above, so bins ascend in price
-/// with all longs first. Bins without positions are left out, and a bin's total is the sum of its tiers.
+/// with all longs first. Bins without positions are left out, and a bin's total is the sum of its tiers: of those the
+/// contract shows, each of which stands for the ledger's tiers near it.
 ///
 /// # Errors
 ///
@@ -23,25 +25,27 @@ pub fn liqmap(
     let frame = Frame::new(*view, coin, model, length, range.name(), length)?;
     let replayed = frame.replay(&[], |_| ());
     let ledger = &replayed.ledger;
-    let Parameters { grid, tiers, .. } = &frame.parameters;
+    let grid = frame.parameters.grid;
     let width = map_step(frame.price);
 
-    let mut usd: BTreeMap<(Side, i64), Vec<f64>> = BTreeMap::new();
+    let mut usd: BTreeMap<(Side, i64), [f64; SHOWN.len()]> = BTreeMap::new();
     for &side in Side::ALL {
-        for (tier, shown) in frame.shown().into_iter().enumerate() {
-            for (bin, mass) in ledger.located(side, tier) {
+        for ((tier, counted), number) in frame.parameters.tiers.iter().zip(frame.counted()).zip(0..)
+        {
+            let shown = shown_for(tier.leverage);
+            for (bin, mass) in ledger.located(side, number) {
                 let mid = grid.mid(bin);
                 let cells = usd
                     .entry((side, map_bin(mid, frame.price, width)))
-                    .or_insert_with(|| vec![0.0; tiers.len()]);
-                if let Some(cell) = cells.get_mut(tier) {
-                    *cell += shown * mass * mid;
+                    .or_default();
+                if let Some(cell) = cells.get_mut(shown) {
+                    *cell += counted * mass * mid;
                 }
             }
         }
     }
     let mut bins = Vec::with_capacity(usd.len());
-    let mut cells = Vec::with_capacity(usd.len() * tiers.len());
+    let mut cells = Vec::with_capacity(usd.len() * SHOWN.len());
     for ((side, bin), tiers) in usd {
         let total: f64 = tiers.iter().sum();
         if total > 0.0 {
@@ -60,7 +64,7 @@ pub fn liqmap(
             updated_at: frame.end,
             current_price: frame.price,
             bin_width: width,
-            leverages: tiers.iter().map(|tier| whole(tier.leverage)).collect(),
+            leverages: SHOWN.map(i64::from).to_vec(),
             bins,
             tiers: cells,
         },
@@ -80,12 +84,4 @@ fn map_bin(price: f64, current: f64, width: f64) -> i64 {
 #[expect(clippy::cast_precision_loss, reason = "bins are counted in thousands")]
 fn centre(bin: i64, current: f64, width: f64) -> f64 {
     current + (bin as f64 + 0.5) * width
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "the shown tiers have whole leverages"
-)]
-fn whole(leverage: f64) -> i64 {
-    leverage as i64
 }

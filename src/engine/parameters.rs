@@ -1,16 +1,24 @@
 //! The parameters of an estimate: all that is chosen and not observed.
 
-use std::fmt::Debug;
 use std::num::NonZeroU8;
 
-use super::EngineError;
-use crate::model::{FineGrid, Model, Side, liquidation_price, maintenance_margin};
+use crate::model::{
+    FineGrid, Margins, Model, Prior, Side, Specification, first_margin, liquidation_price,
+    maintenance_margin,
+};
 
-/// Leverages of the documented prior, the tiers the contract shows.
-const EXPOSURE: &[u8] = &[10, 25, 50, 100];
+/// The leverages that the contract shows.
+pub(super) const SHOWN: [u8; 4] = [10, 25, 50, 100];
 
-/// Leverages of model 3.
-const EXPECTED: &[u8] = &[5, 10, 15, 20, 25, 33, 50, 75, 100, 125];
+/// Which of the [shown](SHOWN) leverages stands for `leverage`, counted from 0.
+pub(super) fn shown_for(leverage: f64) -> usize {
+    match leverage {
+        ..=17.0 => 0,
+        ..=35.0 => 1,
+        ..=70.0 => 2,
+        _ => 3,
+    }
+}
 
 /// One leverage tier: all of its positions have one leverage.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -31,7 +39,23 @@ impl Tier {
     }
 }
 
-/// The parameters of an estimate; a further one is a field, its line in [`Parameters::check`] and its use.
+/// How fast a part of the positions changes hands.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Clock {
+    /// Its share of what is opened; the shares of all clocks sum to 1.
+    pub share: f64,
+    /// The share of it that changes hands in a day of average volume.
+    pub per_day: f64,
+}
+
+impl Clock {
+    /// The share that changes hands in a step of so many days of average volume, at most half.
+    pub(super) fn turnover(&self, days: f64) -> f64 {
+        (self.per_day * days).min(0.5)
+    }
+}
+
+/// The parameters of an estimate; a further one is a field here and in [`Specification`], which checks it, and its use.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parameters {
     /// The price grid.
@@ -40,8 +64,8 @@ pub struct Parameters {
     pub tiers: Vec<Tier>,
     /// USD expected to be reported as liquidated per USD swept, over all tiers, before anything is fitted.
     pub kappa: f64,
-    /// Share of the open interest that changes hands in a day of average volume.
-    pub churn_per_day: f64,
+    /// How fast positions change hands.
+    pub clocks: Vec<Clock>,
     /// Entry prices the positions opened in a bar are spread over, evenly in log price from its low to its high.
     pub entries: NonZeroU8,
     /// Share of the mass that price crossed which counts as liquidated where nothing realised is known.
@@ -51,14 +75,17 @@ pub struct Parameters {
 }
 
 impl Parameters {
-    /// The documented defaults with these tiers: 25 % a day, five entries, 5 % taken to be liquidated, 2 % reported.
+    /// The first version's defaults with these tiers: 25 % a day, five entries, 5 % taken to be liquidated, 2 % reported.
     #[must_use]
     pub fn new(tiers: Vec<Tier>) -> Self {
         Self {
             grid: FineGrid::default(),
             tiers,
             kappa: 0.02,
-            churn_per_day: 0.25,
+            clocks: vec![Clock {
+                share: 1.0,
+                per_day: 0.25,
+            }],
             entries: const {
                 match NonZeroU8::new(5) {
                     Some(entries) => entries,
@@ -70,78 +97,94 @@ impl Parameters {
         }
     }
 
-    /// The documented defaults of `model` for `coin`: its tiers, equally weighted.
+    /// The parameters of `model` for `coin`: what `own` chooses, and of its prior what it leaves out.
     #[must_use]
-    pub fn of(model: Model, coin: &str) -> Self {
-        let (leverages, weight) = match model {
-            Model::Exposure => (EXPOSURE, 1.0 / 4.0),
-            Model::Expected => (EXPECTED, 1.0 / 10.0),
+    pub fn of(own: Option<&Specification>, model: Model, coin: &str) -> Self {
+        let usual = Specification::default();
+        let own = own.unwrap_or(&usual);
+        let (margin, power, kappa, clocks): (fn(&str, f64) -> f64, _, _, &[_]) = match own.prior {
+            Prior::First => (first_margin, 0.0, 0.02, &[(1.0, 0.25)]),
+            Prior::Second => (maintenance_margin, -0.75, 0.30, &[(0.3, 0.1), (0.7, 16.0)]),
         };
-        let tier = |leverage: &u8| {
+        let leverages = own.tiers.as_deref();
+        let leverages = leverages.unwrap_or_else(|| own.prior.leverages(model));
+        // Tiers that the caller chose without weights weigh the same.
+        let power = if own.tiers.is_some() { 0.0 } else { power };
+        let weights = own.weights.clone().unwrap_or_else(|| {
+            let weight = |leverage: &u16| f64::from(*leverage).powf(power);
+            leverages.iter().map(weight).collect()
+        });
+        let sum: f64 = weights.iter().sum();
+        let tier = |(place, (leverage, weight)): (usize, (&u16, f64))| {
             let leverage = f64::from(*leverage);
             Tier {
                 leverage,
-                maintenance: maintenance_margin(coin, leverage),
-                weight,
+                maintenance: match &own.mmr {
+                    None => margin(coin, leverage),
+                    Some(Margins::One(rate)) => rate.min(0.5 / leverage),
+                    Some(Margins::Each(rates)) => rates.get(place).copied().unwrap_or_default(),
+                },
+                weight: weight / sum,
             }
         };
-        Self::new(leverages.iter().map(tier).collect())
-    }
-
-    /// Whether an estimate can be made with them.
-    ///
-    /// # Errors
-    ///
-    /// [`EngineError::BadParameter`] for the first that is not allowed.
-    pub fn check(&self) -> Result<(), EngineError> {
-        let share = |value: f64| (0.0..=1.0).contains(&value);
-        let above_zero = |value: f64| value.is_finite() && value > 0.0;
-        let tier = |tier: &Tier| {
-            tier.leverage > 1.0
-                && tier.leverage <= 1e3
-                && tier.leverage.fract() == 0.0
-                && (0.0..1.0 / tier.leverage).contains(&tier.maintenance)
-                && share(tier.weight)
-        };
-        let weights: f64 = self.tiers.iter().map(|tier| tier.weight).sum();
-        let tiers = self.tiers.iter().all(tier)
-            && self.tiers.is_sorted_by(|a, b| a.leverage < b.leverage)
-            && (weights - 1.0).abs() < 1e-9;
-        let grid = above_zero(self.grid.p0) && (1e-5..=0.1).contains(&self.grid.h);
-        let checked: [(&'static str, bool, &dyn Debug, &'static str); 6] = [
-            ("grid", grid, &self.grid, "p0 above 0, h from 1e-5 to 0.1"),
-            (
-                "tiers",
-                tiers,
-                &self.tiers,
-                "whole leverages from 2 to 1000, ascending; maintenance below 1/leverage; weights of sum 1",
-            ),
-            ("kappa", share(self.kappa), &self.kappa, "from 0 to 1"),
-            (
-                "churn_per_day",
-                self.churn_per_day.is_finite() && self.churn_per_day >= 0.0,
-                &self.churn_per_day,
-                "from 0",
-            ),
-            ("phi0", share(self.phi0), &self.phi0, "from 0 to 1"),
-            ("gap", self.gap >= 1, &self.gap, "from 1"),
-        ];
-        match checked.into_iter().find(|(_, allowed, ..)| !allowed) {
-            None => Ok(()),
-            Some((name, _, value, allowed)) => Err(EngineError::BadParameter {
-                name,
-                value: format!("{value:?}"),
-                allowed,
-            }),
+        let usual = Self::new(
+            leverages
+                .iter()
+                .zip(weights)
+                .enumerate()
+                .map(tier)
+                .collect(),
+        );
+        Self {
+            grid: FineGrid {
+                h: own.grid.unwrap_or(usual.grid.h),
+                ..usual.grid
+            },
+            kappa: own.kappa0.unwrap_or(kappa),
+            clocks: own
+                .clocks
+                .as_deref()
+                .unwrap_or(clocks)
+                .iter()
+                .map(|&(share, per_day)| Clock { share, per_day })
+                .collect(),
+            entries: own
+                .entries
+                .and_then(NonZeroU8::new)
+                .unwrap_or(usual.entries),
+            phi0: own.phi0.unwrap_or(usual.phi0),
+            ..usual
         }
     }
 
+    /// How what is not located yet lies in the clocks: as in equilibrium, in proportion to share over rate.
+    pub(super) fn standing(&self) -> Vec<f64> {
+        let rest = |clock: &Clock| {
+            if clock.per_day > 0.0 {
+                clock.share / clock.per_day
+            } else {
+                1.0
+            }
+        };
+        let sum: f64 = self.clocks.iter().map(rest).sum();
+        self.clocks.iter().map(|clock| rest(clock) / sum).collect()
+    }
+
     /// What one located USD of each tier counts in a model's read-out: its weight, or its expected liquidations.
-    pub(super) fn shown(&self, model: Model) -> Vec<f64> {
+    pub(super) fn counted(&self, model: Model) -> Vec<f64> {
         let kappa = match model {
             Model::Exposure => 1.0,
             Model::Expected => self.kappa,
         };
         self.tiers.iter().map(|tier| kappa * tier.weight).collect()
+    }
+
+    /// The maintenance margin rate of the tier nearest to `leverage`.
+    pub(super) fn maintenance_at(&self, leverage: f64) -> f64 {
+        let distance = |tier: &Tier| (tier.leverage - leverage).abs();
+        self.tiers
+            .iter()
+            .min_by(|a, b| distance(a).total_cmp(&distance(b)))
+            .map_or(0.0, |tier| tier.maintenance)
     }
 }

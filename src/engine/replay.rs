@@ -141,8 +141,8 @@ impl<'a> Frame<'a> {
     }
 
     /// What one located USD of each tier counts in the estimate.
-    pub(super) fn shown(&self) -> Vec<f64> {
-        self.parameters.shown(self.model)
+    pub(super) fn counted(&self) -> Vec<f64> {
+        self.parameters.counted(self.model)
     }
 
     /// Open interest when the first bar opens: as read then, else the last known before, else at the first close where
@@ -200,7 +200,7 @@ impl<'a> Frame<'a> {
             Model::Exposure => ("exposure, USD of open interest", None, None),
             Model::Expected => (
                 "expected, USD reported",
-                Some(self.shown()),
+                Some(self.counted()),
                 Some(self.parameters.kappa),
             ),
         };

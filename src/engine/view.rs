@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::history::History;
 use super::ring::{Ring, SumName, Sums};
 use super::{EngineError, Observations, Parameters};
-use crate::model::{Bar, Millis, Model, Side, Window, nearest_f64};
+use crate::model::{Bar, Millis, Model, Side, Specification, Window, nearest_f64};
 
 /// Observations at one instant.
 #[derive(Clone, Copy, Debug)]
@@ -15,8 +15,8 @@ pub struct View<'a> {
     ring: &'a Ring,
     now: Millis,
     received_by: Option<Millis>,
-    /// What the caller wants estimates made with.
-    parameters: Option<&'a Parameters>,
+    /// What the caller chose of the parameters of estimates.
+    own: Option<&'a Specification>,
 }
 
 impl Observations {
@@ -28,7 +28,7 @@ impl Observations {
             ring: self.ring(),
             now,
             received_by: None,
-            parameters: None,
+            own: None,
         }
     }
 
@@ -75,23 +75,15 @@ impl<'a> View<'a> {
         self.observations
     }
 
-    /// The same view, its estimates made with `parameters` instead of the defaults of their model and coin.
-    ///
-    /// # Errors
-    ///
-    /// [`EngineError::BadParameter`] where one of them is not allowed.
-    pub fn under(self, parameters: &'a Parameters) -> Result<Self, EngineError> {
-        parameters.check()?;
-        Ok(Self {
-            parameters: Some(parameters),
-            ..self
-        })
+    /// The same view, its estimates made with what `own` chooses, which has been [checked](Specification::check).
+    #[must_use]
+    pub fn under(self, own: Option<&'a Specification>) -> Self {
+        Self { own, ..self }
     }
 
     /// What an estimate is made with.
     pub(super) fn parameters(self, model: Model, coin: &str) -> Parameters {
-        self.parameters
-            .map_or_else(|| Parameters::of(model, coin), Parameters::clone)
+        Parameters::of(self.own, model, coin)
     }
 
     /// Where the orders stand.

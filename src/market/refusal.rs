@@ -124,7 +124,6 @@ impl From<EngineError> for Refusal {
             EngineError::NoBars { .. } => (Code::NoBars, "symbol"),
             EngineError::TooCoarse { .. } => (Code::TooCoarse, "symbol"),
             EngineError::NoSuchLength { .. } => (Code::NoSuchLength, "interval"),
-            EngineError::BadParameter { name, .. } => (Code::BadQuery, *name),
         };
         let mut refusal = Self::new(code, Some(parameter), error.to_string());
         if let EngineError::UnknownCoin { coin, known, .. } = &error {

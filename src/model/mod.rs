@@ -26,6 +26,7 @@ mod orders;
 mod record;
 mod short;
 mod side;
+mod specification;
 mod symbol;
 mod time;
 mod totals;
@@ -44,7 +45,7 @@ pub use iso::read_span;
 pub use labels::Labels;
 pub use levels::{LevelTier, TierLevels};
 pub use liqmap::{LiquidationMap, MapBin};
-pub use margin::{liquidation_price, maintenance_margin};
+pub use margin::{first_margin, liquidation_price, maintenance_margin};
 pub use maxpain::{Cluster, MaxPain, Pain};
 pub use money::ExactSum;
 pub use observed::{ObservedBar, ObservedOpenInterest, ObservedOrder, Position};
@@ -53,6 +54,7 @@ pub use orders::OrderColumns;
 pub use record::{Cell, Column, Kind, Record, Source, Value, Visitor};
 pub(crate) use record::{record, value};
 pub use side::Side;
+pub use specification::{BadSpecification, Chosen, Margins, Prior, Specification};
 pub use symbol::{
     Coin, Pair, coin_of_base, coin_of_pair, did_you_mean, exchange_name, hint_coin, hint_pair,
     is_coin, likely_coin, quote_of_pair,

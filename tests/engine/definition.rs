@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use liqdata::engine::{Observations, Parameters, Step, Tier};
+use liqdata::engine::{Clock, Observations, Parameters, Step, Tier};
 use liqdata::model::{
     Millis, Model, ObservedBar, ObservedOpenInterest, ObservedOrder, Side, maintenance_margin,
     nearest_f64,
@@ -110,22 +110,31 @@ pub(crate) fn markets(interval: i64, most: usize) -> impl Strategy<Value = Marke
         })
 }
 
-/// The parameters the models are documented to have.
-pub(crate) fn parameters(coin: &str, model: Model) -> Parameters {
-    let leverages: &[f64] = match model {
-        Model::Exposure => &[10.0, 25.0, 50.0, 100.0],
-        Model::Expected => &[5.0, 10.0, 15.0, 20.0, 25.0, 33.0, 50.0, 75.0, 100.0, 125.0],
+/// The parameters that both models are documented to have.
+pub(crate) fn parameters(coin: &str) -> Parameters {
+    let leverages = [
+        2.0, 3.0, 4.0, 5.0, 7.0, 10.0, 15.0, 20.0, 25.0, 33.0, 50.0, 75.0, 100.0, 125.0_f64,
+    ];
+    let sum: f64 = leverages.iter().map(|leverage| leverage.powf(-0.75)).sum();
+    let tier = |leverage: f64| Tier {
+        leverage,
+        maintenance: maintenance_margin(coin, leverage),
+        weight: leverage.powf(-0.75) / sum,
     };
-    Parameters::new(
-        leverages
-            .iter()
-            .map(|&leverage| Tier {
-                leverage,
-                maintenance: maintenance_margin(coin, leverage),
-                weight: 1.0 / leverages.len() as f64,
-            })
-            .collect(),
-    )
+    Parameters {
+        kappa: 0.30,
+        clocks: vec![
+            Clock {
+                share: 0.3,
+                per_day: 0.1,
+            },
+            Clock {
+                share: 0.7,
+                per_day: 16.0,
+            },
+        ],
+        ..Parameters::new(leverages.map(tier).to_vec())
+    }
 }
 
 /// Everything by definition: each quantity of each bar is looked up in the tables anew.
@@ -252,7 +261,7 @@ impl<'a> Definition<'a> {
     pub(crate) fn ledger(&self, model: Model, at: i64, now: i64) -> Oracle {
         let start = self.start();
         let mut ledger = Oracle::new(
-            parameters(self.market.coin, model),
+            parameters(self.market.coin),
             start.unwrap_or_else(|| self.per_day(&self.bars[0])),
         );
         let mut last: Option<i64> = None;

@@ -2,16 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use liqdata::engine::{
-    EngineError, Observations, Parameters, Ring, Tier, View, heatmap, levels, liqmap, maxpain,
-};
+use liqdata::engine::{EngineError, Observations, Ring, View, heatmap, levels, liqmap, maxpain};
 use liqdata::model::{
-    Bar, FineGrid, HeatmapGrid, HeatmapRange, LiquidationMap, MapRange, Millis, Model,
-    ObservedOrder, OrderBrief, Side, liquidation_price, maintenance_margin, map_step,
+    Bar, FineGrid, HeatmapGrid, HeatmapRange, LiquidationMap, MapRange, Margins, Millis, Model,
+    ObservedOrder, OrderBrief, Side, Specification, liquidation_price, maintenance_margin,
+    map_step,
 };
 use proptest::prelude::*;
 
-use super::definition::{Definition, Market, markets};
+use super::definition::{Definition, Market, markets, parameters};
 use super::oracle::Oracle;
 use super::{DAY, HOUR, MINUTE, NOW, bar, order, reading};
 
@@ -19,12 +18,15 @@ fn near(a: f64, b: f64) -> bool {
     (a - b).abs() <= 1e-9 * a.abs().max(b.abs())
 }
 
-/// USD per fine bin.
-fn usd_by_bin(ledger: &Oracle, shown: f64) -> BTreeMap<i64, f64> {
+/// USD per fine bin, `kappa` of what the tiers weigh.
+fn usd_by_bin(ledger: &Oracle, coin: &str, kappa: f64) -> BTreeMap<i64, f64> {
     let mut usd = BTreeMap::new();
-    for cells in ledger.cells.iter().flatten() {
-        for (&bin, mass) in cells {
-            *usd.entry(bin).or_default() += shown * mass * FineGrid::default().mid(bin);
+    for side in [Side::Long, Side::Short] {
+        for (number, tier) in parameters(coin).tiers.iter().enumerate() {
+            for (bin, mass) in ledger.located(side, number) {
+                *usd.entry(bin).or_default() +=
+                    kappa * tier.weight * mass * FineGrid::default().mid(bin);
+            }
         }
     }
     usd
@@ -73,12 +75,11 @@ proptest! {
         let wanted: Vec<i64> = (0..count).rev().map(|i| definition.end() - i * 15 * MINUTE).collect();
         prop_assert_eq!(&ends, &wanted);
 
-        let ten_tiers = 0.02 / 10.0;
-        let shown = if expected { ten_tiers } else { 1.0 / 4.0 };
+        let kappa = if expected { 0.30 } else { 1.0 };
         let dust = 1e-12 * reply.matrix.iter().copied().fold(0.0, f64::max);
         for (column, at) in ends.iter().enumerate() {
             let mut rows = vec![0.0; reply.prices.len()];
-            for (bin, usd) in usd_by_bin(&definition.ledger(model, *at, now), shown) {
+            for (bin, usd) in usd_by_bin(&definition.ledger(model, *at, now), market.coin, kappa) {
                 rows[row_of(&reply, FineGrid::default().mid(bin))] += usd;
             }
             for (row, usd) in rows.into_iter().enumerate() {
@@ -111,11 +112,12 @@ proptest! {
         prop_assert_eq!(&reply.leverages, &[10, 25, 50, 100]);
         let mut bins: BTreeMap<(Side, i64), [f64; 4]> = BTreeMap::new();
         for side in [Side::Long, Side::Short] {
-            for (tier, cells) in ledger.cells[side.index()].iter().enumerate() {
-                for (&bin, &mass) in cells.iter().filter(|(_, mass)| **mass > 0.0) {
+            for (number, tier) in parameters(market.coin).tiers.iter().enumerate() {
+                let shown = [17.0, 35.0, 70.0].iter().filter(|most| tier.leverage > **most).count();
+                for (bin, mass) in ledger.located(side, number) {
                     let mid = FineGrid::default().mid(bin);
                     let place = ((mid - last.close) / width).floor() as i64;
-                    bins.entry((side, place)).or_default()[tier] += mass * mid / 4.0;
+                    bins.entry((side, place)).or_default()[shown] += mass * mid * tier.weight;
                 }
             }
         }
@@ -547,8 +549,9 @@ fn an_estimate_says_what_it_rests_on() {
     let two = heatmap(&view, "BTC", HeatmapRange::H24, Model::Exposure)
         .unwrap()
         .explain;
-    assert_eq!((two.model, two.tiers.len(), two.theta), (2, 4, None));
-    assert_eq!(two.maintenance_margins, [0.0065, 0.0065, 0.0065, 0.005]);
+    assert_eq!((two.model, two.tiers.len(), two.theta), (2, 14, None));
+    assert_eq!(two.maintenance_margins[..13], [0.005; 13]);
+    assert_eq!(two.maintenance_margins[13], 0.004);
     assert_eq!((two.bars, two.gaps), (96, 0));
     assert_eq!(two.bar_interval_ms, 15 * MINUTE);
     assert_eq!(two.open_interest_age_ms, Some(0));
@@ -563,39 +566,40 @@ fn an_estimate_says_what_it_rests_on() {
         .explain;
     assert_eq!(three.view, "expected, USD reported");
     let theta = three.theta.unwrap();
-    assert_eq!(theta.len(), 10);
-    assert!(theta.iter().all(|theta| near(*theta, 0.002)));
-    assert_eq!(three.kappa, Some(0.02));
+    assert_eq!(theta.len(), 14);
+    assert!(near(theta.iter().sum(), 0.30));
+    assert!(near(theta[0] / theta[13], (125.0_f64 / 2.0).powf(0.75)));
+    assert_eq!(three.kappa, Some(0.30));
 }
 
 #[test]
 fn an_estimate_is_made_with_the_parameters_of_the_caller() {
     let observations = calm(15 * MINUTE, 96);
     let view = observations.at(None);
-    let ask = |view: &View<'_>| heatmap(view, "BTC", HeatmapRange::H24, Model::Expected).unwrap();
-    let usual = ask(&view);
-    let mut parameters = Parameters::of(Model::Expected, "BTC");
-    assert_eq!(ask(&view.under(&parameters).unwrap()), usual);
+    let ask = |own: Option<&Specification>| {
+        heatmap(&view.under(own), "BTC", HeatmapRange::H24, Model::Expected).unwrap()
+    };
+    let usual = ask(None);
+    let mut own = Specification::default();
+    assert_eq!(ask(Some(&own)), usual);
 
-    parameters.kappa *= 2.0;
-    let twice = ask(&view.under(&parameters).unwrap());
-    assert_eq!(twice.explain.kappa, Some(0.04));
+    own.kappa0 = Some(0.60);
+    let twice = ask(Some(&own));
+    assert_eq!(twice.explain.kappa, Some(0.60));
     let cells = twice.reply.matrix.iter().zip(&usual.reply.matrix);
-    assert!(cells.into_iter().all(|(twice, once)| *twice == 2.0 * once));
-
-    parameters.tiers = vec![Tier {
-        leverage: 20.0,
-        maintenance: 0.01,
-        weight: 1.0,
-    }];
-    let levels = levels(&view.under(&parameters).unwrap(), "BTC").unwrap();
-    assert_eq!(levels.explain.maintenance_margins, [0.01]);
-    assert_eq!(levels.reply.tiers.len(), 1);
-
-    parameters.phi0 = 1.5;
-    let refused = view.under(&parameters).unwrap_err();
-    assert_eq!(
-        refused.to_string(),
-        "phi0 = 1.5 is not allowed; allowed: from 0 to 1"
+    assert!(
+        cells
+            .into_iter()
+            .all(|(twice, once)| near(*twice, 2.0 * once))
     );
+
+    own.tiers = Some(vec![20]);
+    own.mmr = Some(Margins::Each(vec![0.01]));
+    let levels = levels(&view.under(Some(&own)), "BTC").unwrap();
+    assert_eq!(levels.explain.tiers, [20.0]);
+    assert_eq!(levels.explain.maintenance_margins, [0.01]);
+    // The contract's four are shown, and what stands at 20x stands for those near 25x.
+    let located = levels.reply.tiers.values();
+    let located: Vec<bool> = located.map(|tier| tier.long_intensity > 0.0).collect();
+    assert_eq!(located, [false, true, false, false]);
 }
