@@ -1,7 +1,8 @@
 """A slow, plain ledger of open positions by liquidation price: what the engine's answers are held against.
 
-One tier world per side and tier: in world k every contract has leverage k. Per world, what is located and what is not
-sums to the open interest, exactly up to rounding. Weights are applied only when the ledger is read.
+One tier world per side and tier: in world k every contract has leverage k, and in it a part for every clock, which
+turns over at its rate. Per world, what is located and what is not sums to the open interest, exactly up to rounding.
+Weights are applied only when the ledger is read.
 """
 
 import math
@@ -17,9 +18,9 @@ class Rules:
     tiers: tuple
     margins: tuple
     weights: tuple
+    clocks: tuple  # of each the share of what is opened and the turnover a day; the shares sum to 1
     h: float = 5e-4
     p0: float = 1.0
-    churn_day: float = 0.25
     entries: int = 5
     phi0: float = 0.05
 
@@ -44,8 +45,12 @@ class Ledger:
         self.rules = rules
         self.open_interest = open_interest
         worlds = len(rules.tiers)
-        self.located = [[{} for _ in range(worlds)] for _ in (LONG, SHORT)]
-        self.unlocated = [[open_interest] * worlds for _ in (LONG, SHORT)]
+        # What is not located at the start lies in the clocks as in equilibrium: share over rate.
+        standing = [share / rate if rate > 0 else 1.0 for share, rate in rules.clocks]
+        self.located = [[[{} for _ in rules.clocks] for _ in range(worlds)] for _ in (LONG, SHORT)]
+        self.unlocated = [
+            [[open_interest * part / sum(standing) for part in standing] for _ in range(worlds)] for _ in (LONG, SHORT)
+        ]
         self.ratios = [
             [(1 - 1 / k) / (1 - m) for k, m in zip(rules.tiers, rules.margins, strict=True)],
             [(1 + 1 / k) / (1 + m) for k, m in zip(rules.tiers, rules.margins, strict=True)],
@@ -69,50 +74,58 @@ class Ledger:
     def _sweep(self, side, bar):
         low, high = self.bin(bar.low), self.bin(bar.high)
         fluxes = []
-        for cells in self.located[side]:
-            hit = [j for j in cells if (j >= low if side == LONG else j <= high)]
-            fluxes.append(sum(cells.pop(j) for j in hit))
+        for clocks in self.located[side]:
+            fluxes.append([])
+            for cells in clocks:
+                hit = [j for j in cells if (j >= low if side == LONG else j <= high)]
+                fluxes[-1].append(sum(cells.pop(j) for j in hit))
         return fluxes
 
     def _phi(self, fluxes, realised):
         if realised is None:
             return self.rules.phi0
-        predicted = sum(weight * flux for weight, flux in zip(self.rules.weights, fluxes, strict=True))
+        predicted = sum(weight * sum(flux) for weight, flux in zip(self.rules.weights, fluxes, strict=True))
         return min(1.0, realised / predicted) if predicted > 0 else 0.0
 
-    def _turn_over(self, side, world, flux, phi, bar):
-        rules, cells = self.rules, self.located[side][world]
-        liquidated = phi * flux
-        self.unlocated[side][world] += flux - liquidated
-        left = self.open_interest - liquidated
-        change = bar.open_interest - left
-        churn = min(0.5, rules.churn_day * bar.days * bar.volume_ratio) * min(left, bar.open_interest)
-        opened = max(change, 0.0) + churn
-        kept = 0.0 if left <= 0 else max(0.0, 1 - (opened - change) / left)
-        for j in cells:
-            cells[j] *= kept
-        self.unlocated[side][world] *= kept
+    def _turn_over(self, side, world, fluxes, phi, bar):
+        rules, located, unlocated = self.rules, self.located[side][world], self.unlocated[side][world]
+        for clock, flux in enumerate(fluxes):
+            unlocated[clock] += flux - phi * flux
+        masses = [sum(cells.values()) + mass for cells, mass in zip(located, unlocated, strict=True)]
+        left = self.open_interest - phi * sum(fluxes)
+        stays = min(left, bar.open_interest) / left if left > 0 else 0.0
+        churns = [min(0.5, rate * bar.days * bar.volume_ratio) for _, rate in rules.clocks]
+        opened = max(bar.open_interest - left, 0.0)
+        opened += sum(churn * mass * stays for churn, mass in zip(churns, masses, strict=True))
         close = self.bin(bar.close)
-        for entry in range(rules.entries):
-            price = bar.low * (bar.high / bar.low) ** ((entry + 0.5) / rules.entries)
-            j = self.bin(price * self.ratios[side][world])
-            j = min(j, close - 1) if side == LONG else max(j, close + 1)
-            cells[j] = cells.get(j, 0.0) + opened / rules.entries
+        for clock, ((share, _), churn) in enumerate(zip(rules.clocks, churns, strict=True)):
+            cells = located[clock]
+            unlocated[clock] *= (1 - churn) * stays
+            for j in cells:
+                cells[j] *= (1 - churn) * stays
+            for entry in range(rules.entries):
+                price = bar.low * (bar.high / bar.low) ** ((entry + 0.5) / rules.entries)
+                j = self.bin(price * self.ratios[side][world])
+                j = min(j, close - 1) if side == LONG else max(j, close + 1)
+                cells[j] = cells.get(j, 0.0) + opened * share / rules.entries
 
     def lapse(self, days):
-        """Time without bars: where positions are is forgotten at the rate of the churn, that they are is not."""
-        lost = min(0.5, self.rules.churn_day * days)
+        """Time without bars: where positions are is forgotten at the rate of their clock, that they are is not."""
         for side in (LONG, SHORT):
-            for world, cells in enumerate(self.located[side]):
-                self.unlocated[side][world] += lost * sum(cells.values())
-                for j in cells:
-                    cells[j] *= 1 - lost
+            for located, unlocated in zip(self.located[side], self.unlocated[side], strict=True):
+                for clock, (cells, (_, rate)) in enumerate(zip(located, self.rules.clocks, strict=True)):
+                    lost = min(0.5, rate * days)
+                    unlocated[clock] += lost * sum(cells.values())
+                    for j in cells:
+                        cells[j] *= 1 - lost
 
-    def usd(self, shown):
-        """USD by (bin, side, tier), each tier counted `shown` times."""
-        return {
-            (j, side, world): shown[world] * mass * self.mid(j)
-            for side in (LONG, SHORT)
-            for world, cells in enumerate(self.located[side])
-            for j, mass in cells.items()
-        }
+    def usd(self, counted):
+        """USD by (bin, side, tier), each tier counted `counted` times."""
+        found = {}
+        for side in (LONG, SHORT):
+            for world, clocks in enumerate(self.located[side]):
+                for cells in clocks:
+                    for j, mass in cells.items():
+                        place = (j, side, world)
+                        found[place] = found.get(place, 0.0) + counted[world] * mass * self.mid(j)
+        return found

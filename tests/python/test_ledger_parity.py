@@ -17,8 +17,12 @@ import liqdata
 RANGES = {"12h": DAY // 2, "24h": DAY, "3d": 3 * DAY, "7d": 7 * DAY, "1M": 30 * DAY, "1d": DAY}
 STRIDES = {"12h": 5 * MINUTE, "24h": 10 * MINUTE, "3d": 30 * MINUTE, "7d": HOUR, "1M": 4 * HOUR}
 PAIR = {"BTC": ("BTCUSDT", 1), "PEPE": ("1000PEPEUSDT", 1000)}
-TIERS = {2: (10, 25, 50, 100), 3: (5, 10, 15, 20, 25, 33, 50, 75, 100, 125)}
-KAPPA = 0.02
+TIERS = (2, 3, 4, 5, 7, 10, 15, 20, 25, 33, 50, 75, 100, 125)
+WEIGHTS = tuple(k**-0.75 / sum(other**-0.75 for other in TIERS) for k in TIERS)
+CLOCKS = ((0.3, 0.1), (0.7, 16.0))
+KAPPA = 0.30
+SHOWN = (10, 25, 50, 100)  # the contract's, each for the tiers near it: through 17, 35, 70, and all above
+SHOWN_FOR = (0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 2, 3, 3, 3)
 CLOSE = {"rtol": 1e-9, "atol": 0.0}
 
 
@@ -110,21 +114,17 @@ class World:
     def window(self, length):
         return [bar for bar in self.bars if bar["timestamp"] >= NOW - length]
 
-    def rules(self, model):
-        def margin(leverage):
-            wide = (0.005 if leverage >= 100 else 0.0065) if self.coin == "BTC" else 0.01
-            return min(wide, 1 / (2 * leverage))
+    def rules(self):
+        wide = 0.005 if self.coin == "BTC" else 0.01
+        return reference.Rules(TIERS, tuple(min(wide, 1 / (2 * k)) for k in TIERS), WEIGHTS, CLOCKS)
 
-        tiers = TIERS[model]
-        return reference.Rules(tiers, tuple(map(margin, tiers)), (1 / len(tiers),) * len(tiers))
-
-    def shown(self, model):
-        return [(1.0 if model == 2 else KAPPA) / len(TIERS[model])] * len(TIERS[model])
+    def counted(self, model):
+        return [weight * (1.0 if model == 2 else KAPPA) for weight in WEIGHTS]
 
     def replay(self, length, model):
         """The ledger after every bar of the window, with the time of its close."""
         bars = self.window(length)
-        ledger = reference.Ledger(self.rules(model), self.open_interest(bars[0]["timestamp"]))
+        ledger = reference.Ledger(self.rules(), self.open_interest(bars[0]["timestamp"]))
         close = bars[0]["timestamp"]
         for bar in bars:
             if (missing := bar["timestamp"] - close) > 3 * self.interval:
@@ -154,7 +154,7 @@ class World:
         for close, ledger in self.replay(length, model):
             if close in ends:
                 fine = defaultdict(float)
-                for (j, _, _), usd in ledger.usd(self.shown(model)).items():
+                for (j, _, _), usd in ledger.usd(self.counted(model)).items():
                     fine[j] += usd
                 columns[close] = {j: usd for j, usd in fine.items() if usd > 0}
         low = ledger.bin(min(bar["low"] for bar in bars) * 0.97)
@@ -175,9 +175,9 @@ class World:
         price = self.bars[-1]["close"]
         decade = 10.0 ** math.floor(math.log10(price / 1000))
         width = min((decade * digit for digit in (1, 2, 5, 10)), key=lambda step: abs(step - price / 1000))
-        bins = defaultdict(lambda: [0.0] * 4)
-        for (j, side, world), usd in ledger.usd(self.shown(2)).items():
-            bins[side, math.floor((ledger.mid(j) - price) / width)][world] += usd
+        bins = defaultdict(lambda: [0.0] * len(SHOWN))
+        for (j, side, world), usd in ledger.usd(self.counted(2)).items():
+            bins[side, math.floor((ledger.mid(j) - price) / width)][SHOWN_FOR[world]] += usd
         return price, width, {place: tiers for place, tiers in sorted(bins.items()) if sum(tiers) > 0}
 
 
@@ -224,7 +224,7 @@ def test_a_map_is_the_last_ledger_by_side_and_tier(coin, name, interval, seed):
     found = world.market().liqmap(coin, name)
     assert found.current_price == price
     assert found.bin_width == pytest.approx(width, rel=1e-12)
-    assert found.leverages.tolist() == [10, 25, 50, 100]
+    assert found.leverages.tolist() == list(SHOWN)
     assert found.sides.tolist() == [("long", "short")[side] for side, _ in bins]
     centres = [price + (place + 0.5) * width for _, place in bins]
     np.testing.assert_allclose(found.prices, centres, rtol=1e-12)
