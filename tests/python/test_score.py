@@ -13,7 +13,7 @@ import pytest
 
 import liqdata
 from liqdata import cli
-from liqdata.scoring import compare, fit, gain, path, trial, truth
+from liqdata.scoring import baselines, compare, fit, gain, path, trial, truth
 from liqdata.scoring.sources import Swept
 
 MINUTE = 60_000
@@ -340,6 +340,81 @@ def test_baselines_stand_among_the_references_and_not_among_the_maps(known):
     assert line(card.references(), map="baseline: blind")["dig"] < 0.01 < line(card.rows())["dig"]
 
 
+def test_published_formulas_are_baselines_by_name():
+    table = bars(25)
+    seen = moves(table)
+    usd = drawn(2e5 * (seen.excursion / 20), 1)
+    chance = np.random.default_rng(3)
+    count = len(table["timestamp"])
+    venues = [
+        {
+            "timestamp": table["timestamp"] + 15 * MINUTE,
+            "open_interest": 1e5 * np.exp(np.cumsum(chance.normal(0, 0.002, count))),
+            "exchange": [venue] * count,
+        }
+        for venue in ("okx", "bybit")
+    ]
+    readings = {name: np.concatenate([one[name] for one in venues]) for name in venues[0]}
+    names = ("template", "prints", "interest", "turnover")
+    source = Swept("map", seen.opens, lumpy(seen))
+    card = liqdata.score(source, totals(seen.opens, usd), bars=table, open_interest=readings, baselines=names)
+    rows = [row for row in card.references() if row["map"].startswith("baseline: ") and row["side"] == "both"]
+    assert [row["map"] for row in rows] == [f"baseline: {name}" for name in names]
+    assert all(abs(row["dig"]) < 0.01 for row in rows)
+    asked = liqdata.score({"own": "turnover"}, totals(seen.opens, usd), bars=table)
+    assert {row["state"] for row in asked.rows()} == {"frozen", "refreshed"}
+    with pytest.raises(liqdata.BadQuery, match="which the baseline 'interest' is made of"):
+        liqdata.score("interest", totals(seen.opens, usd), bars=table)
+
+
+@pytest.mark.parametrize("name", baselines.NAMES)
+def test_a_baseline_knows_nothing_of_what_comes_later(name):
+    table = bars(12)
+    readings = {"timestamp": table["timestamp"] + 15 * MINUTE, "open_interest": 1e5 + table["volume"]}
+    seen = moves(table)
+    cut = int(np.searchsorted(seen.opens, START + 8 * DAY))
+    other = {name: cells.copy() for name, cells in table.items()}
+    later = other["timestamp"] >= START + 8 * DAY
+    for column in ("high", "low", "close", "volume"):
+        other[column][later] *= 1.01
+    first, _ = baselines.made(name, seen, readings, "BTC")
+    then, _ = baselines.made(name, moves(other), readings, "BTC")
+    assert first[:cut] == pytest.approx(then[:cut], rel=1e-9)
+    assert (first[cut:] != then[cut:]).any()
+    assert (first >= 0).all()
+    assert first.any()
+
+
+def test_the_template_has_a_line_at_one_over_each_leverage():
+    table = bars(5)
+    seen = moves(table)
+    seen = seen._replace(low=seen.price * (1 - 0.0101), high=seen.price * 1.5001)
+    crossed = baselines.template(seen)
+    assert crossed[0, 0] == pytest.approx(1e8 * sum(1 / leverage for leverage in range(100, 126)))
+    assert crossed[0, 1] == pytest.approx(1e8 * sum(1 / leverage for leverage in range(2, 126)))
+
+
+def test_turnover_fades_is_crossed_once_and_lies_where_it_would_be_liquidated():
+    step = HOUR
+    close = np.full(24 * 4, 100.0)
+    low = close.copy()
+    low[[48, 49]] = 98.4  # the longs of 50 lie at 98.49, those of 100 at 99.50
+    table = {
+        "timestamp": START + step * np.arange(len(close)),
+        "high": close,
+        "low": low,
+        "close": close,
+        "volume": np.where(np.arange(len(close)) == 24, 1e4, 0.0),
+    }
+    seen = moves(table)
+    frozen, inside = baselines.made("turnover", seen, None, "BTC")
+    bar = 48 - 1
+    assert frozen[bar, 0] == pytest.approx(1e6 / 2 * 0.5 ** (23 / 24), rel=1e-9)
+    assert inside[bar, 0] == pytest.approx(frozen[bar, 0])
+    assert frozen[bar + 1, 0] == 0.0
+    assert frozen[:, 1].sum() == 0.0
+
+
 def test_refreshed_predictions_are_told_apart_from_frozen_ones(known):
     table, seen, crossed, _, usd = known
     source = Swept("map", seen.opens, crossed * np.random.default_rng(1).lognormal(0, 0.5, crossed.shape), crossed)
@@ -555,7 +630,7 @@ def mistakes():
             "nothing is left to score",
         ),
         (({}, good, table, {}), "maps", "nothing was given"),
-        (("BTC", good, table, {}), "maps", "a str cannot be scored"),
+        (("BTC", good, table, {}), "maps", "'BTC' cannot be scored"),
         (([3], good, table, {}), "maps", "item 0 is a int"),
         ((lambda _: 3, good, table, {}), "maps", "a int came back"),
         (([], good, table, {}), "maps", "has no maps"),

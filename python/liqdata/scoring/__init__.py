@@ -6,6 +6,7 @@ was reported. Everything that is fitted on the way is fitted on the past alone. 
 
 One subject is one file: ``columns`` reads tables, ``truth`` the realised USD, ``path`` the moves of the price, ``fit``
 the two causal fits, ``gain`` what a prediction is worth, ``curves`` what a map holds on the way to a price, ``sources``
-whatever can be scored, ``models`` the engine's own estimates, ``nulls`` what must not score, ``trial`` one prediction
-through all of it, ``card`` what is reported and ``score`` the public door.
+whatever can be scored, ``models`` the engine's own estimates, ``nulls`` what must not score, ``baselines`` what others
+publish, ``trial`` one prediction through all of it, ``compare`` all against each other, ``checks`` the truth itself,
+``card`` what is reported with its ``text`` and ``picture``, and ``score`` the public door.
 """

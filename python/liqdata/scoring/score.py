@@ -106,7 +106,8 @@ def score(
         ``timestamp`` (open), ``high``, ``low``, ``close`` and optionally ``volume`` and ``symbol`` (coin), as long as
         the period or, better, 15 or 5 minutes. Those of ``maps`` by default where that is a market.
     open_interest : table, optional
-        As :class:`~liqdata.Market` takes it; for a :class:`~liqdata.Model`.
+        As :class:`~liqdata.Market` takes it; for a :class:`~liqdata.Model` and the baseline ``"interest"``. That of
+        ``maps`` by default where that is a market.
     symbol : str or sequence of str
         Coin, such as ``BTC``; of several a dict of cards comes back.
     period : str, timedelta or int
@@ -116,7 +117,8 @@ def score(
     reference : {"adaptive", "strong", "weak"}
         The path that ``dig`` is measured over.
     baselines
-        More of what ``maps`` may be, reported among the references.
+        What is reported among the references: a sequence, or a mapping by name, of what ``maps`` may be and of
+        the names ``"template"``, ``"prints"``, ``"interest"`` (needs ``open_interest``) and ``"turnover"``.
     seed : int
         Of the resamples.
     progress : bool
@@ -207,9 +209,14 @@ class _Job(NamedTuple):
     def card(self, maps: Any, told: Any, bars: Any, baselines: Any) -> Scorecard:
         """Read, predict, compare."""
         truth = realised(told, self.symbol, self.period)
-        held = read_bars(_bars(bars, maps, self.symbol), self.symbol)
-        path = read_path(truth, held)
-        asking = sources.Asking(path, self.symbol, bars, self.open_interest, self.run)
+        market, readings = _market(maps), self.open_interest
+        if market is not None:
+            bars = market.bars(self.symbol) if bars is None else bars
+            readings = market.open_interest(self.symbol) if readings is None else readings
+        if bars is None:
+            refuse("bars", "None", "a table of bars, where `maps` is no market that has them")
+        path = read_path(truth, read_bars(bars, self.symbol))
+        asking = sources.Asking(path, self.symbol, readings, self.run)
         given = sources.sources(maps, "maps", asking)
         beside = _named(baselines)
         bases = sources.sources(beside, "baselines", asking) if beside else []
@@ -291,15 +298,12 @@ class _Job(NamedTuple):
         }
 
 
-def _bars(bars: Any, maps: Any, symbol: str) -> Any:
+def _market(maps: Any) -> Any:
+    """The first market among what is scored, which has the tables that were not given."""
     from liqdata.market import Market
 
-    if bars is not None:
-        return bars
-    markets = [one for one in (maps.values() if isinstance(maps, Mapping) else [maps]) if isinstance(one, Market)]
-    if not markets:
-        refuse("bars", "None", "a table of bars, where `maps` is no market that has them")
-    return markets[0].bars(symbol)
+    given = maps.values() if isinstance(maps, Mapping) else [maps]
+    return next((one for one in given if isinstance(one, Market)), None)
 
 
 def _named(baselines: Any) -> Any:
@@ -307,7 +311,10 @@ def _named(baselines: Any) -> Any:
     if isinstance(baselines, Mapping):
         return dict(baselines)
     if isinstance(baselines, Iterable) and not isinstance(baselines, (str, bytes)) and not callable(baselines):
-        return {getattr(one, "__name__", f"baseline {place}"): one for place, one in enumerate(baselines, 1)}
+        return {
+            one if isinstance(one, str) else getattr(one, "__name__", f"baseline {place}"): one
+            for place, one in enumerate(baselines, 1)
+        }
     raise BadQuery(
         f"baselines: {baselines!r} is not allowed; allowed: a sequence or a mapping by name of {sources.ALLOWED}",
         parameter="baselines",

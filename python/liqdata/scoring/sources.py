@@ -12,7 +12,7 @@ from liqdata._inputs import datetime_of, instant, millis_of
 from liqdata.errors import BadQuery
 from liqdata.grids import Heatmap, LiquidationMap
 
-from . import curves
+from . import baselines, curves
 from .columns import DAY, Floats, Millis, Table, refuse
 from .models import RANGE, Served
 
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 ALLOWED = (
     "a Market, a Model, a function of an instant that gives a LiquidationMap or Heatmap, maps or pairs of an instant "
-    "and a map, rows of market.maps(), or a mapping of several of these by name"
+    "and a map, rows of market.maps(), the name of a baseline (template, prints, interest, turnover), or a mapping of "
+    "several of these by name"
 )
 _ASKED = 32 * DAY  # a function is asked for so long a stretch in one task
 
@@ -36,7 +37,6 @@ class Asking(NamedTuple):
 
     path: Path
     symbol: str
-    bars: Any
     open_interest: Any
     run: Run
 
@@ -138,7 +138,10 @@ def _source(value: Any, name: str | None, asking: Asking) -> list[Source]:
     from liqdata.market import Market
 
     found: list[Source]
-    if isinstance(value, Swept):
+    if isinstance(value, str) and value in baselines.NAMES:
+        frozen, inside = baselines.made(value, asking.path, asking.open_interest, asking.symbol)
+        found = [Swept(name or value, asking.path.opens, frozen, inside)]
+    elif isinstance(value, Swept):
         found = [value._replace(name=name or value.name)]
     elif isinstance(value, Market):
         found = [_asked(name or f"liqmap {RANGE}", Served(value, asking.symbol), asking)]
@@ -151,7 +154,8 @@ def _source(value: Any, name: str | None, asking: Asking) -> list[Source]:
     elif isinstance(value, Iterable) and not isinstance(value, (str, bytes)):
         found = [_recorded(name or "maps", value, asking)]
     else:
-        refuse("maps", f"a {type(value).__name__} cannot be scored", ALLOWED)
+        what = repr(value) if isinstance(value, str) else f"a {type(value).__name__}"
+        refuse("maps", f"{what} cannot be scored", ALLOWED)
     return found
 
 

@@ -1,0 +1,135 @@
+"""What others publish as liquidation maps, restated from their descriptions in as few lines as show the idea.
+
+They are here to be beaten, and are reported among the references. Each takes what it needs from bars and, one of them,
+open interest; none is fitted. Positions are opened at the bar's close with four leverages alike, lie at the price at
+which they would be liquidated, go when the price gets there, and fade as the baseline says.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .columns import DAY, LONG, SHORT, Floats, Millis, Table, mine, refuse
+
+if TYPE_CHECKING:
+    from .path import Bars, Path
+
+NAMES = ("template", "prints", "interest", "turnover")
+
+_LEVERAGES = np.asarray([10.0, 25.0, 50.0, 100.0])
+_MARGIN = 0.005
+_STEP = 5e-4  # width of a cell in log price
+_HALF_LIFE = DAY
+_LARGE = 3.0  # a bar is a large print from so many times the usual volume on
+_FRESH = DAY // 96  # open interest is carried forward for so long, as everywhere
+
+
+def made(name: str, path: Path, open_interest: Any, symbol: str) -> tuple[Floats, Floats | None]:
+    """What the periods' moves crossed of a baseline, (n, 2): as it stood at the opens, and with what came inside."""
+    if name == "template":
+        return template(path), None
+    bars = path.bars
+    usd = np.nan_to_num(bars.volume * bars.close)
+    fading = np.full(len(usd), 0.5 ** (bars.interval / _HALF_LIFE))
+    if name == "interest":
+        opened, fading = _interest(bars, _readings(open_interest, symbol, bars))
+    elif name == "prints":
+        opened = np.where(usd > _LARGE * _usual(usd, 7 * DAY // bars.interval), usd, 0.0)[:, None].repeat(2, axis=1)
+    else:
+        opened = usd[:, None].repeat(2, axis=1)
+    return _replay(path, opened, fading)
+
+
+def template(path: Path) -> Floats:
+    """Lines at 1/L on either side of the price for every leverage from 2 to 125, each worth 1/L: a fixed shape."""
+    distances = 1.0 / np.arange(125.0, 1.0, -1.0)
+    worth = np.concatenate(([0.0], np.cumsum(distances))) * 1e8
+    reached = [1.0 - path.low / path.price, path.high / path.price - 1.0]
+    return np.column_stack([worth[np.searchsorted(distances, far, side="right")] for far in reached])
+
+
+def _usual(usd: Floats, width: int) -> Floats:
+    """Mean of so many bars before each one; infinite where there are none."""
+    sums = np.concatenate(([0.0], np.cumsum(usd)))
+    start = np.maximum(np.arange(len(usd)) - width, 0)
+    count = np.arange(len(usd)) - start
+    found = np.full(len(usd), np.inf)
+    found[count > 0] = (sums[: len(usd)] - sums[start])[count > 0] / count[count > 0]
+    return found
+
+
+def _interest(bars: Bars, level: Floats) -> tuple[Floats, Floats]:
+    """What is opened is long under a rising candle and short under a falling one; what is closed fades all alike."""
+    change = np.diff(level, prepend=level[:1])
+    change = np.where(np.isfinite(change), change, 0.0)
+    rising = np.diff(bars.close, prepend=bars.close[:1]) >= 0
+    opened = np.maximum(change, 0.0) * np.nan_to_num(bars.close)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        kept = np.where(change < 0, level / (level - change), 1.0)
+    return np.column_stack([np.where(rising, opened, 0.0), np.where(rising, 0.0, opened)]), kept
+
+
+def _readings(value: Any, symbol: str, bars: Bars) -> Floats:
+    """Open interest in base units at the close of every bar, summed over exchanges; NaN where none of them tells."""
+    if value is None:
+        refuse("open_interest", "None", "a table of open interest, which the baseline 'interest' is made of")
+    held = Table(value, "open_interest")
+    held.need("timestamp", "open_interest")
+    at, level = held.instants("timestamp"), held.floats("open_interest", least=0.0)
+    venues = np.asarray(list(map(str, held.cells("exchange"))) if "exchange" in held else [""] * len(at), dtype=object)
+    chosen = mine(held, symbol)
+    if chosen is not None:
+        at, level, venues = at[chosen], level[chosen], venues[chosen]
+    closes: Millis = bars.start + bars.interval * (np.arange(len(bars.close), dtype=np.int64) + 1)
+    total, known = np.zeros(len(closes)), np.zeros(len(closes), dtype=bool)
+    for venue in dict.fromkeys(venues.tolist()):
+        rows = np.flatnonzero(venues == venue)
+        rows = rows[np.argsort(at[rows], kind="stable")]
+        place = np.searchsorted(at[rows], closes, side="right") - 1
+        there = (place >= 0) & (closes - at[rows][place] <= _FRESH)
+        total[there] += level[rows][place[there]]
+        known |= there
+    return np.where(known, total, np.nan)
+
+
+def _replay(path: Path, opened: Floats, fading: Floats) -> tuple[Floats, Floats]:
+    """Live through the bars; what is opened at a bar's close is there from the next one on."""
+    bars, size = path.bars, path.period // path.bars.interval
+    floor = np.nanmin(bars.low) / 2.0
+
+    def cell(price: Floats) -> Millis:
+        found: Millis = np.floor(np.log(price / floor) / _STEP).astype(np.int64)
+        return found
+
+    whole = np.isfinite(bars.close)
+    low, high, close = (cell(np.where(whole, prices, floor)) for prices in (bars.low, bars.high, bars.close))
+    away = {
+        LONG: cell(floor * (1 - 1 / _LEVERAGES) / (1 - _MARGIN)),
+        SHORT: cell(floor * (1 + 1 / _LEVERAGES) / (1 + _MARGIN)),
+    }
+    held = np.zeros((2, int(high.max() + away[SHORT].max()) + 2))
+    scale = 1.0
+    starts = {int(bar): row for row, bar in enumerate((path.opens - bars.start) // bars.interval)}
+    ends = (cell(path.low), cell(path.high))
+    frozen, inside = np.zeros((len(path.opens), 2)), np.zeros((len(path.opens), 2))
+    row = until = -1
+    for bar in np.flatnonzero(whole).tolist():
+        if bar in starts:
+            row, until = starts[bar], bar + size
+            frozen[row] = scale * held[LONG, ends[0][row] :].sum(), scale * held[SHORT, : ends[1][row] + 1].sum()
+        swept = held[LONG, low[bar] :], held[SHORT, : high[bar] + 1]
+        if bar < until:
+            inside[row] += [scale * part.sum() for part in swept]
+        for part in swept:
+            part[:] = 0.0
+        scale *= fading[bar]
+        if scale < 1e-100:  # noqa: PLR2004 - long before anything is divided by nothing
+            held *= scale
+            scale = 1.0
+        for side, limit in ((LONG, np.minimum), (SHORT, np.maximum)):
+            edge = close[bar] + (-1 if side == LONG else 1)
+            places = np.maximum(limit(close[bar] + away[side], edge), 0)
+            np.add.at(held[side], places, opened[bar, side] / (len(places) * scale))
+    return frozen, inside
