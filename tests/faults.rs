@@ -13,7 +13,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use liqdata::api::{Chart, Coins, Heatmap, Overview};
+use liqdata::api::{Chart, Coins, Heatmap, Overview, RawModel};
 use liqdata::client::{Client, Config, Error};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
@@ -492,7 +492,7 @@ async fn success_false_is_a_refusal_in_and_out_of_an_envelope() {
     assert_eq!((status, excerpt.as_str()), (200, body));
     assert!(message.contains("maintenance"), "{message}");
     let client = Client::new(service.config()).unwrap();
-    let question = Heatmap::new("BTC", "24h", 2).unwrap();
+    let question = Heatmap::new("BTC", "24h", RawModel::Number(2)).unwrap();
     match client.send(&question).await {
         Err(Error::Refused { status, .. }) => assert_eq!(status, 200),
         other => panic!("{other:?}"),

@@ -13,6 +13,7 @@ use std::sync::{Arc, OnceLock};
 use flate2::read::MultiGzDecoder;
 use liqdata::api::{
     Chart, Coins, Endpoint, Exchanges, Heatmap, Largest, Levels, Liqmap, Maxpain, Orders, Overview,
+    RawModel,
 };
 use liqdata::client::{Client, Config, Error, Question, Walk};
 use liqdata::engine::Observations;
@@ -184,15 +185,19 @@ async fn every_estimate_of_every_coin_arrives_as_it_is() {
     let client = server.client();
     for coin in market().coins() {
         for range in names::<MapRange>() {
-            let map = same(&client, Liqmap::new(&coin, range).unwrap()).await;
+            let map = same(&client, Liqmap::new(&coin, range, None).unwrap()).await;
             assert!(!map.bins.is_empty(), "{coin} {range}");
         }
-        same(&client, Levels::new(&coin).unwrap()).await;
-        same(&client, Maxpain::new(&coin).unwrap()).await;
+        same(&client, Levels::new(&coin, None).unwrap()).await;
+        same(&client, Maxpain::new(&coin, None).unwrap()).await;
         for range in names::<HeatmapRange>() {
             for &model in Model::ALL {
                 let model = i128::from(model.number());
-                let map = same(&client, Heatmap::new(&coin, range, model).unwrap()).await;
+                let map = same(
+                    &client,
+                    Heatmap::new(&coin, range, RawModel::Number(model)).unwrap(),
+                )
+                .await;
                 assert!(map.matrix.iter().any(|cell| *cell > 0.0), "{coin} {range}");
             }
         }
@@ -210,17 +215,23 @@ async fn the_served_estimates_agree_with_each_other() {
     let client = server.client();
     for coin in market().coins() {
         let day = client
-            .send(&Liqmap::new(&coin, "1d").unwrap())
+            .send(&Liqmap::new(&coin, "1d", None).unwrap())
             .await
             .unwrap();
         let week = client
-            .send(&Liqmap::new(&coin, "7d").unwrap())
+            .send(&Liqmap::new(&coin, "7d", None).unwrap())
             .await
             .unwrap();
-        let pain = client.send(&Maxpain::new(&coin).unwrap()).await.unwrap();
-        let levels = client.send(&Levels::new(&coin).unwrap()).await.unwrap();
+        let pain = client
+            .send(&Maxpain::new(&coin, None).unwrap())
+            .await
+            .unwrap();
+        let levels = client
+            .send(&Levels::new(&coin, None).unwrap())
+            .await
+            .unwrap();
         for (range, map, pain) in [("24h", &day, pain.d1), ("7d", &week, pain.d7)] {
-            let heatmap = Heatmap::new(&coin, range, 2).unwrap();
+            let heatmap = Heatmap::new(&coin, range, RawModel::Number(2)).unwrap();
             let heatmap = client.send(&heatmap).await.unwrap();
             let columns = heatmap.times.len();
             let last: f64 = heatmap
@@ -277,13 +288,17 @@ async fn questions_of_every_kind_at_once_get_their_own_answers() {
                 same(&client, Overview).await;
             }),
             1 => calls.spawn(async move {
-                same(&client, Heatmap::new("ETH", "24h", 2).unwrap()).await;
+                same(
+                    &client,
+                    Heatmap::new("ETH", "24h", RawModel::Number(2)).unwrap(),
+                )
+                .await;
             }),
             2 => calls.spawn(async move {
                 same(&client, Orders::new(None, None, 100, i).unwrap()).await;
             }),
             _ => calls.spawn(async move {
-                same(&client, Liqmap::new("SOL", "7d").unwrap()).await;
+                same(&client, Liqmap::new("SOL", "7d", None).unwrap()).await;
             }),
         };
     }
@@ -296,7 +311,10 @@ async fn questions_of_every_kind_at_once_get_their_own_answers() {
 #[tokio::test]
 async fn an_unknown_coin_is_refused_to_the_client() {
     let server = Server::start().await;
-    let refused = server.client().send(&Levels::new("NOPE").unwrap()).await;
+    let refused = server
+        .client()
+        .send(&Levels::new("NOPE", None).unwrap())
+        .await;
     let Err(Error::Refused {
         status,
         body,
@@ -309,7 +327,7 @@ async fn an_unknown_coin_is_refused_to_the_client() {
     assert_eq!((status, retry_after), (404, None));
     // The status and body of what a caller in this process is given.
     let refusal = market()
-        .answer(&Levels::new("NOPE").unwrap(), None)
+        .answer(&Levels::new("NOPE", None).unwrap(), None)
         .unwrap_err();
     let here = Rejection::from(refusal);
     assert_eq!(here.status(), status);
@@ -400,10 +418,22 @@ async fn as_of_over_the_socket_is_as_of_in_this_process() {
         )
         .await;
         check(&http, &server, Chart::new("ETHUSDT").unwrap(), then).await;
-        check(&http, &server, Heatmap::new("BTC", "3d", 3).unwrap(), then).await;
-        check(&http, &server, Liqmap::new("BTC", "7d").unwrap(), then).await;
-        check(&http, &server, Levels::new("SOL").unwrap(), then).await;
-        check(&http, &server, Maxpain::new("ETH").unwrap(), then).await;
+        check(
+            &http,
+            &server,
+            Heatmap::new("BTC", "3d", RawModel::Number(3)).unwrap(),
+            then,
+        )
+        .await;
+        check(
+            &http,
+            &server,
+            Liqmap::new("BTC", "7d", None).unwrap(),
+            then,
+        )
+        .await;
+        check(&http, &server, Levels::new("SOL", None).unwrap(), then).await;
+        check(&http, &server, Maxpain::new("ETH", None).unwrap(), then).await;
     }
     server.stop().await;
 }

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .errors import ArchiveError, BadQuery, LiqdataError, NoAnswer, Refused, TooSlow, UnexpectedReply
     from .grids import Heatmap, LiquidationMap
     from .market import Market, demo, open
+    from .model import Model
     from .rows import Rows
     from .scoring.card import Scorecard
     from .scoring.score import score
@@ -38,6 +39,7 @@ __all__ = [
     "LiqdataError",
     "LiquidationMap",
     "Market",
+    "Model",
     "NoAnswer",
     "Refused",
     "Rows",
@@ -64,6 +66,7 @@ _HOMES = {
     "LiqdataError": "errors",
     "LiquidationMap": "grids",
     "Market": "market",
+    "Model": "model",
     "NoAnswer": "errors",
     "Refused": "errors",
     "Rows": "rows",

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from os import PathLike
-from typing import Any, SupportsIndex, final
+from typing import Any, Self, SupportsIndex, final
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,7 @@ __all__ = [
     "Market",
     "Question",
     "Server",
+    "Specification",
     "Stream",
     "Table",
     "Walk",
@@ -27,6 +28,7 @@ __all__ = [
     "decode_all",
     "endpoints",
     "instant",
+    "model_version",
     "question",
     "read_reply",
     "span",
@@ -36,6 +38,17 @@ __all__ = [
 @final
 class Question: ...
 
+@final
+class Specification:
+    def __new__(cls, json: str) -> Self: ...
+    def coded(self) -> str: ...
+    def version(self) -> str: ...
+    def view(self) -> int: ...
+    def resolved(
+        self,
+    ) -> tuple[list[float], list[float], list[tuple[float, float]], int, float, float, float]: ...
+
+def model_version(number: int) -> str: ...
 def endpoints() -> str: ...
 def question(endpoint: str, **parameters: object) -> Question: ...
 def walk_bounds(symbol: object, exchange: object, page_size: object, max_rows: object) -> int | None: ...

@@ -7,23 +7,28 @@ from typing import TYPE_CHECKING, overload
 from . import _answers
 from ._local import _Local
 from ._service import _Awaiting, _Blocking
+from .model import asked
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from .grids import Heatmap, LiquidationMap
-    from .types import HeatmapRange, Instant, Levels, MapRange, MaxPain, Model
+    from .model import Model
+    from .types import HeatmapRange, Instant, Levels, MapRange, MaxPain
+    from .types import Model as Number
 
 
 class _Estimates(_Blocking):
     """Estimates of where the next liquidations wait., asked of a service."""
 
     @overload
-    def heatmap(self, symbol: str = "BTC", range: HeatmapRange = "24h", model: Model = 2) -> Heatmap: ...
+    def heatmap(self, symbol: str = "BTC", range: HeatmapRange = "24h", model: Number | Model = 2) -> Heatmap: ...
     @overload
-    def heatmap(self, symbol: Sequence[str], range: HeatmapRange = "24h", model: Model = 2) -> dict[str, Heatmap]: ...
     def heatmap(
-        self, symbol: str | Sequence[str] = "BTC", range: HeatmapRange = "24h", model: Model = 2
+        self, symbol: Sequence[str], range: HeatmapRange = "24h", model: Number | Model = 2
+    ) -> dict[str, Heatmap]: ...
+    def heatmap(
+        self, symbol: str | Sequence[str] = "BTC", range: HeatmapRange = "24h", model: Number | Model = 2
     ) -> Heatmap | dict[str, Heatmap]:
         """Estimated liquidations over price and time.
 
@@ -33,8 +38,8 @@ class _Estimates(_Blocking):
             Coin, such as ``BTC``.
         range : {"12h", "24h", "3d", "7d", "1M"}
             Positions opened in the last so much time.
-        model : {2, 3}
-            2: USD of open interest exposed; 3: USD expected to be reported liquidated.
+        model : {2, 3} or Model
+            2: USD of open interest exposed; 3: USD expected to be reported liquidated; or parameters of your own.
 
         Returns
         -------
@@ -49,14 +54,18 @@ class _Estimates(_Blocking):
         >>> map.matrix.shape == (map.prices.size, map.times.size)
         True
         """
-        return self._each("heatmap", symbol, _answers.heatmap, range=range, model=model)
+        return self._each("heatmap", symbol, _answers.heatmap, range=range, model=asked(model))
 
     @overload
-    def liqmap(self, symbol: str = "BTC", range: MapRange = "1d") -> LiquidationMap: ...
-    @overload
-    def liqmap(self, symbol: Sequence[str], range: MapRange = "1d") -> dict[str, LiquidationMap]: ...
     def liqmap(
-        self, symbol: str | Sequence[str] = "BTC", range: MapRange = "1d"
+        self, symbol: str = "BTC", range: MapRange = "1d", *, model: Number | Model | None = None
+    ) -> LiquidationMap: ...
+    @overload
+    def liqmap(
+        self, symbol: Sequence[str], range: MapRange = "1d", *, model: Number | Model | None = None
+    ) -> dict[str, LiquidationMap]: ...
+    def liqmap(
+        self, symbol: str | Sequence[str] = "BTC", range: MapRange = "1d", *, model: Number | Model | None = None
     ) -> LiquidationMap | dict[str, LiquidationMap]:
         """Estimated liquidations by price and leverage tier.
 
@@ -66,6 +75,8 @@ class _Estimates(_Blocking):
             Coin, such as ``BTC``.
         range : {"1d", "7d"}
             Positions opened in the last so much time.
+        model : {2, 3} or Model, optional
+            As for :meth:`heatmap`; an extension of our server.
 
         Returns
         -------
@@ -79,19 +90,23 @@ class _Estimates(_Blocking):
         ...     client.liqmap("BTC").leverages.tolist()
         [10, 25, 50, 100]
         """
-        return self._each("liqmap", symbol, _answers.liqmap, range=range)
+        return self._each("liqmap", symbol, _answers.liqmap, range=range, model=asked(model))
 
     @overload
-    def levels(self, symbol: str = "BTC") -> Levels: ...
+    def levels(self, symbol: str = "BTC", *, model: Number | Model | None = None) -> Levels: ...
     @overload
-    def levels(self, symbol: Sequence[str]) -> dict[str, Levels]: ...
-    def levels(self, symbol: str | Sequence[str] = "BTC") -> Levels | dict[str, Levels]:
+    def levels(self, symbol: Sequence[str], *, model: Number | Model | None = None) -> dict[str, Levels]: ...
+    def levels(
+        self, symbol: str | Sequence[str] = "BTC", *, model: Number | Model | None = None
+    ) -> Levels | dict[str, Levels]:
         """The strongest long and short cluster of each leverage tier.
 
         Parameters
         ----------
         symbol : str or sequence of str
             Coin, such as ``BTC``.
+        model : {2, 3} or Model, optional
+            As for :meth:`heatmap`; an extension of our server.
 
         Returns
         -------
@@ -106,19 +121,23 @@ class _Estimates(_Blocking):
         ...     list(client.levels("ETH")["tiers"])
         ['10', '25', '50', '100']
         """
-        return self._each("levels", symbol, _answers.plain)
+        return self._each("levels", symbol, _answers.plain, model=asked(model))
 
     @overload
-    def maxpain(self, symbol: str = "BTC") -> MaxPain: ...
+    def maxpain(self, symbol: str = "BTC", *, model: Number | Model | None = None) -> MaxPain: ...
     @overload
-    def maxpain(self, symbol: Sequence[str]) -> dict[str, MaxPain]: ...
-    def maxpain(self, symbol: str | Sequence[str] = "BTC") -> MaxPain | dict[str, MaxPain]:
+    def maxpain(self, symbol: Sequence[str], *, model: Number | Model | None = None) -> dict[str, MaxPain]: ...
+    def maxpain(
+        self, symbol: str | Sequence[str] = "BTC", *, model: Number | Model | None = None
+    ) -> MaxPain | dict[str, MaxPain]:
         """The strongest long and short cluster of a day and of a week.
 
         Parameters
         ----------
         symbol : str or sequence of str
             Coin, such as ``BTC``.
+        model : {2, 3} or Model, optional
+            As for :meth:`heatmap`; an extension of our server.
 
         Returns
         -------
@@ -133,49 +152,57 @@ class _Estimates(_Blocking):
         ...     client.maxpain("BTC")["d1"]["long"]["distPct"] < 0
         True
         """
-        return self._each("maxpain", symbol, _answers.plain)
+        return self._each("maxpain", symbol, _answers.plain, model=asked(model))
 
 
 class _AsyncEstimates(_Awaiting):
     """Estimates of where the next liquidations wait., awaited from a service."""
 
     @overload
-    async def heatmap(self, symbol: str = "BTC", range: HeatmapRange = "24h", model: Model = 2) -> Heatmap: ...
+    async def heatmap(self, symbol: str = "BTC", range: HeatmapRange = "24h", model: Number | Model = 2) -> Heatmap: ...
     @overload
     async def heatmap(
-        self, symbol: Sequence[str], range: HeatmapRange = "24h", model: Model = 2
+        self, symbol: Sequence[str], range: HeatmapRange = "24h", model: Number | Model = 2
     ) -> dict[str, Heatmap]: ...
     async def heatmap(
-        self, symbol: str | Sequence[str] = "BTC", range: HeatmapRange = "24h", model: Model = 2
+        self, symbol: str | Sequence[str] = "BTC", range: HeatmapRange = "24h", model: Number | Model = 2
     ) -> Heatmap | dict[str, Heatmap]:
         """As :meth:`liqdata.Client.heatmap`."""
-        return await self._each("heatmap", symbol, _answers.heatmap, range=range, model=model)
+        return await self._each("heatmap", symbol, _answers.heatmap, range=range, model=asked(model))
 
     @overload
-    async def liqmap(self, symbol: str = "BTC", range: MapRange = "1d") -> LiquidationMap: ...
-    @overload
-    async def liqmap(self, symbol: Sequence[str], range: MapRange = "1d") -> dict[str, LiquidationMap]: ...
     async def liqmap(
-        self, symbol: str | Sequence[str] = "BTC", range: MapRange = "1d"
+        self, symbol: str = "BTC", range: MapRange = "1d", *, model: Number | Model | None = None
+    ) -> LiquidationMap: ...
+    @overload
+    async def liqmap(
+        self, symbol: Sequence[str], range: MapRange = "1d", *, model: Number | Model | None = None
+    ) -> dict[str, LiquidationMap]: ...
+    async def liqmap(
+        self, symbol: str | Sequence[str] = "BTC", range: MapRange = "1d", *, model: Number | Model | None = None
     ) -> LiquidationMap | dict[str, LiquidationMap]:
         """As :meth:`liqdata.Client.liqmap`."""
-        return await self._each("liqmap", symbol, _answers.liqmap, range=range)
+        return await self._each("liqmap", symbol, _answers.liqmap, range=range, model=asked(model))
 
     @overload
-    async def levels(self, symbol: str = "BTC") -> Levels: ...
+    async def levels(self, symbol: str = "BTC", *, model: Number | Model | None = None) -> Levels: ...
     @overload
-    async def levels(self, symbol: Sequence[str]) -> dict[str, Levels]: ...
-    async def levels(self, symbol: str | Sequence[str] = "BTC") -> Levels | dict[str, Levels]:
+    async def levels(self, symbol: Sequence[str], *, model: Number | Model | None = None) -> dict[str, Levels]: ...
+    async def levels(
+        self, symbol: str | Sequence[str] = "BTC", *, model: Number | Model | None = None
+    ) -> Levels | dict[str, Levels]:
         """As :meth:`liqdata.Client.levels`."""
-        return await self._each("levels", symbol, _answers.plain)
+        return await self._each("levels", symbol, _answers.plain, model=asked(model))
 
     @overload
-    async def maxpain(self, symbol: str = "BTC") -> MaxPain: ...
+    async def maxpain(self, symbol: str = "BTC", *, model: Number | Model | None = None) -> MaxPain: ...
     @overload
-    async def maxpain(self, symbol: Sequence[str]) -> dict[str, MaxPain]: ...
-    async def maxpain(self, symbol: str | Sequence[str] = "BTC") -> MaxPain | dict[str, MaxPain]:
+    async def maxpain(self, symbol: Sequence[str], *, model: Number | Model | None = None) -> dict[str, MaxPain]: ...
+    async def maxpain(
+        self, symbol: str | Sequence[str] = "BTC", *, model: Number | Model | None = None
+    ) -> MaxPain | dict[str, MaxPain]:
         """As :meth:`liqdata.Client.maxpain`."""
-        return await self._each("maxpain", symbol, _answers.plain)
+        return await self._each("maxpain", symbol, _answers.plain, model=asked(model))
 
 
 class _LocalEstimates(_Local):
@@ -183,53 +210,86 @@ class _LocalEstimates(_Local):
 
     @overload
     def heatmap(
-        self, symbol: str = "BTC", range: HeatmapRange = "24h", model: Model = 2, *, as_of: Instant | None = None
+        self,
+        symbol: str = "BTC",
+        range: HeatmapRange = "24h",
+        model: Number | Model = 2,
+        *,
+        as_of: Instant | None = None,
     ) -> Heatmap: ...
     @overload
     def heatmap(
-        self, symbol: Sequence[str], range: HeatmapRange = "24h", model: Model = 2, *, as_of: Instant | None = None
+        self,
+        symbol: Sequence[str],
+        range: HeatmapRange = "24h",
+        model: Number | Model = 2,
+        *,
+        as_of: Instant | None = None,
     ) -> dict[str, Heatmap]: ...
     def heatmap(
         self,
         symbol: str | Sequence[str] = "BTC",
         range: HeatmapRange = "24h",
-        model: Model = 2,
+        model: Number | Model = 2,
         *,
         as_of: Instant | None = None,
     ) -> Heatmap | dict[str, Heatmap]:
         """As :meth:`liqdata.Client.heatmap`, at ``as_of``."""
-        return self._each("heatmap", symbol, _answers.heatmap, as_of, range=range, model=model)
+        return self._each("heatmap", symbol, _answers.heatmap, as_of, range=range, model=asked(model))
 
     @overload
     def liqmap(
-        self, symbol: str = "BTC", range: MapRange = "1d", *, as_of: Instant | None = None
+        self,
+        symbol: str = "BTC",
+        range: MapRange = "1d",
+        *,
+        model: Number | Model | None = None,
+        as_of: Instant | None = None,
     ) -> LiquidationMap: ...
     @overload
     def liqmap(
-        self, symbol: Sequence[str], range: MapRange = "1d", *, as_of: Instant | None = None
+        self,
+        symbol: Sequence[str],
+        range: MapRange = "1d",
+        *,
+        model: Number | Model | None = None,
+        as_of: Instant | None = None,
     ) -> dict[str, LiquidationMap]: ...
     def liqmap(
-        self, symbol: str | Sequence[str] = "BTC", range: MapRange = "1d", *, as_of: Instant | None = None
+        self,
+        symbol: str | Sequence[str] = "BTC",
+        range: MapRange = "1d",
+        *,
+        model: Number | Model | None = None,
+        as_of: Instant | None = None,
     ) -> LiquidationMap | dict[str, LiquidationMap]:
         """As :meth:`liqdata.Client.liqmap`, at ``as_of``."""
-        return self._each("liqmap", symbol, _answers.liqmap, as_of, range=range)
+        return self._each("liqmap", symbol, _answers.liqmap, as_of, range=range, model=asked(model))
 
     @overload
-    def levels(self, symbol: str = "BTC", *, as_of: Instant | None = None) -> Levels: ...
-    @overload
-    def levels(self, symbol: Sequence[str], *, as_of: Instant | None = None) -> dict[str, Levels]: ...
     def levels(
-        self, symbol: str | Sequence[str] = "BTC", *, as_of: Instant | None = None
+        self, symbol: str = "BTC", *, model: Number | Model | None = None, as_of: Instant | None = None
+    ) -> Levels: ...
+    @overload
+    def levels(
+        self, symbol: Sequence[str], *, model: Number | Model | None = None, as_of: Instant | None = None
+    ) -> dict[str, Levels]: ...
+    def levels(
+        self, symbol: str | Sequence[str] = "BTC", *, model: Number | Model | None = None, as_of: Instant | None = None
     ) -> Levels | dict[str, Levels]:
         """As :meth:`liqdata.Client.levels`, at ``as_of``."""
-        return self._each("levels", symbol, _answers.plain, as_of)
+        return self._each("levels", symbol, _answers.plain, as_of, model=asked(model))
 
     @overload
-    def maxpain(self, symbol: str = "BTC", *, as_of: Instant | None = None) -> MaxPain: ...
-    @overload
-    def maxpain(self, symbol: Sequence[str], *, as_of: Instant | None = None) -> dict[str, MaxPain]: ...
     def maxpain(
-        self, symbol: str | Sequence[str] = "BTC", *, as_of: Instant | None = None
+        self, symbol: str = "BTC", *, model: Number | Model | None = None, as_of: Instant | None = None
+    ) -> MaxPain: ...
+    @overload
+    def maxpain(
+        self, symbol: Sequence[str], *, model: Number | Model | None = None, as_of: Instant | None = None
+    ) -> dict[str, MaxPain]: ...
+    def maxpain(
+        self, symbol: str | Sequence[str] = "BTC", *, model: Number | Model | None = None, as_of: Instant | None = None
     ) -> MaxPain | dict[str, MaxPain]:
         """As :meth:`liqdata.Client.maxpain`, at ``as_of``."""
-        return self._each("maxpain", symbol, _answers.plain, as_of)
+        return self._each("maxpain", symbol, _answers.plain, as_of, model=asked(model))

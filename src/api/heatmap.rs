@@ -1,7 +1,7 @@
 //! `/api/liq-heatmap`: estimated liquidations over price and time.
 
 use super::endpoint::{endpoint, object};
-use super::parameter::Numbered;
+use super::parameter::Modelled;
 use crate::model::{Coin, HeatmapGrid, HeatmapRange};
 
 endpoint! {
@@ -9,7 +9,7 @@ endpoint! {
     Heatmap = "heatmap" at "/api/liq-heatmap", "estimated liquidations over price and time";
     symbol: Coin = "BTC", "coin";
     range: HeatmapRange = "24h", "12h, 24h, 3d, 7d or 1M";
-    model: Numbered = "2", "2: open interest exposed; 3: expected to be reported";
+    model: Modelled = "2", "2: open interest exposed; 3: expected to be reported; or a model of your own parameters";
     => bare HeatmapGrid; large
 }
 

@@ -1,6 +1,7 @@
 //! `/api/liq-map`: estimated liquidations by price and leverage tier.
 
 use super::endpoint::{endpoint, object};
+use super::parameter::Modelled;
 use crate::model::{Coin, LiquidationMap, MapRange};
 
 endpoint! {
@@ -8,6 +9,7 @@ endpoint! {
     Liqmap = "liqmap" at "/api/liq-map", "estimated liquidations by price and leverage";
     symbol: Coin = "BTC", "coin";
     range: MapRange = "1d", "1d or 7d";
+    model: Option<Modelled>, "2, 3 or a model of your own parameters; an extension of our server";
     => bare LiquidationMap; large
 }
 

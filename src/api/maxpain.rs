@@ -1,12 +1,14 @@
 //! `/api/liq-maxpain`: the strongest clusters of a day and a week.
 
 use super::endpoint::{endpoint, object};
+use super::parameter::Modelled;
 use crate::model::{Coin, MaxPain};
 
 endpoint! {
     /// Asks for the strongest long and short clusters of a coin.
     Maxpain = "maxpain" at "/api/liq-maxpain", "the strongest estimated clusters of a day and a week";
     symbol: Coin = "BTC", "coin";
+    model: Option<Modelled>, "2, 3 or a model of your own parameters; an extension of our server";
     => enveloped MaxPain
 }
 

@@ -23,7 +23,9 @@ mod stream;
 
 pub use endpoint::{Endpoint, Entry, Member, Reply, Shape};
 pub use envelope::{Envelope, RefusedBody};
-pub use parameter::{EVERYWHERE, Exchange, Limit, Numbered, Offset, Parameter, Rule};
+pub use parameter::{
+    EVERYWHERE, Exchange, Limit, Modelled, Offset, Parameter, RawModel, Rule, coded, specification,
+};
 pub use query::Query;
 pub use refusal::BadQuery;
 pub use stream::Stream;

@@ -2,11 +2,16 @@
 
 use std::fmt::Display;
 
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 
 use super::refusal::BadQuery;
-use crate::model::{Coin, Millis, Model, Pair, Vocabulary, did_you_mean, hint_coin, hint_pair};
+use crate::model::{
+    Chosen, Coin, Millis, Model, Pair, Specification, Vocabulary, did_you_mean, hint_coin,
+    hint_pair,
+};
 
 /// What every endpoint of our server takes beside its own parameters.
 pub const EVERYWHERE: [Parameter; 2] = [
@@ -253,11 +258,6 @@ numbers! {
         |number| i64::try_from(number).ok().and_then(|offset| u64::try_from(offset).ok());
         "is out of bounds"
     }
-    impl [] for Numbered = Model {
-        "2 or 3".to_owned();
-        |number| Model::ALL.iter().copied().find(|known| i128::from(known.number()) == number);
-        "is not allowed"
-    }
 }
 
 /// Most rows wanted, 1 to `MAX`.
@@ -268,9 +268,102 @@ pub struct Limit<const MAX: u16>;
 #[derive(Debug)]
 pub struct Offset;
 
-/// A model by its number.
+/// A model: one of the contract's by its number, or a caller's own as [`Specification`] in JSON in base64url.
 #[derive(Debug)]
-pub struct Numbered;
+pub struct Modelled;
+
+/// A model that has not been checked yet.
+#[derive(Clone, Copy, Debug)]
+pub enum RawModel<'a> {
+    /// Its number.
+    Number(i128),
+    /// Its parameters, coded.
+    Coded(&'a str),
+}
+
+impl From<i128> for RawModel<'_> {
+    fn from(number: i128) -> Self {
+        Self::Number(number)
+    }
+}
+
+impl Rule for Modelled {
+    type Value = Chosen;
+    type Raw<'a> = RawModel<'a>;
+    const WHOLE: bool = true;
+
+    fn allowed() -> String {
+        "2, 3, or a Model, which a query string has as base64url JSON".to_owned()
+    }
+
+    fn raw<'a>(_: &'static str, text: Option<&'a str>) -> Result<RawModel<'a>, BadQuery> {
+        let text = text.unwrap_or_default();
+        Ok(text.parse().map_or(RawModel::Coded(text), RawModel::Number))
+    }
+
+    fn check(name: &'static str, raw: RawModel<'_>) -> Result<Chosen, BadQuery> {
+        let bad = |problem| BadQuery::new(name, problem, Self::allowed());
+        match raw {
+            RawModel::Number(number) => Model::ALL
+                .iter()
+                .find(|known| i128::from(known.number()) == number)
+                .map(|known| Chosen::Numbered(*known))
+                .ok_or_else(|| bad(format!("{number} is not allowed"))),
+            RawModel::Coded(text) => {
+                let unknown = || {
+                    bad(format!(
+                        "{text:?} is neither a number nor a model's parameters"
+                    ))
+                };
+                let own = URL_SAFE_NO_PAD.decode(text).map_err(|_| unknown())?;
+                let own = specification(&own).map_err(|fault| {
+                    if fault.parameter == "model" {
+                        return unknown();
+                    }
+                    let problem = format!("{}: {}", fault.parameter, fault.message);
+                    BadQuery::new(name, problem, fault.allowed)
+                })?;
+                Ok(Chosen::Own(Box::new(own)))
+            }
+        }
+    }
+
+    fn text(value: &Chosen) -> Option<String> {
+        Some(match value {
+            Chosen::Numbered(model) => model.to_string(),
+            Chosen::Own(own) => coded(own),
+        })
+    }
+}
+
+/// The checked parameters that `json` chooses.
+///
+/// # Errors
+///
+/// [`BadQuery`] naming the first that is not allowed.
+pub fn specification(json: &[u8]) -> Result<Specification, BadQuery> {
+    let mut json = serde_json::Deserializer::from_slice(json);
+    let own: Specification = serde_path_to_error::deserialize(&mut json).map_err(|fault| {
+        let path = fault.path().to_string();
+        let name = path.split(['.', '[']).next().unwrap_or_default();
+        let name = if name.is_empty() { "model" } else { name };
+        BadQuery::new(
+            name.to_owned(),
+            fault.inner().to_string(),
+            "see liqdata.Model",
+        )
+    })?;
+    own.check()
+        .map_err(|fault| BadQuery::new(fault.name, fault.problem, fault.allowed))?;
+    Ok(own)
+}
+
+/// A caller's model as a query string has it.
+#[must_use]
+pub fn coded(own: &Specification) -> String {
+    // Numbers, lists and text: they have a form in JSON.
+    URL_SAFE_NO_PAD.encode(serde_json::to_string(own).unwrap_or_default())
+}
 
 impl<R: Rule> Rule for Option<R> {
     type Value = Option<R::Value>;

@@ -23,10 +23,14 @@ pub struct Explain {
     pub closed: Millis,
     /// Model number, 2 or 3.
     pub model: i64,
+    /// Its prior, and a digest of everything that enters a cell.
+    pub model_version: String,
     /// What the USD figures are.
     pub view: &'static str,
     /// Leverages of the ledger's tiers.
     pub tiers: Vec<f64>,
+    /// Share of what is opened and turnover a day of each clock.
+    pub clocks: Vec<(f64, f64)>,
     /// Maintenance margin rate per tier.
     pub maintenance_margins: Vec<f64>,
     /// Share of the open interest each tier is taken to hold.

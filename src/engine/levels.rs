@@ -4,7 +4,7 @@ use super::liqmap::liqmap;
 use super::parameters::SHOWN;
 use super::{EngineError, Estimate, View};
 use crate::model::{
-    LevelTier, LiquidationMap, MapRange, Model, Side, TierLevels, liquidation_price,
+    Chosen, LevelTier, LiquidationMap, MapRange, Model, Side, TierLevels, liquidation_price,
 };
 
 /// The key liquidation levels of a coin: per tier and side the bin of the seven-day map with the most USD.
@@ -16,13 +16,19 @@ use crate::model::{
 /// # Errors
 ///
 /// [`EngineError`] where the coin has no bars in the last seven days, or bars longer than that.
-pub fn levels(view: &View, coin: &str) -> Result<Estimate<TierLevels>, EngineError> {
+pub fn levels(
+    view: &View,
+    coin: &str,
+    model: Option<&Chosen>,
+) -> Result<Estimate<TierLevels>, EngineError> {
     let Estimate {
         reply: map,
         explain,
-    } = liqmap(view, coin, MapRange::D7)?;
+    } = liqmap(view, coin, MapRange::D7, model)?;
     let largest = map.tiers.iter().copied().fold(0.0, f64::max);
-    let parameters = view.parameters(Model::Exposure, coin);
+    let parameters = view
+        .under(model.and_then(Chosen::own))
+        .parameters(Model::Exposure, coin);
     let tiers = map
         .leverages
         .iter()

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use super::parameters::{SHOWN, shown_for};
 use super::replay::Frame;
 use super::{EngineError, Estimate, View};
-use crate::model::{LiquidationMap, MapBin, MapRange, Model, Side, Vocabulary, map_step};
+use crate::model::{Chosen, LiquidationMap, MapBin, MapRange, Model, Side, Vocabulary, map_step};
 
-/// The liquidation map of a coin, from model 2: model 3 has not been fitted.
+/// The liquidation map of a coin, from `model`; from model 2 where none is named, as model 3 has not been fitted.
 ///
 /// Bins are `binWidth` wide and meet at the current price; longs lie below it and shorts above, so bins ascend in price
 /// with all longs first. Bins without positions are left out, and a bin's total is the sum of its tiers: of those the
@@ -20,9 +20,11 @@ pub fn liqmap(
     view: &View,
     coin: &str,
     range: MapRange,
+    model: Option<&Chosen>,
 ) -> Result<Estimate<LiquidationMap>, EngineError> {
-    let (model, length) = (Model::Exposure, range.millis());
-    let frame = Frame::new(*view, coin, model, length, range.name(), length)?;
+    let view = view.under(model.and_then(Chosen::own));
+    let (model, length) = (model.map_or(Model::Exposure, Chosen::view), range.millis());
+    let frame = Frame::new(view, coin, model, length, range.name(), length)?;
     let replayed = frame.replay(&[], |_| ());
     let ledger = &replayed.ledger;
     let grid = frame.parameters.grid;

@@ -2,7 +2,7 @@
 
 use super::liqmap::liqmap;
 use super::{EngineError, Estimate, View};
-use crate::model::{Cluster, LiquidationMap, MapRange, MaxPain, Pain, Side};
+use crate::model::{Chosen, Cluster, LiquidationMap, MapRange, MaxPain, Pain, Side};
 
 /// The max pain of a coin: per side the bin of the map with the most USD, and the USD of all bins.
 ///
@@ -12,12 +12,16 @@ use crate::model::{Cluster, LiquidationMap, MapRange, MaxPain, Pain, Side};
 /// # Errors
 ///
 /// [`EngineError`] where the coin has no bars in the last day, or bars longer than that.
-pub fn maxpain(view: &View, coin: &str) -> Result<Estimate<MaxPain>, EngineError> {
-    let day = liqmap(view, coin, MapRange::D1)?.reply;
+pub fn maxpain(
+    view: &View,
+    coin: &str,
+    model: Option<&Chosen>,
+) -> Result<Estimate<MaxPain>, EngineError> {
+    let day = liqmap(view, coin, MapRange::D1, model)?.reply;
     let Estimate {
         reply: week,
         explain,
-    } = liqmap(view, coin, MapRange::D7)?;
+    } = liqmap(view, coin, MapRange::D7, model)?;
     Ok(Estimate {
         reply: MaxPain {
             symbol: week.symbol.clone(),

@@ -34,7 +34,7 @@ pub use levels::levels;
 pub use liqmap::liqmap;
 pub use maxpain::maxpain;
 pub use observations::{Observations, Rows};
-pub use parameters::{Clock, Parameters, Tier};
+pub use parameters::{Clock, Parameters, Tier, version};
 pub use ranking::*;
 pub use resize::resize;
 pub use ring::{Ring, RingFault, RingPart};

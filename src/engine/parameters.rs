@@ -2,6 +2,8 @@
 
 use std::num::NonZeroU8;
 
+use sha2::{Digest, Sha256};
+
 use crate::model::{
     FineGrid, Margins, Model, Prior, Side, Specification, first_margin, liquidation_price,
     maintenance_margin,
@@ -187,4 +189,41 @@ impl Parameters {
             .min_by(|a, b| distance(a).total_cmp(&distance(b)))
             .map_or(0.0, |tier| tier.maintenance)
     }
+}
+
+/// Of what the ledger does with its parameters: another number where the same parameters give other cells.
+const LEDGER: u8 = 2;
+
+/// The version of a model: its prior, and a digest of everything that enters a cell.
+#[must_use]
+pub fn version(own: Option<&Specification>, model: Model) -> String {
+    let mut digest = Sha256::new();
+    digest.update([LEDGER, u8::from(model == Model::Expected)]);
+    let mut take = |numbers: &[f64]| {
+        for number in numbers {
+            digest.update(number.to_be_bytes());
+        }
+    };
+    // Maintenance margins differ from coin to coin: those of the coins that are told apart.
+    for coin in ["BTC", ""] {
+        let found = Parameters::of(own, model, coin);
+        for tier in &found.tiers {
+            take(&[tier.leverage, tier.maintenance, tier.weight]);
+        }
+        for clock in &found.clocks {
+            take(&[clock.share, clock.per_day]);
+        }
+        let entries = f64::from(found.entries.get());
+        take(&[found.grid.p0, found.grid.h, entries, found.phi0]);
+        if model == Model::Expected {
+            take(&[found.kappa, own.and_then(|own| own.nu).unwrap_or_default()]);
+        }
+    }
+    let prior = u8::from(own.map_or_else(Prior::default, |own| own.prior));
+    let digest = digest.finalize();
+    let short = digest
+        .first_chunk()
+        .map_or(0, |bytes| u64::from_be_bytes(*bytes))
+        >> 16;
+    format!("{prior}-{short:012x}")
 }

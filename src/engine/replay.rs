@@ -2,6 +2,7 @@
 
 use super::explain::Explain;
 use super::history::{Derived, History, days};
+use super::parameters::version;
 use super::sources::Bars;
 use super::{EngineError, Ledger, Parameters, Step, Tier, View};
 use crate::model::{Bar, Millis, Model, Side};
@@ -208,8 +209,15 @@ impl<'a> Frame<'a> {
         Explain {
             closed: self.end,
             model: self.model.number(),
+            model_version: version(self.view.own(), self.model),
             view,
             tiers: column(|tier| tier.leverage),
+            clocks: self
+                .parameters
+                .clocks
+                .iter()
+                .map(|clock| (clock.share, clock.per_day))
+                .collect(),
             maintenance_margins: column(|tier| tier.maintenance),
             weights: column(|tier| tier.weight),
             theta,

@@ -81,6 +81,11 @@ impl<'a> View<'a> {
         Self { own, ..self }
     }
 
+    /// What the caller chose of the parameters of estimates.
+    pub(super) fn own(self) -> Option<&'a Specification> {
+        self.own
+    }
+
     /// What an estimate is made with.
     pub(super) fn parameters(self, model: Model, coin: &str) -> Parameters {
         Parameters::of(self.own, model, coin)

@@ -3,7 +3,7 @@
 use super::Needed;
 use crate::api::{self, Endpoint};
 use crate::engine::{self, EngineError, Estimate, Explain, View};
-use crate::model::{Coin, MapRange, Model, Pair, Vocabulary, Window};
+use crate::model::{Chosen, Coin, MapRange, Model, Pair, Vocabulary, Window};
 
 /// A reply with what there is to say about how it came to be.
 #[derive(Clone, Debug)]
@@ -42,13 +42,13 @@ pub enum Material {
 }
 
 impl Material {
-    /// Of the bars of `range`, for as long as `lasts`.
-    fn bars(coin: &Coin, range: MapRange, lasts: MapRange) -> Self {
+    /// What the map of `range` is made of, which is good for as long as `lasts`.
+    fn map(coin: &Coin, model: Option<&Chosen>, range: MapRange, lasts: MapRange) -> Self {
         Self::Estimated(Needed {
             coin: coin.to_string(),
             range: range.millis(),
             range_name: range.name(),
-            orders: false,
+            orders: model.is_some_and(|model| model.view() == Model::Expected),
             lasts: lasts.millis(),
         })
     }
@@ -140,7 +140,12 @@ impl Answer for api::Chart {
 
 impl Answer for api::Heatmap {
     fn answer(&self, view: &View<'_>) -> Result<Answered<Self::Reply>, EngineError> {
-        let map = engine::heatmap(view, self.symbol.as_str(), self.range, self.model)?;
+        let map = engine::heatmap(
+            &view.under(self.model.own()),
+            self.symbol.as_str(),
+            self.range,
+            self.model.view(),
+        )?;
         Ok(map.into())
     }
 
@@ -149,7 +154,7 @@ impl Answer for api::Heatmap {
             coin: self.symbol.to_string(),
             range: self.range.millis(),
             range_name: self.range.name(),
-            orders: self.model == Model::Expected,
+            orders: self.model.view() == Model::Expected,
             lasts: self.range.millis(),
         })
     }
@@ -157,31 +162,41 @@ impl Answer for api::Heatmap {
 
 impl Answer for api::Liqmap {
     fn answer(&self, view: &View<'_>) -> Result<Answered<Self::Reply>, EngineError> {
-        Ok(engine::liqmap(view, self.symbol.as_str(), self.range)?.into())
+        Ok(engine::liqmap(view, self.symbol.as_str(), self.range, self.model.as_ref())?.into())
     }
 
     fn material(&self) -> Material {
-        Material::bars(&self.symbol, self.range, self.range)
+        Material::map(&self.symbol, self.model.as_ref(), self.range, self.range)
     }
 }
 
 impl Answer for api::Levels {
     fn answer(&self, view: &View<'_>) -> Result<Answered<Self::Reply>, EngineError> {
-        Ok(engine::levels(view, self.symbol.as_str())?.into())
+        Ok(engine::levels(view, self.symbol.as_str(), self.model.as_ref())?.into())
     }
 
     fn material(&self) -> Material {
-        Material::bars(&self.symbol, MapRange::D7, MapRange::D7)
+        Material::map(
+            &self.symbol,
+            self.model.as_ref(),
+            MapRange::D7,
+            MapRange::D7,
+        )
     }
 }
 
 impl Answer for api::Maxpain {
     fn answer(&self, view: &View<'_>) -> Result<Answered<Self::Reply>, EngineError> {
-        Ok(engine::maxpain(view, self.symbol.as_str())?.into())
+        Ok(engine::maxpain(view, self.symbol.as_str(), self.model.as_ref())?.into())
     }
 
     fn material(&self) -> Material {
-        Material::bars(&self.symbol, MapRange::D7, MapRange::D1)
+        Material::map(
+            &self.symbol,
+            self.model.as_ref(),
+            MapRange::D7,
+            MapRange::D1,
+        )
     }
 }
 

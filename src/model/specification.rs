@@ -112,6 +112,9 @@ pub struct Specification {
     pub name: Option<String>,
 }
 
+// No number that has been checked is none.
+impl Eq for Specification {}
+
 /// A parameter that no estimate can be made with.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{name}: {problem}; allowed: {allowed}")]
@@ -228,7 +231,7 @@ impl Specification {
 }
 
 /// The model a question asks for.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Chosen {
     /// One of the contract's.
     Numbered(Model),

@@ -27,6 +27,7 @@ mod reply;
 mod rows;
 mod runtime;
 mod server;
+mod specification;
 mod stream;
 mod tables;
 mod untaken;
@@ -63,6 +64,8 @@ mod _core {
     use super::rows::Table;
     #[pymodule_export]
     use super::server::Server;
+    #[pymodule_export]
+    use super::specification::{Specification, model_version};
     #[pymodule_export]
     use super::stream::Stream;
     #[pymodule_export]

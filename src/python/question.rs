@@ -13,6 +13,7 @@ use super::error::{Failure, bad_query};
 use super::ground::Ground;
 use super::reading::reading;
 use super::rows::Table;
+use super::specification::Specification;
 use super::untaken::{UntakenArrivals, UntakenOrders};
 use crate::api::{self, BadQuery, ENDPOINTS, EXTENSIONS, Endpoint, Entry, Parameter, Query};
 use crate::client::Client;
@@ -290,6 +291,11 @@ fn spelled(parameter: &Parameter, value: &Bound<'_, PyAny>) -> PyResult<Option<S
     };
     if parameter.optional && value.is_none() {
         return Ok(None);
+    }
+    if parameter.name == "model"
+        && let Ok(own) = value.cast::<Specification>()
+    {
+        return Ok(Some(own.get().coded()));
     }
     let spelled = if parameter.whole {
         whole(parameter.name, value, &parameter.allowed())?.to_string()

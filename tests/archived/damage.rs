@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, Once, PoisonError};
 
-use liqdata::api::{Coins, Heatmap};
+use liqdata::api::{Coins, Heatmap, RawModel};
 use liqdata::archive::{Archive, Filter};
 use liqdata::market::Market;
 use liqdata::model::Millis;
@@ -97,7 +97,7 @@ fn ask(market: &Market, holds: &str) {
 }
 
 fn estimate(market: &Market) {
-    let question = Heatmap::new("BTC", "24h", 3).unwrap();
+    let question = Heatmap::new("BTC", "24h", RawModel::Number(3)).unwrap();
     market.answer(&question, None).unwrap();
 }
 

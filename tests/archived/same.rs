@@ -1,6 +1,6 @@
 //! The same rows in tables and in an archive.
 
-use liqdata::api::{Heatmap, Liqmap, Maxpain};
+use liqdata::api::{Heatmap, Liqmap, Maxpain, RawModel};
 use liqdata::archive::{Archive, Batch};
 use liqdata::engine::{Explain, Observations, Sources};
 use liqdata::market::{Answer, Market};
@@ -279,7 +279,11 @@ fn an_estimate_names_the_exchanges_it_is_made_of() {
             writer.roll(Millis(at(2 * day))).unwrap();
         }
         let market = Market::open(folder.archive(), None).unwrap();
-        let map = explain(&market, &Heatmap::new("BTC", "24h", 2).unwrap(), None);
+        let map = explain(
+            &market,
+            &Heatmap::new("BTC", "24h", RawModel::Number(2)).unwrap(),
+            None,
+        );
         assert_eq!(map.bars, 288);
         assert_eq!(
             venues(&map),
@@ -289,7 +293,11 @@ fn an_estimate_names_the_exchanges_it_is_made_of() {
                 vec![("bybit", 123), ("okx", 288)],
             ]
         );
-        let half = explain(&market, &Heatmap::new("BTC", "12h", 3).unwrap(), None);
+        let half = explain(
+            &market,
+            &Heatmap::new("BTC", "12h", RawModel::Number(3)).unwrap(),
+            None,
+        );
         assert_eq!(
             venues(&half),
             [
@@ -300,7 +308,7 @@ fn an_estimate_names_the_exchanges_it_is_made_of() {
         );
         // As of an instant of the first day, both were observed as long: the better known one has the price.
         let then = Some(Millis(at(day)));
-        let map = explain(&market, &Liqmap::new("BTC", "1d").unwrap(), then);
+        let map = explain(&market, &Liqmap::new("BTC", "1d", None).unwrap(), then);
         assert_eq!(map.bars, 288);
         assert_eq!(
             venues(&map),
@@ -310,7 +318,7 @@ fn an_estimate_names_the_exchanges_it_is_made_of() {
                 vec![("bybit", 288), ("okx", 288)],
             ]
         );
-        let pain = explain(&market, &Maxpain::new("BTC").unwrap(), None);
+        let pain = explain(&market, &Maxpain::new("BTC", None).unwrap(), None);
         assert_eq!(pain.price_venues.get("okx"), Some(&pain.bars));
         // It is said beside the reply and is no part of it.
         let text = serde_json::to_value(&map).unwrap();

@@ -1,7 +1,7 @@
 //! Rows of a small market, and everything that a market says about them.
 
 use liqdata::api::{
-    Chart, Coins, Exchanges, Heatmap, Largest, Levels, Liqmap, Maxpain, Orders, Overview,
+    Chart, Coins, Exchanges, Heatmap, Largest, Levels, Liqmap, Maxpain, Orders, Overview, RawModel,
 };
 use liqdata::archive::{BarRow, Batch, Completeness, OpenInterestRow, OrderRow};
 use liqdata::market::{Answer, Market};
@@ -133,14 +133,18 @@ pub(crate) fn realised(market: &Market, as_of: Option<Millis>) -> Vec<String> {
 pub(crate) fn estimated(market: &Market, coin: &str, as_of: Option<Millis>) -> Vec<String> {
     let mut all = Vec::new();
     for (range, model) in [("12h", 2), ("24h", 3), ("3d", 2), ("1M", 2)] {
-        let question = Heatmap::new(coin, range, model).unwrap();
+        let question = Heatmap::new(coin, range, RawModel::Number(model)).unwrap();
         all.push(said(market, &question, as_of));
     }
     for range in ["1d", "7d"] {
-        all.push(said(market, &Liqmap::new(coin, range).unwrap(), as_of));
+        all.push(said(
+            market,
+            &Liqmap::new(coin, range, None).unwrap(),
+            as_of,
+        ));
     }
-    all.push(said(market, &Levels::new(coin).unwrap(), as_of));
-    all.push(said(market, &Maxpain::new(coin).unwrap(), as_of));
+    all.push(said(market, &Levels::new(coin, None).unwrap(), as_of));
+    all.push(said(market, &Maxpain::new(coin, None).unwrap(), as_of));
     all
 }
 
@@ -148,6 +152,6 @@ pub(crate) fn estimated(market: &Market, coin: &str, as_of: Option<Millis>) -> V
 pub(crate) fn everything(market: &Market, as_of: Option<Millis>) -> Vec<String> {
     let mut all = realised(market, as_of);
     all.extend(estimated(market, "BTC", as_of));
-    all.push(said(market, &Levels::new("NOPE").unwrap(), as_of));
+    all.push(said(market, &Levels::new("NOPE", None).unwrap(), as_of));
     all
 }

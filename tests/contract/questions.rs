@@ -42,14 +42,14 @@ fn every_question_survives_its_query_string() {
     asked_again(&Chart::new("ETHUSDT").unwrap());
     for range in ["12h", "24h", "3d", "7d", "1M"] {
         for model in [2, 3] {
-            asked_again(&Heatmap::new("1INCH", range, model).unwrap());
+            asked_again(&Heatmap::new("1INCH", range, RawModel::Number(model)).unwrap());
         }
     }
     for range in ["1d", "7d"] {
-        asked_again(&Liqmap::new("SOL", range).unwrap());
+        asked_again(&Liqmap::new("SOL", range, None).unwrap());
     }
-    asked_again(&Levels::new("SOL").unwrap());
-    asked_again(&Maxpain::new("SOL").unwrap());
+    asked_again(&Levels::new("SOL", None).unwrap());
+    asked_again(&Maxpain::new("SOL", None).unwrap());
 }
 
 fn question<E: Endpoint>(pairs: &[(&str, &str)]) -> Result<Vec<(&'static str, String)>, BadQuery> {

@@ -104,7 +104,7 @@ proptest! {
         let observations = market.observations(now);
         let last = market.bars.last().unwrap();
         let view = observations.at(Some(Millis(last.timestamp.0 + interval)));
-        let reply = liqmap(&view, market.coin, range).unwrap().reply;
+        let reply = liqmap(&view, market.coin, range, None).unwrap().reply;
         let definition = Definition::new(&market, view.now().0, range.millis());
         let ledger = definition.ledger(Model::Exposure, definition.end(), view.now().0);
         let width = map_step(last.close);
@@ -147,10 +147,10 @@ proptest! {
         let observations = market.observations(last);
         let view = observations.at(None);
         let coin = market.coin;
-        let day = liqmap(&view, coin, MapRange::D1).unwrap().reply;
-        let week = liqmap(&view, coin, MapRange::D7).unwrap().reply;
-        let pain = maxpain(&view, coin).unwrap().reply;
-        let levels = levels(&view, coin).unwrap().reply;
+        let day = liqmap(&view, coin, MapRange::D1, None).unwrap().reply;
+        let week = liqmap(&view, coin, MapRange::D7, None).unwrap().reply;
+        let pain = maxpain(&view, coin, None).unwrap().reply;
+        let levels = levels(&view, coin, None).unwrap().reply;
 
         for (range, map) in [(HeatmapRange::H24, &day), (HeatmapRange::D7, &week)] {
             let heat = heatmap(&view, coin, range, Model::Exposure).unwrap().reply;
@@ -234,8 +234,8 @@ proptest! {
             );
         }
         prop_assert_eq!(
-            maxpain(&whole.at(Some(Millis(as_of))), market.coin).unwrap(),
-            maxpain(&part.at(None), market.coin).unwrap()
+            maxpain(&whole.at(Some(Millis(as_of))), market.coin, None).unwrap(),
+            maxpain(&part.at(None), market.coin, None).unwrap()
         );
     }
 }
@@ -323,14 +323,20 @@ fn bars_that_leave_fewer_than_twelve_columns_are_refused_with_what_would_do() {
 fn a_map_takes_bars_up_to_its_range() {
     let observations = calm(DAY, 20);
     let view = observations.at(None);
-    assert_eq!(liqmap(&view, "BTC", MapRange::D1).unwrap().explain.bars, 1);
+    assert_eq!(
+        liqmap(&view, "BTC", MapRange::D1, None)
+            .unwrap()
+            .explain
+            .bars,
+        1
+    );
     let observations = calm(2 * DAY, 20);
     let view = observations.at(None);
     assert!(matches!(
-        liqmap(&view, "BTC", MapRange::D1),
+        liqmap(&view, "BTC", MapRange::D1, None),
         Err(EngineError::TooCoarse { coarsest: DAY, .. })
     ));
-    assert!(levels(&view, "BTC").is_ok());
+    assert!(levels(&view, "BTC", None).is_ok());
 }
 
 #[test]
@@ -390,14 +396,14 @@ fn a_wide_range_of_prices_has_coarser_rows_of_equal_ratio() {
 #[test]
 fn an_unknown_coin_is_refused_with_the_known_ones() {
     let observations = calm(5 * MINUTE, 4);
-    let refused = levels(&observations.at(None), "DOGE").unwrap_err();
+    let refused = levels(&observations.at(None), "DOGE", None).unwrap_err();
     assert_eq!(
         refused.to_string(),
         r#""DOGE" is unknown: no bar of it has closed by 2026-06-11T00:00:00Z; known are BTC"#
     );
     let early = observations.at(Some(Millis(NOW - HOUR)));
     assert!(matches!(
-        maxpain(&early, "BTC"),
+        maxpain(&early, "BTC", None),
         Err(EngineError::UnknownCoin { known, .. }) if known.is_empty()
     ));
 }
@@ -406,8 +412,8 @@ fn an_unknown_coin_is_refused_with_the_known_ones() {
 fn a_window_without_bars_is_refused_with_the_last_close() {
     let observations = calm(5 * MINUTE, 400);
     let at = |later| observations.at(Some(Millis(NOW + later)));
-    assert!(liqmap(&at(DAY - 1), "BTC", MapRange::D1).is_ok());
-    let refused = liqmap(&at(DAY), "BTC", MapRange::D1).unwrap_err();
+    assert!(liqmap(&at(DAY - 1), "BTC", MapRange::D1, None).is_ok());
+    let refused = liqmap(&at(DAY), "BTC", MapRange::D1, None).unwrap_err();
     assert_eq!(
         refused,
         EngineError::NoBars {
@@ -418,15 +424,20 @@ fn a_window_without_bars_is_refused_with_the_last_close() {
         }
     );
     assert!(refused.to_string().ends_with("2026-06-11T00:00:00Z"));
-    assert!(liqmap(&at(DAY), "BTC", MapRange::D7).is_ok());
+    assert!(liqmap(&at(DAY), "BTC", MapRange::D7, None).is_ok());
 }
 
 #[test]
 fn a_forming_bar_does_not_count() {
     let observations = calm(5 * MINUTE, 400);
-    let reply = liqmap(&observations.at(Some(Millis(NOW - 1))), "BTC", MapRange::D1)
-        .unwrap()
-        .reply;
+    let reply = liqmap(
+        &observations.at(Some(Millis(NOW - 1))),
+        "BTC",
+        MapRange::D1,
+        None,
+    )
+    .unwrap()
+    .reply;
     assert_eq!(reply.updated_at, Millis(NOW - 5 * MINUTE));
     let second_to_last: &Bar = &observations.bars("BTC")[398];
     assert_eq!(reply.current_price, second_to_last.close);
@@ -439,9 +450,9 @@ fn an_empty_map_falls_back_to_the_current_price() {
     still.volume = 0.0;
     let observations = Observations::new(vec![], vec![still], vec![], None).unwrap();
     let view = observations.at(None);
-    let map: LiquidationMap = liqmap(&view, "SOL", MapRange::D1).unwrap().reply;
+    let map: LiquidationMap = liqmap(&view, "SOL", MapRange::D1, None).unwrap().reply;
     assert!(map.bins.is_empty() && map.tiers.is_empty());
-    let pain = maxpain(&view, "SOL").unwrap().reply;
+    let pain = maxpain(&view, "SOL", None).unwrap().reply;
     for cluster in [pain.d1.unwrap().long, pain.d7.unwrap().short] {
         assert_eq!(
             (cluster.price, cluster.usd, cluster.dist_pct),
@@ -449,7 +460,7 @@ fn an_empty_map_falls_back_to_the_current_price() {
         );
     }
     assert_eq!(pain.d7.unwrap().total_long, 0.0);
-    let estimate = levels(&view, "SOL").unwrap();
+    let estimate = levels(&view, "SOL", None).unwrap();
     let ten = estimate.reply.tiers[&10];
     assert_eq!((ten.long_intensity, ten.short_intensity), (0.0, 0.0));
     assert!(near(ten.long_price, 150.0 * 0.9 / 0.99));
@@ -504,7 +515,7 @@ fn gaps_are_counted_from_more_than_three_missing_bars() {
             })
             .collect();
         let observations = Observations::new(vec![], bars, vec![], None).unwrap();
-        let map = liqmap(&observations.at(None), "BTC", MapRange::D1).unwrap();
+        let map = liqmap(&observations.at(None), "BTC", MapRange::D1, None).unwrap();
         (map.explain.gaps, map.explain.bars)
     };
     assert_eq!(gaps(3), (0, 24));
@@ -535,7 +546,7 @@ fn an_estimate_counts_the_bars_whose_open_interest_lacks_a_venue() {
             })
             .collect();
         let observations = Observations::new(vec![], bars, readings, None).unwrap();
-        let map = liqmap(&observations.at(None), "BTC", MapRange::D1).unwrap();
+        let map = liqmap(&observations.at(None), "BTC", MapRange::D1, None).unwrap();
         map.explain.open_interest_partial_bars
     };
     // A reading is carried for fifteen minutes, so of six closes in half an hour it lacks at those 20 and 25 after.
@@ -595,7 +606,7 @@ fn an_estimate_is_made_with_the_parameters_of_the_caller() {
 
     own.tiers = Some(vec![20]);
     own.mmr = Some(Margins::Each(vec![0.01]));
-    let levels = levels(&view.under(Some(&own)), "BTC").unwrap();
+    let levels = levels(&view.under(Some(&own)), "BTC", None).unwrap();
     assert_eq!(levels.explain.tiers, [20.0]);
     assert_eq!(levels.explain.maintenance_margins, [0.01]);
     // The contract's four are shown, and what stands at 20x stands for those near 25x.

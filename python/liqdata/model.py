@@ -1,0 +1,203 @@
+"""The parameters of an estimate: :class:`Model`.
+
+Every source that estimates takes one wherever it takes ``model=``: 2 and 3 are the documented defaults in their two
+views, a :class:`Model` is the caller's own.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping
+from numbers import Integral, Real
+from typing import Any
+
+from . import _core
+from .errors import BadQuery
+
+__all__ = ["Model"]
+
+_PARAMETERS = ("prior", "tiers", "weights", "mmr", "clocks", "entries", "grid", "phi0", "kappa0", "nu", "name")
+
+
+class Model:
+    """The parameters of an estimate, checked and with a version.
+
+    What is left out is the prior's. Parameters are those of the ledger that ``docs/model.md`` describes.
+
+    Parameters
+    ----------
+    prior : {1, 2}
+        Where all that is left out comes from: 1 is the first version (four or ten tiers of equal weight, one clock),
+        2 the present one (fourteen tiers weighted by leverage to the power of -3/4, two clocks).
+    tiers : sequence of int, optional
+        Leverages, ascending, 2 to 1000; at most 64.
+    weights : sequence of float, optional
+        How much of the open interest each tier holds, in any unit; normalised. Equal where only ``tiers`` are given.
+    mmr : float or sequence of float, optional
+        Maintenance margin rate of all tiers (never more than ``1 / (2 * leverage)`` is used), or one for each.
+    clocks : sequence of (float, float), optional
+        Share of what is opened, and turnover a day of average volume, of each clock; shares sum to 1.
+    entries : int, optional
+        Entry prices that what is opened in a bar is spread over, 1 to 255.
+    grid : float, optional
+        Width of a fine bin in log price, 1e-5 to 0.1.
+    phi0 : float, optional
+        Share of what the price crossed that counts as liquidated where nothing realised is known, 0 to 1.
+    kappa0 : float, optional
+        USD reported per USD crossed before anything is fitted, 0 to 1. Asks for the expected view.
+    nu : float, optional
+        Weight of the prior in the fit, 1e-3 to 1e6. Asks for the expected view. Nothing is fitted yet: until it is, it
+        enters the version and no cell.
+    name : str, optional
+        What you call it; enters no cell and no version.
+
+    Attributes
+    ----------
+    version : str
+        The prior, and a digest of everything that enters a cell: two models of one version give the same maps.
+    view : {"exposure", "expected"}
+        What a cell counts: USD of open interest, or, where ``kappa0`` or ``nu`` is given, USD expected to be reported.
+
+    Raises
+    ------
+    BadQuery
+        For a parameter that is not allowed; ``parameter`` names it.
+
+    Examples
+    --------
+    >>> import liqdata
+    >>> own = liqdata.Model(tiers=[10, 50], weights=[3, 1], name="two")
+    >>> own.weights
+    (0.75, 0.25)
+    >>> with liqdata.demo() as market:
+    ...     map = market.liqmap("BTC", model=own)
+    >>> map.meta["explain"]["modelVersion"] == own.version
+    True
+    """
+
+    __slots__ = (*_PARAMETERS, "_core", "_given", "version", "view")
+
+    _core: _core.Specification
+    _given: dict[str, Any]
+    prior: int
+    tiers: tuple[int, ...]
+    weights: tuple[float, ...]
+    mmr: float | tuple[float, ...] | None
+    clocks: tuple[tuple[float, float], ...]
+    entries: int
+    grid: float
+    phi0: float
+    kappa0: float
+    nu: float | None
+    name: str | None
+    version: str
+    view: str
+
+    def __init__(
+        self,
+        *,
+        prior: int = 2,
+        tiers: Iterable[int] | None = None,
+        weights: Iterable[float] | None = None,
+        mmr: float | Iterable[float] | None = None,
+        clocks: Iterable[tuple[float, float]] | None = None,
+        entries: int | None = None,
+        grid: float | None = None,
+        phi0: float | None = None,
+        kappa0: float | None = None,
+        nu: float | None = None,
+        name: str | None = None,
+    ) -> None:
+        given = {
+            "prior": prior,
+            "tiers": tiers,
+            "weights": weights,
+            "mmr": mmr,
+            "clocks": clocks,
+            "entries": entries,
+            "grid": grid,
+            "phi0": phi0,
+            "kappa0": kappa0,
+            "nu": nu,
+            "name": name,
+        }
+        self._be({key: _plain(key, value) for key, value in given.items() if value is not None})
+
+    def _be(self, given: dict[str, Any]) -> None:
+        core = _core.Specification(json.dumps(given, allow_nan=False))
+        tiers, weights, clocks, entries, grid, phi0, kappa0 = core.resolved()
+        mmr = given.get("mmr")
+        found = {
+            "_core": core,
+            "_given": given,
+            "prior": given["prior"],
+            "tiers": tuple(int(tier) for tier in tiers),
+            "weights": tuple(weights),
+            "mmr": tuple(mmr) if isinstance(mmr, list) else mmr,
+            "clocks": tuple(clocks),
+            "entries": entries,
+            "grid": grid,
+            "phi0": phi0,
+            "kappa0": kappa0,
+            "nu": given.get("nu"),
+            "name": given.get("name"),
+            "version": core.version(),
+            "view": {2: "exposure", 3: "expected"}[core.view()],
+        }
+        for key, value in found.items():
+            object.__setattr__(self, key, value)
+
+    def __setattr__(self, key: str, value: object) -> None:
+        """Refuse: a model does not change."""
+        msg = f"a Model does not change; make another one with {key}={value!r}"
+        raise AttributeError(msg)
+
+    def __delattr__(self, key: str) -> None:
+        """Refuse: a model does not change."""
+        msg = f"a Model does not change; {key} stays"
+        raise AttributeError(msg)
+
+    def __repr__(self) -> str:
+        """As it was called, with its version."""
+        said = "".join(f", {key}={value!r}" for key, value in self._given.items() if key != "prior")
+        return f"Model(prior={self.prior}{said})  # version {self.version}, {self.view}"
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both give the same cells in the same view and have the same name."""
+        if not isinstance(other, Model):
+            return NotImplemented
+        return (self.version, self.view, self.name) == (other.version, other.view, other.name)
+
+    def __hash__(self) -> int:
+        """Equal models have equal hashes."""
+        return hash((self.version, self.view, self.name))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle what was given."""
+        return _again, (self._given,)
+
+
+def _again(given: Mapping[str, Any]) -> Model:
+    return Model(**given)
+
+
+def _plain(key: str, value: object) -> object:
+    """Numbers, lists and text as JSON has them; numpy's scalars and arrays count."""
+    if isinstance(value, str):
+        if key == "name":
+            return value
+    elif isinstance(value, Integral) and not isinstance(value, bool):
+        return int(value)
+    elif isinstance(value, Real) and not isinstance(value, bool):
+        if math.isfinite(value):
+            return float(value)
+    elif isinstance(value, Iterable) and not isinstance(value, (bytes, Mapping)):
+        return [_plain(key, one) for one in value]
+    msg = f"{key}: {value!r} is of type {type(value).__name__}; allowed: finite numbers, as liqdata.Model says"
+    raise BadQuery(msg, parameter=key)
+
+
+def asked(model: object) -> object:
+    """What the native half takes for ``model=``."""
+    return model._core if isinstance(model, Model) else model  # noqa: SLF001 - its own module

@@ -1,0 +1,70 @@
+//! The parameters of an estimate as a caller in Python chooses them.
+
+use pyo3::prelude::*;
+
+use super::error::bad_query;
+use crate::model::Model;
+use crate::{api, engine, model};
+
+/// Checked parameters.
+#[pyclass(frozen, module = "liqdata._core")]
+pub(super) struct Specification {
+    own: model::Specification,
+}
+
+#[pymethods]
+impl Specification {
+    /// What `json` chooses; the prior's where it says nothing.
+    #[new]
+    fn new(py: Python<'_>, json: &str) -> PyResult<Self> {
+        let own = api::specification(json.as_bytes()).map_err(|refusal| bad_query(py, &refusal))?;
+        Ok(Self { own })
+    }
+
+    /// As a query string has it.
+    pub(super) fn coded(&self) -> String {
+        api::coded(&self.own)
+    }
+
+    /// A digest of everything that enters a cell.
+    fn version(&self) -> String {
+        engine::version(Some(&self.own), self.own.view())
+    }
+
+    /// The number of the model whose read-out it is shown in.
+    fn view(&self) -> i64 {
+        self.own.view().number()
+    }
+
+    /// Leverages, weights, clocks, entries, width of a fine bin, phi0 and kappa0 with what the prior gives.
+    #[expect(
+        clippy::type_complexity,
+        reason = "a tuple that Python takes apart at once"
+    )]
+    fn resolved(&self) -> (Vec<f64>, Vec<f64>, Vec<(f64, f64)>, u8, f64, f64, f64) {
+        let found = engine::Parameters::of(Some(&self.own), self.own.view(), "BTC");
+        (
+            found.tiers.iter().map(|tier| tier.leverage).collect(),
+            found.tiers.iter().map(|tier| tier.weight).collect(),
+            found
+                .clocks
+                .iter()
+                .map(|clock| (clock.share, clock.per_day))
+                .collect(),
+            found.entries.get(),
+            found.grid.h,
+            found.phi0,
+            found.kappa,
+        )
+    }
+}
+
+/// The version of one of the contract's models, 2 or 3.
+#[pyfunction]
+pub(super) fn model_version(number: i64) -> String {
+    let model = match number {
+        3 => Model::Expected,
+        _ => Model::Exposure,
+    };
+    engine::version(None, model)
+}

@@ -1,0 +1,167 @@
+"""``liqdata.Model``: what it takes, what it refuses, and that every source estimates with it."""
+
+import base64
+import json
+import pickle
+import urllib.request
+
+import numpy as np
+import pytest
+
+import liqdata
+from liqdata import BadQuery, Model
+
+OWN = Model(tiers=[10, 50], weights=[3, 1], mmr=0.01, clocks=[(0.5, 0.2), (0.5, 4.0)], name="two")
+
+
+@pytest.fixture(scope="module")
+def market():
+    with liqdata.demo() as market:
+        yield market
+
+
+def test_the_default_is_the_second_prior():
+    model = Model()
+    assert model.prior == 2
+    assert model.tiers == (2, 3, 4, 5, 7, 10, 15, 20, 25, 33, 50, 75, 100, 125)
+    weights = np.array(model.tiers) ** -0.75
+    np.testing.assert_allclose(model.weights, weights / weights.sum(), rtol=1e-12)
+    assert model.clocks == ((0.3, 0.1), (0.7, 16.0))
+    assert (model.entries, model.grid, model.phi0, model.kappa0) == (5, 5e-4, 0.05, 0.30)
+    assert (model.mmr, model.nu, model.name, model.view) == (None, None, None, "exposure")
+
+
+def test_the_first_prior_stays_selectable():
+    first = Model(prior=1)
+    assert first.tiers == (10, 25, 50, 100)
+    assert first.weights == (0.25,) * 4
+    assert first.clocks == ((1.0, 0.25),)
+    assert Model(prior=1, kappa0=0.02).tiers == (5, 10, 15, 20, 25, 33, 50, 75, 100, 125)
+
+
+@pytest.mark.parametrize(
+    "name,value",
+    [
+        ("prior", 3),
+        ("prior", True),
+        ("tiers", [5, 3]),
+        ("tiers", [1, 3]),
+        ("tiers", [2.5]),
+        ("tiers", []),
+        ("tiers", "10"),
+        ("weights", [1.0]),
+        ("weights", [-1.0] + [1.0] * 13),
+        ("weights", [0.0] * 14),
+        ("mmr", 0.5),
+        ("mmr", [0.1] * 14),
+        ("clocks", []),
+        ("clocks", [(1.0,)]),
+        ("clocks", [(0.5, 1.0)]),
+        ("clocks", [(1.0, -1.0)]),
+        ("entries", 0),
+        ("entries", 300),
+        ("grid", float("nan")),
+        ("grid", 1.0),
+        ("phi0", 1.5),
+        ("kappa0", -0.1),
+        ("nu", 0.0),
+        ("name", 7),
+    ],
+)
+def test_what_is_not_allowed_is_refused_by_name(name, value):
+    with pytest.raises(BadQuery) as refused:
+        Model(**{name: value})
+    assert refused.value.parameter == name
+    assert "allowed" in str(refused.value)
+
+
+def test_versions_tell_apart_what_gives_other_cells_and_nothing_else():
+    variants = [
+        Model(),
+        Model(prior=1),
+        Model(tiers=[10, 50]),
+        Model(weights=[1.0] * 14),
+        Model(mmr=0.004),
+        Model(clocks=[(1.0, 0.25)]),
+        Model(entries=3),
+        Model(grid=1e-3),
+        Model(phi0=0.1),
+        Model(kappa0=0.30),
+        Model(kappa0=0.31),
+        Model(nu=2.0),
+    ]
+    assert len({model.version for model in variants}) == len(variants)
+    assert Model(name="mine").version == Model().version
+    assert Model(clocks=[(0.3, 0.1), (0.7, 16.0)]).version == Model().version
+    assert Model(tiers=[10, 50], weights=[2, 2]).version == Model(tiers=[10, 50]).version
+
+
+def test_a_model_compares_pickles_and_does_not_change():
+    assert pickle.loads(pickle.dumps(OWN)) == OWN
+    assert hash(OWN) == hash(Model(**{key: getattr(OWN, key) for key in ("tiers", "weights", "mmr", "clocks", "name")}))
+    assert Model() != OWN
+    assert "tiers=[10, 50]" in repr(OWN)
+    assert OWN.version in repr(OWN)
+    with pytest.raises(AttributeError, match="does not change"):
+        OWN.prior = 1
+    with pytest.raises(AttributeError, match="does not change"):
+        del OWN.prior
+
+
+def test_numpy_numbers_count():
+    assert Model(tiers=np.array([10, 50]), phi0=np.float64(0.1)) == Model(tiers=(10, 50), phi0=0.1)
+
+
+def test_the_default_model_gives_the_documented_answers(market):
+    assert market.heatmap("BTC", "24h", Model()) == market.heatmap("BTC", "24h")
+    assert (
+        market.heatmap("BTC", "24h", Model(kappa0=0.30)).matrix.tobytes()
+        == market.heatmap("BTC", "24h", 3).matrix.tobytes()
+    )
+    assert market.levels(model=Model()) == market.levels()
+    assert market.maxpain(model=2) == market.maxpain()
+
+
+def test_tiers_are_shown_in_the_contracts_four(market):
+    found = market.liqmap("BTC", "7d", model=Model(tiers=[17, 18, 35, 36, 70, 71]))
+    assert found.leverages.tolist() == [10, 25, 50, 100]
+    alone = [market.liqmap("BTC", "7d", model=Model(tiers=[tier])) for tier in (17, 18, 35, 36, 70, 71)]
+    shown = [int(np.flatnonzero(each.tiers.sum(0))[0]) for each in alone]
+    assert shown == [0, 1, 1, 2, 2, 3]
+    total = sum(each.total.sum() for each in alone) / 6
+    np.testing.assert_allclose(found.total.sum(), total, rtol=1e-9)
+
+
+def test_an_own_model_says_its_version_and_view(market):
+    found = market.liqmap("BTC", model=OWN)
+    assert found.meta["explain"]["modelVersion"] == OWN.version
+    assert found.meta["explain"]["clocks"] == [[0.5, 0.2], [0.5, 4.0]]
+    assert found.meta["view"] == "exposure"
+    expected = market.heatmap("BTC", "12h", Model(kappa0=0.1))
+    assert (expected.model, expected.meta["view"]) == (3, "expected")
+    assert expected.meta["explain"]["kappa"] == 0.1
+
+
+def test_our_server_takes_the_same_over_http(market):
+    with liqdata.serve(market) as server, liqdata.Client(server.url) as client:
+        assert (client.heatmap("BTC", "24h", OWN).matrix == market.heatmap("BTC", "24h", OWN).matrix).all()
+        assert (client.liqmap("ETH", "7d", model=OWN).tiers == market.liqmap("ETH", "7d", model=OWN).tiers).all()
+        assert client.levels("ETH", model=OWN) == market.levels("ETH", model=OWN)
+        assert client.maxpain("ETH", model=OWN) == market.maxpain("ETH", model=OWN)
+        coded = base64.urlsafe_b64encode(json.dumps({"tiers": [20]}).encode()).decode().rstrip("=")
+        with urllib.request.urlopen(f"{server.url}/api/liq-map?model={coded}") as reply:
+            bins = json.load(reply)["bins"]
+        assert bins
+        wrong = base64.urlsafe_b64encode(b'{"phi0": 7}').decode().rstrip("=")
+        for text, said in (("4", "4 is not allowed"), ("four", "neither a number"), (wrong, "phi0")):
+            with pytest.raises(urllib.error.HTTPError) as refused:
+                urllib.request.urlopen(f"{server.url}/api/liq-map?model={text}")
+            assert refused.value.code == 400
+            assert said in refused.value.read().decode()
+
+
+@pytest.mark.parametrize("wrong", [4, "2", True, 2.0, object()])
+def test_what_is_no_model_is_refused(market, wrong):
+    with pytest.raises(BadQuery) as refused:
+        market.heatmap("BTC", "24h", wrong)
+    assert refused.value.parameter == "model"
