@@ -264,6 +264,36 @@ impl Ledger {
         }
     }
 
+    /// The USD that a move from the last price down to `low` and up to `high` would cross, of longs and of shorts, each
+    /// tier counted `times` so often.
+    pub(super) fn crossed(&self, low: f64, high: f64, times: &[f64]) -> [f64; 2] {
+        let grid = self.parameters.grid;
+        let (low, high) = (grid.bin(low), grid.bin(high));
+        let usd = |books: &[Book], crossed: &dyn Fn(&Cells) -> (i64, i64)| {
+            let books = books.iter().zip(times);
+            let usd = books.map(|(book, times)| {
+                let parts = book.parts.iter().map(|part| {
+                    let (first, end) = crossed(&part.cells);
+                    let masses = part.cells.within(first, end);
+                    let usd = (first..)
+                        .zip(masses)
+                        .filter(|(_, mass)| **mass > 0.0)
+                        .map(|(bin, mass)| mass * grid.mid(bin));
+                    part.scale * usd.sum::<f64>()
+                });
+                times * parts.sum::<f64>()
+            });
+            usd.sum()
+        };
+        let [longs, shorts] = &self.books;
+        [
+            usd(longs, &|cells| (low.max(cells.first), cells.end)),
+            usd(shorts, &|cells| {
+                (cells.first, cells.end.min(high.saturating_add(1)))
+            }),
+        ]
+    }
+
     /// The mass per bin over all sides and tiers, in base units, each tier counted `shown` times.
     pub(super) fn column(&self, shown: &[f64]) -> Column {
         let [longs, shorts] = &self.books;
@@ -419,7 +449,12 @@ impl Cells {
     }
 
     fn occupied(&self) -> &[f64] {
-        let range = places(self.first - self.origin)..places(self.end - self.origin);
+        self.within(self.first, self.end)
+    }
+
+    /// The values from bin `first` until before `end`; none where `end` is no later.
+    fn within(&self, first: i64, end: i64) -> &[f64] {
+        let range = places(first - self.origin)..places(end - self.origin);
         self.values.get(range).unwrap_or_default()
     }
 

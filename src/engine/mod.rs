@@ -22,6 +22,7 @@ mod replay;
 mod resize;
 mod ring;
 mod sources;
+mod sweeps;
 mod table;
 mod view;
 
@@ -39,5 +40,6 @@ pub use ranking::*;
 pub use resize::resize;
 pub use ring::{Ring, RingFault, RingPart};
 pub use sources::Sources;
+pub use sweeps::{Move, crossed, refreshed};
 pub use table::TableFault;
 pub use view::View;

@@ -92,6 +92,20 @@ impl<'a> Frame<'a> {
 
     /// Replays the bars and shows the ledger as it was at each of `times`, ascending.
     pub(super) fn replay(&self, times: &[Millis], mut show: impl FnMut(&Ledger)) -> Replayed {
+        let mut times = times.iter().peekable();
+        let replayed = self.walk(|ledger, bar| {
+            while times.next_if(|time| **time < bar.close_time()).is_some() {
+                show(ledger);
+            }
+        });
+        for _ in times {
+            show(&replayed.ledger);
+        }
+        replayed
+    }
+
+    /// Replays the bars and shows the ledger as it was before each, with the bar.
+    pub(super) fn walk(&self, mut before: impl FnMut(&Ledger, &Bar)) -> Replayed {
         let known = self.open_interest_at_start();
         let relative = known.is_none();
         let mut ledger = Ledger::new(
@@ -104,13 +118,10 @@ impl<'a> Frame<'a> {
             Model::Exposure => Realised::default(),
             Model::Expected => self.realised(),
         };
-        let mut times = times.iter().peekable();
         let mut last_close: Option<Millis> = None;
         let mut gaps = 0;
         for (bar, derived) in self.bars.iter().zip(self.derived) {
-            while times.next_if(|time| **time < bar.close_time()).is_some() {
-                show(&ledger);
-            }
+            before(&ledger, bar);
             if let Some(close) = last_close {
                 let gap = bar.open_time.0.saturating_sub(close.0);
                 if gap > bar.interval.saturating_mul(self.parameters.gap) {
@@ -133,9 +144,6 @@ impl<'a> Frame<'a> {
                 open_interest,
                 realised: realised.of(bar),
             });
-        }
-        for _ in times {
-            show(&ledger);
         }
         let explain = self.explain(&ledger, relative, gaps);
         Replayed { ledger, explain }

@@ -75,10 +75,14 @@ impl<'a> View<'a> {
         self.observations
     }
 
-    /// The same view, its estimates made with what `own` chooses, which has been [checked](Specification::check).
+    /// The same view, its estimates made with what `own` chooses, which has been [checked](Specification::check); as
+    /// they are where it is none.
     #[must_use]
     pub fn under(self, own: Option<&'a Specification>) -> Self {
-        Self { own, ..self }
+        Self {
+            own: own.or(self.own),
+            ..self
+        }
     }
 
     /// What the caller chose of the parameters of estimates.

@@ -15,12 +15,13 @@ use super::maps::MapKeeper;
 use super::refusal::Refusal;
 use super::revision::{Basis, Revision, Standing};
 use super::shared_look::SharedLook;
-use super::source::{Source, shown};
+use super::source::{Needed, Source, shown};
 use crate::api::{BadQuery, Orders};
 use crate::archive::{Archive, MapRow};
-use crate::engine::{self, Observations, Rows};
+use crate::engine::{self, EngineError, Observations, Rows, View};
 use crate::model::{
-    Bar, Completeness, Millis, ObservedOpenInterest, Order, Pair, VenueCoverage, Window,
+    Bar, Chosen, Completeness, Millis, Model, ObservedOpenInterest, Order, Pair, VenueCoverage,
+    Window,
 };
 
 /// What a server, or a caller in this process, asks its questions of.
@@ -238,6 +239,28 @@ impl Market {
         })
         .and_then(|answered| Ok(answered?))
         .map_err(Refusal::blaming::<E>)
+    }
+
+    /// What `work` makes of all that is known of `coin`, with what an estimate of `model` needs.
+    ///
+    /// # Errors
+    ///
+    /// A [`Refusal`] as of [`Market::answer`].
+    pub fn estimated<T>(
+        &self,
+        coin: &str,
+        model: &Chosen,
+        work: impl FnOnce(&View<'_>) -> Result<T, EngineError>,
+    ) -> Result<T, Refusal> {
+        let all = Millis::DAY * 365 * 1000;
+        let needed = Needed {
+            coin: coin.to_owned(),
+            range: all,
+            range_name: "all",
+            orders: model.view() == Model::Expected,
+            lasts: all,
+        };
+        Ok(shown(&*self.source, None, Some(&needed), work)??)
     }
 
     /// A page of the order feed, of any length: `orders` names the pair and the exchange.

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use numpy::PyArray1;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
@@ -51,6 +52,12 @@ impl Market {
     pub(super) fn shared(&self) -> Arc<market::Market> {
         Arc::clone(&self.market)
     }
+}
+
+/// Longs and shorts by turns, NaN where nothing is known.
+fn by_turns<'py>(py: Python<'py>, found: &[Option<[f64; 2]>]) -> Bound<'py, PyArray1<f64>> {
+    let flat = found.iter().flat_map(|one| one.unwrap_or([f64::NAN; 2]));
+    PyArray1::from_iter(py, flat)
 }
 
 #[pymethods]
@@ -210,6 +217,62 @@ impl Market {
             }
         }
         Ok(made.into_any().unbind())
+    }
+
+    /// The USD of longs and of shorts, flat by turns, that moves to `lows` and `highs` from `instants` on would have
+    /// crossed; NaN before the first bar.
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "arguments from Python come by value"
+    )]
+    fn crossed<'py>(
+        &self,
+        py: Python<'py>,
+        symbol: &str,
+        model: &Bound<'py, PyAny>,
+        instants: Vec<i64>,
+        lows: Vec<f64>,
+        highs: Vec<f64>,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let model = question::chosen(model)?;
+        let moves: Vec<engine::Move> = instants
+            .iter()
+            .zip(lows.iter().zip(&highs))
+            .map(|(at, (low, high))| engine::Move {
+                at: Millis(*at),
+                low: *low,
+                high: *high,
+            })
+            .collect();
+        let found = compute(py, || {
+            Ok(self.market.estimated(symbol, &model, |view| {
+                engine::crossed(view, symbol, &model, &moves)
+            })?)
+        })?;
+        Ok(by_turns(py, &found))
+    }
+
+    /// As [`Market::crossed`], by the bars of periods of `length` milliseconds that open at `opens`.
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "arguments from Python come by value"
+    )]
+    fn refreshed<'py>(
+        &self,
+        py: Python<'py>,
+        symbol: &str,
+        model: &Bound<'py, PyAny>,
+        opens: Vec<i64>,
+        length: i64,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let model = question::chosen(model)?;
+        let opens: Vec<Millis> = opens.iter().copied().map(Millis).collect();
+        let found = compute(py, || {
+            Ok(self.market.estimated(symbol, &model, |view| {
+                engine::refreshed(view, symbol, &model, &opens, length)
+            })?)
+        })?;
+        Ok(by_turns(py, &found))
     }
 
     /// One page of orders from `offset`, for walking the feed.

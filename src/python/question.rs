@@ -19,7 +19,7 @@ use crate::api::{self, BadQuery, ENDPOINTS, EXTENSIONS, Endpoint, Entry, Paramet
 use crate::client::Client;
 use crate::market::Market;
 use crate::model::{
-    HeatmapGrid, LiquidationMap, MaxPain, Millis, OrderColumns, TierLevels, TotalsByWindow,
+    Chosen, HeatmapGrid, LiquidationMap, MaxPain, Millis, OrderColumns, TierLevels, TotalsByWindow,
 };
 
 /// A reply that has not met Python yet.
@@ -355,6 +355,15 @@ pub(super) fn question(
 pub(super) fn endpoints() -> PyResult<String> {
     serde_json::to_string(&[ENDPOINTS, EXTENSIONS])
         .map_err(|failure| PyTypeError::new_err(failure.to_string()))
+}
+
+/// The model that an argument names: 2, 3 or a caller's own.
+pub(super) fn chosen(model: &Bound<'_, PyAny>) -> PyResult<Chosen> {
+    let query = query(model.py(), &api::Heatmap::ENTRY, |name| {
+        Ok((name == "model").then(|| model.clone()))
+    })?;
+    let asked = api::Heatmap::from_query(&query).map_err(|fault| bad_query(model.py(), &fault))?;
+    Ok(asked.model)
 }
 
 /// The pair and the exchange of a feed of orders; `None` stands for all.

@@ -2,10 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use liqdata::engine::{EngineError, Observations, Ring, View, heatmap, levels, liqmap, maxpain};
+use liqdata::engine::{
+    EngineError, Move, Observations, Ring, View, crossed, heatmap, levels, liqmap, maxpain,
+    refreshed,
+};
 use liqdata::model::{
-    Bar, FineGrid, HeatmapGrid, HeatmapRange, LiquidationMap, MapRange, Margins, Millis, Model,
-    ObservedOrder, OrderBrief, Side, Specification, liquidation_price, maintenance_margin,
+    Bar, Chosen, FineGrid, HeatmapGrid, HeatmapRange, LiquidationMap, MapRange, Margins, Millis,
+    Model, ObservedOrder, OrderBrief, Side, Specification, liquidation_price, maintenance_margin,
     map_step,
 };
 use proptest::prelude::*;
@@ -613,4 +616,73 @@ fn an_estimate_is_made_with_the_parameters_of_the_caller() {
     let located = levels.reply.tiers.values();
     let located: Vec<bool> = located.map(|tier| tier.long_intensity > 0.0).collect();
     assert_eq!(located, [false, true, false, false]);
+}
+
+#[test]
+fn what_a_move_crosses_is_the_map_between_the_price_and_its_ends() {
+    let observations = calm(15 * MINUTE, 96);
+    let view = observations.at(None);
+    let model = Chosen::Numbered(Model::Exposure);
+    let map = liqmap(&view, "BTC", MapRange::D1, None).unwrap().reply;
+    let of = |side, reach: f64| -> f64 {
+        let bins = map.bins.iter().filter(|bin| bin.side == side);
+        bins.filter(|bin| (bin.price / map.current_price - 1.0).abs() <= reach)
+            .map(|bin| bin.total)
+            .sum()
+    };
+    let moves = [0.0, 0.05, 0.9].map(|reach| Move {
+        at: Millis(NOW),
+        low: map.current_price * (1.0 - reach),
+        high: map.current_price * (1.0 + reach),
+    });
+    let found = crossed(&view, "BTC", &model, &moves).unwrap();
+    let [still, near_by, all] = [0, 1, 2].map(|place| found[place].unwrap());
+    assert_eq!(still, [0.0; 2]);
+    for (side, usd) in [(Side::Long, all[0]), (Side::Short, all[1])] {
+        assert!(near(usd, of(side, 0.9)), "{side}: {usd}");
+    }
+    // Fine bins of 5 bp against those of the map: one map bin may be cut.
+    for (side, usd) in [(Side::Long, near_by[0]), (Side::Short, near_by[1])] {
+        assert!(
+            of(side, 0.048) <= usd && usd <= of(side, 0.052),
+            "{side}: {usd}"
+        );
+    }
+}
+
+#[test]
+fn a_sweep_knows_nothing_of_the_future_and_one_bar_is_crossed_as_it_is_found() {
+    let whole = calm(15 * MINUTE, 400);
+    let model = Chosen::Numbered(Model::Expected);
+    let bars = whole.bars("BTC").to_vec();
+    let moves: Vec<Move> = bars
+        .iter()
+        .map(|bar| Move {
+            at: bar.open_time,
+            low: bar.low,
+            high: bar.high,
+        })
+        .collect();
+    let opens: Vec<Millis> = bars.iter().map(|bar| bar.open_time).collect();
+    let view = whole.at(None);
+    let frozen = crossed(&view, "BTC", &model, &moves).unwrap();
+    assert_eq!(frozen[0], None);
+    let by_bar = refreshed(&view, "BTC", &model, &opens, 15 * MINUTE).unwrap();
+    assert_eq!(by_bar[1..], frozen[1..]);
+    let by_hour: Vec<Millis> = opens.iter().copied().step_by(4).collect();
+    let hours = refreshed(&view, "BTC", &model, &by_hour, HOUR).unwrap();
+    for (hour, bars) in hours.iter().zip(by_bar.chunks(4)) {
+        for side in [0, 1] {
+            let sum: f64 = bars.iter().flatten().map(|crossed| crossed[side]).sum();
+            assert!(near(hour.unwrap()[side], sum));
+        }
+    }
+    let then = bars[200].open_time;
+    let earlier = whole.at(Some(then));
+    assert_eq!(
+        crossed(&earlier, "BTC", &model, &moves[..200]).unwrap(),
+        frozen[..200]
+    );
+    let longer = refreshed(&view, "BTC", &model, &opens, MINUTE).unwrap_err();
+    assert!(matches!(longer, EngineError::TooCoarse { .. }));
 }

@@ -51,7 +51,7 @@ const BINDING: &[&str] = &[
 const OWNED: &[(&str, &[&str])] = &[
     ("rusqlite", &["archive"]),
     ("parquet", &["archive"]),
-    ("sha2", &["archive"]),
+    ("sha2", &["archive", "engine"]),
     ("uuid", &["archive"]),
     ("arrow_array", &["archive", "python"]),
     ("arrow_schema", &["archive", "python"]),

@@ -1,0 +1,98 @@
+//! What the price crossed of an estimate: what a score holds against what was liquidated.
+//!
+//! One ledger from the first bar on is asked for all instants, so any number of them costs one replay, and none knows
+//! of anything that came after it.
+
+use super::replay::Frame;
+use super::{EngineError, View};
+use crate::model::{Bar, Chosen, Millis};
+
+/// A move of the price from where it stood at an instant.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Move {
+    /// When it began.
+    pub at: Millis,
+    /// The lowest price it came to.
+    pub low: f64,
+    /// The highest.
+    pub high: f64,
+}
+
+/// Every bar there is, none of them longer than `coarsest`.
+fn frame<'a>(
+    view: &View<'a>,
+    coin: &str,
+    model: &'a Chosen,
+    coarsest: i64,
+) -> Result<Frame<'a>, EngineError> {
+    const ALL: i64 = Millis::DAY * 365 * 1000;
+    let view = view.under(model.own());
+    Frame::new(view, coin, model.view(), ALL, "all", coarsest)
+}
+
+/// The USD, of longs and of shorts, that each of `moves` would have crossed of the map as it stood when it began; of
+/// the bars that had closed by then. `None` before the first of them.
+///
+/// Moves ascend in time.
+///
+/// # Errors
+///
+/// [`EngineError`] where the coin has no bars.
+pub fn crossed(
+    view: &View<'_>,
+    coin: &str,
+    model: &Chosen,
+    moves: &[Move],
+) -> Result<Vec<Option<[f64; 2]>>, EngineError> {
+    let frame = frame(view, coin, model, i64::MAX)?;
+    let counted = frame.counted();
+    let times: Vec<Millis> = moves.iter().map(|one| one.at).collect();
+    let first = frame.bars.first().map_or(frame.end, Bar::close_time);
+    let mut found = Vec::with_capacity(moves.len());
+    let mut moves = moves.iter();
+    frame.replay(&times, |ledger| {
+        found.extend(
+            moves
+                .next()
+                .map(|one| (one.at >= first).then(|| ledger.crossed(one.low, one.high, &counted))),
+        );
+    });
+    Ok(found)
+}
+
+/// The USD, of longs and of shorts, that the bars of each period crossed of the map as each of them found it: what was
+/// opened within the period counts. `None` for a period that no whole bar lies in.
+///
+/// Periods of `length` milliseconds open at `opens`, which ascend and lie at least so far apart.
+///
+/// # Errors
+///
+/// [`EngineError`] where the coin has no bars, or bars longer than a period.
+pub fn refreshed(
+    view: &View<'_>,
+    coin: &str,
+    model: &Chosen,
+    opens: &[Millis],
+    length: i64,
+) -> Result<Vec<Option<[f64; 2]>>, EngineError> {
+    let frame = frame(view, coin, model, length)?;
+    let counted = frame.counted();
+    let mut found = vec![None; opens.len()];
+    let mut periods = opens.iter().zip(&mut found).peekable();
+    frame.walk(|ledger, bar| {
+        while periods
+            .next_if(|(open, _)| open.on(length) < bar.close_time())
+            .is_some()
+        {}
+        if let Some((open, sums)) = periods.peek_mut()
+            && bar.open_time >= **open
+        {
+            let sums = sums.get_or_insert([0.0; 2]);
+            let crossed = ledger.crossed(bar.low, bar.high, &counted);
+            for (sum, usd) in sums.iter_mut().zip(crossed) {
+                *sum += usd;
+            }
+        }
+    });
+    Ok(found)
+}
