@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, overload
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, overload
 
 from . import _answers
 from ._local import _Local
@@ -10,11 +11,11 @@ from ._service import _Awaiting, _Blocking
 from .model import asked
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from .grids import Heatmap, LiquidationMap
     from .model import Model
-    from .types import HeatmapRange, Instant, Levels, MapRange, MaxPain
+    from .types import HeatmapRange, Instant, Instants, Levels, MapRange, MaxPain
     from .types import Model as Number
 
 
@@ -220,22 +221,43 @@ class _LocalEstimates(_Local):
     @overload
     def heatmap(
         self,
+        symbol: str = "BTC",
+        range: HeatmapRange = "24h",
+        model: Number | Model = 2,
+        *,
+        as_of: Iterable[Instant],
+    ) -> Iterator[Heatmap]: ...
+    @overload
+    def heatmap(
+        self,
         symbol: Sequence[str],
         range: HeatmapRange = "24h",
         model: Number | Model = 2,
         *,
         as_of: Instant | None = None,
     ) -> dict[str, Heatmap]: ...
+    @overload
+    def heatmap(
+        self,
+        symbol: Sequence[str],
+        range: HeatmapRange = "24h",
+        model: Number | Model = 2,
+        *,
+        as_of: Iterable[Instant],
+    ) -> dict[str, Iterator[Heatmap]]: ...
     def heatmap(
         self,
         symbol: str | Sequence[str] = "BTC",
         range: HeatmapRange = "24h",
         model: Number | Model = 2,
         *,
-        as_of: Instant | None = None,
-    ) -> Heatmap | dict[str, Heatmap]:
-        """As :meth:`liqdata.Client.heatmap`, at ``as_of``."""
-        return self._each("heatmap", symbol, _answers.heatmap, as_of, range=range, model=asked(model))
+        as_of: Instants | None = None,
+    ) -> Any:
+        """As :meth:`liqdata.Client.heatmap`, at ``as_of``.
+
+        Several instants give an iterator of heatmaps in their order, made a few at a time as they are taken.
+        """
+        return self._when("heatmap", symbol, _answers.heatmap, as_of, range=range, model=asked(model))
 
     @overload
     def liqmap(
@@ -249,22 +271,40 @@ class _LocalEstimates(_Local):
     @overload
     def liqmap(
         self,
+        symbol: str = "BTC",
+        range: MapRange = "1d",
+        *,
+        model: Number | Model | None = None,
+        as_of: Iterable[Instant],
+    ) -> list[LiquidationMap]: ...
+    @overload
+    def liqmap(
+        self,
         symbol: Sequence[str],
         range: MapRange = "1d",
         *,
         model: Number | Model | None = None,
         as_of: Instant | None = None,
     ) -> dict[str, LiquidationMap]: ...
+    @overload
+    def liqmap(
+        self,
+        symbol: Sequence[str],
+        range: MapRange = "1d",
+        *,
+        model: Number | Model | None = None,
+        as_of: Iterable[Instant],
+    ) -> dict[str, list[LiquidationMap]]: ...
     def liqmap(
         self,
         symbol: str | Sequence[str] = "BTC",
         range: MapRange = "1d",
         *,
         model: Number | Model | None = None,
-        as_of: Instant | None = None,
-    ) -> LiquidationMap | dict[str, LiquidationMap]:
-        """As :meth:`liqdata.Client.liqmap`, at ``as_of``."""
-        return self._each("liqmap", symbol, _answers.liqmap, as_of, range=range, model=asked(model))
+        as_of: Instants | None = None,
+    ) -> Any:
+        """As :meth:`liqdata.Client.liqmap`, at ``as_of``; several instants give a list in their order."""
+        return _listed(self._when("liqmap", symbol, _answers.liqmap, as_of, range=range, model=asked(model)))
 
     @overload
     def levels(
@@ -272,13 +312,21 @@ class _LocalEstimates(_Local):
     ) -> Levels: ...
     @overload
     def levels(
+        self, symbol: str = "BTC", *, model: Number | Model | None = None, as_of: Iterable[Instant]
+    ) -> list[Levels]: ...
+    @overload
+    def levels(
         self, symbol: Sequence[str], *, model: Number | Model | None = None, as_of: Instant | None = None
     ) -> dict[str, Levels]: ...
+    @overload
     def levels(
-        self, symbol: str | Sequence[str] = "BTC", *, model: Number | Model | None = None, as_of: Instant | None = None
-    ) -> Levels | dict[str, Levels]:
-        """As :meth:`liqdata.Client.levels`, at ``as_of``."""
-        return self._each("levels", symbol, _answers.plain, as_of, model=asked(model))
+        self, symbol: Sequence[str], *, model: Number | Model | None = None, as_of: Iterable[Instant]
+    ) -> dict[str, list[Levels]]: ...
+    def levels(
+        self, symbol: str | Sequence[str] = "BTC", *, model: Number | Model | None = None, as_of: Instants | None = None
+    ) -> Any:
+        """As :meth:`liqdata.Client.levels`, at ``as_of``; several instants give a list in their order."""
+        return _listed(self._when("levels", symbol, _answers.plain, as_of, model=asked(model)))
 
     @overload
     def maxpain(
@@ -286,10 +334,25 @@ class _LocalEstimates(_Local):
     ) -> MaxPain: ...
     @overload
     def maxpain(
+        self, symbol: str = "BTC", *, model: Number | Model | None = None, as_of: Iterable[Instant]
+    ) -> list[MaxPain]: ...
+    @overload
+    def maxpain(
         self, symbol: Sequence[str], *, model: Number | Model | None = None, as_of: Instant | None = None
     ) -> dict[str, MaxPain]: ...
+    @overload
     def maxpain(
-        self, symbol: str | Sequence[str] = "BTC", *, model: Number | Model | None = None, as_of: Instant | None = None
-    ) -> MaxPain | dict[str, MaxPain]:
-        """As :meth:`liqdata.Client.maxpain`, at ``as_of``."""
-        return self._each("maxpain", symbol, _answers.plain, as_of, model=asked(model))
+        self, symbol: Sequence[str], *, model: Number | Model | None = None, as_of: Iterable[Instant]
+    ) -> dict[str, list[MaxPain]]: ...
+    def maxpain(
+        self, symbol: str | Sequence[str] = "BTC", *, model: Number | Model | None = None, as_of: Instants | None = None
+    ) -> Any:
+        """As :meth:`liqdata.Client.maxpain`, at ``as_of``; several instants give a list in their order."""
+        return _listed(self._when("maxpain", symbol, _answers.plain, as_of, model=asked(model)))
+
+
+def _listed(answers: Any) -> Any:
+    """The answer, or answers, with lists in place of iterators."""
+    if isinstance(answers, dict) and all(isinstance(each, Iterator) for each in answers.values()):
+        return {name: list(each) for name, each in answers.items()}
+    return list(answers) if isinstance(answers, Iterator) else answers

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 from . import _answers, _core
 from ._answers import Convert, Origin, batch
 from ._inputs import datetime_of, instant, many
-from .errors import ArchiveError
+from .errors import ArchiveError, BadQuery
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from datetime import datetime
 
     from .rows import Rows
-    from .types import Instant, Window
+    from .types import Instant, Instants, Window
 
 A = TypeVar("A")
 
@@ -87,3 +88,40 @@ class _Local:
         answers = core.ask_many(list(questions.values()), list(questions), at)
         origin = self._origin(at)
         return {name: convert(answer, origin) for name, answer in zip(questions, answers, strict=True)}
+
+    def _when(
+        self, endpoint: str, symbol: object, convert: Convert[A], as_of: Instants | None, **parameters: object
+    ) -> Any:
+        """As :meth:`_each`; where ``as_of`` is several instants, an iterator of answers in place of each answer.
+
+        Answers are made a few at a time, as they are taken.
+        """
+        instants = many(as_of)
+        if instants is None:
+            return self._each(endpoint, symbol, convert, cast("Instant | None", as_of), **parameters)
+        ats = [_named(one) for one in instants]
+        self._open()
+        symbols = many(symbol)
+        if symbols is None:
+            return self._walked(_core.question(endpoint, symbol=symbol, **parameters), convert, ats)
+        questions = batch(endpoint, symbols, parameters)
+        return {name: self._walked(question, convert, ats) for name, question in questions.items()}
+
+    def _walked(self, question: _core.Question, convert: Convert[A], ats: list[int]) -> Iterator[A]:
+        for start in range(0, len(ats), _AT_ONCE):
+            some = ats[start : start + _AT_ONCE]
+            for at, answer in zip(some, self._open().ask_at(question, some), strict=True):
+                yield convert(answer, self._origin(at))
+
+
+# Answers that are made ahead of whoever takes them.
+_AT_ONCE = 16
+
+
+def _named(value: Any) -> int:
+    """One of several instants; each has to be one."""
+    found = instant(value, "as_of")
+    if found is None:
+        msg = "as_of: None stands among instants; allowed: an instant each"
+        raise BadQuery(msg, parameter="as_of")
+    return found

@@ -15,6 +15,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, NotRequired, TypeAlias, TypedDict
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from datetime import datetime
     from decimal import Decimal
 
@@ -30,6 +31,7 @@ __all__ = [
     "GapRow",
     "HeatmapRange",
     "Instant",
+    "Instants",
     "Instrument",
     "InstrumentKind",
     "LevelTier",
@@ -55,6 +57,9 @@ __all__ = [
 
 Instant: TypeAlias = "int | str | datetime"
 """An instant: epoch milliseconds, a datetime (naive ones are UTC) or ISO 8601 text."""
+
+Instants: TypeAlias = "Instant | Iterable[Instant]"
+"""An instant, or several."""
 
 Window: TypeAlias = Literal["1h", "4h", "12h", "24h"]
 """Rolling window of a realised total."""

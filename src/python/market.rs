@@ -11,9 +11,9 @@ use pyo3::types::PyList;
 
 use super::call::compute;
 use super::columns::{self, Columns};
-use super::error;
+use super::error::{self, Failure};
 use super::history::History;
-use super::question::{self, Question};
+use super::question::{self, Answer, Question};
 use super::rows::Table;
 use super::stream::Stream;
 use super::tables;
@@ -52,6 +52,26 @@ impl Market {
     pub(super) fn shared(&self) -> Arc<market::Market> {
         Arc::clone(&self.market)
     }
+}
+
+/// The answers as a list; the first failure, with what it was about.
+fn listed(
+    py: Python<'_>,
+    answers: Vec<Result<Answer, Failure>>,
+    labels: impl Iterator<Item = String>,
+) -> PyResult<Py<PyAny>> {
+    let made = PyList::empty(py);
+    for (answer, label) in answers.into_iter().zip(labels) {
+        match answer {
+            Ok(answer) => made.append(answer.into_python(py)?)?,
+            Err(failure) => {
+                let raised = error::python(py, &failure);
+                error::note(py, &raised, &label);
+                return Err(raised);
+            }
+        }
+    }
+    Ok(made.into_any().unbind())
 }
 
 /// Longs and shorts by turns, NaN where nothing is known.
@@ -205,18 +225,30 @@ impl Market {
                 question.answer(&self.market, as_of.map(Millis))
             }))
         })?;
-        let made = PyList::empty(py);
-        for (answer, label) in answers.into_iter().zip(labels) {
-            match answer {
-                Ok(answer) => made.append(answer.into_python(py)?)?,
-                Err(failure) => {
-                    let raised = error::python(py, &failure);
-                    error::note(py, &raised, &format!("symbol: {label}"));
-                    return Err(raised);
-                }
-            }
-        }
-        Ok(made.into_any().unbind())
+        let labels = labels.iter().map(|label| format!("symbol: {label}"));
+        listed(py, answers, labels)
+    }
+
+    /// Answers one question as of each of several instants, on all cores; the first failure ends them all and is
+    /// labelled.
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "arguments from Python come by value"
+    )]
+    fn ask_at(
+        &self,
+        py: Python<'_>,
+        question: &Bound<'_, Question>,
+        instants: Vec<i64>,
+    ) -> PyResult<Py<PyAny>> {
+        let question = question.get();
+        let answers = compute(py, || {
+            Ok(on_all_cores(&instants, |at| {
+                question.answer(&self.market, Some(Millis(*at)))
+            }))
+        })?;
+        let labels = instants.iter().map(|at| format!("as_of: {}", Millis(*at)));
+        listed(py, answers, labels)
     }
 
     /// The USD of longs and of shorts, flat by turns, that moves to `lows` and `highs` from `instants` on would have

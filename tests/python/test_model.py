@@ -4,6 +4,7 @@ import base64
 import json
 import pickle
 import urllib.request
+from datetime import timedelta
 
 import numpy as np
 import pytest
@@ -165,3 +166,23 @@ def test_what_is_no_model_is_refused(market, wrong):
     with pytest.raises(BadQuery) as refused:
         market.heatmap("BTC", "24h", wrong)
     assert refused.value.parameter == "model"
+
+
+def test_several_instants_are_the_single_answers(market):
+    ends = [market.now - timedelta(hours=hours) for hours in (0, 30, 7, 7)]
+    for ask in (market.liqmap, market.levels, market.maxpain):
+        assert ask("ETH", as_of=ends) == [ask("ETH", as_of=end) for end in ends]
+        assert ask(["BTC", "SOL"], as_of=ends[:1]) == {coin: [ask(coin, as_of=ends[0])] for coin in ("BTC", "SOL")}
+        assert ask("ETH", as_of=[]) == []
+    walked = market.heatmap(
+        "ETH", "12h", OWN, as_of=np.array([end.replace(tzinfo=None) for end in ends], dtype="datetime64[ms]")
+    )
+    assert iter(walked) is walked
+    assert list(walked) == [market.heatmap("ETH", "12h", OWN, as_of=end) for end in ends]
+    for wrong in (["yesterday"], [None]):
+        with pytest.raises(BadQuery) as refused:
+            market.liqmap(as_of=wrong)
+        assert refused.value.parameter == "as_of"
+    with pytest.raises(BadQuery, match="NOPE") as refused:
+        market.liqmap("NOPE", as_of=ends)
+    assert "as_of" in refused.value.__notes__[0]
