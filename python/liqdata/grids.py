@@ -7,11 +7,13 @@ their buffers out of band (protocol 5), and turn into frames and pictures on req
 from __future__ import annotations
 
 import html
+import math
 from dataclasses import dataclass, field, fields
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
-from ._inputs import is_missing
+from ._inputs import is_missing, number
+from .errors import BadQuery
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -191,6 +193,9 @@ class Heatmap(_Grid):
         Intensity in :attr:`units`, shape (P, T), float64, C order. NaN marks a cell the service left empty.
     meta : dict
         What is known of the answer beside the contract: source, as_of, simulated, age, view. Not compared.
+    parted : tuple of numpy.ndarray, optional
+        Per column the row in which longs end and shorts begin, and what that row holds of either, (T,) each: what
+        :attr:`long` and :attr:`short` are made of. Not compared.
     """
 
     symbol: str
@@ -202,8 +207,33 @@ class Heatmap(_Grid):
     times: npt.NDArray[np.datetime64]
     matrix: npt.NDArray[np.float64]
     meta: dict[str, Any] = field(default_factory=dict, compare=False, kw_only=True)
+    parted: tuple[npt.NDArray[Any], ...] | None = field(default=None, compare=False, kw_only=True)
 
     _arrays: ClassVar[tuple[str, ...]] = ("matrix",)
+
+    @property
+    def long(self) -> npt.NDArray[np.float64] | None:
+        """The part of :attr:`matrix` that is longs, liquidated when the price falls: a new array of shape (P, T).
+
+        ``None`` where the source does not tell the sides apart, as no service of the contract does.
+        """
+        return self._side(0)
+
+    @property
+    def short(self) -> npt.NDArray[np.float64] | None:
+        """The part of :attr:`matrix` that is shorts, liquidated when the price rises; as :attr:`long`."""
+        return self._side(1)
+
+    def _side(self, side: int) -> npt.NDArray[np.float64] | None:
+        if self.parted is None:
+            return None
+        import numpy as np
+
+        row, *shares = self.parted
+        rows = np.arange(self.prices.size)[:, None]
+        beyond = rows < row if side == 0 else rows > row
+        found: npt.NDArray[np.float64] = np.where(rows == row, shares[side], np.where(beyond, self.matrix, 0.0))
+        return found
 
     @property
     def units(self) -> str:
@@ -312,6 +342,9 @@ class LiquidationMap(_Grid):
         USD of each bin, shape (N,), float64.
     meta : dict
         What is known of the answer beside the contract: source, as_of, simulated, age, view. Not compared.
+    fine : tuple, optional
+        What :meth:`swept` reads of an estimate made in this process: price of bin 0, width of a bin in log price,
+        number of the first bin, number of the first bin above all longs, USD by leverage and bin (L, M). Not compared.
     """
 
     symbol: str
@@ -325,8 +358,79 @@ class LiquidationMap(_Grid):
     tiers: npt.NDArray[np.float64]
     total: npt.NDArray[np.float64]
     meta: dict[str, Any] = field(default_factory=dict, compare=False, kw_only=True)
+    fine: tuple[Any, ...] | None = field(default=None, compare=False, kw_only=True)
 
     _arrays: ClassVar[tuple[str, ...]] = ("tiers",)
+
+    def swept(self, low: float | None = None, high: float | None = None) -> dict[str, Any]:
+        """Tell what a move from the current price down to ``low`` and up to ``high`` would cross.
+
+        Parameters
+        ----------
+        low, high : float, optional
+            Prices; the current price where left out, which crosses nothing on that side.
+
+        Returns
+        -------
+        dict
+            ``long`` and ``short``: USD by leverage (int); ``long_usd`` and ``short_usd``: their sums. Of an estimate
+            made in this process from the ledger's fine grid, a bin that is touched counting whole, as the ledger
+            sweeps; of a served map from its bins, the last one in proportion to the part that is crossed.
+
+        Raises
+        ------
+        BadQuery
+            For a ``low`` above the current price, a ``high`` below it, and what is no price.
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> with liqdata.demo() as market:
+        ...     map = market.liqmap("BTC", "7d")
+        >>> swept = map.swept(low=0.97 * map.current_price)
+        >>> swept["long_usd"] == sum(swept["long"].values()), swept["short_usd"]
+        (True, 0.0)
+        """
+        low = self._end("low", low)
+        high = self._end("high", high)
+        if low > self.current_price or high < self.current_price:
+            name, value, side = ("low", low, "at most") if low > self.current_price else ("high", high, "at least")
+            msg = f"{name}: {value!r} is on the other side of the price; allowed: {side} {self.current_price!r}"
+            raise BadQuery(msg, parameter=name)
+        found: dict[str, Any] = {}
+        for side, usd in zip(("long", "short"), self._crossed(low, high), strict=True):
+            found[side] = {int(leverage): float(cell) for leverage, cell in zip(self.leverages, usd, strict=True)}
+            found[f"{side}_usd"] = sum(found[side].values())
+        return found
+
+    def _end(self, name: str, value: float | None) -> float:
+        if value is None:
+            return self.current_price
+        found = number(value, name, "a price above 0")
+        if not 0 < found < math.inf:
+            msg = f"{name}: {value!r} is no price; allowed: a finite price above 0"
+            raise BadQuery(msg, parameter=name)
+        return found
+
+    def _crossed(self, low: float, high: float) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        """USD of longs and of shorts by leverage."""
+        import numpy as np
+
+        if self.fine is None:
+            below = np.clip((self.prices + self.bin_width / 2 - low) / self.bin_width, 0.0, 1.0)
+            above = np.clip((high - self.prices + self.bin_width / 2) / self.bin_width, 0.0, 1.0)
+            long = self.tiers * (below * (self.sides == "long"))[:, None]
+            short = self.tiers * (above * (self.sides == "short"))[:, None]
+            return long.sum(0), short.sum(0)
+        p0, h, first, longs_end, usd = self.fine
+
+        def place(price: float) -> int:
+            return int(math.floor(math.log(price / p0) / h) - first)
+
+        end = max(longs_end - first, 0)
+        long = usd[:, min(max(place(low), 0), end) : end] if low < self.current_price else usd[:, :0]
+        short = usd[:, end : max(place(high) + 1, end)] if high > self.current_price else usd[:, :0]
+        return long.sum(1), short.sum(1)
 
     @property
     def units(self) -> str:

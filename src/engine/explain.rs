@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::sources::Bars;
+use crate::model::FineGrid;
 use crate::model::Millis;
 
 /// A reply and what it rests on.
@@ -66,6 +67,36 @@ pub struct Explain {
     /// Empty where readings name no exchange, and where there are none.
     #[serde(skip_serializing_if = "Bars::is_empty")]
     pub open_interest_venues: Bars,
+    /// The side of each of a heatmap's cells.
+    #[serde(skip)]
+    pub parted: Vec<Parting>,
+    /// A map on the ledger's own grid.
+    #[serde(skip)]
+    pub fine: Option<FineMap>,
+}
+
+/// Where a column of a heatmap turns from longs to shorts: below a row all are longs, above it all are shorts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Parting {
+    /// The row that may hold both, counted from 0; -1 where there are no longs.
+    pub row: i64,
+    /// What it holds of longs.
+    pub long: f64,
+    /// What it holds of shorts.
+    pub short: f64,
+}
+
+/// A map as the ledger has it: USD by bin of the fine grid and shown leverage.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FineMap {
+    /// The grid.
+    pub grid: FineGrid,
+    /// The bin of the first USD.
+    pub first: i64,
+    /// The first bin that holds no longs.
+    pub longs_end: i64,
+    /// USD by bin, a list for each shown leverage, all of one length.
+    pub usd: Vec<Vec<f64>>,
 }
 
 impl Explain {

@@ -1,5 +1,8 @@
 //! The heatmap: the ledger of open positions by liquidation price, column by column.
 
+use std::ops::Range;
+
+use super::explain::Parting;
 use super::ledger::Column;
 use super::replay::Frame;
 use super::{EngineError, Estimate, View};
@@ -36,10 +39,12 @@ pub fn heatmap(
     let times = column_ends(&frame, range);
     let counted = frame.counted();
     let mut columns = Vec::with_capacity(times.len());
-    let replayed = frame.replay(&times, |ledger| columns.push(ledger.column(&counted)));
+    let mut replayed = frame.replay(&times, |ledger| columns.push(ledger.column(&counted)));
 
     let grid = frame.parameters.grid;
     let rows = Rows::new(&frame, grid, &columns);
+    let parted = columns.iter().map(|column| rows.parting(grid, column));
+    replayed.explain.parted = parted.collect();
     Ok(Estimate {
         reply: HeatmapGrid {
             symbol: coin.to_owned(),
@@ -125,6 +130,21 @@ impl Rows {
         (self.first..=self.last)
             .map(|row| grid.coarse_mid(row, self.factor))
             .collect()
+    }
+
+    /// Where a column turns from longs to shorts.
+    fn parting(&self, grid: FineGrid, column: &Column) -> Parting {
+        let usd = |bins: Range<i64>| {
+            let mids: Vec<f64> = bins.clone().map(|bin| grid.mid(bin)).collect();
+            dot(column.between(bins), &mids)
+        };
+        let end = column.longs_end.max(self.first * self.factor - 1);
+        let row = end.div_euclid(self.factor);
+        Parting {
+            row: row - self.first,
+            long: usd(row * self.factor..end),
+            short: usd(end..(row + 1) * self.factor),
+        }
     }
 
     /// The cells in USD, row after row.

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use super::explain::FineMap;
 use super::parameters::{SHOWN, shown_for};
 use super::replay::Frame;
-use super::{EngineError, Estimate, View};
+use super::{EngineError, Estimate, Ledger, View};
 use crate::model::{Chosen, LiquidationMap, MapBin, MapRange, Model, Side, Vocabulary, map_step};
 
 /// The liquidation map of a coin, from `model`; from model 2 where none is named, as model 3 has not been fitted.
@@ -25,27 +26,25 @@ pub fn liqmap(
     let view = view.under(model.and_then(Chosen::own));
     let (model, length) = (model.map_or(Model::Exposure, Chosen::view), range.millis());
     let frame = Frame::new(view, coin, model, length, range.name(), length)?;
-    let replayed = frame.replay(&[], |_| ());
-    let ledger = &replayed.ledger;
-    let grid = frame.parameters.grid;
+    let mut replayed = frame.replay(&[], |_| ());
+    let fine = fine(&frame, &replayed.ledger);
     let width = map_step(frame.price);
 
     let mut usd: BTreeMap<(Side, i64), [f64; SHOWN.len()]> = BTreeMap::new();
-    for &side in Side::ALL {
-        for ((tier, counted), number) in frame.parameters.tiers.iter().zip(frame.counted()).zip(0..)
-        {
-            let shown = shown_for(tier.leverage);
-            for (bin, mass) in ledger.located(side, number) {
-                let mid = grid.mid(bin);
-                let cells = usd
-                    .entry((side, map_bin(mid, frame.price, width)))
-                    .or_default();
-                if let Some(cell) = cells.get_mut(shown) {
-                    *cell += counted * mass * mid;
-                }
+    for (shown, tier) in fine.usd.iter().enumerate() {
+        for (bin, &cell) in (fine.first..).zip(tier).filter(|(_, cell)| **cell > 0.0) {
+            let side = if bin < fine.longs_end {
+                Side::Long
+            } else {
+                Side::Short
+            };
+            let place = map_bin(fine.grid.mid(bin), frame.price, width);
+            if let Some(sum) = usd.entry((side, place)).or_default().get_mut(shown) {
+                *sum += cell;
             }
         }
     }
+    replayed.explain.fine = Some(fine);
     let mut bins = Vec::with_capacity(usd.len());
     let mut cells = Vec::with_capacity(usd.len() * SHOWN.len());
     for ((side, bin), tiers) in usd {
@@ -72,6 +71,35 @@ pub fn liqmap(
         },
         explain: replayed.explain,
     })
+}
+
+/// The map on the ledger's own grid.
+fn fine(frame: &Frame<'_>, ledger: &Ledger) -> FineMap {
+    let grid = frame.parameters.grid;
+    let all = ledger.column(&frame.counted());
+    let bins = all.first..all.first.saturating_add_unsigned(all.mass.len() as u64);
+    let mids: Vec<f64> = bins.clone().map(|bin| grid.mid(bin)).collect();
+    let of = |shown: usize| {
+        let tiers = frame.parameters.tiers.iter().zip(frame.counted());
+        let counted = tiers.map(|(tier, counted)| {
+            let counts = shown_for(tier.leverage) == shown;
+            if counts { counted } else { 0.0 }
+        });
+        let column = ledger.column(&counted.collect::<Vec<_>>());
+        let (skipped, masses) = column.between(bins.clone());
+        let mut usd = vec![0.0; mids.len()];
+        let cells = usd.iter_mut().zip(&mids).skip(skipped);
+        for ((cell, mid), mass) in cells.zip(masses) {
+            *cell = mass * mid;
+        }
+        usd
+    };
+    FineMap {
+        grid,
+        first: all.first,
+        longs_end: all.longs_end,
+        usd: (0..SHOWN.len()).map(of).collect(),
+    }
 }
 
 /// The bin of a price, counted from the current price.

@@ -28,7 +28,7 @@ mod view;
 
 pub use coverage::coverage;
 pub use error::EngineError;
-pub use explain::{Estimate, Explain};
+pub use explain::{Estimate, Explain, FineMap, Parting};
 pub use heatmap::heatmap;
 pub use ledger::{Ledger, Step};
 pub use levels::levels;

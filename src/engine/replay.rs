@@ -244,6 +244,8 @@ impl<'a> Frame<'a> {
                 .count(),
             bar_interval_ms: self.interval,
             bars: self.bars.len(),
+            parted: Vec::new(),
+            fine: None,
             gaps,
             price_venues,
             volume_venues,

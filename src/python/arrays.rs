@@ -7,6 +7,7 @@ use pyo3::types::PyDict;
 use super::ground::Ground;
 use super::rows::times;
 use crate::api::RELATIVE;
+use crate::engine::Parting;
 use crate::model::{
     HeatmapGrid, LevelTier, LiquidationMap, MaxPain, Pain, Side, TierLevels, TotalsByWindow,
     WindowTotals,
@@ -28,6 +29,18 @@ pub(super) fn heatmap<'py>(
     fields.set_item("prices", map.prices.into_pyarray(py))?;
     fields.set_item("times", times(py, map.times.iter().map(|at| at.0)))?;
     fields.set_item("matrix", map.matrix.into_pyarray(py).reshape(shape)?)?;
+    if let Ground::Explained(explain) = ground
+        && explain.parted.len() == shape[1]
+    {
+        let column = |value: fn(&Parting) -> f64| {
+            let column: Vec<f64> = explain.parted.iter().map(value).collect();
+            column.into_pyarray(py)
+        };
+        let rows: Vec<i64> = explain.parted.iter().map(|parting| parting.row).collect();
+        let longs = column(|parting| parting.long);
+        let shorts = column(|parting| parting.short);
+        fields.set_item("parted", (rows.into_pyarray(py), longs, shorts))?;
+    }
     fields.set_item("explain", explained(py, ground)?)?;
     Ok(fields)
 }
@@ -87,6 +100,15 @@ pub(super) fn liqmap<'py>(
             .collect::<Vec<_>>()
             .into_pyarray(py),
     )?;
+    if let Ground::Explained(explain) = ground
+        && let Some(fine) = &explain.fine
+    {
+        let usd: Vec<f64> = fine.usd.concat();
+        let bins = fine.usd.first().map_or(0, Vec::len);
+        let usd = usd.into_pyarray(py).reshape([fine.usd.len(), bins])?;
+        let grid = (fine.grid.p0, fine.grid.h, fine.first, fine.longs_end, usd);
+        fields.set_item("fine", grid)?;
+    }
     fields.set_item("explain", explained(py, ground)?)?;
     Ok(fields)
 }

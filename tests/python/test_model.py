@@ -186,3 +186,56 @@ def test_several_instants_are_the_single_answers(market):
     with pytest.raises(liqdata.Refused, match="NOPE") as refused:
         market.liqmap("NOPE", as_of=ends)
     assert "as_of" in refused.value.__notes__[0]
+
+
+@pytest.mark.parametrize("range", ["12h", "7d", "1M"])
+def test_the_sides_of_a_heatmap_are_its_cells(market, range):
+    found = market.heatmap("SOL", range)
+    assert found.long.shape == found.short.shape == found.matrix.shape
+    np.testing.assert_allclose(found.long + found.short, found.matrix, rtol=1e-12)
+    for column in np.linspace(0, found.times.size - 1, 7).astype(int):
+        longs, shorts = np.flatnonzero(found.long[:, column]), np.flatnonzero(found.short[:, column])
+        if longs.size and shorts.size:
+            assert longs.max() <= shorts.min()
+    if range == "7d":
+        week = market.liqmap("SOL", "7d")
+        for side in ("long", "short"):
+            np.testing.assert_allclose(
+                getattr(found, side)[:, -1].sum(), week.total[week.sides == side].sum(), rtol=1e-9
+            )
+
+
+def test_what_a_move_sweeps_is_told_by_side_and_leverage(market):
+    found = market.liqmap("BTC", "7d")
+    price = found.current_price
+    still = found.swept()
+    assert (still["long_usd"], still["short_usd"]) == (0.0, 0.0)
+    assert list(still["long"]) == [10, 25, 50, 100]
+    all_of_it = found.swept(low=1e-9, high=1e12)
+    for side in ("long", "short"):
+        assert all_of_it[f"{side}_usd"] == pytest.approx(found.total[found.sides == side].sum(), rel=1e-9)
+        shown = found.tiers[found.sides == side].sum(0)
+        np.testing.assert_allclose(list(all_of_it[side].values()), shown, rtol=1e-9)
+    low, high = price * 0.97, price * 1.02
+    deeper = [found.swept(low=price * (1 - reach))["long_usd"] for reach in (0.01, 0.02, 0.05, 0.1)]
+    assert deeper == sorted(deeper)
+    with liqdata.serve(market) as server, liqdata.Client(server.url) as client:
+        served = client.liqmap("BTC", "7d")
+        assert served.fine is None
+        assert client.heatmap("BTC").long is None
+        near = served.swept(low, high)
+        ours = found.swept(low, high)
+        for side in ("long_usd", "short_usd"):
+            assert near[side] == pytest.approx(ours[side], rel=0.1)
+    for wrong in (
+        {"low": price * 1.01},
+        {"high": price * 0.99},
+        {"low": 0.0},
+        {"low": -1},
+        {"high": float("nan")},
+        {"high": "x"},
+    ):
+        with pytest.raises(BadQuery) as refused:
+            found.swept(**wrong)
+        assert refused.value.parameter == next(iter(wrong))
+    assert pickle.loads(pickle.dumps(found)).swept(low, high) == ours
