@@ -1,6 +1,7 @@
 """Scoring says what is true of data whose truth is known: gains in closed form, nulls at nothing, no look ahead."""
 
 import json
+import os
 import pickle
 import sys
 from datetime import UTC, datetime, timedelta
@@ -13,7 +14,7 @@ import pytest
 
 import liqdata
 from liqdata import cli
-from liqdata.scoring import baselines, compare, fit, gain, path, trial, truth
+from liqdata.scoring import baselines, compare, fit, gain, path, sources, trial, truth
 from liqdata.scoring.sources import Swept
 
 MINUTE = 60_000
@@ -231,7 +232,7 @@ def grids(table, version=None, kind="map", lag=0):
                 prices[near],
                 np.asarray([int(at.timestamp() * 1000)]).astype("datetime64[ms]"),
                 usd[near][:, None],
-                meta={"explain": {"version": version}},
+                meta={"explain": {"modelVersion": version}},
             )
         sides = np.where(prices[near] < price, "long", "short")
         total = usd[near]
@@ -246,7 +247,7 @@ def grids(table, version=None, kind="map", lag=0):
             sides,
             total[:, None],
             total,
-            meta={"explain": {"version": version}},
+            meta={"explain": {"modelVersion": version}},
         )
 
     return asked
@@ -797,7 +798,7 @@ def archive(folder, days=12):
             "leverages": [10],
             "bins": bins,
         }
-        writer.map("liqmap", "BTC", "range=1d", at, at, json.dumps(reply), '{"version": "v2"}')
+        writer.map("liqmap", "BTC", "range=1d", at, at, json.dumps(reply), '{"modelVersion": "v2"}')
     writer.close()
     return market, orders
 
@@ -808,21 +809,84 @@ def kept(tmp_path_factory):
     return (folder, *archive(folder))
 
 
-def test_a_market_is_scored_by_the_map_that_it_would_have_served(kept):
+def test_a_market_is_scored_by_its_model_as_it_stood_and_as_it_went_on(kept):
     _, market, orders = kept
     card = liqdata.score(market, orders)
-    asked = liqdata.score(lambda at: served(market, at), orders, bars=market.bars("BTC"))
-    mine, theirs = line(card.rows()), line(asked.rows())
-    assert mine["map"] == "liqmap 7d"
-    assert {**mine, "map": ""} == {**theirs, "map": ""}
-    assert mine["n"] > 24
+    rows = [row for row in card.rows() if row["side"] == "both"]
+    assert [(row["map"], row["state"]) for row in rows] == [("market", "frozen"), ("market", "refreshed")]
+    assert card.meta["versions"] == {"market": liqdata.Model().version}
+    assert rows[0]["n"] > 24
+    assert len([row for row in card.references() if row["map"].startswith("market: ")]) == 3 * 7
 
 
-def served(market, at):
-    try:
-        return market.liqmap("BTC", "7d", as_of=at)
-    except liqdata.Refused:
-        return None
+def test_models_are_scored_on_bars_and_open_interest(kept):
+    _, market, orders = kept
+    tables = {"bars": market.bars("BTC"), "open_interest": market.open_interest("BTC")}
+    models = {"now": liqdata.Model(), "before": liqdata.Model(prior=1)}
+    card = liqdata.score(models, orders, **tables)
+    own = line(liqdata.score(market, orders).rows(), state="frozen")
+    assert {**line(card.rows(), map="now", state="frozen"), "map": "market"} == own
+    assert line(card.rows(), map="before", state="frozen")["ig"] != own["ig"]
+    assert len(card.paired()) == 2 * 3
+    coinless = tables["bars"].to_pandas().drop(columns="symbol")
+    named = liqdata.Model(name="mine")
+    again = liqdata.score(named, orders, bars=coinless, open_interest=tables["open_interest"])
+    assert {**line(again.rows(), state="frozen"), "map": "market"} == own
+    assert again.meta["versions"] == {"mine": named.version}
+
+
+def test_what_a_model_holds_is_what_its_map_holds_but_for_the_width_of_bins(kept):
+    _, market, _ = kept
+    seen = moves(market.bars("BTC").to_pandas())
+    asking = sources.Asking(seen, "BTC", None, None, here)
+    (source,) = sources.sources(market, "maps", asking)
+    crossed = sources.frozen(source, seen)
+    for row in (60, 100, 150):
+        grid = market.liqmap("BTC", "7d", as_of=int(seen.opens[row]))
+        longs = float(grid.total[(grid.sides == "long") & (grid.prices > 0.9 * seen.price[row])].sum())
+        (whole,) = source.crossed(seen.opens[[row]], 0.9 * seen.price[[row]], 1.1 * seen.price[[row]])
+        assert whole[0] == pytest.approx(longs, rel=0.05)
+    again = source.crossed(seen.opens[:150], seen.low[:150], seen.high[:150])
+    assert again.tobytes() == crossed[:150].tobytes()
+
+
+@pytest.fixture(scope="module")
+def recorded():
+    """Half a year of recorded BTC bars and open interest."""
+    folder = os.environ.get("LIQDATA_REAL_DATA")
+    if not folder:
+        pytest.skip("LIQDATA_REAL_DATA names no folder with recorded data")
+    table = pd.read_csv(f"{folder}/market/btc_15m_candles_20250622_20260622.csv")
+    readings = pd.read_csv(f"{folder}/market/btc_oi_5m_20251201_20260611.csv")
+    first, last = pd.Timestamp("2025-12-02", tz="UTC"), pd.Timestamp("2026-05-31", tz="UTC")
+    table = table[pd.to_datetime(table["timestamp"]).between(first, last, inclusive="left")].assign(symbol="BTC")
+    when = pd.to_datetime(readings["t"], unit="ms", utc=True)
+    readings = pd.DataFrame({"symbol": "BTC", "timestamp": when, "open_interest": readings["oi"]})
+    return table, readings[when.between(first, last)]
+
+
+@pytest.mark.parametrize("share", [0.5, 0.0])
+def test_a_model_on_a_recorded_path_scores_where_it_is_part_of_the_truth_and_only_there(recorded, share):
+    table, readings = recorded
+    market = liqdata.Market(bars=table, open_interest=readings)
+    seen = moves(table.assign(timestamp=pd.to_datetime(table["timestamp"])))
+    (source,) = sources.sources(market, "maps", sources.Asking(seen, "BTC", None, None, here))
+    crossed = np.nan_to_num(sources.frozen(source, seen))
+    far = (seen.excursion - 1.0) ** 1.5
+    chance = np.random.default_rng(2)
+    mu = 1e6 * (share * crossed / crossed.mean() + (1.0 - share) * far / far.mean() + 0.02)
+    usd = chance.poisson(chance.gamma(1.0, mu) / UNIT) * UNIT
+    card = liqdata.score(market, totals(seen.opens, usd))
+    own = line(card.rows(), state="frozen")
+    assert own["n"] > 4000
+    nulls = [row for row in card.references() if row["side"] == "both" and "market: " in row["map"]]
+    assert len(nulls) == 7
+    if share:
+        assert own["dig_low"] > 0.01
+        assert all(row["dig"] < own["dig"] / 2 for row in nulls)
+    else:
+        assert abs(own["dig"]) < 0.002
+        assert own["dig_low"] < 0.001
 
 
 def test_maps_as_they_were_served_are_scored_as_of_when_they_were(kept):
@@ -844,7 +908,7 @@ def test_the_command_scores_an_archive(kept, tmp_path, capsys):
     assert cli.main(["score", folder, "--markdown", str(page)]) == 0
     told = capsys.readouterr().out
     assert told.startswith("Scorecard(BTC 60 min: ")
-    assert "liqmap 7d" in told
+    assert "market, frozen: ig" in told
     assert "adaptive" in told
     assert page.read_text().startswith("# Scorecard: BTC, 60 min")
     assert cli.main(["score", folder, "--kept", "--reference", "weak", "--png", str(tmp_path / "card.png")]) == 0

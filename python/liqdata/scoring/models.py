@@ -1,33 +1,62 @@
-"""The engine's own estimates as something to be scored: the map that a market would have served at an instant."""
+"""The engine's own estimates as something to be scored: one ledger since the data begin, asked for every move."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from liqdata.errors import Refused
+import numpy as np
+
+from liqdata.model import Model, asked
+
+from .columns import Floats, Millis, Table
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
-    from liqdata.grids import LiquidationMap
     from liqdata.market import Market
-    from liqdata.types import MapRange
 
-RANGE: MapRange = "7d"
-"""Positions opened in the last so much time: the longest range of the map that is served."""
+    from .path import Path
 
 
-@dataclass(frozen=True)
-class Served:
-    """A market, asked for the map of a coin; it pickles with the market."""
+class Estimated(NamedTuple):
+    """A model on the bars and the open interest of a market."""
 
+    name: str
     market: Market
+    model: Model
     symbol: str
 
-    def __call__(self, at: datetime) -> LiquidationMap | None:
-        """The map as of an instant; ``None`` where the market has no bars for it."""
-        try:
-            return self.market.liqmap(self.symbol, RANGE, as_of=at)
-        except Refused:
-            return None
+    @property
+    def version(self) -> str:
+        """Digest of all that enters a cell."""
+        return self.model.version
+
+    def crossed(self, instants: Millis, lows: Floats, highs: Floats) -> Floats:
+        """From the fine grid of the ledger as it stood at the last bar that had closed by each instant."""
+        found = np.full((len(instants), 2), np.nan)
+        there = np.isfinite(lows) & np.isfinite(highs)
+        if there.any():
+            core = self.market._open()  # noqa: SLF001 - refuses a market that is closed
+            moves = (instants[there].tolist(), lows[there].tolist(), highs[there].tolist())
+            found[there] = core.crossed(self.symbol, asked(self.model), *moves).reshape(-1, 2)
+        return found
+
+    def refreshed(self, path: Path) -> Floats:
+        """By the bars of each period, with what was opened inside it."""
+        core = self.market._open()  # noqa: SLF001 - as above
+        usd = core.refreshed(self.symbol, asked(self.model), path.opens.tolist(), path.period)
+        return usd.reshape(-1, 2)
+
+
+def on_tables(model: Model, bars: Any, open_interest: Any, symbol: str, name: str | None) -> Estimated:
+    """A model on tables of bars and of open interest, which may leave out what coin they are of."""
+    from liqdata.market import Market
+
+    tables = {"bars": bars, "open_interest": open_interest}
+    given = {key: _of_coin(table, key, symbol) for key, table in tables.items() if table is not None}
+    return Estimated(name or model.name or f"model {model.version}", Market(**given), model, symbol)
+
+
+def _of_coin(table: Any, parameter: str, symbol: str) -> Any:
+    held = Table(table, parameter)
+    if "symbol" in held:
+        return table
+    return {**{name: held.cells(name) for name in held.names}, "symbol": [symbol] * len(held)}

@@ -44,11 +44,11 @@ def nulls(source: Source, path: Path) -> dict[str, Floats]:
 def _average(source: Source, path: Path) -> Floats:
     """By distance alone, what the maps at the first open of each day up to then held on average."""
     days, first = np.unique(path.opens // DAY, return_index=True)
-    profile = np.empty((len(days), len(_REACHES), 2))
-    for place, reach in enumerate(_REACHES):
-        price = path.price[first]
-        crossed = source.crossed(path.opens[first], price * np.exp(-reach), price * np.exp(reach))
-        profile[:, place] = np.nan if crossed is None else crossed
+    price = np.repeat(path.price[first], len(_REACHES))
+    reach = np.tile(_REACHES, len(days))
+    instants = np.repeat(path.opens[first], len(_REACHES))
+    crossed = source.crossed(instants, price * np.exp(-reach), price * np.exp(reach))
+    profile = np.full((len(days), len(_REACHES), 2), np.nan) if crossed is None else crossed.reshape(len(days), -1, 2)
     known: Flags = np.isfinite(profile.reshape(len(days), -1).sum(axis=1))
     count = np.cumsum(known)
     with np.errstate(invalid="ignore", divide="ignore"):

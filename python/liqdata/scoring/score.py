@@ -216,7 +216,7 @@ class _Job(NamedTuple):
         if bars is None:
             refuse("bars", "None", "a table of bars, where `maps` is no market that has them")
         path = read_path(truth, read_bars(bars, self.symbol))
-        asking = sources.Asking(path, self.symbol, readings, self.run)
+        asking = sources.Asking(path, self.symbol, bars, readings, self.run)
         given = sources.sources(maps, "maps", asking)
         beside = _named(baselines)
         bases = sources.sources(beside, "baselines", asking) if beside else []

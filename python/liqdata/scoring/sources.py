@@ -14,7 +14,7 @@ from liqdata.grids import Heatmap, LiquidationMap
 
 from . import baselines, curves
 from .columns import DAY, Floats, Millis, Table, refuse
-from .models import RANGE, Served
+from .models import Estimated, on_tables
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -37,6 +37,7 @@ class Asking(NamedTuple):
 
     path: Path
     symbol: str
+    bars: Any
     open_interest: Any
     run: Run
 
@@ -136,6 +137,7 @@ def sources(value: Any, parameter: str, asking: Asking) -> list[Source]:
 
 def _source(value: Any, name: str | None, asking: Asking) -> list[Source]:
     from liqdata.market import Market
+    from liqdata.model import Model
 
     found: list[Source]
     if isinstance(value, str) and value in baselines.NAMES:
@@ -144,7 +146,9 @@ def _source(value: Any, name: str | None, asking: Asking) -> list[Source]:
     elif isinstance(value, Swept):
         found = [value._replace(name=name or value.name)]
     elif isinstance(value, Market):
-        found = [_asked(name or f"liqmap {RANGE}", Served(value, asking.symbol), asking)]
+        found = [Estimated(name or "market", value, Model(), asking.symbol)]
+    elif isinstance(value, Model):
+        found = [on_tables(value, asking.bars, asking.open_interest, asking.symbol, name)]
     elif isinstance(value, (Heatmap, LiquidationMap)):
         found = [_recorded(name or type(value).__name__.lower(), [value], asking)]
     elif callable(value):
@@ -265,7 +269,7 @@ def _held(grid: Heatmap | LiquidationMap, at: int, bars: Any, *, last: bool) -> 
 
 
 def _version(explain: Any) -> str | None:
-    told = (explain or {}).get("version")
+    told = (explain or {}).get("modelVersion")
     return None if told is None else str(told)
 
 

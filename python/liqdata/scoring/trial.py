@@ -55,7 +55,7 @@ def paths(path: Path, run: Run) -> Paths:
 
     weak, strong = _sums(path, [(path.weak, _WEAK), (path.strong, PARENTS)], run)
     features = _features(path, strong)
-    (adaptive,) = _stacks(path, [features], strong, run)
+    (adaptive,) = _stacks(path, [(features, strong)], run)
     return Paths(weak, strong, adaptive, features)
 
 
@@ -82,18 +82,15 @@ def trials(path: Path, known: Paths, predictions: list[Floats], reference: str, 
     with np.errstate(invalid="ignore"):
         added = [one / bare.get(place, base) for place, one in enumerate(joint)]
     if reference == "adaptive":
-        features = [_more(known, one) for one in added]
-        full = _stacks(path, features, known.strong, run)
+        raised = [np.where(np.isfinite(one), one, 1.0) for one in added]
+        features = [np.concatenate([known.features, np.log(one)[:, :, None]], axis=2) for one in raised]
+        # Half of what the sum says of the map is believed before anything is known of the map itself.
+        full = _stacks(
+            path, [(one, known.strong * np.sqrt(more)) for one, more in zip(features, raised, strict=True)], run
+        )
     else:
         full = [base * one for one in added]
     return [Trial(*one) for one in zip(predictions, alone, full, strict=True)]
-
-
-def _more(known: Paths, added: Floats) -> Floats:
-    """The adaptive path's features, and by how much the map raises the strong path's sum; 0 where there is no map."""
-    with np.errstate(invalid="ignore"):
-        raised = np.log(added)[:, :, None]
-    return np.concatenate([known.features, np.where(np.isfinite(raised), raised, 0.0)], axis=2)
 
 
 def _sums(path: Path, asked: list[tuple[Floats, tuple[int, ...]]], run: Run) -> list[Floats]:
@@ -107,10 +104,11 @@ def _sums(path: Path, asked: list[tuple[Floats, tuple[int, ...]]], run: Run) -> 
     return [np.column_stack(made[at : at + 2]) for at in range(0, len(made), 2)]
 
 
-def _stacks(path: Path, asked: list[Floats], base: Floats, run: Run) -> list[Floats]:
+def _stacks(path: Path, asked: list[tuple[Floats, Floats]], run: Run) -> list[Floats]:
+    """Fit products of powers of features on bases, both sides alike."""
     calendar = fit.Calendar.of(path.opens, path.period)
     chunks = calendar.chunks()
-    tasks = [(features, path.usd, base, calendar, days) for features in asked for days in chunks]
+    tasks = [(features, path.usd, base, calendar, days) for features, base in asked for days in chunks]
     return _whole(run(fit.stacked, tasks), len(chunks))
 
 
