@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from .scoring.card import Scorecard
     from .scoring.score import score
     from .server import Server, serve
+    from .truth import score_truth
 
 __all__ = [
     "ArchiveError",
@@ -53,6 +54,7 @@ __all__ = [
     "feeds",
     "open",
     "score",
+    "score_truth",
     "serve",
     "types",
 ]
@@ -79,6 +81,7 @@ _HOMES = {
     "feeds": "",
     "open": "market",
     "score": "scoring.score",
+    "score_truth": "truth",
     "serve": "server",
     "types": "",
 }

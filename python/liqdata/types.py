@@ -50,6 +50,7 @@ __all__ = [
     "PositionRow",
     "PriceKind",
     "Side",
+    "TruthRow",
     "View",
     "Window",
     "WindowTotals",
@@ -223,6 +224,19 @@ class PositionRow(TypedDict):
     entry_price: float
     liquidation_price: float
     qty: float
+
+
+class TruthRow(TypedDict):
+    """How the map of a coin and side stands against known positions (:func:`liqdata.score_truth`)."""
+
+    symbol: str
+    side: Literal["long", "short"]
+    overlap: float
+    rank_correlation: float
+    ratio_1pct: float
+    ratio_2pct: float
+    ratio_5pct: float
+    ratio_10pct: float
 
 
 class BarRow(TypedDict):

@@ -104,6 +104,7 @@ def frames(market):
         "bars": market.bars("BTC"),
         "open_interest": market.open_interest("BTC"),
         "true_positions": market.true_positions("BTC"),
+        "score_truth": liqdata.score_truth(market, symbols="BTC"),
         "decoded": liqdata.feeds.decode(
             "bybit",
             '{"topic":"allLiquidation.SOLUSDT","type":"snapshot","ts":1790000000500,'

@@ -1,0 +1,273 @@
+"""How an estimate stands against positions that are known: simulated ones, or measured ones given as a table.
+
+Nobody publishes all open positions, so a map can be held against them only where they are simulated, or where some of
+them are public. What is compared is USD by distance from the price, side by side.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+
+from . import _core
+from .errors import Refused
+from .model import Model
+from .scoring.columns import Table, mine, refuse, rows
+from .scoring.curves import of_map
+from .scoring.gain import spearman
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from .grids import LiquidationMap
+    from .market import Market
+    from .rows import Rows
+    from .scoring.columns import Flags, Floats
+    from .types import TruthRow
+
+__all__ = ["score_truth"]
+
+BIN = 0.005
+REACH = 0.30
+NEAR = (0.01, 0.02, 0.05, 0.10)
+APART = 0.02
+"""The prices of a snapshot and of the market differ by no more: within a bar or two the price moves less as a rule."""
+
+EDGES = np.round(np.arange(0.0, REACH + BIN / 2, BIN), 9)
+SIDES = ("long", "short")
+
+
+def score_truth(
+    market: Market,
+    *,
+    positions: Any = None,
+    symbols: str | Sequence[str] | None = None,
+    model: Literal[2] | Model | None = None,
+) -> Rows[TruthRow]:
+    """Hold the seven-day map against positions that are known.
+
+    USD are counted by the distance of the liquidation price from the current price, as a share of the current price:
+    in 60 bins of 0.5 % from 0 to 30 %, each side by itself. A bin of the map that reaches over an edge is divided
+    there in proportion. What lies farther out than 30 % enters nothing.
+
+    Parameters
+    ----------
+    market : Market
+        Whose map. Where it is simulated and no positions are given, its :meth:`Market.true_positions` are the truth,
+        each with its USD at its liquidation price, as the map counts them.
+    positions : table, optional
+        Measured positions, as pandas, polars, pyarrow or a dict of columns: ``timestamp`` (or ``t``) of the snapshot,
+        ``side``, ``price`` (where it is liquidated), ``value_usd`` (or ``value``); if known ``current_price`` (or
+        ``cur``), the price that the snapshot was taken at, and ``symbol`` (coin). Every snapshot is held against the
+        map as of its instant.
+    symbols : str or sequence of str, optional
+        Coins; by default those of the positions, else all of the market's.
+    model : 2 or Model, optional
+        What the map is made with; 2 by default. Its USD must be of exposed open interest.
+
+    Returns
+    -------
+    Rows
+        One row per coin and side: ``symbol``; ``side``; ``overlap``: the sum over the bins of the smaller of two
+        shares, the map's USD of the bin over its USD within 30 %, and likewise of the positions, 0 to 1;
+        ``rank_correlation``: Spearman's, over the 60 bins; ``ratio_1pct``, ``ratio_2pct``, ``ratio_5pct``,
+        ``ratio_10pct``: USD of the map over USD of the positions, both within that distance; where only some positions
+        were measured, that is more than 1 by nature. Of several snapshots ``overlap`` and ``rank_correlation`` are
+        means over those with positions of that side within 30 %, and a ratio is one of sums. NaN where there are none.
+        ``meta`` has ``truth`` (``simulated`` or ``measured``), the map's ``version`` (:attr:`Model.version`), ``bin``,
+        ``reach``, ``snapshots`` (by coin) and ``left_out``: the coin and instant of each snapshot that was not used,
+        and why: its price differs from the market's by more than 2 %, or the market has no map then.
+
+    Raises
+    ------
+    BadQuery
+        For a market whose positions nobody knows, a table without what it needs, a position on the wrong side of the
+        price, positions of which no snapshot can be used, or a model that does not count open interest.
+
+    Examples
+    --------
+    >>> import liqdata
+    >>> rows = liqdata.score_truth(liqdata.demo(), symbols="BTC")
+    >>> [row["side"] for row in rows]
+    ['long', 'short']
+    >>> all(0 < row["overlap"] <= 1 for row in rows)
+    True
+    """
+    if positions is None and not market.simulated:
+        refuse("positions", "nobody knows those of a market that is not simulated", "a table of measured positions")
+    version = _version(model)
+    measured = None if positions is None else _Measured.of(positions)
+    coins = _coins(market, symbols, measured)
+    lines: list[dict[str, Any]] = []
+    counts: dict[str, int] = {}
+    left_out: list[dict[str, Any]] = []
+    for coin in coins:
+        pairs = list(_pairs(market, coin, measured, model, left_out))
+        if not pairs:
+            why = next((f": {one['why']}" for one in left_out if one["symbol"] == coin), "")
+            refuse("positions", f"no snapshot of {coin!r} can be used{why}", "snapshots of times the market knows")
+        counts[coin] = len(pairs)
+        lines += [{"symbol": coin, "side": side, **_scores([pair[side] for pair in pairs])} for side in SIDES]
+    kinds = {name: "text" if name in {"symbol", "side"} else "float" for name in lines[0]}
+    found = rows({name: (kind, [line[name] for line in lines]) for name, kind in kinds.items()})
+    found.meta.update(
+        as_of=market.now,
+        simulated=market.simulated,
+        version=version,
+        truth="simulated" if measured is None else "measured",
+        bin=BIN,
+        reach=REACH,
+        snapshots=counts,
+        left_out=left_out,
+    )
+    return found
+
+
+def _version(model: Literal[2] | Model | None) -> str:
+    """The version of what counts exposed open interest."""
+    if model is None or model == 2:  # noqa: PLR2004 - the contract's number of that view
+        return _core.model_version(2)
+    if not isinstance(model, Model) or model.view != "exposure":
+        refuse("model", f"{model!r} does not count exposed open interest", "2, or a Model without kappa0 and nu")
+    return model.version
+
+
+class _Side(NamedTuple):
+    """USD of a map and of positions: by bin, and within each of the near distances."""
+
+    map_bins: Floats
+    true_bins: Floats
+    map_near: Floats
+    true_near: Floats
+
+
+class _Measured(NamedTuple):
+    """Measured positions, row by row."""
+
+    held: Table
+    timestamp: Any
+    long: Flags
+    price: Floats
+    usd: Floats
+    current: Floats | None
+
+    @classmethod
+    def of(cls, positions: Any) -> _Measured:
+        held = Table(positions, "positions")
+        time = "t" if "t" in held and "timestamp" not in held else "timestamp"
+        value = "value" if "value" in held and "value_usd" not in held else "value_usd"
+        held.need(time, "side", "price", value)
+        own = next((name for name in ("current_price", "cur") if name in held), None)
+        current = None if own is None else held.floats(own, least=0.0)
+        return cls(
+            held,
+            held.instants(time),
+            _longs(held),
+            held.floats("price", least=0.0),
+            held.floats(value, least=0.0),
+            current,
+        )
+
+
+def _longs(held: Table) -> Flags:
+    sides = [side.lower() for side in held.texts("side")]
+    wrong = next((row for row, side in enumerate(sides) if side not in SIDES), None)
+    if wrong is not None:
+        refuse(held.parameter, f"column 'side', row {wrong}: {sides[wrong]!r} is no side", "long and short")
+    return np.asarray([side == "long" for side in sides], dtype=np.bool_)
+
+
+def _coins(market: Market, symbols: str | Sequence[str] | None, measured: _Measured | None) -> list[str]:
+    if symbols is not None:
+        named = [symbols] if isinstance(symbols, str) else list(symbols)
+        coins = list(dict.fromkeys(str(symbol).strip().upper() for symbol in named))
+        if not coins:
+            refuse("symbols", "there are none", "coins, such as 'BTC'")
+    elif measured is not None and "symbol" in measured.held:
+        coins = list(dict.fromkeys(symbol.upper() for symbol in measured.held.texts("symbol")))
+    else:
+        coins = list(market.coins)
+    if measured is not None and "symbol" not in measured.held and len(coins) != 1:
+        what = f"the positions do not say which of {coins} they are of"
+        refuse("symbols", what, "one coin, or positions with a column 'symbol'")
+    return coins
+
+
+def _pairs(
+    market: Market,
+    coin: str,
+    measured: _Measured | None,
+    model: Literal[2] | Model | None,
+    left_out: list[dict[str, Any]],
+) -> Iterator[dict[str, _Side]]:
+    """The map and the positions of each instant, by side."""
+    if measured is None:
+        held = Table(market.true_positions(coin), "positions")
+        grid = market.liqmap(coin, "7d", model=model)
+        liquidated_at = held.floats("liquidation_price")
+        yield _sides(grid, grid.current_price, _longs(held), liquidated_at, held.floats("qty") * liquidated_at)
+        return
+    of_coin = mine(measured.held, coin)
+    chosen = np.ones(len(measured.price), dtype=np.bool_) if of_coin is None else of_coin
+    for at in np.unique(measured.timestamp[chosen]).tolist():
+        of = chosen & (measured.timestamp == at)
+        try:
+            grid = market.liqmap(coin, "7d", model=model, as_of=at)
+        except Refused as error:
+            left_out.append({"symbol": coin, "timestamp": at, "why": str(error)})
+            continue
+        price = grid.current_price if measured.current is None else float(measured.current[of][0])
+        if abs(price / grid.current_price - 1.0) > APART:
+            why = f"its price is {price:g} where the market's is {grid.current_price:g}"
+            left_out.append({"symbol": coin, "timestamp": at, "why": why})
+            continue
+        wrong = of & ((measured.price < price) != measured.long)
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            side = SIDES[0] if measured.long[row] else SIDES[1]
+            what = f"row {row}: a {side} that is liquidated at {measured.price[row]:g} is over at a price of {price:g}"
+            refuse("positions", what, "longs below the price and shorts above")
+        yield _sides(grid, price, measured.long[of], measured.price[of], measured.usd[of])
+
+
+def _sides(grid: LiquidationMap, price: float, long: Flags, liquidated_at: Floats, usd: Floats) -> dict[str, _Side]:
+    """USD of both by distance; each is measured from the price it was made at."""
+    curves = of_map(grid, 0)
+    now = grid.current_price
+    distances = np.abs(liquidated_at / price - 1.0)
+    found = {}
+    for side, of in (("long", long), ("short", ~long)):
+        if side == "long":
+            within = [curves.long.over(now * (1.0 - edge)) for edge in (*EDGES, *NEAR)]
+        else:
+            within = [curves.short.under(now * (1.0 + edge)) for edge in (*EDGES, *NEAR)]
+        true_bins, _ = np.histogram(distances[of], EDGES, weights=usd[of])
+        true_near = [float(usd[of & (distances <= edge)].sum()) for edge in NEAR]
+        map_bins = np.diff(np.asarray(within[: len(EDGES)]))
+        found[side] = _Side(map_bins, true_bins, np.asarray(within[len(EDGES) :]), np.asarray(true_near))
+    return found
+
+
+def _scores(pairs: Sequence[_Side]) -> dict[str, float]:
+    known = [pair for pair in pairs if pair.true_bins.sum() > 0]
+    nan = float("nan")
+    overlaps = [_overlap(pair) for pair in known]
+    ranks = [spearman(pair.map_bins, pair.true_bins) for pair in known]
+    mapped = np.sum([pair.map_near for pair in pairs], axis=0)
+    true = np.sum([pair.true_near for pair in pairs], axis=0)
+    return {
+        "overlap": float(np.mean(overlaps)) if known else nan,
+        "rank_correlation": float(np.mean(ranks)) if known else nan,
+        **{
+            f"ratio_{round(100 * near)}pct": float(above / below) if below > 0 else nan
+            for near, above, below in zip(NEAR, mapped, true, strict=True)
+        },
+    }
+
+
+def _overlap(pair: _Side) -> float:
+    total = float(pair.map_bins.sum())
+    if not total > 0:
+        return 0.0
+    return float(np.minimum(pair.map_bins / total, pair.true_bins / pair.true_bins.sum()).sum())
