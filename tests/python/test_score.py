@@ -1,5 +1,6 @@
 """Scoring says what is true of data whose truth is known: gains in closed form, nulls at nothing, no look ahead."""
 
+import dataclasses
 import json
 import os
 import pickle
@@ -14,7 +15,7 @@ import pytest
 
 import liqdata
 from liqdata import cli
-from liqdata.scoring import baselines, compare, fit, gain, path, sources, trial, truth
+from liqdata.scoring import baselines, compare, curves, fit, gain, path, sources, trial, truth
 from liqdata.scoring.sources import Swept
 
 MINUTE = 60_000
@@ -284,8 +285,6 @@ def test_a_function_its_maps_and_their_pairs_score_alike():
 def test_a_bin_counts_as_far_as_the_move_goes_into_it():
     table = bars(10)
     grid = grids(table)(datetime.fromtimestamp(START / 1000 + 5 * 86_400, UTC))
-    from liqdata.scoring import curves
-
     held = curves.of_map(grid, 0)
     longs = grid.sides == "long"
     whole = float(grid.total[longs & (grid.prices > grid.current_price - 1000)].sum())
@@ -691,10 +690,25 @@ def test_a_seed_gives_the_same_intervals_and_another_others(known):
 def test_several_symbols_give_a_card_each():
     table = bars(12)
     seen = moves(table)
-    realised = totals(seen.opens, drawn(2e5 * (seen.excursion / 20), 1))
-    cards = liqdata.score(Swept("map", seen.opens, lumpy(seen)), realised, bars=table, symbol=["BTC", "eth"])
+    usd = drawn(2e5 * (seen.excursion / 20), 1)
+    coins = {"BTC": (table, usd), "ETH": (table, usd * 2)}
+    source = Swept("map", seen.opens, lumpy(seen))
+    both = [
+        pd.concat([pd.DataFrame(one).assign(symbol=coin) for coin, one in parts.items()])
+        for parts in (
+            {coin: totals(seen.opens, realised) for coin, (_, realised) in coins.items()},
+            {coin: prices for coin, (prices, _) in coins.items()},
+        )
+    ]
+    cards = liqdata.score(source, both[0], bars=both[1], symbol=["BTC", "eth"])
     assert list(cards) == ["BTC", "ETH"]
     assert cards["ETH"].meta["symbol"] == "ETH"
+    assert line(cards["ETH"].rows())["usd"] == 2 * line(cards["BTC"].rows())["usd"]
+    alone = liqdata.score(source, totals(seen.opens, usd), bars=table)
+    assert repr(alone.tables) == repr(cards["BTC"].tables)
+    for realised, prices in ((totals(seen.opens, usd), both[1]), (both[0], table)):
+        with pytest.raises(liqdata.BadQuery, match="as several are asked"):
+            liqdata.score(source, realised, bars=prices, symbol=["BTC", "ETH"])
 
 
 def test_importing_the_package_loads_no_scoring():
@@ -846,6 +860,11 @@ def test_what_a_model_holds_is_what_its_map_holds_but_for_the_width_of_bins(kept
         longs = float(grid.total[(grid.sides == "long") & (grid.prices > 0.9 * seen.price[row])].sum())
         (whole,) = source.crossed(seen.opens[[row]], 0.9 * seen.price[[row]], 1.1 * seen.price[[row]])
         assert whole[0] == pytest.approx(longs, rel=0.05)
+        held = curves.of_map(grid, 0).crossed(0.97 * grid.current_price, 1.02 * grid.current_price)
+        told = grid.swept(0.97 * grid.current_price, 1.02 * grid.current_price)
+        assert held == pytest.approx((told["long_usd"], told["short_usd"]), rel=0.05)
+        inside = curves.of_map(dataclasses.replace(grid, fine=None), 0)
+        assert inside.crossed(0.97 * grid.current_price, 1.02 * grid.current_price) == pytest.approx(held, rel=0.02)
     again = source.crossed(seen.opens[:150], seen.low[:150], seen.high[:150])
     assert again.tobytes() == crossed[:150].tobytes()
 
@@ -897,7 +916,8 @@ def test_maps_as_they_were_served_are_scored_as_of_when_they_were(kept):
         frame = liqdata.score(rows.to_pandas(), orders, bars=market.bars("BTC"))
     assert repr(frame.tables) == repr(card.tables)
     assert card.meta["versions"] == {"liqmap range=1d": "v2"}
-    at = [(row["computed_at"], market.liqmap("BTC", "1d", as_of=row["computed_at"])) for row in rows]
+    grids = [market.liqmap("BTC", "1d", as_of=row["computed_at"]) for row in rows]
+    at = [(row["computed_at"], dataclasses.replace(grid, fine=None)) for row, grid in zip(rows, grids, strict=True)]
     again = line(liqdata.score(at, orders, bars=market.bars("BTC")).rows())
     assert line(card.rows())["ig"] == pytest.approx(again["ig"], abs=1e-9)
 

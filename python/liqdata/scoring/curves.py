@@ -47,7 +47,9 @@ class Held(NamedTuple):
 
 
 def of_map(grid: LiquidationMap, at: int) -> Held:
-    """Bins of a liquidation map."""
+    """Bins of a liquidation map; of one made in this process the cells of the ledger they are sums of."""
+    if grid.fine is not None:
+        return _of_cells(*grid.fine, at=at)
     total = np.nan_to_num(np.asarray(grid.total, dtype=np.float64))
     price = float(grid.current_price)
     width = float(grid.bin_width)
@@ -56,6 +58,15 @@ def of_map(grid: LiquidationMap, at: int) -> Held:
         chosen = grid.sides == name
         sides.append(_curve(grid.prices[chosen], total[chosen], price, side, width))
     return Held(at, *sides)
+
+
+def _of_cells(start: float, width: float, first: int, turn: int, tiers: Floats, *, at: int) -> Held:
+    """Cells of a log grid, longs before ``turn`` and shorts from it on."""
+    usd = tiers.sum(axis=0)
+    edges = start * np.exp((first + np.arange(len(usd) + 1)) * width)
+    longs = first + np.arange(len(usd)) < turn
+    below = [np.concatenate(([0.0], np.cumsum(np.where(mine, usd, 0.0)))) for mine in (longs, ~longs)]
+    return Held(at, *(Curve(edges, sums) for sums in below))
 
 
 def of_columns(grid: Heatmap, prices: Floats, *, last: bool) -> list[Held]:

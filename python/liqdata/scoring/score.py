@@ -16,7 +16,7 @@ from liqdata.errors import BadQuery
 from . import fit, gain, sources, trial
 from .card import Scorecard, columns_of
 from .checks import checks
-from .columns import DAY, Flags, Floats, refuse
+from .columns import DAY, Flags, Floats, Table, refuse
 from .compare import Comparison, Scored
 from .nulls import nulls
 from .path import Path, read_bars, read_path
@@ -153,6 +153,8 @@ def score(
     run = _runner(client)
     cards: dict[str, Scorecard] = {}
     coins = [_coin(one) for one in ([symbol] if symbols is None else symbols)]
+    if len(coins) > 1:
+        _tell_apart(realised, bars)
     shown = bar(wanted=progress, total=len(coins) * _STAGES, what="scoring", unit=" stages")
     try:
         for coin in coins:
@@ -169,6 +171,14 @@ _STAGES = 4
 def _coin(symbol: Any) -> str:
     _core.question("levels", symbol=symbol)  # the check of every coin
     return str(symbol).strip().upper()
+
+
+def _tell_apart(realised: Any, bars: Any) -> None:
+    """Refuse tables that do not tell which of several coins a row is of."""
+    for name, value in (("realised", realised), ("bars", bars)):
+        held = None if value is None else Table(value, name)
+        if held is not None and "symbol" not in held and "coin" not in held:
+            refuse(name, "column 'symbol' is missing", "a table that names the coin of each row, as several are asked")
 
 
 def _runner(client: Any) -> Run:
