@@ -285,7 +285,7 @@ def _score(arguments: argparse.Namespace) -> None:
             end=arguments.end,
             reference=arguments.reference,
             seed=arguments.seed,
-            progress=True,
+            progress=find_spec("tqdm") is not None,
         )
         gaps = market.gaps(millis_of(card.meta["start"]), millis_of(card.meta["end"]))
     print(card)

@@ -64,7 +64,7 @@ class Scorecard:
         ``symbol``, ``period`` and ``reference``; ``start``, ``end``, ``periods``, ``days`` and ``usd`` of what was
         scored; ``spans`` (start and end of each input), ``left_out`` (periods by reason), ``versions`` (by map),
         ``variants`` (different maps that this process has scored on the same truth: intervals are not corrected for
-        having chosen among them), ``seed``, ``resamples``, ``notes``.
+        having chosen among them), ``seed``, ``resamples``, ``simulated``, ``notes``.
     tables : dict
         The rows of each table, column by column.
 

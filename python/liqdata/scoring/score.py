@@ -253,6 +253,7 @@ class _Job(NamedTuple):
         if not rows.any():
             self._nothing(path, known, made[:count])
         meta = self._meta(truth, path, given, rows)
+        meta["simulated"] = market is not None and market.simulated
         meta["variants"] = _variants(path, [one.crossed for one in made[:count]])
         found = Comparison(
             path, known, getattr(known, self.reference), rows, gain.Resampled(path.opens, self.seed)

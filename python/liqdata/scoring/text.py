@@ -27,7 +27,7 @@ def head(card: Scorecard) -> str:
     return (
         f"{meta['symbol']} {meta['period']}: {meta['periods']:,} periods on {meta['days']} days, "
         f"{meta['start']:%Y-%m-%d} to {meta['end']:%Y-%m-%d}, {meta['usd']:,.0f} USD realised; "
-        f"reference: {meta['reference']} path"
+        f"reference: {meta['reference']} path{', simulated market' if meta['simulated'] else ''}"
     )
 
 
