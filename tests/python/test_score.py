@@ -415,6 +415,22 @@ def test_turnover_fades_is_crossed_once_and_lies_where_it_would_be_liquidated():
     assert frozen[:, 1].sum() == 0.0
 
 
+def test_a_pool_knows_what_its_maps_know_together(known):
+    table, seen, crossed, _, _ = known
+    other = lumpy(seen, 41)
+    usd = drawn(0.15 * crossed + 0.15 * other + 2e4, 5)
+    maps = {"one": Swept("", seen.opens, crossed), "other": Swept("", seen.opens, other)}
+    card = liqdata.score(maps, totals(seen.opens, usd), bars=table)
+    pool = line(card.references(), map="pool of 2")
+    singles = [line(card.rows(), map=name) for name in maps]
+    assert all(pool["dig_low"] > row["dig"] > 0.0 for row in singles)
+    assert all(pool["ig"] > row["ig"] for row in singles)
+    alone = liqdata.score(maps["one"], totals(seen.opens, usd), bars=table)
+    assert not [row for row in alone.references() if row["map"].startswith("pool")]
+    with_baseline = liqdata.score(maps["one"], totals(seen.opens, usd), bars=table, baselines=["template"])
+    assert line(with_baseline.references(), map="pool of 2")["n"] == line(with_baseline.rows())["n"]
+
+
 def test_refreshed_predictions_are_told_apart_from_frozen_ones(known):
     table, seen, crossed, _, usd = known
     source = Swept("map", seen.opens, crossed * np.random.default_rng(1).lognormal(0, 0.5, crossed.shape), crossed)
@@ -665,7 +681,8 @@ def test_the_card_tells_itself_in_text_a_picture_and_a_pickle(known):
     assert repr(card).startswith("Scorecard(BTC 60 min: ")
     assert "<table>" in card._repr_html_()
     ax = card.plot()
-    assert [label.get_text() for label in ax.get_yticklabels()] == ["good, frozen", "blind, frozen"]
+    names = [label.get_text() for label in ax.get_yticklabels()]
+    assert names == ["good, frozen", "blind, frozen", "pool of 2, frozen"]
     again = pickle.loads(pickle.dumps(card))
     assert repr(again.tables) == repr(card.tables)
     assert again.meta == card.meta

@@ -239,6 +239,9 @@ class _Job(NamedTuple):
                 asked.append((source.name, "refreshed", inside))
         count = len(asked)
         asked += [(f"baseline: {base.name}", "frozen", sources.frozen(base, path)) for base in bases]
+        frozen = [cells for _, state, cells in asked if state == "frozen"]
+        if len(frozen) > 1:
+            asked.append((f"pool of {len(frozen)}", "frozen", np.stack(frozen, axis=2)))
         for source in given:
             asked += [(f"{source.name}: {name}", "frozen", found) for name, found in nulls(source, path).items()]
         self.done(1)

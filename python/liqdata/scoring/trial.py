@@ -25,7 +25,6 @@ HORIZONS = (DAY // 4, DAY, 5 * DAY)
 """How far back the ratio of what was realised to what the strong path said is looked at."""
 
 _WEAK = (0, 1)
-_ALONE = (-1, 1)  # the size of a map that was not crossed yet is that of the USD; the second term is a constant
 
 
 class Paths(NamedTuple):
@@ -60,21 +59,26 @@ def paths(path: Path, run: Run) -> Paths:
 
 
 def trials(path: Path, known: Paths, predictions: list[Floats], reference: str, run: Run) -> list[Trial]:
-    """Put predictions, USD crossed by period and side, to the trial."""
+    """Put predictions to the trial: USD crossed by period and side, (n, 2), or of several maps at once, (n, 2, M)."""
     from .path import PARENTS
 
     terms, parents = (path.weak, _WEAK) if reference == "weak" else (path.strong, PARENTS)
     base = known.weak if reference == "weak" else known.strong
     asked: list[tuple[Floats, tuple[int, ...]]] = []
-    for crossed in predictions:
+    several = [crossed.reshape(len(crossed), 2, -1) for crossed in predictions]
+    whole = [crossed.sum(axis=2) for crossed in several]
+    for crossed in several:
+        # The size of a map that was not crossed yet is that of the USD.
+        sizes = (-1,) * crossed.shape[2]
+        constant = np.ones((*crossed.shape[:2], 1))
         asked += [
-            (np.stack([crossed, np.ones_like(crossed)], axis=2), _ALONE),
-            (np.concatenate([terms, crossed[:, :, None]], axis=2), (*parents, -1)),
+            (np.concatenate([crossed, constant], axis=2), (*sizes, len(sizes))),
+            (np.concatenate([terms, crossed], axis=2), (*parents, *sizes)),
         ]
     # What a map adds is told by the same periods with and without it: one that begins late would otherwise also bring
     # a shorter memory.
-    late = [place for place, crossed in enumerate(predictions) if not np.isfinite(crossed).all()]
-    asked += [(np.where(np.isfinite(predictions[place])[:, :, None], terms, np.nan), parents) for place in late]
+    late = [place for place, crossed in enumerate(whole) if not np.isfinite(crossed).all()]
+    asked += [(np.where(np.isfinite(whole[place])[:, :, None], terms, np.nan), parents) for place in late]
     made = _sums(path, asked, run)
     count = 2 * len(predictions)
     alone, joint = made[:count:2], made[1:count:2]
@@ -90,7 +94,7 @@ def trials(path: Path, known: Paths, predictions: list[Floats], reference: str, 
         )
     else:
         full = [base * one for one in added]
-    return [Trial(*one) for one in zip(predictions, alone, full, strict=True)]
+    return [Trial(*one) for one in zip(whole, alone, full, strict=True)]
 
 
 def _sums(path: Path, asked: list[tuple[Floats, tuple[int, ...]]], run: Run) -> list[Floats]:
