@@ -570,18 +570,23 @@ def test_start_is_where_scoring_begins_and_not_where_learning_does(known):
     assert line(part.rows())["ig"] != line(whole.rows())["ig"]
 
 
-def test_a_feed_that_loses_the_end_of_its_periods_is_found_out():
+@pytest.mark.parametrize("power", [1.0, 1.5])
+@pytest.mark.parametrize("period", [30 * MINUTE, HOUR])
+def test_a_feed_that_loses_the_end_of_its_periods_is_found_out(period, power):
     table = bars(60, step=5 * MINUTE)
-    seen = moves(table, 30 * MINUTE)
-    held = np.random.default_rng(1).poisson(1e5 * seen.inside / UNIT) * UNIT
+    seen = moves(table, period)
+    worth = 1e5 * (np.concatenate([np.zeros((len(seen.opens), 2, 1)), seen.inside], axis=2) / 10.0) ** power
+    held = np.random.default_rng(1).poisson(np.diff(worth, axis=2) / UNIT) * UNIT
     lost = held.copy()
     lost[:, :, -1] *= 0.2
     for usd, odd in ((held.sum(axis=2), False), (lost.sum(axis=2), True)):
-        card = liqdata.score(Swept("m", seen.opens, lumpy(seen)), totals(seen.opens, usd), bars=table, period="30m")
+        card = liqdata.score(Swept("m", seen.opens, lumpy(seen)), totals(seen.opens, usd), bars=table, period=period)
         rows = [row for row in card.checks() if row["check"] == "part of the period"]
-        assert [row["slot"] for row in rows] == ["+0 min", "+15 min"]
+        assert len(rows) == period // (15 * MINUTE)
+        assert rows[0]["slot"] == "+0 min"
         assert rows[-1]["odd"] is odd
         assert (rows[-1]["relative"] < 0.6) is odd
+        assert odd or not any(row["odd"] for row in rows)
 
 
 def test_parts_are_held_against_wholes_where_both_are_given():

@@ -164,7 +164,7 @@ class Scorecard:
         Returns
         -------
         Rows
-            ``check``: ``part of the period`` (USD per basis point of the moves in each part of it), ``time of the day``
+            ``check``: ``part of the period`` (USD per fresh extreme in each part of it), ``time of the day``
             (USD per unit of excursion), ``parts against wholes`` (where shorter periods were given, too); ``slot``,
             ``n``, ``usd``, ``relative`` (1 is usual, or sums of parts over wholes), ``differing`` (share of wholes that
             differ from their parts by more than 1 %), ``odd`` (relative below 0.6 or above 1.67).

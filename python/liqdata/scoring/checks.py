@@ -45,19 +45,25 @@ class _Odd(NamedTuple):
 
 
 def _inside(path: Path, rows: Flags) -> list[_Odd]:
-    """USD per basis point of the moves in each part of a period: a feed that loses the end of its bars shows here."""
+    """USD per fresh extreme of each part of a period: a feed that loses the end of its bars shows here.
+
+    What a fresh extreme is usually worth grows with how far it lies out, as the weak path says of all periods.
+    """
     count = path.inside.shape[2]
     if count == 1 or rows.sum() < fit.WARM:
         return []
     weights = np.zeros(count)
     for side in (0, 1):
-        terms = np.column_stack([path.inside[rows, side], np.ones(int(rows.sum()))])
-        weights += fit.together(terms, path.usd[rows, side])[:count]
+        usd = path.usd[rows, side]
+        linear, bent = fit.together(path.weak[rows, side], usd)
+        reached = 1.0 + np.concatenate([np.zeros((len(usd), 1)), path.inside[rows, side]], axis=1)
+        usual = np.diff(linear * reached + bent * reached**1.5, axis=1)
+        weights += fit.together(np.column_stack([usual, np.ones(len(usd))]), usd)[:count]
     mean = weights.mean()
     length = path.period // count // MINUTE
-    usd = float(path.usd[rows].sum())
+    total = float(path.usd[rows].sum())
     return [
-        _Odd("part of the period", f"+{place * length} min", int(rows.sum()), usd, float(weights[place] / mean))
+        _Odd("part of the period", f"+{place * length} min", int(rows.sum()), total, float(weights[place] / mean))
         for place in range(count)
     ]
 

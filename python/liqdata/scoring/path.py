@@ -66,7 +66,7 @@ class Path(NamedTuple):
     volume: Floats
     """Volume relative to the 7 days before, (n,)."""
     inside: Floats
-    """Basis points beyond the close before, of each part of a period, (n, 2, parts)."""
+    """Basis points beyond the close before by the end of each part of a period, (n, 2, parts)."""
     bars: Bars
 
 
@@ -135,7 +135,7 @@ def read_path(truth: Truth, bars: Bars) -> Path:
     beyond = np.column_stack([_beyond(LONG, price, low), _beyond(SHORT, price, high)])
     excursion = 1.0 + beyond
     fine = _fine(period, interval)
-    parts, relative, period_volume = _parts(bars, first, size, fine)
+    parts, inside, relative = _parts(bars, first, size, fine)
     strong = np.empty((len(opens), 2, STRONG))
     strong[:, :, 0] = 1.0
     for at, power in enumerate(POWERS):
@@ -147,7 +147,7 @@ def read_path(truth: Truth, bars: Bars) -> Path:
         fresh = np.maximum(_fresh(bars, first, window, low, high), 0.0) / price[:, None] * BP
         strong[:, :, at] = fresh / 10.0
     weak = np.stack([excursion, excursion**1.5], axis=2)
-    return Path(opens, usd, period, price, low, high, excursion, weak, strong, period_volume, parts, bars)
+    return Path(opens, usd, period, price, low, high, excursion, weak, strong, relative.mean(axis=1), inside, bars)
 
 
 def _beyond(side: int, price: Floats, extreme: Floats) -> Floats:
@@ -164,13 +164,15 @@ def _fine(period: int, interval: int) -> int:
 
 
 def _parts(bars: Bars, first: Millis, size: int, fine: int) -> tuple[Floats, Floats, Floats]:
-    """Excursions of the parts of periods, their relative volume, and that of the periods."""
+    """Excursions of the parts of periods, those of the periods by the end of each part, and the parts' volume."""
     inner = fine // bars.interval
     count = size // inner
     spans = first[:, None, None] + (np.arange(count)[:, None] * inner + np.arange(inner))[None]
     before = bars.close[spans[:, :, 0] - 1]
     low, high = bars.low[spans].min(axis=2), bars.high[spans].max(axis=2)
     found = np.stack([_beyond(LONG, before, low), _beyond(SHORT, before, high)], axis=1)
+    price, so_far = before[:, :1], (np.minimum.accumulate(low, axis=1), np.maximum.accumulate(high, axis=1))
+    inside = np.stack([_beyond(LONG, price, so_far[0]), _beyond(SHORT, price, so_far[1])], axis=1)
     volume = np.nan_to_num(bars.volume)
     known = np.isfinite(bars.volume).astype(np.float64)
     sums = np.concatenate(([0.0], np.cumsum(volume)))
@@ -181,7 +183,7 @@ def _parts(bars: Bars, first: Millis, size: int, fine: int) -> tuple[Floats, Flo
         usual = (sums[first] - sums[start]) / (counts[first] - counts[start])
         relative = volume[spans].sum(axis=2) / (usual[:, None] * inner)
     relative = np.where(np.isfinite(relative) & known[spans].all(axis=2), relative, 1.0)
-    return found, relative, relative.mean(axis=1)
+    return found, inside, relative
 
 
 def _fresh(bars: Bars, first: Millis, window: int, low: Floats, high: Floats) -> Floats:
