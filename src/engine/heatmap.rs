@@ -149,15 +149,19 @@ impl Rows {
 
     /// The cells in USD, row after row.
     fn matrix(&self, grid: FineGrid, columns: &[Column]) -> Vec<f64> {
-        let bins = |row: i64| row * self.factor..(row + 1) * self.factor;
-        (self.first..=self.last)
-            .flat_map(|row| {
-                let mids: Vec<f64> = bins(row).map(|bin| grid.mid(bin)).collect();
-                columns
-                    .iter()
-                    .map(move |column| dot(column.between(bins(row)), &mids))
-            })
-            .collect()
+        let bins = self.first * self.factor..(self.last + 1) * self.factor;
+        let mids: Vec<f64> = bins.clone().map(|bin| grid.mid(bin)).collect();
+        let height = usize::try_from(self.factor).unwrap_or(1);
+        let mut matrix = vec![0.0; mids.len() / height * columns.len()];
+        for (place, column) in columns.iter().enumerate() {
+            let (skipped, masses) = column.between(bins.clone());
+            for ((bin, mid), mass) in mids.iter().enumerate().skip(skipped).zip(masses) {
+                if let Some(cell) = matrix.get_mut(bin / height * columns.len() + place) {
+                    *cell += mass * mid;
+                }
+            }
+        }
+        matrix
     }
 }
 

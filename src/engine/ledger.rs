@@ -366,9 +366,7 @@ impl Part {
         if mass > 0.0 {
             self.mass += mass;
             let each = mass / bins.len() as f64 / self.scale;
-            for bin in bins {
-                self.cells.add(*bin, each);
-            }
+            self.cells.add(bins, each);
         }
     }
 }
@@ -492,16 +490,24 @@ impl Cells {
         sum
     }
 
-    fn add(&mut self, bin: i64, mass: f64) {
-        self.make_room(bin);
+    /// Adds `mass` to each of `bins`, which do not fall.
+    fn add(&mut self, bins: &[i64], mass: f64) {
+        let (Some(&first), Some(&last)) = (bins.first(), bins.last()) else {
+            return;
+        };
+        self.make_room(first);
+        self.make_room(last);
         if self.is_empty() {
-            (self.first, self.end) = (bin, bin + 1);
+            (self.first, self.end) = (first, last + 1);
         } else {
-            self.first = self.first.min(bin);
-            self.end = self.end.max(bin + 1);
+            self.first = self.first.min(first);
+            self.end = self.end.max(last + 1);
         }
-        if let Some(cell) = self.values.get_mut(places(bin - self.origin)) {
-            *cell += mass;
+        let cells = self.occupied_mut(first, last + 1);
+        for bin in bins {
+            if let Some(cell) = cells.get_mut(places(bin - first)) {
+                *cell += mass;
+            }
         }
     }
 
