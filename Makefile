@@ -95,7 +95,7 @@ $(STAMP)/cargo-fuzz: | $(STAMP)/pip
 	touch $@
 
 MINUTES_dev     := 3
-MINUTES_release := 9
+MINUTES_release := 7
 
 # The Python files are linked, so only Rust sources and the project files build anew.
 $(STAMP)/extension-release $(STAMP)/extension-dev: $(STAMP)/extension-%: $(RUST) pyproject.toml | $(STAMP)/build
