@@ -13,12 +13,16 @@ from ._table import endpoints
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from .grids import LiquidationMap
     from .market import Market
 
 __all__ = ["tour"]
 
 LINES = 5
 """Lines shown of an answer that is a long list."""
+
+NEAR = 0.05
+"""Share of the price within which the map is told beside the truth."""
 
 
 def tour(out: Path, *, seed: int = 0) -> None:
@@ -41,9 +45,13 @@ def tour(out: Path, *, seed: int = 0) -> None:
         with serve(market) as server, Client(server.url) as client:
             _say(f"Served at {server.url}; the client asks all ten questions over HTTP.\n")
             answers, timings = _ask(client)
+            week = client.liqmap("BTC", "7d")
         for name, answer in answers.items():
             note = f"{screen.label(name, answer)} · simulated"
             screen.show(name, screen.records(name, answer)[:LINES], note=note)
+        screen.show(
+            "estimate and truth", _beside_truth(market, week), note="7d map · BTC · USD within 5 % of the price"
+        )
         screen.show("How long each call took", timings, note="over the loopback, first call included")
         _pictures(market, answers, out)
     _say("Everything above is simulated; the four estimated answers are estimates even on real data.")
@@ -58,6 +66,24 @@ def _ask(client: Any) -> tuple[dict[str, Any], list[dict[str, Any]]]:
         took = time.perf_counter() - began
         timings.append({"call": f"client.{name}()", "ms": Decimal(f"{1000 * took:.2f}")})
     return answers, timings
+
+
+def _beside_truth(market: Market, grid: LiquidationMap) -> list[dict[str, Any]]:
+    """What the map tells near the price beside what the simulation knows to be there, at its liquidation prices."""
+    price = grid.current_price
+    swept = grid.swept((1 - NEAR) * price, (1 + NEAR) * price)
+    positions = [
+        (row["side"].lower(), row["qty"] * row["liquidation_price"])
+        for row in market.true_positions(grid.symbol)
+        if abs(row["liquidation_price"] / price - 1) <= NEAR
+    ]
+    lines = []
+    for side in ("long", "short"):
+        true = sum(usd for of, usd in positions if of == side)
+        told = swept[f"{side}_usd"]
+        over = told / true if true > 0 else None
+        lines.append({"side": side, "estimated_usd": told, "true_usd": true, "estimated_over_true": over})
+    return lines
 
 
 def _pictures(market: Market, answers: dict[str, Any], out: Path) -> None:

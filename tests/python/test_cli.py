@@ -256,6 +256,12 @@ def test_the_demonstration_shows_all_ten_and_writes_both_pictures(capsys, tmp_pa
     for endpoint in ENDPOINTS:
         assert (f"client.{endpoint}()" in out) != TABLE[endpoint].extension
     assert "simulated" in out
+    with liqdata.demo() as market:
+        price = market.liqmap("BTC", "7d").current_price
+        for side, end in (("LONG", 0.95), ("SHORT", 1.05)):
+            near = [row for row in market.true_positions("BTC") if row["side"] == side]
+            near = [row for row in near if min(end, 1) <= row["liquidation_price"] / price <= max(end, 1)]
+            assert f"{sum(row['qty'] * row['liquidation_price'] for row in near):,.2f}" in out
     for name in ("heatmap.png", "liqmap.png"):
         assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
 

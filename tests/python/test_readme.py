@@ -20,12 +20,24 @@ def blocks(page, language):
 WITH_PYTHON = [page for page in PAGES if blocks(page, "python")]
 
 
-@pytest.mark.parametrize("page", WITH_PYTHON, ids=lambda page: page.name)
-def test_the_python_of_a_page_runs_from_top_to_bottom(page, tmp_path):
+def said(page, folder):
+    """What the Python of a page prints."""
     source = "\n".join(blocks(page, "python"))
     command = [sys.executable, "-W", "error", "-c", f"import matplotlib\nmatplotlib.use('agg')\n{source}"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("page", WITH_PYTHON, ids=lambda page: page.name)
+def test_the_python_of_a_page_runs_from_top_to_bottom(page, tmp_path):
+    printed = said(page, tmp_path)
+    if page.name == "README.md":  # its estimate is told beside the truth, in the code and in the sentence below it
+        usd = re.search(r"^([\d,]+) USD of longs .* by estimate; in truth ([\d,]+)$", printed, re.MULTILINE)
+        estimated, true = (int(amount.replace(",", "")) for amount in usd.groups())
+        text = page.read_text(encoding="utf-8")
+        assert f"{estimated / 1e6:.0f} million by estimate where {true / 1e6:.0f} million are true" in text
+        assert f"tells {estimated / true:.1f} times what is there" in text
 
 
 def test_the_readme_has_a_tour_in_python():
