@@ -48,7 +48,7 @@ def score_truth(
     """Hold the seven-day map against positions that are known.
 
     USD are counted by the distance of the liquidation price from the current price, as a share of the current price:
-    in 60 bins of 0.5 % from 0 to 30 %, each side by itself. A bin of the map that reaches over an edge is divided
+    in 60 bins of 0.5 % from 0 to 30 %, each side by itself. A cell of the map that reaches over an edge is divided
     there in proportion. What lies farther out than 30 % enters nothing.
 
     Parameters

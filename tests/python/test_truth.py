@@ -15,7 +15,7 @@ from liqdata import types
 
 HOUR = samples.HOUR
 NOW = samples.NOW
-PRICE = 50_000.0  # a map of it has bins of 0.1 % of the price, so that every edge of a distance is one of a bin
+PRICE = 50_000.0
 RATIOS = ("ratio_1pct", "ratio_2pct", "ratio_5pct", "ratio_10pct")
 SEEDS = range(12 if os.environ.get("LIQDATA_SOAK") else 3)
 
@@ -43,13 +43,25 @@ def market():
 
 
 def the_map(market, at=NOW, factor=1.0):
-    """Positions that stand as the map has them."""
+    """Positions that stand as the map has them: the ledger's cells, cut where a distance that is counted ends."""
     grid = market.liqmap("BTC", "7d", as_of=at)
+    p0, width, first, turn, tiers = grid.fine
+    cells = p0 * np.exp((first + np.arange(tiers.shape[1] + 1)) * width)
+    below = np.concatenate(([0.0], np.cumsum(tiers.sum(axis=0))))
+    distances = np.arange(61) * 0.005
+    ends = [grid.current_price * (1 - distances), grid.current_price * (1 + distances)]
+    edges = np.unique(np.concatenate([cells, *(of[(of > cells[0]) & (of < cells[-1])] for of in ends)]))
+    prices = (edges[1:] + edges[:-1]) / 2
+    long = prices < p0 * np.exp(turn * width)
+    usd = np.diff(np.interp(edges, cells, below))
+    # The cell of the price itself holds nothing: there a position would be over.
+    assert not usd[long != (prices < grid.current_price)].any()
+    kept = usd > 0
     return {
-        "timestamp": [at] * len(grid.prices),
-        "side": grid.sides.tolist(),
-        "price": grid.prices,
-        "value_usd": factor * grid.total,
+        "timestamp": [at] * int(kept.sum()),
+        "side": np.where(long, "long", "short")[kept].tolist(),
+        "price": prices[kept],
+        "value_usd": factor * usd[kept],
     }
 
 
@@ -79,7 +91,7 @@ def test_positions_where_the_map_has_none_overlap_nowhere(market):
 
 
 def test_a_share_and_a_ratio_are_what_the_documentation_says(market):
-    grid = market.liqmap("BTC", "7d")
+    held = the_map(market)
     positions = {
         "timestamp": [NOW] * 4,
         "side": ["long"] * 3 + ["short"],
@@ -87,8 +99,8 @@ def test_a_share_and_a_ratio_are_what_the_documentation_says(market):
         "value_usd": [3e6, 1e6, 5e6, 7e6],
     }
     long, short = sides(liqdata.score_truth(market, positions=positions))
-    mass = grid.total * (grid.sides == "long")
-    distance = 1 - grid.prices / PRICE
+    mass = held["value_usd"] * (np.asarray(held["side"]) == "long")
+    distance = 1 - held["price"] / PRICE
     within = mass[distance < 0.30].sum()
     first, second = (mass[(distance > low) & (distance < low + 0.005)].sum() / within for low in (0.02, 0.04))
     assert long["overlap"] == pytest.approx(min(first, 0.75) + min(second, 0.25), rel=1e-9)
@@ -144,9 +156,10 @@ def test_several_snapshots_are_means_of_shapes_and_ratios_of_sums(market):
 
 
 def within_10_pct(market, at, side, factor):
-    grid = market.liqmap("BTC", "7d", as_of=at)
-    chosen = (grid.sides == side) & (np.abs(grid.prices / grid.current_price - 1) <= 0.10)
-    return factor * grid.total[chosen].sum()
+    held = the_map(market, at, factor)
+    price = market.liqmap("BTC", "7d", as_of=at).current_price
+    chosen = (np.asarray(held["side"]) == side) & (np.abs(held["price"] / price - 1) <= 0.10)
+    return held["value_usd"][chosen].sum()
 
 
 @pytest.mark.parametrize("own", ["current_price", "cur"])
