@@ -293,7 +293,7 @@ impl Rule for Modelled {
     const WHOLE: bool = true;
 
     fn allowed() -> String {
-        "2, 3, or a Model, which a query string has as base64url JSON".to_owned()
+        "2 or 3, or a Model (base64url JSON in a query string)".to_owned()
     }
 
     fn raw<'a>(_: &'static str, text: Option<&'a str>) -> Result<RawModel<'a>, BadQuery> {

@@ -235,7 +235,7 @@ METHODS = [
 
 @pytest.mark.parametrize(
     "as_of",
-    ["soon", "", True, 1.5, b"0", float("nan"), [0], "--5", "9" * 5000, 10**30],
+    ["soon", "", True, 1.5, b"0", float("nan"), [[0]], "--5", "9" * 5000, 10**30],
     ids=lambda value: ascii(value)[:20],
 )
 @pytest.mark.parametrize("method", METHODS)
