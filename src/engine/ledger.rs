@@ -283,7 +283,8 @@ impl Ledger {
                 });
                 times * parts.sum::<f64>()
             });
-            usd.sum()
+            // A sum of nothing is minus zero.
+            usd.fold(0.0, |sum, usd| sum + usd)
         };
         let [longs, shorts] = &self.books;
         [

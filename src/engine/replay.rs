@@ -21,6 +21,9 @@ pub(super) struct Frame<'a> {
     pub(super) price: f64,
     /// Length of the longest bar.
     pub(super) interval: i64,
+    /// Whether the last known order is not taken for the end of their feed: an answer as of the end may, one ledger that
+    /// is asked for many instants may not, as the last order is not known of earlier ones.
+    feed_goes_on: bool,
 }
 
 /// The last state of a ledger and what it rests on.
@@ -87,7 +90,34 @@ impl<'a> Frame<'a> {
             end,
             price: last.close,
             interval,
+            feed_goes_on: false,
         })
+    }
+
+    /// The same, to be asked for instants long before its end.
+    pub(super) fn along(self) -> Self {
+        Self {
+            feed_goes_on: true,
+            ..self
+        }
+    }
+
+    /// The close of the first bar by which all is known that the ledger begins with: where open interest is known of a
+    /// later bar only, what it began with was not known before that.
+    pub(super) fn known_from(&self) -> Millis {
+        let at_start = self.reading_at_start();
+        let later = self
+            .derived
+            .iter()
+            .position(|derived| derived.open_interest.is_some())
+            .filter(|_| {
+                at_start
+                    .and_then(|instant| self.history.open_interest.at(instant))
+                    .is_none()
+            });
+        self.bars
+            .get(later.unwrap_or(0))
+            .map_or(self.end, Bar::close_time)
     }
 
     /// Replays the bars and shows the ledger as it was at each of `times`, ascending.
@@ -193,9 +223,16 @@ impl<'a> Frame<'a> {
     fn realised(&self) -> Realised {
         let orders = || self.view.orders_of(self.history);
         let known = orders().next_back().zip(orders().next());
+        let last = |last: Millis| {
+            if self.feed_goes_on {
+                Millis(i64::MAX)
+            } else {
+                last
+            }
+        };
         let start = self.bars.first().map_or(self.end, |bar| bar.open_time);
         Realised {
-            known: known.map(|((first, ..), (last, ..))| (first, last)),
+            known: known.map(|((first, ..), (newest, ..))| (first, last(newest))),
             orders: orders()
                 .take_while(|(timestamp, ..)| *timestamp >= start)
                 .collect(),

@@ -1,11 +1,11 @@
 //! What the price crossed of an estimate: what a score holds against what was liquidated.
 //!
 //! One ledger from the first bar on is asked for all instants, so any number of them costs one replay, and none knows
-//! of anything that came after it.
+//! of anything that came after it: not even that an order came later, so that a silent bar was one of the feed's.
 
 use super::replay::Frame;
 use super::{EngineError, View};
-use crate::model::{Bar, Chosen, Millis};
+use crate::model::{Chosen, Millis};
 
 /// A move of the price from where it stood at an instant.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -27,11 +27,13 @@ fn frame<'a>(
 ) -> Result<Frame<'a>, EngineError> {
     const ALL: i64 = Millis::DAY * 365 * 1000;
     let view = view.under(model.own());
-    Frame::new(view, coin, model.view(), ALL, "all", coarsest)
+    let frame = Frame::new(view, coin, model.view(), ALL, "all", coarsest)?;
+    Ok(frame.along())
 }
 
 /// The USD, of longs and of shorts, that each of `moves` would have crossed of the map as it stood when it began; of
-/// the bars that had closed by then. `None` before the first of them.
+/// the bars that had closed by then. `None` before the first of them, and before the first reading of open interest where
+/// that is of a later bar.
 ///
 /// Moves ascend in time.
 ///
@@ -47,7 +49,7 @@ pub fn crossed(
     let frame = frame(view, coin, model, i64::MAX)?;
     let counted = frame.counted();
     let times: Vec<Millis> = moves.iter().map(|one| one.at).collect();
-    let first = frame.bars.first().map_or(frame.end, Bar::close_time);
+    let first = frame.known_from();
     let mut found = Vec::with_capacity(moves.len());
     let mut moves = moves.iter();
     frame.replay(&times, |ledger| {
@@ -61,7 +63,7 @@ pub fn crossed(
 }
 
 /// The USD, of longs and of shorts, that the bars of each period crossed of the map as each of them found it: what was
-/// opened within the period counts. `None` for a period that no whole bar lies in.
+/// opened within the period counts. `None` for a period that no whole bar lies in, and as [`crossed`].
 ///
 /// Periods of `length` milliseconds open at `opens`, which ascend and lie at least so far apart.
 ///
@@ -77,6 +79,7 @@ pub fn refreshed(
 ) -> Result<Vec<Option<[f64; 2]>>, EngineError> {
     let frame = frame(view, coin, model, length)?;
     let counted = frame.counted();
+    let known_from = frame.known_from();
     let mut found = vec![None; opens.len()];
     let mut periods = opens.iter().zip(&mut found).peekable();
     frame.walk(|ledger, bar| {
@@ -86,6 +89,7 @@ pub fn refreshed(
         {}
         if let Some((open, sums)) = periods.peek_mut()
             && bar.open_time >= **open
+            && **open >= known_from
         {
             let sums = sums.get_or_insert([0.0; 2]);
             let crossed = ledger.crossed(bar.low, bar.high, &counted);

@@ -637,7 +637,7 @@ fn what_a_move_crosses_is_the_map_between_the_price_and_its_ends() {
     });
     let found = crossed(&view, "BTC", &model, &moves).unwrap();
     let [still, near_by, all] = [0, 1, 2].map(|place| found[place].unwrap());
-    assert_eq!(still, [0.0; 2]);
+    assert_eq!(still.map(f64::to_bits), [0; 2]);
     for (side, usd) in [(Side::Long, all[0]), (Side::Short, all[1])] {
         assert!(near(usd, of(side, 0.9)), "{side}: {usd}");
     }
@@ -668,10 +668,12 @@ fn a_sweep_knows_nothing_of_the_future_and_one_bar_is_crossed_as_it_is_found() {
     let frozen = crossed(&view, "BTC", &model, &moves).unwrap();
     assert_eq!(frozen[0], None);
     let by_bar = refreshed(&view, "BTC", &model, &opens, 15 * MINUTE).unwrap();
-    assert_eq!(by_bar[1..], frozen[1..]);
+    // Nothing is known before the first bar has closed.
+    assert_eq!(by_bar, frozen);
     let by_hour: Vec<Millis> = opens.iter().copied().step_by(4).collect();
     let hours = refreshed(&view, "BTC", &model, &by_hour, HOUR).unwrap();
-    for (hour, bars) in hours.iter().zip(by_bar.chunks(4)) {
+    assert_eq!(hours[0], None);
+    for (hour, bars) in hours.iter().zip(by_bar.chunks(4)).skip(1) {
         for side in [0, 1] {
             let sum: f64 = bars.iter().flatten().map(|crossed| crossed[side]).sum();
             assert!(near(hour.unwrap()[side], sum));
@@ -685,4 +687,41 @@ fn a_sweep_knows_nothing_of_the_future_and_one_bar_is_crossed_as_it_is_found() {
     );
     let longer = refreshed(&view, "BTC", &model, &opens, MINUTE).unwrap_err();
     assert!(matches!(longer, EngineError::TooCoarse { .. }));
+}
+
+#[test]
+fn a_sweep_does_not_know_of_later_orders_and_readings() {
+    let close = |bar: i64| NOW - (400 - bar) * 15 * MINUTE;
+    let long = |bar| order("okx", "BTCUSDT", Side::Long, 50_000, close(bar) - MINUTE);
+    let orders: Vec<_> = [20, 60, 350].map(long).to_vec();
+    let whole = calm_with(15 * MINUTE, 400, orders);
+    let (_, bars, readings) = whole.rows();
+    let late: Vec<_> = readings
+        .into_iter()
+        .filter(|reading| reading.timestamp.0 > close(100))
+        .collect();
+    let (orders, ..) = whole.rows();
+    let late = Observations::new(orders, bars, late, None).unwrap();
+    let moves: Vec<Move> = whole
+        .bars("BTC")
+        .iter()
+        .map(|bar| Move {
+            at: bar.open_time,
+            low: bar.low,
+            high: bar.high,
+        })
+        .collect();
+    for model in [Model::Exposure, Model::Expected] {
+        let model = Chosen::Numbered(model);
+        let of = |view: &View<'_>| crossed(view, "BTC", &model, &moves).unwrap();
+        for all in [&whole, &late] {
+            let found = of(&all.at(None));
+            for cut in [150, 300] {
+                let then = of(&all.at(Some(moves[cut].at)));
+                assert_eq!(then[..=cut], found[..=cut], "{model:?} {cut}");
+            }
+        }
+        let found = of(&late.at(None));
+        assert_eq!(found.iter().position(Option::is_some), Some(101));
+    }
 }
