@@ -57,7 +57,11 @@ WIDE = 6.5
 """Inches from which on axes have room for all words in one line; on narrower ones lines are broken and smaller."""
 
 MASS = 0.98
-"""Share of the estimated mass that the cropped view holds at least."""
+"""Share of the estimated mass that the view holds, where that lies within :data:`REACH`."""
+
+REACH = 0.12
+"""How far the view reaches from the current price and the line, as a share of it: low leverages lie as far out as half
+the price, where they would flatten what is near and nothing is validated. What is left out is told beside it."""
 
 
 def heatmap(grid: Heatmap, ax: Axes | None = None, *, price: Price | None = None) -> Axes:
@@ -89,8 +93,9 @@ def heatmap(grid: Heatmap, ax: Axes | None = None, *, price: Price | None = None
 
     cells = np.ma.masked_invalid(grid.matrix)
     cells = np.ma.masked_less_equal(cells, 0.0)
+    low, high = _view(grid, cells.sum(axis=1).filled(0.0) if cells.count() else None, line)
     if cells.count():
-        _mesh(grid, cells, ax)
+        _mesh(grid, cells, (low, high), ax)
     else:
         _nothing(ax)
 
@@ -98,7 +103,7 @@ def heatmap(grid: Heatmap, ax: Axes | None = None, *, price: Price | None = None
         _line(line, ax)
     ax.axhline(grid.current_price, color=NOW, linestyle=(0, (5, 3)), linewidth=1.1)
 
-    _crop(grid, cells, line, ax)
+    _crop(grid, low, high, ax)
     ax.yaxis.tick_right()
     ax.yaxis.set_label_position("right")
     ax.yaxis.set_major_formatter(_prices())
@@ -106,7 +111,9 @@ def heatmap(grid: Heatmap, ax: Axes | None = None, *, price: Price | None = None
     ax.set_xlabel("time, UTC")
     ax.set_ylabel(f"{grid.symbol} price, USD")
     view = "expected liquidations" if grid.model == _EXPECTED else "open interest exposed"
-    _title(ax, f"{grid.symbol} liquidation heatmap", f"{grid.range} · model {grid.model}, {view}", grid)
+    last = cells[:, -1].filled(0.0) if cells.count() else np.zeros(len(grid.prices))
+    detail = f"{grid.range} · model {grid.model}, {view}{_outside(grid, last, low, high)}"
+    _title(ax, f"{grid.symbol} liquidation heatmap", detail, grid)
     return ax
 
 
@@ -126,6 +133,8 @@ def liqmap(grid: LiquidationMap, ax: Axes | None = None) -> Axes:
     """
     ax = dark_axes() if ax is None else ax
     ax.set_facecolor(GROUND)
+    low, high = _view(grid, grid.total if len(grid.prices) else None)
+    seen = (grid.prices >= low) & (grid.prices <= high)
     floor = np.zeros(len(grid.prices))
     # Weak leverages lie far out and strong ones near the price, so the legend reads outward-in.
     for i, leverage in enumerate(grid.leverages.tolist() if len(grid.prices) else ()):
@@ -142,19 +151,19 @@ def liqmap(grid: LiquidationMap, ax: Axes | None = None) -> Axes:
         colour = LONG if side == "long" else SHORT
         reach = np.concatenate(([grid.current_price], grid.prices[order]))
         usd = np.concatenate(([0.0], running))
-        highest = max(highest, float(np.max(usd)))
+        highest = max(highest, float(np.max(usd[(reach >= low) & (reach <= high)])))
         curves.plot(reach, usd, color=colour, linewidth=1.8, label=f"{side}s, cumulative")
         curves.fill_between(reach, usd, color=colour, alpha=0.07, linewidth=0)
     rows = 1 if _width(ax) >= WIDE else 2
     # Head room for the legend.
-    for axes, tallest in ((ax, float(np.max(floor, initial=0.0))), (curves, highest)):
+    for axes, tallest in ((ax, float(np.max(floor[seen], initial=0.0))), (curves, highest)):
         axes.set_ylim(0.0, (1.02 + 0.12 * rows) * tallest or 1.0)
     ax.axvline(grid.current_price, color=NOW, linestyle=(0, (5, 3)), linewidth=1.2)
     _tag(ax, grid.current_price, vertical=False)
     if not len(grid.prices):
         _nothing(ax)
 
-    _span(grid, ax)
+    ax.set_xlim(low, high)
     ax.xaxis.set_major_formatter(_prices())
     for axes in (ax, curves):
         axes.yaxis.set_major_formatter(_dollars())
@@ -166,7 +175,8 @@ def liqmap(grid: LiquidationMap, ax: Axes | None = None) -> Axes:
     _match(curves, ax)
     _legend(ax, curves, rows)
     ax.set_zorder(curves.get_zorder() - 1)
-    _title(ax, f"{grid.symbol} liquidation map", f"{grid.range} · longs below the price, shorts above", grid)
+    detail = f"{grid.range} · longs below the price, shorts above{_outside(grid, grid.total, low, high)}"
+    _title(ax, f"{grid.symbol} liquidation map", detail, grid)
     return ax
 
 
@@ -242,10 +252,12 @@ def _match(twin: Axes, ax: Axes) -> None:
         spine.set_visible(False)
 
 
-def _mesh(grid: Heatmap, cells: np.ma.MaskedArray[Any, Any], ax: Axes) -> None:
-    """Draw the cells and their colour bar."""
-    top = float(cells.max())
-    low = float(cells.min())
+def _mesh(grid: Heatmap, cells: np.ma.MaskedArray[Any, Any], view: tuple[float, float], ax: Axes) -> None:
+    """Draw the cells and their colour bar, the colours by what is seen."""
+    seen = cells[(grid.prices >= view[0]) & (grid.prices <= view[1])]
+    seen = seen if seen.count() else cells
+    top = float(seen.max())
+    low = float(seen.min())
     bottom = max(low, top / 10**DECADES)
     if not bottom < top:
         bottom = top / 10.0
@@ -262,7 +274,8 @@ def _mesh(grid: Heatmap, cells: np.ma.MaskedArray[Any, Any], ax: Axes) -> None:
     figure = ax.figure
     # The price axis stands between map and bar; only a layout engine knows how wide it is.
     gap = 0.01 if figure.get_layout_engine() else max(0.14, 0.8 / _width(ax))
-    more = "min" if low < bottom else "neither"
+    fainter, stronger = low < bottom, float(cells.max()) > top
+    more = ("both" if stronger else "min") if fainter else "max" if stronger else "neither"
     bar = figure.colorbar(mesh, ax=ax, pad=gap, fraction=0.035, aspect=32, extend=more)
     bar.ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     bar.ax.yaxis.set_major_formatter(_dollars())
@@ -300,30 +313,38 @@ def _edges(prices: Floats) -> Floats:
     return np.exp(np.concatenate(([logs[0] - half], inner, [logs[-1] + last])))
 
 
-def _crop(grid: Heatmap, cells: np.ma.MaskedArray[Any, Any], line: tuple[Times, Floats] | None, ax: Axes) -> None:
-    """Show where the mass and the price are; far rows hold little and would flatten the rest."""
+def _view(
+    grid: Heatmap | LiquidationMap, mass: Floats | None, line: tuple[Times, Floats] | None = None
+) -> tuple[float, float]:
+    """Lowest and highest price to show: where the mass and the price are, as far as :data:`REACH`."""
     low = high = grid.current_price
-    if cells.count():
-        low, high = _bulk(grid.prices, cells.sum(axis=1).filled(0.0), low, high)
     if line is not None:
         low, high = min(low, float(np.nanmin(line[1]))), max(high, float(np.nanmax(line[1])))
+    if mass is not None:
+        least, most = (1.0 - REACH) * low, (1.0 + REACH) * high
+        low, high = _bulk(grid.prices, mass, low, high)
+        low, high = max(low, least), min(high, most)
     margin = 0.03 * (high - low) or 0.01 * high
-    ax.set_ylim(low - margin, high + margin)
+    return low - margin, high + margin
+
+
+def _outside(grid: Heatmap | LiquidationMap, mass: Floats, low: float, high: float) -> str:
+    """What share of the estimate the view does not show, where it is worth a word."""
+    mass = np.nan_to_num(mass)
+    beyond = float(mass[(grid.prices < low) | (grid.prices > high)].sum())
+    share = beyond / float(mass.sum()) if beyond else 0.0
+    return f" · {share:.0%} lie beyond the view" if share > 1.0 - MASS else ""
+
+
+def _crop(grid: Heatmap, low: float, high: float, ax: Axes) -> None:
+    """Show the view."""
+    ax.set_ylim(low, high)
     if len(grid.times):
         edges = _starts(grid.times)
         ax.set_xlim(edges[0], edges[-1])
         _clock(ax)
     else:
         ax.set_xticks([])
-
-
-def _span(grid: LiquidationMap, ax: Axes) -> None:
-    """Show where the mass is, on both sides of the current price."""
-    low = high = grid.current_price
-    if len(grid.prices):
-        low, high = _bulk(grid.prices, grid.total, low, high)
-    margin = 0.03 * (high - low) or 0.01 * high
-    ax.set_xlim(low - margin, high + margin)
 
 
 def _bulk(prices: Floats, mass: Floats, low: float, high: float) -> tuple[float, float]:

@@ -337,3 +337,23 @@ def test_small_axes_beside_each_other_keep_their_words_apart(make):
 
 def test_a_tiny_price_is_written_with_the_digits_it_has():
     assert [plot._amount(value) for value in (7.8808e-6, 9e-6, 1e-8, 0.0)] == ["7.8808e-6", "9e-6", "1e-8", "0"]
+
+
+@pytest.mark.parametrize("draw", ["heatmap", "liqmap"])
+def test_far_leverages_are_told_and_do_not_flatten_what_is_near(ax, draw):
+    with liqdata.demo() as market:
+        grid = getattr(market, draw)("BTC")
+    grid.plot(ax)
+    low, high = ax.get_ylim() if draw == "heatmap" else ax.get_xlim()
+    price = grid.current_price
+    assert 0.86 * price < low < price < high < 1.14 * price
+    assert grid.prices.min() < 0.6 * price
+    seen = (grid.prices >= low) & (grid.prices <= high)
+    if draw == "heatmap":
+        mass, strongest = grid.matrix[:, -1], grid.matrix[seen].max()
+        assert ax.collections[0].norm.vmax == strongest < grid.matrix.max()
+        assert ax.collections[0].get_array().shape == grid.matrix.shape
+    else:
+        mass, strongest = grid.total, grid.total[seen].max()
+        assert strongest < ax.get_ylim()[1] < grid.total.max()
+    assert f"{1 - mass[seen].sum() / mass.sum():.0%} lie beyond the view" in ax.get_title(loc="left")
