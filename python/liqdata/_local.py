@@ -28,7 +28,7 @@ class _Local:
         core: _core.Market,
         *,
         archive: tuple[str, int | None] | None = None,
-        demo: tuple[int, int] | None = None,
+        demo: tuple[int, int, tuple[float, float, float] | None] | None = None,
     ) -> Self:
         """Be this market: of tables, of an archive at a path as of an instant, or simulated from a seed."""
         self._core = core

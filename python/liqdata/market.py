@@ -465,9 +465,10 @@ def demo(*, seed: int = 0, now: Instant | None = None) -> Market:
     return _demo(seed, at or 0)
 
 
-def _demo(seed: int, now: int) -> Market:
+def _demo(seed: int, now: int, habits: tuple[float, float, float] | None = None) -> Market:
+    """A simulated market; of traders with other habits (``docs/simulation.md``) where they are given."""
     made = Market.__new__(Market)
-    return made._set_up(_core.Market.demo(seed, now), demo=(seed, now))  # noqa: SLF001 - as in _of_archive
+    return made._set_up(_core.Market.demo(seed, now, habits), demo=(seed, now, habits))  # noqa: SLF001 - as in _of_archive
 
 
 def _from_tables(orders: _core.Table, bars: _core.Table, open_interest: _core.Table, now: int) -> Market:

@@ -21,6 +21,7 @@ use crate::api::{BadQuery, Orders};
 use crate::archive::Filter;
 use crate::engine;
 use crate::model::{Millis, Position, Vocabulary, Window};
+use crate::simulate::Habits;
 use crate::{market, simulate};
 
 /// How many questions of one call are under way at once.
@@ -100,17 +101,32 @@ impl Market {
         Ok(market::Market::fixed(observations, "tables").into())
     }
 
-    /// A simulated market.
+    /// A simulated market; of traders with other habits (tilt, patience, extra) where they are given.
     #[staticmethod]
-    fn demo(py: Python<'_>, seed: u64, now: i64) -> PyResult<Self> {
+    #[pyo3(signature = (seed, now, habits=None))]
+    fn demo(
+        py: Python<'_>,
+        seed: u64,
+        now: i64,
+        habits: Option<(f64, f64, f64)>,
+    ) -> PyResult<Self> {
+        let said = match habits {
+            None => format!("simulated (seed {seed})"),
+            Some(habits) => format!("simulated (seed {seed}, habits {habits:?})"),
+        };
+        let habits = habits.map_or_else(Habits::default, |(tilt, patience, extra)| Habits {
+            tilt,
+            patience,
+            extra,
+        });
         let made = py.detach(|| {
-            let world = simulate::simulate(seed, Millis(now));
+            let world = simulate::simulate_with(habits, seed, Millis(now));
             let now = world.now;
             engine::Observations::new(world.orders, world.bars, world.open_interest, Some(now))
                 .map(|observations| (observations, world.positions))
         });
         let (observations, positions) = made.map_err(|fault| error::bad_table(py, &fault))?;
-        let market = market::Market::simulated(observations, format!("simulated (seed {seed})"));
+        let market = market::Market::simulated(observations, said);
         Ok(Self {
             positions,
             ..market.into()

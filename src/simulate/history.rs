@@ -5,7 +5,7 @@ use rand::{Rng, RngExt};
 use super::book::Book;
 use super::coins::{Coin, VENUE_COUNT, VENUES, count, nearest};
 use super::path::{BARS, Climate, INTERVAL, Price, STEPS, WARM_UP, Weather, exponential, normal};
-use super::traders::{self, Plan};
+use super::traders::{self, Habits, Plan};
 use crate::model::{Bar, Millis, Side};
 
 /// Milliseconds of a step; its events lie strictly inside.
@@ -35,6 +35,7 @@ pub(super) struct Liquidation {
 #[derive(Debug)]
 pub(super) struct History {
     pub(super) coin: Coin,
+    habits: Habits,
     /// The bars after the warm-up.
     pub(super) bars: Vec<Bar>,
     /// Lots of open interest by venue: at the open of the first bar and at the close of every bar.
@@ -57,11 +58,18 @@ struct Forming {
 
 impl History {
     /// Lives through the whole simulation of `coin`, which ends at `end`, under the weather of the market.
-    pub(super) fn live(coin: Coin, market: &[Weather], end: Millis, rng: &mut impl Rng) -> Self {
+    pub(super) fn live(
+        coin: Coin,
+        habits: Habits,
+        market: &[Weather],
+        end: Millis,
+        rng: &mut impl Rng,
+    ) -> Self {
         let mut coins_own = Climate::new(0.7);
         let mut price = Price::new(coin.start);
         let mut history = Self {
             coin,
+            habits,
             bars: Vec::with_capacity(BARS),
             open_interest: Vec::with_capacity(BARS + 1),
             liquidations: Vec::new(),
@@ -121,7 +129,7 @@ impl History {
         number: usize,
         rng: &mut impl Rng,
     ) -> i64 {
-        let Some(plan) = Plan::draw(&self.coin, rng) else {
+        let Some(plan) = Plan::draw(&self.coin, &self.habits, rng) else {
             return 0;
         };
         let venue = traders::place(VENUES.iter().map(|venue| venue.share), rng);

@@ -34,6 +34,7 @@ use crate::model::{
 use coins::{COINS, Coin, VENUES, Venue, nearest};
 use history::{History, Liquidation};
 use path::{BARS, Climate, INTERVAL, WARM_UP, Weather};
+pub use traders::Habits;
 
 /// Leverage of the market makers.
 const MAKER_LEVERAGE: f64 = 2.0;
@@ -70,12 +71,18 @@ pub struct Simulation {
 /// ```
 #[must_use]
 pub fn simulate(seed: u64, now: Millis) -> Simulation {
+    simulate_with(Habits::default(), seed, now)
+}
+
+/// As [`simulate`], of traders with other habits.
+#[must_use]
+pub fn simulate_with(habits: Habits, seed: u64, now: Millis) -> Simulation {
     let end = Millis(now.0.div_euclid(INTERVAL).saturating_mul(INTERVAL));
-    observed(&live(seed, end), now)
+    observed(&live(habits, seed, end), now)
 }
 
 /// The history of every coin, up to `end`.
-fn live(seed: u64, end: Millis) -> Vec<History> {
+fn live(habits: Habits, seed: u64, end: Millis) -> Vec<History> {
     let market = weather(end, &mut stream(seed, 0));
     // Every coin has its own stream of chance: its traders depend neither on those of the others nor on which thread
     // is faster.
@@ -84,7 +91,9 @@ fn live(seed: u64, end: Millis) -> Vec<History> {
         let living: Vec<_> = (1..)
             .zip(COINS)
             .map(|(number, coin)| {
-                scope.spawn(move || History::live(coin, market, end, &mut stream(seed, number)))
+                scope.spawn(move || {
+                    History::live(coin, habits, market, end, &mut stream(seed, number))
+                })
             })
             .collect();
         living

@@ -72,6 +72,43 @@ const CROWDS: [Crowd; 3] = [
     },
 ];
 
+/// How the traders of a simulation differ from the usual ones; by default not at all.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Habits {
+    /// Leverages are chosen with their usual weights times their power of this: below zero lower ones.
+    pub tilt: f64,
+    /// Holding times over the usual ones.
+    pub patience: f64,
+    /// Share of the traders who add margin, so that their liquidation price is farther away.
+    pub extra: f64,
+}
+
+impl Default for Habits {
+    fn default() -> Self {
+        Self {
+            tilt: 0.0,
+            patience: 1.0,
+            extra: 0.3,
+        }
+    }
+}
+
+impl Habits {
+    /// A leverage of a crowd.
+    fn leverage(&self, crowd: &Crowd, rng: &mut impl Rng) -> Option<f64> {
+        let usual = crowd.leverages.iter().copied();
+        if self.tilt == 0.0 {
+            return pick(usual, rng);
+        }
+        let tilted = usual.map(|(leverage, weight)| (leverage, weight * leverage.powf(self.tilt)));
+        let sum: f64 = tilted.clone().map(|(_, weight)| weight).sum();
+        pick(
+            tilted.map(|(leverage, weight)| (leverage, weight / sum)),
+            rng,
+        )
+    }
+}
+
 /// What a trader has in mind before knowing the price.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Plan {
@@ -129,14 +166,15 @@ pub(super) fn place(weights: impl Iterator<Item = f64>, rng: &mut impl Rng) -> u
 
 impl Plan {
     /// A trader of `coin`, drawn from the crowds; `None` only if there were no crowds.
-    pub(super) fn draw(coin: &Coin, rng: &mut impl Rng) -> Option<Self> {
+    pub(super) fn draw(coin: &Coin, habits: &Habits, rng: &mut impl Rng) -> Option<Self> {
         let crowd = pick(CROWDS.iter().map(|crowd| (crowd, crowd.share)), rng)?;
-        let wished = pick(crowd.leverages.iter().copied(), rng)?;
+        let wished = habits.leverage(crowd, rng)?;
         // By inversion of the power law.
         let tail = (1.0 - rng.random::<f64>() * (1.0 - crowd.beyond)).powf(-1.0 / crowd.tail);
         let notional = coin.scale / coin.arrivals * crowd.size * tail;
-        let bars = usize::try_from(nearest(1.0 + crowd.patience * exponential(rng))).unwrap_or(1);
-        let extra = if rng.random::<f64>() < 0.3 {
+        let patience = crowd.patience * habits.patience;
+        let bars = usize::try_from(nearest(1.0 + patience * exponential(rng))).unwrap_or(1);
+        let extra = if rng.random::<f64>() < habits.extra {
             1.5 * exponential(rng)
         } else {
             0.0
@@ -217,7 +255,7 @@ mod tests {
         let mut rng = ChaCha8Rng::seed_from_u64(1);
         for coin in COINS {
             for _ in 0..2000 {
-                let plan = Plan::draw(&coin, &mut rng).unwrap();
+                let plan = Plan::draw(&coin, &Habits::default(), &mut rng).unwrap();
                 for side in [Side::Long, Side::Short] {
                     let (terms, exits) = plan.take(&coin, side, coin.start);
                     let (bracket, _) = coin.bracket(coin.quantity(terms.lots) * terms.entry);
@@ -234,6 +272,46 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn habits_change_leverages_holding_times_and_margins_as_they_say() {
+        let drawn = |habits: Habits| {
+            let mut rng = ChaCha8Rng::seed_from_u64(4);
+            let plans: Vec<Plan> = (0..4000)
+                .map(|_| Plan::draw(&COINS[0], &habits, &mut rng).unwrap())
+                .collect();
+            let mean = |of: fn(&Plan) -> f64| {
+                plans.iter().map(of).sum::<f64>() / f64::from(u16::try_from(plans.len()).unwrap())
+            };
+            [
+                mean(|plan| plan.leverage),
+                mean(|plan| f64::from(u32::try_from(plan.bars).unwrap())),
+                mean(|plan| f64::from(u8::from(plan.extra > 0.0))),
+            ]
+        };
+        let usual = Habits::default();
+        let [leverage, bars, extra] = drawn(usual);
+        assert!((extra - 0.3).abs() < 0.03);
+        assert!(
+            drawn(Habits {
+                tilt: -1.0,
+                ..usual
+            })[0]
+                < 0.6 * leverage
+        );
+        assert!(drawn(Habits { tilt: 1.0, ..usual })[0] > 1.4 * leverage);
+        let patient = drawn(Habits {
+            patience: 4.0,
+            ..usual
+        });
+        assert!((patient[1] / bars - 4.0).abs() < 0.1);
+        assert_eq!(patient[0].to_bits(), leverage.to_bits());
+        let isolated = drawn(Habits {
+            extra: 0.0,
+            ..usual
+        });
+        assert_eq!(isolated[2].to_bits(), 0);
     }
 
     #[test]
