@@ -12,6 +12,7 @@ from ._inputs import choice, datetime_of, instant, stretch, table
 from ._orders import _LocalOrders
 from ._totals import _LocalTotals
 from .errors import BadQuery
+from .model import Model
 
 if TYPE_CHECKING:
     from .rows import Rows
@@ -195,6 +196,7 @@ class Market(_LocalTotals, _LocalOrders, _LocalEstimates):
         symbol: str | None = None,
         *,
         kind: MapKind | None = None,
+        version: str | Model | None = None,
         start: Instant | None = None,
         end: Instant | None = None,
         as_of: Instant | None = None,
@@ -210,6 +212,9 @@ class Market(_LocalTotals, _LocalOrders, _LocalEstimates):
             Coin, such as ``BTC``; all of them by default.
         kind : {"heatmap", "liqmap", "levels", "maxpain"}, optional
             Only answers to this question.
+        version : str or Model, optional
+            Only maps made by this version of a model (:attr:`Model.version`); ``"unknown"`` for those of which none
+            was kept.
         start, end : int, datetime or str, optional
             Only maps whose last bar closed from ``start`` until before ``end``.
         as_of : int, datetime or str, optional
@@ -220,8 +225,10 @@ class Market(_LocalTotals, _LocalOrders, _LocalEstimates):
         Rows
             ``kind``, ``symbol``, ``params`` (the rest of the question, such as ``range=24h&model=2``), ``timestamp``
             (close of the last bar, epoch ms), ``computed_at`` (epoch ms), ``reply`` (the JSON that was sent, as text)
-            and ``explain`` (what the estimate rested on, JSON as text), by time. A map that was made again for the same
-            bar because older data had come in is there twice. Only archives have any.
+            ``explain`` (what the estimate rested on, JSON as text) and ``version`` (of the model that made it,
+            :attr:`Model.version`; ``None`` where none was kept), by time. ``meta["versions"]`` has every version among
+            them: maps of different ones are different maps, and :func:`liqdata.score` keeps them apart. A map that was
+            made again for the same bar because older data had come in is there twice. Only archives have any.
 
         Raises
         ------
@@ -232,13 +239,17 @@ class Market(_LocalTotals, _LocalOrders, _LocalEstimates):
         --------
         >>> import liqdata
         >>> liqdata.demo().maps("BTC", kind="levels")
-        Rows(0 × kind, symbol, params, timestamp, computed_at, reply, explain; simulated)
+        Rows(0 × kind, symbol, params, timestamp, computed_at, reply, explain, version; simulated)
         """
         at = instant(as_of, "as_of")
         first, last = stretch(start, end)
         coin = None if symbol is None else _coin(symbol)
         asked = None if kind is None else choice(kind, "kind", ("heatmap", "liqmap", "levels", "maxpain"))
-        return _answers.rows(self._open().maps(coin, asked, at, first, last), self._origin(at))
+        answer = self._open().maps(coin, asked, _version(version), at, first, last)
+        found: Rows[MapRow] = _answers.rows(answer, self._origin(at))
+        _, versions = answer.codes("version")
+        found.meta["versions"] = [*sorted(filter(None, versions)), *([None] if "" in versions else [])]
+        return found
 
     def gaps(self, start: Instant | None = None, end: Instant | None = None) -> Rows[GapRow]:
         """The stretches of time in which orders of an exchange are known to have been missed.
@@ -347,6 +358,16 @@ class Market(_LocalTotals, _LocalOrders, _LocalEstimates):
 def _coin(symbol: object) -> str:
     _core.question("levels", symbol=symbol)  # the check of every coin: a pair is refused with the coin it means
     return str(symbol).strip().upper()
+
+
+def _version(version: object) -> str | None:
+    """The version that is asked for."""
+    if version is None or (isinstance(version, str) and version.strip()):
+        return version
+    if isinstance(version, Model):
+        return version.version
+    msg = f'version: {version!r} is not allowed; allowed: the text of a version, a Model, or "unknown"'
+    raise BadQuery(msg, parameter="version")
 
 
 _MINUTE = 60_000

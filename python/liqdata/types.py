@@ -262,7 +262,10 @@ class OpenInterestRow(TypedDict):
 
 
 class MapRow(TypedDict):
-    """One estimated map as it was served; ``timestamp`` is the close of its last bar, ``explain`` is JSON text."""
+    """One estimated map as it was served; ``timestamp`` is the close of its last bar, ``explain`` is JSON text.
+
+    ``version`` is :attr:`liqdata.Model.version` of what made it, ``None`` where that was not kept.
+    """
 
     kind: MapKind
     symbol: str

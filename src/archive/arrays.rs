@@ -103,10 +103,11 @@ pub(super) fn decode<R: Row>(
     });
     let columns: Vec<Cells<'_>> = columns.collect::<Result<_, _>>()?;
     Ok((0..batch.num_rows()).map(move |row| {
-        R::read(&mut Line {
+        let read = R::read(&mut Line {
             columns: columns.iter(),
             row,
-        })
+        });
+        read.map(Row::completed)
     }))
 }
 
@@ -121,6 +122,8 @@ enum Cells<'a> {
     Bool(&'a BooleanArray),
     /// What the name of the file's folder says for all rows.
     Folder(i64),
+    /// Nothing, in any row.
+    Absent,
 }
 
 fn array<'a>(batch: &'a RecordBatch, column: &'static Column) -> Result<Cells<'a>, Fault> {
@@ -128,7 +131,12 @@ fn array<'a>(batch: &'a RecordBatch, column: &'static Column) -> Result<Cells<'a
         let message = "the column is missing or of another type";
         (column.name, message.to_owned())
     };
-    let array = batch.column_by_name(column.name).ok_or_else(fault)?;
+    let array = match batch.column_by_name(column.name) {
+        Some(array) => array,
+        // The file is older than the column.
+        None if column.optional => return Ok(Cells::Absent),
+        None => return Err(fault()),
+    };
     if column.kind == Kind::Decimal && array.data_type() != &type_of(column.kind) {
         let message = format!("{} is another type", array.data_type());
         return Err((column.name, message));

@@ -21,6 +21,8 @@ pub struct Filter {
     pub coin: Option<String>,
     /// Maps of this kind; nothing else is of one.
     pub kind: Option<String>,
+    /// Maps made by this version of a model; [`Filter::UNKNOWN`] are those of which it is not known.
+    pub version: Option<String>,
 }
 
 /// How much a read may take in memory; see [`Row::weight`].
@@ -51,16 +53,24 @@ impl Room {
 }
 
 impl Filter {
+    /// Stands for the version of what tells none.
+    pub const UNKNOWN: &str = "unknown";
+
     pub(super) fn admits<R: Row>(&self, row: &R) -> bool {
         self.admits_at(row.timestamp(), row.received_at().max(row.known_at()))
             && self.names(row.exchange(), row.symbol(), row.coin())
             && (self.kind.is_none() || self.kind.as_deref() == row.kind())
+            && self
+                .version
+                .as_deref()
+                .is_none_or(|version| version == row.version().unwrap_or(Self::UNKNOWN))
     }
 
     pub(super) fn admits_brief(&self, brief: &OrderBrief<'_>) -> bool {
         self.admits_at(brief.timestamp, brief.received_at.max(brief.timestamp))
             && self.names(Some(brief.exchange), brief.symbol, brief.coin)
             && self.kind.is_none()
+            && self.version.is_none()
     }
 
     /// Whether a row of this instant, that was known by another, is asked for.

@@ -16,7 +16,7 @@ use super::orders::OrderRow;
 use super::row::Row;
 use super::runs::{self, Gap};
 use super::{ArchiveError, known, table};
-use crate::model::Millis;
+use crate::model::{Millis, Record};
 
 /// The journal's file name in the archive's folder.
 pub(super) const FILE: &str = "journal.sqlite";
@@ -25,7 +25,9 @@ const OLDEST_SQLITE: i32 = 3_051_003;
 /// `liqd` in ASCII.
 const APPLICATION: i32 = 0x6C69_7164;
 /// The version of the tables.
-const VERSION: i32 = 3;
+const VERSION: i32 = 4;
+/// The version of those that had no version of a map.
+const WITHOUT_VERSIONS: i32 = 3;
 /// How long a call waits for another process to let go of the journal.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -54,7 +56,7 @@ pub(super) fn open_to_write(path: &Path) -> Result<Connection, ArchiveError> {
     let mut journal =
         Connection::open_with_flags(path, flags).map_err(|source| not_opened(path, source))?;
     journal.busy_timeout(PATIENCE).map_err(fault)?;
-    check_application(&journal, path, true)?;
+    let version = check_application(&journal, path, true)?;
     let mode: String = journal
         .query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))
         .map_err(fault)?;
@@ -83,6 +85,9 @@ pub(super) fn open_to_write(path: &Path) -> Result<Connection, ArchiveError> {
         });
     }
     create(&mut journal).map_err(fault)?;
+    if version == Some(WITHOUT_VERSIONS) {
+        add_versions(&mut journal).map_err(fault)?;
+    }
     Ok(journal)
 }
 
@@ -116,7 +121,9 @@ pub(super) fn open_to_read(path: &Path) -> Result<Connection, ArchiveError> {
         }
         Err(source) => return Err(not_opened(path, source)),
     };
-    check_application(&journal, path, false)?;
+    if check_application(&journal, path, false)? == Some(WITHOUT_VERSIONS) {
+        show_versions(&journal).map_err(|source| ArchiveError::of_journal(path, source))?;
+    }
     Ok(journal)
 }
 
@@ -158,12 +165,12 @@ fn not_opened(path: &Path, source: rusqlite::Error) -> ArchiveError {
     }
 }
 
-/// Refuses the database of another program or of a newer version.
+/// Refuses the database of another program or of a version that is not known; gives its version, where it has one yet.
 fn check_application(
     journal: &Connection,
     path: &Path,
     may_be_empty: bool,
-) -> Result<(), ArchiveError> {
+) -> Result<Option<i32>, ArchiveError> {
     let number = |pragma| journal.query_row(pragma, [], |row| row.get::<_, i32>(0));
     let refused = |message| {
         Err(ArchiveError::NotAnArchive {
@@ -182,7 +189,7 @@ fn check_application(
         .map_err(|source| not_opened(path, source))?;
     if tables == 0 && application == 0 {
         return if may_be_empty {
-            Ok(())
+            Ok(None)
         } else {
             refused("the journal is empty".to_owned())
         };
@@ -190,12 +197,36 @@ fn check_application(
     if application != APPLICATION {
         return refused("the database belongs to another program".to_owned());
     }
-    if version != VERSION {
+    if version != VERSION && version != WITHOUT_VERSIONS {
         return refused(format!(
-            "its tables are of version {version} and this build knows version {VERSION}"
+            "its tables are of version {version} and this build knows versions {WITHOUT_VERSIONS} and {VERSION}"
         ));
     }
-    Ok(())
+    Ok(Some(version))
+}
+
+/// Gives the maps of an older journal the column of the model's version.
+fn add_versions(journal: &mut Connection) -> rusqlite::Result<()> {
+    let transaction = journal.transaction()?;
+    transaction.execute_batch("ALTER TABLE maps ADD COLUMN \"version\" TEXT")?;
+    transaction.pragma_update(None, "user_version", VERSION)?;
+    transaction.commit()
+}
+
+/// Shows the maps of an older journal, that may not be written to, with the column of the model's version; it stays right
+/// where a writer adds the column meanwhile.
+fn show_versions(journal: &Connection) -> rusqlite::Result<()> {
+    let older: Vec<&str> = MapRow::COLUMNS
+        .iter()
+        .map(|column| column.name)
+        .filter(|name| *name != "version")
+        .collect();
+    journal.execute_batch(&format!(
+        "PRAGMA query_only = OFF;
+         CREATE TEMP VIEW maps AS SELECT id, {}, NULL AS version FROM main.maps;
+         PRAGMA query_only = ON;",
+        older.join(", ")
+    ))
 }
 
 /// Makes the tables in one transaction where there are none.
@@ -311,7 +342,7 @@ pub(super) fn rows_within<R: Row>(
             filter.coin,
             filter.kind
         ],
-        |row| table::read(row, 1),
+        |row| table::read(row, 1).map(R::completed),
     )?;
     let mut rows = Vec::new();
     for row in found {
@@ -445,7 +476,7 @@ pub(super) fn to_roll<R: Row>(
             i64::try_from(limit).unwrap_or(i64::MAX),
             last,
         ],
-        |row| Ok((row.get(0)?, table::read::<R>(row, 1)?)),
+        |row| Ok((row.get(0)?, table::read::<R>(row, 1)?.completed())),
     )?;
     let mut found: Vec<(i64, R)> = Vec::new();
     let mut taken = 0_usize;

@@ -1,5 +1,7 @@
 //! Estimated maps as they were served: what was shown then, to be held against what is made of it now.
 
+use serde::Deserialize;
+
 use super::manifest;
 use super::row::{Fault, Row, check_name, check_time};
 use super::table::LONGEST;
@@ -23,10 +25,27 @@ record! {
         pub reply: String,
         /// What the estimate rested on, as JSON.
         pub explain: Option<String>,
+        /// The version of the model that made it, where that is known: the `modelVersion` of `explain`.
+        pub version: Option<String>,
     }
 }
 
+/// The part of `explain` that names the version.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Explained {
+    model_version: String,
+}
+
 impl MapRow {
+    /// The version that an explanation tells.
+    #[must_use]
+    pub fn version_in(explain: &str) -> Option<String> {
+        serde_json::from_str::<Explained>(explain)
+            .ok()
+            .map(|explained| explained.model_version)
+    }
+
     /// The SHA-256 of the reply: another reply to the same question, because older bars had come in, is another row.
     fn digest(&self) -> String {
         manifest::checksum(self.reply.as_bytes())
@@ -75,6 +94,18 @@ impl Row for MapRow {
 
     fn kind(&self) -> Option<&str> {
         Some(&self.kind)
+    }
+
+    fn version(&self) -> Option<&str> {
+        self.version.as_deref()
+    }
+
+    /// What was kept before the version was a column has it in its explanation, if at all.
+    fn completed(mut self) -> Self {
+        if self.version.is_none() {
+            self.version = self.explain.as_deref().and_then(Self::version_in);
+        }
+        self
     }
 
     fn timestamp(&self) -> Millis {

@@ -52,6 +52,15 @@ pub(super) trait Row: Record + Clone + Send + 'static {
     fn kind(&self) -> Option<&str> {
         None
     }
+    /// The version of what made it, where that is known.
+    fn version(&self) -> Option<&str> {
+        None
+    }
+    /// The row with what can be told of columns that were not there yet when it was kept.
+    #[must_use]
+    fn completed(self) -> Self {
+        self
+    }
     /// When it happened.
     fn timestamp(&self) -> Millis;
     /// When it was received.

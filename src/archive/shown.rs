@@ -106,6 +106,7 @@ mod tests {
             computed_at: Millis(hour * HOUR + 1),
             reply: "x".repeat(bytes),
             explain: None,
+            version: None,
         }
     }
 

@@ -393,10 +393,14 @@ impl Source for Archived {
         &self,
         kind: Option<&str>,
         coin: Option<&str>,
+        version: Option<&str>,
         as_of: Option<Millis>,
         stretch: Stretch,
     ) -> Result<Vec<MapRow>, Refusal> {
-        let filter = self.filter(coin, as_of, stretch)?;
+        let filter = Filter {
+            version: version.map(str::to_owned),
+            ..self.filter(coin, as_of, stretch)?
+        };
         Ok(self.back.maps(&filter, kind)?.rows)
     }
 

@@ -354,8 +354,9 @@ impl Market {
         self.source.open_interest(coin, as_of, stretch)
     }
 
-    /// The estimated maps that were served and kept, as they were: of `kind` and `coin` where they are named, made of bars
-    /// up to the first instant or later and before the second, computed by `as_of`. Only archives have any.
+    /// The estimated maps that were served and kept, as they were: of `kind`, `coin` and the model's `version` where they
+    /// are named ([`Filter::UNKNOWN`](crate::archive::Filter::UNKNOWN) where it is not known), made of bars up to the first
+    /// instant or later and before the second, computed by `as_of`. Only archives have any.
     ///
     /// # Errors
     ///
@@ -364,10 +365,11 @@ impl Market {
         &self,
         kind: Option<&str>,
         coin: Option<&str>,
+        version: Option<&str>,
         as_of: Option<Millis>,
         stretch: (Option<Millis>, Option<Millis>),
     ) -> Result<Vec<MapRow>, Refusal> {
-        self.source.maps(kind, coin, as_of, stretch)
+        self.source.maps(kind, coin, version, as_of, stretch)
     }
 
     /// The instant that `as_of` asks about, or else the one the market was opened as of.

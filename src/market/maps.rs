@@ -254,5 +254,6 @@ fn row(map: Served) -> Result<MapRow, Box<dyn std::error::Error>> {
         computed_at: map.computed_at,
         reply: String::from_utf8(map.body.into())?,
         explain,
+        version: map.explain.map(|explain| explain.model_version),
     })
 }

@@ -147,11 +147,12 @@ pub(super) trait Source: Debug + Send + Sync {
         })
     }
 
-    /// The estimated maps that were served and kept, of a kind and a coin where they are named.
+    /// The estimated maps that were served and kept, of a kind, a coin and a version where they are named.
     fn maps(
         &self,
         _kind: Option<&str>,
         _coin: Option<&str>,
+        _version: Option<&str>,
         _as_of: Option<Millis>,
         _stretch: Stretch,
     ) -> Result<Vec<MapRow>, Refusal> {

@@ -176,6 +176,7 @@ impl ArchiveWriter {
     }
 
     /// Keeps an estimated map as one that was served.
+    #[pyo3(signature = (kind, symbol, params, timestamp, computed_at, reply, explain, version=None))]
     #[expect(clippy::too_many_arguments, reason = "one per column")]
     fn map(
         &self,
@@ -187,6 +188,7 @@ impl ArchiveWriter {
         computed_at: i64,
         reply: String,
         explain: Option<String>,
+        version: Option<String>,
     ) -> PyResult<()> {
         let batch = Batch {
             maps: vec![MapRow {
@@ -197,6 +199,7 @@ impl ArchiveWriter {
                 computed_at: Millis(computed_at),
                 reply,
                 explain,
+                version,
             }],
             ..Batch::default()
         };

@@ -402,19 +402,23 @@ impl Market {
 
     /// The estimated maps that were served and kept, made of bars up to `start` or later and before `end`, computed by
     /// `as_of`.
-    #[pyo3(signature = (symbol=None, kind=None, as_of=None, start=None, end=None))]
+    #[pyo3(signature = (symbol=None, kind=None, version=None, as_of=None, start=None, end=None))]
+    #[expect(clippy::too_many_arguments, reason = "one per parameter")]
     fn maps(
         &self,
         py: Python<'_>,
         symbol: Option<&str>,
         kind: Option<&str>,
+        version: Option<&str>,
         as_of: Option<i64>,
         start: Option<i64>,
         end: Option<i64>,
     ) -> PyResult<Table> {
         let stretch = (start.map(Millis), end.map(Millis));
         let rows = compute(py, || {
-            Ok(self.market.maps(kind, symbol, as_of.map(Millis), stretch)?)
+            Ok(self
+                .market
+                .maps(kind, symbol, version, as_of.map(Millis), stretch)?)
         })?;
         Ok(Columns::from(rows).into())
     }

@@ -17,6 +17,7 @@ pub(crate) fn map(kind: &str, symbol: &str, bar: i64) -> MapRow {
         computed_at: Millis(closed + 1_300),
         reply: format!("{{\"symbol\":\"{symbol}\",\"matrix\":[[0.1,{bar}],[1e-7,\"ö\"]]}}"),
         explain: (bar % 2 == 0).then(|| format!("{{\"bars\":{bar}}}")),
+        version: (bar % 4 == 0).then(|| format!("2-{}", bar / 288)),
     }
 }
 
@@ -193,10 +194,96 @@ fn maps_that_say_nothing_or_too_much_are_refused_by_name() {
 }
 
 #[test]
+fn maps_are_told_by_the_version_of_the_model() {
+    let folder = Folder::new();
+    let mut writer = Archive::create_or_open(folder.archive()).unwrap();
+    let explained = r#"{"bars":1,"modelVersion":"2-of-old"}"#;
+    let of = |bar: i64, version: Option<&str>, explain: Option<&str>| MapRow {
+        version: version.map(str::to_owned),
+        explain: explain.map(str::to_owned),
+        ..map("liqmap", "BTC", bar)
+    };
+    let kept = [
+        of(1, Some("2-one"), Some(explained)),
+        of(2, Some("2-two"), None),
+        of(3, None, Some(explained)),
+        of(4, None, Some("{\"bars\":1}")),
+        of(5, None, None),
+    ];
+    writer.append(&of_maps(kept.to_vec())).unwrap();
+    for rolled in [false, true] {
+        if rolled {
+            writer.roll(Millis(START + Millis::DAY)).unwrap();
+        }
+        let told = |version: Option<&str>| -> Vec<Option<String>> {
+            let filter = Filter {
+                version: version.map(str::to_owned),
+                ..Filter::default()
+            };
+            let rows = read(&writer, &filter, Some("liqmap"));
+            rows.into_iter().map(|row| row.version).collect()
+        };
+        let named = |name: &str| Some(name.to_owned());
+        // What is kept without one has that of its explanation.
+        let all = ["2-one", "2-two", "2-of-old"].map(named);
+        assert_eq!(told(None), [&all[..], &[None, None]].concat());
+        for (place, version) in all.iter().enumerate() {
+            assert_eq!(told(version.as_deref()), [all[place].clone()]);
+        }
+        assert_eq!(told(Some(Filter::UNKNOWN)), [None, None]);
+        assert_eq!(told(Some("2-none")), []);
+    }
+}
+
+#[test]
+fn an_archive_from_before_the_versions_is_read_and_then_written() {
+    let folder = Folder::new();
+    let explained = MapRow {
+        explain: Some(r#"{"modelVersion":"2-old"}"#.to_owned()),
+        version: None,
+        ..map("levels", "BTC", 3)
+    };
+    let mut writer = Archive::create_or_open(folder.archive()).unwrap();
+    writer.append(&of_maps(vec![explained.clone()])).unwrap();
+    drop(writer);
+    let journal = rusqlite::Connection::open(folder.archive().join("journal.sqlite")).unwrap();
+    journal
+        .execute_batch("ALTER TABLE maps DROP COLUMN version; PRAGMA user_version = 3;")
+        .unwrap();
+    drop(journal);
+    let old = MapRow {
+        version: Some("2-old".to_owned()),
+        ..explained
+    };
+    let all = Filter::default();
+    let reader = Archive::read(folder.archive()).unwrap();
+    assert_eq!(read(&reader, &all, None), std::slice::from_ref(&old));
+    let mut writer = Archive::create_or_open(folder.archive()).unwrap();
+    let new = MapRow {
+        version: Some("2-new".to_owned()),
+        ..map("levels", "BTC", 4)
+    };
+    writer.append(&of_maps(vec![new.clone()])).unwrap();
+    let both = [old, new];
+    assert_eq!(read(&writer, &all, None), both);
+    // One that was there before the column was takes its versions from what was explained.
+    let seen = read(&reader, &all, None);
+    assert_eq!(seen.len(), 2);
+    assert_eq!(seen[0], both[0]);
+    writer.roll(Millis(START + Millis::DAY)).unwrap();
+    assert_eq!(read(&writer, &all, None), both);
+    drop(writer);
+    assert_eq!(
+        read(&Archive::read(folder.archive()).unwrap(), &all, None),
+        both
+    );
+}
+
+#[test]
 fn an_archive_of_another_version_is_refused_with_the_one_that_is_known() {
     let folder = Folder::new();
     drop(Archive::create_or_open(folder.archive()).unwrap());
-    for (version, refused) in [(2, true), (3, false), (4, true)] {
+    for (version, refused) in [(2, true), (3, false), (4, false), (5, true)] {
         let journal = rusqlite::Connection::open(folder.archive().join("journal.sqlite")).unwrap();
         journal
             .pragma_update(None, "user_version", version)
@@ -204,7 +291,8 @@ fn an_archive_of_another_version_is_refused_with_the_one_that_is_known() {
         drop(journal);
         match Archive::read(folder.archive()) {
             Err(ArchiveError::NotAnArchive { message, .. }) if refused => {
-                assert!(message.contains("this build knows version 3"), "{message}");
+                let known = "this build knows versions 3 and 4";
+                assert!(message.contains(known), "{message}");
             }
             found => assert!(!refused && found.is_ok(), "{version}: {found:?}"),
         }

@@ -145,6 +145,10 @@ async fn a_map_is_kept_as_it_was_served_once_for_every_bar() {
         let explain: serde_json::Value =
             serde_json::from_str(found[0].explain.as_ref().unwrap()).unwrap();
         assert_eq!(
+            explain["modelVersion"],
+            found[0].version.as_deref().unwrap()
+        );
+        assert_eq!(
             explain["priceVenues"],
             serde_json::json!({"binance": explain["bars"]})
         );
@@ -157,6 +161,7 @@ async fn a_map_is_kept_as_it_was_served_once_for_every_bar() {
             .maps(
                 Some("heatmap"),
                 Some("BTC"),
+                None,
                 None,
                 (None, Some(Millis(END + 1)))
             )
@@ -173,7 +178,12 @@ async fn a_map_is_kept_as_it_was_served_once_for_every_bar() {
     }
     assert_eq!(kept(&folder.archive()).len(), 10);
     let still = Market::open(folder.archive(), Some(Millis(END))).unwrap();
-    let all = |market: &Market, as_of| market.maps(None, None, as_of, (None, None)).unwrap().len();
+    let all = |market: &Market, as_of| {
+        market
+            .maps(None, None, None, as_of, (None, None))
+            .unwrap()
+            .len()
+    };
     assert_eq!(all(&still, None), 0, "they were computed later");
     let fresh = Market::open(folder.archive(), None).unwrap();
     let last = rows.iter().map(|row| row.computed_at).max().unwrap();

@@ -1,14 +1,18 @@
 """Archives: opened, asked, served, pickled, forked, and what is said where there is none."""
 
+import hashlib
 import json
 import os
 import pickle
+import sqlite3
 import subprocess
 import sys
 import textwrap
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 import samples
 from samples import DAY, HOUR, MINUTE, NOW
@@ -82,9 +86,10 @@ def test_maps_are_told_as_they_were_served(folder):
         "computed_at": NOW + 900,
         "reply": '{"symbol":"BTC","matrix":[[0.5]],"note":"ö"}',
         "explain": '{"bars":288}',
+        "version": "2-one",
     }
     other = {**first, "kind": "levels", "symbol": "ETH", "params": "", "explain": None}
-    other |= {"timestamp": NOW - 2 * DAY, "computed_at": NOW - 2 * DAY + 700}
+    other |= {"timestamp": NOW - 2 * DAY, "computed_at": NOW - 2 * DAY + 700, "version": None}
     writer = _core.ArchiveWriter(folder)
     for row in (first, other):
         writer.map(*row.values())
@@ -101,6 +106,15 @@ def test_maps_are_told_as_they_were_served(folder):
         assert str(frame.dtypes["computed_at"]) == "datetime64[ms, UTC]"
         assert json.loads(frame["reply"].iloc[1]) == json.loads(first["reply"])
         assert pickle.loads(pickle.dumps(market.maps())) == market.maps()
+        assert market.maps().meta["versions"] == ["2-one", None]
+        assert market.maps(version="2-one") == [first]
+        assert market.maps(version="2-one").meta["versions"] == ["2-one"]
+        assert market.maps(version="unknown") == [other]
+        assert market.maps(version=liqdata.Model()) == []
+        for version in ("", 2):
+            with pytest.raises(BadQuery) as refused:
+                market.maps(version=version)
+            assert refused.value.parameter == "version"
         with pytest.raises(BadQuery) as refused:
             market.maps(kind="map")
         assert refused.value.parameter == "kind"
@@ -110,6 +124,36 @@ def test_maps_are_told_as_they_were_served(folder):
     with liqdata.open(folder, as_of=NOW) as market:
         assert market.maps() == [other]
     assert liqdata.demo().maps().columns == list(first)
+
+
+def test_an_archive_from_before_versions_were_kept_opens_and_tells_what_it_can(folder):
+    rows = [
+        ("levels", "BTC", "", NOW + place, NOW + place, f'{{"place":{place}}}', explain)
+        for place, explain in enumerate(['{"modelVersion":"2-old"}', '{"bars":1}', None])
+    ]
+    writer = _core.ArchiveWriter(folder)
+    for row in rows:
+        writer.map(*row)
+    writer.roll(NOW + 2 * DAY)
+    writer.map(*rows[0][:3], NOW + 3 * DAY, NOW + 3 * DAY, *rows[0][5:])
+    writer.close()
+    (part,) = Path(folder).glob("maps/*/*.parquet")
+    table = pq.read_table(part).drop_columns(["version"])
+    pq.write_table(table, part, compression="zstd")
+    journal = sqlite3.connect(f"{folder}/journal.sqlite")
+    with journal:
+        journal.execute("ALTER TABLE maps DROP COLUMN version")
+        journal.execute("PRAGMA user_version = 3")
+        found = part.read_bytes()
+        journal.execute("UPDATE manifest SET sha256 = ?, bytes = ?", (hashlib.sha256(found).hexdigest(), len(found)))
+    journal.close()
+    wanted = ["2-old", None, None, "2-old"]
+    for _ in range(2):
+        with liqdata.open(folder) as market:
+            assert [row["version"] for row in market.maps()] == wanted
+            assert market.maps().meta["versions"] == ["2-old", None]
+            assert len(market.maps(version="2-old")) == 2
+        _core.ArchiveWriter(folder).close()  # a writer adds the column
 
 
 def test_bars_and_open_interest_reach_the_whole_history(market, tables):

@@ -447,8 +447,39 @@ def test_versions_are_never_mixed():
     mixed = [(one if place % 2 else other)(at) for place, at in enumerate(opened(seen))]
     with pytest.raises(liqdata.BadQuery, match=r"mixes maps of the versions \['aa', 'bb'\]"):
         liqdata.score(mixed, totals(seen.opens, lumpy(seen)), bars=table)
-    card = liqdata.score({"one": one, "other": other}, totals(seen.opens, lumpy(seen)), bars=table)
+    with pytest.raises(liqdata.BadQuery, match=r"mixes maps of the versions \['aa', 'bb'\]"):
+        liqdata.score(lambda at: (one if at.hour % 2 else other)(at), totals(seen.opens, lumpy(seen)), bars=table)
+    named = {"one": one, "other": other}
+    card = liqdata.score(named, totals(seen.opens, lumpy(seen)), bars=table)
     assert card.meta["versions"] == {"one": "aa", "other": "bb"}
+    # What both know together is no map of either, and is called so.
+    assert line(card.references(), map="pool of 2")["n"] == line(card.rows(), map="one")["n"]
+
+
+def test_a_record_of_several_versions_is_scored_version_by_version(kept):
+    folder, market, orders = kept
+    with liqdata.open(folder) as opened_archive:
+        rows = opened_archive.maps("BTC", kind="liqmap").to_pandas()
+    options = {"bars": market.bars("BTC")}
+    alone = liqdata.score(rows, orders, **options)
+    # Every other map was kept by another version, or before versions were.
+    for other in ("v3", ""):
+        turns = rows.assign(version=[other if place % 2 else "v2" for place in range(len(rows))])
+        if not other:
+            turns["explain"] = ["{}" if place % 2 else text for place, text in enumerate(turns["explain"])]
+        card = liqdata.score({"kept": turns}, orders, **options)
+        names = {"kept liqmap range=1d v2": "v2", f"kept liqmap range=1d {other or 'unknown'}": other or None}
+        assert card.meta["versions"] == names
+        for name, version in names.items():
+            part = turns[turns["version"] == (version or "")]
+            own = line(liqdata.score(part, orders, **options).rows())
+            assert line(card.rows(), map=name)["ig"] != line(alone.rows())["ig"]
+            if line(card.rows(), map=name)["n"] == own["n"]:
+                assert line(card.rows(), map=name)["ig"] == own["ig"]
+    # The column counts, whatever is explained.
+    again = liqdata.score(rows.assign(explain=""), orders, **options)
+    assert repr(again.tables) == repr(alone.tables)
+    assert again.meta["versions"] == alone.meta["versions"]
 
 
 # --- what comes in

@@ -229,20 +229,24 @@ def _kept(name: str | None, held: Table, asking: Asking) -> Iterable[Source]:
     convert: dict[str, Any] = {"heatmap": _answers.heatmap, "liqmap": _answers.liqmap}
     kinds = [held.texts(column) for column in ("kind", "symbol", "params", "reply")]
     times = held.instants("computed_at").tolist()
-    explained = held.cells("explain") if "explain" in held else [None] * len(times)
+    nothing = [None] * len(times)
+    told = held.cells("version") if "version" in held else nothing
+    explained = held.cells("explain") if "explain" in held else nothing
     found: dict[tuple[str, str, str | None], list[Held]] = {}
-    for kind, coin, params, reply, at, explain in zip(*kinds, times, explained, strict=True):
+    for kind, coin, params, reply, at, own, explain in zip(*kinds, times, told, explained, strict=True):
         if kind not in convert or coin.upper() != asking.symbol:
             continue
         answer = _core.read_reply(kind, reply.encode())
         grid = convert[kind](answer, _answers.Origin("archive", datetime_of(at), None))
-        version = _version(json.loads(explain) if explain else None)
+        version = own if isinstance(own, str) and own else _version(json.loads(explain) if explain else None)
         found.setdefault((kind, params, version), []).extend(_held(grid, at, asking.path.bars, last=True))
     if not found:
         refuse("maps", f"the record has no heatmap or liqmap of {asking.symbol!r}", ALLOWED)
     many = len(found) > 1
+    asked = [question[:2] for question in found]
     for (kind, params, version), maps in found.items():
-        own = " ".join(filter(None, (kind, params, version if many else None)))
+        shown = version or ("unknown" if asked.count((kind, params)) > 1 else None)
+        own = " ".join(filter(None, (kind, params, shown if many else None)))
         called = own if name is None else f"{name} {own}" if many else name
         yield Recorded(called, sorted(maps, key=lambda one: one.at), version)
 
