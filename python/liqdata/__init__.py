@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from .client import Client
     from .errors import ArchiveError, BadQuery, LiqdataError, NoAnswer, Refused, TooSlow, UnexpectedReply
     from .grids import Heatmap, LiquidationMap
+    from .margin import brackets, liquidation_price
     from .market import Market, demo, open
     from .model import Model
     from .rows import Rows
@@ -49,9 +50,11 @@ __all__ = [
     "TooSlow",
     "UnexpectedReply",
     "__version__",
+    "brackets",
     "demo",
     "errors",
     "feeds",
+    "liquidation_price",
     "open",
     "score",
     "score_truth",
@@ -76,9 +79,11 @@ _HOMES = {
     "Server": "server",
     "TooSlow": "errors",
     "UnexpectedReply": "errors",
+    "brackets": "margin",
     "demo": "market",
     "errors": "",
     "feeds": "",
+    "liquidation_price": "margin",
     "open": "market",
     "score": "scoring.score",
     "score_truth": "truth",

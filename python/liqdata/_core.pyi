@@ -24,10 +24,14 @@ __all__ = [
     "Table",
     "Walk",
     "__version__",
+    "bracketed",
+    "brackets",
     "decode",
     "decode_all",
     "endpoints",
     "instant",
+    "liquidation_price",
+    "max_leverage",
     "model_version",
     "question",
     "read_reply",
@@ -48,6 +52,19 @@ class Specification:
         self,
     ) -> tuple[list[float], list[float], list[tuple[float, float]], int, float, float, float]: ...
 
+def brackets(exchange: str, symbol: str) -> Table | None: ...
+def bracketed() -> list[tuple[str, str]]: ...
+def max_leverage(exchange: str, symbol: str, notional: float) -> float | None: ...
+def liquidation_price(
+    long: bool,
+    entry: float,
+    leverage: float,
+    maintenance: float,
+    fee: float,
+    inverse: bool,
+    of_entry: bool,
+    of: tuple[str, str, float] | None,
+) -> float: ...
 def model_version(number: int) -> str: ...
 def endpoints() -> str: ...
 def question(endpoint: str, **parameters: object) -> Question: ...
@@ -189,6 +206,7 @@ class Market:
         self,
         symbol: str | None = None,
         kind: str | None = None,
+        version: str | None = None,
         as_of: int | None = None,
         start: int | None = None,
         end: int | None = None,
@@ -206,7 +224,6 @@ class Market:
     def tables(self) -> tuple[Table, Table, Table]: ...
 
 @final
-        version: str | None = None,
 class History:
     def next(self) -> Table | None: ...
 
@@ -225,6 +242,7 @@ class ArchiveWriter:
         computed_at: int,
         reply: str,
         explain: str | None,
+        version: str | None = None,
     ) -> None: ...
     def roll(self, until: int) -> int: ...
     def close(self) -> None: ...
@@ -242,7 +260,6 @@ class Server:
 class Collector:
     def __new__(
         cls, archive: PathLike[str] | str, venues: list[str], coins: list[str], settings: str, once: bool
-        version: str | None = None,
     ) -> Collector: ...
     def status(self) -> dict[str, Any] | None: ...
     def market(self) -> Market: ...

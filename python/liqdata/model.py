@@ -35,7 +35,8 @@ class Model:
     weights : sequence of float, optional
         How much of the open interest each tier holds, in any unit; normalised. Equal where only ``tiers`` are given.
     mmr : float or sequence of float, optional
-        Maintenance margin rate of all tiers (never more than ``1 / (2 * leverage)`` is used), or one for each.
+        Maintenance margin rate of all tiers (never more than ``1 / (2 * leverage)`` is used), or one for each;
+        :func:`brackets` has what venues publish.
     clocks : sequence of (float, float), optional
         Share of what is opened, and turnover a day of average volume, of each clock; shares sum to 1.
     entries : int, optional

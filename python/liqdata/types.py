@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BarRow",
+    "BracketRow",
     "ChartRow",
     "Cluster",
     "CoinRow",
@@ -274,6 +275,21 @@ class MapRow(TypedDict):
     computed_at: int
     reply: str
     explain: str | None
+    version: str | None
+
+
+class BracketRow(TypedDict):
+    """One bracket of a venue's maintenance margins; ``as_of`` in epoch milliseconds."""
+
+    exchange: str
+    symbol: str
+    tier: int
+    notional_cap_usd: float | None
+    maintenance_margin: float
+    max_leverage: float
+    deduction_usd: float
+    as_of: int
+    source: str
 
 
 class GapRow(TypedDict):

@@ -5,6 +5,7 @@
 //! [`wire`](crate::wire) room's business.
 
 mod bar;
+mod brackets;
 mod brief;
 mod chart;
 mod coverage;
@@ -32,6 +33,7 @@ mod time;
 mod totals;
 
 pub use bar::{Bar, OpenInterest};
+pub use brackets::{BracketRow, Brackets};
 pub use brief::OrderBrief;
 pub use chart::ChartRow;
 pub use coverage::{Completeness, VenueCoverage};
@@ -45,7 +47,7 @@ pub use iso::read_span;
 pub use labels::Labels;
 pub use levels::{LevelTier, TierLevels};
 pub use liqmap::{LiquidationMap, MapBin};
-pub use margin::{first_margin, liquidation_price, maintenance_margin};
+pub use margin::{Contract, MarginOf, Terms, first_margin, liquidation_price, maintenance_margin};
 pub use maxpain::{Cluster, MaxPain, Pain};
 pub use money::ExactSum;
 pub use observed::{ObservedBar, ObservedOpenInterest, ObservedOrder, Position};

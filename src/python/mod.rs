@@ -20,6 +20,7 @@ mod feeds;
 mod ground;
 mod history;
 mod logs;
+mod margin;
 mod market;
 mod question;
 mod reading;
@@ -54,6 +55,8 @@ mod _core {
     use super::feeds::{decode, decode_all};
     #[pymodule_export]
     use super::history::{History, walk_bounds};
+    #[pymodule_export]
+    use super::margin::{bracketed, brackets, liquidation_price, max_leverage};
     #[pymodule_export]
     use super::market::Market;
     #[pymodule_export]

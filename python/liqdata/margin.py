@@ -1,0 +1,183 @@
+"""Maintenance margins as venues publish them, and the price at which a position is liquidated."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
+
+from . import _core
+from ._inputs import choice
+from .errors import BadQuery
+from .rows import Rows
+
+if TYPE_CHECKING:
+    from .types import BracketRow
+
+__all__ = ["brackets", "liquidation_price"]
+
+
+def brackets(symbol: str, exchange: str = "binance") -> Rows[BracketRow]:
+    """Maintenance margins of a market by the size of the position, as its venue published them.
+
+    The margin of a position is ``maintenance_margin * notional - deduction_usd`` of the bracket that the notional lies
+    in: each part pays the rate of its own bracket. Venues change their brackets; these held on the day ``as_of``. No
+    estimate is made of them: :class:`Model` has margins of its own, which ``mmr=`` replaces.
+
+    Parameters
+    ----------
+    symbol : str
+        Coin or pair, such as ``BTC`` or ``1000PEPEUSDT``.
+    exchange : {"binance", "hyperliquid"}
+        Venue. Of Binance BTC, ETH, SOL, XRP, DOGE and PEPE are known, of Hyperliquid BTC and ETH.
+
+    Returns
+    -------
+    Rows
+        ``exchange``, ``symbol`` (as the venue calls it), ``tier`` (from 1), ``notional_cap_usd`` (``None`` where the
+        bracket has no end), ``maintenance_margin`` (a share), ``max_leverage``, ``deduction_usd``, ``as_of`` (day, in
+        epoch ms) and ``source``.
+
+    Raises
+    ------
+    BadQuery
+        For a market whose brackets are not known; the message lists those that are.
+
+    Examples
+    --------
+    >>> import liqdata
+    >>> first, second, *_ = liqdata.brackets("BTC")
+    >>> first["notional_cap_usd"], first["maintenance_margin"], second["deduction_usd"]
+    (300000.0, 0.004, 300.0)
+    """
+    return Rows(_known(symbol, exchange), meta={"simulated": False})
+
+
+def liquidation_price(
+    side: Literal["LONG", "SHORT", "long", "short"],
+    entry: float,
+    leverage: float,
+    *,
+    mmr: float | None = None,
+    exchange: str | None = None,
+    symbol: str | None = None,
+    notional: float | None = None,
+    fee: float = 0.0,
+    contract: Literal["linear", "inverse"] = "linear",
+    margin_of: Literal["mark", "entry"] = "mark",
+) -> float:
+    """The mark price at which an isolated position is liquidated: its equity equals its maintenance margin.
+
+    Of a linear contract ``P = (E (s - 1/L) - a) / (s - m - f)`` with ``s`` 1 for longs and -1 for shorts, ``E`` entry,
+    ``L`` leverage, ``m`` maintenance margin rate, ``f`` fee and ``a`` deduction per unit; of an inverse one
+    ``P = E (s + m + f) / (s + 1/L)``.
+
+    Parameters
+    ----------
+    side : {"LONG", "SHORT"}
+        Of the position, in either case.
+    entry : float
+        Entry price, above 0.
+    leverage : float
+        At least 1.
+    mmr : float, optional
+        Maintenance margin rate, 0 to below 1; where it is given, no bracket is looked up.
+    exchange, symbol : str, optional
+        The market whose :func:`brackets` tell the margin otherwise. The bracket is that of the notional at the price of
+        the liquidation, as venues count it.
+    notional : float, optional
+        USD of the position at its entry, above 0; needed with ``exchange`` and ``symbol``.
+    fee : float
+        Rate of the closing fee, where the venue counts it as margin (OKX does, with its taker fee), 0 to below 1.
+    contract : {"linear", "inverse"}
+        Settled in dollars or in the coin; an inverse one takes ``mmr=``.
+    margin_of : {"mark", "entry"}
+        What the maintenance margin of a linear contract is a share of: the value at the mark price, or at the entry, as
+        Bybit counted it until it changed its rule.
+
+    Returns
+    -------
+    float
+        The price; 0 for a long that nothing liquidates, infinity for such a short.
+
+    Raises
+    ------
+    BadQuery
+        For a number outside its bounds, a leverage that the bracket does not allow, and a market that is not known.
+
+    Examples
+    --------
+    >>> import liqdata
+    >>> round(liqdata.liquidation_price("LONG", 100.0, 100, mmr=0.005), 4)
+    99.4975
+    >>> round(liqdata.liquidation_price("LONG", 20_000.0, 50, mmr=0.005, margin_of="entry"), 6)
+    19700.0
+    >>> liqdata.liquidation_price("SHORT", 60_000.0, 20, exchange="binance", symbol="BTC", notional=1e6) < 63_000
+    True
+    """
+    long = choice(side.upper() if isinstance(side, str) else side, "side", ("LONG", "SHORT")) == "LONG"
+    entry = _number("entry", entry, lambda value: value > 0, "a price above 0")
+    leverage = _number("leverage", leverage, lambda value: value >= 1, "a number from 1 on")
+    fee = _number("fee", fee, lambda value: 0 <= value < 1, "a share from 0 to below 1")
+    inverse = choice(contract, "contract", ("linear", "inverse")) == "inverse"
+    of_entry = choice(margin_of, "margin_of", ("mark", "entry")) == "entry"
+    of = None
+    if mmr is None:
+        if inverse or of_entry:
+            _refuse("mmr", None, "a rate, for brackets are known of linear contracts and the mark price")
+        of = _market(exchange, symbol, notional, leverage)
+    else:
+        mmr = _number("mmr", mmr, lambda value: 0 <= value < 1, "a share from 0 to below 1")
+        if mmr + fee >= 1:
+            _refuse("fee", fee, "a fee that together with mmr is below 1")
+    found: float = _core.liquidation_price(long, entry, leverage, mmr or 0.0, fee, inverse, of_entry, of)
+    if long:
+        return max(found, 0.0)
+    # A short of an inverse contract with a leverage of 1 cannot lose more than it has.
+    return found if found > 0 and math.isfinite(found) else math.inf
+
+
+def _market(
+    exchange: str | None, symbol: str | None, notional: float | None, leverage: float
+) -> tuple[str, str, float]:
+    """The market whose brackets are meant."""
+    for name, given in (("exchange", exchange), ("symbol", symbol), ("notional", notional)):
+        if given is None:
+            _refuse(name, None, "mmr=, or exchange=, symbol= and notional=")
+    usd = _number("notional", notional, lambda value: value > 0, "USD above 0")
+    _known(symbol, exchange)
+    where = (str(exchange).strip().lower(), str(symbol).strip().upper())
+    highest = _core.max_leverage(*where, usd)
+    if highest is None:
+        _refuse("notional", notional, "what the last bracket allows")
+    if leverage > highest:
+        _refuse("leverage", leverage, f"up to {highest:g} at that notional")
+    return (*where, usd)
+
+
+def _known(symbol: object, exchange: object) -> _core.Table:
+    known = _core.bracketed()
+    exchanges = sorted({name for name, _ in known})
+    where = exchange.strip().lower() if isinstance(exchange, str) else exchange
+    if where not in exchanges:
+        _refuse("exchange", exchange, ", ".join(exchanges))
+    if not isinstance(symbol, str) or not symbol.strip():
+        _refuse("symbol", symbol, "a coin or a pair")
+    found = _core.brackets(str(where), symbol.strip().upper())
+    if found is None:
+        _refuse("symbol", symbol, ", ".join(name for place, name in known if place == where))
+    return found
+
+
+def _number(name: str, value: Any, allowed: Any, said: str) -> float:
+    plain = isinstance(value, (int, float)) or hasattr(value, "__float__")
+    if isinstance(value, (bool, str)) or not plain:
+        _refuse(name, value, said)
+    number = float(value)
+    if not math.isfinite(number) or not allowed(number):
+        _refuse(name, value, said)
+    return number
+
+
+def _refuse(name: str, value: object, allowed: str) -> NoReturn:
+    msg = f"{name}: {value!r} is not allowed; allowed: {allowed}"
+    raise BadQuery(msg, parameter=name)

@@ -1,0 +1,65 @@
+//! Maintenance margins and liquidation prices, for Python.
+
+use pyo3::prelude::*;
+
+use super::columns::Columns;
+use super::rows::Table;
+use crate::model::{Brackets, Contract, MarginOf, Side, Terms};
+
+/// The brackets of a market; none where they are not known.
+#[pyfunction]
+pub(super) fn brackets(exchange: &str, symbol: &str) -> Option<Table> {
+    Brackets::of(exchange, symbol).map(|found| Columns::from(found.rows()).into())
+}
+
+/// The markets whose brackets are known, as exchange and symbol.
+#[pyfunction]
+pub(super) fn bracketed() -> Vec<(&'static str, &'static str)> {
+    Brackets::known().collect()
+}
+
+/// The highest leverage that a position of this notional may have, where the market is known and allows it at all.
+#[pyfunction]
+pub(super) fn max_leverage(exchange: &str, symbol: &str, notional: f64) -> Option<f64> {
+    Brackets::of(exchange, symbol).and_then(|found| found.max_leverage(notional))
+}
+
+/// The price at which an isolated position is liquidated: `of` a market's brackets (exchange, symbol, notional at the
+/// entry), else by `maintenance` alone.
+#[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "one per parameter")]
+pub(super) fn liquidation_price(
+    long: bool,
+    entry: f64,
+    leverage: f64,
+    maintenance: f64,
+    fee: f64,
+    inverse: bool,
+    of_entry: bool,
+    of: Option<(String, String, f64)>,
+) -> f64 {
+    let side = if long { Side::Long } else { Side::Short };
+    let terms = Terms {
+        leverage,
+        maintenance,
+        fee,
+        deduction: 0.0,
+        contract: if inverse {
+            Contract::Inverse
+        } else {
+            Contract::Linear
+        },
+        margin_of: if of_entry {
+            MarginOf::Entry
+        } else {
+            MarginOf::Mark
+        },
+    };
+    let brackets = of.and_then(|(exchange, symbol, notional)| {
+        Some((Brackets::of(&exchange, &symbol)?, notional))
+    });
+    match brackets {
+        Some((brackets, notional)) => brackets.liquidation_price(side, entry, notional, terms),
+        None => terms.liquidation_price(side, entry),
+    }
+}
