@@ -38,7 +38,9 @@ class _Estimates(_Blocking):
         symbol : str or sequence of str
             Coin, such as ``BTC``.
         range : {"12h", "24h", "3d", "7d", "1M"}
-            Positions opened in the last so much time.
+            Positions opened in the last so much time; ``"1d"``, ``"1w"`` and ``"30d"`` are understood as well. An
+            extension of ours, where the bars reach back so far: ``"3M"`` (90 days), ``"6M"``, ``"1y"``, and ``"all"``
+            since the bars begin.
         model : {2, 3} or Model
             2: USD of open interest exposed; 3: USD expected to be reported liquidated; or parameters of your own.
 
@@ -75,7 +77,7 @@ class _Estimates(_Blocking):
         symbol : str or sequence of str
             Coin, such as ``BTC``.
         range : {"1d", "7d"}
-            Positions opened in the last so much time.
+            Positions opened in the last so much time; as an extension of ours all ranges that :meth:`heatmap` takes.
         model : {2, 3} or Model, optional
             As for :meth:`heatmap`; an extension of our server.
 

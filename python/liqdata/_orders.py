@@ -30,7 +30,7 @@ class _Orders(_Blocking):
         Parameters
         ----------
         range : {"1h", "4h", "12h", "24h"}
-            Rolling window.
+            Rolling window; ``"1d"`` is ``"24h"``.
         limit : int
             Most rows wanted, 1 to 1000.
 

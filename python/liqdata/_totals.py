@@ -43,7 +43,7 @@ class _Totals(_Blocking):
         Parameters
         ----------
         range : {"1h", "4h", "12h", "24h"}
-            Rolling window.
+            Rolling window; ``"1d"`` is ``"24h"``.
         limit : int
             Most rows wanted, 1 to 200.
 
@@ -67,7 +67,7 @@ class _Totals(_Blocking):
         Parameters
         ----------
         range : {"1h", "4h", "12h", "24h"}
-            Rolling window.
+            Rolling window; ``"1d"`` is ``"24h"``.
 
         Returns
         -------

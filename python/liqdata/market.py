@@ -279,7 +279,7 @@ class Market(_LocalTotals, _LocalOrders, _LocalEstimates):
         Parameters
         ----------
         range : {"1h", "4h", "12h", "24h"}
-            Rolling window.
+            Rolling window; ``"1d"`` is ``"24h"``.
         as_of : int, datetime or str, optional
             End of the window; the market's *now* by default.
 
@@ -297,7 +297,7 @@ class Market(_LocalTotals, _LocalOrders, _LocalEstimates):
         ['exchange', 'connected_share', 'completeness']
         """
         at = instant(as_of, "as_of")
-        window = choice(range, "range", ("1h", "4h", "12h", "24h"))
+        window = choice(range, "range", ("1h", "4h", "12h", "24h", "1d"))
         return _answers.rows(self._open().coverage(window, at), self._origin(at))
 
     def true_positions(self, symbol: str = "BTC") -> Rows[PositionRow]:

@@ -63,14 +63,18 @@ Instant: TypeAlias = "int | str | datetime"
 Instants: TypeAlias = "Instant | Iterable[Instant]"
 """An instant, or several."""
 
-Window: TypeAlias = Literal["1h", "4h", "12h", "24h"]
-"""Rolling window of a realised total."""
+Window: TypeAlias = Literal["1h", "4h", "12h", "24h", "1d"]
+"""Rolling window of a realised total; ``1d`` is ``24h``."""
 
-HeatmapRange: TypeAlias = Literal["12h", "24h", "3d", "7d", "1M"]
-"""Range of a heatmap: positions opened in the last so much time."""
+HeatmapRange: TypeAlias = Literal["12h", "24h", "1d", "3d", "7d", "1w", "1M", "30d", "3M", "6M", "1y", "all"]
+"""Range of a heatmap: positions opened in the last so much time.
 
-MapRange: TypeAlias = Literal["1d", "7d"]
-"""Range of a liquidation map: positions opened in the last so much time."""
+``1d`` is ``24h``, ``1w`` is ``7d`` and ``30d`` is ``1M``; ``3M`` is 90 days, ``6M`` 180, ``1y`` 365, and ``all`` since the
+bars begin.
+"""
+
+MapRange: TypeAlias = Literal["1d", "24h", "7d", "1w", "12h", "3d", "1M", "30d", "3M", "6M", "1y", "all"]
+"""Range of a liquidation map, as :data:`HeatmapRange`."""
 
 Model: TypeAlias = Literal[2, 3]
 """Read-out of the estimate: 2 in USD of open interest exposed, 3 in USD expected to be reported."""

@@ -8,7 +8,7 @@ endpoint! {
     /// Asks for the heatmap of a coin.
     Heatmap = "heatmap" at "/api/liq-heatmap", "estimated liquidations over price and time";
     symbol: Coin = "BTC", "coin";
-    range: HeatmapRange = "24h", "12h, 24h, 3d, 7d or 1M";
+    range: HeatmapRange = "24h", "12h, 24h, 3d, 7d or 1M; 3M, 6M, 1y and all are an extension of our server";
     model: Modelled = "2", "2: open interest exposed; 3: expected to be reported; or a model of your own parameters";
     => bare HeatmapGrid; large
 }

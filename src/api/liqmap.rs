@@ -8,7 +8,7 @@ endpoint! {
     /// Asks for the liquidation map of a coin.
     Liqmap = "liqmap" at "/api/liq-map", "estimated liquidations by price and leverage";
     symbol: Coin = "BTC", "coin";
-    range: MapRange = "1d", "1d or 7d";
+    range: MapRange = "1d", "1d or 7d; 12h, 3d, 1M, 3M, 6M, 1y and all are an extension of our server";
     model: Option<Modelled>, "2, 3 or a model of your own parameters; an extension of our server";
     => bare LiquidationMap; large
 }

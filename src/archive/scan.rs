@@ -163,6 +163,22 @@ impl Archive {
         Ok(None)
     }
 
+    /// The bar that opened first, as [`Archive::last_bar`].
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] as [`Archive::orders`] gives.
+    pub fn first_bar(&self, filter: &Filter) -> Result<Option<BarRow>, ArchiveError> {
+        filter.check()?;
+        for day in self.days::<BarRow>(filter)? {
+            let bars = self.day::<BarRow>(day, filter)?.rows;
+            if let Some(first) = bars.into_iter().min_by_key(|bar| bar.timestamp) {
+                return Ok(Some(first));
+            }
+        }
+        Ok(None)
+    }
+
     /// Bars of `size` milliseconds, a whole number of minutes, by exchange, coin and time.
     ///
     /// A bar opens at a multiple of its size since the epoch, and is given where it lies whole between the filter's

@@ -45,6 +45,20 @@ pub enum EngineError {
         /// The longest that would do, in milliseconds.
         coarsest: i64,
     },
+    /// The bars of the coin do not reach back to the start of a long window.
+    #[error(
+        "the bars of {coin:?} begin at {first}, and {range} begins at {start}; \"all\" takes what there is"
+    )]
+    TooShort {
+        /// The coin asked for.
+        coin: String,
+        /// The range asked for.
+        range: &'static str,
+        /// Where the window begins.
+        start: Millis,
+        /// When the coin's first bar opened.
+        first: Millis,
+    },
     /// Bars of the length asked for cannot be made of the bars of the coin.
     #[error(
         "bars of {} cannot be made of the bars of {coin:?}, which are {} long; {}",

@@ -8,6 +8,9 @@ use super::replay::Frame;
 use super::{EngineError, Estimate, View};
 use crate::model::{FineGrid, HeatmapGrid, HeatmapRange, Millis, Model, Vocabulary};
 
+/// A range that is as long as the data has about so many columns, and no more.
+const COLUMNS: i64 = 180;
+
 /// Fewer columns than this are refused.
 const FEWEST_COLUMNS: i64 = 12;
 
@@ -27,7 +30,8 @@ const ROWS: i64 = 300;
 ///
 /// # Errors
 ///
-/// [`EngineError`] where the coin has no bars in the range, or bars so long that fewer than 12 columns would result.
+/// [`EngineError`] where the coin has no bars in the range, bars so long that fewer than 12 columns would result, or bars
+/// that do not reach back to the start of a range of more than a month.
 pub fn heatmap(
     view: &View,
     coin: &str,
@@ -60,19 +64,37 @@ pub fn heatmap(
     })
 }
 
-/// The usual length of a column.
-fn stride(range: HeatmapRange) -> i64 {
+/// The usual length of a column: about 180 of them make the range.
+fn stride(frame: &Frame, range: HeatmapRange) -> i64 {
     match range {
         HeatmapRange::H12 => 5 * Millis::MINUTE,
         HeatmapRange::H24 => 10 * Millis::MINUTE,
         HeatmapRange::D3 => 30 * Millis::MINUTE,
         HeatmapRange::D7 => Millis::HOUR,
         HeatmapRange::M1 => 4 * Millis::HOUR,
+        HeatmapRange::M3 => 12 * Millis::HOUR,
+        HeatmapRange::M6 => Millis::DAY,
+        HeatmapRange::Y1 => 2 * Millis::DAY,
+        HeatmapRange::All => {
+            let first = frame.bars.first().map_or(frame.end, |bar| bar.open_time);
+            round_stride(frame.end.0.saturating_sub(first.0) / COLUMNS)
+        }
     }
 }
 
+/// The first of the lengths a clock is read in, and then of whole days, that is not below `least`.
+fn round_stride(least: i64) -> i64 {
+    let minutes = [5, 10, 15, 20, 30, 60, 120, 180, 240, 360, 720];
+    let round = minutes.map(|minutes| minutes * Millis::MINUTE);
+    let days = least / Millis::DAY + i64::from(least % Millis::DAY != 0);
+    round
+        .into_iter()
+        .find(|length| *length >= least)
+        .unwrap_or_else(|| days.saturating_mul(Millis::DAY))
+}
+
 fn column_ends(frame: &Frame, range: HeatmapRange) -> Vec<Millis> {
-    let usual = stride(range);
+    let usual = stride(frame, range);
     let bars = usual / frame.interval + i64::from(usual % frame.interval != 0);
     let stride = bars.saturating_mul(frame.interval);
     let open = frame.bars.first().map_or(frame.end, |bar| bar.open_time);

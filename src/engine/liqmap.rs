@@ -16,7 +16,8 @@ use crate::model::{Chosen, LiquidationMap, MapBin, MapRange, Model, Side, Vocabu
 ///
 /// # Errors
 ///
-/// [`EngineError`] where the coin has no bars in the range, or bars longer than the range.
+/// [`EngineError`] where the coin has no bars in the range, bars longer than the range, or bars that do not reach back to
+/// the start of a range of more than a month.
 pub fn liqmap(
     view: &View,
     coin: &str,

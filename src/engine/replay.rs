@@ -7,6 +7,9 @@ use super::sources::Bars;
 use super::{EngineError, Ledger, Parameters, Step, Tier, View};
 use crate::model::{Bar, Millis, Model, Side};
 
+/// Windows longer than this have to be covered by bars; shorter ones take what there is of them.
+const USUAL: i64 = 31 * Millis::DAY;
+
 /// The closed bars of a coin in a window.
 pub(super) struct Frame<'a> {
     view: View<'a>,
@@ -38,8 +41,8 @@ impl<'a> Frame<'a> {
     ///
     /// # Errors
     ///
-    /// [`EngineError`] where no bar has closed, where the last one closed `range` or longer ago, and where a bar lasts
-    /// longer than `coarsest`.
+    /// [`EngineError`] where no bar has closed, where the last one closed `range` or longer ago, where a bar lasts longer
+    /// than `coarsest`, and where the bars begin later than a window of more than a month by more than a bar.
     pub(super) fn new(
         view: View<'a>,
         coin: &str,
@@ -64,6 +67,17 @@ impl<'a> Frame<'a> {
             });
         }
         let start = end.back(range);
+        if let Some(first) = bars.first()
+            && (USUAL..Millis::ALL).contains(&range)
+            && first.open_time > start.on(first.interval)
+        {
+            return Err(EngineError::TooShort {
+                coin: coin.to_owned(),
+                range: range_name,
+                start,
+                first: first.open_time,
+            });
+        }
         let before = bars.partition_point(|bar| bar.open_time < start);
         let bars = bars.get(before..).unwrap_or_default();
         // A last bar that reaches back beyond the window is too coarse for it by itself.

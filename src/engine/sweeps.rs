@@ -25,9 +25,8 @@ fn frame<'a>(
     model: &'a Chosen,
     coarsest: i64,
 ) -> Result<Frame<'a>, EngineError> {
-    const ALL: i64 = Millis::DAY * 365 * 1000;
     let view = view.under(model.own());
-    let frame = Frame::new(view, coin, model.view(), ALL, "all", coarsest)?;
+    let frame = Frame::new(view, coin, model.view(), Millis::ALL, "all", coarsest)?;
     Ok(frame.along())
 }
 

@@ -252,13 +252,12 @@ impl Market {
         model: &Chosen,
         work: impl FnOnce(&View<'_>) -> Result<T, EngineError>,
     ) -> Result<T, Refusal> {
-        let all = Millis::DAY * 365 * 1000;
         let needed = Needed {
             coin: coin.to_owned(),
-            range: all,
+            range: Millis::ALL,
             range_name: "all",
             orders: model.view() == Model::Expected,
-            lasts: all,
+            lasts: Millis::ALL,
         };
         Ok(shown(&*self.source, None, Some(&needed), work)??)
     }

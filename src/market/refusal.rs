@@ -20,6 +20,8 @@ pub enum Code {
     NoBars,
     /// The bars of the coin are too long for the range.
     TooCoarse,
+    /// The bars of the coin do not reach back to the start of the range.
+    TooShort,
     /// Bars of the length asked for cannot be made of those there are.
     NoSuchLength,
     /// The archive was opened as of an instant, and a later one is asked about.
@@ -100,7 +102,8 @@ impl Refusal {
 
     /// The same in answer to an endpoint: what may be blamed is one of its parameters.
     pub(super) fn blaming<E: Endpoint>(mut self) -> Self {
-        if self.code == Code::TooCoarse && E::PARAMETERS.contains(&"range") {
+        if matches!(self.code, Code::TooCoarse | Code::TooShort) && E::PARAMETERS.contains(&"range")
+        {
             self.parameter = Some(Cow::Borrowed("range"));
         }
         self
@@ -123,6 +126,7 @@ impl From<EngineError> for Refusal {
             EngineError::UnknownCoin { .. } => (Code::UnknownCoin, "symbol"),
             EngineError::NoBars { .. } => (Code::NoBars, "symbol"),
             EngineError::TooCoarse { .. } => (Code::TooCoarse, "symbol"),
+            EngineError::TooShort { .. } => (Code::TooShort, "symbol"),
             EngineError::NoSuchLength { .. } => (Code::NoSuchLength, "interval"),
         };
         let mut refusal = Self::new(code, Some(parameter), error.to_string());

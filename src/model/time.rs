@@ -19,6 +19,8 @@ impl Millis {
     pub const HOUR: i64 = 3_600_000;
     /// Milliseconds in a day.
     pub const DAY: i64 = 86_400_000;
+    /// Longer than anything that is observed: the length of a range without a beginning.
+    pub const ALL: i64 = 365_000 * Self::DAY;
 
     /// This instant moved back by `by` milliseconds, stopping at the end of the axis.
     #[must_use]
@@ -69,20 +71,27 @@ pub trait Vocabulary: Copy + PartialEq + 'static {
     /// The contract's spelling.
     fn name(self) -> &'static str;
 
+    /// Another spelling that is understood as well, and never written.
+    fn alias(self) -> Option<&'static str> {
+        None
+    }
+
     /// The member spelled exactly `text`.
     fn parse(text: &str) -> Option<Self> {
         Self::ALL
             .iter()
             .copied()
-            .find(|member| member.name() == text)
+            .find(|member| member.name() == text || member.alias() == Some(text))
     }
 
-    /// All spellings, as a sentence lists them: `"1h", "4h", "12h" or "24h"`.
+    /// All spellings, as a sentence lists them: `"1h", "4h", "12h", "24h" or "1d"`.
     #[must_use]
     fn spellings() -> String {
         let names: Vec<String> = Self::ALL
             .iter()
-            .map(|member| format!("{:?}", member.name()))
+            .flat_map(|member| [Some(member.name()), member.alias()])
+            .flatten()
+            .map(|name| format!("{name:?}"))
             .collect();
         match names.as_slice() {
             [rest @ .., last] if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
@@ -92,7 +101,7 @@ pub trait Vocabulary: Copy + PartialEq + 'static {
 }
 
 macro_rules! ranges {
-    ($(#[$doc:meta])* $type:ident { $($(#[$variant_doc:meta])* $variant:ident = $name:literal, $millis:expr;)+ }) => {
+    ($(#[$doc:meta])* $type:ident { $($(#[$variant_doc:meta])* $variant:ident = $name:literal $(or $alias:literal)?, $millis:expr;)+ }) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum $type {
@@ -115,6 +124,12 @@ macro_rules! ranges {
             fn name(self) -> &'static str {
                 match self {
                     $(Self::$variant => $name,)+
+                }
+            }
+
+            fn alias(self) -> Option<&'static str> {
+                match self {
+                    $(Self::$variant => None $(.or(Some($alias)))?,)+
                 }
             }
         }
@@ -143,33 +158,59 @@ ranges! {
         /// Twelve hours.
         H12 = "12h", 12 * Millis::HOUR;
         /// Twenty-four hours.
-        H24 = "24h", 24 * Millis::HOUR;
+        H24 = "24h" or "1d", 24 * Millis::HOUR;
     }
 }
 
 ranges! {
     /// The range of a heatmap: positions opened in the last so much time.
+    ///
+    /// Those longer than a month are ours: the contract ends there.
     HeatmapRange {
         /// Twelve hours.
         H12 = "12h", 12 * Millis::HOUR;
         /// Twenty-four hours.
-        H24 = "24h", Millis::DAY;
+        H24 = "24h" or "1d", Millis::DAY;
         /// Three days.
         D3 = "3d", 3 * Millis::DAY;
         /// Seven days.
-        D7 = "7d", 7 * Millis::DAY;
+        D7 = "7d" or "1w", 7 * Millis::DAY;
         /// Thirty days.
-        M1 = "1M", 30 * Millis::DAY;
+        M1 = "1M" or "30d", 30 * Millis::DAY;
+        /// Ninety days.
+        M3 = "3M", 90 * Millis::DAY;
+        /// 180 days.
+        M6 = "6M", 180 * Millis::DAY;
+        /// 365 days.
+        Y1 = "1y", 365 * Millis::DAY;
+        /// Since the data begin.
+        All = "all", Millis::ALL;
     }
 }
 
 ranges! {
     /// The range of a liquidation map: positions opened in the last so much time.
+    ///
+    /// The contract has a day and a week; the others are ours, so that every heatmap has its map.
     MapRange {
         /// One day.
-        D1 = "1d", Millis::DAY;
+        D1 = "1d" or "24h", Millis::DAY;
         /// Seven days.
-        D7 = "7d", 7 * Millis::DAY;
+        D7 = "7d" or "1w", 7 * Millis::DAY;
+        /// Twelve hours.
+        H12 = "12h", 12 * Millis::HOUR;
+        /// Three days.
+        D3 = "3d", 3 * Millis::DAY;
+        /// Thirty days.
+        M1 = "1M" or "30d", 30 * Millis::DAY;
+        /// Ninety days.
+        M3 = "3M", 90 * Millis::DAY;
+        /// 180 days.
+        M6 = "6M", 180 * Millis::DAY;
+        /// 365 days.
+        Y1 = "1y", 365 * Millis::DAY;
+        /// Since the data begin.
+        All = "all", Millis::ALL;
     }
 }
 
@@ -198,7 +239,22 @@ mod tests {
             assert_eq!(HeatmapRange::parse(range.name()), Some(range));
         }
         assert_eq!(HeatmapRange::parse("1m"), None);
-        assert_eq!(Window::spellings(), r#""1h", "4h", "12h" or "24h""#);
+        let spellings = r#""1h", "4h", "12h", "24h" or "1d""#;
+        assert_eq!(Window::spellings(), spellings);
+    }
+
+    #[test]
+    fn lengths_that_are_the_same_are_understood_by_either_name_and_written_by_the_contracts() {
+        for (text, name) in [("1d", "24h"), ("1w", "7d"), ("30d", "1M")] {
+            let range = HeatmapRange::parse(text).map(HeatmapRange::name);
+            assert_eq!(range, Some(name));
+        }
+        assert_eq!(MapRange::parse("24h").map(MapRange::name), Some("1d"));
+        assert_eq!(Window::parse("1d").map(Window::name), Some("24h"));
+        for &range in MapRange::ALL {
+            let same = HeatmapRange::parse(range.name()).map(HeatmapRange::millis);
+            assert_eq!(same, Some(range.millis()));
+        }
     }
 
     #[test]

@@ -168,7 +168,12 @@ fn from_market(py: Python<'_>, refusal: &Refusal) -> PyErr {
         Code::BadQuery => bad_query(refusal.allowed.as_deref().unwrap_or_default()),
         Code::Later => bad_query("an instant that is not later"),
         Code::EmptyRange => bad_query("a stretch of time that is not empty"),
-        Code::UnknownCoin | Code::NoBars | Code::TooCoarse | Code::NoSuchLength | Code::Gone => {
+        Code::UnknownCoin
+        | Code::NoBars
+        | Code::TooCoarse
+        | Code::TooShort
+        | Code::NoSuchLength
+        | Code::Gone => {
             let status = server::status(refusal.code).as_u16();
             refused(py, message, status, "", None)
         }

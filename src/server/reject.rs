@@ -71,9 +71,12 @@ impl From<BadQuery> for Rejection {
 #[must_use]
 pub fn status(code: Code) -> StatusCode {
     match code {
-        Code::BadQuery | Code::TooCoarse | Code::NoSuchLength | Code::Later | Code::EmptyRange => {
-            StatusCode::BAD_REQUEST
-        }
+        Code::BadQuery
+        | Code::TooCoarse
+        | Code::TooShort
+        | Code::NoSuchLength
+        | Code::Later
+        | Code::EmptyRange => StatusCode::BAD_REQUEST,
         Code::UnknownCoin | Code::NoBars => StatusCode::NOT_FOUND,
         Code::Gone => StatusCode::GONE,
         Code::Unreadable | Code::Inexact | Code::NotTables => StatusCode::SERVICE_UNAVAILABLE,
@@ -145,6 +148,7 @@ fn told(refusal: &Refusal) -> String {
         | Code::UnknownCoin
         | Code::NoBars
         | Code::TooCoarse
+        | Code::TooShort
         | Code::NoSuchLength
         | Code::Later
         | Code::EmptyRange

@@ -40,12 +40,12 @@ fn every_question_survives_its_query_string() {
         }
     }
     asked_again(&Chart::new("ETHUSDT").unwrap());
-    for range in ["12h", "24h", "3d", "7d", "1M"] {
+    for range in ["12h", "24h", "3d", "7d", "1M", "3M", "6M", "1y", "all"] {
         for model in [2, 3] {
             asked_again(&Heatmap::new("1INCH", range, RawModel::Number(model)).unwrap());
         }
     }
-    for range in ["1d", "7d"] {
+    for range in ["1d", "7d", "12h", "3d", "1M", "3M", "6M", "1y", "all"] {
         asked_again(&Liqmap::new("SOL", range, None).unwrap());
     }
     asked_again(&Levels::new("SOL", None).unwrap());
@@ -87,6 +87,22 @@ fn a_question_without_parameters_takes_the_contracts_defaults() {
 }
 
 #[test]
+fn another_name_of_a_range_is_sent_by_the_contracts() {
+    for (asked, sent) in [("1d", "24h"), ("24h", "24h")] {
+        let question = Exchanges::new(asked).unwrap();
+        assert_eq!(question.to_query(), [("range", sent.to_owned())]);
+    }
+    for (asked, sent) in [("1d", "24h"), ("1w", "7d"), ("30d", "1M"), ("all", "all")] {
+        let question = Heatmap::new("BTC", asked, RawModel::Number(2)).unwrap();
+        assert_eq!(question.to_query()[1], ("range", sent.to_owned()));
+    }
+    for (asked, sent) in [("24h", "1d"), ("1w", "7d"), ("30d", "1M")] {
+        let question = Liqmap::new("BTC", asked, None).unwrap();
+        assert_eq!(question.to_query()[1], ("range", sent.to_owned()));
+    }
+}
+
+#[test]
 fn a_parameter_out_of_bounds_is_refused_by_name() {
     #[track_caller]
     fn refused<E: Endpoint>(name: &str, values: &[&str]) {
@@ -96,12 +112,12 @@ fn a_parameter_out_of_bounds_is_refused_by_name() {
             assert!(!refusal.allowed.is_empty());
         }
     }
-    let windows = ["", "2h", "24H", "1d", "24h ", "1M"];
+    let windows = ["", "2h", "24H", "1D", "24h ", "1M"];
     refused::<Coins>("range", &windows);
     refused::<Exchanges>("range", &windows);
     refused::<Largest>("range", &windows);
-    refused::<Heatmap>("range", &["", "1h", "1m", "30d", "1d"]);
-    refused::<Liqmap>("range", &["", "24h", "1D", "1M"]);
+    refused::<Heatmap>("range", &["", "1h", "1m", "90d", "1D", "All"]);
+    refused::<Liqmap>("range", &["", "24H", "1D", "1m", "1Y"]);
     let limits = [
         "0",
         "-1",

@@ -8,8 +8,8 @@ use liqdata::engine::{
 };
 use liqdata::model::{
     Bar, Chosen, FineGrid, HeatmapGrid, HeatmapRange, LiquidationMap, MapRange, Margins, Millis,
-    Model, ObservedOrder, OrderBrief, Side, Specification, liquidation_price, maintenance_margin,
-    map_step,
+    Model, ObservedOrder, OrderBrief, Side, Specification, Vocabulary, liquidation_price,
+    maintenance_margin, map_step,
 };
 use proptest::prelude::*;
 
@@ -282,6 +282,9 @@ fn columns_follow_the_range_and_longer_bars() {
         (HOUR, HeatmapRange::M1, 180, 4 * HOUR),
         (HOUR, HeatmapRange::H12, 12, HOUR),
         (2 * HOUR, HeatmapRange::H24, 12, 2 * HOUR),
+        (12 * HOUR, HeatmapRange::M3, 180, 12 * HOUR),
+        (4 * HOUR, HeatmapRange::M6, 180, DAY),
+        (8 * HOUR, HeatmapRange::Y1, 183, 2 * DAY),
     ] {
         let observations = calm(interval, range.millis() / interval + 3);
         let view = observations.at(None);
@@ -295,6 +298,71 @@ fn columns_follow_the_range_and_longer_bars() {
         );
         assert_eq!(reply.times.last(), Some(&Millis(NOW)));
     }
+}
+
+#[test]
+fn all_is_as_long_as_the_bars_and_has_at_most_180_columns() {
+    for (interval, bars, columns, length) in [
+        (5 * MINUTE, 100, 100, 5 * MINUTE),
+        (5 * MINUTE, 200, 100, 10 * MINUTE),
+        (15 * MINUTE, 2_000, 167, 3 * HOUR),
+        (HOUR, 4_300, 180, DAY),
+        (HOUR, 4_392, 92, 2 * DAY),
+        (HOUR, 9_000, 125, 3 * DAY),
+        (DAY, 3, 3, DAY),
+    ] {
+        let observations = calm(interval, bars);
+        let view = observations.at(None);
+        let estimate = heatmap(&view, "BTC", HeatmapRange::All, Model::Exposure).unwrap();
+        let times = estimate.reply.times;
+        assert_eq!(times.len(), columns, "{interval} {bars}");
+        assert!(times.windows(2).all(|pair| pair[1].0 - pair[0].0 == length));
+        assert_eq!(estimate.explain.bars, usize::try_from(bars).unwrap());
+        assert_eq!(estimate.reply.range, "all");
+    }
+}
+
+#[test]
+fn a_long_range_is_given_where_the_bars_reach_back_to_its_start() {
+    for (range, map, days) in [
+        (HeatmapRange::M3, MapRange::M3, 90),
+        (HeatmapRange::M6, MapRange::M6, 180),
+        (HeatmapRange::Y1, MapRange::Y1, 365),
+    ] {
+        for (bars, reaches) in [
+            (days + 5, true),
+            (days, true),
+            (days - 1, true),
+            (days - 2, false),
+        ] {
+            let observations = calm(DAY, bars);
+            let view = observations.at(None);
+            let of_heatmap =
+                heatmap(&view, "BTC", range, Model::Exposure).map(|map| map.explain.bars);
+            let of_map = liqmap(&view, "BTC", map, None).map(|map| map.explain.bars);
+            assert_eq!(of_heatmap, of_map);
+            if reaches {
+                assert_eq!(of_map, Ok(usize::try_from(bars.min(days)).unwrap()));
+                continue;
+            }
+            assert_eq!(
+                of_map,
+                Err(EngineError::TooShort {
+                    coin: "BTC".to_owned(),
+                    range: map.name(),
+                    start: Millis(NOW - days * DAY),
+                    first: Millis(NOW - bars * DAY),
+                })
+            );
+        }
+    }
+    let refused = liqmap(&calm(DAY, 80).at(None), "BTC", MapRange::M3, None).unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        r#"the bars of "BTC" begin at 2026-03-23T00:00:00Z, and 3M begins at 2026-03-13T00:00:00Z; "all" takes what there is"#
+    );
+    // A month and less take what there is, as the contract says of no end.
+    assert!(liqmap(&calm(DAY, 3).at(None), "BTC", MapRange::M1, None).is_ok());
 }
 
 #[test]

@@ -8,9 +8,9 @@ NOT_WHOLE = ["5", 1.0, 1.5, True, False, None, b"1", [1], float("nan")]
 BLANK = ["", " ", "\t\n", "\ud800"]
 TOO_WIDE = [2**31, 2**64, -(2**64), 10**40]
 
-WINDOW_RANGES = ["2h", "24H", " 24h", "1d", "", "24", "\ud800", None, 24, True, b"24h", ["24h"]]
-HEATMAP_RANGES = ["1h", "1m", "1d", "24H", "", "\ud800", None, 24, b"24h", ["24h"]]
-MAP_RANGES = ["24h", "1D", "30d", "", "\ud800", None, 1, b"1d", ["1d"]]
+WINDOW_RANGES = ["2h", "24H", " 24h", "1D", "1w", "", "24", "\ud800", None, 24, True, b"24h", ["24h"]]
+HEATMAP_RANGES = ["1h", "1m", "1D", "90d", "All", "24H", "", "\ud800", None, 24, b"24h", ["24h"]]
+MAP_RANGES = ["24H", "1D", "1h", "", "\ud800", None, 1, b"1d", ["1d"]]
 
 
 def _limits(most):
@@ -22,10 +22,10 @@ _PAIR = 'such as "BTCUSDT"'
 _VENUE = 'such as "binance"'
 
 _BY_PARAMETER = [
-    ("coins", "range", WINDOW_RANGES, '"1h", "4h", "12h" or "24h"'),
+    ("coins", "range", WINDOW_RANGES, '"1h", "4h", "12h", "24h" or "1d"'),
     ("coins", "limit", _limits(200), "from 1 to 200"),
-    ("exchanges", "range", WINDOW_RANGES, '"1h", "4h", "12h" or "24h"'),
-    ("largest", "range", WINDOW_RANGES, '"1h", "4h", "12h" or "24h"'),
+    ("exchanges", "range", WINDOW_RANGES, '"1h", "4h", "12h", "24h" or "1d"'),
+    ("largest", "range", WINDOW_RANGES, '"1h", "4h", "12h", "24h" or "1d"'),
     ("largest", "limit", _limits(1000), "from 1 to 1000"),
     ("orders", "symbol", [*BLANK, *NOT_TEXT, "BTC", "eth"], _PAIR),
     ("orders", "exchange", [*BLANK, *NOT_TEXT, ["okx"]], _VENUE),
@@ -33,10 +33,10 @@ _BY_PARAMETER = [
     ("orders", "offset", [-1, -(2**64), 10**40, *NOT_WHOLE], "from 0"),
     ("chart", "symbol", [*BLANK, *NOT_TEXT, None, "BTC", "sol"], _PAIR),
     ("heatmap", "symbol", [*BLANK, *NOT_TEXT, None, "BTCUSDT", "ethusd"], _COIN),
-    ("heatmap", "range", HEATMAP_RANGES, '"12h", "24h", "3d", "7d" or "1M"'),
+    ("heatmap", "range", HEATMAP_RANGES, '"12h", "24h", "1d", "3d", "7d", "1w", "1M", "30d", "3M", "6M", "1y" or "all"'),
     ("heatmap", "model", [0, 1, 4, -2, *TOO_WIDE, *NOT_WHOLE], "2 or 3"),
     ("liqmap", "symbol", [*BLANK, *NOT_TEXT, None, "BTCUSDT"], _COIN),
-    ("liqmap", "range", MAP_RANGES, '"1d" or "7d"'),
+    ("liqmap", "range", MAP_RANGES, '"1d", "24h", "7d", "1w", "12h", "3d", "1M", "30d", "3M", "6M", "1y" or "all"'),
     ("levels", "symbol", [*BLANK, *NOT_TEXT, None, "BTCUSDT"], _COIN),
     ("maxpain", "symbol", [*BLANK, *NOT_TEXT, None, "BTCUSDT"], _COIN),
     ("iter_orders", "symbol", [*BLANK, *NOT_TEXT, "BTC", ["BTCUSDT"]], _PAIR),
@@ -73,10 +73,10 @@ BOUNDS = [
     ("orders", {"limit": 1000}),
     ("orders", {"offset": 0}),
     ("orders", {"offset": 10**9}),
-    *(("coins", {"range": name}) for name in ("1h", "4h", "12h", "24h")),
-    *(("heatmap", {"range": name}) for name in ("12h", "24h", "3d", "7d", "1M")),
+    *(("coins", {"range": name}) for name in ("1h", "4h", "12h", "24h", "1d")),
+    *(("heatmap", {"range": name}) for name in ("12h", "24h", "1d", "3d", "7d", "1w", "1M", "30d", "all")),
     *(("heatmap", {"model": number}) for number in (2, 3)),
-    *(("liqmap", {"range": name}) for name in ("1d", "7d")),
+    *(("liqmap", {"range": name}) for name in ("1d", "24h", "7d", "1w", "12h", "3d", "1M", "30d", "all")),
 ]
 """Arguments at the edge of what is allowed: every source takes them."""
 

@@ -150,7 +150,7 @@ def test_an_empty_market_answers_with_nothing_but_in_full():
         ("/api/liquidations/coins?limit=5&limit=6", "limit", []),
         ("/api/liq-heatmap?model=1", "model", ["2", "3"]),
         ("/api/liq-heatmap?range=1h", "range", ["12h", "24h", "3d", "7d", "1M"]),
-        ("/api/liq-map?range=24h", "range", ["1d", "7d"]),
+        ("/api/liq-map?range=24H", "range", ["1d", "7d"]),
     ],
 )
 def test_a_parameter_outside_the_contract_is_400_and_named(server, query, parameter, allowed):

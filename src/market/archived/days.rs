@@ -17,7 +17,7 @@ use crate::model::{Millis, ObservedOpenInterest, ObservedOrder, Order, Side};
 const WARM_UP: i64 = 7 * Millis::DAY + Millis::HOUR;
 /// Windows up to this long are made of one history, so that the answers about a coin agree.
 const SHORT: i64 = 7 * Millis::DAY;
-/// Longer ones of this.
+/// Longer ones of this, and those that are longer still of one of their own length.
 const LONG: i64 = 30 * Millis::DAY;
 /// Bars, readings and orders that are kept as days, about 60 bytes each.
 const MOST_ROWS: usize = 2_000_000;
@@ -118,7 +118,11 @@ impl Days {
     ) -> Result<Arc<Observations>, Refusal> {
         let made = Made {
             coin: needed.coin.clone(),
-            length: if needed.range <= SHORT { SHORT } else { LONG },
+            length: match needed.range {
+                ..=SHORT => SHORT,
+                ..=LONG => LONG,
+                longer => longer,
+            },
             orders: needed.orders,
             as_of,
             number,
@@ -157,7 +161,11 @@ impl Days {
         now: Millis,
         as_of: Option<Millis>,
     ) -> Result<Option<Millis>, Refusal> {
-        let first = day_of(now.back(needed.range));
+        let Some(start) = first_day(archive, &needed.coin, now.back(needed.range), now, as_of)?
+        else {
+            return Ok(None);
+        };
+        let first = day_of(start);
         for day in (first..=day_of(now)).rev() {
             let part = self.part(archive, &needed.coin, day, false, as_of)?;
             if let Some(close) = part.bars.last_close(now)
@@ -177,6 +185,7 @@ impl Days {
         now: Millis,
     ) -> Result<Observations, Refusal> {
         let start = last.back(made.length).back(WARM_UP);
+        let start = first_day(archive, &made.coin, start, now, made.as_of)?.unwrap_or(start);
         let mut bars = Vec::new();
         let mut open_interest = Vec::new();
         let mut orders = Vec::new();
@@ -281,6 +290,31 @@ impl Kept {
             self.asked = latest;
         }
     }
+}
+
+/// `start`, or what goes before the first bar of the coin where that is later: no day before has to be looked at. None
+/// where the coin has no bar by now.
+///
+/// Short stretches are looked at as they are.
+fn first_day(
+    archive: &Archive,
+    coin: &str,
+    start: Millis,
+    now: Millis,
+    as_of: Option<Millis>,
+) -> Result<Option<Millis>, Refusal> {
+    if start >= now.back(LONG).back(2 * WARM_UP) {
+        return Ok(Some(start));
+    }
+    let filter = Filter {
+        start: Some(start),
+        end: Some(now.on(1)),
+        as_of,
+        coin: Some(coin.to_owned()),
+        ..Filter::default()
+    };
+    let first = archive.first_bar(&filter)?;
+    Ok(first.map(|bar| bar.timestamp.back(WARM_UP).max(start)))
 }
 
 /// Why there is no history: the coin is unknown, or has no bars in the window.
