@@ -171,23 +171,13 @@ impl Readings {
         Some(self.readings.get(known.checked_sub(1)?)?.timestamp)
     }
 
-    /// At how many of `instants`, which ascend, a reading of each exchange that is named was fresh; of those that never
-    /// were nothing.
-    pub(super) fn fresh_at(&self, instants: impl Iterator<Item = Millis>) -> Bars {
-        let mut instants = instants.peekable();
-        let mut counts = vec![0_usize; self.venues.len()];
-        let mut cursor = self.cursor(instants.peek().copied().unwrap_or_default());
-        for instant in instants {
-            cursor.advance(instant);
-            for (count, fresh) in counts.iter_mut().zip(cursor.fresh(instant)) {
-                *count += usize::from(fresh);
-            }
+    /// Counts at how many instants from `start` on a reading of each exchange is fresh.
+    pub(super) fn fresh_from(&self, start: Millis) -> Fresh<'_> {
+        Fresh {
+            venues: &self.venues,
+            cursor: self.cursor(start),
+            counts: vec![0; self.venues.len()],
         }
-        let named = self.venues.iter().zip(counts);
-        named
-            .filter(|(_, count)| *count > 0)
-            .filter_map(|(venue, count)| Some((venue.clone()?, count)))
-            .collect()
     }
 
     /// The instant of the last reading of all.
@@ -204,6 +194,32 @@ impl Readings {
             rest: self.readings.get(skipped..).unwrap_or_default(),
             latest: vec![None; self.venues.len()],
         }
+    }
+}
+
+/// At how many instants a reading of each exchange was fresh.
+pub(super) struct Fresh<'a> {
+    venues: &'a [Option<String>],
+    cursor: Cursor<'a>,
+    counts: Vec<usize>,
+}
+
+impl Fresh<'_> {
+    /// Counts another instant, no earlier than the last.
+    pub(super) fn count(&mut self, instant: Millis) {
+        self.cursor.advance(instant);
+        for (count, fresh) in self.counts.iter_mut().zip(self.cursor.fresh(instant)) {
+            *count += usize::from(fresh);
+        }
+    }
+
+    /// The counts of the exchanges that are named; of those that never were fresh nothing.
+    pub(super) fn counts(&self) -> Bars {
+        let named = self.venues.iter().zip(&self.counts);
+        named
+            .filter(|(_, count)| **count > 0)
+            .filter_map(|(venue, count)| Some((venue.clone()?, *count)))
+            .collect()
     }
 }
 

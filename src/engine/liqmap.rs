@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::explain::FineMap;
+use super::explain::{Explain, FineMap};
 use super::parameters::{SHOWN, shown_for};
 use super::replay::Frame;
 use super::{EngineError, Estimate, Ledger, View};
@@ -27,9 +27,28 @@ pub fn liqmap(
     let view = view.under(model.and_then(Chosen::own));
     let (model, length) = (model.map_or(Model::Exposure, Chosen::view), range.millis());
     let frame = Frame::new(view, coin, model, length, range.name(), length)?;
-    let mut replayed = frame.replay(&[], |_| ());
-    let fine = fine(&frame, &replayed.ledger);
-    let width = map_step(frame.price);
+    let replayed = frame.replay(&[], |_| ());
+    Ok(shown(
+        &frame,
+        coin,
+        range,
+        &replayed.ledger,
+        frame.price,
+        replayed.explain,
+    ))
+}
+
+/// The map of a ledger's state, made while the price was `price`.
+pub(super) fn shown(
+    frame: &Frame<'_>,
+    coin: &str,
+    range: MapRange,
+    ledger: &Ledger,
+    price: f64,
+    mut explain: Explain,
+) -> Estimate<LiquidationMap> {
+    let fine = fine(frame, ledger);
+    let width = map_step(price);
 
     let mut usd: BTreeMap<(Side, i64), [f64; SHOWN.len()]> = BTreeMap::new();
     for (shown, tier) in fine.usd.iter().enumerate() {
@@ -39,39 +58,39 @@ pub fn liqmap(
             } else {
                 Side::Short
             };
-            let place = map_bin(fine.grid.mid(bin), frame.price, width);
+            let place = map_bin(fine.grid.mid(bin), price, width);
             if let Some(sum) = usd.entry((side, place)).or_default().get_mut(shown) {
                 *sum += cell;
             }
         }
     }
-    replayed.explain.fine = Some(fine);
+    explain.fine = Some(fine);
     let mut bins = Vec::with_capacity(usd.len());
     let mut cells = Vec::with_capacity(usd.len() * SHOWN.len());
     for ((side, bin), tiers) in usd {
         let total: f64 = tiers.iter().sum();
         if total > 0.0 {
             bins.push(MapBin {
-                price: centre(bin, frame.price, width),
+                price: centre(bin, price, width),
                 side,
                 total,
             });
             cells.extend(tiers);
         }
     }
-    Ok(Estimate {
+    Estimate {
         reply: LiquidationMap {
             symbol: coin.to_owned(),
             range: range.to_string(),
-            updated_at: frame.end,
-            current_price: frame.price,
+            updated_at: explain.closed,
+            current_price: price,
             bin_width: width,
             leverages: SHOWN.map(i64::from).to_vec(),
             bins,
             tiers: cells,
         },
-        explain: replayed.explain,
-    })
+        explain,
+    }
 }
 
 /// The map on the ledger's own grid.

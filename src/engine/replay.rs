@@ -1,7 +1,7 @@
 //! The replay: the bars of a window, from an empty ledger to its last state.
 
 use super::explain::Explain;
-use super::history::{Derived, History, days};
+use super::history::{Derived, Fresh, History, days};
 use super::parameters::version;
 use super::sources::Bars;
 use super::{EngineError, Ledger, Parameters, Step, Tier, View};
@@ -27,6 +27,26 @@ pub(super) struct Frame<'a> {
     /// Whether the last known order is not taken for the end of their feed: an answer as of the end may, one ledger that
     /// is asked for many instants may not, as the last order is not known of earlier ones.
     feed_goes_on: bool,
+}
+
+/// A ledger on its way through the bars.
+#[derive(Clone)]
+pub(super) struct Running {
+    pub(super) ledger: Ledger,
+    /// Whether a multiple of the volume stands in for unknown open interest.
+    relative: bool,
+    last_close: Option<Millis>,
+    gaps: usize,
+}
+
+/// What is counted of the bars that a ledger has gone through.
+pub(super) struct Tally<'a> {
+    bars: usize,
+    /// Length of the longest.
+    interval: i64,
+    /// Those at whose close a venue was missing from the open interest.
+    partial: usize,
+    fresh: Fresh<'a>,
 }
 
 /// The last state of a ledger and what it rests on.
@@ -150,47 +170,64 @@ impl<'a> Frame<'a> {
 
     /// Replays the bars and shows the ledger as it was before each, with the bar.
     pub(super) fn walk(&self, mut before: impl FnMut(&Ledger, &Bar)) -> Replayed {
-        let known = self.open_interest_at_start();
-        let relative = known.is_none();
-        let mut ledger = Ledger::new(
-            self.parameters.clone(),
-            known
-                .or_else(|| Some(self.derived.first()?.volume_per_day))
-                .unwrap_or(0.0),
-        );
+        let mut running = self.begin(self.opening());
         let mut realised = match self.model {
             Model::Exposure => Realised::default(),
             Model::Expected => self.realised(),
         };
-        let mut last_close: Option<Millis> = None;
-        let mut gaps = 0;
         for (bar, derived) in self.bars.iter().zip(self.derived) {
-            before(&ledger, bar);
-            if let Some(close) = last_close {
-                let gap = bar.open_time.0.saturating_sub(close.0);
-                if gap > bar.interval.saturating_mul(self.parameters.gap) {
-                    gaps += 1;
-                    ledger.lapse(days(gap));
-                }
-            }
-            last_close = Some(bar.close_time());
-            let open_interest = if relative {
-                derived.volume_per_day
-            } else {
-                derived.open_interest.unwrap_or(ledger.open_interest())
-            };
-            ledger.step(&Step {
-                low: bar.low,
-                high: bar.high,
-                close: bar.close,
-                volume_ratio: derived.volume_ratio,
-                days: days(bar.interval),
-                open_interest,
-                realised: realised.of(bar),
-            });
+            before(&running.ledger, bar);
+            running.take(bar, derived, realised.of(bar));
         }
-        let explain = self.explain(&ledger, relative, gaps);
-        Replayed { ledger, explain }
+        let mut tally = self.tally();
+        tally.count(self, self.bars.len());
+        let explain = self.explain(&running, &tally);
+        Replayed {
+            ledger: running.ledger,
+            explain,
+        }
+    }
+
+    /// A ledger before the first bar, with the open interest that it begins with where that is known.
+    pub(super) fn begin(&self, opening: Option<f64>) -> Running {
+        let relative = opening.is_none();
+        let opening = opening.or_else(|| Some(self.derived.first()?.volume_per_day));
+        Running {
+            ledger: Ledger::new(self.parameters.clone(), opening.unwrap_or(0.0)),
+            relative,
+            last_close: None,
+            gaps: 0,
+        }
+    }
+
+    /// Takes a ledger through the bar at `place`.
+    pub(super) fn advance(&self, running: &mut Running, place: usize, realised: [Option<f64>; 2]) {
+        if let (Some(bar), Some(derived)) = (self.bars.get(place), self.derived.get(place)) {
+            running.take(bar, derived, realised);
+        }
+    }
+
+    /// Nothing counted yet.
+    pub(super) fn tally(&self) -> Tally<'a> {
+        let first = self.bars.first().map_or(self.end, Bar::close_time);
+        Tally {
+            bars: 0,
+            interval: 0,
+            partial: 0,
+            fresh: self.history.open_interest.fresh_from(first),
+        }
+    }
+
+    /// Whether realised orders are part of the estimate.
+    pub(super) fn is_of_orders(&self) -> bool {
+        self.model == Model::Expected
+    }
+
+    /// The orders of the coin by the end, newest first, with when each was known.
+    pub(super) fn orders(
+        &self,
+    ) -> impl DoubleEndedIterator<Item = (Millis, (Millis, Side, f64))> + use<'a> {
+        self.view.orders_known_of(self.history)
     }
 
     /// What one located USD of each tier counts in the estimate.
@@ -200,7 +237,7 @@ impl<'a> Frame<'a> {
 
     /// Open interest when the first bar opens: as read then, else the last known before, else at the first close where
     /// it is known.
-    fn open_interest_at_start(&self) -> Option<f64> {
+    pub(super) fn opening(&self) -> Option<f64> {
         self.reading_at_start()
             .and_then(|instant| self.history.open_interest.at(instant))
             .or_else(|| {
@@ -208,6 +245,22 @@ impl<'a> Frame<'a> {
                     .iter()
                     .find_map(|derived| derived.open_interest)
             })
+    }
+
+    /// How many bars it takes to know the [opening](Frame::opening): none where it was known before; `None` where it is not
+    /// known at all.
+    pub(super) fn bars_to_opening(&self) -> Option<usize> {
+        let before = self
+            .reading_at_start()
+            .and_then(|instant| self.history.open_interest.at(instant));
+        if before.is_some() {
+            return Some(0);
+        }
+        let first = self
+            .derived
+            .iter()
+            .position(|derived| derived.open_interest.is_some())?;
+        Some(first + 1)
     }
 
     /// The instant of the readings that are known when the first bar opens.
@@ -222,14 +275,14 @@ impl<'a> Frame<'a> {
     }
 
     /// At the close of how many bars each exchange had part in the open interest.
-    fn open_interest_venues(&self) -> Bars {
-        let readings = &self.history.open_interest;
-        let mut venues = readings.fresh_at(self.bars.iter().map(Bar::close_time));
-        for venue in readings
-            .fresh_at(self.reading_at_start().into_iter())
-            .into_keys()
-        {
-            venues.entry(venue).or_insert(0);
+    fn open_interest_venues(&self, tally: &Tally<'_>) -> Bars {
+        let mut venues = tally.fresh.counts();
+        if let Some(start) = self.reading_at_start() {
+            let mut fresh = self.history.open_interest.fresh_from(start);
+            fresh.count(start);
+            for venue in fresh.counts().into_keys() {
+                venues.entry(venue).or_insert(0);
+            }
         }
         venues
     }
@@ -253,7 +306,11 @@ impl<'a> Frame<'a> {
         }
     }
 
-    fn explain(&self, ledger: &Ledger, relative: bool, gaps: usize) -> Explain {
+    /// What the state of a ledger rests on that has gone through the bars of `tally`.
+    pub(super) fn explain(&self, running: &Running, tally: &Tally<'_>) -> Explain {
+        let relative = running.relative;
+        let bars = self.bars.get(..tally.bars).unwrap_or_default();
+        let end = bars.last().map_or(self.end, Bar::close_time);
         let tiers = &self.parameters.tiers;
         let column = |value: fn(&Tier) -> f64| tiers.iter().map(value).collect::<Vec<_>>();
         let (view, theta, kappa) = match self.model {
@@ -264,9 +321,9 @@ impl<'a> Frame<'a> {
                 Some(self.parameters.kappa),
             ),
         };
-        let (price_venues, volume_venues) = self.history.sources.count(self.bars);
+        let (price_venues, volume_venues) = self.history.sources.count(bars);
         Explain {
-            closed: self.end,
+            closed: end,
             model: self.model.number(),
             model_version: version(self.view.own(), self.model),
             view,
@@ -281,30 +338,69 @@ impl<'a> Frame<'a> {
             weights: column(|tier| tier.weight),
             theta,
             kappa,
-            located_share: ledger.located_share(),
+            located_share: running.ledger.located_share(),
             open_interest_scale: if relative { "relative" } else { "usd" },
             open_interest_age_ms: self
                 .history
                 .open_interest
-                .last_by(self.end)
-                .map(|last| self.end.0.saturating_sub(last.0)),
-            open_interest_partial_bars: self
-                .derived
-                .iter()
-                .filter(|derived| derived.partial)
-                .count(),
-            bar_interval_ms: self.interval,
-            bars: self.bars.len(),
+                .last_by(end)
+                .map(|last| end.0.saturating_sub(last.0)),
+            open_interest_partial_bars: tally.partial,
+            bar_interval_ms: tally.interval,
+            bars: tally.bars,
             parted: Vec::new(),
             fine: None,
-            gaps,
+            gaps: running.gaps,
             price_venues,
             volume_venues,
             open_interest_venues: if relative {
                 Bars::new()
             } else {
-                self.open_interest_venues()
+                self.open_interest_venues(tally)
             },
+        }
+    }
+}
+
+impl Running {
+    /// Takes in the next bar.
+    fn take(&mut self, bar: &Bar, derived: &Derived, realised: [Option<f64>; 2]) {
+        if let Some(close) = self.last_close {
+            let gap = bar.open_time.0.saturating_sub(close.0);
+            let most = self.ledger.parameters().gap;
+            if gap > bar.interval.saturating_mul(most) {
+                self.gaps += 1;
+                self.ledger.lapse(days(gap));
+            }
+        }
+        self.last_close = Some(bar.close_time());
+        let open_interest = if self.relative {
+            derived.volume_per_day
+        } else {
+            derived.open_interest.unwrap_or(self.ledger.open_interest())
+        };
+        self.ledger.step(&Step {
+            low: bar.low,
+            high: bar.high,
+            close: bar.close,
+            volume_ratio: derived.volume_ratio,
+            days: days(bar.interval),
+            open_interest,
+            realised,
+        });
+    }
+}
+
+impl Tally<'_> {
+    /// Counts the first `bars` of `frame`, of which those counted before are not counted again.
+    pub(super) fn count(&mut self, frame: &Frame<'_>, bars: usize) {
+        let new = self.bars..bars.max(self.bars);
+        let pairs = frame.bars.iter().zip(frame.derived);
+        for (bar, derived) in pairs.skip(new.start).take(new.len()) {
+            self.interval = self.interval.max(bar.interval);
+            self.partial += usize::from(derived.partial);
+            self.fresh.count(bar.close_time());
+            self.bars += 1;
         }
     }
 }

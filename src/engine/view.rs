@@ -75,6 +75,16 @@ impl<'a> View<'a> {
         self.observations
     }
 
+    /// The same observations as they were known at `at`, which becomes *now*.
+    #[must_use]
+    pub fn as_of(self, at: Millis) -> Self {
+        Self {
+            now: at,
+            received_by: Some(at),
+            ..self
+        }
+    }
+
     /// The same view, its estimates made with what `own` chooses, which has been [checked](Specification::check); as
     /// they are where it is none.
     #[must_use]
@@ -164,6 +174,14 @@ impl<'a> View<'a> {
         self,
         history: &'a History,
     ) -> impl DoubleEndedIterator<Item = (Millis, Side, f64)> {
+        self.orders_known_of(history).map(|(_, order)| order)
+    }
+
+    /// The same, each with the instant from which on it was known.
+    pub(super) fn orders_known_of(
+        self,
+        history: &'a History,
+    ) -> impl DoubleEndedIterator<Item = (Millis, (Millis, Side, f64))> + use<'a> {
         // The places of a history are the observations', whatever ring the realised replies are read from.
         let view = Self {
             ring: self.observations.ring(),
@@ -177,7 +195,9 @@ impl<'a> View<'a> {
                 // A listing in thousands counts a thousand.
                 let scale = f64::from(view.ring.names().scale(kind.pair()));
                 let qty = nearest_f64(view.ring.qty(place)) * scale;
-                (view.ring.timestamp(place), kind.side(), qty)
+                let timestamp = view.ring.timestamp(place);
+                let known = view.ring.received_at(place).max(timestamp);
+                (known, (timestamp, kind.side(), qty))
             })
     }
 }

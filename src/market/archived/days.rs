@@ -118,11 +118,10 @@ impl Days {
     ) -> Result<Arc<Observations>, Refusal> {
         let made = Made {
             coin: needed.coin.clone(),
-            length: match needed.range {
-                ..=SHORT => SHORT,
-                ..=LONG => LONG,
-                longer => longer,
-            },
+            length: [SHORT, LONG]
+                .into_iter()
+                .find(|length| needed.range <= *length)
+                .unwrap_or(needed.range),
             orders: needed.orders,
             as_of,
             number,

@@ -1,0 +1,135 @@
+//! Many instants of one ledger against a ledger for each.
+
+use liqdata::engine::{EngineError, Observations, liqmap, liqmaps};
+use liqdata::model::{Chosen, MapRange, Millis, Model, Side, Specification};
+use proptest::prelude::*;
+
+use super::definition::{Market, markets};
+use super::{HOUR, MINUTE, NOW, bar, order, reading};
+
+const INTERVAL: i64 = 15 * MINUTE;
+const MOST: usize = 60;
+
+/// When each order was received: at once, some bars later, or long after.
+fn delays() -> impl Strategy<Value = Vec<i64>> {
+    let one = prop_oneof![
+        4 => Just(0),
+        2 => 0..4 * INTERVAL,
+        1 => 0..MOST as i64 * INTERVAL,
+    ];
+    prop::collection::vec(one, 30)
+}
+
+fn models() -> impl Strategy<Value = Option<Chosen>> {
+    let own = Specification {
+        kappa0: Some(0.4),
+        clocks: Some(vec![(1.0, 2.0)]),
+        ..Specification::default()
+    };
+    prop::sample::select(vec![
+        None,
+        Some(Model::Exposure.into()),
+        Some(Model::Expected.into()),
+        Some(Chosen::Own(Box::new(own))),
+    ])
+}
+
+fn received(market: &Market, delays: &[i64]) -> Observations {
+    let mut market = market.clone();
+    for (order, delay) in market.orders.iter_mut().zip(delays) {
+        order.received_at = Some(Millis(order.order.timestamp.0 + delay));
+    }
+    market.observations(NOW + MOST as i64 * INTERVAL)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn every_instant_has_the_map_that_it_has_alone(
+        market in markets(INTERVAL, MOST),
+        delays in delays(),
+        model in models(),
+        at_closes in prop::collection::vec(0..MOST as i64 * 5 / 4, 0..12),
+        between in prop::collection::vec(-HOUR..MOST as i64 * INTERVAL, 0..12),
+    ) {
+        let observations = received(&market, &delays);
+        let view = observations.at(None);
+        let closes = at_closes.into_iter().map(|bar| bar * INTERVAL);
+        let instants: Vec<Millis> = closes.chain(between).map(|at| Millis(NOW + at)).collect();
+        let together = liqmaps(&view, market.coin, model.as_ref(), &instants);
+        prop_assert_eq!(together.len(), instants.len());
+        for (map, at) in together.into_iter().zip(&instants) {
+            let view = observations.at(Some(*at));
+            let alone = liqmap(&view, market.coin, MapRange::All, model.as_ref());
+            prop_assert_eq!(map, alone, "{}", at);
+        }
+    }
+}
+
+/// Bars that sweep up and down, open interest that is known from the start, and orders.
+fn swinging(orders: &[(i64, i64)]) -> Observations {
+    let bars = (0..40).map(|place| {
+        let price = 100.0 + 8.0 * (place as f64 * 1.1).sin();
+        let mut bar = bar("BTC", NOW + place * INTERVAL, price);
+        bar.interval = Some(INTERVAL);
+        bar.high = price + 3.0;
+        bar.low = price - 3.0;
+        bar
+    });
+    let readings = (0..=40).map(|place| reading("BTC", None, NOW + place * INTERVAL, 1000.0));
+    let orders = orders.iter().map(|(minute, received)| {
+        let mut order = order("okx", "BTCUSDT", Side::Long, 900, NOW + minute * MINUTE);
+        order.received_at = Some(Millis(NOW + received * MINUTE));
+        order
+    });
+    let (orders, bars, readings) = (orders.collect(), bars.collect(), readings.collect());
+    Observations::new(orders, bars, readings, Some(Millis(NOW + 40 * INTERVAL))).unwrap()
+}
+
+/// The USD of the map as of `minute`, of one ledger that is asked for all of `minutes`.
+fn totals(observations: &Observations, minutes: &[i64]) -> Vec<f64> {
+    let model = Chosen::from(Model::Expected);
+    let instants: Vec<Millis> = minutes.iter().map(|at| Millis(NOW + at * MINUTE)).collect();
+    let maps = liqmaps(&observations.at(None), "BTC", Some(&model), &instants);
+    let total = |map: Result<
+        liqdata::engine::Estimate<liqdata::model::LiquidationMap>,
+        EngineError,
+    >| { map.unwrap().reply.bins.iter().map(|bin| bin.total).sum() };
+    maps.into_iter().map(total).collect()
+}
+
+#[test]
+fn no_instant_knows_of_an_order_that_came_later() {
+    // Of the silent bars behind the last order nothing is known, until a later one tells that nothing happened in them.
+    let heard = swinging(&[(20, 20), (500, 500)]);
+    let silent = swinging(&[(20, 20)]);
+    let minutes = [300, 480, 585];
+    let (heard, silent) = (totals(&heard, &minutes), totals(&silent, &minutes));
+    assert_eq!(heard[..2], silent[..2]);
+    assert_ne!(heard[2], silent[2]);
+}
+
+#[test]
+fn an_order_that_is_received_late_changes_what_comes_after_its_reception_only() {
+    let late = swinging(&[(20, 20), (100, 400), (590, 590)]);
+    let never = swinging(&[(20, 20), (590, 590)]);
+    let at_once = swinging(&[(20, 20), (100, 100), (590, 590)]);
+    let minutes = [390, 405, 600];
+    let [late, never, at_once] = [&late, &never, &at_once].map(|market| totals(market, &minutes));
+    assert_eq!(late[0], never[0]);
+    assert_ne!(late[1], never[1]);
+    assert_eq!(late[1..], at_once[1..]);
+}
+
+#[test]
+fn an_instant_before_the_first_bar_is_refused_and_the_others_are_answered() {
+    let observations = swinging(&[]);
+    let instants = [NOW + 40 * INTERVAL, NOW, NOW + INTERVAL].map(Millis);
+    let maps = liqmaps(&observations.at(None), "BTC", None, &instants);
+    assert!(maps[0].is_ok() && maps[2].is_ok());
+    assert!(matches!(maps[1], Err(EngineError::UnknownCoin { .. })));
+    let unknown = liqmaps(&observations.at(None), "DOGE", None, &instants);
+    assert!(unknown.iter().all(Result::is_err));
+    assert!(liqmaps(&observations.at(None), "BTC", None, &[]).is_empty());
+}
