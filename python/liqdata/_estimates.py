@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, overload
 
 from . import _answers
@@ -11,7 +10,7 @@ from ._service import _Awaiting, _Blocking
 from .model import asked
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from .grids import Heatmap, LiquidationMap
     from .model import Model
@@ -305,8 +304,11 @@ class _LocalEstimates(_Local):
         model: Number | Model | None = None,
         as_of: Instants | None = None,
     ) -> Any:
-        """As :meth:`liqdata.Client.liqmap`, at ``as_of``; several instants give a list in their order."""
-        return _listed(self._when("liqmap", symbol, _answers.liqmap, as_of, range=range, model=asked(model)))
+        """As :meth:`liqdata.Client.liqmap`, at ``as_of``; several instants give a list in their order.
+
+        With the range ``"all"`` of tables or a simulation any number of instants cost one replay.
+        """
+        return self._listed("liqmap", symbol, _answers.liqmap, as_of, range=range, model=asked(model))
 
     @overload
     def levels(
@@ -328,7 +330,7 @@ class _LocalEstimates(_Local):
         self, symbol: str | Sequence[str] = "BTC", *, model: Number | Model | None = None, as_of: Instants | None = None
     ) -> Any:
         """As :meth:`liqdata.Client.levels`, at ``as_of``; several instants give a list in their order."""
-        return _listed(self._when("levels", symbol, _answers.plain, as_of, model=asked(model)))
+        return self._listed("levels", symbol, _answers.plain, as_of, model=asked(model))
 
     @overload
     def maxpain(
@@ -350,11 +352,4 @@ class _LocalEstimates(_Local):
         self, symbol: str | Sequence[str] = "BTC", *, model: Number | Model | None = None, as_of: Instants | None = None
     ) -> Any:
         """As :meth:`liqdata.Client.maxpain`, at ``as_of``; several instants give a list in their order."""
-        return _listed(self._when("maxpain", symbol, _answers.plain, as_of, model=asked(model)))
-
-
-def _listed(answers: Any) -> Any:
-    """The answer, or answers, with lists in place of iterators."""
-    if isinstance(answers, dict) and all(isinstance(each, Iterator) for each in answers.values()):
-        return {name: list(each) for name, each in answers.items()}
-    return list(answers) if isinstance(answers, Iterator) else answers
+        return self._listed("maxpain", symbol, _answers.plain, as_of, model=asked(model))

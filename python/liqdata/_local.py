@@ -110,8 +110,32 @@ class _Local:
     def _walked(self, question: _core.Question, convert: Convert[A], ats: list[int]) -> Iterator[A]:
         for start in range(0, len(ats), _AT_ONCE):
             some = ats[start : start + _AT_ONCE]
-            for at, answer in zip(some, self._open().ask_at(question, some), strict=True):
+            (answers,) = self._open().ask_at([question], [""], some)
+            for at, answer in zip(some, answers, strict=True):
                 yield convert(answer, self._origin(at))
+
+    def _listed(
+        self, endpoint: str, symbol: object, convert: Convert[A], as_of: Instants | None, **parameters: object
+    ) -> Any:
+        """As :meth:`_each`; where ``as_of`` is several instants, a list of answers in place of each answer."""
+        instants = many(as_of)
+        if instants is None:
+            return self._each(endpoint, symbol, convert, cast("Instant | None", as_of), **parameters)
+        ats = [_named(one) for one in instants]
+        core = self._open()
+        symbols = many(symbol)
+        if symbols is None:
+            questions = {"": _core.question(endpoint, symbol=symbol, **parameters)}
+        else:
+            questions = batch(endpoint, symbols, parameters)
+        origins = [self._origin(at) for at in ats]
+        found = {
+            name: [convert(answer, origin) for answer, origin in zip(answers, origins, strict=True)]
+            for name, answers in zip(
+                questions, core.ask_at(list(questions.values()), list(questions), ats), strict=True
+            )
+        }
+        return found[""] if symbols is None else found
 
 
 # Answers that are made ahead of whoever takes them.

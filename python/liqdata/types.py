@@ -69,8 +69,8 @@ Window: TypeAlias = Literal["1h", "4h", "12h", "24h", "1d"]
 HeatmapRange: TypeAlias = Literal["12h", "24h", "1d", "3d", "7d", "1w", "1M", "30d", "3M", "6M", "1y", "all"]
 """Range of a heatmap: positions opened in the last so much time.
 
-``1d`` is ``24h``, ``1w`` is ``7d`` and ``30d`` is ``1M``; ``3M`` is 90 days, ``6M`` 180, ``1y`` 365, and ``all`` since the
-bars begin.
+``1d`` is ``24h``, ``1w`` is ``7d`` and ``30d`` is ``1M``; ``3M`` is 90 days, ``6M`` 180, ``1y`` 365, and ``all`` since
+the bars begin.
 """
 
 MapRange: TypeAlias = Literal["1d", "24h", "7d", "1w", "12h", "3d", "1M", "30d", "3M", "6M", "1y", "all"]

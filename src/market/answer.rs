@@ -3,7 +3,7 @@
 use super::Needed;
 use crate::api::{self, Endpoint};
 use crate::engine::{self, EngineError, Estimate, Explain, View};
-use crate::model::{Chosen, Coin, MapRange, Model, Pair, Vocabulary, Window};
+use crate::model::{Chosen, Coin, MapRange, Millis, Model, Pair, Vocabulary, Window};
 
 /// A reply with what there is to say about how it came to be.
 #[derive(Clone, Debug)]
@@ -65,6 +65,21 @@ pub trait Answer: Endpoint {
 
     /// What it is made of.
     fn material(&self) -> Material;
+
+    /// Whether any number of instants cost one replay.
+    fn is_one_ledger(&self) -> bool {
+        false
+    }
+
+    /// The answers as of each of `instants`: those that [`Answer::answer`] gives one by one.
+    fn answers(
+        &self,
+        view: &View<'_>,
+        instants: &[Millis],
+    ) -> Vec<Result<Answered<Self::Reply>, EngineError>> {
+        let one = |at: &Millis| self.answer(&view.as_of(*at));
+        instants.iter().map(one).collect()
+    }
 }
 
 impl Answer for api::Overview {
@@ -167,6 +182,23 @@ impl Answer for api::Liqmap {
 
     fn material(&self) -> Material {
         Material::map(&self.symbol, self.model.as_ref(), self.range, self.range)
+    }
+
+    fn is_one_ledger(&self) -> bool {
+        self.range == MapRange::All
+    }
+
+    fn answers(
+        &self,
+        view: &View<'_>,
+        instants: &[Millis],
+    ) -> Vec<Result<Answered<Self::Reply>, EngineError>> {
+        if !self.is_one_ledger() {
+            let one = |at: &Millis| self.answer(&view.as_of(*at));
+            return instants.iter().map(one).collect();
+        }
+        let maps = engine::liqmaps(view, self.symbol.as_str(), self.model.as_ref(), instants);
+        maps.into_iter().map(|map| Ok(map?.into())).collect()
     }
 }
 

@@ -221,6 +221,11 @@ impl Source for Archived {
         Ok(())
     }
 
+    /// Bars and open interest are received at some time, too: each instant has a history of its own.
+    fn shows_the_past(&self) -> bool {
+        false
+    }
+
     fn is_growing(&self) -> bool {
         self.as_of.is_none()
     }

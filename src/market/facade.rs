@@ -241,6 +241,34 @@ impl Market {
         .map_err(Refusal::blaming::<E>)
     }
 
+    /// The answers to `question` as of each of `instants`, in their order and equal to those of [`Market::answer`], where one
+    /// replay gives them all; `None` where each takes its own.
+    ///
+    /// # Errors
+    ///
+    /// Of each a [`Refusal`] as of [`Market::answer`].
+    pub fn answers<E: Answer>(
+        &self,
+        question: &E,
+        instants: &[Millis],
+    ) -> Option<Vec<Result<Answered<E::Reply>, Refusal>>> {
+        let Material::Estimated(needed) = question.material() else {
+            return None;
+        };
+        if !question.is_one_ledger() || !self.source.shows_the_past() {
+            return None;
+        }
+        let answers = shown(&*self.source, None, Some(&needed), |view| {
+            question.answers(view, instants)
+        });
+        // Where there is nothing to show, each is refused by itself.
+        let answers = answers.ok()?.into_iter().map(|answered| {
+            let answered = answered.map_err(Refusal::from);
+            answered.map_err(Refusal::blaming::<E>)
+        });
+        Some(answers.collect())
+    }
+
     /// What `work` makes of all that is known of `coin`, with what an estimate of `model` needs.
     ///
     /// # Errors

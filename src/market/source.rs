@@ -44,6 +44,11 @@ pub(super) trait Source: Debug + Send + Sync {
         work: &mut dyn FnMut(&View<'_>),
     ) -> Result<(), Refusal>;
 
+    /// Whether what is shown of now can be looked at as of earlier instants, and is all that was known of them.
+    fn shows_the_past(&self) -> bool {
+        true
+    }
+
     /// Whether orders may still arrive.
     fn is_growing(&self) -> bool;
 

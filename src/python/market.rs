@@ -53,6 +53,30 @@ impl Market {
     pub(super) fn shared(&self) -> Arc<market::Market> {
         Arc::clone(&self.market)
     }
+
+    /// The answers to each question as of each instant.
+    fn at_each(
+        &self,
+        questions: &[Question],
+        instants: &[Millis],
+    ) -> Vec<Vec<Result<Answer, Failure>>> {
+        let together = on_all_cores(questions, |question| {
+            question.answers(&self.market, instants)
+        });
+        let alone = questions.iter().zip(&together);
+        let alone: Vec<(&Question, Millis)> = alone
+            .filter(|(_, answers)| answers.is_none())
+            .flat_map(|(question, _)| instants.iter().map(move |at| (question, *at)))
+            .collect();
+        let mut alone = on_all_cores(&alone, |(question, at)| {
+            question.answer(&self.market, Some(*at))
+        })
+        .into_iter();
+        together
+            .into_iter()
+            .map(|answers| answers.unwrap_or_else(|| alone.by_ref().take(instants.len()).collect()))
+            .collect()
+    }
 }
 
 /// The answers as a list; the first failure, with what it was about.
@@ -245,8 +269,8 @@ impl Market {
         listed(py, answers, labels)
     }
 
-    /// Answers one question as of each of several instants, on all cores; the first failure ends them all and is
-    /// labelled.
+    /// Answers each question as of each of several instants, on all cores, a list for each; the first failure ends them all
+    /// and is labelled. Where one replay answers all instants of a question, there is one.
     #[expect(
         clippy::needless_pass_by_value,
         reason = "arguments from Python come by value"
@@ -254,17 +278,25 @@ impl Market {
     fn ask_at(
         &self,
         py: Python<'_>,
-        question: &Bound<'_, Question>,
+        questions: Vec<Bound<'_, Question>>,
+        labels: Vec<String>,
         instants: Vec<i64>,
     ) -> PyResult<Py<PyAny>> {
-        let question = question.get();
-        let answers = compute(py, || {
-            Ok(on_all_cores(&instants, |at| {
-                question.answer(&self.market, Some(Millis(*at)))
-            }))
-        })?;
-        let labels = instants.iter().map(|at| format!("as_of: {}", Millis(*at)));
-        listed(py, answers, labels)
+        let questions: Vec<Question> = questions
+            .iter()
+            .map(|question| question.get().clone())
+            .collect();
+        let instants: Vec<Millis> = instants.into_iter().map(Millis).collect();
+        let answers = compute(py, || Ok(self.at_each(&questions, &instants)))?;
+        let lists = PyList::empty(py);
+        for (answers, label) in answers.into_iter().zip(labels) {
+            let about = |at: &Millis| match label.as_str() {
+                "" => format!("as_of: {at}"),
+                label => format!("symbol: {label}, as_of: {at}"),
+            };
+            lists.append(listed(py, answers, instants.iter().map(about))?)?;
+        }
+        Ok(lists.into_any().unbind())
     }
 
     /// The USD of longs and of shorts, flat by turns, that moves to `lows` and `highs` from `instants` on would have

@@ -140,6 +140,24 @@ macro_rules! questions {
                 }
             }
 
+            /// Asks a market in this process as of each of some instants, where one replay answers them all.
+            pub(super) fn answers(
+                &self,
+                market: &Market,
+                instants: &[Millis],
+            ) -> Option<Vec<Result<Answer, Failure>>> {
+                match &self.kind {
+                    $(Kind::$endpoint(query) => {
+                        let answers = market.answers(query, instants)?.into_iter();
+                        let answers = answers.map(|answered| {
+                            let answered = answered?;
+                            Ok(answered.reply.into_answer(answered.explain.into()))
+                        });
+                        Some(answers.collect())
+                    })+
+                }
+            }
+
             /// All there is to say of the endpoint.
             fn entry(&self) -> Entry {
                 match &self.kind {

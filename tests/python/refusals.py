@@ -33,7 +33,12 @@ _BY_PARAMETER = [
     ("orders", "offset", [-1, -(2**64), 10**40, *NOT_WHOLE], "from 0"),
     ("chart", "symbol", [*BLANK, *NOT_TEXT, None, "BTC", "sol"], _PAIR),
     ("heatmap", "symbol", [*BLANK, *NOT_TEXT, None, "BTCUSDT", "ethusd"], _COIN),
-    ("heatmap", "range", HEATMAP_RANGES, '"12h", "24h", "1d", "3d", "7d", "1w", "1M", "30d", "3M", "6M", "1y" or "all"'),
+    (
+        "heatmap",
+        "range",
+        HEATMAP_RANGES,
+        '"12h", "24h", "1d", "3d", "7d", "1w", "1M", "30d", "3M", "6M", "1y" or "all"',
+    ),
     ("heatmap", "model", [0, 1, 4, -2, *TOO_WIDE, *NOT_WHOLE], "2 or 3"),
     ("liqmap", "symbol", [*BLANK, *NOT_TEXT, None, "BTCUSDT"], _COIN),
     ("liqmap", "range", MAP_RANGES, '"1d", "24h", "7d", "1w", "12h", "3d", "1M", "30d", "3M", "6M", "1y" or "all"'),
