@@ -97,6 +97,8 @@ def score_truth(
     if positions is None and not market.simulated:
         refuse("positions", "nobody knows those of a market that is not simulated", "a table of measured positions")
     version = _version(model)
+    # Never what is answered by default, which may be the expected view.
+    model = 2 if model is None else model
     measured = None if positions is None else _Measured.of(positions)
     coins = _coins(market, symbols, measured)
     lines: list[dict[str, Any]] = []
@@ -198,7 +200,7 @@ def _pairs(
     market: Market,
     coin: str,
     measured: _Measured | None,
-    model: Literal[2] | Model | None,
+    model: Literal[2] | Model,
     left_out: list[dict[str, Any]],
 ) -> Iterator[dict[str, _Side]]:
     """The map and the positions of each instant, by side."""

@@ -250,3 +250,18 @@ def test_measured_positions_of_a_venue_are_read_as_they_lie():
     for row in rows:
         assert 0 < row["overlap"] < 1
         assert row["ratio_5pct"] > 1  # a few hundred wallets of one venue beside the open interest of another
+
+
+def test_the_exposed_view_is_held_against_the_truth_whatever_is_answered_by_default(market, monkeypatch):
+    positions = the_map(market)
+    asked = []
+    own = liqdata.Market.liqmap
+
+    def liqmap(self, *given, **named):
+        asked.append(named["model"])
+        return own(self, *given, **named)
+
+    monkeypatch.setattr(liqdata.Market, "liqmap", liqmap)
+    rows = liqdata.score_truth(market, positions=positions)
+    assert asked == [2]
+    assert rows.meta["version"] == own(market, "BTC", "7d", model=2).meta["explain"]["modelVersion"]
