@@ -17,10 +17,10 @@ export VIRTUAL_ENV := $(abspath .venv)
 export PIP_NO_INPUT := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint wheel bench soak fuzz docs clean
+.PHONY: help demo test lint wheel bench scorecard soak fuzz docs clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(STAMP)/demo $(ANY) ## a simulated market behind a loopback server, asked all ten: tables, heatmap.png, liqmap.png
 	$(BIN)/python -m liqdata demo
@@ -54,6 +54,9 @@ bench: $(STAMP)/bench $(FAST) ## the client against its peers and hostile replie
 	$(BIN)/python tests/bench/serving.py
 	$(BIN)/python tests/bench/decode.py
 	$(BIN)/python tests/bench/run.py
+
+scorecard: $(STAMP)/test $(FAST) ## what the estimate scores on simulated markets, and on recordings in $LIQDATA_REAL_DATA; writes docs/scorecard.md
+	$(BIN)/python tests/scorecard/run.py
 
 soak: $(STAMP)/test $(FAST) ## the long forms of the process tests
 	LIQDATA_SOAK=1 cargo test --locked --no-default-features --test archive --test collecting \

@@ -1,0 +1,120 @@
+"""The page of scores is of the models that the code has, and its sections are made of what was measured."""
+
+import importlib
+import math
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import samples
+
+import liqdata
+from liqdata import _core
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "scorecard.md"
+FOLDER = str(ROOT / "tests" / "scorecard")
+
+
+@pytest.fixture(scope="module")
+def parts():
+    """The generator's own modules."""
+    sys.path.insert(0, FOLDER)
+    try:
+        yield {name: importlib.import_module(name) for name in ("tables", "simulated", "measured", "realised", "page")}
+    finally:
+        sys.path.remove(FOLDER)
+
+
+def test_the_page_is_of_the_models_that_the_code_has(parts):
+    text = PAGE.read_text(encoding="utf-8")
+    models = [liqdata.Model(prior=1), liqdata.Model(), liqdata.Model(kappa0=0.3)]
+    for version in (*(model.version for model in models), *map(_core.model_version, (2, 3))):
+        assert f"`{version}`" in text, f"docs/scorecard.md is not of {version}: `make scorecard` writes it anew"
+    assert parts["page"].head() in text
+
+
+def test_the_gates_of_simulated_markets_stand_on_the_page():
+    lines = PAGE.read_text(encoding="utf-8").splitlines()
+    gates = [line for line in lines if line.startswith("| simulated: ")]
+    assert len(gates) == 2
+    assert all(line.endswith("| pass |") for line in gates), gates
+
+
+def test_a_market_seen_well_scores_as_it_is(parts):
+    simulated = parts["simulated"]
+    market = samples.simulated()
+    seen, positions = simulated.Seen(market), simulated.truth(market)
+    own = liqdata.score_truth(market, symbols=simulated.COINS).to_pandas()
+    with seen.market() as same:
+        pd.testing.assert_frame_equal(simulated.scored(same, positions, liqdata.Model()), own)
+    found = {}
+    for quality in ("open interest of one venue (42 %)", "bars of 1 hour", "no open interest"):
+        with simulated.QUALITIES[quality](seen) as worse:
+            found[quality] = simulated.scored(worse, positions, liqdata.Model())
+    one, coarse, none = found.values()
+    # The map is of the venue's open interest alone, and of the same shape.
+    assert 0.3 < (one["ratio_10pct"] / own["ratio_10pct"]).mean() < 0.55
+    assert one["overlap"].to_numpy() == pytest.approx(own["overlap"].to_numpy(), abs=0.12)
+    assert (coarse["overlap"] > 0.4).all()
+    # What has no scale still has a shape.
+    assert none["overlap"].to_numpy() == pytest.approx(own["overlap"].to_numpy(), abs=0.1)
+
+
+def test_the_usual_habits_are_the_demo_and_others_are_not(parts):
+    simulated = parts["simulated"]
+    demo = samples.simulated()
+    usual = simulated._demo(0, simulated.NOW, simulated.USUAL)
+    assert usual.true_positions("BTC") == demo.true_positions("BTC")
+    assert usual.bars("ETH") == demo.bars("ETH")
+    assert usual.orders(limit=200) == demo.orders(limit=200)
+    other = simulated._demo(0, simulated.NOW, simulated.HABITS["lower leverage (weights × k^−0.75)"])
+    lower, own = (simulated.facts(market)["leverage"] for market in (other, demo))
+    assert lower < own
+    assert other.simulated
+
+
+def test_a_map_that_is_the_truth_beats_a_uniform_one_by_its_entropy(parts):
+    grid = samples.simulated().liqmap("BTC", "7d", model=2)
+    count = 60
+    curves = parts["measured"].of_map(grid, 0)
+    within = [curves.long.over(grid.current_price * (1 - far)) for far in np.linspace(0, 0.3, count + 1)]
+    usd = np.diff(within)
+    share = usd / usd.sum()
+    far = (np.arange(count) + 0.5) * 0.005
+    logs, inside, total = parts["measured"]._score(grid, "long", far, usd, 0.30)
+    floor = parts["measured"].FLOOR
+    mixed = (1 - floor) * share + floor / count
+    assert logs / inside == pytest.approx((share * np.log(mixed * count)).sum(), rel=1e-9)
+    assert logs / inside > 0
+    assert inside == total == pytest.approx(usd.sum())
+    # Where the map has nothing, the floor is what is left.
+    empty = parts["measured"]._score(grid, "long", np.asarray([0.0]), np.asarray([1.0]), 0.30)
+    assert empty[0] >= math.log(floor) - 1e-9
+
+
+def test_traders_are_liquidated_where_the_bars_get_to_them(parts):
+    table = pd.DataFrame(
+        {
+            "timestamp": pd.date_range("2026-01-01", periods=400, freq="15min", tz="UTC"),
+            "low": 100.0,
+            "high": 100.1,
+            "volume": np.where(np.arange(400) < 200, 1.0, 1e-12),
+        }
+    )
+    calm = parts["realised"].traders(table, 1)
+    assert calm[["long_usd", "short_usd"]].to_numpy().sum() == 0
+    table.loc[220, "low"] = 90.0
+    fall = parts["realised"].traders(table, 1).set_index("timestamp")
+    assert fall["short_usd"].sum() == 0
+    assert (fall["long_usd"] > 0).sum() == 1
+    assert fall["long_usd"].idxmax() == table["timestamp"][220].floor("1h")
+
+
+def test_numbers_stand_as_they_are_read(parts):
+    tables = parts["tables"]
+    assert [tables.number(value) for value in (-0.126, -0.001, math.nan)] == ["−0.13", "0.00", "–"]
+    assert [tables.signed(value) for value in (0.126, -0.126, 0.001)] == ["+0.13", "−0.13", "0.00"]
+    assert [tables.usd(value) for value in (13_900.0, 3.3e7, 1.2e10, 4.0)] == ["13.9 k", "33 m", "12 bn", "4"]

@@ -1,0 +1,99 @@
+"""Maps against liquidations: simulated ones on recorded bars, and recorded totals of days."""
+
+import heapq
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from measured import recorded
+from simulated import MODELS
+
+import liqdata
+
+EXPECTED = liqdata.Model(kappa0=0.3)
+BASELINES = ("template", "prints", "interest", "turnover")
+HOUR = 3_600_000
+
+# Leverages and lives of the traders: neither the estimate's tiers and clocks nor those of the simulated market.
+LEVERAGES = np.asarray([3, 5, 8, 10, 12, 20, 30, 40, 50, 80, 100])
+WEIGHTS = np.asarray([10, 16, 8, 20, 4, 16, 5, 5, 9, 2, 5]) / 100
+LIVES = ((0.6, 8.0), (0.3, 48.0), (0.1, 400.0))  # share, mean hours
+MARGIN = 0.006
+TRADERS = 120_000
+LARGE = ("binance", "bybit", "hyperliquid", "okx")  # venues with open interest of BTC worth naming
+
+
+def traders(bars: pd.DataFrame, seed: int) -> pd.DataFrame:
+    """What traders who live on these bars are liquidated for, hour by hour.
+
+    Each enters where and when volume is traded, holds for a random time, and is liquidated when a later bar gets to its
+    price before that.
+    """
+    chance = np.random.default_rng(seed)
+    low, high = bars["low"].to_numpy(), bars["high"].to_numpy()
+    volume = bars["volume"].to_numpy()
+    entered = np.sort(chance.choice(len(bars), TRADERS, p=volume / volume.sum()))
+    entry = low[entered] * (high[entered] / low[entered]) ** chance.random(TRADERS)
+    leverage = chance.choice(LEVERAGES, TRADERS, p=WEIGHTS)
+    usd = 2e4 * (1 - chance.random(TRADERS) * 0.999) ** (-1 / 1.3)
+    mean = np.asarray([hours for _, hours in LIVES])[
+        chance.choice(len(LIVES), TRADERS, p=[share for share, _ in LIVES])
+    ]
+    leaves = entered + 1 + np.floor(4 * mean * chance.exponential(size=TRADERS)).astype(np.int64)
+    long = chance.random(TRADERS) < 0.5
+    price = np.where(long, entry * (1 - 1 / leverage) / (1 - MARGIN), entry * (1 + 1 / leverage) / (1 + MARGIN))
+    found = np.zeros((len(bars), 2))
+    waiting: tuple[list[tuple[float, int]], list[tuple[float, int]]] = ([], [])
+    newest = 0
+    for bar in range(len(bars)):
+        for side, heap in enumerate(waiting):
+            reached = -low[bar] if side == 0 else high[bar]
+            while heap and heap[0][0] <= reached:
+                _, one = heapq.heappop(heap)
+                if leaves[one] >= bar:
+                    found[bar, side] += usd[one]
+        while newest < TRADERS and entered[newest] == bar:
+            heapq.heappush(
+                waiting[0 if long[newest] else 1], (-price[newest] if long[newest] else price[newest], newest)
+            )
+            newest += 1
+    hour = bars["timestamp"].dt.floor("1h")
+    table = pd.DataFrame({"timestamp": hour, "long_usd": found[:, 0], "short_usd": found[:, 1]})
+    return table.groupby("timestamp", as_index=False).sum()
+
+
+def on_recorded_bars(folder: Path) -> tuple[liqdata.Scorecard, liqdata.Scorecard]:
+    """The card of both versions with the baselines and the pool of all, and that of the expected view."""
+    bars, interest = recorded(folder, "2025-12-01", "2026-06-12")
+    told = traders(bars, 0).iloc[24:]
+    options = {"bars": bars, "open_interest": interest, "period": "1h"}
+    both = {f"version {name}": model for name, model in MODELS.items()}
+    return (
+        liqdata.score(both, told, baselines=BASELINES, **options),
+        liqdata.score({"version 2, expected view": EXPECTED}, told, **options),
+    )
+
+
+def by_day(folder: Path) -> pd.DataFrame:
+    """Of each day with recorded totals: what the 7-day maps as of its open held up to its extremes, and what came."""
+    bars, interest = recorded(folder, "2025-12-01", "2026-02-02")
+    market = liqdata.Market(bars=bars, open_interest=interest)
+    totals = pd.read_parquet(folder / "unlicense_daily_liquidation_volume.parquet")
+    totals = totals[totals["coin"] == "BTC"]
+    rows = []
+    for day in totals.itertuples():
+        of_day = bars[(bars["timestamp"] >= day.timestamp) & (bars["timestamp"] < day.timestamp + pd.Timedelta(days=1))]
+        if len(of_day) < 96:
+            continue
+        low, high = of_day["low"].min(), of_day["high"].max()
+        at = int(day.timestamp.timestamp() * 1000)
+        found = {name: market.liqmap("BTC", "7d", model=model, as_of=at) for name, model in MODELS.items()}
+        price = found["2"].current_price
+        for side, realised in (("long", day.long_usd), ("short", day.short_usd)):
+            moved = max(1 - low / price, 0.0) if side == "long" else max(high / price - 1, 0.0)
+            swept = {
+                name: grid.swept(low=min(low, price), high=max(high, price))[f"{side}_usd"]
+                for name, grid in found.items()
+            }
+            rows.append({"day": day.timestamp, "side": side, "realised": realised, "moved": moved, **swept})
+    return pd.DataFrame(rows)

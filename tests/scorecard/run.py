@@ -1,0 +1,50 @@
+"""``docs/scorecard.md``, measured: ``make scorecard``, or ``python tests/scorecard/run.py``.
+
+What needs recordings that may not be shipped is left out where ``$LIQDATA_REAL_DATA`` does not name their folder.
+"""
+
+import argparse
+import os
+from pathlib import Path
+
+import measured
+import page
+import realised
+import simulated
+
+PAGE = Path(__file__).parents[2] / "docs" / "scorecard.md"
+
+
+def main() -> None:
+    reader = argparse.ArgumentParser(description=__doc__)
+    reader.add_argument("--seeds", type=int, default=12, help="markets that the gates are held to")
+    reader.add_argument("--fewer", type=int, default=3, help="markets of each quality and habit")
+    reader.add_argument("--page", type=Path, default=PAGE)
+    asked = reader.parse_args()
+    gated: list[page.Gate] = []
+    print("simulated markets as they are …", flush=True)
+    parts = [page.as_it_is(simulated.as_it_is(range(asked.seeds)), gated)]
+    print("seen badly …", flush=True)
+    parts.append(page.seen_badly(simulated.seen_badly(range(asked.fewer))))
+    print("of other habits …", flush=True)
+    habits = simulated.of_habits(range(asked.fewer))
+    parts.append(page.of_habits(habits))
+    folder = os.environ.get("LIQDATA_REAL_DATA")
+    if folder:
+        recordings = Path(folder) / "market"
+        print("measured positions …", flush=True)
+        positions = measured.Measured(recordings)
+        parts.append(page.measured(*positions.truth(), positions.log_scores(), gated))
+        print("liquidations …", flush=True)
+        parts.append(page.realised(*realised.on_recorded_bars(recordings)))
+        parts.append(page.by_day(realised.by_day(recordings)))
+        parts.append(page.facts(habits, positions.near(), recordings))
+    else:
+        parts.append(page.without_recordings())
+    parts = [page.head(), page.gates(gated), *parts, page.foot()]
+    asked.page.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+    print(f"{asked.page} is written")
+
+
+if __name__ == "__main__":
+    main()
