@@ -105,7 +105,7 @@ def of_habits(found: pd.DataFrame) -> str:
     one, two = (found[found["model"] == name].groupby("habits", sort=False) for name in ("1", "2"))
     better = int((two["overlap"].mean() > one["overlap"].mean()).sum())
     ratios = two["ratio_5pct"].mean()
-    failing = [f"{name} ({number(ratio)})" for name, ratio in ratios.items() if not 0.7 <= ratio <= 1.5]
+    failing = [f"{name} ({number(ratio)})" for name, ratio in ratios.items() if not 0.7 <= round(ratio, 2) <= 1.5]
     intro = prose(
         f"""The prior must not be one simulation's. Simulated with other leverages and lives ([what they
         are](simulation.md#other-habits)), {_seeds(found)}, nothing refitted. First the market's own, of BTC: mean
