@@ -192,7 +192,7 @@ async fn a_heatmap_of_columns_is_asked_for_and_read_as_ours() {
     let body = r#"{"code": "0", "msg": "success", "data": {
         "y": ["100", 110.5], "candles": [[1790000000, "1"], [1790003600, "105.5"], [1790007200, 106]],
         "cells": [[0, 1, 2.5], [2, 0, 1]]}}"#;
-    let question = Heatmap::new("BTC", "1M", RawModel::Number(2)).unwrap();
+    let question = Heatmap::new("BTC", "1M", RawModel::Number(2), None).unwrap();
     let (heatmap, (target, headers)) = ask("200 OK", body, async |client: Client| {
         client.send(&question).await
     })
@@ -261,7 +261,7 @@ async fn damage_is_named_by_the_place_in_the_services_own_body() {
             r#"{{"code": "0", "data": {{"y": [1], "candles": [[1790000000, 1]], "cells": {cells}}}}}"#
         )
     };
-    let question = Heatmap::new("BTC", "24h", RawModel::Number(2)).unwrap();
+    let question = Heatmap::new("BTC", "24h", RawModel::Number(2), None).unwrap();
     for (body, place) in [
         (sheet("[[0, 0, 1], [1, 0, 1]]"), "data.cells[1]"),
         (sheet("[[0, 0, true]]"), "data.cells[0]"),
@@ -288,7 +288,7 @@ async fn what_a_service_does_not_have_is_refused_before_it_is_asked() {
         Error::BadQuery(refusal) => refusal,
         other => panic!("{other:?}"),
     };
-    let liqmap = Liqmap::new("BTC", "1d", None).unwrap();
+    let liqmap = Liqmap::new("BTC", "1d", None, None, None).unwrap();
     let refusal = refused(client().send(&liqmap).await.unwrap_err());
     assert_eq!(refusal.parameter, "endpoint");
     assert_eq!(refusal.message, "tiny does not answer liqmap");

@@ -492,7 +492,7 @@ async fn success_false_is_a_refusal_in_and_out_of_an_envelope() {
     assert_eq!((status, excerpt.as_str()), (200, body));
     assert!(message.contains("maintenance"), "{message}");
     let client = Client::new(service.config()).unwrap();
-    let question = Heatmap::new("BTC", "24h", RawModel::Number(2)).unwrap();
+    let question = Heatmap::new("BTC", "24h", RawModel::Number(2), None).unwrap();
     match client.send(&question).await {
         Err(Error::Refused { status, .. }) => assert_eq!(status, 200),
         other => panic!("{other:?}"),

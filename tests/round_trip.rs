@@ -195,7 +195,11 @@ async fn every_estimate_of_every_coin_arrives_as_it_is() {
     let client = server.client();
     for coin in market().coins() {
         for range in reached(MapRange::millis) {
-            let map = same(&client, Liqmap::new(&coin, range, None).unwrap()).await;
+            let map = same(
+                &client,
+                Liqmap::new(&coin, range, None, None, None).unwrap(),
+            )
+            .await;
             assert!(!map.bins.is_empty(), "{coin} {range}");
         }
         same(&client, Levels::new(&coin, None).unwrap()).await;
@@ -205,7 +209,7 @@ async fn every_estimate_of_every_coin_arrives_as_it_is() {
                 let model = i128::from(model.number());
                 let map = same(
                     &client,
-                    Heatmap::new(&coin, range, RawModel::Number(model)).unwrap(),
+                    Heatmap::new(&coin, range, RawModel::Number(model), None).unwrap(),
                 )
                 .await;
                 assert!(map.matrix.iter().any(|cell| *cell > 0.0), "{coin} {range}");
@@ -225,11 +229,11 @@ async fn the_served_estimates_agree_with_each_other() {
     let client = server.client();
     for coin in market().coins() {
         let day = client
-            .send(&Liqmap::new(&coin, "1d", None).unwrap())
+            .send(&Liqmap::new(&coin, "1d", None, None, None).unwrap())
             .await
             .unwrap();
         let week = client
-            .send(&Liqmap::new(&coin, "7d", None).unwrap())
+            .send(&Liqmap::new(&coin, "7d", None, None, None).unwrap())
             .await
             .unwrap();
         let pain = client
@@ -241,7 +245,7 @@ async fn the_served_estimates_agree_with_each_other() {
             .await
             .unwrap();
         for (range, map, pain) in [("24h", &day, pain.d1), ("7d", &week, pain.d7)] {
-            let heatmap = Heatmap::new(&coin, range, RawModel::Number(2)).unwrap();
+            let heatmap = Heatmap::new(&coin, range, RawModel::Number(2), None).unwrap();
             let heatmap = client.send(&heatmap).await.unwrap();
             let columns = heatmap.times.len();
             let last: f64 = heatmap
@@ -300,7 +304,7 @@ async fn questions_of_every_kind_at_once_get_their_own_answers() {
             1 => calls.spawn(async move {
                 same(
                     &client,
-                    Heatmap::new("ETH", "24h", RawModel::Number(2)).unwrap(),
+                    Heatmap::new("ETH", "24h", RawModel::Number(2), None).unwrap(),
                 )
                 .await;
             }),
@@ -308,7 +312,7 @@ async fn questions_of_every_kind_at_once_get_their_own_answers() {
                 same(&client, Orders::new(None, None, 100, i).unwrap()).await;
             }),
             _ => calls.spawn(async move {
-                same(&client, Liqmap::new("SOL", "7d", None).unwrap()).await;
+                same(&client, Liqmap::new("SOL", "7d", None, None, None).unwrap()).await;
             }),
         };
     }
@@ -431,14 +435,14 @@ async fn as_of_over_the_socket_is_as_of_in_this_process() {
         check(
             &http,
             &server,
-            Heatmap::new("BTC", "3d", RawModel::Number(3)).unwrap(),
+            Heatmap::new("BTC", "3d", RawModel::Number(3), None).unwrap(),
             then,
         )
         .await;
         check(
             &http,
             &server,
-            Liqmap::new("BTC", "7d", None).unwrap(),
+            Liqmap::new("BTC", "7d", None, None, None).unwrap(),
             then,
         )
         .await;

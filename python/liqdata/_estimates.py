@@ -22,13 +22,30 @@ class _Estimates(_Blocking):
     """Estimates of where the next liquidations wait., asked of a service."""
 
     @overload
-    def heatmap(self, symbol: str = "BTC", range: HeatmapRange = "24h", model: Number | Model = 2) -> Heatmap: ...
+    def heatmap(
+        self,
+        symbol: str = "BTC",
+        range: HeatmapRange = "24h",
+        model: Number | Model = 2,
+        *,
+        exchange: str | None = None,
+    ) -> Heatmap: ...
     @overload
     def heatmap(
-        self, symbol: Sequence[str], range: HeatmapRange = "24h", model: Number | Model = 2
+        self,
+        symbol: Sequence[str],
+        range: HeatmapRange = "24h",
+        model: Number | Model = 2,
+        *,
+        exchange: str | None = None,
     ) -> dict[str, Heatmap]: ...
     def heatmap(
-        self, symbol: str | Sequence[str] = "BTC", range: HeatmapRange = "24h", model: Number | Model = 2
+        self,
+        symbol: str | Sequence[str] = "BTC",
+        range: HeatmapRange = "24h",
+        model: Number | Model = 2,
+        *,
+        exchange: str | None = None,
     ) -> Heatmap | dict[str, Heatmap]:
         """Estimated liquidations over price and time.
 
@@ -42,6 +59,9 @@ class _Estimates(_Blocking):
             since the bars begin.
         model : {2, 3} or Model
             2: USD of open interest exposed; 3: USD expected to be reported liquidated; or parameters of your own.
+        exchange : str, optional
+            The ledger of one exchange: its open interest and its orders; bars, and so the relative volume, are the
+            coin's. All exchanges together by default. An extension of our server.
 
         Returns
         -------
@@ -56,18 +76,36 @@ class _Estimates(_Blocking):
         >>> map.matrix.shape == (map.prices.size, map.times.size)
         True
         """
-        return self._each("heatmap", symbol, _answers.heatmap, range=range, model=asked(model))
+        return self._each("heatmap", symbol, _answers.heatmap, range=range, model=asked(model), exchange=exchange)
 
     @overload
     def liqmap(
-        self, symbol: str = "BTC", range: MapRange = "1d", *, model: Number | Model | None = None
+        self,
+        symbol: str = "BTC",
+        range: MapRange = "1d",
+        *,
+        model: Number | Model | None = None,
+        bin: float | None = None,
+        exchange: str | None = None,
     ) -> LiquidationMap: ...
     @overload
     def liqmap(
-        self, symbol: Sequence[str], range: MapRange = "1d", *, model: Number | Model | None = None
+        self,
+        symbol: Sequence[str],
+        range: MapRange = "1d",
+        *,
+        model: Number | Model | None = None,
+        bin: float | None = None,
+        exchange: str | None = None,
     ) -> dict[str, LiquidationMap]: ...
     def liqmap(
-        self, symbol: str | Sequence[str] = "BTC", range: MapRange = "1d", *, model: Number | Model | None = None
+        self,
+        symbol: str | Sequence[str] = "BTC",
+        range: MapRange = "1d",
+        *,
+        model: Number | Model | None = None,
+        bin: float | None = None,
+        exchange: str | None = None,
     ) -> LiquidationMap | dict[str, LiquidationMap]:
         """Estimated liquidations by price and leverage tier.
 
@@ -78,6 +116,11 @@ class _Estimates(_Blocking):
         range : {"1d", "7d"}
             Positions opened in the last so much time; as an extension of ours all ranges that :meth:`heatmap` takes.
         model : {2, 3} or Model, optional
+            As for :meth:`heatmap`; an extension of our server.
+        bin : float, optional
+            How much price a bin spans, at most the current price, and such that there are at most 100,000 bins; the
+            step 1, 2 or 5 times a power of ten nearest to 0.1 % of the price by default. An extension of our server.
+        exchange : str, optional
             As for :meth:`heatmap`; an extension of our server.
 
         Returns
@@ -92,7 +135,9 @@ class _Estimates(_Blocking):
         ...     client.liqmap("BTC").leverages.tolist()
         [10, 25, 50, 100]
         """
-        return self._each("liqmap", symbol, _answers.liqmap, range=range, model=asked(model))
+        return self._each(
+            "liqmap", symbol, _answers.liqmap, range=range, model=asked(model), bin=bin, exchange=exchange
+        )
 
     @overload
     def levels(self, symbol: str = "BTC", *, model: Number | Model | None = None) -> Levels: ...
@@ -161,30 +206,67 @@ class _AsyncEstimates(_Awaiting):
     """Estimates of where the next liquidations wait., awaited from a service."""
 
     @overload
-    async def heatmap(self, symbol: str = "BTC", range: HeatmapRange = "24h", model: Number | Model = 2) -> Heatmap: ...
+    async def heatmap(
+        self,
+        symbol: str = "BTC",
+        range: HeatmapRange = "24h",
+        model: Number | Model = 2,
+        *,
+        exchange: str | None = None,
+    ) -> Heatmap: ...
     @overload
     async def heatmap(
-        self, symbol: Sequence[str], range: HeatmapRange = "24h", model: Number | Model = 2
+        self,
+        symbol: Sequence[str],
+        range: HeatmapRange = "24h",
+        model: Number | Model = 2,
+        *,
+        exchange: str | None = None,
     ) -> dict[str, Heatmap]: ...
     async def heatmap(
-        self, symbol: str | Sequence[str] = "BTC", range: HeatmapRange = "24h", model: Number | Model = 2
+        self,
+        symbol: str | Sequence[str] = "BTC",
+        range: HeatmapRange = "24h",
+        model: Number | Model = 2,
+        *,
+        exchange: str | None = None,
     ) -> Heatmap | dict[str, Heatmap]:
         """As :meth:`liqdata.Client.heatmap`."""
-        return await self._each("heatmap", symbol, _answers.heatmap, range=range, model=asked(model))
+        return await self._each("heatmap", symbol, _answers.heatmap, range=range, model=asked(model), exchange=exchange)
 
     @overload
     async def liqmap(
-        self, symbol: str = "BTC", range: MapRange = "1d", *, model: Number | Model | None = None
+        self,
+        symbol: str = "BTC",
+        range: MapRange = "1d",
+        *,
+        model: Number | Model | None = None,
+        bin: float | None = None,
+        exchange: str | None = None,
     ) -> LiquidationMap: ...
     @overload
     async def liqmap(
-        self, symbol: Sequence[str], range: MapRange = "1d", *, model: Number | Model | None = None
+        self,
+        symbol: Sequence[str],
+        range: MapRange = "1d",
+        *,
+        model: Number | Model | None = None,
+        bin: float | None = None,
+        exchange: str | None = None,
     ) -> dict[str, LiquidationMap]: ...
     async def liqmap(
-        self, symbol: str | Sequence[str] = "BTC", range: MapRange = "1d", *, model: Number | Model | None = None
+        self,
+        symbol: str | Sequence[str] = "BTC",
+        range: MapRange = "1d",
+        *,
+        model: Number | Model | None = None,
+        bin: float | None = None,
+        exchange: str | None = None,
     ) -> LiquidationMap | dict[str, LiquidationMap]:
         """As :meth:`liqdata.Client.liqmap`."""
-        return await self._each("liqmap", symbol, _answers.liqmap, range=range, model=asked(model))
+        return await self._each(
+            "liqmap", symbol, _answers.liqmap, range=range, model=asked(model), bin=bin, exchange=exchange
+        )
 
     @overload
     async def levels(self, symbol: str = "BTC", *, model: Number | Model | None = None) -> Levels: ...
@@ -217,6 +299,7 @@ class _LocalEstimates(_Local):
         range: HeatmapRange = "24h",
         model: Number | Model = 2,
         *,
+        exchange: str | None = None,
         as_of: Instant | None = None,
     ) -> Heatmap: ...
     @overload
@@ -226,6 +309,7 @@ class _LocalEstimates(_Local):
         range: HeatmapRange = "24h",
         model: Number | Model = 2,
         *,
+        exchange: str | None = None,
         as_of: Iterable[Instant],
     ) -> Iterator[Heatmap]: ...
     @overload
@@ -235,6 +319,7 @@ class _LocalEstimates(_Local):
         range: HeatmapRange = "24h",
         model: Number | Model = 2,
         *,
+        exchange: str | None = None,
         as_of: Instant | None = None,
     ) -> dict[str, Heatmap]: ...
     @overload
@@ -244,6 +329,7 @@ class _LocalEstimates(_Local):
         range: HeatmapRange = "24h",
         model: Number | Model = 2,
         *,
+        exchange: str | None = None,
         as_of: Iterable[Instant],
     ) -> dict[str, Iterator[Heatmap]]: ...
     def heatmap(
@@ -252,13 +338,16 @@ class _LocalEstimates(_Local):
         range: HeatmapRange = "24h",
         model: Number | Model = 2,
         *,
+        exchange: str | None = None,
         as_of: Instants | None = None,
     ) -> Any:
         """As :meth:`liqdata.Client.heatmap`, at ``as_of``.
 
         Several instants give an iterator of heatmaps in their order, made a few at a time as they are taken.
         """
-        return self._when("heatmap", symbol, _answers.heatmap, as_of, range=range, model=asked(model))
+        return self._when(
+            "heatmap", symbol, _answers.heatmap, as_of, range=range, model=asked(model), exchange=exchange
+        )
 
     @overload
     def liqmap(
@@ -267,6 +356,8 @@ class _LocalEstimates(_Local):
         range: MapRange = "1d",
         *,
         model: Number | Model | None = None,
+        bin: float | None = None,
+        exchange: str | None = None,
         as_of: Instant | None = None,
     ) -> LiquidationMap: ...
     @overload
@@ -276,6 +367,8 @@ class _LocalEstimates(_Local):
         range: MapRange = "1d",
         *,
         model: Number | Model | None = None,
+        bin: float | None = None,
+        exchange: str | None = None,
         as_of: Iterable[Instant],
     ) -> list[LiquidationMap]: ...
     @overload
@@ -285,6 +378,8 @@ class _LocalEstimates(_Local):
         range: MapRange = "1d",
         *,
         model: Number | Model | None = None,
+        bin: float | None = None,
+        exchange: str | None = None,
         as_of: Instant | None = None,
     ) -> dict[str, LiquidationMap]: ...
     @overload
@@ -294,6 +389,8 @@ class _LocalEstimates(_Local):
         range: MapRange = "1d",
         *,
         model: Number | Model | None = None,
+        bin: float | None = None,
+        exchange: str | None = None,
         as_of: Iterable[Instant],
     ) -> dict[str, list[LiquidationMap]]: ...
     def liqmap(
@@ -302,13 +399,17 @@ class _LocalEstimates(_Local):
         range: MapRange = "1d",
         *,
         model: Number | Model | None = None,
+        bin: float | None = None,
+        exchange: str | None = None,
         as_of: Instants | None = None,
     ) -> Any:
         """As :meth:`liqdata.Client.liqmap`, at ``as_of``; several instants give a list in their order.
 
         With the range ``"all"`` of tables or a simulation any number of instants cost one replay.
         """
-        return self._listed("liqmap", symbol, _answers.liqmap, as_of, range=range, model=asked(model))
+        return self._listed(
+            "liqmap", symbol, _answers.liqmap, as_of, range=range, model=asked(model), bin=bin, exchange=exchange
+        )
 
     @overload
     def levels(

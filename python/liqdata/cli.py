@@ -150,7 +150,7 @@ def _parser() -> argparse.ArgumentParser:
             # Whether a symbol was given by name matters where one is given in place.
             command.add_argument(
                 f"--{parameter.name}",
-                type=int if parameter.type == "int" else str,
+                type={"int": int, "float": float}.get(parameter.type, str),
                 default=None if parameter.name == "symbol" else default,
                 help=meaning if default is None else f"{meaning} ({default})",
             )

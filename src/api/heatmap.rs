@@ -1,7 +1,7 @@
 //! `/api/liq-heatmap`: estimated liquidations over price and time.
 
 use super::endpoint::{endpoint, object};
-use super::parameter::Modelled;
+use super::parameter::{Exchange, Modelled};
 use crate::model::{Coin, HeatmapGrid, HeatmapRange};
 
 endpoint! {
@@ -10,6 +10,7 @@ endpoint! {
     symbol: Coin = "BTC", "coin";
     range: HeatmapRange = "24h", "12h, 24h, 3d, 7d or 1M; 3M, 6M, 1y and all are an extension of our server";
     model: Modelled = "2", "2: open interest exposed; 3: expected to be reported; or a model of your own parameters";
+    exchange: Option<Exchange>, "exchange, for its ledger alone; all together where absent; an extension of our server";
     => bare HeatmapGrid; large
 }
 

@@ -1,8 +1,8 @@
 //! `/api/liq-map`: estimated liquidations by price and leverage tier.
 
 use super::endpoint::{endpoint, object};
-use super::parameter::Modelled;
-use crate::model::{Coin, LiquidationMap, MapRange};
+use super::parameter::{Exchange, Modelled};
+use crate::model::{BinWidth, Coin, LiquidationMap, MapRange};
 
 endpoint! {
     /// Asks for the liquidation map of a coin.
@@ -10,6 +10,8 @@ endpoint! {
     symbol: Coin = "BTC", "coin";
     range: MapRange = "1d", "1d or 7d; 12h, 3d, 1M, 3M, 6M, 1y and all are an extension of our server";
     model: Option<Modelled>, "2, 3 or a model of your own parameters; an extension of our server";
+    bin: Option<BinWidth>, "how much price a bin spans; about 0.1 % of the price where absent; an extension of our server";
+    exchange: Option<Exchange>, "exchange, for its ledger alone; all together where absent; an extension of our server";
     => bare LiquidationMap; large
 }
 

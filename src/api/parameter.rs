@@ -9,8 +9,8 @@ use serde::{Serialize, Serializer};
 
 use super::refusal::BadQuery;
 use crate::model::{
-    Chosen, Coin, Millis, Model, Pair, Specification, Vocabulary, did_you_mean, hint_coin,
-    hint_pair,
+    BinWidth, Chosen, Coin, Millis, Model, Pair, Specification, Vocabulary, did_you_mean,
+    hint_coin, hint_pair,
 };
 
 /// What every endpoint of our server takes beside its own parameters.
@@ -20,6 +20,7 @@ pub const EVERYWHERE: [Parameter; 2] = [
         default: Some("0"),
         meaning: "whether to say how the answer came to be",
         whole: true,
+        fraction: false,
         optional: false,
         allowed: || "0 or 1: whether to say how the answer came to be".to_owned(),
     },
@@ -28,6 +29,7 @@ pub const EVERYWHERE: [Parameter; 2] = [
         default: None,
         meaning: "the instant to answer as of; the newest observation's where absent",
         whole: false,
+        fraction: false,
         optional: true,
         allowed: || {
             let iso = Millis::ISO;
@@ -47,6 +49,8 @@ pub struct Parameter {
     pub meaning: &'static str,
     /// Whether it is a whole number; text otherwise.
     pub whole: bool,
+    /// Whether it is a number that may have a fraction.
+    pub fraction: bool,
     /// Whether nothing at all may be given.
     pub optional: bool,
     allowed: fn() -> String,
@@ -64,6 +68,7 @@ impl Parameter {
             default,
             meaning,
             whole: R::WHOLE,
+            fraction: R::FRACTION,
             optional: R::OPTIONAL,
             allowed: R::allowed,
         }
@@ -82,7 +87,12 @@ impl Serialize for Parameter {
         object.serialize_field("name", self.name)?;
         object.serialize_field("default", &self.default)?;
         object.serialize_field("allowed", &self.allowed())?;
-        object.serialize_field("type", if self.whole { "int" } else { "text" })?;
+        let kind = match (self.whole, self.fraction) {
+            (true, _) => "int",
+            (_, true) => "float",
+            _ => "text",
+        };
+        object.serialize_field("type", kind)?;
         object.serialize_field("optional", &self.optional)?;
         object.serialize_field("meaning", self.meaning)?;
         object.end()
@@ -99,6 +109,8 @@ pub trait Rule {
     type Raw<'a>;
     /// Whether it is a whole number.
     const WHOLE: bool = false;
+    /// Whether it is a number that may have a fraction.
+    const FRACTION: bool = false;
     /// Whether it may be nothing.
     const OPTIONAL: bool = false;
 
@@ -268,6 +280,36 @@ pub struct Limit<const MAX: u16>;
 #[derive(Debug)]
 pub struct Offset;
 
+impl Rule for BinWidth {
+    type Value = Self;
+    type Raw<'a> = f64;
+    const FRACTION: bool = true;
+
+    fn allowed() -> String {
+        "a finite number above 0: how much price a bin spans".to_owned()
+    }
+
+    fn raw(name: &'static str, text: Option<&str>) -> Result<f64, BadQuery> {
+        let text = text.unwrap_or_default();
+        text.parse()
+            .map_err(|_| BadQuery::new(name, format!("{text:?} is not a number"), Self::allowed()))
+    }
+
+    fn check(name: &'static str, number: f64) -> Result<Self, BadQuery> {
+        Self::new(number).ok_or_else(|| {
+            BadQuery::new(
+                name,
+                format!("{number:?} is out of bounds"),
+                Self::allowed(),
+            )
+        })
+    }
+
+    fn text(value: &Self) -> Option<String> {
+        Some(value.get().to_string())
+    }
+}
+
 /// A model: one of the contract's by its number, or a caller's own as [`Specification`] in JSON in base64url.
 #[derive(Debug)]
 pub struct Modelled;
@@ -369,6 +411,7 @@ impl<R: Rule> Rule for Option<R> {
     type Value = Option<R::Value>;
     type Raw<'a> = Option<R::Raw<'a>>;
     const WHOLE: bool = R::WHOLE;
+    const FRACTION: bool = R::FRACTION;
     const OPTIONAL: bool = true;
 
     fn allowed() -> String {

@@ -59,6 +59,30 @@ pub enum EngineError {
         /// When the coin's first bar opened.
         first: Millis,
     },
+    /// The ledger of an exchange is asked for whose open interest is not known.
+    #[error("the open interest of {coin:?} on {exchange:?} is not known by {now}")]
+    UnknownVenue {
+        /// The coin asked for.
+        coin: String,
+        /// The exchange asked for.
+        exchange: String,
+        /// The instant asked about.
+        now: Millis,
+        /// The exchanges whose open interest is known.
+        known: Vec<String>,
+    },
+    /// A map of so many bins, or of so wide ones, is none.
+    #[error("{bin} is out of bounds for a map of {coin:?}, whose price is {price}")]
+    BadBin {
+        /// The coin asked for.
+        coin: String,
+        /// The width asked for.
+        bin: String,
+        /// The width at which there are as many bins as there may be.
+        least: String,
+        /// The current price.
+        price: String,
+    },
     /// Bars of the length asked for cannot be made of the bars of the coin.
     #[error(
         "bars of {} cannot be made of the bars of {coin:?}, which are {} long; {}",

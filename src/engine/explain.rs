@@ -26,6 +26,10 @@ pub struct Explain {
     pub model: i64,
     /// Its prior, and a digest of everything that enters a cell.
     pub model_version: String,
+    /// The exchange whose ledger it is, where it is of one: its open interest and its orders. Bars and the relative volume
+    /// are the coin's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exchange: Option<String>,
     /// What the USD figures are.
     pub view: &'static str,
     /// Leverages of the ledger's tiers.

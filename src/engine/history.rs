@@ -67,6 +67,22 @@ impl History {
     }
 }
 
+impl History {
+    /// The readings of one exchange, and what is derived with them alone: bars and volume stay those of the coin.
+    pub(super) fn of_venue(&self, exchange: &str) -> (Readings, Vec<Derived>) {
+        let readings = self.open_interest.of(exchange);
+        let mut cursor = readings.cursor(self.bars.first().map_or(Millis(0), Bar::close_time));
+        let pairs = self.bars.iter().zip(&self.derived);
+        let derived = pairs.map(|(bar, derived)| Derived {
+            open_interest: cursor.at(bar.close_time()),
+            partial: false,
+            ..*derived
+        });
+        let derived = derived.collect();
+        (readings, derived)
+    }
+}
+
 /// A length of time in days.
 #[expect(
     clippy::cast_precision_loss,
@@ -138,7 +154,7 @@ struct Reading {
 }
 
 /// The readings of a coin's open interest on all its venues, in order of time.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Readings {
     /// The exchanges by their numbers; none where readings are totals.
     venues: Vec<Option<String>>,
@@ -146,6 +162,41 @@ pub(super) struct Readings {
 }
 
 impl Readings {
+    /// Those of one exchange.
+    fn of(&self, exchange: &str) -> Self {
+        let wanted = |venue: &Option<String>| venue.as_deref() == Some(exchange);
+        let number = self.venues.iter().position(wanted);
+        let readings = self.readings.iter();
+        Self {
+            venues: vec![Some(exchange.to_owned())],
+            readings: readings
+                .filter(|reading| Some(reading.venue) == number)
+                .map(|reading| Reading {
+                    venue: 0,
+                    ..*reading
+                })
+                .collect(),
+        }
+    }
+
+    /// The exchanges that were read by `instant`, by name.
+    pub(super) fn venues_by(&self, instant: Millis) -> Vec<String> {
+        let mut read = vec![false; self.venues.len()];
+        let known = self.readings.iter();
+        for reading in known.take_while(|reading| reading.timestamp <= instant) {
+            if let Some(read) = read.get_mut(reading.venue) {
+                *read = true;
+            }
+        }
+        let named = self.venues.iter().zip(read).filter(|(_, read)| *read);
+        named.filter_map(|(venue, _)| venue.clone()).collect()
+    }
+
+    /// The instant of the first reading of all.
+    pub(super) fn first(&self) -> Option<Millis> {
+        self.readings.first().map(|reading| reading.timestamp)
+    }
+
     /// The readings as rows.
     pub(super) fn rows(&self, coin: &str) -> impl Iterator<Item = ObservedOpenInterest> {
         self.readings

@@ -7,13 +7,15 @@
 //! feed went on. So the ledger goes no further than the bars of which nothing will change, and a copy of it goes on to the
 //! instant, through the few that are left, with what was known of them then.
 
-use super::liqmap::{liqmap, shown};
+use super::liqmap::{binned, shown};
 use super::replay::{Frame, Running, Tally};
 use super::{EngineError, Estimate, View};
-use crate::model::{Bar, Chosen, LiquidationMap, MapRange, Millis, Model, Side, Vocabulary};
+use crate::model::{
+    Bar, BinWidth, Chosen, LiquidationMap, MapRange, Millis, Model, Side, Vocabulary,
+};
 
 /// The liquidation maps of all positions since the bars of a coin begin, as of each of `instants`, which may be in any
-/// order: each is that of [`liqmap`] with the range [`MapRange::All`] as of that instant, and all of them are made of one
+/// order: each is that of [`binned`] with the range [`MapRange::All`] as of that instant, and all of them are made of one
 /// replay.
 ///
 /// # Examples
@@ -30,7 +32,7 @@ use crate::model::{Bar, Chosen, LiquidationMap, MapRange, Millis, Model, Side, V
 /// });
 /// let observations = Observations::new(Vec::new(), bars.collect(), Vec::new(), None)?;
 /// let instants = [Millis(80 * Millis::HOUR), Millis(40 * Millis::HOUR)];
-/// let maps = liqmaps(&observations.at(None), "BTC", None, &instants);
+/// let maps = liqmaps(&observations.at(None), "BTC", None, None, &instants);
 /// for (map, at) in maps.into_iter().zip(instants) {
 ///     let alone = liqmap(&observations.at(Some(at)), "BTC", MapRange::All, None)?;
 ///     assert_eq!(map?, alone);
@@ -41,10 +43,11 @@ pub fn liqmaps(
     view: &View<'_>,
     coin: &str,
     model: Option<&Chosen>,
+    bin: Option<BinWidth>,
     instants: &[Millis],
 ) -> Vec<Result<Estimate<LiquidationMap>, EngineError>> {
     const RANGE: MapRange = MapRange::All;
-    let alone = |at: &Millis| liqmap(&view.as_of(*at), coin, RANGE, model);
+    let alone = |at: &Millis| binned(&view.as_of(*at), coin, RANGE, model, bin);
     let under = view.under(model.and_then(Chosen::own));
     let (length, name) = (RANGE.millis(), RANGE.name());
     let last = instants.iter().max().copied().unwrap_or_default();
@@ -56,9 +59,9 @@ pub fn liqmaps(
         vec![None; instants.len()];
     at_each(&frame, instants, |place, running, tally, price| {
         let explain = frame.explain(running, tally);
-        let map = shown(&frame, coin, RANGE, &running.ledger, price, explain);
+        let map = shown(&frame, (coin, RANGE, bin), &running.ledger, price, explain);
         if let Some(found) = found.get_mut(place) {
-            *found = Some(Ok(map));
+            *found = Some(map);
         }
     });
     // Before the first bar there is none.
@@ -84,7 +87,7 @@ fn at_each(
             let bars = frame.bars.partition_point(|bar| bar.close_time() <= *at);
             (*at, bars, place)
         })
-        .filter(|(_, bars, _)| *bars > 0)
+        .filter(|(at, bars, _)| *bars > 0 && *at >= frame.venue_since())
         .collect();
     asked.sort_unstable();
     let heard = Heard::of(frame);

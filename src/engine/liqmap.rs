@@ -6,7 +6,12 @@ use super::explain::{Explain, FineMap};
 use super::parameters::{SHOWN, shown_for};
 use super::replay::Frame;
 use super::{EngineError, Estimate, Ledger, View};
-use crate::model::{Chosen, LiquidationMap, MapBin, MapRange, Model, Side, Vocabulary, map_step};
+use crate::model::{
+    BinWidth, Chosen, LiquidationMap, MapBin, MapRange, Model, Side, Vocabulary, map_step,
+};
+
+/// A map has no more bins than this.
+const MOST_BINS: f64 = 100_000.0;
 
 /// The liquidation map of a coin, from `model`; from model 2 where none is named, as model 3 has not been fitted.
 ///
@@ -24,31 +29,48 @@ pub fn liqmap(
     range: MapRange,
     model: Option<&Chosen>,
 ) -> Result<Estimate<LiquidationMap>, EngineError> {
+    binned(view, coin, range, model, None)
+}
+
+/// As [`liqmap`], in bins of the width asked for.
+///
+/// # Errors
+///
+/// As [`liqmap`], and where a bin would be wider than the price is high, or the map have more than 100,000 bins.
+pub fn binned(
+    view: &View<'_>,
+    coin: &str,
+    range: MapRange,
+    model: Option<&Chosen>,
+    bin: Option<BinWidth>,
+) -> Result<Estimate<LiquidationMap>, EngineError> {
     let view = view.under(model.and_then(Chosen::own));
     let (model, length) = (model.map_or(Model::Exposure, Chosen::view), range.millis());
     let frame = Frame::new(view, coin, model, length, range.name(), length)?;
     let replayed = frame.replay(&[], |_| ());
-    Ok(shown(
+    let asked = (coin, range, bin);
+    shown(
         &frame,
-        coin,
-        range,
+        asked,
         &replayed.ledger,
         frame.price,
         replayed.explain,
-    ))
+    )
 }
 
 /// The map of a ledger's state, made while the price was `price`.
 pub(super) fn shown(
     frame: &Frame<'_>,
-    coin: &str,
-    range: MapRange,
+    (coin, range, bin): (&str, MapRange, Option<BinWidth>),
     ledger: &Ledger,
     price: f64,
     mut explain: Explain,
-) -> Estimate<LiquidationMap> {
+) -> Result<Estimate<LiquidationMap>, EngineError> {
     let fine = fine(frame, ledger);
-    let width = map_step(price);
+    let width = bin.map_or_else(|| map_step(price), BinWidth::get);
+    if bin.is_some() {
+        check(&fine, coin, width, price)?;
+    }
 
     let mut usd: BTreeMap<(Side, i64), [f64; SHOWN.len()]> = BTreeMap::new();
     for (shown, tier) in fine.usd.iter().enumerate() {
@@ -78,7 +100,7 @@ pub(super) fn shown(
             cells.extend(tiers);
         }
     }
-    Estimate {
+    Ok(Estimate {
         reply: LiquidationMap {
             symbol: coin.to_owned(),
             range: range.to_string(),
@@ -90,7 +112,23 @@ pub(super) fn shown(
             tiers: cells,
         },
         explain,
+    })
+}
+
+/// Whether bins of `width` make a map.
+fn check(fine: &FineMap, coin: &str, width: f64, price: f64) -> Result<(), EngineError> {
+    let cells = fine.usd.first().map_or(0, Vec::len);
+    let end = fine.first.saturating_add_unsigned(cells as u64);
+    let least = (fine.grid.mid(end) - fine.grid.mid(fine.first)) / MOST_BINS;
+    if (least..=price).contains(&width) {
+        return Ok(());
     }
+    Err(EngineError::BadBin {
+        coin: coin.to_owned(),
+        bin: width.to_string(),
+        least: format!("{least:e}"),
+        price: price.to_string(),
+    })
 }
 
 /// The map on the ledger's own grid.

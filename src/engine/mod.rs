@@ -34,7 +34,7 @@ pub use heatmap::heatmap;
 pub use instants::liqmaps;
 pub use ledger::{Ledger, Step};
 pub use levels::levels;
-pub use liqmap::liqmap;
+pub use liqmap::{binned, liqmap};
 pub use maxpain::maxpain;
 pub use observations::{Observations, Rows};
 pub use parameters::{Clock, Parameters, Tier, version};

@@ -1,7 +1,9 @@
 //! The replay: the bars of a window, from an empty ledger to its last state.
 
+use std::borrow::Cow;
+
 use super::explain::Explain;
-use super::history::{Derived, Fresh, History, days};
+use super::history::{Derived, Fresh, History, Readings, days};
 use super::parameters::version;
 use super::sources::Bars;
 use super::{EngineError, Ledger, Parameters, Step, Tier, View};
@@ -17,7 +19,8 @@ pub(super) struct Frame<'a> {
     pub(super) parameters: Parameters,
     history: &'a History,
     pub(super) bars: &'a [Bar],
-    derived: &'a [Derived],
+    derived: Cow<'a, [Derived]>,
+    readings: Cow<'a, Readings>,
     /// Close of the last bar, the end of the window.
     pub(super) end: Millis,
     /// Last price.
@@ -77,6 +80,7 @@ impl<'a> Frame<'a> {
             .partition_point(|bar| bar.close_time() <= view.now());
         let bars = history.bars.get(..closed).unwrap_or_default();
         let last = bars.last().ok_or_else(|| view.unknown(coin))?;
+        let (readings, derived) = of_venue(view, coin, history)?;
         let end = last.close_time();
         if end <= view.now().back(range) {
             return Err(EngineError::NoBars {
@@ -120,7 +124,11 @@ impl<'a> Frame<'a> {
             parameters: view.parameters(model, coin),
             history,
             bars,
-            derived: history.derived.get(before..closed).unwrap_or_default(),
+            derived: match derived {
+                Cow::Borrowed(all) => Cow::Borrowed(all.get(before..closed).unwrap_or_default()),
+                Cow::Owned(all) => Cow::Owned(all.get(before..closed).unwrap_or_default().to_vec()),
+            },
+            readings,
             end,
             price: last.close,
             interval,
@@ -146,7 +154,7 @@ impl<'a> Frame<'a> {
             .position(|derived| derived.open_interest.is_some())
             .filter(|_| {
                 at_start
-                    .and_then(|instant| self.history.open_interest.at(instant))
+                    .and_then(|instant| self.readings.at(instant))
                     .is_none()
             });
         self.bars
@@ -175,7 +183,7 @@ impl<'a> Frame<'a> {
             Model::Exposure => Realised::default(),
             Model::Expected => self.realised(),
         };
-        for (bar, derived) in self.bars.iter().zip(self.derived) {
+        for (bar, derived) in self.bars.iter().zip(&*self.derived) {
             before(&running.ledger, bar);
             running.take(bar, derived, realised.of(bar));
         }
@@ -208,14 +216,20 @@ impl<'a> Frame<'a> {
     }
 
     /// Nothing counted yet.
-    pub(super) fn tally(&self) -> Tally<'a> {
+    pub(super) fn tally(&self) -> Tally<'_> {
         let first = self.bars.first().map_or(self.end, Bar::close_time);
         Tally {
             bars: 0,
             interval: 0,
             partial: 0,
-            fresh: self.history.open_interest.fresh_from(first),
+            fresh: self.readings.fresh_from(first),
         }
+    }
+
+    /// From when on the ledger of the exchange asked for is known, where one is.
+    pub(super) fn venue_since(&self) -> Millis {
+        let first = self.view.venue().and_then(|_| self.readings.first());
+        first.unwrap_or(Millis(i64::MIN))
     }
 
     /// Whether realised orders are part of the estimate.
@@ -239,7 +253,7 @@ impl<'a> Frame<'a> {
     /// it is known.
     pub(super) fn opening(&self) -> Option<f64> {
         self.reading_at_start()
-            .and_then(|instant| self.history.open_interest.at(instant))
+            .and_then(|instant| self.readings.at(instant))
             .or_else(|| {
                 self.derived
                     .iter()
@@ -252,7 +266,7 @@ impl<'a> Frame<'a> {
     pub(super) fn bars_to_opening(&self) -> Option<usize> {
         let before = self
             .reading_at_start()
-            .and_then(|instant| self.history.open_interest.at(instant));
+            .and_then(|instant| self.readings.at(instant));
         if before.is_some() {
             return Some(0);
         }
@@ -265,7 +279,7 @@ impl<'a> Frame<'a> {
 
     /// The instant of the readings that are known when the first bar opens.
     fn reading_at_start(&self) -> Option<Millis> {
-        let readings = &self.history.open_interest;
+        let readings = &self.readings;
         let start = self.bars.first()?.open_time;
         if readings.at(start).is_some() {
             Some(start)
@@ -278,7 +292,7 @@ impl<'a> Frame<'a> {
     fn open_interest_venues(&self, tally: &Tally<'_>) -> Bars {
         let mut venues = tally.fresh.counts();
         if let Some(start) = self.reading_at_start() {
-            let mut fresh = self.history.open_interest.fresh_from(start);
+            let mut fresh = self.readings.fresh_from(start);
             fresh.count(start);
             for venue in fresh.counts().into_keys() {
                 venues.entry(venue).or_insert(0);
@@ -326,6 +340,7 @@ impl<'a> Frame<'a> {
             closed: end,
             model: self.model.number(),
             model_version: version(self.view.own(), self.model),
+            exchange: self.view.venue().map(str::to_owned),
             view,
             tiers: column(|tier| tier.leverage),
             clocks: self
@@ -341,8 +356,7 @@ impl<'a> Frame<'a> {
             located_share: running.ledger.located_share(),
             open_interest_scale: if relative { "relative" } else { "usd" },
             open_interest_age_ms: self
-                .history
-                .open_interest
+                .readings
                 .last_by(end)
                 .map(|last| end.0.saturating_sub(last.0)),
             open_interest_partial_bars: tally.partial,
@@ -395,7 +409,7 @@ impl Tally<'_> {
     /// Counts the first `bars` of `frame`, of which those counted before are not counted again.
     pub(super) fn count(&mut self, frame: &Frame<'_>, bars: usize) {
         let new = self.bars..bars.max(self.bars);
-        let pairs = frame.bars.iter().zip(frame.derived);
+        let pairs = frame.bars.iter().zip(&*frame.derived);
         for (bar, derived) in pairs.skip(new.start).take(new.len()) {
             self.interval = self.interval.max(bar.interval);
             self.partial += usize::from(derived.partial);
@@ -403,6 +417,29 @@ impl Tally<'_> {
             self.bars += 1;
         }
     }
+}
+
+/// The readings of open interest that the view is of, and what is derived of a coin's bars with them.
+fn of_venue<'a>(
+    view: View<'a>,
+    coin: &str,
+    history: &'a History,
+) -> Result<(Cow<'a, Readings>, Cow<'a, [Derived]>), EngineError> {
+    let readings = &history.open_interest;
+    let Some(venue) = view.venue() else {
+        return Ok((Cow::Borrowed(readings), Cow::Borrowed(&history.derived)));
+    };
+    let known = readings.venues_by(view.now());
+    if !known.iter().any(|known| known == venue) {
+        return Err(EngineError::UnknownVenue {
+            coin: coin.to_owned(),
+            exchange: venue.to_owned(),
+            now: view.now(),
+            known,
+        });
+    }
+    let (readings, derived) = history.of_venue(venue);
+    Ok((Cow::Owned(readings), Cow::Owned(derived)))
 }
 
 /// The realised orders of a window, to be handed out bar by bar.

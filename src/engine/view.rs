@@ -17,6 +17,8 @@ pub struct View<'a> {
     received_by: Option<Millis>,
     /// What the caller chose of the parameters of estimates.
     own: Option<&'a Specification>,
+    /// The exchange whose ledger estimates are read from; all together where absent.
+    venue: Option<&'a str>,
 }
 
 impl Observations {
@@ -29,6 +31,7 @@ impl Observations {
             now,
             received_by: None,
             own: None,
+            venue: None,
         }
     }
 
@@ -93,6 +96,17 @@ impl<'a> View<'a> {
             own: own.or(self.own),
             ..self
         }
+    }
+
+    /// The same view, its estimates those of the ledger of one exchange.
+    #[must_use]
+    pub fn of_venue(self, venue: Option<&'a str>) -> Self {
+        Self { venue, ..self }
+    }
+
+    /// The exchange whose ledger estimates are read from.
+    pub(super) fn venue(self) -> Option<&'a str> {
+        self.venue
     }
 
     /// What the caller chose of the parameters of estimates.
@@ -190,6 +204,10 @@ impl<'a> View<'a> {
         let places = history.orders.iter().rev().map(|place| *place as usize);
         places
             .filter(move |place| view.ring.timestamp(*place) <= view.now && view.sees(*place))
+            .filter(move |place| {
+                let exchange = || view.ring.exchange(*place);
+                view.venue.is_none_or(|venue| venue == exchange())
+            })
             .map(move |place| {
                 let kind = view.ring.kind(place);
                 // A listing in thousands counts a thousand.

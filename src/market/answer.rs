@@ -3,7 +3,9 @@
 use super::Needed;
 use crate::api::{self, Endpoint};
 use crate::engine::{self, EngineError, Estimate, Explain, View};
-use crate::model::{Chosen, Coin, MapRange, Millis, Model, Pair, Vocabulary, Window};
+use crate::model::{
+    Chosen, Coin, MapRange, Millis, Model, Pair, Vocabulary, Window, exchange_name,
+};
 
 /// A reply with what there is to say about how it came to be.
 #[derive(Clone, Debug)]
@@ -49,6 +51,7 @@ impl Material {
             range: range.millis(),
             range_name: range.name(),
             orders: model.is_some_and(|model| model.view() == Model::Expected),
+            exchange: None,
             lasts: lasts.millis(),
         })
     }
@@ -153,14 +156,16 @@ impl Answer for api::Chart {
     }
 }
 
+/// Our spelling of the exchange asked for.
+fn venue(exchange: Option<&String>) -> Option<String> {
+    exchange.map(|name| exchange_name(name))
+}
+
 impl Answer for api::Heatmap {
     fn answer(&self, view: &View<'_>) -> Result<Answered<Self::Reply>, EngineError> {
-        let map = engine::heatmap(
-            &view.under(self.model.own()),
-            self.symbol.as_str(),
-            self.range,
-            self.model.view(),
-        )?;
+        let venue = venue(self.exchange.as_ref());
+        let view = view.under(self.model.own()).of_venue(venue.as_deref());
+        let map = engine::heatmap(&view, self.symbol.as_str(), self.range, self.model.view())?;
         Ok(map.into())
     }
 
@@ -170,6 +175,7 @@ impl Answer for api::Heatmap {
             range: self.range.millis(),
             range_name: self.range.name(),
             orders: self.model.view() == Model::Expected,
+            exchange: venue(self.exchange.as_ref()),
             lasts: self.range.millis(),
         })
     }
@@ -177,11 +183,21 @@ impl Answer for api::Heatmap {
 
 impl Answer for api::Liqmap {
     fn answer(&self, view: &View<'_>) -> Result<Answered<Self::Reply>, EngineError> {
-        Ok(engine::liqmap(view, self.symbol.as_str(), self.range, self.model.as_ref())?.into())
+        let venue = venue(self.exchange.as_ref());
+        let view = view.of_venue(venue.as_deref());
+        let (coin, model) = (self.symbol.as_str(), self.model.as_ref());
+        Ok(engine::binned(&view, coin, self.range, model, self.bin)?.into())
     }
 
     fn material(&self) -> Material {
-        Material::map(&self.symbol, self.model.as_ref(), self.range, self.range)
+        let material = Material::map(&self.symbol, self.model.as_ref(), self.range, self.range);
+        match material {
+            Material::Estimated(needed) => Material::Estimated(Needed {
+                exchange: venue(self.exchange.as_ref()),
+                ..needed
+            }),
+            material @ Material::Realised(_) => material,
+        }
     }
 
     fn is_one_ledger(&self) -> bool {
@@ -197,7 +213,10 @@ impl Answer for api::Liqmap {
             let one = |at: &Millis| self.answer(&view.as_of(*at));
             return instants.iter().map(one).collect();
         }
-        let maps = engine::liqmaps(view, self.symbol.as_str(), self.model.as_ref(), instants);
+        let venue = venue(self.exchange.as_ref());
+        let view = view.of_venue(venue.as_deref());
+        let (coin, model) = (self.symbol.as_str(), self.model.as_ref());
+        let maps = engine::liqmaps(&view, coin, model, self.bin, instants);
         maps.into_iter().map(|map| Ok(map?.into())).collect()
     }
 }

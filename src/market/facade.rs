@@ -285,6 +285,7 @@ impl Market {
             range: Millis::ALL,
             range_name: "all",
             orders: model.view() == Model::Expected,
+            exchange: None,
             lasts: Millis::ALL,
         };
         Ok(shown(&*self.source, None, Some(&needed), work)??)

@@ -126,12 +126,24 @@ impl From<EngineError> for Refusal {
             EngineError::UnknownCoin { .. } => (Code::UnknownCoin, "symbol"),
             EngineError::NoBars { .. } => (Code::NoBars, "symbol"),
             EngineError::TooCoarse { .. } => (Code::TooCoarse, "symbol"),
+            EngineError::UnknownVenue { .. } => (Code::BadQuery, "exchange"),
+            EngineError::BadBin { .. } => (Code::BadQuery, "bin"),
             EngineError::TooShort { .. } => (Code::TooShort, "symbol"),
             EngineError::NoSuchLength { .. } => (Code::NoSuchLength, "interval"),
         };
         let mut refusal = Self::new(code, Some(parameter), error.to_string());
-        if let EngineError::UnknownCoin { coin, known, .. } = &error {
-            refusal.hint = likely_coin(coin, known);
+        match &error {
+            EngineError::UnknownCoin { coin, known, .. } => {
+                refusal.hint = likely_coin(coin, known);
+            }
+            EngineError::UnknownVenue { known, .. } if known.is_empty() => {
+                refusal.allowed = Some("none, as no reading of it names an exchange".to_owned());
+            }
+            EngineError::UnknownVenue { known, .. } => refusal.allowed = Some(known.join(", ")),
+            EngineError::BadBin { least, price, .. } => {
+                refusal.allowed = Some(format!("from {least} to {price}"));
+            }
+            _ => (),
         }
         refusal
     }

@@ -30,6 +30,8 @@ pub struct Needed {
     pub range_name: &'static str,
     /// Whether realised orders are part of the estimate.
     pub orders: bool,
+    /// The exchange whose orders they are; all where absent.
+    pub exchange: Option<String>,
     /// For how long, in milliseconds, the bars it ends with give it: then they are too old.
     pub lasts: i64,
 }

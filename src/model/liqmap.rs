@@ -5,6 +5,37 @@ use serde::{Serialize, Serializer};
 
 use super::{Millis, Side};
 
+/// How much price a bin of a liquidation map is to span.
+///
+/// # Examples
+///
+/// ```
+/// use liqdata::model::BinWidth;
+///
+/// assert_eq!(BinWidth::new(250.0).map(BinWidth::get), Some(250.0));
+/// assert_eq!(BinWidth::new(0.0), None);
+/// assert_eq!(BinWidth::new(f64::INFINITY), None);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BinWidth(f64);
+
+// It is a number.
+impl Eq for BinWidth {}
+
+impl BinWidth {
+    /// The width, if it is a finite number above zero.
+    #[must_use]
+    pub fn new(width: f64) -> Option<Self> {
+        (width.is_finite() && width > 0.0).then_some(Self(width))
+    }
+
+    /// The width as a number.
+    #[must_use]
+    pub fn get(self) -> f64 {
+        self.0
+    }
+}
+
 /// One bin of a liquidation map.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MapBin {

@@ -46,7 +46,7 @@ pub(crate) use interner::{Interner, Listings, count};
 pub use iso::read_span;
 pub use labels::Labels;
 pub use levels::{LevelTier, TierLevels};
-pub use liqmap::{LiquidationMap, MapBin};
+pub use liqmap::{BinWidth, LiquidationMap, MapBin};
 pub use margin::{Contract, MarginOf, Terms, first_margin, liquidation_price, maintenance_margin};
 pub use maxpain::{Cluster, MaxPain, Pain};
 pub use money::ExactSum;

@@ -264,6 +264,20 @@ pub(super) fn whole(name: &'static str, value: &Bound<'_, PyAny>, allowed: &str)
     })
 }
 
+/// A number; anything that is one counts, a bool or text does not.
+fn number(
+    name: &'static str,
+    value: &Bound<'_, PyAny>,
+    allowed: impl Fn() -> String,
+) -> PyResult<f64> {
+    let found = if value.is_instance_of::<PyBool>() {
+        None
+    } else {
+        value.extract::<f64>().ok()
+    };
+    found.ok_or_else(|| wrong_type(name, value, "a number", allowed()))
+}
+
 fn wrong_type(
     name: &'static str,
     value: &Bound<'_, PyAny>,
@@ -317,6 +331,8 @@ fn spelled(parameter: &Parameter, value: &Bound<'_, PyAny>) -> PyResult<Option<S
     }
     let spelled = if parameter.whole {
         whole(parameter.name, value, &parameter.allowed())?.to_string()
+    } else if parameter.fraction {
+        number(parameter.name, value, allowed)?.to_string()
     } else {
         text(parameter.name, value, allowed)?
     };

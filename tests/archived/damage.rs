@@ -97,7 +97,7 @@ fn ask(market: &Market, holds: &str) {
 }
 
 fn estimate(market: &Market) {
-    let question = Heatmap::new("BTC", "24h", RawModel::Number(3)).unwrap();
+    let question = Heatmap::new("BTC", "24h", RawModel::Number(3), None).unwrap();
     market.answer(&question, None).unwrap();
 }
 

@@ -132,16 +132,28 @@ pub(crate) fn realised(market: &Market, as_of: Option<Millis>) -> Vec<String> {
 /// What it says to the four about what is estimated.
 pub(crate) fn estimated(market: &Market, coin: &str, as_of: Option<Millis>) -> Vec<String> {
     let mut all = Vec::new();
-    for (range, model) in [("12h", 2), ("24h", 3), ("3d", 2), ("1M", 2)] {
-        let question = Heatmap::new(coin, range, RawModel::Number(model)).unwrap();
+    for (range, model, venue) in [
+        ("12h", 2, None),
+        ("24h", 3, None),
+        ("3d", 2, None),
+        ("1M", 2, None),
+        ("3M", 2, None),
+        ("all", 3, None),
+        ("24h", 3, Some("okx")),
+        ("all", 3, Some("binance")),
+        ("24h", 2, Some("nope")),
+    ] {
+        let question = Heatmap::new(coin, range, RawModel::Number(model), venue).unwrap();
         all.push(said(market, &question, as_of));
     }
-    for range in ["1d", "7d"] {
-        all.push(said(
-            market,
-            &Liqmap::new(coin, range, None).unwrap(),
-            as_of,
-        ));
+    for (range, bin, venue) in [
+        ("1d", None, None),
+        ("7d", None, None),
+        ("1d", Some(25.0), Some("OKX")),
+        ("all", Some(1e-9), None),
+    ] {
+        let question = Liqmap::new(coin, range, None, bin, venue).unwrap();
+        all.push(said(market, &question, as_of));
     }
     all.push(said(market, &Levels::new(coin, None).unwrap(), as_of));
     all.push(said(market, &Maxpain::new(coin, None).unwrap(), as_of));

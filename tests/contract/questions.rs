@@ -42,11 +42,11 @@ fn every_question_survives_its_query_string() {
     asked_again(&Chart::new("ETHUSDT").unwrap());
     for range in ["12h", "24h", "3d", "7d", "1M", "3M", "6M", "1y", "all"] {
         for model in [2, 3] {
-            asked_again(&Heatmap::new("1INCH", range, RawModel::Number(model)).unwrap());
+            asked_again(&Heatmap::new("1INCH", range, RawModel::Number(model), None).unwrap());
         }
     }
     for range in ["1d", "7d", "12h", "3d", "1M", "3M", "6M", "1y", "all"] {
-        asked_again(&Liqmap::new("SOL", range, None).unwrap());
+        asked_again(&Liqmap::new("SOL", range, None, None, None).unwrap());
     }
     asked_again(&Levels::new("SOL", None).unwrap());
     asked_again(&Maxpain::new("SOL", None).unwrap());
@@ -93,11 +93,11 @@ fn another_name_of_a_range_is_sent_by_the_contracts() {
         assert_eq!(question.to_query(), [("range", sent.to_owned())]);
     }
     for (asked, sent) in [("1d", "24h"), ("1w", "7d"), ("30d", "1M"), ("all", "all")] {
-        let question = Heatmap::new("BTC", asked, RawModel::Number(2)).unwrap();
+        let question = Heatmap::new("BTC", asked, RawModel::Number(2), None).unwrap();
         assert_eq!(question.to_query()[1], ("range", sent.to_owned()));
     }
     for (asked, sent) in [("24h", "1d"), ("1w", "7d"), ("30d", "1M")] {
-        let question = Liqmap::new("BTC", asked, None).unwrap();
+        let question = Liqmap::new("BTC", asked, None, None, None).unwrap();
         assert_eq!(question.to_query()[1], ("range", sent.to_owned()));
     }
 }

@@ -50,17 +50,18 @@ proptest! {
         market in markets(INTERVAL, MOST),
         delays in delays(),
         model in models(),
+        venue in prop::sample::select(vec![None, None, Some("okx"), Some("bybit")]),
         at_closes in prop::collection::vec(0..MOST as i64 * 5 / 4, 0..12),
         between in prop::collection::vec(-HOUR..MOST as i64 * INTERVAL, 0..12),
     ) {
         let observations = received(&market, &delays);
-        let view = observations.at(None);
+        let view = observations.at(None).of_venue(venue);
         let closes = at_closes.into_iter().map(|bar| bar * INTERVAL);
         let instants: Vec<Millis> = closes.chain(between).map(|at| Millis(NOW + at)).collect();
-        let together = liqmaps(&view, market.coin, model.as_ref(), &instants);
+        let together = liqmaps(&view, market.coin, model.as_ref(), None, &instants);
         prop_assert_eq!(together.len(), instants.len());
         for (map, at) in together.into_iter().zip(&instants) {
-            let view = observations.at(Some(*at));
+            let view = observations.at(Some(*at)).of_venue(venue);
             let alone = liqmap(&view, market.coin, MapRange::All, model.as_ref());
             prop_assert_eq!(map, alone, "{}", at);
         }
@@ -91,7 +92,7 @@ fn swinging(orders: &[(i64, i64)]) -> Observations {
 fn totals(observations: &Observations, minutes: &[i64]) -> Vec<f64> {
     let model = Chosen::from(Model::Expected);
     let instants: Vec<Millis> = minutes.iter().map(|at| Millis(NOW + at * MINUTE)).collect();
-    let maps = liqmaps(&observations.at(None), "BTC", Some(&model), &instants);
+    let maps = liqmaps(&observations.at(None), "BTC", Some(&model), None, &instants);
     let total = |map: Result<
         liqdata::engine::Estimate<liqdata::model::LiquidationMap>,
         EngineError,
@@ -126,10 +127,10 @@ fn an_order_that_is_received_late_changes_what_comes_after_its_reception_only() 
 fn an_instant_before_the_first_bar_is_refused_and_the_others_are_answered() {
     let observations = swinging(&[]);
     let instants = [NOW + 40 * INTERVAL, NOW, NOW + INTERVAL].map(Millis);
-    let maps = liqmaps(&observations.at(None), "BTC", None, &instants);
+    let maps = liqmaps(&observations.at(None), "BTC", None, None, &instants);
     assert!(maps[0].is_ok() && maps[2].is_ok());
     assert!(matches!(maps[1], Err(EngineError::UnknownCoin { .. })));
-    let unknown = liqmaps(&observations.at(None), "DOGE", None, &instants);
+    let unknown = liqmaps(&observations.at(None), "DOGE", None, None, &instants);
     assert!(unknown.iter().all(Result::is_err));
-    assert!(liqmaps(&observations.at(None), "BTC", None, &[]).is_empty());
+    assert!(liqmaps(&observations.at(None), "BTC", None, None, &[]).is_empty());
 }

@@ -21,6 +21,7 @@ mod realised;
 mod resized;
 mod ring;
 mod tables;
+mod venues;
 
 use liqdata::engine::Observations;
 use liqdata::model::{Millis, ObservedBar, ObservedOpenInterest, ObservedOrder, Order, Side};

@@ -3,6 +3,8 @@
 Each case is the method, the arguments, the parameter to be named, and a text the refusal lists among what is allowed.
 """
 
+from decimal import Decimal
+
 NOT_TEXT = [5, 1.0, True, b"BTC", {}.keys, object()]
 NOT_WHOLE = ["5", 1.0, 1.5, True, False, None, b"1", [1], float("nan")]
 BLANK = ["", " ", "\t\n", "\ud800"]
@@ -40,6 +42,9 @@ _BY_PARAMETER = [
         '"12h", "24h", "1d", "3d", "7d", "1w", "1M", "30d", "3M", "6M", "1y" or "all"',
     ),
     ("heatmap", "model", [0, 1, 4, -2, *TOO_WIDE, *NOT_WHOLE], "2 or 3"),
+    ("heatmap", "exchange", [*BLANK, *NOT_TEXT, ["okx"]], _VENUE),
+    ("liqmap", "exchange", [*BLANK, *NOT_TEXT, ["okx"]], _VENUE),
+    ("liqmap", "bin", [0, -1, 0.0, -2.5, float("nan"), float("inf"), True, "5", [5], b"5"], "a finite number above 0"),
     ("liqmap", "symbol", [*BLANK, *NOT_TEXT, None, "BTCUSDT"], _COIN),
     ("liqmap", "range", MAP_RANGES, '"1d", "24h", "7d", "1w", "12h", "3d", "1M", "30d", "3M", "6M", "1y" or "all"'),
     ("levels", "symbol", [*BLANK, *NOT_TEXT, None, "BTCUSDT"], _COIN),
@@ -81,6 +86,7 @@ BOUNDS = [
     *(("coins", {"range": name}) for name in ("1h", "4h", "12h", "24h", "1d")),
     *(("heatmap", {"range": name}) for name in ("12h", "24h", "1d", "3d", "7d", "1w", "1M", "30d", "all")),
     *(("heatmap", {"model": number}) for number in (2, 3)),
+    *(("liqmap", {"bin": width}) for width in (1, 12.5, Decimal("0.5"))),
     *(("liqmap", {"range": name}) for name in ("1d", "24h", "7d", "1w", "12h", "3d", "1M", "30d", "all")),
 ]
 """Arguments at the edge of what is allowed: every source takes them."""

@@ -2,6 +2,7 @@
 
 import random
 
+import numpy as np
 import pytest
 import samples
 
@@ -75,6 +76,64 @@ def test_heatmaps_of_all_are_the_single_ones(market):
         alone = market.heatmap("BTC", "all", 3, as_of=end)
         assert found == alone
         assert found.meta == alone.meta
+
+
+# One exchange, and bins of a width that was asked for.
+
+
+def test_the_ledger_of_an_exchange_is_that_of_its_own_tables():
+    orders, bars, readings = samples.orders(60), samples.bars(), samples.open_interest()
+    of = {
+        name: samples.columns([row for row in samples.rows(table) if row["exchange"] == "bybit"])
+        for name, table in (("orders", orders), ("open_interest", readings))
+    }
+    market, bybit = liqdata.Market(orders, bars, readings, now=NOW), liqdata.Market(bars=bars, now=NOW, **of)
+    for model in (2, 3):
+        found = market.heatmap("BTC", "all", model, exchange="Bybit")
+        assert found == bybit.heatmap("BTC", "all", model)
+        assert found != market.heatmap("BTC", "all", model)
+        assert found.meta["explain"]["exchange"] == "bybit"
+        assert list(found.meta["explain"]["openInterestVenues"]) == ["bybit"]
+        assert market.liqmap("BTC", "7d", model=model, exchange="bybit") == bybit.liqmap("BTC", "7d", model=model)
+    ends = [NOW - 3 * HOUR, NOW]
+    assert market.liqmap("ETH", "all", model=3, exchange="bybit", as_of=ends) == [
+        market.liqmap("ETH", "all", model=3, exchange="bybit", as_of=end) for end in ends
+    ]
+    assert "exchange" not in market.liqmap("BTC").meta["explain"]
+    with liqdata.serve(market) as server, liqdata.Client(server.url) as client:
+        assert client.heatmap("BTC", exchange="bybit") == market.heatmap("BTC", exchange="bybit")
+        assert client.liqmap("BTC", exchange="bybit") == market.liqmap("BTC", exchange="bybit")
+        with pytest.raises(liqdata.Refused, match="okx") as refused:
+            client.liqmap("BTC", exchange="okx")
+        assert refused.value.status == 400
+        assert "binance, bybit" in refused.value.body
+    for ask in (market.heatmap, market.liqmap):
+        with pytest.raises(BadQuery, match="binance, bybit") as unknown:
+            ask("BTC", exchange="okx")
+        assert unknown.value.parameter == "exchange"
+    with pytest.raises(BadQuery, match="names an exchange"):
+        liqdata.Market(bars=bars, now=NOW).liqmap("BTC", exchange="okx")
+
+
+def test_a_map_has_bins_as_wide_as_they_were_asked_for(market):
+    usual = market.liqmap("BTC", "all")
+    price = usual.current_price
+    for width in (1, 37.5, 2000.0):
+        found = market.liqmap("BTC", "all", bin=width)
+        assert found.bin_width == width
+        assert np.unique(np.round(np.diff(found.prices[found.sides == "long"]) / width, 6) % 1).tolist() in ([0.0], [])
+        for side in ("long", "short"):
+            usd = found.total[found.sides == side].sum()
+            assert usd == pytest.approx(usual.total[usual.sides == side].sum(), rel=1e-9)
+        assert found.swept(price * 0.95, price * 1.05) == usual.swept(price * 0.95, price * 1.05)
+    (several,) = market.liqmap("BTC", "all", bin=37.5, as_of=[NOW])
+    assert several == market.liqmap("BTC", "all", bin=37.5)
+    with liqdata.serve(market) as server, liqdata.Client(server.url) as client:
+        assert client.liqmap("BTC", "1d", bin=37.5) == market.liqmap("BTC", "1d", bin=37.5)
+    for width in (1e-6, price * 1.01):
+        with pytest.raises(BadQuery, match="out of bounds") as refused:
+            market.liqmap("BTC", bin=width)
+        assert refused.value.parameter == "bin"
 
 
 # Ranges.

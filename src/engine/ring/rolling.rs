@@ -415,6 +415,12 @@ impl Ring {
         }
     }
 
+    /// The exchange of an order.
+    pub(in crate::engine) fn exchange(&self, place: usize) -> &str {
+        let [exchange, ..] = self.names.of(self.kind(place).pair());
+        exchange
+    }
+
     /// The coin of an order.
     pub(in crate::engine) fn coin(&self, place: usize) -> &str {
         let [.., coin] = self.names.of(self.kind(place).pair());

@@ -31,7 +31,16 @@ const BUCKET: i64 = 5 * Millis::MINUTE;
 struct Name {
     coin: String,
     day: i64,
-    orders: bool,
+    content: Content,
+}
+
+/// What of a day is kept.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Content {
+    /// Bars and open interest.
+    Series,
+    /// Orders, of one exchange where one is named.
+    Orders(Option<String>),
 }
 
 /// One day of one coin: its bars and open interest, or its orders.
@@ -55,7 +64,8 @@ impl Part {
 struct Made {
     coin: String,
     length: i64,
-    orders: bool,
+    /// Which orders, where any are part of it.
+    orders: Option<Content>,
     as_of: Option<Millis>,
     number: Option<u64>,
 }
@@ -122,7 +132,9 @@ impl Days {
                 .into_iter()
                 .find(|length| needed.range <= *length)
                 .unwrap_or(needed.range),
-            orders: needed.orders,
+            orders: needed
+                .orders
+                .then(|| Content::Orders(needed.exchange.clone())),
             as_of,
             number,
         };
@@ -166,7 +178,7 @@ impl Days {
         };
         let first = day_of(start);
         for day in (first..=day_of(now)).rev() {
-            let part = self.part(archive, &needed.coin, day, false, as_of)?;
+            let part = self.part(archive, &needed.coin, day, &Content::Series, as_of)?;
             if let Some(close) = part.bars.last_close(now)
                 && close > now.back(needed.range)
             {
@@ -189,7 +201,7 @@ impl Days {
         let mut open_interest = Vec::new();
         let mut orders = Vec::new();
         for day in day_of(start)..=day_of(now) {
-            let part = self.part(archive, &made.coin, day, false, made.as_of)?;
+            let part = self.part(archive, &made.coin, day, &Content::Series, made.as_of)?;
             open_interest.extend(
                 part.open_interest
                     .iter()
@@ -197,8 +209,8 @@ impl Days {
                     .cloned(),
             );
             bars.push(part);
-            if made.orders {
-                let part = self.part(archive, &made.coin, day, true, made.as_of)?;
+            if let Some(content) = &made.orders {
+                let part = self.part(archive, &made.coin, day, content, made.as_of)?;
                 orders.extend(
                     part.orders
                         .iter()
@@ -219,13 +231,13 @@ impl Days {
         archive: &Archive,
         coin: &str,
         day: i64,
-        orders: bool,
+        content: &Content,
         as_of: Option<Millis>,
     ) -> Result<Arc<Part>, Refusal> {
         let name = Name {
             coin: coin.to_owned(),
             day,
-            orders,
+            content: content.clone(),
         };
         let usable = |part: &Part| as_of.is_none_or(|at| part.known_by <= at);
         let generation = {
@@ -367,7 +379,11 @@ fn read(archive: &Archive, name: &Name, as_of: Option<Millis>) -> Result<Part, R
         coin: Some(name.coin.clone()),
         ..Filter::default()
     };
-    if name.orders {
+    if let Content::Orders(exchange) = &name.content {
+        let filter = Filter {
+            exchange: exchange.clone(),
+            ..filter
+        };
         return read_orders(archive, &filter);
     }
     let (bars, bars_known_by) = series::of_day(archive, &filter)?;
@@ -389,10 +405,11 @@ fn read_orders(archive: &Archive, filter: &Filter) -> Result<Part, Refusal> {
     let mut sums: HashMap<(String, Side, Millis), rust_decimal::Decimal> = HashMap::new();
     let mut whole = Vec::new();
     let coin = filter.coin.as_deref().unwrap_or_default();
+    let exchange = filter.exchange.as_deref().unwrap_or("all");
     let mut make = |symbol: &str, side, bucket, qty| {
         whole.push(ObservedOrder {
             order: Order {
-                exchange: "all".to_owned(),
+                exchange: exchange.to_owned(),
                 symbol: symbol.to_owned(),
                 side,
                 price: rust_decimal::Decimal::ONE,
