@@ -13,7 +13,7 @@ mod oracle;
 
 use std::collections::BTreeMap;
 
-use liqdata::engine::{Clock, Ledger, Parameters, Step, Tier};
+use liqdata::engine::{Clock, Forming, Ledger, Parameters, Step, Tier};
 use liqdata::model::{FineGrid, Model, Prior, Side, Specification};
 use oracle::Oracle;
 use proptest::prelude::*;
@@ -68,6 +68,62 @@ fn parameters() -> impl Strategy<Value = Parameters> {
         ..exposure()
     });
     prop_oneof![Just(exposure()), Just(expected()), Just(second()), clocks]
+}
+
+/// A tick: the price, what of the price range so far turns out to be no price, and what else is known by then.
+type Tick = (f64, bool, f64, f64, Option<(f64, f64)>);
+
+fn ticks() -> impl Strategy<Value = Vec<Vec<Tick>>> {
+    // Open interest that all but vanishes makes the scale of the cells vanish.
+    let open_interest = prop_oneof![9 => 100.0..2000.0_f64, 1 => Just(1e-90), 1 => Just(0.0)];
+    let price = prop_oneof![6 => -0.004..0.004_f64, 1 => -0.1..0.1_f64];
+    let wrong = prop_oneof![7 => Just(false), 1 => Just(true)];
+    let realised = prop::option::of((0.0..50.0_f64, 0.0..50.0_f64));
+    let tick = (price, wrong, open_interest, 0.0..3.0_f64, realised);
+    prop::collection::vec(prop::collection::vec(tick, 1..6), 1..25)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    #[test]
+    fn a_bar_that_is_followed_tick_by_tick_is_the_closed_bar_at_every_tick(
+        parameters in parameters(),
+        bars in ticks(),
+    ) {
+        let mut stepped = Ledger::new(parameters, 1000.0);
+        let mut followed = stepped.clone();
+        let mut price: f64 = 100.0;
+        for ticks in bars {
+            let open = price;
+            let mut forming = Forming::new(followed);
+            prop_assert_eq!(forming.ledger(), &stepped);
+            let (mut low, mut high): (f64, f64) = (open, open);
+            let mut closed = stepped.clone();
+            for (change, wrong, open_interest, volume_ratio, realised) in ticks {
+                if wrong {
+                    (low, high) = (open.min(price), open.max(price));
+                }
+                price *= change.exp();
+                (low, high) = (low.min(price), high.max(price));
+                let bar = Step {
+                    low,
+                    high,
+                    close: price,
+                    volume_ratio,
+                    days: 15.0 / 1440.0,
+                    open_interest,
+                    realised: realised.map_or([None; 2], |(long, short)| [Some(long), Some(short)]),
+                };
+                closed = stepped.clone();
+                closed.step(&bar);
+                prop_assert_eq!(forming.tick(&bar), &closed);
+            }
+            stepped = closed;
+            followed = forming.close();
+            prop_assert_eq!(&followed, &stepped);
+        }
+    }
 }
 
 #[test]

@@ -65,6 +65,24 @@ pub struct Ledger {
     phi: [f64; 2],
 }
 
+/// What a bar that has not closed did to a part of a book, so that it can be taken back.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Mark {
+    /// The cells that were crossed, in the order in which the price came to them, and their sum.
+    crossed: Vec<f64>,
+    sum: f64,
+    /// Where the cells lay before the bar, and behind what it crossed.
+    before: (i64, i64),
+    behind: (i64, i64),
+    scale: f64,
+    unlocated: f64,
+    mass: f64,
+    /// What stood in the bins in which positions were opened.
+    under: Vec<(i64, f64)>,
+    /// All cells, where they were multiplied.
+    whole: Option<Cells>,
+}
+
 /// All positions of one side, as if every one of them had the same leverage.
 #[derive(Clone, Debug, PartialEq)]
 struct Book {
@@ -127,12 +145,63 @@ impl Ledger {
     ///
     /// Prices must be finite and above zero with `low <= close <= high`, the other numbers finite and not negative.
     pub fn step(&mut self, step: &Step) {
+        self.cross(step, None);
+        self.settle(step, None);
+    }
+
+    /// Marks of the state as it is.
+    pub(super) fn marks(&self) -> Vec<Mark> {
+        let books = self.books.iter().flatten();
+        books
+            .flat_map(|book| book.parts.iter().map(Part::mark))
+            .collect()
+    }
+
+    /// Empties what `step` crosses, in `marks` on top of what was crossed before.
+    pub(super) fn cross(&mut self, step: &Step, marks: Option<&mut [Mark]>) {
         let grid = self.parameters.grid;
-        let (low, high, close) = (
-            grid.bin(step.low),
-            grid.bin(step.high),
-            grid.bin(step.close),
-        );
+        let (low, high) = (grid.bin(step.low), grid.bin(step.high));
+        let mut marks = marks.into_iter().flatten();
+        for (books, side) in self.books.iter_mut().zip([Side::Long, Side::Short]) {
+            for book in books {
+                book.sweep(side, (low, high), &mut marks);
+            }
+        }
+    }
+
+    /// Takes back what a step closed and opened; what it crossed stays crossed.
+    pub(super) fn unsettle(&mut self, marks: &mut [Mark]) {
+        let parts = self
+            .books
+            .iter_mut()
+            .flatten()
+            .flat_map(|book| &mut book.parts);
+        for (part, mark) in parts.zip(marks) {
+            part.unsettle(mark);
+        }
+    }
+
+    /// Takes back what was crossed.
+    pub(super) fn uncross(&mut self, marks: &mut [Mark]) {
+        let mut marks = marks.iter_mut();
+        for (books, side) in self.books.iter_mut().zip([Side::Long, Side::Short]) {
+            let parts = books.iter_mut().flat_map(|book| &mut book.parts);
+            // The marks come second, so that none is passed over.
+            for (part, mark) in parts.zip(&mut marks) {
+                part.uncross(side, mark);
+            }
+        }
+    }
+
+    /// Sets the open interest that the next step begins with.
+    pub(super) fn set_open_interest(&mut self, open_interest: f64) {
+        self.open_interest = open_interest;
+    }
+
+    /// Closes and opens positions until the open interest of `step` is met; what it crossed has been emptied.
+    pub(super) fn settle(&mut self, step: &Step, marks: Option<&mut [Mark]>) {
+        let grid = self.parameters.grid;
+        let close = grid.bin(step.close);
         let ln_low = step.low.ln() - grid.p0.ln();
         let ln_range = (step.high / step.low).ln();
         let clocks: Vec<(f64, f64)> = self
@@ -142,6 +211,7 @@ impl Ledger {
             .map(|clock| (clock.share, clock.turnover(step.days * step.volume_ratio)))
             .collect();
         let mut bins = Vec::with_capacity(self.fractions.len());
+        let mut marks = marks.map(|marks| marks.iter_mut());
 
         for (((books, side), realised), phi) in self
             .books
@@ -151,8 +221,7 @@ impl Ledger {
             .zip(&mut self.phi)
         {
             let mut predicted = 0.0;
-            for book in &mut *books {
-                book.sweep(side, low, high);
+            for book in &*books {
                 predicted += book.weight * book.flux;
             }
             *phi = match realised {
@@ -170,9 +239,6 @@ impl Ledger {
                     0.0
                 };
                 let mut opened = (step.open_interest - left).max(0.0);
-                for (part, (_, churn)) in book.parts.iter_mut().zip(&clocks) {
-                    opened += part.close(*phi, stays, *churn);
-                }
                 bins.clear();
                 bins.extend(self.fractions.iter().map(|fraction| {
                     let bin = grid.bin_of_ln(ln_low + ln_range * fraction + book.ln_ratio);
@@ -181,6 +247,10 @@ impl Ledger {
                         Side::Short => bin.max(close + 1),
                     }
                 }));
+                for (part, (_, churn)) in book.parts.iter_mut().zip(&clocks) {
+                    let mark = marks.as_mut().and_then(Iterator::next);
+                    opened += part.close(*phi, stays, *churn, mark, &bins);
+                }
                 for (part, (share, _)) in book.parts.iter_mut().zip(&clocks) {
                     part.open(&bins, opened * share);
                 }
@@ -316,14 +386,26 @@ impl Book {
         self.parts.iter().map(Part::located).sum()
     }
 
-    /// Empties what a bar from `low` to `high` crosses.
-    fn sweep(&mut self, side: Side, low: i64, high: i64) {
+    /// Empties what a bar from `low` to `high` crosses, on top of what its marks say was crossed before.
+    fn sweep<'a>(
+        &mut self,
+        side: Side,
+        (low, high): (i64, i64),
+        marks: &mut impl Iterator<Item = &'a mut Mark>,
+    ) {
         self.flux = 0.0;
         for part in &mut self.parts {
+            let mut mark = marks.next();
+            let before = mark.as_ref().map_or(0.0, |mark| mark.sum);
+            let crossed = mark.as_mut().map(|mark| &mut mark.crossed);
             let swept = match side {
-                Side::Long => part.cells.take_from(low),
-                Side::Short => part.cells.take_through(high),
+                Side::Long => part.cells.take_from(low, before, crossed),
+                Side::Short => part.cells.take_through(high, before, crossed),
             };
+            if let Some(mark) = mark {
+                mark.sum = swept;
+                mark.behind = (part.cells.first, part.cells.end);
+            }
             part.flux = swept * part.scale;
             self.flux += part.flux;
         }
@@ -345,16 +427,68 @@ impl Part {
         self.scale * self.cells.occupied().iter().sum::<f64>()
     }
 
+    fn mark(&self) -> Mark {
+        Mark {
+            before: (self.cells.first, self.cells.end),
+            behind: (self.cells.first, self.cells.end),
+            scale: self.scale,
+            unlocated: self.unlocated,
+            mass: self.mass,
+            ..Mark::default()
+        }
+    }
+
+    fn unsettle(&mut self, mark: &mut Mark) {
+        (self.scale, self.unlocated, self.mass) = (mark.scale, mark.unlocated, mark.mass);
+        if let Some(whole) = mark.whole.take() {
+            self.cells = whole;
+        }
+        for (bin, mass) in mark.under.drain(..) {
+            self.cells.put(bin, mass);
+        }
+        (self.cells.first, self.cells.end) = mark.behind;
+    }
+
+    fn uncross(&mut self, side: Side, mark: &mut Mark) {
+        let (first, end) = mark.before;
+        for (place, mass) in (0..).zip(mark.crossed.drain(..)) {
+            let bin = match side {
+                Side::Long => end - 1 - place,
+                Side::Short => first + place,
+            };
+            self.cells.put(bin, mass);
+        }
+        mark.sum = 0.0;
+        mark.behind = mark.before;
+        (self.cells.first, self.cells.end) = mark.before;
+    }
+
     /// Takes away the share `phi` of what was crossed, keeps of the rest the share that `stays`, and closes the share
-    /// `churn` of that: how much is to be opened anew.
-    fn close(&mut self, phi: f64, stays: f64, churn: f64) -> f64 {
+    /// `churn` of that: how much is to be opened anew. What will be opened in `bins` can be taken back with the mark.
+    fn close(
+        &mut self,
+        phi: f64,
+        stays: f64,
+        churn: f64,
+        mark: Option<&mut Mark>,
+        bins: &[i64],
+    ) -> f64 {
         let liquidated = phi * self.flux;
         let left = (self.mass - liquidated).max(0.0) * stays;
         let kept = (1.0 - churn) * stays;
         self.mass = (1.0 - churn) * left;
         self.unlocated = (self.unlocated + self.flux - liquidated) * kept;
         self.scale *= kept;
-        if self.scale < VANISHING {
+        let vanishes = self.scale < VANISHING;
+        if let Some(mark) = mark {
+            if vanishes {
+                mark.whole = Some(self.cells.clone());
+            } else {
+                let stood = |bin: &i64| (*bin, self.cells.mass(*bin));
+                mark.under.extend(bins.iter().map(stood));
+            }
+        }
+        if vanishes {
             self.cells.multiply(self.scale);
             self.scale = 1.0;
         }
@@ -469,26 +603,51 @@ impl Cells {
             .filter(|(_, mass)| *mass != 0.0)
     }
 
-    /// Empties the bins from `bin` up; their sum.
-    fn take_from(&mut self, bin: i64) -> f64 {
+    /// Empties the bins from `bin` up, from the highest on; `sum` and theirs, and each for those who keep them.
+    fn take_from(&mut self, bin: i64, sum: f64, kept: Option<&mut Vec<f64>>) -> f64 {
         if bin >= self.end {
-            return 0.0;
+            return sum;
         }
         let start = bin.max(self.first);
-        let sum = drain(self.occupied_mut(start, self.end));
+        let taken = self.occupied_mut(start, self.end);
+        if let Some(kept) = kept {
+            kept.extend(taken.iter().rev());
+        }
+        let sum = taken.iter().rev().fold(sum, |sum, mass| sum + mass);
+        taken.fill(0.0);
         self.end = start;
         sum
     }
 
-    /// Empties the bins up to and with `bin`; their sum.
-    fn take_through(&mut self, bin: i64) -> f64 {
+    /// Empties the bins up to and with `bin`, from the lowest on; as [`Cells::take_from`].
+    fn take_through(&mut self, bin: i64, sum: f64, kept: Option<&mut Vec<f64>>) -> f64 {
         if bin < self.first {
-            return 0.0;
+            return sum;
         }
         let end = self.end.min(bin + 1);
-        let sum = drain(self.occupied_mut(self.first, end));
+        let taken = self.occupied_mut(self.first, end);
+        if let Some(kept) = kept {
+            kept.extend(taken.iter());
+        }
+        let sum = taken.iter().fold(sum, |sum, mass| sum + mass);
+        taken.fill(0.0);
         self.first = end;
         sum
+    }
+
+    /// The mass in a bin.
+    fn mass(&self, bin: i64) -> f64 {
+        let place = usize::try_from(bin - self.origin).ok();
+        let mass = place.and_then(|place| self.values.get(place));
+        mass.copied().unwrap_or_default()
+    }
+
+    /// Sets the mass in a bin that there is room for.
+    fn put(&mut self, bin: i64, mass: f64) {
+        let place = usize::try_from(bin - self.origin).ok();
+        if let Some(cell) = place.and_then(|place| self.values.get_mut(place)) {
+            *cell = mass;
+        }
     }
 
     /// Adds `mass` to each of `bins`, which do not fall.
@@ -534,11 +693,4 @@ impl Cells {
             *value *= factor;
         }
     }
-}
-
-/// Sets every value to zero; their sum.
-fn drain(values: &mut [f64]) -> f64 {
-    let sum = values.iter().sum();
-    values.fill(0.0);
-    sum
 }

@@ -9,6 +9,7 @@
 mod coverage;
 mod error;
 mod explain;
+mod forming;
 mod heatmap;
 mod history;
 mod instants;
@@ -30,6 +31,7 @@ mod view;
 pub use coverage::coverage;
 pub use error::EngineError;
 pub use explain::{Estimate, Explain, FineMap, Parting};
+pub use forming::Forming;
 pub use heatmap::heatmap;
 pub use instants::liqmaps;
 pub use ledger::{Ledger, Step};
