@@ -343,7 +343,8 @@ class _LocalEstimates(_Local):
     ) -> Any:
         """As :meth:`liqdata.Client.heatmap`, at ``as_of``.
 
-        Several instants give an iterator of heatmaps in their order, made a few at a time as they are taken.
+        Several instants give an iterator of heatmaps in their order, made a few at a time as they are taken; with the
+        range ``"all"`` of tables or a simulation those few cost one replay.
         """
         return self._when(
             "heatmap", symbol, _answers.heatmap, as_of, range=range, model=asked(model), exchange=exchange

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::explain::Parting;
+use super::explain::{Explain, Parting};
 use super::ledger::Column;
 use super::replay::Frame;
 use super::{EngineError, Estimate, View};
@@ -43,13 +43,25 @@ pub fn heatmap(
     let times = column_ends(&frame, range);
     let counted = frame.counted();
     let mut columns = Vec::with_capacity(times.len());
-    let mut replayed = frame.replay(&times, |ledger| columns.push(ledger.column(&counted)));
+    let replayed = frame.replay(&times, |ledger| columns.push(ledger.column(&counted)));
+    let columns: Vec<&Column> = columns.iter().collect();
+    let asked = (coin, range, model);
+    Ok(shown(&frame, asked, times, &columns, replayed.explain))
+}
 
+/// The heatmap of these columns, which end at `times`, the last of them with the frame.
+pub(super) fn shown(
+    frame: &Frame<'_>,
+    (coin, range, model): (&str, HeatmapRange, Model),
+    times: Vec<Millis>,
+    columns: &[&Column],
+    mut explain: Explain,
+) -> Estimate<HeatmapGrid> {
     let grid = frame.parameters.grid;
-    let rows = Rows::new(&frame, grid, &columns);
+    let rows = Rows::new(frame, grid, columns);
     let parted = columns.iter().map(|column| rows.parting(grid, column));
-    replayed.explain.parted = parted.collect();
-    Ok(Estimate {
+    explain.parted = parted.collect();
+    Estimate {
         reply: HeatmapGrid {
             symbol: coin.to_owned(),
             range: range.to_string(),
@@ -57,11 +69,11 @@ pub fn heatmap(
             updated_at: frame.end,
             current_price: frame.price,
             prices: rows.prices(grid),
-            matrix: rows.matrix(grid, &columns),
+            matrix: rows.matrix(grid, columns),
             times,
         },
-        explain: replayed.explain,
-    })
+        explain,
+    }
 }
 
 /// The usual length of a column: about 180 of them make the range.
@@ -93,7 +105,8 @@ fn round_stride(least: i64) -> i64 {
         .unwrap_or_else(|| days.saturating_mul(Millis::DAY))
 }
 
-fn column_ends(frame: &Frame, range: HeatmapRange) -> Vec<Millis> {
+/// When the columns end.
+pub(super) fn column_ends(frame: &Frame, range: HeatmapRange) -> Vec<Millis> {
     let usual = stride(frame, range);
     let bars = usual / frame.interval + i64::from(usual % frame.interval != 0);
     let stride = bars.saturating_mul(frame.interval);
@@ -115,7 +128,7 @@ struct Rows {
 }
 
 impl Rows {
-    fn new(frame: &Frame, grid: FineGrid, columns: &[Column]) -> Self {
+    fn new(frame: &Frame, grid: FineGrid, columns: &[&Column]) -> Self {
         let low = frame
             .bars
             .iter()
@@ -129,7 +142,7 @@ impl Rows {
             grid.bin(high * (1.0 + MARGIN)),
         );
         let factor = (high - low) / ROWS + 1;
-        let occupied = |column: &Column| {
+        let occupied = |column: &&Column| {
             let first = column.mass.iter().position(|mass| *mass > 0.0)?;
             let last = column.mass.iter().rposition(|mass| *mass > 0.0)?;
             let bin = |place: usize| column.first + i64::try_from(place).unwrap_or(0);
@@ -170,7 +183,7 @@ impl Rows {
     }
 
     /// The cells in USD, row after row.
-    fn matrix(&self, grid: FineGrid, columns: &[Column]) -> Vec<f64> {
+    fn matrix(&self, grid: FineGrid, columns: &[&Column]) -> Vec<f64> {
         let bins = self.first * self.factor..(self.last + 1) * self.factor;
         let mids: Vec<f64> = bins.clone().map(|bin| grid.mid(bin)).collect();
         let height = usize::try_from(self.factor).unwrap_or(1);

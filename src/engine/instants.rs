@@ -7,11 +7,16 @@
 //! feed went on. So the ledger goes no further than the bars of which nothing will change, and a copy of it goes on to the
 //! instant, through the few that are left, with what was known of them then.
 
+use std::collections::HashMap;
+
+use super::heatmap::{column_ends, heatmap, shown as drawn};
+use super::ledger::Column;
 use super::liqmap::{binned, shown};
 use super::replay::{Frame, Running, Tally};
 use super::{EngineError, Estimate, View};
 use crate::model::{
-    Bar, BinWidth, Chosen, LiquidationMap, MapRange, Millis, Model, Side, Vocabulary,
+    Bar, BinWidth, Chosen, HeatmapGrid, HeatmapRange, LiquidationMap, MapRange, Millis, Model,
+    Side, Vocabulary,
 };
 
 /// The liquidation maps of all positions since the bars of a coin begin, as of each of `instants`, which may be in any
@@ -57,10 +62,11 @@ pub fn liqmaps(
     };
     let mut found: Vec<Option<Result<Estimate<LiquidationMap>, EngineError>>> =
         vec![None; instants.len()];
-    at_each(&frame, instants, |place, running, tally, price| {
-        let explain = frame.explain(running, tally);
-        let map = shown(&frame, (coin, RANGE, bin), &running.ledger, price, explain);
-        if let Some(found) = found.get_mut(place) {
+    at_each(&frame, instants, None, |known| {
+        let explain = frame.explain(known.ledger, known.tally);
+        let asked = (coin, RANGE, bin);
+        let map = shown(&frame, asked, &known.ledger.ledger, known.price, explain);
+        if let Some(found) = found.get_mut(known.place) {
             *found = Some(map);
         }
     });
@@ -71,22 +77,116 @@ pub fn liqmaps(
         .collect()
 }
 
-/// Shows `take` the ledger as it was known at each of `instants` by which a bar of `frame` had closed: the place of the
-/// instant, the ledger, what it has gone through, and the last price.
+/// The heatmaps of all positions since the bars of a coin begin, as of each of `instants`, which may be in any order: each
+/// is that of [`heatmap`] with the range [`HeatmapRange::All`] as of that instant, and all of them are made of one replay.
+#[must_use]
+pub fn heatmaps(
+    view: &View<'_>,
+    coin: &str,
+    model: Model,
+    instants: &[Millis],
+) -> Vec<Result<Estimate<HeatmapGrid>, EngineError>> {
+    const RANGE: HeatmapRange = HeatmapRange::All;
+    let alone = |at: &Millis| heatmap(&view.as_of(*at), coin, RANGE, model);
+    let (length, name) = (RANGE.millis(), RANGE.name());
+    let last = instants.iter().max().copied().unwrap_or_default();
+    let Ok(frame) = Frame::new(view.as_of(last), coin, model, length, name, length) else {
+        return instants.iter().map(alone).collect();
+    };
+    let ends = |bars: usize| column_ends(&frame.until(bars), RANGE);
+    let bars_by = |at: &Millis| closed(&frame, *at);
+    let mut wanted = vec![false; frame.bars.len() + 1];
+    for bars in instants.iter().map(bars_by).filter(|bars| *bars > 0) {
+        for end in ends(bars) {
+            if let Some(wanted) = wanted.get_mut(bars_by(&end)) {
+                *wanted = true;
+            }
+        }
+    }
+    let columns = Columns {
+        wanted,
+        counted: frame.counted(),
+        settled: HashMap::new(),
+        ahead: HashMap::new(),
+    };
+    let mut found: Vec<Option<Estimate<HeatmapGrid>>> = vec![None; instants.len()];
+    at_each(&frame, instants, Some(columns), |known| {
+        let times = ends(known.bars);
+        let nothing = Column::default();
+        let columns: Vec<&Column> = times
+            .iter()
+            .map(|end| known.column(bars_by(end)).unwrap_or(&nothing))
+            .collect();
+        let explain = frame.explain(known.ledger, known.tally);
+        let until = frame.until(known.bars);
+        let map = drawn(&until, (coin, RANGE, model), times, &columns, explain);
+        if let Some(found) = found.get_mut(known.place) {
+            *found = Some(map);
+        }
+    });
+    let pairs = found.into_iter().zip(instants);
+    pairs
+        .map(|(found, at)| found.map_or_else(|| alone(at), Ok))
+        .collect()
+}
+
+/// How many bars of a frame had closed by an instant.
+fn closed(frame: &Frame<'_>, at: Millis) -> usize {
+    frame.bars.partition_point(|bar| bar.close_time() <= at)
+}
+
+/// What is known at one of the instants.
+struct KnownAt<'a> {
+    /// The instant's place among those asked about.
+    place: usize,
+    bars: usize,
+    price: f64,
+    ledger: &'a Running,
+    tally: &'a Tally<'a>,
+    columns: Option<&'a Columns>,
+}
+
+impl KnownAt<'_> {
+    /// The column that ended with so many bars.
+    fn column(&self, bars: usize) -> Option<&Column> {
+        let columns = self.columns?;
+        let ahead = columns.ahead.get(&bars);
+        ahead.or_else(|| columns.settled.get(&bars))
+    }
+}
+
+/// Columns of a heatmap, each by the number of bars that it ended with.
+struct Columns {
+    /// Which of them are asked for.
+    wanted: Vec<bool>,
+    counted: Vec<f64>,
+    /// Those in which nothing will change.
+    settled: HashMap<usize, Column>,
+    /// Those behind them, as they are known at the instant.
+    ahead: HashMap<usize, Column>,
+}
+
+impl Columns {
+    fn column(&self, bars: usize, ledger: &Running) -> Option<Column> {
+        let wanted = self.wanted.get(bars).copied().unwrap_or_default();
+        wanted.then(|| ledger.ledger.column(&self.counted))
+    }
+}
+
+/// Shows `take` what was known at each of `instants` by which a bar of `frame` had closed, with the columns that are asked
+/// for.
 ///
 /// The frame is of all bars by the last of the instants.
 fn at_each(
     frame: &Frame<'_>,
     instants: &[Millis],
-    mut take: impl FnMut(usize, &Running, &Tally<'_>, f64),
+    mut columns: Option<Columns>,
+    mut take: impl FnMut(KnownAt<'_>),
 ) {
     let mut asked: Vec<(Millis, usize, usize)> = instants
         .iter()
         .enumerate()
-        .map(|(place, at)| {
-            let bars = frame.bars.partition_point(|bar| bar.close_time() <= *at);
-            (*at, bars, place)
-        })
+        .map(|(place, at)| (*at, closed(frame, *at), place))
         .filter(|(at, bars, _)| *bars > 0 && *at >= frame.venue_since())
         .collect();
     asked.sort_unstable();
@@ -100,13 +200,21 @@ fn at_each(
         if asked.is_empty() {
             continue;
         }
-        let mut settled = Settled::new(frame, &heard, opening);
+        let mut settled = Settled::new(frame, &heard, opening, columns.take());
         for (at, bars, place) in asked {
             tally.count(frame, *bars);
-            let price = bars.checked_sub(1).and_then(|last| frame.bars.get(last));
-            let price = price.map_or(frame.price, |bar| bar.close);
-            take(*place, settled.at(*at, *bars), &tally, price);
+            settled.go_on(*at, *bars);
+            let last = bars.checked_sub(1).and_then(|last| frame.bars.get(last));
+            take(KnownAt {
+                place: *place,
+                bars: *bars,
+                price: last.map_or(frame.price, |bar| bar.close),
+                ledger: settled.ledger(*bars),
+                tally: &tally,
+                columns: settled.columns.as_ref(),
+            });
         }
+        columns = settled.columns;
     }
 }
 
@@ -117,9 +225,10 @@ type Known = [Option<f64>; 2];
 struct Settled<'a> {
     frame: &'a Frame<'a>,
     heard: &'a Heard,
-    ledger: Running,
+    running: Running,
     bars: usize,
     ahead: Option<Ahead>,
+    columns: Option<Columns>,
 }
 
 /// A copy that went on from behind the bar `from` with what was `known` of the bars since.
@@ -130,44 +239,88 @@ struct Ahead {
 }
 
 impl<'a> Settled<'a> {
-    fn new(frame: &'a Frame<'a>, heard: &'a Heard, opening: Option<f64>) -> Self {
+    fn new(
+        frame: &'a Frame<'a>,
+        heard: &'a Heard,
+        opening: Option<f64>,
+        columns: Option<Columns>,
+    ) -> Self {
+        let running = frame.begin(opening);
+        let columns = columns.map(|columns| Columns {
+            settled: columns
+                .column(0, &running)
+                .map(|column| (0, column))
+                .into_iter()
+                .collect(),
+            ahead: HashMap::new(),
+            ..columns
+        });
         Self {
             frame,
             heard,
-            ledger: frame.begin(opening),
+            running,
             bars: 0,
             ahead: None,
+            columns,
         }
     }
 
-    /// The ledger after so many bars with what was known at `at`; instants ascend.
-    fn at(&mut self, at: Millis, bars: usize) -> &Running {
+    /// The ledger after so many bars, to which it has gone on.
+    fn ledger(&self, bars: usize) -> &Running {
+        match &self.ahead {
+            Some(ahead) if self.bars < bars => &ahead.ledger,
+            _ => &self.running,
+        }
+    }
+
+    /// Goes on through so many bars with what was known at `at`; instants ascend.
+    fn go_on(&mut self, at: Millis, bars: usize) {
         while self.bars < bars && self.heard.settled(self.bars) <= at {
             let known = self.heard.at(self.bars, at);
-            self.frame.advance(&mut self.ledger, self.bars, known);
+            self.frame.advance(&mut self.running, self.bars, known);
             self.bars += 1;
+            if let Some(columns) = &mut self.columns
+                && let Some(column) = columns.column(self.bars, &self.running)
+            {
+                columns.settled.insert(self.bars, column);
+            }
         }
         if self.bars >= bars {
-            return &self.ledger;
+            self.let_go();
+            return;
         }
         let known: Vec<Known> = (self.bars..bars)
             .map(|bar| self.heard.at(bar, at))
             .collect();
-        let mut ahead = self
+        let goes_on = self
             .ahead
-            .take()
-            .filter(|ahead| ahead.from == self.bars && known.starts_with(&ahead.known))
-            .unwrap_or_else(|| Ahead {
-                ledger: self.ledger.clone(),
-                from: self.bars,
-                known: Vec::new(),
-            });
-        let done = ahead.known.len();
-        for (bar, known) in (self.bars..).zip(&known).skip(done) {
+            .as_ref()
+            .is_some_and(|ahead| ahead.from == self.bars && known.starts_with(&ahead.known));
+        if !goes_on {
+            self.let_go();
+        }
+        let ahead = self.ahead.get_or_insert_with(|| Ahead {
+            ledger: self.running.clone(),
+            from: self.bars,
+            known: Vec::new(),
+        });
+        for (bar, known) in (self.bars..).zip(&known).skip(ahead.known.len()) {
             self.frame.advance(&mut ahead.ledger, bar, *known);
+            if let Some(columns) = &mut self.columns
+                && let Some(column) = columns.column(bar + 1, &ahead.ledger)
+            {
+                columns.ahead.insert(bar + 1, column);
+            }
         }
         ahead.known = known;
-        &self.ahead.insert(ahead).ledger
+    }
+
+    /// Lets go of the copy.
+    fn let_go(&mut self) {
+        self.ahead = None;
+        if let Some(columns) = &mut self.columns {
+            columns.ahead.clear();
+        }
     }
 }
 

@@ -33,7 +33,7 @@ pub use error::EngineError;
 pub use explain::{Estimate, Explain, FineMap, Parting};
 pub use forming::Forming;
 pub use heatmap::heatmap;
-pub use instants::liqmaps;
+pub use instants::{heatmaps, liqmaps};
 pub use ledger::{Ledger, Step};
 pub use levels::levels;
 pub use liqmap::{binned, liqmap};

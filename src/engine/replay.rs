@@ -215,6 +215,29 @@ impl<'a> Frame<'a> {
         }
     }
 
+    /// The same by the close of so many of its bars.
+    pub(super) fn until(&self, bars: usize) -> Frame<'_> {
+        let bars = self.bars.get(..bars).unwrap_or_default();
+        let last = bars.last();
+        Frame {
+            view: self.view,
+            model: self.model,
+            parameters: self.parameters.clone(),
+            history: self.history,
+            bars,
+            derived: Cow::Borrowed(self.derived.get(..bars.len()).unwrap_or_default()),
+            readings: Cow::Borrowed(&self.readings),
+            end: last.map_or(self.end, Bar::close_time),
+            price: last.map_or(self.price, |bar| bar.close),
+            interval: bars
+                .iter()
+                .map(|bar| bar.interval)
+                .max()
+                .unwrap_or(self.interval),
+            feed_goes_on: self.feed_goes_on,
+        }
+    }
+
     /// Nothing counted yet.
     pub(super) fn tally(&self) -> Tally<'_> {
         let first = self.bars.first().map_or(self.end, Bar::close_time);

@@ -4,7 +4,7 @@ use super::Needed;
 use crate::api::{self, Endpoint};
 use crate::engine::{self, EngineError, Estimate, Explain, View};
 use crate::model::{
-    Chosen, Coin, MapRange, Millis, Model, Pair, Vocabulary, Window, exchange_name,
+    Chosen, Coin, HeatmapRange, MapRange, Millis, Model, Pair, Vocabulary, Window, exchange_name,
 };
 
 /// A reply with what there is to say about how it came to be.
@@ -178,6 +178,25 @@ impl Answer for api::Heatmap {
             exchange: venue(self.exchange.as_ref()),
             lasts: self.range.millis(),
         })
+    }
+
+    fn is_one_ledger(&self) -> bool {
+        self.range == HeatmapRange::All
+    }
+
+    fn answers(
+        &self,
+        view: &View<'_>,
+        instants: &[Millis],
+    ) -> Vec<Result<Answered<Self::Reply>, EngineError>> {
+        if !self.is_one_ledger() {
+            let one = |at: &Millis| self.answer(&view.as_of(*at));
+            return instants.iter().map(one).collect();
+        }
+        let venue = venue(self.exchange.as_ref());
+        let view = view.under(self.model.own()).of_venue(venue.as_deref());
+        let maps = engine::heatmaps(&view, self.symbol.as_str(), self.model.view(), instants);
+        maps.into_iter().map(|map| Ok(map?.into())).collect()
     }
 }
 

@@ -1,7 +1,7 @@
 //! Many instants of one ledger against a ledger for each.
 
-use liqdata::engine::{EngineError, Observations, liqmap, liqmaps};
-use liqdata::model::{Chosen, MapRange, Millis, Model, Side, Specification};
+use liqdata::engine::{EngineError, Observations, heatmap, heatmaps, liqmap, liqmaps};
+use liqdata::model::{Chosen, HeatmapRange, MapRange, Millis, Model, Side, Specification};
 use proptest::prelude::*;
 
 use super::definition::{Market, markets};
@@ -63,6 +63,27 @@ proptest! {
         for (map, at) in together.into_iter().zip(&instants) {
             let view = observations.at(Some(*at)).of_venue(venue);
             let alone = liqmap(&view, market.coin, MapRange::All, model.as_ref());
+            prop_assert_eq!(map, alone, "{}", at);
+        }
+    }
+
+    #[test]
+    fn every_instant_has_the_heatmap_that_it_has_alone(
+        market in markets(INTERVAL, MOST),
+        delays in delays(),
+        expected in any::<bool>(),
+        venue in prop::sample::select(vec![None, None, Some("okx")]),
+        at in prop::collection::vec(-HOUR..MOST as i64 * INTERVAL, 0..8),
+    ) {
+        let model = if expected { Model::Expected } else { Model::Exposure };
+        let observations = received(&market, &delays);
+        let view = observations.at(None).of_venue(venue);
+        let instants: Vec<Millis> = at.into_iter().map(|at| Millis(NOW + at)).collect();
+        let together = heatmaps(&view, market.coin, model, &instants);
+        prop_assert_eq!(together.len(), instants.len());
+        for (map, at) in together.into_iter().zip(&instants) {
+            let view = observations.at(Some(*at)).of_venue(venue);
+            let alone = heatmap(&view, market.coin, HeatmapRange::All, model);
             prop_assert_eq!(map, alone, "{}", at);
         }
     }
