@@ -258,6 +258,8 @@ fn deducted(steps: &[Step]) -> impl Iterator<Item = (Step, f64)> {
     let mut before: Option<(f64, f64, f64)> = None;
     steps.iter().map(move |&(cap, rate, leverage)| {
         let deduction = before.map_or(0.0, |(floor, lower, sum)| sum + floor * (rate - lower));
+        // Rates are decimals, so what is beyond the millionth of a dollar is of the doubles.
+        let deduction = (deduction * 1e6).round() / 1e6;
         before = Some((cap, rate, deduction));
         ((cap, rate, leverage), deduction)
     })

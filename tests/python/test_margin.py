@@ -30,6 +30,12 @@ def test_each_part_of_a_position_pays_the_rate_of_its_bracket(exchange, coin):
         assert row["source"]
 
 
+def test_the_deductions_are_those_that_binance_publishes():
+    found = [row["deduction_usd"] for row in liqdata.brackets("BTC")]
+    assert found[:6] == [0.0, 300.0, 1_500.0, 12_000.0, 132_000.0, 482_000.0]
+    assert found[-1] == 421_482_000.0
+
+
 def test_a_market_is_named_as_a_coin_or_a_pair_in_any_case():
     wanted = liqdata.brackets("BTC")
     assert liqdata.brackets("btcusdt") == liqdata.brackets(" BTC ", exchange="Binance") == wanted

@@ -84,14 +84,14 @@ def test_a_map_that_is_the_truth_beats_a_uniform_one_by_its_entropy(parts):
     usd = np.diff(within)
     share = usd / usd.sum()
     far = (np.arange(count) + 0.5) * 0.005
-    logs, inside, total = parts["measured"]._score(grid, "long", far, usd, 0.30)
+    logs, inside, total = parts["measured"]._score(grid, "long", far, usd, reach=0.30)
     floor = parts["measured"].FLOOR
     mixed = (1 - floor) * share + floor / count
     assert logs / inside == pytest.approx((share * np.log(mixed * count)).sum(), rel=1e-9)
     assert logs / inside > 0
     assert inside == total == pytest.approx(usd.sum())
     # Where the map has nothing, the floor is what is left.
-    empty = parts["measured"]._score(grid, "long", np.asarray([0.0]), np.asarray([1.0]), 0.30)
+    empty = parts["measured"]._score(grid, "long", np.asarray([0.0]), np.asarray([1.0]), reach=0.30)
     assert empty[0] >= math.log(floor) - 1e-9
 
 

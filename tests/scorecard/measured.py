@@ -4,14 +4,14 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from simulated import FAR, MODELS
+from simulated import FAR, MODELS, OTHERS
 
 import liqdata
 from liqdata.scoring.curves import of_map
 
 BIN = 0.005
 FLOOR = 0.01
-REACHES = (0.20, 0.30)
+FIXED = (("20 %", 0.20, FLOOR), ("30 %", 0.30, FLOOR), ("30 % with 5 % uniform", 0.30, 0.05))
 GATED = "30 %"
 COVERED = "as far as the map has mass"
 MOCK = 1e5  # the price of a snapshot that is none
@@ -65,7 +65,7 @@ class Measured:
         sums: dict[tuple[str, str, str], np.ndarray] = {}
         for at, snapshot in self.positions.groupby("t"):
             instant = int(at.timestamp() * 1000)
-            for name, model in MODELS.items():
+            for name, model in {**MODELS, **OTHERS}.items():
                 grid = self.market.liqmap("BTC", "7d", model=model, as_of=instant)
                 if abs(snapshot["cur"].iloc[0] / grid.current_price - 1) > APART:
                     continue
@@ -74,8 +74,8 @@ class Measured:
                     far = (mine["price"] / mine["cur"] - 1).abs().to_numpy()
                     held = grid.prices[(grid.sides == side) & (grid.total > 0)]
                     covered = float(np.abs(held / grid.current_price - 1).max()) if len(held) else 0.0
-                    for window, reach in (*((f"{round(100 * r)} %", r) for r in REACHES), (COVERED, covered)):
-                        found = _score(grid, side, far, mine["value"].to_numpy(), reach)
+                    for window, reach, floor in (*FIXED, (COVERED, covered, FLOOR)):
+                        found = _score(grid, side, far, mine["value"].to_numpy(), reach=reach, floor=floor)
                         sums[window, name, side] = sums.get((window, name, side), np.zeros(3)) + found
         rows = [
             {"window": window, "model": model, "side": side, "score": logs / inside, "inside": inside / total}
@@ -96,7 +96,9 @@ class Measured:
         }
 
 
-def _score(grid: liqdata.LiquidationMap, side: str, far: np.ndarray, usd: np.ndarray, reach: float) -> np.ndarray:
+def _score(
+    grid: liqdata.LiquidationMap, side: str, far: np.ndarray, usd: np.ndarray, *, reach: float, floor: float = FLOOR
+) -> np.ndarray:
     """Sum of USD times logarithms, USD inside the window, all USD."""
     count = max(1, round(reach / BIN))
     inside = far <= reach
@@ -110,6 +112,6 @@ def _score(grid: liqdata.LiquidationMap, side: str, far: np.ndarray, usd: np.nda
         within = [curves.short.under(now * (1 + edge)) for edge in edges]
     mass = np.diff(within)
     share = mass / mass.sum() if mass.sum() > 0 else np.full(count, 1 / count)
-    share = (1 - FLOOR) * share + FLOOR / count
+    share = (1 - floor) * share + floor / count
     place = np.minimum((far[inside] / reach * count).astype(np.int64), count - 1)
     return np.asarray([(usd[inside] * np.log(share[place] * count)).sum(), usd[inside].sum(), usd.sum()])

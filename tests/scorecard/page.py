@@ -120,8 +120,30 @@ def of_habits(found: pd.DataFrame) -> str:
         told += "usual habits, and where traders differ it is off by as much."
     else:
         told += "Its amount within 5 % stays within .7 to 1.5 in all of them."
+    chosen = {"k^(−3/4), version 2": "2", **{name: name for name in simulated.OTHERS}}
+    priors = []
+    for said, name in chosen.items():
+        means = found[found["model"] == name].groupby("habits", sort=False)[["overlap", "ratio_5pct"]].mean()
+        ratio = means["ratio_5pct"]
+        priors.append(
+            (
+                said,
+                *(number(means.loc["usual", column]) for column in ("overlap", "ratio_5pct")),
+                *(number(value) for value in (means["overlap"].mean(), means["overlap"].min())),
+                f"{number(ratio.min())} to {number(ratio.max())}",
+                str(int(ratio.round(2).between(0.7, 1.5).sum())),
+            )
+        )
+    asked = prose(
+        f"""The same with other weights of the leverages: overlap and ratio within 5 % in the usual market; over all
+        {len(ratios)}, the mean and the least overlap, the range of the ratio, and in how many it lies within .7 to
+        1.5."""
+    )
+    heads = ("", "usual: overlap", "5 %", "all: overlap", "least", "5 %", "within")
     columns = ("", "leverage", "within 6 %", "1: overlap", "1: 5 %", "2: overlap", "2: rank", "2: 5 %", "2: 10 %")
-    return f"## Of traders with other habits\n\n{intro}\n\n{table(columns, rows)}\n\n{prose(told)}"
+    return "\n\n".join(
+        ["## Of traders with other habits", intro, table(columns, rows), prose(told), asked, table(heads, priors)]
+    )
 
 
 def measured(truth: pd.DataFrame, used: int, prices: float, logs: pd.DataFrame, gated: list[Gate]) -> str:
@@ -136,11 +158,11 @@ def measured(truth: pd.DataFrame, used: int, prices: float, logs: pd.DataFrame, 
     )
     rows = []
     for window in logs["window"].unique():
-        for model in ("1", "2"):
+        for model in logs["model"].unique() if window == positions.GATED else ("1", "2"):
             of = logs[(logs["window"] == window) & (logs["model"] == model)].set_index("side")
             cells = [signed(of.loc[side, "score"]) for side in ("long", "short")]
             cells += [number(100 * of.loc[side, "inside"], 0) for side in ("long", "short")]
-            rows.append((f"{window}, version {model}", *cells))
+            rows.append((f"{window}, {'version ' if model in simulated.MODELS else ''}{model}", *cells))
     intro = prose(
         f"""Recorded: liquidation prices of 100 to 200 leaderboard wallets on Hyperliquid, BTC, {used} snapshots from
         2026-01-26 to 2026-02-22 (one mock left out), against the seven-day map of Binance's open interest and spot
@@ -277,9 +299,10 @@ def facts(found: pd.DataFrame, near: dict[str, float], folder: Path) -> str:
     told = prose(
         f"""BTC: the usual simulated market ({_seeds(found)}, means; orders of its last day, makers left out) beside
         what was recorded: totals of {len(daily)} days from {btc["timestamp"].min():%Y-%m-%d} to
-        {btc["timestamp"].max():%Y-%m-%d}, of venues that are not named; open interest of {usd(open_usd)} USD on
-        {len(liquidations.LARGE)} venues in March 2026, which may be other ones; and the measured positions above, those
-        of leaderboard wallets. A dash is what no recording here tells."""
+        {btc["timestamp"].max():%Y-%m-%d}, of venues that are not named, which publish a part of what they
+        liquidate; open interest of {usd(open_usd)} USD on {len(liquidations.LARGE)} venues in March 2026, which may be
+        other ones; and the measured positions above, those of leaderboard wallets. A dash is what no recording here
+        tells."""
     )
     return f"## The simulation against facts\n\n{told}\n\n{table(('', 'simulated', 'recorded'), rows)}"
 
