@@ -15,8 +15,13 @@ use crate::model::{
 pub fn overview(view: &View) -> TotalsByWindow {
     let mut overview = TotalsByWindow::default();
     for (slot, window) in overview.windows.iter_mut().zip(Window::ALL) {
-        let mut totals = Sums::default();
-        view.each_sum(*window, |_, sums| totals.merge(sums));
+        let totals = if view.stands() {
+            view.ring().totals(*window)
+        } else {
+            let mut totals = Sums::default();
+            view.each_sum(*window, |_, sums| totals.merge(sums));
+            totals
+        };
         *slot = Some(totals.into());
     }
     overview
@@ -39,19 +44,20 @@ fn ranked<'a>(
             group.merge(sums);
         }
     });
-    let mut rows: Vec<Named<'_>> = names
-        .iter()
-        .zip(groups)
+    let counted = groups.iter().enumerate();
+    let mut rows: Vec<(ExactSum, usize)> = counted
         .filter(|(_, sums)| sums.cnt > 0)
-        .map(|(name, sums)| (name.as_str(), sums, sums.total()))
+        .map(|(place, sums)| (sums.total(), place))
         .collect();
-    let rank = |&(name, _, total): &Named<'a>| (Reverse(total), name);
+    let rank = |&(total, place): &(ExactSum, usize)| (Reverse(total), names.get(place));
     if limit < rows.len() {
         rows.select_nth_unstable_by_key(limit, rank);
         rows.truncate(limit);
     }
     rows.sort_unstable_by_key(rank);
-    rows
+    rows.into_iter()
+        .filter_map(|(total, place)| Some((names.get(place)?.as_str(), *groups.get(place)?, total)))
+        .collect()
 }
 
 /// The coins with the most liquidated USD, descending, ties by name.

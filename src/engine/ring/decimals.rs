@@ -1,11 +1,12 @@
 //! Columns of decimals, nine bytes each.
 
 use std::collections::{HashMap, VecDeque};
+use std::ops::Range;
 
 use rust_decimal::Decimal;
 
 use super::spots::{Spot, each, pick};
-use crate::model::{ExactSum, Fixed};
+use crate::model::{ExactSum, Fixed, TENS_F64};
 
 /// Marks a decimal whose digits need more than 64 bits: in their place stands the number under which it lies aside.
 const ASIDE: u8 = u8::MAX;
@@ -83,6 +84,22 @@ impl Decimals {
     pub(super) fn amount_at(&self, place: usize) -> ExactSum {
         self.kept(place)
             .map_or_else(ExactSum::default, |kept| self.amount(kept))
+    }
+
+    /// What the decimals at `places` are worth, to fifteen digits; infinity stands for what is not told so easily.
+    pub(super) fn about(&self, places: &Range<usize>) -> impl Iterator<Item = f64> + use<'_> {
+        let digits = self.digits.iter().skip(places.start);
+        let scales = self.scales.iter().skip(places.start);
+        digits
+            .zip(scales)
+            .take(places.len())
+            .map(|(digits, scale)| {
+                #[expect(clippy::cast_precision_loss, reason = "fifteen digits are asked for")]
+                let digits = *digits as f64;
+                TENS_F64
+                    .get(usize::from(*scale))
+                    .map_or(f64::INFINITY, |ten| digits / ten)
+            })
     }
 
     /// The decimal at `place`, as it was taken in.

@@ -131,19 +131,18 @@ impl Ring {
     fn absorb(&mut self, part: &mut Self) -> Result<(), RingFault> {
         self.total = self.with_total(part.total)?;
         let pairs = self.names.absorb(&part.names);
-        self.sums.resize(self.names.len(), Default::default());
+        self.room_for_names();
         // Pairs of one exchange and coin share their sums.
-        let mut places = vec![usize::MAX; part.sums.len()];
+        let mut places = vec![usize::MAX; part.names.len()];
         for (theirs, ours) in (0..).zip(&pairs) {
             self.hours.merge(*ours, part.hours.of(theirs));
             if let Some(place) = places.get_mut(part.names.sum_of(theirs)) {
                 *place = self.names.sum_of(*ours);
             }
         }
-        for (place, theirs) in places.into_iter().zip(&part.sums) {
-            let ours = self.sums.get_mut(place).into_iter().flatten();
-            for (sums, more) in ours.zip(theirs) {
-                sums.merge(more);
+        for (sums, theirs) in self.sums.iter_mut().zip(&part.sums) {
+            for (place, more) in places.iter().zip(&theirs.named) {
+                sums.merge(*place, more);
             }
         }
         part.columns.rename(&pairs);

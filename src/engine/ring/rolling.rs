@@ -10,7 +10,7 @@ use super::columns::{Columns, Kind, Row};
 use super::hours::{Hour, Hours};
 use super::names::{Names, SumName};
 use super::peaks::Peaks;
-use super::sums::Sums;
+use super::sums::{Running, Sums};
 use crate::model::{ExactSum, Millis, Order, OrderBrief, Vocabulary, Window};
 
 /// Windows with sums of their own.
@@ -62,8 +62,8 @@ pub struct Ring {
     pub(super) now: Millis,
     pub(super) columns: Columns,
     pub(super) names: Names,
-    /// Per exchange and coin, per window.
-    pub(super) sums: Vec<[Sums; WINDOWS]>,
+    /// Per window.
+    pub(super) sums: [Running; WINDOWS],
     /// Per pair, of the longest window.
     pub(super) hours: Hours,
     /// Bounds of the amounts.
@@ -193,10 +193,10 @@ impl Ring {
         let (pair, side) = (kind.pair(), kind.side());
         self.names.saw(pair, timestamp);
         self.hours.add(pair, side, timestamp, usd);
-        let sums = self.sums.get_mut(self.names.sum_of(pair));
-        for (sums, window) in sums.into_iter().flatten().zip(Window::ALL) {
+        let name = self.names.sum_of(pair);
+        for (sums, window) in self.sums.iter_mut().zip(Window::ALL) {
             if timestamp > self.now.back(window.millis()) {
-                sums.add(side, usd);
+                sums.add(name, side, usd);
             }
         }
     }
@@ -239,9 +239,8 @@ impl Ring {
             if window + 1 == WINDOWS {
                 self.hours.take(pair, side, timestamp, usd);
             }
-            let sums = self.sums.get_mut(self.names.sum_of(pair));
-            if let Some(sums) = sums.and_then(|sums| sums.get_mut(window)) {
-                sums.take(side, usd);
+            if let Some(sums) = self.sums.get_mut(window) {
+                sums.take(self.names.sum_of(pair), side, usd);
             }
             *cursor += 1;
         }
@@ -265,8 +264,15 @@ impl Ring {
     /// The number of an order's pair.
     pub(in crate::engine) fn pair(&mut self, order: &OrderBrief<'_>) -> u32 {
         let pair = self.names.pair(order.exchange, order.symbol, order.coin);
-        self.sums.resize(self.names.len(), Default::default());
+        self.room_for_names();
         pair
+    }
+
+    /// Makes room for the sums of every name.
+    pub(super) fn room_for_names(&mut self) {
+        for sums in &mut self.sums {
+            sums.grow(self.names.len());
+        }
     }
 
     /// The columns of an order of this pair.
@@ -356,10 +362,20 @@ impl Ring {
 
     /// The sums of a window by exchange and coin.
     pub(in crate::engine) fn sums(&self, window: Window) -> impl Iterator<Item = (SumName, &Sums)> {
-        let place = Window::ALL.iter().position(|other| *other == window);
-        let place = place.unwrap_or(WINDOWS);
-        let sums = self.names.sums().zip(&self.sums);
-        sums.filter_map(move |(name, sums)| Some((name, sums.get(place)?)))
+        let sums = self.running(window).map(|sums| sums.named.as_slice());
+        self.names.sums().zip(sums.unwrap_or_default())
+    }
+
+    /// The sums of a window.
+    pub(in crate::engine) fn totals(&self, window: Window) -> Sums {
+        self.running(window)
+            .map_or_else(Sums::default, |sums| sums.all)
+    }
+
+    fn running(&self, window: Window) -> Option<&Running> {
+        let all = Window::ALL.iter().zip(&self.sums);
+        let mut found = all.filter(|(other, _)| **other == window);
+        found.next().map(|(_, sums)| sums)
     }
 
     /// The hours of a pair, of the longest window.
@@ -459,12 +475,18 @@ impl Ring {
         // The least of what is found stands on top, to be replaced.
         let mut found: BinaryHeap<Reverse<(ExactSum, usize)>> =
             BinaryHeap::with_capacity(limit + 1);
+        // What is below this is less than the least, whatever was rounded off of both.
+        let mut floor = f64::NEG_INFINITY;
         for (bound, block) in blocks {
             let least = found.peek().map(|Reverse(least)| *least);
             if found.len() == limit && least.is_none_or(|least| (bound, block.end) <= least) {
                 break;
             }
-            for place in block.filter(|place| seen(*place)) {
+            let abouts = self.columns.usds.about(&block);
+            for (place, about) in block.zip(abouts) {
+                if about < floor || !seen(place) {
+                    continue;
+                }
                 let order = (self.columns.usds.amount_at(place), place);
                 if found.len() < limit {
                     found.push(Reverse(order));
@@ -472,10 +494,22 @@ impl Ring {
                     && order > least.0
                 {
                     *least = Reverse(order);
+                } else {
+                    continue;
+                }
+                if found.len() == limit
+                    && let Some(Reverse((least, _))) = found.peek()
+                {
+                    floor = below(least.f64());
                 }
             }
         }
         let found = found.into_sorted_vec().into_iter();
         found.map(|Reverse((_, place))| place)
     }
+}
+
+/// A number that is further below `amount` than two doubles of fifteen digits can err.
+fn below(amount: f64) -> f64 {
+    amount - amount.abs() * 1e-12
 }

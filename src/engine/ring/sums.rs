@@ -43,6 +43,44 @@ impl Sums {
     }
 }
 
+/// The running sums of a window.
+#[derive(Debug, Default)]
+pub(super) struct Running {
+    /// Per exchange and coin.
+    pub(super) named: Vec<Sums>,
+    /// Of all of them.
+    pub(super) all: Sums,
+}
+
+impl Running {
+    /// Makes room for the sums of so many names.
+    pub(super) fn grow(&mut self, names: usize) {
+        self.named.resize(names, Sums::default());
+    }
+
+    pub(super) fn add(&mut self, name: usize, side: Side, usd: ExactSum) {
+        if let Some(sums) = self.named.get_mut(name) {
+            sums.add(side, usd);
+            self.all.add(side, usd);
+        }
+    }
+
+    pub(super) fn take(&mut self, name: usize, side: Side, usd: ExactSum) {
+        if let Some(sums) = self.named.get_mut(name) {
+            sums.take(side, usd);
+            self.all.take(side, usd);
+        }
+    }
+
+    /// Adds what a name had elsewhere.
+    pub(super) fn merge(&mut self, name: usize, more: &Sums) {
+        if let Some(sums) = self.named.get_mut(name) {
+            sums.merge(more);
+            self.all.merge(more);
+        }
+    }
+}
+
 impl From<Sums> for WindowTotals {
     fn from(sums: Sums) -> Self {
         Self {
