@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use axum::body::Bytes;
+use futures_util::future::BoxFuture;
 use quick_cache::sync::{Cache, DefaultLifecycle, EntryAction, EntryResult};
 use quick_cache::{DefaultHashBuilder, OptionsBuilder, Weighter};
 
@@ -203,7 +204,18 @@ impl Encoded {
         if let Some(entry) = self.entries.get(key).filter(&good) {
             return Ok(entry);
         }
-        let (entries, key) = (Arc::clone(&self.entries), key.clone());
+        self.made_once(key.clone(), Box::new(good), Box::pin(make))
+            .await
+    }
+
+    /// What is looked for as of [`Encoded::entry`], where it was not there a moment ago.
+    async fn made_once(
+        &self,
+        key: Key,
+        good: Box<dyn Fn(&Entry) -> bool + Send>,
+        make: BoxFuture<'static, Result<Entry, Rejection>>,
+    ) -> Result<Entry, Rejection> {
+        let entries = Arc::clone(&self.entries);
         // On a task of its own: others wait for it, so it must not end with the one who happened to ask first.
         let task = tokio::spawn(async move {
             let look = move |_: &Key, entry: &mut Entry| {

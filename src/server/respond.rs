@@ -34,37 +34,74 @@ pub(super) struct Origin {
     pub(super) number: Option<u64>,
 }
 
+/// A question, whichever endpoint it is for.
+#[derive(Debug)]
+struct Asked {
+    name: &'static str,
+    /// Its parameters with their defaults spelled out, apart from the two below.
+    query: Vec<(&'static str, String)>,
+    as_of: Option<Millis>,
+    explain: bool,
+}
+
+impl Asked {
+    fn spelled(&self) -> String {
+        let as_of = self.as_of.map(|as_of| as_of.0);
+        format!("{} {:?} {as_of:?}", self.name, self.query)
+    }
+}
+
+/// What makes an answer's body, and how it came to be. Its endpoint is not seen from outside, so that all that is done
+/// with an answer is compiled once, not for each of the ten.
+type Make = Box<dyn Fn(&Market) -> Result<(Bytes, Option<Explain>), Rejection> + Send>;
+
 /// The page of an endpoint.
 pub(super) async fn respond<E: Answer>(
     State(shared): State<Shared>,
     headers: HeaderMap,
     uri: Uri,
 ) -> Result<Response, Rejection> {
-    let question = Question::<E>::read(uri.query().unwrap_or_default())?;
-    match question.endpoint.material() {
-        Material::Estimated(needed) => estimated(shared, &headers, question, needed).await,
-        Material::Realised(window) => realised(shared, &headers, question, window).await,
+    let Question {
+        endpoint,
+        explain,
+        as_of,
+    } = Question::<E>::read(uri.query().unwrap_or_default())?;
+    let asked = Asked {
+        name: E::NAME,
+        query: endpoint.to_query(),
+        as_of,
+        explain,
+    };
+    let material = endpoint.material();
+    let make: Make = Box::new(move |market| {
+        let answered = market.answer(&endpoint, as_of)?;
+        Ok((enveloped::<E, _>(answered.reply)?, answered.explain))
+    });
+    match material {
+        Material::Estimated(needed) => estimated(shared, &headers, asked, needed, make).await,
+        Material::Realised(window) => realised(shared, &headers, asked, window, make).await,
     }
 }
 
 /// Sums and rankings: what a client holds, and what is kept, is compared by what the answer depends on.
-async fn realised<E: Answer>(
+async fn realised(
     shared: Shared,
     headers: &HeaderMap,
-    question: Question<E>,
+    asked: Asked,
     window: Window,
+    make: Make,
 ) -> Result<Response, Rejection> {
-    let asked = format!("{} {}", spelled(&question), question.explain);
-    let key = Key::Realised { question: asked };
+    let question = format!("{} {}", asked.spelled(), asked.explain);
+    let key = Key::Realised { question };
     let mut hasher = DefaultHasher::new();
     key.hash(&mut hasher);
-    let (nonce, asked) = (shared.nonce, hasher.finish());
+    let (nonce, hash) = (shared.nonce, hasher.finish());
     let name = move |revision: Revision| Validator {
-        tag: format!("{nonce:x}-{:x}-{asked:x}", revision.number),
+        tag: format!("{nonce:x}-{:x}-{hash:x}", revision.number),
         changed_at: revision.changed_at,
     };
     // An explanation tells of runs and gaps, which change without an order.
-    let basis = if question.explain {
+    let basis = if asked.explain {
         Basis::Record
     } else {
         Basis::Observations
@@ -78,8 +115,8 @@ async fn realised<E: Answer>(
     let make = async move {
         let number = theirs.encoded.number();
         let work = move |market: &Market| {
-            let (revision, body) =
-                at_one_revision(market, &of, || encode(&question, window, market))?;
+            let encode = || encode(&asked, window, market, &make);
+            let (revision, body) = at_one_revision(market, &of, encode)?;
             Ok(Realised {
                 number,
                 body,
@@ -108,26 +145,28 @@ async fn realised<E: Answer>(
 }
 
 /// Estimates take their time: each is made once for what it depends on.
-async fn estimated<E: Answer>(
+async fn estimated(
     shared: Shared,
     headers: &HeaderMap,
-    question: Question<E>,
+    asked: Asked,
     needed: Needed,
+    make: Make,
 ) -> Result<Response, Rejection> {
     let basis = Basis::Coin(needed.coin.clone());
     let standing = shared.market.look_at(&basis).await?;
     let revision = standing.revision.number;
     let key = Key::Estimate {
-        question: spelled(&question),
+        question: asked.spelled(),
         revision,
     };
-    let make = make(&shared, &question, needed);
+    let Asked { explain, as_of, .. } = asked;
+    let make = estimate(shared.clone(), asked, needed, make);
     let kept = shared.encoded.estimate(&key, standing.now, make).await?;
     let plain = Validator {
         tag: format!("{:x}-e{:x}", shared.nonce, kept.number),
         changed_at: kept.changed_at,
     };
-    if !question.explain {
+    if !explain {
         if plain.is_held(headers) {
             return Ok(plain.not_modified());
         }
@@ -159,7 +198,7 @@ async fn estimated<E: Answer>(
     let work = move |market: &Market| {
         at_one_revision(market, &Basis::Observations, || {
             let estimate = kept.explain.as_ref();
-            explained(&kept.body, market, question.as_of, None, estimate)
+            explained(&kept.body, market, as_of, None, estimate)
         })
     };
     let (revision, body) = shared.compute(Lane::Quick, work).await?;
@@ -181,49 +220,47 @@ fn warn_of_units(response: &mut Response, explain: Option<&Explain>) {
 }
 
 /// Makes an estimate to be kept.
-fn make<E: Answer>(
-    shared: &Shared,
-    question: &Question<E>,
+async fn estimate(
+    shared: Shared,
+    asked: Asked,
     needed: Needed,
-) -> impl Future<Output = Result<Estimated, Rejection>> + Send + use<E> {
-    let (shared, as_of, endpoint) = (shared.clone(), question.as_of, question.endpoint.clone());
-    async move {
-        let number = shared.encoded.number();
-        let work = move |market: &Market| {
-            let answered = market.answer(&endpoint, as_of)?;
-            let closed = answered.explain.as_ref().map(|explain| explain.closed);
-            let estimated = Estimated {
-                number,
-                // At a fixed instant a bar does not get any older.
-                until: closed
-                    .filter(|_| as_of.is_none())
-                    .map(|closed| closed.on(needed.lasts)),
-                body: enveloped::<E, _>(answered.reply)?,
-                explain: answered.explain,
-                changed_at: wall_clock(),
-            };
-            // What is made of the past now was not shown then.
-            if as_of.is_none()
-                && let (Some(maps), Some(closed)) = (market.maps_kept(), closed)
-            {
-                maps.keep(served(&endpoint, &needed.coin, closed, &estimated));
-            }
-            Ok(estimated)
+    make: Make,
+) -> Result<Estimated, Rejection> {
+    let number = shared.encoded.number();
+    let work = move |market: &Market| {
+        let (body, explain) = make(market)?;
+        let closed = explain.as_ref().map(|explain| explain.closed);
+        let estimated = Estimated {
+            number,
+            // At a fixed instant a bar does not get any older.
+            until: closed
+                .filter(|_| asked.as_of.is_none())
+                .map(|closed| closed.on(needed.lasts)),
+            body,
+            explain,
+            changed_at: wall_clock(),
         };
-        shared.compute(Lane::Slow, work).await
-    }
+        // What is made of the past now was not shown then.
+        if asked.as_of.is_none()
+            && let (Some(maps), Some(closed)) = (market.maps_kept(), closed)
+        {
+            maps.keep(served(&asked, &needed.coin, closed, &estimated));
+        }
+        Ok(estimated)
+    };
+    shared.compute(Lane::Slow, work).await
 }
 
 /// An estimate as it is kept for good.
-fn served<E: Answer>(endpoint: &E, coin: &str, closed: Millis, estimated: &Estimated) -> Served {
-    let query = endpoint.to_query();
-    let params: Vec<String> = query
+fn served(asked: &Asked, coin: &str, closed: Millis, estimated: &Estimated) -> Served {
+    let params: Vec<String> = asked
+        .query
         .iter()
         .filter(|(name, _)| *name != "symbol")
         .map(|(name, value)| format!("{name}={value}"))
         .collect();
     Served {
-        kind: E::NAME,
+        kind: asked.name,
         symbol: coin.to_owned(),
         params: params.join("&"),
         closed,
@@ -259,25 +296,14 @@ impl Shared {
     }
 }
 
-/// The question with its defaults spelled out, apart from whether it is to be explained.
-fn spelled<E: Answer>(question: &Question<E>) -> String {
-    let as_of = question.as_of.map(|as_of| as_of.0);
-    format!("{} {:?} {as_of:?}", E::NAME, question.endpoint.to_query())
-}
-
-/// The JSON of the answer to `question`.
-fn encode<E: Answer>(
-    question: &Question<E>,
-    window: Window,
-    market: &Market,
-) -> Result<Bytes, Rejection> {
-    let reply = market.answer(&question.endpoint, question.as_of)?.reply;
-    let plain = enveloped::<E, _>(reply)?;
-    if !question.explain {
+/// The JSON of the answer that `make` makes.
+fn encode(asked: &Asked, window: Window, market: &Market, make: &Make) -> Result<Bytes, Rejection> {
+    let (plain, _) = make(market)?;
+    if !asked.explain {
         return Ok(plain);
     }
-    let coverage = market.coverage(question.as_of, window)?;
-    explained(&plain, market, question.as_of, Some(coverage), None)
+    let coverage = market.coverage(asked.as_of, window)?;
+    explained(&plain, market, asked.as_of, Some(coverage), None)
 }
 
 fn enveloped<E: Answer, T: Serialize>(reply: T) -> Result<Bytes, Rejection> {
