@@ -2,17 +2,22 @@
 
 use std::sync::Arc;
 
-use arrow_array::types::{ArrowPrimitiveType, Float64Type, Int64Type};
+use arrow_array::cast::AsArray;
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use arrow_array::types::{
+    ArrowPrimitiveType, ArrowTimestampType, Float64Type, Int64Type, TimestampMicrosecondType,
+    TimestampMillisecondType, TimestampNanosecondType,
+};
 use arrow_array::{
-    ArrayRef, BooleanArray, Decimal128Array, PrimitiveArray, RecordBatch, StringArray, StructArray,
-    TimestampMillisecondArray, UInt32Array,
+    ArrayRef, BooleanArray, Decimal128Array, LargeStringArray, PrimitiveArray, RecordBatch,
+    RecordBatchIterator, StringArray, StringViewArray, TimestampMillisecondArray, UInt32Array,
 };
 use arrow_buffer::NullBuffer;
-use arrow_schema::{Field, Schema};
+use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
-use pyo3_arrow::ffi::{ArrayIterator, to_stream_pycapsule};
+use pyo3_arrow::PySchema;
 
 use super::columns::{Cells, Column, Columns};
 use crate::model::{Decimals, Labels, power_of_ten};
@@ -112,15 +117,77 @@ pub(super) struct ArrowTable {
 
 #[pymethods]
 impl ArrowTable {
+    /// In the types that `requested_schema` names, where all of them are reached without rounding; else as they are, which
+    /// the interface allows.
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_stream__<'py>(
         &self,
         py: Python<'py>,
-        requested_schema: Option<Bound<'py, PyCapsule>>,
+        requested_schema: Option<&Bound<'py, PyCapsule>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        let rows: ArrayRef = Arc::new(StructArray::from(self.batch.clone()));
-        let field = Field::new("", rows.data_type().clone(), false);
-        let stream = ArrayIterator::new([Ok(rows)], field.into());
-        Ok(to_stream_pycapsule(py, Box::new(stream), requested_schema)?)
+        let wanted = requested_schema.map(PySchema::from_arrow_pycapsule);
+        let wanted = wanted.transpose()?.map(PySchema::into_inner);
+        let batch = wanted
+            .and_then(|schema| in_types(&self.batch, schema))
+            .unwrap_or_else(|| self.batch.clone());
+        let schema = batch.schema();
+        let stream = RecordBatchIterator::new([Ok(batch)], schema);
+        let stream = FFI_ArrowArrayStream::new(Box::new(stream));
+        PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
     }
+}
+
+/// The rows under another schema of the same columns.
+fn in_types(batch: &RecordBatch, schema: SchemaRef) -> Option<RecordBatch> {
+    let own = batch.schema();
+    let names = |schema: &Schema| -> Vec<String> {
+        let fields = schema.fields().iter();
+        fields.map(|field| field.name().clone()).collect()
+    };
+    if names(&own) != names(&schema) {
+        return None;
+    }
+    let columns = batch.columns().iter().zip(schema.fields());
+    let columns = columns.map(|(column, field)| in_type(column, field.data_type()));
+    let columns: Option<Vec<ArrayRef>> = columns.collect();
+    let options = arrow_array::RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+    RecordBatch::try_new_with_options(schema, columns?, &options).ok()
+}
+
+/// A column in another type that holds all of it.
+fn in_type(column: &ArrayRef, wanted: &DataType) -> Option<ArrayRef> {
+    Some(match (column.data_type(), wanted) {
+        (own, wanted) if own == wanted => Arc::clone(column),
+        (DataType::Utf8, DataType::LargeUtf8) => {
+            Arc::new(LargeStringArray::from_iter(column.as_string::<i32>()))
+        }
+        (DataType::Utf8, DataType::Utf8View) => {
+            Arc::new(StringViewArray::from_iter(column.as_string::<i32>()))
+        }
+        (DataType::Timestamp(TimeUnit::Millisecond, own), DataType::Timestamp(unit, zone))
+            if own == zone =>
+        {
+            match unit {
+                TimeUnit::Microsecond => {
+                    finer::<TimestampMicrosecondType>(column, 1_000, zone.as_ref())?
+                }
+                TimeUnit::Nanosecond => {
+                    finer::<TimestampNanosecondType>(column, 1_000_000, zone.as_ref())?
+                }
+                TimeUnit::Second | TimeUnit::Millisecond => return None,
+            }
+        }
+        _ => return None,
+    })
+}
+
+/// Milliseconds in a unit of which so many are one.
+fn finer<T: ArrowTimestampType>(
+    column: &ArrayRef,
+    each: i64,
+    zone: Option<&Arc<str>>,
+) -> Option<ArrayRef> {
+    let millis = column.as_primitive::<TimestampMillisecondType>();
+    let made = millis.try_unary::<_, T, ()>(|at| at.checked_mul(each).ok_or(()));
+    Some(Arc::new(made.ok()?.with_timezone_opt(zone.cloned())))
 }

@@ -1,26 +1,31 @@
 //! One cell of a table, wherever its column lives: a list of Python objects, a numpy or an Arrow array, rows of ours.
 //!
-//! Arrow's many types are first brought into few ([`settle`]); nothing is rounded on the way.
+//! Nothing is rounded on the way.
 
 use std::borrow::Cow;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    Decimal128Type, Decimal256Type, DurationMillisecondType, Float32Type, Float64Type, Int64Type,
-    TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
-    TimestampSecondType,
+    ArrowPrimitiveType, Date32Type, Date64Type, Decimal32Type, Decimal64Type, Decimal128Type,
+    Decimal256Type, DurationMicrosecondType, DurationMillisecondType, DurationNanosecondType,
+    DurationSecondType, Float16Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type,
+    Int64Type, TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
+    TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
 use arrow_array::{Array, ArrayRef};
-use arrow_cast::{CastOptions, cast_with_options};
-use arrow_schema::{DataType, TimeUnit};
+use arrow_schema::{ArrowError, DataType, TimeUnit};
+use arrow_select::take::take;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyFloat, PyInt, PyString};
 use rust_decimal::Decimal;
 
 use super::columns;
-use crate::model::power_of_ten;
+use crate::model::{Millis, power_of_ten};
 use crate::wire::exact_decimal;
+
+/// What is said of a whole number that is too large.
+const WIDE: &str = "an integer of more than 64 bits";
 
 /// One cell, read from whatever holds the column.
 pub(super) enum Cell<'a> {
@@ -128,26 +133,34 @@ fn own_cell(column: &columns::Column, row: usize) -> Cell<'_> {
     cell.unwrap_or(Cell::Missing)
 }
 
-/// A cell of an array that [`settle`] has brought into one of few types.
+/// A cell of an array that has been [settled](settle); nothing is rounded on the way.
 fn arrow_cell(array: &ArrayRef, row: usize) -> Cell<'_> {
     if row >= array.len() || array.is_null(row) {
         return Cell::Missing;
     }
     match array.data_type() {
+        DataType::Utf8 => Cell::Text(array.as_string::<i32>().value(row).into()),
         DataType::LargeUtf8 => Cell::Text(array.as_string::<i64>().value(row).into()),
-        DataType::Float64 => Cell::Float(array.as_primitive::<Float64Type>().value(row)),
-        DataType::Float32 => Cell::Single(array.as_primitive::<Float32Type>().value(row)),
-        DataType::Int64 => Cell::Int(array.as_primitive::<Int64Type>().value(row)),
-        DataType::Decimal128(_, scale) => {
-            let mantissa = array.as_primitive::<Decimal128Type>().value(row);
-            exact_scaled(mantissa, *scale).map_or_else(
-                || {
-                    let scale = -i32::from(*scale);
-                    Cell::Other(format!("{mantissa}e{scale} (more than 28 digits)").into())
-                },
-                Cell::Exact,
-            )
+        DataType::Utf8View => Cell::Text(array.as_string_view().value(row).into()),
+        DataType::Float16 => Cell::Single(number::<Float16Type>(array, row).into()),
+        DataType::Float32 => Cell::Single(number::<Float32Type>(array, row)),
+        DataType::Float64 => Cell::Float(number::<Float64Type>(array, row)),
+        DataType::Int8 => Cell::Int(number::<Int8Type>(array, row).into()),
+        DataType::Int16 => Cell::Int(number::<Int16Type>(array, row).into()),
+        DataType::Int32 => Cell::Int(number::<Int32Type>(array, row).into()),
+        DataType::Int64 => Cell::Int(number::<Int64Type>(array, row)),
+        DataType::UInt8 => Cell::Int(number::<UInt8Type>(array, row).into()),
+        DataType::UInt16 => Cell::Int(number::<UInt16Type>(array, row).into()),
+        DataType::UInt32 => Cell::Int(number::<UInt32Type>(array, row).into()),
+        DataType::UInt64 => i64::try_from(number::<UInt64Type>(array, row))
+            .map_or_else(|_| Cell::Other(WIDE.into()), Cell::Int),
+        DataType::Decimal32(_, scale) => {
+            exact_cell(number::<Decimal32Type>(array, row).into(), *scale)
         }
+        DataType::Decimal64(_, scale) => {
+            exact_cell(number::<Decimal64Type>(array, row).into(), *scale)
+        }
+        DataType::Decimal128(_, scale) => exact_cell(number::<Decimal128Type>(array, row), *scale),
         DataType::Decimal256(..) => {
             let text = array.as_primitive::<Decimal256Type>().value_as_string(row);
             exact_decimal(&text).map_or_else(
@@ -155,32 +168,50 @@ fn arrow_cell(array: &ArrayRef, row: usize) -> Cell<'_> {
                 Cell::Exact,
             )
         }
-        DataType::Timestamp(TimeUnit::Second, _) => Cell::Instant(
-            array
-                .as_primitive::<TimestampSecondType>()
-                .value(row)
-                .saturating_mul(1000),
-        ),
-        DataType::Timestamp(TimeUnit::Millisecond, _) => {
-            Cell::Instant(array.as_primitive::<TimestampMillisecondType>().value(row))
+        DataType::Date32 => {
+            let days = i64::from(number::<Date32Type>(array, row));
+            Cell::Instant(days * Millis::DAY)
         }
-        DataType::Timestamp(TimeUnit::Microsecond, _) => Cell::Instant(
-            array
-                .as_primitive::<TimestampMicrosecondType>()
-                .value(row)
-                .div_euclid(1000),
-        ),
-        DataType::Timestamp(TimeUnit::Nanosecond, _) => Cell::Instant(
-            array
-                .as_primitive::<TimestampNanosecondType>()
-                .value(row)
-                .div_euclid(1_000_000),
-        ),
+        DataType::Date64 => Cell::Instant(number::<Date64Type>(array, row)),
+        DataType::Timestamp(unit, _) => Cell::Instant(match unit {
+            TimeUnit::Second => number::<TimestampSecondType>(array, row).saturating_mul(1000),
+            TimeUnit::Millisecond => number::<TimestampMillisecondType>(array, row),
+            TimeUnit::Microsecond => {
+                number::<TimestampMicrosecondType>(array, row).div_euclid(1000)
+            }
+            TimeUnit::Nanosecond => {
+                number::<TimestampNanosecondType>(array, row).div_euclid(1_000_000)
+            }
+        }),
+        DataType::Duration(TimeUnit::Second) => {
+            let millis = number::<DurationSecondType>(array, row).checked_mul(1000);
+            millis.map_or_else(|| Cell::Other(WIDE.into()), Cell::Span)
+        }
         DataType::Duration(TimeUnit::Millisecond) => {
-            Cell::Span(array.as_primitive::<DurationMillisecondType>().value(row))
+            Cell::Span(number::<DurationMillisecondType>(array, row))
+        }
+        DataType::Duration(TimeUnit::Microsecond) => {
+            Cell::Span(number::<DurationMicrosecondType>(array, row) / 1000)
+        }
+        DataType::Duration(TimeUnit::Nanosecond) => {
+            Cell::Span(number::<DurationNanosecondType>(array, row) / 1_000_000)
         }
         other => Cell::Other(format!("a value of Arrow type {other}").into()),
     }
+}
+
+fn number<T: ArrowPrimitiveType>(array: &ArrayRef, row: usize) -> T::Native {
+    array.as_primitive::<T>().value(row)
+}
+
+fn exact_cell(mantissa: i128, scale: i8) -> Cell<'static> {
+    exact_scaled(mantissa, scale).map_or_else(
+        || {
+            let scale = -i32::from(scale);
+            Cell::Other(format!("{mantissa}e{scale} (more than 28 digits)").into())
+        },
+        Cell::Exact,
+    )
 }
 
 /// `mantissa · 10^−scale` without its trailing zeros, where 28 digits hold it.
@@ -199,49 +230,12 @@ fn exact_scaled(mut mantissa: i128, scale: i8) -> Option<Decimal> {
         .flatten()
 }
 
-/// What one column's type cannot be brought into, and in which row where that is known.
-pub(super) struct Unsettled {
-    pub(super) row: Option<usize>,
-    pub(super) why: String,
-}
-
-/// The array in one of the few types [`arrow_cell`] reads; nothing is rounded on the way.
-pub(super) fn settle(array: &ArrayRef) -> Result<ArrayRef, Unsettled> {
-    let target = match array.data_type() {
-        DataType::Utf8 | DataType::Utf8View | DataType::LargeUtf8 => DataType::LargeUtf8,
-        DataType::Dictionary(_, values) => match values.as_ref() {
-            DataType::Utf8 | DataType::Utf8View | DataType::LargeUtf8 => DataType::LargeUtf8,
-            other => other.clone(),
-        },
-        DataType::Int8
-        | DataType::Int16
-        | DataType::Int32
-        | DataType::UInt8
-        | DataType::UInt16
-        | DataType::UInt32
-        | DataType::UInt64 => DataType::Int64,
-        DataType::Float16 => DataType::Float32,
-        DataType::Decimal32(_, scale) | DataType::Decimal64(_, scale) => {
-            DataType::Decimal128(38, *scale)
-        }
-        DataType::Date32 | DataType::Date64 => DataType::Timestamp(TimeUnit::Millisecond, None),
-        DataType::Duration(_) => DataType::Duration(TimeUnit::Millisecond),
-        _ => return Ok(array.clone()),
-    };
-    let cast = |safe| {
-        let options = CastOptions {
-            safe,
-            ..CastOptions::default()
-        };
-        cast_with_options(array, &target, &options)
-    };
-    cast(false).map_err(|error| Unsettled {
-        // A lenient cast leaves nothing in the cells a strict one fails on.
-        row: cast(true).ok().and_then(|made| {
-            (0..array.len()).find(|&row| made.is_null(row) && !array.is_null(row))
-        }),
-        why: error.to_string(),
-    })
+/// The array as [`arrow_cell`] reads it: where cells are only places in a dictionary, what stands there.
+pub(super) fn settle(array: &ArrayRef) -> Result<ArrayRef, ArrowError> {
+    match array.as_any_dictionary_opt() {
+        Some(dictionary) => settle(&take(dictionary.values(), dictionary.keys(), None)?),
+        None => Ok(array.clone()),
+    }
 }
 
 pub(super) fn kind_of(object: &Bound<'_, PyAny>) -> String {
@@ -270,10 +264,9 @@ pub(super) fn object_cell(object: &Bound<'_, PyAny>) -> PyResult<Cell<'static>> 
         return Ok(Cell::Other(object.repr()?.to_string().into()));
     }
     if object.is_instance_of::<PyInt>() {
-        return Ok(object.extract().map_or_else(
-            |_| Cell::Other("an integer of more than 64 bits".into()),
-            Cell::Int,
-        ));
+        return Ok(object
+            .extract()
+            .map_or_else(|_| Cell::Other(WIDE.into()), Cell::Int));
     }
     // Decimals, datetimes and the scalars of numpy and pandas are told apart in Python.
     let py = object.py();
@@ -286,10 +279,9 @@ pub(super) fn object_cell(object: &Bound<'_, PyAny>) -> PyResult<Cell<'static>> 
         "text" => Cell::Text(value.extract::<String>()?.into()),
         "float" => Cell::Float(value.extract()?),
         "single" => Cell::Single(value.extract()?),
-        "int" => value.extract().map_or_else(
-            |_| Cell::Other("an integer of more than 64 bits".into()),
-            Cell::Int,
-        ),
+        "int" => value
+            .extract()
+            .map_or_else(|_| Cell::Other(WIDE.into()), Cell::Int),
         "decimal" => {
             let text: String = value.extract()?;
             exact_decimal(&text).map_or_else(

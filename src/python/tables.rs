@@ -102,10 +102,7 @@ impl<'py> Reader<'py> {
     fn settled(&self, name: &'static str, array: &ArrayRef) -> PyResult<Cells> {
         settle(array)
             .map(Cells::Arrow)
-            .map_err(|fault| match fault.row {
-                Some(row) => self.fault(name, row, fault.why),
-                None => self.refuse(name, &fault.why),
-            })
+            .map_err(|error| self.refuse(name, &error.to_string()))
     }
 
     /// The cells of one column of a mapping.

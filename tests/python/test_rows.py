@@ -441,6 +441,32 @@ def test_a_reader_may_ask_for_another_schema(rows):
     assert found["symbol"].to_pylist() == [row["symbol"] for row in rows]
 
 
+@pytest.mark.parametrize(
+    "text,time",
+    [
+        (pa.string(), pa.timestamp("us", "UTC")),
+        (pa.string_view(), pa.timestamp("ms", "UTC")),
+        (pa.large_string(), pa.timestamp("ns", "UTC")),
+    ],
+    ids=str,
+)
+def test_texts_and_instants_come_in_the_type_asked_for(rows, text, time):
+    kinds = {**ARROW, "text": text, "time": time}
+    wanted = pa.schema([(name, kinds[cells]) for name, cells in KINDS["orders"].items()])
+    found = pa.RecordBatchReader.from_stream(rows, schema=wanted).read_all()
+    assert found.schema == wanted
+    assert found["side"].to_pylist() == [row["side"] for row in rows]
+    assert found["timestamp"].to_pylist() == pa.table(rows)["timestamp"].to_pylist()
+
+
+def test_what_would_be_rounded_stays_what_it_is(rows):
+    own = pa.table(rows).schema
+    coarse = own.set(own.get_field_index("price"), pa.field("price", pa.float32()))
+    fewer = own.remove(0)
+    for wanted in (coarse, fewer):
+        assert pa.RecordBatchReader.from_stream(rows, schema=wanted).schema == own
+
+
 def test_duckdb_reads_rows_by_their_name(rows):
     connection = duckdb.connect()
     connection.register("liquidations", rows.to_arrow())
