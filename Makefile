@@ -44,6 +44,7 @@ lint: $(STAMP)/test $(STAMP)/lint ## every check, the cheapest first
 wheel: $(STAMP)/wheel ## the release wheel for manylinux in dist/, its size and tag checked, the ten questions asked in every Python found
 	rm -rf dist
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/maturin build --release --locked --zig --compatibility manylinux_2_28 --out dist
+	$(BIN)/python tests/wheel/pack.py dist/*.whl
 	$(BIN)/python tests/wheel/check.py dist/*.whl
 
 bench: $(STAMP)/bench $(FAST) ## the client against its peers and hostile replies, the archive against SQLite and DuckDB, the server against nginx and FastAPI; writes docs/benchmarks*.md
