@@ -194,8 +194,8 @@ class Heatmap(_Grid):
     meta : dict
         What is known of the answer beside the contract: source, as_of, simulated, age, view. Not compared.
     parted : tuple of numpy.ndarray, optional
-        Per column the row in which longs end and shorts begin, and what that row holds of either, (T,) each: what
-        :attr:`long` and :attr:`short` are made of. Not compared.
+        Per column the row in which longs end and shorts begin, what that row holds of either, and the price at its
+        end, (T,) each: what :attr:`long`, :attr:`short`, :attr:`low` and :attr:`high` are made of. Not compared.
     """
 
     symbol: str
@@ -229,11 +229,46 @@ class Heatmap(_Grid):
             return None
         import numpy as np
 
-        row, *shares = self.parted
+        row, *shares = self.parted[:3]
         rows = np.arange(self.prices.size)[:, None]
         beyond = rows < row if side == 0 else rows > row
         found: npt.NDArray[np.float64] = np.where(rows == row, shares[side], np.where(beyond, self.matrix, 0.0))
         return found
+
+    @property
+    def low(self) -> npt.NDArray[np.float64] | None:
+        """The low end of each cell's interval: a new array of shape (P, T), in :attr:`units`.
+
+        Of what the past's maps told at such a distance from the price, a tenth was realised lower than this share of
+        it, and a tenth higher than :attr:`high`; the weights' own uncertainty makes both wider. Beyond 5 % of the
+        column's price nothing is validated, and the interval runs from 0 to infinity. ``None`` where the map is not
+        fitted to anything realised, as of model 2, and where the source tells no interval.
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> with liqdata.demo() as market:  # a day of orders is too little to fit to
+        ...     print(market.heatmap("BTC", "12h", model=3).low)
+        None
+        """
+        return self._bound(0)
+
+    @property
+    def high(self) -> npt.NDArray[np.float64] | None:
+        """The high end of each cell's interval; as :attr:`low`."""
+        return self._bound(1)
+
+    def _bound(self, which: int) -> npt.NDArray[np.float64] | None:
+        from . import _interval
+
+        interval = _interval.told(self.meta)
+        long, short = self.long, self.short
+        if interval is None or self.parted is None or long is None or short is None:
+            return None
+        distances = self.prices[:, None] / self.parted[3] - 1.0
+        of_longs = _interval.ends(interval, long, -distances, "long")[which]
+        of_shorts = _interval.ends(interval, short, distances, "short")[which]
+        return of_longs + of_shorts
 
     @property
     def units(self) -> str:
@@ -431,6 +466,29 @@ class LiquidationMap(_Grid):
         long = usd[:, min(max(place(low), 0), end) : end] if low < self.current_price else usd[:, :0]
         short = usd[:, end : max(place(high) + 1, end)] if high > self.current_price else usd[:, :0]
         return long.sum(1), short.sum(1)
+
+    @property
+    def low(self) -> npt.NDArray[np.float64] | None:
+        """The low end of each bin's interval around :attr:`total`: a new array of shape (N,); as of a heatmap."""
+        return self._bound(0)
+
+    @property
+    def high(self) -> npt.NDArray[np.float64] | None:
+        """The high end of each bin's interval; as :attr:`low`."""
+        return self._bound(1)
+
+    def _bound(self, which: int) -> npt.NDArray[np.float64] | None:
+        import numpy as np
+
+        from . import _interval
+
+        interval = _interval.told(self.meta)
+        if interval is None:
+            return None
+        distances = self.prices / self.current_price - 1.0
+        of_longs = _interval.ends(interval, self.total, -distances, "long")[which]
+        of_shorts = _interval.ends(interval, self.total, distances, "short")[which]
+        return np.where(self.sides == "long", of_longs, of_shorts)
 
     @property
     def units(self) -> str:

@@ -50,6 +50,10 @@ class Market(_LocalTotals, _LocalOrders, _LocalEstimates):
     open_interest : table, optional
         Open interest: ``symbol`` (coin), ``timestamp``, ``open_interest`` (base units, one side); optionally
         ``exchange``: readings are summed over exchanges, each carried forward at most 15 minutes.
+    liquidations : table, optional
+        What was liquidated by period, where orders are not at hand: ``symbol`` (coin), ``timestamp`` (open of the
+        period), ``long_usd``, ``short_usd``; optionally ``interval`` as for bars, one length for all periods of a coin.
+        Model 3 is fitted to them; coins without any are fitted to their orders. They are part of no realised total.
     now : int, datetime or str, optional
         The instant the windows end at; the newest of order time, bar close and open-interest time by default.
 
@@ -95,11 +99,18 @@ class Market(_LocalTotals, _LocalOrders, _LocalEstimates):
         orders: object = None,
         bars: object = None,
         open_interest: object = None,
+        liquidations: object = None,
         *,
         now: Instant | None = None,
     ) -> None:
-        tables = table(orders, "orders"), table(bars, "bars"), table(open_interest, "open_interest")
-        self._set_up(_core.Market(*tables, instant(now, "now")))
+        core = _core.Market(
+            table(orders, "orders"),
+            table(bars, "bars"),
+            table(open_interest, "open_interest"),
+            table(liquidations, "liquidations"),
+            instant(now, "now"),
+        )
+        self._set_up(core)
 
     def bars(
         self,
@@ -346,8 +357,7 @@ class Market(_LocalTotals, _LocalOrders, _LocalEstimates):
             return _demo, self._demo
         if self._archive is not None:
             return _archived, self._archive
-        orders, bars, open_interest = self._core.tables()
-        return _from_tables, (orders, bars, open_interest, self._core.now)
+        return _from_tables, (self._core.tables(), self._core.now)
 
     def __repr__(self) -> str:
         label = "simulated, " if self.simulated else "" if self._archive is None else f"archive {self._archive[0]!r}, "
@@ -492,5 +502,5 @@ def _demo(seed: int, now: int, habits: tuple[float, float, float] | None = None)
     return made._set_up(_core.Market.demo(seed, now, habits), demo=(seed, now, habits))  # noqa: SLF001 - as in _of_archive
 
 
-def _from_tables(orders: _core.Table, bars: _core.Table, open_interest: _core.Table, now: int) -> Market:
-    return Market(orders, bars, open_interest, now=datetime_of(now))  # a number of 1971 would look like seconds
+def _from_tables(tables: tuple[_core.Table, ...], now: int) -> Market:
+    return Market(*tables, now=datetime_of(now))  # a number of 1971 would look like seconds

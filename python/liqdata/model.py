@@ -48,8 +48,8 @@ class Model:
     kappa0 : float, optional
         USD reported per USD crossed before anything is fitted, 0 to 1. Asks for the expected view.
     nu : float, optional
-        Weight of the prior in the fit, 1e-3 to 1e6. Asks for the expected view. Nothing is fitted yet: until it is, it
-        enters the version and no cell.
+        How many liquidations of mean size the prior counts for in the fit, tier by tier: 1e-3 to 1e6. Asks for the
+        expected view.
     name : str, optional
         What you call it; enters no cell and no version.
 

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::fit::Fit;
 use super::sources::Bars;
 use crate::model::FineGrid;
 use crate::model::Millis;
@@ -40,12 +41,15 @@ pub struct Explain {
     pub maintenance_margins: Vec<f64>,
     /// Share of the open interest each tier is taken to hold.
     pub weights: Vec<f64>,
-    /// USD expected to be reported per USD swept, by tier; model 3 only.
+    /// USD expected to be reported per USD swept, by tier, of longs and of shorts; model 3 only.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub theta: Option<Vec<f64>>,
-    /// The sum of theta; model 3 only.
+    pub theta: Option<[Vec<f64>; 2]>,
+    /// The sums of theta; model 3 only.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub kappa: Option<f64>,
+    pub kappa: Option<[f64; 2]>,
+    /// What theta rests on; model 3 only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fit: Option<Fit>,
     /// Share of the open interest whose liquidation price is known at the end, long and short.
     pub located_share: [f64; 2],
     /// `usd`, or `relative` where open interest is unknown and a multiple of the volume stands in for it.
@@ -88,6 +92,8 @@ pub struct Parting {
     pub long: f64,
     /// What it holds of shorts.
     pub short: f64,
+    /// The last price at the column's end.
+    pub price: f64,
 }
 
 /// A map as the ledger has it: USD by bin of the fine grid and shown leverage.

@@ -179,6 +179,7 @@ impl Rows {
             row: row - self.first,
             long: usd(row * self.factor..end),
             short: usd(end..(row + 1) * self.factor),
+            price: column.price,
         }
     }
 

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use super::TableFault;
+use super::liquidations::Liquidations;
 use super::sources::{Bars, Sources};
 use super::table::Row;
 use crate::model::{Bar, Millis, ObservedBar, ObservedOpenInterest};
@@ -24,6 +25,10 @@ pub(super) struct History {
     pub(super) sources: Sources,
     /// Places of the coin's orders among all orders, oldest first.
     pub(super) orders: Vec<u32>,
+    /// When the last of those was received that came after the UTC day of their event.
+    pub(super) heard_late: Option<Millis>,
+    /// What was liquidated by period, where that is known without the orders.
+    pub(super) liquidations: Option<Liquidations>,
 }
 
 /// What is computed once per bar.
@@ -63,6 +68,8 @@ impl History {
             open_interest,
             sources: Sources::default(),
             orders: Vec::new(),
+            heard_late: None,
+            liquidations: None,
         }
     }
 }

@@ -8,7 +8,9 @@
 //! instant, through the few that are left, with what was known of them then.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
+use super::fit::Fit;
 use super::heatmap::{column_ends, heatmap, shown as drawn};
 use super::ledger::Column;
 use super::liqmap::{binned, shown};
@@ -51,26 +53,28 @@ pub fn liqmaps(
     bin: Option<BinWidth>,
     instants: &[Millis],
 ) -> Vec<Result<Estimate<LiquidationMap>, EngineError>> {
-    const RANGE: MapRange = MapRange::All;
-    let alone = |at: &Millis| binned(&view.as_of(*at), coin, RANGE, model, bin);
-    let under = view.under(model.and_then(Chosen::own));
-    let (length, name) = (RANGE.millis(), RANGE.name());
-    let last = instants.iter().max().copied().unwrap_or_default();
-    let model_view = model.map_or(Model::Exposure, Chosen::view);
-    let Ok(frame) = Frame::new(under.as_of(last), coin, model_view, length, name, length) else {
-        return instants.iter().map(alone).collect();
-    };
     let mut found: Vec<Option<Result<Estimate<LiquidationMap>, EngineError>>> =
         vec![None; instants.len()];
-    at_each(&frame, instants, None, |known| {
-        let explain = frame.explain(known.ledger, known.tally);
-        let asked = (coin, RANGE, bin);
-        let map = shown(&frame, asked, &known.ledger.ledger, known.price, explain);
-        if let Some(found) = found.get_mut(known.place) {
-            *found = Some(map);
-        }
-    });
+    let under = view.under(model.and_then(Chosen::own));
+    // Where no model is named, the instants before and since it is fitted have different ones.
+    let each = |at: &Millis| model.map_or_else(|| under.as_of(*at).usual(coin), Chosen::view);
+    let models: Vec<Model> = instants.iter().map(each).collect();
+    for model in [Model::Exposure, Model::Expected] {
+        let of_it = instants.iter().zip(&models).enumerate();
+        let of_it = of_it.filter(|(_, (_, of))| **of == model);
+        let asked: Vec<(usize, Millis)> = of_it.map(|(place, (at, _))| (place, *at)).collect();
+        let times: Vec<Millis> = asked.iter().map(|(_, at)| *at).collect();
+        of_model(&under, coin, model, bin, &times, |place, map| {
+            let found = asked
+                .get(place)
+                .and_then(|(place, _)| found.get_mut(*place));
+            if let Some(found) = found {
+                *found = Some(map);
+            }
+        });
+    }
     // Before the first bar there is none.
+    let alone = |at: &Millis| binned(&view.as_of(*at), coin, RANGE, model, bin);
     let pairs = found.into_iter().zip(instants);
     pairs
         .map(|(found, at)| found.unwrap_or_else(|| alone(at)))
@@ -86,12 +90,54 @@ pub fn heatmaps(
     model: Model,
     instants: &[Millis],
 ) -> Vec<Result<Estimate<HeatmapGrid>, EngineError>> {
+    let mut found: Vec<Option<Estimate<HeatmapGrid>>> = vec![None; instants.len()];
+    // What is expected of a tier is the same throughout a day, and in all columns of an answer.
+    let mut alike: Vec<(Option<Arc<Fit>>, Vec<usize>)> = Vec::new();
+    for (place, at) in instants.iter().enumerate() {
+        let fit = (model == Model::Expected).then(|| view.as_of(*at).fit(coin));
+        let theta = |fit: &Option<Arc<Fit>>| fit.as_ref().map(|fit| fit.theta.clone());
+        let same = alike.iter_mut().rfind(|(of, _)| theta(of) == theta(&fit));
+        match same {
+            Some((_, places)) => places.push(place),
+            None => alike.push((fit, vec![place])),
+        }
+    }
+    for (fit, places) in alike {
+        let times = places
+            .iter()
+            .filter_map(|place| instants.get(*place).copied());
+        let times: Vec<Millis> = times.collect();
+        let fit = fit.as_deref();
+        of_columns(view, coin, (model, fit), &times, |place, map| {
+            let found = places.get(place).and_then(|place| found.get_mut(*place));
+            if let Some(found) = found {
+                *found = Some(map);
+            }
+        });
+    }
+    let alone = |at: &Millis| heatmap(&view.as_of(*at), coin, HeatmapRange::All, model);
+    let pairs = found.into_iter().zip(instants);
+    pairs
+        .map(|(found, at)| found.map_or_else(|| alone(at), Ok))
+        .collect()
+}
+
+/// Shows `take` the heatmaps as of each of `instants` by which a bar had closed, all of one model and fit, with the
+/// instant's place.
+fn of_columns(
+    view: &View<'_>,
+    coin: &str,
+    (model, fit): (Model, Option<&Fit>),
+    instants: &[Millis],
+    mut take: impl FnMut(usize, Estimate<HeatmapGrid>),
+) {
     const RANGE: HeatmapRange = HeatmapRange::All;
-    let alone = |at: &Millis| heatmap(&view.as_of(*at), coin, RANGE, model);
     let (length, name) = (RANGE.millis(), RANGE.name());
-    let last = instants.iter().max().copied().unwrap_or_default();
-    let Ok(frame) = Frame::new(view.as_of(last), coin, model, length, name, length) else {
-        return instants.iter().map(alone).collect();
+    let Some(last) = instants.iter().max() else {
+        return;
+    };
+    let Ok(frame) = Frame::new(view.as_of(*last), coin, model, length, name, length) else {
+        return;
     };
     let ends = |bars: usize| column_ends(&frame.until(bars), RANGE);
     let bars_by = |at: &Millis| closed(&frame, *at);
@@ -105,11 +151,10 @@ pub fn heatmaps(
     }
     let columns = Columns {
         wanted,
-        counted: frame.counted(),
+        counted: frame.counted_by(fit),
         settled: HashMap::new(),
         ahead: HashMap::new(),
     };
-    let mut found: Vec<Option<Estimate<HeatmapGrid>>> = vec![None; instants.len()];
     at_each(&frame, instants, Some(columns), |known| {
         let times = ends(known.bars);
         let nothing = Column::default();
@@ -117,17 +162,17 @@ pub fn heatmaps(
             .iter()
             .map(|end| known.column(bars_by(end)).unwrap_or(&nothing))
             .collect();
-        let explain = frame.explain(known.ledger, known.tally);
+        let at = instants.get(known.place);
+        let own = at
+            .filter(|_| fit.is_some())
+            .map(|at| view.as_of(*at).fit(coin));
+        let explain = frame.explain(known.ledger, known.tally, own.as_deref());
         let until = frame.until(known.bars);
-        let map = drawn(&until, (coin, RANGE, model), times, &columns, explain);
-        if let Some(found) = found.get_mut(known.place) {
-            *found = Some(map);
-        }
+        take(
+            known.place,
+            drawn(&until, (coin, RANGE, model), times, &columns, explain),
+        );
     });
-    let pairs = found.into_iter().zip(instants);
-    pairs
-        .map(|(found, at)| found.map_or_else(|| alone(at), Ok))
-        .collect()
 }
 
 /// How many bars of a frame had closed by an instant.
@@ -159,7 +204,7 @@ impl KnownAt<'_> {
 struct Columns {
     /// Which of them are asked for.
     wanted: Vec<bool>,
-    counted: Vec<f64>,
+    counted: [Vec<f64>; 2],
     /// Those in which nothing will change.
     settled: HashMap<usize, Column>,
     /// Those behind them, as they are known at the instant.
@@ -171,6 +216,39 @@ impl Columns {
         let wanted = self.wanted.get(bars).copied().unwrap_or_default();
         wanted.then(|| ledger.ledger.column(&self.counted))
     }
+}
+
+/// Of the maps.
+const RANGE: MapRange = MapRange::All;
+
+/// Shows `take` the maps of one model as of each of `instants` by which a bar had closed, with the instant's place.
+fn of_model(
+    view: &View<'_>,
+    coin: &str,
+    model: Model,
+    bin: Option<BinWidth>,
+    instants: &[Millis],
+    mut take: impl FnMut(usize, Result<Estimate<LiquidationMap>, EngineError>),
+) {
+    let (length, name) = (RANGE.millis(), RANGE.name());
+    let Some(last) = instants.iter().max() else {
+        return;
+    };
+    let Ok(frame) = Frame::new(view.as_of(*last), coin, model, length, name, length) else {
+        return;
+    };
+    at_each(&frame, instants, None, |known| {
+        let expected = instants
+            .get(known.place)
+            .filter(|_| model == Model::Expected);
+        let fit = expected.map(|at| view.as_of(*at).fit(coin));
+        let fit = fit.as_deref();
+        let counted = frame.counted_by(fit);
+        let explain = frame.explain(known.ledger, known.tally, fit);
+        let ledger = &known.ledger.ledger;
+        let map = shown(&frame, (RANGE, bin), ledger, known.price, &counted, explain);
+        take(known.place, map);
+    });
 }
 
 /// Shows `take` what was known at each of `instants` by which a bar of `frame` had closed, with the columns that are asked

@@ -62,6 +62,8 @@ pub struct Ledger {
     /// Per side, one book per tier.
     books: [Vec<Book>; 2],
     open_interest: f64,
+    /// The last step's close.
+    price: f64,
     phi: [f64; 2],
 }
 
@@ -137,6 +139,7 @@ impl Ledger {
             parameters,
             books,
             open_interest,
+            price: 0.0,
             phi: [1.0; 2],
         }
     }
@@ -257,6 +260,7 @@ impl Ledger {
             }
         }
         self.open_interest = step.open_interest;
+        self.price = step.close;
     }
 
     /// Lets `days` without bars pass: what is located is forgotten at the rate of its clock, open interest stays.
@@ -334,14 +338,18 @@ impl Ledger {
         }
     }
 
-    /// The USD that a move from the last price down to `low` and up to `high` would cross, of longs and of shorts, each
-    /// tier counted `times` so often.
-    pub(super) fn crossed(&self, low: f64, high: f64, times: &[f64]) -> [f64; 2] {
+    /// The USD that lie no farther from the last price than the share `distance` of it, as of [`Ledger::crossed`].
+    pub(super) fn within(&self, distance: f64) -> [Vec<f64>; 2] {
+        self.crossed(self.price * (1.0 - distance), self.price * (1.0 + distance))
+    }
+
+    /// The USD that a move from the last price down to `low` and up to `high` would cross, of longs and of shorts, tier
+    /// by tier as if it held everything.
+    pub(super) fn crossed(&self, low: f64, high: f64) -> [Vec<f64>; 2] {
         let grid = self.parameters.grid;
         let (low, high) = (grid.bin(low), grid.bin(high));
         let usd = |books: &[Book], crossed: &dyn Fn(&Cells) -> (i64, i64)| {
-            let books = books.iter().zip(times);
-            let usd = books.map(|(book, times)| {
+            let usd = books.iter().map(|book| {
                 let parts = book.parts.iter().map(|part| {
                     let (first, end) = crossed(&part.cells);
                     let masses = part.cells.within(first, end);
@@ -351,10 +359,10 @@ impl Ledger {
                         .map(|(bin, mass)| mass * grid.mid(bin));
                     part.scale * usd.sum::<f64>()
                 });
-                times * parts.sum::<f64>()
+                // A sum of nothing is minus zero.
+                parts.fold(0.0, |sum, usd| sum + usd)
             });
-            // A sum of nothing is minus zero.
-            usd.fold(0.0, |sum, usd| sum + usd)
+            usd.collect()
         };
         let [longs, shorts] = &self.books;
         [
@@ -365,13 +373,18 @@ impl Ledger {
         ]
     }
 
-    /// The mass per bin over all sides and tiers, in base units, each tier counted `shown` times.
-    pub(super) fn column(&self, shown: &[f64]) -> Column {
+    /// The mass per bin over all sides and tiers, in base units, each tier of a side counted so many times.
+    pub(super) fn column(&self, counted: &[Vec<f64>; 2]) -> Column {
         let [longs, shorts] = &self.books;
-        let counted = longs.iter().zip(shown).chain(shorts.iter().zip(shown));
+        let [of_longs, of_shorts] = counted;
+        let counted = longs
+            .iter()
+            .zip(of_longs)
+            .chain(shorts.iter().zip(of_shorts));
         let mut column = Column::of(counted.map(|(book, times)| (book, *times)));
         let ends = longs.iter().flat_map(|book| &book.parts);
         let ends = ends.filter(|part| !part.cells.is_empty());
+        column.price = self.price;
         column.longs_end = ends.map(|part| part.cells.end).max().unwrap_or(i64::MIN);
         column
     }
@@ -513,6 +526,8 @@ pub(super) struct Column {
     pub(super) mass: Vec<f64>,
     /// The first bin that no long lies in or above; all shorts do.
     pub(super) longs_end: i64,
+    /// The last price.
+    pub(super) price: f64,
 }
 
 impl Column {
@@ -537,6 +552,7 @@ impl Column {
             first,
             mass,
             longs_end: i64::MIN,
+            price: 0.0,
         }
     }
 

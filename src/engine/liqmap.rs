@@ -7,13 +7,13 @@ use super::parameters::{SHOWN, shown_for};
 use super::replay::Frame;
 use super::{EngineError, Estimate, Ledger, View};
 use crate::model::{
-    BinWidth, Chosen, LiquidationMap, MapBin, MapRange, Model, Side, Vocabulary, map_step,
+    BinWidth, Chosen, LiquidationMap, MapBin, MapRange, Side, Vocabulary, map_step,
 };
 
 /// A map has no more bins than this.
 const MOST_BINS: f64 = 100_000.0;
 
-/// The liquidation map of a coin, from `model`; from model 2 where none is named, as model 3 has not been fitted.
+/// The liquidation map of a coin, from `model`; where none is named from model 3 if that is fitted, else from model 2.
 ///
 /// Bins are `binWidth` wide and meet at the current price; longs lie below it and shorts above, so bins ascend in price
 /// with all longs first. Bins without positions are left out, and a bin's total is the sum of its tiers: of those the
@@ -45,31 +45,33 @@ pub fn binned(
     bin: Option<BinWidth>,
 ) -> Result<Estimate<LiquidationMap>, EngineError> {
     let view = view.under(model.and_then(Chosen::own));
-    let (model, length) = (model.map_or(Model::Exposure, Chosen::view), range.millis());
+    let model = model.map_or_else(|| view.usual(coin), Chosen::view);
+    let length = range.millis();
     let frame = Frame::new(view, coin, model, length, range.name(), length)?;
     let replayed = frame.replay(&[], |_| ());
-    let asked = (coin, range, bin);
     shown(
         &frame,
-        asked,
+        (range, bin),
         &replayed.ledger,
         frame.price,
+        &frame.counted(),
         replayed.explain,
     )
 }
 
-/// The map of a ledger's state, made while the price was `price`.
+/// The map of a ledger's state, made while the price was `price`, each tier of a side counted so many times.
 pub(super) fn shown(
     frame: &Frame<'_>,
-    (coin, range, bin): (&str, MapRange, Option<BinWidth>),
+    (range, bin): (MapRange, Option<BinWidth>),
     ledger: &Ledger,
     price: f64,
+    counted: &[Vec<f64>; 2],
     mut explain: Explain,
 ) -> Result<Estimate<LiquidationMap>, EngineError> {
-    let fine = fine(frame, ledger);
+    let fine = fine(frame, ledger, counted);
     let width = bin.map_or_else(|| map_step(price), BinWidth::get);
     if bin.is_some() {
-        check(&fine, coin, width, price)?;
+        check(&fine, &frame.coin, width, price)?;
     }
 
     let mut usd: BTreeMap<(Side, i64), [f64; SHOWN.len()]> = BTreeMap::new();
@@ -102,7 +104,7 @@ pub(super) fn shown(
     }
     Ok(Estimate {
         reply: LiquidationMap {
-            symbol: coin.to_owned(),
+            symbol: frame.coin.clone(),
             range: range.to_string(),
             updated_at: explain.closed,
             current_price: price,
@@ -132,18 +134,21 @@ fn check(fine: &FineMap, coin: &str, width: f64, price: f64) -> Result<(), Engin
 }
 
 /// The map on the ledger's own grid.
-fn fine(frame: &Frame<'_>, ledger: &Ledger) -> FineMap {
+fn fine(frame: &Frame<'_>, ledger: &Ledger, counted: &[Vec<f64>; 2]) -> FineMap {
     let grid = frame.parameters.grid;
-    let all = ledger.column(&frame.counted());
+    let all = ledger.column(counted);
     let bins = all.first..all.first.saturating_add_unsigned(all.mass.len() as u64);
     let mids: Vec<f64> = bins.clone().map(|bin| grid.mid(bin)).collect();
     let of = |shown: usize| {
-        let tiers = frame.parameters.tiers.iter().zip(frame.counted());
-        let counted = tiers.map(|(tier, counted)| {
-            let counts = shown_for(tier.leverage) == shown;
-            if counts { counted } else { 0.0 }
+        let counted = counted.each_ref().map(|counted| {
+            let tiers = frame.parameters.tiers.iter().zip(counted);
+            let counted = tiers.map(|(tier, counted)| {
+                let counts = shown_for(tier.leverage) == shown;
+                if counts { *counted } else { 0.0 }
+            });
+            counted.collect()
         });
-        let column = ledger.column(&counted.collect::<Vec<_>>());
+        let column = ledger.column(&counted);
         let (skipped, masses) = column.between(bins.clone());
         let mut usd = vec![0.0; mids.len()];
         let cells = usd.iter_mut().zip(&mids).skip(skipped);

@@ -2,11 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use super::fit::Fits;
+use super::fit::last_of_day;
 use super::history::{History, Readings, bars_by_coin, open_interest_by_coin};
+use super::liquidations::liquidations_by_coin;
 use super::table::Row;
 use super::{Ring, Sources, TableFault};
 use crate::model::{
-    Bar, Listings, Millis, ObservedBar, ObservedOpenInterest, ObservedOrder, Order, coin_of_pair,
+    Bar, Listings, Millis, ObservedBar, ObservedLiquidations, ObservedOpenInterest, ObservedOrder,
+    Order, coin_of_pair,
 };
 
 /// Orders, price bars and open interest, checked and sorted; immutable.
@@ -26,6 +30,7 @@ pub struct Observations {
     ring: Box<Ring>,
     coins: BTreeMap<String, History>,
     now: Millis,
+    fits: Fits,
 }
 
 impl Observations {
@@ -103,6 +108,10 @@ impl Observations {
         ring.stand(now);
         for (coin, places) in ring.by_coin(|coin| coins.contains_key(coin)) {
             if let Some(history) = coins.get_mut(coin) {
+                let places_late = places.iter().map(|place| *place as usize);
+                let late = places_late
+                    .filter(|place| ring.received_at(*place) > last_of_day(ring.timestamp(*place)));
+                history.heard_late = late.map(|place| ring.received_at(place)).max();
                 history.orders = places;
             }
         }
@@ -110,6 +119,7 @@ impl Observations {
             ring: Box::new(ring),
             coins,
             now,
+            fits: Fits::default(),
         })
     }
 
@@ -120,6 +130,35 @@ impl Observations {
             history.sources = sources;
         }
         self
+    }
+
+    /// The same with what was liquidated period by period, in rows that may stand in any order; nothing happens to those of
+    /// coins that have no bars. What is fitted to what was realised is fitted to them where a coin has any, else to its
+    /// orders.
+    ///
+    /// # Errors
+    ///
+    /// [`TableFault`] for a trading pair where a coin is meant, an amount below zero, not finite or beyond 1e100, periods
+    /// of a coin that overlap or are of several lengths, and a length that is no whole minutes or cannot be inferred.
+    pub fn with_liquidations(
+        mut self,
+        rows: Vec<ObservedLiquidations>,
+    ) -> Result<Self, TableFault> {
+        for (coin, liquidations) in liquidations_by_coin(rows)? {
+            if let Some(history) = self.coins.get_mut(&coin) {
+                history.liquidations = Some(liquidations);
+            }
+        }
+        self.fits = Fits::default();
+        Ok(self)
+    }
+
+    /// What was liquidated period by period, as [`Observations::with_liquidations`] takes it.
+    pub fn liquidations(&self) -> impl Iterator<Item = ObservedLiquidations> {
+        self.coins.iter().flat_map(|(coin, history)| {
+            let liquidations = history.liquidations.iter();
+            liquidations.flat_map(move |liquidations| liquidations.rows(coin))
+        })
     }
 
     /// The instant questions are about where they name none.
@@ -165,6 +204,11 @@ impl Observations {
     /// Where the orders stand.
     pub(super) fn ring(&self) -> &Ring {
         &self.ring
+    }
+
+    /// The fits that have been made of these.
+    pub(super) fn fits(&self) -> &Fits {
+        &self.fits
     }
 
     /// What is known of a coin, if it has bars.

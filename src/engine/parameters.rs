@@ -66,6 +66,8 @@ pub struct Parameters {
     pub tiers: Vec<Tier>,
     /// USD expected to be reported as liquidated per USD swept, over all tiers, before anything is fitted.
     pub kappa: f64,
+    /// How many events of mean size the prior counts for, tier by tier, in a fit.
+    pub nu: f64,
     /// How fast positions change hands.
     pub clocks: Vec<Clock>,
     /// Entry prices the positions opened in a bar are spread over, evenly in log price from its low to its high.
@@ -84,6 +86,7 @@ impl Parameters {
             grid: FineGrid::default(),
             tiers,
             kappa: 0.02,
+            nu: 2.0,
             clocks: vec![Clock {
                 share: 1.0,
                 per_day: 0.25,
@@ -143,6 +146,7 @@ impl Parameters {
                 ..usual.grid
             },
             kappa: own.kappa0.unwrap_or(kappa),
+            nu: own.nu.unwrap_or(usual.nu),
             clocks: own
                 .clocks
                 .as_deref()
@@ -172,13 +176,15 @@ impl Parameters {
         self.clocks.iter().map(|clock| rest(clock) / sum).collect()
     }
 
-    /// What one located USD of each tier counts in a model's read-out: its weight, or its expected liquidations.
-    pub(super) fn counted(&self, model: Model) -> Vec<f64> {
-        let kappa = match model {
-            Model::Exposure => 1.0,
-            Model::Expected => self.kappa,
-        };
-        self.tiers.iter().map(|tier| kappa * tier.weight).collect()
+    /// The share of the open interest that each tier is taken to hold.
+    pub(super) fn weights(&self) -> Vec<f64> {
+        self.tiers.iter().map(|tier| tier.weight).collect()
+    }
+
+    /// USD expected to be reported as liquidated per USD swept of each tier, before anything is fitted.
+    pub(super) fn shares(&self) -> Vec<f64> {
+        let shares = self.tiers.iter().map(|tier| self.kappa * tier.weight);
+        shares.collect()
     }
 
     /// The maintenance margin rate of the tier nearest to `leverage`.
@@ -193,6 +199,9 @@ impl Parameters {
 
 /// Of what the ledger does with its parameters: another number where the same parameters give other cells.
 const LEDGER: u8 = 2;
+
+/// Of how shares are fitted, likewise.
+const FIT: f64 = 1.0;
 
 /// The version of a model: its prior, and a digest of everything that enters a cell.
 #[must_use]
@@ -216,7 +225,7 @@ pub fn version(own: Option<&Specification>, model: Model) -> String {
         let entries = f64::from(found.entries.get());
         take(&[found.grid.p0, found.grid.h, entries, found.phi0]);
         if model == Model::Expected {
-            take(&[found.kappa, own.and_then(|own| own.nu).unwrap_or_default()]);
+            take(&[found.kappa, found.nu, FIT]);
         }
     }
     let prior = u8::from(own.map_or_else(Prior::default, |own| own.prior));

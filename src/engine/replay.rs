@@ -1,8 +1,11 @@
 //! The replay: the bars of a window, from an empty ledger to its last state.
 
 use std::borrow::Cow;
+use std::cell::OnceCell;
+use std::sync::Arc;
 
 use super::explain::Explain;
+use super::fit::Fit;
 use super::history::{Derived, Fresh, History, Readings, days};
 use super::parameters::version;
 use super::sources::Bars;
@@ -15,6 +18,7 @@ const USUAL: i64 = 31 * Millis::DAY;
 /// The closed bars of a coin in a window.
 pub(super) struct Frame<'a> {
     view: View<'a>,
+    pub(super) coin: String,
     model: Model,
     pub(super) parameters: Parameters,
     history: &'a History,
@@ -27,9 +31,20 @@ pub(super) struct Frame<'a> {
     pub(super) price: f64,
     /// Length of the longest bar.
     pub(super) interval: i64,
-    /// Whether the last known order is not taken for the end of their feed: an answer as of the end may, one ledger that
-    /// is asked for many instants may not, as the last order is not known of earlier ones.
-    feed_goes_on: bool,
+    feed: Feed,
+    /// What is expected of each tier, once it has been asked for; the expected read-out's.
+    fit: OnceCell<Option<Arc<Fit>>>,
+}
+
+/// What a ledger is told of realised orders.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Feed {
+    /// All until the last known one, which is taken for the end of their feed: right for an answer as of the end.
+    Ends,
+    /// All, and that nothing was liquidated since the last known one: that another came is not known of instants before.
+    GoesOn,
+    /// Nothing.
+    Unheard,
 }
 
 /// A ledger on its way through the bars.
@@ -120,6 +135,7 @@ impl<'a> Frame<'a> {
         }
         Ok(Self {
             view,
+            coin: coin.to_owned(),
             model,
             parameters: view.parameters(model, coin),
             history,
@@ -132,14 +148,23 @@ impl<'a> Frame<'a> {
             end,
             price: last.close,
             interval,
-            feed_goes_on: false,
+            feed: Feed::Ends,
+            fit: OnceCell::new(),
         })
     }
 
     /// The same, to be asked for instants long before its end.
     pub(super) fn along(self) -> Self {
         Self {
-            feed_goes_on: true,
+            feed: Feed::GoesOn,
+            ..self
+        }
+    }
+
+    /// The same, in which the usual share of what is crossed counts as liquidated, whatever was realised.
+    pub(super) fn unheard(self) -> Self {
+        Self {
+            feed: Feed::Unheard,
             ..self
         }
     }
@@ -179,9 +204,9 @@ impl<'a> Frame<'a> {
     /// Replays the bars and shows the ledger as it was before each, with the bar.
     pub(super) fn walk(&self, mut before: impl FnMut(&Ledger, &Bar)) -> Replayed {
         let mut running = self.begin(self.opening());
-        let mut realised = match self.model {
-            Model::Exposure => Realised::default(),
-            Model::Expected => self.realised(),
+        let mut realised = match (self.model, self.feed) {
+            (Model::Exposure, _) | (_, Feed::Unheard) => Realised::default(),
+            (Model::Expected, _) => self.realised(),
         };
         for (bar, derived) in self.bars.iter().zip(&*self.derived) {
             before(&running.ledger, bar);
@@ -189,7 +214,7 @@ impl<'a> Frame<'a> {
         }
         let mut tally = self.tally();
         tally.count(self, self.bars.len());
-        let explain = self.explain(&running, &tally);
+        let explain = self.explain(&running, &tally, self.fit().map(Arc::as_ref));
         Replayed {
             ledger: running.ledger,
             explain,
@@ -234,7 +259,9 @@ impl<'a> Frame<'a> {
                 .map(|bar| bar.interval)
                 .max()
                 .unwrap_or(self.interval),
-            feed_goes_on: self.feed_goes_on,
+            coin: self.coin.clone(),
+            feed: self.feed,
+            fit: OnceCell::new(),
         }
     }
 
@@ -267,9 +294,35 @@ impl<'a> Frame<'a> {
         self.view.orders_known_of(self.history)
     }
 
-    /// What one located USD of each tier counts in the estimate.
-    pub(super) fn counted(&self) -> Vec<f64> {
-        self.parameters.counted(self.model)
+    /// What is expected of each tier at the end; none where exposure is read out, and where that is not what is asked.
+    pub(super) fn fit(&self) -> Option<&Arc<Fit>> {
+        let expected = self.model == Model::Expected && self.feed == Feed::Ends;
+        let made = || expected.then(|| self.view.fit(&self.coin));
+        self.fit.get_or_init(made).as_ref()
+    }
+
+    /// What one located USD of each tier counts in the estimate, of longs and of shorts.
+    pub(super) fn counted(&self) -> [Vec<f64>; 2] {
+        self.counted_by(self.fit().map(Arc::as_ref))
+    }
+
+    /// The same, expected as of `fit` where there is one.
+    pub(super) fn counted_by(&self, fit: Option<&Fit>) -> [Vec<f64>; 2] {
+        match fit {
+            Some(fit) => fit.theta.clone(),
+            None => [self.parameters.weights(), self.parameters.weights()],
+        }
+    }
+
+    /// The same at each of several instants, each as it was known then.
+    pub(super) fn counted_at(&self, instants: &[Millis]) -> Vec<[Vec<f64>; 2]> {
+        match self.model {
+            Model::Exposure => vec![self.counted(); instants.len()],
+            Model::Expected => {
+                let fits = self.view.fits_at(&self.coin, instants);
+                fits.iter().map(|fit| fit.theta.clone()).collect()
+            }
+        }
     }
 
     /// Open interest when the first bar opens: as read then, else the last known before, else at the first close where
@@ -328,7 +381,7 @@ impl<'a> Frame<'a> {
         let orders = || self.view.orders_of(self.history);
         let known = orders().next_back().zip(orders().next());
         let last = |last: Millis| {
-            if self.feed_goes_on {
+            if self.feed == Feed::GoesOn {
                 Millis(i64::MAX)
             } else {
                 last
@@ -344,19 +397,20 @@ impl<'a> Frame<'a> {
     }
 
     /// What the state of a ledger rests on that has gone through the bars of `tally`.
-    pub(super) fn explain(&self, running: &Running, tally: &Tally<'_>) -> Explain {
+    pub(super) fn explain(
+        &self,
+        running: &Running,
+        tally: &Tally<'_>,
+        fit: Option<&Fit>,
+    ) -> Explain {
         let relative = running.relative;
         let bars = self.bars.get(..tally.bars).unwrap_or_default();
         let end = bars.last().map_or(self.end, Bar::close_time);
         let tiers = &self.parameters.tiers;
         let column = |value: fn(&Tier) -> f64| tiers.iter().map(value).collect::<Vec<_>>();
-        let (view, theta, kappa) = match self.model {
-            Model::Exposure => ("exposure, USD of open interest", None, None),
-            Model::Expected => (
-                "expected, USD reported",
-                Some(self.counted()),
-                Some(self.parameters.kappa),
-            ),
+        let view = match self.model {
+            Model::Exposure => "exposure, USD of open interest",
+            Model::Expected => "expected, USD reported",
         };
         let (price_venues, volume_venues) = self.history.sources.count(bars);
         Explain {
@@ -374,8 +428,9 @@ impl<'a> Frame<'a> {
                 .collect(),
             maintenance_margins: column(|tier| tier.maintenance),
             weights: column(|tier| tier.weight),
-            theta,
-            kappa,
+            theta: fit.map(|fit| fit.theta.clone()),
+            kappa: fit.map(|fit| fit.kappa),
+            fit: fit.map(|fit| fit.of_map(&running.ledger)),
             located_share: running.ledger.located_share(),
             open_interest_scale: if relative { "relative" } else { "usd" },
             open_interest_age_ms: self

@@ -30,6 +30,19 @@ fn frame<'a>(
     Ok(frame.along())
 }
 
+/// What was crossed of each tier, as often as it counts.
+fn summed(crossed: &[Vec<f64>; 2], counted: &[Vec<f64>; 2]) -> [f64; 2] {
+    let sum = |(crossed, counted): (&Vec<f64>, &Vec<f64>)| {
+        let usd = crossed
+            .iter()
+            .zip(counted)
+            .map(|(usd, counted)| usd * counted);
+        usd.fold(0.0, |sum, usd| sum + usd)
+    };
+    let ([longs, shorts], [of_longs, of_shorts]) = (crossed, counted);
+    [sum((longs, of_longs)), sum((shorts, of_shorts))]
+}
+
 /// The USD, of longs and of shorts, that each of `moves` would have crossed of the map as it stood when it began; of
 /// the bars that had closed by then. `None` before the first of them, and before the first reading of open interest where
 /// that is of a later bar.
@@ -46,19 +59,18 @@ pub fn crossed(
     moves: &[Move],
 ) -> Result<Vec<Option<[f64; 2]>>, EngineError> {
     let frame = frame(view, coin, model, i64::MAX)?;
-    let counted = frame.counted();
     let times: Vec<Millis> = moves.iter().map(|one| one.at).collect();
     let first = frame.known_from();
-    let mut found = Vec::with_capacity(moves.len());
-    let mut moves = moves.iter();
+    let mut crossed = Vec::with_capacity(moves.len());
+    let mut rest = moves.iter();
     frame.replay(&times, |ledger| {
-        found.extend(
-            moves
-                .next()
-                .map(|one| (one.at >= first).then(|| ledger.crossed(one.low, one.high, &counted))),
-        );
+        crossed.extend(rest.next().map(|one| ledger.crossed(one.low, one.high)));
     });
-    Ok(found)
+    let counted = frame.counted_at(&times);
+    let found = moves.iter().zip(&crossed).zip(counted);
+    Ok(found
+        .map(|((one, crossed), counted)| (one.at >= first).then(|| summed(crossed, &counted)))
+        .collect())
 }
 
 /// The USD, of longs and of shorts, that the bars of each period crossed of the map as each of them found it: what was
@@ -77,7 +89,7 @@ pub fn refreshed(
     length: i64,
 ) -> Result<Vec<Option<[f64; 2]>>, EngineError> {
     let frame = frame(view, coin, model, length)?;
-    let counted = frame.counted();
+    let mut counted = opens.iter().zip(frame.counted_at(opens)).peekable();
     let known_from = frame.known_from();
     let mut found = vec![None; opens.len()];
     let mut periods = opens.iter().zip(&mut found).peekable();
@@ -91,7 +103,11 @@ pub fn refreshed(
             && **open >= known_from
         {
             let sums = sums.get_or_insert([0.0; 2]);
-            let crossed = ledger.crossed(bar.low, bar.high, &counted);
+            while counted.next_if(|(of, _)| *of < open).is_some() {}
+            let Some((_, counted)) = counted.peek() else {
+                return;
+            };
+            let crossed = summed(&ledger.crossed(bar.low, bar.high), counted);
             for (sum, usd) in sums.iter_mut().zip(crossed) {
                 *sum += usd;
             }

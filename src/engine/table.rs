@@ -3,8 +3,8 @@
 use rust_decimal::Decimal;
 
 use crate::model::{
-    Coin, Millis, ObservedBar, ObservedOpenInterest, ObservedOrder, Order, Pair, did_you_mean,
-    exchange_name, hint_coin,
+    Coin, Millis, ObservedBar, ObservedLiquidations, ObservedOpenInterest, ObservedOrder, Order,
+    Pair, did_you_mean, exchange_name, hint_coin,
 };
 
 /// Prices and amounts within these bounds have products and sums that are finite and above zero.
@@ -19,7 +19,7 @@ const MOST_USD: u64 = 1_000_000_000_000_000_000;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{table}: column {column:?}, row {row}: {message}")]
 pub struct TableFault {
-    /// `orders`, `bars` or `open_interest`.
+    /// `orders`, `bars`, `open_interest` or `liquidations`.
     pub table: &'static str,
     /// The column at fault.
     pub column: &'static str,
@@ -51,6 +51,13 @@ impl Row {
     pub(super) fn of_open_interest(row: usize) -> Self {
         Self {
             table: "open_interest",
+            row,
+        }
+    }
+
+    pub(super) fn of_liquidations(row: usize) -> Self {
+        Self {
+            table: "liquidations",
             row,
         }
     }
@@ -164,22 +171,35 @@ impl Row {
         )
     }
 
+    /// A length that is given, if one is.
+    fn interval(self, interval: Option<i64>) -> Result<(), TableFault> {
+        // A number of minutes or seconds, taken for milliseconds, would have the bar close while it lasts.
+        let whole = |interval| interval > 0 && interval % Millis::MINUTE == 0;
+        self.check("interval", interval.is_none_or(whole), || {
+            format!(
+                "{} ms is not a bar length; whole minutes above 0 are, such as {} ms",
+                interval.unwrap_or_default(),
+                5 * Millis::MINUTE
+            )
+        })
+    }
+
+    /// What was liquidated in a period, in our spelling.
+    pub(super) fn liquidations(
+        self,
+        mut period: ObservedLiquidations,
+    ) -> Result<ObservedLiquidations, TableFault> {
+        period.symbol = self.coin(&period.symbol)?;
+        self.interval(period.interval)?;
+        self.amount("long_usd", period.long_usd)?;
+        self.amount("short_usd", period.short_usd)?;
+        Ok(period)
+    }
+
     /// A bar in our spelling.
     pub(super) fn bar(self, mut bar: ObservedBar) -> Result<ObservedBar, TableFault> {
         bar.symbol = self.coin(&bar.symbol)?;
-        if let Some(interval) = bar.interval {
-            // A number of minutes or seconds, taken for milliseconds, would have the bar close while it lasts.
-            self.check(
-                "interval",
-                interval > 0 && interval % Millis::MINUTE == 0,
-                || {
-                    format!(
-                        "{interval} ms is not a bar length; whole minutes above 0 are, such as {} ms",
-                        5 * Millis::MINUTE
-                    )
-                },
-            )?;
-        }
+        self.interval(bar.interval)?;
         let ObservedBar {
             open,
             high,

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::fit::{Fitted, last_of_day};
 use super::history::History;
 use super::ring::{Ring, SumName, Sums};
 use super::{EngineError, Observations, Parameters};
@@ -19,6 +20,8 @@ pub struct View<'a> {
     own: Option<&'a Specification>,
     /// The exchange whose ledger estimates are read from; all together where absent.
     venue: Option<&'a str>,
+    /// Who knows the fits, where the observations are too short for them.
+    fitted: Option<&'a dyn Fitted>,
 }
 
 impl Observations {
@@ -32,6 +35,7 @@ impl Observations {
             received_by: None,
             own: None,
             venue: None,
+            fitted: None,
         }
     }
 
@@ -109,6 +113,20 @@ impl<'a> View<'a> {
         self.venue
     }
 
+    /// The same view, its fits told by somebody who knows more than these observations.
+    #[must_use]
+    pub fn fitted_by(self, fitted: &'a dyn Fitted) -> Self {
+        Self {
+            fitted: Some(fitted),
+            ..self
+        }
+    }
+
+    /// Who knows the fits.
+    pub(super) fn fitted(self) -> Option<&'a dyn Fitted> {
+        self.fitted
+    }
+
     /// What the caller chose of the parameters of estimates.
     pub(super) fn own(self) -> Option<&'a Specification> {
         self.own
@@ -181,6 +199,48 @@ impl<'a> View<'a> {
             now: self.now,
             known,
         }
+    }
+
+    /// The same as of the close of a coin's last bar, so that all of its bars have closed.
+    pub(super) fn at_last_bar(self, coin: &str) -> Self {
+        let last = self.history(coin).and_then(|history| history.bars.last());
+        Self {
+            now: last.map_or(self.now, Bar::close_time),
+            ..self
+        }
+    }
+
+    /// The read-out of an estimate that names none: the expected one where that is fitted.
+    pub(super) fn usual(self, coin: &str) -> Model {
+        if self.fit(coin).is_fitted() {
+            Model::Expected
+        } else {
+            Model::Exposure
+        }
+    }
+
+    /// All orders of a coin, on the view's exchange, that were received in time, later ones than now among them, oldest first: event time, side
+    /// and USD. Of those received after the UTC day of their event `late` says which are.
+    pub(super) fn amounts_of(
+        self,
+        history: &'a History,
+        late: impl Fn(Millis) -> bool,
+    ) -> impl Iterator<Item = (Millis, Side, f64)> {
+        let ring = self.observations.ring();
+        let places = history.orders.iter().map(|place| *place as usize);
+        places
+            .filter(move |place| {
+                let (at, received) = (ring.timestamp(*place), ring.received_at(*place));
+                received <= last_of_day(at) || late(received)
+            })
+            .filter(move |place| {
+                self.venue
+                    .is_none_or(|venue| venue == ring.exchange(*place))
+            })
+            .map(move |place| {
+                let (kind, usd) = ring.amount(place);
+                (ring.timestamp(place), kind.side(), usd.f64())
+            })
     }
 
     /// The orders of a coin up to now, newest first: event time, side, and quantity in units of the coin.

@@ -50,7 +50,8 @@ impl Material {
             coin: coin.to_string(),
             range: range.millis(),
             range_name: range.name(),
-            orders: model.is_some_and(|model| model.view() == Model::Expected),
+            // One that is not named is the expected one once that is fitted.
+            orders: model.is_none_or(|model| model.view() == Model::Expected),
             exchange: None,
             lasts: lasts.millis(),
         })

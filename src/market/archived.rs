@@ -4,6 +4,7 @@
 //! is read, and never the rest again.
 
 mod days;
+mod fits;
 mod live;
 mod series;
 
@@ -16,17 +17,22 @@ use std::time::{Duration, Instant};
 use futures_util::future::BoxFuture;
 
 use super::arrivals::{ArrivalId, Arrivals};
-use super::refusal::Refusal;
+use super::refusal::{Code, Refusal};
 use super::revision::{Basis, Revision, Standing, wall_clock};
 use super::source::{Needed, Source, Stretch, shown};
 use crate::archive::{Archive, Filter, MapRow};
-use crate::engine::{self, Observations, Ring, Rows, View};
-use crate::model::{Bar, Millis, ObservedOpenInterest, Order, VenueCoverage, Window};
+use crate::engine::{self, Fit, Fitted, Observations, Ring, Rows, View};
+use crate::model::{
+    Bar, Millis, Model, ObservedOpenInterest, Order, Specification, VenueCoverage, Window,
+};
 use days::Days;
+use fits::Fits;
 use live::Live;
 
 /// How often a waiting reader looks whether something is new.
 const LOOK: Duration = Duration::from_millis(100);
+/// What a fit rests on.
+const FITTED_TO: i64 = 30 * Millis::DAY;
 /// Rings of past instants that are kept.
 const RINGS: usize = 4;
 /// Orders in them together, at most.
@@ -42,6 +48,7 @@ pub(crate) struct Archived {
     back: Archive,
     live: RwLock<Live>,
     days: Days,
+    fits: Fits,
     rings: Mutex<Vec<Past>>,
     /// The last look of those who wait for a change.
     looked: tokio::sync::Mutex<Option<(Instant, Revision)>>,
@@ -73,6 +80,7 @@ impl Archived {
             back,
             live: RwLock::new(live),
             days: Days::default(),
+            fits: Fits::default(),
             rings: Mutex::default(),
             looked: tokio::sync::Mutex::default(),
             nothing: Observations::new(Vec::new(), Vec::new(), Vec::new(), as_of)?,
@@ -193,6 +201,47 @@ impl Archived {
     }
 }
 
+impl Fitted for Archived {
+    fn fit(
+        &self,
+        own: Option<&Specification>,
+        coin: &str,
+        venue: Option<&str>,
+        day: Millis,
+    ) -> Option<Arc<Fit>> {
+        let version = engine::version(own, Model::Expected);
+        let exchange = venue.map(str::to_owned);
+        let name = (day, coin.to_owned(), version, exchange.clone());
+        let needed = Needed {
+            coin: coin.to_owned(),
+            range: FITTED_TO,
+            range_name: "1M",
+            orders: true,
+            exchange,
+            lasts: FITTED_TO,
+        };
+        let fit = self.fits.of(name, || {
+            match self
+                .days
+                .observations(&self.back, &needed, day, Some(day), None)
+            {
+                Ok(known) => Ok(Some(
+                    known.at(Some(day)).under(own).of_venue(venue).fit(coin),
+                )),
+                // No bars by then.
+                Err(refusal) if matches!(refusal.code, Code::UnknownCoin | Code::NoBars) => {
+                    Ok(None)
+                }
+                Err(refusal) => Err(refusal),
+            }
+        });
+        fit.unwrap_or_else(|refusal| {
+            log::warn!("{coin} is not fitted: {refusal}");
+            None
+        })
+    }
+}
+
 impl Source for Archived {
     fn view(
         &self,
@@ -212,7 +261,7 @@ impl Source for Archived {
             let found = self
                 .days
                 .observations(&self.back, needed, now, at, number)?;
-            work(&found.seen_from(now));
+            work(&found.seen_from(now).fitted_by(self));
         } else if let Some(at) = at {
             work(&self.ring(at)?.view(&self.nothing));
         } else {

@@ -20,8 +20,8 @@ use crate::api::{BadQuery, Orders};
 use crate::archive::{Archive, MapRow};
 use crate::engine::{self, EngineError, Observations, Rows, View};
 use crate::model::{
-    Bar, Chosen, Completeness, Millis, Model, ObservedOpenInterest, Order, Pair, VenueCoverage,
-    Window,
+    Bar, Chosen, Completeness, Millis, Model, ObservedLiquidations, ObservedOpenInterest, Order,
+    Pair, VenueCoverage, Window,
 };
 
 /// What a server, or a caller in this process, asks its questions of.
@@ -416,6 +416,17 @@ impl Market {
     /// A [`Refusal`] as of [`Market::answer`].
     pub fn rows(&self) -> Result<Rows, Refusal> {
         self.source.rows()
+    }
+
+    /// What was liquidated period by period, where tables told it.
+    ///
+    /// # Errors
+    ///
+    /// A [`Refusal`] as of [`Market::answer`].
+    pub fn liquidations(&self) -> Result<Vec<ObservedLiquidations>, Refusal> {
+        shown(&*self.source, None, None, |view| {
+            view.observations().liquidations().collect()
+        })
     }
 
     /// Up to `limit` orders that arrived behind `after`, or else from the first that is known.

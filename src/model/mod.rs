@@ -50,7 +50,9 @@ pub use liqmap::{BinWidth, LiquidationMap, MapBin};
 pub use margin::{Contract, MarginOf, Terms, first_margin, liquidation_price, maintenance_margin};
 pub use maxpain::{Cluster, MaxPain, Pain};
 pub use money::ExactSum;
-pub use observed::{ObservedBar, ObservedOpenInterest, ObservedOrder, Position};
+pub use observed::{
+    ObservedBar, ObservedLiquidations, ObservedOpenInterest, ObservedOrder, Position,
+};
 pub use order::Order;
 pub use orders::OrderColumns;
 pub use record::{Cell, Column, Kind, Record, Source, Value, Visitor};

@@ -80,6 +80,26 @@ super::record! {
 }
 
 super::record! {
+    /// What was liquidated of a coin in one period, where the orders are not at hand.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct ObservedLiquidations {
+        /// Coin symbol.
+        pub symbol: String,
+        /// Open of the period.
+        pub timestamp: Millis,
+        /// Liquidated longs.
+        #[unit("USD")]
+        pub long_usd: f64,
+        /// Liquidated shorts.
+        #[unit("USD")]
+        pub short_usd: f64,
+        /// Length in milliseconds; inferred from the spacing of the coin's periods where absent.
+        #[unit("ms")]
+        pub interval: Option<i64>,
+    }
+}
+
+super::record! {
     /// One open position of a simulated market: the truth an estimate can be held against.
     #[derive(Clone, Debug, PartialEq)]
     pub struct Position {

@@ -39,7 +39,9 @@ pub(super) fn heatmap<'py>(
         let rows: Vec<i64> = explain.parted.iter().map(|parting| parting.row).collect();
         let longs = column(|parting| parting.long);
         let shorts = column(|parting| parting.short);
-        fields.set_item("parted", (rows.into_pyarray(py), longs, shorts))?;
+        let prices = column(|parting| parting.price);
+        let parted = (rows.into_pyarray(py), longs, shorts, prices);
+        fields.set_item("parted", parted)?;
     }
     fields.set_item("explain", explained(py, ground)?)?;
     Ok(fields)

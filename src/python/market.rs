@@ -114,13 +114,18 @@ impl Market {
         orders: &Bound<'_, PyAny>,
         bars: &Bound<'_, PyAny>,
         open_interest: &Bound<'_, PyAny>,
+        liquidations: &Bound<'_, PyAny>,
         now: Option<i64>,
     ) -> PyResult<Self> {
         let orders = tables::orders(orders)?;
         let bars = tables::bars(bars)?;
         let open_interest = tables::open_interest(open_interest)?;
+        let liquidations = tables::liquidations(liquidations)?;
         let observations = py
-            .detach(|| engine::Observations::new(orders, bars, open_interest, now.map(Millis)))
+            .detach(|| {
+                engine::Observations::new(orders, bars, open_interest, now.map(Millis))?
+                    .with_liquidations(liquidations)
+            })
             .map_err(|fault| error::bad_table(py, &fault))?;
         Ok(market::Market::fixed(observations, "tables").into())
     }
@@ -502,14 +507,15 @@ impl Market {
         Ok(Some(History::new(market, filter, days)))
     }
 
-    /// Orders, bars and open interest, as tables that make the same market.
-    fn tables(&self, py: Python<'_>) -> PyResult<(Table, Table, Table)> {
+    /// Orders, bars, open interest and liquidations by period, as tables that make the same market.
+    fn tables(&self, py: Python<'_>) -> PyResult<(Table, Table, Table, Table)> {
         compute(py, || {
             let (orders, bars, open_interest) = self.market.rows()?;
             Ok((
                 Columns::from(orders).filled().into(),
                 Columns::from(bars).filled().into(),
                 Columns::from(open_interest).into(),
+                Columns::from(self.market.liquidations()?).filled().into(),
             ))
         })
     }

@@ -20,8 +20,8 @@ use super::rows::Table;
 use crate::api::BadQuery;
 use crate::engine::TableFault;
 use crate::model::{
-    self, Column, Kind, Millis, ObservedBar, ObservedOpenInterest, ObservedOrder, Record, Side,
-    Value, nearest_f64, read_span,
+    self, Column, Kind, Millis, ObservedBar, ObservedLiquidations, ObservedOpenInterest,
+    ObservedOrder, Record, Side, Value, nearest_f64, read_span,
 };
 use crate::wire::{exact_decimal, nearest_double};
 
@@ -435,6 +435,11 @@ pub(super) fn orders(object: &Bound<'_, PyAny>) -> PyResult<Vec<ObservedOrder>> 
 /// Price bars.
 pub(super) fn bars(object: &Bound<'_, PyAny>) -> PyResult<Vec<ObservedBar>> {
     rows("bars", object)
+}
+
+/// What was liquidated period by period.
+pub(super) fn liquidations(object: &Bound<'_, PyAny>) -> PyResult<Vec<ObservedLiquidations>> {
+    rows("liquidations", object)
 }
 
 /// Open interest.

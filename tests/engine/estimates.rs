@@ -647,11 +647,12 @@ fn an_estimate_says_what_it_rests_on() {
         .unwrap()
         .explain;
     assert_eq!(three.view, "expected, USD reported");
-    let theta = three.theta.unwrap();
+    let [theta, of_shorts] = three.theta.unwrap();
+    assert_eq!(theta, of_shorts);
     assert_eq!(theta.len(), 14);
     assert!(near(theta.iter().sum(), 0.30));
     assert!(near(theta[0] / theta[13], (125.0_f64 / 2.0).powf(0.75)));
-    assert_eq!(three.kappa, Some(0.30));
+    assert_eq!(three.kappa, Some([0.30; 2]));
 }
 
 #[test]
@@ -667,7 +668,7 @@ fn an_estimate_is_made_with_the_parameters_of_the_caller() {
 
     own.kappa0 = Some(0.60);
     let twice = ask(Some(&own));
-    assert_eq!(twice.explain.kappa, Some(0.60));
+    assert_eq!(twice.explain.kappa, Some([0.60; 2]));
     let cells = twice.reply.matrix.iter().zip(&usual.reply.matrix);
     assert!(
         cells

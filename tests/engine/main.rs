@@ -14,6 +14,7 @@
 
 mod definition;
 mod estimates;
+mod fit;
 mod instants;
 #[path = "../oracle/mod.rs"]
 mod oracle;

@@ -120,12 +120,12 @@ class Ledger:
                         cells[j] *= 1 - lost
 
     def usd(self, counted):
-        """USD by (bin, side, tier), each tier counted `counted` times."""
+        """USD by (bin, side, tier), each tier of a side counted `counted[side]` times."""
         found = {}
         for side in (LONG, SHORT):
             for world, clocks in enumerate(self.located[side]):
                 for cells in clocks:
                     for j, mass in cells.items():
                         place = (j, side, world)
-                        found[place] = found.get(place, 0.0) + counted[world] * mass * self.mid(j)
+                        found[place] = found.get(place, 0.0) + counted[side][world] * mass * self.mid(j)
         return found

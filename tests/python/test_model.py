@@ -89,7 +89,7 @@ def test_versions_tell_apart_what_gives_other_cells_and_nothing_else():
         Model(phi0=0.1),
         Model(kappa0=0.30),
         Model(kappa0=0.31),
-        Model(nu=2.0),
+        Model(nu=3.0),
     ]
     assert len({model.version for model in variants}) == len(variants)
     assert Model(name="mine").version == Model().version
@@ -140,7 +140,7 @@ def test_an_own_model_says_its_version_and_view(market):
     assert found.meta["view"] == "exposure"
     expected = market.heatmap("BTC", "12h", Model(kappa0=0.1))
     assert (expected.model, expected.meta["view"]) == (3, "expected")
-    assert expected.meta["explain"]["kappa"] == 0.1
+    assert expected.meta["explain"]["kappa"] == [0.1, 0.1]
 
 
 def test_our_server_takes_the_same_over_http(market):

@@ -1,0 +1,426 @@
+//! The fit day by day: at the beginning of each UTC day on what was known by then, and held against that day.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::day::day_of;
+use super::fitted::{Fit, State};
+use super::gamma_poisson::{Rows, Weights};
+use super::interval::{self, Interval, Past};
+use super::study::{Sided, Study};
+use crate::engine::Parameters;
+use crate::engine::history::days;
+use crate::model::Millis;
+
+/// A period so many days ago counts half for the weights.
+const HALF_LIFE: f64 = 30.0;
+
+/// And for the level of the whole map, which wanders from week to week: of 60 simulated half years whose level does, this
+/// length had the best calibration and as good a likelihood as any.
+const LEVEL_HALF_LIFE: f64 = 7.0;
+
+/// Older periods are let go: they would count for a sixty-fourth.
+const SPAN: i64 = 180 * Millis::DAY;
+
+/// The prior stands until so many periods with liquidations are known.
+pub(super) const LEAST: usize = 200;
+
+/// What the map is worth is told of so many days.
+const RECENT: i64 = 30 * Millis::DAY;
+
+/// Terms of the path, which keep what has nothing to do with the map out of its weights: a constant, how far the price
+/// went beyond the close before in basis points plus one, and that to the power of 1.5.
+const PATH: usize = 3;
+
+/// Of what is liquidated, the share that the terms of the path are expected to carry together before anything is known.
+const PATH_SHARE: f64 = 0.25;
+
+/// The fits of one coin and one model, as far as they have been asked for.
+#[derive(Debug)]
+pub(super) struct Learning {
+    study: Study,
+    /// What each tier's weight is before anything is known.
+    prior: Vec<f64>,
+    /// Their sum.
+    kappa: f64,
+    nu: f64,
+    days: BTreeMap<Millis, Arc<Fit>>,
+    /// The first day that is not fitted yet.
+    next: Option<Millis>,
+    /// Per side, what was found the day before.
+    near: [Near; 2],
+    /// Per side and period, what was expected of it before it began.
+    expected: [Vec<Expected>; 2],
+}
+
+/// What was expected of a period before it began, in USD.
+#[derive(Clone, Copy, Debug)]
+struct Expected {
+    /// By the map as it was told.
+    told: f64,
+    /// By the map and the path.
+    both: f64,
+    /// By the path alone, fitted without a map.
+    path: f64,
+}
+
+/// Where the weights of a side are sought, over their prior means.
+#[derive(Clone, Debug, Default)]
+struct Near {
+    whole: Vec<f64>,
+    each: Vec<f64>,
+    alone: Vec<f64>,
+}
+
+/// One side's fit on one day.
+struct Side {
+    /// Share of each crossed USD that is expected to be reported, by tier, before the level is corrected.
+    theta: Vec<f64>,
+    spread: Vec<f64>,
+    path: [f64; PATH],
+    alone: [f64; PATH],
+    level: f64,
+}
+
+impl Learning {
+    pub(super) fn new(study: Study, parameters: &Parameters) -> Self {
+        let enough = study
+            .known_at
+            .iter()
+            .enumerate()
+            .filter(|(row, _)| study.sides.iter().any(|side| positive(side.usd.get(*row))))
+            .map(|(_, known)| *known)
+            .nth(LEAST - 1)
+            .filter(|known| known.0 < i64::MAX);
+        Self {
+            next: enough.map(|known| day_of(known.on(Millis::DAY - 1))),
+            prior: parameters.shares(),
+            kappa: parameters.kappa,
+            nu: parameters.nu,
+            days: BTreeMap::new(),
+            near: [Near::default(), Near::default()],
+            expected: [(); 2].map(|()| Vec::new()),
+            study,
+        }
+    }
+
+    /// The fit of the UTC day that `instant` lies in.
+    pub(super) fn at(&mut self, instant: Millis) -> Arc<Fit> {
+        let day = day_of(instant);
+        while let Some(next) = self.next.filter(|next| *next <= day) {
+            if self
+                .study
+                .opens
+                .last()
+                .is_none_or(|last| last.on(SPAN) < next)
+            {
+                break;
+            }
+            let fit = self.fit(next);
+            self.days.insert(next, Arc::new(fit));
+            self.next = Some(next.on(Millis::DAY));
+        }
+        match self.days.get(&day) {
+            Some(fit) => Arc::clone(fit),
+            None => Arc::new(self.unfitted(day)),
+        }
+    }
+
+    /// The periods that a fit on `day` knows; what lies in them may not be known yet of the last of them.
+    fn window(&self, day: Millis, span: i64) -> Range<usize> {
+        let opens = &self.study.opens;
+        let end = opens.partition_point(|open| open.on(self.study.period) <= day);
+        opens.partition_point(|open| *open < day.back(span))..end
+    }
+
+    fn known(&self, day: Millis, span: i64) -> impl Iterator<Item = usize> {
+        self.window(day, span)
+            .filter(move |row| self.study.known_at.get(*row).is_some_and(|at| *at <= day))
+    }
+
+    fn counts(&self, day: Millis, row: usize, half_life: f64) -> f64 {
+        let open = self.study.opens.get(row).copied().unwrap_or(day);
+        0.5_f64.powf(days(day.0 - open.0) / half_life)
+    }
+
+    fn unfitted(&self, day: Millis) -> Fit {
+        let known: Vec<usize> = self.known(day, SPAN).collect();
+        Fit {
+            periods: known.len(),
+            with_liquidations: self.with_liquidations(&known),
+            // That there will be periods is not known before the first.
+            from: (!known.is_empty()).then_some(self.study.from),
+            period_ms: (!known.is_empty()).then_some(self.study.period),
+            ..Fit::prior(day, &self.prior, self.kappa)
+        }
+    }
+
+    fn with_liquidations(&self, rows: &[usize]) -> usize {
+        let some = |row: &&usize| {
+            let mut sides = self.study.sides.iter();
+            sides.any(|side| positive(side.usd.get(**row)))
+        };
+        rows.iter().filter(some).count()
+    }
+
+    fn fit(&mut self, day: Millis) -> Fit {
+        let known: Vec<usize> = self.known(day, SPAN).collect();
+        let with_liquidations = self.with_liquidations(&known);
+        if with_liquidations < LEAST {
+            // Most of what was known has grown too old.
+            return self.unfitted(day);
+        }
+        let mut near = std::mem::take(&mut self.near);
+        let [of_longs, of_shorts] = &mut near;
+        let sides =
+            [(0, of_longs), (1, of_shorts)].map(|(side, near)| self.side(side, day, &known, near));
+        self.near = near;
+        self.expect(day, &sides);
+        let recent: Vec<usize> = self.known(day, RECENT).collect();
+        let [long, short] = &sides;
+        let told = |side: &Side| -> Vec<f64> {
+            side.theta.iter().map(|theta| theta * side.level).collect()
+        };
+        let theta = [told(long), told(short)];
+        Fit {
+            state: State::Fitted,
+            as_of: day,
+            from: Some(self.study.from),
+            period_ms: Some(self.study.period),
+            periods: known.len(),
+            with_liquidations,
+            kappa: theta.each_ref().map(|theta| theta.iter().sum()),
+            theta,
+            spread: sides.each_ref().map(|side| side.spread.clone()),
+            path_share: self.path_share(&sides, &recent),
+            calibration: self.calibration(&recent),
+            score: self.score(&recent),
+            past: [0, 1].map(|side| self.past(side, day)),
+            interval: None::<Interval>,
+        }
+    }
+
+    /// A side of which nothing was realised.
+    fn unlearnt(&self) -> Side {
+        Side {
+            theta: self.prior.clone(),
+            spread: vec![1.0 / self.nu.sqrt(); self.prior.len()],
+            path: [0.0; PATH],
+            alone: [0.0; PATH],
+            level: 1.0,
+        }
+    }
+
+    /// One side's weights, from the periods that are known.
+    fn side(&self, side: usize, day: Millis, known: &[usize], near: &mut Near) -> Side {
+        let Some(sided) = self.study.sides.get(side) else {
+            return self.unlearnt();
+        };
+        let counts: Vec<f64> = known
+            .iter()
+            .map(|row| self.counts(day, *row, HALF_LIFE))
+            .collect();
+        let usd = |row: usize| sided.usd.get(row).copied().unwrap_or(0.0);
+        let rows = || known.iter().copied().zip(counts.iter().copied());
+        let all: f64 = counts.iter().sum();
+        let event = rows().map(|(row, counts)| counts * usd(row)).sum::<f64>() / all;
+        let tiers = self.study.tiers;
+        if event <= 0.0 || !event.is_finite() {
+            return self.unlearnt();
+        }
+        let mut means = [0.0; PATH];
+        for (row, counts) in rows() {
+            for (mean, term) in means.iter_mut().zip(path_terms(sided.beyond.get(row))) {
+                *mean += counts * term / all;
+            }
+        }
+
+        let path_prior = means.map(|mean| PATH_SHARE / 3.0 * event / mean);
+        let path = |row: usize| {
+            let path = path_terms(sided.beyond.get(row))
+                .into_iter()
+                .zip(path_prior);
+            path.map(move |(term, prior)| term * prior / event)
+        };
+        // First what all tiers share, then how they differ: a tier that the price never came to shares it with the others.
+        let mut whole = Rows::new(1 + PATH);
+        let mut alone = Rows::new(PATH);
+        for (row, counts) in rows() {
+            let map = dot(&self.prior, self.study.crossed(side, row)) / event;
+            let usd = usd(row) / event;
+            whole.push([map].into_iter().chain(path(row)), usd, counts);
+            alone.push(path(row), usd, counts);
+        }
+        let shared = whole
+            .fit(self.nu, &mut near.whole)
+            .over_prior
+            .first()
+            .copied()
+            .unwrap_or(1.0);
+        let shared: Vec<f64> = self.prior.iter().map(|prior| shared * prior).collect();
+        let mut each = Rows::new(tiers + PATH);
+        for (row, counts) in rows() {
+            let crossed = self.study.crossed(side, row).iter().zip(&shared);
+            let map = crossed.map(|(usd, shared)| usd * shared / event);
+            each.push(map.chain(path(row)), usd(row) / event, counts);
+        }
+        let weights = each.fit(self.nu, &mut near.each);
+        let of_path = |weights: &Weights, skip: usize| {
+            let mut path = path_prior;
+            for (path, over) in path.iter_mut().zip(weights.over_prior.iter().skip(skip)) {
+                *path *= over;
+            }
+            path
+        };
+        let theta: Vec<f64> = shared
+            .iter()
+            .zip(&weights.over_prior)
+            .map(|(shared, over)| shared * over)
+            .collect();
+        Side {
+            spread: weights
+                .events
+                .iter()
+                .take(tiers)
+                .map(|events| 1.0 / events.sqrt())
+                .collect(),
+            path: of_path(&weights, tiers),
+            alone: of_path(&alone.fit(self.nu, &mut near.alone), 0),
+            level: self.level(sided, side, day, known, &theta, event),
+            theta,
+        }
+    }
+
+    /// What the weights have to be multiplied with, so that the map by itself tells as much as has been realised of late:
+    /// with what the terms of the path carry, at the level of these days.
+    fn level(
+        &self,
+        sided: &Sided,
+        side: usize,
+        day: Millis,
+        known: &[usize],
+        theta: &[f64],
+        event: f64,
+    ) -> f64 {
+        let mut sums = [self.nu * event; 2];
+        for &row in known {
+            let counts = self.counts(day, row, LEVEL_HALF_LIFE);
+            let usd = sided.usd.get(row).copied().unwrap_or(0.0);
+            let map = dot(theta, self.study.crossed(side, row));
+            for (sum, value) in sums.iter_mut().zip([usd, map]) {
+                *sum += counts * value;
+            }
+        }
+        let [realised, told] = sums;
+        realised / told
+    }
+
+    /// Takes note of what these weights expect of the periods of the day, from what the price did in them.
+    fn expect(&mut self, day: Millis, sides: &[Side; 2]) {
+        let end = day.on(Millis::DAY);
+        let rows = {
+            let opens = &self.study.opens;
+            opens.partition_point(|open| *open < day)..opens.partition_point(|open| *open < end)
+        };
+        let both = self.study.sides.iter().zip(&mut self.expected);
+        for (side, ((seen, expected), weights)) in both.zip(sides).enumerate() {
+            let none = Expected {
+                told: f64::NAN,
+                both: f64::NAN,
+                path: f64::NAN,
+            };
+            expected.resize(rows.end.max(expected.len()), none);
+            for row in rows.clone() {
+                let map = dot(&weights.theta, self.study.crossed(side, row));
+                let terms = path_terms(seen.beyond.get(row));
+                if let Some(expected) = expected.get_mut(row) {
+                    *expected = Expected {
+                        told: map * weights.level,
+                        both: map + dot(&weights.path, &terms),
+                        path: dot(&weights.alone, &terms),
+                    };
+                }
+            }
+        }
+    }
+
+    /// What was expected of the periods, and what they brought, of one side or of both.
+    fn held<'a>(
+        &'a self,
+        side: usize,
+        rows: &'a [usize],
+    ) -> impl Iterator<Item = (Expected, f64, f64)> + 'a {
+        let both = self.expected.get(side).zip(self.study.sides.get(side));
+        rows.iter().filter_map(move |row| {
+            let (expected, sided) = both?;
+            let one = *expected.get(*row)?;
+            one.told.is_finite().then_some(())?;
+            Some((one, *sided.usd.get(*row)?, *sided.beyond.get(*row)?))
+        })
+    }
+
+    /// What the map told over what was realised.
+    fn calibration(&self, rows: &[usize]) -> Option<[f64; 2]> {
+        let of = |side: usize| {
+            let held = self.held(side, rows);
+            let (told, usd) = held.fold((0.0, 0.0), |(told, sum), (one, usd, _)| {
+                (told + one.told, sum + usd)
+            });
+            (usd > 0.0).then_some(told / usd)
+        };
+        Some([of(0)?, of(1)?])
+    }
+
+    /// Nats per liquidated USD that the map adds to the terms of the path.
+    fn score(&self, rows: &[usize]) -> Option<f64> {
+        let (mut gain, mut all) = (0.0, 0.0);
+        for (one, usd, _) in self.held(0, rows).chain(self.held(1, rows)) {
+            if usd > 0.0 {
+                gain += usd * (one.both / one.path).ln();
+            }
+            gain -= one.both - one.path;
+            all += usd;
+        }
+        (all > 0.0 && gain.is_finite()).then_some(gain / all)
+    }
+
+    /// The share of what these weights expect of the periods that the path carries.
+    fn path_share(&self, sides: &[Side; 2], rows: &[usize]) -> Option<[f64; 2]> {
+        let of = |side: usize| {
+            let (weights, seen) = sides.get(side).zip(self.study.sides.get(side))?;
+            let mut sums = [0.0; 2];
+            for &row in rows {
+                let path = dot(&weights.path, &path_terms(seen.beyond.get(row)));
+                let map = dot(&weights.theta, self.study.crossed(side, row));
+                for (sum, value) in sums.iter_mut().zip([path, path + map]) {
+                    *sum += value;
+                }
+            }
+            let [path, all] = sums;
+            (all > 0.0).then_some(path / all)
+        };
+        Some([of(0)?, of(1)?])
+    }
+
+    fn past(&self, side: usize, day: Millis) -> Past {
+        let rows: Vec<usize> = self.known(day, interval::SPAN).collect();
+        Past::new(
+            self.held(side, &rows)
+                .map(|(one, usd, beyond)| (beyond, one.told, usd)),
+        )
+    }
+}
+
+fn positive(usd: Option<&f64>) -> bool {
+    usd.is_some_and(|usd| *usd > 0.0)
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+fn path_terms(beyond: Option<&f64>) -> [f64; PATH] {
+    let points = 1.0 + 1e4 * beyond.copied().unwrap_or(0.0);
+    [1.0, points, points.powf(1.5)]
+}

@@ -1,0 +1,249 @@
+//! The online fit, held against markets of which it is known what share of what is crossed is reported.
+
+use liqdata::engine::{Move, Observations, State, crossed, heatmap, liqmap};
+use liqdata::model::{
+    Chosen, HeatmapRange, MapRange, Millis, Model, ObservedBar, ObservedLiquidations,
+    ObservedOpenInterest, Specification,
+};
+
+use crate::{DAY, HOUR, MINUTE, NOW};
+
+const COIN: &str = "BTC";
+const DAYS: i64 = 60;
+
+/// A path of the price in bars of a quarter of an hour, made of its seed alone.
+fn path(seed: u64, days: i64) -> (Vec<ObservedBar>, Vec<ObservedOpenInterest>) {
+    let mut chance = fastrand::Rng::with_seed(seed);
+    let mut normal = move || (0..12).map(|_| chance.f64()).sum::<f64>() - 6.0;
+    let mut price = 60_000.0;
+    let mut bars = Vec::new();
+    let mut readings = Vec::new();
+    for place in 0..days * 96 {
+        let open = price;
+        let close = open * (0.003 * normal()).exp();
+        let timestamp = Millis(NOW - days * DAY + place * 15 * MINUTE);
+        bars.push(ObservedBar {
+            symbol: COIN.to_owned(),
+            timestamp,
+            open,
+            high: open.max(close) * (0.001 * normal().abs()).exp(),
+            low: open.min(close) * (-0.001 * normal().abs()).exp(),
+            close,
+            volume: 100.0 * (0.3 * normal()).exp(),
+            interval: Some(15 * MINUTE),
+        });
+        readings.push(ObservedOpenInterest {
+            symbol: COIN.to_owned(),
+            exchange: None,
+            timestamp,
+            open_interest: 80_000.0 * (0.02 * normal()).exp(),
+        });
+        price = close;
+    }
+    (bars, readings)
+}
+
+/// The moves of whole hours, by open: what the price did in the four bars of each.
+fn moves(bars: &[ObservedBar]) -> Vec<Move> {
+    let hours = bars.chunks_exact(4);
+    hours
+        .map(|hour| Move {
+            at: hour[0].timestamp,
+            low: hour.iter().fold(f64::INFINITY, |low, bar| low.min(bar.low)),
+            high: hour.iter().fold(0.0, |high: f64, bar| high.max(bar.high)),
+        })
+        .collect()
+}
+
+/// A market whose liquidations are `share` of what is crossed of the exposed map, by day and side, times noise.
+fn market(seed: u64, days: i64, share: impl Fn(i64, usize) -> f64) -> (Observations, Vec<Move>) {
+    let (bars, readings) = path(seed, days);
+    let moves = moves(&bars);
+    let unfitted = Observations::new(Vec::new(), bars.clone(), readings.clone(), None).unwrap();
+    let exposed = crossed(&unfitted.at(None), COIN, &Model::Exposure.into(), &moves).unwrap();
+    let mut chance = fastrand::Rng::with_seed(seed + 1);
+    let mut noise = || -chance.f64().max(1e-12).ln();
+    let rows = moves.iter().zip(exposed).filter_map(|(one, usd)| {
+        let day = (one.at.0 - (NOW - days * DAY)) / DAY;
+        let [longs, shorts] = usd?;
+        Some(ObservedLiquidations {
+            symbol: COIN.to_owned(),
+            timestamp: one.at,
+            long_usd: share(day, 0) * longs * noise(),
+            short_usd: share(day, 1) * shorts * noise(),
+            interval: Some(HOUR),
+        })
+    });
+    let made = Observations::new(Vec::new(), bars, readings, None).unwrap();
+    (made.with_liquidations(rows.collect()).unwrap(), moves)
+}
+
+fn expected() -> Chosen {
+    Model::Expected.into()
+}
+
+/// What model 3 told of each hour before it began, and what the hour brought, of the last `days`.
+fn told(made: &Observations, moves: &[Move], days: i64) -> Vec<(Move, [f64; 2], [f64; 2])> {
+    let told = crossed(&made.at(None), COIN, &expected(), moves).unwrap();
+    let realised = made.liquidations();
+    let realised: std::collections::BTreeMap<Millis, [f64; 2]> = realised
+        .map(|row| (row.timestamp, [row.long_usd, row.short_usd]))
+        .collect();
+    moves
+        .iter()
+        .zip(told)
+        .filter(|(one, _)| one.at.0 >= NOW - days * DAY)
+        .filter_map(|(one, told)| Some((*one, told?, *realised.get(&one.at)?)))
+        .collect()
+}
+
+#[test]
+fn the_share_that_is_reported_is_found_for_each_side() {
+    let (made, _) = market(1, DAYS, |_, side| [0.05, 0.12][side]);
+    let map = liqmap(&made.at(None), COIN, MapRange::D7, Some(&expected())).unwrap();
+    let fit = map.explain.fit.unwrap();
+    assert_eq!((fit.state, fit.from), (State::Fitted, Some("liquidations")));
+    assert!(fit.with_liquidations > 1000, "{}", fit.with_liquidations);
+    let [long, short] = fit.kappa;
+    assert!((0.045..0.055).contains(&long), "{long}");
+    assert!((0.108..0.132).contains(&short), "{short}");
+    assert_eq!(map.explain.kappa, Some(fit.kappa));
+    for (theta, kappa) in fit.theta.iter().zip(fit.kappa) {
+        assert!((theta.iter().sum::<f64>() / kappa - 1.0).abs() < 1e-12);
+    }
+    // Nothing comes from the path alone here, and the map tells where it comes from.
+    assert!(fit.path_share.unwrap().iter().all(|share| *share < 0.1));
+    assert!(fit.score.unwrap() > 0.05, "{:?}", fit.score);
+}
+
+#[test]
+fn what_is_told_is_what_is_realised_though_the_share_drifts() {
+    let mut sums = [0.0; 2];
+    for seed in [3, 4, 5] {
+        let drifts = |day: i64, side: usize| {
+            0.04 * (1.0 + 0.6 * ((day + 7 * side as i64) as f64 / 9.0).sin())
+        };
+        let (made, moves) = market(seed, 90, drifts);
+        for (_, told, realised) in told(&made, &moves, 60) {
+            sums[0] += told[0] + told[1];
+            sums[1] += realised[0] + realised[1];
+        }
+    }
+    let calibration = sums[0] / sums[1];
+    assert!((0.95..1.05).contains(&calibration), "{calibration}");
+}
+
+#[test]
+fn the_interval_holds_four_fifths_of_what_is_told() {
+    let (made, moves) = market(6, 120, |_, _| 0.06);
+    let (mut inside, mut all) = (0.0, 0.0);
+    let held = told(&made, &moves, 28);
+    let every = 7 * 24;
+    for week in held.chunks(every) {
+        let as_of = Some(week[0].0.at);
+        let map = liqmap(&made.at(as_of), COIN, MapRange::D7, Some(&expected())).unwrap();
+        let interval = map.explain.fit.unwrap().interval.unwrap();
+        assert_eq!(interval.ends, [0.01, 0.02, 0.05]);
+        for (one, told, realised) in week {
+            let close = made
+                .bars(COIN)
+                .iter()
+                .rfind(|bar| bar.close_time() <= one.at);
+            let Some(close) = close.map(|bar| bar.close) else {
+                continue;
+            };
+            let beyond = [1.0 - one.low / close, one.high / close - 1.0];
+            for (side, factors) in [&interval.long, &interval.short].into_iter().enumerate() {
+                let place = interval.ends.iter().position(|end| beyond[side] < *end);
+                let Some([low, high]) = place.and_then(|place| factors[place]) else {
+                    continue;
+                };
+                all += told[side];
+                if (low * told[side]..=high * told[side]).contains(&realised[side]) {
+                    inside += told[side];
+                }
+            }
+        }
+    }
+    let share = inside / all;
+    assert!((0.74..0.92).contains(&share), "{share}");
+}
+
+#[test]
+fn the_prior_stands_until_two_hundred_periods_have_liquidations() {
+    let (made, moves) = market(7, 20, |_, _| 0.06);
+    let known = |hours: usize| {
+        let as_of = Some(moves[hours].at);
+        let map = liqmap(&made.at(as_of), COIN, MapRange::D1, None).unwrap();
+        (map.explain.model, map.explain.fit.map(|fit| fit.state))
+    };
+    // Where nothing is fitted the map is model 2's.
+    assert_eq!(known(190), (2, None));
+    assert_eq!(known(300), (3, Some(State::Fitted)));
+    let as_of = Some(moves[190].at);
+    let map = heatmap(&made.at(as_of), COIN, HeatmapRange::D3, Model::Expected).unwrap();
+    let fit = map.explain.fit.unwrap();
+    assert_eq!((fit.state, fit.interval), (State::Prior, None));
+    assert!((150..190).contains(&fit.with_liquidations));
+    assert!((map.explain.kappa.unwrap()[0] - 0.30).abs() < 1e-12);
+    let none = Observations::new(Vec::new(), path(7, 20).0, Vec::new(), None).unwrap();
+    let map = liqmap(&none.at(None), COIN, MapRange::D1, Some(&expected())).unwrap();
+    let fit = map.explain.fit.unwrap();
+    assert_eq!((fit.state, fit.from, fit.periods), (State::Prior, None, 0));
+}
+
+#[test]
+fn a_fit_knows_nothing_of_what_came_after_its_day() {
+    let (made, moves) = market(8, 40, |_, _| 0.06);
+    let cut = NOW - 10 * DAY;
+    let changed: Vec<ObservedLiquidations> = made
+        .liquidations()
+        .map(|row| {
+            let times = if row.timestamp.0 >= cut { 50.0 } else { 1.0 };
+            ObservedLiquidations {
+                long_usd: row.long_usd * times,
+                ..row
+            }
+        })
+        .collect();
+    let (_, bars, readings) = made.rows();
+    let other = Observations::new(Vec::new(), bars, readings, None).unwrap();
+    let other = other.with_liquidations(changed).unwrap();
+    let both =
+        [&made, &other].map(|made| crossed(&made.at(None), COIN, &expected(), &moves).unwrap());
+    let day = cut + DAY;
+    let mut differ = 0;
+    for (place, one) in moves.iter().enumerate() {
+        if one.at.0 < day {
+            assert_eq!(both[0][place], both[1][place]);
+        } else if both[0][place] != both[1][place] {
+            differ += 1;
+        }
+    }
+    assert!(differ > 100, "{differ}");
+    // What is told of an instant is the same whoever asks, and whatever was asked before.
+    let alone = market(8, 40, |_, _| 0.06).0;
+    let as_of = Some(Millis(cut));
+    for made in [&made, &other, &alone] {
+        let map = liqmap(&made.at(as_of), COIN, MapRange::D7, None).unwrap();
+        let first = liqmap(&alone.at(as_of), COIN, MapRange::D7, None).unwrap();
+        assert_eq!(map, first);
+    }
+}
+
+#[test]
+fn the_prior_of_a_model_matters_less_the_less_it_counts() {
+    let (made, _) = market(9, 30, |_, _| 0.02);
+    let kappa = |nu: f64| {
+        let own = Specification {
+            nu: Some(nu),
+            ..Specification::default()
+        };
+        let chosen = Chosen::Own(Box::new(own));
+        let map = liqmap(&made.at(None), COIN, MapRange::D7, Some(&chosen)).unwrap();
+        map.explain.kappa.unwrap()[0]
+    };
+    let (weak, strong) = (kappa(0.1), kappa(500.0));
+    assert!((weak - 0.02).abs() < 0.004, "{weak}");
+    assert!(strong > 1.5 * weak, "{strong}");
+}

@@ -1,0 +1,160 @@
+"""The online fit through the public face: what a market with realised liquidations tells of itself."""
+
+from __future__ import annotations
+
+import pickle
+from datetime import timedelta
+from typing import Any
+
+import numpy as np
+import pytest
+
+import liqdata
+
+HOUR = 3_600_000
+SHARE = {"long": 0.05, "short": 0.10}
+
+
+@pytest.fixture(scope="module")
+def tables() -> dict[str, Any]:
+    """Bars and open interest of the demo, and liquidations that are a share of what was crossed, times noise."""
+    with liqdata.demo() as demo:
+        bars = demo.bars("BTC", interval="15m").to_arrow()
+        open_interest = demo.open_interest("BTC").to_arrow()
+    low, high = (bars.column(name).to_numpy().reshape(-1, 4) for name in ("low", "high"))
+    opens = bars.column("timestamp").cast("int64").to_numpy()[::4]
+    with liqdata.Market(bars=bars, open_interest=open_interest) as bare:
+        usd = bare._core.crossed("BTC", 2, opens.tolist(), low.min(1).tolist(), high.max(1).tolist()).reshape(-1, 2)
+    known = np.isfinite(usd[:, 0])
+    noise = np.random.default_rng(0).exponential(size=usd.shape)
+    liquidations = {
+        "symbol": ["BTC"] * int(known.sum()),
+        "timestamp": opens[known],
+        "long_usd": SHARE["long"] * (usd * noise)[known, 0],
+        "short_usd": SHARE["short"] * (usd * noise)[known, 1],
+    }
+    return {"bars": bars, "open_interest": open_interest, "liquidations": liquidations}
+
+
+@pytest.fixture(scope="module")
+def market(tables: dict[str, Any]) -> liqdata.Market:
+    return liqdata.Market(**tables)
+
+
+def test_a_market_with_liquidations_shows_the_fitted_model(market: liqdata.Market) -> None:
+    map = market.liqmap("BTC", "7d")
+    explain = map.meta["explain"]
+    assert (explain["model"], map.meta["view"]) == (3, "expected")
+    fit = explain["fit"]
+    assert (fit["state"], fit["from"], fit["periodMs"]) == ("fitted", "liquidations", HOUR)
+    assert fit["withLiquidations"] > 600
+    for kappa, share in zip(explain["kappa"], SHARE.values(), strict=True):
+        assert kappa == pytest.approx(share, rel=0.2)
+    for theta, kappa in zip(explain["theta"], explain["kappa"], strict=True):
+        assert sum(theta) == pytest.approx(kappa)
+    assert all(0.7 < one < 1.4 for one in fit["calibration"])
+    assert market.maxpain("BTC")["d7"]["totalLong"] == pytest.approx(float(map.total[map.sides == "long"].sum()))
+    assert market.heatmap("BTC", "24h", 2).units == "USD of open interest exposed"
+    assert market.liqmap("BTC", "7d", model=2).meta["explain"].get("fit") is None
+
+
+def test_a_cell_lies_in_its_interval_and_beyond_five_percent_nothing_is_validated(market: liqdata.Market) -> None:
+    map = market.liqmap("BTC", "7d")
+    low, high = map.low, map.high
+    assert low is not None
+    assert high is not None
+    assert (low <= map.total).all()
+    assert (map.total <= high).all()
+    distance = np.abs(map.prices / map.current_price - 1.0)
+    assert np.isinf(high[distance >= 0.05]).all()
+    assert (low[distance >= 0.05] == 0.0).all()
+    near = distance < 0.01
+    assert np.isfinite(high[near]).all()
+    assert (low[near] > 0.0).any()
+    assert (high[near] > map.total[near]).all()
+
+    heat = market.heatmap("BTC", "24h", 3)
+    assert heat.low is not None
+    assert heat.high is not None
+    assert heat.low.shape == heat.high.shape == heat.matrix.shape
+    assert (heat.low <= heat.matrix).all()
+    assert (heat.matrix <= heat.high).all()
+    far = np.abs(heat.prices / heat.current_price - 1.0) >= 0.05
+    assert np.isinf(heat.high[far, -1]).all()
+    assert (heat.low[far, -1] == 0.0).all()
+
+
+def test_where_nothing_realised_is_known_it_says_prior() -> None:
+    with liqdata.demo() as demo:
+        map = demo.liqmap("BTC", model=3)
+        usual = demo.liqmap("BTC")
+    assert map.meta["explain"]["fit"]["state"] == "prior"
+    assert (map.low, map.high) == (None, None)
+    assert usual.meta["explain"]["model"] == 2
+
+
+def test_an_answer_as_of_an_instant_knows_nothing_that_came_later(tables: dict[str, Any]) -> None:
+    cut = int(tables["liquidations"]["timestamp"][500])
+    changed = dict(tables["liquidations"])
+    later = changed["timestamp"] >= cut
+    changed["long_usd"] = np.where(later, 100.0 * changed["long_usd"], changed["long_usd"])
+    with liqdata.Market(**tables) as one, liqdata.Market(**{**tables, "liquidations": changed}) as other:
+        assert one.liqmap("BTC", "7d", as_of=cut) == other.liqmap("BTC", "7d", as_of=cut)
+        assert one.liqmap("BTC", "7d") != other.liqmap("BTC", "7d")
+        instants = [cut - 3 * 24 * HOUR, cut, cut + 26 * HOUR]
+        for at, map in zip(instants, one.liqmap("BTC", "7d", as_of=instants), strict=True):
+            with liqdata.Market(**tables) as alone:
+                assert alone.liqmap("BTC", "7d", as_of=at) == map
+
+
+def test_orders_are_fitted_to_where_there_are_no_liquidations(tables: dict[str, Any]) -> None:
+    told = tables["liquidations"]
+    rows = [
+        (side, usd, int(at) + 60_000)
+        for side, name in (("LONG", "long_usd"), ("SHORT", "short_usd"))
+        for at, usd in zip(told["timestamp"], np.round(told[name], 2), strict=True)
+        if usd > 0.0
+    ]
+    orders = {
+        "exchange": ["okx"] * len(rows),
+        "symbol": ["BTCUSDT"] * len(rows),
+        "side": [side for side, _, _ in rows],
+        "price": [100_000.0] * len(rows),
+        "qty": [usd / 100_000.0 for _, usd, _ in rows],
+        "value_usd": [usd for _, usd, _ in rows],
+        "timestamp": [at for _, _, at in rows],
+    }
+    with liqdata.Market(orders, tables["bars"], tables["open_interest"]) as market:
+        explain = market.liqmap("BTC", "7d").meta["explain"]
+    assert (explain["fit"]["state"], explain["fit"]["from"]) == ("fitted", "orders")
+    assert explain["kappa"][0] == pytest.approx(SHARE["long"], rel=0.25)
+
+
+def test_a_market_with_liquidations_pickles(market: liqdata.Market) -> None:
+    again = pickle.loads(pickle.dumps(market))
+    assert again.liqmap("BTC", "7d") == market.liqmap("BTC", "7d")
+    assert again.liqmap("BTC", "7d").meta["explain"] == market.liqmap("BTC", "7d").meta["explain"]
+
+
+@pytest.mark.parametrize(
+    "change,words",
+    [
+        ({"symbol": ["BTCUSDT", "BTC"]}, r"column 'symbol', row 0.*trading pair"),
+        ({"long_usd": [1.0, -1.0]}, r"column 'long_usd', row 1.*-1"),
+        ({"short_usd": [1.0, float("nan")]}, r"column 'short_usd', row 1"),
+        ({"timestamp": [0, 0]}, r"column 'timestamp', row 1.*before that of row 0 ends"),
+        ({"interval": [timedelta(hours=1), timedelta(hours=2)]}, r"column 'interval', row 1.*one length"),
+        ({"interval": ["90s", "90s"]}, r"column 'interval', row 0"),
+    ],
+)
+def test_a_table_of_liquidations_that_cannot_be_meant_is_refused(change: dict[str, Any], words: str) -> None:
+    table = {
+        "symbol": ["BTC", "BTC"],
+        "timestamp": [1_780_000_000_000, 1_780_003_600_000],
+        "long_usd": [1.0, 2.0],
+        "short_usd": [0.0, 0.0],
+        "interval": ["1h", "1h"],
+    }
+    with pytest.raises(liqdata.BadQuery, match=words.replace("'", '"')) as raised:
+        liqdata.Market(liquidations={**table, **change})
+    assert raised.value.parameter == "liquidations"
