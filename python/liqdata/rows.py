@@ -248,7 +248,11 @@ class Rows(Sequence[R], Generic[R]):
         return pa.table(self._table.arrow(choice(decimals, "decimals", _DECIMALS) == "decimal"))
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """The Arrow C stream of the rows (money as float64), as often as asked."""
+        """The Arrow C stream of the rows (money as float64), as often as asked.
+
+        Texts and instants come in the types that ``requested_schema`` names; where it names others, all come as they
+        are.
+        """
         return self._table.arrow(exact=False).__arrow_c_stream__(requested_schema)
 
 
