@@ -331,8 +331,11 @@ async fn head_answers_with_the_headers_of_get_and_no_body() {
             };
             let (got, headers, body) = ask(Method::GET).await;
             let (status, head, nothing) = ask(Method::HEAD).await;
+            let (_, later, _) = ask(Method::GET).await;
             assert_eq!(status, got, "{uri}");
-            assert_eq!(head, headers, "{uri}");
+            // Once the second of a change is over another date is told, which may be before the head was asked for.
+            let same = if head == later { later } else { headers };
+            assert_eq!(head, same, "{uri}");
             assert!(nothing.is_empty() && !body.is_empty(), "{uri}");
         }
     }
