@@ -213,7 +213,12 @@ impl Ledger {
             .iter()
             .map(|clock| (clock.share, clock.turnover(step.days * step.volume_ratio)))
             .collect();
-        let mut bins = Vec::with_capacity(self.fractions.len());
+        let entries: Vec<f64> = self
+            .fractions
+            .iter()
+            .map(|fraction| ln_low + ln_range * fraction)
+            .collect();
+        let mut bins = Vec::with_capacity(entries.len());
         let mut marks = marks.map(|marks| marks.iter_mut());
 
         for (((books, side), realised), phi) in self
@@ -243,8 +248,8 @@ impl Ledger {
                 };
                 let mut opened = (step.open_interest - left).max(0.0);
                 bins.clear();
-                bins.extend(self.fractions.iter().map(|fraction| {
-                    let bin = grid.bin_of_ln(ln_low + ln_range * fraction + book.ln_ratio);
+                bins.extend(entries.iter().map(|ln| {
+                    let bin = grid.bin_of_ln(ln + book.ln_ratio);
                     match side {
                         Side::Long => bin.min(close - 1),
                         Side::Short => bin.max(close + 1),
