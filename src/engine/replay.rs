@@ -314,13 +314,16 @@ impl<'a> Frame<'a> {
         }
     }
 
-    /// The same at each of several instants, each as it was known then.
-    pub(super) fn counted_at(&self, instants: &[Millis]) -> Vec<[Vec<f64>; 2]> {
+    /// The same at each of several instants, each as it was known then; none before the first that is fitted, where any is,
+    /// as what the prior tells is of another size.
+    pub(super) fn counted_at(&self, instants: &[Millis]) -> Vec<Option<[Vec<f64>; 2]>> {
         match self.model {
-            Model::Exposure => vec![self.counted(); instants.len()],
+            Model::Exposure => vec![Some(self.counted()); instants.len()],
             Model::Expected => {
                 let fits = self.view.fits_at(&self.coin, instants);
-                fits.iter().map(|fit| fit.theta.clone()).collect()
+                let any = fits.iter().any(|fit| fit.is_fitted());
+                let told = |fit: &Arc<Fit>| (fit.is_fitted() || !any).then(|| fit.theta.clone());
+                fits.iter().map(told).collect()
             }
         }
     }

@@ -69,7 +69,10 @@ pub fn crossed(
     let counted = frame.counted_at(&times);
     let found = moves.iter().zip(&crossed).zip(counted);
     Ok(found
-        .map(|((one, crossed), counted)| (one.at >= first).then(|| summed(crossed, &counted)))
+        .map(|((one, crossed), counted)| {
+            let counted = counted.filter(|_| one.at >= first)?;
+            Some(summed(crossed, &counted))
+        })
         .collect())
 }
 
@@ -102,11 +105,11 @@ pub fn refreshed(
             && bar.open_time >= **open
             && **open >= known_from
         {
-            let sums = sums.get_or_insert([0.0; 2]);
             while counted.next_if(|(of, _)| *of < open).is_some() {}
-            let Some((_, counted)) = counted.peek() else {
+            let Some((_, Some(counted))) = counted.peek() else {
                 return;
             };
+            let sums = sums.get_or_insert([0.0; 2]);
             let crossed = summed(&ledger.crossed(bar.low, bar.high), counted);
             for (sum, usd) in sums.iter_mut().zip(crossed) {
                 *sum += usd;

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from . import gain, trial
+from . import fit, gain, trial
 from .columns import DAY, LONG, SHORT, Flags, Floats, Millis
 
 if TYPE_CHECKING:
@@ -77,8 +77,19 @@ class Comparison(NamedTuple):
             **_cells("dig", self.drawn.gain(usd, one.full[:, places], self.base[:, places], rows)),
             "spearman": gain.spearman(mu, y),
             **{f"top{share}": gain.captured(y, mu, share / 100.0) for share in (1, 5, 10)},
-            "calibration": _ratio(float(mu.sum()), total),
+            "calibration": self._calibration(one, rows, places),
         }
+
+    def _calibration(self, one: Scored, rows: Flags, places: list[int]) -> float:
+        """What the map told on the level of the days before, over what was realised."""
+        calendar = fit.Calendar.of(self.path.opens, self.path.period)
+        told, seen = 0.0, 0.0
+        for place in places:
+            levelled = fit.levelled(one.crossed[:, place], self.path.usd[:, place], calendar)[rows]
+            there = np.isfinite(levelled)
+            told += float(levelled[there].sum())
+            seen += float(self.path.usd[rows, place][there].sum())
+        return _ratio(told, seen)
 
     def _pair(self, left: Scored, right: Scored, side: str) -> Line:
         """The gain of one over the other, which is the difference of their gains over anything."""

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 HALF_LIFE = 30 * DAY
 """In the sum, a period so long ago counts half."""
 
+LEVEL_HALF_LIFE = 3 * DAY
+"""For the level of a map likewise."""
+
 STACK_HALF_LIFE = 60 * DAY
 """In the product likewise."""
 
@@ -33,6 +36,7 @@ WARM = 200
 CHUNK = 32
 """Days that are fitted one after the other, each from the last one's solution; chunks begin at the prior."""
 
+_TINY = float(np.finfo(np.float64).tiny)
 _SEEN = 0.1  # a term that was not seen yet is taken to be of a tenth of its parent's size
 _CLOSE = 1e-10  # what a step of Newton's may still promise, in periods of mean size
 _STEPS = 60
@@ -83,6 +87,29 @@ def summed(terms: Floats, usd: Floats, parents: tuple[int, ...], calendar: Calen
         start = _most_likely_sum(x * prior, y / mean, weight, start)
         rows = slice(calendar.rows[day], calendar.rows[day + 1])
         found[rows] = terms[rows] @ (mean * prior * start)
+    return found
+
+
+def levelled(crossed: Floats, usd: Floats, calendar: Calendar) -> Floats:
+    """Put what a map told on the level of what was realised of late, (n,) each: as model 3 sets its own.
+
+    NaN where fewer than 200 periods are known, and where the map is not.
+    """
+    found = np.full(len(usd), np.nan)
+    there: Flags = np.isfinite(crossed)
+    for day, start in enumerate(calendar.starts.tolist()):
+        known = np.flatnonzero(there[: calendar.known[day]])
+        if len(known) < WARM:
+            continue
+        weight = _forgotten(calendar.opens[known], start, LEVEL_HALF_LIFE)
+        event = NU * float(weight @ usd[known]) / float(weight.sum())
+        told = float(weight @ crossed[known])
+        rows = slice(calendar.rows[day], calendar.rows[day + 1])
+        if told > 0.0:
+            # The prior of the level is that of the days that the weights are learnt from.
+            long = _forgotten(calendar.opens[known], start, HALF_LIFE)
+            prior = float(long @ usd[known]) / float(long @ crossed[known])
+            found[rows] = crossed[rows] * (float(weight @ usd[known]) + event) / (told + event / max(prior, _TINY))
     return found
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from liqdata import _core
 from liqdata.model import Model, asked
 
 from .columns import Floats, Millis, Table
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
     from liqdata.market import Market
 
     from .path import Path
+    from .truth import Truth
+
+EXPECTED = 3
 
 
 class Estimated(NamedTuple):
@@ -21,13 +25,13 @@ class Estimated(NamedTuple):
 
     name: str
     market: Market
-    model: Model
+    model: Model | int
     symbol: str
 
     @property
     def version(self) -> str:
         """Digest of all that enters a cell."""
-        return self.model.version
+        return _core.model_version(self.model) if isinstance(self.model, int) else self.model.version
 
     def crossed(self, instants: Millis, lows: Floats, highs: Floats) -> Floats:
         """From the fine grid of the ledger as it stood at the last bar that had closed by each instant."""
@@ -46,12 +50,29 @@ class Estimated(NamedTuple):
         return usd.reshape(-1, 2)
 
 
-def on_tables(model: Model, bars: Any, open_interest: Any, symbol: str, name: str | None) -> Estimated:
-    """A model on tables of bars and of open interest, which may leave out what coin they are of."""
+def usual(market: Market, symbol: str, name: str | None) -> Estimated:
+    """What a market answers with: model 3 where it is fitted, else model 2."""
+    core = market._open()  # noqa: SLF001 - as above
+    fitted = symbol in market.coins and core.fitted(symbol)
+    return Estimated(name or "market", market, EXPECTED if fitted else Model(), symbol)
+
+
+def on_tables(model: Model, tables: dict[str, Any], truth: Truth, symbol: str, name: str | None) -> Estimated:
+    """A model on tables of bars and of open interest, which may leave out what coin they are of.
+
+    One that tells what is expected to be reported is fitted, day by day, to what had been realised by then.
+    """
     from liqdata.market import Market
 
-    tables = {"bars": bars, "open_interest": open_interest}
     given = {key: _of_coin(table, key, symbol) for key, table in tables.items() if table is not None}
+    if model.view == "expected":
+        given["liquidations"] = {
+            "symbol": [symbol] * len(truth.opens),
+            "timestamp": truth.opens,
+            "long_usd": truth.usd[:, 0],
+            "short_usd": truth.usd[:, 1],
+            "interval": np.full(len(truth.opens), truth.period),
+        }
     return Estimated(name or model.name or f"model {model.version}", Market(**given), model, symbol)
 
 

@@ -94,7 +94,8 @@ def score(
     Parameters
     ----------
     maps
-        What is scored: a market, a :class:`~liqdata.Model` (on ``bars`` and ``open_interest``), a function that is
+        What is scored: a market (model 3 where it is fitted, else model 2), a :class:`~liqdata.Model` (on ``bars`` and
+        ``open_interest``; one in the expected view is fitted to ``realised``, from the past alone), a function that is
         given an instant (UTC datetime) and gives the :class:`~liqdata.LiquidationMap` or :class:`~liqdata.Heatmap`
         known then (or ``None``), maps or pairs of an instant and a map, rows of ``market.maps()``, or a mapping of
         several of these by name.
@@ -226,7 +227,7 @@ class _Job(NamedTuple):
         if bars is None:
             refuse("bars", "None", "a table of bars, where `maps` is no market that has them")
         path = read_path(truth, read_bars(bars, self.symbol))
-        asking = sources.Asking(path, self.symbol, bars, readings, self.run)
+        asking = sources.Asking(path, truth, self.symbol, bars, readings, self.run)
         given = sources.sources(maps, "maps", asking)
         beside = _named(baselines)
         bases = sources.sources(beside, "baselines", asking) if beside else []

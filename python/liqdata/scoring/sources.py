@@ -14,13 +14,14 @@ from liqdata.grids import Heatmap, LiquidationMap
 
 from . import baselines, curves
 from .columns import DAY, Floats, Millis, Table, refuse
-from .models import Estimated, on_tables
+from .models import on_tables, usual
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from .curves import Held
     from .path import Path
+    from .truth import Truth
 
     Run = Callable[[Callable[..., Any], list[tuple[Any, ...]]], list[Any]]
 
@@ -36,6 +37,7 @@ class Asking(NamedTuple):
     """What is known beside the maps."""
 
     path: Path
+    truth: Truth
     symbol: str
     bars: Any
     open_interest: Any
@@ -146,9 +148,10 @@ def _source(value: Any, name: str | None, asking: Asking) -> list[Source]:
     elif isinstance(value, Swept):
         found = [value._replace(name=name or value.name)]
     elif isinstance(value, Market):
-        found = [Estimated(name or "market", value, Model(), asking.symbol)]
+        found = [usual(value, asking.symbol, name)]
     elif isinstance(value, Model):
-        found = [on_tables(value, asking.bars, asking.open_interest, asking.symbol, name)]
+        tables = {"bars": asking.bars, "open_interest": asking.open_interest}
+        found = [on_tables(value, tables, asking.truth, asking.symbol, name)]
     elif isinstance(value, (Heatmap, LiquidationMap)):
         found = [_recorded(name or type(value).__name__.lower(), [value], asking)]
     elif callable(value):
