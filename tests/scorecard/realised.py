@@ -63,14 +63,14 @@ def traders(bars: pd.DataFrame, seed: int) -> pd.DataFrame:
 
 
 def on_recorded_bars(folder: Path) -> tuple[liqdata.Scorecard, liqdata.Scorecard]:
-    """The card of both versions with the baselines and the pool of all, and that of the expected view."""
+    """The card of both versions with the baselines and the pool of all, and that of the fitted model."""
     bars, interest = recorded(folder, "2025-12-01", "2026-06-12")
     told = traders(bars, 0).iloc[24:]
     options = {"bars": bars, "open_interest": interest, "period": "1h"}
     both = {f"version {name}": model for name, model in MODELS.items()}
     return (
         liqdata.score(both, told, baselines=BASELINES, **options),
-        liqdata.score({"version 2, expected view": EXPECTED}, told, **options),
+        liqdata.score({"version 2, fitted": EXPECTED}, told, **options),
     )
 
 
