@@ -10,7 +10,7 @@ import html
 import math
 from dataclasses import dataclass, field, fields
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
 from ._inputs import is_missing, number
 from .errors import BadQuery
@@ -239,8 +239,9 @@ class Heatmap(_Grid):
     def low(self) -> npt.NDArray[np.float64] | None:
         """The low end of each cell's interval: a new array of shape (P, T), in :attr:`units`.
 
-        Of what the past's maps told at such a distance from the price, a tenth was realised lower than this share of
-        it, and a tenth higher than :attr:`high`; the weights' own uncertainty makes both wider. Beyond 5 % of the
+        Of moves that went so far from the price, a tenth of what maps had told brought less than this share of it, and a
+        tenth more than :attr:`high`: whole moves, as what was realised is not known cell by cell. The weights' own
+        uncertainty makes both wider. Beyond 5 % of the
         column's price nothing is validated, and the interval runs from 0 to infinity. ``None`` where the map is not
         fitted to anything realised, as of model 2, and where the source tells no interval.
 
@@ -320,7 +321,9 @@ class Heatmap(_Grid):
             attrs={**self._attributes(), "model": self.model},
         )
 
-    def plot(self, ax: Axes | None = None, *, price: Price | None = None) -> Axes:
+    def plot(
+        self, ax: Axes | None = None, *, price: Price | None = None, bound: Literal["low", "high"] | None = None
+    ) -> Axes:
         """Draw the map: log colour scale, zeros left dark, current price dashed. Needs ``liqdata[plot]``.
 
         Only the view is cropped to where the mass and the price are; zoom out to see the rest.
@@ -334,6 +337,8 @@ class Heatmap(_Grid):
             The price to draw over the map: a pandas Series over time, or bars (``market.bars("BTC")``, a frame, an
             Arrow table, a mapping of columns or a sequence of dicts with ``timestamp``, the time of the open, and
             ``close``). A missing close is a gap in the line.
+        bound : {"low", "high"}, optional
+            Draw :attr:`low` or :attr:`high` instead of :attr:`matrix`; cells where nothing is validated stay empty.
 
         Returns
         -------
@@ -342,11 +347,12 @@ class Heatmap(_Grid):
         Raises
         ------
         BadQuery
-            If ``price`` is none of these, or has no close inside the map.
+            If ``price`` is none of these, or has no close inside the map, and for the ``bound`` of a map without an
+            interval.
         """
         from . import plot
 
-        return plot.heatmap(self, ax, price=price)
+        return plot.heatmap(self, ax, price=price, bound=bound)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -581,7 +587,7 @@ class LiquidationMap(_Grid):
             order = chosen[np.argsort(outward * self.prices[chosen], kind="stable")]
             yield side, order, np.cumsum(self.total[order])
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def plot(self, ax: Axes | None = None, *, interval: bool = False) -> Axes:
         """Draw the map: bars stacked by tier, cumulative curves, current price dashed. Needs ``liqdata[plot]``.
 
         Parameters
@@ -589,12 +595,19 @@ class LiquidationMap(_Grid):
         ax : matplotlib.axes.Axes, optional
             Where to draw; a new figure by default. For several beside each other make the figure with
             ``layout="constrained"``, which finds room for the labels of all.
+        interval : bool
+            Draw the interval of each bin from :attr:`low` to :attr:`high`, and hatch where nothing is validated.
 
         Returns
         -------
         matplotlib.axes.Axes
             The axes of the bars; the cumulative curves have a twin.
+
+        Raises
+        ------
+        BadQuery
+            For the ``interval`` of a map without one.
         """
         from . import plot
 
-        return plot.liqmap(self, ax)
+        return plot.liqmap(self, ax, interval=interval)

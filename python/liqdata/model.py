@@ -46,10 +46,10 @@ class Model:
     phi0 : float, optional
         Share of what the price crossed that counts as liquidated where nothing realised is known, 0 to 1.
     kappa0 : float, optional
-        USD reported per USD crossed before anything is fitted, 0 to 1. Asks for the expected view.
+        USD reported per USD crossed before anything is fitted, 1e-6 to 1. Asks for the expected view.
     nu : float, optional
-        How many liquidations of mean size the prior counts for in the fit, tier by tier: 1e-3 to 1e6. Asks for the
-        expected view.
+        How many liquidations of mean size the prior counts for in the fit, ten times as many for each tier beside the
+        others, as many for its level: 1e-3 to 1e6. Asks for the expected view.
     name : str, optional
         What you call it; enters no cell and no version.
 

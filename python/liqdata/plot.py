@@ -7,11 +7,12 @@ it, the current price dashed, prices on the right. Only the view is cropped, nev
 from __future__ import annotations
 
 from datetime import UTC
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
 from ._price import points
+from .errors import BadQuery
 
 try:
     import matplotlib as mpl
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from ._price import Price
     from .grids import Heatmap, LiquidationMap
 
+    Flags: TypeAlias = npt.NDArray[np.bool_]
     Floats: TypeAlias = npt.NDArray[np.float64]
     Times: TypeAlias = npt.NDArray[np.datetime64]
 
@@ -64,7 +66,9 @@ REACH = 0.12
 the price, where they would flatten what is near and nothing is validated. What is left out is told beside it."""
 
 
-def heatmap(grid: Heatmap, ax: Axes | None = None, *, price: Price | None = None) -> Axes:
+def heatmap(
+    grid: Heatmap, ax: Axes | None = None, *, price: Price | None = None, bound: Literal["low", "high"] | None = None
+) -> Axes:
     """Draw a heatmap; see :meth:`liqdata.Heatmap.plot`.
 
     Parameters
@@ -76,6 +80,8 @@ def heatmap(grid: Heatmap, ax: Axes | None = None, *, price: Price | None = None
     price : optional
         The price to draw over the map, such as ``market.bars("BTC")``. A close that is missing (NaN) is a gap in
         the line.
+    bound : {"low", "high"}, optional
+        Draw this end of each cell's interval instead of the cell.
 
     Returns
     -------
@@ -84,14 +90,14 @@ def heatmap(grid: Heatmap, ax: Axes | None = None, *, price: Price | None = None
     Raises
     ------
     BadQuery
-        If ``price`` has no time or no close to read, or none within the map.
+        If ``price`` has no time or no close to read, or none within the map, and for a ``bound`` of a map without one.
     """
     edges = _starts(grid.times) if len(grid.times) else None
     line = None if price is None else points(grid.symbol, price, edges)
     ax = dark_axes() if ax is None else ax
     ax.set_facecolor(GROUND)
 
-    cells = np.ma.masked_invalid(grid.matrix)
+    cells = np.ma.masked_invalid(grid.matrix if bound is None else _bound(grid, bound))
     cells = np.ma.masked_less_equal(cells, 0.0)
     low, high = _view(grid, cells.sum(axis=1).filled(0.0) if cells.count() else None, line)
     if cells.count():
@@ -112,12 +118,25 @@ def heatmap(grid: Heatmap, ax: Axes | None = None, *, price: Price | None = None
     ax.set_ylabel(f"{grid.symbol} price, USD")
     view = "expected liquidations" if grid.model == _EXPECTED else "open interest exposed"
     last = cells[:, -1].filled(0.0) if cells.count() else np.zeros(len(grid.prices))
-    detail = f"{grid.range} · model {grid.model}, {view}{_outside(grid, last, low, high)}"
-    _title(ax, f"{grid.symbol} liquidation heatmap", detail, grid)
+    # What lies beyond the view is told of what is estimated; of an end of the interval it is not known.
+    beyond = _outside(grid, last, low, high) if bound is None else f" · {bound} end of the interval"
+    _title(ax, f"{grid.symbol} liquidation heatmap", f"{grid.range} · model {grid.model}, {view}{beyond}", grid)
     return ax
 
 
-def liqmap(grid: LiquidationMap, ax: Axes | None = None) -> Axes:
+def _bound(grid: Heatmap | LiquidationMap, bound: str) -> Floats:
+    """One end of the interval of each cell, which a map may not have."""
+    found = {"low": grid.low, "high": grid.high}.get(bound)
+    if bound not in ("low", "high"):
+        msg = f"bound: {bound!r} is not allowed; allowed: 'low', 'high' or None"
+        raise BadQuery(msg, parameter="bound")
+    if found is None:
+        msg = "bound: the map tells no interval; allowed: maps of model 3 in this process, once it is fitted"
+        raise BadQuery(msg, parameter="bound")
+    return found
+
+
+def liqmap(grid: LiquidationMap, ax: Axes | None = None, *, interval: bool = False) -> Axes:
     """Draw a liquidation map; see :meth:`liqdata.LiquidationMap.plot`.
 
     Parameters
@@ -126,11 +145,19 @@ def liqmap(grid: LiquidationMap, ax: Axes | None = None) -> Axes:
         What to draw.
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure by default.
+    interval : bool
+        Draw the interval of each bin, and where nothing is validated.
 
     Returns
     -------
     matplotlib.axes.Axes
+
+    Raises
+    ------
+    BadQuery
+        For the ``interval`` of a map without one.
     """
+    ends = (_bound(grid, "low"), _bound(grid, "high")) if interval else None
     ax = dark_axes() if ax is None else ax
     ax.set_facecolor(GROUND)
     low, high = _view(grid, grid.total if len(grid.prices) else None)
@@ -155,8 +182,9 @@ def liqmap(grid: LiquidationMap, ax: Axes | None = None) -> Axes:
         curves.plot(reach, usd, color=colour, linewidth=1.8, label=f"{side}s, cumulative")
         curves.fill_between(reach, usd, color=colour, alpha=0.07, linewidth=0)
     rows = 1 if _width(ax) >= WIDE else 2
+    tops = floor if ends is None else _whiskers(grid, ends, seen, (low, high), ax)
     # Head room for the legend.
-    for axes, tallest in ((ax, float(np.max(floor[seen], initial=0.0))), (curves, highest)):
+    for axes, tallest in ((ax, float(np.max(tops[seen], initial=0.0))), (curves, highest)):
         axes.set_ylim(0.0, (1.02 + 0.12 * rows) * tallest or 1.0)
     ax.axvline(grid.current_price, color=NOW, linestyle=(0, (5, 3)), linewidth=1.2)
     _tag(ax, grid.current_price, vertical=False)
@@ -178,6 +206,25 @@ def liqmap(grid: LiquidationMap, ax: Axes | None = None) -> Axes:
     detail = f"{grid.range} · longs below the price, shorts above{_outside(grid, grid.total, low, high)}"
     _title(ax, f"{grid.symbol} liquidation map", detail, grid)
     return ax
+
+
+def _whiskers(
+    grid: LiquidationMap, ends: tuple[Floats, Floats], seen: Flags, view: tuple[float, float], ax: Axes
+) -> Floats:
+    """Draw the interval of each bin that has one, and hatch where nothing is validated; the tops of what is drawn."""
+    below, above = ends
+    there = seen & np.isfinite(above)
+    ax.vlines(
+        grid.prices[there], below[there], above[there], color=INK, linewidth=0.8, alpha=0.6, label="interval, 80 %"
+    )
+    validated = grid.prices[np.isfinite(above)]
+    half = grid.bin_width / 2
+    edges = (float(validated.min()) - half, float(validated.max()) + half) if len(validated) else (view[1], view[1])
+    beyond = [(start, end) for start, end in ((view[0], edges[0]), (edges[1], view[1])) if start < end]
+    for place, (start, end) in enumerate(beyond):
+        label = None if place else "not validated"
+        ax.axvspan(start, end, facecolor="none", edgecolor=INK, hatch="//", alpha=0.15, linewidth=0, label=label)
+    return np.where(there, above, grid.total)
 
 
 def picture(grid: Heatmap | LiquidationMap, *, price: Price | None = None) -> Figure:

@@ -83,6 +83,12 @@ fn of_one_length(
             );
             return Err(place.fault("interval", message));
         }
+        if interval < Millis::HOUR / 2 && Millis::HOUR % interval != 0 {
+            let message = format!(
+                "{interval} ms is not a length that can be summed over hours; one that divides an hour is, and half an hour or more"
+            );
+            return Err(place.fault("interval", message));
+        }
         if found.interval != interval && end.is_some() {
             let message = format!(
                 "{interval} ms is not the length of {coin}'s other periods, {} ms; one length is allowed",

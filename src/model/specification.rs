@@ -212,7 +212,7 @@ impl Specification {
         let numbers = [
             ("grid", self.grid, 1e-5, 0.1),
             ("phi0", self.phi0, 0.0, 1.0),
-            ("kappa0", self.kappa0, 0.0, 1.0),
+            ("kappa0", self.kappa0, 1e-6, 1.0),
             ("nu", self.nu, 1e-3, 1e6),
         ];
         for (name, value, least, most) in numbers {

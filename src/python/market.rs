@@ -337,16 +337,6 @@ impl Market {
         Ok(by_turns(py, &found))
     }
 
-    /// Whether model 3 is fitted to what was realised of a coin.
-    fn fitted(&self, py: Python<'_>, symbol: &str) -> PyResult<bool> {
-        let model = crate::model::Model::Expected.into();
-        compute(py, || {
-            Ok(self
-                .market
-                .estimated(symbol, &model, |view| Ok(view.fit(symbol).is_fitted()))?)
-        })
-    }
-
     /// As [`Market::crossed`], by the bars of periods of `length` milliseconds that open at `opens`.
     #[expect(
         clippy::needless_pass_by_value,

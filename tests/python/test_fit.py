@@ -158,3 +158,24 @@ def test_a_table_of_liquidations_that_cannot_be_meant_is_refused(change: dict[st
     with pytest.raises(liqdata.BadQuery, match=words.replace("'", '"')) as raised:
         liqdata.Market(liquidations={**table, **change})
     assert raised.value.parameter == "liquidations"
+
+
+def test_the_interval_can_be_drawn_and_is_refused_where_there_is_none(market: liqdata.Market) -> None:
+    import matplotlib as mpl
+
+    mpl.use("agg")
+    from matplotlib import pyplot as plt
+
+    axes = market.liqmap("BTC", "7d").plot(interval=True)
+    words = [text.get_text() for text in axes.get_legend().get_texts()] if axes.get_legend() else []
+    assert any("interval" in str(artist.get_label()) for artist in axes.collections), words
+    heat = market.heatmap("BTC", "24h", 3)
+    assert "high end of the interval" in "".join(text.get_text() for text in heat.plot(bound="high").texts) + "".join(
+        heat.plot(bound="high").get_title(loc) for loc in ("left", "center", "right")
+    )
+    plt.close("all")
+    with liqdata.demo() as demo:
+        with pytest.raises(liqdata.BadQuery, match="tells no interval"):
+            demo.liqmap("BTC").plot(interval=True)
+        with pytest.raises(liqdata.BadQuery, match="allowed: 'low', 'high'"):
+            demo.heatmap("BTC").plot(bound="middle")  # type: ignore[arg-type]

@@ -849,7 +849,7 @@ def archive(folder, days=12):
     writer.append(orders, coin, readings, "okx")
     market = liqdata.Market(orders=orders, bars=coin, open_interest=readings)
     for at in seen.opens[::2].tolist():
-        grid = market.liqmap("BTC", "1d", as_of=at) if at > START + 2 * HOUR else None
+        grid = market.liqmap("BTC", "1d", model=2, as_of=at) if at > START + 2 * HOUR else None
         if grid is None:
             continue
         bins = [
@@ -905,11 +905,11 @@ def test_models_are_scored_on_bars_and_open_interest(kept):
 def test_what_a_model_holds_is_what_its_map_holds_but_for_the_width_of_bins(kept):
     _, market, _ = kept
     seen = moves(market.bars("BTC").to_pandas())
-    asking = sources.Asking(seen, "BTC", None, None, here)
+    asking = sources.Asking(seen, None, "BTC", None, None, here)
     (source,) = sources.sources(market, "maps", asking)
     crossed = sources.frozen(source, seen)
     for row in (60, 100, 150):
-        grid = market.liqmap("BTC", "7d", as_of=int(seen.opens[row]))
+        grid = market.liqmap("BTC", "7d", model=2, as_of=int(seen.opens[row]))
         longs = float(grid.total[(grid.sides == "long") & (grid.prices > 0.9 * seen.price[row])].sum())
         (whole,) = source.crossed(seen.opens[[row]], 0.9 * seen.price[[row]], 1.1 * seen.price[[row]])
         assert whole[0] == pytest.approx(longs, rel=0.05)
@@ -942,7 +942,7 @@ def test_a_model_on_a_recorded_path_scores_where_it_is_part_of_the_truth_and_onl
     table, readings = recorded
     market = liqdata.Market(bars=table, open_interest=readings)
     seen = moves(table.assign(timestamp=pd.to_datetime(table["timestamp"])))
-    (source,) = sources.sources(market, "maps", sources.Asking(seen, "BTC", None, None, here))
+    (source,) = sources.sources(market, "maps", sources.Asking(seen, None, "BTC", None, None, here))
     crossed = np.nan_to_num(sources.frozen(source, seen))
     far = (seen.excursion - 1.0) ** 1.5
     chance = np.random.default_rng(2)
@@ -969,7 +969,7 @@ def test_maps_as_they_were_served_are_scored_as_of_when_they_were(kept):
         frame = liqdata.score(rows.to_pandas(), orders, bars=market.bars("BTC"))
     assert repr(frame.tables) == repr(card.tables)
     assert card.meta["versions"] == {"liqmap range=1d": "v2"}
-    grids = [market.liqmap("BTC", "1d", as_of=row["computed_at"]) for row in rows]
+    grids = [market.liqmap("BTC", "1d", model=2, as_of=row["computed_at"]) for row in rows]
     at = [(row["computed_at"], dataclasses.replace(grid, fine=None)) for row, grid in zip(rows, grids, strict=True)]
     again = line(liqdata.score(at, orders, bars=market.bars("BTC")).rows())
     assert line(card.rows())["ig"] == pytest.approx(again["ig"], abs=1e-9)

@@ -15,7 +15,10 @@ from liqdata import _core
 VERSIONS = {
     "1": ("version 1 of the prior, `Model(prior=1)`", simulated.MODELS["1"].version),
     "2": ("version 2, the default, `Model()`", simulated.MODELS["2"].version),
-    "expected": ("version 2, expected view, `Model(kappa0=0.3)`, fitted where anything is realised", liquidations.EXPECTED.version),
+    "expected": (
+        "version 2, expected view, `Model(kappa0=0.3)`, fitted where anything is realised",
+        liquidations.EXPECTED.version,
+    ),
     "served": ("answered as model 2", _core.model_version(2)),
     "served expected": ("answered as model 3", _core.model_version(3)),
 }

@@ -81,7 +81,9 @@ class Comparison(NamedTuple):
         }
 
     def _calibration(self, one: Scored, rows: Flags, places: list[int]) -> float:
-        """What the map told on the level of the days before, over what was realised."""
+        """What was told over what was realised: of a path as it is, of a map on the level of the days before."""
+        if one.state == "path":
+            return _ratio(float(one.alone[rows][:, places].sum()), float(self.path.usd[rows][:, places].sum()))
         calendar = fit.Calendar.of(self.path.opens, self.path.period)
         told, seen = 0.0, 0.0
         for place in places:

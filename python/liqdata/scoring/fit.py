@@ -21,6 +21,9 @@ HALF_LIFE = 30 * DAY
 LEVEL_HALF_LIFE = 3 * DAY
 """For the level of a map likewise."""
 
+LUCK = 8.0
+"""How many typical periods it takes to move the level of the last days half of the way."""
+
 STACK_HALF_LIFE = 60 * DAY
 """In the product likewise."""
 
@@ -36,7 +39,6 @@ WARM = 200
 CHUNK = 32
 """Days that are fitted one after the other, each from the last one's solution; chunks begin at the prior."""
 
-_TINY = float(np.finfo(np.float64).tiny)
 _SEEN = 0.1  # a term that was not seen yet is taken to be of a tenth of its parent's size
 _CLOSE = 1e-10  # what a step of Newton's may still promise, in periods of mean size
 _STEPS = 60
@@ -102,14 +104,15 @@ def levelled(crossed: Floats, usd: Floats, calendar: Calendar) -> Floats:
         if len(known) < WARM:
             continue
         weight = _forgotten(calendar.opens[known], start, LEVEL_HALF_LIFE)
-        event = NU * float(weight @ usd[known]) / float(weight.sum())
         told = float(weight @ crossed[known])
         rows = slice(calendar.rows[day], calendar.rows[day + 1])
+        level = 1.0
         if told > 0.0:
-            # The prior of the level is that of the days that the weights are learnt from.
             long = _forgotten(calendar.opens[known], start, HALF_LIFE)
-            prior = float(long @ usd[known]) / float(long @ crossed[known])
-            found[rows] = crossed[rows] * (float(weight @ usd[known]) + event) / (told + event / max(prior, _TINY))
+            usual = float(long @ usd[known]) / float(long @ crossed[known])
+            luck = LUCK * float(((weight * crossed[known]) ** 2).sum()) / told
+            level = (float(weight @ usd[known]) + luck * usual) / (told + luck)
+        found[rows] = crossed[rows] * level
     return found
 
 

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from liqdata import _core
 from liqdata.model import Model, asked
 
 from .columns import Floats, Millis, Table
@@ -17,21 +16,19 @@ if TYPE_CHECKING:
     from .path import Path
     from .truth import Truth
 
-EXPECTED = 3
-
 
 class Estimated(NamedTuple):
     """A model on the bars and the open interest of a market."""
 
     name: str
     market: Market
-    model: Model | int
+    model: Model
     symbol: str
 
     @property
     def version(self) -> str:
         """Digest of all that enters a cell."""
-        return _core.model_version(self.model) if isinstance(self.model, int) else self.model.version
+        return self.model.version
 
     def crossed(self, instants: Millis, lows: Floats, highs: Floats) -> Floats:
         """From the fine grid of the ledger as it stood at the last bar that had closed by each instant."""
@@ -48,13 +45,6 @@ class Estimated(NamedTuple):
         core = self.market._open()  # noqa: SLF001 - as above
         usd = core.refreshed(self.symbol, asked(self.model), path.opens.tolist(), path.period)
         return usd.reshape(-1, 2)
-
-
-def usual(market: Market, symbol: str, name: str | None) -> Estimated:
-    """What a market answers with: model 3 where it is fitted, else model 2."""
-    core = market._open()  # noqa: SLF001 - as above
-    fitted = symbol in market.coins and core.fitted(symbol)
-    return Estimated(name or "market", market, EXPECTED if fitted else Model(), symbol)
 
 
 def on_tables(model: Model, tables: dict[str, Any], truth: Truth, symbol: str, name: str | None) -> Estimated:

@@ -94,7 +94,7 @@ def score(
     Parameters
     ----------
     maps
-        What is scored: a market (model 3 where it is fitted, else model 2), a :class:`~liqdata.Model` (on ``bars`` and
+        What is scored: a market (model 2), a :class:`~liqdata.Model` (on ``bars`` and
         ``open_interest``; one in the expected view is fitted to ``realised``, from the past alone), a function that is
         given an instant (UTC datetime) and gives the :class:`~liqdata.LiquidationMap` or :class:`~liqdata.Heatmap`
         known then (or ``None``), maps or pairs of an instant and a map, rows of ``market.maps()``, or a mapping of

@@ -14,7 +14,7 @@ from liqdata.grids import Heatmap, LiquidationMap
 
 from . import baselines, curves
 from .columns import DAY, Floats, Millis, Table, refuse
-from .models import on_tables, usual
+from .models import Estimated, on_tables
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -148,7 +148,7 @@ def _source(value: Any, name: str | None, asking: Asking) -> list[Source]:
     elif isinstance(value, Swept):
         found = [value._replace(name=name or value.name)]
     elif isinstance(value, Market):
-        found = [usual(value, asking.symbol, name)]
+        found = [Estimated(name or "market", value, Model(), asking.symbol)]
     elif isinstance(value, Model):
         tables = {"bars": asking.bars, "open_interest": asking.open_interest}
         found = [on_tables(value, tables, asking.truth, asking.symbol, name)]

@@ -20,7 +20,9 @@ const ALL: i64 = Millis::DAY * 365 * 1000;
 impl View<'_> {
     /// What a fit as of now knows.
     pub(super) fn late(self) -> Late {
-        self.received_by().map_or(Late::All, Late::By)
+        // As of an instant, what was known when its day began.
+        self.received_by()
+            .map_or(Late::All, |by| Late::By(day_of(by)))
     }
 
     /// The shares of the UTC day that now lies in.

@@ -48,7 +48,7 @@ pub struct Fit {
     /// Of the last 30 days, the share of what is expected that follows from the path alone, of longs and of shorts.
     pub path_share: Option<[f64; 2]>,
     /// What maps told of the last 30 days before they began, over what was realised, of longs and of shorts.
-    pub calibration: Option<[f64; 2]>,
+    pub calibration: [Option<f64>; 2],
     /// Nats per liquidated USD that the map added to the path in the last 30 days.
     pub score: Option<f64>,
     /// What was realised over what had been told.
@@ -76,7 +76,7 @@ impl Fit {
             kappa: [kappa; 2],
             spread: [Vec::new(), Vec::new()],
             path_share: None,
-            calibration: None,
+            calibration: [None; 2],
             score: None,
             past: [Past::default(); 2],
             interval: None,

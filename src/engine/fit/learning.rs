@@ -21,6 +21,9 @@ const HALF_LIFE: f64 = 30.0;
 /// on recorded bars.
 const LEVEL_HALF_LIFE: f64 = 3.0;
 
+/// How many typical periods it takes to move the level of the last days half of the way: of 0 to 8 the likeliest there.
+const LUCK: f64 = 8.0;
+
 /// How much more than the level of all tiers it takes to move one of them: of prior counts from half an event to a thousand
 /// for a tier, twenty did best on simulated traders who live on recorded bars.
 const OF_A_TIER: f64 = 10.0;
@@ -229,7 +232,13 @@ impl Learning {
         let usd = |row: usize| sided.usd.get(row).copied().unwrap_or(0.0);
         let rows = || known.iter().copied().zip(counts.iter().copied());
         let all: f64 = counts.iter().sum();
-        let event = rows().map(|(row, counts)| counts * usd(row)).sum::<f64>() / all;
+        // Of both sides: one of which little is realised is no less sure that little is.
+        let of_both = self.study.sides.iter().map(|sided| {
+            let usd =
+                rows().map(|(row, counts)| counts * sided.usd.get(row).copied().unwrap_or(0.0));
+            usd.sum::<f64>()
+        });
+        let event = of_both.sum::<f64>() / (2.0 * all);
         let tiers = self.study.tiers;
         if event <= 0.0 || !event.is_finite() {
             return self.unlearnt();
@@ -283,6 +292,7 @@ impl Learning {
             .zip(&weights.over_prior)
             .map(|(shared, over)| shared * over)
             .collect();
+        let path = of_path(&weights, tiers);
         Side {
             spread: weights
                 .events
@@ -290,35 +300,54 @@ impl Learning {
                 .take(tiers)
                 .map(|events| 1.0 / events.sqrt())
                 .collect(),
-            path: of_path(&weights, tiers),
+            path,
             alone: of_path(&alone.fit(self.nu, &mut near.alone), 0),
-            level: self.level(sided, side, day, known, &theta, event),
+            level: self.level(sided, side, day, known, (&theta, &path), event),
             theta,
         }
     }
 
-    /// What the weights have to be multiplied with, so that the map by itself tells as much as has been realised of late:
-    /// with what the terms of the path carry, at the level of these days.
+    /// What the weights have to be multiplied with, so that the map by itself tells as much as is realised: with what the
+    /// terms of the path carry, but doubled at most, as what the map does not explain is not told to lie in it; and with
+    /// the level of the last days, as far as those are more than a few hours' luck.
     fn level(
         &self,
         sided: &Sided,
         side: usize,
         day: Millis,
         known: &[usize],
-        theta: &[f64],
+        (theta, path): (&[f64], &[f64; PATH]),
         event: f64,
     ) -> f64 {
-        let mut sums = [self.nu * event; 2];
+        let prior = self.nu * event;
+        let (mut long, mut short, mut squares) = ([prior; 3], [0.0; 2], 0.0);
         for &row in known {
-            let counts = self.counts(day, row, LEVEL_HALF_LIFE);
             let usd = sided.usd.get(row).copied().unwrap_or(0.0);
             let map = dot(theta, self.study.crossed(side, row));
-            for (sum, value) in sums.iter_mut().zip([usd, map]) {
+            let both = map + dot(path, &path_terms(sided.beyond.get(row)));
+            let counts = self.counts(day, row, HALF_LIFE);
+            for (sum, value) in long.iter_mut().zip([usd, map, both]) {
                 *sum += counts * value;
             }
+            let counts = self.counts(day, row, LEVEL_HALF_LIFE);
+            for (sum, value) in short.iter_mut().zip([usd, both]) {
+                *sum += counts * value;
+            }
+            squares += (counts * both).powi(2);
         }
-        let [realised, told] = sums;
-        realised / told
+        let ([realised, map, both], [of_late, told]) = (long, short);
+        let carried = (realised / map).min(2.0 * realised / both);
+        // As much as so many hours of the size that makes most of the sum: told and realised alike.
+        let luck = if told > 0.0 {
+            LUCK * squares / told
+        } else {
+            0.0
+        };
+        if told + luck > 0.0 {
+            carried * (of_late + luck) / (told + luck)
+        } else {
+            carried
+        }
     }
 
     /// Takes note of what these weights expect of the periods of the day, from what the price did in them.
@@ -365,16 +394,15 @@ impl Learning {
         })
     }
 
-    /// What the map told over what was realised.
-    fn calibration(&self, rows: &[usize]) -> Option<[f64; 2]> {
-        let of = |side: usize| {
+    /// What the map told over what was realised; none of a side of which nothing was.
+    fn calibration(&self, rows: &[usize]) -> [Option<f64>; 2] {
+        [0, 1].map(|side| {
             let held = self.held(side, rows);
             let (told, usd) = held.fold((0.0, 0.0), |(told, sum), (one, usd, _)| {
                 (told + one.told, sum + usd)
             });
             (usd > 0.0).then_some(told / usd)
-        };
-        Some([of(0)?, of(1)?])
+        })
     }
 
     /// Nats per liquidated USD that the map adds to the terms of the path.
