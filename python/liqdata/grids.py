@@ -239,8 +239,8 @@ class Heatmap(_Grid):
     def low(self) -> npt.NDArray[np.float64] | None:
         """The low end of each cell's interval: a new array of shape (P, T), in :attr:`units`.
 
-        Of moves that went so far from the price, a tenth of what maps had told brought less than this share of it, and a
-        tenth more than :attr:`high`: whole moves, as what was realised is not known cell by cell. The weights' own
+        Of moves that went so far from the price, a tenth of what maps had told brought less than this share of it, and
+        a tenth more than :attr:`high`: whole moves, as what was realised is not known cell by cell. The weights' own
         uncertainty makes both wider. Beyond 5 % of the
         column's price nothing is validated, and the interval runs from 0 to infinity. ``None`` where the map is not
         fitted to anything realised, as of model 2, and where the source tells no interval.

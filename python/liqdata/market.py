@@ -53,9 +53,9 @@ class Market(_LocalTotals, _LocalOrders, _LocalEstimates):
     liquidations : table, optional
         What was liquidated by period, where orders are not at hand: ``symbol`` (coin), ``timestamp`` (open of the
         period), ``long_usd``, ``short_usd``; optionally ``interval`` as for bars, one length for all periods of a coin.
-        A period without a row is unknown; one in which nothing was liquidated needs a row of zeros. Shorter periods than
-        half an hour are summed over hours and have to divide one; an hour that lacks one is unknown. Model 3 is fitted to
-        them; coins without any are fitted to their orders. They are part of no realised total.
+        A period without a row is unknown; one in which nothing was liquidated needs a row of zeros. Shorter periods
+        than half an hour are summed over hours and have to divide one; an hour that lacks one is unknown. Model 3 is
+        fitted to them; coins without any are fitted to their orders. They are part of no realised total.
     now : int, datetime or str, optional
         The instant the windows end at; the newest of order time, bar close and open-interest time by default.
 
