@@ -26,7 +26,6 @@ use crate::model::{
     Bar, Millis, Model, ObservedOpenInterest, Order, Specification, VenueCoverage, Window,
 };
 use days::Days;
-use fits::Fits;
 use live::Live;
 
 /// How often a waiting reader looks whether something is new.
@@ -48,7 +47,6 @@ pub(crate) struct Archived {
     back: Archive,
     live: RwLock<Live>,
     days: Days,
-    fits: Fits,
     rings: Mutex<Vec<Past>>,
     /// The last look of those who wait for a change.
     looked: tokio::sync::Mutex<Option<(Instant, Revision)>>,
@@ -80,7 +78,6 @@ impl Archived {
             back,
             live: RwLock::new(live),
             days: Days::default(),
-            fits: Fits::default(),
             rings: Mutex::default(),
             looked: tokio::sync::Mutex::default(),
             nothing: Observations::new(Vec::new(), Vec::new(), Vec::new(), as_of)?,
@@ -220,7 +217,7 @@ impl Fitted for Archived {
             exchange,
             lasts: FITTED_TO,
         };
-        let fit = self.fits.of(name, || {
+        let fit = self.days.fits.of(name, || {
             match self
                 .days
                 .observations(&self.back, &needed, day, Some(day), None)

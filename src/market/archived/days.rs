@@ -6,6 +6,9 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use rust_decimal::Decimal;
+
+use super::fits::Fits;
 use super::series::{self, DayBars};
 use crate::archive::{Archive, Filter};
 use crate::engine::{EngineError, Observations};
@@ -83,7 +86,10 @@ struct Kept {
 
 /// Days of coins, and histories made of them.
 #[derive(Debug, Default)]
-pub(super) struct Days(Mutex<Kept>);
+pub(super) struct Days {
+    kept: Mutex<Kept>,
+    pub(super) fits: Fits,
+}
 
 fn day_of(at: Millis) -> i64 {
     at.0.div_euclid(Millis::DAY)
@@ -91,11 +97,12 @@ fn day_of(at: Millis) -> i64 {
 
 impl Days {
     fn lock(&self) -> MutexGuard<'_, Kept> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Forgets everything.
     pub(super) fn clear(&self) {
+        self.fits.clear();
         let mut kept = self.lock();
         *kept = Kept {
             generation: kept.generation + 1,
@@ -105,6 +112,7 @@ impl Days {
 
     /// Forgets what is known of a coin from an instant on.
     pub(super) fn forget(&self, coin: &str, from: Millis) {
+        self.fits.forget(coin, from);
         let mut kept = self.lock();
         kept.generation += 1;
         let first = day_of(from);
@@ -115,6 +123,8 @@ impl Days {
             stays
         });
         kept.rows -= freed;
+        kept.histories
+            .retain(|(made, _)| made.coin != coin || made.as_of.is_none_or(|at| at <= from));
     }
 
     /// The history of a coin as it was known at `as_of`, or as it is known with its changes up to `number`.
@@ -402,19 +412,19 @@ fn read(archive: &Archive, name: &Name, as_of: Option<Millis>) -> Result<Part, R
 /// The orders of a coin's day, those of a pair and side summed over [`BUCKET`]: an estimate looks no closer.
 fn read_orders(archive: &Archive, filter: &Filter) -> Result<Part, Refusal> {
     let mut part = Part::default();
-    let mut sums: HashMap<(String, Side, Millis), rust_decimal::Decimal> = HashMap::new();
+    let mut sums: HashMap<(String, Side, Millis), [Decimal; 2]> = HashMap::new();
     let mut whole = Vec::new();
     let coin = filter.coin.as_deref().unwrap_or_default();
     let exchange = filter.exchange.as_deref().unwrap_or("all");
-    let mut make = |symbol: &str, side, bucket, qty| {
+    let mut make = |symbol: &str, side, bucket, [qty, value_usd]: [Decimal; 2]| {
         whole.push(ObservedOrder {
             order: Order {
                 exchange: exchange.to_owned(),
                 symbol: symbol.to_owned(),
                 side,
-                price: rust_decimal::Decimal::ONE,
+                price: Decimal::ONE,
                 qty,
-                value_usd: rust_decimal::Decimal::ZERO,
+                value_usd,
                 timestamp: bucket,
             },
             coin: Some(coin.to_owned()),
@@ -426,16 +436,25 @@ fn read_orders(archive: &Archive, filter: &Filter) -> Result<Part, Refusal> {
         let bucket = Millis(brief.timestamp.0.div_euclid(BUCKET).saturating_mul(BUCKET));
         let key = (brief.symbol.to_owned(), brief.side, bucket);
         let sum = sums.entry(key).or_default();
-        match sum.checked_add(brief.qty) {
-            Some(more) => *sum = more,
+        let [qty, usd] = *sum;
+        match qty
+            .checked_add(brief.qty)
+            .zip(usd.checked_add(brief.value_usd))
+        {
+            Some((qty, usd)) => *sum = [qty, usd],
             // No decimal holds the sum: the order stands by itself.
-            None => make(brief.symbol, brief.side, bucket, brief.qty),
+            None => make(
+                brief.symbol,
+                brief.side,
+                bucket,
+                [brief.qty, brief.value_usd],
+            ),
         }
     })?;
     let mut sums: Vec<_> = sums.into_iter().collect();
     sums.sort_unstable();
-    for ((symbol, side, bucket), qty) in sums {
-        make(&symbol, side, bucket, qty);
+    for ((symbol, side, bucket), amounts) in sums {
+        make(&symbol, side, bucket, amounts);
     }
     part.orders = whole;
     Ok(part)

@@ -21,6 +21,17 @@ impl Fits {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Forgets what rests on a coin's past from an instant on.
+    pub(super) fn forget(&self, coin: &str, from: Millis) {
+        self.lock()
+            .retain(|(day, of, ..), _| of != coin || *day <= from);
+    }
+
+    /// Forgets everything.
+    pub(super) fn clear(&self) {
+        self.lock().clear();
+    }
+
     /// The fit of a name; one that is not known yet is `made`, and kept unless that fails.
     pub(super) fn of<E>(
         &self,

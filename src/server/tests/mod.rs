@@ -197,7 +197,7 @@ async fn what_lies_outside_the_contract_is_a_400_that_names_the_parameter() {
         ("/api/liq-heatmap?symbol=BTCUSDT", "symbol"),
         ("/api/liq-heatmap?range=1m", "range"),
         ("/api/liq-heatmap?model=1", "model"),
-        ("/api/liq-map?range=3d", "range"),
+        ("/api/liq-map?range=2d", "range"),
         ("/api/liq-levels?range=1d", "range"),
         ("/api/liq-maxpain?symbol=%ff", "symbol"),
         ("/api?limit=5", "limit"),
