@@ -86,7 +86,7 @@ BOUNDS = [
     *(("coins", {"range": name}) for name in ("1h", "4h", "12h", "24h", "1d")),
     *(("heatmap", {"range": name}) for name in ("12h", "24h", "1d", "3d", "7d", "1w", "1M", "30d", "all")),
     *(("heatmap", {"model": number}) for number in (2, 3)),
-    *(("liqmap", {"bin": width}) for width in (1, 12.5, Decimal("0.5"))),
+    *(("liqmap", {"bin": width}) for width in (1, 12.5, Decimal("2.5"))),
     *(("liqmap", {"range": name}) for name in ("1d", "24h", "7d", "1w", "12h", "3d", "1M", "30d", "all")),
 ]
 """Arguments at the edge of what is allowed: every source takes them."""

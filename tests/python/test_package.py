@@ -152,8 +152,10 @@ def test_every_source_takes_the_contracts_parameters_and_defaults(kind, method):
     if (kind, method) == (Market, "coins"):  # a list of coins that can be called
         function = type(samples.simulated().coins).__call__
     assert list(positional(function).items()) == list(SIGNATURES[method].items())
-    model = {"model": None} if method in {"liqmap", "levels", "maxpain"} else {}
-    assert named(function) == model | ({"as_of": None} if kind is Market else {})
+    further = {"liqmap": ("model", "bin", "exchange"), "heatmap": ("exchange",)}
+    model = ("model",) if method in {"levels", "maxpain"} else ()
+    ours = dict.fromkeys(further.get(method, model))
+    assert named(function) == ours | ({"as_of": None} if kind is Market else {})
 
 
 @pytest.mark.parametrize("kind", [Client, AsyncClient, Market])
@@ -170,7 +172,7 @@ def test_clients_take_the_options_of_the_documentation(kind):
 
 
 def test_markets_demos_and_servers_take_what_the_documentation_says():
-    assert positional(Market.__init__) == {"orders": None, "bars": None, "open_interest": None}
+    assert positional(Market.__init__) == dict.fromkeys(("orders", "bars", "open_interest", "liquidations"))
     assert named(Market.__init__) == {"now": None}
     assert positional(liqdata.demo) == {}
     assert named(liqdata.demo) == {"seed": 0, "now": None}
