@@ -1,0 +1,144 @@
+//! Masses on the fine grid: a run of bins that empties from either end and grows towards where something is opened.
+
+/// Masses by bin, dense; everything outside `first..end` is zero.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Cells {
+    /// The bin of the first value.
+    origin: i64,
+    values: Vec<f64>,
+    /// The first bin that may hold something.
+    pub(super) first: i64,
+    /// The bin behind the last that may.
+    pub(super) end: i64,
+}
+
+impl PartialEq for Cells {
+    /// Equal masses in equal bins, however much room there is around them.
+    fn eq(&self, other: &Self) -> bool {
+        self.iter().eq(other.iter())
+    }
+}
+
+/// A distance between bins as a number of places.
+pub(super) fn places(distance: i64) -> usize {
+    usize::try_from(distance).unwrap_or(0)
+}
+
+impl Cells {
+    pub(super) fn is_empty(&self) -> bool {
+        self.first >= self.end
+    }
+
+    pub(super) fn occupied(&self) -> &[f64] {
+        self.within(self.first, self.end)
+    }
+
+    /// The values from bin `first` until before `end`; none where `end` is no later.
+    pub(super) fn within(&self, first: i64, end: i64) -> &[f64] {
+        let range = places(first - self.origin)..places(end - self.origin);
+        self.values.get(range).unwrap_or_default()
+    }
+
+    fn occupied_mut(&mut self, first: i64, end: i64) -> &mut [f64] {
+        let range = places(first - self.origin)..places(end - self.origin);
+        self.values.get_mut(range).unwrap_or_default()
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (i64, f64)> + '_ {
+        (self.first..)
+            .zip(self.occupied())
+            .map(|(bin, &mass)| (bin, mass))
+            .filter(|(_, mass)| *mass != 0.0)
+    }
+
+    /// Empties the bins from `bin` up, from the highest on; `sum` and theirs, and each for those who keep them.
+    pub(super) fn take_from(&mut self, bin: i64, sum: f64, kept: Option<&mut Vec<f64>>) -> f64 {
+        if bin >= self.end {
+            return sum;
+        }
+        let start = bin.max(self.first);
+        let taken = self.occupied_mut(start, self.end);
+        if let Some(kept) = kept {
+            kept.extend(taken.iter().rev());
+        }
+        let sum = taken.iter().rev().fold(sum, |sum, mass| sum + mass);
+        taken.fill(0.0);
+        self.end = start;
+        sum
+    }
+
+    /// Empties the bins up to and with `bin`, from the lowest on; as [`Cells::take_from`].
+    pub(super) fn take_through(&mut self, bin: i64, sum: f64, kept: Option<&mut Vec<f64>>) -> f64 {
+        if bin < self.first {
+            return sum;
+        }
+        let end = self.end.min(bin + 1);
+        let taken = self.occupied_mut(self.first, end);
+        if let Some(kept) = kept {
+            kept.extend(taken.iter());
+        }
+        let sum = taken.iter().fold(sum, |sum, mass| sum + mass);
+        taken.fill(0.0);
+        self.first = end;
+        sum
+    }
+
+    /// The mass in a bin.
+    pub(super) fn mass(&self, bin: i64) -> f64 {
+        let place = usize::try_from(bin - self.origin).ok();
+        let mass = place.and_then(|place| self.values.get(place));
+        mass.copied().unwrap_or_default()
+    }
+
+    /// Sets the mass in a bin that there is room for.
+    pub(super) fn put(&mut self, bin: i64, mass: f64) {
+        let place = usize::try_from(bin - self.origin).ok();
+        if let Some(cell) = place.and_then(|place| self.values.get_mut(place)) {
+            *cell = mass;
+        }
+    }
+
+    /// Adds `mass` to each of `bins`, which do not fall.
+    pub(super) fn add(&mut self, bins: &[i64], mass: f64) {
+        let (Some(&first), Some(&last)) = (bins.first(), bins.last()) else {
+            return;
+        };
+        self.make_room(first);
+        self.make_room(last);
+        if self.is_empty() {
+            (self.first, self.end) = (first, last + 1);
+        } else {
+            self.first = self.first.min(first);
+            self.end = self.end.max(last + 1);
+        }
+        let cells = self.occupied_mut(first, last + 1);
+        for bin in bins {
+            if let Some(cell) = cells.get_mut(places(bin - first)) {
+                *cell += mass;
+            }
+        }
+    }
+
+    /// Grows towards `bin` by at least half of what there is, so that growing is rare.
+    fn make_room(&mut self, bin: i64) {
+        const LEAST: usize = 64;
+        if self.values.is_empty() {
+            self.origin = bin;
+        }
+        let spare = LEAST.max(self.values.len() / 2);
+        if bin < self.origin {
+            let more = places(self.origin - bin) + spare;
+            self.values.splice(..0, std::iter::repeat_n(0.0, more));
+            self.origin -= i64::try_from(more).unwrap_or(0);
+        } else if places(bin - self.origin) >= self.values.len() {
+            self.values
+                .resize(places(bin - self.origin) + 1 + spare, 0.0);
+        }
+    }
+
+    pub(super) fn multiply(&mut self, factor: f64) {
+        for value in &mut self.values {
+            *value *= factor;
+        }
+    }
+}
