@@ -34,6 +34,9 @@ impl<T> From<Estimate<T>> for Answered<T> {
     }
 }
 
+/// The answers to one question as of several instants.
+pub(super) type Answers<T> = Vec<Result<Answered<T>, EngineError>>;
+
 /// What an answer is made of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Material {
@@ -76,13 +79,17 @@ pub trait Answer: Endpoint {
     }
 
     /// The answers as of each of `instants`: those that [`Answer::answer`] gives one by one.
-    fn answers(
-        &self,
-        view: &View<'_>,
-        instants: &[Millis],
-    ) -> Vec<Result<Answered<Self::Reply>, EngineError>> {
+    fn answers(&self, view: &View<'_>, instants: &[Millis]) -> Answers<Self::Reply> {
+        if self.is_one_ledger() {
+            return self.of_one_ledger(view, instants);
+        }
         let one = |at: &Millis| self.answer(&view.as_of(*at));
         instants.iter().map(one).collect()
+    }
+
+    /// The answers from one replay, where [`Answer::is_one_ledger`]; none of an endpoint that knows no such question.
+    fn of_one_ledger(&self, _view: &View<'_>, _instants: &[Millis]) -> Answers<Self::Reply> {
+        Vec::new()
     }
 }
 
@@ -185,15 +192,7 @@ impl Answer for api::Heatmap {
         self.range == HeatmapRange::All
     }
 
-    fn answers(
-        &self,
-        view: &View<'_>,
-        instants: &[Millis],
-    ) -> Vec<Result<Answered<Self::Reply>, EngineError>> {
-        if !self.is_one_ledger() {
-            let one = |at: &Millis| self.answer(&view.as_of(*at));
-            return instants.iter().map(one).collect();
-        }
+    fn of_one_ledger(&self, view: &View<'_>, instants: &[Millis]) -> Answers<Self::Reply> {
         let venue = venue(self.exchange.as_ref());
         let view = view.under(self.model.own()).of_venue(venue.as_deref());
         let maps = engine::heatmaps(&view, self.symbol.as_str(), self.model.view(), instants);
@@ -224,15 +223,7 @@ impl Answer for api::Liqmap {
         self.range == MapRange::All
     }
 
-    fn answers(
-        &self,
-        view: &View<'_>,
-        instants: &[Millis],
-    ) -> Vec<Result<Answered<Self::Reply>, EngineError>> {
-        if !self.is_one_ledger() {
-            let one = |at: &Millis| self.answer(&view.as_of(*at));
-            return instants.iter().map(one).collect();
-        }
+    fn of_one_ledger(&self, view: &View<'_>, instants: &[Millis]) -> Answers<Self::Reply> {
         let venue = venue(self.exchange.as_ref());
         let view = view.of_venue(venue.as_deref());
         let (coin, model) = (self.symbol.as_str(), self.model.as_ref());
