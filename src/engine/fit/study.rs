@@ -44,16 +44,19 @@ impl Told {
     /// Sums orders, oldest first: event time, side, USD.
     ///
     /// A period is known once an order came after it, as only then it is sure that the feed went on; the one that the
-    /// first order lies in may lack what came before.
+    /// first order lies in is left out, as it may lack what came before.
     pub(super) fn of_orders(orders: impl Iterator<Item = (Millis, Side, f64)>) -> Self {
         let mut rows: Vec<(Millis, Millis, [f64; 2])> = Vec::new();
-        let mut first = None;
+        let mut begin = None;
         for (timestamp, side, usd) in orders {
             let open = Millis(timestamp.0.div_euclid(HOUR) * HOUR);
-            let begin = *first.get_or_insert(open);
+            let begin = *begin.get_or_insert(open.on(HOUR));
             // Every period that ended since is known now, those without orders too.
-            while rows.last().map_or(begin, |(last, ..)| *last) < open {
+            loop {
                 let next = rows.last().map_or(begin, |(last, ..)| last.on(HOUR));
+                if next > open {
+                    break;
+                }
                 if let Some((_, known, _)) = rows.last_mut() {
                     *known = timestamp;
                 }
@@ -120,5 +123,68 @@ impl Study {
             .get(side)
             .and_then(|side| side.crossed.get(row * self.tiers..(row + 1) * self.tiers))
             .unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MINUTE: i64 = Millis::MINUTE;
+
+    fn hours(told: &Told) -> Vec<(i64, i64, [f64; 2])> {
+        let rows = told.rows.iter();
+        rows.map(|(open, known, usd)| (open.0 / HOUR, known.0, *usd))
+            .collect()
+    }
+
+    fn bars(interval: i64, opens: impl Iterator<Item = i64>) -> Liquidations {
+        Liquidations {
+            interval,
+            rows: opens.map(|open| (Millis(open), [1.0, 2.0])).collect(),
+        }
+    }
+
+    #[test]
+    fn the_hour_of_the_first_order_is_not_known() {
+        let at = |hour: i64, minute: i64| Millis(hour * HOUR + minute * MINUTE);
+        let orders = [
+            (at(5, 59), Side::Long, 7.0),
+            (at(6, 0), Side::Long, 10.0),
+            (at(6, 30), Side::Short, 20.0),
+            (at(9, 1), Side::Long, 30.0),
+        ];
+        let told = Told::of_orders(orders.into_iter());
+        let known = at(9, 1).0;
+        assert_eq!((told.period, told.from), (HOUR, "orders"));
+        // Of the silent hours, too, it is known once a later order came; of the last hour it is not.
+        assert_eq!(
+            hours(&told),
+            [
+                (6, known, [10.0, 20.0]),
+                (7, known, [0.0, 0.0]),
+                (8, known, [0.0, 0.0]),
+                (9, i64::MAX, [30.0, 0.0]),
+            ]
+        );
+        let one = Told::of_orders(orders.into_iter().take(1));
+        assert!(one.rows.is_empty());
+        assert!(Told::of_orders(std::iter::empty()).rows.is_empty());
+    }
+
+    #[test]
+    fn short_periods_are_summed_over_whole_hours() {
+        let quarters = bars(15 * MINUTE, (1..13).map(|place| place * 15 * MINUTE));
+        let told = Told::of_liquidations(&quarters).unwrap();
+        assert_eq!(told.period, HOUR);
+        // The hours at both ends are not whole.
+        assert_eq!(
+            hours(&told),
+            [(1, 2 * HOUR, [4.0, 8.0]), (2, 3 * HOUR, [4.0, 8.0]),]
+        );
+        let halves = Told::of_liquidations(&bars(30 * MINUTE, [0, 30 * MINUTE].into_iter()));
+        let halves = halves.unwrap();
+        assert_eq!((halves.period, halves.rows.len()), (30 * MINUTE, 2));
+        assert!(Told::of_liquidations(&bars(7 * MINUTE, [0].into_iter())).is_none());
     }
 }
