@@ -7,7 +7,7 @@
 /// Steps of Newton's method, and halvings of one of them.
 const STEPS: usize = 100;
 
-/// A step that promises less than this is the last.
+/// A step that promises less than this is the last: by Newton's method there is nothing to be gained behind it.
 const CLOSE: f64 = 1e-9;
 
 /// Weights of terms, and what of the amounts each of them explains.
@@ -96,6 +96,10 @@ impl Rows {
             }
             let step = solve(&mut bend, &slope);
             if dot(&slope, &step) < CLOSE {
+                let there: Vec<f64> = u.iter().zip(&step).map(|(u, d)| u + d).collect();
+                if there.iter().all(|u| *u > 0.0) {
+                    u = there;
+                }
                 break;
             }
             let room = u.iter().zip(&step).filter(|(_, step)| **step < 0.0);

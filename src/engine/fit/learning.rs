@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::day::day_of;
 use super::fitted::{Fit, State};
 use super::gamma_poisson::{Rows, Weights};
-use super::interval::{self, Interval, Past};
+use super::interval::{self, Past};
 use super::study::{Sided, Study};
 use crate::engine::Parameters;
 use crate::engine::history::days;
@@ -16,16 +16,14 @@ use crate::model::Millis;
 /// A period so many days ago counts half for the weights.
 const HALF_LIFE: f64 = 30.0;
 
-/// And for the level of the whole map, which wanders from week to week. Of lengths from 2 to 30 days this one was near the
-/// best in likelihood and calibration both on simulated half years whose level wanders and on simulated traders who live
-/// on recorded bars.
+/// And for the level of the whole map, which wanders from week to week. Chosen on simulations; docs/scorecard.md has what
+/// the fit is worth.
 const LEVEL_HALF_LIFE: f64 = 3.0;
 
-/// How many typical periods it takes to move the level of the last days half of the way: of 0 to 8 the likeliest there.
+/// How many typical periods it takes to move the level of the last days half of the way. Chosen on simulations.
 const LUCK: f64 = 8.0;
 
-/// How much more than the level of all tiers it takes to move one of them: of prior counts from half an event to a thousand
-/// for a tier, twenty did best on simulated traders who live on recorded bars.
+/// How much more than the level of all tiers it takes to move one of them. Chosen on simulations.
 const OF_A_TIER: f64 = 10.0;
 
 /// Older periods are let go: they would count for a sixty-fourth.
@@ -41,8 +39,8 @@ const RECENT: i64 = 30 * Millis::DAY;
 /// went beyond the close before in basis points plus one, and that to the power of 1.5.
 const PATH: usize = 3;
 
-/// Of what is liquidated, the share that the terms of the path are expected to carry together before anything is known.
-const PATH_SHARE: f64 = 0.25;
+/// Of what is liquidated, the share that each term of the path is expected to carry before anything is known.
+const PATH_SHARE: f64 = 0.25 / 3.0;
 
 /// The fits of one coin and one model, as far as they have been asked for.
 #[derive(Debug)]
@@ -205,7 +203,7 @@ impl Learning {
             calibration: self.calibration(&recent),
             score: self.score(&recent),
             past: [0, 1].map(|side| self.past(side, day)),
-            interval: None::<Interval>,
+            interval: None,
         }
     }
 
@@ -249,8 +247,7 @@ impl Learning {
                 *mean += counts * term / all;
             }
         }
-
-        let path_prior = means.map(|mean| PATH_SHARE / 3.0 * event / mean);
+        let path_prior = means.map(|mean| PATH_SHARE * event / mean);
         let path = |row: usize| {
             let path = path_terms(sided.beyond.get(row))
                 .into_iter()
