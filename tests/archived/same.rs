@@ -2,13 +2,13 @@
 
 use liqdata::api::{Heatmap, Liqmap, Maxpain, RawModel};
 use liqdata::archive::{Archive, Batch};
-use liqdata::engine::{Explain, Observations, Sources};
+use liqdata::engine::{Explain, Observations, Sources, State};
 use liqdata::market::{Answer, Market};
 use liqdata::model::{Millis, ObservedBar, Vocabulary, Window};
 use liqdata::server::status;
 
 use crate::place::Folder;
-use crate::world::{START, bar, estimated, everything, reading, realised, two_days};
+use crate::world::{START, bar, estimated, everything, reading, realised, some_days, two_days};
 
 /// A market of tables: what is in `batch`, its minute bars joined to five.
 fn of_tables(batch: &Batch, now: i64, length: i64) -> Market {
@@ -89,6 +89,44 @@ fn an_archive_answers_as_tables_of_the_same_rows_do() {
     let at = Some(Millis(end + 1000));
     let (now, then) = (realised(&market, None), realised(&market, at));
     assert_eq!(now[0].len(), then[0].len());
+}
+
+#[test]
+fn an_archive_is_fitted_to_its_orders_as_tables_are() {
+    let folder = Folder::new();
+    let (days, batch) = (12, some_days(12));
+    let mut writer = Archive::create_or_open(folder.archive()).unwrap();
+    writer.append(&batch).unwrap();
+    let end = START + days * Millis::DAY;
+    let tables = of_tables(&batch, end, 1);
+    let question = Liqmap::new("BTC", "7d", None, None, None).unwrap();
+    // Each of the two seeks a day's weights from those of another day, so they agree as far as both are converged.
+    let near = |a: f64, b: f64| (a - b).abs() <= 1e-7 * a.abs();
+    for roll in [None, Some(5), Some(11)] {
+        if let Some(days) = roll {
+            writer.roll(Millis(START + days * Millis::DAY)).unwrap();
+        }
+        let market = Market::open(folder.archive(), None).unwrap();
+        for as_of in [None, Some(Millis(end - 30 * Millis::HOUR + 1_000))] {
+            let [one, other] =
+                [&market, &tables].map(|market| market.answer(&question, as_of).unwrap());
+            let [fit, same] =
+                [&one, &other].map(|answer| answer.explain.as_ref().unwrap().fit.clone().unwrap());
+            assert_eq!((fit.state, fit.from), (State::Fitted, Some("orders")));
+            assert_eq!(
+                (fit.as_of, fit.periods, fit.with_liquidations),
+                (same.as_of, same.periods, same.with_liquidations)
+            );
+            for (kappa, same) in fit.kappa.into_iter().zip(same.kappa) {
+                assert!(kappa > 0.0 && near(kappa, same), "{kappa} {same}");
+            }
+            assert_eq!(one.reply.bins.len(), other.reply.bins.len());
+            for (bin, same) in one.reply.bins.iter().zip(&other.reply.bins) {
+                assert_eq!((bin.price, bin.side), (same.price, same.side));
+                assert!(near(bin.total, same.total), "{bin:?} {same:?}");
+            }
+        }
+    }
 }
 
 #[test]

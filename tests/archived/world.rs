@@ -77,10 +77,15 @@ pub(crate) fn reading(exchange: &str, minute: i64, received_at: i64) -> OpenInte
 
 /// Two days of everything, each row received a little after it happened.
 pub(crate) fn two_days() -> Batch {
-    let minutes = 2 * 24 * 60;
+    some_days(2)
+}
+
+/// As `two_days`, of so many.
+pub(crate) fn some_days(days: i64) -> Batch {
+    let minutes = days * 24 * 60;
     let late = |minute: i64| START + minute * Millis::MINUTE + 900;
     Batch {
-        orders: (0..600)
+        orders: (0..300 * days.unsigned_abs())
             .map(|key| {
                 let at = START + i64::try_from(key).unwrap() * 287_977;
                 order(key, at, at + 250)
