@@ -1,6 +1,6 @@
 //! The online fit, held against markets of which it is known what share of what is crossed is reported.
 
-use liqdata::engine::{Move, Observations, State, crossed, heatmap, liqmap};
+use liqdata::engine::{Fit, Move, Observations, State, crossed, heatmap, liqmap};
 use liqdata::model::{
     Chosen, HeatmapRange, MapRange, Millis, Model, ObservedBar, ObservedLiquidations,
     ObservedOpenInterest, Specification,
@@ -55,15 +55,25 @@ fn moves(bars: &[ObservedBar]) -> Vec<Move> {
         .collect()
 }
 
-/// A market whose liquidations are `share` of what is crossed of the exposed map, by day and side, times noise.
-fn market(seed: u64, days: i64, share: impl Fn(i64, usize) -> f64) -> (Observations, Vec<Move>) {
+/// A market whose liquidations are `share` of what is crossed of the map of `model`, by day and side, times the mean of
+/// `calm` exponentials.
+fn reported(
+    seed: u64,
+    days: i64,
+    model: &Chosen,
+    calm: u32,
+    share: impl Fn(i64, usize) -> f64,
+) -> (Observations, Vec<Move>) {
     let (bars, readings) = path(seed, days);
     let moves = moves(&bars);
     let unfitted = Observations::new(Vec::new(), bars.clone(), readings.clone(), None).unwrap();
-    let exposed = crossed(&unfitted.at(None), COIN, &Model::Exposure.into(), &moves).unwrap();
+    let of_map = crossed(&unfitted.at(None), COIN, model, &moves).unwrap();
     let mut chance = fastrand::Rng::with_seed(seed + 1);
-    let mut noise = || -chance.f64().max(1e-12).ln();
-    let rows = moves.iter().zip(exposed).filter_map(|(one, usd)| {
+    let mut noise = || {
+        let sum: f64 = (0..calm).map(|_| -chance.f64().max(1e-12).ln()).sum();
+        sum / f64::from(calm)
+    };
+    let rows = moves.iter().zip(of_map).filter_map(|(one, usd)| {
         let day = (one.at.0 - (NOW - days * DAY)) / DAY;
         let [longs, shorts] = usd?;
         Some(ObservedLiquidations {
@@ -76,6 +86,21 @@ fn market(seed: u64, days: i64, share: impl Fn(i64, usize) -> f64) -> (Observati
     });
     let made = Observations::new(Vec::new(), bars, readings, None).unwrap();
     (made.with_liquidations(rows.collect()).unwrap(), moves)
+}
+
+/// As `reported` of the exposed map, as noisy as single exponentials.
+fn market(seed: u64, days: i64, share: impl Fn(i64, usize) -> f64) -> (Observations, Vec<Move>) {
+    reported(seed, days, &Model::Exposure.into(), 1, share)
+}
+
+fn own(specification: Specification) -> Chosen {
+    Chosen::Own(Box::new(specification))
+}
+
+/// The fit that a map of now rests on.
+fn fit_of(made: &Observations, model: &Chosen) -> Fit {
+    let map = liqmap(&made.at(None), COIN, MapRange::D7, Some(model)).unwrap();
+    map.explain.fit.unwrap()
 }
 
 fn expected() -> Chosen {
@@ -99,20 +124,21 @@ fn told(made: &Observations, moves: &[Move], days: i64) -> Vec<(Move, [f64; 2], 
 
 #[test]
 fn the_share_that_is_reported_is_found_for_each_side() {
-    let (made, _) = market(1, DAYS, |_, side| [0.05, 0.12][side]);
+    let share = |_, side| [0.05, 0.12][side];
+    let (made, _) = reported(1, DAYS, &Model::Exposure.into(), 100, share);
     let map = liqmap(&made.at(None), COIN, MapRange::D7, Some(&expected())).unwrap();
     let fit = map.explain.fit.unwrap();
     assert_eq!((fit.state, fit.from), (State::Fitted, Some("liquidations")));
     assert!(fit.with_liquidations > 1000, "{}", fit.with_liquidations);
     let [long, short] = fit.kappa;
-    assert!((0.04..0.0625).contains(&long), "{long}");
-    assert!((0.096..0.15).contains(&short), "{short}");
+    assert!((0.045..0.055).contains(&long), "{long}");
+    assert!((0.108..0.132).contains(&short), "{short}");
     assert_eq!(map.explain.kappa, Some(fit.kappa));
     for (theta, kappa) in fit.theta.iter().zip(fit.kappa) {
         assert!((theta.iter().sum::<f64>() / kappa - 1.0).abs() < 1e-12);
     }
-    // Nothing comes from the path alone here, and the map tells where it comes from.
-    assert!(fit.path_share.unwrap().iter().all(|share| *share < 0.35));
+    // Nothing comes from the path alone here; a quarter was expected to before anything was known.
+    assert!(fit.path_share.unwrap().iter().all(|share| *share < 0.22));
     assert!(fit.score.unwrap() > 0.05, "{:?}", fit.score);
 }
 
@@ -232,20 +258,81 @@ fn a_fit_knows_nothing_of_what_came_after_its_day() {
 }
 
 #[test]
-fn what_the_prior_counts_for_enters_the_fit() {
-    let (made, _) = market(9, 30, |_, _| 0.02);
-    let kappa = |nu: f64| {
-        let own = Specification {
-            nu: Some(nu),
-            ..Specification::default()
-        };
-        let chosen = Chosen::Own(Box::new(own));
-        let map = liqmap(&made.at(None), COIN, MapRange::D7, Some(&chosen)).unwrap();
-        map.explain.kappa.unwrap()[0]
+fn what_is_reported_is_told_from_what_is_not() {
+    // Of the tiers from 50 on a tenth is reported, of those below nothing.
+    let high = own(Specification {
+        tiers: Some(vec![50, 75, 100, 125]),
+        ..Specification::default()
+    });
+    let (made, _) = reported(9, DAYS, &high, 100, |_, _| 0.1);
+    let plain = Specification::default();
+    // How much more the weights of the tiers that are reported have moved off the prior than the others'.
+    let told_apart = |nu: Option<f64>| {
+        let model = own(Specification {
+            kappa0: Some(0.3),
+            nu,
+            ..plain.clone()
+        });
+        let fit = fit_of(&made, &model);
+        let tiers = plain.leverages().iter();
+        let mut sums = [[0.0; 2]; 2];
+        for (leverage, theta) in tiers.zip(&fit.theta[0]) {
+            let prior = f64::from(*leverage).powf(-0.75);
+            let [found, before] = &mut sums[usize::from(*leverage >= 50)];
+            *found += theta;
+            *before += prior;
+        }
+        let [low, high] = sums.map(|[found, before]| found / before);
+        high / low
     };
-    let (weak, strong) = (kappa(0.1), kappa(500.0));
-    for found in [weak, strong] {
-        assert!((found - 0.02).abs() < 0.01, "{found}");
-    }
-    assert!((strong / weak - 1.0).abs() > 1e-6, "{weak} {strong}");
+    let (weak, usual, fixed) = (
+        told_apart(Some(0.1)),
+        told_apart(None),
+        told_apart(Some(1e5)),
+    );
+    assert!(weak > usual && usual > 1.2, "{weak} {usual}");
+    assert!((fixed - 1.0).abs() < 0.01, "{fixed}");
+}
+
+#[test]
+fn what_a_map_does_not_explain_is_not_told_to_lie_in_it() {
+    let (made, _) = market(10, DAYS, |_, _| 0.06);
+    // Positions of twofold leverage lie far beyond what the price came to.
+    let far = own(Specification {
+        tiers: Some(vec![2]),
+        kappa0: Some(0.3),
+        ..Specification::default()
+    });
+    let fit = fit_of(&made, &far);
+    assert_eq!(fit.state, State::Fitted);
+    assert!(fit.path_share.unwrap().iter().all(|share| *share > 0.99));
+    assert!(
+        fit.kappa.iter().all(|kappa| *kappa < 1.0),
+        "{:?}",
+        fit.kappa
+    );
+}
+
+#[test]
+fn a_side_of_which_nothing_is_realised_is_told_to_hold_little() {
+    let (made, moves) = market(11, DAYS, |_, side| [0.06, 0.0][side]);
+    let [long, short] = fit_of(&made, &expected()).kappa;
+    assert!(short < 0.02 * long, "{long} {short}");
+    // A dollar of it is no reason to think otherwise.
+    let changed: Vec<ObservedLiquidations> = made
+        .liquidations()
+        .map(|row| ObservedLiquidations {
+            short_usd: if row.timestamp == moves[moves.len() / 2].at {
+                1.0
+            } else {
+                0.0
+            },
+            ..row
+        })
+        .collect();
+    let (_, bars, readings) = made.rows();
+    let other = Observations::new(Vec::new(), bars, readings, None).unwrap();
+    let other = other.with_liquidations(changed).unwrap();
+    let [_, with] = fit_of(&other, &expected()).kappa;
+    assert!((with / short - 1.0).abs() < 1e-3, "{short} {with}");
 }
