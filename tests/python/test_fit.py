@@ -130,6 +130,21 @@ def test_orders_are_fitted_to_where_there_are_no_liquidations(tables: dict[str, 
     assert explain["kappa"][0] == pytest.approx(SHARE["long"], rel=0.25)
 
 
+def test_a_model_that_is_fitted_is_scored_as_it_was_fitted_day_by_day(tables: dict[str, Any]) -> None:
+    bare = {name: tables[name] for name in ("bars", "open_interest")}
+
+    def frozen(model: liqdata.Model) -> dict[str, Any]:
+        rows = liqdata.score(model, tables["liquidations"], **bare).rows()
+        (row,) = [row for row in rows if (row["state"], row["side"]) == ("frozen", "both")]
+        return row
+
+    usual, fitted, far = (frozen(liqdata.Model(kappa0=kappa0)) for kappa0 in (None, 0.3, 0.01))
+    # There is nothing to score before the first fit, and a prior thirty times off is forgotten by then.
+    assert usual["n"] > fitted["n"] == far["n"] > 200
+    assert far["ig"] == pytest.approx(fitted["ig"], rel=0.01)
+    assert fitted["ig"] != usual["ig"]
+
+
 def test_a_market_with_liquidations_pickles(market: liqdata.Market) -> None:
     again = pickle.loads(pickle.dumps(market))
     assert again.liqmap("BTC", "7d") == market.liqmap("BTC", "7d")
