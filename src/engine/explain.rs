@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::fit::Fit;
+use super::parameters::SHOWN;
 use super::sources::Bars;
 use crate::model::FineGrid;
 use crate::model::Millis;
@@ -106,7 +107,7 @@ pub struct FineMap {
     /// The first bin that holds no longs.
     pub longs_end: i64,
     /// USD by bin, a list for each shown leverage, all of one length.
-    pub usd: Vec<Vec<f64>>,
+    pub usd: [Vec<f64>; SHOWN.len()],
 }
 
 impl Explain {

@@ -381,18 +381,34 @@ impl Ledger {
 
     /// The mass per bin over all sides and tiers, in base units, each tier of a side counted so many times.
     pub(super) fn column(&self, counted: &[Vec<f64>; 2]) -> Column {
+        Column {
+            price: self.price,
+            longs_end: self.longs_end(),
+            ..Column::of(self.times(counted))
+        }
+    }
+
+    /// The bins of such a column, and the first that no long lies in or above.
+    pub(super) fn span(&self, counted: &[Vec<f64>; 2]) -> (Range<i64>, i64) {
+        (Column::span(self.times(counted)), self.longs_end())
+    }
+
+    /// The books, each with how often it is counted.
+    fn times<'a>(
+        &'a self,
+        [of_longs, of_shorts]: &'a [Vec<f64>; 2],
+    ) -> impl Iterator<Item = (&'a Book, f64)> + Clone {
         let [longs, shorts] = &self.books;
-        let [of_longs, of_shorts] = counted;
-        let counted = longs
-            .iter()
-            .zip(of_longs)
-            .chain(shorts.iter().zip(of_shorts));
-        let mut column = Column::of(counted.map(|(book, times)| (book, *times)));
-        let ends = longs.iter().flat_map(|book| &book.parts);
-        let ends = ends.filter(|part| !part.cells.is_empty());
-        column.price = self.price;
-        column.longs_end = ends.map(|part| part.cells.end).max().unwrap_or(i64::MIN);
-        column
+        let longs = longs.iter().zip(of_longs);
+        let all = longs.chain(shorts.iter().zip(of_shorts));
+        all.map(|(book, times)| (book, *times))
+    }
+
+    fn longs_end(&self) -> i64 {
+        let [longs, _] = &self.books;
+        let parts = longs.iter().flat_map(|book| &book.parts);
+        let parts = parts.filter(|part| !part.cells.is_empty());
+        parts.map(|part| part.cells.end).max().unwrap_or(i64::MIN)
     }
 }
 
@@ -539,15 +555,10 @@ pub(super) struct Column {
 impl Column {
     /// The sum of `books`, each counted so many times.
     fn of<'a>(books: impl Iterator<Item = (&'a Book, f64)> + Clone) -> Self {
-        let parts = books
-            .flat_map(|(book, times)| book.parts.iter().map(move |part| (part, times)))
-            .filter(|(part, times)| *times > 0.0 && !part.cells.is_empty());
-        let Some(first) = parts.clone().map(|(part, _)| part.cells.first).min() else {
-            return Self::default();
-        };
-        let end = parts.clone().map(|(part, _)| part.cells.end).max();
-        let mut mass = vec![0.0; places(end.unwrap_or(first) - first)];
-        for (part, times) in parts {
+        let bins = Self::span(books.clone());
+        let first = bins.start;
+        let mut mass = vec![0.0; places(bins.end - first)];
+        for (part, times) in Self::parts(books) {
             let factor = part.scale * times;
             let start = places(part.cells.first - first);
             for (sum, cell) in mass.iter_mut().skip(start).zip(part.cells.occupied()) {
@@ -560,6 +571,23 @@ impl Column {
             longs_end: i64::MIN,
             price: 0.0,
         }
+    }
+
+    /// From the first bin that holds something to behind the last; bin 0 and no more where nothing does.
+    fn span<'a>(books: impl Iterator<Item = (&'a Book, f64)> + Clone) -> Range<i64> {
+        let parts = Self::parts(books);
+        let first = parts.clone().map(|(part, _)| part.cells.first).min();
+        let end = parts.map(|(part, _)| part.cells.end).max();
+        first.unwrap_or(0)..end.unwrap_or(0)
+    }
+
+    /// What counts of `books`.
+    fn parts<'a>(
+        books: impl Iterator<Item = (&'a Book, f64)> + Clone,
+    ) -> impl Iterator<Item = (&'a Part, f64)> + Clone {
+        books
+            .flat_map(|(book, times)| book.parts.iter().map(move |part| (part, times)))
+            .filter(|(part, times)| *times > 0.0 && !part.cells.is_empty())
     }
 
     /// How many of `bins` lie below the first mass, and the masses of those that do not.

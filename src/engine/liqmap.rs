@@ -1,7 +1,5 @@
 //! The liquidation map: the last state of the ledger by price, side and tier.
 
-use std::collections::BTreeMap;
-
 use super::explain::{Explain, FineMap};
 use super::parameters::{SHOWN, shown_for};
 use super::replay::Frame;
@@ -68,40 +66,48 @@ pub(super) fn shown(
     counted: &[Vec<f64>; 2],
     mut explain: Explain,
 ) -> Result<Estimate<LiquidationMap>, EngineError> {
-    let fine = fine(frame, ledger, counted);
+    let (fine, mids) = fine(frame, ledger, counted);
     let width = bin.map_or_else(|| map_step(price), BinWidth::get);
     if bin.is_some() {
         check(&fine, &frame.coin, width, price)?;
     }
 
-    let mut usd: BTreeMap<(Side, i64), [f64; SHOWN.len()]> = BTreeMap::new();
-    for (shown, tier) in fine.usd.iter().enumerate() {
-        for (bin, &cell) in (fine.first..).zip(tier).filter(|(_, cell)| **cell > 0.0) {
-            let side = if bin < fine.longs_end {
-                Side::Long
-            } else {
-                Side::Short
-            };
-            let place = map_bin(fine.grid.mid(bin), price, width);
-            if let Some(sum) = usd.entry((side, place)).or_default().get_mut(shown) {
-                *sum += cell;
-            }
+    // Cells ascend in price, longs before shorts, and so do the bins that they fall into.
+    let mut bins: Vec<MapBin> = Vec::new();
+    let mut tiers: Vec<f64> = Vec::new();
+    let mut last = None;
+    for (place, (cell, mid)) in (fine.first..).zip(&mids).enumerate() {
+        let usd = fine
+            .usd
+            .each_ref()
+            .map(|tier| tier.get(place).copied().unwrap_or(0.0));
+        if usd.iter().all(|usd| *usd <= 0.0) {
+            continue;
         }
+        let side = if cell < fine.longs_end {
+            Side::Long
+        } else {
+            Side::Short
+        };
+        let bin = (side, map_bin(*mid, price, width));
+        if last != Some(bin) {
+            last = Some(bin);
+            bins.push(MapBin {
+                price: centre(bin.1, price, width),
+                side,
+                total: 0.0,
+            });
+            tiers.extend([0.0; SHOWN.len()]);
+        }
+        let sums = tiers.iter_mut().rev().take(SHOWN.len()).rev();
+        for (sum, usd) in sums.zip(usd) {
+            *sum += usd;
+        }
+    }
+    for (bin, tiers) in bins.iter_mut().zip(tiers.chunks_exact(SHOWN.len())) {
+        bin.total = tiers.iter().sum();
     }
     explain.fine = Some(fine);
-    let mut bins = Vec::with_capacity(usd.len());
-    let mut cells = Vec::with_capacity(usd.len() * SHOWN.len());
-    for ((side, bin), tiers) in usd {
-        let total: f64 = tiers.iter().sum();
-        if total > 0.0 {
-            bins.push(MapBin {
-                price: centre(bin, price, width),
-                side,
-                total,
-            });
-            cells.extend(tiers);
-        }
-    }
     Ok(Estimate {
         reply: LiquidationMap {
             symbol: frame.coin.clone(),
@@ -111,7 +117,7 @@ pub(super) fn shown(
             bin_width: width,
             leverages: SHOWN.map(i64::from).to_vec(),
             bins,
-            tiers: cells,
+            tiers,
         },
         explain,
     })
@@ -133,11 +139,10 @@ fn check(fine: &FineMap, coin: &str, width: f64, price: f64) -> Result<(), Engin
     })
 }
 
-/// The map on the ledger's own grid.
-fn fine(frame: &Frame<'_>, ledger: &Ledger, counted: &[Vec<f64>; 2]) -> FineMap {
+/// The map on the ledger's own grid, with the middle price of each of its bins.
+fn fine(frame: &Frame<'_>, ledger: &Ledger, counted: &[Vec<f64>; 2]) -> (FineMap, Vec<f64>) {
     let grid = frame.parameters.grid;
-    let all = ledger.column(counted);
-    let bins = all.first..all.first.saturating_add_unsigned(all.mass.len() as u64);
+    let (bins, longs_end) = ledger.span(counted);
     let mids: Vec<f64> = bins.clone().map(|bin| grid.mid(bin)).collect();
     let of = |shown: usize| {
         let counted = counted.each_ref().map(|counted| {
@@ -157,12 +162,13 @@ fn fine(frame: &Frame<'_>, ledger: &Ledger, counted: &[Vec<f64>; 2]) -> FineMap 
         }
         usd
     };
-    FineMap {
+    let map = FineMap {
         grid,
-        first: all.first,
-        longs_end: all.longs_end,
-        usd: (0..SHOWN.len()).map(of).collect(),
-    }
+        first: bins.start,
+        longs_end,
+        usd: std::array::from_fn(of),
+    };
+    (map, mids)
 }
 
 /// The bin of a price, counted from the current price.

@@ -185,7 +185,7 @@ def month(tape: Tape, rounds: int) -> Month:
             ledger = reference_ledger.Ledger(rules, opening)
             for low, high, close, volume, days, interest in bars.tolist():
                 ledger.step(reference_ledger.Bar(high, low, close, volume, days, interest))
-            return ledger.usd(model.weights)
+            return ledger.usd([model.weights, model.weights])
 
         sums = [wanted.total[wanted.sides == side].sum() for side in ("long", "short")]
         np.testing.assert_allclose(in_numba().sum(axis=1), sums, rtol=1e-9)
