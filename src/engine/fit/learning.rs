@@ -23,6 +23,11 @@ const LEVEL_HALF_LIFE: f64 = 3.0;
 /// How many typical periods it takes to move the level of the last days half of the way. Chosen on simulations.
 const LUCK: f64 = 8.0;
 
+/// A period so many days ago counts half for what levels told too little, and so many periods of mean size count for that
+/// they told what came. Chosen on simulations.
+const SHORTFALL_HALF_LIFE: f64 = 60.0;
+const SHORTFALL_PRIOR: f64 = 100.0;
+
 /// How much more than the level of all tiers it takes to move one of them. Chosen on simulations.
 const OF_A_TIER: f64 = 10.0;
 
@@ -65,6 +70,8 @@ pub(super) struct Learning {
 struct Expected {
     /// By the map as it was told.
     told: f64,
+    /// By the map at the level that was learnt.
+    learnt: f64,
     /// By the map and the path.
     both: f64,
     /// By the path alone, fitted without a map.
@@ -86,7 +93,25 @@ struct Side {
     spread: Vec<f64>,
     path: [f64; PATH],
     alone: [f64; PATH],
-    level: f64,
+    level: Level,
+}
+
+/// What the weights have to be multiplied with, so that the map by itself tells as much as is realised: with what the
+/// terms of the path carry and with the level of the last days, as far as those are more than a few hours' luck.
+#[derive(Clone, Copy, Debug)]
+struct Level {
+    /// As far as the last periods tell.
+    learnt: f64,
+    /// And with what such levels told too little before.
+    made_up: f64,
+}
+
+impl Level {
+    /// Of weights that are told as they are.
+    const NONE: Self = Self {
+        learnt: 1.0,
+        made_up: 1.0,
+    };
 }
 
 impl Learning {
@@ -186,7 +211,8 @@ impl Learning {
         let recent: Vec<usize> = self.known(day, RECENT).collect();
         let [long, short] = &sides;
         let told = |side: &Side| -> Vec<f64> {
-            side.theta.iter().map(|theta| theta * side.level).collect()
+            let times = side.level.made_up;
+            side.theta.iter().map(|theta| theta * times).collect()
         };
         let theta = [told(long), told(short)];
         Fit {
@@ -214,7 +240,7 @@ impl Learning {
             spread: vec![1.0 / self.nu.sqrt(); self.prior.len()],
             path: [0.0; PATH],
             alone: [0.0; PATH],
-            level: 1.0,
+            level: Level::NONE,
         }
     }
 
@@ -304,9 +330,7 @@ impl Learning {
         }
     }
 
-    /// What the weights have to be multiplied with, so that the map by itself tells as much as is realised: with what the
-    /// terms of the path carry, but doubled at most, as what the map does not explain is not told to lie in it; and with
-    /// the level of the last days, as far as those are more than a few hours' luck.
+    /// The level of a side's weights, from the periods that are known.
     fn level(
         &self,
         sided: &Sided,
@@ -315,7 +339,7 @@ impl Learning {
         known: &[usize],
         (theta, path): (&[f64], &[f64; PATH]),
         event: f64,
-    ) -> f64 {
+    ) -> Level {
         let prior = self.nu * event;
         let (mut long, mut short, mut squares) = ([prior; 3], [0.0; 2], 0.0);
         for &row in known {
@@ -333,18 +357,44 @@ impl Learning {
             squares += (counts * both).powi(2);
         }
         let ([realised, map, both], [of_late, told]) = (long, short);
-        let carried = (realised / map).min(2.0 * realised / both);
         // As much as so many hours of the size that makes most of the sum: told and realised alike.
         let luck = if told > 0.0 {
             LUCK * squares / told
         } else {
             0.0
         };
-        if told + luck > 0.0 {
-            carried * (of_late + luck) / (told + luck)
+        let of_late = if told + luck > 0.0 {
+            (of_late + luck) / (told + luck)
         } else {
-            carried
+            1.0
+        };
+        // Doubled at most: what the map does not explain is not told to lie in it.
+        let most = 2.0 * realised / both;
+        let shortfall = self.shortfall(side, day, known, event);
+        Level {
+            learnt: (realised / map).min(most) * of_late,
+            made_up: (shortfall * realised / map).min(most) * of_late,
         }
+    }
+
+    /// What was realised over what was expected of it at the level learnt before: that lags behind where liquidations
+    /// cluster, as they rise on the very days on which much is crossed.
+    fn shortfall(&self, side: usize, day: Millis, known: &[usize], event: f64) -> f64 {
+        let prior = SHORTFALL_PRIOR * event;
+        let [mut realised, mut told] = [prior; 2];
+        let both = self.expected.get(side).zip(self.study.sides.get(side));
+        for &row in known {
+            let found = both.and_then(|(expected, sided)| {
+                let expected = expected.get(row)?.learnt;
+                Some((expected, *sided.usd.get(row)?))
+            });
+            if let Some((expected, usd)) = found.filter(|(expected, _)| expected.is_finite()) {
+                let counts = self.counts(day, row, SHORTFALL_HALF_LIFE);
+                realised += counts * usd;
+                told += counts * expected;
+            }
+        }
+        realised / told
     }
 
     /// Takes note of what these weights expect of the periods of the day, from what the price did in them.
@@ -358,6 +408,7 @@ impl Learning {
         for (side, ((seen, expected), weights)) in both.zip(sides).enumerate() {
             let none = Expected {
                 told: f64::NAN,
+                learnt: f64::NAN,
                 both: f64::NAN,
                 path: f64::NAN,
             };
@@ -367,7 +418,8 @@ impl Learning {
                 let terms = path_terms(seen.beyond.get(row));
                 if let Some(expected) = expected.get_mut(row) {
                     *expected = Expected {
-                        told: map * weights.level,
+                        told: map * weights.level.made_up,
+                        learnt: map * weights.level.learnt,
                         both: map + dot(&weights.path, &terms),
                         path: dot(&weights.alone, &terms),
                     };
