@@ -1,8 +1,5 @@
 """Scoring says what is true of data whose truth is known: gains in closed form, nulls at nothing, no look ahead."""
 
-import dataclasses
-import json
-import os
 import pickle
 import sys
 from datetime import UTC, datetime, timedelta
@@ -12,61 +9,11 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from scored import DAY, HOUR, MINUTE, START, UNIT, bars, drawn, here, line, lumpy, moves, totals
 
 import liqdata
-from liqdata import cli
-from liqdata.scoring import baselines, compare, curves, fit, gain, path, sources, trial, truth
+from liqdata.scoring import baselines, compare, curves, fit, gain, path, trial, truth
 from liqdata.scoring.sources import Swept
-
-MINUTE = 60_000
-HOUR = 60 * MINUTE
-DAY = 24 * HOUR
-START = 1_767_225_600_000  # 2026-01-01
-UNIT = 1e5  # USD of one liquidation
-
-
-def here(function, tasks):
-    return [function(*task) for task in tasks]
-
-
-def bars(days, seed=1, step=15 * MINUTE):
-    """A random walk whose volatility wanders."""
-    chance = np.random.default_rng(seed)
-    count = days * DAY // step
-    size = 0.0025 * np.sqrt(step / (15 * MINUTE))
-    wild = np.exp(np.clip(np.cumsum(chance.normal(0, 0.03, count)), -1, 1))
-    close = 60_000 * np.exp(np.cumsum(chance.normal(0, size, count) * wild))
-    before = np.concatenate(([60_000.0], close[:-1]))
-    return {
-        "timestamp": START + step * np.arange(count),
-        "open": before,
-        "high": np.maximum(before, close) * np.exp(np.abs(chance.normal(0, size / 2, count)) * wild),
-        "low": np.minimum(before, close) * np.exp(-np.abs(chance.normal(0, size / 2, count)) * wild),
-        "close": close,
-        "volume": chance.lognormal(0, 0.5, count) * wild,
-    }
-
-
-def moves(table, period=HOUR):
-    """The path of all whole periods of bars, nothing realised yet."""
-    held = path.read_bars(table, "BTC")
-    first = held.start // period + 1
-    opens = np.arange(first, (held.start + held.interval * len(held.close)) // period) * period
-    return path.read_path(truth.Truth(opens, np.zeros((len(opens), 2)), period, "totals", 0, None), held)
-
-
-def drawn(mu, seed):
-    return np.random.default_rng(seed).poisson(mu / UNIT) * UNIT
-
-
-def totals(opens, usd):
-    return {"timestamp": opens, "long_usd": usd[:, 0], "short_usd": usd[:, 1]}
-
-
-def lumpy(seen, seed=3):
-    """A map that knows something that the path does not: how much lay there is a matter of chance."""
-    chance = np.random.default_rng(seed)
-    return 1e6 * ((seen.excursion - 1.0) / 20.0) ** 1.3 * chance.lognormal(0.0, 0.8, seen.excursion.shape)
 
 
 @pytest.fixture(scope="module")
@@ -77,11 +24,6 @@ def known():
     crossed = lumpy(seen)
     mu = 0.3 * crossed + 2e4
     return table, seen, crossed, mu, drawn(mu, 5)
-
-
-def line(rows, side="both", **wanted):
-    (found,) = [row for row in rows if row["side"] == side and all(row[key] == cell for key, cell in wanted.items())]
-    return found
 
 
 # --- what is known in closed form
@@ -456,32 +398,6 @@ def test_versions_are_never_mixed():
     assert line(card.references(), map="pool of 2")["n"] == line(card.rows(), map="one")["n"]
 
 
-def test_a_record_of_several_versions_is_scored_version_by_version(kept):
-    folder, market, orders = kept
-    with liqdata.open(folder) as opened_archive:
-        rows = opened_archive.maps("BTC", kind="liqmap").to_pandas()
-    options = {"bars": market.bars("BTC")}
-    alone = liqdata.score(rows, orders, **options)
-    # Every other map was kept by another version, or before versions were.
-    for other in ("v3", ""):
-        turns = rows.assign(version=[other if place % 2 else "v2" for place in range(len(rows))])
-        if not other:
-            turns["explain"] = ["{}" if place % 2 else text for place, text in enumerate(turns["explain"])]
-        card = liqdata.score({"kept": turns}, orders, **options)
-        names = {"kept liqmap range=1d v2": "v2", f"kept liqmap range=1d {other or 'unknown'}": other or None}
-        assert card.meta["versions"] == names
-        for name, version in names.items():
-            part = turns[turns["version"] == (version or "")]
-            own = line(liqdata.score(part, orders, **options).rows())
-            assert line(card.rows(), map=name)["ig"] != line(alone.rows())["ig"]
-            if line(card.rows(), map=name)["n"] == own["n"]:
-                assert line(card.rows(), map=name)["ig"] == own["ig"]
-    # The column counts, whatever is explained.
-    again = liqdata.score(rows.assign(explain=""), orders, **options)
-    assert repr(again.tables) == repr(alone.tables)
-    assert again.meta["versions"] == alone.meta["versions"]
-
-
 # --- what comes in
 
 
@@ -817,176 +733,3 @@ def test_a_cluster_gives_what_this_process_gives(known):
     assert repr(there.tables) == repr(alone.tables)
     again = liqdata.score(grids(table), totals(seen.opens, usd), bars=table)
     assert repr(asked.tables) == repr(again.tables)
-
-
-# --- markets, archives, the command
-
-
-def archive(folder, days=12):
-    """Bars, open interest and orders of as many days."""
-    table = bars(days)
-    count = len(table["timestamp"])
-    chance = np.random.default_rng(4)
-    seen = moves(table)
-    at = np.sort(chance.integers(START, START + days * DAY, 3000))
-    orders = {
-        "exchange": ["okx"] * len(at),
-        "symbol": ["BTCUSDT"] * len(at),
-        "side": chance.choice(["LONG", "SHORT"], len(at)).tolist(),
-        "price": [60_000.0] * len(at),
-        "qty": [1.0] * len(at),
-        "value_usd": np.round(chance.lognormal(10, 1, len(at)), 2),
-        "timestamp": at,
-    }
-    readings = {
-        "symbol": ["BTC"] * count,
-        "timestamp": table["timestamp"] + 15 * MINUTE,
-        "open_interest": np.round(1e5 * np.exp(np.cumsum(chance.normal(0, 0.002, count))), 3),
-    }
-    coin = {name: np.round(cells, 4) if name != "timestamp" else cells for name, cells in table.items()}
-    coin["symbol"] = ["BTC"] * count
-    writer = liqdata._core.ArchiveWriter(folder)
-    writer.append(orders, coin, readings, "okx")
-    market = liqdata.Market(orders=orders, bars=coin, open_interest=readings)
-    for at in seen.opens[::2].tolist():
-        grid = market.liqmap("BTC", "1d", model=2, as_of=at) if at > START + 2 * HOUR else None
-        if grid is None:
-            continue
-        bins = [
-            {"price": price, "side": side, "tiers": {"10": usd}, "total": usd}
-            for price, side, usd in zip(grid.prices.tolist(), grid.sides.tolist(), grid.total.tolist(), strict=True)
-        ]
-        reply = {
-            "symbol": "BTC",
-            "range": "1d",
-            "updatedAt": at,
-            "currentPrice": grid.current_price,
-            "binWidth": grid.bin_width,
-            "leverages": [10],
-            "bins": bins,
-        }
-        writer.map("liqmap", "BTC", "range=1d", at, at, json.dumps(reply), '{"modelVersion": "v2"}')
-    writer.close()
-    return market, orders
-
-
-@pytest.fixture(scope="module")
-def kept(tmp_path_factory):
-    folder = str(tmp_path_factory.mktemp("score") / "archive")
-    return (folder, *archive(folder))
-
-
-def test_a_market_is_scored_by_its_model_as_it_stood_and_as_it_went_on(kept):
-    _, market, orders = kept
-    card = liqdata.score(market, orders)
-    rows = [row for row in card.rows() if row["side"] == "both"]
-    assert [(row["map"], row["state"]) for row in rows] == [("market", "frozen"), ("market", "refreshed")]
-    assert card.meta["versions"] == {"market": liqdata.Model().version}
-    assert rows[0]["n"] > 24
-    assert len([row for row in card.references() if row["map"].startswith("market: ")]) == 3 * 7
-
-
-def test_models_are_scored_on_bars_and_open_interest(kept):
-    _, market, orders = kept
-    tables = {"bars": market.bars("BTC"), "open_interest": market.open_interest("BTC")}
-    models = {"now": liqdata.Model(), "before": liqdata.Model(prior=1)}
-    card = liqdata.score(models, orders, **tables)
-    own = line(liqdata.score(market, orders).rows(), state="frozen")
-    assert {**line(card.rows(), map="now", state="frozen"), "map": "market"} == own
-    assert line(card.rows(), map="before", state="frozen")["ig"] != own["ig"]
-    assert len(card.paired()) == 2 * 3
-    coinless = tables["bars"].to_pandas().drop(columns="symbol")
-    named = liqdata.Model(name="mine")
-    again = liqdata.score(named, orders, bars=coinless, open_interest=tables["open_interest"])
-    assert {**line(again.rows(), state="frozen"), "map": "market"} == own
-    assert again.meta["versions"] == {"mine": named.version}
-
-
-def test_what_a_model_holds_is_what_its_map_holds_but_for_the_width_of_bins(kept):
-    _, market, _ = kept
-    seen = moves(market.bars("BTC").to_pandas())
-    asking = sources.Asking(seen, None, "BTC", None, None, here)
-    (source,) = sources.sources(market, "maps", asking)
-    crossed = sources.frozen(source, seen)
-    for row in (60, 100, 150):
-        grid = market.liqmap("BTC", "7d", model=2, as_of=int(seen.opens[row]))
-        longs = float(grid.total[(grid.sides == "long") & (grid.prices > 0.9 * seen.price[row])].sum())
-        (whole,) = source.crossed(seen.opens[[row]], 0.9 * seen.price[[row]], 1.1 * seen.price[[row]])
-        assert whole[0] == pytest.approx(longs, rel=0.05)
-        held = curves.of_map(grid, 0).crossed(0.97 * grid.current_price, 1.02 * grid.current_price)
-        told = grid.swept(0.97 * grid.current_price, 1.02 * grid.current_price)
-        assert held == pytest.approx((told["long_usd"], told["short_usd"]), rel=0.05)
-        inside = curves.of_map(dataclasses.replace(grid, fine=None), 0)
-        assert inside.crossed(0.97 * grid.current_price, 1.02 * grid.current_price) == pytest.approx(held, rel=0.02)
-    again = source.crossed(seen.opens[:150], seen.low[:150], seen.high[:150])
-    assert again.tobytes() == crossed[:150].tobytes()
-
-
-@pytest.fixture(scope="module")
-def recorded():
-    """Half a year of recorded BTC bars and open interest."""
-    folder = os.environ.get("LIQDATA_REAL_DATA")
-    if not folder:
-        pytest.skip("LIQDATA_REAL_DATA names no folder with recorded data")
-    table = pd.read_csv(f"{folder}/market/btc_15m_candles_20250622_20260622.csv")
-    readings = pd.read_csv(f"{folder}/market/btc_oi_5m_20251201_20260611.csv")
-    first, last = pd.Timestamp("2025-12-02", tz="UTC"), pd.Timestamp("2026-05-31", tz="UTC")
-    table = table[pd.to_datetime(table["timestamp"]).between(first, last, inclusive="left")].assign(symbol="BTC")
-    when = pd.to_datetime(readings["t"], unit="ms", utc=True)
-    readings = pd.DataFrame({"symbol": "BTC", "timestamp": when, "open_interest": readings["oi"]})
-    return table, readings[when.between(first, last)]
-
-
-@pytest.mark.parametrize("share", [0.5, 0.0])
-def test_a_model_on_a_recorded_path_scores_where_it_is_part_of_the_truth_and_only_there(recorded, share):
-    table, readings = recorded
-    market = liqdata.Market(bars=table, open_interest=readings)
-    seen = moves(table.assign(timestamp=pd.to_datetime(table["timestamp"])))
-    (source,) = sources.sources(market, "maps", sources.Asking(seen, None, "BTC", None, None, here))
-    crossed = np.nan_to_num(sources.frozen(source, seen))
-    far = (seen.excursion - 1.0) ** 1.5
-    chance = np.random.default_rng(2)
-    mu = 1e6 * (share * crossed / crossed.mean() + (1.0 - share) * far / far.mean() + 0.02)
-    usd = chance.poisson(chance.gamma(1.0, mu) / UNIT) * UNIT
-    card = liqdata.score(market, totals(seen.opens, usd))
-    own = line(card.rows(), state="frozen")
-    assert own["n"] > 4000
-    nulls = [row for row in card.references() if row["side"] == "both" and "market: " in row["map"]]
-    assert len(nulls) == 7
-    if share:
-        assert own["dig_low"] > 0.01
-        assert all(row["dig"] < own["dig"] / 2 for row in nulls)
-    else:
-        assert abs(own["dig"]) < 0.002
-        assert own["dig_low"] < 0.001
-
-
-def test_maps_as_they_were_served_are_scored_as_of_when_they_were(kept):
-    folder, market, orders = kept
-    with liqdata.open(folder) as opened_archive:
-        rows = opened_archive.maps("BTC", kind="liqmap")
-        card = liqdata.score(rows, orders, bars=market.bars("BTC"))
-        frame = liqdata.score(rows.to_pandas(), orders, bars=market.bars("BTC"))
-    assert repr(frame.tables) == repr(card.tables)
-    assert card.meta["versions"] == {"liqmap range=1d": "v2"}
-    grids = [market.liqmap("BTC", "1d", model=2, as_of=row["computed_at"]) for row in rows]
-    at = [(row["computed_at"], dataclasses.replace(grid, fine=None)) for row, grid in zip(rows, grids, strict=True)]
-    again = line(liqdata.score(at, orders, bars=market.bars("BTC")).rows())
-    assert line(card.rows())["ig"] == pytest.approx(again["ig"], abs=1e-9)
-
-
-def test_the_command_scores_an_archive(kept, tmp_path, capsys):
-    folder, *_ = kept
-    page = tmp_path / "card.md"
-    assert cli.main(["score", folder, "--markdown", str(page)]) == 0
-    told = capsys.readouterr().out
-    assert told.startswith("Scorecard(BTC 60 min: ")
-    assert "market, frozen: ig" in told
-    assert "adaptive" in told
-    assert page.read_text().startswith("# Scorecard: BTC, 60 min")
-    assert cli.main(["score", folder, "--kept", "--reference", "weak", "--png", str(tmp_path / "card.png")]) == 0
-    assert "liqmap range=1d" in capsys.readouterr().out
-    assert (tmp_path / "card.png").read_bytes().startswith(b"\x89PNG")
-    assert cli.main(["score", folder, "NOPE"]) == 2
-    assert cli.main(["score", folder, "--period", "7h"]) == 2
-    assert "period: '7h' is not allowed" in capsys.readouterr().err
