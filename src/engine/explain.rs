@@ -106,8 +106,16 @@ pub struct FineMap {
     pub first: i64,
     /// The first bin that holds no longs.
     pub longs_end: i64,
-    /// USD by bin, a list for each shown leverage, all of one length.
-    pub usd: [Vec<f64>; SHOWN.len()],
+    /// USD by shown leverage and bin: all bins of the first leverage, then those of the next.
+    pub usd: Vec<f64>,
+}
+
+impl FineMap {
+    /// How many bins there are.
+    #[must_use]
+    pub fn bins(&self) -> usize {
+        self.usd.len() / SHOWN.len()
+    }
 }
 
 impl Explain {

@@ -388,6 +388,11 @@ impl Ledger {
         }
     }
 
+    /// Adds such a column to `mass`, whose first bin is `first` and which holds every bin of its [`Ledger::span`].
+    pub(super) fn add(&self, counted: &[Vec<f64>; 2], first: i64, mass: &mut [f64]) {
+        Column::add(self.times(counted), first, mass);
+    }
+
     /// The bins of such a column, and the first that no long lies in or above.
     pub(super) fn span(&self, counted: &[Vec<f64>; 2]) -> (Range<i64>, i64) {
         (Column::span(self.times(counted)), self.longs_end())
@@ -558,18 +563,23 @@ impl Column {
         let bins = Self::span(books.clone());
         let first = bins.start;
         let mut mass = vec![0.0; places(bins.end - first)];
+        Self::add(books, first, &mut mass);
+        Self {
+            first,
+            mass,
+            longs_end: i64::MIN,
+            price: 0.0,
+        }
+    }
+
+    /// Adds the sum of `books` to `mass`, whose first bin is `first`.
+    fn add<'a>(books: impl Iterator<Item = (&'a Book, f64)> + Clone, first: i64, mass: &mut [f64]) {
         for (part, times) in Self::parts(books) {
             let factor = part.scale * times;
             let start = places(part.cells.first - first);
             for (sum, cell) in mass.iter_mut().skip(start).zip(part.cells.occupied()) {
                 *sum += factor * cell;
             }
-        }
-        Self {
-            first,
-            mass,
-            longs_end: i64::MIN,
-            price: 0.0,
         }
     }
 

@@ -77,10 +77,10 @@ pub(super) fn shown(
     let mut tiers: Vec<f64> = Vec::new();
     let mut last = None;
     for (place, (cell, mid)) in (fine.first..).zip(&mids).enumerate() {
-        let usd = fine
-            .usd
-            .each_ref()
-            .map(|tier| tier.get(place).copied().unwrap_or(0.0));
+        let usd: [f64; SHOWN.len()] = std::array::from_fn(|tier| {
+            let usd = fine.usd.get(tier * mids.len() + place);
+            usd.copied().unwrap_or_default()
+        });
         if usd.iter().all(|usd| *usd <= 0.0) {
             continue;
         }
@@ -125,8 +125,7 @@ pub(super) fn shown(
 
 /// Whether bins of `width` make a map.
 fn check(fine: &FineMap, coin: &str, width: f64, price: f64) -> Result<(), EngineError> {
-    let cells = fine.usd.first().map_or(0, Vec::len);
-    let end = fine.first.saturating_add_unsigned(cells as u64);
+    let end = fine.first.saturating_add_unsigned(fine.bins() as u64);
     let least = (fine.grid.mid(end) - fine.grid.mid(fine.first)) / MOST_BINS;
     if (least..=price).contains(&width) {
         return Ok(());
@@ -144,7 +143,8 @@ fn fine(frame: &Frame<'_>, ledger: &Ledger, counted: &[Vec<f64>; 2]) -> (FineMap
     let grid = frame.parameters.grid;
     let (bins, longs_end) = ledger.span(counted);
     let mids: Vec<f64> = bins.clone().map(|bin| grid.mid(bin)).collect();
-    let of = |shown: usize| {
+    let mut usd = vec![0.0; SHOWN.len() * mids.len()];
+    for (shown, usd) in usd.chunks_exact_mut(mids.len().max(1)).enumerate() {
         let counted = counted.each_ref().map(|counted| {
             let tiers = frame.parameters.tiers.iter().zip(counted);
             let counted = tiers.map(|(tier, counted)| {
@@ -153,20 +153,16 @@ fn fine(frame: &Frame<'_>, ledger: &Ledger, counted: &[Vec<f64>; 2]) -> (FineMap
             });
             counted.collect()
         });
-        let column = ledger.column(&counted);
-        let (skipped, masses) = column.between(bins.clone());
-        let mut usd = vec![0.0; mids.len()];
-        let cells = usd.iter_mut().zip(&mids).skip(skipped);
-        for ((cell, mid), mass) in cells.zip(masses) {
-            *cell = mass * mid;
+        ledger.add(&counted, bins.start, usd);
+        for (cell, mid) in usd.iter_mut().zip(&mids) {
+            *cell *= mid;
         }
-        usd
-    };
+    }
     let map = FineMap {
         grid,
         first: bins.start,
         longs_end,
-        usd: std::array::from_fn(of),
+        usd,
     };
     (map, mids)
 }

@@ -64,7 +64,7 @@ fn explained<'py>(py: Python<'py>, ground: &Ground) -> PyResult<Option<Bound<'py
 pub(super) fn liqmap<'py>(
     py: Python<'py>,
     map: LiquidationMap,
-    ground: &Ground,
+    mut ground: Ground,
 ) -> PyResult<Bound<'py, PyDict>> {
     let shape = [map.bins.len(), map.leverages.len()];
     let tiers: Vec<f64> = map
@@ -102,16 +102,15 @@ pub(super) fn liqmap<'py>(
             .collect::<Vec<_>>()
             .into_pyarray(py),
     )?;
-    if let Ground::Explained(explain) = ground
-        && let Some(fine) = &explain.fine
+    if let Ground::Explained(explain) = &mut ground
+        && let Some(fine) = explain.fine.take()
     {
-        let usd: Vec<f64> = fine.usd.concat();
-        let bins = fine.usd.first().map_or(0, Vec::len);
-        let usd = usd.into_pyarray(py).reshape([fine.usd.len(), bins])?;
+        let bins = fine.bins();
+        let usd = fine.usd.into_pyarray(py).reshape([shape[1], bins])?;
         let grid = (fine.grid.p0, fine.grid.h, fine.first, fine.longs_end, usd);
         fields.set_item("fine", grid)?;
     }
-    fields.set_item("explain", explained(py, ground)?)?;
+    fields.set_item("explain", explained(py, &ground)?)?;
     Ok(fields)
 }
 

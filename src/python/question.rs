@@ -46,7 +46,7 @@ impl Answer {
             Self::Heatmap(reply, ground) => {
                 arrays::heatmap(py, reply, &ground)?.into_any().unbind()
             }
-            Self::Liqmap(reply, ground) => arrays::liqmap(py, reply, &ground)?.into_any().unbind(),
+            Self::Liqmap(reply, ground) => arrays::liqmap(py, reply, ground)?.into_any().unbind(),
             Self::Levels(reply) => arrays::levels(py, reply)?.into_any().unbind(),
             Self::Maxpain(reply) => arrays::maxpain(py, reply)?.into_any().unbind(),
             Self::Walked(untaken) => {
