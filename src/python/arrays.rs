@@ -61,11 +61,11 @@ fn explained<'py>(py: Python<'py>, ground: &Ground) -> PyResult<Option<Bound<'py
 }
 
 /// The fields of a liquidation map; `sides` as 0 for long and 1 for short.
-pub(super) fn liqmap<'py>(
-    py: Python<'py>,
+pub(super) fn liqmap(
+    py: Python<'_>,
     map: LiquidationMap,
     mut ground: Ground,
-) -> PyResult<Bound<'py, PyDict>> {
+) -> PyResult<Bound<'_, PyDict>> {
     let shape = [map.bins.len(), map.leverages.len()];
     let tiers: Vec<f64> = map
         .tiers
