@@ -14,6 +14,7 @@ mod damage;
 #[cfg(target_os = "linux")]
 mod days;
 mod disk;
+mod earlier;
 mod gathering;
 mod keeper;
 mod keeping;
