@@ -143,6 +143,22 @@ fn the_share_that_is_reported_is_found_for_each_side() {
 }
 
 #[test]
+fn a_month_tells_the_share_that_is_reported_but_for_its_noise() {
+    const SEEDS: u64 = 8;
+    let mut means = [0.0; 2];
+    for seed in 20..20 + SEEDS {
+        let share = |_, side| [0.05, 0.10][side];
+        let (made, _) = market(seed, 30, share);
+        for (mean, kappa) in means.iter_mut().zip(fit_of(&made, &expected()).kappa) {
+            *mean += kappa / SEEDS as f64;
+        }
+    }
+    let [long, short] = means;
+    assert!((0.045..0.055).contains(&long), "{long}");
+    assert!((0.09..0.11).contains(&short), "{short}");
+}
+
+#[test]
 fn what_is_told_is_what_is_realised_though_the_share_drifts() {
     let mut sums = [0.0; 2];
     for seed in [3, 4, 5] {

@@ -23,10 +23,13 @@ const LEVEL_HALF_LIFE: f64 = 3.0;
 /// How many typical periods it takes to move the level of the last days half of the way. Chosen on simulations.
 const LUCK: f64 = 8.0;
 
-/// A period so many days ago counts half for what levels told too little, and so many periods of mean size count for that
-/// they told what came. Chosen on simulations.
+/// A period so many days ago counts half for what levels told too little, and so many typical periods count for that they
+/// told what came. Chosen on simulations.
 const SHORTFALL_HALF_LIFE: f64 = 60.0;
-const SHORTFALL_PRIOR: f64 = 100.0;
+const SHORTFALL_PRIOR: f64 = 40.0;
+
+/// For so long after its first day a fit still learns what it cannot have told: none of it counts as told too little.
+const SETTLING: i64 = 14 * Millis::DAY;
 
 /// How much more than the level of all tiers it takes to move one of them. Chosen on simulations.
 const OF_A_TIER: f64 = 10.0;
@@ -370,31 +373,38 @@ impl Learning {
         };
         // Doubled at most: what the map does not explain is not told to lie in it.
         let most = 2.0 * realised / both;
-        let shortfall = self.shortfall(side, day, known, event);
+        let shortfall = self.shortfall(day, known);
         Level {
             learnt: (realised / map).min(most) * of_late,
             made_up: (shortfall * realised / map).min(most) * of_late,
         }
     }
 
-    /// What was realised over what was expected of it at the level learnt before: that lags behind where liquidations
-    /// cluster, as they rise on the very days on which much is crossed.
-    fn shortfall(&self, side: usize, day: Millis, known: &[usize], event: f64) -> f64 {
-        let prior = SHORTFALL_PRIOR * event;
-        let [mut realised, mut told] = [prior; 2];
-        let both = self.expected.get(side).zip(self.study.sides.get(side));
-        for &row in known {
-            let found = both.and_then(|(expected, sided)| {
-                let expected = expected.get(row)?.learnt;
-                Some((expected, *sided.usd.get(row)?))
-            });
-            if let Some((expected, usd)) = found.filter(|(expected, _)| expected.is_finite()) {
-                let counts = self.counts(day, row, SHORTFALL_HALF_LIFE);
+    /// What was realised over what was expected of it at the level learnt before, of both sides: that lags behind where
+    /// liquidations cluster, as they rise on the very days on which much is crossed.
+    fn shortfall(&self, day: Millis, known: &[usize]) -> f64 {
+        let Some(settled) = self.days.keys().next().map(|first| first.on(SETTLING)) else {
+            return 1.0;
+        };
+        let opens = &self.study.opens;
+        let (mut realised, mut told, mut squares) = (0.0, 0.0, 0.0);
+        for row in known {
+            if opens.get(*row).is_none_or(|open| *open < settled) {
+                continue;
+            }
+            let counts = self.counts(day, *row, SHORTFALL_HALF_LIFE);
+            let row = std::slice::from_ref(row);
+            for (expected, usd, _) in self.held(0, row).chain(self.held(1, row)) {
                 realised += counts * usd;
-                told += counts * expected;
+                told += counts * expected.learnt;
+                squares += (counts * expected.learnt).powi(2);
             }
         }
-        realised / told
+        if told <= 0.0 {
+            return 1.0;
+        }
+        let prior = SHORTFALL_PRIOR * squares / told;
+        (realised + prior) / (told + prior)
     }
 
     /// Takes note of what these weights expect of the periods of the day, from what the price did in them.
