@@ -27,7 +27,8 @@ fn check_stretch(start: Millis, end: Millis) -> Result<(), ArchiveError> {
 }
 
 impl Archive {
-    /// The known gaps that reach into the time from `start` until before `end`, by their start.
+    /// The known gaps that reach into the time from `start` until before `end`, by their start; those of files that are
+    /// damaged now among them, whether a writer has set them aside or not.
     ///
     /// # Errors
     ///
@@ -48,7 +49,19 @@ impl Archive {
         as_of: Option<Millis>,
     ) -> Result<Vec<Gap>, ArchiveError> {
         check_stretch(start, end)?;
-        self.ask(|journal| gaps(journal, start, end, as_of))
+        let mut known = self.ask(|journal| gaps(journal, start, end, as_of))?;
+        let same = |a: &Gap, b: &Gap| {
+            (&a.exchange, a.start, a.end, &a.reason) == (&b.exchange, b.start, b.end, &b.reason)
+        };
+        for gap in self.gaps_of_damage(start, end)? {
+            if !known.iter().any(|one| same(one, &gap)) {
+                known.push(gap);
+            }
+        }
+        known.sort_by(|a, b| {
+            (a.start, &a.exchange, a.end, &a.reason).cmp(&(b.start, &b.exchange, b.end, &b.reason))
+        });
+        Ok(known)
     }
 
     /// The runs that reach into the time from `start` until before `end`, by their start.
@@ -85,13 +98,13 @@ impl Archive {
         as_of: Option<Millis>,
     ) -> Result<Vec<VenueCoverage>, ArchiveError> {
         check_stretch(start, end)?;
-        let (gaps, silences, runs, listened_to) = self.ask(|journal| {
+        let gaps = self.gaps_known(start, end, as_of)?;
+        let (silences, runs, listened_to) = self.ask(|journal| {
             let listened_to = journal
                 .prepare_cached("SELECT DISTINCT exchange FROM runs WHERE started <= ?1")?
                 .query_map([by(as_of)], |row| row.get::<_, String>(0))?
                 .collect::<rusqlite::Result<Vec<_>>>()?;
             Ok((
-                gaps(journal, start, end, as_of)?,
                 silences(journal, start, end, as_of)?,
                 runs(journal, start, end)?,
                 listened_to,

@@ -113,3 +113,54 @@ pub(super) fn sync_folder(folder: &Path) -> Result<(), ArchiveError> {
     }
     Ok(())
 }
+
+/// Refuses a link, a pipe or anything else that is no file of the folder; one that is not there is none of those.
+pub(super) fn refuse_other_than_file(path: &Path) -> Result<(), ArchiveError> {
+    match fs::symlink_metadata(path) {
+        Ok(found) if found.is_file() => Ok(()),
+        Ok(found) => Err(ArchiveError::NotAnArchive {
+            path: path.to_owned(),
+            message: format!(
+                "it is {} and must be a plain file",
+                if found.is_symlink() {
+                    "a link"
+                } else if found.is_dir() {
+                    "a folder"
+                } else {
+                    "a pipe or a device"
+                }
+            ),
+        }),
+        Err(source) if source.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        Err(source) => Err(ArchiveError::of_file(path, source)),
+    }
+}
+
+/// What keeps a path below the archive's folder from being one of its own: a link on the way to it, or at its end. What
+/// is not there keeps nothing.
+pub(super) fn link_in(base: &Path, relative: &Path) -> std::io::Result<Option<PathBuf>> {
+    let mut path = base.to_owned();
+    for name in relative {
+        path.push(name);
+        match fs::symlink_metadata(&path) {
+            Ok(found) if found.is_symlink() => return Ok(Some(path)),
+            Ok(_) => {}
+            Err(source) if source.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(source) => return Err(source),
+        }
+    }
+    Ok(None)
+}
+
+/// Refuses to change what lies behind a link: it is not the archive's.
+pub(super) fn refuse_link(base: &Path, relative: &Path) -> Result<(), ArchiveError> {
+    let link = link_in(base, relative)
+        .map_err(|source| ArchiveError::of_file(&base.join(relative), source))?;
+    match link {
+        None => Ok(()),
+        Some(path) => Err(ArchiveError::NotAnArchive {
+            path,
+            message: "it is a link, and an archive's files and folders are none".to_owned(),
+        }),
+    }
+}

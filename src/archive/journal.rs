@@ -15,7 +15,7 @@ use super::open_interest::OpenInterestRow;
 use super::orders::OrderRow;
 use super::row::Row;
 use super::runs::{self, Gap};
-use super::{ArchiveError, known, table};
+use super::{ArchiveError, files, known, table};
 use crate::model::{Millis, Record};
 
 /// The journal's file name in the archive's folder.
@@ -46,9 +46,19 @@ fn check_sqlite(path: &Path) -> Result<(), ArchiveError> {
     }
 }
 
+/// Refuses a journal that is no plain file, or whose log is none: `SQLite` would follow a link and wait for a pipe.
+fn refuse_others(journal: &Path) -> Result<(), ArchiveError> {
+    files::refuse_other_than_file(journal)?;
+    for ending in ["-wal", "-shm"] {
+        files::refuse_other_than_file(&beside(journal, ending))?;
+    }
+    Ok(())
+}
+
 /// Opens the journal for writing; makes it where there is none yet.
 pub(super) fn open_to_write(path: &Path) -> Result<Connection, ArchiveError> {
     check_sqlite(path)?;
+    refuse_others(path)?;
     let fault = |source| ArchiveError::of_journal(path, source);
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_CREATE
@@ -94,6 +104,7 @@ pub(super) fn open_to_write(path: &Path) -> Result<Connection, ArchiveError> {
 /// Opens the journal for reading.
 pub(super) fn open_to_read(path: &Path) -> Result<Connection, ArchiveError> {
     check_sqlite(path)?;
+    refuse_others(path)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let open = |name: PathBuf, flags| -> rusqlite::Result<Connection> {
         let journal = Connection::open_with_flags(name, flags)?;

@@ -4,7 +4,7 @@ use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
-use super::ArchiveError;
+use super::{ArchiveError, files};
 use crate::model::Millis;
 
 /// The lock file's name in the archive's folder.
@@ -31,9 +31,13 @@ const NETWORK: [&str; 16] = [
 ];
 
 /// The right to write, held until it is dropped; the operating system takes it back from a process that dies.
+///
+/// It belongs to the process that took it: a child that was forked has the same handle, and leaves the lock alone.
 #[derive(Debug)]
 pub(super) struct Lock {
     file: File,
+    path: PathBuf,
+    taken_by: u32,
 }
 
 impl Lock {
@@ -41,6 +45,7 @@ impl Lock {
     pub(super) fn take(folder: &Path, now: Millis) -> Result<Self, ArchiveError> {
         let path = folder.join(FILE);
         let fault = |source| ArchiveError::of_file(&path, source);
+        files::refuse_other_than_file(&path)?;
         let mut file = OpenOptions::new()
             .read(true)
             .write(true)
@@ -53,14 +58,62 @@ impl Lock {
             Err(TryLockError::WouldBlock) => return Err(held(folder, &mut file)),
             Err(TryLockError::Error(source)) => return Err(fault(source)),
         }
-        file.set_len(0).map_err(fault)?;
-        write!(file, "pid {}\nsince {now}\n", std::process::id()).map_err(fault)?;
-        Ok(Self { file })
+        let taken_by = std::process::id();
+        let lock = Self {
+            file,
+            path,
+            taken_by,
+        };
+        // Between opening and locking it another may have taken it away, or put a link in its place.
+        lock.check(folder)?;
+        let fault = |source| ArchiveError::of_file(&lock.path, source);
+        lock.file.set_len(0).map_err(fault)?;
+        write!(&lock.file, "pid {taken_by}\nsince {now}\n").map_err(fault)?;
+        Ok(lock)
     }
+
+    /// Refuses to go on where the lock file is no longer the one that is locked: another writer may hold the new one.
+    pub(super) fn check(&self, folder: &Path) -> Result<(), ArchiveError> {
+        let ours = self
+            .file
+            .metadata()
+            .map_err(|source| ArchiveError::of_file(&self.path, source))?;
+        match fs::symlink_metadata(&self.path) {
+            Ok(there) if same_file(&there, &ours) => Ok(()),
+            Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
+                Err(ArchiveError::of_file(&self.path, source))
+            }
+            found => Err(ArchiveError::Locked {
+                path: folder.to_owned(),
+                pid: None,
+                holder: format!(
+                    "nobody this process can name, for its {FILE} was {}; open the archive again",
+                    if found.is_ok() { "replaced" } else { "deleted" }
+                ),
+            }),
+        }
+    }
+}
+
+/// Whether two looks are at one file.
+#[cfg(unix)]
+fn same_file(a: &fs::Metadata, b: &fs::Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    (a.dev(), a.ino()) == (b.dev(), b.ino())
+}
+
+/// Whether two looks are at one file, as far as this system tells: an open file cannot be replaced on it.
+#[cfg(not(unix))]
+fn same_file(a: &fs::Metadata, _: &fs::Metadata) -> bool {
+    a.is_file()
 }
 
 impl Drop for Lock {
     fn drop(&mut self) {
+        // The lock is the parent's where this is a child that was forked: unlocking here would unlock it there.
+        if self.taken_by != std::process::id() {
+            return;
+        }
         // Emptied first, so that nobody is named who no longer writes; closing would unlock as well.
         let _ = self.file.set_len(0);
         let _ = self.file.unlock();
@@ -155,6 +208,25 @@ mod tests {
         ] {
             assert_eq!(file_system(MOUNTS, Path::new(path)), Some(kind), "{path}");
         }
+    }
+
+    #[test]
+    fn a_child_that_was_forked_leaves_the_lock_to_its_parent() {
+        let folder = std::env::temp_dir().join(format!("liqdata-lock-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let parents = Lock::take(&folder, Millis(0)).unwrap();
+        // As a child has it: the same open file, and another process.
+        drop(Lock {
+            file: parents.file.try_clone().unwrap(),
+            path: parents.path.clone(),
+            taken_by: parents.taken_by + 1,
+        });
+        let refused = Lock::take(&folder, Millis(0)).unwrap_err();
+        let pid = Some(std::process::id());
+        assert!(matches!(refused, ArchiveError::Locked { pid: named, .. } if named == pid));
+        drop(parents);
+        drop(Lock::take(&folder, Millis(0)).unwrap());
+        fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]

@@ -1,14 +1,21 @@
 //! The list of the Parquet files that count, with what each must hold.
 
 use std::collections::BTreeMap;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, params};
 use sha2::{Digest, Sha256};
+use uuid::Uuid;
 
+use super::bars::BarRow;
+use super::files;
+use super::maps::MapRow;
+use super::open_interest::OpenInterestRow;
+use super::orders::OrderRow;
 use super::row::Row;
+use super::table::not_readable;
 use crate::model::Millis;
 
 pub(super) const CREATE: &str = "
@@ -129,6 +136,21 @@ pub(super) struct Part {
     pub(super) reason: Option<String>,
 }
 
+/// Whether a path is one that a roll gives: anything else may lie anywhere and belong to anybody.
+fn is_generated(path: &str, holds: &str, partition: Partition) -> bool {
+    let folder = match holds {
+        OrderRow::TABLE => partition.folder::<OrderRow>(),
+        BarRow::TABLE => partition.folder::<BarRow>(),
+        OpenInterestRow::TABLE => partition.folder::<OpenInterestRow>(),
+        MapRow::TABLE => partition.folder::<MapRow>(),
+        _ => return false,
+    };
+    let folder: Vec<_> = folder.iter().map(|name| name.to_string_lossy()).collect();
+    path.strip_prefix(folder.join("/").as_str())
+        .and_then(|name| name.strip_prefix("/part-")?.strip_suffix(".parquet"))
+        .is_some_and(|id| Uuid::try_parse(id).is_ok_and(|uuid| uuid.to_string() == id))
+}
+
 const COLUMNS: &str = "path, holds, day, interval, rows, bytes, sha256, first, last, reason";
 
 fn part(row: &rusqlite::Row<'_>) -> rusqlite::Result<Part> {
@@ -136,13 +158,21 @@ fn part(row: &rusqlite::Row<'_>) -> rusqlite::Result<Part> {
         let number: i64 = row.get(column)?;
         u64::try_from(number).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(column, number))
     };
+    let (path, holds): (String, String) = (row.get(0)?, row.get(1)?);
+    let partition = Partition {
+        day: Day(row.get(2)?),
+        interval: row.get(3)?,
+    };
+    if !is_generated(&path, &holds, partition) {
+        return Err(not_readable(
+            0,
+            format!("{path:?} is no name that this package gives a file of {holds}"),
+        ));
+    }
     Ok(Part {
-        path: row.get(0)?,
-        holds: row.get(1)?,
-        partition: Partition {
-            day: Day(row.get(2)?),
-            interval: row.get(3)?,
-        },
+        path,
+        holds,
+        partition,
         rows: count(4)?,
         bytes: count(5)?,
         sha256: row.get(6)?,
@@ -285,6 +315,14 @@ pub(super) fn list_venues(
     Ok(())
 }
 
+/// The exchanges that a file has rows of.
+pub(super) fn exchanges(journal: &Connection, path: &str) -> rusqlite::Result<Vec<String>> {
+    journal
+        .prepare_cached("SELECT exchange FROM part_venues WHERE path = ?1 ORDER BY exchange")?
+        .query_map([path], |row| row.get(0))?
+        .collect()
+}
+
 /// The SHA-256 of bytes, in hexadecimal.
 pub(super) fn checksum(bytes: &[u8]) -> String {
     hexadecimal(&Sha256::digest(bytes))
@@ -304,6 +342,9 @@ pub(super) const MISSING: &str = "the file is missing";
 
 /// What is wrong with the file of `part` in the archive at `folder`, if anything is.
 pub(super) fn fault_of(folder: &Path, part: &Part) -> std::io::Result<Option<String>> {
+    if let Some(fault) = fault_at(folder, part)? {
+        return Ok(Some(fault));
+    }
     let mut file = match File::open(folder.join(&part.path)) {
         Ok(file) => file,
         Err(source) if source.kind() == std::io::ErrorKind::NotFound => {
@@ -311,9 +352,6 @@ pub(super) fn fault_of(folder: &Path, part: &Part) -> std::io::Result<Option<Str
         }
         Err(source) => return Err(source),
     };
-    if let Some(fault) = other_length(file.metadata()?.len(), part) {
-        return Ok(Some(fault));
-    }
     let mut hash = Sha256::new();
     let mut buffer = vec![0; 1 << 16];
     loop {
@@ -323,6 +361,25 @@ pub(super) fn fault_of(folder: &Path, part: &Part) -> std::io::Result<Option<Str
         }
     }
     Ok(other_checksum(&hexadecimal(&hash.finalize()), part))
+}
+
+/// What is wrong with the file of `part` that a look at its name and length tells, if anything is: nothing is opened that
+/// is a link, a pipe or larger than it should be.
+pub(super) fn fault_at(folder: &Path, part: &Part) -> std::io::Result<Option<String>> {
+    if let Some(link) = files::link_in(folder, Path::new(&part.path))? {
+        return Ok(Some(format!(
+            "{} is a link, which is not followed",
+            link.display()
+        )));
+    }
+    match fs::symlink_metadata(folder.join(&part.path)) {
+        Ok(found) if !found.is_file() => Ok(Some("it is no plain file".to_owned())),
+        Ok(found) => Ok(other_length(found.len(), part)),
+        Err(source) if source.kind() == std::io::ErrorKind::NotFound => {
+            Ok(Some(MISSING.to_owned()))
+        }
+        Err(source) => Err(source),
+    }
 }
 
 /// What is wrong with `bytes` that are to be those of `part`, if anything is.

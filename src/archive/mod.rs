@@ -57,6 +57,7 @@ mod known;
 mod lock;
 mod manifest;
 mod maps;
+mod missing;
 mod open_interest;
 mod orders;
 mod parquet;

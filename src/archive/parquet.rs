@@ -22,6 +22,10 @@ use crate::model::{Millis, OrderBrief};
 /// The strength of the compression.
 const LEVEL: i32 = 3;
 
+/// Rows of a file at most. They are deleted from the journal in one transaction, and whatever else is to become durable
+/// waits as long; and a small file that claims to hold more is not read into memory.
+pub(super) const MOST: usize = 50_000;
+
 /// Why a file could not be written or read.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum FileFault {
@@ -31,6 +35,8 @@ pub(super) enum FileFault {
     Arrow(#[from] arrow_schema::ArrowError),
     #[error(transparent)]
     Io(#[from] std::io::Error),
+    #[error("it claims {0} rows, and no file is written with more than {MOST}")]
+    TooMany(i64),
     #[error("column {:?}: {}", .0.0, .0.1)]
     Column(Fault),
 }
@@ -84,6 +90,7 @@ pub(super) fn show_rows<R: Row>(
     sink: &mut dyn FnMut(R) -> bool,
 ) -> Result<(), FileFault> {
     let reader = ParquetRecordBatchReaderBuilder::try_new(file)?;
+    check_rows(reader.metadata())?;
     let groups = groups::<R>(reader.metadata(), filter);
     for batch in reader
         .with_row_groups(groups)
@@ -109,6 +116,7 @@ pub(super) fn briefs(
 ) -> Result<(), FileFault> {
     let options = ArrowReaderOptions::new().with_schema(brief::schema_of_files());
     let reader = ParquetRecordBatchReaderBuilder::try_new_with_options(bytes, options)?;
+    check_rows(reader.metadata())?;
     let columns = ProjectionMask::columns(reader.parquet_schema(), brief::columns_of_files(keyed));
     let groups = groups::<OrderRow>(reader.metadata(), filter);
     // A batch that is a row group keeps its numbers of names.
@@ -121,6 +129,17 @@ pub(super) fn briefs(
         brief::show_batch(&batch?, sink).map_err(FileFault::Column)?;
     }
     Ok(())
+}
+
+/// Refuses a file of more rows than are ever written to one, by its own account of every row group.
+fn check_rows(file: &ParquetMetaData) -> Result<(), FileFault> {
+    let claimed = file.row_groups().iter().try_fold(0_i64, |sum, group| {
+        (group.num_rows() >= 0).then(|| sum.saturating_add(group.num_rows()))
+    });
+    match claimed {
+        Some(rows) if usize::try_from(rows).is_ok_and(|rows| rows <= MOST) => Ok(()),
+        claimed => Err(FileFault::TooMany(claimed.unwrap_or(-1))),
+    }
 }
 
 /// The row groups that may hold what `filter` asks for.
@@ -176,4 +195,30 @@ fn may_hold_text(statistics: &Statistics, wanted: Option<&str>) -> bool {
     // Long values are cut in the statistics, the least downwards and the greatest upwards, so this stays right.
     range.min_opt().is_none_or(|min| wanted >= min.data())
         && range.max_opt().is_none_or(|max| wanted <= max.data())
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use arrow_array::{ArrayRef, Int64Array};
+    use std::sync::Arc;
+
+    use super::*;
+
+    #[test]
+    fn a_small_file_that_claims_many_rows_is_not_read() {
+        let path = std::env::temp_dir().join(format!("liqdata-many-{}", std::process::id()));
+        let column: ArrayRef = Arc::new(Int64Array::from(vec![0; MOST + 1]));
+        let batch = RecordBatch::try_from_iter([("timestamp", column)]).unwrap();
+        let file = File::create(&path).unwrap();
+        let mut writer = ArrowWriter::try_new(file, batch.schema(), None).unwrap();
+        writer.write(&batch).unwrap();
+        writer.close().unwrap();
+        let fault = rows::<OrderRow>(File::open(&path).unwrap(), 0, &Filter::default());
+        assert!(
+            matches!(fault, Err(FileFault::TooMany(50_001))),
+            "{fault:?}"
+        );
+        std::fs::remove_file(&path).unwrap();
+    }
 }

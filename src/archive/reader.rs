@@ -28,13 +28,19 @@ pub struct Archive {
 }
 
 impl Archive {
-    /// Opens the archive in the folder `path` for reading.
+    /// Opens the archive in the folder `path` for reading. Files that are missing, cut short or out of use are logged.
     ///
     /// # Errors
     ///
     /// [`ArchiveError::NotAnArchive`] where there is none, else as [`Archive::create_or_open`] gives.
     pub fn read(path: impl AsRef<Path>) -> Result<Self, ArchiveError> {
-        let folder = path.as_ref();
+        let archive = Self::of(path.as_ref())?;
+        archive.look_over()?;
+        Ok(archive)
+    }
+
+    /// The archive in a folder, before anything of it is looked at.
+    fn of(folder: &Path) -> Result<Self, ArchiveError> {
         let journal = folder.join(journal::FILE);
         match fs::metadata(&journal) {
             Ok(_) => {}
@@ -68,7 +74,7 @@ impl Archive {
     pub fn another(&self) -> Result<Self, ArchiveError> {
         Ok(Self {
             warned: Arc::clone(&self.warned),
-            ..Self::read(&self.folder)?
+            ..Self::of(&self.folder)?
         })
     }
 

@@ -21,7 +21,7 @@ use super::manifest::{self, Part, Partition, State, Venues};
 use super::maps::MapRow;
 use super::open_interest::OpenInterestRow;
 use super::orders::OrderRow;
-use super::parquet::{self, FileFault};
+use super::parquet::{self, FileFault, MOST};
 use super::reader::Archive;
 use super::row::Row;
 use super::writer::Writer;
@@ -30,10 +30,7 @@ use crate::model::Millis;
 
 /// A day of more rows than this gets files of its own for each exchange, or for each kind of map.
 const HEAVY: u64 = 50_000;
-/// Rows of a file at most: they are deleted from the journal in one transaction, and whatever else is to become durable
-/// waits as long.
-const MOST: usize = 50_000;
-/// The same in bytes, for rows that are large.
+/// What a file may take in bytes, for rows that are large.
 const MOST_BYTES: usize = 64 << 20;
 
 /// What a roll did.

@@ -22,7 +22,7 @@ use super::{ArchiveError, files};
 use crate::model::Millis;
 
 /// The reason of a gap that a damaged file leaves.
-const DAMAGED: &str = "damaged file";
+pub(super) const DAMAGED: &str = "damaged file";
 
 /// The folder that damaged files are moved to.
 const QUARANTINE: &str = "quarantine";
@@ -140,6 +140,12 @@ impl Archive {
     pub(super) fn sound_bytes(&self, part: &Part) -> Result<Result<Bytes, String>, ArchiveError> {
         let path = self.folder.join(&part.path);
         let before = stamp(&path);
+        if let Some(fault) = manifest::fault_at(&self.folder, part)
+            .map_err(|source| ArchiveError::of_file(&path, source))?
+        {
+            self.learn(&part.path, None);
+            return Ok(Err(fault));
+        }
         let bytes = match fs::read(&path) {
             Ok(bytes) => bytes,
             Err(source) if source.kind() == std::io::ErrorKind::NotFound => {
@@ -214,6 +220,8 @@ impl Writer {
     pub(super) fn set_aside(&mut self, part: &Part, reason: &str) -> Result<(), ArchiveError> {
         let from = self.folder.join(&part.path);
         let to = self.folder.join(QUARANTINE).join(&part.path);
+        files::refuse_link(&self.folder, Path::new(&part.path))?;
+        files::refuse_link(&self.folder, &Path::new(QUARANTINE).join(&part.path))?;
         if let (Some(source), Some(target)) = (from.parent(), to.parent()) {
             files::make_folder(&self.folder, target)?;
             match fs::rename(&from, &to) {
@@ -244,11 +252,7 @@ fn miss_part(
     first: Millis,
     last: Millis,
 ) -> rusqlite::Result<()> {
-    let exchanges = journal
-        .prepare_cached("SELECT exchange FROM part_venues WHERE path = ?1")?
-        .query_map([path], |row| row.get::<_, String>(0))?
-        .collect::<rusqlite::Result<Vec<_>>>()?;
-    for exchange in exchanges {
+    for exchange in manifest::exchanges(journal, path)? {
         add_gap(
             journal,
             &Gap {

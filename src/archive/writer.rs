@@ -26,7 +26,7 @@ pub struct Writer {
     // Dropped in this order: the journal is closed before another may write.
     archive: Archive,
     connection: Option<Connection>,
-    _lock: Lock,
+    lock: Lock,
 }
 
 impl Deref for Writer {
@@ -70,9 +70,10 @@ impl Archive {
         let mut writer = Writer {
             archive: Archive::opened(folder, journal::open_to_read(&path)?),
             connection: Some(connection),
-            _lock: lock,
+            lock,
         };
         writer.recover()?;
+        writer.look_over()?;
         Ok(writer)
     }
 }
@@ -90,6 +91,7 @@ impl Writer {
     pub(super) fn withdraw(&mut self, part: &str) -> Result<(), ArchiveError> {
         // Asked of the handle that writes: after a failed commit it is a new one, which knows what became of it.
         if self.change(|journal| manifest::is_pending(journal, part))? {
+            files::refuse_link(&self.folder, Path::new(part))?;
             files::remove(&self.folder.join(part))?;
             self.change(|journal| manifest::forget(journal, part))?;
         }
@@ -151,6 +153,7 @@ impl Writer {
         change: impl FnOnce(&mut Connection) -> rusqlite::Result<T>,
     ) -> Result<T, ArchiveError> {
         self.archive.check_process()?;
+        self.lock.check(&self.archive.folder)?;
         let mut connection = match self.connection.take() {
             Some(connection) => connection,
             None => self.reopened()?,

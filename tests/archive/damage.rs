@@ -72,6 +72,21 @@ fn a_damaged_file_is_named_and_the_rest_is_served() {
         assert_eq!(named.first, hit[0].order.timestamp);
         assert!(named.reason.contains(word), "{}", named.reason);
 
+        // A reader beside no writer knows of the gap at once, whatever instant it is asked as of.
+        let (start, end) = (Millis(START), Millis(START + 3 * Millis::DAY));
+        for as_of in [None, Some(named.first)] {
+            let gaps = reader.gaps_known(start, end, as_of).unwrap();
+            let exchanges: Vec<_> = gaps.iter().map(|gap| gap.exchange.as_str()).collect();
+            assert_eq!(exchanges, ["binance", "bybit", "okx"], "{word}");
+            assert!(
+                gaps.iter()
+                    .all(|gap| gap.start == named.first && gap.reason == "damaged file")
+            );
+        }
+        let day = reader.coverage(named.first, named.last.on(1)).unwrap();
+        let told: Vec<_> = day.iter().map(|venue| (venue.cnt, venue.gaps)).collect();
+        assert_eq!(told, [(0, 1); 3], "{word}");
+
         let verified = reader.verify().unwrap();
         assert!(!verified.is_sound());
         assert_eq!(verified.damaged, scan.damaged);

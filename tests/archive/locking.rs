@@ -124,3 +124,24 @@ fn a_folder_in_use_is_not_made_an_archive() {
         "{refused}"
     );
 }
+
+#[test]
+fn a_writer_whose_lock_file_is_gone_or_replaced_commits_nothing() {
+    for replaced in [false, true] {
+        let folder = Folder::new();
+        let mut writer = Archive::create_or_open(folder.archive()).unwrap();
+        writer.append(&of_orders(vec![order(0, START)])).unwrap();
+        let lock = folder.archive().join("writer.lock");
+        fs::remove_file(&lock).unwrap();
+        let second = replaced.then(|| Archive::create_or_open(folder.archive()).unwrap());
+        let refused = writer
+            .append(&of_orders(vec![order(1, START)]))
+            .unwrap_err();
+        assert!(matches!(refused, ArchiveError::Locked { .. }), "{refused}");
+        let word = if replaced { "replaced" } else { "deleted" };
+        assert!(refused.to_string().contains(word), "{refused}");
+        drop((writer, second));
+        let reader = Archive::read(folder.archive()).unwrap();
+        assert_eq!(all_orders(&reader).len(), 1);
+    }
+}

@@ -24,6 +24,8 @@ mod maps;
 mod place;
 #[cfg(target_os = "linux")]
 mod power;
+#[cfg(unix)]
+mod prepared;
 mod reading;
 mod rolling;
 mod rows;

@@ -7,7 +7,7 @@ use std::sync::{Mutex, Once, PoisonError};
 use liqdata::api::{Coins, Heatmap, RawModel};
 use liqdata::archive::{Archive, Filter};
 use liqdata::market::Market;
-use liqdata::model::Millis;
+use liqdata::model::{Millis, Window};
 use log::{LevelFilter, Log, Metadata, Record};
 
 use crate::place::{Folder, files};
@@ -188,12 +188,32 @@ fn files_in_quarantine_are_warned_of_as_well() {
     drop(writer);
     estimate(&opened(&folder));
     assert_eq!(said(&folder).len(), 3);
-    // The rows of a day that nobody asks about are not missed.
+    // They are named when the archive is opened, whatever is asked then, and not again.
     let archive = Archive::read(folder.archive()).unwrap();
+    assert_eq!(said(&folder).len(), 3);
     let filter = Filter {
         start: Some(Millis(START + Millis::DAY)),
         ..Filter::default()
     };
     archive.orders(&filter).unwrap();
+    assert_eq!(said(&folder), [""; 0]);
+}
+
+#[test]
+fn a_file_cut_short_is_named_on_opening_and_a_gap_of_the_newest_day_at_once() {
+    let folder = rolled();
+    for day in 0..2 {
+        let path = file(&folder, "orders", day);
+        let whole = fs::read(&path).unwrap();
+        fs::write(&path, &whole[..whole.len() / 2]).unwrap();
+    }
+    let market = opened(&folder);
+    let warnings = said(&folder);
+    assert_eq!(warnings.len(), 2, "{warnings:?}");
+    let covered = market.coverage(None, Window::H24).unwrap();
+    assert!(!covered.is_empty());
+    for venue in covered {
+        assert!(venue.cnt == 0 && venue.gaps > 0, "{venue:?}");
+    }
     assert_eq!(said(&folder), [""; 0]);
 }

@@ -1,0 +1,86 @@
+//! What damaged files leave unknown: said when the archive is opened, and a gap from the moment it is met.
+//!
+//! A reader cannot write a gap down, and need not wait for a writer that does: what a file was to hold stands in the
+//! journal's list.
+
+use super::ArchiveError;
+use super::manifest::{self, Part, State};
+use super::orders::OrderRow;
+use super::reader::Archive;
+use super::row::Row;
+use super::runs::Gap;
+use super::verify::DAMAGED;
+use crate::model::Millis;
+
+impl Archive {
+    /// The gaps that damaged files of orders leave in the time from `start` until before `end`, by their start: those
+    /// that are out of use, and those that nobody has set aside yet.
+    ///
+    /// The rows are missing from every answer, so no `as_of` hides them.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] where the journal or a file cannot be read.
+    pub fn gaps_of_damage(&self, start: Millis, end: Millis) -> Result<Vec<Gap>, ArchiveError> {
+        let parts = self.ask(|journal| {
+            let mut parts = manifest::all(journal, State::Quarantined)?;
+            parts.extend(manifest::all(journal, State::Kept)?);
+            parts.retain(|part| {
+                part.holds == OrderRow::TABLE && part.last >= start && part.first < end
+            });
+            Ok(parts)
+        })?;
+        let mut gaps = Vec::new();
+        for part in parts {
+            let reason = match &part.reason {
+                Some(reason) => Some(reason.clone()),
+                None => self.fault_of(&part)?,
+            };
+            if let Some(reason) = reason {
+                self.warn(&part, &reason);
+                let exchanges = self.ask(|journal| manifest::exchanges(journal, &part.path))?;
+                gaps.extend(
+                    exchanges
+                        .into_iter()
+                        .map(|exchange| left_by(&part, exchange)),
+                );
+            }
+        }
+        gaps.sort();
+        gaps.dedup();
+        Ok(gaps)
+    }
+
+    /// Warns of every file that is out of use, missing or of another length than it was written with; one whose length
+    /// is right is held against its checksum when it is read.
+    pub(super) fn look_over(&self) -> Result<(), ArchiveError> {
+        let (kept, quarantined) = self.ask(|journal| {
+            Ok((
+                manifest::all(journal, State::Kept)?,
+                manifest::all(journal, State::Quarantined)?,
+            ))
+        })?;
+        for part in &quarantined {
+            self.warn(part, part.reason.as_deref().unwrap_or_default());
+        }
+        for part in &kept {
+            // One that this process may not look at is not thereby damaged: reading it says what is wrong.
+            if let Ok(Some(reason)) = manifest::fault_at(&self.folder, part) {
+                self.warn(part, &reason);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The gap that a damaged file leaves in what an exchange sent; it became known when it was over, as far as any answer
+/// is concerned.
+fn left_by(part: &Part, exchange: String) -> Gap {
+    Gap {
+        exchange,
+        start: part.first,
+        end: part.last.on(1),
+        reason: DAMAGED.to_owned(),
+        recorded_at: part.last.on(1),
+    }
+}
