@@ -11,6 +11,7 @@ import contextlib
 import csv
 import io
 import json
+import logging
 import math
 import os
 import signal
@@ -58,7 +59,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     int
         The exit code.
     """
-    with _encodable():
+    with _encodable(), _heard():
         return _run(_parser().parse_args(argv))
 
 
@@ -95,6 +96,20 @@ def _encodable() -> Iterator[None]:
         # This flushes: what a broken output says then has been said already.
         with contextlib.suppress(OSError, ValueError):
             out.reconfigure(errors=before)
+
+
+@contextlib.contextmanager
+def _heard() -> Iterator[None]:
+    """Print what the package warns of, such as damaged files, on stderr beside the answer."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setLevel(logging.WARNING)
+    handler.setFormatter(logging.Formatter("liqdata: %(levelname)s: %(message)s"))
+    logger = logging.getLogger("liqdata")
+    logger.addHandler(handler)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
 
 
 def _like(error: UnicodeError) -> tuple[str, int]:

@@ -12,9 +12,10 @@ import urllib.request
 from decimal import Decimal
 
 import pytest
+import samples
 
 import liqdata
-from liqdata import cli, screen
+from liqdata import _core, cli, screen
 from liqdata._table import endpoints
 
 TABLE = endpoints()
@@ -280,3 +281,18 @@ def test_cells_are_written_for_a_reader(value, text):
 def test_the_ten_commands_are_the_ten_endpoints():
     (menu,) = (action for action in cli._parser()._actions if isinstance(action, argparse._SubParsersAction))
     assert [name for name in menu.choices if name not in {"demo", "serve", "collect", "score"}] == ENDPOINTS
+
+
+def test_a_damaged_archive_is_told_beside_the_answer(capsys, tmp_path):
+    path = tmp_path / "archive"
+    writer = _core.ArchiveWriter(path)
+    writer.append(samples.orders(), None, None)
+    writer.roll(samples.NOW + 2 * samples.DAY)
+    writer.close()
+    for file in path.glob("orders/*/*.parquet"):
+        file.write_bytes(file.read_bytes()[:100])
+    code, out, err = run(capsys, "overview", "--archive", str(path))
+    assert code == 0
+    assert out
+    assert "rows of orders are missing" in err
+    assert "the file has 100 bytes" in err
