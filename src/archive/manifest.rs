@@ -2,14 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, params};
-use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use super::bars::BarRow;
+use super::checksum::{checksum, checksum_of};
 use super::files;
 use super::maps::MapRow;
 use super::open_interest::OpenInterestRow;
@@ -323,20 +322,6 @@ pub(super) fn exchanges(journal: &Connection, path: &str) -> rusqlite::Result<Ve
         .collect()
 }
 
-/// The SHA-256 of bytes, in hexadecimal.
-pub(super) fn checksum(bytes: &[u8]) -> String {
-    hexadecimal(&Sha256::digest(bytes))
-}
-
-fn hexadecimal(bytes: &[u8]) -> String {
-    use std::fmt::Write;
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
-}
-
 /// What is wrong with a file that is not there.
 pub(super) const MISSING: &str = "the file is missing";
 
@@ -352,15 +337,7 @@ pub(super) fn fault_of(folder: &Path, part: &Part) -> std::io::Result<Option<Str
         }
         Err(source) => return Err(source),
     };
-    let mut hash = Sha256::new();
-    let mut buffer = vec![0; 1 << 16];
-    loop {
-        match file.read(&mut buffer)? {
-            0 => break,
-            read => hash.update(buffer.get(..read).unwrap_or_default()),
-        }
-    }
-    Ok(other_checksum(&hexadecimal(&hash.finalize()), part))
+    Ok(other_checksum(&checksum_of(&mut file)?, part))
 }
 
 /// What is wrong with the file of `part` that a look at its name and length tells, if anything is: nothing is opened that

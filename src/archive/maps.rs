@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::manifest;
+use super::checksum::checksum;
 use super::row::{Fault, Row, check_name, check_time};
 use super::table::LONGEST;
 use crate::model::{Millis, record};
@@ -48,7 +48,7 @@ impl MapRow {
 
     /// The SHA-256 of the reply: another reply to the same question, because older bars had come in, is another row.
     fn digest(&self) -> String {
-        manifest::checksum(self.reply.as_bytes())
+        checksum(self.reply.as_bytes())
     }
 }
 

@@ -43,6 +43,7 @@ mod arrays;
 mod bars;
 mod batch;
 mod brief;
+mod checksum;
 mod clock;
 mod coverage;
 mod error;

@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use uuid::Uuid;
 
 use super::bars::BarRow;
+use super::checksum::checksum;
 use super::clock::wall_clock;
 use super::files::{RollStep, place};
 use super::filter::Filter;
@@ -300,7 +301,7 @@ impl<H: Hand> Roll<'_, H> {
             partition,
             rows: u64::try_from(rows.len()).unwrap_or(u64::MAX),
             bytes: u64::try_from(bytes.len()).unwrap_or(u64::MAX),
-            sha256: manifest::checksum(&bytes),
+            sha256: checksum(&bytes),
             first: times().min().unwrap_or_default(),
             last: times().max().unwrap_or_default(),
             reason: None,

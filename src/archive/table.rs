@@ -9,7 +9,7 @@ use rusqlite::types::{ToSqlOutput, Type, Value as Owned, ValueRef};
 use rusqlite::{Statement, Transaction};
 use rust_decimal::Decimal;
 
-use super::manifest;
+use super::checksum::checksum;
 use super::row::{Row, unknown_word};
 use crate::model::{Cell, Column, Kind, Millis, Record, Side, Source, Value, Visitor, Vocabulary};
 
@@ -112,7 +112,7 @@ impl<R: Row> Visitor<R> for Binding<'_, '_, R> {
             Cell::Text(text) if R::is_bulk(column) => {
                 let packed = zstd::bulk::compress(text.as_bytes(), LEVEL)
                     .map_err(|fault| rusqlite::Error::ToSqlConversionFailure(Box::new(fault)))?;
-                self.bind(manifest::checksum(text.as_bytes()).into())?;
+                self.bind(checksum(text.as_bytes()).into())?;
                 packed.into()
             }
             Cell::Text(text) => text.into(),
