@@ -35,13 +35,15 @@ impl RollStep {
     ];
 }
 
-/// Makes the file at `path` durable with `bytes` in it: it is there whole or not at all.
+/// Makes the file at `relative` below `base` durable with `bytes` in it: it is there whole or not at all.
 pub(super) fn place(
     base: &Path,
-    path: &Path,
+    relative: &Path,
     bytes: &[u8],
     done: &mut dyn FnMut(RollStep, &Path),
 ) -> Result<(), ArchiveError> {
+    refuse_link(base, relative)?;
+    let path = &*base.join(relative);
     let fault = |source| ArchiveError::of_file(path, source);
     let Some(folder) = path.parent() else {
         return Ok(());

@@ -46,10 +46,10 @@ fn check_sqlite(path: &Path) -> Result<(), ArchiveError> {
     }
 }
 
-/// Refuses a journal that is no plain file, or whose log is none: `SQLite` would follow a link and wait for a pipe.
+/// Refuses a journal that is no plain file, or whose companions are none: `SQLite` would follow a link and wait for a pipe.
 fn refuse_others(journal: &Path) -> Result<(), ArchiveError> {
     files::refuse_other_than_file(journal)?;
-    for ending in ["-wal", "-shm"] {
+    for ending in ["-wal", "-shm", "-journal"] {
         files::refuse_other_than_file(&beside(journal, ending))?;
     }
     Ok(())

@@ -310,7 +310,7 @@ impl<H: Hand> Roll<'_, H> {
         self.hand
             .change(move |writer| writer.change(|journal| manifest::intend(journal, &part, now)))?;
         (self.done)(RollStep::Intended, &path);
-        let moved = match place(&base, &path, &bytes, self.done) {
+        let moved = match place(&base, &relative, &bytes, self.done) {
             Ok(()) => {
                 let (name, filed) = (name.clone(), filed.paths.clone());
                 self.hand.change(move |writer| {

@@ -96,7 +96,11 @@ impl Archive {
             OpenInterestRow::TABLE,
             MapRow::TABLE,
         ] {
-            add_files(&self.folder.join(kind), &mut found.unlisted)?;
+            let folder = self.folder.join(kind);
+            // What lies behind a link is not the archive's.
+            if !folder.is_symlink() {
+                add_files(&folder, &mut found.unlisted)?;
+            }
         }
         found.unlisted.retain(|path| !listed.contains(path));
         found.unlisted.sort();

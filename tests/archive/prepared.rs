@@ -8,7 +8,7 @@ use liqdata::archive::{Archive, ArchiveError, Filter};
 use liqdata::model::Millis;
 
 use crate::place::{Folder, files};
-use crate::rows::{START, of_orders, order};
+use crate::rows::{START, all_orders, of_orders, order};
 
 /// An archive of one day in a file.
 fn rolled() -> Folder {
@@ -85,14 +85,53 @@ fn no_link_is_followed() {
 }
 
 #[test]
+fn nothing_is_written_or_listed_behind_a_link() {
+    for inner in [false, true] {
+        let folder = Folder::new();
+        let mut writer = Archive::create_or_open(folder.archive()).unwrap();
+        let rows = (0..30).map(|key| order(key, START)).collect();
+        writer.append(&of_orders(rows)).unwrap();
+        let (inside, elsewhere) = (
+            folder.archive().join("orders"),
+            folder.path().join("elsewhere"),
+        );
+        fs::create_dir(&elsewhere).unwrap();
+        fs::write(elsewhere.join("mine.parquet"), "years of work").unwrap();
+        if inner {
+            fs::create_dir(&inside).unwrap();
+            let day = &Millis(START).to_string()[..10];
+            symlink(&elsewhere, inside.join(format!("date={day}"))).unwrap();
+        } else {
+            symlink(&elsewhere, &inside).unwrap();
+        }
+        let refused = writer.roll(Millis(START + Millis::DAY)).unwrap_err();
+        assert!(refused.to_string().contains("a link"), "{refused}");
+        assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 1);
+        assert_eq!(all_orders(&writer).len(), 30);
+        let verified = writer.verify().unwrap();
+        assert!(
+            verified.is_sound() && verified.unlisted.is_empty(),
+            "{verified:?}"
+        );
+    }
+}
+
+#[test]
 fn nobody_waits_for_a_pipe() {
-    for name in ["writer.lock", "journal.sqlite", "part"] {
+    for name in [
+        "writer.lock",
+        "journal.sqlite",
+        "journal.sqlite-journal",
+        "journal.sqlite-wal",
+        "journal.sqlite-shm",
+        "part",
+    ] {
         let folder = rolled();
         let path = match name {
             "part" => files(&folder.archive(), "parquet")[0].clone(),
             name => folder.archive().join(name),
         };
-        fs::remove_file(&path).unwrap();
+        let _ = fs::remove_file(&path);
         assert!(
             Command::new("mkfifo")
                 .arg(&path)
