@@ -418,6 +418,49 @@ def test_in_a_forked_child_an_archive_raises_and_opens_anew(folder):
     assert done.returncode == 0, done.stderr
 
 
+WRITER_FORKS = """
+import os, subprocess, sys, warnings
+import samples
+from liqdata import _core
+warnings.simplefilter("ignore", DeprecationWarning)
+
+AGAIN = "import sys; from liqdata import _core; _core.ArchiveWriter(sys.argv[1])"
+writer = _core.ArchiveWriter(sys.argv[1])
+child = os.fork()
+if child == 0:
+    if sys.argv[2] == "closed":
+        try:
+            writer.close()
+        finally:
+            os._exit(0)
+    if sys.argv[2] == "dropped":
+        del writer
+        os._exit(0)
+    sys.exit(0)
+os.waitpid(child, 0)
+# The lock is the parent's still: another process is refused, and what the parent writes is kept.
+other = subprocess.run([sys.executable, "-c", AGAIN, sys.argv[1]], capture_output=True, text=True)
+assert other.returncode == 1 and f"process {os.getpid()}" in other.stderr, other.stderr
+writer.append(samples.orders(), None, None)
+writer.close()
+_core.ArchiveWriter(sys.argv[1]).close()
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+@pytest.mark.parametrize("how", ["closed", "dropped", "ended"])
+def test_a_forked_child_does_not_let_go_of_its_parents_lock(tmp_path, how):
+    done = subprocess.run(
+        [sys.executable, "-c", WRITER_FORKS, tmp_path / "archive", how],
+        timeout=60,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_the_command_line_asks_an_archive(folder, capsys):
     from liqdata.cli import main
 
