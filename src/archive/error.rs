@@ -81,6 +81,16 @@ pub enum ArchiveError {
         /// What is wrong, with the value and what is allowed.
         message: String,
     },
+    /// A file that the writer holds open was deleted or replaced: what is written now might never be found again, or
+    /// another might write as well. Nothing of the call was kept.
+    #[error("{} was {what} while this process wrote to its archive; nothing of this call was kept; open the archive \
+             again", path.display())]
+    Replaced {
+        /// The lock file or the journal.
+        path: PathBuf,
+        /// `deleted` or `replaced`.
+        what: &'static str,
+    },
     /// The archive was opened before this process was forked; open it again here.
     #[error("{} was opened in process {opened_by}, before a fork; open it again in this process", path.display())]
     Forked {
@@ -118,6 +128,7 @@ impl ArchiveError {
             | Self::ReadOnly { path, .. }
             | Self::NetworkFileSystem { path, .. }
             | Self::DiskFull { path }
+            | Self::Replaced { path, .. }
             | Self::Forked { path, .. }
             | Self::Io { path, .. }
             | Self::Journal { path, .. } => Some(path),

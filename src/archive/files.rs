@@ -116,6 +116,37 @@ pub(super) fn sync_folder(folder: &Path) -> Result<(), ArchiveError> {
     Ok(())
 }
 
+/// What tells one file from another that comes to its place, where the system says so.
+pub(super) type Identity = Option<(u64, u64)>;
+
+/// That of a file by a look at it.
+#[cfg(unix)]
+#[expect(clippy::unnecessary_wraps, reason = "other systems say nothing")]
+pub(super) fn identity(found: &fs::Metadata) -> Identity {
+    use std::os::unix::fs::MetadataExt;
+    Some((found.dev(), found.ino()))
+}
+
+/// That of a file by a look at it: a file that is open cannot be replaced here.
+#[cfg(not(unix))]
+pub(super) fn identity(_: &fs::Metadata) -> Identity {
+    None
+}
+
+/// Refuses to go on where the file at `path` is no longer the one of this identity.
+pub(super) fn refuse_another(path: &Path, ours: Identity) -> Result<(), ArchiveError> {
+    let what = match fs::symlink_metadata(path) {
+        Ok(found) if identity(&found) == ours => return Ok(()),
+        Ok(_) => "replaced",
+        Err(source) if source.kind() == std::io::ErrorKind::NotFound => "deleted",
+        Err(source) => return Err(ArchiveError::of_file(path, source)),
+    };
+    Err(ArchiveError::Replaced {
+        path: path.to_owned(),
+        what,
+    })
+}
+
 /// Refuses a link, a pipe or anything else that is no file of the folder; one that is not there is none of those.
 pub(super) fn refuse_other_than_file(path: &Path) -> Result<(), ArchiveError> {
     match fs::symlink_metadata(path) {

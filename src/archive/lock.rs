@@ -65,7 +65,7 @@ impl Lock {
             taken_by,
         };
         // Between opening and locking it another may have taken it away, or put a link in its place.
-        lock.check(folder)?;
+        lock.check()?;
         let fault = |source| ArchiveError::of_file(&lock.path, source);
         lock.file.set_len(0).map_err(fault)?;
         write!(&lock.file, "pid {taken_by}\nsince {now}\n").map_err(fault)?;
@@ -73,39 +73,13 @@ impl Lock {
     }
 
     /// Refuses to go on where the lock file is no longer the one that is locked: another writer may hold the new one.
-    pub(super) fn check(&self, folder: &Path) -> Result<(), ArchiveError> {
+    pub(super) fn check(&self) -> Result<(), ArchiveError> {
         let ours = self
             .file
             .metadata()
             .map_err(|source| ArchiveError::of_file(&self.path, source))?;
-        match fs::symlink_metadata(&self.path) {
-            Ok(there) if same_file(&there, &ours) => Ok(()),
-            Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
-                Err(ArchiveError::of_file(&self.path, source))
-            }
-            found => Err(ArchiveError::Locked {
-                path: folder.to_owned(),
-                pid: None,
-                holder: format!(
-                    "nobody this process can name, for its {FILE} was {}; open the archive again",
-                    if found.is_ok() { "replaced" } else { "deleted" }
-                ),
-            }),
-        }
+        files::refuse_another(&self.path, files::identity(&ours))
     }
-}
-
-/// Whether two looks are at one file.
-#[cfg(unix)]
-fn same_file(a: &fs::Metadata, b: &fs::Metadata) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    (a.dev(), a.ino()) == (b.dev(), b.ino())
-}
-
-/// Whether two looks are at one file, as far as this system tells: an open file cannot be replaced on it.
-#[cfg(not(unix))]
-fn same_file(a: &fs::Metadata, _: &fs::Metadata) -> bool {
-    a.is_file()
 }
 
 impl Drop for Lock {

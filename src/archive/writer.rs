@@ -9,6 +9,7 @@ use rusqlite::Connection;
 use super::bars::BarRow;
 use super::batch::{Acknowledged, Batch};
 use super::clock::wall_clock;
+use super::files::Identity;
 use super::lock::{self, Lock};
 use super::manifest::{self, State};
 use super::maps::MapRow;
@@ -26,6 +27,8 @@ pub struct Writer {
     // Dropped in this order: the journal is closed before another may write.
     archive: Archive,
     connection: Option<Connection>,
+    /// Of the journal that was opened.
+    identity: Identity,
     lock: Lock,
 }
 
@@ -66,10 +69,13 @@ impl Archive {
         let lock = Lock::take(folder, wall_clock())?;
         let path = folder.join(journal::FILE);
         let connection = journal::open_to_write(&path)?;
+        let opened =
+            fs::symlink_metadata(&path).map_err(|source| ArchiveError::of_file(&path, source))?;
         files::sync_folder(folder)?;
         let mut writer = Writer {
             archive: Archive::opened(folder, journal::open_to_read(&path)?),
             connection: Some(connection),
+            identity: files::identity(&opened),
             lock,
         };
         writer.recover()?;
@@ -153,7 +159,8 @@ impl Writer {
         change: impl FnOnce(&mut Connection) -> rusqlite::Result<T>,
     ) -> Result<T, ArchiveError> {
         self.archive.check_process()?;
-        self.lock.check(&self.archive.folder)?;
+        self.lock.check()?;
+        files::refuse_another(&self.archive.folder.join(journal::FILE), self.identity)?;
         let mut connection = match self.connection.take() {
             Some(connection) => connection,
             None => self.reopened()?,

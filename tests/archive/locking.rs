@@ -137,11 +137,39 @@ fn a_writer_whose_lock_file_is_gone_or_replaced_commits_nothing() {
         let refused = writer
             .append(&of_orders(vec![order(1, START)]))
             .unwrap_err();
-        assert!(matches!(refused, ArchiveError::Locked { .. }), "{refused}");
+        assert!(
+            matches!(refused, ArchiveError::Replaced { .. }),
+            "{refused}"
+        );
         let word = if replaced { "replaced" } else { "deleted" };
         assert!(refused.to_string().contains(word), "{refused}");
         drop((writer, second));
         let reader = Archive::read(folder.archive()).unwrap();
         assert_eq!(all_orders(&reader).len(), 1);
+    }
+}
+
+#[test]
+fn a_writer_whose_journal_is_gone_or_replaced_acknowledges_nothing() {
+    for replaced in [false, true] {
+        let folder = Folder::new();
+        let mut writer = Archive::create_or_open(folder.archive()).unwrap();
+        writer.append(&of_orders(vec![order(0, START)])).unwrap();
+        let journal = folder.archive().join("journal.sqlite");
+        let before = fs::read(&journal).unwrap();
+        fs::remove_file(&journal).unwrap();
+        if replaced {
+            fs::write(&journal, before).unwrap();
+        }
+        // What went into the file that nobody finds again would be lost.
+        let refused = writer
+            .append(&of_orders(vec![order(1, START)]))
+            .unwrap_err();
+        assert!(
+            matches!(refused, ArchiveError::Replaced { .. }),
+            "{refused}"
+        );
+        let word = if replaced { "replaced" } else { "deleted" };
+        assert!(refused.to_string().contains(word), "{refused}");
     }
 }
