@@ -15,7 +15,7 @@ use liqdata::api::{Overview, Stream};
 use liqdata::client::{Client, Config, Error, OrderStream};
 use liqdata::market::{Feed, Market};
 use liqdata::model::{Millis, ObservedOrder, Order, Side};
-use liqdata::server::{Limits, router, run_within};
+use liqdata::server::{Limits, Settings, router, run_with};
 use proptest::prelude::*;
 use rust_decimal::Decimal;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -70,8 +70,11 @@ impl Server {
         let address = listener.local_addr().unwrap();
         let (stop, stopped) = oneshot::channel::<()>();
         let shutdown = async { drop(stopped.await) };
-        let task = tokio::spawn(run_within(
-            limits,
+        let task = tokio::spawn(run_with(
+            Settings {
+                limits,
+                ..Settings::default()
+            },
             listener,
             router(Arc::clone(&market)),
             shutdown,

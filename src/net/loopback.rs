@@ -12,7 +12,8 @@ pub(crate) fn is_loopback(url: &Url) -> bool {
     }
 }
 
-fn is_local_name(name: &str) -> bool {
+/// Whether a name, in lower case, can only mean this machine.
+pub(crate) fn is_local_name(name: &str) -> bool {
     // A name that ends in a dot is complete as it stands.
     let name = name.strip_suffix('.').unwrap_or(name);
     name == "localhost" || name.ends_with(".localhost")

@@ -12,6 +12,6 @@ mod tls;
 
 pub(crate) use connect::{Connector, Stream};
 pub(crate) use limiter::Limiter;
-pub(crate) use loopback::is_loopback;
+pub(crate) use loopback::{is_local_name, is_loopback};
 pub(crate) use retry::{Backoff, is_passing, longest_wait, retry_after};
 pub(crate) use tls::{NoClient, client, trusting};

@@ -24,6 +24,9 @@ use super::reject::Rejection;
 pub struct Limits {
     /// Connections served at once; one more is told to come back in a second.
     pub connections: usize,
+    /// Connections among them that one peer may hold, and requests that one client behind a trusted proxy may have under
+    /// way. A peer that opens one more loses the one that it has left idle longest.
+    pub per_peer: usize,
     /// Connections among them that may follow a stream, which takes one for as long as its reader likes.
     pub streams: usize,
     /// Longest query string, in bytes.
@@ -32,6 +35,10 @@ pub struct Limits {
     pub headers: usize,
     /// Longest wait for the whole head of a connection's next request, silence before it included.
     pub idle: Duration,
+    /// Longest time from the first byte of a head to its last, and for agreeing on TLS.
+    pub head: Duration,
+    /// Longest time from a whole head to the first byte of its answer.
+    pub request: Duration,
     /// Longest time in which a client that is being answered reads nothing.
     pub stall: Duration,
     /// Longest wait for answers in flight once the server has been told to stop.
@@ -39,15 +46,18 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// 512 connections (a process may often hold no more than 1,024 files), 256 streams among them, queries of 8 KiB, headers of 16 KiB, 30 s
-    /// idle, 30 s stalled, 5 s grace.
+    /// 512 connections (a process may often hold no more than 1,024 files), 256 of one peer, 256 streams, queries of 8 KiB,
+    /// headers of 16 KiB, 30 s idle, 10 s for a head, 60 s for an answer, 30 s stalled, 5 s grace.
     fn default() -> Self {
         Self {
             connections: 512,
+            per_peer: 256,
             streams: 256,
             query: 8 * 1024,
             headers: 16 * 1024,
             idle: Duration::from_secs(30),
+            head: Duration::from_secs(10),
+            request: Duration::from_secs(60),
             stall: Duration::from_secs(30),
             grace: Duration::from_secs(5),
         }
@@ -57,7 +67,11 @@ impl Default for Limits {
 impl Limits {
     /// Refuses what the semaphore or the clock would overflow at.
     pub(super) fn validate(&self) -> io::Result<()> {
-        for (name, number) in [("connections", self.connections), ("streams", self.streams)] {
+        for (name, number) in [
+            ("connections", self.connections),
+            ("per_peer", self.per_peer),
+            ("streams", self.streams),
+        ] {
             if number > Semaphore::MAX_PERMITS {
                 let message = format!(
                     "{name}: {number} are too many; allowed: at most {}",
@@ -66,9 +80,17 @@ impl Limits {
                 return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
             }
         }
-        if Instant::now().checked_add(self.idle).is_none() {
-            let message = format!("idle: {:?} lies beyond the end of the clock", self.idle);
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+        for (name, length) in [
+            ("idle", self.idle),
+            ("head", self.head),
+            ("request", self.request),
+            ("stall", self.stall),
+            ("grace", self.grace),
+        ] {
+            if Instant::now().checked_add(length).is_none() {
+                let message = format!("{name}: {length:?} lies beyond the end of the clock");
+                return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+            }
         }
         Ok(())
     }
@@ -97,7 +119,7 @@ impl Limits {
     }
 
     /// The largest head the parser buffers: everything [`Limits::check`] lets pass, and room to refuse more politely.
-    pub(super) fn head(&self) -> usize {
+    pub(super) fn head_bytes(&self) -> usize {
         const ROOM: usize = 64 * 1024;
         self.query.saturating_add(self.headers).saturating_add(ROOM)
     }

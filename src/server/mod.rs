@@ -2,23 +2,33 @@
 //!
 //! A [`Rejection`] turns an error into its status and body. What one client can cost the others is capped by [`Limits`].
 
+mod access;
+mod connection;
 mod encoded;
 mod follow;
 mod freshness;
 mod index;
 mod limits;
 mod listen;
+mod peers;
 mod question;
 mod ready;
 mod reject;
+mod renewed;
 mod respond;
 mod response;
 mod router;
+mod seats;
+mod secure;
 mod shared;
 #[cfg(test)]
 mod tests;
+mod tokens;
 
+pub use access::Access;
 pub use limits::Limits;
-pub use listen::{run, run_within};
+pub use listen::{Settings, run, run_with};
 pub use reject::{Rejection, status};
 pub use router::router;
+pub use secure::Tls;
+pub use tokens::Tokens;

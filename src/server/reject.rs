@@ -1,6 +1,8 @@
 //! From an error to its status and body: one table.
 
-use axum::http::header::{ALLOW, CONTENT_TYPE, RETRY_AFTER};
+use std::time::Duration;
+
+use axum::http::header::{ALLOW, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderName, HeaderValue, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 
@@ -52,6 +54,34 @@ pub enum Rejection {
         length: usize,
         /// The longest that are read.
         allowed: usize,
+    },
+    /// No token that opens this server came with the request.
+    #[error(
+        "a token is needed here: send it as Authorization: Bearer TOKEN (Client(token=...), $LIQDATA_TOKEN)"
+    )]
+    Unauthorized,
+    /// The request names a server that this one is not.
+    #[error(
+        "this server does not go by the name {host:?}; allowed: its address, localhost, and the names it was told \
+         (serve(hosts=...), --allow-host)"
+    )]
+    Misdirected {
+        /// The name.
+        host: String,
+    },
+    /// One of those behind a trusted proxy has too much under way.
+    #[error("{under_way} requests of yours are under way; allowed: {allowed} at once")]
+    TooMany {
+        /// How many.
+        under_way: usize,
+        /// How many may be.
+        allowed: usize,
+    },
+    /// The answer takes longer than the server lets any take.
+    #[error("the answer was not made within {} s", within.as_secs_f64())]
+    TooSlow {
+        /// How long it may take.
+        within: Duration,
     },
     /// More connections than the server carries.
     #[error("the server is busy; try again in a second")]
@@ -111,6 +141,10 @@ impl Rejection {
             Self::NotAcceptable => (StatusCode::NOT_ACCEPTABLE, None),
             Self::QueryTooLong { .. } => (StatusCode::URI_TOO_LONG, None),
             Self::HeadersTooLong { .. } => (StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, None),
+            Self::Unauthorized => (StatusCode::UNAUTHORIZED, Some((WWW_AUTHENTICATE, "Bearer"))),
+            Self::Misdirected { .. } => (StatusCode::MISDIRECTED_REQUEST, None),
+            Self::TooMany { .. } => (StatusCode::TOO_MANY_REQUESTS, Some((RETRY_AFTER, "1"))),
+            Self::TooSlow { .. } => (StatusCode::SERVICE_UNAVAILABLE, Some((RETRY_AFTER, "5"))),
             Self::Busy => (StatusCode::SERVICE_UNAVAILABLE, Some((RETRY_AFTER, "1"))),
             Self::Defect => (StatusCode::INTERNAL_SERVER_ERROR, None),
         }

@@ -10,6 +10,7 @@
 mod events;
 mod fresh;
 mod ready;
+mod sockets;
 
 use std::sync::Arc;
 

@@ -1,0 +1,307 @@
+//! One connection: its requests are let through or refused, and it ends with its last answer, or when it has to.
+
+use std::convert::Infallible;
+use std::io;
+use std::net::IpAddr;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use axum::Router;
+use axum::body::Body;
+use axum::http::header::CONTENT_TYPE;
+use axum::http::{Request, Response};
+use axum::response::IntoResponse;
+use futures_util::StreamExt;
+use hyper::body::{Frame, Incoming, SizeHint};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+use tokio::sync::{Semaphore, watch};
+use tokio::time::timeout;
+use tokio_io_timeout::TimeoutWriter;
+use tower::ServiceExt;
+
+use super::access::Access;
+use super::limits::Limits;
+use super::peers::{Peers, UnderWay};
+use super::reject::Rejection;
+use super::response::{EVENTS, sign};
+use super::seats::{Answering, Place, Seat};
+use super::secure::Tls;
+
+/// What every connection of a server shares.
+pub(super) struct House {
+    pub(super) limits: Limits,
+    pub(super) router: Router,
+    pub(super) access: Access,
+    /// Whether only this machine can reach the server.
+    pub(super) local: bool,
+    pub(super) tls: Option<Tls>,
+    pub(super) peers: Arc<Peers>,
+    pub(super) followers: Followers,
+}
+
+/// Those who follow a stream: how many may, and what ends their streams.
+pub(super) struct Followers {
+    places: Arc<Semaphore>,
+    stopping: watch::Receiver<()>,
+}
+
+impl Followers {
+    pub(super) fn new(most: usize, stopping: watch::Receiver<()>) -> Self {
+        Self {
+            places: Arc::new(Semaphore::new(most)),
+            stopping,
+        }
+    }
+
+    /// `response` as it is, unless it is a stream: that takes a place, and ends with the server.
+    fn admit(&self, response: Response<Body>) -> Response<Body> {
+        if response.headers().get(CONTENT_TYPE) != Some(&EVENTS) {
+            return response;
+        }
+        match Arc::clone(&self.places).try_acquire_owned() {
+            Ok(place) => {
+                let mut stopping = self.stopping.clone();
+                let stopped = async move {
+                    let _place = place;
+                    while stopping.changed().await.is_ok() {}
+                };
+                let chunks = |body: Body| body.into_data_stream().take_until(Box::pin(stopped));
+                response.map(|body| Body::from_stream(chunks(body)))
+            }
+            Err(_) => signed(Rejection::Busy.into_response()),
+        }
+    }
+}
+
+impl House {
+    /// The answer to a request of a connection of `peer`.
+    async fn answer(
+        &self,
+        peer: IpAddr,
+        request: Request<Incoming>,
+    ) -> (Response<Body>, Option<UnderWay>) {
+        if let Err(rejection) = self.limits.check(&request) {
+            return (signed(rejection.into_response()), None);
+        }
+        let passed = match self.access.check(&request, self.local) {
+            Ok(passed) => passed,
+            Err(response) => return (signed(*response), None),
+        };
+        let under_way = if self.peers.trusts(peer) {
+            match self.peers.admit(self.peers.asking(peer, request.headers())) {
+                Ok(under_way) => Some(under_way),
+                Err(rejection) => return (signed(rejection.into_response()), None),
+            }
+        } else {
+            None
+        };
+        let within = self.limits.request;
+        let answer = self.router.clone().oneshot(request.map(Body::new));
+        let mut response = match timeout(within, answer).await {
+            Ok(Ok(response)) => self.followers.admit(response),
+            Err(_) => signed(Rejection::TooSlow { within }.into_response()),
+        };
+        passed.tell(response.headers_mut());
+        (response, under_way)
+    }
+}
+
+/// Serves a connection until it ends, has to leave, or the server does.
+pub(super) async fn serve(
+    house: Arc<House>,
+    stream: TcpStream,
+    peer: IpAddr,
+    place: Place,
+    stopping: watch::Receiver<()>,
+) {
+    // Without it a small answer may wait for the acknowledgement of the one before; with it nothing else changes.
+    let _ = stream.set_nodelay(true);
+    let seat = Arc::clone(&place.seat);
+    match &house.tls {
+        None => talk(Arc::clone(&house), stream, peer, &seat, stopping).await,
+        Some(tls) => {
+            let agreed = tokio::select! {
+                agreed = timeout(house.limits.head, tls.accept(stream)) => agreed,
+                () = seat.left() => return,
+            };
+            match agreed {
+                Ok(Ok(stream)) => talk(Arc::clone(&house), stream, peer, &seat, stopping).await,
+                Ok(Err(failure)) => log::debug!("{peer} and this server found no TLS: {failure}"),
+                Err(_) => log::debug!("{peer} took too long to agree on TLS"),
+            }
+        }
+    }
+    drop(place);
+}
+
+async fn talk<S: AsyncRead + AsyncWrite + Send + Unpin + 'static>(
+    house: Arc<House>,
+    stream: S,
+    peer: IpAddr,
+    seat: &Arc<Seat>,
+    mut stopping: watch::Receiver<()>,
+) {
+    let limits = house.limits;
+    let theirs = Arc::clone(seat);
+    let service = service_fn(move |request: Request<Incoming>| {
+        let answering = theirs.answering();
+        let house = Arc::clone(&house);
+        async move {
+            let (response, under_way) = house.answer(peer, request).await;
+            Ok::<_, Infallible>(response.map(|body| Sent {
+                body,
+                _answering: answering,
+                _under_way: under_way,
+            }))
+        }
+    });
+    let stream = Heard {
+        stream: wrapped(limits, stream),
+        seat: Arc::clone(seat),
+    };
+    let connection = protocol(limits).serve_connection(TokioIo::new(stream), service);
+    let mut connection = pin!(connection);
+    let mut last = false;
+    let ended = loop {
+        tokio::select! {
+            biased;
+            ended = connection.as_mut() => break ended,
+            () = seat.left(), if !last => last = true,
+            // The sender is dropped, nothing is ever sent.
+            _ = stopping.changed(), if !last => last = true,
+        }
+        if !seat.is_answered() {
+            return;
+        }
+        connection.as_mut().graceful_shutdown();
+    };
+    if let Err(failure) = ended {
+        log::debug!("a connection of {peer} ended early: {failure}");
+    }
+}
+
+/// Tells a connection that there is no room.
+pub(super) async fn turn_away(house: Arc<House>, stream: TcpStream) {
+    let _ = stream.set_nodelay(true);
+    match &house.tls {
+        None => refuse(house.limits, stream).await,
+        Some(tls) => {
+            if let Ok(stream) = tls.accept(stream).await {
+                refuse(house.limits, stream).await;
+            }
+        }
+    }
+}
+
+async fn refuse<S: AsyncRead + AsyncWrite + Send + Unpin + 'static>(limits: Limits, stream: S) {
+    let busy = || signed(Rejection::Busy.into_response());
+    let service = service_fn(|_| async { Ok::<_, Infallible>(busy()) });
+    let connection = protocol(limits)
+        .keep_alive(false)
+        .serve_connection(TokioIo::new(wrapped(limits, stream)), service);
+    let _ = connection.await;
+}
+
+fn protocol(limits: Limits) -> http1::Builder {
+    let mut protocol = http1::Builder::new();
+    protocol
+        .timer(TokioTimer::new())
+        .header_read_timeout(limits.idle)
+        .max_buf_size(limits.head_bytes());
+    protocol
+}
+
+/// A connection that gives up on a reader who stops reading: one whose writes fail once none has moved for a while.
+fn wrapped<S: AsyncWrite>(limits: Limits, stream: S) -> Pin<Box<TimeoutWriter<S>>> {
+    let mut stream = TimeoutWriter::new(stream);
+    stream.set_timeout(Some(limits.stall));
+    Box::pin(stream)
+}
+
+fn signed(mut response: Response<Body>) -> Response<Body> {
+    sign(response.headers_mut());
+    response
+}
+
+/// The body of an answer, which is under way until this is dropped.
+struct Sent {
+    body: Body,
+    _answering: Answering,
+    _under_way: Option<UnderWay>,
+}
+
+impl hyper::body::Body for Sent {
+    type Data = axum::body::Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Self::Data>, Self::Error>>> {
+        Pin::new(&mut self.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+/// A connection whose seat is told when something arrives.
+struct Heard<S> {
+    stream: S,
+    seat: Arc<Seat>,
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Heard<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        let polled = Pin::new(&mut self.stream).poll_read(context, buffer);
+        if buffer.filled().len() > before {
+            self.seat.hears();
+        }
+        polled
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Heard<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(context, bytes)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write_vectored(context, slices)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}
