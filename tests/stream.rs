@@ -506,7 +506,7 @@ async fn an_event_larger_than_the_cap_is_not_kept() {
 async fn a_stop_ends_streams_at_once() {
     let server = Server::start(10, Limits::default()).await;
     let mut raw = TcpStream::connect(server.address).await.unwrap();
-    let head = format!("GET {PATH} HTTP/1.1\r\nhost: here\r\n\r\n");
+    let head = format!("GET {PATH} HTTP/1.1\r\nhost: localhost\r\n\r\n");
     raw.write_all(head.as_bytes()).await.unwrap();
     let mut seen = Vec::new();
     while !seen.windows(4).any(|bytes| bytes == b"id: ") {
@@ -583,7 +583,7 @@ async fn an_idle_stream_outlives_the_limits_of_idle_and_stalled_connections() {
     };
     let server = Server::start(10, limits).await;
     let mut raw = TcpStream::connect(server.address).await.unwrap();
-    let head = format!("GET {PATH} HTTP/1.1\r\nhost: here\r\n\r\n");
+    let head = format!("GET {PATH} HTTP/1.1\r\nhost: localhost\r\n\r\n");
     raw.write_all(head.as_bytes()).await.unwrap();
     let mut seen = Vec::new();
     while !seen.windows(4).any(|bytes| bytes == b"id: ") {
@@ -609,7 +609,7 @@ async fn a_reader_that_does_not_read_is_read_to_at_its_own_pace() {
     let start = server.market.newest().unwrap().to_string();
     let mut raw = TcpStream::connect(server.address).await.unwrap();
     let head = format!(
-        "GET {PATH}?last_event_id={start} HTTP/1.1\r\nhost: here\r\nconnection: close\r\n\r\n"
+        "GET {PATH}?last_event_id={start} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n"
     );
     raw.write_all(head.as_bytes()).await.unwrap();
     // Far more than the buffers of two sockets hold.

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _core
 from .market import collected
-from .server import serve as served
+from .server import serve as server_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -66,8 +66,7 @@ def serve(
     venues: Sequence[str],
     coins: Sequence[str],
     settings: str,
-    host: str,
-    port: int,
+    served: dict[str, Any],
     screen: bool | None = None,
 ) -> None:
     """Collect into an archive and serve it meanwhile, until SIGINT or SIGTERM.
@@ -81,17 +80,15 @@ def serve(
         Its folder; made where it is missing.
     venues, coins, settings
         As of :func:`collect`.
-    host : str
-        Address to listen on.
-    port : int
-        Port to listen on; 0 picks a free one.
+    served : dict
+        How to serve it: arguments of :func:`liqdata.serve`.
     screen : bool, optional
         As of :func:`collect`.
     """
     with _until_told() as enough:
         collector = _core.Collector(archive, list(venues), list(coins), settings, once=False)
         try:
-            with collected(collector, archive) as market, served(market, host, port) as server:
+            with collected(collector, archive) as market, server_of(market, **served) as server:
                 print(server.url, flush=True)
                 print(f"the archive {archive}, as it is collected; Ctrl-C ends it", file=sys.stderr, flush=True)
                 _watch(collector, enough, once=False, screen=screen)

@@ -33,6 +33,7 @@ class Options:
         decimals: str,
         headers: Mapping[str, str] | None,
         proxy: str | None,
+        token: str | None,
     ) -> None:
         if base_url is None:
             base_url = os.environ.get("LIQDATA_BASE_URL") or None
@@ -63,18 +64,42 @@ class Options:
             "headers": _pairs(headers),
             "proxy": proxy,
         }
-        self.core = _core.Client(**self._made)
+        self._own_token = token is not None
+        bearer = _bearer(token, self._made["headers"])
+        self.core = _core.Client(**{**self._made, "headers": self._made["headers"] + bearer})
 
     def portable(self, kind: str) -> dict[str, Any]:
         """The keyword arguments that make the same client elsewhere; never secrets."""
-        if self.core.holds_secrets:
-            msg = f"cannot pickle a {kind} that carries headers or proxy credentials; make it in the worker instead"
+        # A token of the environment stays here: the other process reads its own.
+        if self._own_token or self._made["headers"] or self.core.holds_credentials:
+            msg = (
+                f"cannot pickle a {kind} that carries headers, a token or proxy credentials; make it in the worker "
+                "instead, or let $LIQDATA_TOKEN hold the token there"
+            )
             raise TypeError(msg)
         return {**self._made, "headers": None, "decimals": self.decimals}
 
     def origin(self) -> Origin:
         """Where an answer that has just arrived came from."""
         return Origin(self.core.base_url, datetime.now(UTC), self.core.simulated, self.decimals)
+
+
+def _bearer(token: object, headers: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """The header that carries the token that was given, or that of the environment where nothing else says who asks."""
+    named = any(name.lower() == "authorization" for name, _ in headers)
+    if token is None:
+        token = None if named else os.environ.get("LIQDATA_TOKEN") or None
+        if token is None:
+            return []
+    elif named:
+        msg = "token: the headers carry an Authorization already; allowed: one of them"
+        raise BadQuery(msg, parameter="token")
+    # It is a secret: what is wrong with it is told, it is not.
+    if not isinstance(token, str) or not token or not token.isascii() or not token.isprintable() or " " in token:
+        what = "a text" if isinstance(token, str) else f"a {type(token).__name__}"
+        msg = f"token: {what} that cannot be sent; allowed: visible ASCII characters without blanks"
+        raise BadQuery(msg, parameter="token")
+    return [("Authorization", f"Bearer {token}")]
 
 
 def _pairs(headers: Mapping[str, str] | None) -> list[tuple[str, str]]:
@@ -107,6 +132,7 @@ class _Service:
         decimals: Literal["decimal", "float", "text"] = "decimal",
         headers: Mapping[str, str] | None = None,
         proxy: str | None = None,
+        token: str | None = None,
     ) -> None:
         self._options = Options(
             base_url,
@@ -118,6 +144,7 @@ class _Service:
             decimals=decimals,
             headers=headers,
             proxy=proxy,
+            token=token,
         )
         self._core = self._options.core
 

@@ -144,8 +144,10 @@ def _parser() -> argparse.ArgumentParser:
         "--collect", action="store_true", help="fill the archive meanwhile, as the command collect does"
     )
     _collected(command)
-    command.add_argument("--host", default="127.0.0.1", help="address to listen on (127.0.0.1)")
-    command.add_argument("--port", type=int, default=0, help="port to listen on (0: any free one)")
+    _served(command)
+
+    command = _command(commands, "token", "make a token for a server: the token, and the line of its file", _token)
+    command.add_argument("name", nargs="?", default="", metavar="NAME", help="whose it is; noted behind the digest")
 
     command = _command(commands, "collect", "listen to the exchanges and keep what they tell, until Ctrl-C", _collect)
     command.add_argument("archive", type=Path, metavar="DIR", help="folder of the archive; made where it is missing")
@@ -218,6 +220,44 @@ def _seed(command: argparse.ArgumentParser) -> None:
     command.add_argument("--seed", type=int, default=0, help="which simulated market (0)")
 
 
+def _served(command: argparse.ArgumentParser) -> None:
+    """The options of a server; those that are left out come from its file."""
+    command.add_argument("--host", help="address to listen on (127.0.0.1)")
+    command.add_argument("--port", type=int, help="port to listen on (0: any free one)")
+    command.add_argument(
+        "--config", type=Path, metavar="FILE", help="these options as TOML, under their names; the command line wins"
+    )
+    command.add_argument(
+        "--token-file",
+        type=Path,
+        metavar="FILE",
+        help="digests of the tokens that open it, as `liqdata token` prints them",
+    )
+    command.add_argument(
+        "--public", action="store_true", default=None, help="everybody who can reach it may ask, without a token"
+    )
+    command.add_argument("--certificate", type=Path, metavar="FILE", help="certificate chain in PEM: speak TLS")
+    command.add_argument("--key", type=Path, metavar="FILE", help="its private key in PEM")
+    command.add_argument(
+        "--allow-host",
+        action="append",
+        metavar="NAME",
+        help="a name it answers to beside its addresses; again for more",
+    )
+    command.add_argument(
+        "--origin", action="append", metavar="ORIGIN", help="an origin whose pages may read its answers; again for more"
+    )
+    command.add_argument(
+        "--limit", action="append", metavar="NAME=VALUE", help="what one client can cost the others; again for more"
+    )
+    command.add_argument(
+        "--trusted-proxy",
+        action="append",
+        metavar="ADDRESS",
+        help="a proxy whose X-Forwarded-For counts; again for more",
+    )
+
+
 def _collected(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--venues", default="", metavar="NAMES", help="exchanges to collect, such as binance,bybit (all)"
@@ -236,19 +276,20 @@ def _demo(arguments: argparse.Namespace) -> None:
 
 def _serve(arguments: argparse.Namespace) -> None:
     from . import demo, open, serve
+    from ._serving import options
 
     _check_served(arguments)
     if arguments.collect:
         from ._collect import serve as collect_and_serve
 
-        collect_and_serve(arguments.archive, **_plan(arguments), host=arguments.host, port=arguments.port)
+        collect_and_serve(arguments.archive, **_plan(arguments), served=options(arguments))
         return
     enough = threading.Event()
     # Set before anything is announced, so that no signal falls between; put back for a second Ctrl-C while closing.
     before = {number: signal.signal(number, lambda *_: enough.set()) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         made = demo(seed=arguments.seed) if arguments.archive is None else open(arguments.archive)
-        with made as market, serve(market, arguments.host, arguments.port) as server:
+        with made as market, serve(market, **options(arguments)) as server:
             print(server.url, flush=True)
             what = "a simulated market" if arguments.archive is None else f"the archive {arguments.archive}"
             print(f"{what}; Ctrl-C ends it", file=sys.stderr, flush=True)
@@ -258,6 +299,14 @@ def _serve(arguments: argparse.Namespace) -> None:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _token(arguments: argparse.Namespace) -> None:
+    from ._serving import token
+
+    made, line = token(arguments.name)
+    print(made)
+    print(f"the line for the server's --token-file:\n{line}", file=sys.stderr)
 
 
 def _check_served(arguments: argparse.Namespace) -> None:

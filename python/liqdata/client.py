@@ -37,6 +37,10 @@ class Client(_Totals, _Orders, _Estimates):
         Sent with every request; never shown in a repr, a log or an error.
     proxy : str, optional
         Address of a proxy; wins over the environment's. Loopback addresses are always asked directly.
+    token : str, optional
+        Sent as ``Authorization: Bearer`` with every request, as a server that was given tokens asks for it;
+        ``$LIQDATA_TOKEN`` where it is not given. Never shown; a client whose token came from the environment can be
+        pickled, and its worker reads its own.
 
     Raises
     ------

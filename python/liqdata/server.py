@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import math
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from . import _core
@@ -10,9 +15,77 @@ from .errors import BadQuery
 if TYPE_CHECKING:
     from .market import Market
 
-__all__ = ["Server", "serve"]
+__all__ = ["Limits", "Server", "serve"]
 
 _PORTS = 65535
+_MOST = 2**31
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """What one client of a server can cost the others; times are in seconds.
+
+    Parameters
+    ----------
+    connections : int
+        Connections served at once. Where all are taken, the one that has been idle longest makes room; where all are
+        being answered, one more is told to come back in a second (503).
+    per_peer : int
+        Connections among them that one peer may hold; with one more it loses its own that has been idle longest. Behind
+        a trusted proxy: requests that one client may have under way (429).
+    streams : int
+        Connections among them that may follow the stream of orders.
+    query, headers : int
+        Longest query string, and longest sum of header names and values, in bytes.
+    idle : float
+        Longest silence before the next request's head is whole.
+    head : float
+        Longest time from the first byte of a head to its last, and for agreeing on TLS.
+    request : float
+        Longest time from a whole head to the first byte of its answer (503).
+    stall : float
+        Longest time in which a client that is being answered reads nothing.
+    grace : float
+        Longest wait for answers under way once the server has been told to stop.
+    trusted_proxies : sequence of str
+        Addresses and networks whose ``X-Forwarded-For`` says who asks; anybody else's is not believed.
+
+    Raises
+    ------
+    BadQuery
+        For a value outside its bounds.
+
+    Examples
+    --------
+    >>> from liqdata.server import Limits
+    >>> Limits().connections, Limits(trusted_proxies=["10.0.0.0/8"]).trusted_proxies
+    (512, ('10.0.0.0/8',))
+    """
+
+    connections: int = 512
+    per_peer: int = 256
+    streams: int = 256
+    query: int = 8192
+    headers: int = 16384
+    idle: float = 30.0
+    head: float = 10.0
+    request: float = 60.0
+    stall: float = 30.0
+    grace: float = 5.0
+    trusted_proxies: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if field.name == "trusted_proxies":
+                object.__setattr__(self, field.name, _texts(value, "limits", "addresses and networks"))
+            elif field.type == "int":
+                if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= _MOST:
+                    msg = f"limits: {field.name}: {value!r} is not allowed; allowed: a whole number from 1 to {_MOST}"
+                    raise BadQuery(msg, parameter="limits")
+            elif isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
+                msg = f"limits: {field.name}: {value!r} is not allowed; allowed: a number of seconds above 0"
+                raise BadQuery(msg, parameter="limits")
 
 
 class Server:
@@ -26,9 +99,9 @@ class Server:
     True
     """
 
-    def __init__(self, market: Market, host: str, port: int) -> None:
+    def __init__(self, market: Market, host: str, port: int, settings: dict[str, object]) -> None:
         self.market = market
-        self._core = _core.Server(market._open(), host, port)  # noqa: SLF001 - the market's native half
+        self._core = _core.Server(market._open(), host, port, settings)  # noqa: SLF001 - the market's native half
 
     @property
     def url(self) -> str:
@@ -36,7 +109,7 @@ class Server:
         return self._core.url
 
     def close(self) -> None:
-        """Finish the answers under way, 5 seconds at most, and stop; again is harmless."""
+        """Finish the answers under way, within the limit ``grace``, and stop; again is harmless."""
         self._core.close()
 
     def __enter__(self) -> Self:
@@ -49,7 +122,18 @@ class Server:
         return f"Server({self.url!r}{', closed' if self._core.closed else ''})"
 
 
-def serve(market: Market, host: str = "127.0.0.1", port: int = 0) -> Server:
+def serve(
+    market: Market,
+    host: str = "127.0.0.1",
+    port: int = 0,
+    *,
+    token: str | os.PathLike[str] | Iterable[str] | None = None,
+    tls: tuple[str | os.PathLike[str], str | os.PathLike[str]] | None = None,
+    hosts: Iterable[str] = (),
+    origins: Iterable[str] = (),
+    limits: Limits | Mapping[str, object] | None = None,
+    public: bool = False,
+) -> Server:
     """Serve a market over the same contract, for a team or for tests.
 
     Parameters
@@ -60,6 +144,20 @@ def serve(market: Market, host: str = "127.0.0.1", port: int = 0) -> Server:
         Address to listen on; loopback unless told otherwise.
     port : int
         Port to listen on, 0 to 65535; 0 picks a free one.
+    token : str, path or sequence of str, optional
+        What a client has to send as ``Authorization: Bearer`` (``Client(token=...)``): one token or several, each of at
+        least 16 visible ASCII characters or its digest as ``liqdata token`` prints it; or the path of a file of such
+        digests, a line each, which is read again when it changes. Everybody may ask where there is none.
+    tls : tuple of two paths, optional
+        Certificate chain and private key in PEM; both are read again when they change.
+    hosts : sequence of str
+        Names the server answers to beside its addresses and ``localhost``; a request that names another gets 421.
+    origins : sequence of str
+        Origins, such as ``"https://example.org"``, whose pages a browser lets read the answers (CORS).
+    limits : Limits or mapping, optional
+        What one client can cost the others; names and defaults are those of :class:`liqdata.server.Limits`.
+    public : bool
+        That everybody who can reach an address beyond this machine may ask, without a token.
 
     Returns
     -------
@@ -69,15 +167,16 @@ def serve(market: Market, host: str = "127.0.0.1", port: int = 0) -> Server:
     Raises
     ------
     BadQuery
-        For a port outside its bounds.
+        For an option outside its bounds, a file that holds no token or certificate, and an address that other machines
+        reach where there is neither a token nor ``public=True``.
     OSError
         If the address cannot be listened on.
 
     Examples
     --------
     >>> import liqdata
-    >>> with liqdata.serve(liqdata.demo()) as server:
-    ...     liqdata.Client(server.url).levels("BTC")["symbol"]
+    >>> with liqdata.serve(liqdata.demo(), token="correct-horse-battery") as server:
+    ...     liqdata.Client(server.url, token="correct-horse-battery").levels("BTC")["symbol"]
     'BTC'
     """
     from .market import Market
@@ -91,4 +190,92 @@ def serve(market: Market, host: str = "127.0.0.1", port: int = 0) -> Server:
     if not isinstance(host, str) or not host.strip():
         msg = f"host: {host!r} is not allowed; allowed: an address or name to listen on"
         raise BadQuery(msg, parameter="host")
-    return Server(market, host, port)
+    file = Path(token) if isinstance(token, os.PathLike) else None
+    chosen = asdict(_limits(limits))
+    settings: dict[str, object] = {
+        "tokens": [] if token is None or file else _tokens(token),
+        "token_file": file,
+        "tls": _files(tls),
+        "hosts": [
+            name.removesuffix(".") for name in _texts(hosts, "hosts", "names of the server, such as data.example.org")
+        ],
+        "origins": [_origin(one) for one in _texts(origins, "origins", "origins, such as https://example.org")],
+        "trusted_proxies": list(chosen.pop("trusted_proxies")),
+        "limits": {name: float(value) for name, value in chosen.items()},
+        "public": bool(public),
+    }
+    return Server(market, host, port, settings)
+
+
+def _limits(given: Limits | Mapping[str, object] | None) -> Limits:
+    if given is None:
+        return Limits()
+    if isinstance(given, Limits):
+        return given
+    if not isinstance(given, Mapping):
+        msg = f"limits: a {type(given).__name__} is not allowed; allowed: a mapping or a liqdata.server.Limits"
+        raise BadQuery(msg, parameter="limits")
+    names = [field.name for field in fields(Limits)]
+    for name in given:
+        if name not in names:
+            msg = f"limits: {name!r} is no limit; allowed: {', '.join(names)}"
+            raise BadQuery(msg, parameter="limits")
+    return Limits(**given)  # type: ignore[arg-type]  # checked by the class itself
+
+
+def _texts(given: object, parameter: str, allowed: str) -> tuple[str, ...]:
+    """Several texts, or one."""
+    several = [given] if isinstance(given, str) else given
+    if not isinstance(several, Iterable) or isinstance(several, bytes | Mapping):
+        msg = f"{parameter}: a {type(given).__name__} is not allowed; allowed: {allowed}"
+        raise BadQuery(msg, parameter=parameter)
+    texts = tuple(several)
+    for text in texts:
+        if not isinstance(text, str) or not text.strip():
+            msg = f"{parameter}: {text!r} is not allowed; allowed: {allowed}"
+            raise BadQuery(msg, parameter=parameter)
+    return texts
+
+
+def _tokens(given: object) -> list[str]:
+    """Tokens, which no message tells."""
+    several = [given] if isinstance(given, str) else given
+    allowed = "a text, several, or the path of a file"
+    if not isinstance(several, Iterable) or isinstance(several, bytes | Mapping):
+        msg = f"token: a {type(given).__name__} is not allowed; allowed: {allowed}"
+        raise BadQuery(msg, parameter="token")
+    tokens = list(several)
+    if not tokens or not all(isinstance(token, str) for token in tokens):
+        msg = f"token: {'none is given' if not tokens else 'one is no text'}; allowed: {allowed}"
+        raise BadQuery(msg, parameter="token")
+    return tokens
+
+
+def _files(tls: object) -> tuple[Path, Path] | None:
+    if tls is None:
+        return None
+    if isinstance(tls, tuple | list) and all(isinstance(one, str | os.PathLike) for one in tls):
+        try:
+            certificate, key = tls
+        except ValueError:
+            pass
+        else:
+            return Path(certificate), Path(key)
+    msg = f"tls: {tls!r} is not allowed; allowed: the paths of a certificate chain and of its private key, in PEM"
+    raise BadQuery(msg, parameter="tls")
+
+
+def _origin(text: str) -> str:
+    from urllib.parse import urlsplit
+
+    parts = urlsplit(text)
+    bare = text.removesuffix("/")
+    if (
+        parts.scheme not in ("http", "https")
+        or not parts.netloc
+        or bare != f"{parts.scheme}://{parts.netloc}"
+        or "@" in text
+    ):
+        msg = f"origins: {text!r} is no origin; allowed: scheme, host and port alone, such as https://example.org:8443"
+        raise BadQuery(msg, parameter="origins")
+    return bare.lower()

@@ -213,14 +213,12 @@ impl Config {
         &self.base_text
     }
 
-    /// Whether headers or proxy credentials are held, which must not leave the process.
+    /// Whether the address of the proxy holds credentials, which must not leave the process.
     #[must_use]
-    pub fn holds_secrets(&self) -> bool {
-        !self.headers.is_empty()
-            || self
-                .proxy
-                .as_ref()
-                .is_some_and(|proxy| !proxy.username().is_empty() || proxy.password().is_some())
+    pub fn holds_credentials(&self) -> bool {
+        self.proxy
+            .as_ref()
+            .is_some_and(|proxy| !proxy.username().is_empty() || proxy.password().is_some())
     }
 
     /// The deadline of a call.
@@ -512,7 +510,7 @@ mod tests {
         );
         assert!(!debug.contains("hunter"), "{debug}");
         assert!(!config.place().contains("hunter"));
-        assert!(config.holds_secrets());
+        assert!(config.holds_credentials());
     }
 
     #[test]

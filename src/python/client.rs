@@ -91,10 +91,10 @@ impl Client {
         self.http.simulated().then_some(true)
     }
 
-    /// Whether headers or a proxy's password would travel in a pickle.
+    /// Whether a proxy's password would travel in a pickle.
     #[getter]
-    fn holds_secrets(&self) -> bool {
-        self.http.config().holds_secrets()
+    fn holds_credentials(&self) -> bool {
+        self.http.config().holds_credentials()
     }
 
     #[getter]

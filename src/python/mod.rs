@@ -66,7 +66,7 @@ mod _core {
     #[pymodule_export]
     use super::rows::Table;
     #[pymodule_export]
-    use super::server::Server;
+    use super::server::{Server, limits};
     #[pymodule_export]
     use super::specification::{Specification, model_version};
     #[pymodule_export]

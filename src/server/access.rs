@@ -8,6 +8,7 @@ use axum::http::header::{
     ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_METHOD,
     AUTHORIZATION, HOST, ORIGIN, VARY,
 };
+use axum::http::uri::Authority;
 use axum::http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 
 use super::reject::Rejection;
@@ -49,6 +50,12 @@ pub(super) struct Passed {
 }
 
 impl Access {
+    /// Whether everybody who reaches the server may ask.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        !self.tokens.asked_for()
+    }
+
     /// Refuses what a request is not to see; an origin's question whether it may ask is answered at once.
     ///
     /// `local` says that the server listens on an address of this machine alone.
@@ -92,8 +99,7 @@ impl Access {
             passed.tell(response.headers_mut());
             return Err(Box::new(response));
         }
-        if self.tokens.asked_for() && !bearer(headers).is_some_and(|token| self.tokens.holds(token))
-        {
+        if !self.is_open() && !bearer(headers).is_some_and(|token| self.tokens.holds(token)) {
             let mut response = refused(Rejection::Unauthorized);
             passed.tell(response.headers_mut());
             return Err(response);
@@ -142,17 +148,13 @@ impl Passed {
 
 /// The name a request was sent to, in lower case and without its port; none where it tells none, as no browser does.
 fn named<B>(request: &Request<B>) -> Option<String> {
-    let told = request.headers().get(HOST);
-    let host = match request.uri().authority() {
-        Some(authority) => authority.host().to_owned(),
+    let host = if let Some(authority) = request.uri().authority() {
+        authority.host().to_owned()
+    } else {
+        let text = String::from_utf8_lossy(request.headers().get(HOST)?.as_bytes()).into_owned();
         // What is no authority names nobody: it is refused as it stands.
-        None => {
-            let text = String::from_utf8_lossy(told?.as_bytes()).into_owned();
-            match text.parse::<axum::http::uri::Authority>() {
-                Ok(authority) => authority.host().to_owned(),
-                Err(_) => text,
-            }
-        }
+        text.parse::<Authority>()
+            .map_or(text, |authority| authority.host().to_owned())
     };
     Some(host.to_ascii_lowercase())
 }

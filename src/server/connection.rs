@@ -255,7 +255,7 @@ impl hyper::body::Body for Sent {
     }
 }
 
-/// A connection whose seat is told when something arrives.
+/// A connection whose seat is told when something arrives, and when all is sent.
 struct Heard<S> {
     stream: S,
     seat: Arc<Seat>,
@@ -297,8 +297,13 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Heard<S> {
         self.stream.is_write_vectored()
     }
 
+    /// Called once nothing is left to be written.
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(context)
+        let flushed = Pin::new(&mut self.stream).poll_flush(context);
+        if flushed.is_ready() {
+            self.seat.sent();
+        }
+        flushed
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {

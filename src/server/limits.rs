@@ -57,7 +57,7 @@ impl Default for Limits {
             headers: 16 * 1024,
             idle: Duration::from_secs(30),
             head: Duration::from_secs(10),
-            request: Duration::from_secs(60),
+            request: Duration::from_mins(1),
             stall: Duration::from_secs(30),
             grace: Duration::from_secs(5),
         }

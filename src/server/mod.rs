@@ -28,6 +28,7 @@ mod tokens;
 pub use access::Access;
 pub use limits::Limits;
 pub use listen::{Settings, run, run_with};
+pub use peers::network;
 pub use reject::{Rejection, status};
 pub use router::router;
 pub use secure::Tls;

@@ -104,6 +104,14 @@ impl Drop for UnderWay {
     }
 }
 
+/// The network that a text names: an address alone, or one with the length of its prefix.
+#[must_use]
+pub fn network(text: &str) -> Option<IpNet> {
+    let text = text.trim();
+    let one = || Some(IpNet::from(text.parse::<IpAddr>().ok()?.to_canonical()));
+    text.parse().ok().or_else(one)
+}
+
 /// An address as proxies write it: with a port or without.
 fn address_of(text: &str) -> Option<IpAddr> {
     let address = text

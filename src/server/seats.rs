@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -34,6 +34,8 @@ pub(super) struct Seat {
     /// None of a trusted proxy, which stands for many.
     peer: Option<IpAddr>,
     answers: AtomicUsize,
+    /// Whether the last answer may still lie here in part, though all of it was made.
+    unsent: AtomicBool,
     /// Since when nothing is answered, in milliseconds.
     idle_since: AtomicU64,
     /// When the next head began to arrive, in milliseconds and one; none is 0.
@@ -49,7 +51,7 @@ pub(super) struct Place {
     pub(super) seat: Arc<Seat>,
 }
 
-/// An answer that is being made or sent.
+/// An answer that is being made, or handed over to be sent.
 #[derive(Debug)]
 pub(super) struct Answering(Arc<Seat>);
 
@@ -81,6 +83,7 @@ impl Seats {
             began: self.began,
             peer,
             answers: AtomicUsize::new(0),
+            unsent: AtomicBool::new(false),
             idle_since: AtomicU64::new(since(self.began)),
             head_since: AtomicU64::new(0),
             leave: Notify::new(),
@@ -138,7 +141,14 @@ impl Seat {
     }
 
     pub(super) fn is_answered(&self) -> bool {
-        self.answers.load(Relaxed) > 0
+        self.answers.load(Relaxed) > 0 || self.unsent.load(Relaxed)
+    }
+
+    /// All that was made has been sent.
+    pub(super) fn sent(&self) {
+        if self.answers.load(Relaxed) == 0 && self.unsent.swap(false, Relaxed) {
+            self.idle_since.store(since(self.began), Relaxed);
+        }
     }
 
     /// Completes once the connection has to make room for another.
@@ -148,6 +158,7 @@ impl Seat {
 
     pub(super) fn answering(self: &Arc<Self>) -> Answering {
         self.answers.fetch_add(1, Relaxed);
+        self.unsent.store(true, Relaxed);
         self.head_since.store(0, Relaxed);
         Answering(Arc::clone(self))
     }
@@ -155,7 +166,6 @@ impl Seat {
 
 impl Drop for Answering {
     fn drop(&mut self) {
-        self.0.idle_since.store(since(self.0.began), Relaxed);
         self.0.answers.fetch_sub(1, Relaxed);
     }
 }

@@ -119,14 +119,20 @@ const NO_DIGEST: &str = "token: what follows sha256: is no digest; allowed: 64 h
 fn read(files: &[PathBuf]) -> io::Result<Vec<Hash>> {
     let mut hashes = Vec::new();
     for file in files {
-        let length = fs::metadata(file)?.len();
+        let told = |failure: io::Error| {
+            io::Error::new(
+                failure.kind(),
+                format!("token: {}: {failure}", file.display()),
+            )
+        };
+        let length = fs::metadata(file).map_err(told)?.len();
         if length > LONGEST_FILE {
             return Err(invalid(format!(
-                "{}: {length} bytes are no file of tokens; allowed: at most {LONGEST_FILE}",
+                "token: {}: {length} bytes are no file of tokens; allowed: at most {LONGEST_FILE}",
                 file.display()
             )));
         }
-        let text = fs::read_to_string(file)?;
+        let text = fs::read_to_string(file).map_err(told)?;
         for (number, line) in (1..).zip(text.lines()) {
             let digest = line.split('#').next().unwrap_or_default().trim();
             if digest.is_empty() {
@@ -135,7 +141,7 @@ fn read(files: &[PathBuf]) -> io::Result<Vec<Hash>> {
             let found = digest.strip_prefix(DIGEST).and_then(hash);
             hashes.push(found.ok_or_else(|| {
                 invalid(format!(
-                    "{}, line {number}: no digest of a token; allowed: sha256: and 64 hexadecimal digits, as the \
+                    "token: {}, line {number}: no digest of a token; allowed: sha256: and 64 hexadecimal digits, as the \
                      command `liqdata token` prints them",
                     file.display()
                 ))

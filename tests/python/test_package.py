@@ -129,6 +129,7 @@ OPTIONS = {
     "decimals": "decimal",
     "headers": None,
     "proxy": None,
+    "token": None,
 }
 
 

@@ -236,7 +236,7 @@ def test_an_answer_under_way_is_finished_before_the_end(market):
             peer.settimeout(30)
             peer.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
             peer.connect(("127.0.0.1", port))
-            peer.sendall(b"GET /api/liq-heatmap?symbol=BTC&range=1M HTTP/1.1\r\nhost: here\r\n\r\n")
+            peer.sendall(b"GET /api/liq-heatmap?symbol=BTC&range=1M HTTP/1.1\r\nhost: localhost\r\n\r\n")
             got = peer.recv(1)
             closing = threading.Thread(target=server.close)
             closing.start()

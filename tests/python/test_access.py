@@ -1,0 +1,385 @@
+"""Who may ask a server and what one client can cost the others, as Python, the command line and a file say it."""
+
+import dataclasses
+import http.client
+import json
+import pickle
+import socket
+import ssl
+import subprocess
+import sys
+import time
+from contextlib import closing
+
+import pytest
+import trustme
+
+import liqdata
+from liqdata import _core, cli
+from liqdata.server import Limits
+
+TOKEN = "correct-horse-battery"  # noqa: S105 - opens servers of these tests alone
+EVERYWHERE = "0.0.0.0"  # noqa: S104 - what is to be refused
+OTHER = "another-horse-battery"
+
+
+@pytest.fixture(autouse=True)
+def _no_token(monkeypatch):
+    monkeypatch.delenv("LIQDATA_TOKEN", raising=False)
+
+
+def port_of(server):
+    return int(server.url.rpartition(":")[2])
+
+
+def status(server, path="/health", **headers):
+    """Status and body of one request, with these headers alone beside the usual ones."""
+    with closing(http.client.HTTPConnection("127.0.0.1", port_of(server), timeout=30)) as connection:
+        connection.request("GET", path, headers=headers)
+        response = connection.getresponse()
+        return response.status, response.read().decode()
+
+
+def eventually(true, seconds=20):
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+# Tokens.
+
+
+@pytest.mark.parametrize("given", [TOKEN, [OTHER, TOKEN]], ids=["one", "several"])
+def test_a_server_with_a_token_answers_those_that_send_it(market, given):
+    with liqdata.serve(market, token=given) as server:
+        with liqdata.Client(server.url, token=TOKEN) as client:
+            assert client.overview() == market.overview()
+        for wrong in (None, "wrong-horse-battery"):
+            with liqdata.Client(server.url, token=wrong) as client:
+                with pytest.raises(liqdata.Refused, match="a token is needed here") as caught:
+                    client.overview()
+                assert caught.value.status == 401
+                assert TOKEN not in str(caught.value)
+        assert status(server)[0] == 401
+        assert TOKEN not in repr(server)
+
+
+def test_the_environment_tells_a_client_its_token_and_a_pickle_leaves_it_there(market, monkeypatch):
+    monkeypatch.setenv("LIQDATA_TOKEN", TOKEN)
+    with liqdata.serve(market, token=[TOKEN, OTHER]) as server, liqdata.Client(server.url) as client:
+        assert client.overview() == market.overview()
+        packed = pickle.dumps(client)
+        assert TOKEN.encode() not in packed
+        monkeypatch.setenv("LIQDATA_TOKEN", OTHER)
+        with pickle.loads(packed) as back:
+            assert back.overview() == market.overview()
+        monkeypatch.delenv("LIQDATA_TOKEN")
+        with pickle.loads(packed) as back, pytest.raises(liqdata.Refused):
+            back.overview()
+        # A header that says who asks wins over the environment.
+        monkeypatch.setenv("LIQDATA_TOKEN", "wrong-horse-battery")
+        with liqdata.Client(server.url, headers={"authorization": f"Bearer {OTHER}"}) as named:
+            assert named.overview() == market.overview()
+
+
+@pytest.mark.parametrize("kind", [liqdata.Client, liqdata.AsyncClient])
+def test_a_token_is_never_shown_and_one_that_was_given_does_not_travel(kind):
+    client = kind("http://127.0.0.1:9", token=TOKEN, retries=0)
+    assert TOKEN not in repr(client)
+    with pytest.raises(TypeError, match=r"LIQDATA_TOKEN") as caught:
+        pickle.dumps(client)
+    assert TOKEN not in str(caught.value)
+
+
+@pytest.mark.parametrize("token", ["", "with blanks", "zeilen\numbruch", "schlüssel", 5, b"bytes"])
+def test_a_token_that_cannot_be_sent_is_refused_untold(token):
+    with pytest.raises(liqdata.BadQuery) as caught:
+        liqdata.Client("http://127.0.0.1:9", token=token)
+    assert caught.value.parameter == "token"
+    assert not isinstance(token, str) or not token or token not in str(caught.value)
+
+
+def test_a_token_beside_such_a_header_is_refused():
+    with pytest.raises(liqdata.BadQuery, match="one of them"):
+        liqdata.Client("http://127.0.0.1:9", token=TOKEN, headers={"Authorization": "Basic eA=="})
+
+
+@pytest.mark.parametrize("token", ["", "short", "with blanks in the middle", [], [TOKEN, 5], 5, {"a": 1}, b"bytes" * 9])
+def test_a_token_that_could_be_guessed_or_is_none_opens_nothing(market, token):
+    with pytest.raises(liqdata.BadQuery) as caught:
+        liqdata.serve(market, token=token)
+    assert caught.value.parameter == "token"
+    assert not isinstance(token, str) or not token or token not in str(caught.value)
+
+
+def test_the_command_makes_tokens_and_a_file_of_their_digests_is_read_again(market, capsys, tmp_path):
+    made = []
+    for name in ("ann", "ben"):
+        assert cli.main(["token", name]) == 0
+        out, err = capsys.readouterr()
+        made.append((out.strip(), err.splitlines()[-1]))
+        assert made[-1][1].endswith(f"# {name}")
+        assert out.strip() not in err
+    (ann, ann_line), (ben, ben_line) = made
+    file = tmp_path / "tokens"
+    file.write_text(ann_line + "\n")
+    with liqdata.serve(market, token=file) as server:
+        asks = {name: f"Bearer {token}" for name, token in (("ann", ann), ("ben", ben))}
+        assert status(server, Authorization=asks["ann"])[0] == 200
+        assert status(server, Authorization=asks["ben"])[0] == 401
+        file.write_text(f"{ann_line}\n{ben_line}\n")
+        eventually(lambda: status(server, Authorization=asks["ben"])[0] == 200)
+        assert status(server, Authorization=asks["ann"])[0] == 200
+        file.write_text(f"{ben_line}\n")
+        eventually(lambda: status(server, Authorization=asks["ann"])[0] == 401)
+    file.write_text("plain-text-token-of-ann\n")
+    with pytest.raises(liqdata.BadQuery, match="line 1: no digest") as caught:
+        liqdata.serve(market, token=file)
+    assert "plain-text" not in str(caught.value)
+    with pytest.raises(liqdata.BadQuery, match="no-such-file"):
+        liqdata.serve(market, token=tmp_path / "no-such-file")
+
+
+# Names, origins, and the world outside.
+
+
+def test_a_server_answers_to_its_names_alone(market):
+    with liqdata.serve(market, hosts="Data.Example.org") as server:
+        for host in ("localhost", "127.0.0.1", "data.example.org:8443", "[::1]"):
+            assert status(server, Host=host)[0] == 200
+        code, body = status(server, Host="evil.example")
+        assert code == 421
+        assert json.loads(body)["success"] is False
+        assert "evil.example" in body
+
+
+def test_a_page_of_a_known_origin_alone_may_read_the_answers(market):
+    with (
+        liqdata.serve(market, origins=["https://board.example.org/"]) as server,
+        closing(http.client.HTTPConnection("127.0.0.1", port_of(server), timeout=30)) as connection,
+    ):
+        for origin, allowed in (("https://board.example.org", True), ("https://evil.example", False)):
+            connection.request("GET", "/api/coin-liquidations", headers={"Origin": origin})
+            response = connection.getresponse()
+            response.read()
+            assert response.getheader("Access-Control-Allow-Origin") == (origin if allowed else None)
+    with (
+        liqdata.serve(market) as server,
+        closing(http.client.HTTPConnection("127.0.0.1", port_of(server))) as connection,
+    ):
+        connection.request("GET", "/health", headers={"Origin": "https://board.example.org"})
+        assert connection.getresponse().getheader("Access-Control-Allow-Origin") is None
+
+
+def test_beyond_this_machine_a_server_needs_a_token_or_the_word_public(market):
+    with pytest.raises(liqdata.BadQuery, match="everybody who reaches it may ask") as caught:
+        liqdata.serve(market, EVERYWHERE)
+    assert caught.value.parameter == "host"
+    for how in ({"token": TOKEN}, {"public": True}):
+        with liqdata.serve(market, EVERYWHERE, **how) as server:
+            answered = status(server, Authorization=f"Bearer {TOKEN}", Host="192.0.2.7")
+            assert answered[0] == 200
+            assert status(server, Authorization=f"Bearer {TOKEN}", Host="evil.example")[0] == 421
+
+
+@pytest.mark.parametrize(
+    "option, value",
+    [
+        ("hosts", 5),
+        ("hosts", [""]),
+        ("origins", "example.org"),
+        ("origins", ["https://example.org/page"]),
+        ("origins", ["https://me:secret@example.org"]),
+        ("tls", "certificate.pem"),
+        ("tls", ("no-such-certificate.pem", "key.pem")),
+        ("limits", {"connection": 5}),
+        ("limits", {"connections": 0}),
+        ("limits", {"idle": float("nan")}),
+        ("limits", {"idle": True}),
+        ("limits", {"trusted_proxies": ["10.0.0.0/33"]}),
+        ("limits", 5),
+    ],
+)
+def test_an_option_out_of_bounds_is_refused_by_name(market, option, value):
+    with pytest.raises(liqdata.BadQuery) as caught:
+        liqdata.serve(market, **{option: value})
+    assert caught.value.parameter == option
+    assert "allowed" in str(caught.value) or "no-such-certificate.pem" in str(caught.value)
+
+
+# TLS.
+
+
+def test_tls_with_a_certificate_that_is_replaced_while_the_server_runs(market, monkeypatch, tmp_path):
+    authority = trustme.CA()
+    authority.cert_pem.write_to_path(tmp_path / "authority.pem")
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "authority.pem"))
+    monkeypatch.delenv("SSL_CERT_DIR", raising=False)
+    certificate, key = tmp_path / "certificate.pem", tmp_path / "key.pem"
+
+    def issue():
+        issued = authority.issue_cert("127.0.0.1", "localhost")
+        issued.private_key_pem.write_to_path(key)
+        certificate.write_bytes(b"".join(part.bytes() for part in issued.cert_chain_pems))
+
+    def shown(server):
+        context = ssl.create_default_context(cafile=tmp_path / "authority.pem")
+        with (
+            socket.create_connection(("127.0.0.1", port_of(server)), timeout=30) as plain,
+            context.wrap_socket(plain, server_hostname="127.0.0.1") as secure,
+        ):
+            return secure.getpeercert(binary_form=True)
+
+    issue()
+    with liqdata.serve(market, tls=(certificate, key), token=TOKEN) as server:
+        assert server.url.startswith("https://")
+        with liqdata.Client(server.url, token=TOKEN) as client:
+            assert client.overview() == market.overview()
+        before = shown(server)
+        assert shown(server) == before
+        issue()
+        eventually(lambda: shown(server) != before)
+        # Who speaks plainly, or nothing at all, harms nobody.
+        with socket.create_connection(("127.0.0.1", port_of(server)), timeout=30) as plain:
+            plain.sendall(b"GET /health HTTP/1.1\r\nhost: localhost\r\n\r\n")
+            assert b"200" not in plain.recv(100)
+        with liqdata.Client(server.url, token=TOKEN) as client:
+            assert client.overview() == market.overview()
+    key.write_text("nothing")
+    with pytest.raises(liqdata.BadQuery, match=r"key\.pem holds no private key"):
+        liqdata.serve(market, tls=(certificate, key))
+
+
+# What one client can cost the others.
+
+
+def test_the_limits_are_those_of_the_native_half():
+    told = dataclasses.asdict(Limits())
+    assert told.pop("trusted_proxies") == ()
+    assert told == _core.limits()
+
+
+def test_half_a_thousand_heads_that_never_end_lock_nobody_out(market):
+    with liqdata.serve(market) as server, liqdata.Client(server.url, retries=0) as client:
+        client.overview()
+        held = []
+        try:
+            for _ in range(600):
+                held.append(socket.create_connection(("127.0.0.1", port_of(server)), timeout=30))
+                held[-1].sendall(b"GET /health HTTP/1.1\r\nx-slow: ")
+            assert client.overview() == market.overview()
+            with liqdata.Client(server.url, retries=0) as new:
+                assert new.overview() == market.overview()
+            began = time.monotonic()
+            server.close()
+            # Those who never finish their question are not waited for.
+            assert time.monotonic() - began < Limits().grace
+        finally:
+            for one in held:
+                one.close()
+
+
+def test_a_server_closes_within_what_it_promises_whatever_is_computed(market):
+    server = liqdata.serve(market, limits={"grace": 1.0})
+    addresses = [("127.0.0.1", port_of(server))] * 40
+    asked = [socket.create_connection(address, timeout=30) for address in addresses]
+    try:
+        for number, one in enumerate(asked):
+            at = 1_781_136_000_000 - 60_000 * number
+            question = f"/api/liquidations/heatmap?symbol=BTC&range=30d&model=1&as_of={at}"
+            one.sendall(f"GET {question} HTTP/1.1\r\nhost: localhost\r\n\r\n".encode())
+        time.sleep(0.3)
+        began = time.monotonic()
+        server.close()
+        # One second of grace, and what a busy machine needs to notice.
+        assert time.monotonic() - began < 3.0
+    finally:
+        for one in asked:
+            one.close()
+
+
+def test_clients_behind_a_trusted_proxy_have_a_share_each(market):
+    with liqdata.serve(market, limits={"per_peer": 1, "trusted_proxies": ["127.0.0.1"]}) as server:
+        port = port_of(server)
+
+        def follow(client):
+            one = socket.create_connection(("127.0.0.1", port), timeout=30)
+            head = f"GET /api/liquidations/stream HTTP/1.1\r\nhost: localhost\r\nx-forwarded-for: {client}\r\n\r\n"
+            one.sendall(head.encode())
+            return one, one.recv(100).split(b" ")[1]
+
+        followers = [follow(client) for client in ("192.0.2.1", "192.0.2.2", "192.0.2.1")]
+        assert [code for _, code in followers] == [b"200", b"200", b"429"]
+        for one, _ in followers:
+            one.close()
+
+
+# The command line and its file.
+
+
+def serving(*arguments):
+    command = [sys.executable, "-m", "liqdata", "serve", "--demo", *map(str, arguments)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def test_a_file_says_how_to_serve_and_the_command_line_wins(tmp_path):
+    digest = _core_digest(TOKEN)
+    (tmp_path / "tokens").write_text(digest + "\n")
+    config = tmp_path / "serve.toml"
+    config.write_text(
+        'host = "0.0.0.0"\ntoken_file = "tokens"\nallow_host = ["data.example.org"]\n[limit]\nquery = 100\nidle = 2.5\n'
+    )
+    process = serving("--config", config, "--limit", "query=60")
+    try:
+        url = process.stdout.readline().strip()
+        port = int(url.rpartition(":")[2])
+        assert url.startswith("http://0.0.0.0:")
+        with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=30)) as connection:
+            for path, host, code in (
+                ("/health", "data.example.org", 200),
+                ("/health", "evil.example", 421),
+                ("/health?x=" + "1" * 80, "data.example.org", 414),
+            ):
+                connection.request("GET", path, headers={"Host": host, "Authorization": f"Bearer {TOKEN}"})
+                response = connection.getresponse()
+                response.read()
+                assert response.status == code
+    finally:
+        process.terminate()
+        process.communicate(timeout=30)
+    assert process.returncode == 0
+
+
+def _core_digest(token):
+    import hashlib
+
+    return f"sha256:{hashlib.sha256(token.encode()).hexdigest()}"
+
+
+@pytest.mark.parametrize(
+    "text, named",
+    [
+        ("hosts = []", "allow_host"),
+        ("port = true", "a whole number"),
+        ("port = ", "no TOML"),
+        ("[limit]\nconnection = 5", "is no limit"),
+        ('certificate = "one.pem"', "--key"),
+    ],
+)
+def test_a_file_that_says_something_else_is_refused(capsys, tmp_path, text, named):
+    config = tmp_path / "serve.toml"
+    config.write_text(text)
+    assert cli.main(["serve", "--demo", "--config", str(config)]) == cli.USAGE
+    assert named in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("limit", ["connections", "connections=many", "walls=3", "idle=-1"])
+def test_a_limit_on_the_command_line_is_a_name_and_a_value(capsys, limit):
+    assert cli.main(["serve", "--demo", "--limit", limit]) == cli.USAGE
+    assert "allowed" in capsys.readouterr().err
+
+
+def test_the_command_does_not_serve_the_world_unasked(capsys):
+    assert cli.main(["serve", "--demo", "--host", EVERYWHERE]) == cli.USAGE
+    assert "--public" in capsys.readouterr().err
