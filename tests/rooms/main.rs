@@ -27,7 +27,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("engine", &["model"]),
     ("simulate", &["model"]),
     ("market", &["model", "api", "archive", "engine"]),
-    ("server", &["model", "api", "market"]),
+    ("server", &["model", "api", "net", "market"]),
     (
         "python",
         &[
@@ -51,11 +51,11 @@ const BINDING: &[&str] = &[
 const OWNED: &[(&str, &[&str])] = &[
     ("rusqlite", &["archive"]),
     ("parquet", &["archive"]),
-    ("sha2", &["archive", "engine"]),
+    ("sha2", &["archive", "engine", "server"]),
     ("uuid", &["archive"]),
     ("arrow_array", &["archive", "python"]),
     ("arrow_schema", &["archive", "python"]),
-    ("tokio_rustls", &["net"]),
+    ("tokio_rustls", &["net", "server"]),
     ("rustls_platform_verifier", &["net"]),
 ];
 
