@@ -37,6 +37,9 @@ FAILED = 1
 USAGE = 2
 INTERRUPTED = 130
 
+# Seconds between two looks at what a server has to say.
+LOOK = 0.25
+
 # The endpoints that answer in pictures.
 PICTURES = frozenset({"heatmap", "liqmap"})
 
@@ -293,7 +296,8 @@ def _serve(arguments: argparse.Namespace) -> None:
             print(server.url, flush=True)
             what = "a simulated market" if arguments.archive is None else f"the archive {arguments.archive}"
             print(f"{what}; Ctrl-C ends it", file=sys.stderr, flush=True)
-            enough.wait()
+            while not enough.wait(LOOK):
+                server._hear()  # noqa: SLF001 - of this package
             for number, handler in before.items():
                 signal.signal(number, handler)
     finally:

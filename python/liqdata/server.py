@@ -108,6 +108,10 @@ class Server:
         """Base address of the service; give it to a client."""
         return self._core.url
 
+    def _hear(self) -> None:
+        """Hand to :mod:`logging` what the server had to say meanwhile."""
+        self._core.hear()
+
     def close(self) -> None:
         """Finish the answers under way, within the limit ``grace``, and stop; again is harmless."""
         self._core.close()

@@ -33,6 +33,10 @@ pub use stream::Stream;
 /// The response header by which a server of ours says that its market is a simulated one.
 pub const SIMULATED: &str = "x-liqdata-simulated";
 
+/// The response header by which a server of ours says how many files of its archive are damaged, where any is: rows are
+/// missing, of this answer or of another.
+pub const DAMAGED: &str = "x-liqdata-damaged";
+
 /// The response header by which a server of ours says what the open interest of an estimate is, where that is no amount:
 /// [`RELATIVE`].
 pub const OPEN_INTEREST: &str = "x-liqdata-open-interest";

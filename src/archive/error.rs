@@ -81,9 +81,9 @@ pub enum ArchiveError {
         /// What is wrong, with the value and what is allowed.
         message: String,
     },
-    /// A file that the writer holds open was deleted or replaced: what is written now might never be found again, or
-    /// another might write as well. Nothing of the call was kept.
-    #[error("{} was {what} while this process wrote to its archive; nothing of this call was kept; open the archive \
+    /// A file that is held open was deleted or replaced: what is written now might never be found again, another might
+    /// write as well, and what is read is no longer the archive's. Nothing of the call was kept.
+    #[error("{} was {what} since this process opened its archive; nothing of this call was kept; open the archive \
              again", path.display())]
     Replaced {
         /// The lock file or the journal.

@@ -346,7 +346,7 @@ pub(super) fn fault_at(folder: &Path, part: &Part) -> std::io::Result<Option<Str
     if let Some(link) = files::link_in(folder, Path::new(&part.path))? {
         return Ok(Some(format!(
             "{} is a link, which is not followed",
-            link.display()
+            link.strip_prefix(folder).unwrap_or(&link).display()
         )));
     }
     match fs::symlink_metadata(folder.join(&part.path)) {

@@ -3,12 +3,15 @@
 //! A reader cannot write a gap down, and need not wait for a writer that does: what a file was to hold stands in the
 //! journal's list.
 
+use std::cmp::Reverse;
+
 use super::ArchiveError;
 use super::manifest::{self, Part, State};
 use super::orders::OrderRow;
 use super::reader::Archive;
 use super::row::Row;
 use super::runs::Gap;
+use super::scan::DamagedPart;
 use super::verify::DAMAGED;
 use crate::model::Millis;
 
@@ -51,15 +54,69 @@ impl Archive {
         Ok(gaps)
     }
 
-    /// Warns of every file that is out of use, missing or of another length than it was written with; one whose length
-    /// is right is held against its checksum when it is read.
-    pub(super) fn look_over(&self) -> Result<(), ArchiveError> {
-        let (kept, quarantined) = self.ask(|journal| {
+    /// The files that are out of use, and those that are known to be damaged: missing or of another length now, or met by
+    /// a read or a check.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError::Replaced`] where the journal is no longer the one that was opened, else [`ArchiveError`] where it or
+    /// a file cannot be looked at.
+    pub fn damage(&self) -> Result<Vec<DamagedPart>, ArchiveError> {
+        self.check_journal()?;
+        let (kept, quarantined) = self.parts()?;
+        let mut found = Vec::new();
+        for part in &quarantined {
+            let reason = part.reason.clone().unwrap_or_default();
+            self.warn(part, &reason);
+            found.push(self.damaged(part, reason));
+        }
+        for part in &kept {
+            let seen = manifest::fault_at(&self.folder, part)
+                .map_err(|source| ArchiveError::of_file(&self.folder.join(&part.path), source))?;
+            if let Some(reason) = &seen {
+                self.warn(part, reason);
+            }
+            if let Some(reason) = seen.or_else(|| self.warned_of(part)) {
+                found.push(self.damaged(part, reason));
+            }
+        }
+        Ok(found)
+    }
+
+    /// Reads every file, newest first, and warns of those that are not as they were written; `goes_on` is asked before
+    /// each. Files that were found sound before are read again: a disk may lose what nobody writes.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] where the journal cannot be read. A file that cannot be opened now is left to the reads.
+    pub fn check_files(&self, goes_on: &mut dyn FnMut() -> bool) -> Result<(), ArchiveError> {
+        let (mut kept, _) = self.parts()?;
+        kept.sort_by_key(|part| Reverse(part.last));
+        for part in &kept {
+            if !goes_on() {
+                return Ok(());
+            }
+            if let Ok(Some(reason)) = self.fault_now(part) {
+                self.warn(part, &reason);
+            }
+        }
+        Ok(())
+    }
+
+    /// The files that are in use, and those that are out of it.
+    fn parts(&self) -> Result<(Vec<Part>, Vec<Part>), ArchiveError> {
+        self.ask(|journal| {
             Ok((
                 manifest::all(journal, State::Kept)?,
                 manifest::all(journal, State::Quarantined)?,
             ))
-        })?;
+        })
+    }
+
+    /// Warns of every file that is out of use, missing or of another length than it was written with; one whose length
+    /// is right is held against its checksum when it is read.
+    pub(super) fn look_over(&self) -> Result<(), ArchiveError> {
+        let (kept, quarantined) = self.parts()?;
         for part in &quarantined {
             self.warn(part, part.reason.as_deref().unwrap_or_default());
         }

@@ -8,6 +8,8 @@ use std::time::SystemTime;
 
 use rusqlite::Connection;
 
+use super::clock::wall_clock;
+use super::files::{self, Identity};
 use super::known::{Known, KnownCoin, known};
 use super::manifest::Part;
 use super::{ArchiveError, journal, lock, table};
@@ -21,10 +23,28 @@ pub(super) type Stamp = (u64, Option<SystemTime>);
 pub struct Archive {
     pub(super) folder: PathBuf,
     pub(super) opened_by: u32,
+    /// Of the journal that was opened.
+    identity: Identity,
     journal: Mutex<Connection>,
     sound: Mutex<HashMap<String, Stamp>>,
+    warned: Arc<Mutex<Warned>>,
+}
+
+/// What is known of damage.
+#[derive(Debug, Default)]
+struct Warned {
     /// What is wrong with the files that were warned of.
-    warned: Arc<Mutex<HashMap<String, String>>>,
+    reasons: HashMap<String, String>,
+    /// How often that has changed, and when it did last.
+    changes: u64,
+    changed_at: Millis,
+}
+
+impl Warned {
+    fn change(&mut self) {
+        self.changes += 1;
+        self.changed_at = wall_clock();
+    }
 }
 
 impl Archive {
@@ -53,17 +73,26 @@ impl Archive {
             Err(source) => return Err(ArchiveError::of_file(&journal, source)),
         }
         lock::refuse_network(folder)?;
-        Ok(Self::opened(folder, journal::open_to_read(&journal)?))
+        Self::opened(folder, journal::open_to_read(&journal)?)
     }
 
-    pub(super) fn opened(folder: &Path, journal: Connection) -> Self {
-        Self {
+    pub(super) fn opened(folder: &Path, journal: Connection) -> Result<Self, ArchiveError> {
+        let path = folder.join(journal::FILE);
+        let found =
+            fs::symlink_metadata(&path).map_err(|source| ArchiveError::of_file(&path, source))?;
+        Ok(Self {
             folder: folder.to_owned(),
             opened_by: std::process::id(),
+            identity: files::identity(&found),
             journal: Mutex::new(journal),
             sound: Mutex::default(),
             warned: Arc::default(),
-        }
+        })
+    }
+
+    /// Refuses to go on where the journal is no longer the one that was opened.
+    pub(super) fn check_journal(&self) -> Result<(), ArchiveError> {
+        files::refuse_another(&self.folder.join(journal::FILE), self.identity)
     }
 
     /// Another reader of the same archive; a damaged file that one of them has warned of the other does not name again.
@@ -149,7 +178,10 @@ impl Archive {
             Some(stamp) => {
                 sound.insert(path.to_owned(), stamp);
                 // Should it be damaged again, that is news.
-                self.warned().remove(path);
+                let mut warned = self.warned();
+                if warned.reasons.remove(path).is_some() {
+                    warned.change();
+                }
             }
             None => {
                 sound.remove(path);
@@ -157,17 +189,37 @@ impl Archive {
         }
     }
 
-    fn warned(&self) -> MutexGuard<'_, HashMap<String, String>> {
+    fn warned(&self) -> MutexGuard<'_, Warned> {
         self.warned.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How many files are known to be damaged.
+    #[must_use]
+    pub fn damaged_files(&self) -> usize {
+        self.warned().reasons.len()
+    }
+
+    /// How often what is known of damage has changed since the archive was opened, and when it did last.
+    #[must_use]
+    pub fn changes_of_damage(&self) -> (u64, Millis) {
+        let warned = self.warned();
+        (warned.changes, warned.changed_at)
+    }
+
+    /// What was said to be wrong with a file, if anything was.
+    pub(super) fn warned_of(&self, part: &Part) -> Option<String> {
+        self.warned().reasons.get(&part.path).cloned()
     }
 
     /// Warns that a read does without a damaged file, once for what is wrong with it.
     pub(super) fn warn(&self, part: &Part, reason: &str) {
         let mut warned = self.warned();
-        if warned.get(&part.path).is_some_and(|known| known == reason) {
+        let known = warned.reasons.get(&part.path);
+        if known.is_some_and(|known| known == reason) {
             return;
         }
-        warned.insert(part.path.clone(), reason.to_owned());
+        warned.reasons.insert(part.path.clone(), reason.to_owned());
+        warned.change();
         drop(warned);
         log::warn!(
             target: "liqdata::archive",

@@ -119,7 +119,7 @@ impl Archive {
     }
 
     /// What is wrong with a file, if anything is, by its checksum.
-    fn fault_now(&self, part: &Part) -> Result<Option<String>, ArchiveError> {
+    pub(super) fn fault_now(&self, part: &Part) -> Result<Option<String>, ArchiveError> {
         let path = self.folder.join(&part.path);
         let before = stamp(&path);
         let fault = manifest::fault_of(&self.folder, part)

@@ -9,7 +9,6 @@ use rusqlite::Connection;
 use super::bars::BarRow;
 use super::batch::{Acknowledged, Batch};
 use super::clock::wall_clock;
-use super::files::Identity;
 use super::lock::{self, Lock};
 use super::manifest::{self, State};
 use super::maps::MapRow;
@@ -27,8 +26,6 @@ pub struct Writer {
     // Dropped in this order: the journal is closed before another may write.
     archive: Archive,
     connection: Option<Connection>,
-    /// Of the journal that was opened.
-    identity: Identity,
     lock: Lock,
 }
 
@@ -69,13 +66,10 @@ impl Archive {
         let lock = Lock::take(folder, wall_clock())?;
         let path = folder.join(journal::FILE);
         let connection = journal::open_to_write(&path)?;
-        let opened =
-            fs::symlink_metadata(&path).map_err(|source| ArchiveError::of_file(&path, source))?;
         files::sync_folder(folder)?;
         let mut writer = Writer {
-            archive: Archive::opened(folder, journal::open_to_read(&path)?),
+            archive: Archive::opened(folder, journal::open_to_read(&path)?)?,
             connection: Some(connection),
-            identity: files::identity(&opened),
             lock,
         };
         writer.recover()?;
@@ -160,7 +154,7 @@ impl Writer {
     ) -> Result<T, ArchiveError> {
         self.archive.check_process()?;
         self.lock.check()?;
-        files::refuse_another(&self.archive.folder.join(journal::FILE), self.identity)?;
+        self.archive.check_journal()?;
         let mut connection = match self.connection.take() {
             Some(connection) => connection,
             None => self.reopened()?,

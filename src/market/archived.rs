@@ -125,8 +125,14 @@ impl Archived {
         Standing {
             revision: match basis {
                 Basis::Observations => live.revision,
-                // Runs and gaps too.
-                Basis::Record => live.recorded,
+                // Runs and gaps too, those of files that are found damaged among them.
+                Basis::Record => {
+                    let (changes, changed_at) = self.back.changes_of_damage();
+                    Revision {
+                        number: live.recorded.number + changes,
+                        changed_at: live.recorded.changed_at.max(changed_at),
+                    }
+                }
                 Basis::Coin(coin) => live.coins.get(coin).copied().unwrap_or(Revision {
                     number: 0,
                     changed_at: self.opened_at,

@@ -17,7 +17,7 @@ use super::revision::{Basis, Revision, Standing};
 use super::shared_look::SharedLook;
 use super::source::{Needed, Source, shown};
 use crate::api::{BadQuery, Orders};
-use crate::archive::{Archive, MapRow};
+use crate::archive::{Archive, DamagedPart, MapRow};
 use crate::engine::{self, EngineError, Observations, Rows, View};
 use crate::model::{
     Bar, Chosen, Completeness, Millis, Model, ObservedLiquidations, ObservedOpenInterest, Order,
@@ -115,6 +115,22 @@ impl Market {
     #[must_use]
     pub fn archive(&self) -> Option<&Archive> {
         self.source.archive()
+    }
+
+    /// How many files of its archive are known to be damaged, so that rows are missing.
+    #[must_use]
+    pub(crate) fn damaged_files(&self) -> usize {
+        self.archive().map_or(0, Archive::damaged_files)
+    }
+
+    /// What is known of those files; none where it lies in no archive.
+    ///
+    /// # Errors
+    ///
+    /// A [`Refusal`] where the archive cannot be read.
+    pub(crate) fn damage(&self) -> Result<Vec<DamagedPart>, Refusal> {
+        let damage = self.archive().map(Archive::damage).transpose()?;
+        Ok(damage.unwrap_or_default())
     }
 
     /// The instant the market was opened as of, if it was.

@@ -24,6 +24,7 @@ const TICK: Duration = Duration::from_millis(5);
 struct Running {
     stop: oneshot::Sender<()>,
     thread: JoinHandle<std::io::Result<()>>,
+    watch: server::Watch,
     pid: u32,
 }
 
@@ -206,9 +207,20 @@ impl Server {
             .is_none()
     }
 
+    /// Tells `logging` what the server had to say since this was last called.
+    #[expect(clippy::unused_self, reason = "it is the server that is listened to")]
+    fn hear(&self, py: Python<'_>) -> PyResult<()> {
+        logs::deliver(py)
+    }
+
     /// Finishes the answers under way (5 s at most) and stops; again is harmless.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
-        let Some(Running { stop, thread, pid }) = self
+        let Some(Running {
+            stop,
+            thread,
+            watch,
+            pid,
+        }) = self
             .running
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -218,11 +230,12 @@ impl Server {
         };
         if pid != std::process::id() {
             // After a fork the thread is the parent's; its handle must not be dropped here.
-            std::mem::forget((stop, thread));
+            std::mem::forget((stop, thread, watch));
             return Ok(());
         }
         logs::deliver(py)?;
         let _ = stop.send(());
+        py.detach(|| drop(watch));
         while !thread.is_finished() {
             py.detach(|| std::thread::sleep(TICK));
             py.check_signals()?;
@@ -245,6 +258,7 @@ fn start(
         .thread_name("liqdata-server")
         .enable_all()
         .build()?;
+    let watch = server::Watch::over(&market);
     let (stop, stopped) = oneshot::channel();
     let thread = std::thread::Builder::new()
         .name("liqdata-server".to_owned())
@@ -264,6 +278,7 @@ fn start(
     Ok(Running {
         stop,
         thread,
+        watch,
         pid: std::process::id(),
     })
 }

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::api::{ENDPOINTS, EVERYWHERE, EXTENSIONS, Entry, Parameter};
-use crate::market::Market;
+use crate::market::{Basis, Market, Refusal};
 use crate::model::Millis;
 
 /// What `GET /api` says.
@@ -28,6 +28,25 @@ pub(super) struct Health {
     now: Millis,
 }
 
+/// What `GET /ready` says.
+#[derive(Serialize)]
+pub(super) struct Readiness {
+    success: bool,
+    now: Millis,
+    /// Files whose rows are missing from the answers.
+    damaged: Vec<DamagedFile>,
+}
+
+/// A file by what it was to hold; where it lies is nobody's business who asks over a network.
+#[derive(Serialize)]
+struct DamagedFile {
+    holds: String,
+    rows: u64,
+    first: Millis,
+    last: Millis,
+    reason: String,
+}
+
 impl<'a> Index<'a> {
     pub(super) fn of(market: &'a Market) -> Self {
         Self {
@@ -42,6 +61,30 @@ impl<'a> Index<'a> {
             everywhere: EVERYWHERE,
             extensions: EXTENSIONS,
         }
+    }
+}
+
+impl Readiness {
+    /// # Errors
+    ///
+    /// A [`Refusal`] where the market's archive cannot be read.
+    pub(super) fn of(market: &Market) -> Result<Self, Refusal> {
+        // Cannot be answered where the journal cannot be.
+        market.standing(&Basis::Record)?;
+        let damaged = market.damage()?.into_iter();
+        Ok(Self {
+            success: true,
+            now: market.now(),
+            damaged: damaged
+                .map(|file| DamagedFile {
+                    holds: file.holds,
+                    rows: file.rows,
+                    first: file.first,
+                    last: file.last,
+                    reason: file.reason,
+                })
+                .collect(),
+        })
     }
 }
 

@@ -24,6 +24,7 @@ mod shared;
 #[cfg(test)]
 mod tests;
 mod tokens;
+mod watch;
 
 pub use access::Access;
 pub use limits::Limits;
@@ -33,3 +34,4 @@ pub use reject::{Rejection, status};
 pub use router::router;
 pub use secure::Tls;
 pub use tokens::Tokens;
+pub use watch::Watch;

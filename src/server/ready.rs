@@ -25,7 +25,7 @@ use tower::{Service, ServiceExt};
 
 use super::freshness::Validator;
 use super::reject::Rejection;
-use super::response::sign;
+use super::response::{DAMAGED, sign};
 use super::shared::Shared;
 use crate::market::{Basis, Standing, wall_clock};
 use crate::model::Millis;
@@ -245,6 +245,16 @@ impl ReadyAnswers {
     }
 }
 
+/// `response` as it leaves: whatever was kept, it says what is known of damage now.
+fn marked(shared: &Shared, mut response: Response) -> Response {
+    let damaged = shared.market.damaged_files();
+    if damaged > 0 {
+        let headers = response.headers_mut();
+        headers.insert(DAMAGED, HeaderValue::from(damaged));
+    }
+    response
+}
+
 type Answering = Pin<Box<dyn Future<Output = Result<Response, Infallible>> + Send>>;
 
 impl Service<Request> for ReadyAnswers {
@@ -258,8 +268,11 @@ impl Service<Request> for ReadyAnswers {
 
     fn call(&mut self, request: Request) -> Self::Future {
         let Some(asking) = Asking::of(&request) else {
-            let page = self.clone().page(request);
-            return Either::Right(Box::pin(async { Ok(page.await) }));
+            let answers = self.clone();
+            return Either::Right(Box::pin(async {
+                let shared = answers.shared.clone();
+                Ok(marked(&shared, answers.page(request).await))
+            }));
         };
         let mut found = self.ready.get(&asking);
         if let Some(kept) = &found
@@ -267,13 +280,15 @@ impl Service<Request> for ReadyAnswers {
         {
             let standing = self.shared.market.standing(&kept.lasting.basis);
             if standing.is_ok_and(|standing| kept.lasting.holds(&standing)) {
-                return Either::Left(ready(Ok(kept.answer(request.headers()))));
+                let answer = kept.answer(request.headers());
+                return Either::Left(ready(Ok(marked(&self.shared, answer))));
             }
             found = None;
         }
         let (answers, asked) = (self.clone(), asking.to_owned());
         Either::Right(Box::pin(async move {
-            Ok(answers.ask(found, asked, request).await)
+            let shared = answers.shared.clone();
+            Ok(marked(&shared, answers.ask(found, asked, request).await))
         }))
     }
 }

@@ -2,14 +2,18 @@
 
 use axum::body::{Body, Bytes};
 use axum::http::header::{CONTENT_TYPE, SERVER};
-use axum::http::{HeaderMap, HeaderValue};
+use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 
 use super::reject::Rejection;
+use crate::api;
 
 /// The content type by which a stream is known.
 pub(super) const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");
+
+/// How many files of the archive are damaged, where any is.
+pub(super) const DAMAGED: HeaderName = HeaderName::from_static(api::DAMAGED);
 
 const PRODUCT: HeaderValue =
     HeaderValue::from_static(concat!("liqdata/", env!("CARGO_PKG_VERSION")));

@@ -20,7 +20,7 @@ use tower_http::compression::predicate::{NotForContentType, Predicate, SizeAbove
 use super::encoded::Key;
 use super::follow::follow;
 use super::freshness::REVALIDATE;
-use super::index::{Health, Index};
+use super::index::{Health, Index, Readiness};
 use super::question::nothing;
 use super::ready::ReadyAnswers;
 use super::reject::Rejection;
@@ -36,7 +36,8 @@ const WORTH_COMPRESSING: u64 = 1024;
 pub(super) const SIMULATED: HeaderName = HeaderName::from_static(api::SIMULATED);
 
 /// The service of the ten endpoints on `market`, with a stream of the orders as
-/// they arrive, `/api` (and `/`) to list all that and `/health`.
+/// they arrive, `/api` (and `/`) to list all that, `/health` and
+/// `/ready`.
 ///
 /// No I/O happens here; answers are computed on the runtime's blocking threads, slow ones on a lane of their own.
 pub fn router(market: Arc<Market>) -> Router {
@@ -56,6 +57,7 @@ pub(super) fn pages(shared: Shared) -> Router {
         .route("/", get(index))
         .route("/api", get(index))
         .route("/health", get(health))
+        .route("/ready", get(readiness))
         .fallback(no_such_path)
         .method_not_allowed_fallback(read_only)
         .layer(
@@ -92,6 +94,12 @@ async fn health(State(shared): State<Shared>, uri: Uri) -> Result<Response, Reje
         .look(|market| encoded(&Health::of(market)))
         .await?;
     Ok(json(health?))
+}
+
+async fn readiness(State(shared): State<Shared>, uri: Uri) -> Result<Response, Rejection> {
+    nothing(uri.query().unwrap_or_default())?;
+    let found = shared.market.look(Readiness::of).await??;
+    Ok(json(encoded(&found)?))
 }
 
 async fn no_such_path(uri: Uri) -> Rejection {

@@ -7,6 +7,7 @@
     reason = "tests"
 )]
 
+mod damaged;
 mod events;
 mod fresh;
 mod ready;

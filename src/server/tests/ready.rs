@@ -21,7 +21,7 @@ async fn answer(
     ask(service, request.body(Body::empty()).unwrap()).await
 }
 
-async fn plain(service: &Router, uri: &str) -> (StatusCode, HeaderMap, Bytes) {
+pub(super) async fn plain(service: &Router, uri: &str) -> (StatusCode, HeaderMap, Bytes) {
     answer(service, &Method::GET, uri, &[]).await
 }
 
@@ -156,10 +156,10 @@ async fn a_new_order_is_in_the_next_answer_and_an_old_one_leaves_its_window() {
 }
 
 /// An archive of a test, gone with it.
-struct Folder(std::path::PathBuf);
+pub(super) struct Folder(pub(super) std::path::PathBuf);
 
 impl Folder {
-    fn new(name: &str) -> Self {
+    pub(super) fn new(name: &str) -> Self {
         let name = format!("liqdata-ready-{name}-{}", std::process::id());
         Self(std::env::temp_dir().join(name))
     }
@@ -171,7 +171,7 @@ impl Drop for Folder {
     }
 }
 
-fn recorded(key: u32, minutes: i64) -> Batch {
+pub(super) fn recorded(key: u32, minutes: i64) -> Batch {
     let at = NOW.on(minutes * Millis::MINUTE);
     Batch {
         orders: vec![OrderRow {

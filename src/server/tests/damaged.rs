@@ -1,0 +1,134 @@
+//! What the service says of files of its archive that are damaged.
+
+use std::path::PathBuf;
+
+use super::fresh::text;
+use super::ready::{Folder, plain, recorded};
+use super::*;
+use crate::archive::Archive;
+use crate::server::Watch;
+use crate::server::response::DAMAGED;
+
+const DAYS: i64 = 3;
+
+/// An archive of three days in a file each; the files from the oldest.
+fn rolled(folder: &Folder) -> Vec<PathBuf> {
+    let mut writer = Archive::create_or_open(&folder.0).unwrap();
+    for day in 0..DAYS {
+        let minutes = (day - DAYS + 1) * 24 * 60;
+        writer
+            .append(&recorded(u32::try_from(day).unwrap(), minutes))
+            .unwrap();
+    }
+    let mut parts = writer.roll(NOW.on(Millis::DAY)).unwrap().parts;
+    assert_eq!(parts.len(), 3);
+    parts.sort();
+    parts
+}
+
+fn flip(path: &PathBuf) {
+    let mut bytes = std::fs::read(path).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    std::fs::write(path, bytes).unwrap();
+}
+
+async fn readiness(service: &Router) -> Value {
+    let (status, _, body) = plain(service, "/ready").await;
+    assert_eq!(status, StatusCode::OK);
+    serde_json::from_slice(&body).unwrap()
+}
+
+#[tokio::test]
+async fn a_newest_day_cut_short_is_marked_in_every_answer_and_a_gap() {
+    let folder = Folder::new("cut-short");
+    let parts = rolled(&folder);
+    let whole = std::fs::read(&parts[2]).unwrap();
+    std::fs::write(&parts[2], &whole[..whole.len() / 2]).unwrap();
+    let market = Market::open(&folder.0, None).unwrap();
+    let service = routes(Shared::new(Arc::new(market)));
+    for uri in [
+        "/api/liquidations/overview",
+        "/api/liquidations/overview",
+        "/api/liquidations/exchanges?range=1h&explain=1",
+        "/api/liquidations",
+        "/health",
+        "/api",
+        "/nope",
+    ] {
+        let (_, headers, _) = plain(&service, uri).await;
+        assert_eq!(text(&headers, &DAMAGED), "1", "{uri}");
+    }
+    let (_, _, body) = plain(&service, "/api/liquidations/overview?explain=1").await;
+    let answer: Value = serde_json::from_slice(&body).unwrap();
+    assert_eq!(
+        answer["explain"]["coverage"][0]["gaps"],
+        json!(1),
+        "{answer}"
+    );
+    let said = readiness(&service).await;
+    let [file] = said["damaged"].as_array().unwrap().as_slice() else {
+        panic!("{said}");
+    };
+    assert_eq!(
+        (&file["holds"], &file["rows"]),
+        (&json!("orders"), &json!(1))
+    );
+    let reason = file["reason"].as_str().unwrap();
+    assert!(reason.contains("bytes and was written with"), "{reason}");
+    let place = folder.0.display().to_string();
+    assert!(!said.to_string().contains(&place), "{said}");
+}
+
+#[tokio::test]
+async fn a_flipped_bit_is_found_before_anybody_asks_for_what_it_took() {
+    let folder = Folder::new("flipped");
+    let parts = rolled(&folder);
+    let market = Arc::new(Market::open(&folder.0, None).unwrap());
+    let service = routes(Shared::new(Arc::clone(&market)));
+    let uri = "/api/liquidations/overview";
+    let explained = "/api/liquidations/exchanges?explain=1";
+    assert!(!plain(&service, uri).await.1.contains_key(DAMAGED));
+    let before = plain(&service, explained).await.2;
+    assert_eq!(readiness(&service).await["damaged"], json!([]));
+    // Under a market that is open: the oldest day, and the newest, which is in memory already.
+    flip(&parts[0]);
+    flip(&parts[2]);
+    let watch = Watch::over(&market);
+    for _ in 0..500 {
+        if market.damaged_files() == 2 {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+    drop(watch);
+    assert_eq!(text(&plain(&service, uri).await.1, &DAMAGED), "2");
+    let said = readiness(&service).await;
+    assert_eq!(said["damaged"].as_array().unwrap().len(), 2, "{said}");
+    // An answer that was kept does not hide the gap.
+    let after = plain(&service, explained).await.2;
+    let gaps = |body: &Bytes| {
+        let answer: Value = serde_json::from_slice(body).unwrap();
+        answer["explain"]["coverage"][0]["gaps"].clone()
+    };
+    assert_eq!((gaps(&before), gaps(&after)), (json!(0), json!(1)));
+}
+
+#[tokio::test]
+async fn a_service_whose_journal_was_deleted_or_replaced_is_not_ready() {
+    let folder = Folder::new("replaced");
+    rolled(&folder);
+    let market = Arc::new(Market::open(&folder.0, None).unwrap());
+    let service = routes(Shared::new(market));
+    readiness(&service).await;
+    let journal = folder.0.join("journal.sqlite");
+    let content = std::fs::read(&journal).unwrap();
+    std::fs::remove_file(&journal).unwrap();
+    for _ in ["deleted", "replaced"] {
+        let (status, ..) = plain(&service, "/ready").await;
+        assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE);
+        assert_eq!(plain(&service, "/health").await.0, StatusCode::OK);
+        // Restored from elsewhere it is another file, of which this service knows nothing.
+        std::fs::write(&journal, &content).unwrap();
+    }
+}
