@@ -2,7 +2,8 @@
 //!
 //! The runtime's threads must not attach to the interpreter, so they only queue what they have to say. The thread that
 //! waits for a call hands the records to `logging` when it comes home, holding no lock. Loggers are named after the
-//! room: `liqdata.client`. A program that never imported `logging` pays for nothing and hears nothing.
+//! room: `liqdata.client`. A program that never imported `logging` pays for nothing and hears nothing, except that rows of
+//! an archive are missing: that is said on stderr where nobody listens, for the numbers are others without them.
 
 use std::collections::VecDeque;
 use std::sync::Mutex;
@@ -19,9 +20,14 @@ use pyo3::types::PyDict;
 const KEPT: usize = 1000;
 /// Targets that are ours; other crates' records are not passed on.
 const OURS: &str = "liqdata";
+/// The logger whose warnings are never lost.
+const HEARD: &str = "liqdata.archive";
+
+/// Level, logger and text.
+type Entry = (Level, String, String);
 
 struct Queue {
-    records: Mutex<VecDeque<(Level, String, String)>>,
+    records: Mutex<VecDeque<Entry>>,
     waiting: AtomicBool,
 }
 
@@ -58,8 +64,8 @@ impl Log for Queue {
     fn flush(&self) {}
 }
 
-/// Whether our logger has been told to be quiet where nobody listens.
-static QUIET: PyOnceLock<()> = PyOnceLock::new();
+/// What keeps our logger quiet where nobody listens.
+static QUIET: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 
 /// Starts queueing; a program that embeds another logger keeps that one.
 pub(super) fn start() {
@@ -89,23 +95,27 @@ pub(super) fn deliver(py: Python<'_>) -> PyResult<()> {
     }
 }
 
-fn pass_on(py: Python<'_>, records: VecDeque<(Level, String, String)>) -> PyResult<()> {
+fn pass_on(py: Python<'_>, records: VecDeque<Entry>) -> PyResult<()> {
     let modules = py
         .import("sys")?
         .getattr("modules")?
         .cast_into::<PyDict>()?;
-    let Some(logging) = modules.get_item(intern!(py, "logging"))? else {
-        return Ok(());
+    let logging = match modules.get_item(intern!(py, "logging"))? {
+        Some(logging) => logging,
+        None if records.iter().any(is_heard) => py.import("logging")?.into_any(),
+        None => return Ok(()),
     };
-    QUIET.get_or_try_init(py, || -> PyResult<()> {
+    let quiet = QUIET.get_or_try_init(py, || -> PyResult<_> {
         // A program that has set up no logging hears nothing, as the convention for libraries has it.
         let handler = logging.getattr("NullHandler")?.call0()?;
         logging
             .call_method1("getLogger", (OURS,))?
-            .call_method1("addHandler", (handler,))?;
-        Ok(())
+            .call_method1("addHandler", (&handler,))?;
+        Ok(handler.unbind())
     })?;
-    for (level, target, text) in records {
+    for entry in records {
+        let must_be_heard = is_heard(&entry);
+        let (level, target, text) = entry;
         let level = match level {
             Level::Error => 40,
             Level::Warn => 30,
@@ -118,10 +128,37 @@ fn pass_on(py: Python<'_>, records: VecDeque<(Level, String, String)>) -> PyResu
             .call_method1(intern!(py, "isEnabledFor"), (level,))?
             .is_truthy()?
         {
-            logger.call_method1(intern!(py, "log"), (level, "%s", text))?;
+            logger.call_method1(intern!(py, "log"), (level, "%s", &text))?;
+            if must_be_heard && !has_listener(&logger, quiet.bind(py))? {
+                let line = format!("liqdata: WARNING: {text}\n");
+                py.import("sys")?
+                    .getattr("stderr")?
+                    .call_method1("write", (line,))?;
+            }
         }
     }
     Ok(())
+}
+
+fn is_heard((level, target, _): &Entry) -> bool {
+    *level <= Level::Warn && target == HEARD
+}
+
+/// Whether a record of `logger` comes to any handler but `quiet`, which is ours.
+fn has_listener(logger: &Bound<'_, PyAny>, quiet: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let mut next = logger.clone();
+    while !next.is_none() {
+        for handler in next.getattr("handlers")?.try_iter()? {
+            if !handler?.is(quiet) {
+                return Ok(true);
+            }
+        }
+        if !next.getattr("propagate")?.is_truthy()? {
+            return Ok(false);
+        }
+        next = next.getattr("parent")?;
+    }
+    Ok(false)
 }
 
 /// The logger of that name, which `logging` never replaces.

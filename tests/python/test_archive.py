@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 import textwrap
+import urllib.request
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -416,6 +417,63 @@ def test_in_a_forked_child_an_archive_raises_and_opens_anew(folder):
         [sys.executable, "-c", textwrap.dedent(source), folder], timeout=60, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
+
+
+@pytest.fixture
+def damaged(tmp_path):
+    """An archive of two days in files, of which the older is cut short."""
+    path = tmp_path / "archive"
+    writer = _core.ArchiveWriter(path)
+    writer.append(samples.orders(), None, None)
+    writer.roll(samples.NOW + 2 * samples.DAY)
+    writer.close()
+    first, second = sorted(path.glob("orders/*/*.parquet"))
+    first.write_bytes(first.read_bytes()[:100])
+    return path, second
+
+
+@pytest.mark.parametrize(
+    "setup, heard",
+    [
+        ("", 1),
+        ("import logging", 1),
+        ("import logging; logging.basicConfig()", 1),
+        ("import logging; logging.getLogger('liqdata.archive').addHandler(logging.NullHandler())", 0),
+        ("import logging; logging.getLogger('liqdata').setLevel('ERROR')", 0),
+    ],
+)
+def test_damage_is_said_on_stderr_where_nobody_listens_and_once(damaged, setup, heard):
+    path, _ = damaged
+    source = f"{setup}\nimport sys, liqdata\nmarket = liqdata.open(sys.argv[1])\nmarket.overview()"
+    done = subprocess.run([sys.executable, "-c", source, path], timeout=60, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("rows of orders are missing") == heard, done.stderr
+    assert done.stderr.count("the file has 100 bytes") == heard, done.stderr
+
+
+def test_a_server_says_what_it_meets_when_it_meets_it(damaged):
+    path, second = damaged
+    # One bit of the newer day: its length is right, and nobody asks for it.
+    content = bytearray(second.read_bytes())
+    content[len(content) // 2] ^= 1
+    second.write_bytes(content)
+    command = [sys.executable, "-m", "liqdata", "serve", str(path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            url = process.stdout.readline().strip()
+            said = [process.stderr.readline() for _ in range(3)]
+            assert sum("the file has 100 bytes" in line for line in said) == 1, said
+            assert sum("the file's SHA-256 is" in line for line in said) == 1, said
+            with urllib.request.urlopen(f"{url}/ready", timeout=30) as answer:
+                assert answer.headers["x-liqdata-damaged"] == "2"
+                assert len(json.load(answer)["damaged"]) == 2
+            # A third, met while it serves.
+            other = next(path.glob("orders/*/*.parquet"))
+            other.unlink()
+            urllib.request.urlopen(f"{url}/ready", timeout=30).close()
+            assert "the file is missing" in process.stderr.readline()
+        finally:
+            process.terminate()
 
 
 WRITER_FORKS = """
