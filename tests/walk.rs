@@ -105,6 +105,174 @@ fn expected(start: i64) -> Vec<i64> {
     (0..start).rev().map(price).collect()
 }
 
+/// A feed on a loopback socket that answers a page by what `answer` makes of an offset and a limit.
+async fn told(answer: impl FnMut(usize, usize) -> String + Send + 'static) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let answer = Arc::new(Mutex::new(answer));
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let answer = Arc::clone(&answer);
+            tokio::spawn(async move {
+                let mut piece = [0; 4096];
+                while let Ok(read @ 1..) = stream.read(&mut piece).await {
+                    let request = String::from_utf8_lossy(&piece[..read]).into_owned();
+                    let number = |name: &str| -> usize {
+                        let text = request.split(name).nth(1).unwrap();
+                        let digits = text.split(|c: char| !c.is_ascii_digit()).next();
+                        digits.unwrap().parse().unwrap()
+                    };
+                    let rows = answer.lock().unwrap()(number("offset="), number("limit="));
+                    let body = format!(r#"{{"success":true,"data":[{rows}]}}"#);
+                    let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n", body.len());
+                    if stream.write_all((head + &body).as_bytes()).await.is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+    });
+    url
+}
+
+fn row(price: i64, timestamp: i64) -> String {
+    format!(
+        r#"{{"exchange":"binance","symbol":"BTCUSDT","side":"LONG","price":"{price}","qty":"1","value_usd":"1","timestamp":{timestamp}}}"#
+    )
+}
+
+async fn walked(url: &str, page: i128) -> Result<Vec<i64>, Error> {
+    let client = Client::new(Config::new(url).unwrap()).unwrap();
+    let mut walk = Walk::new(client, None, None, page, None)?;
+    let mut prices = Vec::new();
+    while let Some(batch) = walk.next().await? {
+        prices.extend(batch.iter().map(|row| i64::try_from(row.price).unwrap()));
+    }
+    Ok(prices)
+}
+
+#[tokio::test]
+async fn feeds_in_the_order_of_arrival_with_late_rows_lose_nothing_and_give_nothing_twice() {
+    for seed in 0..128 {
+        let mut dice = fastrand::Rng::with_seed(seed);
+        let start = dice.usize(0..3000);
+        let page = dice.choice([7_usize, 20, 100, 333, 1000]).unwrap();
+        let late = dice.u8(1..100);
+        let burst = dice.choice([0_usize, 1, 5, 60, 700]).unwrap();
+        let lag = dice.choice([100_i64, 60_000, 86_400_000]).unwrap();
+        // Each row has a price of its own, in the order of arrival.
+        let mut feed: Vec<String> = Vec::new();
+        let mut grow = move |feed: &mut Vec<String>, by: usize| {
+            for _ in 0..by {
+                let number = i64::try_from(feed.len()).unwrap();
+                let behind = if dice.u8(0..100) < late {
+                    dice.i64(0..lag)
+                } else {
+                    0
+                };
+                feed.push(row(number + 1, 1_790_000_000_000 + number * 40 - behind));
+            }
+            dice.usize(0..=burst)
+        };
+        let mut arriving = grow(&mut feed, start);
+        let url = told(move |offset, limit| {
+            let page: Vec<String> = feed
+                .iter()
+                .rev()
+                .skip(offset)
+                .take(limit)
+                .cloned()
+                .collect();
+            arriving = grow(&mut feed, arriving);
+            page.join(",")
+        })
+        .await;
+        let prices = walked(&url, page as i128).await.unwrap();
+        let expected: Vec<i64> = (1..=i64::try_from(start).unwrap()).rev().collect();
+        assert!(
+            prices == expected,
+            "seed {seed}: {} of {start} rows in pages of {page}",
+            prices.len()
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_feed_whose_rows_change_their_order_between_pages_is_an_unexpected_reply() {
+    let mut turn = 0;
+    let url = told(move |offset, limit| {
+        // The same rows, all of one minute, in another order each time: no page can be joined to another.
+        turn += 1;
+        let mut numbers: Vec<i64> = (0..3000).collect();
+        fastrand::Rng::with_seed(turn).shuffle(&mut numbers);
+        let rows = numbers.iter().skip(offset).take(limit);
+        rows.map(|number| row(number + 1, 1_790_000_000_000 + number % 7))
+            .collect::<Vec<_>>()
+            .join(",")
+    })
+    .await;
+    let error = walked(&url, 100).await.unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .contains("not in the order in which they came"),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn a_feed_that_takes_a_row_back_at_the_seam_says_so_or_goes_on_without_loss() {
+    for gone in [80_usize, 97, 98, 99, 100, 101, 120] {
+        let mut turn = 0;
+        let url = told(move |offset, limit| {
+            turn += 1;
+            let rows = (0..500_usize).filter(|&row| turn < 2 || row != gone);
+            rows.skip(offset)
+                .take(limit)
+                // Every ninth row is late.
+                .map(|number| {
+                    row(
+                        number as i64 + 1,
+                        1_790_000_000_000
+                            - number as i64 * 1000
+                            - i64::from(number % 9 == 0) * 5000,
+                    )
+                })
+                .collect::<Vec<_>>()
+                .join(",")
+        })
+        .await;
+        match walked(&url, 100).await {
+            Ok(prices) => {
+                let all: Vec<i64> = (1..=500)
+                    .filter(|&price| gone < 100 || price != gone as i64 + 1)
+                    .collect();
+                assert!(prices == all, "{gone}: {} rows", prices.len());
+            }
+            Err(error) => assert!(error.to_string().contains("taken back"), "{error}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_service_of_short_pages_that_grows_faster_than_a_page_is_read_to_the_end() {
+    let mut newest = 400_i64;
+    let url = told(move |offset, limit| {
+        let rows = (0..newest).rev().skip(offset).take(limit.min(50));
+        let page: Vec<String> = rows.map(|number| row(number + 1, number)).collect();
+        newest += 60;
+        page.join(",")
+    })
+    .await;
+    match walked(&url, 100).await {
+        Ok(prices) => assert_eq!(prices, (1..=400).rev().collect::<Vec<i64>>()),
+        Err(error) => assert!(
+            error.to_string().contains("faster than it can be read"),
+            "{error}"
+        ),
+    }
+}
+
 #[tokio::test]
 async fn a_quiet_feed_is_read_once_from_newest_to_oldest() {
     for (start, page) in [

@@ -125,7 +125,13 @@ class _Orders(_Blocking):
         Raises
         ------
         UnexpectedReply
-            If equal rows fill a whole page, so that pages cannot be told apart.
+            If equal rows fill a whole page, so that pages cannot be told apart; if a page shows rows that were read,
+            but changed, taken back or in another order; if the feed moves faster than it can be read.
+
+        Notes
+        -----
+        Pages are joined by the rows that they share, not by time: a feed may list its rows as they arrived, late ones
+        among them, or by their time.
 
         Examples
         --------

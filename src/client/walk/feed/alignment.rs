@@ -1,4 +1,10 @@
-//! Where a page lies against the rows that are known: by time first, then row by row.
+//! Where a page lies against the rows that are known: told by the rows themselves, in their order.
+//!
+//! A feed lists its rows as they arrived or by their time. In the first rows only come in front, but times rise and
+//! fall, as a late row stands where it arrived; in the second times fall, but a late row comes in between. So a time
+//! never proves where a page lies; equal rows in the same order do.
+
+use std::collections::HashMap;
 
 use crate::api::Orders;
 use crate::model::{Millis, OrderColumns};
@@ -7,6 +13,8 @@ use crate::model::{Millis, OrderColumns};
 const KEPT: usize = 4000;
 /// The overlap where all known rows are of one instant, so that only their order tells them from others.
 const TIMELESS: usize = 16;
+/// The overlap where times do not fall from row to row.
+const UNSORTED: usize = 4;
 
 /// How a page lies against the known rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,8 +25,10 @@ pub(super) enum Alignment {
     Unclear,
     /// The page lies before all rows that are kept.
     Newer,
-    /// The page begins behind the known rows: rows in between are missing.
-    Older,
+    /// The page does not meet the known rows: it lies before or behind them.
+    Elsewhere,
+    /// The page holds known rows, but not as they were.
+    Contradicts,
 }
 
 /// The rows that are known, as far as pages are lined up with them.
@@ -66,7 +76,13 @@ impl Known {
         self.run = (0..rows.len()).rev().take_while(equal).count();
         let repeated = repeated(rows);
         let one_instant = rows.timestamp.first() == rows.timestamp.last();
-        let for_want_of_time = if one_instant { TIMELESS } else { 0 };
+        let for_want_of_time = if one_instant {
+            TIMELESS
+        } else if falls(rows) {
+            0
+        } else {
+            UNSORTED
+        };
         self.overlap = (repeated + 2).max(for_want_of_time).min(rows.len());
         self.adrift = repeated > 0 && repeated + 2 > rows.len();
     }
@@ -80,23 +96,18 @@ impl Known {
         full: bool,
         sure: bool,
     ) -> Alignment {
-        let (Some(first), Some(last)) = ends(rows) else {
-            return Alignment::Older;
+        let (Some(&first), Some(&kept_first)) =
+            (rows.timestamp.first(), self.rows.timestamp.first())
+        else {
+            return Alignment::Elsewhere;
         };
-        let (Some(kept_first), Some(kept_last)) = ends(&self.rows) else {
-            return Alignment::Older;
-        };
-        let timeless = kept_first == kept_last;
-        if !sure && !timeless {
-            // All on the page may be of our last row's instant or older: equal rows prove nothing there.
-            return Alignment::Older;
-        }
         let needed = self.needed();
         let end = i128::from(self.end);
-        let start = end - self.rows.len() as i128;
+        let start = self.start();
         let len = rows.len() as i128;
         let highest = highest.min(end - 1);
-        // Time alone rules out nearly all places: the page's first row among the known ones, or their first in the page.
+        // Equal rows are of one instant, which rules out nearly all places: the page's first row among the known ones,
+        // or their first in the page.
         let within = instants(&self.rows, first).rev().map(|row| row as i128);
         let before = instants(rows, kept_first)
             .filter(|row| *row > 0)
@@ -106,61 +117,52 @@ impl Known {
             .filter(|at| start + at <= highest)
             .filter_map(|at| Some((start + at, meeting(&self.rows, rows, at)?)))
             .collect();
-        let Some(&(_, most)) = fits.iter().max_by_key(|(_, met)| met) else {
-            let reaches_back = last <= kept_last && kept_first > kept_last;
-            return if sure && reaches_back {
-                self.align_by_last_rows(rows)
-            } else if sure {
-                Alignment::Newer
-            } else {
-                Alignment::Older
+        let brings_fresh = |at: i128| at + len > end;
+        if !sure {
+            // A page from behind may show a row or two that look like ours: only as many as mark a place do, and rows of
+            // one instant are often alike.
+            let apart = Some(&first) > self.rows.timestamp.last();
+            let marks = if apart { needed } else { needed.max(TIMELESS) };
+            fits.retain(|&(_, met)| met >= marks);
+            return match fits.as_slice() {
+                &[(at, _)] if self.adrift && !self.stands_apart(rows, at, full) => {
+                    Alignment::Elsewhere
+                }
+                &[(at, _)] => Alignment::At(at),
+                _ => Alignment::Elsewhere,
             };
+        }
+        let Some(&(_, most)) = fits.iter().max_by_key(|(_, met)| met) else {
+            return self.align_changed(rows);
         };
         // A short chance meeting does not make a long one doubtful.
         fits.retain(|(_, met)| met * 2 >= most);
-        if fits.len() > 1 {
-            // Rows in front of the first kept one have arrived after it, so they are not older.
-            fits.retain(|&(at, _)| {
-                usize::try_from(start - at - 1)
-                    .ok()
-                    .and_then(|before| rows.timestamp.get(before))
-                    .is_none_or(|&at| at >= kept_first)
-            });
-        }
-        let brings_fresh = |at: i128| at + len > end;
-        // A row that is newer than ours and stands right in front of them is no row from far behind.
-        let newer_in_front = |at: i128| {
-            usize::try_from(start - at - 1)
-                .ok()
-                .and_then(|before| rows.timestamp.get(before))
-                .is_some_and(|&at| at > kept_first)
-        };
         match fits.as_slice() {
-            // Where time does not tell newer from older, rows in front of ours may as well be rows far behind.
-            &[(at, _)] if !sure && at < start && !newer_in_front(at) => Alignment::Older,
             &[(at, _)] if self.adrift && brings_fresh(at) && !self.stands_apart(rows, at, full) => {
                 Alignment::Unclear
             }
-            &[(at, met)] if met >= needed || (sure && !brings_fresh(at)) => Alignment::At(at),
-            [_] if sure => Alignment::Unclear,
-            // Behind rows that are newer than ours there can only be too little of ours, not too much.
-            fits if !sure
-                && first > kept_first
-                && !fits.iter().any(|&(at, _)| brings_fresh(at)) =>
-            {
-                match fits {
-                    // The feed ends with the page, so the fewest arrivals are safe to believe.
-                    [(at, _), ..] if !full => Alignment::At(*at),
-                    _ => Alignment::Newer,
-                }
-            }
-            [_] => Alignment::Older,
+            &[(at, met)] if met >= needed || !brings_fresh(at) => Alignment::At(at),
             // The first of several is the one with the fewest arrivals, which is safe to believe.
-            [(at, _), ..] if sure && !fits.iter().any(|&(at, _)| brings_fresh(at)) => {
-                Alignment::At(*at)
-            }
+            [(at, _), ..] if !fits.iter().any(|&(at, _)| brings_fresh(at)) => Alignment::At(*at),
             _ => Alignment::Unclear,
         }
+    }
+
+    /// Whether a page is of a later time than the known rows; none where times rise too often to tell.
+    pub(super) fn looks_newer(&self, rows: &OrderColumns) -> Option<bool> {
+        let tells = |rows: &OrderColumns| {
+            let rises = rows.timestamp.windows(2).filter(|pair| match pair {
+                [newer, older] => newer < older,
+                _ => false,
+            });
+            rises.count() * 10 <= rows.len()
+        };
+        (tells(rows) && tells(&self.rows)).then(|| middle(rows) > middle(&self.rows))
+    }
+
+    /// The position of the first row that is kept.
+    fn start(&self) -> i128 {
+        i128::from(self.end) - self.rows.len() as i128
     }
 
     /// Whether time sets the known rows, which are all much the same, apart from all others on a page that puts the
@@ -169,41 +171,139 @@ impl Known {
         let Some(instant) = self.rows.timestamp.first() else {
             return false;
         };
-        let start = i128::from(self.end) - self.rows.len() as i128;
-        let before = usize::try_from(start - at - 1)
+        let before = usize::try_from(self.start() - at - 1)
             .ok()
             .and_then(|before| rows.timestamp.get(before));
         before.is_none_or(|at| at > instant)
             && (!full || rows.timestamp.last().is_some_and(|at| at < instant))
     }
 
-    /// Where a page lies that begins within the known rows but differs from them: late rows have come in between, or
-    /// rows were taken back. The last known rows still tell where it goes on.
-    fn align_by_last_rows(&self, rows: &OrderColumns) -> Alignment {
-        for count in [self.needed(), 1] {
-            let count = count.min(self.rows.len());
-            let start = self.rows.len() - count;
-            let mut places = (0..(rows.len() + 1).saturating_sub(count.max(1))).filter(|place| {
-                count > 0 && (0..count).all(|row| rows.same(place + row, &self.rows, start + row))
-            });
-            match (places.next(), places.next()) {
-                (Some(place), None) => {
-                    return Alignment::At(i128::from(self.end) - count as i128 - place as i128);
-                }
-                (Some(_), Some(_)) => return Alignment::Unclear,
-                (None, _) => {}
-            }
+    /// Where a page lies that begins before the known rows' end and shows them nowhere as they were.
+    ///
+    /// It is newer than all of them; or late rows have come in between, as they do where a feed goes by time; or rows
+    /// were taken back, changed or put elsewhere.
+    fn align_changed(&self, rows: &OrderColumns) -> Alignment {
+        let met = Met::new(&self.rows, rows);
+        let sorted = falls(&self.rows) && falls(rows);
+        if let Some(place) = met.tail {
+            // The last known rows are there, so they tell where it goes on. But where times do not fall, rows come in
+            // front only, and none comes between two others.
+            return if sorted {
+                Alignment::At(i128::from(self.end) - 1 - place as i128)
+            } else {
+                Alignment::Contradicts
+            };
         }
-        Alignment::Newer
+        let newer = match (rows.timestamp.last(), self.rows.timestamp.first()) {
+            (Some(last), Some(first)) => last > first,
+            _ => false,
+        };
+        match met.last {
+            None => Alignment::Newer,
+            // In a feed by time, a page that ends before our rows begin.
+            Some(_) if sorted && newer => Alignment::Newer,
+            // Rows that come twice here and there prove nothing, unless many of them come in the same order.
+            Some(_) if met.repeats && met.longest < TIMELESS => {
+                let one_instant = self.rows.timestamp.first() == self.rows.timestamp.last();
+                if sorted && !one_instant {
+                    Alignment::Unclear
+                } else {
+                    Alignment::Newer
+                }
+            }
+            Some((place, row)) if sorted => {
+                // As many arrivals at least as moved the last row that they meet in.
+                let at = self.start() + row as i128 - place as i128;
+                if at + rows.len() as i128 <= i128::from(self.end) {
+                    Alignment::At(at)
+                } else {
+                    Alignment::Contradicts
+                }
+            }
+            Some(_) => Alignment::Contradicts,
+        }
     }
 }
 
-/// The instants of the first and the last row.
-fn ends(rows: &OrderColumns) -> (Option<Millis>, Option<Millis>) {
-    (
-        rows.timestamp.first().copied(),
-        rows.timestamp.last().copied(),
-    )
+/// Which known rows a page holds, whatever their order.
+struct Met {
+    /// The place on the page of the last known row, where it and the one before it are on the page once each, in their
+    /// order.
+    tail: Option<usize>,
+    /// The last place on the page that holds a known row, and which.
+    last: Option<(usize, usize)>,
+    /// The most known rows that follow each other on the page as they did.
+    longest: usize,
+    /// Whether some of the known rows look the same.
+    repeats: bool,
+}
+
+impl Met {
+    fn new(kept: &OrderColumns, rows: &OrderColumns) -> Self {
+        let mut at: HashMap<Millis, Vec<usize>> = HashMap::new();
+        for (row, instant) in kept.timestamp.iter().enumerate() {
+            at.entry(*instant).or_default().push(row);
+        }
+        let known = |instant: &Millis| at.get(instant).map_or(&[][..], Vec::as_slice);
+        let repeats = at.values().any(|alike| {
+            let others = alike.iter().enumerate();
+            // Of a crowd of one instant nothing is said for certain.
+            alike.len() > 64
+                || others.clone().any(|(nth, &row)| {
+                    let rest = alike.get(nth + 1..).unwrap_or_default();
+                    rest.iter().any(|&other| kept.same(row, kept, other))
+                })
+        });
+        let mut last = None;
+        let mut longest = 0;
+        // For each known row that the page's last row equals, how many before both are equal, too.
+        let mut running: HashMap<usize, usize> = HashMap::new();
+        for (place, instant) in rows.timestamp.iter().enumerate() {
+            let mut next = HashMap::new();
+            for &row in known(instant) {
+                if kept.same(row, rows, place) {
+                    let before = row.checked_sub(1).and_then(|row| running.get(&row));
+                    let length = before.map_or(1, |before| before + 1);
+                    longest = longest.max(length);
+                    next.insert(row, length);
+                    last = Some((place, row));
+                }
+            }
+            running = next;
+        }
+        let only = |row: Option<usize>| {
+            let row = row?;
+            let mut places = instants(rows, *kept.timestamp.get(row)?)
+                .filter(|&place| kept.same(row, rows, place));
+            let place = places.next()?;
+            let alike = |&other: &usize| kept.same(row, kept, other);
+            let alone = instants(kept, *kept.timestamp.get(row)?)
+                .filter(alike)
+                .count()
+                == 1;
+            (alone && places.next().is_none()).then_some(place)
+        };
+        let tail = only(kept.len().checked_sub(1));
+        let before = only(kept.len().checked_sub(2));
+        Self {
+            tail: tail.filter(|&tail| before.is_some_and(|before| before < tail)),
+            last,
+            longest,
+            repeats,
+        }
+    }
+}
+
+/// The instant in the middle of all.
+fn middle(rows: &OrderColumns) -> Option<Millis> {
+    let mut instants = rows.timestamp.clone();
+    let half = instants.len().checked_div(2)?;
+    (half < instants.len()).then(|| *instants.select_nth_unstable(half).1)
+}
+
+/// Whether no row is of a later instant than the one before it.
+fn falls(rows: &OrderColumns) -> bool {
+    rows.timestamp.is_sorted_by(|newer, older| newer >= older)
 }
 
 /// How many rows of `rows` meet known ones, if all that meet are equal; `at` is the index among `kept` of the first.

@@ -47,6 +47,11 @@ pub(super) enum Lost {
     #[error("the rows up to row {at} repeat themselves so much that pages cannot be lined up")]
     Repeats { at: u64 },
     #[error(
+        "the page at offset {offset} shows rows from before row {at}, but not in the order in which they came: rows \
+         were taken back, changed or put elsewhere, and what follows cannot be told from what was read"
+    )]
+    Contradicts { offset: u64, at: u64 },
+    #[error(
         "{PATIENCE} pages in a row held nothing beyond row {at}: the feed moves faster than it can be read"
     )]
     Fast { at: u64 },
@@ -209,26 +214,34 @@ impl Feed {
             return Ok(Taken::Rows(0..0));
         }
         self.reads += 1;
-        // A page that begins with a row newer than our last one begins before it, too.
-        let first = rows.timestamp.first();
-        let time_tells = first.is_some() && first > self.known.rows.timestamp.last();
         let highest = i128::from(ask.offset) - i128::from(ask.floor);
         let full = rows.len() >= ask.limit;
-        let alignment = self.known.align(rows, highest, full, sure || time_tells);
-        if let Some(closed) = self.closed.take() {
-            let goes_on = |at: i128| at + rows.len() as i128 > i128::from(self.known.end);
-            if rows.len() > closed || !matches!(alignment, Alignment::At(at) if goes_on(at)) {
+        let alignment = self.known.align(rows, highest, full, sure);
+        if let Some(closed) = self.closed {
+            let behind = match alignment {
+                Alignment::At(at) => at + rows.len() as i128 - i128::from(self.known.end),
+                _ => -1,
+            };
+            // A longer page now would have been as long then, and one that ends with our last row ends the feed.
+            if rows.len() > closed || (behind == 0 && !full) {
                 self.ended = true;
                 return Ok(Taken::Rows(0..0));
             }
         }
         match alignment {
             Alignment::At(position) => self.met(ask, rows, position, short).map(Taken::Rows),
-            Alignment::Unclear => {
+            Alignment::Unclear | Alignment::Contradicts => {
                 self.missed()?;
                 let overlap = self.known.needed();
                 let most = self.known.rows.len().min(LARGEST - 1);
-                if sure && overlap >= most && ask.limit >= LARGEST {
+                let widest = sure && overlap >= most;
+                if widest && alignment == Alignment::Contradicts {
+                    return Err(Lost::Contradicts {
+                        offset: ask.offset,
+                        at: self.known.end,
+                    });
+                }
+                if widest && ask.limit >= LARGEST {
                     return Err(Lost::Repeats { at: self.known.end });
                 }
                 self.known.wider = (overlap * 2).clamp(1, most);
@@ -242,35 +255,45 @@ impl Feed {
             }
             Alignment::Newer => {
                 self.missed()?;
-                // The page's last row stands before the first kept one.
-                let first = self.known.end - self.known.rows.len() as u64;
-                let behind = (ask.offset + rows.len() as u64).saturating_sub(self.shift + first);
-                let last = rows.timestamp.last();
-                let all_newer = last.is_some() && last >= self.known.rows.timestamp.first();
-                if sure || (time_tells && all_newer) {
-                    self.shift += behind;
-                    self.reads = 0;
-                    self.passed = 0;
-                } else {
-                    self.passed = self.passed.max(behind);
-                }
-                // Where time would not tell that a leap went too far, the walk goes on page by page.
-                self.expected = if time_tells {
+                let behind = self.behind(ask, rows);
+                self.shift += behind;
+                self.reads = 0;
+                self.passed = 0;
+                // Where times do not show that a leap went too far, the walk goes on page by page.
+                self.expected = if self.known.looks_newer(rows) == Some(true) {
                     self.expected.max(behind) * 2
                 } else {
                     0
                 };
                 Ok(Taken::Astray)
             }
-            Alignment::Older => {
+            Alignment::Elsewhere => {
                 self.missed()?;
-                if ask.lead <= self.passed {
-                    self.passed = ask.lead / 2;
+                // Times are good for a guess, and only what to ask for next hangs on it.
+                match self.known.looks_newer(rows) {
+                    Some(true) => {
+                        let behind = self.behind(ask, rows);
+                        self.passed = self.passed.max(behind);
+                        self.expected = self.expected.max(behind) * 2;
+                    }
+                    Some(false) => {
+                        if ask.lead <= self.passed {
+                            self.passed = ask.lead / 2;
+                        }
+                        self.expected = self.passed + (ask.lead - self.passed) / 2;
+                    }
+                    // From where it surely meets.
+                    None => (self.passed, self.expected) = (0, 0),
                 }
-                self.expected = self.passed + (ask.lead - self.passed) / 2;
                 Ok(Taken::Astray)
             }
         }
+    }
+
+    /// How many have arrived since `shift` at least, if all of a page stands before the first kept row.
+    fn behind(&self, ask: &Ask, rows: &OrderColumns) -> u64 {
+        let first = self.known.end - self.known.rows.len() as u64;
+        (ask.offset + rows.len() as u64).saturating_sub(self.shift + first)
     }
 
     /// A page whose first row is at `position`.
@@ -292,7 +315,9 @@ impl Feed {
         let full = length >= ask.limit;
         if known >= length {
             self.ended = short;
-            self.closed = (!full).then_some(length);
+            if full {
+                self.closed = None;
+            }
             if !self.ended {
                 self.missed()?;
             }

@@ -138,6 +138,74 @@ proptest! {
     }
 
     #[test]
+    fn a_feed_in_the_order_of_arrival_is_walked_without_loss_or_repetition_though_rows_are_late(
+        seed in any::<u64>(),
+        start in 0_usize..3000,
+        arrivals in prop::collection::vec(prop_oneof![Just(0_usize), 1_usize..40, 0_usize..1500], 1..12),
+        late in 1_u8..100,
+        page in prop_oneof![4_usize..50, 50_usize..400, Just(1000_usize)],
+    ) {
+        let mut dice = fastrand::Rng::with_seed(seed);
+        let mut clock = 1_000_000;
+        let mut grow = |feed: &mut Rows, by: usize| {
+            for _ in 0..by {
+                clock += dice.i64(0..50);
+                let lag = if dice.u8(0..100) < late { dice.i64(0..500_000) } else { 0 };
+                feed.push(order(dice.i64(1..1000), clock - lag));
+            }
+        };
+        let mut feed = Rows::new();
+        grow(&mut feed, start);
+        let expected: Vec<Order> = feed.iter().rev().cloned().collect();
+        let mut turn = 0;
+        let (walked, _) = walk(&mut feed, page, u64::MAX, |feed| {
+            grow(feed, arrivals[turn % arrivals.len()]);
+            turn += 1;
+        });
+        match walked {
+            Ok(out) => prop_assert!(out == expected, "{} of {} rows", out.len(), expected.len()),
+            // It may be too fast, but it is never told wrong.
+            Err(lost) => prop_assert!(matches!(lost, Lost::Fast { .. }), "{}", lost),
+        }
+    }
+
+    #[test]
+    fn late_rows_that_take_their_place_in_time_cost_no_other_row(
+        seed in any::<u64>(),
+        start in 0_usize..2000,
+        arrivals in prop::collection::vec((0_usize..60, 0_usize..6), 1..12),
+        page in prop_oneof![4_usize..50, 50_usize..400, Just(1000_usize)],
+    ) {
+        let mut dice = fastrand::Rng::with_seed(seed);
+        let mut feed: Rows = (0..start).map(|row| order(1, row as i64 * 10)).collect();
+        let expected: Vec<Order> = feed.iter().rev().cloned().collect();
+        let mut turn = 0;
+        let (walked, _) = walk(&mut feed, page, u64::MAX, |feed| {
+            let (new, late) = arrivals[turn % arrivals.len()];
+            turn += 1;
+            for _ in 0..new {
+                let newest = feed.last().map_or(0, |row| row.timestamp.0);
+                feed.push(order(1, newest + 10));
+            }
+            for _ in 0..late {
+                let at = dice.i64(0..(feed.len() as i64 * 10).max(1)) / 10 * 10 + dice.i64(1..10);
+                let place = feed.partition_point(|row| row.timestamp.0 <= at);
+                feed.insert(place, order(dice.i64(2..1000), at));
+            }
+        });
+        match walked {
+            Ok(out) => {
+                // Late rows have a price of their own; they may come or not.
+                let there: Vec<Order> = out.iter().filter(|row| row.price == Decimal::ONE).cloned().collect();
+                prop_assert!(there == expected, "{} of {} rows", there.len(), expected.len());
+                let mut seen = std::collections::HashSet::new();
+                prop_assert!(out.iter().all(|row| row.price == Decimal::ONE || seen.insert((row.price, row.timestamp.0))));
+            }
+            Err(lost) => prop_assert!(matches!(lost, Lost::Fast { .. } | Lost::Contradicts { .. }), "{}", lost),
+        }
+    }
+
+    #[test]
     fn rows_of_one_instant_are_lined_up_by_their_order(
         seed in any::<u64>(),
         start in 0_usize..400,
