@@ -301,7 +301,7 @@ def test_a_feed_that_was_too_fast_is_walked_on_once_it_is_calm():
         nonlocal top
         goes_on = page_of(exchange, top)
         if fast:
-            top += 10 ** min(14, 4 + len(exchange.service.requests) // 2)
+            top += 10 ** min(11, 4 + len(exchange.service.requests) // 2)
         return goes_on
 
     with Service(page) as service, liqdata.Client(service.url) as client:

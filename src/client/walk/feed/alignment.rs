@@ -125,10 +125,9 @@ impl Known {
             let marks = if apart { needed } else { needed.max(TIMELESS) };
             fits.retain(|&(_, met)| met >= marks);
             return match fits.as_slice() {
-                &[(at, _)] if self.adrift && !self.stands_apart(rows, at, full) => {
-                    Alignment::Elsewhere
+                [(at, _)] if !self.adrift || self.stands_apart(rows, *at, full) => {
+                    Alignment::At(*at)
                 }
-                &[(at, _)] => Alignment::At(at),
                 _ => Alignment::Elsewhere,
             };
         }

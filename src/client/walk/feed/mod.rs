@@ -272,9 +272,10 @@ impl Feed {
                 // Times are good for a guess, and only what to ask for next hangs on it.
                 match self.known.looks_newer(rows) {
                     Some(true) => {
-                        let behind = self.behind(ask, rows);
-                        self.passed = self.passed.max(behind);
-                        self.expected = self.expected.max(behind) * 2;
+                        let passed = self.behind(ask, rows).max(self.passed);
+                        let step = (self.expected.max(passed) - self.passed) * 2;
+                        self.passed = passed;
+                        self.expected = passed + step;
                     }
                     Some(false) => {
                         if ask.lead <= self.passed {

@@ -172,12 +172,12 @@ proptest! {
     #[test]
     fn late_rows_that_take_their_place_in_time_cost_no_other_row(
         seed in any::<u64>(),
-        start in 0_usize..2000,
+        start in 0_i64..2000,
         arrivals in prop::collection::vec((0_usize..60, 0_usize..6), 1..12),
         page in prop_oneof![4_usize..50, 50_usize..400, Just(1000_usize)],
     ) {
         let mut dice = fastrand::Rng::with_seed(seed);
-        let mut feed: Rows = (0..start).map(|row| order(1, row as i64 * 10)).collect();
+        let mut feed: Rows = (0..start).map(|row| order(1, row * 10)).collect();
         let expected: Vec<Order> = feed.iter().rev().cloned().collect();
         let mut turn = 0;
         let (walked, _) = walk(&mut feed, page, u64::MAX, |feed| {
@@ -188,7 +188,8 @@ proptest! {
                 feed.push(order(1, newest + 10));
             }
             for _ in 0..late {
-                let at = dice.i64(0..(feed.len() as i64 * 10).max(1)) / 10 * 10 + dice.i64(1..10);
+                let last = feed.last().map_or(0, |row| row.timestamp.0);
+                let at = dice.i64(0..=last) / 10 * 10 + dice.i64(1..10);
                 let place = feed.partition_point(|row| row.timestamp.0 <= at);
                 feed.insert(place, order(dice.i64(2..1000), at));
             }
