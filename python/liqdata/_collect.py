@@ -13,6 +13,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from . import _core
+from ._printable import printable
 from .market import collected
 from .server import serve as server_of
 
@@ -155,9 +156,10 @@ def _screen() -> tuple[AbstractContextManager[object], Callable[[dict[str, Any]]
 
 def _table(status: dict[str, Any]) -> Any:
     from rich.table import Table
+    from rich.text import Text
 
     colours = {"live": "green", "degraded": "yellow", "down": "red", "starting": "dim", "stopped": "dim"}
-    table = Table(title=_summary(status), title_justify="left", caption=_troubles(status), caption_justify="left")
+    table = Table(title=_summary(status), title_justify="left", caption=Text(_troubles(status)), caption_justify="left")
     for name in COLUMNS:
         table.add_column(name, justify="left" if name in {"exchange", "state"} else "right")
     for venue in status["venues"]:
@@ -208,7 +210,7 @@ def _troubles(status: dict[str, Any]) -> str:
     lines = []
     for venue in status["venues"]:
         if venue["trouble"]:
-            lines.append(f"{venue['exchange']}: {venue['trouble']}")
+            lines.append(printable(f"{venue['exchange']}: {venue['trouble']}"))
         if venue["uncovered_count"] and venue["state"] != "starting":
             lines.append(f"{venue['exchange']}: {venue['uncovered_count']} topics not covered")
     return "\n".join(lines)
@@ -254,7 +256,8 @@ class _Lines:
 def _say(line: str) -> None:
     """Print a line; where nobody reads any more, this and all that follows goes nowhere, and the collecting goes on."""
     try:
-        print(line, flush=True)
+        # What a venue said of its trouble stands in it.
+        print(printable(line), flush=True)
     except BrokenPipeError:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())

@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from . import screen
+from ._printable import printable
 from ._table import endpoints
 from .errors import BadQuery, LiqdataError
 from .grids import Heatmap, LiquidationMap
@@ -446,6 +447,7 @@ def _source(arguments: argparse.Namespace) -> Any:
 def _print(arguments: argparse.Namespace, answer: Any, price: Any) -> None:
     name = arguments.endpoint
     if arguments.json:
+        # JSON escapes controls, and all that is not ASCII with them: nothing in it steers a terminal.
         json.dump(_plain(answer), sys.stdout, default=_exact, allow_nan=False)
         print()
     elif getattr(arguments, "csv", False):
@@ -518,8 +520,16 @@ def _exact(value: object) -> str:
 def _csv(rows: Any, names: Sequence[str]) -> None:
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(names)
+    # Whoever reads a file or a pipe gets the text as it came.
+    seen = printable if sys.stdout.isatty() else str
     for row in rows:
-        writer.writerow([f"{row[name]:f}" if isinstance(row[name], Decimal) else row[name] for name in names])
+        writer.writerow([_field(row[name], seen) for name in names])
+
+
+def _field(value: object, seen: Callable[[str], str]) -> object:
+    if isinstance(value, str):
+        return seen(value)
+    return f"{value:f}" if isinstance(value, Decimal) else value
 
 
 def _parquet(rows: Any, file: Path) -> None:
@@ -538,7 +548,8 @@ def _lacking(option: str, library: str, extra: str) -> NoReturn:
 
 
 def _complain(error: Exception, code: int) -> int:
-    print(f"liqdata: {error}", file=sys.stderr)
+    # Errors of other libraries come here, too.
+    print(f"liqdata: {printable(str(error))}", file=sys.stderr)
     for note in getattr(error, "__notes__", ()):
-        print(f"  {note}", file=sys.stderr)
+        print(f"  {printable(note)}", file=sys.stderr)
     return code

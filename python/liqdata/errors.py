@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
+from ._printable import printable
+
 __all__ = [
     "ArchiveError",
     "BadQuery",
@@ -28,7 +30,23 @@ def _blank(kind: type[_E]) -> _E:
 
 
 class LiqdataError(Exception):
-    """Root of every error of this package; never raised itself."""
+    r"""Root of every error of this package; never raised itself.
+
+    What steers a terminal or would begin another line stands in the message and in the notes as an escape, such as
+    ``\\x1b``: a part of them may come from a service. The other attributes are as they came.
+
+    Parameters
+    ----------
+    message : str
+        What went wrong.
+    """
+
+    def __init__(self, message: str) -> None:
+        super().__init__(printable(message))
+
+    def add_note(self, note: str, /) -> None:
+        """Add a note, as of any exception, shown as the message is."""
+        super().add_note(printable(note))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _blank, (type(self),), {**self.__dict__, "args": self.args}

@@ -13,6 +13,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
 from ._inputs import is_missing, number
+from ._printable import printable
 from .errors import BadQuery
 
 if TYPE_CHECKING:
@@ -135,7 +136,7 @@ class _Grid:
     def __repr__(self) -> str:
         head = ", ".join(f"{name}={value}" for name, value in self._head() if name != "units")
         sources = "".join(f", {what} of {exchanges}" for what, exchanges in self._sources)
-        return f"{type(self).__name__}({head}; {self.units}{self._caveats}{sources})"
+        return printable(f"{type(self).__name__}({head}; {self.units}{self._caveats}{sources})")
 
     def _repr_html_(self) -> str:
         title = f"{type(self).__name__}{' (simulated market)' if self.simulated else ''}"
@@ -143,7 +144,7 @@ class _Grid:
         known = [(name, str(self.meta[name])) for name in ("source", "as_of", "age") if self.meta.get(name) is not None]
         cells = "".join(
             f"<tr><th style='text-align:left'>{html.escape(name)}</th>"
-            f"<td style='text-align:left'>{html.escape(value)}</td></tr>"
+            f"<td style='text-align:left'>{html.escape(printable(value))}</td></tr>"
             for name, value in self._head() + caveats + self._sources + known
         )
         return f"<table><caption>{html.escape(title)}</caption><tbody>{cells}</tbody></table>"

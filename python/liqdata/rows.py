@@ -9,6 +9,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, cast, overload
 
 from ._inputs import choice, datetime_of
+from ._printable import printable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -273,10 +274,10 @@ def _shown(cell: object, kind: str) -> str:
         from decimal import Decimal
 
         return f"{Decimal(str(cell)):,f}"
-    return str(cell)
+    return printable(str(cell))
 
 
 def _plain(value: object) -> str:
     if isinstance(value, timedelta):
         return str(timedelta(seconds=round(value.total_seconds())))
-    return str(value)
+    return printable(str(value))

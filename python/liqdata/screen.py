@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any, TypeAlias
 
+from ._printable import printable
 from .grids import Heatmap, LiquidationMap
 
 __all__ = ["Records", "label", "records", "show"]
@@ -96,6 +97,7 @@ def show(title: str, lines: Records, *, note: str = "") -> None:
     note : str
         Beside the title.
     """
+    title, note = printable(title), printable(note)
     header = list(lines[0]) if lines else []
     cells = [[cell(name, line[name]) for name in header] for line in lines]
     numeric = [all(not isinstance(line[name], str) for line in lines) for name in header]
@@ -158,7 +160,7 @@ def cell(name: str, value: Any) -> str:
     ('15,703.86', '0.190', '2026-06-11 00:00:00Z')
     """
     if value is None or isinstance(value, str | bool):
-        return "–" if value is None else str(value)
+        return "–" if value is None else printable(str(value))
     if name in _TIMES:
         return datetime.fromtimestamp(value / 1000, UTC).strftime("%Y-%m-%d %H:%M:%SZ")
     if name == "usd" or name.endswith("_usd"):

@@ -5,7 +5,7 @@ use std::error::Error as StdError;
 use url::Url;
 
 use crate::api::BadQuery;
-use crate::wire::Damage;
+use crate::wire::{Damage, printable};
 
 /// What lies beneath an error.
 pub type Cause = Box<dyn StdError + Send + Sync + 'static>;
@@ -117,11 +117,11 @@ pub(super) fn masked(text: &str) -> String {
     shown(&format!("{scheme}{user}{place}{cut}"))
 }
 
-/// The beginning of a long text.
+/// The beginning of a long text, as it may be shown.
 pub(super) fn shown(text: &str) -> String {
     match text.char_indices().nth(SHOWN) {
-        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
-        None => text.to_owned(),
+        Some((end, _)) => format!("{}…", printable(text.get(..end).unwrap_or_default())),
+        None => printable(text).into_owned(),
     }
 }
 

@@ -16,6 +16,8 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyDict;
 
+use crate::wire::printable;
+
 /// Most records kept for a thread to pick up; the oldest make room.
 const KEPT: usize = 1000;
 /// Targets that are ours; other crates' records are not passed on.
@@ -48,7 +50,8 @@ impl Log for Queue {
         let entry = (
             record.level(),
             record.target().replace("::", "."),
-            record.args().to_string(),
+            // What a service or a venue said may stand in it, and is no line of its own.
+            printable(&record.args().to_string()).into_owned(),
         );
         // Never waited for: a fork may have copied the lock while another thread held it.
         let Ok(mut records) = self.records.try_lock() else {

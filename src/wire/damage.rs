@@ -1,5 +1,6 @@
 //! What is wrong with a body, and where.
 
+use std::borrow::Cow;
 use std::fmt::{Display, Write};
 
 use serde::de;
@@ -96,6 +97,37 @@ fn join(place: &mut String, below: &str) {
         place.push('.');
     }
     place.push_str(below);
+}
+
+/// `text` as it may be shown, in a message or a log: what steers a terminal, turns the direction of writing or begins a
+/// line of its own is its escape.
+#[must_use]
+pub fn printable(text: &str) -> Cow<'_, str> {
+    let steers = |each: char| {
+        each.is_control()
+            || matches!(
+                each,
+                '\u{61c}'
+                    | '\u{200b}'..='\u{200f}'
+                    | '\u{2028}'..='\u{202e}'
+                    | '\u{2060}'..='\u{206f}'
+                    | '\u{feff}'
+                    | '\u{fff9}'..='\u{fffb}'
+                    | '\u{e0000}'..='\u{e007f}'
+            )
+    };
+    if !text.contains(steers) {
+        return Cow::Borrowed(text);
+    }
+    let mut escaped = String::with_capacity(text.len() + 16);
+    for each in text.chars() {
+        if steers(each) {
+            escaped.extend(each.escape_default());
+        } else {
+            escaped.push(each);
+        }
+    }
+    Cow::Owned(escaped)
 }
 
 /// The error of a reader about what lies at `path` below it.

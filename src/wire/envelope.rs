@@ -5,7 +5,7 @@ use std::fmt;
 use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 
-use super::damage::{Damage, at, cut, shown};
+use super::damage::{Damage, at, cut, printable, shown};
 use super::intake::{Intake, Reading, Whole};
 use super::reply::Reply;
 use super::token::{Key, Of, Read, Skip, fill, object, settle};
@@ -311,7 +311,7 @@ impl Verdict {
         .find(|reason| !reason.trim().is_empty())
         .map_or_else(
             || "the service gives no reason".to_owned(),
-            |reason| cut(reason.to_owned(), REASON),
+            |reason| printable(&cut(reason.to_owned(), REASON)).into_owned(),
         )
     }
 }

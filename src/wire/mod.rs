@@ -25,7 +25,7 @@ mod rows;
 mod time;
 mod token;
 
-pub use damage::Damage;
+pub use damage::{Damage, printable};
 pub use envelope::{Decode, intake, parse, read, reason};
 pub use heatmap::Matrix;
 pub use intake::{Feed, Intake, Reading, Whole};

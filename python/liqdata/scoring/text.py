@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from liqdata._printable import printable
+
 if TYPE_CHECKING:
     from liqdata.rows import Rows
 
@@ -90,4 +92,4 @@ def _cell(name: str, kind: str, value: Any) -> str:
         if math.isnan(value):
             return "–"
         return f"{value:,.0f}" if name in _USD else f"{value:.4f}"
-    return str(value).replace("|", "\\|")
+    return printable(str(value)).replace("|", "\\|")
