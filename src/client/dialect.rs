@@ -17,7 +17,12 @@ pub struct Request<R> {
     pub(super) path: Cow<'static, str>,
     pub(super) query: Vec<(&'static str, String)>,
     pub(super) reply: Box<dyn Intake<R>>,
+    /// What is wrong with a reply to this question, if it answers another.
+    pub(super) judge: Option<Judge<R>>,
 }
+
+/// Tells whether a reply answers the question.
+type Judge<R> = Box<dyn Fn(&R) -> Result<(), Damage> + Send + Sync>;
 
 impl<R> Request<R> {
     /// Asked at `path` below the service's address; `reply` takes the body.
@@ -26,6 +31,7 @@ impl<R> Request<R> {
             path: path.into(),
             query: Vec::new(),
             reply,
+            judge: None,
         }
     }
 
@@ -35,6 +41,16 @@ impl<R> Request<R> {
         read: impl Fn(&[u8]) -> Result<Reading<R>, Damage> + Send + 'static,
     ) -> Self {
         Self::new(path, Box::new(Whole::read_by(read)))
+    }
+
+    /// The same, where `judge` says whether a reply answers the question.
+    #[must_use]
+    pub fn judged(
+        mut self,
+        judge: impl Fn(&R) -> Result<(), Damage> + Send + Sync + 'static,
+    ) -> Self {
+        self.judge = Some(Box::new(judge));
+        self
     }
 
     /// The same with these pairs in its query string.

@@ -141,7 +141,12 @@ impl Client {
             .answer(&request.path, &request.query, &mut *request.reply)
             .await?;
         match request.reply.finish() {
-            Ok(Reading::Reply(reply)) => Ok((reply, answer.remarks())),
+            Ok(Reading::Reply(reply)) => {
+                match request.judge.map_or(Ok(()), |judge| judge(&reply)) {
+                    Ok(()) => Ok((reply, answer.remarks())),
+                    Err(damage) => Err(answer.damaged(damage)),
+                }
+            }
             Ok(Reading::Refused { message }) => Err(Error::Refused {
                 status: answer.status.as_u16(),
                 body: error::excerpt(request.reply.kept()),

@@ -310,11 +310,19 @@ impl<'a> Frame<'a> {
         let (qty, value_usd) = self
             .amounts(&seen)
             .ok_or_else(|| place.fault("quantity and value do not fit a decimal exactly"))?;
+        let (symbol, coin) = (seen.market.symbol(), seen.market.coin());
+        let is_named = |name: &str| name.contains(char::is_alphanumeric);
+        if !is_named(&symbol) || !is_named(&coin) {
+            return Err(place.fault(format!(
+                "{} is no contract: it names no coin",
+                shown(seen.native_id)
+            )));
+        }
         Ok(Event {
             exchange: self.rules.name,
             native_id: seen.native_id.to_owned(),
-            symbol: seen.market.symbol(),
-            coin: seen.market.coin(),
+            symbol,
+            coin,
             side: seen.side,
             price: stripped(seen.price),
             price_kind: seen.price_kind,

@@ -21,6 +21,14 @@ impl Millis {
     pub const DAY: i64 = 86_400_000;
     /// Longer than anything that is observed: the length of a range without a beginning.
     pub const ALL: i64 = 365_000 * Self::DAY;
+    /// The instants that calendars of four-digit years have, which are all that dates of Python can hold.
+    pub const CALENDAR: std::ops::RangeInclusive<i64> = -62_135_596_800_000..=253_402_300_799_999;
+
+    /// The instant of so many epoch milliseconds; `None` outside the years 1 to 9999.
+    #[must_use]
+    pub fn of_calendar(millis: i64) -> Option<Self> {
+        Self::CALENDAR.contains(&millis).then_some(Self(millis))
+    }
 
     /// This instant moved back by `by` milliseconds, stopping at the end of the axis.
     #[must_use]

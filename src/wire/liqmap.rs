@@ -113,7 +113,7 @@ impl Sheet {
             success: None,
             symbol: symbol?.to_owned(),
             range: range?.to_owned(),
-            updated_at: Millis(updated_at?),
+            updated_at: Millis::of_calendar(updated_at?)?,
             current_price: current_price?,
             bin_width: bin_width?,
             leverages: leverages?,
@@ -169,6 +169,13 @@ impl Reply for LiquidationMap {
 
     fn of(sheet: Sheet) -> Result<Self, Damage> {
         sheet.placed()
+    }
+
+    fn echo(&self) -> Vec<(&'static str, String)> {
+        vec![
+            ("symbol", self.symbol.clone()),
+            ("range", self.range.clone()),
+        ]
     }
 
     fn quick(body: &[u8], enveloped: bool) -> Option<Self> {

@@ -111,7 +111,7 @@ fn template<'a>(from: &mut Cursor<'a>) -> Option<Row<'a>> {
         },
         timestamp: {
             row.exactly("\",\"timestamp\":")?;
-            Millis(row.whole()?)
+            Millis::of_calendar(row.whole()?)?
         },
     };
     row.exactly("}")?;
@@ -132,7 +132,7 @@ fn members<'a>(from: &mut Cursor<'a>) -> Option<Row<'a>> {
             "price" => first(&mut price, amount(from))?,
             "qty" => first(&mut qty, amount(from))?,
             "value_usd" => first(&mut value_usd, amount(from))?,
-            "timestamp" => first(&mut timestamp, from.whole().map(Millis))?,
+            "timestamp" => first(&mut timestamp, from.whole().and_then(Millis::of_calendar))?,
             // What is stepped over has to be text all the same.
             _ => from.skip_text()?,
         }

@@ -14,6 +14,12 @@ pub trait Reply: Sized {
     #[doc(hidden)]
     fn of(sheet: Self::Sheet) -> Result<Self, Damage>;
 
+    /// What the reply says of the question it answers: names of parameters with what they were taken for.
+    #[doc(hidden)]
+    fn echo(&self) -> Vec<(&'static str, String)> {
+        Vec::new()
+    }
+
     /// Reads the reply out of a whole body that is as plain as most are; `None` leaves the body to the tolerant reader.
     #[doc(hidden)]
     fn quick(_body: &[u8], _enveloped: bool) -> Option<Self> {
@@ -27,17 +33,21 @@ pub trait Reply: Sized {
     }
 }
 
-/// A reply whose type is read like any other value.
+/// A reply whose type is read like any other value, with the fields that echo the question.
 macro_rules! reply {
-    ($($type:ty),+) => {$(
+    ($type:ty $(, $echo:ident)*) => {
         impl $crate::wire::reply::Reply for $type {
             type Sheet = Self;
+
+            fn echo(&self) -> Vec<(&'static str, String)> {
+                vec![$((stringify!($echo), self.$echo.to_string())),*]
+            }
 
             fn of(sheet: Self) -> Result<Self, $crate::wire::Damage> {
                 Ok(sheet)
             }
         }
-    )+};
+    };
 }
 
 pub(super) use reply;

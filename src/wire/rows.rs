@@ -127,7 +127,7 @@ impl Plain<'_, '_> {
             Kind::Decimal => Cell::Decimal(amount(from)?.value()),
             Kind::Float => Cell::Float(from.double()?),
             Kind::Int => Cell::Int(whole(from)?),
-            Kind::Time => Cell::Time(Millis(whole(from)?)),
+            Kind::Time => Cell::Time(Millis::of_calendar(whole(from)?)?),
             Kind::Bool => return None,
         })
     }

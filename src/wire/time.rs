@@ -16,10 +16,11 @@ pub(super) fn instant(text: &str) -> Result<Millis, String> {
         Some(number) => epoch(&number),
         None => Millis::read_whole_iso(text),
     };
+    let found = found.and_then(|Millis(millis)| Millis::of_calendar(millis));
     found.ok_or_else(|| {
         format!(
             "{} is no instant; whole epoch milliseconds, epoch seconds below 1e11 or ISO 8601, \
-             none finer than a millisecond, are allowed",
+             none finer than a millisecond and none outside the years 1 to 9999, are allowed",
             shown(text)
         )
     })
@@ -38,7 +39,7 @@ fn epoch(number: &Number<'_>) -> Option<Millis> {
 
 /// The instant of a number that can only be epoch milliseconds.
 pub(super) fn plain_millis(number: i64) -> Option<Millis> {
-    (number >= SECONDS_BELOW).then_some(Millis(number))
+    Millis::of_calendar(number).filter(|_| number >= SECONDS_BELOW)
 }
 
 #[cfg(test)]

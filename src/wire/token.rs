@@ -254,19 +254,29 @@ impl<'de> Read<'de> for i64 {
     }
 }
 
+/// A count; one that 64 bits with a sign do not hold is refused, as those who take it hold it so.
 impl<'de> Read<'de> for u64 {
     fn read<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        whole_number(
-            &scalar(from, "a whole number")?,
-            "from 0 to 18446744073709551615",
-        )
-        .map_err(D::Error::custom)
+        const RANGE: &str = "from 0 to 9223372036854775807";
+        let text = scalar(from, "a whole number")?;
+        let count: i64 = whole_number(&text, RANGE).map_err(D::Error::custom)?;
+        count.try_into().map_err(|_| {
+            D::Error::custom(format_args!(
+                "{} is not a whole number {RANGE}",
+                shown(&text)
+            ))
+        })
     }
 }
 
 impl<'de> Read<'de> for Millis {
     fn read<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        i64::read(from).map(Self)
+        let millis = i64::read(from)?;
+        Self::of_calendar(millis).ok_or_else(|| {
+            D::Error::custom(format_args!(
+                "{millis} ms since 1970 is outside the years 1 to 9999"
+            ))
+        })
     }
 }
 

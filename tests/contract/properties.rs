@@ -132,7 +132,7 @@ fn any_heatmap() -> impl Strategy<Value = HeatmapGrid> {
             prop::collection::vec(100_000_000_000..4_000_000_000_000_i64, times),
             prop::collection::vec(cell, prices * times),
             number(),
-            any::<i64>(),
+            Millis::CALENDAR,
             ".{0,6}",
         )
             .prop_map(
@@ -242,7 +242,7 @@ proptest! {
 
     #[test]
     fn orders_come_back_as_they_were(rows in prop::collection::vec(
-        (".{0,8}", ".{0,8}", any::<bool>(), 0..10_i128.pow(28), 0_u32..29, any::<i64>()), 0..5,
+        (".{0,8}", ".{0,8}", any::<bool>(), 0..10_i128.pow(28), 0_u32..29, Millis::CALENDAR), 0..5,
     )) {
         let rows: Vec<Order> = rows
             .into_iter()

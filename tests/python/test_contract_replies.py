@@ -356,6 +356,23 @@ HOSTILE = [
     ("coins", "38120344.18", "1e400", "data[0].long_usd"),
     ("coins", "38120344.18", "Infinity", "data[0].long_usd"),
     ("coins", "5121", "18446744073709551616", "data[0].cnt"),
+    ("coins", "5121", "9223372036854775808", "data[0].cnt"),
+    ("exchanges", '"cnt": ', '"cnt": 9223372036854775808, "x": ', "data[0].cnt"),
+    ("overview", "412", "9223372036854775808", "data.1h.cnt"),
+    ("orders", "1781135954140", "9223372036854775807", "data[0].timestamp"),
+    ("largest", '"timestamp": ', '"timestamp": 253402300800000, "x": ', "data[0].timestamp"),
+    ("chart", '"hour": "1781053200000"', '"hour": "253402300800000"', "data[0].hour"),
+    ("heatmap", '"updatedAt": ', '"updatedAt": 253402300800000, "x": ', "updatedAt"),
+    ("liqmap", '"updatedAt": ', '"updatedAt": 253402300800000, "x": ', "updatedAt"),
+    ("levels", '"updatedAt": ', '"updatedAt": 253402300800000, "x": ', "data.updatedAt"),
+    ("maxpain", '"updatedAt": ', '"updatedAt": -62135596800001, "x": ', "data.updatedAt"),
+    ("heatmap", '"symbol": "BTC"', '"symbol": "ETH"', "symbol"),
+    ("heatmap", '"range": "24h"', '"range": "7d"', "range"),
+    ("heatmap", '"model": 2', '"model": 3', "model"),
+    ("liqmap", '"symbol": "BTC"', '"symbol": "ETH"', "symbol"),
+    ("liqmap", '"range": "1d"', '"range": "7d"', "range"),
+    ("levels", '"symbol": "BTC"', '"symbol": "ETH"', "data.symbol"),
+    ("maxpain", '"symbol": "BTC"', '"symbol": ""', "data.symbol"),
     ("overview", "412", '"many"', "data.1h.cnt"),
     ("overview", '"success": true', '"success": "true"', "success"),
     ("overview", '"success": true,', "", "success"),
@@ -374,12 +391,25 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize("name,old,new,path", HOSTILE, ids=[f"{row[3]}={row[2][:20]}" for row in HOSTILE])
+@pytest.mark.parametrize("name,old,new,path", HOSTILE, ids=[f"{row[0]} {row[3]}={row[2][:20]}" for row in HOSTILE])
 def test_a_value_outside_the_contract_is_named_by_its_place(asked, name, old, new, path):
     error = damage(asked, name, with_(name, old, new))
     assert error.path == path
     assert path in str(error)
     assert len(str(error)) < 600
+
+
+@pytest.mark.parametrize(
+    "name,old,new",
+    [
+        ("heatmap", '"symbol": "BTC"', '"symbol": "btc"'),
+        ("heatmap", '"range": "24h"', '"range": "1d"'),
+        ("liqmap", '"range": "1d"', '"range": "24h"'),
+        ("levels", '"symbol": "BTC"', '"symbol": " btc "'),
+    ],
+)
+def test_another_name_of_what_was_asked_is_the_answer_to_it(connect, script, name, old, new):
+    getattr(connect(script(answer(with_(name, old, new)))), name)()
 
 
 @pytest.mark.parametrize("name", ENDPOINTS)
@@ -427,11 +457,10 @@ def test_a_walk_over_a_damaged_page_is_an_error(connect, script):
 
 
 def test_one_damaged_reply_among_many_symbols_is_named_by_its_symbol(connect, script):
-    good = data({"symbol": "X", "price": 1.0, "updatedAt": 0, "tiers": {}})
-    bad = data({"symbol": "X", "price": "high", "updatedAt": 0, "tiers": {}})
-
     def play(exchange):
-        return (bad if exchange.request.query["symbol"] == "ETH" else good)(exchange)
+        symbol = exchange.request.query["symbol"]
+        price = "high" if symbol == "ETH" else 1.0
+        return data({"symbol": symbol, "price": price, "updatedAt": 0, "tiers": {}})(exchange)
 
     with pytest.raises(UnexpectedReply) as caught:
         connect(script(play)).levels(["BTC", "ETH", "SOL"])

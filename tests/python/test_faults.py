@@ -586,7 +586,6 @@ def test_waiting_for_a_turn_does_not_count_against_the_deadline(connect, script)
 
 
 def test_a_sequence_of_symbols_is_asked_eight_at_a_time(connect, script):
-    level = data({"symbol": "X", "price": 1.0, "updatedAt": 0, "tiers": {}})
     eight, lock, under_way, peak = threading.Barrier(8), threading.Lock(), 0, 0
 
     def with_seven_others(exchange):
@@ -597,7 +596,8 @@ def test_a_sequence_of_symbols_is_asked_eight_at_a_time(connect, script):
         eight.wait(10)
         with lock:
             under_way -= 1
-        return level(exchange)
+        symbol = exchange.request.query["symbol"]
+        return data({"symbol": symbol, "price": 1.0, "updatedAt": 0, "tiers": {}})(exchange)
 
     service = script(with_seven_others)
     symbols = [f"C{place}" for place in range(24)]

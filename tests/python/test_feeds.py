@@ -185,6 +185,10 @@ def test_control_frames_give_empty_rows_with_all_columns():
         ("htx", b"\x1f\x8b\x08", ""),
         ("bybit", LONG.replace("Buy", "Long"), "data[0].S"),
         ("bybit", LONG.replace("180.40", "NaN"), "data[0].p"),
+        ("bybit", LONG.replace('"SOLUSDT"', '"_"'), "data[0]"),
+        ("bybit", LONG.replace('"SOLUSDT"', "-0"), "data[0]"),
+        ("bybit", LONG.replace('"SOLUSDT"', '""'), "data[0].s"),
+        ("bybit", LONG.replace("1790000200001", "253402300800000"), "data[0].T"),
         ("okx", HELD.replace('"sz":"4",', ""), "data[0].details[0].sz"),
     ],
 )

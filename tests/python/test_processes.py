@@ -123,7 +123,7 @@ INTERRUPTED = """
     import liqdata
     from scripted import Service, data, silence
 
-    level = {"symbol": "X", "price": 1.0, "updatedAt": 0, "tiers": {}}
+    level = {"symbol": "BTC", "price": 1.0, "updatedAt": 0, "tiers": {}}
     good = data(level)
     best = 9.0
     with Service(silence) as service:
@@ -191,7 +191,7 @@ def test_ctrl_c_at_any_moment_leaves_a_client_that_works():
         import liqdata
         from scripted import Service, data
 
-        level = {"symbol": "X", "price": 1.0, "updatedAt": 0, "tiers": {}}
+        level = {"symbol": "BTC", "price": 1.0, "updatedAt": 0, "tiers": {}}
         rounds = int(sys.argv[1])
         dice = random.Random(7)
         armed, over, caught = threading.Event(), threading.Event(), 0

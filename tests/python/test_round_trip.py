@@ -118,7 +118,10 @@ def test_every_coin_of_the_market_at_once(market, server, connect):
 
 
 def test_duplicates_are_asked_once_and_an_empty_sequence_not_at_all(connect, script):
-    service = script(data({"symbol": "X", "price": 1.0, "updatedAt": 0, "tiers": {}}))
+    def level(exchange):
+        return data({"symbol": exchange.request.query["symbol"], "price": 1.0, "updatedAt": 0, "tiers": {}})(exchange)
+
+    service = script(level)
     client = connect(service)
     assert list(client.levels(["btc", "ETH", " BTC ", "eth"])) == ["BTC", "ETH"]
     assert sorted(request.query["symbol"] for request in service.requests) == ["BTC", "ETH"]

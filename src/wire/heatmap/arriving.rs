@@ -35,6 +35,14 @@ impl Reply for HeatmapGrid {
         sheet.in_order()
     }
 
+    fn echo(&self) -> Vec<(&'static str, String)> {
+        vec![
+            ("symbol", self.symbol.clone()),
+            ("range", self.range.clone()),
+            ("model", self.model.to_string()),
+        ]
+    }
+
     fn quick(body: &[u8], enveloped: bool) -> Option<Self> {
         if enveloped {
             return None;
@@ -367,7 +375,7 @@ impl Members {
             symbol: self.symbol?,
             range: self.range?,
             model: self.model?,
-            updated_at: Millis(self.updated_at?),
+            updated_at: Millis::of_calendar(self.updated_at?)?,
             current_price: self.current_price?,
             prices: self.prices?,
             times: self.times?,
