@@ -28,6 +28,7 @@ __all__ = [
     "brackets",
     "decode",
     "decode_all",
+    "deliver_logs",
     "endpoints",
     "instant",
     "limits",
@@ -259,10 +260,10 @@ class Server:
     def url(self) -> str: ...
     @property
     def closed(self) -> bool: ...
-    def hear(self) -> None: ...
     def close(self) -> None: ...
 
 def limits() -> dict[str, float]: ...
+def deliver_logs() -> None: ...
 
 @final
 class Collector:

@@ -11,7 +11,6 @@ import contextlib
 import csv
 import io
 import json
-import logging
 import math
 import os
 import signal
@@ -24,6 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from . import screen
+from ._logs import heard
 from ._printable import printable
 from ._table import endpoints
 from .errors import BadQuery, LiqdataError
@@ -37,9 +37,6 @@ __all__ = ["main"]
 FAILED = 1
 USAGE = 2
 INTERRUPTED = 130
-
-# Seconds between two looks at what a server has to say.
-LOOK = 0.25
 
 # The endpoints that answer in pictures.
 PICTURES = frozenset({"heatmap", "liqmap"})
@@ -63,8 +60,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     int
         The exit code.
     """
-    with _encodable(), _heard():
-        return _run(_parser().parse_args(argv))
+    arguments = _parser().parse_args(argv)
+    with _encodable(), heard(getattr(arguments, "log_format", "text")):
+        return _run(arguments)
 
 
 def _run(arguments: argparse.Namespace) -> int:
@@ -100,20 +98,6 @@ def _encodable() -> Iterator[None]:
         # This flushes: what a broken output says then has been said already.
         with contextlib.suppress(OSError, ValueError):
             out.reconfigure(errors=before)
-
-
-@contextlib.contextmanager
-def _heard() -> Iterator[None]:
-    """Print what the package warns of, such as damaged files, on stderr beside the answer."""
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setLevel(logging.WARNING)
-    handler.setFormatter(logging.Formatter("liqdata: %(levelname)s: %(message)s"))
-    logger = logging.getLogger("liqdata")
-    logger.addHandler(handler)
-    try:
-        yield
-    finally:
-        logger.removeHandler(handler)
 
 
 def _like(error: UnicodeError) -> tuple[str, int]:
@@ -229,6 +213,9 @@ def _served(command: argparse.ArgumentParser) -> None:
     command.add_argument("--host", help="address to listen on (127.0.0.1)")
     command.add_argument("--port", type=int, help="port to listen on (0: any free one)")
     command.add_argument(
+        "--log-format", choices=("text", "json"), default="text", help="how log records are written (text)"
+    )
+    command.add_argument(
         "--config", type=Path, metavar="FILE", help="these options as TOML, under their names; the command line wins"
     )
     command.add_argument(
@@ -240,6 +227,7 @@ def _served(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--public", action="store_true", default=None, help="everybody who can reach it may ask, without a token"
     )
+    command.add_argument("--access-log", action="store_true", default=None, help="log each answer on standard error")
     command.add_argument("--certificate", type=Path, metavar="FILE", help="certificate chain in PEM: speak TLS")
     command.add_argument("--key", type=Path, metavar="FILE", help="its private key in PEM")
     command.add_argument(
@@ -297,8 +285,7 @@ def _serve(arguments: argparse.Namespace) -> None:
             print(server.url, flush=True)
             what = "a simulated market" if arguments.archive is None else f"the archive {arguments.archive}"
             print(f"{what}; Ctrl-C ends it", file=sys.stderr, flush=True)
-            while not enough.wait(LOOK):
-                server._hear()  # noqa: SLF001 - of this package
+            enough.wait()
             for number, handler in before.items():
                 signal.signal(number, handler)
     finally:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import os
+import threading
+import weakref
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -19,6 +21,8 @@ __all__ = ["Limits", "Server", "serve"]
 
 _PORTS = 65535
 _MOST = 2**31
+# Seconds that a log record may wait.
+_PROMPTLY = 0.1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,19 +106,20 @@ class Server:
     def __init__(self, market: Market, host: str, port: int, settings: dict[str, object]) -> None:
         self.market = market
         self._core = _core.Server(market._open(), host, port, settings)  # noqa: SLF001 - the market's native half
+        ended = threading.Event()
+        # A thread that knows nothing of the server, so that one that is dropped unclosed ends it, too.
+        self._end = weakref.finalize(self, ended.set)
+        threading.Thread(target=_deliver, args=(ended,), name="liqdata-logs", daemon=True).start()
 
     @property
     def url(self) -> str:
         """Base address of the service; give it to a client."""
         return self._core.url
 
-    def _hear(self) -> None:
-        """Hand to :mod:`logging` what the server had to say meanwhile."""
-        self._core.hear()
-
     def close(self) -> None:
         """Finish the answers under way, within the limit ``grace``, and stop; again is harmless."""
         self._core.close()
+        self._end()
 
     def __enter__(self) -> Self:
         return self
@@ -124,6 +129,12 @@ class Server:
 
     def __repr__(self) -> str:
         return f"Server({self.url!r}{', closed' if self._core.closed else ''})"
+
+
+def _deliver(ended: threading.Event) -> None:
+    """Hand log records to :mod:`logging` as they come."""
+    while not ended.wait(_PROMPTLY):
+        _core.deliver_logs()
 
 
 def serve(
@@ -137,6 +148,7 @@ def serve(
     origins: Iterable[str] = (),
     limits: Limits | Mapping[str, object] | None = None,
     public: bool = False,
+    access_log: bool = False,
 ) -> Server:
     """Serve a market over the same contract, for a team or for tests.
 
@@ -162,6 +174,9 @@ def serve(
         What one client can cost the others; names and defaults are those of :class:`liqdata.server.Limits`.
     public : bool
         That everybody who can reach an address beyond this machine may ask, without a token.
+    access_log : bool
+        Whether each answer is noted by the logger ``liqdata.access``, at the level of information: who asked, what, the
+        status, the bytes of the body (``-`` where they are not known yet) and the milliseconds to its beginning.
 
     Returns
     -------
@@ -207,6 +222,7 @@ def serve(
         "trusted_proxies": list(chosen.pop("trusted_proxies")),
         "limits": {name: float(value) for name, value in chosen.items()},
         "public": bool(public),
+        "access_log": bool(access_log),
     }
     return Server(market, host, port, settings)
 

@@ -163,6 +163,16 @@ impl Market {
         &self.origin
     }
 
+    /// The same for those whom the folders of this machine do not concern.
+    #[must_use]
+    pub fn source_told(&self) -> &str {
+        if self.archive().is_some() {
+            "archive"
+        } else {
+            self.source()
+        }
+    }
+
     /// The instant questions are about where they name none.
     #[must_use]
     pub fn now(&self) -> Millis {

@@ -77,6 +77,12 @@ pub(super) fn start() {
     }
 }
 
+/// Hands what was queued to `logging`: what a thread of Python's does while nobody calls.
+#[pyfunction]
+pub(super) fn deliver_logs(py: Python<'_>) -> PyResult<()> {
+    deliver(py)
+}
+
 /// Hands what was queued to `logging`, on a thread that is attached anyway.
 ///
 /// # Errors

@@ -56,6 +56,8 @@ mod _core {
     #[pymodule_export]
     use super::history::{History, walk_bounds};
     #[pymodule_export]
+    use super::logs::deliver_logs;
+    #[pymodule_export]
     use super::margin::{bracketed, brackets, liquidation_price, max_leverage};
     #[pymodule_export]
     use super::market::Market;

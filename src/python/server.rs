@@ -49,6 +49,7 @@ pub(super) struct Given {
     /// Of the names of [`limits`].
     limits: HashMap<String, f64>,
     public: bool,
+    access_log: bool,
 }
 
 impl Given {
@@ -80,6 +81,7 @@ impl Given {
             trusted_proxies: nets.collect::<Result<_, _>>()?,
             tls: tls.transpose().map_err(told("tls"))?,
             limits: limits_of(&self.limits),
+            access_log: self.access_log,
             access: Access {
                 tokens,
                 hosts: self.hosts,
@@ -207,13 +209,7 @@ impl Server {
             .is_none()
     }
 
-    /// Tells `logging` what the server had to say since this was last called.
-    #[expect(clippy::unused_self, reason = "it is the server that is listened to")]
-    fn hear(&self, py: Python<'_>) -> PyResult<()> {
-        logs::deliver(py)
-    }
-
-    /// Finishes the answers under way (5 s at most) and stops; again is harmless.
+    /// Finishes the answers under way, within its grace, and stops; again is harmless.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         let Some(Running {
             stop,

@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Instant;
 
 use axum::Router;
 use axum::body::Body;
@@ -13,7 +14,7 @@ use axum::http::header::CONTENT_TYPE;
 use axum::http::{Request, Response};
 use axum::response::IntoResponse;
 use futures_util::StreamExt;
-use hyper::body::{Frame, Incoming, SizeHint};
+use hyper::body::{Body as _, Frame, Incoming, SizeHint};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -40,6 +41,7 @@ pub(super) struct House {
     /// Whether only this machine can reach the server.
     pub(super) local: bool,
     pub(super) tls: Option<Tls>,
+    pub(super) access_log: bool,
     pub(super) peers: Arc<Peers>,
     pub(super) followers: Followers,
 }
@@ -152,7 +154,13 @@ async fn talk<S: AsyncRead + AsyncWrite + Send + Unpin + 'static>(
         let answering = theirs.answering();
         let house = Arc::clone(&house);
         async move {
+            let noted = house
+                .access_log
+                .then(|| Noted::of(&house.peers, peer, &request));
             let (response, under_way) = house.answer(peer, request).await;
+            if let Some(noted) = noted {
+                noted.log(&response);
+            }
             Ok::<_, Infallible>(response.map(|body| Sent {
                 body,
                 _answering: answering,
@@ -226,6 +234,36 @@ fn wrapped<S: AsyncWrite>(limits: Limits, stream: S) -> Pin<Box<TimeoutWriter<S>
 fn signed(mut response: Response<Body>) -> Response<Body> {
     sign(response.headers_mut());
     response
+}
+
+/// What the log is told of a request.
+struct Noted {
+    who: IpAddr,
+    what: String,
+    began: Instant,
+}
+
+impl Noted {
+    fn of<B>(peers: &Peers, peer: IpAddr, request: &Request<B>) -> Self {
+        Self {
+            who: peers.asking(peer, request.headers()),
+            what: format!("{} {}", request.method(), request.uri()),
+            began: Instant::now(),
+        }
+    }
+
+    fn log(self, response: &Response<Body>) {
+        let bytes = response.body().size_hint().exact();
+        log::info!(
+            target: "liqdata::access",
+            "{} \"{}\" {} {} {:.1} ms",
+            self.who,
+            self.what,
+            response.status().as_u16(),
+            bytes.map_or_else(|| "-".to_owned(), |bytes| bytes.to_string()),
+            1000.0 * self.began.elapsed().as_secs_f64()
+        );
+    }
 }
 
 /// The body of an answer, which is under way until this is dropped.

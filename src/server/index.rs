@@ -2,8 +2,9 @@
 
 use serde::Serialize;
 
+use super::reject::Rejection;
 use crate::api::{ENDPOINTS, EVERYWHERE, EXTENSIONS, Entry, Parameter};
-use crate::market::{Basis, Market, Refusal};
+use crate::market::{Basis, Market, wall_clock};
 use crate::model::Millis;
 
 /// What `GET /api` says.
@@ -33,6 +34,8 @@ pub(super) struct Health {
 pub(super) struct Readiness {
     success: bool,
     now: Millis,
+    /// How long ago that was by the clock, in milliseconds; never negative.
+    age: i64,
     /// Files whose rows are missing from the answers.
     damaged: Vec<DamagedFile>,
 }
@@ -53,7 +56,7 @@ impl<'a> Index<'a> {
             success: true,
             service: "liqdata",
             version: env!("CARGO_PKG_VERSION"),
-            source: market.source(),
+            source: market.source_told(),
             simulated: market.is_simulated(),
             now: market.now(),
             coins: market.coins(),
@@ -67,14 +70,21 @@ impl<'a> Index<'a> {
 impl Readiness {
     /// # Errors
     ///
-    /// A [`Refusal`] where the market's archive cannot be read.
-    pub(super) fn of(market: &Market) -> Result<Self, Refusal> {
+    /// A refusal where the market's archive cannot be read, or the newest that it knows is older than `max_age`
+    /// milliseconds.
+    pub(super) fn of(market: &Market, max_age: Option<i64>) -> Result<Self, Rejection> {
         // Cannot be answered where the journal cannot be.
         market.standing(&Basis::Record)?;
+        let now = market.now();
+        let age = (wall_clock().0 - now.0).max(0);
+        if let Some(allowed) = max_age.filter(|allowed| age > *allowed) {
+            return Err(Rejection::Stale { age, allowed });
+        }
         let damaged = market.damage()?.into_iter();
         Ok(Self {
             success: true,
-            now: market.now(),
+            now,
+            age,
             damaged: damaged
                 .map(|file| DamagedFile {
                     holds: file.holds,

@@ -44,6 +44,8 @@ pub struct Settings {
     pub tls: Option<Tls>,
     /// Proxies whose `X-Forwarded-For` says who asks.
     pub trusted_proxies: Vec<IpNet>,
+    /// Whether each answer is noted in the log, as `liqdata::access`.
+    pub access_log: bool,
 }
 
 /// Serves `router` on `listener` with the default [`Settings`] until `shutdown` completes.
@@ -101,6 +103,7 @@ pub async fn run_with(
         access,
         tls,
         trusted_proxies,
+        access_log,
     } = settings;
     limits.validate()?;
     let local = listener.local_addr()?.ip().to_canonical().is_loopback();
@@ -112,6 +115,7 @@ pub async fn run_with(
         access,
         local,
         tls,
+        access_log,
         peers: Peers::new(trusted_proxies, limits.per_peer),
         followers: Followers::new(limits.streams, stopping.clone()),
     });

@@ -41,6 +41,23 @@ pub(super) fn nothing(query: &str) -> Result<(), BadQuery> {
     }
 }
 
+/// Reads the one parameter of the page `/ready`: how old the newest may be, in seconds; given in milliseconds.
+pub(super) fn max_age(query: &str) -> Result<Option<i64>, BadQuery> {
+    const NAME: &str = "max_age";
+    let mut given = None;
+    for (name, value) in pairs(query)? {
+        if name != NAME {
+            return Err(BadQuery::new(name, "is not a parameter of this page", NAME));
+        }
+        let seconds = value.parse::<u32>().map_err(|_| {
+            let allowed = "a whole number of seconds";
+            BadQuery::new(NAME, format!("{value:?} is not allowed"), allowed)
+        })?;
+        given = Some(i64::from(seconds) * 1000);
+    }
+    Ok(given)
+}
+
 fn switch(text: &str) -> Result<bool, BadQuery> {
     match text {
         "0" => Ok(false),

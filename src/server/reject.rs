@@ -83,6 +83,14 @@ pub enum Rejection {
         /// How long it may take.
         within: Duration,
     },
+    /// What the market knows is older than is asked for.
+    #[error("the newest that is known is {} s old; allowed: {}", seconds(*age), seconds(*allowed))]
+    Stale {
+        /// In milliseconds.
+        age: i64,
+        /// The most, in milliseconds.
+        allowed: i64,
+    },
     /// More connections than the server carries.
     #[error("the server is busy; try again in a second")]
     Busy,
@@ -145,6 +153,7 @@ impl Rejection {
             Self::Misdirected { .. } => (StatusCode::MISDIRECTED_REQUEST, None),
             Self::TooMany { .. } => (StatusCode::TOO_MANY_REQUESTS, Some((RETRY_AFTER, "1"))),
             Self::TooSlow { .. } => (StatusCode::SERVICE_UNAVAILABLE, Some((RETRY_AFTER, "5"))),
+            Self::Stale { .. } => (StatusCode::SERVICE_UNAVAILABLE, None),
             Self::Busy => (StatusCode::SERVICE_UNAVAILABLE, Some((RETRY_AFTER, "1"))),
             Self::Defect => (StatusCode::INTERNAL_SERVER_ERROR, None),
         }
@@ -165,6 +174,11 @@ impl IntoResponse for Rejection {
         }
         response
     }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "ages of a few decades")]
+fn seconds(millis: i64) -> f64 {
+    millis as f64 / 1000.0
 }
 
 /// What a client is told of a refusal: where an archive lies, or a bug, is nobody else's business.

@@ -335,7 +335,7 @@ fn explained(
     estimate: Option<&Explain>,
 ) -> Result<Bytes, Rejection> {
     let explanation = encoded(&Explanation {
-        source: market.source(),
+        source: market.source_told(),
         simulated: market.is_simulated(),
         as_of: as_of.unwrap_or_else(|| market.now()),
         coverage,

@@ -21,7 +21,7 @@ use super::encoded::Key;
 use super::follow::follow;
 use super::freshness::REVALIDATE;
 use super::index::{Health, Index, Readiness};
-use super::question::nothing;
+use super::question::{max_age, nothing};
 use super::ready::ReadyAnswers;
 use super::reject::Rejection;
 use super::respond::{Origin, respond};
@@ -97,8 +97,9 @@ async fn health(State(shared): State<Shared>, uri: Uri) -> Result<Response, Reje
 }
 
 async fn readiness(State(shared): State<Shared>, uri: Uri) -> Result<Response, Rejection> {
-    nothing(uri.query().unwrap_or_default())?;
-    let found = shared.market.look(Readiness::of).await??;
+    let max_age = max_age(uri.query().unwrap_or_default())?;
+    let look = move |market: &Market| Readiness::of(market, max_age);
+    let found = shared.market.look(look).await??;
     Ok(json(encoded(&found)?))
 }
 

@@ -383,3 +383,57 @@ def test_a_limit_on_the_command_line_is_a_name_and_a_value(capsys, limit):
 def test_the_command_does_not_serve_the_world_unasked(capsys):
     assert cli.main(["serve", "--demo", "--host", EVERYWHERE]) == cli.USAGE
     assert "--public" in capsys.readouterr().err
+
+
+# What others may see of this machine.
+
+
+def test_neither_the_folder_of_an_archive_nor_its_user_is_told(tmp_path):
+    archive = tmp_path / "secret-folder"
+    _core.ArchiveWriter(archive).close()
+    with liqdata.open(archive) as market, liqdata.serve(market) as server:
+        for path in ("/api", "/ready", "/health", "/api/coin-liquidations?explain=1", "/api/liq-map?explain=1"):
+            code, body = status(server, path)
+            assert code in {200, 404}, body
+            assert "secret-folder" not in body
+        assert json.loads(status(server, "/api")[1])["source"] == "archive"
+        (archive / "journal.db").unlink(missing_ok=True)
+        assert "secret-folder" not in status(server, "/ready")[1]
+
+
+# What happened.
+
+
+def test_answers_are_noted_as_they_leave_where_that_is_asked_for(market, caplog):
+    with caplog.at_level("INFO", logger="liqdata.access"):
+        with liqdata.serve(market) as server:
+            status(server)
+        assert caplog.records == []
+        limits = {"trusted_proxies": ["127.0.0.1"]}
+        with liqdata.serve(market, access_log=True, token=TOKEN, limits=limits) as server:
+            status(server, "/health?x=1")
+            status(server, Authorization=f"Bearer {TOKEN}", **{"X-Forwarded-For": "192.0.2.9"})
+            # Without a further call: a thread of the server hands them over.
+            eventually(lambda: len(caplog.records) == 2)
+    refused, answered = (record.getMessage() for record in caplog.records)
+    assert refused.startswith('127.0.0.1 "GET /health?x=1" 401 ')
+    assert answered.startswith('192.0.2.9 "GET /health" 200 ')
+    assert TOKEN not in caplog.text
+
+
+def test_the_command_writes_its_log_as_json():
+    process = serving("--access-log", "--log-format", "json")
+    try:
+        port = int(process.stdout.readline().strip().rpartition(":")[2])
+        assert "a simulated market" in process.stderr.readline()
+        with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=30)) as connection:
+            connection.request("GET", "/health")
+            connection.getresponse().read()
+        # It comes while the server runs.
+        line = json.loads(process.stderr.readline())
+    finally:
+        process.terminate()
+        process.communicate(timeout=30)
+    assert (line["level"], line["logger"]) == ("info", "liqdata.access")
+    assert '"GET /health" 200' in line["message"]
+    assert line["time"].endswith("+00:00")

@@ -35,7 +35,7 @@ use super::router::{SIMULATED, finish, pages, router, routes};
 use super::shared::{Lane, Shared};
 use crate::api::{Envelope, Query};
 use crate::engine::{self, Observations};
-use crate::market::{Answer, Market, Material, Visit, every_endpoint};
+use crate::market::{Answer, Market, Material, Visit, every_endpoint, wall_clock};
 use crate::model::{
     HeatmapRange, Millis, Model, ObservedBar, ObservedOpenInterest, ObservedOrder, Order, Side,
     Window,
@@ -504,6 +504,29 @@ async fn health_says_how_far_the_data_reach() {
     let (status, health) = get_json(&service(), "/health").await;
     assert_eq!(status, StatusCode::OK);
     assert_eq!(health, json!({"success": true, "now": NOW.0}));
+}
+
+#[tokio::test]
+async fn ready_says_how_old_the_newest_is_and_refuses_what_is_too_old() {
+    let (status, ready) = get_json(&service(), "/ready").await;
+    assert_eq!(status, StatusCode::OK);
+    assert_eq!(
+        (&ready["now"], &ready["damaged"]),
+        (&json!(NOW.0), &json!([]))
+    );
+    let age = wall_clock().0 - NOW.0;
+    let told = ready["age"].as_i64().unwrap();
+    assert!((age - 60_000..=age).contains(&told), "{told} {age}");
+    let (status, refused) = get_json(&service(), "/ready?max_age=60").await;
+    assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE);
+    let message = refused["error"]["message"].as_str().unwrap();
+    assert!(message.contains("allowed: 60"), "{message}");
+    let (status, _) = get_json(&service(), "/ready?max_age=4000000000").await;
+    assert_eq!(status, StatusCode::OK);
+    for query in ["max_age=-1", "max_age=soon", "max_age=", "age=5"] {
+        let (status, _) = get_json(&service(), &format!("/ready?{query}")).await;
+        assert_eq!(status, StatusCode::BAD_REQUEST, "{query}");
+    }
 }
 
 #[tokio::test]

@@ -1,0 +1,55 @@
+"""What the package warns of, on standard error beside what a command tells."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import sys
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_OURS = "liqdata"
+_ACCESS = "liqdata.access"
+
+
+class Json(logging.Formatter):
+    """One JSON object a line: ``time`` (ISO 8601, UTC), ``level``, ``logger``, ``message``."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line of a record."""
+        told = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        if record.exc_info:
+            told["error"] = self.formatException(record.exc_info)
+        return json.dumps(told)
+
+
+@contextlib.contextmanager
+def heard(form: str) -> Iterator[None]:
+    """Print warnings, such as of damaged files, and the answers of a server that notes them.
+
+    Parameters
+    ----------
+    form : {"text", "json"}
+        How a record is written.
+    """
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(Json() if form == "json" else logging.Formatter("liqdata: %(levelname)s: %(message)s"))
+    handler.addFilter(lambda record: record.levelno >= logging.WARNING or record.name == _ACCESS)
+    ours, access = logging.getLogger(_OURS), logging.getLogger(_ACCESS)
+    before = access.level
+    access.setLevel(logging.INFO)
+    ours.addHandler(handler)
+    try:
+        yield
+    finally:
+        ours.removeHandler(handler)
+        access.setLevel(before)
