@@ -121,6 +121,8 @@ def _time(value: date | timedelta) -> tuple[str, Any]:
 
 def _foreign(value: Any) -> tuple[str, Any]:
     """Scalars of numpy and pandas, and subclasses of the plain ones."""
+    if type(value).__name__ == "MaskedConstant":  # numpy.ma.masked: its dtype says that it is a zero
+        return "missing", None
     kind = getattr(getattr(value, "dtype", None), "kind", None)
     if kind is not None and not getattr(value, "ndim", 0):
         return _numpy(value, kind)
@@ -161,7 +163,7 @@ def table(value: Any, name: str) -> Any:
     if isinstance(held, _core.Table):
         return held
     if isinstance(value, Mapping):
-        return {str(column): _column(cells) for column, cells in value.items()}
+        return {str(column): _sound(_column(cells), name, f"column {str(column)!r}") for column, cells in value.items()}
     if type(value).__module__.partition(".")[0] == "pandas" and hasattr(value, "columns"):
         names = [str(column) for column in value.columns]
         twice = {column for column in names if names.count(column) > 1}
@@ -170,15 +172,35 @@ def table(value: Any, name: str) -> Any:
             raise BadQuery(msg, parameter=name)
         return {column: _column(value.iloc[:, place]) for place, column in enumerate(names)}
     if hasattr(value, "__arrow_c_stream__"):
-        return value
+        return _sound(value, name, "the table")
     if hasattr(value, "fetch_arrow_table"):
-        return value.fetch_arrow_table()
+        return _sound(value.fetch_arrow_table(), name, "the table")
     msg = f"{name}: a {type(value).__name__} is not a table; allowed: {_TABLES}"
     raise BadQuery(msg, parameter=name)
 
 
+def _sound(value: Any, name: str, what: str) -> Any:
+    """The same. pyarrow knows how long its buffers are, which the Arrow interface does not tell, and is asked."""
+    if type(value).__module__.partition(".")[0] == "pyarrow" and hasattr(value, "validate"):
+        try:
+            value.validate()
+        except ValueError as error:
+            msg = f"{name}: {what} is damaged: {error}; allowed: {_TABLES}"
+            raise BadQuery(msg, parameter=name) from None
+    return value
+
+
+def _unmasked(cells: Any) -> Any:
+    """The cells of a masked array of numpy, those that are masked missing."""
+    if not cells.mask.any():
+        return cells.data
+    return [None if hidden else cell for cell, hidden in zip(cells.data, cells.mask.tolist(), strict=True)]
+
+
 def _column(cells: Any) -> Any:
-    """A pandas column as numpy or a list; anything else as it is."""
+    """A pandas column as numpy or a list, a masked array with its masked cells missing; anything else as it is."""
+    if hasattr(cells, "mask") and hasattr(cells, "filled") and getattr(cells, "ndim", 0) == 1:
+        return _unmasked(cells)
     if type(cells).__module__.partition(".")[0] != "pandas" or not hasattr(cells, "dtype"):
         return cells
     dtype = cells.dtype

@@ -69,7 +69,8 @@ class Market(_LocalTotals, _LocalOrders, _LocalEstimates):
     -----
     A table is anything with ``__arrow_c_stream__``, a pandas or polars frame, a duckdb relation, or a mapping of
     columns. Times are epoch milliseconds, datetimes (naive ones are UTC) or ISO 8601 text; what is finer than a
-    millisecond is floored. Float columns become decimals by their shortest text. Rows may stand in any order; equal
+    millisecond is floored. Float columns become decimals by their shortest text. A cell that is null, NaN, NaT, pandas'
+    NA or masked by numpy is missing, and refused where a value is needed. Rows may stand in any order; equal
     orders are legal, duplicate bars and open-interest readings are not.
 
     Every method takes ``as_of=``: it sets *now* and hides rows received later. A bar counts once it has closed. The

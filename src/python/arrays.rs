@@ -4,6 +4,7 @@ use numpy::{IntoPyArray, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use super::foreign;
 use super::ground::Ground;
 use super::rows::times;
 use crate::api::RELATIVE;
@@ -19,6 +20,7 @@ pub(super) fn heatmap<'py>(
     map: HeatmapGrid,
     ground: &Ground,
 ) -> PyResult<Bound<'py, PyDict>> {
+    foreign::numpy(py)?;
     let shape = [map.prices.len(), map.times.len()];
     let fields = PyDict::new(py);
     fields.set_item("symbol", map.symbol)?;
@@ -66,6 +68,7 @@ pub(super) fn liqmap(
     map: LiquidationMap,
     mut ground: Ground,
 ) -> PyResult<Bound<'_, PyDict>> {
+    foreign::numpy(py)?;
     let shape = [map.bins.len(), map.leverages.len()];
     let tiers: Vec<f64> = map
         .tiers

@@ -17,6 +17,7 @@ mod decimal;
 mod error;
 mod events;
 mod feeds;
+mod foreign;
 mod ground;
 mod history;
 mod logs;
@@ -32,6 +33,7 @@ mod specification;
 mod stream;
 mod tables;
 mod untaken;
+mod vouched;
 mod walk;
 
 use pyo3::prelude::*;

@@ -13,6 +13,7 @@ use super::arrow::{ArrowTable, DECIMAL_DIGITS, record_batch, scaled};
 use super::columns::{Cells, Column, Columns};
 use super::decimal::Form;
 use super::events;
+use super::foreign;
 use crate::feeds::Event;
 use crate::model::{Decimals, Labels};
 
@@ -362,6 +363,7 @@ impl Table {
 
     /// One column as a numpy array: `float64`, `int64`, `bool` or `datetime64[ms]`; missing cells are `NaN` or `NaT`.
     fn array<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+        foreign::numpy(py)?;
         let column = self.column(name)?;
         Ok(match &column.cells {
             Cells::Text(_) => {
@@ -395,6 +397,7 @@ impl Table {
         py: Python<'py>,
         name: &str,
     ) -> PyResult<(Bound<'py, PyAny>, Vec<String>)> {
+        foreign::numpy(py)?;
         let Cells::Text(cells) = &self.column(name)?.cells else {
             return Err(PyValueError::new_err(format!(
                 "{name} is not a text column"

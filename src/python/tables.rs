@@ -5,9 +5,9 @@
 use std::borrow::Cow;
 use std::slice;
 
-use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_array::{ArrayRef, RecordBatch};
+use arrow_schema::{DataType, SchemaRef};
 use numpy::{PyArrayDescrMethods, PyArrayMethods, PyReadonlyArray1, PyUntypedArrayMethods};
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use pyo3_arrow::input::{AnyArray, AnyRecordBatch};
@@ -16,7 +16,9 @@ use rust_decimal::Decimal;
 use super::cells::{Cell, Cells, kind_of, object_cell, settle};
 use super::columns::Columns;
 use super::error::{bad_query, bad_table};
+use super::foreign;
 use super::rows::Table;
+use super::vouched::{guarded, vouched};
 use crate::api::BadQuery;
 use crate::engine::TableFault;
 use crate::model::{
@@ -35,7 +37,7 @@ struct Reader<'py> {
 enum Source<'py> {
     Empty,
     Mapping(Bound<'py, PyDict>),
-    Arrow(RecordBatch),
+    Arrow(Vec<RecordBatch>, SchemaRef),
     Own(Columns),
 }
 
@@ -49,24 +51,13 @@ impl<'py> Reader<'py> {
         } else if let Ok(mapping) = object.cast::<PyDict>() {
             Source::Mapping(mapping.clone())
         } else {
-            let read = || -> PyResult<RecordBatch> {
-                let (batches, schema) = object
-                    .extract::<AnyRecordBatch>()?
-                    .into_table()?
-                    .into_inner();
-                arrow_select::concat::concat_batches(&schema, &batches)
-                    .map_err(|error| PyValueError::new_err(error.to_string()))
-            };
-            Source::Arrow(read().map_err(|error| {
-                bad_query(
-                    py,
-                    &BadQuery::new(
-                        table,
-                        format!("cannot be read as a table: {error}"),
-                        ALLOWED,
-                    ),
-                )
-            })?)
+            let read = || Ok::<_, PyErr>(object.extract::<AnyRecordBatch>()?.into_table()?);
+            let read = guarded(read).map_err(|error| {
+                let message = format!("cannot be read as a table: {error}");
+                bad_query(py, &BadQuery::new(table, message, ALLOWED))
+            })?;
+            let (batches, schema) = read.into_inner();
+            Source::Arrow(batches, schema)
         };
         Ok(Self { py, table, source })
     }
@@ -80,17 +71,21 @@ impl<'py> Reader<'py> {
                 .find(|column| column.name == name)
                 .cloned()
                 .map(Cells::Own)),
-            Source::Arrow(batch) => {
-                let schema = batch.schema_ref();
-                let mut places =
-                    (0..batch.num_columns()).filter(|&place| schema.field(place).name() == name);
+            Source::Arrow(batches, schema) => {
+                let fields = schema.fields().iter().enumerate();
+                let mut places = fields.filter(|(_, field)| field.name() == name);
                 let place = places.next();
                 if places.next().is_some() {
                     return Err(self.refuse(name, "stands twice"));
                 }
-                place
-                    .map(|place| self.settled(name, batch.column(place)))
-                    .transpose()
+                let Some((place, field)) = place else {
+                    return Ok(None);
+                };
+                let columns = batches
+                    .iter()
+                    .filter_map(|batch| batch.columns().get(place));
+                let chunks: Vec<ArrayRef> = columns.cloned().collect();
+                self.settled(name, &chunks, field.data_type()).map(Some)
             }
             Source::Mapping(mapping) => match mapping.get_item(name)? {
                 Some(object) => self.cells(name, &object).map(Some),
@@ -99,14 +94,23 @@ impl<'py> Reader<'py> {
         }
     }
 
-    fn settled(&self, name: &'static str, array: &ArrayRef) -> PyResult<Cells> {
-        settle(array)
+    /// The cells of a column that came over the Arrow interface, none of which is read before all are vouched for.
+    fn settled(&self, name: &'static str, chunks: &[ArrayRef], kind: &DataType) -> PyResult<Cells> {
+        let array = vouched(chunks, kind).map_err(|fault| {
+            let message = format!("is damaged: {}", fault.why);
+            match fault.row {
+                Some(row) => self.fault(name, row, message),
+                None => self.refuse(name, &message),
+            }
+        })?;
+        guarded(|| settle(&array))
             .map(Cells::Arrow)
-            .map_err(|error| self.refuse(name, &error.to_string()))
+            .map_err(|why| self.refuse(name, &why))
     }
 
     /// The cells of one column of a mapping.
     fn cells(&self, name: &'static str, object: &Bound<'py, PyAny>) -> PyResult<Cells> {
+        foreign::numpy(self.py)?;
         if let Ok(array) = object.extract::<PyReadonlyArray1<'_, f64>>() {
             return Ok(Cells::Doubles(array.as_array().to_vec()));
         }
@@ -137,16 +141,11 @@ impl<'py> Reader<'py> {
                 return Ok(Cells::Objects(singles));
             }
         } else if object.hasattr("__arrow_c_array__")? || object.hasattr("__arrow_c_stream__")? {
-            let chunked = object.extract::<AnyArray>()?.into_chunked_array()?;
-            let (chunks, field) = chunked.into_inner();
-            let chunks: Vec<&dyn Array> = chunks.iter().map(AsRef::as_ref).collect();
-            let array = if chunks.is_empty() {
-                arrow_array::new_empty_array(field.data_type())
-            } else {
-                arrow_select::concat::concat(&chunks)
-                    .map_err(|error| PyValueError::new_err(error.to_string()))?
-            };
-            return self.settled(name, &array);
+            let read = || Ok::<_, PyErr>(object.extract::<AnyArray>()?.into_chunked_array()?);
+            let read = guarded(read)
+                .map_err(|why| self.refuse(name, &format!("cannot be read: {why}")))?;
+            let (chunks, field) = read.into_inner();
+            return self.settled(name, &chunks, field.data_type());
         }
         if object.is_instance_of::<PyString>() {
             return Err(self.refuse(name, "is one text, not a column"));
