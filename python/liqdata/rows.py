@@ -28,8 +28,12 @@ _SHOWN = 10  # rows of a table in a notebook; more are elided in the middle
 _AT_ONCE = 1024  # rows that are made into dicts at once while iterating
 
 
-class Rows(Sequence[R], Generic[R]):
+class Rows(Generic[R]):
     """An immutable sequence of dict rows.
+
+    It is none of :class:`collections.abc.Sequence`: a library of frames would take it for a list of dicts and guess the
+    types from the first of them. It asks for the columns instead (``__arrow_c_stream__``), which are those of
+    :meth:`to_arrow`.
 
     Keys and meaning are those of the wire. Decimal strings are exact :class:`~decimal.Decimal` in the dicts (``float``
     with ``decimals="float"`` on the client, text with ``"text"``), numbers are ``float``, counts ``int``, times ``int``
@@ -87,6 +91,25 @@ class Rows(Sequence[R], Generic[R]):
 
     def __iter__(self) -> Iterator[R]:
         return chain.from_iterable(map(self._made, range(0, len(self), _AT_ONCE)))
+
+    def __reversed__(self) -> Iterator[R]:
+        return iter(self[::-1])
+
+    def __contains__(self, row: object) -> bool:
+        return any(mine == row for mine in self)
+
+    def index(self, row: object, start: int = 0, stop: int | None = None) -> int:
+        """The place of the first row from ``start`` to before ``stop`` that equals ``row``; else ``ValueError``."""
+        first, end, _ = slice(start, stop).indices(len(self))
+        for place, mine in enumerate(self[first:end], first):
+            if mine == row:
+                return place
+        msg = f"{row!r} is not in these rows"
+        raise ValueError(msg)
+
+    def count(self, row: object) -> int:
+        """How many rows equal ``row``."""
+        return sum(mine == row for mine in self)
 
     def _made(self, start: int) -> list[R]:
         """The dicts from a place on, as many as are made at once."""

@@ -45,11 +45,58 @@ def plain():
     return sorted(made, key=lambda row: -row["timestamp"])
 
 
+# --- what others make of rows
+
+
+PRICES = ["82651.9", "0.00000001234567", "123456789.123", "1e-7", "64000"]
+
+
+def priced():
+    """Rows whose prices have their digits in different places, the first of them few."""
+    many = len(PRICES)
+    orders = {
+        "exchange": ["binance"] * many,
+        "symbol": ["BTCUSDT"] * many,
+        "side": ["LONG"] * many,
+        "price": PRICES,
+        "qty": ["1"] * many,
+        "value_usd": ["1"] * many,
+        "timestamp": [1_781_136_000_000 - row for row in range(many)],
+    }
+    return liqdata.Market(orders=orders).orders()
+
+
+CONSTRUCTORS = {
+    "polars.DataFrame": lambda rows: pl.DataFrame(rows)["price"].to_list(),
+    "polars.LazyFrame": lambda rows: pl.LazyFrame(rows).collect()["price"].to_list(),
+    "polars.from_arrow": lambda rows: pl.from_arrow(rows).struct.unnest()["price"].to_list(),
+    "pandas.DataFrame": lambda rows: pd.DataFrame(rows)["price"].tolist(),
+    "pandas.DataFrame.from_records": lambda rows: pd.DataFrame.from_records(rows)["price"].tolist(),
+    "pyarrow.table": lambda rows: pa.table(rows)["price"].to_pylist(),
+    "pyarrow.RecordBatchReader": lambda rows: pa.RecordBatchReader.from_stream(rows).read_all()["price"].to_pylist(),
+    "numpy.array": lambda rows: [row["price"] for row in np.array(rows)],
+    "duckdb": lambda rows: [price for (price,) in duckdb.from_arrow(rows).select("price").fetchall()],
+    "list": lambda rows: [row["price"] for row in list(rows)],
+}
+
+
+@pytest.mark.parametrize("construct", CONSTRUCTORS.values(), ids=CONSTRUCTORS)
+def test_no_constructor_alters_a_price(construct):
+    # Either exact, or the nearest float: nothing is cut to the digits of the first row.
+    assert construct(priced()) == [kind(price) for kind in [type(construct(priced())[0])] for price in PRICES]
+
+
+def test_a_constructor_that_wants_a_list_says_so():
+    with pytest.raises(TypeError, match="Rows"):
+        pl.from_records(priced())
+
+
 # --- a sequence
 
 
 def test_rows_are_the_dicts_they_were_made_of(rows, plain):
-    assert isinstance(rows, Sequence)
+    # Libraries of frames take one for a list of dicts, and guess the types.
+    assert not isinstance(rows, Sequence)
     assert isinstance(rows, Rows)
     assert rows == plain
     assert plain == rows
@@ -171,6 +218,8 @@ def test_rows_are_searched_like_a_list(rows, plain):
     assert rows.index(twin, rows.index(twin) + 1) == plain.index(twin) + 1
     assert {} not in rows
     assert rows.count({}) == 0
+    with pytest.raises(ValueError, match="not in these rows"):
+        rows.index({})
     assert list(reversed(rows)) == plain[::-1]
 
 
