@@ -6,7 +6,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef};
+use arrow_array::{AnyDictionaryArray, Array, ArrayRef};
 use arrow_schema::DataType;
 
 /// What is said where reading a layout fails in a way that nobody foresaw.
@@ -51,7 +51,9 @@ pub(super) fn vouched(chunks: &[ArrayRef], kind: &DataType) -> Result<ArrayRef, 
 /// The first place of an array that is not what it says.
 fn unsound(array: &ArrayRef) -> Option<Unsound> {
     let why = fault(array)?;
-    let values = array.as_any_dictionary_opt().map(|own| own.values());
+    let values = array
+        .as_any_dictionary_opt()
+        .map(AnyDictionaryArray::values);
     if values.is_some_and(|values| fault(values).is_some()) {
         let why = format!("in its dictionary: {why}");
         return Some(Unsound { row: None, why });

@@ -93,7 +93,7 @@ struct Asker {
 impl Asker {
     /// The body of an answer, which has to be a good one.
     async fn ask(&mut self, path: &str) -> String {
-        let request = format!("GET {path} HTTP/1.1\r\nHost: here\r\n\r\n");
+        let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n");
         self.stream.write_all(request.as_bytes()).await.unwrap();
         self.buffer.clear();
         let (head, length) = loop {
