@@ -1,6 +1,6 @@
 //! Numbers: doubles to the last bit, decimals exact or refused, whole numbers whole, wherever they stand.
 
-use liqdata::model::{HeatmapGrid, Order, OrderColumns};
+use liqdata::model::{HeatmapGrid, Millis, Order, OrderColumns};
 use liqdata::wire::{Reading, exact_decimal, nearest_double, read};
 
 use super::arriving::arriving;
@@ -99,6 +99,7 @@ fn kept(text: &str) -> Option<&str> {
 fn in_orders(text: &str, exact: &Exact) {
     let price = exact_decimal(text).ok().map(|price| price.to_string());
     let timestamp = exact.whole(0).and_then(|at| i64::try_from(at).ok());
+    let timestamp = timestamp.filter(|at| Millis::CALENDAR.contains(at));
     for spelled in [text.to_owned(), format!("\"{text}\"")] {
         let [priced, timed] = [(spelled.as_str(), "1790000000000"), ("\"1.5\"", &spelled)].map(row);
         let read = orders(&priced).map(|order| order.price.to_string());
