@@ -110,6 +110,9 @@ class Model:
         nu: float | None = None,
         name: str | None = None,
     ) -> None:
+        if isinstance(prior, bool) or not isinstance(prior, Integral) or prior not in (1, 2):
+            msg = f"prior: {prior!r} is not allowed; allowed: 1 or 2"
+            raise BadQuery(msg, parameter="prior")
         given = {
             "prior": prior,
             "tiers": tiers,

@@ -73,6 +73,7 @@ def test_what_is_not_allowed_is_refused_by_name(name, value):
     with pytest.raises(BadQuery) as refused:
         Model(**{name: value})
     assert refused.value.parameter == name
+    assert "; allowed: " in str(refused.value)
     assert "allowed" in str(refused.value)
 
 
