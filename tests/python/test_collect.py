@@ -223,4 +223,5 @@ def test_it_goes_on_where_nobody_reads_its_lines(tmp_path, nowhere):
             process.wait(timeout=3)
         process.send_signal(signal.SIGTERM)
         assert process.wait(timeout=20) == 0
-        assert process.stderr.read() == ""
+        # Nothing but what it met: nobody answers it here.
+        assert all(line.startswith("liqdata: WARNING: okx: ") for line in process.stderr.read().splitlines())
