@@ -9,6 +9,7 @@ import numpy as np
 
 from ._inputs import instant
 from .errors import BadQuery
+from .rows import Rows
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
         | pa.Table
         | pa.RecordBatch
         | Mapping[Any, Any]
+        | Rows[Any]
         | Sequence[Mapping[str, Any]]
     )
     """A price over time: a Series, or bars with ``timestamp`` (time of the open) and ``close``."""
@@ -79,7 +81,7 @@ def _points(symbol: str, price: Any) -> tuple[Times, Floats]:
 
 def _columns(price: Any) -> Any:
     """Give a price as a mapping by time or of columns, or as a frame that knows its index."""
-    if isinstance(price, Sequence) and not isinstance(price, str | bytes):
+    if isinstance(price, Rows | Sequence) and not isinstance(price, str | bytes):
         return _of_rows(price)
     if hasattr(price, "items"):
         return price
@@ -88,7 +90,7 @@ def _columns(price: Any) -> Any:
     _refuse(f"a {type(price).__name__} names no times")
 
 
-def _of_rows(rows: Sequence[Any]) -> dict[str, list[Any]]:
+def _of_rows(rows: Rows[Any] | Sequence[Any]) -> dict[str, list[Any]]:
     """Give the columns of dicts that have the keys of the first; those that are not read are left empty."""
     columns: dict[str, list[Any]] = {}
     for place, row in enumerate(rows):
