@@ -198,7 +198,7 @@ def _plain(key: str, value: object) -> object:
             return float(value)
     elif isinstance(value, Iterable) and not isinstance(value, (bytes, Mapping)):
         return [_plain(key, one) for one in value]
-    msg = f"{key}: {value!r} is of type {type(value).__name__}; allowed: finite numbers, as liqdata.Model says"
+    msg = f"{key}: {value!r} is of type {type(value).__name__}; allowed: {_core.Specification.allowed(key)}"
     raise BadQuery(msg, parameter=key)
 
 

@@ -384,16 +384,23 @@ impl Rule for Modelled {
 ///
 /// [`BadQuery`] naming the first that is not allowed.
 pub fn specification(json: &[u8]) -> Result<Specification, BadQuery> {
-    let mut json = serde_json::Deserializer::from_slice(json);
-    let own: Specification = serde_path_to_error::deserialize(&mut json).map_err(|fault| {
+    let mut read = serde_json::Deserializer::from_slice(json);
+    let own: Specification = serde_path_to_error::deserialize(&mut read).map_err(|fault| {
         let path = fault.path().to_string();
         let name = path.split(['.', '[']).next().unwrap_or_default();
-        let name = if name.is_empty() { "model" } else { name };
-        BadQuery::new(
-            name.to_owned(),
-            fault.inner().to_string(),
-            "see liqdata.Model",
-        )
+        let given: Option<serde_json::Value> = serde_json::from_slice(json).ok();
+        match given.as_ref().and_then(|given| given.get(name)) {
+            Some(value) => BadQuery::new(
+                name.to_owned(),
+                format!("{value} is not allowed"),
+                Specification::allowed(name),
+            ),
+            None => BadQuery::new(
+                "model",
+                fault.inner().to_string(),
+                Specification::allowed(""),
+            ),
+        }
     })?;
     own.check()
         .map_err(|fault| BadQuery::new(fault.name, fault.problem, fault.allowed))?;

@@ -138,6 +138,31 @@ impl Specification {
         }
     }
 
+    /// What the parameter of this name may be, whatever the others are.
+    #[must_use]
+    pub fn allowed(name: &str) -> &'static str {
+        match name {
+            "prior" => "1 or 2",
+            "tiers" => "1 to 64 whole leverages from 2 to 1000, ascending",
+            "weights" => "a number from 0 for each tier, not all of them 0",
+            "mmr" => {
+                "one rate from 0 to below 0.5, or one for each tier from 0 to half of 1/leverage"
+            }
+            "clocks" => {
+                "1 to 8 pairs: a share above 0, all of them 1 in sum, and a turnover a day from 0 to 1e6"
+            }
+            "entries" => "a whole number from 1 to 255",
+            "grid" => "a number from 0.00001 to 0.1",
+            "phi0" => "a number from 0 to 1",
+            "kappa0" => "a number from 0.000001 to 1",
+            "nu" => "a number from 0.001 to 1000000",
+            "name" => "text",
+            _ => {
+                "prior, tiers, weights, mmr, clocks, entries, grid, phi0, kappa0, nu and name by their names"
+            }
+        }
+    }
+
     /// Its leverages.
     #[must_use]
     pub fn leverages(&self) -> &[u16] {
@@ -165,8 +190,7 @@ impl Specification {
             || !tiers.iter().all(|tier| (2..=1000).contains(tier))
             || !tiers.is_sorted_by(|a, b| a < b)
         {
-            let allowed = "1 to 64 whole leverages from 2 to 1000, ascending";
-            return bad("tiers", format!("{tiers:?}"), allowed);
+            return bad("tiers", format!("{tiers:?}"), Self::allowed("tiers"));
         }
         if let Some(weights) = &self.weights {
             let allowed = format!("{} numbers from 0, not all of them 0", tiers.len());
@@ -202,12 +226,11 @@ impl Specification {
                 || !clocks.iter().all(fits)
                 || (sum - 1.0).abs() > 1e-9
             {
-                let allowed = "1 to 8 pairs: a share above 0, all of them 1 in sum, and a turnover a day from 0 to 1e6";
-                return bad("clocks", format!("{clocks:?}"), allowed);
+                return bad("clocks", format!("{clocks:?}"), Self::allowed("clocks"));
             }
         }
         if self.entries == Some(0) {
-            return bad("entries", "0".to_owned(), "a whole number from 1 to 255");
+            return bad("entries", "0".to_owned(), Self::allowed("entries"));
         }
         let numbers = [
             ("grid", self.grid, 1e-5, 0.1),
@@ -219,11 +242,7 @@ impl Specification {
             if let Some(value) = value
                 && !(least..=most).contains(&value)
             {
-                return bad(
-                    name,
-                    format!("{value:?}"),
-                    &format!("from {least} to {most}"),
-                );
+                return bad(name, format!("{value:?}"), Self::allowed(name));
             }
         }
         Ok(())

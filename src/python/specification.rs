@@ -21,6 +21,12 @@ impl Specification {
         Ok(Self { own })
     }
 
+    /// What the parameter of this name may be.
+    #[staticmethod]
+    fn allowed(name: &str) -> &'static str {
+        model::Specification::allowed(name)
+    }
+
     /// As a query string has it.
     pub(super) fn coded(&self) -> String {
         api::coded(&self.own)
