@@ -29,6 +29,18 @@ pub enum ArchiveError {
         /// What is there instead.
         message: String,
     },
+    /// The archive is one of a version that this build does not know.
+    #[error("{} is an archive with tables of version {version}, and this build knows versions {known}; {hint}", path.display())]
+    OtherVersion {
+        /// The journal.
+        path: PathBuf,
+        /// The version of its tables.
+        version: i32,
+        /// The versions that are known.
+        known: String,
+        /// The way out.
+        hint: &'static str,
+    },
     /// A file of the archive is not what was written.
     #[error("{} is damaged: {message}", path.display())]
     Damaged {
@@ -43,6 +55,14 @@ pub enum ArchiveError {
         /// The file or folder.
         path: PathBuf,
         /// What was refused, and a way out.
+        message: String,
+    },
+    /// This process may not read or write a file as it would have to.
+    #[error("{}: {message}; see who may read and write it", path.display())]
+    Denied {
+        /// The file or folder.
+        path: PathBuf,
+        /// What was denied.
         message: String,
     },
     /// The journal would lie on a network file system, where its locks and its shared memory do not hold.
@@ -124,7 +144,9 @@ impl ArchiveError {
         match self {
             Self::Locked { path, .. }
             | Self::NotAnArchive { path, .. }
+            | Self::OtherVersion { path, .. }
             | Self::Damaged { path, .. }
+            | Self::Denied { path, .. }
             | Self::ReadOnly { path, .. }
             | Self::NetworkFileSystem { path, .. }
             | Self::DiskFull { path }
@@ -141,7 +163,11 @@ impl ArchiveError {
         let path = path.to_owned();
         match source.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::DiskFull { path },
-            io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied => Self::ReadOnly {
+            io::ErrorKind::ReadOnlyFilesystem => Self::ReadOnly {
+                path,
+                message: source.to_string(),
+            },
+            io::ErrorKind::PermissionDenied => Self::Denied {
                 path,
                 message: source.to_string(),
             },

@@ -15,7 +15,7 @@ use super::open_interest::OpenInterestRow;
 use super::orders::OrderRow;
 use super::row::Row;
 use super::runs::{self, Gap};
-use super::{ArchiveError, files, known, table};
+use super::{ArchiveError, files, known, sums, table};
 use crate::model::{Millis, Record};
 
 /// The journal's file name in the archive's folder.
@@ -25,8 +25,10 @@ const OLDEST_SQLITE: i32 = 3_051_003;
 /// `liqd` in ASCII.
 const APPLICATION: i32 = 0x6C69_7164;
 /// The version of the tables.
-const VERSION: i32 = 4;
-/// The version of those that had no version of a map.
+const VERSION: i32 = 5;
+/// The version of those that had no checksums.
+const WITHOUT_SUMS: i32 = 4;
+/// The version of those that had no version of a map either.
 const WITHOUT_VERSIONS: i32 = 3;
 /// How long a call waits for another process to let go of the journal.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -94,11 +96,18 @@ pub(super) fn open_to_write(path: &Path) -> Result<Connection, ArchiveError> {
             ),
         });
     }
+    sums::register(&journal).map_err(fault)?;
     create(&mut journal).map_err(fault)?;
-    if version == Some(WITHOUT_VERSIONS) {
-        add_versions(&mut journal).map_err(fault)?;
+    if let Some(version) = version.filter(|version| *version < VERSION) {
+        bring_up(&mut journal, version).map_err(fault)?;
     }
     Ok(journal)
+}
+
+/// Whether the lines of the journal have checksums.
+pub(super) fn is_summed(journal: &Connection) -> rusqlite::Result<bool> {
+    let version: i32 = journal.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+    Ok(version > WITHOUT_SUMS)
 }
 
 /// Opens the journal for reading.
@@ -110,6 +119,7 @@ pub(super) fn open_to_read(path: &Path) -> Result<Connection, ArchiveError> {
         let journal = Connection::open_with_flags(name, flags)?;
         journal.busy_timeout(PATIENCE)?;
         journal.execute_batch("PRAGMA query_only = ON; PRAGMA trusted_schema = OFF;")?;
+        sums::register(&journal)?;
         // The first read is what needs the shared memory file beside the journal.
         journal.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
         Ok(journal)
@@ -121,8 +131,8 @@ pub(super) fn open_to_read(path: &Path) -> Result<Connection, ArchiveError> {
             if log > 0 {
                 return Err(ArchiveError::ReadOnly {
                     path: path.to_owned(),
-                    message: "the journal was not closed and its folder may not be written to, so its last rows \
-                              cannot be read; copy the archive to where it may be, or allow writing"
+                    message: "the journal was not closed and its folder cannot be written to, so its last rows \
+                              cannot be read; copy the archive to where it can be, or allow writing or make room"
                         .to_owned(),
                 });
             }
@@ -141,7 +151,13 @@ pub(super) fn open_to_read(path: &Path) -> Result<Connection, ArchiveError> {
 fn needs_to_write(source: &rusqlite::Error) -> bool {
     matches!(
         source.sqlite_error_code(),
-        Some(rusqlite::ErrorCode::ReadOnly | rusqlite::ErrorCode::CannotOpen)
+        // The last two where a full disk has no room for what lies in memory beside the journal.
+        Some(
+            rusqlite::ErrorCode::ReadOnly
+                | rusqlite::ErrorCode::CannotOpen
+                | rusqlite::ErrorCode::DiskFull
+                | rusqlite::ErrorCode::SystemIoFailure
+        )
     )
 }
 
@@ -168,9 +184,9 @@ fn not_opened(path: &Path, source: rusqlite::Error) -> ArchiveError {
             path: path.to_owned(),
             message: "the file is not a SQLite database".to_owned(),
         },
-        Some(rusqlite::ErrorCode::CannotOpen) => ArchiveError::ReadOnly {
+        Some(rusqlite::ErrorCode::CannotOpen) => ArchiveError::Denied {
             path: path.to_owned(),
-            message: format!("{source}; see who may read and write the folder"),
+            message: source.to_string(),
         },
         _ => ArchiveError::of_journal(path, source),
     }
@@ -208,18 +224,29 @@ fn check_application(
     if application != APPLICATION {
         return refused("the database belongs to another program".to_owned());
     }
-    if version != VERSION && version != WITHOUT_VERSIONS {
-        return refused(format!(
-            "its tables are of version {version} and this build knows versions {WITHOUT_VERSIONS} and {VERSION}"
-        ));
+    if !(WITHOUT_VERSIONS..=VERSION).contains(&version) {
+        return Err(ArchiveError::OtherVersion {
+            path: path.to_owned(),
+            version,
+            known: format!("{WITHOUT_VERSIONS} to {VERSION}"),
+            hint: if version > VERSION {
+                "open it with a newer liqdata"
+            } else {
+                "open it once with a liqdata of its time to bring it up"
+            },
+        });
     }
     Ok(Some(version))
 }
 
-/// Gives the maps of an older journal the column of the model's version.
-fn add_versions(journal: &mut Connection) -> rusqlite::Result<()> {
+/// Brings the tables of an older version up to this one, in one transaction: gives maps the column of the model's version
+/// where they have none, and every line its checksum.
+fn bring_up(journal: &mut Connection, version: i32) -> rusqlite::Result<()> {
     let transaction = journal.transaction()?;
-    transaction.execute_batch("ALTER TABLE maps ADD COLUMN \"version\" TEXT")?;
+    if version == WITHOUT_VERSIONS {
+        transaction.execute_batch("ALTER TABLE maps ADD COLUMN \"version\" TEXT")?;
+    }
+    sums::add(&transaction)?;
     transaction.pragma_update(None, "user_version", VERSION)?;
     transaction.commit()
 }
@@ -257,6 +284,7 @@ fn create(journal: &mut Connection) -> rusqlite::Result<()> {
         ] {
             transaction.execute_batch(&table)?;
         }
+        sums::add(&transaction)?;
         known::begin(&transaction)?;
         transaction.pragma_update(None, "application_id", APPLICATION)?;
         transaction.pragma_update(None, "user_version", VERSION)?;
@@ -469,13 +497,15 @@ pub(super) fn to_roll<R: Row>(
     (limit, weight): (usize, usize),
 ) -> rusqlite::Result<Vec<(i64, R)>> {
     let mut statement = journal.prepare_cached(&format!(
-        "SELECT id, {} FROM {table} INDEXED BY {table}_by_time
+        "SELECT id, {sum} IS {of}({columns}), {columns} FROM {table} INDEXED BY {table}_by_time
          WHERE timestamp >= ?1 AND timestamp < ?2 AND {} AND (?4 IS NULL OR {} = ?4) AND id <= ?6
          ORDER BY {}, id LIMIT ?5",
-        table::columns::<R>(),
         of_interval::<R>(),
         R::APART,
         R::DIVIDED,
+        sum = sums::COLUMN,
+        of = sums::FUNCTION,
+        columns = table::columns::<R>(),
         table = R::TABLE,
     ))?;
     let rows = statement.query_map(
@@ -487,7 +517,14 @@ pub(super) fn to_roll<R: Row>(
             i64::try_from(limit).unwrap_or(i64::MAX),
             last,
         ],
-        |row| Ok((row.get(0)?, table::read::<R>(row, 1)?.completed())),
+        |row| {
+            let id: i64 = row.get(0)?;
+            if !row.get::<_, bool>(1)? {
+                let what = format!("line {id} of {} is not as it was written", R::TABLE);
+                return Err(table::not_readable(1, what));
+            }
+            Ok((id, table::read::<R>(row, 2)?.completed()))
+        },
     )?;
     let mut found: Vec<(i64, R)> = Vec::new();
     let mut taken = 0_usize;

@@ -316,6 +316,7 @@ fn may_pass(fault: &ArchiveError) -> bool {
         fault,
         ArchiveError::DiskFull { .. }
             | ArchiveError::ReadOnly { .. }
+            | ArchiveError::Denied { .. }
             | ArchiveError::Io { .. }
             | ArchiveError::Journal { .. }
     )

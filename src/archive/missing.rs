@@ -104,7 +104,7 @@ impl Archive {
     }
 
     /// The files that are in use, and those that are out of it.
-    fn parts(&self) -> Result<(Vec<Part>, Vec<Part>), ArchiveError> {
+    pub(super) fn parts(&self) -> Result<(Vec<Part>, Vec<Part>), ArchiveError> {
         self.ask(|journal| {
             Ok((
                 manifest::all(journal, State::Kept)?,

@@ -39,6 +39,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod ahead;
 mod arrays;
 mod bars;
 mod batch;
@@ -71,6 +72,7 @@ mod row;
 mod runs;
 mod scan;
 mod shown;
+mod sums;
 mod table;
 mod verify;
 mod writer;
@@ -93,7 +95,7 @@ pub use resize::SizedBar;
 pub use roll::Rolled;
 pub use runs::{Gap, Run, RunId};
 pub use scan::{DamagedPart, OrderDays, Scan};
-pub use verify::Verification;
+pub use verify::{Finding, Verification};
 pub use writer::Writer;
 
 pub use crate::model::{Completeness, VenueCoverage};

@@ -52,11 +52,22 @@ impl Archive {
     ///
     /// # Errors
     ///
-    /// [`ArchiveError::NotAnArchive`] where there is none, else as [`Archive::create_or_open`] gives.
+    /// [`ArchiveError::NotAnArchive`] where there is none, [`ArchiveError::Damaged`] where a journal of up to 64 MiB is not
+    /// as it was written, else as [`Archive::create_or_open`] gives.
     pub fn read(path: impl AsRef<Path>) -> Result<Self, ArchiveError> {
-        let archive = Self::of(path.as_ref())?;
+        let archive = Self::to_verify(path)?;
+        archive.refuse_damaged_journal()?;
         archive.look_over()?;
         Ok(archive)
+    }
+
+    /// Opens the archive in the folder `path` to [`verify`](Self::verify) it: nothing that is damaged is refused yet.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError::NotAnArchive`] where there is none, else as [`Archive::create_or_open`] gives.
+    pub fn to_verify(path: impl AsRef<Path>) -> Result<Self, ArchiveError> {
+        Self::of(path.as_ref())
     }
 
     /// The archive in a folder, before anything of it is looked at.

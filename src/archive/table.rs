@@ -11,6 +11,7 @@ use rust_decimal::Decimal;
 
 use super::checksum::checksum;
 use super::row::{Row, unknown_word};
+use super::sums;
 use crate::model::{Cell, Column, Kind, Millis, Record, Side, Source, Value, Visitor, Vocabulary};
 
 /// The longest text of bulk that is kept, in bytes.
@@ -67,11 +68,23 @@ pub(super) fn insert<R: Row>(transaction: &Transaction<'_>, rows: &[R]) -> rusql
     if let Some(bulk) = R::COLUMNS.iter().position(R::is_bulk) {
         names.insert(bulk, DIGEST);
     }
+    let places = |summed: bool| -> String {
+        let named = names.iter().zip(1..);
+        named
+            .filter(|(name, _)| !summed || **name != DIGEST)
+            .map(|(_, place)| format!("?{place}"))
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
+    let quoted: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();
     let mut statement = transaction.prepare_cached(&format!(
-        "INSERT INTO {} ({}) VALUES ({}) ON CONFLICT DO NOTHING",
+        "INSERT INTO {} ({}, {}) VALUES ({}, {}({})) ON CONFLICT DO NOTHING",
         R::TABLE,
-        names.join(", "),
-        vec!["?"; names.len()].join(", ")
+        quoted.join(", "),
+        sums::COLUMN,
+        places(false),
+        sums::FUNCTION,
+        places(true)
     ))?;
     let mut new = 0;
     for row in rows {

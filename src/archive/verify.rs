@@ -17,15 +17,18 @@ use super::reader::{Archive, Stamp};
 use super::row::Row;
 use super::runs::{Gap, add_gap};
 use super::scan::DamagedPart;
-use super::writer::Writer;
-use super::{ArchiveError, files};
-use crate::model::Millis;
+use super::writer::{Writer, aside};
+use super::{ArchiveError, ahead, files, journal, sums};
+use crate::model::{Millis, record};
 
 /// The reason of a gap that a damaged file leaves.
 pub(super) const DAMAGED: &str = "damaged file";
 
+/// The largest journal, in bytes, that is checked whenever it is opened; it takes about a second.
+const AT_ONCE: u64 = 64 << 20;
+
 /// The folder that damaged files are moved to.
-const QUARANTINE: &str = "quarantine";
+pub(super) const QUARANTINE: &str = "quarantine";
 
 /// What [`Archive::verify`] found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -36,13 +39,93 @@ pub struct Verification {
     pub rows: u64,
     /// Files that are not, or that are out of use already.
     pub damaged: Vec<DamagedPart>,
+    /// Those of them that are out of use, under the paths they had.
+    pub set_aside: HashSet<PathBuf>,
     /// Parquet files in the archive's folders that it did not write or has not finished; they are never served.
     pub unlisted: Vec<PathBuf>,
-    /// What `SQLite` finds wrong with the journal.
+    /// What is wrong with the journal.
     pub journal: Vec<String>,
+    /// What was wrong with the journal before a repair.
+    pub mended: Vec<String>,
+}
+
+record! {
+    /// Something in an archive that is not as it was written.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct Finding {
+        /// The file, below the archive's folder.
+        pub file: String,
+        /// `journal`, `orders`, `bars`, `open_interest` or `maps`.
+        pub holds: String,
+        /// `damaged`, `missing` or `unexpected`.
+        pub problem: String,
+        /// What exactly is wrong.
+        pub detail: String,
+        /// Rows that the file was to hold, where that is known.
+        pub rows: Option<u64>,
+        /// Time of the first of them.
+        pub first: Option<Millis>,
+        /// Time of the last of them.
+        pub last: Option<Millis>,
+        /// Whether it is out of use, with what it leaves unknown on record, so that every answer says so.
+        pub repaired: bool,
+    }
 }
 
 impl Verification {
+    /// All of it, the journal first, one line each; none where everything is as it was written.
+    #[must_use]
+    pub fn findings(&self, folder: &Path) -> Vec<Finding> {
+        let of_journal = |(detail, repaired): (&String, bool)| Finding {
+            file: journal::FILE.to_owned(),
+            holds: "journal".to_owned(),
+            problem: "damaged".to_owned(),
+            detail: detail.clone(),
+            rows: None,
+            first: None,
+            last: None,
+            repaired,
+        };
+        let below = |path: &Path| {
+            let path = path.strip_prefix(folder).unwrap_or(path);
+            path.display().to_string()
+        };
+        let of_part = |part: &DamagedPart| Finding {
+            file: below(&part.path),
+            holds: part.holds.clone(),
+            problem: if part.reason == manifest::MISSING {
+                "missing"
+            } else {
+                "damaged"
+            }
+            .to_owned(),
+            detail: part.reason.clone(),
+            rows: Some(part.rows),
+            first: Some(part.first),
+            last: Some(part.last),
+            repaired: self.set_aside.contains(&part.path),
+        };
+        let of_stranger = |path: &PathBuf| Finding {
+            file: below(path),
+            holds: below(path).split('/').next().unwrap_or_default().to_owned(),
+            problem: "unexpected".to_owned(),
+            detail: "the archive did not write it, or did not finish it; it is never read"
+                .to_owned(),
+            rows: None,
+            first: None,
+            last: None,
+            repaired: false,
+        };
+        let journal = self.journal.iter().map(|detail| (detail, false));
+        let mended = self.mended.iter().map(|detail| (detail, true));
+        journal
+            .chain(mended)
+            .map(of_journal)
+            .chain(self.damaged.iter().map(of_part))
+            .chain(self.unlisted.iter().map(of_stranger))
+            .collect()
+    }
+
     /// Whether everything is as it was written.
     #[must_use]
     pub fn is_sound(&self) -> bool {
@@ -57,27 +140,42 @@ impl Archive {
     ///
     /// [`ArchiveError`] where a file or the journal cannot be read at all.
     pub fn verify(&self) -> Result<Verification, ArchiveError> {
-        let (kept, quarantined, journal) = self.ask(|journal| {
-            let problems = journal
-                .prepare("PRAGMA integrity_check")?
-                .query_map([], |row| row.get::<_, String>(0))?
-                .filter(|problem| !problem.as_ref().is_ok_and(|problem| problem == "ok"))
-                .collect::<rusqlite::Result<Vec<_>>>()?;
-            Ok((
-                manifest::all(journal, State::Kept)?,
-                manifest::all(journal, State::Quarantined)?,
-                problems,
-            ))
-        })?;
+        self.verify_observed(&mut |_, _| true)
+    }
+
+    /// As [`Archive::verify`], and asks after each file whether to go on, with how many have been read of how many; what
+    /// is left is not looked at.
+    ///
+    /// # Errors
+    ///
+    /// As [`Archive::verify`].
+    pub fn verify_observed(
+        &self,
+        goes_on: &mut dyn FnMut(usize, usize) -> bool,
+    ) -> Result<Verification, ArchiveError> {
         let mut found = Verification {
-            journal,
+            journal: self.journal_faults()?,
             ..Verification::default()
+        };
+        let (kept, quarantined) = match self.parts() {
+            Err(ArchiveError::Damaged { message, .. }) => {
+                // Without the list of the files nothing can be said of them.
+                if found.journal.is_empty() {
+                    found.journal.push(message);
+                }
+                return Ok(found);
+            }
+            parts => parts?,
         };
         for part in &quarantined {
             let reason = part.reason.clone().unwrap_or_default();
+            found.set_aside.insert(self.folder.join(&part.path));
             found.damaged.push(self.damaged(part, reason));
         }
-        for part in &kept {
+        for (read, part) in kept.iter().enumerate() {
+            if !goes_on(read, kept.len()) {
+                return Ok(found);
+            }
             match self.fault_now(part)? {
                 None => {
                     found.sound += 1;
@@ -105,6 +203,54 @@ impl Archive {
         found.unlisted.retain(|path| !listed.contains(path));
         found.unlisted.sort();
         Ok(found)
+    }
+
+    /// What is wrong with the journal: a loss in the middle of its log, what `SQLite` finds, lines that are not as they
+    /// were written.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] where it cannot be read for another reason than damage.
+    pub(super) fn journal_faults(&self) -> Result<Vec<String>, ArchiveError> {
+        let log = journal::beside(&self.folder.join(journal::FILE), "-wal");
+        let mut found: Vec<String> = ahead::fault(&log)?.into_iter().collect();
+        let asked = self.ask(|journal| {
+            let mut problems = journal
+                .prepare("PRAGMA integrity_check")?
+                .query_map([], |row| row.get::<_, String>(0))?
+                .filter(|problem| !problem.as_ref().is_ok_and(|problem| problem == "ok"))
+                .collect::<rusqlite::Result<Vec<_>>>()?;
+            if journal::is_summed(journal)? {
+                problems.extend(sums::faults(journal)?);
+            }
+            Ok(problems)
+        });
+        match asked {
+            Ok(problems) => found.extend(problems),
+            Err(ArchiveError::Damaged { message, .. }) => found.push(message),
+            Err(fault) => return Err(fault),
+        }
+        Ok(found)
+    }
+
+    /// Refuses to read a journal that is not as it was written, unless it is so large that opening would take long: then
+    /// only a server and [`Archive::verify`] look.
+    pub(super) fn refuse_damaged_journal(&self) -> Result<(), ArchiveError> {
+        let path = self.folder.join(journal::FILE);
+        if stamp(&path).is_some_and(|(bytes, _)| bytes > AT_ONCE) {
+            return Ok(());
+        }
+        let faults = self.journal_faults()?;
+        match faults.as_slice() {
+            [] => Ok(()),
+            [first, others @ ..] => Err(ArchiveError::Damaged {
+                path,
+                message: match others.len() {
+                    0 => first.clone(),
+                    more => format!("{first}; and {more} more"),
+                },
+            }),
+        }
     }
 
     /// What is wrong with a file, if anything is; the checksum is computed once and again when the file has changed.
@@ -218,6 +364,34 @@ impl Writer {
             }
         }
         self.verify()
+    }
+
+    /// Puts right what can be: damaged files go to the folder `quarantine`, indexes of the journal are made anew, and its
+    /// rows that are not as they were written are taken out, a copy of it kept beside the files. What that leaves unknown
+    /// is a gap. What is wrong with the journal afterwards only a copy of the archive can mend.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] where a file cannot be read or moved, or the journal cannot be written.
+    pub fn repair(&mut self) -> Result<Verification, ArchiveError> {
+        let faults = self.journal_faults()?;
+        if !faults.is_empty() {
+            self.change(|journal| {
+                journal.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
+            })?;
+            let journal = self.folder.join(journal::FILE);
+            aside(&self.folder, &journal, journal::FILE)?;
+            self.change(|journal| {
+                let transaction = journal.transaction()?;
+                transaction.execute_batch("REINDEX")?;
+                sums::let_go(&transaction, wall_clock())?;
+                transaction.commit()
+            })?;
+        }
+        let mut found = self.quarantine()?;
+        found.mended = faults;
+        found.mended.retain(|fault| !found.journal.contains(fault));
+        Ok(found)
     }
 
     /// Takes one file out of use.

@@ -2,9 +2,10 @@
 
 use std::fs;
 use std::ops::Deref;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
+use uuid::Uuid;
 
 use super::bars::BarRow;
 use super::batch::{Acknowledged, Batch};
@@ -17,7 +18,8 @@ use super::orders::OrderRow;
 use super::reader::Archive;
 use super::row::{Row, check_name, check_time};
 use super::runs::{self, Gap, RunId};
-use super::{ArchiveError, Completeness, files, journal};
+use super::verify::QUARANTINE;
+use super::{ArchiveError, Completeness, ahead, files, journal};
 use crate::model::Millis;
 
 /// An archive, open for writing, and for reading as well; there is one at a time.
@@ -65,6 +67,7 @@ impl Archive {
         lock::refuse_network(folder)?;
         let lock = Lock::take(folder, wall_clock())?;
         let path = folder.join(journal::FILE);
+        keep_damaged_log(folder)?;
         let connection = journal::open_to_write(&path)?;
         files::sync_folder(folder)?;
         let mut writer = Writer {
@@ -184,6 +187,37 @@ impl Writer {
         }
         Ok(connection)
     }
+}
+
+/// Sets a copy of the journal's log aside where something in its middle was lost: what lies behind that is about to be
+/// overwritten. The time that it told of is a gap as soon as its exchanges are listened to again, for they were last seen
+/// before it.
+fn keep_damaged_log(folder: &Path) -> Result<(), ArchiveError> {
+    let log = journal::beside(&folder.join(journal::FILE), "-wal");
+    if let Some(reason) = ahead::fault(&log)? {
+        let kept = aside(folder, &log, "journal.sqlite-wal")?;
+        log::error!(
+            target: "liqdata::archive",
+            "{}: {reason}; a copy is at {}",
+            log.display(),
+            kept.display()
+        );
+    }
+    Ok(())
+}
+
+/// Copies a file of the archive at `folder` into its quarantine under a name that nothing else has.
+pub(super) fn aside(folder: &Path, from: &Path, name: &str) -> Result<PathBuf, ArchiveError> {
+    let quarantine = folder.join(QUARANTINE);
+    let to = Path::new(QUARANTINE).join(format!("{}-{name}", Uuid::now_v7()));
+    files::refuse_link(folder, &to)?;
+    files::make_folder(folder, &quarantine)?;
+    let to = folder.join(to);
+    fs::copy(from, &to)
+        .and_then(|_| fs::File::open(&to)?.sync_all())
+        .map_err(|source| ArchiveError::of_file(&to, source))?;
+    files::sync_folder(&quarantine)?;
+    Ok(to)
 }
 
 /// Refuses a folder that holds something else than an archive.

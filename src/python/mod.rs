@@ -33,6 +33,7 @@ mod specification;
 mod stream;
 mod tables;
 mod untaken;
+mod verify;
 mod vouched;
 mod walk;
 
@@ -77,6 +78,8 @@ mod _core {
     use super::stream::Stream;
     #[pymodule_export]
     use super::tables::{instant, span};
+    #[pymodule_export]
+    use super::verify::verify;
     #[pymodule_export]
     use super::walk::Walk;
 

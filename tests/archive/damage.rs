@@ -4,11 +4,11 @@ use std::fs::{self, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use liqdata::archive::{Archive, ArchiveError, Filter, OrderRow, Writer};
-use liqdata::model::Millis;
+use liqdata::archive::{Archive, ArchiveError, Batch, Filter, OrderRow, Writer};
+use liqdata::model::{Completeness, Millis};
 
 use crate::place::{Folder, files};
-use crate::rows::{START, all_orders, of_orders, order, sorted};
+use crate::rows::{START, all_orders, bar, of_orders, order, sorted, sound};
 
 /// An archive of three days, one file each, and the rows of the second and the others.
 fn three_days(folder: &Folder) -> (Writer, Vec<OrderRow>, Vec<OrderRow>) {
@@ -176,9 +176,75 @@ fn a_damaged_journal_is_an_error_and_no_answer() {
     for page in pages / 2..pages {
         file.write_all_at(&[0xAB; 4096], page * 4096).unwrap();
     }
-    let reader = Archive::read(folder.archive()).unwrap();
-    let fault = reader.orders(&Filter::default()).unwrap_err();
+    let fault = Archive::read(folder.archive()).unwrap_err();
     assert!(matches!(fault, ArchiveError::Damaged { .. }), "{fault}");
-    let verified = reader.verify();
-    assert!(verified.is_err() || !verified.unwrap().is_sound());
+    let verified = Archive::to_verify(folder.archive()).unwrap().verify();
+    assert!(!verified.unwrap().is_sound());
+}
+
+#[test]
+fn a_damaged_row_is_refused_and_a_repair_leaves_a_gap_and_a_copy() {
+    let folder = Folder::new();
+    let mut writer = Archive::create_or_open(folder.archive()).unwrap();
+    let rows: Vec<_> = (0..60)
+        .map(|key| order(key, START + i64::try_from(key).unwrap() * 1000))
+        .collect();
+    writer
+        .append(&Batch {
+            bars: vec![bar("BTC", 0, 100)],
+            ..of_orders(rows.clone())
+        })
+        .unwrap();
+    let run = writer
+        .begin_run("binance", Completeness::Sampled, Millis(START))
+        .unwrap();
+    writer
+        .append(&Batch {
+            seen: vec![(run, Millis(START + 60_000))],
+            ..Batch::default()
+        })
+        .unwrap();
+    drop(writer);
+    let path = folder.archive().join("journal.sqlite");
+    let journal = rusqlite::Connection::open(&path).unwrap();
+    journal
+        .execute_batch("UPDATE orders SET price = '1' WHERE id = 31; UPDATE bars SET close = '7'")
+        .unwrap();
+    drop(journal);
+
+    let fault = Archive::read(folder.archive()).unwrap_err().to_string();
+    assert!(fault.contains("line 31 of orders"), "{fault}");
+    assert!(fault.contains("1 more"), "{fault}");
+    let mut writer = Archive::create_or_open(folder.archive()).unwrap();
+    let refused = writer.roll(Millis(START + Millis::DAY)).unwrap_err();
+    assert!(matches!(refused, ArchiveError::Damaged { .. }), "{refused}");
+    let repaired = writer.repair().unwrap();
+    assert!(repaired.is_sound(), "{repaired:?}");
+    assert_eq!(repaired.mended.len(), 2);
+    let findings = repaired.findings(&folder.archive());
+    assert!(
+        findings
+            .iter()
+            .all(|found| found.repaired && found.holds == "journal")
+    );
+    drop(writer);
+
+    let reader = Archive::read(folder.archive()).unwrap();
+    let mut left = rows;
+    left.remove(30);
+    assert_eq!(all_orders(&reader), sorted(left));
+    assert!(sound(reader.observed_bars(&Filter::default()).unwrap()).is_empty());
+    let gaps = reader
+        .gaps(Millis(START), Millis(START + Millis::DAY))
+        .unwrap();
+    let gap = gaps.iter().find(|gap| gap.reason == "damaged row").unwrap();
+    assert_eq!(
+        (gap.start, gap.end),
+        (Millis(START + 29_000), Millis(START + 31_001))
+    );
+    assert!(gaps.iter().any(|gap| gap.exchange == "binance"));
+    let aside: Vec<_> = fs::read_dir(folder.archive().join("quarantine"))
+        .unwrap()
+        .collect();
+    assert_eq!(aside.len(), 1);
 }

@@ -135,6 +135,20 @@ fn an_archive_that_may_not_be_written_to_can_be_read() {
 }
 
 #[test]
+fn an_archive_that_was_closed_can_be_read_on_a_full_disk() {
+    let Some(disk) = Disk::of(8) else { return };
+    let mut writer = Archive::create_or_open(disk.archive()).unwrap();
+    let rows = sorted((0..20).map(|key| order(key, START)).collect());
+    writer.append(&of_orders(rows.clone())).unwrap();
+    drop(writer);
+    let mut ballast = fs::File::create(disk.path().join("ballast")).unwrap();
+    while std::io::Write::write_all(&mut ballast, &[0; 512]).is_ok() {}
+    let reader = Archive::read(disk.archive()).unwrap();
+    assert_eq!(all_orders(&reader), rows);
+    assert!(reader.verify().unwrap().is_sound());
+}
+
+#[test]
 fn a_journal_that_was_not_closed_is_not_half_read_from_a_disk_that_may_not_be_written_to() {
     let Some(disk) = Disk::of(8) else { return };
     let live = crate::place::Folder::new();

@@ -15,6 +15,7 @@ mod damage;
 mod days;
 mod disk;
 mod earlier;
+mod flips;
 mod gathering;
 mod keeper;
 mod keeping;

@@ -110,3 +110,19 @@ pub(crate) fn journaled(folder: &std::path::Path) -> u64 {
         .try_into()
         .unwrap()
 }
+
+/// Takes the checksums of lines away, as journals before version 5 had none.
+pub(crate) fn without_sums(journal: &rusqlite::Connection) {
+    for table in ["gaps", "runs", "manifest", "part_venues", "state", "coins"] {
+        journal
+            .execute_batch(&format!(
+                "DROP TRIGGER {table}_summed; DROP TRIGGER {table}_summed_again; ALTER TABLE {table} DROP COLUMN sum;"
+            ))
+            .unwrap();
+    }
+    for table in ["orders", "bars", "open_interest", "maps"] {
+        journal
+            .execute_batch(&format!("ALTER TABLE {table} DROP COLUMN sum"))
+            .unwrap();
+    }
+}
