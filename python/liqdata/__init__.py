@@ -19,6 +19,7 @@ from ._core import __version__
 
 if TYPE_CHECKING:
     from . import errors, feeds, types
+    from ._verify import verify
     from .async_client import AsyncClient
     from .client import Client
     from .errors import ArchiveError, BadQuery, LiqdataError, NoAnswer, Refused, TooSlow, UnexpectedReply
@@ -60,6 +61,7 @@ __all__ = [
     "score_truth",
     "serve",
     "types",
+    "verify",
 ]
 
 _HOMES = {
@@ -89,6 +91,7 @@ _HOMES = {
     "score_truth": "truth",
     "serve": "server",
     "types": "",
+    "verify": "_verify",
 }
 
 

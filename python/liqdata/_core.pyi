@@ -1,6 +1,6 @@
 # The native half of the package, as the typed shim uses it.
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from os import PathLike
 from typing import Any, Self, SupportsIndex, final
 
@@ -38,6 +38,7 @@ __all__ = [
     "question",
     "read_reply",
     "span",
+    "verify",
     "walk_bounds",
 ]
 
@@ -56,6 +57,7 @@ class Specification:
         self,
     ) -> tuple[list[float], list[float], list[tuple[float, float]], int, float, float, float]: ...
 
+def verify(path: str, repair: bool, seen: Callable[[int, int], object]) -> Table: ...
 def brackets(exchange: str, symbol: str) -> Table | None: ...
 def bracketed() -> list[tuple[str, str]]: ...
 def max_leverage(exchange: str, symbol: str, notional: float) -> float | None: ...

@@ -144,6 +144,13 @@ def _parser() -> argparse.ArgumentParser:
 
     _scored(commands)
 
+    command = _command(commands, "verify", "hold an archive against what was written", _verify)
+    command.add_argument("archive", type=Path, metavar="DIR", help="folder of the archive")
+    command.add_argument(
+        "--repair", action="store_true", help="set aside what is damaged, and record what is missing as gaps"
+    )
+    command.add_argument("--json", action="store_true", help="print JSON")
+
     for name, endpoint in endpoints().items():
         if endpoint.reply == "events":
             continue
@@ -358,6 +365,22 @@ def _score(arguments: argparse.Namespace) -> None:
 
         picture.picture(card).savefig(arguments.png, format="png")
         print(f"wrote {arguments.png}", file=sys.stderr)
+
+
+def _verify(arguments: argparse.Namespace) -> None:
+    from . import verify
+
+    found = verify(arguments.archive, repair=arguments.repair, progress=find_spec("tqdm") is not None)
+    if arguments.json:
+        print(json.dumps(list(found), indent=2))
+    elif len(found):
+        for row in found:
+            done = ", out of use and on record as missing" if row["repaired"] else ""
+            print(f"{printable(row['file'])}: {row['problem']}{done}: {printable(row['detail'])}")
+    else:
+        print(f"{printable(str(arguments.archive))} is as it was written")
+    if any(row["problem"] != "unexpected" and not row["repaired"] for row in found):
+        sys.exit(1)
 
 
 def _plan(arguments: argparse.Namespace) -> dict[str, Any]:

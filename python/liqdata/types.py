@@ -29,6 +29,7 @@ __all__ = [
     "CoverageRow",
     "Decimals",
     "ExchangeRow",
+    "FindingRow",
     "GapRow",
     "HeatmapRange",
     "Instant",
@@ -294,6 +295,19 @@ class BracketRow(TypedDict):
     deduction_usd: float
     as_of: int
     source: str
+
+
+class FindingRow(TypedDict):
+    """Something in an archive that is not as it was written."""
+
+    file: str
+    holds: str
+    problem: Literal["damaged", "missing", "unexpected"]
+    detail: str
+    rows: int | None
+    first: int | None
+    last: int | None
+    repaired: bool
 
 
 class GapRow(TypedDict):

@@ -31,17 +31,16 @@ fn word(bytes: &[u8], at: usize) -> Option<u32> {
 /// The two running sums of a log over `bytes`, whose words are in the order that the log's first word says.
 fn sums(bytes: &[u8], big: bool, from: (u32, u32)) -> (u32, u32) {
     let (mut one, mut two) = from;
-    for eight in bytes.as_chunks::<8>().0 {
-        let [a, b, c, d, e, f, g, h] = *eight;
-        let read = |four| {
+    for [first, second] in bytes.as_chunks::<4>().0.as_chunks::<2>().0 {
+        let read = |four: &[u8; 4]| {
             if big {
-                u32::from_be_bytes(four)
+                u32::from_be_bytes(*four)
             } else {
-                u32::from_le_bytes(four)
+                u32::from_le_bytes(*four)
             }
         };
-        one = one.wrapping_add(read([a, b, c, d])).wrapping_add(two);
-        two = two.wrapping_add(read([e, f, g, h])).wrapping_add(one);
+        one = one.wrapping_add(read(first)).wrapping_add(two);
+        two = two.wrapping_add(read(second)).wrapping_add(one);
     }
     (one, two)
 }

@@ -4,7 +4,12 @@ use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use uuid::Uuid;
+
 use super::ArchiveError;
+
+/// The folder that damaged files are moved to.
+pub(super) const QUARANTINE: &str = "quarantine";
 
 /// How far a file has come; every step before [`RollStep::Committed`] can be lost without losing a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -114,6 +119,20 @@ pub(super) fn sync_folder(folder: &Path) -> Result<(), ArchiveError> {
             .map_err(|source| ArchiveError::of_file(folder, source))?;
     }
     Ok(())
+}
+
+/// Copies a file of the archive at `folder` into its quarantine under a name that nothing else has.
+pub(super) fn aside(folder: &Path, from: &Path, name: &str) -> Result<PathBuf, ArchiveError> {
+    let quarantine = folder.join(QUARANTINE);
+    let to = Path::new(QUARANTINE).join(format!("{}-{name}", Uuid::now_v7()));
+    refuse_link(folder, &to)?;
+    make_folder(folder, &quarantine)?;
+    let to = folder.join(to);
+    fs::copy(from, &to)
+        .and_then(|_| File::open(&to)?.sync_all())
+        .map_err(|source| ArchiveError::of_file(&to, source))?;
+    sync_folder(&quarantine)?;
+    Ok(to)
 }
 
 /// What tells one file from another that comes to its place, where the system says so.

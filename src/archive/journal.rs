@@ -15,7 +15,7 @@ use super::open_interest::OpenInterestRow;
 use super::orders::OrderRow;
 use super::row::Row;
 use super::runs::{self, Gap};
-use super::{ArchiveError, files, known, sums, table};
+use super::{ArchiveError, files, known, summed, sums, table};
 use crate::model::{Millis, Record};
 
 /// The journal's file name in the archive's folder.
@@ -246,7 +246,7 @@ fn bring_up(journal: &mut Connection, version: i32) -> rusqlite::Result<()> {
     if version == WITHOUT_VERSIONS {
         transaction.execute_batch("ALTER TABLE maps ADD COLUMN \"version\" TEXT")?;
     }
-    sums::add(&transaction)?;
+    summed::add(&transaction)?;
     transaction.pragma_update(None, "user_version", VERSION)?;
     transaction.commit()
 }
@@ -284,7 +284,7 @@ fn create(journal: &mut Connection) -> rusqlite::Result<()> {
         ] {
             transaction.execute_batch(&table)?;
         }
-        sums::add(&transaction)?;
+        summed::add(&transaction)?;
         known::begin(&transaction)?;
         transaction.pragma_update(None, "application_id", APPLICATION)?;
         transaction.pragma_update(None, "user_version", VERSION)?;

@@ -69,9 +69,8 @@ pub(super) fn insert<R: Row>(transaction: &Transaction<'_>, rows: &[R]) -> rusql
         names.insert(bulk, DIGEST);
     }
     let places = |summed: bool| -> String {
-        let named = names.iter().zip(1..);
-        named
-            .filter(|(name, _)| !summed || **name != DIGEST)
+        let all = names.iter().zip(1..);
+        all.filter(|(name, _)| !summed || **name != DIGEST)
             .map(|(_, place)| format!("?{place}"))
             .collect::<Vec<_>>()
             .join(", ")

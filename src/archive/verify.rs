@@ -17,8 +17,8 @@ use super::reader::{Archive, Stamp};
 use super::row::Row;
 use super::runs::{Gap, add_gap};
 use super::scan::DamagedPart;
-use super::writer::{Writer, aside};
-use super::{ArchiveError, ahead, files, journal, sums};
+use super::writer::Writer;
+use super::{ArchiveError, ahead, files, journal, mend, summed};
 use crate::model::{Millis, record};
 
 /// The reason of a gap that a damaged file leaves.
@@ -26,9 +26,6 @@ pub(super) const DAMAGED: &str = "damaged file";
 
 /// The largest journal, in bytes, that is checked whenever it is opened; it takes about a second.
 const AT_ONCE: u64 = 64 << 20;
-
-/// The folder that damaged files are moved to.
-pub(super) const QUARANTINE: &str = "quarantine";
 
 /// What [`Archive::verify`] found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -221,7 +218,7 @@ impl Archive {
                 .filter(|problem| !problem.as_ref().is_ok_and(|problem| problem == "ok"))
                 .collect::<rusqlite::Result<Vec<_>>>()?;
             if journal::is_summed(journal)? {
-                problems.extend(sums::faults(journal)?);
+                problems.extend(summed::faults(journal)?);
             }
             Ok(problems)
         });
@@ -380,11 +377,11 @@ impl Writer {
                 journal.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
             })?;
             let journal = self.folder.join(journal::FILE);
-            aside(&self.folder, &journal, journal::FILE)?;
+            files::aside(&self.folder, &journal, journal::FILE)?;
             self.change(|journal| {
                 let transaction = journal.transaction()?;
                 transaction.execute_batch("REINDEX")?;
-                sums::let_go(&transaction, wall_clock())?;
+                mend::let_go(&transaction, wall_clock())?;
                 transaction.commit()
             })?;
         }
@@ -397,9 +394,9 @@ impl Writer {
     /// Takes one file out of use.
     pub(super) fn set_aside(&mut self, part: &Part, reason: &str) -> Result<(), ArchiveError> {
         let from = self.folder.join(&part.path);
-        let to = self.folder.join(QUARANTINE).join(&part.path);
+        let to = self.folder.join(files::QUARANTINE).join(&part.path);
         files::refuse_link(&self.folder, Path::new(&part.path))?;
-        files::refuse_link(&self.folder, &Path::new(QUARANTINE).join(&part.path))?;
+        files::refuse_link(&self.folder, &Path::new(files::QUARANTINE).join(&part.path))?;
         if let (Some(source), Some(target)) = (from.parent(), to.parent()) {
             files::make_folder(&self.folder, target)?;
             match fs::rename(&from, &to) {

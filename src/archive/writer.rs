@@ -2,10 +2,9 @@
 
 use std::fs;
 use std::ops::Deref;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rusqlite::Connection;
-use uuid::Uuid;
 
 use super::bars::BarRow;
 use super::batch::{Acknowledged, Batch};
@@ -18,7 +17,6 @@ use super::orders::OrderRow;
 use super::reader::Archive;
 use super::row::{Row, check_name, check_time};
 use super::runs::{self, Gap, RunId};
-use super::verify::QUARANTINE;
 use super::{ArchiveError, Completeness, ahead, files, journal};
 use crate::model::Millis;
 
@@ -195,7 +193,7 @@ impl Writer {
 fn keep_damaged_log(folder: &Path) -> Result<(), ArchiveError> {
     let log = journal::beside(&folder.join(journal::FILE), "-wal");
     if let Some(reason) = ahead::fault(&log)? {
-        let kept = aside(folder, &log, "journal.sqlite-wal")?;
+        let kept = files::aside(folder, &log, "journal.sqlite-wal")?;
         log::error!(
             target: "liqdata::archive",
             "{}: {reason}; a copy is at {}",
@@ -204,20 +202,6 @@ fn keep_damaged_log(folder: &Path) -> Result<(), ArchiveError> {
         );
     }
     Ok(())
-}
-
-/// Copies a file of the archive at `folder` into its quarantine under a name that nothing else has.
-pub(super) fn aside(folder: &Path, from: &Path, name: &str) -> Result<PathBuf, ArchiveError> {
-    let quarantine = folder.join(QUARANTINE);
-    let to = Path::new(QUARANTINE).join(format!("{}-{name}", Uuid::now_v7()));
-    files::refuse_link(folder, &to)?;
-    files::make_folder(folder, &quarantine)?;
-    let to = folder.join(to);
-    fs::copy(from, &to)
-        .and_then(|_| fs::File::open(&to)?.sync_all())
-        .map_err(|source| ArchiveError::of_file(&to, source))?;
-    files::sync_folder(&quarantine)?;
-    Ok(to)
 }
 
 /// Refuses a folder that holds something else than an archive.

@@ -143,6 +143,12 @@ def test_an_archive_from_before_versions_were_kept_opens_and_tells_what_it_can(f
     pq.write_table(table, part, compression="zstd")
     journal = sqlite3.connect(f"{folder}/journal.sqlite")
     with journal:
+        for table in ("gaps", "runs", "manifest", "part_venues", "state", "coins"):
+            journal.execute(f"DROP TRIGGER {table}_summed")
+            journal.execute(f"DROP TRIGGER {table}_summed_again")
+            journal.execute(f"ALTER TABLE {table} DROP COLUMN sum")
+        for table in ("orders", "bars", "open_interest", "maps"):
+            journal.execute(f"ALTER TABLE {table} DROP COLUMN sum")
         journal.execute("ALTER TABLE maps DROP COLUMN version")
         journal.execute("PRAGMA user_version = 3")
         found = part.read_bytes()

@@ -1,0 +1,78 @@
+"""Holding an archive against what was written."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from . import _core
+from ._progress import Progress, bar
+from .rows import Rows
+
+if TYPE_CHECKING:
+    from .types import FindingRow
+
+
+def verify(path: str | os.PathLike[str], *, repair: bool = False, progress: bool = False) -> Rows[FindingRow]:
+    """What is damaged, missing or unexpected in an archive.
+
+    Every file is read and held against its SHA-256; the journal's log, structure and indexes are looked through, and
+    each of its lines is held against its checksum.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The archive's folder.
+    repair : bool
+        Put right what can be: damaged files go to the folder ``quarantine`` of the archive, indexes of the journal are
+        made anew, and its rows that are not as they were written are taken out, after a copy of it was kept beside the
+        files. Nothing is deleted for good, and what it leaves unknown becomes a gap, so that every answer tells of it.
+        Needs the archive for itself: no collector may be writing to it.
+    progress : bool
+        Show a bar of the files (with tqdm, on a terminal or in a notebook).
+
+    Returns
+    -------
+    Rows
+        Nothing where all is as it was written, else one row each, the journal first: ``file`` (below the archive's
+        folder), ``holds`` (``journal``, ``orders``, ``bars``, ``open_interest`` or ``maps``), ``problem`` (``damaged``,
+        ``missing``, or ``unexpected`` for a file that the archive did not write and never reads), ``detail``, ``rows``,
+        ``first`` and ``last`` (how many rows there were, and epoch ms of the first and last; ``None`` where unknown),
+        and ``repaired``: whether it is out of use with its gap on record.
+
+    Raises
+    ------
+    ArchiveError
+        Where there is no archive or it cannot be read; with ``repair``, while another process writes to it, or where
+        the journal is beyond repair.
+
+    Notes
+    -----
+    What the last transaction before a crash wrote cannot be told from one that was never finished, if its part of the
+    journal's log is damaged: everything before it can.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import liqdata
+    >>> from liqdata import _core
+    >>> folder = tempfile.mkdtemp() + "/archive"  # made by a collector otherwise
+    >>> _core.ArchiveWriter(folder).close()
+    >>> len(liqdata.verify(folder))
+    0
+    """
+    shown: list[Progress] = []
+
+    def seen(_: int, of: int) -> None:
+        if not shown:
+            shown.append(bar(wanted=progress, total=of, what="files", unit=" files"))
+        else:
+            shown[0].update(1)
+
+    try:
+        table = _core.verify(os.fspath(path), repair, seen)
+    finally:
+        for one in shown:
+            one.close()
+    return Rows(table, meta={"source": "archive", "as_of": datetime.now(UTC), "simulated": None, "age": None})

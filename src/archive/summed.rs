@@ -1,0 +1,107 @@
+//! Checksums of what the journal holds: each line of each of its tables carries one over its cells, so that a line that
+//! is not as it was written is told from one that is.
+//!
+//! `SQLite` checks the log it has not written out yet, and nothing of its database. A line's CRC-32 finds every change of
+//! up to 32 neighbouring bits; that lines and indexes are complete is what `PRAGMA integrity_check` looks at.
+
+use rusqlite::Connection;
+
+use super::bars::BarRow;
+use super::maps::MapRow;
+use super::open_interest::OpenInterestRow;
+use super::orders::OrderRow;
+use super::row::Row;
+use super::sums::{COLUMN, FUNCTION};
+use super::table;
+
+/// How many lines of a table are named at most.
+const NAMED: i64 = 20;
+
+/// A table and the columns that its checksum is of.
+struct Summed {
+    table: &'static str,
+    columns: String,
+    /// Whether lines are changed by statements of their own; they are summed by triggers.
+    changes: bool,
+}
+
+fn tables() -> [Summed; 10] {
+    fn of<R: Row>() -> Summed {
+        Summed {
+            table: R::TABLE,
+            columns: table::columns::<R>(),
+            changes: false,
+        }
+    }
+    let changing = |table, columns: &str| Summed {
+        table,
+        columns: columns.to_owned(),
+        changes: true,
+    };
+    [
+        of::<OrderRow>(),
+        of::<BarRow>(),
+        of::<OpenInterestRow>(),
+        of::<MapRow>(),
+        changing(
+            "gaps",
+            "exchange, start, \"end\", reason, recorded_at, silent_from",
+        ),
+        changing("runs", "id, exchange, completeness, started, seen"),
+        changing(
+            "manifest",
+            "path, holds, day, interval, state, rows, bytes, sha256, first, last, rolled_at, reason",
+        ),
+        changing("part_venues", "path, exchange, rows, last"),
+        changing("state", "name, value"),
+        changing("coins", "symbol, known_from, last_close"),
+    ]
+}
+
+/// Gives every table its checksums, those of the lines that are there included.
+pub(super) fn add(journal: &Connection) -> rusqlite::Result<()> {
+    for Summed {
+        table,
+        columns,
+        changes,
+    } in tables()
+    {
+        journal.execute_batch(&format!(
+            "ALTER TABLE {table} ADD COLUMN {COLUMN} INTEGER;
+             UPDATE {table} SET {COLUMN} = {FUNCTION}({columns});"
+        ))?;
+        if changes {
+            let new: Vec<String> = columns
+                .split(", ")
+                .map(|column| format!("NEW.{column}"))
+                .collect();
+            let again = format!(
+                "BEGIN UPDATE {table} SET {COLUMN} = {FUNCTION}({}) WHERE rowid = NEW.rowid; END;",
+                new.join(", ")
+            );
+            journal.execute_batch(&format!(
+                "CREATE TRIGGER {table}_summed AFTER INSERT ON {table} {again}
+                 CREATE TRIGGER {table}_summed_again AFTER UPDATE OF {columns} ON {table} {again}"
+            ))?;
+        }
+    }
+    Ok(())
+}
+
+/// The lines that are not as they were written, table by table.
+pub(super) fn faults(journal: &Connection) -> rusqlite::Result<Vec<String>> {
+    let mut found = Vec::new();
+    for Summed { table, columns, .. } in tables() {
+        let mut lines = journal.prepare(&format!(
+            "SELECT rowid FROM {table} NOT INDEXED WHERE {COLUMN} IS NOT {FUNCTION}({columns}) LIMIT {NAMED}"
+        ))?;
+        let lines = lines.query_map([], |line| line.get::<_, i64>(0))?;
+        for line in lines {
+            found.push(format!(
+                "line {} of {table} is not as it was written (its checksum differs)",
+                line?
+            ));
+        }
+    }
+    Ok(found)
+}

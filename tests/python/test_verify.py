@@ -1,0 +1,130 @@
+"""``liqdata.verify`` and ``liqdata verify``: what is wrong with an archive, and putting it right."""
+
+import json
+import sqlite3
+
+import pytest
+import samples
+from samples import HOUR, MINUTE, NOW
+
+import liqdata
+from liqdata import _core, cli, types
+from liqdata.errors import ArchiveError
+
+COLUMNS = ["file", "holds", "problem", "detail", "rows", "first", "last", "repaired"]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """An archive with a day in files and the rest in the journal."""
+    path = tmp_path / "archive"
+    writer = _core.ArchiveWriter(path)
+    bars = samples.bars()
+    bars["interval"] = [5 * MINUTE] * len(bars["symbol"])
+    writer.append(samples.orders(), bars, samples.open_interest())
+    writer.run("okx", "complete", NOW - 12 * HOUR, NOW)
+    writer.roll(NOW - 24 * HOUR)
+    writer.close()
+    return path
+
+
+def damage(folder):
+    """Flip a bit of a file, lose another, add one of somebody else's, and change a row of the journal."""
+    files = sorted(folder.glob("orders/**/*.parquet"))
+    body = bytearray(files[0].read_bytes())
+    body[len(body) // 2] ^= 4
+    files[0].write_bytes(body)
+    lost = min(folder.glob("bars/**/*.parquet"))
+    lost.unlink()
+    (files[0].parent / "mine.parquet").write_bytes(b"mine")
+    with sqlite3.connect(folder / "journal.sqlite") as journal:
+        (changed,) = journal.execute("SELECT min(id) FROM orders").fetchone()
+        journal.execute("UPDATE orders SET value_usd = '9e9' WHERE id = ?", [changed])
+    journal.close()
+    return files[0], lost, changed
+
+
+def test_a_sound_archive_gives_no_rows_and_exit_code_0(folder, capsys):
+    found = liqdata.verify(folder)
+    assert (len(found), found.columns) == (0, COLUMNS)
+    assert list(types.FindingRow.__annotations__) == COLUMNS
+    assert cli.main(["verify", str(folder)]) == 0
+    assert capsys.readouterr().out == f"{folder} is as it was written\n"
+
+
+def test_everything_that_is_wrong_is_a_row_and_a_repair_makes_it_a_gap(folder, capsys):
+    flipped, lost, changed = damage(folder)
+    with pytest.raises(ArchiveError, match=rf"line {changed} of orders is not as it was written"):
+        liqdata.open(folder)
+    found = list(liqdata.verify(folder))
+    assert [(row["file"], row["problem"]) for row in found] == [
+        ("journal.sqlite", "damaged"),
+        (str(lost.relative_to(folder)), "missing"),
+        (str(flipped.relative_to(folder)), "damaged"),
+        (str((flipped.parent / "mine.parquet").relative_to(folder)), "unexpected"),
+    ]
+    assert not any(row["repaired"] for row in found)
+    assert "SHA-256" in found[2]["detail"]
+    assert found[2]["rows"] > 0
+    assert NOW - 48 * HOUR < found[2]["first"] <= found[2]["last"] < NOW
+    # Looking changes nothing.
+    assert list(liqdata.verify(folder)) == found
+
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["verify", str(folder), "--json"])
+    assert ended.value.code == 1
+    assert json.loads(capsys.readouterr().out) == found
+    assert cli.main(["verify", str(folder), "--repair"]) == 0
+    assert capsys.readouterr().out.count("out of use and on record as missing") == 3
+    again = list(liqdata.verify(folder))
+    assert [row["repaired"] for row in again] == [True, True, False]
+    assert (folder / "quarantine" / flipped.relative_to(folder)).exists()
+    with liqdata.open(folder) as market:
+        reasons = {row["reason"] for row in market.gaps()}
+        assert {"damaged file", "damaged row"} <= reasons
+        assert all(order["value_usd"] < 10**9 for order in market.iter_orders())
+
+
+def test_a_repair_needs_the_archive_for_itself(folder):
+    damage(folder)
+    writer = _core.ArchiveWriter(folder)
+    with pytest.raises(ArchiveError, match="is being written by"):
+        liqdata.verify(folder, repair=True)
+    writer.close()
+
+
+def test_what_is_no_archive_is_told(tmp_path, capsys):
+    with pytest.raises(ArchiveError, match="is not an archive"):
+        liqdata.verify(tmp_path)
+    assert cli.main(["verify", str(tmp_path)]) != 0
+    assert "is not an archive" in capsys.readouterr().err
+
+
+def test_an_interrupt_between_two_files_ends_it(folder):
+    def seen(_read, _of):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        _core.verify(folder, repair=False, seen=seen)
+
+
+def test_progress_counts_the_files(folder, monkeypatch):
+    from liqdata import _verify
+
+    class Bar:
+        def __init__(self, **told):
+            shown.append(told)
+
+        def update(self, n):
+            shown.append(n)
+
+        def close(self):
+            shown.append("closed")
+
+    shown = []
+    monkeypatch.setattr(_verify, "bar", Bar)
+    liqdata.verify(folder, progress=True)
+    files = len(list(folder.glob("*/**/*.parquet")))
+    assert shown[0] == {"wanted": True, "total": files, "what": "files", "unit": " files"}
+    assert sum(one for one in shown[1:-1]) == files - 1
+    assert shown[-1] == "closed"
