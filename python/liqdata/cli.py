@@ -283,12 +283,13 @@ def _serve(arguments: argparse.Namespace) -> None:
 
         collect_and_serve(arguments.archive, **_plan(arguments), served=options(arguments))
         return
+    served = options(arguments)  # refused before a market is made
     enough = threading.Event()
     # Set before anything is announced, so that no signal falls between; put back for a second Ctrl-C while closing.
     before = {number: signal.signal(number, lambda *_: enough.set()) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         made = demo(seed=arguments.seed) if arguments.archive is None else open(arguments.archive)
-        with made as market, serve(market, **options(arguments)) as server:
+        with made as market, serve(market, **served) as server:
             print(server.url, flush=True)
             what = "a simulated market" if arguments.archive is None else f"the archive {arguments.archive}"
             print(f"{what}; Ctrl-C ends it", file=sys.stderr, flush=True)
