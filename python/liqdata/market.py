@@ -48,8 +48,9 @@ class Market(_LocalTotals, _LocalOrders, _LocalEstimates):
         ``volume`` (base units); optionally ``interval`` (milliseconds, a timedelta, or such as ``"5m"``; whole
         minutes), else it is inferred as the commonest spacing.
     open_interest : table, optional
-        Open interest: ``symbol`` (coin), ``timestamp``, ``open_interest`` (base units, one side); optionally
-        ``exchange``: readings are summed over exchanges, each carried forward at most 15 minutes.
+        Open interest, one side: ``symbol`` (coin), ``timestamp``, and either ``open_interest`` (base units) or
+        ``open_interest_usd``; optionally ``exchange``: readings are summed over exchanges, each carried forward at most
+        15 minutes. USD become base units at the last price of the coin's bars known at their time.
     liquidations : table, optional
         What was liquidated by period, where orders are not at hand: ``symbol`` (coin), ``timestamp`` (open of the
         period), ``long_usd``, ``short_usd``; optionally ``interval`` as for bars, one length for all periods of a coin.
@@ -72,6 +73,10 @@ class Market(_LocalTotals, _LocalOrders, _LocalEstimates):
     millisecond is floored. Float columns become decimals by their shortest text. A cell that is null, NaN, NaT, pandas'
     NA or masked by numpy is missing, and refused where a value is needed. Rows may stand in any order; equal
     orders are legal, duplicate bars and open-interest readings are not.
+
+    Open interest that would be far more or far less than is held anywhere beside such a volume of the bars, and usual
+    in the other unit, is refused with both readings named. Prices between 0.03 and 30 USD do not part the units far
+    enough to tell; ``docs/model.md`` says what else cannot be told.
 
     Every method takes ``as_of=``: it sets *now* and hides rows received later. A bar counts once it has closed. The
     four estimated answers raise :class:`~liqdata.Refused`: 404 for an unknown coin or no bars in the window, 400 for

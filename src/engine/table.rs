@@ -94,7 +94,7 @@ impl Row {
     }
 
     /// A number from zero up that can be reckoned with.
-    fn amount(self, column: &'static str, value: f64) -> Result<(), TableFault> {
+    pub(super) fn amount(self, column: &'static str, value: f64) -> Result<(), TableFault> {
         self.check(column, (0.0..=LARGEST).contains(&value), || {
             format!("{value:?} is not an amount; a number from 0 to {LARGEST:?} is")
         })

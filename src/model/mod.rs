@@ -51,7 +51,8 @@ pub use margin::{Contract, MarginOf, Terms, first_margin, liquidation_price, mai
 pub use maxpain::{Cluster, MaxPain, Pain};
 pub use money::ExactSum;
 pub use observed::{
-    ObservedBar, ObservedLiquidations, ObservedOpenInterest, ObservedOrder, Position,
+    ObservedBar, ObservedLiquidations, ObservedOpenInterest, ObservedOpenInterestUsd,
+    ObservedOrder, Position,
 };
 pub use order::Order;
 pub use orders::OrderColumns;

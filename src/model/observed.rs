@@ -80,6 +80,22 @@ super::record! {
 }
 
 super::record! {
+    /// One reading of a coin's open interest in USD, as tables may give it.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct ObservedOpenInterestUsd {
+        /// Coin symbol.
+        pub symbol: String,
+        /// The exchange it was read on; absent where the reading is a total.
+        pub exchange: Option<String>,
+        /// Instant of the reading.
+        pub timestamp: Millis,
+        /// Open interest in USD, one side.
+        #[unit("USD")]
+        pub open_interest_usd: f64,
+    }
+}
+
+super::record! {
     /// What was liquidated of a coin in one period, where the orders are not at hand.
     #[derive(Clone, Debug, PartialEq)]
     pub struct ObservedLiquidations {

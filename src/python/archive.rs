@@ -13,6 +13,7 @@ use crate::archive::{
     Archive, ArchiveError, BarRow, Batch, Completeness, Gap, MapRow, OpenInterestRow, OrderRow,
     Writer,
 };
+use crate::engine::in_base_units;
 use crate::model::{
     Millis, ObservedBar, ObservedOpenInterest, ObservedOrder, Vocabulary, coin_of_pair,
 };
@@ -109,7 +110,16 @@ impl ArchiveWriter {
     ) -> PyResult<()> {
         let orders = tables::orders(orders)?;
         let bars = tables::bars(bars)?;
-        let open_interest = tables::open_interest(open_interest)?;
+        let (open_interest, unit) = tables::open_interest(open_interest)?;
+        let open_interest = py
+            .detach(|| {
+                let known = bars.iter().map(|bar| ObservedBar {
+                    interval: Some(bar.interval.unwrap_or(Millis::MINUTE)),
+                    ..bar.clone()
+                });
+                in_base_units(open_interest, unit, known.collect())
+            })
+            .map_err(|fault| error::bad_table(py, &fault))?;
         self.with(py, |writer, key| {
             let orders = orders.into_iter().zip(*key..);
             let batch = Batch {

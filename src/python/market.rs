@@ -119,10 +119,16 @@ impl Market {
     ) -> PyResult<Self> {
         let orders = tables::orders(orders)?;
         let bars = tables::bars(bars)?;
-        let open_interest = tables::open_interest(open_interest)?;
+        let (open_interest, unit) = tables::open_interest(open_interest)?;
         let liquidations = tables::liquidations(liquidations)?;
         let observations = py
             .detach(|| {
+                let known = if open_interest.is_empty() {
+                    Vec::new()
+                } else {
+                    bars.clone()
+                };
+                let open_interest = engine::in_base_units(open_interest, unit, known)?;
                 engine::Observations::new(orders, bars, open_interest, now.map(Millis))?
                     .with_liquidations(liquidations)
             })
@@ -184,13 +190,19 @@ impl Market {
             .feed
             .as_ref()
             .ok_or_else(|| PyRuntimeError::new_err("this market does not grow"))?;
-        let rows = (
-            tables::orders(orders)?,
-            tables::bars(bars)?,
-            tables::open_interest(open_interest)?,
-        );
-        py.detach(|| feed.append(rows))
-            .map_err(|fault| error::bad_table(py, &fault))
+        let (orders, bars) = (tables::orders(orders)?, tables::bars(bars)?);
+        let (open_interest, unit) = tables::open_interest(open_interest)?;
+        // What came before tells the price, too.
+        let mut known = Vec::new();
+        if !open_interest.is_empty() {
+            known = compute(py, || Ok(self.market.rows()?.1))?;
+            known.extend(bars.iter().cloned());
+        }
+        py.detach(|| {
+            let open_interest = engine::in_base_units(open_interest, unit, known)?;
+            feed.append((orders, bars, open_interest))
+        })
+        .map_err(|fault| error::bad_table(py, &fault))
     }
 
     /// The orders as they arrive, behind a place or from now on.

@@ -20,10 +20,10 @@ use super::foreign;
 use super::rows::Table;
 use super::vouched::{guarded, vouched};
 use crate::api::BadQuery;
-use crate::engine::TableFault;
+use crate::engine::{InterestUnit, TableFault};
 use crate::model::{
     self, Column, Kind, Millis, ObservedBar, ObservedLiquidations, ObservedOpenInterest,
-    ObservedOrder, Record, Side, Value, nearest_f64, read_span,
+    ObservedOpenInterestUsd, ObservedOrder, Record, Side, Value, nearest_f64, read_span,
 };
 use crate::wire::{exact_decimal, nearest_double};
 
@@ -92,6 +92,16 @@ impl<'py> Reader<'py> {
                 None => Ok(None),
             },
         }
+    }
+
+    /// Whether there is a column of this name.
+    fn has(&self, name: &'static str) -> PyResult<bool> {
+        Ok(match &self.source {
+            Source::Empty => false,
+            Source::Own(columns) => columns.columns.iter().any(|column| column.name == name),
+            Source::Arrow(_, schema) => schema.fields().iter().any(|field| field.name() == name),
+            Source::Mapping(mapping) => mapping.contains(name)?,
+        })
     }
 
     /// The cells of a column that came over the Arrow interface, none of which is read before all are vouched for.
@@ -199,13 +209,15 @@ impl<'py> Reader<'py> {
         };
         let allowed = format!(
             "the columns {}, and optionally {}",
-            names(false),
+            names(false).replace("open_interest", "open_interest or open_interest_usd"),
             names(true)
         );
-        bad_query(
-            self.py,
-            &BadQuery::new(self.table, format!("column {name:?} is missing"), allowed),
-        )
+        let either = match name {
+            "open_interest" => ", and so is \"open_interest_usd\"",
+            _ => "",
+        };
+        let what = format!("column {name:?} is missing{either}");
+        bad_query(self.py, &BadQuery::new(self.table, what, allowed))
     }
 
     /// Refuses a column of times that are plainly epoch seconds, be it all of them or some beside later instants.
@@ -411,7 +423,10 @@ impl model::Source for Line<'_, '_> {
 }
 
 fn rows<R: Record>(table: &'static str, object: &Bound<'_, PyAny>) -> PyResult<Vec<R>> {
-    let reader = Reader::new(table, object)?;
+    read(&Reader::new(table, object)?)
+}
+
+fn read<R: Record>(reader: &Reader<'_>) -> PyResult<Vec<R>> {
     let (columns, rows) = reader.columns(R::COLUMNS)?;
     for (column, cells) in R::COLUMNS.iter().zip(&columns) {
         if let (Kind::Time, Some(cells)) = (column.kind, cells) {
@@ -419,7 +434,7 @@ fn rows<R: Record>(table: &'static str, object: &Bound<'_, PyAny>) -> PyResult<V
         }
     }
     let line = |row| Line {
-        reader: &reader,
+        reader,
         columns: columns.iter(),
         row,
     };
@@ -441,7 +456,27 @@ pub(super) fn liquidations(object: &Bound<'_, PyAny>) -> PyResult<Vec<ObservedLi
     rows("liquidations", object)
 }
 
-/// Open interest.
-pub(super) fn open_interest(object: &Bound<'_, PyAny>) -> PyResult<Vec<ObservedOpenInterest>> {
-    rows("open_interest", object)
+/// Open interest, and what its numbers count.
+pub(super) fn open_interest(
+    object: &Bound<'_, PyAny>,
+) -> PyResult<(Vec<ObservedOpenInterest>, InterestUnit)> {
+    let reader = Reader::new("open_interest", object)?;
+    let [base, usd] = [InterestUnit::Base, InterestUnit::Usd].map(InterestUnit::column);
+    match (reader.has(base)?, reader.has(usd)?) {
+        (true, true) => {
+            let why = format!("stands beside {usd:?}; a table has one of them");
+            Err(reader.refuse(base, &why))
+        }
+        (false, true) => {
+            let rows: Vec<ObservedOpenInterestUsd> = read(&reader)?;
+            let rows = rows.into_iter().map(|row| ObservedOpenInterest {
+                symbol: row.symbol,
+                exchange: row.exchange,
+                timestamp: row.timestamp,
+                open_interest: row.open_interest_usd,
+            });
+            Ok((rows.collect(), InterestUnit::Usd))
+        }
+        (..) => Ok((read(&reader)?, InterestUnit::Base)),
+    }
 }

@@ -305,6 +305,16 @@ def test_published_formulas_are_baselines_by_name():
     assert all(abs(row["dig"]) < 0.01 for row in rows)
     asked = liqdata.score({"own": "turnover"}, totals(seen.opens, usd), bars=table)
     assert {row["state"] for row in asked.rows()} == {"frozen", "refreshed"}
+    closes = dict(zip(table["timestamp"] + 15 * MINUTE, table["close"], strict=True))
+    usd_readings = {name: readings[name] for name in ("timestamp", "exchange")}
+    held = zip(readings["timestamp"], readings["open_interest"], strict=True)
+    usd_readings["open_interest_usd"] = [value * closes[at] for at, value in held]
+    in_usd = liqdata.score(
+        source, totals(seen.opens, usd), bars=table, open_interest=usd_readings, baselines=["interest"]
+    )
+    in_base = liqdata.score(source, totals(seen.opens, usd), bars=table, open_interest=readings, baselines=["interest"])
+    told = [next(row for row in one.references() if row["map"] == "baseline: interest") for one in (in_usd, in_base)]
+    assert told[0]["ig"] == pytest.approx(told[1]["ig"], rel=1e-6)
     with pytest.raises(liqdata.BadQuery, match="which the baseline 'interest' is made of"):
         liqdata.score("interest", totals(seen.opens, usd), bars=table)
 

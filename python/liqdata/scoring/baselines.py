@@ -76,8 +76,13 @@ def _readings(value: Any, symbol: str, bars: Bars) -> Floats:
     if value is None:
         refuse("open_interest", "None", "a table of open interest, which the baseline 'interest' is made of")
     held = Table(value, "open_interest")
-    held.need("timestamp", "open_interest")
-    at, level = held.instants("timestamp"), held.floats("open_interest", least=0.0)
+    name = "open_interest_usd" if "open_interest_usd" in held else "open_interest"
+    held.need("timestamp", name)
+    if name == "open_interest_usd" and "open_interest" in held:
+        refuse("open_interest", "columns 'open_interest' and 'open_interest_usd'", "one of the two")
+    at, level = held.instants("timestamp"), held.floats(name, least=0.0)
+    if name == "open_interest_usd":
+        level = level / bars.closed(at)
     venues = np.asarray(list(map(str, held.cells("exchange"))) if "exchange" in held else [""] * len(at), dtype=object)
     chosen = mine(held, symbol)
     if chosen is not None:
@@ -88,7 +93,7 @@ def _readings(value: Any, symbol: str, bars: Bars) -> Floats:
         rows = np.flatnonzero(venues == venue)
         rows = rows[np.argsort(at[rows], kind="stable")]
         place = np.searchsorted(at[rows], closes, side="right") - 1
-        there = (place >= 0) & (closes - at[rows][place] <= _FRESH)
+        there = (place >= 0) & (closes - at[rows][place] <= _FRESH) & np.isfinite(level[rows][place])
         total[there] += level[rows][place[there]]
         known |= there
     return np.where(known, total, np.nan)
