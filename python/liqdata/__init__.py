@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ._verify import verify
     from .async_client import AsyncClient
     from .client import Client
-    from .errors import ArchiveError, BadQuery, LiqdataError, NoAnswer, Refused, TooSlow, UnexpectedReply
+    from .errors import ArchiveError, BadQuery, Defect, LiqdataError, NoAnswer, Refused, TooSlow, UnexpectedReply
     from .grids import Heatmap, LiquidationMap
     from .margin import brackets, liquidation_price
     from .market import Market, demo, open
@@ -38,6 +38,7 @@ __all__ = [
     "AsyncClient",
     "BadQuery",
     "Client",
+    "Defect",
     "Heatmap",
     "LiqdataError",
     "LiquidationMap",
@@ -69,6 +70,7 @@ _HOMES = {
     "AsyncClient": "async_client",
     "BadQuery": "errors",
     "Client": "client",
+    "Defect": "errors",
     "Heatmap": "grids",
     "LiqdataError": "errors",
     "LiquidationMap": "grids",

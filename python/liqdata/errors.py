@@ -13,6 +13,7 @@ from ._printable import printable
 __all__ = [
     "ArchiveError",
     "BadQuery",
+    "Defect",
     "LiqdataError",
     "NoAnswer",
     "Refused",
@@ -40,6 +41,8 @@ class LiqdataError(Exception):
     message : str
         What went wrong.
     """
+
+    __slots__ = ()  # every exception has room for attributes
 
     def __init__(self, message: str) -> None:
         super().__init__(printable(message))
@@ -174,3 +177,55 @@ class ArchiveError(LiqdataError, OSError):
     def __init__(self, message: str, *, path: str) -> None:
         super().__init__(message)
         self.path = path
+
+
+class Defect(LiqdataError, RuntimeError):
+    """A bug of this package: no question should lead to it, and nothing asked is at fault.
+
+    Its text has what a report needs: the version, the call and what happened.
+
+    Parameters
+    ----------
+    message : str
+        What happened.
+
+    Examples
+    --------
+    >>> error = Defect("no entry at 7")
+    >>> str(error)
+    'a bug in liqdata 0.1.0, please report it: no entry at 7'
+    >>> isinstance(error, RuntimeError)
+    True
+    """
+
+    __slots__ = ()  # a panic of the native half becomes one, which has no room for more
+
+    def __init__(self, message: str) -> None:
+        from ._core import __version__
+
+        asked = f"a bug in liqdata {__version__}, please report it: "
+        # One that passed through a function called by the native half comes with its text.
+        super().__init__(asked + message.removeprefix(asked))
+
+    @property
+    def call(self) -> str:
+        """The call that ended in it, as far as that is known; such as ``Client.heatmap``."""
+        kept: str | None = self.__dict__.get("_call")
+        if kept is not None:
+            return kept
+        step = self.__traceback__
+        while step is not None:
+            frame = step.tb_frame
+            if f"{frame.f_globals.get('__name__')}.".startswith("liqdata."):
+                owner = frame.f_locals.get("self")
+                owner = "" if owner is None else f"{type(owner).__name__}."
+                return owner + frame.f_code.co_name
+            step = step.tb_next
+        return ""
+
+    def __str__(self) -> str:
+        said, where = super().__str__(), f" (in {self.call})"
+        return said + where if self.call and not said.endswith(where) else said
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _blank, (Defect,), {**self.__dict__, "_call": self.call, "args": self.args}

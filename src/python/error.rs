@@ -120,12 +120,12 @@ pub(super) fn python(py: Python<'_>, failure: &Failure) -> PyErr {
         Failure::Market(refusal) => from_market(py, refusal),
         Failure::Closed => PyRuntimeError::new_err("client is closed"),
         Failure::Cancelled => PyRuntimeError::new_err("the call was cancelled"),
-        Failure::Panic(message) => bug(message),
+        Failure::Panic(message) => bug(py, message),
     }
 }
 
-fn bug(message: &str) -> PyErr {
-    PyRuntimeError::new_err(format!("a bug in liqdata, please report it: {message}"))
+fn bug(py: Python<'_>, message: &str) -> PyErr {
+    raise(py, "Defect", message, Ok([]))
 }
 
 fn from_client(py: Python<'_>, error: &client::Error) -> PyErr {
@@ -181,7 +181,7 @@ fn from_market(py: Python<'_>, refusal: &Refusal) -> PyErr {
             let path = refusal.source.as_ref().and_then(|error| error.path());
             archive_at(py, message, path)
         }
-        Code::Defect => bug(message),
+        Code::Defect => bug(py, message),
     }
 }
 

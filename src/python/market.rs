@@ -12,6 +12,7 @@ use pyo3::types::PyList;
 use super::call::compute;
 use super::columns::{self, Columns};
 use super::error::{self, Failure};
+use super::foreign;
 use super::history::History;
 use super::question::{self, Answer, Question};
 use super::rows::Table;
@@ -100,9 +101,13 @@ fn listed(
 }
 
 /// Longs and shorts by turns, NaN where nothing is known.
-fn by_turns<'py>(py: Python<'py>, found: &[Option<[f64; 2]>]) -> Bound<'py, PyArray1<f64>> {
+fn by_turns<'py>(
+    py: Python<'py>,
+    found: &[Option<[f64; 2]>],
+) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    foreign::numpy(py)?;
     let flat = found.iter().flat_map(|one| one.unwrap_or([f64::NAN; 2]));
-    PyArray1::from_iter(py, flat)
+    Ok(PyArray1::from_iter(py, flat))
 }
 
 #[pymethods]
@@ -346,7 +351,7 @@ impl Market {
                 engine::crossed(view, symbol, &model, &moves)
             })?)
         })?;
-        Ok(by_turns(py, &found))
+        by_turns(py, &found)
     }
 
     /// As [`Market::crossed`], by the bars of periods of `length` milliseconds that open at `opens`.
@@ -369,7 +374,7 @@ impl Market {
                 engine::refreshed(view, symbol, &model, &opens, length)
             })?)
         })?;
-        Ok(by_turns(py, &found))
+        by_turns(py, &found)
     }
 
     /// One page of orders from `offset`, for walking the feed.

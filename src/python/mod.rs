@@ -14,6 +14,7 @@ mod client;
 mod collector;
 mod columns;
 mod decimal;
+mod defect;
 mod error;
 mod events;
 mod feeds;
@@ -42,6 +43,8 @@ use pyo3::prelude::*;
 /// The native half of the package.
 #[pymodule]
 mod _core {
+    use pyo3::prelude::*;
+
     #[pymodule_export]
     use super::archive::ArchiveWriter;
     #[pymodule_export]
@@ -88,7 +91,8 @@ mod _core {
     const __version__: &str = env!("CARGO_PKG_VERSION");
 
     #[pymodule_init]
-    fn init() {
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         super::logs::start();
+        super::defect::declare(module)
     }
 }

@@ -18,6 +18,7 @@ SAMPLES = [
     ),
     (errors.UnexpectedReply("not a number", path="data[3].price"), {"path": "data[3].price"}, [ValueError]),
     (errors.ArchiveError("locked", path="/a"), {"path": "/a"}, [OSError]),
+    (errors.Defect("no entry at 7"), {}, [RuntimeError]),
 ]
 
 
