@@ -7,7 +7,6 @@
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::time::Duration;
 
 use futures_util::FutureExt;
 use pyo3::exceptions::PyRuntimeError;
@@ -20,9 +19,7 @@ use super::error::{self, Failure};
 use super::logs;
 use super::question::Answer;
 use super::runtime::{self, Threads};
-
-/// How often a waiting thread looks for signals.
-pub(super) const SIGNAL_TICK: Duration = Duration::from_millis(50);
+use super::signals::SIGNAL_TICK;
 
 /// What a call brings home.
 #[derive(Debug)]

@@ -10,11 +10,12 @@ use pyo3::prelude::*;
 use tokio::task::JoinSet;
 
 use super::bridge::{Bridge, wakeup};
-use super::call::{Call, Outcome, SIGNAL_TICK};
+use super::call::{Call, Outcome};
 use super::error::{self, Failure};
 use super::logs;
 use super::question::{self, MAX_ROWS, PAGE_SIZES, Question, pair_and_venue, whole};
 use super::runtime::Threads;
+use super::signals::SIGNAL_TICK;
 use super::stream::Stream;
 use super::walk::Walk;
 use crate::client::{self, Config};

@@ -1,12 +1,14 @@
 //! Frames of exchanges, decoded for Python.
 
 use std::iter;
+use std::time::Instant;
 
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 
 use super::error;
 use super::rows::Table;
+use super::signals::SIGNAL_TICK;
 use crate::api::BadQuery;
 use crate::feeds::{self, Instrument, Instruments};
 use crate::model::Millis;
@@ -58,18 +60,28 @@ pub(super) fn decode_all(
 ) -> PyResult<Table> {
     let instruments =
         read(instruments.unwrap_or_default()).map_err(|refusal| error::bad_query(py, &refusal))?;
-    let decoded = py.detach(|| {
-        let mut events = Vec::with_capacity(frames.len());
-        let times = received_at.into_iter().chain(iter::repeat(None));
-        for (place, (frame, received_at)) in frames.iter().zip(times).enumerate() {
+    let times = received_at.into_iter().chain(iter::repeat(None));
+    let mut left = frames.iter().zip(times).enumerate();
+    let mut events = Vec::with_capacity(frames.len());
+    // From one look for signals to the next.
+    let mut stretch = || {
+        let begun = Instant::now();
+        while begun.elapsed() < SIGNAL_TICK {
+            let Some((place, (frame, received_at))) = left.next() else {
+                return Ok(false);
+            };
             let decoded = feeds::decode(exchange, frame, received_at.map(Millis), &instruments);
             events.extend(decoded.map_err(|error| error.of_frame(place))?);
         }
-        Ok(events)
-    });
-    decoded
-        .map(Table::from)
-        .map_err(|error| error::from_feeds(py, &error))
+        Ok(true)
+    };
+    loop {
+        let more = py.detach(&mut stretch);
+        if !more.map_err(|error| error::from_feeds(py, &error))? {
+            return Ok(Table::from(events));
+        }
+        py.check_signals()?;
+    }
 }
 
 fn read(given: Vec<Given>) -> Result<Instruments, BadQuery> {

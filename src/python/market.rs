@@ -16,6 +16,7 @@ use super::foreign;
 use super::history::History;
 use super::question::{self, Answer, Question};
 use super::rows::Table;
+use super::signals::interruptible;
 use super::stream::Stream;
 use super::tables;
 use crate::api::{BadQuery, Orders};
@@ -27,6 +28,9 @@ use crate::{market, simulate};
 
 /// How many questions of one call are under way at once.
 const IN_FLIGHT: usize = 8;
+
+/// Tables of fewer rows are checked and sorted before anyone could interrupt it.
+const LARGE: usize = 10_000;
 
 /// A market in this process.
 #[pyclass(frozen, module = "liqdata._core")]
@@ -57,22 +61,18 @@ impl Market {
 
     /// The answers to each question as of each instant.
     fn at_each(
-        &self,
+        market: &market::Market,
         questions: &[Question],
         instants: &[Millis],
     ) -> Vec<Vec<Result<Answer, Failure>>> {
-        let together = on_all_cores(questions, |question| {
-            question.answers(&self.market, instants)
-        });
+        let together = on_all_cores(questions, |question| question.answers(market, instants));
         let alone = questions.iter().zip(&together);
         let alone: Vec<(&Question, Millis)> = alone
             .filter(|(_, answers)| answers.is_none())
             .flat_map(|(question, _)| instants.iter().map(move |at| (question, *at)))
             .collect();
-        let mut alone = on_all_cores(&alone, |(question, at)| {
-            question.answer(&self.market, Some(*at))
-        })
-        .into_iter();
+        let mut alone =
+            on_all_cores(&alone, |(question, at)| question.answer(market, Some(*at))).into_iter();
         together
             .into_iter()
             .map(|answers| answers.unwrap_or_else(|| alone.by_ref().take(instants.len()).collect()))
@@ -126,18 +126,24 @@ impl Market {
         let bars = tables::bars(bars)?;
         let (open_interest, unit) = tables::open_interest(open_interest)?;
         let liquidations = tables::liquidations(liquidations)?;
-        let observations = py
-            .detach(|| {
-                let known = if open_interest.is_empty() {
-                    Vec::new()
-                } else {
-                    bars.clone()
-                };
-                let open_interest = engine::in_base_units(open_interest, unit, known)?;
-                engine::Observations::new(orders, bars, open_interest, now.map(Millis))?
-                    .with_liquidations(liquidations)
-            })
-            .map_err(|fault| error::bad_table(py, &fault))?;
+        let small = orders.len() + bars.len() + open_interest.len() < LARGE;
+        let work = move || {
+            let known = if open_interest.is_empty() {
+                Vec::new()
+            } else {
+                bars.clone()
+            };
+            let open_interest = engine::in_base_units(open_interest, unit, known)?;
+            let now = now.map(Millis);
+            let observations = engine::Observations::new(orders, bars, open_interest, now)?;
+            observations.with_liquidations(liquidations)
+        };
+        let observations = if small {
+            py.detach(work)
+        } else {
+            interruptible(py, move || Ok(work()))?
+        };
+        let observations = observations.map_err(|fault| error::bad_table(py, &fault))?;
         Ok(market::Market::fixed(observations, "tables").into())
     }
 
@@ -159,12 +165,13 @@ impl Market {
             patience,
             extra,
         });
-        let made = py.detach(|| {
+        let made = interruptible(py, move || {
             let world = simulate::simulate_with(habits, seed, Millis(now));
             let now = world.now;
-            engine::Observations::new(world.orders, world.bars, world.open_interest, Some(now))
-                .map(|observations| (observations, world.positions))
-        });
+            let made =
+                engine::Observations::new(world.orders, world.bars, world.open_interest, Some(now));
+            Ok(made.map(|observations| (observations, world.positions)))
+        })?;
         let (observations, positions) = made.map_err(|fault| error::bad_table(py, &fault))?;
         let market = market::Market::simulated(observations, said);
         Ok(Self {
@@ -228,7 +235,8 @@ impl Market {
     #[staticmethod]
     #[pyo3(signature = (path, as_of=None))]
     fn open(py: Python<'_>, path: PathBuf, as_of: Option<i64>) -> PyResult<Self> {
-        let market = compute(py, || Ok(market::Market::open(path, as_of.map(Millis))?))?;
+        let open = move || Ok(market::Market::open(path, as_of.map(Millis))?);
+        let market = interruptible(py, open)?;
         Ok(market.into())
     }
 
@@ -262,7 +270,14 @@ impl Market {
         as_of: Option<i64>,
     ) -> PyResult<Py<PyAny>> {
         let question = question.get();
-        compute(py, || question.answer(&self.market, as_of.map(Millis)))?.into_python(py)
+        let as_of = as_of.map(Millis);
+        let answer = if question.is_large() || as_of.is_some() {
+            let (question, market) = (question.clone(), self.shared());
+            interruptible(py, move || question.answer(&market, as_of))?
+        } else {
+            compute(py, || question.answer(&self.market, as_of))?
+        };
+        answer.into_python(py)
     }
 
     /// Answers many questions on all cores; the first failure ends them all and is labelled.
@@ -282,9 +297,10 @@ impl Market {
             .iter()
             .map(|question| question.get().clone())
             .collect();
-        let answers = compute(py, || {
+        let market = self.shared();
+        let answers = interruptible(py, move || {
             Ok(on_all_cores(&questions, |question| {
-                question.answer(&self.market, as_of.map(Millis))
+                question.answer(&market, as_of.map(Millis))
             }))
         })?;
         let labels = labels.iter().map(|label| format!("symbol: {label}"));
@@ -309,7 +325,8 @@ impl Market {
             .map(|question| question.get().clone())
             .collect();
         let instants: Vec<Millis> = instants.into_iter().map(Millis).collect();
-        let answers = compute(py, || Ok(self.at_each(&questions, &instants)))?;
+        let (market, at) = (self.shared(), instants.clone());
+        let answers = interruptible(py, move || Ok(Self::at_each(&market, &questions, &at)))?;
         let lists = PyList::empty(py);
         for (answers, label) in answers.into_iter().zip(labels) {
             let about = |at: &Millis| match label.as_str() {
@@ -346,9 +363,10 @@ impl Market {
                 high: *high,
             })
             .collect();
-        let found = compute(py, || {
-            Ok(self.market.estimated(symbol, &model, |view| {
-                engine::crossed(view, symbol, &model, &moves)
+        let (market, symbol) = (self.shared(), symbol.to_owned());
+        let found = interruptible(py, move || {
+            Ok(market.estimated(&symbol, &model, |view| {
+                engine::crossed(view, &symbol, &model, &moves)
             })?)
         })?;
         by_turns(py, &found)
@@ -369,9 +387,10 @@ impl Market {
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let model = question::chosen(model)?;
         let opens: Vec<Millis> = opens.iter().copied().map(Millis).collect();
-        let found = compute(py, || {
-            Ok(self.market.estimated(symbol, &model, |view| {
-                engine::refreshed(view, symbol, &model, &opens, length)
+        let (market, symbol) = (self.shared(), symbol.to_owned());
+        let found = interruptible(py, move || {
+            Ok(market.estimated(&symbol, &model, |view| {
+                engine::refreshed(view, &symbol, &model, &opens, length)
             })?)
         })?;
         by_turns(py, &found)

@@ -30,6 +30,7 @@ mod reply;
 mod rows;
 mod runtime;
 mod server;
+mod signals;
 mod specification;
 mod stream;
 mod tables;

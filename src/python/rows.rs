@@ -1,6 +1,6 @@
 //! Columns as Python sees them: dict rows, numpy arrays.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use numpy::IntoPyArray;
 use numpy::datetime::{Datetime, units};
@@ -14,32 +14,54 @@ use super::columns::{Cells, Column, Columns};
 use super::decimal::Form;
 use super::events;
 use super::foreign;
+use super::signals::{interruptible, look_around};
 use crate::feeds::Event;
 use crate::model::{Decimals, Labels};
+
+/// Fewer rows become columns of Arrow before anyone could interrupt it.
+const LARGE: usize = 10_000;
 
 /// Rows of one kind, held as columns.
 #[pyclass(frozen, module = "liqdata._core")]
 pub(super) struct Table {
+    held: Arc<Held>,
+}
+
+/// What a table holds.
+struct Held {
     /// Made of the events at the first wish for them.
     columns: OnceLock<Columns>,
     /// Where the rows are decoded events: of a frame's few most often only the dicts are wanted.
     events: Option<Vec<Event>>,
 }
 
+impl Held {
+    fn columns(&self) -> &Columns {
+        self.columns
+            .get_or_init(|| self.events.as_deref().unwrap_or_default().into())
+    }
+}
+
 impl From<Columns> for Table {
     fn from(columns: Columns) -> Self {
-        Self {
+        let held = Held {
             columns: columns.into(),
             events: None,
+        };
+        Self {
+            held: Arc::new(held),
         }
     }
 }
 
 impl From<Vec<Event>> for Table {
     fn from(events: Vec<Event>) -> Self {
-        Self {
+        let held = Held {
             columns: OnceLock::new(),
             events: Some(events),
+        };
+        Self {
+            held: Arc::new(held),
         }
     }
 }
@@ -54,8 +76,7 @@ impl Table {
     }
 
     pub(super) fn columns(&self) -> &Columns {
-        self.columns
-            .get_or_init(|| self.events.as_deref().unwrap_or_default().into())
+        self.held.columns()
     }
 }
 
@@ -201,7 +222,7 @@ impl<'py> Templates<'py> {
 #[pymethods]
 impl Table {
     fn __len__(&self) -> usize {
-        match &self.events {
+        match &self.held.events {
             Some(events) => events.len(),
             None => self.columns().rows,
         }
@@ -246,10 +267,14 @@ impl Table {
     /// All rows as dicts; decimals as `decimal`, `float` or `text`.
     fn dicts<'py>(&self, py: Python<'py>, decimals: &str) -> PyResult<Bound<'py, PyList>> {
         let form = Form::of(decimals)?;
-        if let Some(events) = &self.events {
+        if let Some(events) = &self.held.events {
             let rows: Vec<_> = events
                 .iter()
-                .map(|event| events::dict(py, event, form))
+                .enumerate()
+                .map(|(row, event)| {
+                    look_around(py, row)?;
+                    events::dict(py, event, form)
+                })
                 .collect::<PyResult<_>>()?;
             return PyList::new(py, rows);
         }
@@ -259,6 +284,7 @@ impl Table {
         let (shared, rest) = makers.split_at_checked(shared).ok_or_else(lost)?;
         let rows: Vec<_> = (0..columns.rows)
             .map(|row| {
+                look_around(py, row)?;
                 let dict = templates.dict(shared, row)?;
                 for maker in rest {
                     dict.set_item(&maker.name, maker.cell(row)?)?;
@@ -292,7 +318,7 @@ impl Table {
             Some(wanted.unsigned_abs()).filter(|&row| row < length)
         };
         let row = row.ok_or_else(outside)?;
-        if let Some(event) = self.events.as_ref().and_then(|events| events.get(row)) {
+        if let Some(event) = self.held.events.as_ref().and_then(|events| events.get(row)) {
             return events::dict(py, event, form);
         }
         let columns = self.columns().take(&[row]);
@@ -312,7 +338,10 @@ impl Table {
     ) -> PyResult<Bound<'py, PyList>> {
         let maker = Maker::of(py, self.column(name)?, Form::of(decimals)?);
         let cells: Vec<_> = (0..self.columns().rows)
-            .map(|row| maker.cell(row))
+            .map(|row| {
+                look_around(py, row)?;
+                maker.cell(row)
+            })
             .collect::<PyResult<_>>()?;
         PyList::new(py, cells)
     }
@@ -348,6 +377,7 @@ impl Table {
             .call1((DECIMAL_DIGITS,))?;
         let made = PyList::empty(py);
         for (row, value) in cells.iter().enumerate() {
+            look_around(py, row)?;
             if column.has(row) {
                 made.append(
                     value
@@ -427,11 +457,13 @@ impl Table {
 
     /// The rows as an object with `__arrow_c_stream__`; money as float64, or exact as `decimal128`.
     fn arrow(&self, py: Python<'_>, exact: bool) -> PyResult<ArrowTable> {
-        py.detach(|| {
-            Ok(ArrowTable {
-                batch: record_batch(self.columns(), exact)?,
-            })
-        })
+        let held = Arc::clone(&self.held);
+        let batch = if self.__len__() < LARGE {
+            py.detach(|| record_batch(held.columns(), exact))
+        } else {
+            interruptible(py, move || Ok(record_batch(held.columns(), exact)))?
+        };
+        Ok(ArrowTable { batch: batch? })
     }
 
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {

@@ -8,9 +8,10 @@ use pyo3::prelude::*;
 use tokio::time::timeout;
 
 use super::bridge::{Bridge, wakeup};
-use super::call::{Call, Outcome, SIGNAL_TICK};
+use super::call::{Call, Outcome};
 use super::error::Failure;
 use super::question::Answer;
+use super::signals::SIGNAL_TICK;
 use super::untaken::UntakenArrivals;
 use crate::api;
 use crate::client::{self, Arrival};

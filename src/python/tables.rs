@@ -18,6 +18,7 @@ use super::columns::Columns;
 use super::error::{bad_query, bad_table};
 use super::foreign;
 use super::rows::Table;
+use super::signals::look_around;
 use super::vouched::{guarded, vouched};
 use crate::api::BadQuery;
 use crate::engine::{InterestUnit, TableFault};
@@ -165,7 +166,11 @@ impl<'py> Reader<'py> {
             .map_err(|_| self.refuse(name, &format!("is one {}, not a column", kind_of(object))))?;
         Ok(Cells::Objects(
             items
-                .map(|item| object_cell(&item?))
+                .enumerate()
+                .map(|(row, item)| {
+                    look_around(self.py, row)?;
+                    object_cell(&item?)
+                })
                 .collect::<PyResult<_>>()?,
         ))
     }
@@ -438,7 +443,12 @@ fn read<R: Record>(reader: &Reader<'_>) -> PyResult<Vec<R>> {
         columns: columns.iter(),
         row,
     };
-    (0..rows).map(|row| R::read(&mut line(row))).collect()
+    let py = reader.py;
+    let read = |row| {
+        look_around(py, row)?;
+        R::read(&mut line(row))
+    };
+    (0..rows).map(read).collect()
 }
 
 /// Liquidation orders.

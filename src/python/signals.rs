@@ -1,0 +1,58 @@
+//! Ctrl-C while the native half works: who waits or loops looks for signals now and then.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use pyo3::prelude::*;
+
+use super::error::{self, Failure};
+use super::logs;
+
+/// How often a waiting thread looks for signals.
+pub(super) const SIGNAL_TICK: Duration = Duration::from_millis(50);
+
+/// How many rows are read or made from one look for signals to the next; so many take milliseconds.
+const GLANCE: usize = 4096;
+
+/// Runs `work` with the interpreter released, on a thread of its own, and looks for signals meanwhile; a panic becomes an exception. An interrupted caller goes
+/// at once, and what the work still makes is dropped where it is made. For what may take longer than Ctrl-C may.
+pub(super) fn interruptible<T: Send + 'static>(
+    py: Python<'_>,
+    work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
+) -> PyResult<T> {
+    let (tell, told) = mpsc::sync_channel(1);
+    let work = move || {
+        let outcome = catch_unwind(AssertUnwindSafe(work))
+            .unwrap_or_else(|panic| Err(Failure::of_panic(panic.as_ref())));
+        // Nobody listens where the caller was interrupted.
+        drop(tell.send(outcome));
+    };
+    let name = "liqdata".to_owned();
+    thread::Builder::new().name(name).spawn(work)?;
+    // A receiver is no thing to share, and the closure that waits without the interpreter is one.
+    let told = Mutex::new(told);
+    let wait = || {
+        let told = told.lock().unwrap_or_else(PoisonError::into_inner);
+        told.recv_timeout(SIGNAL_TICK)
+    };
+    let outcome = loop {
+        match py.detach(wait) {
+            Ok(outcome) => break outcome,
+            Err(RecvTimeoutError::Timeout) => py.check_signals()?,
+            Err(RecvTimeoutError::Disconnected) => break Err(Failure::Cancelled),
+        }
+    };
+    logs::deliver(py)?;
+    outcome.map_err(|failure| error::python(py, &failure))
+}
+
+/// Looks for signals at every so-manieth row, for loops that hold the interpreter.
+pub(super) fn look_around(py: Python<'_>, row: usize) -> PyResult<()> {
+    if row % GLANCE == GLANCE - 1 {
+        py.check_signals()?;
+    }
+    Ok(())
+}

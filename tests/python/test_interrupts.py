@@ -1,0 +1,86 @@
+"""Ctrl-C in what takes its time: in tables that come in, in frames, in columns that go out, and in a simulation."""
+
+import os
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+SOAK = bool(os.environ.get("LIQDATA_SOAK"))
+ROWS = 3_000_000 if SOAK else 100_000
+SHARES = (0.05, 0.2, 0.4, 0.6, 0.8) if SOAK else (0.05, 0.5)
+BOUND = 1.0  # seconds; 0.15 on a machine that does nothing else
+
+WAYS = {
+    "market": "liqdata.Market(orders=table)",
+    "market of arrow": "liqdata.Market(orders=arrow)",
+    "decode": 'feeds.decode("bybit", frames)',
+    "demo": "liqdata.demo(seed=5)",
+    "to_arrow": "rows.to_arrow()",
+    "exact to_arrow": 'rows.to_arrow(decimals="decimal")',
+    "to_pandas": "rows.to_pandas()",
+    "exact to_pandas": 'rows.to_pandas(decimals="decimal")',
+    "dicts": "list(rows)",
+}
+
+SOURCE = """
+    import os, signal, sys, threading, time
+    import numpy as np, pandas, pyarrow
+    import liqdata
+    from liqdata import feeds
+
+    count = int(sys.argv[1])
+    table = {
+        "exchange": ["binance", "okx"] * (count // 2),
+        "symbol": ["BTCUSDT", "ETHUSDT"] * (count // 2),
+        "side": ["LONG", "SHORT"] * (count // 2),
+        **{name: np.full(count, 100.5) for name in ("price", "qty", "value_usd")},
+        "timestamp": np.arange(count) + 1_700_000_000_000,
+    }
+    one = '{"topic": "allLiquidation.A", "type": "snapshot", "ts": 1790000000500, "data": [%s]}'
+    row = '{"T": 1790000000000, "s": "SOLUSDT", "S": "Buy", "v": "2.5", "p": "180.40"}'
+    frames = [one % ", ".join([row] * (count // 20_000))] * 20_000
+    if "arrow" == sys.argv[2]:
+        arrow = pyarrow.table(table)
+    if "rows" == sys.argv[2]:
+        rows = liqdata.Rows(liqdata.Market(orders=table)._core.tables()[0], decimals="decimal")
+    call = lambda: WAY
+    begun = time.monotonic()
+    call()
+    whole = time.monotonic() - begun
+    took = []
+    for share in SHARES:
+        sent = []
+
+        def interrupt():
+            time.sleep(whole * share)
+            sent.append(time.monotonic())
+            os.kill(os.getpid(), signal.SIGINT)
+
+        thread = threading.Thread(target=interrupt)
+        try:
+            thread.start()
+            call()
+            thread.join()
+            time.sleep(1.0)
+        except KeyboardInterrupt:
+            took.append(time.monotonic() - sent[0])
+        thread.join()
+    call()
+    assert took
+    print(round(whole, 3), round(max(took), 3))
+"""
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_ctrl_c_ends_it_at_once_and_the_next_call_works(way):
+    call = WAYS[way]
+    needs = "arrow" if "arrow)" in call else "rows" if "rows" in call else "table"
+    source = textwrap.dedent(SOURCE).replace("WAY", call).replace("SHARES", str(SHARES))
+    command = [sys.executable, "-c", source, str(ROWS), needs]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    whole, took = map(float, done.stdout.split())
+    print(f"{way}: {took:.3f} s of {whole:.3f} s")
+    assert took < BOUND
