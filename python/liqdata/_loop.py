@@ -35,18 +35,21 @@ class _Link:
                 future.set_result(None)
 
 
-_links: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Link] = weakref.WeakKeyDictionary()
+# A loop holds its link, as what reads for it, until it is closed. Held here as well, the futures of calls that nobody
+# waits for any more would keep their loop, and with it the link and its two descriptors, for ever.
+_links: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, weakref.ref[_Link]] = weakref.WeakKeyDictionary()
 
 
 def _link(loop: asyncio.AbstractEventLoop) -> _Link | None:
-    link = _links.get(loop)
+    known = _links.get(loop)
+    link = None if known is None else known()
     if link is None or link.pid != os.getpid():
         try:
             link = _Link(loop)
         except NotImplementedError:
             # A loop that watches no descriptors (Windows' default): a thread waits instead.
             return None
-        _links[loop] = link
+        _links[loop] = weakref.ref(link)
     return link
 
 

@@ -1,6 +1,7 @@
 """Clients in real processes: how scripts end, Ctrl-C, forks, threads, event loops, and what is left behind."""
 
 import asyncio
+import gc
 import os
 import subprocess
 import sys
@@ -615,3 +616,27 @@ def test_a_walk_left_in_the_middle_leaves_no_task(server):
             assert len(asyncio.all_tasks()) == 1
 
     asyncio.run(main(), debug=True)
+
+
+def test_200_loops_closed_with_a_call_under_way_leave_no_descriptor(script):
+    service = script(silence)
+    here = psutil.Process()
+
+    def loops(times):
+        for _ in range(times):
+            loop = asyncio.new_event_loop()
+            # It ends with the loop, of which asyncio would tell.
+            loop.set_exception_handler(lambda *_: None)
+            client = liqdata.AsyncClient(service.url, timeout=30.0)
+            task = loop.create_task(client.overview())
+            loop.run_until_complete(asyncio.sleep(0.001))
+            assert not task.done()
+            loop.close()
+            del loop, task, client
+        gc.collect()
+        service.until(lambda: service.hung_up == service.connections)
+
+    loops(5)
+    before = here.num_fds()
+    loops(200)
+    assert here.num_fds() <= before + 4
