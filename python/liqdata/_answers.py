@@ -27,15 +27,19 @@ class Origin(NamedTuple):
     as_of: datetime
     simulated: bool | None
     decimals: RowDecimals = "decimal"
+    damaged: int = 0
 
     def meta(self, newest: datetime | None) -> dict[str, Any]:
         """What rows and grids carry as ``meta``."""
-        return {
+        known: dict[str, Any] = {
             "source": self.source,
             "as_of": self.as_of,
             "simulated": self.simulated,
             "age": None if newest is None else max(self.as_of - newest, timedelta(0)),
         }
+        if self.damaged:
+            known["damaged"] = self.damaged
+        return known
 
 
 Convert = Callable[[Any, Origin], A]

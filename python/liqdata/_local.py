@@ -49,7 +49,8 @@ class _Local:
         return datetime_of(self._core.now)
 
     def _origin(self, as_of: int | None) -> Origin:
-        return Origin(self._core.source, self.now if as_of is None else datetime_of(as_of), self.simulated)
+        at = self.now if as_of is None else datetime_of(as_of)
+        return Origin(self._core.source, at, self.simulated, damaged=self._core.damaged)
 
     def _open(self) -> _core.Market:
         if self._closed:

@@ -81,7 +81,7 @@ class Options:
 
     def origin(self) -> Origin:
         """Where an answer that has just arrived came from."""
-        return Origin(self.core.base_url, datetime.now(UTC), self.core.simulated, self.decimals)
+        return Origin(self.core.base_url, datetime.now(UTC), self.core.simulated, self.decimals, self.core.damaged)
 
 
 def _bearer(token: object, headers: list[tuple[str, str]]) -> list[tuple[str, str]]:

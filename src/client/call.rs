@@ -30,6 +30,9 @@ const REFUSAL_PATIENCE: Duration = Duration::from_secs(1);
 /// Where the room's log records go.
 pub(super) const LOG: &str = "liqdata.client";
 
+/// Where it goes that rows of an archive are missing; such records are never lost.
+pub(super) const ARCHIVE_LOG: &str = "liqdata.archive";
+
 /// What a service says beside its reply.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Remarks {
@@ -230,12 +233,18 @@ impl Call<'_> {
         let status = response.status();
         let retry_after = retry_after(response.headers());
         let body = self.beginning(response).await;
+        // Before anything is cut out of it.
+        let body = self
+            .config
+            .secrets()
+            .veiled(&String::from_utf8_lossy(&body));
+        let body = body.as_bytes();
         let place = self.config.place();
         let path = self.path;
         let message = if let Some(why) = unfollowed {
             format!("{place} redirects {path} {why} ({status})")
         } else {
-            let reason = self.dialect.reason(&body);
+            let reason = self.dialect.reason(body);
             let reason = reason.map_or_else(String::new, |reason| format!(": {reason}"));
             let key = match (self.dialect.key_header(), status.as_u16()) {
                 (Some(header), 401 | 403) => format!("; a key goes in the header {header}"),
@@ -247,7 +256,7 @@ impl Call<'_> {
             kind: Kind::of(status),
             error: Error::Refused {
                 status: status.as_u16(),
-                body: error::excerpt(&body),
+                body: error::excerpt(body),
                 retry_after,
                 message,
             },

@@ -8,6 +8,7 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use url::Url;
 
 use super::error::{masked, shown};
+use super::secrets::Secrets;
 use crate::api::BadQuery;
 use crate::net::{self, NoClient, is_loopback};
 
@@ -55,6 +56,8 @@ pub struct Config {
     rate_limit: Option<f64>,
     max_body: usize,
     headers: HeaderMap,
+    /// What of the headers is never shown.
+    secrets: Secrets,
     proxy: Option<Url>,
     user_agent: String,
     #[cfg(test)]
@@ -79,6 +82,7 @@ impl Config {
             rate_limit: None,
             max_body: 64 << 20,
             headers: HeaderMap::new(),
+            secrets: Secrets::default(),
             proxy: None,
             user_agent: concat!("liqdata/", env!("CARGO_PKG_VERSION")).to_owned(),
             #[cfg(test)]
@@ -147,6 +151,11 @@ impl Config {
         Ok(self)
     }
 
+    /// What is not to be shown, whoever says it.
+    pub(super) fn secrets(&self) -> &Secrets {
+        &self.secrets
+    }
+
     /// Headers sent with every request, in place of those set before.
     ///
     /// # Errors
@@ -172,6 +181,7 @@ impl Config {
                 return Err(refuse("is given twice"));
             }
         }
+        self.secrets = Secrets::of(&self.headers);
         Ok(self)
     }
 

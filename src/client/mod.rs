@@ -17,6 +17,7 @@ mod events;
 mod fault;
 mod pool;
 mod retry;
+mod secrets;
 mod service;
 mod stream;
 mod walk;

@@ -2,12 +2,13 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use log::{debug, warn};
+use reqwest::header::HeaderMap;
 use tokio::time::{Instant, sleep};
 
-use super::call::{Answer, Call, Failed, LOG, Remarks};
+use super::call::{ARCHIVE_LOG, Answer, Call, Failed, LOG, Remarks};
 use super::config::Config;
 use super::connections::OwnRuntime;
 use super::dialect::{Dialect, Question};
@@ -16,7 +17,7 @@ use super::error::{self, Cause, Error};
 use super::fault;
 use super::pool::{Kept, Pool};
 use super::retry::Retries;
-use crate::api::SIMULATED;
+use crate::api::{DAMAGED, SIMULATED};
 use crate::net::{NoClient, retry_after};
 use crate::wire::{Feed, Reading};
 
@@ -58,6 +59,8 @@ pub(super) struct Shared {
     dialect: &'static dyn Dialect,
     pub(super) pool: Pool,
     pub(super) simulated: AtomicBool,
+    /// How many files of the service's archive were damaged by its last answer.
+    damaged: AtomicU64,
 }
 
 impl Client {
@@ -81,6 +84,7 @@ impl Client {
             dialect,
             pool: Pool::default(),
             simulated: AtomicBool::new(false),
+            damaged: AtomicU64::new(0),
         };
         Ok(Self {
             shared: Arc::new(shared),
@@ -120,6 +124,30 @@ impl Client {
         self.shared.simulated.load(Ordering::Relaxed)
     }
 
+    /// How many files of the service's archive are damaged, by its last answer; rows of them are missing from answers.
+    #[must_use]
+    pub fn damaged(&self) -> u64 {
+        self.shared.damaged.load(Ordering::Relaxed)
+    }
+
+    /// Takes note of what the head of an answer says of the market, and warns of damage when it is first said.
+    pub(super) fn note(&self, headers: &HeaderMap) {
+        if headers.contains_key(SIMULATED) {
+            self.shared.simulated.store(true, Ordering::Relaxed);
+        }
+        let damaged = headers.get(DAMAGED);
+        let damaged = damaged.and_then(|count| count.to_str().ok()?.parse().ok());
+        let damaged = damaged.unwrap_or(0);
+        let before = self.shared.damaged.swap(damaged, Ordering::Relaxed);
+        if damaged > 0 && damaged != before {
+            warn!(
+                target: ARCHIVE_LOG,
+                "{} says that {damaged} of its archive's files are damaged: rows are missing from its answers",
+                self.config().place()
+            );
+        }
+    }
+
     /// Asks `question`.
     ///
     /// # Errors
@@ -136,6 +164,12 @@ impl Client {
     ///
     /// As [`Client::send`].
     pub async fn fetch<E: Question>(&self, question: &E) -> Result<(E::Held, Remarks), Error> {
+        let fetched = self.asked(question).await;
+        // A service may repeat what it was sent.
+        fetched.map_err(|error| self.config().secrets().kept_from(error))
+    }
+
+    async fn asked<E: Question>(&self, question: &E) -> Result<(E::Held, Remarks), Error> {
         let mut request = question.request(self.dialect())?;
         let answer = self
             .answer(&request.path, &request.query, &mut *request.reply)
@@ -212,9 +246,7 @@ impl Client {
             let fault = match call.attempt(&start, intake).await {
                 Ok(answer) => {
                     call.retries.succeeded();
-                    if answer.headers.contains_key(SIMULATED) {
-                        self.shared.simulated.store(true, Ordering::Relaxed);
-                    }
+                    self.note(&answer.headers);
                     return Ok(answer);
                 }
                 Err(Failed::Late) => return Err(call.too_slow(before)),

@@ -92,6 +92,12 @@ impl Client {
         self.http.simulated().then_some(true)
     }
 
+    /// How many files of the service's archive are damaged, by its last answer.
+    #[getter]
+    fn damaged(&self) -> u64 {
+        self.http.damaged()
+    }
+
     /// Whether a proxy's password would travel in a pickle.
     #[getter]
     fn holds_credentials(&self) -> bool {

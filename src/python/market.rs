@@ -245,6 +245,12 @@ impl Market {
         self.market.is_simulated()
     }
 
+    /// How many files of its archive are known to be damaged, so that rows are missing.
+    #[getter]
+    fn damaged(&self) -> usize {
+        self.market.damaged_files()
+    }
+
     #[getter]
     fn source(&self) -> &str {
         self.market.source()

@@ -473,6 +473,9 @@ def test_a_server_says_what_it_meets_when_it_meets_it(damaged):
             with urllib.request.urlopen(f"{url}/ready", timeout=30) as answer:
                 assert answer.headers["x-liqdata-damaged"] == "2"
                 assert len(json.load(answer)["damaged"]) == 2
+            with liqdata.Client(url) as client, liqdata.open(path) as market:
+                assert client.coins().meta["damaged"] == 2
+                assert market.coins(as_of=market.now).meta["damaged"] >= 1
             # A third, met while it serves.
             other = next(path.glob("orders/*/*.parquet"))
             other.unlink()

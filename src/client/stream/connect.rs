@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 use std::panic::resume_unwind;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -16,7 +15,7 @@ use tokio::time::{Instant, sleep, timeout};
 use tokio_util::task::AbortOnDropHandle;
 use url::Url;
 
-use crate::api::{SIMULATED, Stream};
+use crate::api::Stream;
 use crate::client::call::{Failed, LOG};
 use crate::client::error::{self, Error};
 use crate::client::events::Events;
@@ -210,9 +209,7 @@ impl Reconnection {
     /// Judges the head of a success: a stream, and how long it may be silent.
     fn opened(&self, response: Response) -> Result<(Response, Duration), Error> {
         let headers = response.headers();
-        if headers.contains_key(SIMULATED) {
-            self.client.shared.simulated.store(true, Ordering::Relaxed);
-        }
+        self.client.note(headers);
         let content_type = headers
             .get(CONTENT_TYPE)
             .map(|kind| String::from_utf8_lossy(kind.as_bytes()).into_owned())

@@ -128,6 +128,12 @@ impl OrderStream {
     /// where the service no longer knows the place to go on from, so that orders are missing, and 404 where it has no
     /// stream; [`Error::UnexpectedReply`] for an event outside the contract, which is left out.
     pub async fn next(&mut self) -> Result<Vec<Arrival>, Error> {
+        let next = self.following().await;
+        // A service may repeat what it was sent.
+        next.map_err(|error| self.client.config().secrets().kept_from(error))
+    }
+
+    async fn following(&mut self) -> Result<Vec<Arrival>, Error> {
         self.forget_after_fork();
         loop {
             if let Some(error) = self.failed.take() {
