@@ -17,8 +17,9 @@ pub(super) const SIGNAL_TICK: Duration = Duration::from_millis(50);
 /// How many rows are read or made from one look for signals to the next; so many take milliseconds.
 const GLANCE: usize = 4096;
 
-/// Runs `work` with the interpreter released, on a thread of its own, and looks for signals meanwhile; a panic becomes an exception. An interrupted caller goes
-/// at once, and what the work still makes is dropped where it is made. For what may take longer than Ctrl-C may.
+/// Runs `work` with the interpreter released, on a thread of its own, and looks for signals meanwhile; a panic becomes an
+/// exception. An interrupted caller goes at once, and what the work still makes is dropped where it is made. For what may
+/// take longer than Ctrl-C may.
 pub(super) fn interruptible<T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
@@ -49,7 +50,7 @@ pub(super) fn interruptible<T: Send + 'static>(
     outcome.map_err(|failure| error::python(py, &failure))
 }
 
-/// Looks for signals at every so-manieth row, for loops that hold the interpreter.
+/// Looks for signals at every 4096th row, for loops that hold the interpreter.
 pub(super) fn look_around(py: Python<'_>, row: usize) -> PyResult<()> {
     if row % GLANCE == GLANCE - 1 {
         py.check_signals()?;

@@ -18,7 +18,7 @@ pub(super) fn verify(
     repair: bool,
     seen: Py<PyAny>,
 ) -> PyResult<Table> {
-    let (found, raised) = py.detach(|| {
+    let (found, raised) = py.detach(move || {
         let mut raised = None;
         let found = findings(&path, repair, &mut |read, of| {
             let went_on = Python::attach(|py| {
