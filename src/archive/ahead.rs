@@ -14,6 +14,15 @@ const FRAME: usize = 24;
 
 /// What is wrong with the log at `path`, if anything is; there is none where the journal was closed.
 pub(super) fn fault(path: &Path) -> Result<Option<String>, ArchiveError> {
+    let first = look(path)?;
+    if first.is_none() {
+        return Ok(None);
+    }
+    // A log that began anew while it was read is half the old and half the new; damage is there the second time, too.
+    Ok(look(path)?.filter(|second| first.as_ref() == Some(second)))
+}
+
+fn look(path: &Path) -> Result<Option<String>, ArchiveError> {
     // A pipe would be waited for.
     files::refuse_other_than_file(path)?;
     match fs::read(path) {

@@ -261,9 +261,12 @@ fn show_versions(journal: &Connection) -> rusqlite::Result<()> {
         .collect();
     journal.execute_batch(&format!(
         "PRAGMA query_only = OFF;
-         CREATE TEMP VIEW maps AS SELECT id, {}, NULL AS version FROM main.maps;
+         CREATE TEMP VIEW maps AS SELECT id, {}, NULL AS version, {}({}) AS {} FROM main.maps;
          PRAGMA query_only = ON;",
-        older.join(", ")
+        older.join(", "),
+        sums::FUNCTION,
+        table::columns::<MapRow>().replace("\"version\"", "NULL"),
+        sums::COLUMN
     ))
 }
 
@@ -367,9 +370,14 @@ pub(super) fn rows_within<R: Row>(
             None => format!(" AND ?{place} IS NULL"),
         })
         .collect();
+    let columns = table::columns::<R>();
+    let sound = if is_summed(journal)? {
+        format!("{} IS {}({columns})", sums::COLUMN, sums::FUNCTION)
+    } else {
+        "TRUE".to_owned()
+    };
     let mut statement = journal.prepare_cached(&format!(
-        "SELECT id, {} FROM {} WHERE timestamp >= ?1 AND timestamp < ?2{conditions}",
-        table::columns::<R>(),
+        "SELECT id, {sound}, {columns} FROM {} WHERE timestamp >= ?1 AND timestamp < ?2{conditions}",
         R::TABLE,
     ))?;
     let found = statement.query_map(
@@ -381,7 +389,7 @@ pub(super) fn rows_within<R: Row>(
             filter.coin,
             filter.kind
         ],
-        |row| table::read(row, 1).map(R::completed),
+        sound_row,
     )?;
     let mut rows = Vec::new();
     for row in found {
@@ -396,6 +404,16 @@ pub(super) fn rows_within<R: Row>(
         rows.push(row);
     }
     Ok(rows)
+}
+
+/// The row of a line that has its number, whether it is as it was written, and its cells.
+fn sound_row<R: Row>(line: &rusqlite::Row<'_>) -> rusqlite::Result<R> {
+    if line.get(1)? {
+        return Ok(table::read::<R>(line, 2)?.completed());
+    }
+    let id: i64 = line.get(0)?;
+    let what = format!("line {id} of {} is not as it was written", R::TABLE);
+    Err(table::not_readable(1, what))
 }
 
 /// The partitions that have rows in the journal, in order.
@@ -517,14 +535,7 @@ pub(super) fn to_roll<R: Row>(
             i64::try_from(limit).unwrap_or(i64::MAX),
             last,
         ],
-        |row| {
-            let id: i64 = row.get(0)?;
-            if !row.get::<_, bool>(1)? {
-                let what = format!("line {id} of {} is not as it was written", R::TABLE);
-                return Err(table::not_readable(1, what));
-            }
-            Ok((id, table::read::<R>(row, 2)?.completed()))
-        },
+        |row| Ok((row.get(0)?, sound_row::<R>(row)?)),
     )?;
     let mut found: Vec<(i64, R)> = Vec::new();
     let mut taken = 0_usize;

@@ -64,7 +64,7 @@ impl Archive {
     pub fn damage(&self) -> Result<Vec<DamagedPart>, ArchiveError> {
         self.check_journal()?;
         let (kept, quarantined) = self.parts()?;
-        let mut found = Vec::new();
+        let mut found: Vec<_> = self.damaged_journal().into_iter().collect();
         for part in &quarantined {
             let reason = part.reason.clone().unwrap_or_default();
             self.warn(part, &reason);
@@ -83,13 +83,16 @@ impl Archive {
         Ok(found)
     }
 
-    /// Reads every file, newest first, and warns of those that are not as they were written; `goes_on` is asked before
+    /// Looks through the journal, reads every file, newest first, and warns of those that are not as they were written; `goes_on` is asked before
     /// each. Files that were found sound before are read again: a disk may lose what nobody writes.
     ///
     /// # Errors
     ///
     /// [`ArchiveError`] where the journal cannot be read. A file that cannot be opened now is left to the reads.
     pub fn check_files(&self, goes_on: &mut dyn FnMut() -> bool) -> Result<(), ArchiveError> {
+        if let Some(reason) = self.journal_faults()?.first() {
+            self.warn_of_journal(reason);
+        }
         let (mut kept, _) = self.parts()?;
         kept.sort_by_key(|part| Reverse(part.last));
         for part in &kept {

@@ -12,6 +12,7 @@ use super::clock::wall_clock;
 use super::files::{self, Identity};
 use super::known::{Known, KnownCoin, known};
 use super::manifest::Part;
+use super::scan::DamagedPart;
 use super::{ArchiveError, journal, lock, table};
 use crate::model::Millis;
 
@@ -138,9 +139,10 @@ impl Archive {
         version.map_err(|source| self.of_journal(source))
     }
 
-    /// The journal, for one question at a time.
+    /// The journal, for one question at a time; none of one that was put in its place, by a restore, say.
     fn journal(&self) -> Result<MutexGuard<'_, Connection>, ArchiveError> {
         self.check_process()?;
+        self.check_journal()?;
         Ok(self.journal.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
@@ -220,6 +222,41 @@ impl Archive {
     /// What was said to be wrong with a file, if anything was.
     pub(super) fn warned_of(&self, part: &Part) -> Option<String> {
         self.warned().reasons.get(&part.path).cloned()
+    }
+
+    /// Warns that the journal is not as it was written, once for what is wrong with it.
+    pub(super) fn warn_of_journal(&self, reason: &str) {
+        let mut warned = self.warned();
+        if warned
+            .reasons
+            .get(journal::FILE)
+            .is_some_and(|known| known == reason)
+        {
+            return;
+        }
+        warned
+            .reasons
+            .insert(journal::FILE.to_owned(), reason.to_owned());
+        warned.change();
+        drop(warned);
+        log::error!(
+            target: "liqdata::archive",
+            "{} is damaged: {reason}; see what `liqdata verify` says of it",
+            self.folder.join(journal::FILE).display()
+        );
+    }
+
+    /// The journal, where it was found to be damaged since it was opened.
+    pub(super) fn damaged_journal(&self) -> Option<DamagedPart> {
+        let reason = self.warned().reasons.get(journal::FILE).cloned()?;
+        Some(DamagedPart {
+            path: self.folder.join(journal::FILE),
+            holds: "journal".to_owned(),
+            rows: 0,
+            first: Millis::default(),
+            last: Millis::default(),
+            reason,
+        })
     }
 
     /// Warns that a read does without a damaged file, once for what is wrong with it.

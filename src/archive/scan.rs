@@ -21,7 +21,7 @@ use crate::model::{Millis, Order};
 pub struct DamagedPart {
     /// The file, where it was written.
     pub path: PathBuf,
-    /// `orders`, `bars`, `open_interest` or `maps`.
+    /// `orders`, `bars`, `open_interest`, `maps` or `journal`.
     pub holds: String,
     /// Rows in it.
     pub rows: u64,

@@ -231,7 +231,7 @@ impl Archive {
     }
 
     /// Refuses to read a journal that is not as it was written, unless it is so large that opening would take long: then
-    /// only a server and [`Archive::verify`] look.
+    /// rows are looked at as they are read, and all of it by a server and [`Archive::verify`].
     pub(super) fn refuse_damaged_journal(&self) -> Result<(), ArchiveError> {
         let path = self.folder.join(journal::FILE);
         if stamp(&path).is_some_and(|(bytes, _)| bytes > AT_ONCE) {

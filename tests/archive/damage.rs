@@ -248,3 +248,25 @@ fn a_damaged_row_is_refused_and_a_repair_leaves_a_gap_and_a_copy() {
         .collect();
     assert_eq!(aside.len(), 1);
 }
+
+#[test]
+fn a_row_that_changes_under_an_open_reader_is_refused_and_the_check_names_it() {
+    let folder = Folder::new();
+    let mut writer = Archive::create_or_open(folder.archive()).unwrap();
+    let rows: Vec<_> = (0..10).map(|key| order(key, START)).collect();
+    writer.append(&of_orders(rows)).unwrap();
+    drop(writer);
+    let reader = Archive::read(folder.archive()).unwrap();
+    let journal = rusqlite::Connection::open(folder.archive().join("journal.sqlite")).unwrap();
+    journal
+        .execute_batch("UPDATE orders SET value_usd = '9e9' WHERE id = 4")
+        .unwrap();
+    drop(journal);
+    let fault = reader.orders(&Filter::default()).unwrap_err();
+    assert!(fault.to_string().contains("line 4 of orders"), "{fault}");
+    assert_eq!(reader.damaged_files(), 0);
+    reader.check_files(&mut || true).unwrap();
+    assert_eq!(reader.damaged_files(), 1);
+    let damage = reader.damage().unwrap();
+    assert_eq!((damage.len(), damage[0].holds.as_str()), (1, "journal"));
+}

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use liqdata::archive::{Archive, ArchiveError};
+use liqdata::archive::{Archive, ArchiveError, Filter};
 
 use crate::child::Process;
 use crate::place::Folder;
@@ -172,4 +172,32 @@ fn a_writer_whose_journal_is_gone_or_replaced_acknowledges_nothing() {
         let word = if replaced { "replaced" } else { "deleted" };
         assert!(refused.to_string().contains(word), "{refused}");
     }
+}
+
+#[test]
+fn a_reader_does_not_stay_on_what_a_restore_replaced() {
+    let folder = Folder::new();
+    let mut writer = Archive::create_or_open(folder.archive()).unwrap();
+    writer.append(&of_orders(vec![order(0, START)])).unwrap();
+    drop(writer);
+    let reader = Archive::read(folder.archive()).unwrap();
+    assert_eq!(all_orders(&reader).len(), 1);
+    let other = folder.path().join("restored");
+    let mut writer = Archive::create_or_open(&other).unwrap();
+    writer
+        .append(&of_orders(vec![order(1, START), order(2, START)]))
+        .unwrap();
+    drop(writer);
+    fs::rename(folder.archive(), folder.path().join("old")).unwrap();
+    fs::rename(&other, folder.archive()).unwrap();
+    let fault = reader.orders(&Filter::default()).unwrap_err();
+    assert!(matches!(fault, ArchiveError::Replaced { .. }), "{fault}");
+    assert!(
+        fault.to_string().contains("open the archive again"),
+        "{fault}"
+    );
+    assert_eq!(
+        all_orders(&Archive::read(folder.archive()).unwrap()).len(),
+        2
+    );
 }

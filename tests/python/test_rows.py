@@ -66,10 +66,15 @@ def priced():
     return liqdata.Market(orders=orders).orders()
 
 
+def unnested(made):
+    """A frame, as older polars gives at once, or of the structs that newer ones give."""
+    return made.struct.unnest() if isinstance(made, pl.Series) else made
+
+
 CONSTRUCTORS = {
     "polars.DataFrame": lambda rows: pl.DataFrame(rows)["price"].to_list(),
     "polars.LazyFrame": lambda rows: pl.LazyFrame(rows).collect()["price"].to_list(),
-    "polars.from_arrow": lambda rows: pl.from_arrow(rows).struct.unnest()["price"].to_list(),
+    "polars.from_arrow": lambda rows: unnested(pl.from_arrow(rows))["price"].to_list(),
     "pandas.DataFrame": lambda rows: pd.DataFrame(rows)["price"].tolist(),
     "pandas.DataFrame.from_records": lambda rows: pd.DataFrame.from_records(rows)["price"].tolist(),
     "pyarrow.table": lambda rows: pa.table(rows)["price"].to_pylist(),
