@@ -6,12 +6,12 @@
 use std::cmp::Reverse;
 
 use super::ArchiveError;
+use super::damaged::DamagedPart;
 use super::manifest::{self, Part, State};
 use super::orders::OrderRow;
 use super::reader::Archive;
 use super::row::Row;
 use super::runs::Gap;
-use super::scan::DamagedPart;
 use super::verify::DAMAGED;
 use crate::model::Millis;
 

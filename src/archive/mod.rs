@@ -47,6 +47,7 @@ mod brief;
 mod checksum;
 mod clock;
 mod coverage;
+mod damaged;
 mod error;
 mod exact;
 mod files;
@@ -81,6 +82,7 @@ mod writer;
 
 pub use bars::BarRow;
 pub use batch::{Acknowledged, Batch};
+pub use damaged::DamagedPart;
 pub use error::ArchiveError;
 pub use files::RollStep;
 pub use filter::Filter;
@@ -96,7 +98,7 @@ pub use recent::News;
 pub use resize::SizedBar;
 pub use roll::Rolled;
 pub use runs::{Gap, Run, RunId};
-pub use scan::{DamagedPart, OrderDays, Scan};
+pub use scan::{OrderDays, Scan};
 pub use verify::{Finding, Verification};
 pub use writer::Writer;
 

@@ -9,10 +9,10 @@ use std::time::SystemTime;
 use rusqlite::Connection;
 
 use super::clock::wall_clock;
+use super::damaged::DamagedPart;
 use super::files::{self, Identity};
 use super::known::{Known, KnownCoin, known};
 use super::manifest::Part;
-use super::scan::DamagedPart;
 use super::{ArchiveError, journal, lock, table};
 use crate::model::Millis;
 

@@ -2,10 +2,10 @@
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
-use std::path::PathBuf;
 use std::vec;
 
 use super::bars::BarRow;
+use super::damaged::DamagedPart;
 use super::filter::{Filter, Room};
 use super::manifest::{self, Day, Part, State};
 use super::open_interest::OpenInterestRow;
@@ -15,23 +15,6 @@ use super::resize::{self, SizedBar};
 use super::row::Row;
 use super::{ArchiveError, journal, parquet};
 use crate::model::{Millis, Order};
-
-/// A file that could not be served, and what it was to hold.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DamagedPart {
-    /// The file, where it was written.
-    pub path: PathBuf,
-    /// `orders`, `bars`, `open_interest`, `maps` or `journal`.
-    pub holds: String,
-    /// Rows in it.
-    pub rows: u64,
-    /// Time of its first row.
-    pub first: Millis,
-    /// Time of its last row.
-    pub last: Millis,
-    /// What is wrong with it.
-    pub reason: String,
-}
 
 /// What a read found, and what it could not.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -9,6 +9,7 @@ use rusqlite::Connection;
 
 use super::bars::BarRow;
 use super::clock::wall_clock;
+use super::damaged::DamagedPart;
 use super::manifest::{self, Part, State};
 use super::maps::MapRow;
 use super::open_interest::OpenInterestRow;
@@ -16,7 +17,6 @@ use super::orders::OrderRow;
 use super::reader::{Archive, Stamp};
 use super::row::Row;
 use super::runs::{Gap, add_gap};
-use super::scan::DamagedPart;
 use super::writer::Writer;
 use super::{ArchiveError, ahead, files, journal, mend, summed};
 use crate::model::{Millis, record};
