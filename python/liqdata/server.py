@@ -21,6 +21,8 @@ __all__ = ["Limits", "Server", "serve"]
 
 _PORTS = 65535
 _MOST = 2**31
+# Where a number has other bounds than 1 and the above: none of them, and bytes.
+_BOUNDS = {"past": (0, _MOST), "past_queue": (0, _MOST), "past_memory": (0, 2**50), "answer_memory": (2**20, 2**50)}
 # Seconds that a log record may wait.
 _PROMPTLY = 0.1
 
@@ -39,6 +41,16 @@ class Limits:
         a trusted proxy: requests that one client may have under way (429).
     streams : int
         Connections among them that may follow the stream of orders.
+    past : int
+        Questions about the past (``as_of=``) answered at once, beside those about now: with workers, readers and kept rows
+        of their own. With 0 none is answered (``BadQuery``).
+    past_queue : int
+        Questions about the past that wait; one more is told to come back (503).
+    past_memory : int
+        What is kept of the past for the next question about it, in bytes.
+    answer_memory : int
+        What answers take together in memory, in bytes: those that are kept, a little more than half of it, and those that
+        clients are still reading. Beyond it no further answer is made (503).
     query, headers : int
         Longest query string, and longest sum of header names and values, in bytes.
     idle : float
@@ -69,6 +81,10 @@ class Limits:
     connections: int = 512
     per_peer: int = 256
     streams: int = 256
+    past: int = 1
+    past_queue: int = 32
+    past_memory: int = 128 * 2**20
+    answer_memory: int = 256 * 2**20
     query: int = 8192
     headers: int = 16384
     idle: float = 30.0
@@ -84,8 +100,9 @@ class Limits:
             if field.name == "trusted_proxies":
                 object.__setattr__(self, field.name, _texts(value, "limits", "addresses and networks"))
             elif field.type == "int":
-                if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= _MOST:
-                    msg = f"limits: {field.name}: {value!r} is not allowed; allowed: a whole number from 1 to {_MOST}"
+                least, most = _BOUNDS.get(field.name, (1, _MOST))
+                if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+                    msg = f"limits: {field.name}: {value!r} is not allowed; allowed: a whole number from {least} to {most}"
                     raise BadQuery(msg, parameter="limits")
             elif isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
                 msg = f"limits: {field.name}: {value!r} is not allowed; allowed: a number of seconds above 0"

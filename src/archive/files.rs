@@ -40,6 +40,11 @@ impl RollStep {
     ];
 }
 
+/// `path` from the root: it means the same when this process goes to another folder.
+pub(super) fn settled(path: &Path) -> Result<PathBuf, ArchiveError> {
+    std::path::absolute(path).map_err(|source| ArchiveError::of_file(path, source))
+}
+
 /// Makes the file at `relative` below `base` durable with `bytes` in it: it is there whole or not at all.
 pub(super) fn place(
     base: &Path,

@@ -73,6 +73,7 @@ impl Archive {
 
     /// The archive in a folder, before anything of it is looked at.
     fn of(folder: &Path) -> Result<Self, ArchiveError> {
+        let folder = &files::settled(folder)?;
         let journal = folder.join(journal::FILE);
         match fs::metadata(&journal) {
             Ok(_) => {}

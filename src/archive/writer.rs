@@ -48,7 +48,7 @@ impl Archive {
     /// something else, [`ArchiveError::NetworkFileSystem`], [`ArchiveError::ReadOnly`], [`ArchiveError::Damaged`],
     /// [`ArchiveError::DiskFull`] and [`ArchiveError::Io`] as they are described.
     pub fn create_or_open(path: impl AsRef<Path>) -> Result<Writer, ArchiveError> {
-        let folder = path.as_ref();
+        let folder = &files::settled(path.as_ref())?;
         match fs::create_dir(folder) {
             Ok(()) => {
                 if let Some(above) = folder

@@ -4,6 +4,7 @@
 //! is read, and never the rest again.
 
 mod days;
+mod desk;
 mod fits;
 mod live;
 mod series;
@@ -11,31 +12,29 @@ mod series;
 use std::collections::BTreeMap;
 use std::future::pending;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, TryLockError};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, TryLockError};
 use std::time::{Duration, Instant};
 
 use futures_util::future::BoxFuture;
 
 use super::arrivals::{ArrivalId, Arrivals};
-use super::refusal::{Code, Refusal};
+use super::refusal::Refusal;
 use super::revision::{Basis, Revision, Standing, wall_clock};
 use super::source::{Needed, Source, Stretch, shown};
 use crate::archive::{Archive, Filter, MapRow};
-use crate::engine::{self, Fit, Fitted, Observations, Ring, Rows, View};
-use crate::model::{
-    Bar, Millis, Model, ObservedOpenInterest, Order, Specification, VenueCoverage, Window,
-};
-use days::Days;
+use crate::engine::{self, Observations, Ring, Rows, View};
+use crate::model::{Bar, Millis, ObservedOpenInterest, Order, VenueCoverage, Window};
+use desk::Desk;
 use live::Live;
 
 /// How often a waiting reader looks whether something is new.
 const LOOK: Duration = Duration::from_millis(100);
-/// What a fit rests on.
-const FITTED_TO: i64 = 30 * Millis::DAY;
-/// Rings of past instants that are kept.
-const RINGS: usize = 4;
-/// Orders in them together, at most.
-const RING_ORDERS: usize = 4_000_000;
+/// What is kept for questions about now, in bytes: about as many rows as two million.
+const OF_NOW: usize = 240 << 20;
+const HISTORIES: usize = 48;
+/// What is kept for questions about the past, unless it is told otherwise.
+const OF_THE_PAST: usize = 128 << 20;
+const PAST_HISTORIES: usize = 8;
 
 /// An archive that questions are asked of.
 #[derive(Debug)]
@@ -44,29 +43,21 @@ pub(crate) struct Archived {
     /// Asked for what is new; a reader of its own, so that a long read beside it keeps nobody waiting.
     front: Archive,
     /// Asked for what is old.
-    back: Archive,
+    back: Desk,
+    /// Asked as of another instant than the one it was opened for.
+    past: Desk,
     live: RwLock<Live>,
-    days: Days,
-    rings: Mutex<Vec<Past>>,
     /// The last look of those who wait for a change.
     looked: tokio::sync::Mutex<Option<(Instant, Revision)>>,
     nothing: Observations,
     opened_at: Millis,
 }
 
-/// The last day as it was known at an instant.
-#[derive(Debug)]
-struct Past {
-    at: Millis,
-    /// The revision it was read at, where it may have grown since.
-    number: u64,
-    ring: Arc<Ring>,
-}
-
 impl Archived {
     pub(crate) fn open(path: &Path, as_of: Option<Millis>) -> Result<Self, Refusal> {
         let front = Archive::read(path)?;
-        let back = front.another()?;
+        let back = Desk::new(front.another()?, OF_NOW, HISTORIES);
+        let past = Desk::new(front.another()?, OF_THE_PAST, PAST_HISTORIES);
         let live = if let Some(at) = as_of {
             Live::still(&front, at)?
         } else {
@@ -76,9 +67,8 @@ impl Archived {
             as_of,
             front,
             back,
+            past,
             live: RwLock::new(live),
-            days: Days::default(),
-            rings: Mutex::default(),
             looked: tokio::sync::Mutex::default(),
             nothing: Observations::new(Vec::new(), Vec::new(), Vec::new(), as_of)?,
             opened_at: wall_clock(),
@@ -94,7 +84,7 @@ impl Archived {
                 let mut live = self.live.write().unwrap_or_else(PoisonError::into_inner);
                 // Another thread may have been quicker.
                 if live.version != version {
-                    live.absorb(&self.front, version, &self.days)?;
+                    live.absorb(&self.front, version, &[&self.back.days, &self.past.days])?;
                 }
             }
         }
@@ -127,7 +117,7 @@ impl Archived {
                 Basis::Observations => live.revision,
                 // Runs and gaps too, those of files that are found damaged among them.
                 Basis::Record => {
-                    let (changes, changed_at) = self.back.changes_of_damage();
+                    let (changes, changed_at) = self.back.archive.changes_of_damage();
                     Revision {
                         number: live.recorded.number + changes,
                         changed_at: live.recorded.changed_at.max(changed_at),
@@ -162,8 +152,17 @@ impl Archived {
         revision
     }
 
+    /// Where questions about `as_of`, or about now, are read.
+    fn desk(&self, as_of: Option<Millis>) -> &Desk {
+        if as_of.is_some() {
+            &self.past
+        } else {
+            &self.back
+        }
+    }
+
     /// The last day as it was known at `at`.
-    fn ring(&self, at: Millis) -> Result<Arc<Ring>, Refusal> {
+    fn ring(&self, desk: &Desk, at: Millis) -> Result<Arc<Ring>, Refusal> {
         // What was received by then may still be on its way into the archive.
         let number = if self.as_of.is_some() {
             0
@@ -175,73 +174,7 @@ impl Archived {
                 0
             }
         };
-        let mut rings = self.rings.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(place) = rings
-            .iter()
-            .position(|past| past.at == at && past.number == number)
-        {
-            let past = rings.remove(place);
-            let ring = Arc::clone(&past.ring);
-            rings.push(past);
-            return Ok(ring);
-        }
-        drop(rings);
-        let ring = Arc::new(live::past(&self.back, at)?);
-        let mut rings = self.rings.lock().unwrap_or_else(PoisonError::into_inner);
-        rings.retain(|past| past.at != at);
-        rings.push(Past {
-            at,
-            number,
-            ring: Arc::clone(&ring),
-        });
-        while rings.len() > RINGS
-            || rings.len() > 1
-                && rings.iter().map(|past| past.ring.len()).sum::<usize>() > RING_ORDERS
-        {
-            rings.remove(0);
-        }
-        Ok(ring)
-    }
-}
-
-impl Fitted for Archived {
-    fn fit(
-        &self,
-        own: Option<&Specification>,
-        coin: &str,
-        venue: Option<&str>,
-        day: Millis,
-    ) -> Option<Arc<Fit>> {
-        let version = engine::version(own, Model::Expected);
-        let exchange = venue.map(str::to_owned);
-        let name = (day, coin.to_owned(), version, exchange.clone());
-        let needed = Needed {
-            coin: coin.to_owned(),
-            range: FITTED_TO,
-            range_name: "1M",
-            orders: true,
-            exchange,
-            lasts: FITTED_TO,
-        };
-        let fit = self.days.fits.of(name, || {
-            match self
-                .days
-                .observations(&self.back, &needed, day, Some(day), None)
-            {
-                Ok(known) => Ok(Some(
-                    known.at(Some(day)).under(own).of_venue(venue).fit(coin),
-                )),
-                // No bars by then.
-                Err(refusal) if matches!(refusal.code, Code::UnknownCoin | Code::NoBars) => {
-                    Ok(None)
-                }
-                Err(refusal) => Err(refusal),
-            }
-        });
-        fit.unwrap_or_else(|refusal| {
-            log::warn!("{coin} is not fitted: {refusal}");
-            None
-        })
+        desk.ring(at, number)
     }
 }
 
@@ -252,6 +185,7 @@ impl Source for Archived {
         needed: Option<&Needed>,
         work: &mut dyn FnMut(&View<'_>),
     ) -> Result<(), Refusal> {
+        let desk = self.desk(as_of);
         let at = self.instant(as_of)?;
         if let Some(needed) = needed {
             let (now, number) = if let Some(at) = at {
@@ -261,12 +195,12 @@ impl Source for Archived {
                 let number = live.coins.get(&needed.coin).map_or(0, |seen| seen.number);
                 (live.ring.now(), Some(number))
             };
-            let found = self
+            let found = desk
                 .days
-                .observations(&self.back, needed, now, at, number)?;
-            work(&found.seen_from(now).fitted_by(self));
+                .observations(&desk.archive, needed, now, at, number)?;
+            work(&found.seen_from(now).fitted_by(desk));
         } else if let Some(at) = at {
-            work(&self.ring(at)?.view(&self.nothing));
+            work(&self.ring(desk, at)?.view(&self.nothing));
         } else {
             work(&self.live()?.ring.view(&self.nothing));
         }
@@ -338,7 +272,7 @@ impl Source for Archived {
         }
         drop(live);
         let mut orders: Vec<(ArrivalId, Order)> = Vec::new();
-        let known = self.back.arrivals(number, limit, &mut |brief| {
+        let known = self.back.archive.arrivals(number, limit, &mut |brief| {
             let number = u64::try_from(brief.number).unwrap_or_default();
             orders.push((ArrivalId { series, number }, brief.order()));
         })?;
@@ -358,7 +292,11 @@ impl Source for Archived {
     }
 
     fn archive(&self) -> Option<&Archive> {
-        Some(&self.back)
+        Some(&self.back.archive)
+    }
+
+    fn keep_of_the_past(&self, bytes: usize) {
+        self.past.keep(bytes);
     }
 
     fn opened_as_of(&self) -> Option<Millis> {
@@ -373,7 +311,7 @@ impl Source for Archived {
     }
 
     fn coins(&self) -> Result<Vec<String>, Refusal> {
-        let coins = self.back.coins(self.as_of)?;
+        let coins = self.back.archive.coins(self.as_of)?;
         Ok(coins.into_iter().map(|coin| coin.symbol).collect())
     }
 
@@ -398,9 +336,10 @@ impl Source for Archived {
         }
         let start = now.back(window.millis());
         let known_by = self.instant(as_of)?;
-        let covered = self
-            .back
-            .coverage_of(start.on(1), now.on(1), &counts, known_by)?;
+        let covered =
+            self.desk(as_of)
+                .archive
+                .coverage_of(start.on(1), now.on(1), &counts, known_by)?;
         Ok(covered
             .into_iter()
             .map(|venue| VenueCoverage {
@@ -432,7 +371,7 @@ impl Source for Archived {
             _ => end.min(known),
         };
         let filter = self.filter(Some(coin), at, (start, Some(end)))?;
-        Ok(series::all(&self.back, &filter, size, now)?)
+        Ok(series::all(&self.desk(as_of).archive, &filter, size, now)?)
     }
 
     fn open_interest(
@@ -442,7 +381,7 @@ impl Source for Archived {
         stretch: Stretch,
     ) -> Result<Vec<ObservedOpenInterest>, Refusal> {
         let filter = self.filter(Some(coin), as_of, stretch)?;
-        let rows = self.back.open_interest(&filter)?.rows;
+        let rows = self.desk(as_of).archive.open_interest(&filter)?.rows;
         Ok(rows.into_iter().map(Into::into).collect())
     }
 
@@ -458,7 +397,7 @@ impl Source for Archived {
             version: version.map(str::to_owned),
             ..self.filter(coin, as_of, stretch)?
         };
-        Ok(self.back.maps(&filter, kind)?.rows)
+        Ok(self.desk(as_of).archive.maps(&filter, kind)?.rows)
     }
 
     fn rows(&self) -> Result<Rows, Refusal> {

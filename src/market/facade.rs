@@ -106,6 +106,11 @@ impl Market {
         }
     }
 
+    /// Keeps up to `bytes`, about, of what was read of the past for the next question about it.
+    pub(crate) fn keep_of_the_past(&self, bytes: usize) {
+        self.source.keep_of_the_past(bytes);
+    }
+
     /// What keeps the maps that servers of this market answer with, where something does.
     pub(crate) fn maps_kept(&self) -> Option<&MapKeeper> {
         self.maps.as_deref()

@@ -88,6 +88,9 @@ pub(super) trait Source: Debug + Send + Sync {
         None
     }
 
+    /// Keeps up to `bytes`, about, of what was read of the past for the next question about it.
+    fn keep_of_the_past(&self, _bytes: usize) {}
+
     /// The instant it was opened as of, if it was.
     fn opened_as_of(&self) -> Option<Millis> {
         None

@@ -98,6 +98,10 @@ pub(super) fn limits() -> HashMap<&'static str, f64> {
         connections,
         per_peer,
         streams,
+        past,
+        past_queue,
+        past_memory,
+        answer_memory,
         query,
         headers,
         idle,
@@ -110,6 +114,10 @@ pub(super) fn limits() -> HashMap<&'static str, f64> {
         ("connections", connections),
         ("per_peer", per_peer),
         ("streams", streams),
+        ("past", past),
+        ("past_queue", past_queue),
+        ("past_memory", past_memory),
+        ("answer_memory", answer_memory),
         ("query", query),
         ("headers", headers),
     ];
@@ -145,6 +153,10 @@ fn limits_of(given: &HashMap<String, f64>) -> Limits {
         connections: count("connections", usual.connections),
         per_peer: count("per_peer", usual.per_peer),
         streams: count("streams", usual.streams),
+        past: count("past", usual.past),
+        past_queue: count("past_queue", usual.past_queue),
+        past_memory: count("past_memory", usual.past_memory),
+        answer_memory: count("answer_memory", usual.answer_memory),
         query: count("query", usual.query),
         headers: count("headers", usual.headers),
         idle: time("idle", usual.idle),
@@ -265,7 +277,8 @@ fn start(
                     // A dropped sender means the same as a message: nobody wants the server any more.
                     let _ = stopped.await;
                 };
-                server::run_with(settings, listener, server::router(market), shutdown).await
+                let router = server::router_with(market, &settings.limits);
+                server::run_with(settings, listener, router, shutdown).await
             });
             // What is still computed is nobody's answer any more.
             runtime.shutdown_background();

@@ -15,8 +15,6 @@ use super::reject::Rejection;
 use crate::market::{Explain, Revision};
 use crate::model::Millis;
 
-/// What is kept at most, in bytes.
-const ROOM: u64 = 96 << 20;
 /// What an entry takes beside its bytes.
 const ASIDE: usize = 512;
 /// The size of a usual entry: the encoded heatmap of a day.
@@ -98,12 +96,8 @@ pub(super) struct Encoded {
 }
 
 impl Encoded {
-    /// Nothing yet, in the usual room.
-    pub(super) fn new() -> Self {
-        Self::of(ROOM)
-    }
-
-    fn of(room: u64) -> Self {
+    /// Nothing yet, in so much room, in bytes.
+    pub(super) fn of(room: u64) -> Self {
         // One part, so that an entry may be as large as all of the room.
         let options = OptionsBuilder::new()
             .shards(1)
@@ -129,6 +123,14 @@ impl Encoded {
         Self {
             entries: Arc::new(entries),
             made: Arc::default(),
+        }
+    }
+
+    /// Room for other answers, which share no number with those in here.
+    pub(super) fn beside(&self, room: u64) -> Self {
+        Self {
+            made: Arc::clone(&self.made),
+            ..Self::of(room)
         }
     }
 
@@ -297,7 +299,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_hundred_who_ask_at_once_wait_for_one() {
-        let encoded = Encoded::new();
+        let encoded = Encoded::of(1 << 20);
         let release = Arc::new(Notify::new());
         let asking: Vec<_> = (0..100).map(|_| ask_long(&encoded, &release)).collect();
         begun(&encoded).await;
@@ -310,7 +312,7 @@ mod tests {
 
     #[tokio::test]
     async fn who_asked_first_may_leave_while_others_wait() {
-        let encoded = Encoded::new();
+        let encoded = Encoded::of(1 << 20);
         let release = Arc::new(Notify::new());
         let first = ask_long(&encoded, &release);
         begun(&encoded).await;
@@ -323,7 +325,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_failure_is_not_kept() {
-        let encoded = Encoded::new();
+        let encoded = Encoded::of(1 << 20);
         let failed = ask(&encoded, "map", async { Err(Rejection::Busy) }).await;
         assert!(matches!(failed.unwrap(), Err(Rejection::Busy)));
         let made = ask(&encoded, "map", async { Ok(estimated(7, 1)) }).await;
@@ -365,7 +367,7 @@ mod tests {
 
     #[tokio::test]
     async fn who_asks_after_a_change_is_not_given_what_was_begun_before_it() {
-        let encoded = Encoded::new();
+        let encoded = Encoded::of(1 << 20);
         let (old, new) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
         let before: Vec<_> = (0..50)
             .map(|_| ask_realised(&encoded, 1, Some(1), &old))
@@ -392,7 +394,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_is_of_no_one_revision_is_not_kept() {
-        let encoded = Encoded::new();
+        let encoded = Encoded::of(1 << 20);
         let release = Arc::new(Notify::new());
         for _ in 0..2 {
             release.notify_one();

@@ -29,6 +29,16 @@ pub struct Limits {
     pub per_peer: usize,
     /// Connections among them that may follow a stream, which takes one for as long as its reader likes.
     pub streams: usize,
+    /// Questions about the past (with `as_of`) that are answered at once, each by workers and readers of their own; none
+    /// is answered where this is 0.
+    pub past: usize,
+    /// Questions about the past that wait beside them; one more is told to come back.
+    pub past_queue: usize,
+    /// What is kept of the past for the next question about it, in bytes.
+    pub past_memory: usize,
+    /// What answers take together in memory, in bytes: those that are kept, a little more than half of it, and those that
+    /// are being read. Beyond it no further answer is made.
+    pub answer_memory: usize,
     /// Longest query string, in bytes.
     pub query: usize,
     /// Longest sum of header names and values, in bytes.
@@ -46,13 +56,18 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// 512 connections (a process may often hold no more than 1,024 files), 256 of one peer, 256 streams, queries of 8 KiB,
-    /// headers of 16 KiB, 30 s idle, 10 s for a head, 60 s for an answer, 30 s stalled, 5 s grace.
+    /// 512 connections (a process may often hold no more than 1,024 files), 256 of one peer, 256 streams, one question
+    /// about the past at once, 32 that wait, 128 MiB kept of it, 256 MiB of answers, queries of 8 KiB, headers of 16 KiB,
+    /// 30 s idle, 10 s for a head, 60 s for an answer, 30 s stalled, 5 s grace.
     fn default() -> Self {
         Self {
             connections: 512,
             per_peer: 256,
             streams: 256,
+            past: 1,
+            past_queue: 32,
+            past_memory: 128 << 20,
+            answer_memory: 256 << 20,
             query: 8 * 1024,
             headers: 16 * 1024,
             idle: Duration::from_secs(30),
@@ -71,6 +86,8 @@ impl Limits {
             ("connections", self.connections),
             ("per_peer", self.per_peer),
             ("streams", self.streams),
+            ("past", self.past),
+            ("past_queue", self.past_queue),
         ] {
             if number > Semaphore::MAX_PERMITS {
                 let message = format!(

@@ -30,8 +30,8 @@ use super::shared::Shared;
 use crate::market::{Basis, Standing, wall_clock};
 use crate::model::Millis;
 
-/// What is kept ready at most, in bytes.
-const ROOM: u64 = 32 << 20;
+/// The share of the memory of answers that is kept ready, in sixteenths.
+const READY: usize = 2;
 /// What an answer takes beside its request and its body: two sets of headers, and its place.
 const ASIDE: usize = 4096;
 
@@ -165,7 +165,8 @@ pub(super) struct ReadyAnswers {
 impl ReadyAnswers {
     /// `pages`, of the market on `shared`.
     pub(super) fn new(shared: Shared, pages: Router) -> Self {
-        Self::of(shared, pages, ROOM)
+        let room = shared.memory.share(READY);
+        Self::of(shared, pages, room)
     }
 
     pub(super) fn of(shared: Shared, pages: Router, room: u64) -> Self {

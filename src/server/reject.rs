@@ -37,7 +37,7 @@ pub enum Rejection {
         method: Method,
     },
     /// No encoding that the client takes is one the server has.
-    #[error("no encoding of the answer is acceptable; available: gzip, br, zstd and identity")]
+    #[error("no encoding of the answer is acceptable; available: gzip, zstd and identity")]
     NotAcceptable,
     /// The query string is too long.
     #[error("the query is {length} bytes long; allowed: {allowed}")]
@@ -94,6 +94,22 @@ pub enum Rejection {
     /// More connections than the server carries.
     #[error("the server is busy; try again in a second")]
     Busy,
+    /// As many questions about the past wait as may.
+    #[error(
+        "{waiting} questions about the past (as_of) are waiting already; try again in a few seconds"
+    )]
+    PastBusy {
+        /// How many.
+        waiting: usize,
+    },
+    /// The answers that are being read take all the memory that answers may take.
+    #[error("answers under way take {held} bytes; allowed: {allowed}; try again in a few seconds")]
+    NoRoom {
+        /// In bytes.
+        held: usize,
+        /// The most, in bytes.
+        allowed: usize,
+    },
     /// The server is at fault.
     #[error("{DEFECT}")]
     Defect,
@@ -153,6 +169,9 @@ impl Rejection {
             Self::Misdirected { .. } => (StatusCode::MISDIRECTED_REQUEST, None),
             Self::TooMany { .. } => (StatusCode::TOO_MANY_REQUESTS, Some((RETRY_AFTER, "1"))),
             Self::TooSlow { .. } => (StatusCode::SERVICE_UNAVAILABLE, Some((RETRY_AFTER, "5"))),
+            Self::PastBusy { .. } | Self::NoRoom { .. } => {
+                (StatusCode::SERVICE_UNAVAILABLE, Some((RETRY_AFTER, "3")))
+            }
             Self::Stale { .. } => (StatusCode::SERVICE_UNAVAILABLE, None),
             Self::Busy => (StatusCode::SERVICE_UNAVAILABLE, Some((RETRY_AFTER, "1"))),
             Self::Defect => (StatusCode::INTERNAL_SERVER_ERROR, None),

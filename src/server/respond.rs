@@ -2,7 +2,6 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Uri};
 use axum::response::Response;
@@ -45,6 +44,15 @@ struct Asked {
 }
 
 impl Asked {
+    /// The lane of the answer: `usual`, if it is about now.
+    fn lane(&self, usual: Lane) -> Lane {
+        if self.as_of.is_some() {
+            Lane::Past
+        } else {
+            usual
+        }
+    }
+
     fn spelled(&self) -> String {
         let as_of = self.as_of.map(|as_of| as_of.0);
         format!("{} {:?} {as_of:?}", self.name, self.query)
@@ -53,7 +61,7 @@ impl Asked {
 
 /// What makes an answer's body, and how it came to be. Its endpoint is not seen from outside, so that all that is done
 /// with an answer is compiled once, not for each of the ten.
-type Make = Box<dyn Fn(&Market) -> Result<(Bytes, Option<Explain>), Rejection> + Send>;
+type Make = Box<dyn Fn(&Market) -> Result<(Vec<u8>, Option<Explain>), Rejection> + Send>;
 
 /// The page of an endpoint.
 pub(super) async fn respond<E: Answer>(
@@ -66,6 +74,9 @@ pub(super) async fn respond<E: Answer>(
         explain,
         as_of,
     } = Question::<E>::read(uri.query().unwrap_or_default())?;
+    if as_of.is_some() {
+        shared.past.check()?;
+    }
     let asked = Asked {
         name: E::NAME,
         query: endpoint.to_query(),
@@ -112,28 +123,32 @@ async fn realised(
         return Ok(named.not_modified());
     }
     let (theirs, of) = (shared.clone(), basis.clone());
+    let lane = asked.lane(Lane::Quick);
+    // What is long is not made again and again because of what has nothing to do with it.
+    let tries = if lane == Lane::Past { 1 } else { TRIES };
     let make = async move {
-        let number = theirs.encoded.number();
+        let number = theirs.encoded(lane).number();
+        let memory = theirs.memory.clone();
         let work = move |market: &Market| {
             let encode = || encode(&asked, window, market, &make);
-            let (revision, body) = at_one_revision(market, &of, encode)?;
+            let (revision, body) = at_one_revision(market, &of, tries, encode)?;
             Ok(Realised {
                 number,
-                body,
+                body: memory.count(body),
                 revision,
             })
         };
-        theirs.compute(Lane::Quick, work).await
+        theirs.make(lane, work).await
     };
-    let kept = shared.encoded.realised(&key, current, make).await?;
+    let kept = shared.encoded(lane).realised(&key, current, make).await?;
     let validator = shared.named(kept.revision.map(name));
     let mut response = validator.on(json(kept.body));
     let extensions = response.extensions_mut();
     extensions.insert(Origin {
-        lane: Lane::Quick,
+        lane,
         number: Some(kept.number),
     });
-    if let Some(revision) = kept.revision {
+    if let Some(revision) = kept.revision.filter(|_| lane != Lane::Past) {
         extensions.insert(Lasting {
             basis,
             revision: revision.number,
@@ -159,9 +174,13 @@ async fn estimated(
         question: asked.spelled(),
         revision,
     };
+    let lane = asked.lane(Lane::Slow);
     let Asked { explain, as_of, .. } = asked;
     let make = estimate(shared.clone(), asked, needed, make);
-    let kept = shared.encoded.estimate(&key, standing.now, make).await?;
+    let kept = shared
+        .encoded(lane)
+        .estimate(&key, standing.now, make)
+        .await?;
     let plain = Validator {
         tag: format!("{:x}-e{:x}", shared.nonce, kept.number),
         changed_at: kept.changed_at,
@@ -174,15 +193,17 @@ async fn estimated(
         warn_of_units(&mut response, kept.explain.as_ref());
         let extensions = response.extensions_mut();
         extensions.insert(Origin {
-            lane: Lane::Slow,
+            lane,
             number: Some(kept.number),
         });
-        extensions.insert(Lasting {
-            basis,
-            revision,
-            until: kept.until,
-            validator: plain,
-        });
+        if lane != Lane::Past {
+            extensions.insert(Lasting {
+                basis,
+                revision,
+                until: kept.until,
+                validator: plain,
+            });
+        }
         return Ok(response);
     }
     // The explanation tells the instant it was asked at.
@@ -196,18 +217,19 @@ async fn estimated(
     }
     let scale = kept.explain.clone();
     let work = move |market: &Market| {
-        at_one_revision(market, &Basis::Observations, || {
+        at_one_revision(market, &Basis::Observations, TRIES, || {
             let estimate = kept.explain.as_ref();
             explained(&kept.body, market, as_of, None, estimate)
         })
     };
-    let (revision, body) = shared.compute(Lane::Quick, work).await?;
+    // Of an estimate that is there: its question has had its place in the lane of the past.
+    let (revision, body) = shared.make(Lane::Quick, work).await?;
+    let body = shared.memory.count(body);
     let mut response = shared.named(revision.map(name)).on(json(body));
     warn_of_units(&mut response, scale.as_ref());
-    response.extensions_mut().insert(Origin {
-        lane: Lane::Slow,
-        number: None,
-    });
+    response
+        .extensions_mut()
+        .insert(Origin { lane, number: None });
     Ok(response)
 }
 
@@ -226,7 +248,9 @@ async fn estimate(
     needed: Needed,
     make: Make,
 ) -> Result<Estimated, Rejection> {
-    let number = shared.encoded.number();
+    let lane = asked.lane(Lane::Slow);
+    let number = shared.encoded(lane).number();
+    let memory = shared.memory.clone();
     let work = move |market: &Market| {
         let (body, explain) = make(market)?;
         let closed = explain.as_ref().map(|explain| explain.closed);
@@ -236,7 +260,7 @@ async fn estimate(
             until: closed
                 .filter(|_| asked.as_of.is_none())
                 .map(|closed| closed.on(needed.lasts)),
-            body,
+            body: memory.count(body),
             explain,
             changed_at: wall_clock(),
         };
@@ -248,7 +272,7 @@ async fn estimate(
         }
         Ok(estimated)
     };
-    shared.compute(Lane::Slow, work).await
+    shared.make(lane, work).await
 }
 
 /// An estimate as it is kept for good.
@@ -274,30 +298,44 @@ fn served(asked: &Asked, coin: &str, closed: Millis, estimated: &Estimated) -> S
 fn at_one_revision<T>(
     market: &Market,
     basis: &Basis,
+    tries: usize,
     work: impl Fn() -> Result<T, Rejection>,
 ) -> Result<(Option<Revision>, T), Rejection> {
-    for _ in 0..TRIES {
+    let mut left = tries;
+    loop {
         let before = market.standing(basis)?.revision;
         let made = work()?;
+        left = left.saturating_sub(1);
         if market.standing(basis)?.revision == before {
             return Ok((Some(before), made));
         }
+        if left == 0 {
+            return Ok((None, made));
+        }
     }
-    Ok((None, work()?))
 }
 
 impl Shared {
     /// A name for an answer: the one given, or one that no other answer will ever have.
     fn named(&self, validator: Option<Validator>) -> Validator {
         validator.unwrap_or_else(|| Validator {
-            tag: format!("{:x}-once-{:x}", self.nonce, self.encoded.number()),
+            tag: format!(
+                "{:x}-once-{:x}",
+                self.nonce,
+                self.encoded(Lane::Quick).number()
+            ),
             changed_at: wall_clock(),
         })
     }
 }
 
 /// The JSON of the answer that `make` makes.
-fn encode(asked: &Asked, window: Window, market: &Market, make: &Make) -> Result<Bytes, Rejection> {
+fn encode(
+    asked: &Asked,
+    window: Window,
+    market: &Market,
+    make: &Make,
+) -> Result<Vec<u8>, Rejection> {
     let (plain, _) = make(market)?;
     if !asked.explain {
         return Ok(plain);
@@ -306,7 +344,7 @@ fn encode(asked: &Asked, window: Window, market: &Market, make: &Make) -> Result
     explained(&plain, market, asked.as_of, Some(coverage), None)
 }
 
-fn enveloped<E: Answer, T: Serialize>(reply: T) -> Result<Bytes, Rejection> {
+fn enveloped<E: Answer, T: Serialize>(reply: T) -> Result<Vec<u8>, Rejection> {
     if E::ENVELOPED {
         encoded(&Envelope::around(reply))
     } else {
@@ -328,12 +366,12 @@ struct Explanation<'a> {
 
 /// An encoded answer with the extra field `explain` behind its own.
 fn explained(
-    plain: &Bytes,
+    plain: &[u8],
     market: &Market,
     as_of: Option<Millis>,
     coverage: Option<Vec<VenueCoverage>>,
     estimate: Option<&Explain>,
-) -> Result<Bytes, Rejection> {
+) -> Result<Vec<u8>, Rejection> {
     let explanation = encoded(&Explanation {
         source: market.source_told(),
         simulated: market.is_simulated(),
@@ -345,12 +383,12 @@ fn explained(
 }
 
 /// The JSON object `plain`, which has a field, with the field `explain`.
-fn beside(plain: &[u8], explanation: &[u8]) -> Result<Bytes, Rejection> {
+fn beside(plain: &[u8], explanation: &[u8]) -> Result<Vec<u8>, Rejection> {
     let Some(open) = plain.strip_suffix(b"}") else {
         log::error!("an answer is no JSON object");
         return Err(Rejection::Defect);
     };
-    Ok([open, b",\"explain\":", explanation, b"}"].concat().into())
+    Ok([open, b",\"explain\":", explanation, b"}"].concat())
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! What every response is made of: JSON, and the header that says which server this is.
 
-use axum::body::{Body, Bytes};
+use axum::body::Body;
 use axum::http::header::{CONTENT_TYPE, SERVER};
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use axum::response::{IntoResponse, Response};
@@ -19,13 +19,11 @@ const PRODUCT: HeaderValue =
     HeaderValue::from_static(concat!("liqdata/", env!("CARGO_PKG_VERSION")));
 
 /// The JSON of `value`.
-pub(super) fn encoded<T: Serialize>(value: &T) -> Result<Bytes, Rejection> {
-    serde_json::to_vec(value)
-        .map(Bytes::from)
-        .map_err(|failure| {
-            log::error!("an answer could not be encoded: {failure}");
-            Rejection::Defect
-        })
+pub(super) fn encoded<T: Serialize>(value: &T) -> Result<Vec<u8>, Rejection> {
+    serde_json::to_vec(value).map_err(|failure| {
+        log::error!("an answer could not be encoded: {failure}");
+        Rejection::Defect
+    })
 }
 
 /// The response with this JSON.

@@ -21,6 +21,7 @@ use super::encoded::Key;
 use super::follow::follow;
 use super::freshness::REVALIDATE;
 use super::index::{Health, Index, Readiness};
+use super::limits::Limits;
 use super::question::{max_age, nothing};
 use super::ready::ReadyAnswers;
 use super::reject::Rejection;
@@ -42,6 +43,11 @@ pub(super) const SIMULATED: HeaderName = HeaderName::from_static(api::SIMULATED)
 /// No I/O happens here; answers are computed on the runtime's blocking threads, slow ones on a lane of their own.
 pub fn router(market: Arc<Market>) -> Router {
     routes(Shared::new(market))
+}
+
+/// [`router`], which answers within these limits of the past and of memory; the others are those of a listener.
+pub fn router_with(market: Arc<Market>, limits: &Limits) -> Router {
+    routes(Shared::within(market, limits))
 }
 
 pub(super) fn routes(shared: Shared) -> Router {
@@ -135,9 +141,11 @@ async fn settle(State(shared): State<Shared>, request: Request, next: Next) -> R
     let theirs = shared.clone();
     let pack = async move {
         let runtime = Handle::current();
+        let memory = theirs.memory.clone();
         let work = move |_: &Market| {
             runtime
                 .block_on(to_bytes(body, usize::MAX))
+                .map(|packed| memory.count(packed.into()))
                 .map_err(|failure| {
                     log::error!("an answer could not be compressed: {failure}");
                     Rejection::Defect
@@ -146,7 +154,7 @@ async fn settle(State(shared): State<Shared>, request: Request, next: Next) -> R
         theirs.compute(lane, work).await
     };
     let packed = match key {
-        Some(key) => shared.encoded.packed(&key, pack).await,
+        Some(key) => shared.encoded(lane).packed(&key, pack).await,
         None => pack.await,
     };
     match packed {

@@ -7,11 +7,19 @@ use std::time::Duration;
 use tokio::sync::Semaphore;
 
 use super::encoded::Encoded;
+use super::limits::Limits;
+use super::memory::Memory;
+use super::past::Past;
 use super::reject::Rejection;
 use crate::market::{Market, in_lane};
 
 /// Streams give a sign of life after so long without an order.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
+
+/// The share of the memory of answers in which those about now are kept, in sixteenths.
+const ENCODED: usize = 6;
+/// Of those about the past.
+const ENCODED_PAST: usize = 1;
 
 /// Quick answers computed at once, per slow one.
 const QUICK_PER_SLOW: usize = 4;
@@ -23,13 +31,20 @@ pub(super) enum Lane {
     Quick,
     /// Estimates, and all that is as long.
     Slow,
+    /// What is asked as of an instant.
+    Past,
 }
 
 /// What every handler shares.
 #[derive(Clone)]
 pub(super) struct Shared {
     pub(super) market: Arc<Market>,
-    pub(super) encoded: Encoded,
+    /// Answers about now.
+    encoded: Encoded,
+    /// Answers about the past: room of their own, so that they take none from those about now.
+    encoded_past: Encoded,
+    pub(super) memory: Memory,
+    pub(super) past: Arc<Past>,
     /// Tells the answers of this server from those of any other at the same address.
     pub(super) nonce: u64,
     pub(super) quick: Arc<Semaphore>,
@@ -41,17 +56,56 @@ pub(super) struct Shared {
 }
 
 impl Shared {
+    /// `market`, within the usual limits.
     pub(super) fn new(market: Arc<Market>) -> Self {
+        Self::within(market, &Limits::default())
+    }
+
+    /// `market`, within these limits of the past and of memory.
+    pub(super) fn within(market: Arc<Market>, limits: &Limits) -> Self {
+        let memory = Memory::new(limits.answer_memory);
+        let encoded = Encoded::of(memory.share(ENCODED));
+        market.keep_of_the_past(limits.past_memory);
         let cores = thread::available_parallelism().map_or(1, usize::from);
         Self {
             market,
-            encoded: Encoded::new(),
+            encoded_past: encoded.beside(memory.share(ENCODED_PAST)),
+            encoded,
+            memory,
+            past: Past::new(limits),
             nonce: fastrand::u64(..),
             quick: Arc::new(Semaphore::new(cores * QUICK_PER_SLOW)),
             slow: Arc::new(Semaphore::new(cores)),
             stream: Arc::new(Semaphore::new(cores)),
             keep_alive: KEEP_ALIVE,
         }
+    }
+
+    /// Where answers of a lane are kept.
+    pub(super) fn encoded(&self, lane: Lane) -> &Encoded {
+        match lane {
+            Lane::Quick | Lane::Slow => &self.encoded,
+            Lane::Past => &self.encoded_past,
+        }
+    }
+
+    /// Runs `work`, which makes an answer, as of [`Shared::compute`], where there is room for another answer and, about the
+    /// past, for another question.
+    pub(super) async fn make<T: Send + 'static>(
+        &self,
+        lane: Lane,
+        work: impl FnOnce(&Market) -> Result<T, Rejection> + Send + 'static,
+    ) -> Result<T, Rejection> {
+        self.memory.check()?;
+        let ticket = match lane {
+            Lane::Quick | Lane::Slow => None,
+            Lane::Past => Some(self.past.enter()?),
+        };
+        let work = move |market: &Market| {
+            let _ticket = ticket;
+            work(market)
+        };
+        self.compute(lane, work).await
     }
 
     /// Runs `work` on a blocking thread once its lane has room, and gives what it makes.
@@ -63,6 +117,7 @@ impl Shared {
         let lane = match lane {
             Lane::Quick => &self.quick,
             Lane::Slow => &self.slow,
+            Lane::Past => &self.past.workers,
         };
         let market = Arc::clone(&self.market);
         in_lane(Some(Arc::clone(lane)), move || work(&market)).await

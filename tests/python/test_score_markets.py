@@ -33,7 +33,7 @@ def archive(folder, days=12):
     readings = {
         "symbol": ["BTC"] * count,
         "timestamp": table["timestamp"] + 15 * MINUTE,
-        "open_interest": np.round(1e5 * np.exp(np.cumsum(chance.normal(0, 0.002, count))), 3),
+        "open_interest": np.round(1e2 * np.exp(np.cumsum(chance.normal(0, 0.002, count))), 6),
     }
     coin = {name: np.round(cells, 4) if name != "timestamp" else cells for name, cells in table.items()}
     coin["symbol"] = ["BTC"] * count

@@ -22,10 +22,6 @@ const WARM_UP: i64 = 7 * Millis::DAY + Millis::HOUR;
 const SHORT: i64 = 7 * Millis::DAY;
 /// Longer ones of this, and those that are longer still of one of their own length.
 const LONG: i64 = 30 * Millis::DAY;
-/// Bars, readings and orders that are kept as days, about 60 bytes each.
-const MOST_ROWS: usize = 2_000_000;
-/// Histories that are kept ready.
-const MOST_HISTORIES: usize = 48;
 /// Orders are summed over so much time: no bar that estimates are made of is shorter.
 const BUCKET: i64 = 5 * Millis::MINUTE;
 
@@ -73,8 +69,18 @@ struct Made {
     number: Option<u64>,
 }
 
+/// How much is kept.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Room {
+    /// Bars, readings and orders that are kept as days.
+    pub(super) rows: usize,
+    /// Histories that are kept ready.
+    pub(super) histories: usize,
+}
+
 #[derive(Debug, Default)]
 struct Kept {
+    room: Room,
     parts: HashMap<Name, Arc<Part>>,
     /// Names in the order in which they were last asked for, some of them several times.
     asked: VecDeque<Name>,
@@ -100,11 +106,26 @@ impl Days {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// No days yet, and what may be kept of them.
+    pub(super) fn in_room(room: Room) -> Self {
+        let days = Self::default();
+        days.lock().room = room;
+        days
+    }
+
+    /// Keeps up to `rows` from now on.
+    pub(super) fn keep(&self, rows: usize) {
+        let mut kept = self.lock();
+        kept.room.rows = rows;
+        kept.tidy();
+    }
+
     /// Forgets everything.
     pub(super) fn clear(&self) {
         self.fits.clear();
         let mut kept = self.lock();
         *kept = Kept {
+            room: kept.room,
             generation: kept.generation + 1,
             ..Kept::default()
         };
@@ -167,7 +188,7 @@ impl Days {
         if settled && (number.is_some() || as_of.is_some()) {
             let mut kept = self.lock();
             kept.histories.push_back((made, Arc::clone(&history)));
-            while kept.histories.len() > MOST_HISTORIES {
+            while kept.histories.len() > kept.room.histories {
                 kept.histories.pop_front();
             }
         }
@@ -289,7 +310,7 @@ impl Kept {
 
     /// Lets go of what was not asked for the longest, as far as there is too much.
     fn tidy(&mut self) {
-        while self.rows > MOST_ROWS {
+        while self.rows > self.room.rows {
             let Some(name) = self.asked.pop_front() else {
                 return;
             };

@@ -108,7 +108,7 @@ impl Live {
         &mut self,
         archive: &Archive,
         version: i64,
-        days: &Days,
+        days: &[&Days],
     ) -> Result<(), Refusal> {
         if self.broken {
             return self.reload(archive, days);
@@ -156,7 +156,9 @@ impl Live {
         }
         let closed = floor(self.ring.now());
         for (coin, first) in news.coins.iter().chain(&late) {
-            days.forget(coin, *first);
+            for days in days {
+                days.forget(coin, *first);
+            }
             if *first < closed {
                 let revision = self.coins.entry(coin.clone()).or_insert(Revision {
                     number: 0,
@@ -175,10 +177,12 @@ impl Live {
     }
 
     /// Reads all of it again.
-    fn reload(&mut self, archive: &Archive, days: &Days) -> Result<(), Refusal> {
+    fn reload(&mut self, archive: &Archive, days: &[&Days]) -> Result<(), Refusal> {
         let fresh = Self::load(archive)?;
         let changed_at = wall_clock();
-        days.clear();
+        for days in days {
+            days.clear();
+        }
         for revision in self.coins.values_mut() {
             *revision = revision.next(changed_at);
         }

@@ -159,7 +159,7 @@ async fn no_name_ever_stands_for_two_answers() {
     }
     // Something did change: each question had more than one answer.
     assert!(known.len() > 2 * places.len(), "{}", known.len());
-    assert!(shared.encoded.made() > 4);
+    assert!(shared.encoded(Lane::Quick).made() > 4);
 }
 
 #[tokio::test]
@@ -190,11 +190,11 @@ async fn a_hundred_askers_of_one_map_cost_one_computation() {
             .unwrap();
         assert!(*body == same.2, "{encoding}");
     }
-    assert_eq!(shared.encoded.made(), 1);
+    assert_eq!(shared.encoded(Lane::Quick).made(), 1);
     // The explanation comes with the same map.
     let (_, headers, _) = get(&service, "/api/liq-heatmap?explain=1", &[]).await;
     assert_ne!(text(&headers, &ETAG), answers[0].0);
-    assert_eq!(shared.encoded.made(), 1);
+    assert_eq!(shared.encoded(Lane::Quick).made(), 1);
 }
 
 #[tokio::test]
@@ -226,7 +226,7 @@ async fn an_estimate_is_made_once_per_closed_bar() {
     ))
     .unwrap();
     assert_eq!(tag().await, first);
-    assert_eq!(shared.encoded.made(), 1);
+    assert_eq!(shared.encoded(Lane::Quick).made(), 1);
     feed.append((Vec::new(), vec![bar(NOW)], Vec::new()))
         .unwrap();
     let second = tag().await;
@@ -240,7 +240,7 @@ async fn an_estimate_is_made_once_per_closed_bar() {
     ))
     .unwrap();
     assert_ne!(tag().await, second);
-    assert_eq!(shared.encoded.made(), 3);
+    assert_eq!(shared.encoded(Lane::Quick).made(), 3);
 }
 
 #[tokio::test]

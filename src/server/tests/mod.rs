@@ -10,6 +10,7 @@
 mod damaged;
 mod events;
 mod fresh;
+mod past;
 mod ready;
 mod sockets;
 

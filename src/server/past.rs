@@ -1,0 +1,92 @@
+//! The lane of questions about the past: each has to be read anew, so only so many are, and only so many wait.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use tokio::sync::Semaphore;
+
+use super::limits::Limits;
+use super::reject::Rejection;
+use crate::api::BadQuery;
+
+/// How many questions about the past are answered at once, and how many wait.
+#[derive(Debug)]
+pub(super) struct Past {
+    pub(super) workers: Arc<Semaphore>,
+    /// How many are answered at once.
+    at_once: usize,
+    /// How many wait beside them, at most.
+    queue: usize,
+    /// How many are answered or wait.
+    under_way: AtomicUsize,
+}
+
+/// A place in the lane, until it is dropped.
+#[derive(Debug)]
+pub(super) struct Ticket(Arc<Past>);
+
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        self.0.under_way.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Past {
+    pub(super) fn new(limits: &Limits) -> Arc<Self> {
+        Arc::new(Self {
+            workers: Arc::new(Semaphore::new(limits.past)),
+            at_once: limits.past,
+            queue: limits.past_queue,
+            under_way: AtomicUsize::new(0),
+        })
+    }
+
+    /// How many are answered or wait.
+    #[cfg(test)]
+    pub(super) fn under_way(&self) -> usize {
+        self.under_way.load(Ordering::Relaxed)
+    }
+
+    /// Refuses where no such question is answered at all.
+    pub(super) fn check(&self) -> Result<(), Rejection> {
+        if self.at_once > 0 {
+            return Ok(());
+        }
+        let message = "this service answers no questions about the past (its limit `past` is 0)";
+        Err(BadQuery::new("as_of", message, "no as_of: what is known now").into())
+    }
+
+    /// A place in the lane, where one is left.
+    pub(super) fn enter(self: &Arc<Self>) -> Result<Ticket, Rejection> {
+        let before = self.under_way.fetch_add(1, Ordering::Relaxed);
+        let ticket = Ticket(Arc::clone(self));
+        if before < self.at_once.saturating_add(self.queue) {
+            return Ok(ticket);
+        }
+        Err(Rejection::PastBusy {
+            waiting: self.queue,
+        })
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn as_many_have_a_place_as_are_answered_and_may_wait() {
+        let past = Past::new(&Limits {
+            past: 1,
+            past_queue: 2,
+            ..Limits::default()
+        });
+        let places: Vec<Ticket> = (0..3).map(|_| past.enter().unwrap()).collect();
+        for _ in 0..5 {
+            let refused = past.enter().unwrap_err();
+            assert!(matches!(refused, Rejection::PastBusy { waiting: 2 }));
+        }
+        drop(places);
+        assert!(past.enter().is_ok());
+    }
+}
