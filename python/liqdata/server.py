@@ -42,15 +42,15 @@ class Limits:
     streams : int
         Connections among them that may follow the stream of orders.
     past : int
-        Questions about the past (``as_of=``) answered at once, beside those about now: with workers, readers and kept rows
-        of their own. With 0 none is answered (``BadQuery``).
+        Questions about the past (``as_of=``) answered at once, beside those about now: with workers, a reader and kept
+        rows of their own. With 0 none is answered (``BadQuery``).
     past_queue : int
         Questions about the past that wait; one more is told to come back (503).
     past_memory : int
         What is kept of the past for the next question about it, in bytes.
     answer_memory : int
-        What answers take together in memory, in bytes: those that are kept, a little more than half of it, and those that
-        clients are still reading. Beyond it no further answer is made (503).
+        What answers take together in memory, in bytes: those that are kept, a little more than half of it, and those
+        that clients are still reading. Beyond it no further answer is made (503).
     query, headers : int
         Longest query string, and longest sum of header names and values, in bytes.
     idle : float
@@ -102,7 +102,8 @@ class Limits:
             elif field.type == "int":
                 least, most = _BOUNDS.get(field.name, (1, _MOST))
                 if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-                    msg = f"limits: {field.name}: {value!r} is not allowed; allowed: a whole number from {least} to {most}"
+                    allowed = f"a whole number from {least} to {most}"
+                    msg = f"limits: {field.name}: {value!r} is not allowed; allowed: {allowed}"
                     raise BadQuery(msg, parameter="limits")
             elif isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
                 msg = f"limits: {field.name}: {value!r} is not allowed; allowed: a number of seconds above 0"

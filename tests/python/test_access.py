@@ -315,6 +315,26 @@ def test_clients_behind_a_trusted_proxy_have_a_share_each(market):
             one.close()
 
 
+def test_questions_about_the_past_can_be_switched_off_and_live_ones_go_on(market):
+    as_of = int(market.now.timestamp() * 1000) - 60_000
+    with liqdata.serve(market, limits={"past": 0}) as server:
+        assert status(server, "/api/liquidations/overview")[0] == 200
+        assert status(server, f"/api/liquidations/overview?as_of={as_of}")[0] == 400
+    with liqdata.serve(market) as server:
+        assert status(server, f"/api/liquidations/overview?as_of={as_of}")[0] == 200
+
+
+@pytest.mark.parametrize(
+    "name, bad",
+    [("past", -1), ("past", 1.5), ("past_queue", True), ("past_memory", -1), ("answer_memory", 1000)],
+)
+def test_a_limit_of_the_past_or_of_memory_outside_its_bounds_is_refused(name, bad):
+    with pytest.raises(
+        liqdata.BadQuery, match=rf"limits: {name}: {bad!r} is not allowed; allowed: a whole number from"
+    ):
+        Limits(**{name: bad})
+
+
 # The command line and its file.
 
 
