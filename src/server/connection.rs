@@ -32,6 +32,11 @@ use super::reject::Rejection;
 use super::response::{EVENTS, sign};
 use super::seats::{Answering, Place, Seat};
 use super::secure::Tls;
+use super::traffic::Traffic;
+use super::unread::Unread;
+
+/// The page that tells of the traffic.
+const METRICS: &str = "/metrics";
 
 /// What every connection of a server shares.
 pub(super) struct House {
@@ -44,6 +49,8 @@ pub(super) struct House {
     pub(super) access_log: bool,
     pub(super) peers: Arc<Peers>,
     pub(super) followers: Followers,
+    pub(super) traffic: Arc<Traffic>,
+    pub(super) unread: Arc<Unread>,
 }
 
 /// Those who follow a stream: how many may, and what ends their streams.
@@ -81,8 +88,25 @@ impl Followers {
 }
 
 impl House {
-    /// The answer to a request of a connection of `peer`.
+    /// The answer to a request of a connection of `peer`, which is counted.
     async fn answer(
+        &self,
+        peer: IpAddr,
+        mut request: Request<Incoming>,
+    ) -> (Response<Body>, Option<UnderWay>) {
+        let began = Instant::now();
+        let path = request.uri().path().to_owned();
+        if path == METRICS {
+            request.extensions_mut().insert(Arc::clone(&self.traffic));
+        }
+        let answered = self.admitted(peer, request).await;
+        let status = answered.0.status().as_u16();
+        self.traffic.note(&path, status, began.elapsed());
+        answered
+    }
+
+    /// The answer to a request, if it is admitted.
+    async fn admitted(
         &self,
         peer: IpAddr,
         request: Request<Incoming>,
@@ -94,8 +118,12 @@ impl House {
             Ok(passed) => passed,
             Err(response) => return (signed(*response), None),
         };
+        let asking = self.peers.asking(peer, request.headers());
+        if let Err(rejection) = self.unread.check(asking) {
+            return (signed(rejection.into_response()), None);
+        }
         let under_way = if self.peers.trusts(peer) {
-            match self.peers.admit(self.peers.asking(peer, request.headers())) {
+            match self.peers.admit(asking) {
                 Ok(under_way) => Some(under_way),
                 Err(rejection) => return (signed(rejection.into_response()), None),
             }
@@ -154,6 +182,8 @@ async fn talk<S: AsyncRead + AsyncWrite + Send + Unpin + 'static>(
         let answering = theirs.answering();
         let house = Arc::clone(&house);
         async move {
+            let asking = house.peers.asking(peer, request.headers());
+            let unread = Arc::clone(&house.unread);
             let noted = house
                 .access_log
                 .then(|| Noted::of(&house.peers, peer, &request));
@@ -163,6 +193,8 @@ async fn talk<S: AsyncRead + AsyncWrite + Send + Unpin + 'static>(
             }
             Ok::<_, Infallible>(response.map(|body| Sent {
                 body,
+                asking,
+                unread,
                 _answering: answering,
                 _under_way: under_way,
             }))
@@ -219,6 +251,8 @@ fn protocol(limits: Limits) -> http1::Builder {
     let mut protocol = http1::Builder::new();
     protocol
         .timer(TokioTimer::new())
+        // Who has said all that it has to say may still listen.
+        .half_close(true)
         .header_read_timeout(limits.idle)
         .max_buf_size(limits.head_bytes());
     protocol
@@ -269,6 +303,8 @@ impl Noted {
 /// The body of an answer, which is under way until this is dropped.
 struct Sent {
     body: Body,
+    asking: IpAddr,
+    unread: Arc<Unread>,
     _answering: Answering,
     _under_way: Option<UnderWay>,
 }
@@ -281,7 +317,8 @@ impl hyper::body::Body for Sent {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Self::Data>, Self::Error>>> {
-        Pin::new(&mut self.body).poll_frame(context)
+        let polled = Pin::new(&mut self.body).poll_frame(context);
+        polled.map_ok(|frame| frame.map_data(|bytes| self.unread.count(self.asking, bytes)))
     }
 
     fn is_end_stream(&self) -> bool {

@@ -140,7 +140,6 @@ impl Encoded {
     }
 
     /// How many answers have been made.
-    #[cfg(test)]
     pub(super) fn made(&self) -> u64 {
         self.made.load(Ordering::Relaxed)
     }

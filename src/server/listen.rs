@@ -20,6 +20,8 @@ use super::limits::Limits;
 use super::peers::Peers;
 use super::seats::Seats;
 use super::secure::Tls;
+use super::traffic::Traffic;
+use super::unread::Unread;
 
 /// How many connections beyond the cap are answered with a refusal at a time; any more are just closed.
 const TURNED_AWAY: usize = 64;
@@ -29,6 +31,9 @@ const TURNING_AWAY: Duration = Duration::from_secs(2);
 
 /// Pause after a failed accept, which most often means that the process is out of files.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+/// One peer may leave this part of the memory of answers unread.
+const OF_ONE_PEER: usize = 4;
 
 /// How often files of tokens and certificates are looked at.
 const RENEWAL: Duration = Duration::from_secs(1);
@@ -109,6 +114,7 @@ pub async fn run_with(
     let local = listener.local_addr()?.ip().to_canonical().is_loopback();
     // The signal is given when the sender is dropped.
     let (running, stopping) = watch::channel(());
+    let seats = Seats::new(&limits);
     let house = Arc::new(House {
         limits,
         router,
@@ -118,8 +124,9 @@ pub async fn run_with(
         access_log,
         peers: Peers::new(trusted_proxies, limits.per_peer),
         followers: Followers::new(limits.streams, stopping.clone()),
+        unread: Unread::new(limits.answer_memory / OF_ONE_PEER),
+        traffic: Arc::new(Traffic::of(Arc::clone(&seats))),
     });
-    let seats = Seats::new(&limits);
     let anteroom = Arc::new(Semaphore::new(TURNED_AWAY));
     let mut connections = JoinSet::new();
     let mut shutdown = pin!(shutdown);
@@ -156,6 +163,7 @@ pub async fn run_with(
                 stopping.clone(),
             ));
         } else if let Ok(place) = Arc::clone(&anteroom).try_acquire_owned() {
+            house.traffic.turns_away();
             log::warn!(
                 "{} connections, all of them busy: turning one away",
                 seats.count()

@@ -43,6 +43,11 @@ impl Memory {
         }
     }
 
+    /// How much there may be, in bytes.
+    pub(super) fn most(&self) -> usize {
+        self.most
+    }
+
     /// So many sixteenths of what there may be.
     pub(super) fn share(&self, sixteenths: usize) -> u64 {
         (self.most / 16).saturating_mul(sixteenths) as u64

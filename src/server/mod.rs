@@ -11,6 +11,7 @@ mod index;
 mod limits;
 mod listen;
 mod memory;
+mod metrics;
 mod past;
 mod peers;
 mod question;
@@ -26,6 +27,8 @@ mod shared;
 #[cfg(test)]
 mod tests;
 mod tokens;
+mod traffic;
+mod unread;
 mod watch;
 
 pub use access::Access;

@@ -1,7 +1,7 @@
 //! The lane of questions about the past: each has to be read anew, so only so many are, and only so many wait.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use tokio::sync::Semaphore;
 
@@ -19,6 +19,8 @@ pub(super) struct Past {
     queue: usize,
     /// How many are answered or wait.
     under_way: AtomicUsize,
+    /// How many found no place.
+    refused: AtomicU64,
 }
 
 /// A place in the lane, until it is dropped.
@@ -38,13 +40,23 @@ impl Past {
             at_once: limits.past,
             queue: limits.past_queue,
             under_way: AtomicUsize::new(0),
+            refused: AtomicU64::new(0),
         })
     }
 
     /// How many are answered or wait.
-    #[cfg(test)]
     pub(super) fn under_way(&self) -> usize {
         self.under_way.load(Ordering::Relaxed)
+    }
+
+    /// How many may be answered or wait.
+    pub(super) fn most(&self) -> usize {
+        self.at_once.saturating_add(self.queue)
+    }
+
+    /// How many found no place.
+    pub(super) fn refused(&self) -> u64 {
+        self.refused.load(Ordering::Relaxed)
     }
 
     /// Refuses where no such question is answered at all.
@@ -60,9 +72,10 @@ impl Past {
     pub(super) fn enter(self: &Arc<Self>) -> Result<Ticket, Rejection> {
         let before = self.under_way.fetch_add(1, Ordering::Relaxed);
         let ticket = Ticket(Arc::clone(self));
-        if before < self.at_once.saturating_add(self.queue) {
+        if before < self.most() {
             return Ok(ticket);
         }
+        self.refused.fetch_add(1, Ordering::Relaxed);
         Err(Rejection::PastBusy {
             waiting: self.queue,
         })

@@ -77,6 +77,16 @@ pub enum Rejection {
         /// How many may be.
         allowed: usize,
     },
+    /// A peer has let more answers pile up than it may.
+    #[error(
+        "{held} bytes of answers to you are not read yet; allowed: {allowed} before the next question"
+    )]
+    Unread {
+        /// In bytes.
+        held: usize,
+        /// The most, in bytes.
+        allowed: usize,
+    },
     /// The answer takes longer than the server lets any take.
     #[error("the answer was not made within {} s", within.as_secs_f64())]
     TooSlow {
@@ -167,7 +177,9 @@ impl Rejection {
             Self::HeadersTooLong { .. } => (StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, None),
             Self::Unauthorized => (StatusCode::UNAUTHORIZED, Some((WWW_AUTHENTICATE, "Bearer"))),
             Self::Misdirected { .. } => (StatusCode::MISDIRECTED_REQUEST, None),
-            Self::TooMany { .. } => (StatusCode::TOO_MANY_REQUESTS, Some((RETRY_AFTER, "1"))),
+            Self::TooMany { .. } | Self::Unread { .. } => {
+                (StatusCode::TOO_MANY_REQUESTS, Some((RETRY_AFTER, "1")))
+            }
             Self::TooSlow { .. } => (StatusCode::SERVICE_UNAVAILABLE, Some((RETRY_AFTER, "5"))),
             Self::PastBusy { .. } | Self::NoRoom { .. } => {
                 (StatusCode::SERVICE_UNAVAILABLE, Some((RETRY_AFTER, "3")))

@@ -22,6 +22,7 @@ use super::follow::follow;
 use super::freshness::REVALIDATE;
 use super::index::{Health, Index, Readiness};
 use super::limits::Limits;
+use super::metrics::metrics;
 use super::question::{max_age, nothing};
 use super::ready::ReadyAnswers;
 use super::reject::Rejection;
@@ -37,8 +38,8 @@ const WORTH_COMPRESSING: u64 = 1024;
 pub(super) const SIMULATED: HeaderName = HeaderName::from_static(api::SIMULATED);
 
 /// The service of the ten endpoints on `market`, with a stream of the orders as
-/// they arrive, `/api` (and `/`) to list all that, `/health` and
-/// `/ready`.
+/// they arrive, `/api` (and `/`) to list all that, `/health`, `/ready` and
+/// `/metrics`.
 ///
 /// No I/O happens here; answers are computed on the runtime's blocking threads, slow ones on a lane of their own.
 pub fn router(market: Arc<Market>) -> Router {
@@ -64,6 +65,7 @@ pub(super) fn pages(shared: Shared) -> Router {
         .route("/api", get(index))
         .route("/health", get(health))
         .route("/ready", get(readiness))
+        .route("/metrics", get(metrics))
         .fallback(no_such_path)
         .method_not_allowed_fallback(read_only)
         .layer(

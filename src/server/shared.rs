@@ -9,6 +9,7 @@ use tokio::sync::Semaphore;
 use super::encoded::Encoded;
 use super::limits::Limits;
 use super::memory::Memory;
+use super::metrics;
 use super::past::Past;
 use super::reject::Rejection;
 use crate::market::{Market, in_lane};
@@ -45,6 +46,8 @@ pub(super) struct Shared {
     encoded_past: Encoded,
     pub(super) memory: Memory,
     pub(super) past: Arc<Past>,
+    /// What `/metrics` last read of the market.
+    pub(super) read: metrics::Read,
     /// Tells the answers of this server from those of any other at the same address.
     pub(super) nonce: u64,
     pub(super) quick: Arc<Semaphore>,
@@ -73,12 +76,18 @@ impl Shared {
             encoded,
             memory,
             past: Past::new(limits),
+            read: metrics::Read::default(),
             nonce: fastrand::u64(..),
             quick: Arc::new(Semaphore::new(cores * QUICK_PER_SLOW)),
             slow: Arc::new(Semaphore::new(cores)),
             stream: Arc::new(Semaphore::new(cores)),
             keep_alive: KEEP_ALIVE,
         }
+    }
+
+    /// How many answers have been made.
+    pub(super) fn answers_made(&self) -> u64 {
+        self.encoded.made()
     }
 
     /// Where answers of a lane are kept.

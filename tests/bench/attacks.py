@@ -55,6 +55,8 @@ MAPS = [
 ]
 # Live questions are asked so often, in seconds.
 PACE = 0.004
+# Those who attack come from an address of their own, all of them from one.
+ATTACKER = ("127.0.0.2", 0)
 # Longest wait of one who attacks for an answer.
 PATIENCE = 60.0
 SERVER = """
@@ -112,6 +114,8 @@ def fill(folder: Path, days: int, per_day: int) -> None:
             "open_interest": [1e6] * len(table["symbol"]),
         }
         writer.append(orders(per_day, first, chance), table, readings)
+        for venue in VENUES[1:]:
+            writer.append(None, None, readings, venue)
     # The last day stays in the journal.
     writer.roll(NOW - DAY)
     writer.close()
@@ -195,7 +199,7 @@ def ask_of_the_past(port: int, clients: int, days: int, stop: threading.Event) -
             path = chance.choice(
                 ["/api/liquidations/overview?", "/api/liq-map?symbol=C1&", "/api/liq-heatmap?symbol=C1&"]
             )
-            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
+            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE, source_address=ATTACKER)
             try:
                 connection.request("GET", f"{path}as_of={at}")
                 answer = connection.getresponse()
@@ -222,7 +226,7 @@ def half_heads(port: int, clients: int, _days: int, stop: threading.Event) -> Co
     while not stop.is_set():
         while len(held) < clients and not stop.is_set():
             try:
-                one = socket.create_connection(("127.0.0.1", port), timeout=5)
+                one = socket.create_connection(("127.0.0.1", port), timeout=5, source_address=ATTACKER)
                 one.sendall(b"GET /api/liquidations/overview HTTP/1.1\r\nhost: loc")
                 one.settimeout(0)
             except OSError:
@@ -257,6 +261,7 @@ def slow_readers(port: int, clients: int, _days: int, stop: threading.Event) -> 
             asking.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
             asking.settimeout(PATIENCE)
             try:
+                asking.bind(ATTACKER)
                 asking.connect(("127.0.0.1", port))
                 asking.sendall(f"GET {path} HTTP/1.1\r\nhost: localhost\r\n\r\n".encode())
                 status = asking.recv(12).split(b" ")[-1].decode()

@@ -10,6 +10,7 @@
 mod damaged;
 mod events;
 mod fresh;
+mod metrics;
 mod past;
 mod ready;
 mod sockets;

@@ -23,14 +23,14 @@ use crate::server::{Access, Limits, Settings, Tokens, run_with};
 /// Far more than any test here takes; what is still pending then is stuck.
 const STUCK: Duration = Duration::from_secs(20);
 
-struct Running {
+pub(super) struct Running {
     address: SocketAddr,
     stop: oneshot::Sender<()>,
     task: JoinHandle<io::Result<()>>,
 }
 
 impl Running {
-    async fn start(limits: Limits, router: Router) -> Self {
+    pub(super) async fn start(limits: Limits, router: Router) -> Self {
         let settings = Settings {
             limits,
             ..Settings::default()
@@ -38,7 +38,7 @@ impl Running {
         Self::with(settings, router).await
     }
 
-    async fn with(settings: Settings, router: Router) -> Self {
+    pub(super) async fn with(settings: Settings, router: Router) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (stop, stopped) = oneshot::channel::<()>();
@@ -53,12 +53,12 @@ impl Running {
         }
     }
 
-    async fn connect(&self) -> Peer {
+    pub(super) async fn connect(&self) -> Peer {
         Peer(TcpStream::connect(self.address).await.unwrap())
     }
 
     /// As from another machine.
-    async fn connect_from(&self, address: &str) -> Peer {
+    pub(super) async fn connect_from(&self, address: &str) -> Peer {
         let socket = TcpSocket::new_v4().unwrap();
         socket
             .bind(SocketAddr::new(address.parse().unwrap(), 0))
@@ -66,37 +66,37 @@ impl Running {
         Peer(socket.connect(self.address).await.unwrap())
     }
 
-    async fn stop(self) {
+    pub(super) async fn stop(self) {
         self.stop.send(()).unwrap();
         timeout(STUCK, self.task).await.unwrap().unwrap().unwrap();
     }
 }
 
-struct Peer(TcpStream);
+pub(super) struct Peer(TcpStream);
 
 impl Peer {
-    async fn send(&mut self, text: &str) {
+    pub(super) async fn send(&mut self, text: &str) {
         self.0.write_all(text.as_bytes()).await.unwrap();
     }
 
-    async fn ask(&mut self, path: &str) {
+    pub(super) async fn ask(&mut self, path: &str) {
         let head = format!("GET {path} HTTP/1.1\r\nhost: localhost\r\n\r\n");
         self.send(&head).await;
     }
 
-    async fn ask_with(&mut self, path: &str, lines: &str) {
+    pub(super) async fn ask_with(&mut self, path: &str, lines: &str) {
         self.send(&format!("GET {path} HTTP/1.1\r\n{lines}\r\n"))
             .await;
     }
 
     /// The status of the next answer.
-    async fn status(&mut self) -> u16 {
+    pub(super) async fn status(&mut self) -> u16 {
         let (head, _) = self.answer().await;
         head.split(' ').nth(1).unwrap().parse().unwrap()
     }
 
     /// The next answer of a connection that stays open: its head and its body.
-    async fn answer(&mut self) -> (String, String) {
+    pub(super) async fn answer(&mut self) -> (String, String) {
         let mut head = Vec::new();
         while !head.ends_with(b"\r\n\r\n") {
             head.push(timeout(STUCK, self.0.read_u8()).await.unwrap().unwrap());
@@ -110,14 +110,14 @@ impl Peer {
     }
 
     /// Everything up to the end of the connection; a reset ends it as well.
-    async fn rest(&mut self) -> String {
+    pub(super) async fn rest(&mut self) -> String {
         let mut rest = Vec::new();
         let _ = timeout(STUCK, self.0.read_to_end(&mut rest)).await.unwrap();
         String::from_utf8(rest).unwrap()
     }
 }
 
-fn header<'a>(head: &'a str, name: &str) -> Option<&'a str> {
+pub(super) fn header<'a>(head: &'a str, name: &str) -> Option<&'a str> {
     head.lines()
         .filter_map(|line| line.split_once(": "))
         .find(|(given, _)| given.eq_ignore_ascii_case(name))
@@ -713,5 +713,70 @@ async fn a_client_that_stops_reading_is_given_up() {
     let mut other = server.connect().await;
     other.ask("/").await;
     assert_eq!(other.answer().await.1, "hello");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_peer_that_leaves_much_unread_is_refused_and_others_are_not() {
+    // More than the kernel takes off our hands.
+    let big = Bytes::from(vec![b'x'; 32 << 20]);
+    let router = Router::new()
+        .route("/big", get(move || async move { big }))
+        .route("/", get(|| async { "hello" }));
+    let limits = Limits {
+        answer_memory: 16 << 20,
+        ..Limits::default()
+    };
+    let server = Running::start(limits, router).await;
+    let mut slow = server.connect_from("127.0.0.2").await;
+    slow.ask("/big").await;
+    let mut head = [0; 12];
+    timeout(STUCK, slow.0.read_exact(&mut head))
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!(&head, b"HTTP/1.1 200");
+    let mut second = server.connect_from("127.0.0.2").await;
+    second.ask("/").await;
+    let (head, body) = second.answer().await;
+    assert!(head.starts_with("HTTP/1.1 429"), "{head}");
+    assert_eq!(header(&head, "retry-after"), Some("1"));
+    assert!(body.contains("not read yet; allowed: 4194304"), "{body}");
+    let mut other = server.connect().await;
+    other.ask("/").await;
+    assert_eq!(other.status().await, 200);
+    drop(slow);
+    // Once the server has noticed.
+    let began = Instant::now();
+    loop {
+        second.ask("/").await;
+        if second.status().await == 200 {
+            break;
+        }
+        assert!(began.elapsed() < STUCK);
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_client_that_has_closed_its_half_is_answered() {
+    let slow = get(|| async {
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        "late"
+    });
+    let server = Running::start(Limits::default(), hello().route("/slow", slow)).await;
+    for (path, body) in [("/", "hello"), ("/slow", "late")] {
+        let mut peer = server.connect().await;
+        peer.ask(path).await;
+        peer.0.shutdown().await.unwrap();
+        let answer = peer.rest().await;
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+        assert!(answer.ends_with(body), "{answer}");
+    }
+    // One that asks for nothing does not stay.
+    let mut peer = server.connect().await;
+    peer.0.shutdown().await.unwrap();
+    assert_eq!(peer.rest().await, "");
     server.stop().await;
 }

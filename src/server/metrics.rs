@@ -1,0 +1,302 @@
+//! `GET /metrics`: what the server tells of itself, in the text format of Prometheus.
+//!
+//! What has to be read from an archive is read every few seconds at most, whoever asks how often.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
+
+use axum::extract::{Extension, State};
+use axum::http::header::CONTENT_TYPE;
+use axum::http::{HeaderValue, Uri};
+use axum::response::{IntoResponse, Response};
+use tokio::sync::Mutex;
+
+use super::question::nothing;
+use super::reject::Rejection;
+use super::shared::Shared;
+use super::traffic::{BOUNDS, Traffic};
+use crate::market::{Basis, Market, VenueCoverage, wall_clock};
+use crate::model::{Millis, Window};
+
+/// Version 0.0.4 of the format.
+const KIND: HeaderValue = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
+
+/// How long what was read of the market is told again.
+const LASTS: Duration = Duration::from_secs(5);
+
+/// What was last read of the market, and when.
+pub(super) type Read = Arc<Mutex<Option<(Instant, Arc<Standing>)>>>;
+
+/// What a scrape tells of the market.
+#[derive(Debug)]
+pub(super) struct Standing {
+    /// Whether it could be read.
+    readable: bool,
+    now: Millis,
+    damaged: usize,
+    /// Of the last 24 hours.
+    venues: Vec<VenueCoverage>,
+}
+
+impl Standing {
+    fn of(market: &Market) -> Self {
+        let readable = market.standing(&Basis::Record).is_ok();
+        let venues = market.coverage(None, Window::H24);
+        Self {
+            readable: readable && venues.is_ok(),
+            now: market.now(),
+            damaged: market.damaged_files(),
+            venues: venues.unwrap_or_default(),
+        }
+    }
+}
+
+/// The page. What is known of connections comes with the request, where it came over one.
+pub(super) async fn metrics(
+    State(shared): State<Shared>,
+    traffic: Option<Extension<Arc<Traffic>>>,
+    uri: Uri,
+) -> Result<Response, Rejection> {
+    nothing(uri.query().unwrap_or_default())?;
+    let standing = {
+        let mut read = shared.read.lock().await;
+        match &*read {
+            Some((at, standing)) if at.elapsed() < LASTS => Arc::clone(standing),
+            _ => {
+                let standing = Arc::new(shared.market.look(Standing::of).await?);
+                *read = Some((Instant::now(), Arc::clone(&standing)));
+                standing
+            }
+        }
+    };
+    let mut page = Page::default();
+    page.server(&shared);
+    if let Some(Extension(traffic)) = traffic {
+        page.traffic(&traffic);
+    }
+    page.market(&standing);
+    page.process();
+    Ok(([(CONTENT_TYPE, KIND)], page.0).into_response())
+}
+
+/// The text, metric by metric.
+#[derive(Default)]
+struct Page(String);
+
+impl Page {
+    /// Begins a metric.
+    fn metric(&mut self, name: &str, kind: &str, help: &str) {
+        // Writing to a string cannot fail.
+        let _ = writeln!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}");
+    }
+
+    fn sample(&mut self, name: &str, labels: &[(&str, &str)], value: impl std::fmt::Display) {
+        self.0.push_str(name);
+        for (place, (label, text)) in labels.iter().enumerate() {
+            let before = if place == 0 { '{' } else { ',' };
+            let _ = write!(self.0, "{before}{label}=\"{}\"", escaped(text));
+        }
+        let _ = writeln!(
+            self.0,
+            "{} {value}",
+            if labels.is_empty() { "" } else { "}" }
+        );
+    }
+
+    /// A metric of one number.
+    fn one(&mut self, name: &str, kind: &str, help: &str, value: impl std::fmt::Display) {
+        self.metric(name, kind, help);
+        self.sample(name, &[], value);
+    }
+
+    fn server(&mut self, shared: &Shared) {
+        let name = "liqdata_build_info";
+        self.metric(name, "gauge", "The version of liqdata that serves.");
+        self.sample(name, &[("version", env!("CARGO_PKG_VERSION"))], 1);
+        self.one(
+            "liqdata_answers_made_total",
+            "counter",
+            "Answers that were made and not found ready.",
+            shared.answers_made(),
+        );
+        self.one(
+            "liqdata_answer_memory_bytes",
+            "gauge",
+            "Memory of the answers that are kept or still being read.",
+            shared.memory.held(),
+        );
+        self.one(
+            "liqdata_answer_memory_limit_bytes",
+            "gauge",
+            "The most that answers may take; beyond it no further one is made.",
+            shared.memory.most(),
+        );
+        self.one(
+            "liqdata_past_questions",
+            "gauge",
+            "Questions about the past that are answered or wait.",
+            shared.past.under_way(),
+        );
+        self.one(
+            "liqdata_past_questions_limit",
+            "gauge",
+            "The most that may be answered or wait.",
+            shared.past.most(),
+        );
+        self.one(
+            "liqdata_past_questions_refused_total",
+            "counter",
+            "Questions about the past that found no place.",
+            shared.past.refused(),
+        );
+    }
+
+    fn traffic(&mut self, traffic: &Traffic) {
+        self.one(
+            "liqdata_http_connections",
+            "gauge",
+            "Connections that are served.",
+            traffic.connections(),
+        );
+        self.one(
+            "liqdata_http_connections_turned_away_total",
+            "counter",
+            "Connections that were told that there is no room.",
+            traffic.turned_away.load(Relaxed),
+        );
+        let (answers, latencies) = {
+            let asked = traffic.asked();
+            (asked.answers.clone(), asked.latencies.clone())
+        };
+        let name = "liqdata_http_requests_total";
+        self.metric(name, "counter", "Requests by endpoint and status.");
+        for ((endpoint, status), count) in answers {
+            let status = status.to_string();
+            self.sample(name, &[("endpoint", endpoint), ("status", &status)], count);
+        }
+        let name = "liqdata_http_request_duration_seconds";
+        self.metric(
+            name,
+            "histogram",
+            "Time from a whole head to the answer's first byte.",
+        );
+        for (endpoint, latencies) in latencies {
+            let mut sum = 0;
+            let bounds = BOUNDS.iter().map(ToString::to_string);
+            let bounds = bounds.chain(["+Inf".to_owned()]);
+            for (bound, count) in bounds.zip(latencies.classes) {
+                sum += count;
+                let labels = [("endpoint", endpoint), ("le", bound.as_str())];
+                self.sample(&format!("{name}_bucket"), &labels, sum);
+            }
+            let labels = [("endpoint", endpoint)];
+            let seconds = latencies.sum.as_secs_f64();
+            self.sample(&format!("{name}_sum"), &labels, seconds);
+            self.sample(&format!("{name}_count"), &labels, sum);
+        }
+    }
+
+    fn market(&mut self, standing: &Standing) {
+        self.one(
+            "liqdata_market_readable",
+            "gauge",
+            "Whether the market behind the answers could be read: 1 or 0.",
+            u8::from(standing.readable),
+        );
+        self.one(
+            "liqdata_market_newest_timestamp_seconds",
+            "gauge",
+            "The newest instant that the market knows of.",
+            seconds(standing.now.0),
+        );
+        self.one(
+            "liqdata_market_age_seconds",
+            "gauge",
+            "How long ago that was.",
+            seconds((wall_clock().0 - standing.now.0).max(0)),
+        );
+        self.one(
+            "liqdata_damaged_files",
+            "gauge",
+            "Files of the archive that are damaged, so that rows are missing.",
+            standing.damaged,
+        );
+        let of_day = [
+            (
+                "liqdata_venue_covered_ratio",
+                "Share of the last 24 hours that is covered, of venues that a record is kept of.",
+            ),
+            (
+                "liqdata_venue_gaps",
+                "Known gaps that reach into the last 24 hours.",
+            ),
+            ("liqdata_venue_orders", "Orders of the last 24 hours."),
+            (
+                "liqdata_venue_last_order_timestamp_seconds",
+                "The venue's time of its last order.",
+            ),
+        ];
+        for (place, (name, help)) in of_day.into_iter().enumerate() {
+            self.metric(name, "gauge", help);
+            for venue in &standing.venues {
+                let labels = [("exchange", venue.exchange.as_str())];
+                match place {
+                    0 => venue
+                        .connected_share
+                        .into_iter()
+                        .for_each(|share| self.sample(name, &labels, share)),
+                    1 => self.sample(name, &labels, venue.gaps),
+                    2 => self.sample(name, &labels, venue.cnt),
+                    _ => venue
+                        .last_event
+                        .into_iter()
+                        .for_each(|at| self.sample(name, &labels, seconds(at.0))),
+                }
+            }
+        }
+    }
+
+    /// What Linux tells of this process; elsewhere nothing.
+    fn process(&mut self) {
+        if let Some(bytes) = resident() {
+            self.one(
+                "process_resident_memory_bytes",
+                "gauge",
+                "Resident memory size in bytes.",
+                bytes,
+            );
+        }
+        if let Ok(files) = fs::read_dir("/proc/self/fd") {
+            self.one(
+                "process_open_fds",
+                "gauge",
+                "Number of open file descriptors.",
+                files.count(),
+            );
+        }
+    }
+}
+
+fn resident() -> Option<u64> {
+    let status = fs::read_to_string("/proc/self/status").ok()?;
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kibibytes * 1024)
+}
+
+/// A label's value as the format wants it.
+fn escaped(text: &str) -> String {
+    text.replace('\\', "\\\\")
+        .replace('"', "\\\"")
+        .replace('\n', "\\n")
+}
+
+/// Exact: milliseconds as a decimal number of seconds.
+fn seconds(millis: i64) -> rust_decimal::Decimal {
+    rust_decimal::Decimal::new(millis, 3)
+}
