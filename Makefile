@@ -27,7 +27,7 @@ demo: $(STAMP)/demo $(ANY) ## a simulated market behind a loopback server, asked
 
 test: $(STAMP)/test $(ANY) ## every test: Rust, Python, docstrings, README
 	cargo test --locked --no-default-features
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
 lint: $(STAMP)/test $(STAMP)/lint ## every check, the cheapest first
 	cargo fmt --check
