@@ -103,23 +103,28 @@ impl Cells {
         let (Some(&first), Some(&last)) = (bins.first(), bins.last()) else {
             return;
         };
-        self.make_room(first);
-        self.make_room(last);
+        if first < self.origin || places(last - self.origin) >= self.values.len() {
+            self.make_room(first);
+            self.make_room(last);
+        }
         if self.is_empty() {
             (self.first, self.end) = (first, last + 1);
         } else {
             self.first = self.first.min(first);
             self.end = self.end.max(last + 1);
         }
-        let cells = self.occupied_mut(first, last + 1);
+        let origin = self.origin;
         for bin in bins {
-            if let Some(cell) = cells.get_mut(places(bin - first)) {
+            // Not below the first, for which there is room.
+            let place = usize::try_from(bin.wrapping_sub(origin).cast_unsigned());
+            if let Some(cell) = place.ok().and_then(|place| self.values.get_mut(place)) {
                 *cell += mass;
             }
         }
     }
 
     /// Grows towards `bin` by at least half of what there is, so that growing is rare.
+    #[cold]
     fn make_room(&mut self, bin: i64) {
         const LEAST: usize = 64;
         if self.values.is_empty() {

@@ -249,13 +249,11 @@ impl Ledger {
                 };
                 let mut opened = (step.open_interest - left).max(0.0);
                 bins.clear();
-                bins.extend(entries.iter().map(|ln| {
-                    let bin = grid.bin_of_ln(ln + book.ln_ratio);
-                    match side {
-                        Side::Long => bin.min(close - 1),
-                        Side::Short => bin.max(close + 1),
-                    }
-                }));
+                grid.bins_of_lns(&entries, book.ln_ratio, &mut bins);
+                match side {
+                    Side::Long => bins.iter_mut().for_each(|bin| *bin = (*bin).min(close - 1)),
+                    Side::Short => bins.iter_mut().for_each(|bin| *bin = (*bin).max(close + 1)),
+                }
                 for (part, (_, churn)) in book.parts.iter_mut().zip(&clocks) {
                     let mark = marks.as_mut().and_then(Iterator::next);
                     opened += part.close(*phi, stays, *churn, mark, &bins);
