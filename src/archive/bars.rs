@@ -125,6 +125,10 @@ impl Row for BarRow {
         &self.symbol
     }
 
+    fn interval(&self) -> i64 {
+        self.interval
+    }
+
     fn timestamp(&self) -> Millis {
         self.timestamp
     }

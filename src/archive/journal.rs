@@ -270,6 +270,11 @@ fn show_versions(journal: &Connection) -> rusqlite::Result<()> {
     ))
 }
 
+/// Makes a journal that is written once one plain file, without a log beside it.
+pub(super) fn finish(journal: &Connection) -> rusqlite::Result<()> {
+    journal.query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(()))
+}
+
 /// Makes the tables in one transaction where there are none.
 fn create(journal: &mut Connection) -> rusqlite::Result<()> {
     let transaction = journal.transaction()?;

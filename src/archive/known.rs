@@ -1,6 +1,6 @@
 //! What is known of the whole archive without reading it: its newest instant, its coins, and which rows it has let go.
 
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, OptionalExtension, params};
 use uuid::Uuid;
 
 use super::bars::BarRow;
@@ -18,6 +18,8 @@ pub(super) const CREATE: &str = "
 const SERIES: &str = "series";
 /// The newest of the orders' event times, the bars' closes and the readings of open interest.
 const NEWEST: &str = "newest";
+/// The end of the last day of a copy that was made of days that were over.
+const CLOSED: &str = "closed";
 
 record! {
     /// A coin that has bars.
@@ -89,6 +91,48 @@ pub(super) fn begin(journal: &Connection) -> rusqlite::Result<()> {
     )
 }
 
+/// Gives a copy the series of what it was made of, and what is known of it.
+pub(super) fn begin_as(
+    journal: &Connection,
+    series: u64,
+    newest: Option<Millis>,
+    closed: Option<Millis>,
+) -> rusqlite::Result<()> {
+    journal.execute("DELETE FROM state", [])?;
+    put(journal, SERIES, i64::try_from(series).unwrap_or_default())?;
+    for (name, at) in [(NEWEST, newest), (CLOSED, closed)] {
+        if let Some(at) = at {
+            put(journal, name, at.0)?;
+        }
+    }
+    Ok(())
+}
+
+/// The end of the last day of a copy.
+pub(super) fn closed(journal: &Connection) -> rusqlite::Result<Option<Millis>> {
+    journal
+        .prepare_cached("SELECT value FROM state WHERE name = ?1")?
+        .query_row([CLOSED], |line| line.get(0).map(Millis))
+        .optional()
+}
+
+/// Takes note of a coin's bars.
+pub(super) fn note_coin(
+    journal: &Connection,
+    symbol: &str,
+    known_from: i64,
+    last_close: i64,
+) -> rusqlite::Result<()> {
+    journal
+        .prepare_cached(
+            "INSERT INTO coins (symbol, known_from, last_close) VALUES (?1, ?2, ?3)
+             ON CONFLICT (symbol) DO UPDATE SET known_from = min(known_from, excluded.known_from),
+                                                last_close = max(last_close, excluded.last_close)",
+        )?
+        .execute(params![symbol, known_from, last_close])
+        .map(drop)
+}
+
 /// Takes note of a batch.
 pub(super) fn note(journal: &Connection, batch: &Batch) -> rusqlite::Result<()> {
     let newest = batch
@@ -104,11 +148,6 @@ pub(super) fn note(journal: &Connection, batch: &Batch) -> rusqlite::Result<()> 
     if batch.bars.is_empty() {
         return Ok(());
     }
-    let mut statement = journal.prepare_cached(
-        "INSERT INTO coins (symbol, known_from, last_close) VALUES (?1, ?2, ?3)
-         ON CONFLICT (symbol) DO UPDATE SET known_from = min(known_from, excluded.known_from),
-                                            last_close = max(last_close, excluded.last_close)",
-    )?;
     for bars in batch.bars.chunk_by(|a, b| a.symbol == b.symbol) {
         let known = bars
             .iter()
@@ -116,7 +155,7 @@ pub(super) fn note(journal: &Connection, batch: &Batch) -> rusqlite::Result<()> 
             .min();
         let last = bars.iter().map(BarRow::close_time).max();
         if let (Some(first), Some(known), Some(last)) = (bars.first(), known, last) {
-            statement.execute(params![first.symbol, known.0, last.0])?;
+            note_coin(journal, &first.symbol, known.0, last.0)?;
         }
     }
     Ok(())

@@ -30,9 +30,9 @@ use super::{ArchiveError, journal};
 use crate::model::Millis;
 
 /// A day of more rows than this gets files of its own for each exchange, or for each kind of map.
-const HEAVY: u64 = 50_000;
+pub(super) const HEAVY: u64 = 50_000;
 /// What a file may take in bytes, for rows that are large.
-const MOST_BYTES: usize = 64 << 20;
+pub(super) const MOST_BYTES: usize = 64 << 20;
 
 /// What a roll did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -331,7 +331,8 @@ impl<H: Hand> Roll<'_, H> {
     }
 }
 
-fn of_fault(path: &Path, fault: FileFault) -> ArchiveError {
+/// The error that a fault of the file at `path` means.
+pub(super) fn of_fault(path: &Path, fault: FileFault) -> ArchiveError {
     match fault {
         FileFault::Io(source) => ArchiveError::of_file(path, source),
         fault => ArchiveError::Io {

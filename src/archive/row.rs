@@ -61,6 +61,10 @@ pub(super) trait Row: Record + Clone + Send + 'static {
     fn completed(self) -> Self {
         self
     }
+    /// Its length, where rows have one; else 0.
+    fn interval(&self) -> i64 {
+        0
+    }
     /// When it happened.
     fn timestamp(&self) -> Millis;
     /// When it was received.

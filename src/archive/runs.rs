@@ -98,6 +98,28 @@ pub(super) fn add_gap(journal: &Connection, gap: &Gap) -> rusqlite::Result<()> {
         .map(drop)
 }
 
+/// Writes down a gap of another archive, with the instant from which nobody knew that there was listening.
+pub(super) fn add_gap_as(
+    journal: &Connection,
+    gap: &Gap,
+    silent_from: Millis,
+) -> rusqlite::Result<()> {
+    journal
+        .prepare_cached(
+            "INSERT INTO gaps (exchange, start, \"end\", reason, recorded_at, silent_from)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT DO NOTHING",
+        )?
+        .execute(params![
+            gap.exchange,
+            gap.start.0,
+            gap.end.0,
+            gap.reason,
+            gap.recorded_at.0,
+            silent_from.0
+        ])
+        .map(drop)
+}
+
 /// Writes down a gap that may have been shorter when it was last written down; known it was since then.
 pub(super) fn grow_gap(journal: &Connection, gap: &Gap) -> rusqlite::Result<()> {
     let known: Option<i64> = journal

@@ -11,6 +11,7 @@ mod bridge;
 mod call;
 mod cells;
 mod client;
+mod cloud;
 mod collector;
 mod columns;
 mod decimal;
@@ -56,6 +57,8 @@ mod _core {
     use super::call::Call;
     #[pymodule_export]
     use super::client::Client;
+    #[pymodule_export]
+    use super::cloud::{archive_lists, copy_lists, merge_archives};
     #[pymodule_export]
     use super::collector::Collector;
     #[pymodule_export]

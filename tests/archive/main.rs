@@ -9,6 +9,7 @@
 )]
 
 mod child;
+mod closed;
 mod coverage;
 mod damage;
 #[cfg(target_os = "linux")]
@@ -22,6 +23,7 @@ mod keeping;
 mod killing;
 mod locking;
 mod maps;
+mod merging;
 mod place;
 #[cfg(target_os = "linux")]
 mod power;
