@@ -19,6 +19,7 @@ from ._core import __version__
 
 if TYPE_CHECKING:
     from . import errors, feeds, types
+    from ._export import Exported
     from ._verify import verify
     from .async_client import AsyncClient
     from .client import Client
@@ -39,6 +40,7 @@ __all__ = [
     "BadQuery",
     "Client",
     "Defect",
+    "Exported",
     "Heatmap",
     "LiqdataError",
     "LiquidationMap",
@@ -71,6 +73,7 @@ _HOMES = {
     "BadQuery": "errors",
     "Client": "client",
     "Defect": "errors",
+    "Exported": "_export",
     "Heatmap": "grids",
     "LiqdataError": "errors",
     "LiquidationMap": "grids",

@@ -24,8 +24,10 @@ __all__ = [
     "Table",
     "Walk",
     "__version__",
+    "archive_lists",
     "bracketed",
     "brackets",
+    "copy_lists",
     "decode",
     "decode_all",
     "deliver_logs",
@@ -34,6 +36,7 @@ __all__ = [
     "limits",
     "liquidation_price",
     "max_leverage",
+    "merge_archives",
     "model_version",
     "question",
     "read_reply",
@@ -57,6 +60,11 @@ class Specification:
         self,
     ) -> tuple[list[float], list[float], list[tuple[float, float]], int, float, float, float]: ...
 
+_Lists = tuple[int, int | None, list[tuple[str, str, int, int, str, bool]], int]
+
+def archive_lists(path: str) -> _Lists: ...
+def copy_lists(path: str, into: str, start: int | None, end: int | None, kinds: list[str]) -> _Lists: ...
+def merge_archives(paths: list[str], into: str, seen: Callable[[int, int], object]) -> None: ...
 def verify(path: str, repair: bool, seen: Callable[[int, int], object]) -> Table: ...
 def brackets(exchange: str, symbol: str) -> Table | None: ...
 def bracketed() -> list[tuple[str, str]]: ...

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar, cast
 
 from . import _answers, _core
 from ._answers import Convert, Origin, batch
@@ -14,10 +14,20 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import datetime
 
+    from ._mirror import Mirror
     from .rows import Rows
     from .types import Instant, Instants, Window
 
 A = TypeVar("A")
+
+
+class _Mirrored(NamedTuple):
+    """An archive of the cache, and what it was fetched by."""
+
+    mirror: Mirror
+    addresses: list[str]
+    start: int | None
+    cache: str | None
 
 
 class _Local:
@@ -34,6 +44,7 @@ class _Local:
         self._core = core
         self._archive = archive
         self._demo = demo
+        self._mirror: _Mirrored | None = None
         self._pid = os.getpid()
         self._closed = False
         return self

@@ -16,6 +16,7 @@ import os
 import signal
 import sys
 import threading
+from dataclasses import asdict
 from datetime import UTC, datetime
 from decimal import Decimal
 from importlib.util import find_spec
@@ -125,7 +126,9 @@ def _parser() -> argparse.ArgumentParser:
 
     command = _command(commands, "serve", "put a market behind the HTTP contract until Ctrl-C", _serve)
     source = command.add_mutually_exclusive_group()
-    source.add_argument("archive", nargs="?", type=Path, metavar="DIR", help="an archive, as it grows")
+    source.add_argument(
+        "archive", nargs="?", type=_place, metavar="DIR", help="an archive, as it grows, or the address of one"
+    )
     source.add_argument("--demo", action="store_true", help="a simulated market")
     _seed(command)
     command.add_argument(
@@ -143,6 +146,19 @@ def _parser() -> argparse.ArgumentParser:
     _collected(command)
 
     _scored(commands)
+
+    command = _command(commands, "export", "bring the closed days of an archive to object storage", _export)
+    command.add_argument("archive", type=Path, metavar="DIR", help="folder of the archive")
+    command.add_argument("url", metavar="URL", help="address that is this archive's alone, such as s3://bucket/prefix")
+    command.add_argument("--start", help="only days from the one that begins at this instant")
+    command.add_argument("--end", help="only days before the one that begins at this instant")
+    command.add_argument(
+        "--tables",
+        default="orders,bars,open_interest",
+        metavar="NAMES",
+        help="what to export, maps among it (orders,bars,open_interest)",
+    )
+    command.add_argument("--json", action="store_true", help="print JSON")
 
     command = _command(commands, "verify", "hold an archive against what was written", _verify)
     command.add_argument("archive", type=Path, metavar="DIR", help="folder of the archive")
@@ -170,7 +186,9 @@ def _parser() -> argparse.ArgumentParser:
             command.add_argument("in_place", nargs="?", metavar="symbol", help="the same, for short")
         source = command.add_mutually_exclusive_group()
         source.add_argument("--url", help="address of a service ($LIQDATA_BASE_URL)")
-        source.add_argument("--archive", type=Path, metavar="DIR", help="ask an archive on this machine")
+        source.add_argument(
+            "--archive", type=_place, metavar="DIR", help="ask an archive on this machine, or behind an address"
+        )
         source.add_argument("--demo", action="store_true", help="ask a simulated market in this process")
         _seed(command)
         output = command.add_mutually_exclusive_group()
@@ -185,7 +203,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _scored(commands: Any) -> None:
     command = _command(commands, "score", "hold the estimate of an archive against what was liquidated", _score)
-    command.add_argument("archive", type=Path, metavar="DIR", help="an archive with orders and bars")
+    command.add_argument("archive", type=_place, metavar="DIR", help="an archive with orders and bars, or its address")
     command.add_argument("in_place", nargs="?", default="BTC", metavar="symbol", help="coin (BTC)")
     command.add_argument("--period", default="1h", help="length of the periods that are scored (1h)")
     command.add_argument("--start", help="only periods from this instant on; what lies before is learnt from")
@@ -199,6 +217,11 @@ def _scored(commands: Any) -> None:
     command.add_argument("--seed", type=int, default=0, help="of the resamples (0)")
     command.add_argument("--markdown", type=Path, metavar="FILE", help="write all tables as Markdown")
     command.add_argument("--png", type=Path, metavar="FILE", help="write a picture (matplotlib)")
+
+
+def _place(text: str) -> str | Path:
+    """Give the folder of an archive, or the address of one as it is."""
+    return text if "://" in text else Path(text)
 
 
 def _command(
@@ -311,6 +334,9 @@ def _token(arguments: argparse.Namespace) -> None:
 
 def _check_served(arguments: argparse.Namespace) -> None:
     """Refuse what cannot be served, and options that would be passed over."""
+    if arguments.collect and isinstance(arguments.archive, str):
+        message = f"--collect: {arguments.archive!r} is an address; allowed: the folder of an archive on this machine"
+        raise BadQuery(message, parameter="collect")
     if arguments.collect and arguments.archive is None:
         what = "a simulated market is not collected" if arguments.demo else "nothing to collect into"
         message = f"--collect: {what}; name the folder of an archive: liqdata serve DIR --collect"
@@ -366,6 +392,26 @@ def _score(arguments: argparse.Namespace) -> None:
 
         picture.picture(card).savefig(arguments.png, format="png")
         print(f"wrote {arguments.png}", file=sys.stderr)
+
+
+def _export(arguments: argparse.Namespace) -> None:
+    from . import open
+
+    with open(arguments.archive) as market:
+        done = market.export(
+            arguments.url,
+            start=arguments.start,
+            end=arguments.end,
+            tables=cast("Any", _names(arguments.tables, "tables")),
+            progress=find_spec("tqdm") is not None,
+        )
+    if arguments.json:
+        print(json.dumps({**asdict(done), "until": done.until.isoformat()}, indent=2))
+        return
+    print(f"{printable(done.url)} has {done.files} files of days until {done.until:%Y-%m-%d}: {done.rows} rows")
+    print(f"{done.sent} of them are new: {done.sent_bytes} bytes")
+    if done.journaled:
+        print(f"{done.journaled} rows lie in no file yet; they went along in the journal", file=sys.stderr)
 
 
 def _verify(arguments: argparse.Namespace) -> None:

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import os
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from . import _answers, _core
 from ._estimates import _LocalEstimates
+from ._export import _LocalExport
 from ._inputs import choice, datetime_of, instant, stretch, table
+from ._local import _Mirrored
 from ._orders import _LocalOrders
 from ._totals import _LocalTotals
 from .errors import BadQuery
 from .model import Model
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from .rows import Rows
     from .types import (
         BarRow,
@@ -34,7 +38,7 @@ _DEMO_NOW = datetime(2026, 6, 1, tzinfo=UTC)
 _SEEDS = 2**64
 
 
-class Market(_LocalTotals, _LocalOrders, _LocalEstimates):
+class Market(_LocalTotals, _LocalOrders, _LocalEstimates, _LocalExport):
     """A market in this process: the ten answers from tables you have.
 
     Parameters
@@ -353,6 +357,8 @@ class Market(_LocalTotals, _LocalOrders, _LocalEstimates):
     def close(self) -> None:
         """Refuse further calls."""
         self._closed = True
+        if self._mirror is not None:
+            self._mirror.mirror.close()
 
     def __enter__(self) -> Self:
         return self
@@ -363,12 +369,17 @@ class Market(_LocalTotals, _LocalOrders, _LocalEstimates):
     def __reduce__(self) -> tuple[Any, ...]:
         if self._demo is not None:
             return _demo, self._demo
+        if self._mirror is not None and self._archive is not None:
+            return _fetched, (*self._mirror[1:], self._archive[1])
         if self._archive is not None:
             return _archived, self._archive
         return _from_tables, (self._core.tables(), self._core.now)
 
     def __repr__(self) -> str:
-        label = "simulated, " if self.simulated else "" if self._archive is None else f"archive {self._archive[0]!r}, "
+        label = "simulated, " if self.simulated else ""
+        if self._archive is not None:
+            where = self._archive[0] if self._mirror is None else ", ".join(self._mirror.addresses)
+            label = f"archive {where!r}, "
         closed = ", closed" if self._closed else ""
         return f"Market({label}{len(self.coins)} coins, now={self.now:%Y-%m-%dT%H:%M:%SZ}{closed})"
 
@@ -412,30 +423,47 @@ def _length(interval: object) -> int | None:
 _LONGEST = 366 * 24 * 60 * _MINUTE
 
 
-def open(path: str | os.PathLike[str], *, as_of: Instant | None = None) -> Market:
-    """A market that lies in an archive on this machine, which a collector may be filling meanwhile.
+def open(
+    path: str | os.PathLike[str] | Sequence[str],
+    *,
+    as_of: Instant | None = None,
+    start: Instant | None = None,
+    cache: str | os.PathLike[str] | None = None,
+    progress: bool = False,
+) -> Market:
+    """A market that lies in an archive on this machine, which a collector may be filling, or in object storage.
 
     Parameters
     ----------
-    path : str or path-like
-        The archive's folder.
+    path : str, path-like or sequence of str
+        The archive's folder. Or the address that :meth:`Market.export` brought it to, such as ``s3://bucket/prefix``;
+        several of them, or ``s3://bucket/*`` for all one level below, are one archive: each row once, as whoever
+        received it first has it, and covered where any of them listened.
     as_of : int, datetime or str, optional
         The instant to stay at: nothing that was received later is seen, whatever is asked. As the archive grows by
         default.
+    start : int, datetime or str, optional
+        Of an address: only days from this one on, an instant at which a UTC day begins. All of them by default.
+    cache : str or path-like, optional
+        Of an address: the folder that its files are fetched into, below the user's folder of caches by default. What is
+        there is not fetched again.
+    progress : bool
+        Of an address: show a bar of the files that are fetched (with tqdm, on a terminal or in a notebook).
 
     Returns
     -------
     Market
         Answers as any other. Realised totals are of the last 24 hours; estimates are made of what the archive has of
         the coin; :meth:`Market.iter_orders`, :meth:`Market.bars` and :meth:`Market.open_interest` reach the whole
-        history. It pickles as its path, and must be opened again in a forked process.
+        history. It pickles as its path, and must be opened again in a forked process. Behind an address lie days that
+        are over; what is exported later is seen by whoever opens it again.
 
     Raises
     ------
     ArchiveError
         Where there is no archive, or it cannot be read; ``path`` names what is at fault.
     BadQuery
-        For an instant that is none.
+        For an instant that is none, or an address that is not understood.
 
     Examples
     --------
@@ -448,7 +476,34 @@ def open(path: str | os.PathLike[str], *, as_of: Instant | None = None) -> Marke
     ...     market.overview()["24h"]["cnt"]
     0
     """
-    return _archived(os.fspath(path), instant(as_of, "as_of"))
+    at = instant(as_of, "as_of")
+    several = list(path) if isinstance(path, list | tuple) else None
+    if several is None and not (isinstance(path, str) and "://" in path):
+        for name, value in {"start": start, "cache": cache}.items():
+            if value is not None:
+                msg = f"{name}: the archive {path!r} is on this machine; allowed: for an address such as s3://bucket/prefix"
+                raise BadQuery(msg, parameter=name)
+        return _archived(os.fspath(cast("str | os.PathLike[str]", path)), at)
+    from ._objects import checked
+    from ._send import day
+
+    addresses = [checked(one, "path") for one in ([path] if several is None else several)]
+    if not addresses or len(set(addresses)) < len(addresses):
+        msg = f"path: {path!r} names {'one address twice' if addresses else 'nothing'}; allowed: different addresses"
+        raise BadQuery(msg, parameter="path")
+    where = None if cache is None else os.path.abspath(cache)
+    return _fetched(addresses, day(start, "start"), where, at, progress=progress)
+
+
+def _fetched(
+    addresses: list[str], start: int | None, cache: str | None, as_of: int | None, *, progress: bool = False
+) -> Market:
+    from ._mirror import mirrored
+
+    mirror = mirrored(addresses, cache=cache, start=start, progress=progress)
+    made = _archived(str(mirror.folder), as_of)
+    made._mirror = _Mirrored(mirror, addresses, start, cache)  # noqa: SLF001 - as in _of_archive
+    return made
 
 
 def _archived(path: str, as_of: int | None) -> Market:

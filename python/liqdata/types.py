@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from decimal import Decimal
 
 __all__ = [
+    "ArchiveTable",
     "BarRow",
     "BracketRow",
     "ChartRow",
@@ -85,6 +86,9 @@ Side: TypeAlias = Literal["LONG", "SHORT"]
 
 MapKind: TypeAlias = Literal["heatmap", "liqmap", "levels", "maxpain"]
 """The question that an estimated map answers."""
+
+ArchiveTable: TypeAlias = Literal["orders", "bars", "open_interest", "maps"]
+"""A kind of rows that an archive keeps."""
 
 MapSide: TypeAlias = Literal["long", "short"]
 """Side of the positions in a bin of a liquidation map."""

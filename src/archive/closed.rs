@@ -123,8 +123,10 @@ impl Archive {
     ///
     /// # Errors
     ///
-    /// [`ArchiveError`] where the journal cannot be read.
+    /// [`ArchiveError::Damaged`] where the journal is not as it was written, whatever its size, else [`ArchiveError`] where
+    /// it cannot be read.
     pub fn lists(&self) -> Result<Lists, ArchiveError> {
+        self.refuse_faults()?;
         self.ask(|journal| {
             let mut lists = Lists {
                 series: known::known(journal)?.series,
@@ -164,12 +166,7 @@ impl Archive {
     pub fn copy_lists(&self, into: &Path, cut: &Cut) -> Result<Lists, ArchiveError> {
         cut.check()?;
         let path = into.join(journal::FILE);
-        if let Some(fault) = self.journal_faults()?.into_iter().next() {
-            return Err(ArchiveError::Damaged {
-                path: self.path().join(journal::FILE),
-                message: fault,
-            });
-        }
+        self.refuse_faults()?;
         if path.exists() {
             return Err(ArchiveError::NotAnArchive {
                 path,
@@ -191,6 +188,16 @@ impl Archive {
         drop(copy);
         files::sync_folder(into)?;
         Self::to_verify(into)?.lists()
+    }
+
+    fn refuse_faults(&self) -> Result<(), ArchiveError> {
+        match self.journal_faults()?.into_iter().next() {
+            None => Ok(()),
+            Some(message) => Err(ArchiveError::Damaged {
+                path: self.path().join(journal::FILE),
+                message,
+            }),
+        }
     }
 
     /// The coins that have bars in a part of the archive.

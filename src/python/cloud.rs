@@ -53,13 +53,13 @@ pub(super) fn copy_lists(
     py: Python<'_>,
     path: PathBuf,
     into: PathBuf,
-    from: Option<i64>,
-    until: Option<i64>,
+    start: Option<i64>,
+    end: Option<i64>,
     kinds: Vec<String>,
 ) -> PyResult<Told> {
     let cut = Cut {
-        from: from.map(Millis),
-        until: until.map(Millis),
+        from: start.map(Millis),
+        until: end.map(Millis),
         kinds,
     };
     work(py, || Archive::to_verify(path)?.copy_lists(&into, &cut)).map(told)

@@ -1,0 +1,124 @@
+"""Archives to object storage, as users ask for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime  # noqa: TC003 - documentation tools read the annotations
+from typing import TYPE_CHECKING, Literal
+
+from ._local import _Local
+from .errors import BadQuery
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .types import ArchiveTable, Instant
+
+__all__ = ["Exported"]
+
+
+@dataclass(frozen=True)
+class Exported:
+    """What an export left behind its address.
+
+    Attributes
+    ----------
+    url : str
+        The address.
+    until : datetime
+        The end of the last day that is there.
+    files, rows, bytes : int
+        How many files are listed there, and what they hold.
+    sent, sent_bytes : int
+        How many of them were not there before.
+    journaled : int
+        Rows of those days that lie in no file yet. They went along in the journal: :func:`liqdata.open` has them, other
+        engines that read the files do not.
+    """
+
+    url: str
+    until: datetime
+    files: int
+    rows: int
+    bytes: int
+    sent: int
+    sent_bytes: int
+    journaled: int
+
+
+class _LocalExport(_Local):
+    """What an archive can be brought to."""
+
+    def export(
+        self,
+        url: str,
+        *,
+        start: Instant | None = None,
+        end: Instant | None = None,
+        tables: Sequence[ArchiveTable] = ("orders", "bars", "open_interest"),
+        partition: Literal["day"] = "day",
+        progress: bool = False,
+    ) -> Exported:
+        """Bring the closed days of an archive to object storage, where other engines read its files as they are.
+
+        Only what is not there yet is sent: the files first, and last the list of them with runs and gaps, so that
+        whatever cuts an export short leaves behind the address what was there before. The next one goes on from there.
+        :func:`liqdata.open` takes the address, and gives the same answers about those days as the archive.
+
+        Parameters
+        ----------
+        url : str
+            Address of a prefix that is this archive's alone: ``s3://bucket/prefix``, ``gs://…``, ``az://…``, or
+            ``file:///folder``. Credentials come from the environment (``AWS_ACCESS_KEY_ID`` and its like).
+        start, end : int, datetime or str, optional
+            Only days from ``start`` until before ``end``, each an instant at which a UTC day begins. All days that have
+            been over for an hour by default; one that is not over is never exported.
+        tables : sequence of {"orders", "bars", "open_interest", "maps"}
+            What to export; coverage goes with the orders.
+        partition : {"day"}
+            Files are of one UTC day each, as in the archive.
+        progress : bool
+            Show a bar of the files (with tqdm, on a terminal or in a notebook).
+
+        Returns
+        -------
+        Exported
+            What is behind the address now, and how much of it was sent.
+
+        Raises
+        ------
+        ArchiveError
+            Where the address cannot be written or holds another archive or more than this export has, and where a file
+            of the archive is damaged; ``path`` names what is at fault.
+        BadQuery
+            For an address, an instant or a table that is none.
+        RuntimeError
+            For a market that is no archive.
+
+        Notes
+        -----
+        Needs obstore (``pip install "liqdata[cloud]"``). The archive is only read, so a collector may be writing to it.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import liqdata
+        >>> from liqdata import _core
+        >>> folder = tempfile.mkdtemp() + "/archive"  # made by a collector otherwise
+        >>> _core.ArchiveWriter(folder).close()
+        >>> with liqdata.open(folder) as market:
+        ...     market.export(f"file://{folder}-kept").sent
+        0
+        """
+        self._open()
+        if self._archive is None:
+            msg = "only an archive is exported; liqdata.open() makes a market of one"
+            raise RuntimeError(msg)
+        folder, as_of = self._archive
+        if as_of is not None:
+            msg = "as_of: the files of an archive are not as of an instant; allowed: a market that was opened without"
+            raise BadQuery(msg, parameter="as_of")
+        from ._send import export
+
+        told = export(folder, url, start=start, end=end, tables=tables, partition=partition, progress=progress)
+        return Exported(**told._asdict())
