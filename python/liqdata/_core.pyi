@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from os import PathLike
-from typing import Any, Self, SupportsIndex, final
+from typing import Any, Self, SupportsIndex, TypeAlias, final
 
 import numpy as np
 import numpy.typing as npt
@@ -60,7 +60,7 @@ class Specification:
         self,
     ) -> tuple[list[float], list[float], list[tuple[float, float]], int, float, float, float]: ...
 
-_Lists = tuple[int, int | None, list[tuple[str, str, int, int, str, bool]], int]
+_Lists: TypeAlias = tuple[int, int | None, list[tuple[str, str, int, int, str, bool]], int]
 
 def archive_lists(path: str) -> _Lists: ...
 def copy_lists(path: str, into: str, start: int | None, end: int | None, kinds: list[str]) -> _Lists: ...

@@ -1,6 +1,6 @@
 """Archives from object storage: what is behind an address, as an archive in the folder of a cache.
 
-For each address the cache has the files that were fetched (``files``) and one folder for each list of them that was met.
+For each address the cache has the files that were fetched (``files``), and a folder for each list of them that was met.
 Such a folder is an archive by itself, its files second names of those in ``files``. It never changes but for files that
 were damaged, so whoever reads one stays right while another is made; one that nobody reads goes with the next.
 """
@@ -55,7 +55,7 @@ def cache_folder(cache: str | os.PathLike[str] | None) -> Path:
     if cache is not None:
         return Path(os.fspath(cache))
     base = os.environ.get("XDG_CACHE_HOME", "")
-    return (Path(base) if os.path.isabs(base) else Path.home() / ".cache") / "liqdata"
+    return (Path(base) if base.startswith("/") else Path.home() / ".cache") / "liqdata"
 
 
 def mirrored(
@@ -69,7 +69,7 @@ def mirrored(
         fetched: list[_Fetched] = []
         try:
             for address in named:
-                fetched.append(await _fetched(root, address, start, progress=progress))
+                fetched.append(await _fetched(root, address, start, progress=progress))  # noqa: PERF401 - closed below
             if len(fetched) == 1:
                 return fetched.pop().mirror
             return await _merged(root, named, fetched, goes_on, progress=progress)
@@ -266,14 +266,14 @@ def _unfinished(base: Path) -> Iterator[Path]:
 async def _alone(base: Path, address: str) -> AsyncIterator[None]:
     """Being the only one of all processes that changes a folder of the cache."""
     try:
-        base.mkdir(parents=True, exist_ok=True)
+        base.mkdir(parents=True, exist_ok=True)  # noqa: ASYNC240 - the loop is this work's own
         (base / "address").write_text(f"{address}\n", encoding="utf-8")
         lock = os.open(base / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as error:
         msg = f"{base}: {error.strerror}; name another folder: cache="
         raise ArchiveError(msg, path=str(base)) from None
     try:
-        while not _taken(lock, fcntl.LOCK_EX):
+        while not _taken(lock, fcntl.LOCK_EX):  # noqa: ASYNC110 - another process has it
             await asyncio.sleep(_WAIT)
         yield
     finally:

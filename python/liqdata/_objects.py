@@ -7,6 +7,7 @@ import os
 import re
 import threading
 from datetime import timedelta
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -62,7 +63,9 @@ class Objects:
 
     def _opened(self, *, make: bool) -> Any:
         try:
-            from obstore import store
+            self._library: Any = import_module("obstore")
+            store: Any = import_module("obstore.store")
+            self._errors: Any = import_module("obstore.exceptions")
         except ImportError as error:
             msg = f'{self.address}: object storage needs obstore: pip install "liqdata[cloud]"'
             raise ImportError(msg) from error
@@ -70,7 +73,7 @@ class Objects:
             if self.address.startswith("file:"):
                 return store.from_url(self.address, mkdir=make)
             return store.from_url(self.address, client_options={**_CLIENT, **_plain()}, retry_config=_RETRY)
-        except Exception as error:
+        except (self._errors.BaseError, OSError, ValueError) as error:
             raise self._failed(error, "") from None
 
     def _failed(self, error: Exception, path: str) -> ArchiveError:
@@ -86,49 +89,42 @@ class Objects:
         return ArchiveError(f"{where}: {text}", path=where)
 
     async def _asked(self, path: str, question: Awaitable[T]) -> T:
-        from obstore.exceptions import BaseError
-
         async with self._gate:
             try:
                 return await question
-            except (BaseError, OSError, ValueError) as error:
+            except (self._errors.BaseError, OSError, ValueError) as error:
                 if isinstance(error, FileNotFoundError) and not any(sign in str(error) for sign in _NO_BUCKET):
                     raise
                 raise self._failed(error, path) from None
 
     async def sizes(self) -> dict[str, int]:
         """Every object below the address, with its length."""
-        import obstore
 
         async def walk() -> dict[str, int]:
-            found = obstore.list(self._store)
+            found = self._library.list(self._store)
             return {one["path"]: one["size"] async for some in found for one in some}
 
         return await self._asked("", walk())
 
     async def below(self) -> list[str]:
         """The addresses one level below, such as those of several collectors."""
-        import obstore
-
-        found = await self._asked("", obstore.list_with_delimiter_async(self._store))
+        found = await self._asked("", self._library.list_with_delimiter_async(self._store))
         names = sorted(prefix.rstrip("/").rpartition("/")[2] for prefix in found["common_prefixes"])
         return [f"{self.address}/{name}" for name in names]
 
     async def length(self, path: str) -> int | None:
         """The length of an object; ``None`` where there is none."""
-        import obstore
-
         try:
-            return (await self._asked(path, obstore.head_async(self._store, path)))["size"]
+            found = await self._asked(path, self._library.head_async(self._store, path))
         except FileNotFoundError:
             return None
+        return int(found["size"])
 
     async def get(self, path: str) -> bytes | None:
         """The bytes of an object; ``None`` where there is none."""
-        import obstore
 
         async def whole() -> bytes:
-            return bytes(await (await obstore.get_async(self._store, path)).bytes_async())
+            return bytes(await (await self._library.get_async(self._store, path)).bytes_async())
 
         try:
             return await self._asked(path, whole())
@@ -137,9 +133,7 @@ class Objects:
 
     async def put(self, path: str, data: bytes) -> None:
         """Makes an object: it is there whole or not at all."""
-        import obstore
-
-        sending = obstore.put_async(self._store, path, data, use_multipart=None if len(data) > _WHOLE else False)
+        sending = self._library.put_async(self._store, path, data, use_multipart=None if len(data) > _WHOLE else False)
         try:
             await self._asked(path, sending)
         except FileNotFoundError as error:

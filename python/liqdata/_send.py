@@ -107,12 +107,14 @@ def export(
             lists = lists_of(
                 await asyncio.to_thread(_core.copy_lists, folder, f"{scratch}/here", first, until, list(kinds))
             )
-            return await _sent(Path(folder), Objects(address, make=True), Path(scratch), lists, until, progress)
+            return await _sent(
+                Path(folder), Objects(address, make=True), Path(scratch), lists, until, progress=progress
+            )
 
         return run(work)
 
 
-async def _sent(folder: Path, objects: Objects, scratch: Path, lists: Lists, until: int, progress: bool) -> Sent:  # noqa: FBT001 - as it was given
+async def _sent(folder: Path, objects: Objects, scratch: Path, lists: Lists, until: int, *, progress: bool) -> Sent:
     journal = (scratch / "here" / JOURNAL).read_bytes()
     before = await objects.get(JOURNAL)
     there = None if before is None else await _there(objects.address, scratch / "there", before)
@@ -168,7 +170,7 @@ def _sound(folder: Path, file: File) -> bytes:
 
 async def _there(address: str, scratch: Path, journal: bytes) -> Lists:
     """What is behind an address already."""
-    scratch.mkdir()
+    scratch.mkdir()  # noqa: ASYNC240 - the loop is this work's own
     (scratch / JOURNAL).write_bytes(journal)
     try:
         return lists_of(await asyncio.to_thread(_core.archive_lists, str(scratch)))

@@ -147,18 +147,7 @@ def _parser() -> argparse.ArgumentParser:
 
     _scored(commands)
 
-    command = _command(commands, "export", "bring the closed days of an archive to object storage", _export)
-    command.add_argument("archive", type=Path, metavar="DIR", help="folder of the archive")
-    command.add_argument("url", metavar="URL", help="address that is this archive's alone, such as s3://bucket/prefix")
-    command.add_argument("--start", help="only days from the one that begins at this instant")
-    command.add_argument("--end", help="only days before the one that begins at this instant")
-    command.add_argument(
-        "--tables",
-        default="orders,bars,open_interest",
-        metavar="NAMES",
-        help="what to export, maps among it (orders,bars,open_interest)",
-    )
-    command.add_argument("--json", action="store_true", help="print JSON")
+    _exported(commands)
 
     command = _command(commands, "verify", "hold an archive against what was written", _verify)
     command.add_argument("archive", type=Path, metavar="DIR", help="folder of the archive")
@@ -199,6 +188,21 @@ def _parser() -> argparse.ArgumentParser:
         if name in PICTURES:
             output.add_argument("--png", type=Path, metavar="FILE", help="write a picture (matplotlib)")
     return parser
+
+
+def _exported(commands: Any) -> None:
+    command = _command(commands, "export", "bring the closed days of an archive to object storage", _export)
+    command.add_argument("archive", type=Path, metavar="DIR", help="folder of the archive")
+    command.add_argument("url", metavar="URL", help="address that is this archive's alone, such as s3://bucket/prefix")
+    command.add_argument("--start", help="only days from the one that begins at this instant")
+    command.add_argument("--end", help="only days before the one that begins at this instant")
+    command.add_argument(
+        "--tables",
+        default="orders,bars,open_interest",
+        metavar="NAMES",
+        help="what to export, maps among it (orders,bars,open_interest)",
+    )
+    command.add_argument("--json", action="store_true", help="print JSON")
 
 
 def _scored(commands: Any) -> None:

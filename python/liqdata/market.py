@@ -491,7 +491,7 @@ def open(
     if not addresses or len(set(addresses)) < len(addresses):
         msg = f"path: {path!r} names {'one address twice' if addresses else 'nothing'}; allowed: different addresses"
         raise BadQuery(msg, parameter="path")
-    where = None if cache is None else os.path.abspath(cache)
+    where = None if cache is None else os.path.realpath(cache)
     return _fetched(addresses, day(start, "start"), where, at, progress=progress)
 
 

@@ -43,7 +43,7 @@ fn work<T: Send>(
 /// What the archive in the folder `path` consists of; only its journal has to be there.
 #[pyfunction]
 pub(super) fn archive_lists(py: Python<'_>, path: PathBuf) -> PyResult<Told> {
-    work(py, || Archive::to_verify(path)?.lists()).map(told)
+    work(py, move || Archive::to_verify(path)?.lists()).map(told)
 }
 
 /// Makes a journal in the folder `into` that goes with the files of a part of the archive in the folder `path`, and tells
@@ -62,7 +62,10 @@ pub(super) fn copy_lists(
         until: end.map(Millis),
         kinds,
     };
-    work(py, || Archive::to_verify(path)?.copy_lists(&into, &cut)).map(told)
+    work(py, move || {
+        Archive::to_verify(path)?.copy_lists(&into, &cut)
+    })
+    .map(told)
 }
 
 /// Makes an archive in the folder `into` of those in the folders `paths`; `seen` is told before each day how many are done
@@ -74,17 +77,16 @@ pub(super) fn merge_archives(
     into: PathBuf,
     seen: Py<PyAny>,
 ) -> PyResult<()> {
-    let mut raised = None;
-    let merged = work(py, || {
+    let (merged, raised) = work(py, move || {
         let archives = paths.iter().map(Archive::read);
         let archives = archives.collect::<Result<Vec<_>, _>>()?;
-        Archive::merge(&archives, &into, &mut |done, of| {
+        let mut raised = None;
+        let merged = Archive::merge(&archives, &into, &mut |done, of| {
             raised = Python::attach(|py| seen.call1(py, (done, of)).map(drop)).err();
             raised.is_none()
-        })
-    });
-    match raised {
-        Some(raised) => Err(raised),
-        None => merged.map(drop),
-    }
+        })?;
+        Ok((merged, raised))
+    })?;
+    debug_assert_eq!(merged, raised.is_none());
+    raised.map_or(Ok(()), Err)
 }

@@ -13,17 +13,21 @@ from liqdata import _core
 KEYS = {"AWS_ACCESS_KEY_ID": "a-key", "AWS_SECRET_ACCESS_KEY": "a-secret", "AWS_DEFAULT_REGION": "us-east-1"}
 
 
+def nothing(_method, _path):
+    """Let a request be answered."""
+
+
 class Server:
     """An S3 server: its address, the requests it has had, and what is done at each before it is answered."""
 
     def __init__(self, address):
         self.address = address
         self.requests = []
-        self.before = lambda method, path: None
+        self.before = nothing
 
     def empty(self):
         """As it was at the start: the bucket ``kept`` with nothing in it."""
-        self.before = lambda method, path: None
+        self.before = nothing
         ask(f"{self.address}/moto-api/reset", "POST")
         ask(f"{self.address}/kept", "PUT")
         self.requests.clear()

@@ -1,4 +1,4 @@
-"""Archives kept past one machine: exported to object storage, read there in place, opened from there, several as one."""
+"""Archives kept past one machine: exported to object storage, read in place, opened from there, several as one."""
 
 import os
 import pickle
@@ -16,7 +16,7 @@ import samples
 from samples import DAY, HOUR, NOW
 
 import liqdata
-from liqdata import _core, _send, cli
+from liqdata import _core, cli
 from liqdata.errors import ArchiveError, BadQuery
 
 pytest.importorskip("obstore")
@@ -174,7 +174,7 @@ def test_an_export_that_was_killed_leaves_what_was_there_and_the_next_one_goes_o
         s3.before = before
         running.append(subprocess.Popen([sys.executable, "-c", script], stderr=subprocess.DEVNULL))
         assert running[0].wait(60) == -signal.SIGKILL
-        s3.before = lambda method, path: None
+        s3.before = buckets.nothing
 
     killed(2)
     with pytest.raises(ArchiveError, match=r"s3://kept/here is not an archive: there is no journal\.sqlite in it"):
@@ -454,7 +454,9 @@ def test_duckdb_reads_the_bucket_in_place(s3, folder):
     duckdb = pytest.importorskip("duckdb")
     s3fs = pytest.importorskip("s3fs")
     export(folder)
-    files = s3fs.S3FileSystem(key="a-key", secret="a-secret", endpoint_url=s3.address, skip_instance_cache=True)
+    files = s3fs.S3FileSystem(
+        key="a-key", secret=buckets.KEYS["AWS_SECRET_ACCESS_KEY"], endpoint_url=s3.address, skip_instance_cache=True
+    )
     with duckdb.connect() as base:
         base.register_filesystem(files)
         query = "SELECT sum(value_usd), count(*) FROM read_parquet($1, hive_partitioning = true)"
@@ -527,13 +529,13 @@ def interrupted(call):
 def test_an_interrupt_ends_waiting_for_a_bucket_at_once(s3, folder):
     export(folder)
     go_on = threading.Event()
-    s3.before = lambda method, path: go_on.wait(30)
+    s3.before = lambda *_: go_on.wait(30)
     try:
         assert interrupted(lambda: liqdata.open("s3://kept/here")) < 0.15
         assert interrupted(lambda: export(folder, "s3://kept/other")) < 0.15
     finally:
         go_on.set()
-        s3.before = lambda method, path: None
+        s3.before = buckets.nothing
     # Nothing of it is in the way.
     liqdata.open("s3://kept/here").close()
 
