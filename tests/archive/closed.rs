@@ -7,7 +7,7 @@ use liqdata::archive::{Archive, ArchiveError, Batch, Completeness, Cut, Filter, 
 use liqdata::model::Millis;
 
 use crate::place::Folder;
-use crate::rows::{START, all_orders, bar, journaled, of_orders, order, reading, sorted, sound};
+use crate::rows::{START, all_orders, bar, journaled, of_orders, order, reading, sound};
 
 const HOUR: i64 = Millis::HOUR;
 
@@ -22,7 +22,7 @@ fn filled(folder: &Path) {
     let run = writer
         .begin_run("binance", Completeness::Sampled, at(1))
         .unwrap();
-    let orders = (0..60).map(|hour| order(3 * (1 + hour as u64), at(hour).0));
+    let orders = (0..60).map(|hour: i64| order(3 * (1 + hour.unsigned_abs()), at(hour).0));
     writer
         .append(&Batch {
             orders: orders.collect(),
