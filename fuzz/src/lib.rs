@@ -22,57 +22,74 @@ pub struct Check {
     pub seeds: fn() -> Vec<Vec<u8>>,
     /// Texts worth putting in: names, numbers and punctuation that the decoder knows, and others that it does not.
     pub tokens: &'static [&'static str],
+    /// Whether an input takes milliseconds.
+    pub slow: bool,
 }
 
 /// Every check.
-pub const CHECKS: [Check; 8] = [
+pub const CHECKS: [Check; 9] = [
+    Check {
+        name: "archive",
+        run: checks::archive::check,
+        seeds: seeds::archive,
+        tokens: mutate::CHANGES,
+        slow: true,
+    },
     Check {
         name: "replies",
         run: checks::replies::check,
         seeds: seeds::replies,
         tokens: mutate::JSON,
+        slow: false,
     },
     Check {
         name: "arriving",
         run: checks::arriving::check,
         seeds: seeds::heatmaps,
         tokens: mutate::JSON,
+        slow: false,
     },
     Check {
         name: "numbers",
         run: checks::numbers::check,
         seeds: seeds::numbers,
         tokens: mutate::NUMBERS,
+        slow: false,
     },
     Check {
         name: "instants",
         run: checks::instants::check,
         seeds: seeds::instants,
         tokens: mutate::INSTANTS,
+        slow: false,
     },
     Check {
         name: "frames",
         run: checks::frames::check,
         seeds: seeds::frames,
         tokens: mutate::JSON,
+        slow: false,
     },
     Check {
         name: "rest_bodies",
         run: checks::rest_bodies::check,
         seeds: seeds::rest_bodies,
         tokens: mutate::JSON,
+        slow: false,
     },
     Check {
         name: "events",
         run: checks::events::check,
         seeds: seeds::events,
         tokens: mutate::EVENTS,
+        slow: false,
     },
     Check {
         name: "questions",
         run: checks::questions::check,
         seeds: seeds::questions,
         tokens: mutate::QUESTIONS,
+        slow: false,
     },
 ];
 

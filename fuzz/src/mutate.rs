@@ -85,6 +85,14 @@ pub const NUMBERS: &[&str] = &[
     "５",
 ];
 
+/// Changes of a file: near its beginning, at the edges of pages, of one bit and of all.
+pub const CHANGES: &[&str] = &[
+    "\u{12}\0\0\0\u{1}",
+    "\u{1c}\0\0\0\u{7f}",
+    "\0\u{10}\0\0\u{1}",
+    "\0\u{20}\0\0\u{7f}",
+];
+
 /// What instants are made of, and what are none.
 pub const INSTANTS: &[&str] = &[
     "T",

@@ -243,3 +243,18 @@ pub fn questions() -> Vec<Vec<u8>> {
     .map(|(kind, text)| marked(kind, text))
     .collect()
 }
+
+/// Changes of each of the files of an archive, one near its beginning, one farther on, and a file cut short.
+#[must_use]
+pub fn archive() -> Vec<Vec<u8>> {
+    (0..8)
+        .flat_map(|file| {
+            [
+                vec![file],
+                vec![file, 18, 0, 0, 0, 1],
+                vec![file, 0, 17, 0, 0, 64, 5, 60, 0, 0, 3],
+                vec![file, 128],
+            ]
+        })
+        .collect()
+}

@@ -10,6 +10,8 @@ use crate::fuzz::{CHECKS, Check};
 
 /// How many inputs each check gets.
 const INPUTS: u64 = 3000;
+/// And how many where each takes its time.
+const SLOW_INPUTS: u64 = 300;
 
 /// An input that is shown where the check of it panics.
 struct Shown<'a> {
@@ -29,7 +31,8 @@ fn run(name: &str) {
     let check = Check::named(name).unwrap();
     let seeds = (check.seeds)();
     assert!(!seeds.is_empty());
-    for number in 0..INPUTS {
+    let inputs = if check.slow { SLOW_INPUTS } else { INPUTS };
+    for number in 0..inputs {
         let input = match usize::try_from(number).ok().and_then(|at| seeds.get(at)) {
             Some(seed) => seed.clone(),
             None => check.input(&mut Rng::with_seed(number), &seeds),
@@ -65,4 +68,4 @@ macro_rules! runs {
     };
 }
 
-runs! { replies arriving numbers instants frames rest_bodies events questions }
+runs! { archive replies arriving numbers instants frames rest_bodies events questions }

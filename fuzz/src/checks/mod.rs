@@ -1,5 +1,6 @@
 //! The checks, one family of decoders each.
 
+pub mod archive;
 pub mod arriving;
 pub mod events;
 pub mod frames;
