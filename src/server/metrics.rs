@@ -1,58 +1,24 @@
 //! `GET /metrics`: what the server tells of itself, in the text format of Prometheus.
-//!
-//! What has to be read from an archive is read every few seconds at most, whoever asks how often.
 
 use std::fmt::Write as _;
 use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::time::{Duration, Instant};
 
 use axum::extract::{Extension, State};
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderValue, Uri};
 use axum::response::{IntoResponse, Response};
-use tokio::sync::Mutex;
 
+use super::market_state::MarketState;
 use super::question::nothing;
 use super::reject::Rejection;
 use super::shared::Shared;
 use super::traffic::{BOUNDS, Traffic};
-use crate::market::{Basis, Market, VenueCoverage, wall_clock};
-use crate::model::{Millis, Window};
+use crate::market::wall_clock;
 
 /// Version 0.0.4 of the format.
 const KIND: HeaderValue = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
-
-/// How long what was read of the market is told again.
-const LASTS: Duration = Duration::from_secs(5);
-
-/// What was last read of the market, and when.
-pub(super) type Read = Arc<Mutex<Option<(Instant, Arc<Standing>)>>>;
-
-/// What a scrape tells of the market.
-#[derive(Debug)]
-pub(super) struct Standing {
-    /// Whether it could be read.
-    readable: bool,
-    now: Millis,
-    damaged: usize,
-    /// Of the last 24 hours.
-    venues: Vec<VenueCoverage>,
-}
-
-impl Standing {
-    fn of(market: &Market) -> Self {
-        let readable = market.standing(&Basis::Record).is_ok();
-        let venues = market.coverage(None, Window::H24);
-        Self {
-            readable: readable && venues.is_ok(),
-            now: market.now(),
-            damaged: market.damaged_files(),
-            venues: venues.unwrap_or_default(),
-        }
-    }
-}
 
 /// The page. What is known of connections comes with the request, where it came over one.
 pub(super) async fn metrics(
@@ -61,23 +27,13 @@ pub(super) async fn metrics(
     uri: Uri,
 ) -> Result<Response, Rejection> {
     nothing(uri.query().unwrap_or_default())?;
-    let standing = {
-        let mut read = shared.read.lock().await;
-        match &*read {
-            Some((at, standing)) if at.elapsed() < LASTS => Arc::clone(standing),
-            _ => {
-                let standing = Arc::new(shared.market.look(Standing::of).await?);
-                *read = Some((Instant::now(), Arc::clone(&standing)));
-                standing
-            }
-        }
-    };
+    let state = shared.state.last(&shared.market).await?;
     let mut page = Page::default();
     page.server(&shared);
     if let Some(Extension(traffic)) = traffic {
         page.traffic(&traffic);
     }
-    page.market(&standing);
+    page.market(&state);
     page.process();
     Ok(([(CONTENT_TYPE, KIND)], page.0).into_response())
 }
@@ -199,30 +155,30 @@ impl Page {
         }
     }
 
-    fn market(&mut self, standing: &Standing) {
+    fn market(&mut self, state: &MarketState) {
         self.one(
             "liqdata_market_readable",
             "gauge",
             "Whether the market behind the answers could be read: 1 or 0.",
-            u8::from(standing.readable),
+            u8::from(state.readable),
         );
         self.one(
             "liqdata_market_newest_timestamp_seconds",
             "gauge",
             "The newest instant that the market knows of.",
-            seconds(standing.now.0),
+            seconds(state.now.0),
         );
         self.one(
             "liqdata_market_age_seconds",
             "gauge",
             "How long ago that was.",
-            seconds((wall_clock().0 - standing.now.0).max(0)),
+            seconds((wall_clock().0 - state.now.0).max(0)),
         );
         self.one(
             "liqdata_damaged_files",
             "gauge",
             "Files of the archive that are damaged, so that rows are missing.",
-            standing.damaged,
+            state.damaged,
         );
         let of_day = [
             (
@@ -241,7 +197,7 @@ impl Page {
         ];
         for (place, (name, help)) in of_day.into_iter().enumerate() {
             self.metric(name, "gauge", help);
-            for venue in &standing.venues {
+            for venue in &state.venues {
                 let labels = [("exchange", venue.exchange.as_str())];
                 match place {
                     0 => venue

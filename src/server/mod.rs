@@ -10,6 +10,7 @@ mod freshness;
 mod index;
 mod limits;
 mod listen;
+mod market_state;
 mod memory;
 mod metrics;
 mod past;

@@ -8,8 +8,8 @@ use tokio::sync::Semaphore;
 
 use super::encoded::Encoded;
 use super::limits::Limits;
+use super::market_state::LastState;
 use super::memory::Memory;
-use super::metrics;
 use super::past::Past;
 use super::reject::Rejection;
 use crate::market::{Market, in_lane};
@@ -47,7 +47,7 @@ pub(super) struct Shared {
     pub(super) memory: Memory,
     pub(super) past: Arc<Past>,
     /// What `/metrics` last read of the market.
-    pub(super) read: metrics::Read,
+    pub(super) state: LastState,
     /// Tells the answers of this server from those of any other at the same address.
     pub(super) nonce: u64,
     pub(super) quick: Arc<Semaphore>,
@@ -76,7 +76,7 @@ impl Shared {
             encoded,
             memory,
             past: Past::new(limits),
-            read: metrics::Read::default(),
+            state: LastState::default(),
             nonce: fastrand::u64(..),
             quick: Arc::new(Semaphore::new(cores * QUICK_PER_SLOW)),
             slow: Arc::new(Semaphore::new(cores)),

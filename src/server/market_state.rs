@@ -1,0 +1,58 @@
+//! What `/metrics` tells of the market: read every few seconds at most, whoever asks how often.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::sync::Mutex;
+
+use crate::market::{Basis, Market, Refusal, VenueCoverage};
+use crate::model::{Millis, Window};
+
+/// How long what was read is told again.
+const LASTS: Duration = Duration::from_secs(5);
+
+/// The state of a market.
+#[derive(Debug)]
+pub(super) struct MarketState {
+    /// Whether it could be read.
+    pub(super) readable: bool,
+    pub(super) now: Millis,
+    pub(super) damaged: usize,
+    /// Of the last 24 hours.
+    pub(super) venues: Vec<VenueCoverage>,
+}
+
+/// What was read, and when.
+type Read = (Instant, Arc<MarketState>);
+
+/// What was last read; cheap to clone.
+#[derive(Clone, Debug, Default)]
+pub(super) struct LastState(Arc<Mutex<Option<Read>>>);
+
+impl MarketState {
+    fn of(market: &Market) -> Self {
+        let readable = market.standing(&Basis::Record).is_ok();
+        let venues = market.coverage(None, Window::H24);
+        Self {
+            readable: readable && venues.is_ok(),
+            now: market.now(),
+            damaged: market.damaged_files(),
+            venues: venues.unwrap_or_default(),
+        }
+    }
+}
+
+impl LastState {
+    /// The state of `market` as it was seconds ago, or as it is; who asks meanwhile waits for the same look.
+    pub(super) async fn last(&self, market: &Arc<Market>) -> Result<Arc<MarketState>, Refusal> {
+        let mut read = self.0.lock().await;
+        if let Some((at, state)) = &*read
+            && at.elapsed() < LASTS
+        {
+            return Ok(Arc::clone(state));
+        }
+        let state = Arc::new(market.look(MarketState::of).await?);
+        *read = Some((Instant::now(), Arc::clone(&state)));
+        Ok(state)
+    }
+}
