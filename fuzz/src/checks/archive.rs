@@ -111,15 +111,12 @@ fn told(folder: &Path) -> Result<(Vec<String>, usize), ArchiveError> {
 }
 
 fn below(folder: &Path, within: &Path, files: &mut Vec<(PathBuf, Vec<u8>)>) {
-    for entry in fs::read_dir(within).expect("a folder of our own") {
-        let path = entry.expect("an entry of it").path();
+    for entry in fs::read_dir(within).unwrap() {
+        let path = entry.unwrap().path();
         if path.is_dir() {
             below(folder, &path, files);
         } else if let Ok(relative) = path.strip_prefix(folder) {
-            files.push((
-                relative.to_owned(),
-                fs::read(&path).expect("a file of our own"),
-            ));
+            files.push((relative.to_owned(), fs::read(&path).unwrap()));
         }
     }
 }
@@ -127,8 +124,8 @@ fn below(folder: &Path, within: &Path, files: &mut Vec<(PathBuf, Vec<u8>)>) {
 impl Whole {
     fn new() -> Self {
         let folder = Folder::new();
-        fill(&folder.0).expect("an archive can be made");
-        let (told, damage) = told(&folder.0).expect("it can be read");
+        fill(&folder.0).unwrap();
+        let (told, damage) = told(&folder.0).unwrap();
         assert_eq!(damage, 0);
         let mut files = Vec::new();
         below(&folder.0, &folder.0, &mut files);
@@ -157,12 +154,12 @@ pub fn check(input: &[u8]) {
     let folder = Folder::new();
     for (place, (path, bytes)) in whole.files.iter().enumerate() {
         let path = folder.0.join(path);
-        fs::create_dir_all(path.parent().expect("a folder above")).expect("a folder");
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
         let mut bytes = bytes.clone();
         if place == chosen {
             change(&mut bytes, changes);
         }
-        fs::write(path, bytes).expect("a file");
+        fs::write(path, bytes).unwrap();
     }
     if let Ok((found, damage)) = told(&folder.0) {
         for row in &found {
