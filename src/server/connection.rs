@@ -136,6 +136,10 @@ impl House {
             Ok(Ok(response)) => self.followers.admit(response),
             Err(_) => signed(Rejection::TooSlow { within }.into_response()),
         };
+        // Of many questions at once all were let in; what was made for the first of them may be too much already.
+        if let Err(rejection) = self.unread.check(asking) {
+            response = signed(rejection.into_response());
+        }
         passed.tell(response.headers_mut());
         (response, under_way)
     }

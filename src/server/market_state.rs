@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::sync::Mutex;
+use tokio::task::spawn_blocking;
 
 use crate::market::{Basis, Market, Refusal, VenueCoverage};
 use crate::model::{Millis, Window};
@@ -51,7 +52,10 @@ impl LastState {
         {
             return Ok(Arc::clone(state));
         }
-        let state = Arc::new(market.look(MarketState::of).await?);
+        // Coverage of a large table takes its time, too.
+        let theirs = Arc::clone(market);
+        let look = spawn_blocking(move || MarketState::of(&theirs));
+        let state = Arc::new(look.await.map_err(Refusal::defect)?);
         *read = Some((Instant::now(), Arc::clone(&state)));
         Ok(state)
     }

@@ -110,8 +110,11 @@ impl Shared {
             Lane::Quick | Lane::Slow => None,
             Lane::Past => Some(self.past.enter()?),
         };
+        let memory = self.memory.clone();
         let work = move |market: &Market| {
             let _ticket = ticket;
+            // Others may have been answered while this one waited.
+            memory.check()?;
             work(market)
         };
         self.compute(lane, work).await

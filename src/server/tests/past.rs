@@ -188,3 +188,38 @@ async fn answers_that_nobody_reads_are_bounded_and_let_go_of() {
     drop(shared);
     assert_eq!(memory.held(), 0);
 }
+
+#[tokio::test]
+async fn many_questions_at_once_are_held_to_the_bound_as_their_turns_come() {
+    let most = 8 << 20;
+    let (shared, service) = within(&Limits {
+        answer_memory: most,
+        ..Limits::default()
+    });
+    let asking = (0..60).map(|number| {
+        let service = service.clone();
+        let model = 1 + number % 3;
+        let range = ["12h", "1d", "3d", "7d"][number % 4];
+        let uri = format!("/api/liq-heatmap?range={range}&model={model}&symbol=BTC&x{number}");
+        // Another spelling each, of which the page takes none: the explanation makes an answer of its own.
+        let uri = uri.replace(&format!("&x{number}"), "&explain=1");
+        async move {
+            let asked = request(Method::GET, &uri).body(Body::empty()).unwrap();
+            service.oneshot(asked).await.unwrap()
+        }
+    });
+    let unread: Vec<Response> = join_all(asking.map(tokio::spawn))
+        .await
+        .into_iter()
+        .map(Result::unwrap)
+        .collect();
+    let refused = unread
+        .iter()
+        .filter(|response| response.status() == StatusCode::SERVICE_UNAVAILABLE)
+        .count();
+    assert!(refused > 0 && refused < 60, "{refused}");
+    // So many may be under way at once.
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let held = shared.memory.held();
+    assert!(held < most + 5 * cores * (4 << 20), "{held}");
+}
