@@ -196,6 +196,8 @@ def _plain(key: str, value: object) -> object:
     elif isinstance(value, Real) and not isinstance(value, bool):
         if math.isfinite(value):
             return float(value)
+        msg = f"{key}: {value!r} is not finite; allowed: {_core.Specification.allowed(key)}"
+        raise BadQuery(msg, parameter=key)
     elif isinstance(value, Iterable) and not isinstance(value, (bytes, Mapping)):
         return [_plain(key, one) for one in value]
     msg = f"{key}: {value!r} is of type {type(value).__name__}; allowed: {_core.Specification.allowed(key)}"

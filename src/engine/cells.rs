@@ -126,7 +126,7 @@ impl Cells {
     /// Grows towards `bin` by at least half of what there is, so that growing is rare.
     #[cold]
     fn make_room(&mut self, bin: i64) {
-        const LEAST: usize = 64;
+        const LEAST: usize = 256;
         if self.values.is_empty() {
             self.origin = bin;
         }

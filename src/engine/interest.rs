@@ -259,7 +259,7 @@ fn median(held: &[Held]) -> Option<&Held> {
 }
 
 /// A number in three digits.
-fn shown(value: f64) -> String {
+pub(super) fn shown(value: f64) -> String {
     if (0.01..1e6).contains(&value) {
         let places = if value >= 100.0 { 0 } else { 2 };
         format!("{value:.places$}")

@@ -66,6 +66,23 @@ pub struct Ledger {
     /// The last step's close.
     price: f64,
     phi: [f64; 2],
+    opening: Opening,
+}
+
+/// Where a step opens positions: room to work in, so that no step asks for its own.
+#[derive(Clone, Debug, Default)]
+struct Opening {
+    /// Log prices of the entries.
+    lns: Vec<f64>,
+    /// The bins in which positions entered there are liquidated, of one book at a time.
+    bins: Vec<i64>,
+}
+
+impl PartialEq for Opening {
+    /// It is no part of what a ledger holds.
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
 }
 
 /// What a bar that has not closed did to a part of a book, so that it can be taken back.
@@ -142,6 +159,7 @@ impl Ledger {
             open_interest,
             price: 0.0,
             phi: [1.0; 2],
+            opening: Opening::default(),
         }
     }
 
@@ -208,18 +226,16 @@ impl Ledger {
         let close = grid.bin(step.close);
         let ln_low = step.low.ln() - grid.p0.ln();
         let ln_range = (step.high / step.low).ln();
-        let clocks: Vec<(f64, f64)> = self
-            .parameters
-            .clocks
-            .iter()
-            .map(|clock| (clock.share, clock.turnover(step.days * step.volume_ratio)))
-            .collect();
-        let entries: Vec<f64> = self
-            .fractions
-            .iter()
-            .map(|fraction| ln_low + ln_range * fraction)
-            .collect();
-        let mut bins = Vec::with_capacity(entries.len());
+        let clocks = &self.parameters.clocks;
+        let passed = step.days * step.volume_ratio;
+        let Opening { lns, bins } = &mut self.opening;
+        lns.clear();
+        lns.extend(
+            self.fractions
+                .iter()
+                .map(|fraction| ln_low + ln_range * fraction),
+        );
+        let each = 1.0 / f64::from(self.parameters.entries.get());
         let mut marks = marks.map(|marks| marks.iter_mut());
 
         for (((books, side), realised), phi) in self
@@ -249,17 +265,18 @@ impl Ledger {
                 };
                 let mut opened = (step.open_interest - left).max(0.0);
                 bins.clear();
-                grid.bins_of_lns(&entries, book.ln_ratio, &mut bins);
+                grid.bins_of_lns(lns, book.ln_ratio, bins);
                 match side {
                     Side::Long => bins.iter_mut().for_each(|bin| *bin = (*bin).min(close - 1)),
                     Side::Short => bins.iter_mut().for_each(|bin| *bin = (*bin).max(close + 1)),
                 }
-                for (part, (_, churn)) in book.parts.iter_mut().zip(&clocks) {
+                for (part, clock) in book.parts.iter_mut().zip(clocks) {
                     let mark = marks.as_mut().and_then(Iterator::next);
-                    opened += part.close(*phi, stays, *churn, mark, &bins);
+                    let churn = clock.turnover(passed);
+                    opened += part.close(*phi, stays, churn, mark, bins);
                 }
-                for (part, (share, _)) in book.parts.iter_mut().zip(&clocks) {
-                    part.open(&bins, opened * share);
+                for (part, clock) in book.parts.iter_mut().zip(clocks) {
+                    part.open(bins, opened * clock.share, each);
                 }
             }
         }
@@ -533,13 +550,11 @@ impl Part {
         churn * left
     }
 
-    /// Opens `mass`, in equal shares in `bins`.
-    #[expect(clippy::cast_precision_loss, reason = "entries are at most 255")]
-    fn open(&mut self, bins: &[i64], mass: f64) {
+    /// Opens `mass` in `bins`, the share `each` in each.
+    fn open(&mut self, bins: &[i64], mass: f64, each: f64) {
         if mass > 0.0 {
             self.mass += mass;
-            let each = mass / bins.len() as f64 / self.scale;
-            self.cells.add(bins, each);
+            self.cells.add(bins, mass * each / self.scale);
         }
     }
 }

@@ -133,7 +133,7 @@ fn check(fine: &FineMap, coin: &str, width: f64, price: f64) -> Result<(), Engin
     Err(EngineError::BadBin {
         coin: coin.to_owned(),
         bin: width.to_string(),
-        least: format!("{least:e}"),
+        least: above(least),
         price: price.to_string(),
     })
 }
@@ -174,6 +174,14 @@ fn fine(frame: &Frame<'_>, ledger: &Ledger, counted: &[Vec<f64>; 2]) -> (FineMap
 )]
 fn map_bin(price: f64, current: f64, width: f64) -> i64 {
     ((price - current) / width).floor() as i64
+}
+
+/// A number in three digits that is no smaller: by a hundredth more, of which rounding takes half at most.
+fn above(value: f64) -> String {
+    let digits = format!("{:.2e}", value * 1.01);
+    digits
+        .parse()
+        .map_or(digits, |number: f64| number.to_string())
 }
 
 #[expect(clippy::cast_precision_loss, reason = "bins are counted in thousands")]

@@ -1,10 +1,24 @@
 //! What was liquidated of a coin period by period, where the orders are not at hand.
+//!
+//! Amounts in a wrong unit would be fitted without a word, and one absurd period moves a fit for months. So they are held
+//! against what was traded meanwhile: a liquidation is a trade, and there are far more of the others.
 
 use std::collections::{BTreeMap, HashMap};
 
 use super::TableFault;
+use super::interest::shown;
 use super::table::Row;
-use crate::model::{Millis, ObservedLiquidations};
+use crate::model::{Bar, Millis, ObservedLiquidations};
+
+/// A period of which more than so many times the USD traded in it were liquidated is refused. Bars may be of one exchange
+/// and liquidations of all.
+const MOST_OF_A_PERIOD: f64 = 10.0;
+/// All periods, likewise.
+const MOST_OF_ALL: f64 = 1.0;
+/// A smaller share is doubted where it would be usual of base units.
+const LEAST_OF_ALL: f64 = 1e-6;
+/// What is liquidated is usually such a share of what is traded.
+const USUAL: std::ops::RangeInclusive<f64> = 1e-5..=0.1;
 
 /// What was liquidated of a coin in periods of one length, in order of time.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -16,6 +30,74 @@ pub(super) struct Liquidations {
 }
 
 impl Liquidations {
+    /// Whether these can be USD, each from the table's row in `places`, beside what was traded in `bars` meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// [`TableFault`] for the first period that cannot, else for the largest where all together cannot.
+    pub(super) fn check(
+        &self,
+        coin: &str,
+        places: &[usize],
+        bars: &[Bar],
+    ) -> Result<(), TableFault> {
+        let mut bars = bars.iter().peekable();
+        let (mut told, mut traded, mut volume) = (0.0, 0.0, 0.0);
+        let mut largest: Option<(usize, [f64; 2])> = None;
+        for ((open, usd), place) in self.rows.iter().zip(places) {
+            let close = open.on(self.interval);
+            while bars.next_if(|bar| bar.open_time < *open).is_some() {}
+            let (mut meanwhile, mut length) = (0.0, 0);
+            while let Some(bar) = bars.next_if(|bar| bar.close_time() <= close) {
+                meanwhile += bar.volume * bar.close;
+                volume += bar.volume;
+                length += bar.interval;
+            }
+            // Of a period that bars tell in part, nothing can be said.
+            if length < self.interval || meanwhile <= 0.0 {
+                continue;
+            }
+            let sum = usd.iter().sum::<f64>();
+            if sum > MOST_OF_A_PERIOD * meanwhile {
+                let message = format!(
+                    "{} USD of {coin} liquidated from {open} on, in {} ms, are {} times the {} USD that its bars say were \
+                     traded meanwhile; amounts are in USD, and a period is left out where its amount is not known",
+                    shown(sum),
+                    self.interval,
+                    shown(sum / meanwhile),
+                    shown(meanwhile)
+                );
+                return Err(Row::of_liquidations(*place).fault(larger(*usd), message));
+            }
+            told += sum;
+            traded += meanwhile;
+            if largest.is_none_or(|(_, most)| sum > most.iter().sum()) {
+                largest = Some((*place, *usd));
+            }
+        }
+        let Some((place, usd)) = largest.filter(|_| told > 0.0) else {
+            return Ok(());
+        };
+        let (share, price) = (told / traded, traded / volume);
+        let why = if share > MOST_OF_ALL {
+            "more than was traded is not liquidated; amounts are in USD".to_owned()
+        } else if share < LEAST_OF_ALL && USUAL.contains(&(share * price)) {
+            format!(
+                "as units of {coin} they would be {} of it; amounts are in USD, so multiply them by their prices",
+                shown(share * price)
+            )
+        } else {
+            return Ok(());
+        };
+        let message = format!(
+            "all that was liquidated of {coin} is {} USD, {} of the {} USD that its bars say were traded meanwhile; {why}",
+            shown(told),
+            shown(share),
+            shown(traded)
+        );
+        Err(Row::of_liquidations(place).fault(larger(usd), message))
+    }
+
     /// As rows of a table.
     pub(super) fn rows(&self, coin: &str) -> impl Iterator<Item = ObservedLiquidations> {
         self.rows
@@ -30,13 +112,22 @@ impl Liquidations {
     }
 }
 
-/// The periods per coin, sorted.
+/// The column of the larger of two amounts.
+fn larger([long, short]: [f64; 2]) -> &'static str {
+    if long >= short {
+        "long_usd"
+    } else {
+        "short_usd"
+    }
+}
+
+/// The periods per coin, sorted, and the row of the table that each stands in.
 ///
 /// All periods of a coin have one length; one that is left out is their commonest spacing, the smallest of several as
 /// common.
 pub(super) fn liquidations_by_coin(
     rows: Vec<ObservedLiquidations>,
-) -> Result<BTreeMap<String, Liquidations>, TableFault> {
+) -> Result<BTreeMap<String, (Liquidations, Vec<usize>)>, TableFault> {
     let mut by_coin: BTreeMap<String, Vec<(usize, ObservedLiquidations)>> = BTreeMap::new();
     for (row, period) in rows.into_iter().enumerate() {
         let period = Row::of_liquidations(row).liquidations(period)?;
@@ -47,8 +138,9 @@ pub(super) fn liquidations_by_coin(
         .into_iter()
         .map(|(coin, mut rows)| {
             rows.sort_by_key(|(_, period)| period.timestamp);
+            let places = rows.iter().map(|(row, _)| *row).collect();
             let periods = of_one_length(&coin, rows)?;
-            Ok((coin, periods))
+            Ok((coin, (periods, places)))
         })
         .collect()
 }

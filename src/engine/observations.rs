@@ -139,13 +139,15 @@ impl Observations {
     /// # Errors
     ///
     /// [`TableFault`] for a trading pair where a coin is meant, an amount below zero, not finite or beyond 1e100, periods
-    /// of a coin that overlap or are of several lengths, and a length that is no whole minutes or cannot be inferred.
+    /// of a coin that overlap or are of several lengths, a length that is no whole minutes or cannot be inferred, and amounts
+    /// that cannot be USD beside what was traded meanwhile.
     pub fn with_liquidations(
         mut self,
         rows: Vec<ObservedLiquidations>,
     ) -> Result<Self, TableFault> {
-        for (coin, liquidations) in liquidations_by_coin(rows)? {
+        for (coin, (liquidations, places)) in liquidations_by_coin(rows)? {
             if let Some(history) = self.coins.get_mut(&coin) {
+                liquidations.check(&coin, &places, &history.bars)?;
                 history.liquidations = Some(liquidations);
             }
         }

@@ -119,7 +119,8 @@ impl Parameters {
             let weight = |leverage: &u16| f64::from(*leverage).powf(power);
             leverages.iter().map(weight).collect()
         });
-        let sum: f64 = weights.iter().sum();
+        // What is normalised already stays as it is, so that a model made of another's weights is that model.
+        let sum = Some(weights.iter().sum::<f64>()).filter(|sum| (sum - 1.0).abs() > 1e-14);
         let tier = |(place, (leverage, weight)): (usize, (&u16, f64))| {
             let leverage = f64::from(*leverage);
             Tier {
@@ -129,7 +130,7 @@ impl Parameters {
                     Some(Margins::One(rate)) => rate.min(0.5 / leverage),
                     Some(Margins::Each(rates)) => rates.get(place).copied().unwrap_or_default(),
                 },
-                weight: weight / sum,
+                weight: sum.map_or(weight, |sum| weight / sum),
             }
         };
         let usual = Self::new(

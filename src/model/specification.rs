@@ -144,7 +144,7 @@ impl Specification {
         match name {
             "prior" => "1 or 2",
             "tiers" => "1 to 64 whole leverages from 2 to 1000, ascending",
-            "weights" => "a number from 0 for each tier, not all of them 0",
+            "weights" => "a number from 0 to 1e100 for each tier, not all of them 0",
             "mmr" => {
                 "one rate from 0 to below 0.5, or one for each tier from 0 to half of 1/leverage"
             }
@@ -193,11 +193,10 @@ impl Specification {
             return bad("tiers", format!("{tiers:?}"), Self::allowed("tiers"));
         }
         if let Some(weights) = &self.weights {
-            let allowed = format!("{} numbers from 0, not all of them 0", tiers.len());
-            let sum: f64 = weights.iter().sum();
+            let allowed = format!("{} numbers from 0 to 1e100, not all of them 0", tiers.len());
             if weights.len() != tiers.len()
-                || !weights.iter().all(|weight| *weight >= 0.0)
-                || !(sum > 0.0 && sum.is_finite())
+                || !weights.iter().all(|weight| (0.0..=1e100).contains(weight))
+                || !weights.iter().any(|weight| *weight > 0.0)
             {
                 return bad("weights", format!("{weights:?}"), &allowed);
             }
@@ -207,14 +206,19 @@ impl Specification {
                 return bad("mmr", format!("{rate:?}"), "from 0 to below 0.5");
             }
             Some(Margins::Each(rates)) => {
-                let half = |tier: u16| 0.5 / f64::from(tier);
-                let fits = |(rate, tier): (&f64, &u16)| (0.0..=half(*tier)).contains(rate);
-                if rates.len() != tiers.len() || !rates.iter().zip(tiers).all(fits) {
-                    let allowed = format!(
-                        "one rate for all tiers, or {} rates from 0 to half of 1/leverage each",
-                        tiers.len()
-                    );
+                if rates.len() != tiers.len() {
+                    let allowed = format!("one rate for all tiers, or {} rates", tiers.len());
                     return bad("mmr", format!("{rates:?}"), &allowed);
+                }
+                for (place, (rate, tier)) in rates.iter().zip(tiers).enumerate() {
+                    let half = 0.5 / f64::from(*tier);
+                    if !(0.0..=half).contains(rate) {
+                        let problem = format!("entry {place} is {rate:?}, of leverage {tier}");
+                        let allowed = format!(
+                            "from 0 to {half:?} there, half of 1/leverage; one rate for all is cut to it by itself"
+                        );
+                        return bad("mmr", problem, &allowed);
+                    }
                 }
             }
             _ => (),

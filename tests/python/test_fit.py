@@ -175,6 +175,30 @@ def test_a_table_of_liquidations_that_cannot_be_meant_is_refused(change: dict[st
     assert raised.value.parameter == "liquidations"
 
 
+@pytest.mark.parametrize(
+    "times,words",
+    [
+        (1e6, r"USD of BTC liquidated from .* are .* times the .* USD .* traded meanwhile; amounts are in USD"),
+        (1 / 80_000, r"as units of BTC they would be .* of it; amounts are in USD, so multiply"),
+    ],
+)
+def test_amounts_in_a_wrong_unit_are_refused(tables: dict[str, Any], times: float, words: str) -> None:
+    told = dict(tables["liquidations"])
+    for side in ("long_usd", "short_usd"):
+        told[side] = [usd * times for usd in told[side]]
+    with pytest.raises(liqdata.BadQuery, match=words) as raised:
+        liqdata.Market(**{**tables, "liquidations": told})
+    assert raised.value.parameter == "liquidations"
+
+
+def test_one_absurd_period_is_refused_with_its_row(tables: dict[str, Any]) -> None:
+    told = dict(tables["liquidations"])
+    told["short_usd"] = list(told["short_usd"])
+    told["short_usd"][700] = 1e15
+    with pytest.raises(liqdata.BadQuery, match=r'column "short_usd", row 700: .* a period is left out where its amount'):
+        liqdata.Market(**{**tables, "liquidations": told})
+
+
 def test_the_interval_can_be_drawn_and_is_refused_where_there_is_none(market: liqdata.Market) -> None:
     import matplotlib as mpl
 

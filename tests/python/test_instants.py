@@ -1,6 +1,7 @@
 """Many instants of one ledger, and ranges beyond the contract's."""
 
 import random
+import re
 
 import numpy as np
 import pytest
@@ -134,6 +135,9 @@ def test_a_map_has_bins_as_wide_as_they_were_asked_for(market):
         with pytest.raises(BadQuery, match="out of bounds") as refused:
             market.liqmap("BTC", bin=width)
         assert refused.value.parameter == "bin"
+    least = float(re.search(r"from (\S+) to", str(refused.value))[1])
+    assert market.liqmap("BTC", bin=least).bin_width == least
+    assert len(str(least)) < 8, "three digits"
 
 
 # Ranges.

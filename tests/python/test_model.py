@@ -55,7 +55,8 @@ def test_the_first_prior_stays_selectable():
         ("weights", [-1.0] + [1.0] * 13),
         ("weights", [0.0] * 14),
         ("mmr", 0.5),
-        ("mmr", [0.1] * 14),
+        ("mmr", [0.1] * 13),
+        ("nu", float("inf")),
         ("clocks", []),
         ("clocks", [(1.0,)]),
         ("clocks", [(0.5, 1.0)]),
@@ -78,6 +79,27 @@ def test_what_is_not_allowed_is_refused_by_name(name, value):
     assert re.findall(r"[\w.]+", str(value)) == [word for word in re.findall(r"[\w.]+", told)[1:] if word in str(value)]
     assert allowed
     assert "column" not in told, "the place in JSON that callers never wrote"
+
+
+@pytest.mark.parametrize(
+    "given,words",
+    [
+        ({"mmr": [0.0] * 13 + [0.1]}, "entry 13 is 0.1, of leverage 125; allowed: from 0 to 0.004 there"),
+        ({"mmr": [0.0] * 13}, "allowed: one rate for all tiers, or 14 rates"),
+        ({"weights": [float("inf")] * 14}, "weights: inf is not finite; allowed: a number from 0 to 1e100"),
+        ({"kappa0": float("nan")}, "kappa0: nan is not finite"),
+        ({"weights": [1e308] * 14}, "14 numbers from 0 to 1e100"),
+    ],
+)
+def test_a_refusal_tells_what_to_change(given, words):
+    with pytest.raises(BadQuery, match=re.escape(words)):
+        Model(**given)
+
+
+def test_a_model_made_of_anothers_parameters_is_that_model():
+    for model in (Model(), OWN, Model(tiers=[3, 7, 11], weights=[0.1, 0.2, 0.4]), Model(weights=[1e-300] * 14)):
+        same = {key: getattr(model, key) for key in ("tiers", "weights", "clocks", "entries", "grid", "phi0", "mmr")}
+        assert Model(**same).version == model.version
 
 
 def test_versions_tell_apart_what_gives_other_cells_and_nothing_else():
