@@ -59,6 +59,18 @@ class _Local:
         """The instant the windows end at, UTC."""
         return datetime_of(self._core.now)
 
+    @property
+    def symbols(self) -> list[str]:
+        """The coins an estimate can be given for, by name: those that have bars.
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> "BTC" in liqdata.demo().symbols
+        True
+        """
+        return list(self._core.coins)
+
     def _origin(self, as_of: int | None) -> Origin:
         at = self.now if as_of is None else datetime_of(as_of)
         return Origin(self._core.source, at, self.simulated, damaged=self._core.damaged)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, overload
 
 from . import _answers
 from ._local import _Local
 from ._service import _Awaiting, _Blocking
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Sequence
 
     from .rows import Rows
     from .types import ChartRow, CoinRow, ExchangeRow, Instant, Overview, Window
@@ -143,10 +143,9 @@ class _LocalTotals(_Local):
         answer: Overview = self._ask("overview", _answers.plain, as_of)
         return answer
 
-    @property
-    def coins(self) -> Coins:
-        """The coins an estimate can be given for, by name; called, the ranking of coins by liquidated USD."""
-        return Coins(self._core.coins, self._realised)
+    def coins(self, range: Window = "24h", limit: int = 30, *, as_of: Instant | None = None) -> Rows[CoinRow]:
+        """As :meth:`liqdata.Client.coins`, at ``as_of``."""
+        return self._realised("coins", range, as_of, limit=limit)
 
     def exchanges(self, range: Window = "24h", *, as_of: Instant | None = None) -> Rows[ExchangeRow]:
         """As :meth:`liqdata.Client.exchanges`, at ``as_of``."""
@@ -161,23 +160,3 @@ class _LocalTotals(_Local):
     ) -> Rows[ChartRow] | dict[str, Rows[ChartRow]]:
         """As :meth:`liqdata.Client.chart`, at ``as_of``."""
         return self._each("chart", symbol, _answers.rows, as_of)
-
-
-class Coins(list[str]):
-    """The coins an estimate can be given for, as a list; called, the coin ranking.
-
-    The contract names an endpoint ``coins`` and a market has ``coins``: one name serves both.
-    """
-
-    __slots__ = ("_rank",)
-
-    def __init__(self, names: Iterable[str], rank: Callable[..., Rows[CoinRow]]) -> None:
-        super().__init__(names)
-        self._rank = rank
-
-    def __call__(self, range: Window = "24h", limit: int = 30, *, as_of: Instant | None = None) -> Rows[CoinRow]:
-        """As :meth:`liqdata.Client.coins`, at ``as_of``."""
-        return self._rank("coins", range, as_of, limit=limit)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return list, (list(self),)

@@ -381,7 +381,7 @@ class Market(_LocalTotals, _LocalOrders, _LocalEstimates, _LocalExport):
             where = self._archive[0] if self._mirror is None else ", ".join(self._mirror.addresses)
             label = f"archive {where!r}, "
         closed = ", closed" if self._closed else ""
-        return f"Market({label}{len(self.coins)} coins, now={self.now:%Y-%m-%dT%H:%M:%SZ}{closed})"
+        return f"Market({label}{len(self.symbols)} coins, now={self.now:%Y-%m-%dT%H:%M:%SZ}{closed})"
 
 
 def _coin(symbol: object) -> str:
@@ -549,7 +549,7 @@ def demo(*, seed: int = 0, now: Instant | None = None) -> Market:
     --------
     >>> import liqdata
     >>> market = liqdata.demo(seed=7)
-    >>> market.simulated, "BTC" in market.coins
+    >>> market.simulated, "BTC" in market.symbols
     (True, True)
     """
     if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < _SEEDS:

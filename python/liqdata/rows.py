@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterator, Sequence
-from datetime import timedelta
+from difflib import get_close_matches
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, cast, overload
 
-from ._inputs import choice, datetime_of
-from ._printable import printable
+from ._drawn import as_html, as_text
+from ._inputs import choice
+from .errors import BadQuery
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
     import pandas as pd
     import polars as pl
     import pyarrow as pa
@@ -24,7 +25,6 @@ __all__ = ["Rows"]
 R = TypeVar("R")
 _DECIMALS = ("float", "decimal")
 _PANDAS_WITH_TEXT = 3  # from this version on pandas has a string type of its own
-_SHOWN = 10  # rows of a table in a notebook; more are elided in the middle
 _AT_ONCE = 1024  # rows that are made into dicts at once while iterating
 
 
@@ -81,13 +81,50 @@ class Rows(Generic[R]):
     def __getitem__(self, index: int) -> R: ...
     @overload
     def __getitem__(self, index: slice) -> Rows[R]: ...
-    def __getitem__(self, index: int | slice) -> R | Rows[R]:
+    @overload
+    def __getitem__(self, index: str) -> npt.NDArray[Any]: ...
+    def __getitem__(self, index: int | slice | str) -> R | Rows[R] | npt.NDArray[Any]:
+        """A row as a dict, a part as ``Rows``, or a column by its name as a numpy array.
+
+        Parameters
+        ----------
+        index : int, slice or str
+            Decimals of a column are ``float64``, times ``datetime64[ms]`` (UTC), counts ``int64``, text ``object``. A
+            missing number is NaN, a missing time NaT, a missing text ``None``.
+
+        Raises
+        ------
+        BadQuery
+            For a name that is no column's.
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> rows = liqdata.demo().largest(limit=3)
+        >>> rows["value_usd"].dtype, rows["timestamp"].dtype
+        (dtype('float64'), dtype('<M8[ms]'))
+        """
+        if isinstance(index, str):
+            return self._column(index)
         if isinstance(index, slice):
             start, stop, step = index.indices(len(self))
             part = self._table.slice(start, step, len(range(start, stop, step)))
             return Rows(part, decimals=self._decimals, meta=self.meta)
         row: R = self._table.row(index, self._decimals)
         return row
+
+    def _column(self, name: str) -> npt.NDArray[Any]:
+        import numpy as np
+
+        kinds = dict(zip(self.columns, self._table.kinds(), strict=True))
+        if name not in kinds:
+            near = get_close_matches(name, kinds, n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            msg = f"column: {name!r} is none of these rows{hint}; allowed: {', '.join(kinds)}"
+            raise BadQuery(msg, parameter="column")
+        if kinds[name] == "text":
+            return np.array(self._table.objects(name, "float"), dtype=object)
+        return self._table.array(name)
 
     def __iter__(self) -> Iterator[R]:
         return chain.from_iterable(map(self._made, range(0, len(self), _AT_ONCE)))
@@ -130,39 +167,12 @@ class Rows(Generic[R]):
         label = "; simulated" if self.meta.get("simulated") else ""
         return f"Rows({len(self)} × {', '.join(self.columns)}{label})"
 
-    def _repr_html_(self) -> str:
-        kinds = self._table.kinds()
-        elided = len(self) > _SHOWN
-        shown: list[Any] = [*self[: _SHOWN // 2], *self[-_SHOWN // 2 :]] if elided else self._rows()
-        align = ["left" if kind == "text" else "right" for kind in kinds]
-        head = "".join(
-            f"<th style='text-align:{side}'>{html.escape(name)}</th>"
-            for name, side in zip(self.columns, align, strict=True)
-        )
-        body = []
-        for place, row in enumerate(shown):
-            if elided and place == _SHOWN // 2:
-                body.append(f"<tr><td colspan='{len(kinds)}' style='text-align:center'>…</td></tr>")
-            cells = zip(row.values(), kinds, align, strict=True)
-            shown_cells = (
-                f"<td style='text-align:{side}'>{html.escape(_shown(cell, kind))}</td>" for cell, kind, side in cells
-            )
-            body.append(f"<tr>{''.join(shown_cells)}</tr>")
-        return (
-            f"<table><caption>{html.escape(self._caption())}</caption>"
-            f"<thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
-        )
+    def __str__(self) -> str:
+        """A table for a terminal."""
+        return as_text(self, self._table.kinds())
 
-    def _caption(self) -> str:
-        parts = [f"{len(self)} rows" if len(self) != 1 else "1 row"]
-        if self.meta.get("simulated"):
-            parts.append("SIMULATED")
-        parts += [
-            f"{name.replace('_', ' ')} {_plain(self.meta[name])}"
-            for name in ("source", "as_of", "age")
-            if self.meta.get(name) is not None
-        ]
-        return " · ".join(parts)
+    def _repr_html_(self) -> str:
+        return as_html(self, self._table.kinds())
 
     def to_pandas(self, *, decimals: Literal["float", "decimal"] = "float") -> pd.DataFrame:
         """A pandas frame, made column by column from numpy (no pyarrow needed).
@@ -282,25 +292,3 @@ class Rows(Generic[R]):
 
 def _restore(table: _core.Table, decimals: RowDecimals, meta: dict[str, Any]) -> Rows[Any]:
     return Rows(table, decimals=decimals, meta=meta)
-
-
-def _shown(cell: object, kind: str) -> str:
-    if cell is None:
-        return "–"
-    if kind == "time":
-        return datetime_of(cast("int", cell)).isoformat(sep=" ", timespec="milliseconds").replace("+00:00", "")
-    if kind == "int":
-        return f"{cell:,}"
-    if isinstance(cell, float):
-        return f"{cell:,.10g}"
-    if kind == "decimal":
-        from decimal import Decimal
-
-        return f"{Decimal(str(cell)):,f}"
-    return printable(str(cell))
-
-
-def _plain(value: object) -> str:
-    if isinstance(value, timedelta):
-        return str(timedelta(seconds=round(value.total_seconds())))
-    return printable(str(value))

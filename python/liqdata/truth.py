@@ -189,7 +189,7 @@ def _coins(market: Market, symbols: str | Sequence[str] | None, measured: _Measu
     elif measured is not None and "symbol" in measured.held:
         coins = list(dict.fromkeys(symbol.upper() for symbol in measured.held.texts("symbol")))
     else:
-        coins = list(market.coins)
+        coins = market.symbols
     if measured is not None and "symbol" not in measured.held and len(coins) != 1:
         what = f"the positions do not say which of {coins} they are of"
         refuse("symbols", what, "one coin, or positions with a column 'symbol'")

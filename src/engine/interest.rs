@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use super::TableFault;
 use super::history::{bars_by_coin, days};
-use super::table::Row;
+use super::table::{Row, shown};
 use crate::model::{Bar, Millis, ObservedBar, ObservedOpenInterest};
 
 /// What the numbers of a table of open interest count.
@@ -256,14 +256,4 @@ fn median(held: &[Held]) -> Option<&Held> {
     let mut held: Vec<&Held> = held.iter().collect();
     held.sort_by(|one, other| one.given.total_cmp(&other.given));
     held.get(held.len() / 2).copied()
-}
-
-/// A number in three digits.
-pub(super) fn shown(value: f64) -> String {
-    if (0.01..1e6).contains(&value) {
-        let places = if value >= 100.0 { 0 } else { 2 };
-        format!("{value:.places$}")
-    } else {
-        format!("{value:.2e}")
-    }
 }

@@ -6,8 +6,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::TableFault;
-use super::interest::shown;
-use super::table::Row;
+use super::table::{Row, shown};
 use crate::model::{Bar, Millis, ObservedLiquidations};
 
 /// A period of which more than so many times the USD traded in it were liquidated is refused. Bars may be of one exchange

@@ -29,6 +29,16 @@ pub struct TableFault {
     pub message: String,
 }
 
+/// A number in three digits.
+pub(super) fn shown(value: f64) -> String {
+    if (0.01..1e6).contains(&value) {
+        let places = if value >= 100.0 { 0 } else { 2 };
+        format!("{value:.places$}")
+    } else {
+        format!("{value:.2e}")
+    }
+}
+
 /// One row of one table: where a fault is, if there is one.
 #[derive(Clone, Copy)]
 pub(super) struct Row {

@@ -57,7 +57,7 @@ def market(folder):
 def test_an_archive_answers_as_tables_of_the_same_rows_do(market, tables):
     wanted = liqdata.Market(**tables)
     assert not market.simulated
-    assert list(market.coins) == list(wanted.coins) == ["BTC", "ETH"]
+    assert market.symbols == wanted.symbols == ["BTC", "ETH"]
     assert market.now == wanted.now
     assert market.coins("4h") == wanted.coins("4h")
     for name in TEN:

@@ -9,7 +9,7 @@ import samples
 import liqdata
 from liqdata import BadQuery, Refused
 
-COINS = samples.simulated().coins
+COINS = samples.simulated().symbols
 ONE_DAY, ONE_WEEK = ("24h", "1d", "d1"), ("7d", "7d", "d7")
 
 
@@ -20,7 +20,7 @@ def market(request):
     if request.param == "as simulated":
         return simulated
     orders = samples.columns(list(simulated.iter_orders()))
-    bars = pl.concat([simulated.bars(coin).to_polars() for coin in simulated.coins])
+    bars = pl.concat([simulated.bars(coin).to_polars() for coin in simulated.symbols])
     return liqdata.Market(orders=orders, bars=bars, now=simulated.now)
 
 

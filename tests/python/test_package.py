@@ -150,8 +150,6 @@ def named(function):
 @pytest.mark.parametrize("method", TEN)
 def test_every_source_takes_the_contracts_parameters_and_defaults(kind, method):
     function = getattr(kind, method)
-    if (kind, method) == (Market, "coins"):  # a list of coins that can be called
-        function = type(samples.simulated().coins).__call__
     assert list(positional(function).items()) == list(SIGNATURES[method].items())
     further = {"liqmap": ("model", "bin", "exchange"), "heatmap": ("exchange",)}
     model = ("model",) if method in {"levels", "maxpain"} else ()
@@ -250,7 +248,7 @@ def test_a_market_of_tables_pickles_with_all_its_answers():
     orders["coin"] = [None if place % 2 else "OTHER" for place in range(len(orders["side"]))]
     market = Market(orders=orders, bars=samples.bars(), open_interest=samples.open_interest())
     back = pickle.loads(pickle.dumps(market))
-    assert (back.now, back.coins, back.simulated) == (market.now, market.coins, False)
+    assert (back.now, back.symbols, back.simulated) == (market.now, market.symbols, False)
     for options in ({}, {"as_of": market.now}, {"as_of": samples.NOW - samples.HOUR}):
         assert samples.ten(back, **options) == samples.ten(market, **options)
     again = pickle.loads(pickle.dumps(back))
@@ -360,13 +358,13 @@ def test_a_seed_gives_the_same_market_in_every_process():
 def test_the_simulated_market_has_coins_venues_bars_and_orders_enough():
     market = samples.simulated()
     assert market.simulated
-    assert {"BTC", "ETH", "SOL"} < set(market.coins)
-    assert len(market.coins) >= 9
+    assert {"BTC", "ETH", "SOL"} < set(market.symbols)
+    assert len(market.symbols) >= 9
     orders = list(market.iter_orders())
     assert len({row["exchange"] for row in orders}) >= 5
     now = round(market.now.timestamp() * 1000)
     assert all(now - samples.DAY < row["timestamp"] <= now for row in orders)
-    for coin in market.coins:
+    for coin in market.symbols:
         bars = market.bars(coin)
         assert (now - bars[0]["timestamp"]) == 30 * samples.DAY
         assert all(row["low"] <= min(row["open"], row["close"]) <= row["high"] for row in bars[::500])
@@ -375,7 +373,7 @@ def test_the_simulated_market_has_coins_venues_bars_and_orders_enough():
 
 def test_true_positions_are_open_and_lie_on_their_side_of_the_price():
     market = samples.simulated()
-    for symbol in market.coins:
+    for symbol in market.symbols:
         price = market.bars(symbol)[-1]["close"]
         positions = market.true_positions(symbol)
         assert positions.columns == ["symbol", "side", "leverage", "entry_price", "liquidation_price", "qty"]
@@ -395,12 +393,11 @@ def test_only_a_simulated_market_knows_its_positions():
         Market().true_positions("BTC")
 
 
-def test_coins_are_a_list_and_a_question():
+def test_the_coins_of_estimates_are_listed_and_the_ranking_is_a_question():
     market = samples.simulated()
-    assert isinstance(market.coins, list)
-    assert market.coins == sorted(market.coins)
-    assert pickle.loads(pickle.dumps(market.coins)) == list(market.coins)
-    assert market.coins()[0]["coin"] in market.coins
+    assert market.symbols == sorted(market.symbols)
+    assert pickle.loads(pickle.dumps(market.symbols)) == market.symbols
+    assert market.coins()[0]["coin"] in market.symbols
 
 
 def test_coverage_says_what_tables_cannot_tell():

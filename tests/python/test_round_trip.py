@@ -113,8 +113,8 @@ def test_a_sequence_of_symbols_gives_a_dict_in_the_order_given(market, server, c
 
 
 def test_every_coin_of_the_market_at_once(market, server, connect):
-    assert len(market.coins) > 8
-    assert connect(server).levels(market.coins) == {coin: market.levels(coin) for coin in market.coins}
+    assert len(market.symbols) > 8
+    assert connect(server).levels(market.symbols) == {coin: market.levels(coin) for coin in market.symbols}
 
 
 def test_duplicates_are_asked_once_and_an_empty_sequence_not_at_all(connect, script):

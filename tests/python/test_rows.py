@@ -18,7 +18,7 @@ import pytest
 import samples
 
 import liqdata
-from liqdata import Rows
+from liqdata import BadQuery, Rows
 from liqdata import rows as rows_module
 
 ORDERS = samples.orders()
@@ -160,7 +160,7 @@ def test_an_index_counts_from_either_end(rows, plain):
     for outside in (len(plain), -len(plain) - 1, 10**30):
         with pytest.raises(IndexError):
             rows[outside]
-    for nonsense in ("price", 1.0, None):
+    for nonsense in (1.0, None, b"price"):
         with pytest.raises(TypeError):
             rows[nonsense]
     with pytest.raises(ValueError, match="zero"):
@@ -674,3 +674,52 @@ def test_what_is_simulated_says_so_wherever_it_shows():
         assert grid.simulated
         assert "simulated" in repr(grid)
         assert "simulated" in grid._repr_html_()
+
+
+# Columns by name, and a table for a terminal.
+
+
+def test_a_column_is_an_array_as_pandas_has_it(rows):
+    frame = rows.to_pandas()
+    for name, kind in zip(rows.columns, rows._table.kinds(), strict=True):
+        column = rows[name]
+        assert isinstance(column, np.ndarray)
+        assert column.shape == (len(rows),)
+        if kind == "text":
+            assert column.dtype == object
+            assert column.tolist() == frame[name].tolist()
+        elif kind == "time":
+            assert column.dtype == np.dtype("datetime64[ms]")
+            assert [int(cell) for cell in column.astype("int64")] == [row[name] for row in rows]
+        else:
+            assert column.dtype == frame[name].dtype
+            np.testing.assert_array_equal(column, frame[name].to_numpy())
+
+
+def test_a_column_that_is_none_is_refused_with_the_nearest():
+    rows = samples.simulated().largest()
+    with pytest.raises(BadQuery, match=r"did you mean 'value_usd'.*allowed: exchange, symbol") as refused:
+        rows["value_us"]
+    assert refused.value.parameter == "column"
+    assert rows[:0]["price"].dtype == np.float64
+    assert rows[:0]["symbol"].dtype == object
+
+
+def test_the_text_is_a_table_that_fits_the_terminal(monkeypatch):
+    market = samples.simulated()
+    rows = market.largest(limit=20)
+    for columns in (40, 80, 200):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        text = str(rows)
+        lines = text.splitlines()
+        assert max(map(len, lines[:-1])) <= columns
+        # Every cell of the first and the last five stands there whole.
+        for row in [*rows[:5], *rows[-5:]]:
+            for cell in (row["symbol"], f"{row['value_usd']:,f}", f"{row['price']:,f}"):
+                assert cell in text
+        assert f"{rows[9]['value_usd']:,f}" not in text
+        assert "…" in text
+        assert lines[-1].startswith("20 rows · SIMULATED · source ")
+        assert "timestamp (UTC)" in text
+    assert str(market.exchanges()[:0]).splitlines()[-1].startswith("0 rows")
+    assert len(str(market.largest(limit=3)).splitlines()) == 5

@@ -134,7 +134,7 @@ def test_true_positions_are_the_truth_of_a_simulated_market():
 def test_every_coin_of_a_simulated_market_is_held_against_its_truth():
     market = samples.simulated()
     rows = liqdata.score_truth(market)
-    assert [row["symbol"] for row in rows][::2] == list(market.coins)
+    assert [row["symbol"] for row in rows][::2] == market.symbols
     assert list(types.TruthRow.__annotations__) == rows.columns
     back = pickle.loads(pickle.dumps(rows))
     assert back.meta == rows.meta
