@@ -13,7 +13,6 @@ import pytest
 
 from liqdata import AsyncClient, Client, Market, _core, cli, types
 from liqdata._table import endpoints
-from liqdata._totals import Coins
 
 ROOT = Path(__file__).parents[2]
 TABLE = endpoints()
@@ -27,12 +26,11 @@ TYPES = {"text": "str", "decimal": "Decimal", "float": "float", "int": "int", "t
 
 
 def method(face, name):
-    """The method of a face; a market's `coins` is a list that can be called."""
+    """The method of a face."""
     kind, where = FACES[face]
     subjects = "python/liqdata/_totals.py, _orders.py or _estimates.py"
     assert hasattr(kind, name), f"{face} has no method {name}: it belongs into {where} of a subject in {subjects}"
-    found = getattr(kind, name)
-    return Coins.__call__ if isinstance(found, property) else found
+    return getattr(kind, name)
 
 
 def spelled(annotation):
