@@ -35,7 +35,7 @@ lint: $(STAMP)/test $(STAMP)/lint ## every check, the cheapest first
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/pyright --pythonpath $(BIN)/python
-	cargo clippy --locked --all-targets --no-default-features -- -D warnings
+	cargo clippy --locked --no-default-features -- -D warnings
 	cargo clippy --locked --all-targets -- -D warnings
 	$(MAKE) --no-print-directory $(ANY)
 	$(BIN)/python -m mypy.stubtest liqdata._core

@@ -60,11 +60,8 @@ pub(super) struct Followers {
 }
 
 impl Followers {
-    pub(super) fn new(most: usize, stopping: watch::Receiver<()>) -> Self {
-        Self {
-            places: Arc::new(Semaphore::new(most)),
-            stopping,
-        }
+    pub(super) fn new(places: Arc<Semaphore>, stopping: watch::Receiver<()>) -> Self {
+        Self { places, stopping }
     }
 
     /// `response` as it is, unless it is a stream: that takes a place, and ends with the server.

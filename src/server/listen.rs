@@ -115,6 +115,7 @@ pub async fn run_with(
     // The signal is given when the sender is dropped.
     let (running, stopping) = watch::channel(());
     let seats = Seats::new(&limits);
+    let places = Arc::new(Semaphore::new(limits.streams));
     let house = Arc::new(House {
         limits,
         router,
@@ -123,9 +124,9 @@ pub async fn run_with(
         tls,
         access_log,
         peers: Peers::new(trusted_proxies, limits.per_peer),
-        followers: Followers::new(limits.streams, stopping.clone()),
+        followers: Followers::new(Arc::clone(&places), stopping.clone()),
         unread: Unread::new(limits.answer_memory / OF_ONE_PEER),
-        traffic: Arc::new(Traffic::of(Arc::clone(&seats))),
+        traffic: Arc::new(Traffic::of(Arc::clone(&seats), places, limits.streams)),
     });
     let anteroom = Arc::new(Semaphore::new(TURNED_AWAY));
     let mut connections = JoinSet::new();

@@ -123,6 +123,18 @@ impl Page {
             "Connections that were told that there is no room.",
             traffic.turned_away.load(Relaxed),
         );
+        self.one(
+            "liqdata_streams",
+            "gauge",
+            "Streams that are followed.",
+            traffic.followed(),
+        );
+        self.one(
+            "liqdata_streams_limit",
+            "gauge",
+            "The most that may be followed.",
+            traffic.streams,
+        );
         let (answers, latencies) = {
             let asked = traffic.asked();
             (asked.answers.clone(), asked.latencies.clone())

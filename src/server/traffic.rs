@@ -5,6 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use tokio::sync::Semaphore;
+
 use super::seats::Seats;
 use crate::api::{ENDPOINTS, EXTENSIONS};
 
@@ -26,6 +28,10 @@ pub(super) struct Traffic {
     /// Connections that were told that there is no room.
     pub(super) turned_away: AtomicU64,
     seats: Arc<Seats>,
+    /// Free places of those who follow a stream.
+    places: Arc<Semaphore>,
+    /// All of them.
+    pub(super) streams: usize,
 }
 
 /// Requests by endpoint.
@@ -46,11 +52,13 @@ pub(super) struct Latencies {
 
 impl Traffic {
     /// Nothing yet, over these connections.
-    pub(super) fn of(seats: Arc<Seats>) -> Self {
+    pub(super) fn of(seats: Arc<Seats>, places: Arc<Semaphore>, streams: usize) -> Self {
         Self {
             asked: Mutex::default(),
             turned_away: AtomicU64::new(0),
             seats,
+            places,
+            streams,
         }
     }
 
@@ -59,11 +67,16 @@ impl Traffic {
         self.seats.count()
     }
 
+    /// Streams that are followed now.
+    pub(super) fn followed(&self) -> usize {
+        self.streams.saturating_sub(self.places.available_permits())
+    }
+
     pub(super) fn asked(&self) -> MutexGuard<'_, Asked> {
         self.asked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Counts an answer.
+    /// Counts an answer. Whoever goes away before it comes is counted as well: what was asked is answered all the same.
     pub(super) fn note(&self, path: &str, status: u16, took: Duration) {
         let endpoint = known(path);
         let class = BOUNDS.partition_point(|bound| *bound < took.as_secs_f64());

@@ -101,18 +101,18 @@ impl Reader {
     }
 }
 
-fn growing(kept: usize) -> (Arc<Market>, Router, Feed) {
+pub(super) fn growing(kept: usize) -> (Arc<Market>, Router, Feed) {
     let (market, feed) = Market::growing(kept, "a test");
     let market = Arc::new(market);
     (Arc::clone(&market), router(market), feed)
 }
 
-fn grow(feed: &Feed, orders: impl IntoIterator<Item = ObservedOrder>) {
+pub(super) fn grow(feed: &Feed, orders: impl IntoIterator<Item = ObservedOrder>) {
     feed.append((orders.into_iter().collect(), Vec::new(), Vec::new()))
         .unwrap();
 }
 
-fn numbered(usd: i64) -> ObservedOrder {
+pub(super) fn numbered(usd: i64) -> ObservedOrder {
     let venue = if usd % 2 == 0 { "okx" } else { "bybit" };
     let pair = if usd % 3 == 0 { "ETHUSDT" } else { "BTCUSDT" };
     let mut order = order(venue, pair, Side::Long, usd % 5, usd);

@@ -1,9 +1,13 @@
 //! What `/metrics` tells, over a real socket, read by the rules of its format.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
+use axum::routing::get;
 use futures_util::future::join_all;
+use tokio::time::Instant;
 
+use super::events::{grow, growing, numbered};
 use super::ready::{Folder, recorded};
 use super::sockets::{Running, header};
 use super::*;
@@ -142,6 +146,88 @@ async fn requests_are_counted_by_endpoint_and_status_and_unknown_paths_as_one() 
         new.iter().all(|series| series.contains("\"/metrics\"")),
         "{new:?}"
     );
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn an_answer_took_as_long_as_it_took_and_each_class_holds_those_before() {
+    let slowly = || async {
+        tokio::time::sleep(Duration::from_millis(30)).await;
+        "done"
+    };
+    let service = service().route("/slow", get(slowly));
+    let server = Running::start(Limits::default(), service).await;
+    let began = Instant::now();
+    let mut peer = server.connect().await;
+    for _ in 0..3 {
+        peer.ask("/slow").await;
+        peer.answer().await;
+    }
+    let took = began.elapsed().as_secs_f64();
+    let found = scraped(&server).await;
+    let of = |end: &str| found[&format!("liqdata_http_request_duration_seconds_{end}")];
+    let sum = of("sum{endpoint=\"other\"}");
+    assert!((0.09..=took).contains(&sum), "{sum} of {took}");
+    let mut before = 0.0;
+    for bound in ["0.025", "0.05", "0.1", "0.25", "1", "5", "30", "+Inf"] {
+        let count = of(&format!("bucket{{endpoint=\"other\",le=\"{bound}\"}}"));
+        assert!(count >= before, "{bound}");
+        assert!(
+            bound != "0.025" || count < 0.5,
+            "nothing is quicker than it was"
+        );
+        before = count;
+    }
+    assert_eq!((before, of("count{endpoint=\"other\"}")), (3.0, 3.0));
+    server.stop().await;
+}
+
+/// Scrapes until a sample is as wanted.
+async fn becomes(server: &Running, series: &str, wanted: f64, between: impl Fn()) {
+    let began = Instant::now();
+    loop {
+        let found = scraped(server).await.get(series).copied().unwrap_or(0.0);
+        if (found - wanted).abs() < 0.5 {
+            return;
+        }
+        assert!(
+            began.elapsed() < Duration::from_secs(20),
+            "{series} is {found}"
+        );
+        between();
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+#[tokio::test]
+async fn whoever_follows_and_whoever_goes_before_the_answer_is_counted() {
+    let (_, service, feed) = growing(100);
+    let slowly = || tokio::time::sleep(Duration::from_millis(300));
+    let service = service.route("/slow", get(slowly));
+    let server = Running::start(Limits::default(), service).await;
+    becomes(&server, "liqdata_streams", 0.0, || ()).await;
+    let mut readers = Vec::new();
+    for _ in 0..3 {
+        let mut reader = server.connect().await;
+        reader.ask("/api/liquidations/stream").await;
+        readers.push(reader);
+    }
+    becomes(&server, "liqdata_streams", 3.0, || ()).await;
+    assert_eq!(scraped(&server).await["liqdata_streams_limit"], 256.0);
+    readers.pop().unwrap().reset();
+    // That one is gone is seen where something is sent.
+    becomes(&server, "liqdata_streams", 2.0, || {
+        grow(&feed, [numbered(1)])
+    })
+    .await;
+
+    // Whoever goes before the answer is counted with it.
+    let mut peer = server.connect().await;
+    peer.ask("/slow").await;
+    becomes(&server, "liqdata_http_connections", 4.0, || ()).await;
+    peer.reset();
+    let answered = "liqdata_http_requests_total{endpoint=\"other\",status=\"200\"}";
+    becomes(&server, answered, 1.0, || ()).await;
     server.stop().await;
 }
 

@@ -89,6 +89,11 @@ impl Peer {
             .await;
     }
 
+    /// Goes away without a farewell.
+    pub(super) fn reset(self) {
+        self.0.set_zero_linger().unwrap();
+    }
+
     /// The status of the next answer.
     pub(super) async fn status(&mut self) -> u16 {
         let (head, _) = self.answer().await;
