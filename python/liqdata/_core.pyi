@@ -213,6 +213,16 @@ class Market:
     def coverage(self, range: str, as_of: int | None = None) -> Table: ...
     @staticmethod
     def open(path: str | PathLike[str], as_of: int | None = None) -> Market: ...
+    def timeline(
+        self,
+        symbols: Sequence[str],
+        by: Sequence[str],
+        interval: int,
+        start: int,
+        end: int,
+        exchange: str | None,
+        min_usd: str | None,
+    ) -> Table: ...
     def bars(
         self,
         symbol: str,

@@ -19,6 +19,9 @@ _FURTHEST = 62_000_000_000_000  # no further from the epoch than datetimes reach
 _SECONDS = range(10**9, 10**11)  # epoch seconds of 2001 to 5138, as a column of them is told: src/python/tables.rs
 _MILLISECOND = timedelta(milliseconds=1)
 _INSTANTS = "epoch milliseconds, a datetime (naive ones are UTC) or ISO 8601 text"
+_MINUTE = 60_000
+_LONGEST = 366 * 24 * 60 * _MINUTE
+_LENGTHS = 'whole minutes, such as "5m", "4h", "1d", a timedelta, or milliseconds'
 _TABLES = "a DataFrame, an Arrow table, or a mapping of columns of one length"
 
 
@@ -62,6 +65,21 @@ def stretch(start: Instant | None, end: Instant | None) -> tuple[int | None, int
         msg = f"end: {end!r} is not after the start, {start!r}; allowed: a later instant"
         raise BadQuery(msg, parameter="end")
     return first, last
+
+
+def length(interval: object) -> int:
+    """A length of periods in milliseconds, or :class:`~liqdata.BadQuery`."""
+    found: int | None = None
+    if isinstance(interval, timedelta):
+        found = interval // timedelta(milliseconds=1) if not interval % timedelta(milliseconds=1) else None
+    elif isinstance(interval, str):
+        found = _core.span(interval)
+    elif isinstance(interval, int) and not isinstance(interval, bool):
+        found = interval
+    if found is None or found <= 0 or found % _MINUTE or found > _LONGEST:
+        msg = f"interval: {interval!r} is not allowed; allowed: {_LENGTHS}"
+        raise BadQuery(msg, parameter="interval")
+    return found
 
 
 def number(value: Any, parameter: str, allowed: str) -> float:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Self, cast
 from . import _answers, _core
 from ._estimates import _LocalEstimates
 from ._export import _LocalExport
-from ._inputs import choice, datetime_of, instant, stretch, table
+from ._history import _LocalHistory
+from ._inputs import choice, datetime_of, instant, length, stretch, table
 from ._local import _Mirrored
 from ._orders import _LocalOrders
 from ._totals import _LocalTotals
@@ -38,7 +39,7 @@ _DEMO_NOW = datetime(2026, 6, 1, tzinfo=UTC)
 _SEEDS = 2**64
 
 
-class Market(_LocalTotals, _LocalOrders, _LocalEstimates, _LocalExport):
+class Market(_LocalTotals, _LocalHistory, _LocalOrders, _LocalEstimates, _LocalExport):
     """A market in this process: the ten answers from tables you have.
 
     Parameters
@@ -176,7 +177,7 @@ class Market(_LocalTotals, _LocalOrders, _LocalEstimates, _LocalExport):
         """
         at = instant(as_of, "as_of")
         first, last = stretch(start, end)
-        size = _length(interval)
+        size = None if interval is None else length(interval)
         return _answers.rows(self._open().bars(_coin(symbol), at, first, last, size), self._origin(at))
 
     def open_interest(
@@ -397,30 +398,6 @@ def _version(version: object) -> str | None:
         return version.version
     msg = f'version: {version!r} is not allowed; allowed: the text of a version, a Model, or "unknown"'
     raise BadQuery(msg, parameter="version")
-
-
-_MINUTE = 60_000
-_LENGTHS = 'whole minutes, such as "5m", "4h", "1d", a timedelta, or milliseconds'
-
-
-def _length(interval: object) -> int | None:
-    """A length of bars in milliseconds."""
-    if interval is None:
-        return None
-    found: int | None = None
-    if isinstance(interval, timedelta):
-        found = interval // timedelta(milliseconds=1) if not interval % timedelta(milliseconds=1) else None
-    elif isinstance(interval, str):
-        found = _core.span(interval)
-    elif isinstance(interval, int) and not isinstance(interval, bool):
-        found = interval
-    if found is None or found <= 0 or found % _MINUTE or found > _LONGEST:
-        msg = f"interval: {interval!r} is not allowed; allowed: {_LENGTHS}"
-        raise BadQuery(msg, parameter="interval")
-    return found
-
-
-_LONGEST = 366 * 24 * 60 * _MINUTE
 
 
 def open(

@@ -33,6 +33,8 @@ __all__ = [
     "FindingRow",
     "GapRow",
     "HeatmapRange",
+    "HistoryGroup",
+    "HistoryRow",
     "Instant",
     "Instants",
     "Instrument",
@@ -67,6 +69,9 @@ Instants: TypeAlias = "Instant | Iterable[Instant]"
 
 Window: TypeAlias = Literal["1h", "4h", "12h", "24h", "1d"]
 """Rolling window of a realised total; ``1d`` is ``24h``."""
+
+HistoryGroup: TypeAlias = Literal["coin", "symbol", "exchange", "side"]
+"""What liquidations over time are grouped by beside the period."""
 
 HeatmapRange: TypeAlias = Literal["12h", "24h", "1d", "3d", "7d", "1w", "1M", "30d", "3M", "6M", "1y", "all"]
 """Range of a heatmap: positions opened in the last so much time.
@@ -223,6 +228,22 @@ class CoverageRow(TypedDict):
     last_event: int | None
     gaps: int
     cnt: int
+
+
+class HistoryRow(TypedDict):
+    """What was liquidated in one period, of one group; ``covered`` is ``None`` where nobody kept a record."""
+
+    timestamp: int
+    coin: NotRequired[str]
+    symbol: NotRequired[str]
+    exchange: NotRequired[str]
+    side: NotRequired[Side]
+    long_usd: Decimal
+    short_usd: Decimal
+    total_usd: Decimal
+    cnt: int
+    largest_usd: Decimal
+    covered: float | None
 
 
 class PositionRow(TypedDict):

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use rusqlite::Connection;
+
 use super::ArchiveError;
 use super::filter::Filter;
 use super::manifest::{self, Day, State};
@@ -9,6 +11,7 @@ use super::orders::OrderRow;
 use super::reader::Archive;
 use super::row::Row;
 use super::runs::{Gap, Run, by, gaps, runs, silences};
+use super::spans::{Span, without};
 use crate::model::{Completeness, Millis, VenueCoverage};
 
 /// An exchange, how many orders it has, and the time of the last.
@@ -100,14 +103,10 @@ impl Archive {
         check_stretch(start, end)?;
         let gaps = self.gaps_known(start, end, as_of)?;
         let (silences, runs, listened_to) = self.ask(|journal| {
-            let listened_to = journal
-                .prepare_cached("SELECT DISTINCT exchange FROM runs WHERE started <= ?1")?
-                .query_map([by(as_of)], |row| row.get::<_, String>(0))?
-                .collect::<rusqlite::Result<Vec<_>>>()?;
             Ok((
                 silences(journal, start, end, as_of)?,
                 runs(journal, start, end)?,
-                listened_to,
+                listened_to(journal, as_of)?,
             ))
         })?;
         let mut venues: BTreeMap<String, VenueCoverage> = BTreeMap::new();
@@ -146,6 +145,47 @@ impl Archive {
             );
         }
         Ok(venues.into_values().collect())
+    }
+
+    /// When each exchange was listened to and nothing is known to be missing, from `start` until before `end`: in order and
+    /// apart from each other, of every exchange that was ever listened to before; with the gaps that had been recorded by
+    /// `as_of`.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] where the stretch is empty or the archive cannot be read.
+    pub fn covered(
+        &self,
+        start: Millis,
+        end: Millis,
+        as_of: Option<Millis>,
+    ) -> Result<BTreeMap<String, Vec<(Millis, Millis)>>, ArchiveError> {
+        let gaps = self.gaps_known(start, end, as_of)?;
+        let (silences, runs, listened_to) = self.ask(|journal| {
+            Ok((
+                silences(journal, start, end, as_of)?,
+                runs(journal, start, end)?,
+                listened_to(journal, as_of)?,
+            ))
+        })?;
+        let of = |name: &str| {
+            let runs = runs.iter().filter(|run| run.exchange == name);
+            let heard: Vec<Span> = runs
+                .map(|run| (run.started.max(start), run.seen.min(end)))
+                .collect();
+            let gaps = gaps.iter().filter(|gap| gap.exchange == name);
+            let missing = gaps.map(|gap| (gap.start, gap.end));
+            let silences = silences.iter().filter(|(exchange, ..)| exchange == name);
+            let silent = silences.map(|(_, from, to)| (*from, *to));
+            without(&heard, &missing.chain(silent).collect::<Vec<_>>())
+        };
+        let venues = listened_to.into_iter();
+        Ok(venues
+            .map(|name| {
+                let spans = of(&name);
+                (name, spans)
+            })
+            .collect())
     }
 
     /// Orders and the last event time of each exchange; whole days that lie in files are read off their list.
@@ -224,6 +264,14 @@ impl Archive {
         }
         Ok(None)
     }
+}
+
+/// The exchanges that had been listened to by `as_of`.
+fn listened_to(journal: &Connection, as_of: Option<Millis>) -> rusqlite::Result<Vec<String>> {
+    journal
+        .prepare_cached("SELECT DISTINCT exchange FROM runs WHERE started <= ?1")?
+        .query_map([by(as_of)], |row| row.get(0))?
+        .collect()
 }
 
 fn least(runs: &[&Run]) -> Completeness {

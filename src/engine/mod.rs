@@ -30,6 +30,7 @@ mod ring;
 mod sources;
 mod sweeps;
 mod table;
+mod timeline;
 mod view;
 
 pub use coverage::coverage;
@@ -52,4 +53,5 @@ pub use ring::{Ring, RingFault, RingPart};
 pub use sources::Sources;
 pub use sweeps::{Move, crossed, refreshed};
 pub use table::TableFault;
+pub use timeline::{Covered, Grouping, Timeline, TimelineQuestion, timeline};
 pub use view::View;

@@ -21,9 +21,11 @@ use super::arrivals::{ArrivalId, Arrivals};
 use super::refusal::Refusal;
 use super::revision::{Basis, Revision, Standing, wall_clock};
 use super::source::{Needed, Source, Stretch, shown};
-use crate::archive::{Archive, Filter, MapRow};
-use crate::engine::{self, Observations, Ring, Rows, View};
-use crate::model::{Bar, Millis, ObservedOpenInterest, Order, VenueCoverage, Window};
+use crate::archive::{Archive, Filter, Gather, MapRow};
+use crate::engine::{self, Covered, Observations, Ring, Rows, Timeline, TimelineQuestion, View};
+use crate::model::{
+    Bar, Millis, ObservedOpenInterest, Order, OrderBrief, PeriodRow, VenueCoverage, Window,
+};
 use desk::Desk;
 use live::Live;
 
@@ -35,6 +37,15 @@ const HISTORIES: usize = 48;
 /// What is kept for questions about the past, unless it is told otherwise.
 const OF_THE_PAST: usize = 128 << 20;
 const PAST_HISTORIES: usize = 8;
+
+/// Liquidations over time, of a share of the orders.
+struct Summed(Timeline);
+
+impl Gather for Summed {
+    fn take(&mut self, order: OrderBrief<'_>) {
+        self.0.take(&order);
+    }
+}
 
 /// An archive that questions are asked of.
 #[derive(Debug)]
@@ -349,6 +360,28 @@ impl Source for Archived {
                 ..venue
             })
             .collect())
+    }
+
+    fn timeline(&self, asked: &Arc<TimelineQuestion>) -> Result<Vec<PeriodRow>, Refusal> {
+        let as_of = self.as_of;
+        let one = |names: &[String]| names.first().filter(|_| names.len() == 1).cloned();
+        let filter = Filter {
+            start: Some(asked.start),
+            end: Some(asked.end),
+            as_of,
+            exchange: asked.exchange.clone(),
+            symbol: one(&asked.pairs).filter(|_| asked.coins.is_empty()),
+            coin: one(&asked.coins).filter(|_| asked.pairs.is_empty()),
+            ..Filter::default()
+        };
+        let archive = &self.back.archive;
+        let (shares, _) = archive.gather_orders(&filter, || Summed(Timeline::new(asked)))?;
+        let mut all = Timeline::new(asked);
+        for share in &shares {
+            all.join(&share.0);
+        }
+        let covered = archive.covered(asked.start, asked.end, as_of)?;
+        Ok(all.rows(&Covered::At(covered)))
     }
 
     /// Of all exchanges together, as estimates are made of them.

@@ -18,10 +18,10 @@ use super::shared_look::SharedLook;
 use super::source::{Needed, Source, shown};
 use crate::api::{BadQuery, Orders};
 use crate::archive::{Archive, DamagedPart, MapRow};
-use crate::engine::{self, EngineError, Observations, Rows, View};
+use crate::engine::{self, EngineError, Observations, Rows, TimelineQuestion, View};
 use crate::model::{
     Bar, Chosen, Completeness, Millis, Model, ObservedLiquidations, ObservedOpenInterest, Order,
-    Pair, VenueCoverage, Window,
+    Pair, PeriodRow, VenueCoverage, Window,
 };
 
 /// What a server, or a caller in this process, asks its questions of.
@@ -411,6 +411,21 @@ impl Market {
         stretch: (Option<Millis>, Option<Millis>),
     ) -> Result<Vec<ObservedOpenInterest>, Refusal> {
         self.source.open_interest(coin, as_of, stretch)
+    }
+
+    /// What was liquidated period by period, the periods in order of time; those without an order are left out.
+    ///
+    /// # Errors
+    ///
+    /// A [`Refusal`] as of [`Market::answer`].
+    pub fn timeline(&self, asked: &Arc<TimelineQuestion>) -> Result<Vec<PeriodRow>, Refusal> {
+        let mut rows = self.source.timeline(asked)?;
+        if self.simulated {
+            for row in &mut rows {
+                row.covered = Some(1.0);
+            }
+        }
+        Ok(rows)
     }
 
     /// The estimated maps that were served and kept, as they were: of `kind`, `coin` and the model's `version` where they

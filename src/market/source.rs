@@ -13,8 +13,8 @@ use super::arrivals::{ArrivalId, Arrivals};
 use super::refusal::Refusal;
 use super::revision::{Basis, Revision, Standing};
 use crate::archive::{Archive, MapRow};
-use crate::engine::{self, Rows, View};
-use crate::model::{Bar, Millis, ObservedOpenInterest, VenueCoverage, Window};
+use crate::engine::{self, Covered, Rows, TimelineQuestion, View};
+use crate::model::{Bar, Millis, ObservedOpenInterest, PeriodRow, VenueCoverage, Window};
 
 /// From the first instant on, until the second.
 pub(super) type Stretch = (Option<Millis>, Option<Millis>);
@@ -154,6 +154,13 @@ pub(super) trait Source: Debug + Send + Sync {
                 .filter(|reading| start.is_none_or(|start| reading.timestamp >= start))
                 .filter(|reading| end.is_none_or(|end| reading.timestamp < end))
                 .collect()
+        })
+    }
+
+    /// What was liquidated period by period, of what was known at the instant it was opened as of.
+    fn timeline(&self, asked: &Arc<TimelineQuestion>) -> Result<Vec<PeriodRow>, Refusal> {
+        shown(self, None, None, |view| {
+            engine::timeline(view, asked).rows(&Covered::Unknown)
         })
     }
 

@@ -24,6 +24,7 @@ mod money;
 mod observed;
 mod order;
 mod orders;
+mod period;
 mod record;
 mod short;
 mod side;
@@ -56,6 +57,7 @@ pub use observed::{
 };
 pub use order::Order;
 pub use orders::OrderColumns;
+pub use period::PeriodRow;
 pub use record::{Cell, Column, Kind, Record, Source, Value, Visitor};
 pub(crate) use record::{record, value};
 pub use side::Side;

@@ -118,6 +118,23 @@ impl Columns {
         self
     }
 
+    /// The same columns, of `group` those of `kept` only, in that order and where the first of the group stood.
+    pub(super) fn keeping(mut self, group: &[&str], kept: &[String]) -> Self {
+        let is_of = |column: &Column| group.contains(&column.name.as_str());
+        let place = self.columns.iter().position(is_of).unwrap_or_default();
+        let (mut of_group, mut found): (Vec<Column>, Vec<Column>) =
+            std::mem::take(&mut self.columns)
+                .into_iter()
+                .partition(is_of);
+        for (offset, name) in kept.iter().enumerate() {
+            if let Some(one) = of_group.iter().position(|column| column.name == *name) {
+                found.insert(place + offset, of_group.swap_remove(one));
+            }
+        }
+        self.columns = found;
+        self
+    }
+
     /// The same columns, where nothing that may be absent is.
     pub(super) fn filled(mut self) -> Self {
         for column in &mut self.columns {

@@ -35,6 +35,7 @@ mod signals;
 mod specification;
 mod stream;
 mod tables;
+mod timeline;
 mod untaken;
 mod verify;
 mod vouched;

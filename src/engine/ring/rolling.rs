@@ -416,6 +416,25 @@ impl Ring {
         self.columns.qtys.at(place)
     }
 
+    /// The order of a place, its names lent.
+    pub(in crate::engine) fn brief(&self, place: usize) -> OrderBrief<'_> {
+        let kind = self.kind(place);
+        let [exchange, symbol, coin] = self.names.of(kind.pair());
+        OrderBrief {
+            number: 0,
+            exchange,
+            symbol,
+            coin,
+            side: kind.side(),
+            price: self.columns.prices.at(place),
+            qty: self.qty(place),
+            value_usd: self.columns.usds.at(place),
+            timestamp: self.timestamp(place),
+            received_at: self.received_at(place),
+            names: None,
+        }
+    }
+
     /// The order at a place.
     pub(in crate::engine) fn order(&self, place: usize) -> Order {
         let kind = self.kind(place);

@@ -213,11 +213,11 @@ async fn whoever_follows_and_whoever_goes_before_the_answer_is_counted() {
         readers.push(reader);
     }
     becomes(&server, "liqdata_streams", 3.0, || ()).await;
-    assert_eq!(scraped(&server).await["liqdata_streams_limit"], 256.0);
+    becomes(&server, "liqdata_streams_limit", 256.0, || ()).await;
     readers.pop().unwrap().reset();
     // That one is gone is seen where something is sent.
     becomes(&server, "liqdata_streams", 2.0, || {
-        grow(&feed, [numbered(1)])
+        grow(&feed, [numbered(1)]);
     })
     .await;
 

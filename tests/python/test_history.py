@@ -1,0 +1,200 @@
+"""Liquidations over time: held against a plain grouping of the same orders, over tables and over an archive."""
+
+import itertools
+import random
+from collections import defaultdict
+from datetime import timedelta
+from decimal import Decimal
+
+import pytest
+import samples
+from samples import DAY, HOUR, MINUTE, NOW
+
+import liqdata
+from liqdata import BadQuery, _core
+
+COINS = {"BTCUSDT": "BTC", "ETHUSDT": "ETH", "1000PEPEUSDT": "PEPE", "BTCUSD": "BTC"}
+GROUPS = ("coin", "symbol", "exchange", "side")
+
+
+def many(days, seed=3):
+    """Orders of several days, of all hours, a few at the very edges of periods."""
+    chance = random.Random(seed)
+    count = 150 * days
+    at = [NOW - chance.randrange(days * DAY) for _ in range(count)] + [NOW, NOW - HOUR, NOW - HOUR - 1, NOW - DAY]
+    rows = [
+        {
+            "exchange": chance.choice(samples.VENUES),
+            "symbol": chance.choice(samples.PAIRS),
+            "side": chance.choice(("LONG", "SHORT")),
+            "price": Decimal(chance.randint(1, 999_999)) / 100,
+            "qty": Decimal(chance.randint(1, 99_999)) / 1000,
+            "value_usd": Decimal(chance.randint(1, 999_999)) / 10,
+            "timestamp": when,
+        }
+        for when in at
+    ]
+    return samples.columns(rows)
+
+
+@pytest.fixture(scope="module")
+def orders():
+    return many(9)
+
+
+@pytest.fixture(scope="module")
+def archive(orders, tmp_path_factory):
+    """The same orders, all but the last days in files, with what was listened to."""
+    path = tmp_path_factory.mktemp("history") / "archive"
+    writer = _core.ArchiveWriter(path)
+    writer.append(orders, None, None)
+    for venue in samples.VENUES:
+        writer.run(venue, "complete", NOW - 9 * DAY, NOW + 1)
+    writer.gap("okx", NOW - 90 * MINUTE, NOW - 60 * MINUTE, "a test")
+    writer.roll(NOW - 2 * DAY)
+    writer.close()
+    return path
+
+
+@pytest.fixture(params=["tables", "archive"])
+def market(request, orders, archive):
+    if request.param == "tables":
+        yield liqdata.Market(orders, now=NOW)
+        return
+    with liqdata.open(archive) as opened:
+        yield opened
+
+
+def plainly(orders, by, interval, stretch, wanted):
+    """What the history has to be, by a plain loop."""
+    groups = defaultdict(list)
+    start, end = stretch
+    for row in samples.rows(orders):
+        row["coin"] = COINS[row["symbol"]]
+        if start <= row["timestamp"] < end and wanted(row):
+            key = (row["timestamp"] // interval * interval, *(row[name] for name in by))
+            groups[key].append(row)
+    made = []
+    for key, rows in groups.items():
+        long, short = (sum((r["value_usd"] for r in rows if r["side"] == s), Decimal(0)) for s in ("LONG", "SHORT"))
+        made.append(
+            dict(zip(("timestamp", *by), key, strict=True))
+            | {"long_usd": long, "short_usd": short, "total_usd": long + short, "cnt": len(rows)}
+            | {"largest_usd": max(r["value_usd"] for r in rows)}
+        )
+    return sorted(made, key=lambda row: tuple(row[name] for name in ("timestamp", *(n for n in GROUPS if n in by))))
+
+
+def without(rows):
+    return [{name: cell for name, cell in row.items() if name != "covered"} for row in rows]
+
+
+def test_a_history_is_the_plain_grouping_of_its_orders(market, orders):
+    chance = random.Random(11)
+    subsets = [by for size in range(5) for by in itertools.permutations(GROUPS, size)]
+    for _ in range(60):
+        by = chance.choice(subsets)
+        interval = chance.choice((MINUTE, 5 * MINUTE, 7 * MINUTE, HOUR, DAY, 3 * DAY))
+        start = NOW - chance.randrange(1, 9 * DAY)
+        end = chance.choice((None, chance.randrange(start + 1, NOW + DAY)))
+        exchange = chance.choice((None, "okx", "OKX", "bybit"))
+        least = chance.choice((None, 5000, Decimal("50000.5"), 99_999.9))
+        symbol = chance.choice((None, "BTC", "pepe", "BTCUSDT", "btcusd"))
+        if {"coin", "symbol"} & set(by):
+            symbol = chance.choice((symbol, ["BTC", "ETHUSDT"], ("ETH", "PEPE")))
+        named = {str(one).upper() for one in ([symbol] if isinstance(symbol, str) else symbol or [])}
+
+        def wanted(row, named=named, exchange=exchange, least=least):
+            return (
+                (not named or row["coin"] in named or row["symbol"] in named)
+                and (exchange is None or row["exchange"] == exchange.lower())
+                and (least is None or row["value_usd"] >= Decimal(str(least)))
+            )
+
+        asked = {"interval": interval, "by": by, "start": start, "end": end, "exchange": exchange, "min_usd": least}
+        found = market.history(symbol, **asked)
+        sums = ["long_usd", "short_usd", "total_usd", "cnt", "largest_usd", "covered"]
+        assert found.columns == ["timestamp", *by, *sums], asked
+        last = NOW + 1 if end is None else end
+        assert without(found) == plainly(orders, by, interval, (start, last), wanted), (symbol, asked)
+
+
+def test_a_history_sums_to_what_the_windows_tell(market):
+    day = market.history(by=(), interval="1d", start=NOW - DAY + 1)
+    overview = market.overview()["24h"]
+    assert sum(row["cnt"] for row in day) == overview["cnt"]
+    assert float(sum(row["total_usd"] for row in day)) == pytest.approx(overview["total_usd"], rel=1e-12)
+    by_venue = market.history(by="exchange", interval="366d", start=NOW - DAY + 1)
+    totals = defaultdict(Decimal)
+    for row in by_venue:
+        totals[row["exchange"]] += row["total_usd"]
+    assert totals == {row["exchange"]: row["total_usd"] for row in market.exchanges("24h")}
+
+
+def test_by_default_it_is_the_last_day_by_the_hour_and_coin(market):
+    rows = market.history()
+    assert rows.columns[:2] == ["timestamp", "coin"]
+    assert {row["timestamp"] % HOUR for row in rows} == {0}
+    assert rows[0]["timestamp"] == NOW - DAY
+    assert rows[-1]["timestamp"] == NOW, "now itself is included"
+    assert market.history(interval=timedelta(hours=1)) == rows == market.history(interval=HOUR)
+    assert str(rows.to_pandas()["timestamp"].dtype) == "datetime64[ms, UTC]"
+
+
+def test_what_was_covered_is_told_as_far_as_somebody_kept_a_record(orders, archive):
+    assert {row["covered"] for row in liqdata.Market(orders, now=NOW).history()} == {None}
+    assert {row["covered"] for row in samples.simulated().history()} == {1.0}
+    with liqdata.open(archive) as market:
+        found = {(row["timestamp"], row["exchange"]): row["covered"] for row in market.history(by="exchange")}
+        assert found[NOW - 2 * HOUR, "okx"] == pytest.approx(0.5)
+        others = [share for key, share in found.items() if key != (NOW - 2 * HOUR, "okx")]
+        assert others == pytest.approx([1.0] * len(others))
+        (total,) = (row for row in market.history(by=()) if row["timestamp"] == NOW - 2 * HOUR)
+        assert total["covered"] == pytest.approx((1 + 1 + 0.5) / 3)
+        # Of a period that was asked about in part, that part counts.
+        row = market.history(by="exchange", exchange="okx", start=NOW - 3 * HOUR, end=NOW - HOUR, interval="1d")[0]
+        assert row["covered"] == pytest.approx(0.75)
+
+
+def test_an_archive_of_an_instant_knows_nothing_that_came_later(archive):
+    at = NOW - 3 * DAY
+    with liqdata.open(archive, as_of=at) as market:
+        rows = market.history(by=(), start=NOW - 9 * DAY)
+        assert market.history() == market.history(start=at - DAY)
+        assert all(row["timestamp"] <= at for row in rows)
+
+
+@pytest.mark.parametrize(
+    "asked,parameter,words",
+    [
+        ({"interval": "90s"}, "interval", "whole minutes"),
+        ({"interval": 0}, "interval", "whole minutes"),
+        ({"interval": "367d"}, "interval", "whole minutes"),
+        ({"by": "venue"}, "by", "'exchange'"),
+        ({"by": ("coin", "coin")}, "by", "one of"),
+        ({"by": None}, "by", "() for totals"),
+        ({"symbol": ["BTC", "ETH"], "by": "side"}, "by", "does not tell 2 symbols apart"),
+        ({"symbol": []}, "symbol", "None for everything"),
+        ({"symbol": [1]}, "symbol", "such as BTC"),
+        ({"symbol": " "}, "symbol", "blank"),
+        ({"symbol": 7}, "symbol", "a coin, a pair or several"),
+        ({"exchange": ""}, "exchange", "such as binance"),
+        ({"min_usd": -1}, "min_usd", "from 0 on"),
+        ({"min_usd": float("nan")}, "min_usd", "from 0 on"),
+        ({"min_usd": "many"}, "min_usd", "from 0 on"),
+        ({"start": NOW + DAY}, "start", "after the market's now"),
+        ({"start": NOW, "end": NOW - 1}, "end", "later instant"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_by_name(market, asked, parameter, words):
+    with pytest.raises(BadQuery) as refused:
+        market.history(**asked)
+    assert refused.value.parameter == parameter
+    assert words in str(refused.value)
+
+
+def test_no_orders_are_no_rows_of_the_same_columns():
+    rows = liqdata.Market().history("BTC", by=("side", "exchange"))
+    assert len(rows) == 0
+    assert rows.columns[:3] == ["timestamp", "side", "exchange"]
+    assert rows.to_polars().shape == (0, 9)
