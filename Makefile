@@ -62,7 +62,7 @@ scorecard: $(STAMP)/test $(FAST) ## what the estimate scores on simulated market
 	$(BIN)/python tests/scorecard/run.py
 
 soak: $(STAMP)/test $(FAST) ## the long forms of the process tests
-	LIQDATA_SOAK=1 cargo test --locked --no-default-features --test archive --test collecting \
+	LIQDATA_SOAK=1 cargo test --locked --no-default-features --test archive --test collecting --test decoding \
 		--config 'profile.test.package.liqdata.opt-level=2'
 	LIQDATA_SOAK=1 $(BIN)/python -m pytest tests/python
 

@@ -27,13 +27,20 @@ pub struct Check {
 }
 
 /// Every check.
-pub const CHECKS: [Check; 9] = [
+pub const CHECKS: [Check; 10] = [
     Check {
         name: "archive",
         run: checks::archive::check,
         seeds: seeds::archive,
         tokens: mutate::CHANGES,
         slow: true,
+    },
+    Check {
+        name: "codings",
+        run: checks::codings::check,
+        seeds: seeds::codings,
+        tokens: mutate::CODINGS,
+        slow: false,
     },
     Check {
         name: "replies",

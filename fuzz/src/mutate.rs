@@ -93,6 +93,16 @@ pub const CHANGES: &[&str] = &[
     "\0\u{20}\0\0\u{7f}",
 ];
 
+/// What gzip files and zstd frames begin with, fields of their heads, and bytes of ASCII only.
+pub const CODINGS: &[&str] = &[
+    "\u{1f}",
+    "\u{8}\u{1c}\0\0\0\0",
+    "(\u{35}/",
+    "\u{1}\0\0\0\0\0\0\0",
+    "\0\0\0\0",
+    "name\0",
+];
+
 /// What instants are made of, and what are none.
 pub const INSTANTS: &[&str] = &[
     "T",

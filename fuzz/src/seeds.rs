@@ -1,7 +1,9 @@
 //! What good inputs look like: the samples that the tests read too, and a few of kinds that those have not.
 
+use std::io::Write;
 use std::iter::once;
 
+use flate2::{Compression, GzBuilder};
 use liqdata::feeds::VENUES;
 
 macro_rules! sample {
@@ -242,6 +244,39 @@ pub fn questions() -> Vec<Vec<u8>> {
     .enumerate()
     .map(|(kind, text)| marked(kind, text))
     .collect()
+}
+
+/// Bodies of either coding: short, long and of one byte over and over, of two members, with a name and a checksum in the
+/// head, cut short, with something behind them.
+#[must_use]
+pub fn codings() -> Vec<Vec<u8>> {
+    let gzip = |text: &[u8], level| {
+        let mut encoder = GzBuilder::new()
+            .filename("body")
+            .write(Vec::new(), Compression::new(level));
+        encoder.write_all(text).unwrap();
+        encoder.finish().unwrap()
+    };
+    let json = sample!("heatmap.json").as_bytes();
+    let zeros = vec![b'0'; 200_000];
+    let mut bodies = Vec::new();
+    for text in [b"".as_slice(), b"[1,2]", json, &zeros] {
+        for (coding, packed) in [
+            (0, gzip(text, 1)),
+            (0, gzip(text, 9)),
+            (1, zstd::encode_all(text, 1).unwrap()),
+            (1, zstd::encode_all(text, 19).unwrap()),
+            (2, text.to_vec()),
+        ] {
+            let with = |cap: u8, body: &[u8]| [&[coding, cap], body].concat();
+            bodies.push(with(255, &packed));
+            bodies.push(with(3, &packed));
+            bodies.push(with(255, &[packed.as_slice(), &packed].concat()));
+            bodies.push(with(255, &packed[..packed.len() / 2]));
+            bodies.push(with(255, &[packed.as_slice(), b"more"].concat()));
+        }
+    }
+    bodies
 }
 
 /// Changes of each of the files of an archive, one near its beginning, one farther on, and a file cut short.

@@ -6,7 +6,7 @@
 use std::io::{self, Write};
 
 use flate2::write::MultiGzDecoder;
-use reqwest::header::{CONTENT_ENCODING, HeaderMap};
+use reqwest::header::{CONTENT_ENCODING, HeaderMap, HeaderValue};
 use zstd::stream::raw::{DParameter, Decoder, InBuffer, Operation, OutBuffer};
 
 use crate::wire::Feed;
@@ -113,6 +113,8 @@ struct Zstd<'a> {
     room: Vec<u8>,
     /// Whether a frame has begun that has not ended.
     open: bool,
+    /// Whether more may wait to be taken out than there was room for.
+    full: bool,
     sink: Sink<'a>,
 }
 
@@ -148,6 +150,7 @@ impl<'a> Unpacking<'a> {
                 decoder: zstd_decoder(cap).map_err(|error| damaged(&error))?,
                 room: vec![0; PIECE],
                 open: false,
+                full: false,
                 sink: sink(intake, None),
             })),
         };
@@ -206,17 +209,17 @@ impl<'a> Unpacking<'a> {
 impl Zstd<'_> {
     fn take(&mut self, chunk: &[u8]) -> Result<(), Spoiled> {
         let mut input = InBuffer::around(chunk);
-        loop {
+        // Asked with nothing at hand, the decoder says how a further frame would begin.
+        while input.pos() < chunk.len() || self.full {
             let mut output = OutBuffer::around(self.room.as_mut_slice());
             let hint = self.decoder.run(&mut input, &mut output);
             // What is left of the frame; none at its end.
             self.open = hint.map_err(|error| damaged(&error))? != 0;
-            let written = output.pos();
+            // At a frame's end nothing waits to be taken out.
+            self.full = self.open && output.pos() == PIECE;
             self.sink.take(output.as_slice())?;
-            if input.pos() == chunk.len() && written < self.room.len() {
-                return Ok(());
-            }
         }
+        Ok(())
     }
 }
 
@@ -284,7 +287,10 @@ fn inflated<'a>(packed: &[u8], room: &'a mut Vec<u8>, cap: usize) -> Option<&'a 
     }
     let whole = room.get_mut(..length)?;
     let written = libdeflater::Decompressor::new().gzip_decompress(packed, whole);
-    (written == Ok(length)).then_some(whole)
+    // Behind the first member nobody has looked: the last one's checksum has to be its own.
+    let sum = packed.last_chunk::<8>()?.first_chunk::<4>()?;
+    (written == Ok(length) && u32::from_le_bytes(*sum) == libdeflater::crc32(whole))
+        .then_some(whole)
 }
 
 fn told(sink: &Sink<'_>, error: &io::Error) -> Spoiled {
@@ -298,22 +304,55 @@ fn damaged(error: &io::Error) -> Spoiled {
     Spoiled::Damaged(error.to_string())
 }
 
-/// What can be had of the beginning of a body of which these bytes came; at most `most` bytes.
-pub(super) fn beginning(headers: &HeaderMap, came: Vec<u8>, most: usize) -> Vec<u8> {
-    struct Text(Vec<u8>);
+/// Keeps what it is fed since it last began.
+#[derive(Default)]
+struct Taken(Vec<u8>);
 
-    impl Feed for Text {
-        fn begin(&mut self, _announced: Option<usize>) {}
-
-        fn feed(&mut self, chunk: &[u8]) {
-            self.0.extend_from_slice(chunk);
-        }
+impl Feed for Taken {
+    fn begin(&mut self, _announced: Option<usize>) {
+        self.0.clear();
     }
 
+    fn feed(&mut self, chunk: &[u8]) {
+        self.0.extend_from_slice(chunk);
+    }
+}
+
+/// A body that arrived in `pieces`, out of its coding as every client takes it; for checks that hold for any input.
+///
+/// # Errors
+///
+/// Why it cannot be taken, in words.
+#[doc(hidden)]
+pub fn unpacked<'a>(
+    coding: &str,
+    pieces: impl Iterator<Item = &'a [u8]>,
+    cap: usize,
+) -> Result<Vec<u8>, String> {
+    let mut headers = HeaderMap::new();
+    let name = HeaderValue::from_str(coding).map_err(|error| error.to_string())?;
+    headers.insert(CONTENT_ENCODING, name);
+    let mut taken = Taken::default();
+    let unpack = || {
+        let mut unpacking = Unpacking::begin(&headers, None, cap, &mut taken, Spare::default())?;
+        for piece in pieces {
+            unpacking.take(piece)?;
+        }
+        unpacking.finish()
+    };
+    match unpack() {
+        Ok(_) => Ok(taken.0),
+        Err(Spoiled::Over) => Err("over the cap".to_owned()),
+        Err(Spoiled::Unknown(why) | Spoiled::Damaged(why)) => Err(why),
+    }
+}
+
+/// What can be had of the beginning of a body of which these bytes came; at most `most` bytes.
+pub(super) fn beginning(headers: &HeaderMap, came: Vec<u8>, most: usize) -> Vec<u8> {
     if matches!(coding(headers), Ok(Coding::Plain)) {
         return came;
     }
-    let mut text = Text(Vec::new());
+    let mut text = Taken::default();
     if let Ok(mut unpacking) = Unpacking::begin(headers, None, most, &mut text, Spare::default()) {
         if let Stage::Gzip { keeping, .. } = &mut unpacking.stage {
             *keeping = false;
@@ -331,18 +370,17 @@ mod tests {
     use flate2::Compression;
     use flate2::write::GzEncoder;
     use proptest::prelude::*;
-    use reqwest::header::HeaderValue;
 
     use super::*;
 
     /// Keeps what it is fed since it last began.
     #[derive(Default)]
-    struct Taken {
+    struct Received {
         bytes: Vec<u8>,
         announced: Option<usize>,
     }
 
-    impl Feed for Taken {
+    impl Feed for Received {
         fn begin(&mut self, announced: Option<usize>) {
             self.bytes.clear();
             self.announced = announced;
@@ -360,13 +398,13 @@ mod tests {
     }
 
     /// What comes of `packed`, in pieces of so many bytes.
-    fn unpacked(
+    fn received(
         coding: &'static str,
         packed: &[u8],
         piece: usize,
         cap: usize,
-    ) -> Result<Taken, Spoiled> {
-        let mut taken = Taken::default();
+    ) -> Result<Received, Spoiled> {
+        let mut taken = Received::default();
         let headers = named(coding);
         let mut unpacking = Unpacking::begin(&headers, None, cap, &mut taken, Spare::default())?;
         for chunk in packed.chunks(piece) {
@@ -384,10 +422,30 @@ mod tests {
     }
 
     #[test]
+    fn what_follows_a_gzip_body_is_refused_even_where_it_ends_as_that_does() {
+        let mut packed = gzip(b"[1]");
+        packed.extend_from_slice(b"rubbish\x03\0\0\0");
+        for piece in [1, 1000] {
+            assert!(received("gzip", &packed, piece, 100).is_err());
+        }
+    }
+
+    #[test]
+    fn a_zstd_frame_that_ends_with_a_piece_of_room_or_before_an_empty_chunk_is_whole() {
+        for size in [0, 1, PIECE - 1, PIECE, PIECE + 1, 3 * PIECE] {
+            let body = vec![b'7'; size];
+            let frame = zstd::encode_all(body.as_slice(), 1).unwrap();
+            assert_eq!(received("zstd", &frame, 1 << 20, size).unwrap().bytes, body);
+            let chunks = [b"".as_slice(), &frame, b""];
+            assert_eq!(unpacked("zstd", chunks.into_iter(), size).unwrap(), body);
+        }
+    }
+
+    #[test]
     fn several_members_of_a_gzip_body_are_all_read() {
         let twice = [gzip(b"[1,2]"), gzip(b"[1,2]")].concat();
         assert_eq!(
-            unpacked("gzip", &twice, 7, 100).unwrap().bytes,
+            received("gzip", &twice, 7, 100).unwrap().bytes,
             b"[1,2][1,2]"
         );
         let frames = [
@@ -395,7 +453,7 @@ mod tests {
             zstd::encode_all(&b",2]"[..], 1).unwrap(),
         ]
         .concat();
-        assert_eq!(unpacked("zstd", &frames, 7, 100).unwrap().bytes, b"[1,2]");
+        assert_eq!(received("zstd", &frames, 7, 100).unwrap().bytes, b"[1,2]");
     }
 
     #[test]
@@ -415,7 +473,7 @@ mod tests {
         let twice = [one.as_slice(), &one].concat();
         assert_eq!(inflated(&twice, &mut room, 100), None);
         assert_eq!(
-            unpacked("gzip", &twice, 7, 100).unwrap().bytes,
+            received("gzip", &twice, 7, 100).unwrap().bytes,
             [body.as_slice(), &body].concat()
         );
     }
@@ -428,12 +486,12 @@ mod tests {
         let zipped = gzip(&body);
         let framed = zstd::encode_all(body.as_slice(), 1).unwrap();
         for (coding, packed) in [("gzip", zipped), ("zstd", framed)] {
-            assert_eq!(unpacked(coding, &packed, 999, 1 << 20).unwrap().bytes, body);
+            assert_eq!(received(coding, &packed, 999, 1 << 20).unwrap().bytes, body);
             for cut in [1, 5, 20, packed.len() / 2, packed.len() - 1] {
                 let part = packed.get(..cut).unwrap();
                 assert!(
                     matches!(
-                        unpacked(coding, part, 999, 1 << 20),
+                        received(coding, part, 999, 1 << 20),
                         Err(Spoiled::Damaged(_))
                     ),
                     "{coding} {cut}"
@@ -442,7 +500,7 @@ mod tests {
             let rubbish = [packed.as_slice(), b"rubbish"].concat();
             assert!(
                 matches!(
-                    unpacked(coding, &rubbish, 999, 1 << 20),
+                    received(coding, &rubbish, 999, 1 << 20),
                     Err(Spoiled::Damaged(_))
                 ),
                 "{coding}"
@@ -452,7 +510,7 @@ mod tests {
         let at = wrong.len() - 6;
         *wrong.get_mut(at).unwrap() ^= 1;
         assert!(matches!(
-            unpacked("gzip", &wrong, 999, 1 << 20),
+            received("gzip", &wrong, 999, 1 << 20),
             Err(Spoiled::Damaged(_))
         ));
     }
@@ -466,12 +524,12 @@ mod tests {
             ("identity", body.clone()),
         ] {
             assert_eq!(
-                unpacked(coding, &packed, 50, body.len()).unwrap().bytes,
+                received(coding, &packed, 50, body.len()).unwrap().bytes,
                 body
             );
             assert!(
                 matches!(
-                    unpacked(coding, &packed, 50, body.len() - 1),
+                    received(coding, &packed, 50, body.len() - 1),
                     Err(Spoiled::Over)
                 ),
                 "{coding}"
@@ -491,7 +549,7 @@ mod tests {
         assert_eq!(inflated(&packed, &mut room, usize::MAX), None);
         assert_eq!(room.capacity(), 0);
         assert!(matches!(
-            unpacked("gzip", &packed, 50, 1000),
+            received("gzip", &packed, 50, 1000),
             Err(Spoiled::Damaged(_))
         ));
     }
@@ -499,7 +557,7 @@ mod tests {
     #[test]
     fn other_codings_are_named() {
         for coding in ["br", "gzip, gzip", "deflate"] {
-            let message = match unpacked(coding, b"", 1, 100) {
+            let message = match received(coding, b"", 1, 100) {
                 Err(Spoiled::Unknown(message)) => message,
                 _ => String::new(),
             };
@@ -525,10 +583,10 @@ mod tests {
     proptest! {
         #[test]
         fn every_body_comes_out_as_it_went_in(body in prop::collection::vec(prop_oneof![Just(b'0'), any::<u8>()], 0..5000), piece in 1_usize..6000) {
-            prop_assert_eq!(&unpacked("gzip", &gzip(&body), piece, 5000).unwrap().bytes, &body);
+            prop_assert_eq!(&received("gzip", &gzip(&body), piece, 5000).unwrap().bytes, &body);
             let framed = zstd::encode_all(body.as_slice(), 3).unwrap();
-            prop_assert_eq!(&unpacked("zstd", &framed, piece, 5000).unwrap().bytes, &body);
-            prop_assert_eq!(&unpacked("identity", &body, piece, 5000).unwrap().bytes, &body);
+            prop_assert_eq!(&received("zstd", &framed, piece, 5000).unwrap().bytes, &body);
+            prop_assert_eq!(&received("identity", &body, piece, 5000).unwrap().bytes, &body);
         }
     }
 }

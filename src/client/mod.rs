@@ -24,6 +24,8 @@ mod walk;
 
 pub use blocking::Blocking;
 pub use call::Remarks;
+#[doc(hidden)]
+pub use coding::unpacked;
 pub use config::Config;
 pub use dialect::{Dialect, Question, Request};
 pub use dialects::{Contract, DIALECTS, named};

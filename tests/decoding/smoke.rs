@@ -12,6 +12,8 @@ use crate::fuzz::{CHECKS, Check};
 const INPUTS: u64 = 3000;
 /// And how many where each takes its time.
 const SLOW_INPUTS: u64 = 300;
+/// So many times as many where there is time (`make soak`).
+const SOAK: u64 = 100;
 
 /// An input that is shown where the check of it panics.
 struct Shown<'a> {
@@ -31,7 +33,9 @@ fn run(name: &str) {
     let check = Check::named(name).unwrap();
     let seeds = (check.seeds)();
     assert!(!seeds.is_empty());
-    let inputs = if check.slow { SLOW_INPUTS } else { INPUTS };
+    let soak = std::env::var_os("LIQDATA_SOAK").is_some();
+    let times = if soak { SOAK } else { 1 };
+    let inputs = times * if check.slow { SLOW_INPUTS } else { INPUTS };
     for number in 0..inputs {
         let input = match usize::try_from(number).ok().and_then(|at| seeds.get(at)) {
             Some(seed) => seed.clone(),
@@ -68,4 +72,4 @@ macro_rules! runs {
     };
 }
 
-runs! { archive replies arriving numbers instants frames rest_bodies events questions }
+runs! { archive codings replies arriving numbers instants frames rest_bodies events questions }

@@ -2,6 +2,7 @@
 
 pub mod archive;
 pub mod arriving;
+pub mod codings;
 pub mod events;
 pub mod frames;
 pub mod instants;

@@ -1,0 +1,3 @@
+#![no_main]
+
+liqdata_fuzz::target!("codings");
