@@ -151,7 +151,12 @@ fn named<B>(request: &Request<B>) -> Option<String> {
     let host = if let Some(authority) = request.uri().authority() {
         authority.host().to_owned()
     } else {
-        let text = String::from_utf8_lossy(request.headers().get(HOST)?.as_bytes()).into_owned();
+        let mut named = request.headers().get_all(HOST).iter();
+        let first = String::from_utf8_lossy(named.next()?.as_bytes());
+        // Who passes a request on may have gone by another of several than this server would.
+        let text = named.fold(first.into_owned(), |all, more| {
+            format!("{all}, {}", String::from_utf8_lossy(more.as_bytes()))
+        });
         // What is no authority names nobody: it is refused as it stands.
         text.parse::<Authority>()
             .map_or(text, |authority| authority.host().to_owned())

@@ -535,6 +535,8 @@ async fn a_server_answers_to_its_names_alone() {
             ("host: localhost.evil.example\r\n", 421),
             ("host: 192.0.2.1\r\n", 421),
             ("host: \r\n", 421),
+            ("host: localhost\r\nhost: evil.example\r\n", 421),
+            ("host: localhost\r\nhost: localhost\r\n", 421),
         ],
     )
     .await;
