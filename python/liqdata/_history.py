@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from . import _answers
-from ._inputs import length, many, stretch
+from ._inputs import datetime_of, length, many, stretch
 from ._local import _Local
+from ._service import _Awaiting, _Blocking
 from .errors import BadQuery
 
 if TYPE_CHECKING:
     from datetime import timedelta
 
+    from . import _core
+    from ._answers import Convert, Origin
     from .rows import Rows
     from .types import HistoryGroup, HistoryRow, Instant
 
 _GROUPS = ("coin", "symbol", "exchange", "side")
-_DAY = 24 * 60 * 60_000
 
 
-class _LocalHistory(_Local):
-    """Liquidations over time, asked of a market in this process."""
+class _History(_Blocking):
+    """Liquidations over time, asked of a service."""
 
     def history(
         self,
@@ -36,12 +39,13 @@ class _LocalHistory(_Local):
         exchange: str | None = None,
         min_usd: float | Decimal | None = None,
     ) -> Rows[HistoryRow]:
-        """What was liquidated, period by period.
+        """What was liquidated, period by period. An extension of ``liqdata serve`` beside the ten endpoints.
 
         Parameters
         ----------
         symbol : str or sequence of str, optional
-            A coin (``BTC``), a trading pair (``BTCUSDT``) or several; everything by default.
+            A coin (``BTC``), a trading pair (``BTCUSDT``) or several, also with commas between them; everything by
+            default.
         interval : str, timedelta or int
             Length of a period, whole minutes up to 366 days: ``"5m"``, ``"1h"``, ``"1d"``, or milliseconds. Periods
             begin at whole multiples of it since 1970, UTC.
@@ -64,12 +68,13 @@ class _LocalHistory(_Local):
             of the period, as far as it was asked about, in which the exchange was listened to and nothing is known to
             be missing; of several exchanges the mean; ``None`` where nobody kept a record, as of tables. In order of
             time, then by coin, symbol, exchange and side. A period without an order has no row, so a row that is not
-            there does not say that nothing happened: see :meth:`gaps`.
+            there does not say that nothing happened: see :meth:`Market.gaps`.
 
         Raises
         ------
         BadQuery
-            For a parameter that is not allowed, and for several symbols that ``by`` does not tell apart.
+            For a parameter that is not allowed, for several symbols that ``by`` does not tell apart, for more than two
+            million rows, and where the service has no history.
 
         Notes
         -----
@@ -78,41 +83,100 @@ class _LocalHistory(_Local):
         Examples
         --------
         >>> import liqdata
-        >>> rows = liqdata.demo().history("BTC", interval="4h", by="side")
-        >>> rows.columns[:4], {row["side"] for row in rows} <= {"LONG", "SHORT"}
-        (['timestamp', 'side', 'long_usd', 'short_usd'], True)
+        >>> with liqdata.serve(liqdata.demo()) as server, liqdata.Client(server.url) as client:
+        ...     client.history("BTC", interval="4h", by="side").columns[:4]
+        ['timestamp', 'side', 'long_usd', 'short_usd']
         """
-        size = length(interval)
-        groups = _groups(by)
-        symbols = [symbol] if isinstance(symbol, str) else many(symbol) or []
-        if symbol is not None and not symbols:
-            msg = f"symbol: {symbol!r} names none; allowed: a coin, a pair or several, or None for everything"
+        asked = _asked(symbol, interval, by, (start, end), (exchange, min_usd))
+        return self._ask("history", _grouped(by), **asked)
+
+
+class _AsyncHistory(_Awaiting):
+    """Liquidations over time, awaited from a service."""
+
+    async def history(
+        self,
+        symbol: str | Iterable[str] | None = None,
+        *,
+        interval: str | timedelta | int = "1h",
+        by: HistoryGroup | Iterable[HistoryGroup] = ("coin",),
+        start: Instant | None = None,
+        end: Instant | None = None,
+        exchange: str | None = None,
+        min_usd: float | Decimal | None = None,
+    ) -> Rows[HistoryRow]:
+        """As :meth:`liqdata.Client.history`."""
+        asked = _asked(symbol, interval, by, (start, end), (exchange, min_usd))
+        return await self._ask("history", _grouped(by), **asked)
+
+
+class _LocalHistory(_Local):
+    """Liquidations over time, asked of a market in this process."""
+
+    def history(
+        self,
+        symbol: str | Iterable[str] | None = None,
+        *,
+        interval: str | timedelta | int = "1h",
+        by: HistoryGroup | Iterable[HistoryGroup] = ("coin",),
+        start: Instant | None = None,
+        end: Instant | None = None,
+        exchange: str | None = None,
+        min_usd: float | Decimal | None = None,
+        as_of: Instant | None = None,
+    ) -> Rows[HistoryRow]:
+        """As :meth:`liqdata.Client.history`, at ``as_of``."""
+        asked = _asked(symbol, interval, by, (start, end), (exchange, min_usd))
+        return self._ask("history", _grouped(by), as_of, **asked)
+
+
+def _asked(
+    symbol: object, interval: object, by: object, between: tuple[Any, Any], only: tuple[object, object]
+) -> dict[str, str | None]:
+    """The parameters as a query string has them, checked as far as one can without the market."""
+    exchange, min_usd = only
+    groups = _groups(by)
+    symbols = symbol.split(",") if isinstance(symbol, str) else many(symbol) or []
+    if symbol is not None and not symbols:
+        msg = f"symbol: {symbol!r} names none; allowed: a coin, a pair or several, or None for everything"
+        raise BadQuery(msg, parameter="symbol")
+    for one in symbols:
+        if not isinstance(one, str) or "," in one:
+            msg = f"symbol: {one!r} is not allowed; allowed: a coin, such as BTC, or a pair, such as BTCUSDT"
             raise BadQuery(msg, parameter="symbol")
-        for one in symbols:
-            if not isinstance(one, str):
-                msg = f"symbol: {one!r} is not allowed; allowed: a coin, such as BTC, or a pair, such as BTCUSDT"
-                raise BadQuery(msg, parameter="symbol")
-        if len(symbols) > 1 and not {"coin", "symbol"} & set(groups):
-            msg = f"by: {by!r} does not tell {len(symbols)} symbols apart; allowed: with 'coin' or 'symbol' among them"
-            raise BadQuery(msg, parameter="by")
-        if exchange is not None and not (isinstance(exchange, str) and exchange.strip()):
-            msg = f"exchange: {exchange!r} is not allowed; allowed: the name of an exchange, such as binance"
-            raise BadQuery(msg, parameter="exchange")
-        core = self._open()
-        first, last = stretch(start, end)
-        last = core.now + 1 if last is None else last
-        first = last - _DAY if first is None else first
-        if first >= last:
-            now = f"{self.now:%Y-%m-%dT%H:%M:%SZ}"
-            msg = f"start: {start!r} is after the market's now, {now}; allowed: an earlier instant"
-            raise BadQuery(msg, parameter="start")
-        table = core.timeline(symbols, groups, size, first, last, exchange, _usd(min_usd))
-        return _answers.rows(table, self._origin(None))
+    if len(symbols) > 1 and not {"coin", "symbol"} & set(groups):
+        msg = f"by: {by!r} does not tell {len(symbols)} symbols apart; allowed: with 'coin' or 'symbol' among them"
+        raise BadQuery(msg, parameter="by")
+    if exchange is not None and not (isinstance(exchange, str) and exchange.strip()):
+        msg = f"exchange: {exchange!r} is not allowed; allowed: the name of an exchange, such as binance"
+        raise BadQuery(msg, parameter="exchange")
+    first, last = (None if at is None else datetime_of(at).isoformat() for at in stretch(*between))
+    return {
+        "symbol": ",".join(symbols) if symbols else None,
+        "interval": str(length(interval)),
+        "by": ",".join(groups) or "none",
+        "start": first,
+        "end": last,
+        "exchange": None if exchange is None else str(exchange),
+        "min_usd": _usd(min_usd),
+    }
+
+
+def _grouped(by: object) -> Convert[Rows[HistoryRow]]:
+    """Makes rows whose columns are those asked for."""
+    groups = _groups(by)
+
+    def converted(answer: _core.Table, origin: Origin) -> Rows[HistoryRow]:
+        return _answers.rows(answer.keeping(_GROUPS, groups), origin)
+
+    return converted
 
 
 def _groups(by: Any) -> list[str]:
     """The columns that rows are grouped by."""
-    names: list[Any] = [by] if isinstance(by, str) or not isinstance(by, Iterable) else list(by)
+    if isinstance(by, str):
+        by = () if by == "none" else by.split(",")
+    names: list[Any] = list(by) if isinstance(by, Iterable) else [by]
     for name in names:
         if name not in _GROUPS or names.count(name) > 1:
             allowed = ", ".join(map(repr, _GROUPS))
@@ -125,9 +189,13 @@ def _usd(amount: object) -> str | None:
     """An amount as text with every digit."""
     if amount is None:
         return None
-    if isinstance(amount, (Real, Decimal)) and not isinstance(amount, bool):
-        exact = amount if isinstance(amount, Decimal) else Decimal(repr(float(amount)))
-        if exact.is_finite():
-            return format(exact, "f")
+    exact = None
+    if isinstance(amount, (str, Decimal)):
+        with contextlib.suppress(InvalidOperation):
+            exact = Decimal(amount)
+    elif isinstance(amount, Real) and not isinstance(amount, bool):
+        exact = Decimal(repr(float(amount)))
+    if exact is not None and exact.is_finite() and exact >= 0:
+        return format(exact, "f")
     msg = f"min_usd: {amount!r} is not allowed; allowed: USD from 0 on"
     raise BadQuery(msg, parameter="min_usd")

@@ -10,6 +10,7 @@ mod endpoint;
 mod envelope;
 mod exchanges;
 mod heatmap;
+mod history;
 mod largest;
 mod levels;
 mod liqmap;
@@ -23,6 +24,7 @@ mod stream;
 
 pub use endpoint::{Endpoint, Entry, Member, Reply, Shape};
 pub use envelope::{Envelope, RefusedBody};
+pub use history::{At, Group, Groups, Period, Symbols, Usd};
 pub use parameter::{
     EVERYWHERE, Exchange, Limit, Modelled, Offset, Parameter, RawModel, Rule, coded, specification,
 };
@@ -54,7 +56,7 @@ macro_rules! endpoints {
                 overview(Overview) coins(Coins) exchanges(Exchanges) largest(Largest) orders(Orders) chart(Chart)
                 heatmap(Heatmap) liqmap(Liqmap) levels(Levels) maxpain(Maxpain)
             ]
-            []
+            [history(History)]
         }
     };
 }

@@ -5,6 +5,7 @@
 //! reading at a cap. How a service is asked and how it answers is its [`Dialect`]. A [`Walk`] reads the growing order feed
 //! page by page; an [`OrderStream`] follows it.
 
+mod announced;
 mod blocking;
 mod call;
 mod coding;

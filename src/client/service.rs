@@ -164,7 +164,10 @@ impl Client {
     ///
     /// As [`Client::send`].
     pub async fn fetch<E: Question>(&self, question: &E) -> Result<(E::Held, Remarks), Error> {
-        let fetched = self.asked(question).await;
+        let fetched = match self.asked(question).await {
+            Err(error) => Err(self.unannounced(E::NAME, error).await),
+            fetched => fetched,
+        };
         // A service may repeat what it was sent.
         fetched.map_err(|error| self.config().secrets().kept_from(error))
     }
@@ -225,7 +228,7 @@ impl Client {
 
     /// The successful answer to `path`, after as many attempts as it takes and the options allow; its body is in
     /// `intake` then.
-    async fn answer(
+    pub(super) async fn answer(
         &self,
         path: &str,
         query: &[(&'static str, String)],

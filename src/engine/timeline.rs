@@ -3,6 +3,7 @@
 //! Periods begin at whole multiples of their length since 1970. A share of the orders has a [`Timeline`] of its own;
 //! several are joined into one. Nothing is kept of an order but its part in the sums, which are exact.
 
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
@@ -50,6 +51,8 @@ pub struct TimelineQuestion {
     pub exchange: Option<String>,
     /// Only orders of at least so many USD.
     pub least: Option<Decimal>,
+    /// More rows than this are not put together.
+    pub most: usize,
 }
 
 impl TimelineQuestion {
@@ -93,6 +96,8 @@ pub struct Timeline {
     asked: Arc<TimelineQuestion>,
     names: Interner,
     sums: HashMap<Key, Sums>,
+    /// Whether there are more rows than may be.
+    over: bool,
 }
 
 impl Timeline {
@@ -103,6 +108,7 @@ impl Timeline {
             asked: Arc::clone(asked),
             names: Interner::default(),
             sums: HashMap::new(),
+            over: false,
         }
     }
 
@@ -122,7 +128,9 @@ impl Timeline {
         ];
         let period = order.timestamp.0.div_euclid(self.asked.interval);
         let side = by.side.then_some(order.side);
-        let sums = self.sums.entry((period, names, side)).or_default();
+        let Some(sums) = self.place((period, names, side)) else {
+            return;
+        };
         if let Some(usd) = sums.usd.get_mut(order.side.index()) {
             usd.add(order.value_usd);
         }
@@ -144,14 +152,33 @@ impl Timeline {
                 code(by.symbol, symbol),
                 code(by.exchange, exchange),
             ];
-            let mine = self.sums.entry((*period, names, *side)).or_default();
-            mine.join(sums);
+            if let Some(mine) = self.place((*period, names, *side)) {
+                mine.join(sums);
+            }
+        }
+        self.over |= other.over;
+    }
+
+    /// Where the sums of a row stand, if there is room for the row.
+    fn place(&mut self, key: Key) -> Option<&mut Sums> {
+        let room = self.sums.len() < self.asked.most;
+        match self.sums.entry(key) {
+            Entry::Occupied(found) => Some(found.into_mut()),
+            Entry::Vacant(free) if room => Some(free.insert(Sums::default())),
+            Entry::Vacant(_) => {
+                self.over = true;
+                None
+            }
         }
     }
 
-    /// The rows, by period and then by the names of the group; those that hold nothing are left out.
+    /// The rows, by period and then by the names of the group; those that hold nothing are left out. `None` where there are
+    /// more than may be.
     #[must_use]
-    pub fn rows(&self, covered: &Covered) -> Vec<PeriodRow> {
+    pub fn rows(&self, covered: &Covered) -> Option<Vec<PeriodRow>> {
+        if self.over {
+            return None;
+        }
         let by = self.asked.by;
         let name = |wanted: bool, code: u32| {
             let text = self.names.text(code).filter(|_| wanted);
@@ -189,7 +216,7 @@ impl Timeline {
             ))
         });
         covered.tell(&mut rows, &self.asked);
-        rows
+        Some(rows)
     }
 }
 
@@ -266,4 +293,65 @@ pub fn timeline(view: &View<'_>, asked: &Arc<TimelineQuestion>) -> Timeline {
         timeline.take(&ring.brief(place));
     }
     timeline
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+    use crate::model::Order;
+
+    fn timeline(at: &[i64], most: usize) -> Timeline {
+        let asked = Arc::new(TimelineQuestion {
+            start: Millis(0),
+            end: Millis(1000),
+            interval: 10,
+            by: Grouping::default(),
+            coins: Vec::new(),
+            pairs: Vec::new(),
+            exchange: None,
+            least: None,
+            most,
+        });
+        let mut timeline = Timeline::new(&asked);
+        for at in at {
+            let order = Order {
+                exchange: "okx".to_owned(),
+                symbol: "BTCUSDT".to_owned(),
+                side: Side::Long,
+                price: Decimal::ONE,
+                qty: Decimal::ONE,
+                value_usd: Decimal::TEN,
+                timestamp: Millis(*at),
+            };
+            timeline.take(&OrderBrief::of(&order, "BTC", Millis(*at)));
+        }
+        timeline
+    }
+
+    #[test]
+    fn more_rows_than_may_be_are_none_whoever_has_them() {
+        assert_eq!(
+            timeline(&[1, 2, 11], 2)
+                .rows(&Covered::Unknown)
+                .unwrap()
+                .len(),
+            2
+        );
+        assert_eq!(timeline(&[1, 2, 11], 1).rows(&Covered::Unknown), None);
+        let mut one = timeline(&[1], 1);
+        one.join(&timeline(&[2], 1));
+        assert_eq!(one.rows(&Covered::Unknown).unwrap().len(), 1);
+        one.join(&timeline(&[11], 1));
+        assert_eq!(one.rows(&Covered::Unknown), None);
+    }
+
+    #[test]
+    fn the_share_of_a_stretch_is_that_of_what_lies_in_it() {
+        let spans = [(Millis(0), Millis(10)), (Millis(20), Millis(30))];
+        for (from, to, wanted) in [(0, 10, 1.0), (5, 25, 0.5), (10, 20, 0.0), (-10, 40, 0.4)] {
+            let found = share(&spans, (Millis(from), Millis(to)));
+            assert!((found - wanted).abs() < 1e-12, "{from} {to} {found}");
+        }
+    }
 }

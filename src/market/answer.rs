@@ -1,10 +1,11 @@
 //! From a question of the contract to the engine's answer: a short impl for each.
 
 use super::Needed;
-use crate::api::{self, Endpoint};
-use crate::engine::{self, EngineError, Estimate, Explain, View};
+use crate::api::{self, BadQuery, Endpoint};
+use crate::engine::{self, EngineError, Estimate, Explain, TimelineQuestion, View};
 use crate::model::{
-    Chosen, Coin, HeatmapRange, MapRange, Millis, Model, Pair, Vocabulary, Window, exchange_name,
+    Chosen, Coin, HeatmapRange, MapRange, Millis, Model, Pair, PeriodRow, Vocabulary, Window,
+    exchange_name,
 };
 
 /// A reply with what there is to say about how it came to be.
@@ -17,7 +18,7 @@ pub struct Answered<T> {
 }
 
 impl<T> Answered<T> {
-    fn realised(reply: T) -> Self {
+    pub(super) fn realised(reply: T) -> Self {
         Self {
             reply,
             explain: None,
@@ -42,6 +43,8 @@ pub(super) type Answers<T> = Vec<Result<Answered<T>, EngineError>>;
 pub enum Material {
     /// The realised orders of a window.
     Realised(Window),
+    /// The realised orders of any stretch of time, and the record of what was listened to.
+    Stretch,
     /// A coin's history. Estimating its positions takes long enough that small answers should not have to queue behind it.
     Estimated(Needed),
 }
@@ -69,6 +72,21 @@ pub trait Answer: Endpoint {
     ///
     /// [`EngineError`] where the observations cannot carry an estimate.
     fn answer(&self, view: &View<'_>) -> Result<Answered<Self::Reply>, EngineError>;
+
+    /// Which stretch of time it is about, asked at `now`; `None` where a view shows all that it takes.
+    ///
+    /// # Errors
+    ///
+    /// [`BadQuery`] for what cannot be meant then.
+    fn stretch(&self, _now: Millis) -> Option<Result<TimelineQuestion, BadQuery>> {
+        None
+    }
+
+    /// The reply that the rows of that stretch are.
+    #[must_use]
+    fn of_rows(_rows: Vec<PeriodRow>) -> Option<Self::Reply> {
+        None
+    }
 
     /// What it is made of.
     fn material(&self) -> Material;
@@ -215,7 +233,7 @@ impl Answer for api::Liqmap {
                 exchange: venue(self.exchange.as_ref()),
                 ..needed
             }),
-            material @ Material::Realised(_) => material,
+            material => material,
         }
     }
 

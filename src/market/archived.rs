@@ -362,8 +362,13 @@ impl Source for Archived {
             .collect())
     }
 
-    fn timeline(&self, asked: &Arc<TimelineQuestion>) -> Result<Vec<PeriodRow>, Refusal> {
-        let as_of = self.as_of;
+    fn timeline(
+        &self,
+        asked: &Arc<TimelineQuestion>,
+        as_of: Option<Millis>,
+    ) -> Result<Option<Vec<PeriodRow>>, Refusal> {
+        let desk = self.desk(as_of);
+        let as_of = self.instant(as_of)?;
         let one = |names: &[String]| names.first().filter(|_| names.len() == 1).cloned();
         let filter = Filter {
             start: Some(asked.start),
@@ -374,13 +379,14 @@ impl Source for Archived {
             coin: one(&asked.coins).filter(|_| asked.pairs.is_empty()),
             ..Filter::default()
         };
-        let archive = &self.back.archive;
-        let (shares, _) = archive.gather_orders(&filter, || Summed(Timeline::new(asked)))?;
+        let (shares, _) = desk
+            .archive
+            .gather_orders(&filter, || Summed(Timeline::new(asked)))?;
         let mut all = Timeline::new(asked);
         for share in &shares {
             all.join(&share.0);
         }
-        let covered = archive.covered(asked.start, asked.end, as_of)?;
+        let covered = desk.archive.covered(asked.start, asked.end, as_of)?;
         Ok(all.rows(&Covered::At(covered)))
     }
 

@@ -261,8 +261,17 @@ impl Market {
         question: &E,
         as_of: Option<Millis>,
     ) -> Result<Answered<E::Reply>, Refusal> {
+        if let Some(asked) = question.stretch(as_of.unwrap_or_else(|| self.now())) {
+            let told = asked
+                .map_err(Refusal::from)
+                .and_then(|asked| self.timeline(&Arc::new(asked), as_of))
+                .map_err(Refusal::blaming::<E>)?;
+            if let Some(reply) = E::of_rows(told) {
+                return Ok(Answered::realised(reply));
+            }
+        }
         let needed = match question.material() {
-            Material::Realised(_) => None,
+            Material::Realised(_) | Material::Stretch => None,
             Material::Estimated(needed) => Some(needed),
         };
         shown(&*self.source, as_of, needed.as_ref(), |view| {
@@ -417,9 +426,18 @@ impl Market {
     ///
     /// # Errors
     ///
-    /// A [`Refusal`] as of [`Market::answer`].
-    pub fn timeline(&self, asked: &Arc<TimelineQuestion>) -> Result<Vec<PeriodRow>, Refusal> {
-        let mut rows = self.source.timeline(asked)?;
+    /// A [`Refusal`] as of [`Market::answer`], and where there are more rows than may be.
+    pub fn timeline(
+        &self,
+        asked: &Arc<TimelineQuestion>,
+        as_of: Option<Millis>,
+    ) -> Result<Vec<PeriodRow>, Refusal> {
+        let rows = self.source.timeline(asked, as_of)?;
+        let mut rows = rows.ok_or_else(|| {
+            let message = format!("there are more than {} rows", asked.most);
+            let allowed = "a longer interval, a shorter stretch, or fewer columns in by";
+            BadQuery::new("interval", message, allowed)
+        })?;
         if self.simulated {
             for row in &mut rows {
                 row.covered = Some(1.0);

@@ -18,6 +18,7 @@ mod refusal;
 mod revision;
 mod shared_look;
 mod source;
+mod timeline;
 
 pub use crate::engine::Explain;
 pub use crate::model::VenueCoverage;

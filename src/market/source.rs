@@ -157,9 +157,13 @@ pub(super) trait Source: Debug + Send + Sync {
         })
     }
 
-    /// What was liquidated period by period, of what was known at the instant it was opened as of.
-    fn timeline(&self, asked: &Arc<TimelineQuestion>) -> Result<Vec<PeriodRow>, Refusal> {
-        shown(self, None, None, |view| {
+    /// What was liquidated period by period; `None` where there are more rows than may be.
+    fn timeline(
+        &self,
+        asked: &Arc<TimelineQuestion>,
+        as_of: Option<Millis>,
+    ) -> Result<Option<Vec<PeriodRow>>, Refusal> {
+        shown(self, as_of, None, |view| {
             engine::timeline(view, asked).rows(&Covered::Unknown)
         })
     }

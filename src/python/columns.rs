@@ -119,8 +119,8 @@ impl Columns {
     }
 
     /// The same columns, of `group` those of `kept` only, in that order and where the first of the group stood.
-    pub(super) fn keeping(mut self, group: &[&str], kept: &[String]) -> Self {
-        let is_of = |column: &Column| group.contains(&column.name.as_str());
+    pub(super) fn keeping(mut self, group: &[String], kept: &[String]) -> Self {
+        let is_of = |column: &Column| group.contains(&column.name);
         let place = self.columns.iter().position(is_of).unwrap_or_default();
         let (mut of_group, mut found): (Vec<Column>, Vec<Column>) =
             std::mem::take(&mut self.columns)
@@ -128,7 +128,9 @@ impl Columns {
                 .partition(is_of);
         for (offset, name) in kept.iter().enumerate() {
             if let Some(one) = of_group.iter().position(|column| column.name == *name) {
-                found.insert(place + offset, of_group.swap_remove(one));
+                let mut column = of_group.swap_remove(one);
+                column.present = None;
+                found.insert(place + offset, column);
             }
         }
         self.columns = found;

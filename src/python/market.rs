@@ -18,7 +18,7 @@ use super::question::{self, Answer, Question};
 use super::rows::Table;
 use super::signals::interruptible;
 use super::stream::Stream;
-use super::{tables, timeline};
+use super::tables;
 use crate::api::{BadQuery, Orders};
 use crate::archive::Filter;
 use crate::engine;
@@ -438,30 +438,6 @@ impl Market {
             Ok(self.market.coverage(as_of.map(Millis), window)?)
         })?;
         Ok(Columns::from(rows).into())
-    }
-
-    /// What was liquidated in periods of `interval` ms, from `start` until before `end`, grouped by the columns `by`.
-    #[expect(
-        clippy::too_many_arguments,
-        clippy::needless_pass_by_value,
-        reason = "one for each thing that can be asked; arguments from Python come by value"
-    )]
-    fn timeline(
-        &self,
-        py: Python<'_>,
-        symbols: Vec<String>,
-        by: Vec<String>,
-        interval: i64,
-        start: i64,
-        end: i64,
-        exchange: Option<&str>,
-        min_usd: Option<&str>,
-    ) -> PyResult<Table> {
-        let market = self.shared();
-        let asked = timeline::question(&symbols, &by, (interval, start, end), exchange, min_usd)
-            .map_err(|refusal| error::bad_query(py, &refusal))?;
-        let rows = interruptible(py, move || Ok(market.timeline(&Arc::new(asked))?))?;
-        Ok(timeline::columns(rows, &by).into())
     }
 
     /// The bars of a coin that had closed by `as_of`, opened from `start` until before `end`, of `interval` ms.

@@ -35,7 +35,6 @@ mod signals;
 mod specification;
 mod stream;
 mod tables;
-mod timeline;
 mod untaken;
 mod verify;
 mod vouched;

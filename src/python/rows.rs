@@ -441,6 +441,15 @@ impl Table {
         Ok((codes.into_pyarray(py).into_any(), cells.names().to_vec()))
     }
 
+    /// The same rows, of the columns `group` those of `kept` only, in that order, of which nothing is missing.
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "arguments from Python come by value"
+    )]
+    fn keeping(&self, group: Vec<String>, kept: Vec<String>) -> Self {
+        self.columns().clone().keeping(&group, &kept).into()
+    }
+
     /// Every `step`th row from `start`, `length` of them.
     fn slice(&self, py: Python<'_>, start: isize, step: isize, length: usize) -> PyResult<Self> {
         let mut rows = Vec::with_capacity(length.min(self.columns().rows));

@@ -41,6 +41,8 @@ struct Asked {
     query: Vec<(&'static str, String)>,
     as_of: Option<Millis>,
     explain: bool,
+    /// Whether it takes long, and tells of what was listened to.
+    of_stretch: bool,
 }
 
 impl Asked {
@@ -77,13 +79,14 @@ pub(super) async fn respond<E: Answer>(
     if as_of.is_some() {
         shared.past.check()?;
     }
+    let material = endpoint.material();
     let asked = Asked {
         name: E::NAME,
         query: endpoint.to_query(),
         as_of,
         explain,
+        of_stretch: material == Material::Stretch,
     };
-    let material = endpoint.material();
     let make: Make = Box::new(move |market| {
         let answered = market.answer(&endpoint, as_of)?;
         Ok((enveloped::<E, _>(answered.reply)?, answered.explain))
@@ -91,6 +94,7 @@ pub(super) async fn respond<E: Answer>(
     match material {
         Material::Estimated(needed) => estimated(shared, &headers, asked, needed, make).await,
         Material::Realised(window) => realised(shared, &headers, asked, window, make).await,
+        Material::Stretch => realised(shared, &headers, asked, Window::H24, make).await,
     }
 }
 
@@ -112,7 +116,7 @@ async fn realised(
         changed_at: revision.changed_at,
     };
     // An explanation tells of runs and gaps, which change without an order.
-    let basis = if asked.explain {
+    let basis = if asked.explain || asked.of_stretch {
         Basis::Record
     } else {
         Basis::Observations
@@ -123,9 +127,18 @@ async fn realised(
         return Ok(named.not_modified());
     }
     let (theirs, of) = (shared.clone(), basis.clone());
-    let lane = asked.lane(Lane::Quick);
+    let usual = if asked.of_stretch {
+        Lane::Slow
+    } else {
+        Lane::Quick
+    };
+    let lane = asked.lane(usual);
     // What is long is not made again and again because of what has nothing to do with it.
-    let tries = if lane == Lane::Past { 1 } else { TRIES };
+    let tries = if lane == Lane::Past || asked.of_stretch {
+        1
+    } else {
+        TRIES
+    };
     let make = async move {
         let number = theirs.encoded(lane).number();
         let memory = theirs.memory.clone();

@@ -9,9 +9,10 @@ from decimal import Decimal
 import pytest
 import samples
 from samples import DAY, HOUR, MINUTE, NOW
+from scripted import answer, hang_up
 
 import liqdata
-from liqdata import BadQuery, _core
+from liqdata import BadQuery, NoAnswer, Refused, _core
 
 COINS = {"BTCUSDT": "BTC", "ETHUSDT": "ETH", "1000PEPEUSDT": "PEPE", "BTCUSD": "BTC"}
 GROUPS = ("coin", "symbol", "exchange", "side")
@@ -156,12 +157,20 @@ def test_what_was_covered_is_told_as_far_as_somebody_kept_a_record(orders, archi
         assert row["covered"] == pytest.approx(0.75)
 
 
+def test_several_may_be_named_in_one_text_as_on_a_command_line(market):
+    wanted = market.history(["BTC", "ETHUSDT"], by=("coin", "side"), min_usd=Decimal("9.5"))
+    assert market.history("btc,ETHUSDT", by="coin,side", min_usd="9.50") == wanted
+    assert market.history(by="none") == market.history(by=())
+
+
 def test_an_archive_of_an_instant_knows_nothing_that_came_later(archive):
     at = NOW - 3 * DAY
     with liqdata.open(archive, as_of=at) as market:
         rows = market.history(by=(), start=NOW - 9 * DAY)
         assert market.history() == market.history(start=at - DAY)
         assert all(row["timestamp"] <= at for row in rows)
+    with liqdata.open(archive) as now:
+        assert now.history(by=(), start=NOW - 9 * DAY, as_of=at) == rows
 
 
 @pytest.mark.parametrize(
@@ -176,13 +185,13 @@ def test_an_archive_of_an_instant_knows_nothing_that_came_later(archive):
         ({"symbol": ["BTC", "ETH"], "by": "side"}, "by", "does not tell 2 symbols apart"),
         ({"symbol": []}, "symbol", "None for everything"),
         ({"symbol": [1]}, "symbol", "such as BTC"),
-        ({"symbol": " "}, "symbol", "blank"),
+        ({"symbol": " "}, "symbol", "such as BTC"),
         ({"symbol": 7}, "symbol", "a coin, a pair or several"),
         ({"exchange": ""}, "exchange", "such as binance"),
         ({"min_usd": -1}, "min_usd", "from 0 on"),
         ({"min_usd": float("nan")}, "min_usd", "from 0 on"),
         ({"min_usd": "many"}, "min_usd", "from 0 on"),
-        ({"start": NOW + DAY}, "start", "after the market's now"),
+        ({"start": NOW + DAY}, "start", "after the newest that is known"),
         ({"start": NOW, "end": NOW - 1}, "end", "later instant"),
     ],
 )
@@ -198,3 +207,71 @@ def test_no_orders_are_no_rows_of_the_same_columns():
     assert len(rows) == 0
     assert rows.columns[:3] == ["timestamp", "side", "exchange"]
     assert rows.to_polars().shape == (0, 9)
+
+
+# Over a socket.
+
+
+QUESTIONS = (
+    {},
+    {"by": (), "interval": "1d", "start": NOW - 9 * DAY},
+    {"by": ("side", "exchange"), "interval": "5m", "start": NOW - 2 * DAY, "end": NOW - DAY},
+    {"symbol": ["BTC", "ETHUSDT"], "by": "symbol", "min_usd": Decimal("1234.5"), "start": "2026-05-25T12:34:56.789Z"},
+    {"symbol": "PEPE", "exchange": "OKX", "interval": timedelta(hours=6)},
+    {"symbol": "NONE"},
+)
+
+
+def test_clients_of_either_face_are_told_what_the_archive_tells(archive, connect):
+    with liqdata.open(archive) as market, liqdata.serve(market) as server:
+        client = connect(server)
+        for asked in QUESTIONS:
+            told, wanted = client.history(**asked), market.history(**asked)
+            assert told == wanted, asked
+            assert told.columns == wanted.columns
+            assert told.meta["source"] == server.url
+
+
+def test_a_service_says_why_it_refuses(archive, connect):
+    with liqdata.open(archive) as market, liqdata.serve(market) as server, pytest.raises(Refused) as refused:
+        connect(server).history(start=NOW + DAY)
+    assert refused.value.status == 400
+    assert "after the newest that is known" in str(refused.value)
+
+
+NOWHERE = answer({"success": False}, 404)
+
+
+@pytest.mark.parametrize(
+    "page,index",
+    [
+        (NOWHERE, NOWHERE),
+        (NOWHERE, answer({"success": True, "extensions": [{"name": "stream"}]})),
+        (answer(b"<html>", content_type="text/html"), answer(b"<html>", content_type="text/html")),
+        (answer({}, 400), answer({})),
+    ],
+    ids=["neither", "others", "pages of HTML", "a refusal"],
+)
+def test_a_service_that_does_not_announce_a_history_is_told_by_name(script, connect, page, index):
+    service = script(page, index)
+    with pytest.raises(BadQuery, match="does not announce history") as refused:
+        connect(service).history()
+    assert refused.value.parameter == "history"
+    assert [request.path for request in service.requests] == ["/api/liquidations/history", "/api"]
+
+
+def test_what_keeps_the_list_from_being_read_is_raised_as_such(script, connect):
+    with pytest.raises(Refused) as refused:
+        connect(script(NOWHERE, answer({}, 401))).history()
+    assert refused.value.status == 401
+    with pytest.raises(NoAnswer):
+        connect(script(NOWHERE, hang_up), retries=0).history()
+    announced = answer({"extensions": [{"name": "history"}]})
+    with pytest.raises(Refused) as refused:
+        connect(script(NOWHERE, announced)).history()
+    assert refused.value.status == 404
+    for status in (401, 500):
+        service = script(answer({}, status))
+        with pytest.raises((Refused, NoAnswer)):
+            connect(service, retries=0).history()
+        assert len(service.requests) == 1

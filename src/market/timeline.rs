@@ -1,0 +1,84 @@
+//! Liquidations over time: from the question to the orders it is about.
+
+use std::sync::Arc;
+
+use super::answer::{Answer, Answered, Material};
+use crate::api::{BadQuery, Group, History};
+use crate::engine::{self, Covered, EngineError, Grouping, TimelineQuestion, View};
+use crate::model::{Millis, PeriodRow, exchange_name, hint_coin};
+
+/// More rows than this are not put together.
+const MOST: usize = 2_000_000;
+
+/// Which orders `question` is about, asked at `now`.
+fn about(question: &History, now: Millis) -> TimelineQuestion {
+    let symbols = question.symbol.iter().flatten();
+    let (pairs, coins) = symbols
+        .cloned()
+        .partition(|symbol: &String| hint_coin(symbol).is_some());
+    let is = |group| question.by.contains(&group);
+    let end = question.end.unwrap_or(now.on(1));
+    TimelineQuestion {
+        start: question.start.unwrap_or(end.back(Millis::DAY)),
+        end,
+        interval: question.interval,
+        by: Grouping {
+            coin: is(Group::Coin),
+            symbol: is(Group::Symbol),
+            exchange: is(Group::Exchange),
+            side: is(Group::Side),
+        },
+        coins,
+        pairs,
+        exchange: question.exchange.as_deref().map(exchange_name),
+        least: question.min_usd,
+        most: MOST,
+    }
+}
+
+/// Refuses what cannot be meant.
+fn check(question: &History, asked: &TimelineQuestion) -> Result<(), BadQuery> {
+    let symbols = question.symbol.iter().flatten().count();
+    if symbols > 1 && !asked.by.coin && !asked.by.symbol {
+        return Err(BadQuery::new(
+            "by",
+            format!("the rows would not tell {symbols} symbols apart"),
+            "with coin or symbol among them",
+        ));
+    }
+    if asked.start >= asked.end {
+        let (parameter, message) = match question.end {
+            Some(end) => (
+                "end",
+                format!("{end} is not after the start, {}", asked.start),
+            ),
+            None => (
+                "start",
+                format!("{} is after the newest that is known", asked.start),
+            ),
+        };
+        return Err(BadQuery::new(parameter, message, "a start before the end"));
+    }
+    Ok(())
+}
+
+impl Answer for History {
+    fn answer(&self, view: &View<'_>) -> Result<Answered<Self::Reply>, EngineError> {
+        let asked = Arc::new(about(self, view.now()));
+        let rows = engine::timeline(view, &asked).rows(&Covered::Unknown);
+        Ok(Answered::realised(rows.unwrap_or_default()))
+    }
+
+    fn stretch(&self, now: Millis) -> Option<Result<TimelineQuestion, BadQuery>> {
+        let asked = about(self, now);
+        Some(check(self, &asked).map(|()| asked))
+    }
+
+    fn of_rows(rows: Vec<PeriodRow>) -> Option<Self::Reply> {
+        Some(rows)
+    }
+
+    fn material(&self) -> Material {
+        Material::Stretch
+    }
+}
