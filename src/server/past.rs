@@ -59,13 +59,14 @@ impl Past {
         self.refused.load(Ordering::Relaxed)
     }
 
-    /// Refuses where no such question is answered at all.
-    pub(super) fn check(&self) -> Result<(), Rejection> {
+    /// Refuses where no such question is answered at all; `parameter` is what makes it one.
+    pub(super) fn check(&self, parameter: &'static str) -> Result<(), Rejection> {
         if self.at_once > 0 {
             return Ok(());
         }
         let message = "this service answers no questions about the past (its limit `past` is 0)";
-        Err(BadQuery::new("as_of", message, "no as_of: what is known now").into())
+        let allowed = "no as_of and no history: what is known now";
+        Err(BadQuery::new(parameter, message, allowed).into())
     }
 
     /// A place in the lane, where one is left.

@@ -41,14 +41,14 @@ struct Asked {
     query: Vec<(&'static str, String)>,
     as_of: Option<Millis>,
     explain: bool,
-    /// Whether it takes long, and tells of what was listened to.
+    /// Whether it is about a stretch of time, and tells of what was listened to in it.
     of_stretch: bool,
 }
 
 impl Asked {
-    /// The lane of the answer: `usual`, if it is about now.
+    /// The lane of the answer: `usual`, if it is about now. A stretch may reach back for years.
     fn lane(&self, usual: Lane) -> Lane {
-        if self.as_of.is_some() {
+        if self.as_of.is_some() || self.of_stretch {
             Lane::Past
         } else {
             usual
@@ -76,10 +76,12 @@ pub(super) async fn respond<E: Answer>(
         explain,
         as_of,
     } = Question::<E>::read(uri.query().unwrap_or_default())?;
-    if as_of.is_some() {
-        shared.past.check()?;
-    }
     let material = endpoint.material();
+    if as_of.is_some() {
+        shared.past.check("as_of")?;
+    } else if material == Material::Stretch {
+        shared.past.check("start")?;
+    }
     let asked = Asked {
         name: E::NAME,
         query: endpoint.to_query(),
@@ -127,12 +129,7 @@ async fn realised(
         return Ok(named.not_modified());
     }
     let (theirs, of) = (shared.clone(), basis.clone());
-    let usual = if asked.of_stretch {
-        Lane::Slow
-    } else {
-        Lane::Quick
-    };
-    let lane = asked.lane(usual);
+    let lane = asked.lane(Lane::Quick);
     // What is long is not made again and again because of what has nothing to do with it.
     let tries = if lane == Lane::Past || asked.of_stretch {
         1

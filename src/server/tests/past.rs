@@ -6,6 +6,7 @@ use futures_util::future::join_all;
 use super::fresh::text;
 use super::ready::plain;
 use super::*;
+use crate::api::{self, Endpoint};
 use crate::server::Limits;
 
 fn within(limits: &Limits) -> (Shared, Router) {
@@ -61,7 +62,12 @@ async fn questions_about_the_past_wait_among_themselves_and_only_so_many() {
     // Nobody else waits.
     for (path, _, _) in paths() {
         let (status, ..) = plain(&service, path).await;
-        assert_eq!(status, StatusCode::OK, "{path}");
+        let wanted = if path == api::History::PATH {
+            StatusCode::SERVICE_UNAVAILABLE
+        } else {
+            StatusCode::OK
+        };
+        assert_eq!(status, wanted, "{path}");
     }
     drop(worker);
     for answer in join_all(waiting).await {
@@ -120,8 +126,27 @@ async fn where_the_past_is_switched_off_its_questions_are_refused() {
         assert_eq!(body["error"]["parameter"], "as_of");
     }
     for (path, _, _) in paths() {
-        assert_eq!(plain(&service, path).await.0, StatusCode::OK, "{path}");
+        let (status, _, body) = plain(&service, path).await;
+        // It may reach back for years.
+        if path == api::History::PATH {
+            assert_eq!(status, StatusCode::BAD_REQUEST);
+            let body: Value = serde_json::from_slice(&body).unwrap();
+            assert_eq!(body["error"]["parameter"], "start");
+        } else {
+            assert_eq!(status, StatusCode::OK, "{path}");
+        }
     }
+}
+
+#[tokio::test]
+async fn histories_are_made_in_the_lane_of_the_past() {
+    let (shared, service) = within(&Limits::default());
+    let path = "/api/liquidations/history?interval=5m&by=none";
+    let (status, headers, body) = plain(&service, path).await;
+    assert_eq!(status, StatusCode::OK);
+    let again = plain(&service, path).await;
+    assert_eq!((&again.1[ETAG], &again.2), (&headers[ETAG], &body));
+    assert_eq!(shared.encoded(Lane::Past).made(), 1);
 }
 
 #[tokio::test]
