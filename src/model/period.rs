@@ -39,6 +39,7 @@ record! {
         pub largest_usd: Decimal,
         /// Share of the time asked about in which somebody listened and nothing is known to be missing; absent where
         /// nobody kept a record.
+        #[serde(skip_serializing_if = "Option::is_none")]
         pub covered: Option<f64>,
     }
 }
