@@ -29,7 +29,7 @@ fn path(seed: u64, days: i64) -> (Vec<ObservedBar>, Vec<ObservedOpenInterest>) {
             high: open.max(close) * (0.001 * normal().abs()).exp(),
             low: open.min(close) * (-0.001 * normal().abs()).exp(),
             close,
-            volume: 100.0 * (0.3 * normal()).exp(),
+            volume: 5_000.0 * (0.3 * normal()).exp(),
             interval: Some(15 * MINUTE),
         });
         readings.push(ObservedOpenInterest {
