@@ -338,7 +338,7 @@ async fn an_unknown_coin_is_refused_to_the_client() {
     else {
         unreachable!("{refused:?}");
     };
-    assert_eq!((status, retry_after), (404, None));
+    assert_eq!((status, retry_after), (400, None));
     // The status and body of what a caller in this process is given.
     let refusal = market()
         .answer(&Levels::new("NOPE", None).unwrap(), None)

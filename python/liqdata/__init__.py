@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from .scoring.card import Scorecard
     from .scoring.score import score
     from .server import Server, serve
+    from .symbols import Symbol, symbol
     from .truth import score_truth
 
 __all__ = [
@@ -51,6 +52,7 @@ __all__ = [
     "Rows",
     "Scorecard",
     "Server",
+    "Symbol",
     "TooSlow",
     "UnexpectedReply",
     "__version__",
@@ -63,6 +65,7 @@ __all__ = [
     "score",
     "score_truth",
     "serve",
+    "symbol",
     "types",
     "verify",
 ]
@@ -84,6 +87,7 @@ _HOMES = {
     "Rows": "rows",
     "Scorecard": "scoring.card",
     "Server": "server",
+    "Symbol": "symbols",
     "TooSlow": "errors",
     "UnexpectedReply": "errors",
     "brackets": "margin",
@@ -95,6 +99,7 @@ _HOMES = {
     "score": "scoring.score",
     "score_truth": "truth",
     "serve": "server",
+    "symbol": "symbols",
     "types": "",
     "verify": "_verify",
 }

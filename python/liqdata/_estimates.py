@@ -52,7 +52,7 @@ class _Estimates(_Blocking):
         Parameters
         ----------
         symbol : str or sequence of str
-            Coin, such as ``BTC``.
+            Coin, such as ``BTC``; of a pair, in any spelling, its coin.
         range : {"12h", "24h", "3d", "7d", "1M"}
             Positions opened in the last so much time; ``"1d"``, ``"1w"`` and ``"30d"`` are understood as well. An
             extension of ours, where the bars reach back so far: ``"3M"`` (90 days), ``"6M"``, ``"1y"``, and ``"all"``
@@ -112,7 +112,7 @@ class _Estimates(_Blocking):
         Parameters
         ----------
         symbol : str or sequence of str
-            Coin, such as ``BTC``.
+            Coin, such as ``BTC``; of a pair, in any spelling, its coin.
         range : {"1d", "7d"}
             Positions opened in the last so much time; as an extension of ours all ranges that :meth:`heatmap` takes.
         model : {2, 3} or Model, optional
@@ -151,7 +151,7 @@ class _Estimates(_Blocking):
         Parameters
         ----------
         symbol : str or sequence of str
-            Coin, such as ``BTC``.
+            Coin, such as ``BTC``; of a pair, in any spelling, its coin.
         model : {2, 3} or Model, optional
             As for :meth:`heatmap`; an extension of our server.
 
@@ -182,7 +182,7 @@ class _Estimates(_Blocking):
         Parameters
         ----------
         symbol : str or sequence of str
-            Coin, such as ``BTC``.
+            Coin, such as ``BTC``; of a pair, in any spelling, its coin.
         model : {2, 3} or Model, optional
             As for :meth:`heatmap`; an extension of our server.
 

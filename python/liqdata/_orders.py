@@ -69,7 +69,7 @@ class _Orders(_Blocking):
         Parameters
         ----------
         symbol : str or sequence of str, optional
-            Only this trading pair, such as ``BTCUSDT``.
+            Only this trading pair, such as ``BTCUSDT``, or all pairs of a coin, such as ``BTC``; in any spelling.
         exchange : str, optional
             Only this exchange, such as ``binance``.
         limit : int
@@ -106,7 +106,7 @@ class _Orders(_Blocking):
         Parameters
         ----------
         symbol : str, optional
-            Only this trading pair.
+            Only this trading pair, or all pairs of a coin.
         exchange : str, optional
             Only this exchange.
         page_size : int
@@ -156,7 +156,7 @@ class _Orders(_Blocking):
         Parameters
         ----------
         symbol : str, optional
-            Only this trading pair.
+            Only this trading pair, or all pairs of a coin.
         exchange : str, optional
             Only this exchange.
         last_event_id : str, optional
@@ -300,7 +300,7 @@ class _LocalOrders(_Local):
         Parameters
         ----------
         symbol : str, optional
-            Trading pair, such as ``BTCUSDT``.
+            Trading pair, such as ``BTCUSDT``, or a coin for all its pairs; in any spelling.
         exchange : str, optional
             Exchange, such as ``binance``.
         page_size : int

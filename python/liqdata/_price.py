@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 import numpy as np
 
+from . import _core
 from ._inputs import instant
 from .errors import BadQuery
 from .rows import Rows
@@ -130,7 +131,8 @@ def _of_coin(symbol: str, symbols: list[Any], bars: int) -> npt.NDArray[np.bool_
     """Tell which bars are of this coin; some must be."""
     if len(symbols) != bars:
         _refuse(f"it has {bars} closes and {len(symbols)} symbols")
-    mine = np.asarray([str(name).upper() == symbol for name in symbols], dtype=bool)
+    coins = {name: _core.coin(str(name)) for name in set(symbols)}
+    mine = np.asarray([coins[name] == symbol for name in symbols], dtype=bool)
     if bars and not mine.any():
         _refuse(f"it is of {sorted(set(map(str, symbols)))[:3]}, and the heatmap of {symbol!r}")
     return mine

@@ -93,7 +93,7 @@ class _Totals(_Blocking):
         Parameters
         ----------
         symbol : str or sequence of str
-            Trading pair, such as ``BTCUSDT``.
+            Trading pair, such as ``BTCUSDT``, or a coin for all its pairs; in any spelling.
 
         Returns
         -------

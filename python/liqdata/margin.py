@@ -145,7 +145,7 @@ def _market(
             _refuse(name, None, "mmr=, or exchange=, symbol= and notional=")
     usd = _number("notional", notional, lambda value: value > 0, "USD above 0")
     _known(symbol, exchange)
-    where = (str(exchange).strip().lower(), str(symbol).strip().upper())
+    where = (str(exchange), str(symbol))
     highest = _core.max_leverage(*where, usd)
     if highest is None:
         _refuse("notional", notional, "what the last bracket allows")
@@ -157,12 +157,12 @@ def _market(
 def _known(symbol: object, exchange: object) -> _core.Table:
     known = _core.bracketed()
     exchanges = sorted({name for name, _ in known})
-    where = exchange.strip().lower() if isinstance(exchange, str) else exchange
+    where = _core.exchange(exchange) if isinstance(exchange, str) else exchange
     if where not in exchanges:
         _refuse("exchange", exchange, ", ".join(exchanges))
     if not isinstance(symbol, str) or not symbol.strip():
         _refuse("symbol", symbol, "a coin or a pair")
-    found = _core.brackets(str(where), symbol.strip().upper())
+    found = _core.brackets(str(where), symbol)
     if found is None:
         _refuse("symbol", symbol, ", ".join(name for place, name in known if place == where))
     return found

@@ -139,7 +139,7 @@ class Market(_LocalTotals, _LocalHistory, _LocalOrders, _LocalEstimates, _LocalE
         Parameters
         ----------
         symbol : str
-            Coin, such as ``BTC``.
+            Coin, such as ``BTC``; of a pair, in any spelling, its coin.
         start, end : int, datetime or str, optional
             Only bars that lie whole within them: that opened at ``start`` or later and closed by ``end``. One that has
             begun before ``start`` is left out, and so is one that ends after ``end``.
@@ -193,7 +193,7 @@ class Market(_LocalTotals, _LocalHistory, _LocalOrders, _LocalEstimates, _LocalE
         Parameters
         ----------
         symbol : str
-            Coin, such as ``BTC``.
+            Coin, such as ``BTC``; of a pair, in any spelling, its coin.
         start, end : int, datetime or str, optional
             Only readings from ``start`` until before ``end``.
         as_of : int, datetime or str, optional
@@ -330,7 +330,7 @@ class Market(_LocalTotals, _LocalHistory, _LocalOrders, _LocalEstimates, _LocalE
         Parameters
         ----------
         symbol : str
-            Coin, such as ``BTC``.
+            Coin, such as ``BTC``; of a pair, in any spelling, its coin.
 
         Returns
         -------
@@ -386,8 +386,8 @@ class Market(_LocalTotals, _LocalHistory, _LocalOrders, _LocalEstimates, _LocalE
 
 
 def _coin(symbol: object) -> str:
-    _core.question("levels", symbol=symbol)  # the check of every coin: a pair is refused with the coin it means
-    return str(symbol).strip().upper()
+    _core.question("levels", symbol=symbol)  # the check of every coin, for what is no text
+    return _core.coin(str(symbol))
 
 
 def _version(version: object) -> str | None:

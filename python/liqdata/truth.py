@@ -183,11 +183,11 @@ def _longs(held: Table) -> Flags:
 def _coins(market: Market, symbols: str | Sequence[str] | None, measured: _Measured | None) -> list[str]:
     if symbols is not None:
         named = [symbols] if isinstance(symbols, str) else list(symbols)
-        coins = list(dict.fromkeys(str(symbol).strip().upper() for symbol in named))
+        coins = list(dict.fromkeys(_core.coin(str(symbol)) for symbol in named))
         if not coins:
             refuse("symbols", "there are none", "coins, such as 'BTC'")
     elif measured is not None and "symbol" in measured.held:
-        coins = list(dict.fromkeys(symbol.upper() for symbol in measured.held.texts("symbol")))
+        coins = list(dict.fromkeys(_core.coin(symbol) for symbol in measured.held.texts("symbol")))
     else:
         coins = market.symbols
     if measured is not None and "symbol" not in measured.held and len(coins) != 1:

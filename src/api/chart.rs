@@ -1,11 +1,11 @@
 //! `/api/liquidations/chart`: USD per hour and side over the last 24 hours.
 
 use super::endpoint::endpoint;
-use crate::model::{ChartRow, Pair};
+use crate::model::{ChartRow, Symbol};
 
 endpoint! {
-    /// Asks for the hourly chart of a pair.
+    /// Asks for the hourly chart of a pair or a coin.
     Chart = "chart" at "/api/liquidations/chart", "liquidated USD by hour and side, last 24 hours";
-    symbol: Pair = "BTCUSDT", "trading pair";
+    symbol: Symbol = "BTCUSDT", "trading pair, or coin for all its pairs";
     => enveloped Vec<ChartRow>
 }

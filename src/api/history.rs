@@ -5,9 +5,9 @@ use std::fmt;
 use rust_decimal::Decimal;
 
 use super::endpoint::endpoint;
-use super::parameter::{Exchange, Rule};
+use super::parameter::{Exchange, Rule, read};
 use super::refusal::BadQuery;
-use crate::model::{Millis, PeriodRow, Vocabulary, read_span};
+use crate::model::{Millis, PeriodRow, Symbol, Vocabulary, read_span};
 
 endpoint! {
     /// Asks for what was liquidated, period by period.
@@ -54,6 +54,36 @@ impl fmt::Display for Group {
     }
 }
 
+/// Coins and trading pairs.
+#[derive(Debug)]
+pub struct Symbols;
+
+impl Rule for Symbols {
+    type Value = Vec<Symbol>;
+    type Raw<'a> = &'a str;
+
+    fn allowed() -> String {
+        "a coin such as BTC, a trading pair such as BTCUSDT, or several with commas between them"
+            .to_owned()
+    }
+
+    fn raw<'a>(_: &'static str, text: Option<&'a str>) -> Result<&'a str, BadQuery> {
+        Ok(text.unwrap_or_default())
+    }
+
+    fn check(name: &'static str, text: &str) -> Result<Vec<Symbol>, BadQuery> {
+        let symbols = text.split(',');
+        symbols
+            .map(|symbol| read(name, symbol, &Self::allowed()))
+            .collect()
+    }
+
+    fn text(symbols: &Vec<Symbol>) -> Option<String> {
+        let names: Vec<&str> = symbols.iter().map(Symbol::name).collect();
+        Some(names.join(","))
+    }
+}
+
 /// Says how text is read as one kind of parameter, and written.
 macro_rules! texts {
     ($($(#[$about:meta])* $rule:ident = $value:ty { $allowed:literal; |$text:ident| $read:expr; |$held:ident| $write:expr })+) => {$(
@@ -86,15 +116,6 @@ macro_rules! texts {
 }
 
 texts! {
-    /// Coins and trading pairs, in upper case.
-    Symbols = Vec<String> {
-        "a coin such as BTC, a trading pair such as BTCUSDT, or several with commas between them";
-        |text| text
-            .split(',')
-            .map(|symbol| Some(symbol.trim().to_uppercase()).filter(|symbol| !symbol.is_empty()))
-            .collect();
-        |symbols| symbols.join(",")
-    }
     /// A length in milliseconds.
     Period = i64 {
         "whole minutes up to 366 days, such as 5m, 4h or 1d, or milliseconds";

@@ -2,12 +2,12 @@
 
 use super::endpoint::endpoint;
 use super::parameter::{Exchange, Limit, Offset};
-use crate::model::{Order, OrderColumns, Pair};
+use crate::model::{Order, OrderColumns, Symbol};
 
 endpoint! {
     /// Asks for one page of the order feed.
     Orders = "orders" at "/api/liquidations", "liquidation orders, newest first";
-    symbol: Option<Pair>, "trading pair, such as BTCUSDT";
+    symbol: Option<Symbol>, "trading pair such as BTCUSDT, or coin for all its pairs";
     exchange: Option<Exchange>, "exchange, such as binance";
     limit: Limit<{ Orders::MAX }> = "50", "most rows, 1 to 1000";
     offset: Offset = "0", "rows to pass over";

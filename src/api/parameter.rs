@@ -9,8 +9,8 @@ use serde::{Serialize, Serializer};
 
 use super::refusal::BadQuery;
 use crate::model::{
-    BinWidth, Chosen, Coin, Millis, Model, Pair, Specification, Vocabulary, did_you_mean,
-    hint_coin, hint_pair,
+    BinWidth, Chosen, Coin, Millis, Model, Specification, Symbol, Vocabulary, did_you_mean,
+    exchange_name,
 };
 
 /// What every endpoint of our server takes beside its own parameters.
@@ -101,7 +101,7 @@ impl Serialize for Parameter {
 
 /// How one kind of parameter is read, checked and written.
 ///
-/// A vocabulary, a [`Coin`] and a [`Pair`] are rules of their own; the others are named after what they take.
+/// A vocabulary, a [`Coin`] and a [`Symbol`] are rules of their own; the others are named after what they take.
 pub trait Rule {
     /// What a question holds of it.
     type Value;
@@ -168,25 +168,20 @@ texts! {
             .ok_or_else(|| BadQuery::new(name, format!("{text:?} is not allowed"), Self::allowed()))
     }
     impl [] for Coin = Self {
-        r#"a coin symbol such as "BTC""#.to_owned();
+        r#"a coin such as "BTC""#.to_owned();
         |name, text| {
-            let coin = Self::new(text).ok_or_else(|| blank(name, text, Self::allowed()))?;
-            let meant = hint_coin(coin.as_str());
-            not_meant(name, coin, "a trading pair", "a coin", meant, Self::allowed())
+            let symbol = read(name, text, &Self::allowed())?;
+            Self::new(symbol.coin()).ok_or_else(|| blank(name, text, Self::allowed()))
         }
     }
-    impl [] for Pair = Self {
-        r#"a trading pair such as "BTCUSDT""#.to_owned();
-        |name, text| {
-            let pair = Self::new(text).ok_or_else(|| blank(name, text, Self::allowed()))?;
-            let meant = hint_pair(pair.as_str());
-            not_meant(name, pair, "a coin", "a trading pair", meant, Self::allowed())
-        }
+    impl [] for Symbol = Self {
+        r#"a trading pair such as "BTCUSDT", or a coin such as "BTC" for all its pairs"#.to_owned();
+        |name, text| read(name, text, &Self::allowed())
     }
     impl [] for Exchange = String {
         r#"an exchange's name such as "binance""#.to_owned();
         |name, text| {
-            let venue = text.trim().to_lowercase();
+            let venue = exchange_name(text);
             if venue.is_empty() {
                 return Err(blank(name, text, Self::allowed()));
             }
@@ -199,30 +194,23 @@ fn blank(name: &'static str, text: &str, allowed: String) -> BadQuery {
     BadQuery::new(name, format!("{text:?} is blank"), allowed)
 }
 
-/// What is plainly of the other kind of symbol is refused with the one it means.
-fn not_meant<S: Display>(
-    name: &'static str,
-    symbol: S,
-    is: &str,
-    wanted: &str,
-    meant: Option<String>,
-    allowed: String,
-) -> Result<S, BadQuery> {
-    match meant {
+/// A coin or a pair in whichever spelling; one with an exchange before it is refused, as that is a question of its own.
+pub(super) fn read(name: &'static str, text: &str, allowed: &str) -> Result<Symbol, BadQuery> {
+    let symbol = Symbol::read(text).ok_or_else(|| blank(name, text, allowed.to_owned()))?;
+    match symbol.exchange() {
         None => Ok(symbol),
-        Some(meant) => Err(BadQuery::new(
+        Some(exchange) => Err(BadQuery::new(
             name,
             format!(
-                "{:?} is {is} and {wanted} is meant here; {}",
-                symbol.to_string(),
-                did_you_mean(&meant)
+                "{text:?} names an exchange too; {} Where one can be chosen, it is exchange={exchange:?}",
+                did_you_mean(symbol.name())
             ),
-            allowed,
+            allowed.to_owned(),
         )),
     }
 }
 
-/// An exchange, which is held in lower case.
+/// An exchange, which is held in our spelling.
 #[derive(Debug)]
 pub struct Exchange;
 

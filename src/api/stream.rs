@@ -4,7 +4,7 @@ use super::endpoint::{Entry, Shape};
 use super::parameter::{EVERYWHERE, Exchange, Parameter, Rule};
 use super::query::Query;
 use super::refusal::BadQuery;
-use crate::model::{Order, Pair, Record, exchange_name};
+use crate::model::{Order, Record, Symbol, coin_of_pair};
 
 /// Asks for the orders as they arrive.
 ///
@@ -18,14 +18,14 @@ use crate::model::{Order, Pair, Record, exchange_name};
 ///
 /// let question = Stream::new(Some("btcusdt"), None, None)?;
 /// assert_eq!(question.to_query(), [("symbol", "BTCUSDT".to_owned())]);
-/// assert_eq!(Stream::new(Some("BTC"), None, None).unwrap_err().parameter, "symbol");
+/// assert_eq!(Stream::new(Some(" "), None, None).unwrap_err().parameter, "symbol");
 /// # Ok::<(), liqdata::api::BadQuery>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stream {
-    /// Only this trading pair.
-    pub symbol: Option<Pair>,
-    /// Only this exchange, lower case.
+    /// Only this trading pair, or the pairs of this coin.
+    pub symbol: Option<Symbol>,
+    /// Only this exchange, in our spelling.
     pub exchange: Option<String>,
     /// The place to go on from; the newest order's where absent.
     pub last_event_id: Option<String>,
@@ -44,7 +44,11 @@ impl Stream {
         path: Self::PATH,
         enveloped: false,
         parameters: &[
-            Parameter::new::<Option<Pair>>("symbol", None, "trading pair, such as BTCUSDT"),
+            Parameter::new::<Option<Symbol>>(
+                "symbol",
+                None,
+                "trading pair such as BTCUSDT, or coin for all its pairs",
+            ),
             Parameter::new::<Option<Exchange>>("exchange", None, "exchange, such as binance"),
             Parameter::new::<Option<EventId>>(
                 "last_event_id",
@@ -74,7 +78,7 @@ impl Stream {
         last_event_id: Option<&str>,
     ) -> Result<Self, BadQuery> {
         Ok(Self {
-            symbol: Option::<Pair>::check("symbol", symbol)?,
+            symbol: Option::<Symbol>::check("symbol", symbol)?,
             exchange: Option::<Exchange>::check("exchange", exchange)?,
             last_event_id: Option::<EventId>::check("last_event_id", last_event_id)?,
         })
@@ -116,13 +120,13 @@ impl Stream {
     /// Whether `order` is one of those asked for.
     #[must_use]
     pub fn wants(&self, order: &Order) -> bool {
-        self.symbol
+        self.symbol.as_ref().is_none_or(|symbol| {
+            symbol.name() == order.symbol
+                || symbol.means(&order.symbol, &coin_of_pair(&order.symbol).0)
+        }) && self
+            .exchange
             .as_ref()
-            .is_none_or(|pair| pair.as_str() == order.symbol)
-            && self
-                .exchange
-                .as_ref()
-                .is_none_or(|name| exchange_name(name) == order.exchange)
+            .is_none_or(|name| *name == order.exchange)
     }
 }
 

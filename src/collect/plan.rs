@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::settings::{Settings, SettingsError};
 use crate::archive::ArchiveError;
 use crate::feeds::{Error, VENUES, Venue};
-use crate::model::{did_you_mean, hint_coin};
+use crate::model::Coin;
 
 /// Why nothing is collected.
 #[derive(Debug, thiserror::Error)]
@@ -65,19 +65,10 @@ impl Plan {
     pub(super) fn coins(&self) -> Result<Vec<String>, CollectError> {
         let mut coins = BTreeSet::new();
         for name in &self.coins {
-            let coin = name.trim().to_uppercase();
-            if coin.is_empty() {
-                return Err(CollectError::Coin {
-                    message: format!("{name:?} is blank; a coin such as \"BTC\" is expected"),
-                });
-            }
-            if let Some(hint) = hint_coin(&coin) {
-                let meant = did_you_mean(&hint);
-                return Err(CollectError::Coin {
-                    message: format!("{name:?} is a pair; coins are collected, {meant}"),
-                });
-            }
-            coins.insert(coin);
+            let coin = Coin::new(name).ok_or_else(|| CollectError::Coin {
+                message: format!("{name:?} is blank; a coin such as \"BTC\" is expected"),
+            })?;
+            coins.insert(coin.to_string());
         }
         Ok(coins.into_iter().collect())
     }

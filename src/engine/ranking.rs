@@ -6,9 +6,14 @@ use std::collections::BTreeMap;
 use super::View;
 use super::ring::{SumName, Sums};
 use crate::model::{
-    ChartRow, CoinTotals, ExactSum, ExchangeTotals, Millis, Order, Pair, Side, TotalsByWindow,
-    Vocabulary, Window, exchange_name,
+    ChartRow, CoinTotals, ExactSum, ExchangeTotals, Millis, Order, Side, Symbol, TotalsByWindow,
+    Vocabulary, Window,
 };
+
+/// Exchange, symbol and coin of each listing that an order was ever of.
+pub fn listings<'a>(view: &View<'a>) -> impl Iterator<Item = [&'a str; 3]> + use<'a> {
+    view.ring().names().listings()
+}
 
 /// Totals of the four windows.
 #[must_use]
@@ -104,18 +109,16 @@ pub fn largest(view: &View, window: Window, limit: usize) -> Vec<Order> {
 
 /// One page of the order feed: newest first, orders of one instant in the order they arrived.
 ///
-/// `symbol` is a trading pair; `exchange` may be any spelling of its name.
+/// `symbol` is a trading pair, or a coin for all its pairs; `exchange` is in our spelling.
 #[must_use]
 pub fn orders(
     view: &View,
-    symbol: Option<&str>,
+    symbol: Option<&Symbol>,
     exchange: Option<&str>,
     limit: usize,
     offset: u64,
 ) -> Vec<Order> {
     let ring = view.ring();
-    let symbol = symbol.map(|symbol| Pair::new(symbol).map(|pair| pair.to_string()));
-    let exchange = exchange.map(exchange_name);
     let page = |places: &mut dyn Iterator<Item = usize>| {
         places
             .skip(usize::try_from(offset).unwrap_or(usize::MAX))
@@ -127,11 +130,9 @@ pub fn orders(
     if symbol.is_none() && exchange.is_none() {
         return page(&mut seen);
     }
-    let wanted = ring.names().pairs_with(|venue, pair| {
-        symbol
-            .as_ref()
-            .is_none_or(|wanted| wanted.as_deref() == Some(pair))
-            && exchange.as_ref().is_none_or(|wanted| wanted == venue)
+    let wanted = ring.names().pairs_with(|[venue, pair, coin]| {
+        exchange.is_none_or(|wanted| wanted == venue)
+            && symbol.is_none_or(|wanted| wanted.means(pair, coin))
     });
     if !wanted.contains(&true) {
         return Vec::new();
@@ -142,14 +143,13 @@ pub fn orders(
     }))
 }
 
-/// USD per UTC hour and side of a trading pair over the last 24 hours; an hour and side without orders has no row.
+/// USD per UTC hour and side of a trading pair, or of all pairs of a coin, over the last 24 hours; an hour and side without orders has no row.
 #[must_use]
-pub fn chart(view: &View, symbol: &str) -> Vec<ChartRow> {
-    let Some(symbol) = Pair::new(symbol) else {
-        return Vec::new();
-    };
+pub fn chart(view: &View, symbol: &Symbol) -> Vec<ChartRow> {
     let ring = view.ring();
-    let wanted = ring.names().pairs_with(|_, pair| pair == symbol.as_str());
+    let wanted = ring
+        .names()
+        .pairs_with(|[_, pair, coin]| symbol.means(pair, coin));
     let mut hours: BTreeMap<(Millis, Side), ExactSum> = BTreeMap::new();
     if view.stands() {
         for (pair, _) in (0..).zip(&wanted).filter(|(_, wanted)| **wanted) {

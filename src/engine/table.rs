@@ -4,7 +4,7 @@ use rust_decimal::Decimal;
 
 use crate::model::{
     Coin, Millis, ObservedBar, ObservedLiquidations, ObservedOpenInterest, ObservedOrder, Order,
-    Pair, did_you_mean, exchange_name, hint_coin,
+    Symbol, exchange_name,
 };
 
 /// Prices and amounts within these bounds have products and sums that are finite and above zero.
@@ -117,20 +117,19 @@ impl Row {
         })
     }
 
-    /// A coin symbol in our spelling; a trading pair is refused with the coin it means.
+    /// The coin that a symbol in whichever spelling is, or is a pair of. What is listed by the thousand is refused, as its
+    /// prices and amounts are those of a thousand.
     fn coin(self, text: &str) -> Result<String, TableFault> {
-        let coin = Coin::new(text)
+        let symbol = Symbol::read(text)
             .ok_or_else(|| self.fault("symbol", format!("{text:?} is blank; name a coin")))?;
-        match hint_coin(coin.as_str()) {
-            Some(hint) => Err(self.fault(
-                "symbol",
-                format!(
-                    "{text:?} is a trading pair and a coin is meant here; {}",
-                    did_you_mean(&hint)
-                ),
-            )),
-            None => Ok(coin.to_string()),
-        }
+        let (coin, scale) = (symbol.coin(), symbol.scale());
+        self.check("symbol", scale == 1, || {
+            format!(
+                "{text:?} is counted by {scale}, and one {coin} is meant here: divide the prices by {scale}, multiply \
+                 the amounts by it, and name it {coin:?}"
+            )
+        })?;
+        Ok(coin.to_owned())
     }
 
     fn exchange(self, text: &str) -> Result<String, TableFault> {
@@ -145,14 +144,11 @@ impl Row {
     pub(super) fn order(self, mut row: ObservedOrder) -> Result<ObservedOrder, TableFault> {
         let order = &mut row.order;
         order.exchange = self.exchange(&order.exchange)?;
-        order.symbol = Pair::new(&order.symbol)
-            .ok_or_else(|| {
-                self.fault(
-                    "symbol",
-                    format!("{:?} is blank; name a trading pair", order.symbol),
-                )
-            })?
-            .to_string();
+        let symbol = order.symbol.trim().to_uppercase();
+        self.check("symbol", Symbol::read(&symbol).is_some(), || {
+            format!("{:?} is blank; name a trading pair", order.symbol)
+        })?;
+        order.symbol = symbol;
         self.amounts(order)?;
         if let Some(coin) = &mut row.coin {
             *coin = Coin::new(coin)

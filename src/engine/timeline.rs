@@ -10,7 +10,7 @@ use std::sync::Arc;
 use rust_decimal::Decimal;
 
 use super::View;
-use crate::model::{ExactSum, Interner, Millis, OrderBrief, PeriodRow, Side, Vocabulary};
+use crate::model::{ExactSum, Interner, Millis, OrderBrief, PeriodRow, Side, Symbol, Vocabulary};
 
 /// From an instant until before another.
 type Span = (Millis, Millis);
@@ -43,10 +43,8 @@ pub struct TimelineQuestion {
     pub interval: i64,
     /// What rows are grouped by.
     pub by: Grouping,
-    /// Only orders of these coins and of these pairs; all where both are empty.
-    pub coins: Vec<String>,
-    /// See [`TimelineQuestion::coins`].
-    pub pairs: Vec<String>,
+    /// Only orders of these pairs, and of all pairs of these coins; all where there are none.
+    pub symbols: Vec<Symbol>,
     /// Only orders of this exchange.
     pub exchange: Option<String>,
     /// Only orders of at least so many USD.
@@ -56,6 +54,7 @@ pub struct TimelineQuestion {
 }
 
 impl TimelineQuestion {
+    /// Whether an order is one of those asked for, apart from its symbol.
     fn wants(&self, order: &OrderBrief<'_>) -> bool {
         (self.start..self.end).contains(&order.timestamp)
             && self
@@ -63,9 +62,6 @@ impl TimelineQuestion {
                 .as_deref()
                 .is_none_or(|name| name == order.exchange)
             && self.least.is_none_or(|least| order.value_usd >= least)
-            && (self.coins.is_empty() && self.pairs.is_empty()
-                || self.coins.iter().any(|coin| coin == order.coin)
-                || self.pairs.iter().any(|pair| pair == order.symbol))
     }
 }
 
@@ -96,6 +92,8 @@ pub struct Timeline {
     asked: Arc<TimelineQuestion>,
     names: Interner,
     sums: HashMap<Key, Sums>,
+    /// Of each symbol and coin met, whether it is asked for; one is read once.
+    meant: HashMap<String, HashMap<String, bool>>,
     /// Whether there are more rows than may be.
     over: bool,
 }
@@ -108,13 +106,30 @@ impl Timeline {
             asked: Arc::clone(asked),
             names: Interner::default(),
             sums: HashMap::new(),
+            meant: HashMap::new(),
             over: false,
         }
     }
 
+    /// Whether the symbol of an order is asked for.
+    fn means(&mut self, symbol: &str, coin: &str) -> bool {
+        let asked = &self.asked.symbols;
+        if asked.is_empty() {
+            return true;
+        }
+        let known = self.meant.get(symbol).and_then(|coins| coins.get(coin));
+        if let Some(known) = known {
+            return *known;
+        }
+        let means = asked.iter().any(|asked| asked.means(symbol, coin));
+        let coins = self.meant.entry(symbol.to_owned()).or_default();
+        coins.insert(coin.to_owned(), means);
+        means
+    }
+
     /// Takes in an order, if it is one of those asked for.
     pub fn take(&mut self, order: &OrderBrief<'_>) {
-        if !self.asked.wants(order) {
+        if !self.asked.wants(order) || !self.means(order.symbol, order.coin) {
             return;
         }
         let by = self.asked.by;
@@ -307,8 +322,7 @@ mod tests {
             end: Millis(1000),
             interval: 10,
             by: Grouping::default(),
-            coins: Vec::new(),
-            pairs: Vec::new(),
+            symbols: Vec::new(),
             exchange: None,
             least: None,
             most,

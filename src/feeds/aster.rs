@@ -7,6 +7,7 @@ use super::binance;
 use super::event::{Completeness, PriceKind};
 use super::frame::Rules;
 use super::listen::{Beat, Heartbeat};
+use super::naming;
 use super::venue::{Lines, Listen, Rest, Venue};
 
 pub(super) static VENUE: Venue = Venue {
@@ -14,6 +15,7 @@ pub(super) static VENUE: Venue = Venue {
         name: "aster",
         completeness: Completeness::Sampled,
         market: binance::market,
+        native: naming::joined,
         contract: |_| None,
     },
     price_kinds: &[PriceKind::AverageFill, PriceKind::Order],

@@ -19,7 +19,7 @@ use super::frame::{Frame, Rules, Sighting, Size};
 use super::instruments::Listing;
 use super::listen::{Asked, Beat, Heard, Heartbeat, Sign};
 use super::members::{Part, members};
-use super::naming::{Market, before};
+use super::naming::{self, Market, before};
 use super::place::{Place, says, shown, text_of};
 use super::venue::{Lines, Listen, Rest, Venue};
 use crate::model::Millis;
@@ -45,6 +45,10 @@ pub(super) static VENUE: Venue = Venue {
         name: "binance",
         completeness: Completeness::Sampled,
         market,
+        native: |base, quote| match quote {
+            "USD" => Some(format!("{base}USD_PERP")),
+            _ => naming::joined(base, quote),
+        },
         contract: |_| None,
     },
     price_kinds: &[PriceKind::AverageFill, PriceKind::Order],

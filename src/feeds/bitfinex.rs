@@ -43,6 +43,10 @@ pub(super) static VENUE: Venue = Venue {
         name: "bitfinex",
         completeness: Completeness::Complete,
         market,
+        native: |base, quote| match quote {
+            "USDT" => Some(format!("t{base}F0:USTF0")),
+            _ => Some(format!("t{base}F0:{quote}F0")),
+        },
         contract: |_| None,
     },
     price_kinds: &[PriceKind::Fill],

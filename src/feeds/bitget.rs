@@ -48,6 +48,7 @@ pub(super) static VENUE: Venue = Venue {
         name: "bitget",
         completeness: Completeness::Sampled,
         market: naming::perpetual,
+        native: naming::joined_perpetual,
         contract: |_| None,
     },
     price_kinds: &[PriceKind::Liquidation],

@@ -15,10 +15,10 @@ use super::frame::{Frame, Rules, Sighting, Size};
 use super::instruments::{Kind, Listing};
 use super::listen::{Asked, Beat, Heard, Heartbeat};
 use super::members::{Part, members};
-use super::naming::{Market, without_month};
+use super::naming::Market;
 use super::place::{Place, says, text_of};
 use super::venue::{Lines, Listen, Rest, Venue};
-use crate::model::quote_of_pair;
+use crate::model::{quote_of_pair, without_month};
 
 /// Thirty are allowed in a minute without a login.
 const REQUESTS: Limit = Limit::of("requests", 27, 60);
@@ -33,6 +33,10 @@ pub(super) static VENUE: Venue = Venue {
         name: "bitmex",
         completeness: Completeness::Complete,
         market,
+        native: |base, quote| {
+            let base = if base == "BTC" { "XBT" } else { base };
+            Some([base, quote].concat())
+        },
         contract: |native_id| (native_id == "XBTUSD").then_some((Kind::Inverse, Decimal::ONE)),
     },
     price_kinds: &[PriceKind::Order],

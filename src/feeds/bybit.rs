@@ -16,10 +16,10 @@ use super::frame::{Envelope, Frame, Rules, Sighting};
 use super::instruments::{Kind, Listing, traded};
 use super::listen::{Asked, Beat, Heard, Heartbeat, Line, batched};
 use super::members::{Cell, Part, Raw, members};
-use super::naming::{Market, perpetual, without_month};
+use super::naming::{self, Market, perpetual};
 use super::place::{Place, says, shown, text_of};
 use super::venue::{Lines, Listen, Rest, Venue};
-use crate::model::{Millis, quote_of_pair};
+use crate::model::{Millis, quote_of_pair, without_month};
 
 /// Topics of one message; so many were measured to be taken.
 const BATCH: usize = 200;
@@ -44,6 +44,7 @@ pub(super) static VENUE: Venue = Venue {
         name: "bybit",
         completeness: Completeness::Complete,
         market,
+        native: naming::joined_perpetual,
         contract: |_| None,
     },
     price_kinds: &[PriceKind::Bankruptcy],

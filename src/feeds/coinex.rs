@@ -9,7 +9,7 @@ use super::event::{Completeness, Event, PriceKind};
 use super::frame::{Envelope, Frame, Rules, Sighting};
 use super::instruments::{Listing, traded};
 use super::members::{Part, members};
-use super::naming::Market;
+use super::naming::{self, Market};
 use super::place::Place;
 use super::venue::{Listen, Rest, Venue};
 use crate::model::Millis;
@@ -31,6 +31,7 @@ pub(super) static VENUE: Venue = Venue {
         completeness: Completeness::Unknown,
         // `BTCUSDT`.
         market: |native_id| Market::joined(native_id),
+        native: naming::joined,
         contract: |_| None,
     },
     price_kinds: &[PriceKind::Liquidation],

@@ -42,6 +42,10 @@ pub(super) static VENUE: Venue = Venue {
         name: "deribit",
         completeness: Completeness::Complete,
         market,
+        native: |base, quote| match quote {
+            "USD" => Some(format!("{base}-PERPETUAL")),
+            _ => Some(format!("{base}_{quote}-PERPETUAL")),
+        },
         // A stablecoin stands behind an underscore; contracts without one are settled in the coin.
         contract: |native_id| {
             let kind = if native_id.contains('_') {

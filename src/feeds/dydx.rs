@@ -39,6 +39,7 @@ pub(super) static VENUE: Venue = Venue {
         name: "dydx",
         completeness: Completeness::Complete,
         market: naming::dashed,
+        native: |base, quote| (quote == "USD").then(|| format!("{base}-USD")),
         contract: |_| None,
     },
     price_kinds: &[PriceKind::Fill],

@@ -26,6 +26,8 @@ pub(super) struct Rules {
     pub(super) completeness: Completeness,
     /// Base and quote of a contract by its name.
     pub(super) market: for<'n> fn(&'n str) -> Market<'n>,
+    /// The venue's name of the perpetual contract of a base and a quote, where it follows from them.
+    pub(super) native: fn(&str, &str) -> Option<String>,
     /// What a contract holds where the venue fixes it for a whole family of contracts.
     pub(super) contract: fn(&str) -> Option<(Kind, Decimal)>,
 }

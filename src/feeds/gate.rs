@@ -43,6 +43,7 @@ pub(super) static VENUE: Venue = Venue {
         name: "gate",
         completeness: Completeness::Complete,
         market,
+        native: |base, quote| Some(format!("{base}_{quote}")),
         contract: |_| None,
     },
     price_kinds: &[PriceKind::Order, PriceKind::Fill],

@@ -61,6 +61,7 @@ pub(super) static VENUE: Venue = Venue {
         name: "htx",
         completeness: Completeness::Unknown,
         market,
+        native: |base, quote| Some(format!("{base}-{quote}")),
         contract: |_| None,
     },
     price_kinds: &[PriceKind::Bankruptcy],

@@ -42,6 +42,10 @@ pub(super) static VENUE: Venue = Venue {
         name: "kraken",
         completeness: Completeness::Complete,
         market,
+        native: |base, quote| {
+            let base = if base == "BTC" { "XBT" } else { base };
+            (quote == "USD").then(|| format!("PF_{base}USD"))
+        },
         contract: |native_id| {
             let kind = match native_id.split_once('_')?.0 {
                 "PI" | "FI" => Kind::Inverse,

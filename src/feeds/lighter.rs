@@ -41,6 +41,7 @@ pub(super) static VENUE: Venue = Venue {
         completeness: Completeness::Complete,
         // A market number: no name until the market list gives one.
         market: |native_id| Market::unnamed(native_id),
+        native: |_, _| None,
         contract: |_| None,
     },
     price_kinds: &[PriceKind::Fill],

@@ -5,15 +5,12 @@
 
 use std::borrow::Cow;
 
-use crate::model::{coin_of_base, quote_of_pair};
+use crate::model::{coin_of_base, own_name, quote_of_pair};
 
 /// Quote currencies that count as USD one to one.
 const DOLLARS: [&str; 8] = [
     "USDT", "USDC", "USD", "FDUSD", "BUSD", "USD1", "USDE", "TUSD",
 ];
-
-/// Letters of the delivery months, January to December.
-const MONTHS: &str = "FGHJKMNQUVXZ";
 
 /// Base and quote of a contract, in the field's spelling.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,8 +61,7 @@ impl<'a> Market<'a> {
 /// A currency in the field's spelling: upper case, `BTC` and `DOGE` by their own names.
 fn plain(name: &str) -> Cow<'_, str> {
     match name {
-        "XBT" => Cow::Borrowed("BTC"),
-        "XDG" => Cow::Borrowed("DOGE"),
+        _ if own_name(name) != name => Cow::Borrowed(own_name(name)),
         _ if name
             .bytes()
             .all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit()) =>
@@ -83,13 +79,6 @@ pub(super) fn before(text: &str, at: u8) -> &str {
     place.and_then(|place| text.get(..place)).unwrap_or(text)
 }
 
-/// `name` without a delivery month such as `Z26` at its end.
-pub(super) fn without_month(name: &str) -> Option<&str> {
-    let (head, year) = name.split_at_checked(name.len().checked_sub(2)?)?;
-    let rest = head.strip_suffix(|letter| MONTHS.contains(letter))?;
-    (year.bytes().all(|digit| digit.is_ascii_digit()) && !rest.is_empty()).then_some(rest)
-}
-
 /// `BTCUSDT`, `BTCUSD`, and `BTCPERP` in USDC.
 pub(super) fn perpetual(native_id: &str) -> Market<'_> {
     match native_id.strip_suffix("PERP") {
@@ -104,6 +93,20 @@ pub(super) fn dashed(native_id: &str) -> Market<'_> {
     match (parts.next(), parts.next()) {
         (Some(base), Some(quote)) => Market::new(base, before(quote, b'_')),
         _ => Market::joined(native_id),
+    }
+}
+
+/// Base and quote in one word.
+#[expect(clippy::unnecessary_wraps, reason = "not every venue can tell")]
+pub(super) fn joined(base: &str, quote: &str) -> Option<String> {
+    Some([base, quote].concat())
+}
+
+/// The same, and `BTCPERP` of what is in USDC.
+pub(super) fn joined_perpetual(base: &str, quote: &str) -> Option<String> {
+    match quote {
+        "USDC" => Some(format!("{base}PERP")),
+        _ => joined(base, quote),
     }
 }
 

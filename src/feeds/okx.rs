@@ -43,6 +43,7 @@ pub(super) static VENUE: Venue = Venue {
         name: "okx",
         completeness: Completeness::Sampled,
         market: naming::dashed,
+        native: |base, quote| Some(format!("{base}-{quote}-SWAP")),
         contract: |_| None,
     },
     price_kinds: &[PriceKind::Bankruptcy],

@@ -10,7 +10,7 @@ use super::event::{Completeness, Event, PriceKind};
 use super::frame::{Frame, Rules};
 use super::instruments::{Instruments, Listing};
 use super::listen::{Asked, Beat, Heard, Heartbeat, Line};
-use crate::model::Millis;
+use crate::model::{ContractKind, Millis, Symbol};
 
 /// An exchange whose public frames can be read, and what listening to it takes. Nothing here does any input or output.
 #[derive(Debug)]
@@ -109,6 +109,29 @@ impl Venue {
     #[must_use]
     pub fn price_kinds(&self) -> &'static [PriceKind] {
         self.price_kinds
+    }
+
+    /// Its name of the perpetual contract that `symbol` means; `None` of a coin, of a dated contract, and where the name does
+    /// not follow from base and quote.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use liqdata::feeds::venue;
+    /// use liqdata::model::Symbol;
+    ///
+    /// let symbol = Symbol::read("BTCUSDT").unwrap();
+    /// assert_eq!(venue("okx")?.native_id(&symbol).as_deref(), Some("BTC-USDT-SWAP"));
+    /// # Ok::<(), liqdata::feeds::Error>(())
+    /// ```
+    #[must_use]
+    pub fn native_id(&self, symbol: &Symbol) -> Option<String> {
+        let quote = symbol.quote()?;
+        let base = symbol.name().strip_suffix(quote)?;
+        if symbol.kind() != ContractKind::Perpetual {
+            return None;
+        }
+        (self.rules.native)(base, quote)
     }
 
     /// A frame or a REST body of it, for what it reads; one fault in it is the whole frame's.

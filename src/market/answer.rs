@@ -4,8 +4,7 @@ use super::Needed;
 use crate::api::{self, BadQuery, Endpoint};
 use crate::engine::{self, EngineError, Estimate, Explain, TimelineQuestion, View};
 use crate::model::{
-    Chosen, Coin, HeatmapRange, MapRange, Millis, Model, Pair, PeriodRow, Vocabulary, Window,
-    exchange_name,
+    Chosen, Coin, HeatmapRange, MapRange, Millis, Model, PeriodRow, Symbol, Vocabulary, Window,
 };
 
 /// A reply with what there is to say about how it came to be.
@@ -64,6 +63,15 @@ impl Material {
     }
 }
 
+/// The names that a question asks about.
+#[derive(Clone, Debug, Default)]
+pub struct Asked<'a> {
+    /// Its coins and pairs.
+    pub symbols: Vec<&'a Symbol>,
+    /// Its exchange.
+    pub exchange: Option<&'a str>,
+}
+
 /// An endpoint that the engine can answer.
 pub trait Answer: Endpoint {
     /// The answer.
@@ -90,6 +98,11 @@ pub trait Answer: Endpoint {
 
     /// What it is made of.
     fn material(&self) -> Material;
+
+    /// The names it asks about of which `reply` tells nothing, so that they may be misspelt.
+    fn doubtful(&self, _reply: &Self::Reply) -> Option<Asked<'_>> {
+        None
+    }
 
     /// Whether any number of instants cost one replay.
     fn is_one_ledger(&self) -> bool {
@@ -155,15 +168,21 @@ impl Answer for api::Largest {
 
 impl Answer for api::Orders {
     fn answer(&self, view: &View<'_>) -> Result<Answered<Self::Reply>, EngineError> {
-        let symbol = self.symbol.as_ref().map(Pair::as_str);
         let rows = engine::orders(
             view,
-            symbol,
+            self.symbol.as_ref(),
             self.exchange.as_deref(),
             self.limit.into(),
             self.offset,
         );
         Ok(Answered::realised(rows))
+    }
+
+    fn doubtful(&self, reply: &Self::Reply) -> Option<Asked<'_>> {
+        reply.is_empty().then(|| Asked {
+            symbols: self.symbol.iter().collect(),
+            exchange: self.exchange.as_deref(),
+        })
     }
 
     fn material(&self) -> Material {
@@ -173,8 +192,15 @@ impl Answer for api::Orders {
 
 impl Answer for api::Chart {
     fn answer(&self, view: &View<'_>) -> Result<Answered<Self::Reply>, EngineError> {
-        let rows = engine::chart(view, self.symbol.as_str());
+        let rows = engine::chart(view, &self.symbol);
         Ok(Answered::realised(rows))
+    }
+
+    fn doubtful(&self, reply: &Self::Reply) -> Option<Asked<'_>> {
+        reply.is_empty().then(|| Asked {
+            symbols: vec![&self.symbol],
+            exchange: None,
+        })
     }
 
     fn material(&self) -> Material {
@@ -182,15 +208,11 @@ impl Answer for api::Chart {
     }
 }
 
-/// Our spelling of the exchange asked for.
-fn venue(exchange: Option<&String>) -> Option<String> {
-    exchange.map(|name| exchange_name(name))
-}
-
 impl Answer for api::Heatmap {
     fn answer(&self, view: &View<'_>) -> Result<Answered<Self::Reply>, EngineError> {
-        let venue = venue(self.exchange.as_ref());
-        let view = view.under(self.model.own()).of_venue(venue.as_deref());
+        let view = view
+            .under(self.model.own())
+            .of_venue(self.exchange.as_deref());
         let map = engine::heatmap(&view, self.symbol.as_str(), self.range, self.model.view())?;
         Ok(map.into())
     }
@@ -201,7 +223,7 @@ impl Answer for api::Heatmap {
             range: self.range.millis(),
             range_name: self.range.name(),
             orders: self.model.view() == Model::Expected,
-            exchange: venue(self.exchange.as_ref()),
+            exchange: self.exchange.clone(),
             lasts: self.range.millis(),
         })
     }
@@ -211,8 +233,9 @@ impl Answer for api::Heatmap {
     }
 
     fn of_one_ledger(&self, view: &View<'_>, instants: &[Millis]) -> Answers<Self::Reply> {
-        let venue = venue(self.exchange.as_ref());
-        let view = view.under(self.model.own()).of_venue(venue.as_deref());
+        let view = view
+            .under(self.model.own())
+            .of_venue(self.exchange.as_deref());
         let maps = engine::heatmaps(&view, self.symbol.as_str(), self.model.view(), instants);
         maps.into_iter().map(|map| Ok(map?.into())).collect()
     }
@@ -220,8 +243,7 @@ impl Answer for api::Heatmap {
 
 impl Answer for api::Liqmap {
     fn answer(&self, view: &View<'_>) -> Result<Answered<Self::Reply>, EngineError> {
-        let venue = venue(self.exchange.as_ref());
-        let view = view.of_venue(venue.as_deref());
+        let view = view.of_venue(self.exchange.as_deref());
         let (coin, model) = (self.symbol.as_str(), self.model.as_ref());
         Ok(engine::binned(&view, coin, self.range, model, self.bin)?.into())
     }
@@ -230,7 +252,7 @@ impl Answer for api::Liqmap {
         let material = Material::map(&self.symbol, self.model.as_ref(), self.range, self.range);
         match material {
             Material::Estimated(needed) => Material::Estimated(Needed {
-                exchange: venue(self.exchange.as_ref()),
+                exchange: self.exchange.clone(),
                 ..needed
             }),
             material => material,
@@ -242,8 +264,7 @@ impl Answer for api::Liqmap {
     }
 
     fn of_one_ledger(&self, view: &View<'_>, instants: &[Millis]) -> Answers<Self::Reply> {
-        let venue = venue(self.exchange.as_ref());
-        let view = view.of_venue(venue.as_deref());
+        let view = view.of_venue(self.exchange.as_deref());
         let (coin, model) = (self.symbol.as_str(), self.model.as_ref());
         let maps = engine::liqmaps(&view, coin, model, self.bin, instants);
         maps.into_iter().map(|map| Ok(map?.into())).collect()

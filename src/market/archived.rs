@@ -12,12 +12,13 @@ mod series;
 use std::collections::BTreeMap;
 use std::future::pending;
 use std::path::Path;
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, TryLockError};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, TryLockError};
 use std::time::{Duration, Instant};
 
 use futures_util::future::BoxFuture;
 
 use super::arrivals::{ArrivalId, Arrivals};
+use super::known::Names;
 use super::refusal::Refusal;
 use super::revision::{Basis, Revision, Standing, wall_clock};
 use super::source::{Needed, Source, Stretch, shown};
@@ -38,12 +39,25 @@ const HISTORIES: usize = 48;
 const OF_THE_PAST: usize = 128 << 20;
 const PAST_HISTORIES: usize = 8;
 
+/// For how long the names of an archive are taken for those it has; what arrives meanwhile is known at once.
+const NAMES_LAST: Duration = Duration::from_mins(10);
+
 /// Liquidations over time, of a share of the orders.
 struct Summed(Timeline);
 
 impl Gather for Summed {
     fn take(&mut self, order: OrderBrief<'_>) {
         self.0.take(&order);
+    }
+}
+
+/// The names of a share of the orders.
+#[derive(Default)]
+struct Met(Names);
+
+impl Gather for Met {
+    fn take(&mut self, order: OrderBrief<'_>) {
+        self.0.note(order.exchange, order.symbol, order.coin);
     }
 }
 
@@ -60,6 +74,8 @@ pub(crate) struct Archived {
     live: RwLock<Live>,
     /// The last look of those who wait for a change.
     looked: tokio::sync::Mutex<Option<(Instant, Revision)>>,
+    /// The names of all that was ever kept, and when they were read.
+    names: Mutex<Option<(Instant, Names)>>,
     nothing: Observations,
     opened_at: Millis,
 }
@@ -81,6 +97,7 @@ impl Archived {
             past,
             live: RwLock::new(live),
             looked: tokio::sync::Mutex::default(),
+            names: Mutex::default(),
             nothing: Observations::new(Vec::new(), Vec::new(), Vec::new(), as_of)?,
             opened_at: wall_clock(),
         })
@@ -321,6 +338,34 @@ impl Source for Archived {
         }
     }
 
+    /// Those of all that was ever kept, read anew after a while.
+    fn names(&self) -> Result<Names, Refusal> {
+        let mut known = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut names = match &*known {
+            Some((read, names)) if read.elapsed() < NAMES_LAST => names.clone(),
+            _ => {
+                let filter = Filter {
+                    as_of: self.as_of,
+                    ..Filter::default()
+                };
+                let gathered = self.past.archive.gather_orders(&filter, Met::default)?;
+                let mut names = Names::default();
+                gathered.0.into_iter().for_each(|Met(met)| names.join(met));
+                names.coins.extend(self.coins()?);
+                *known = Some((Instant::now(), names.clone()));
+                names
+            }
+        };
+        drop(known);
+        // What has arrived since.
+        shown(self, None, None, |view| {
+            for [exchange, symbol, coin] in engine::listings(view) {
+                names.note(exchange, symbol, coin);
+            }
+        })?;
+        Ok(names)
+    }
+
     fn coins(&self) -> Result<Vec<String>, Refusal> {
         let coins = self.back.archive.coins(self.as_of)?;
         Ok(coins.into_iter().map(|coin| coin.symbol).collect())
@@ -370,14 +415,17 @@ impl Source for Archived {
         // A long read keeps nobody waiting who asks about now.
         let desk = &self.past;
         let as_of = self.instant(as_of)?;
-        let one = |names: &[String]| names.first().filter(|_| names.len() == 1).cloned();
+        // What an archive keeps has the coin of its pair.
+        let coin = match asked.symbols.as_slice() {
+            [one] => Some(one.coin().to_owned()),
+            _ => None,
+        };
         let filter = Filter {
             start: Some(asked.start),
             end: Some(asked.end),
             as_of,
             exchange: asked.exchange.clone(),
-            symbol: one(&asked.pairs).filter(|_| asked.coins.is_empty()),
-            coin: one(&asked.coins).filter(|_| asked.pairs.is_empty()),
+            coin,
             ..Filter::default()
         };
         let (shares, _) = desk

@@ -5,15 +5,16 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::answer::{Answer, Answered, Material};
+use super::answer::{Answer, Answered, Asked, Material};
 use super::archived::Archived;
 use super::arrivals::{ArrivalId, Arrivals};
 use super::fixed::Fixed;
 use super::growing::{Feed, Growing};
+use super::known::{is_exchange, is_well_known};
 use super::lane::in_lane;
 use super::maps::MapKeeper;
-use super::refusal::Refusal;
-use super::revision::{Basis, Revision, Standing};
+use super::refusal::{Code, Refusal};
+use super::revision::{Basis, Revision, Standing, wall_clock};
 use super::shared_look::SharedLook;
 use super::source::{Needed, Source, shown};
 use crate::api::{BadQuery, Orders};
@@ -21,7 +22,7 @@ use crate::archive::{Archive, DamagedPart, MapRow};
 use crate::engine::{self, EngineError, Observations, Rows, TimelineQuestion, View};
 use crate::model::{
     Bar, Chosen, Completeness, Millis, Model, ObservedLiquidations, ObservedOpenInterest, Order,
-    Pair, PeriodRow, VenueCoverage, Window,
+    PeriodRow, Symbol, VenueCoverage, Window,
 };
 
 /// What a server, or a caller in this process, asks its questions of.
@@ -261,12 +262,14 @@ impl Market {
         question: &E,
         as_of: Option<Millis>,
     ) -> Result<Answered<E::Reply>, Refusal> {
+        self.check_instant(as_of)?;
         if let Some(asked) = question.stretch(as_of.unwrap_or_else(|| self.now())) {
             let told = asked
                 .map_err(Refusal::from)
                 .and_then(|asked| self.timeline(&Arc::new(asked), as_of))
                 .map_err(Refusal::blaming::<E>)?;
             if let Some(reply) = E::of_rows(told) {
+                self.check_answer(question, &reply)?;
                 return Ok(Answered::realised(reply));
             }
         }
@@ -274,11 +277,82 @@ impl Market {
             Material::Realised(_) | Material::Stretch => None,
             Material::Estimated(needed) => Some(needed),
         };
-        shown(&*self.source, as_of, needed.as_ref(), |view| {
+        let answered = shown(&*self.source, as_of, needed.as_ref(), |view| {
             question.answer(view)
         })
         .and_then(|answered| Ok(answered?))
-        .map_err(Refusal::blaming::<E>)
+        .map_err(|refusal| match &needed {
+            Some(needed) => self.of_coin(&needed.coin, refusal),
+            None => refusal,
+        })
+        .map_err(Refusal::blaming::<E>)?;
+        self.check_answer(question, &answered.reply)?;
+        Ok(answered)
+    }
+
+    /// Refuses an instant of which nothing can be known: a day after the *now* of what does not grow, when the longest window
+    /// of the realised answers is over, and after this machine's time where the market grows.
+    fn check_instant(&self, as_of: Option<Millis>) -> Result<(), Refusal> {
+        let Some(asked) = as_of else { return Ok(()) };
+        let now = self.now();
+        if asked < now.on(Millis::DAY) || self.is_growing() && asked <= wall_clock() {
+            return Ok(());
+        }
+        // One that was opened as of an instant says so itself.
+        self.source.instant(as_of)?;
+        if self.source.names()?.is_empty() {
+            return Ok(());
+        }
+        Err(Refusal::unknown_yet(asked, now))
+    }
+
+    /// Refuses an empty answer to a name that nobody knows.
+    fn check_answer<E: Answer>(&self, question: &E, reply: &E::Reply) -> Result<(), Refusal> {
+        match question.doubtful(reply) {
+            Some(asked) => self.check_names(&asked),
+            None => Ok(()),
+        }
+    }
+
+    /// Refuses names that were never observed and that nobody knows.
+    ///
+    /// # Errors
+    ///
+    /// A [`Refusal`] naming the first of them and those that are nearest to it, and where the archive cannot be read.
+    pub fn check_names(&self, asked: &Asked<'_>) -> Result<(), Refusal> {
+        let Asked { symbols, exchange } = asked;
+        let mut unsure = symbols
+            .iter()
+            .filter(|symbol| !is_well_known(symbol))
+            .peekable();
+        let exchange = exchange.filter(|exchange| !is_exchange(exchange));
+        if unsure.peek().is_none() && exchange.is_none() {
+            return Ok(());
+        }
+        let names = self.source.names()?;
+        unsure.try_for_each(|symbol| names.check_symbol(symbol))?;
+        exchange.map_or(Ok(()), |exchange| names.check_exchange(exchange))
+    }
+
+    /// The same refusal about a coin that somebody knows, and another about one that nobody does.
+    fn of_coin(&self, coin: &str, refusal: Refusal) -> Refusal {
+        if refusal.code != Code::UnknownCoin {
+            return refusal;
+        }
+        self.check_coin(coin).err().unwrap_or(refusal)
+    }
+
+    /// Refuses a coin that was never observed and that nobody knows.
+    ///
+    /// # Errors
+    ///
+    /// A [`Refusal`] as of [`Market::check_names`].
+    pub fn check_coin(&self, coin: &str) -> Result<(), Refusal> {
+        let symbol = Symbol::read(coin);
+        self.check_names(&Asked {
+            symbols: symbol.iter().collect(),
+            exchange: None,
+        })
     }
 
     /// The answers to `question` as of each of `instants`, in their order and equal to those of [`Market::answer`], where one
@@ -302,8 +376,10 @@ impl Market {
             question.answers(view, instants)
         });
         // Where there is nothing to show, each is refused by itself.
-        let answers = answers.ok()?.into_iter().map(|answered| {
-            let answered = answered.map_err(Refusal::from);
+        let answers = answers.ok()?.into_iter().zip(instants);
+        let answers = answers.map(|(answered, at)| {
+            self.check_instant(Some(*at))?;
+            let answered = answered.map_err(|fault| self.of_coin(&needed.coin, fault.into()));
             answered.map_err(Refusal::blaming::<E>)
         });
         Some(answers.collect())
@@ -328,7 +404,9 @@ impl Market {
             exchange: None,
             lasts: Millis::ALL,
         };
-        Ok(shown(&*self.source, None, Some(&needed), work)??)
+        shown(&*self.source, None, Some(&needed), work)
+            .and_then(|made| Ok(made?))
+            .map_err(|refusal| self.of_coin(coin, refusal))
     }
 
     /// A page of the order feed, of any length: `orders` names the pair and the exchange.
@@ -343,10 +421,13 @@ impl Market {
         offset: u64,
         as_of: Option<Millis>,
     ) -> Result<Vec<Order>, Refusal> {
-        let symbol = orders.symbol.as_ref().map(Pair::as_str);
-        shown(&*self.source, as_of, None, |view| {
+        self.check_instant(as_of)?;
+        let page = shown(&*self.source, as_of, None, |view| {
+            let symbol = orders.symbol.as_ref();
             engine::orders(view, symbol, orders.exchange.as_deref(), limit, offset)
-        })
+        })?;
+        self.check_answer(orders, &page)?;
+        Ok(page)
     }
 
     /// What each venue's totals in a window cover: a simulation shows all that happens in it, tables do not tell.
@@ -359,6 +440,7 @@ impl Market {
         as_of: Option<Millis>,
         window: Window,
     ) -> Result<Vec<VenueCoverage>, Refusal> {
+        self.check_instant(as_of)?;
         let mut venues = self.source.coverage(as_of, window)?;
         if self.simulated {
             for venue in &mut venues {
@@ -404,7 +486,12 @@ impl Market {
             )
             .into());
         }
-        self.source.bars(coin, as_of, stretch, size)
+        self.check_instant(as_of)?;
+        let bars = self.source.bars(coin, as_of, stretch, size)?;
+        if bars.is_empty() {
+            self.check_coin(coin)?;
+        }
+        Ok(bars)
     }
 
     /// The readings of a coin's open interest from the first instant until before the second that were known at `as_of`
@@ -419,7 +506,12 @@ impl Market {
         as_of: Option<Millis>,
         stretch: (Option<Millis>, Option<Millis>),
     ) -> Result<Vec<ObservedOpenInterest>, Refusal> {
-        self.source.open_interest(coin, as_of, stretch)
+        self.check_instant(as_of)?;
+        let readings = self.source.open_interest(coin, as_of, stretch)?;
+        if readings.is_empty() {
+            self.check_coin(coin)?;
+        }
+        Ok(readings)
     }
 
     /// What was liquidated period by period, the periods in order of time; those without an order are left out.
@@ -432,6 +524,7 @@ impl Market {
         asked: &Arc<TimelineQuestion>,
         as_of: Option<Millis>,
     ) -> Result<Vec<PeriodRow>, Refusal> {
+        self.check_instant(as_of)?;
         let rows = self.source.timeline(asked, as_of)?;
         let mut rows = rows.ok_or_else(|| {
             let message = format!("there are more than {} rows", asked.most);
@@ -461,6 +554,7 @@ impl Market {
         as_of: Option<Millis>,
         stretch: (Option<Millis>, Option<Millis>),
     ) -> Result<Vec<MapRow>, Refusal> {
+        self.check_instant(as_of)?;
         self.source.maps(kind, coin, version, as_of, stretch)
     }
 
@@ -470,6 +564,7 @@ impl Market {
     ///
     /// A [`Refusal`] where the market was opened as of an earlier instant.
     pub fn instant(&self, as_of: Option<Millis>) -> Result<Option<Millis>, Refusal> {
+        self.check_instant(as_of)?;
         self.source.instant(as_of)
     }
 

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use tokio::sync::Semaphore;
 
+use super::answer::Asked;
 use super::arrivals::{ArrivalId, Arrivals};
 use super::facade::Market;
 use super::lane::in_lane;
@@ -57,8 +58,12 @@ impl Follower {
     ///
     /// # Errors
     ///
-    /// A [`Refusal`] where what is newest cannot be read.
+    /// A [`Refusal`] where what is newest cannot be read, and for names that nobody knows: nothing would ever come.
     pub fn new(market: Arc<Market>, question: Stream, page: usize) -> Result<Self, Refusal> {
+        market.check_names(&Asked {
+            symbols: question.symbol.iter().collect(),
+            exchange: question.exchange.as_deref(),
+        })?;
         let place = match &question.last_event_id {
             Some(id) => id.parse().ok(),
             None => Some(market.newest()?),

@@ -12,6 +12,7 @@ mod facade;
 mod fixed;
 mod follow;
 mod growing;
+mod known;
 mod lane;
 mod maps;
 mod refusal;
@@ -22,7 +23,7 @@ mod timeline;
 
 pub use crate::engine::Explain;
 pub use crate::model::VenueCoverage;
-pub use answer::{Answer, Answered, Material};
+pub use answer::{Answer, Answered, Asked, Material};
 pub(crate) use answer::{Visit, every_endpoint};
 pub use arrivals::{ArrivalId, Arrivals, NoArrivalId};
 pub use facade::Market;

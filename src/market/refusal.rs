@@ -7,7 +7,10 @@ use super::arrivals::ArrivalId;
 use crate::api::{BadQuery, Endpoint};
 use crate::archive::ArchiveError;
 use crate::engine::{EngineError, RingFault, TableFault};
-use crate::model::{Millis, likely_coin};
+use crate::model::Millis;
+
+/// What is allowed of an instant that lies after what is known.
+const NOT_LATER: &str = "an instant that is not later";
 
 /// What a refusal is for; each face has a table of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -24,7 +27,7 @@ pub enum Code {
     TooShort,
     /// Bars of the length asked for cannot be made of those there are.
     NoSuchLength,
-    /// The archive was opened as of an instant, and a later one is asked about.
+    /// An instant is asked about that lies after the newest that is known, or that the archive was opened as of.
     Later,
     /// A stretch of time in which nothing can lie.
     EmptyRange,
@@ -52,8 +55,6 @@ pub struct Refusal {
     pub message: String,
     /// What is allowed, of a value outside the contract.
     pub allowed: Option<String>,
-    /// What may have been meant.
-    pub hint: Option<String>,
     /// What lies beneath, of an archive that cannot be read.
     pub source: Option<Box<ArchiveError>>,
 }
@@ -65,8 +66,14 @@ impl Refusal {
             parameter: parameter.map(Cow::Borrowed),
             message: message.into(),
             allowed: None,
-            hint: None,
             source: None,
+        }
+    }
+
+    fn allowing(self, allowed: &str) -> Self {
+        Self {
+            allowed: Some(allowed.to_owned()),
+            ..self
         }
     }
 
@@ -74,7 +81,14 @@ impl Refusal {
     pub(super) fn later(asked: Millis, opened: Millis) -> Self {
         let message =
             format!("{asked} is after {opened}, the instant the archive was opened as of");
-        Self::new(Code::Later, Some("as_of"), message)
+        Self::new(Code::Later, Some("as_of"), message).allowing(NOT_LATER)
+    }
+
+    /// An instant is asked about that lies after all that can be known.
+    pub(super) fn unknown_yet(asked: Millis, newest: Millis) -> Self {
+        let message =
+            format!("nothing is known of {asked}: the newest that is known is of {newest}");
+        Self::new(Code::Later, Some("as_of"), message).allowing(NOT_LATER)
     }
 
     /// All observations of an archive are asked for.
@@ -133,9 +147,6 @@ impl From<EngineError> for Refusal {
         };
         let mut refusal = Self::new(code, Some(parameter), error.to_string());
         match &error {
-            EngineError::UnknownCoin { coin, known, .. } => {
-                refusal.hint = likely_coin(coin, known);
-            }
             EngineError::UnknownVenue { known, .. } if known.is_empty() => {
                 refusal.allowed = Some("none, as no reading of it names an exchange".to_owned());
             }
@@ -154,6 +165,7 @@ impl From<ArchiveError> for Refusal {
         match error {
             ArchiveError::BadRange { parameter, message } => {
                 Self::new(Code::EmptyRange, Some(parameter), message)
+                    .allowing("a stretch of time that is not empty")
             }
             error => Self {
                 message: error.to_string(),

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 
 use super::arrivals::{ArrivalId, Arrivals};
+use super::known::Names;
 use super::refusal::Refusal;
 use super::revision::{Basis, Revision, Standing};
 use crate::archive::{Archive, MapRow};
@@ -104,6 +105,18 @@ pub(super) trait Source: Debug + Send + Sync {
     /// The coins that an estimate can be given for, by name.
     fn coins(&self) -> Result<Vec<String>, Refusal> {
         shown(self, None, None, |view| view.observations().coins())
+    }
+
+    /// The names that were ever observed.
+    fn names(&self) -> Result<Names, Refusal> {
+        shown(self, None, None, |view| {
+            let mut names = Names::default();
+            for [exchange, symbol, coin] in engine::listings(view) {
+                names.note(exchange, symbol, coin);
+            }
+            names.coins.extend(view.observations().coins());
+            names
+        })
     }
 
     /// What each venue's totals in a window cover.

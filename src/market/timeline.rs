@@ -2,20 +2,16 @@
 
 use std::sync::Arc;
 
-use super::answer::{Answer, Answered, Material};
+use super::answer::{Answer, Answered, Asked, Material};
 use crate::api::{BadQuery, Group, History};
 use crate::engine::{self, Covered, EngineError, Grouping, TimelineQuestion, View};
-use crate::model::{Millis, PeriodRow, exchange_name, hint_coin};
+use crate::model::{Millis, PeriodRow, Symbol};
 
 /// More rows than this are not put together.
 const MOST: usize = 2_000_000;
 
 /// Which orders `question` is about, asked at `now`.
 fn about(question: &History, now: Millis) -> TimelineQuestion {
-    let symbols = question.symbol.iter().flatten();
-    let (pairs, coins) = symbols
-        .cloned()
-        .partition(|symbol: &String| hint_coin(symbol).is_some());
     let is = |group| question.by.contains(&group);
     let end = question.end.unwrap_or(now.on(1));
     TimelineQuestion {
@@ -28,9 +24,8 @@ fn about(question: &History, now: Millis) -> TimelineQuestion {
             exchange: is(Group::Exchange),
             side: is(Group::Side),
         },
-        coins,
-        pairs,
-        exchange: question.exchange.as_deref().map(exchange_name),
+        symbols: question.symbol.clone().unwrap_or_default(),
+        exchange: question.exchange.clone(),
         least: question.min_usd,
         most: MOST,
     }
@@ -76,6 +71,25 @@ impl Answer for History {
 
     fn of_rows(rows: Vec<PeriodRow>) -> Option<Self::Reply> {
         Some(rows)
+    }
+
+    fn doubtful(&self, reply: &Self::Reply) -> Option<Asked<'_>> {
+        let told = |symbol: &Symbol| {
+            reply.iter().any(|row| match (&row.symbol, &row.coin) {
+                (Some(listed), coin) => {
+                    let coin = coin.as_deref().unwrap_or_else(|| symbol.coin());
+                    symbol.means(listed, coin)
+                }
+                (None, Some(coin)) => coin == symbol.coin(),
+                // Only one symbol is asked about.
+                (None, None) => true,
+            })
+        };
+        let symbols = self.symbol.iter().flatten();
+        Some(Asked {
+            symbols: symbols.filter(|symbol| !told(symbol)).collect(),
+            exchange: self.exchange.as_deref().filter(|_| reply.is_empty()),
+        })
     }
 
     fn material(&self) -> Material {

@@ -5,7 +5,7 @@
 //! change their brackets, so these tell what held on a day; no estimate depends on them.
 
 use super::margin::Terms;
-use super::{Millis, Side, coin_of_base, quote_of_pair, record};
+use super::{Coin, Millis, Side, exchange_name, record};
 
 /// Binance's, from its endpoint of leverage brackets as recorded in the release of freqtrade of that day.
 const BINANCE: (Millis, &str) = (
@@ -164,13 +164,12 @@ const BTC_THERE: &[Step] = &[(150e6, 0.5 / 40.0, 40.0), (f64::INFINITY, 0.5 / 20
 const ETH_THERE: &[Step] = &[(100e6, 0.5 / 25.0, 25.0), (f64::INFINITY, 0.5 / 15.0, 15.0)];
 
 /// The coin that a market's name is of, unscaled.
-fn coin(symbol: &str) -> String {
-    let quote = quote_of_pair(symbol).unwrap_or_default();
-    coin_of_base(symbol.strip_suffix(quote).unwrap_or(symbol)).0
+fn coin(symbol: &str) -> Option<Coin> {
+    Coin::new(symbol)
 }
 
 impl Brackets {
-    /// Those of `symbol`, a coin or a pair, on `exchange`; none where they are not known here.
+    /// Those of `symbol`, a coin or a pair, on `exchange`, both in any spelling; none where they are not known here.
     ///
     /// # Examples
     ///
@@ -182,8 +181,9 @@ impl Brackets {
     /// ```
     #[must_use]
     pub fn of(exchange: &str, symbol: &str) -> Option<&'static Self> {
-        let wanted = coin(symbol);
-        let held = |own: &&Self| own.exchange == exchange && coin(own.symbol) == wanted;
+        let (exchange, wanted) = (exchange_name(exchange), coin(symbol)?);
+        let held =
+            |own: &&Self| own.exchange == exchange && coin(own.symbol).as_ref() == Some(&wanted);
         ALL.iter().find(held)
     }
 

@@ -21,6 +21,7 @@ mod liqmap;
 mod margin;
 mod maxpain;
 mod money;
+mod nearest;
 mod observed;
 mod order;
 mod orders;
@@ -29,6 +30,7 @@ mod record;
 mod short;
 mod side;
 mod specification;
+mod spelled;
 mod symbol;
 mod time;
 mod totals;
@@ -51,6 +53,7 @@ pub use liqmap::{BinWidth, LiquidationMap, MapBin};
 pub use margin::{Contract, MarginOf, Terms, first_margin, liquidation_price, maintenance_margin};
 pub use maxpain::{Cluster, MaxPain, Pain};
 pub use money::ExactSum;
+pub use nearest::nearest;
 pub use observed::{
     ObservedBar, ObservedLiquidations, ObservedOpenInterest, ObservedOpenInterestUsd,
     ObservedOrder, Position,
@@ -62,9 +65,10 @@ pub use record::{Cell, Column, Kind, Record, Source, Value, Visitor};
 pub(crate) use record::{record, value};
 pub use side::Side;
 pub use specification::{BadSpecification, Chosen, Margins, Prior, Specification};
+pub use spelled::{ContractKind, Symbol, without_month};
 pub use symbol::{
-    Coin, Pair, coin_of_base, coin_of_pair, did_you_mean, exchange_name, hint_coin, hint_pair,
-    is_coin, likely_coin, quote_of_pair,
+    Coin, EXCHANGES, coin_of_base, coin_of_pair, did_you_mean, exchange_name, is_coin,
+    known_exchange, may_be_scaled, own_name, quote_of_pair, well_known,
 };
 pub use time::{HeatmapRange, MapRange, Millis, Vocabulary, Window};
 pub use totals::*;

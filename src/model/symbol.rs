@@ -1,12 +1,14 @@
-//! Names: coins, trading pairs and exchanges, and which is which.
+//! Names: coins, trading pairs and exchanges, what they are made of, and which are known to everybody.
 
 use std::fmt;
 
+use super::spelled::Symbol;
+
 /// Quotes by which a pair is told from a coin: no coin's own name ends in one of these behind another name.
-const PLAIN_QUOTES: [&str; 4] = ["USDT", "USDC", "FDUSD", "BUSD"];
+pub(super) const PLAIN_QUOTES: [&str; 4] = ["USDT", "USDC", "FDUSD", "BUSD"];
 
 /// Quote currencies in the order in which a pair is split; longer ones before their own endings.
-const QUOTES: [&str; 16] = [
+pub(super) const QUOTES: [&str; 16] = [
     "FDUSD", "USDT", "USDC", "BUSD", "USD1", "USDE", "TUSD", "USD", "EUR", "TRY", "BRL", "GBP",
     "JPY", "KRW", "BTC", "ETH",
 ];
@@ -43,36 +45,25 @@ const WELL_KNOWN: [&str; 40] = [
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Coin(String);
 
-/// A trading pair, upper case, such as `BTCUSDT`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Pair(String);
+impl Coin {
+    /// The coin that `text` names or is a pair of, in whichever spelling; `None` where it is blank.
+    #[must_use]
+    pub fn new(text: &str) -> Option<Self> {
+        Symbol::read(text).map(|symbol| Self(symbol.coin().to_owned()))
+    }
 
-macro_rules! names {
-    ($($type:ident),+) => {$(
-        impl $type {
-            /// The name `text` in upper case without surrounding blanks; `None` where nothing is left.
-            #[must_use]
-            pub fn new(text: &str) -> Option<Self> {
-                let name = text.trim().to_uppercase();
-                (!name.is_empty()).then_some(Self(name))
-            }
-
-            /// The name.
-            #[must_use]
-            pub fn as_str(&self) -> &str {
-                &self.0
-            }
-        }
-
-        impl fmt::Display for $type {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(&self.0)
-            }
-        }
-    )+};
+    /// The name.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
 }
 
-names!(Coin, Pair);
+impl fmt::Display for Coin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
 
 /// The quote currency of a pair, where it is one we know.
 ///
@@ -95,7 +86,7 @@ pub fn quote_of_pair(pair: &str) -> Option<&'static str> {
 }
 
 /// What venues and libraries put between the parts of a symbol.
-const SEPARATORS: [char; 4] = ['-', '_', '/', ':'];
+pub(super) const SEPARATORS: [char; 4] = ['-', '_', '/', ':'];
 
 /// The coin of a pair and how many of it one listed unit holds: `BTCUSDT` → (`BTC`, 1), `1000PEPEUSDT` → (`PEPE`, 1000).
 ///
@@ -143,42 +134,21 @@ pub fn coin_of_base(base: &str) -> (String, u32) {
     (base.to_owned(), 1)
 }
 
+/// Whether some venues list a coin by the thousand or the million.
+#[must_use]
+pub fn may_be_scaled(coin: &str) -> bool {
+    SCALED.contains(&coin)
+}
+
+/// The coins so well known that everybody has them.
+pub fn well_known() -> impl Iterator<Item = &'static str> {
+    WELL_KNOWN.into_iter()
+}
+
 /// Whether `name` is a coin so well known that it cannot be meant as a pair.
 #[must_use]
 pub fn is_coin(name: &str) -> bool {
     WELL_KNOWN.contains(&name)
-}
-
-/// The coin to suggest where `name` is plainly a trading pair, else `None`.
-#[must_use]
-pub fn hint_coin(name: &str) -> Option<String> {
-    let coin = coin_of_pair(name).0;
-    if name.contains(SEPARATORS) {
-        return Some(coin).filter(|coin| !coin.is_empty());
-    }
-    let quote = quote_of_pair(name)?;
-    (PLAIN_QUOTES.contains(&quote) || is_coin(&coin)).then_some(coin)
-}
-
-/// The pair to suggest where `name` is plainly a coin, else `None`.
-#[must_use]
-pub fn hint_pair(name: &str) -> Option<String> {
-    is_coin(name).then(|| format!("{name}USDT"))
-}
-
-/// The coin of `known` that was likely meant by an unknown name such as a venue's own spelling of a pair, else `None`.
-#[must_use]
-pub fn likely_coin(name: &str, known: &[String]) -> Option<String> {
-    let plain: String = name
-        .chars()
-        .filter(|letter| letter.is_alphanumeric())
-        .collect();
-    let pair = ["PERP", "SWAP"]
-        .into_iter()
-        .find_map(|kind| plain.strip_suffix(kind))
-        .unwrap_or(&plain);
-    let coin = coin_of_pair(pair).0;
-    (coin != name && known.contains(&coin)).then_some(coin)
 }
 
 /// How a hint is said.
@@ -187,14 +157,61 @@ pub fn did_you_mean(meant: &str) -> String {
     format!("did you mean {meant:?}?")
 }
 
-/// Our spelling of an exchange's name: lower case, `gateio` is `gate` and `huobi` is `htx`.
+/// A currency's own name where venues write another: `XBT` is `BTC`, `XDG` is `DOGE`.
+#[must_use]
+pub fn own_name(currency: &str) -> &str {
+    match currency {
+        "XBT" => "BTC",
+        "XDG" => "DOGE",
+        name => name,
+    }
+}
+
+/// The exchanges that this package listens to, in our spelling.
+pub const EXCHANGES: [&str; 14] = [
+    "aster", "binance", "bitfinex", "bitget", "bitmex", "bybit", "coinex", "deribit", "dydx",
+    "gate", "htx", "kraken", "lighter", "okx",
+];
+
+/// Names that others give them.
+const OTHER_NAMES: [(&str, &str); 22] = [
+    ("binanceusdm", "binance"),
+    ("binancecoinm", "binance"),
+    ("binance futures", "binance"),
+    ("binance-futures", "binance"),
+    ("binance_futures", "binance"),
+    ("bitfinex2", "bitfinex"),
+    ("bitfinex-derivatives", "bitfinex"),
+    ("bitget-futures", "bitget"),
+    ("crypto-com", "crypto.com"),
+    ("cryptocom", "crypto.com"),
+    ("dydx-v4", "dydx"),
+    ("dydx_v4", "dydx"),
+    ("gateio", "gate"),
+    ("gate.io", "gate"),
+    ("gate-io", "gate"),
+    ("gate-io-futures", "gate"),
+    ("huobi", "htx"),
+    ("huobi-dm-swap", "htx"),
+    ("krakenfutures", "kraken"),
+    ("kraken futures", "kraken"),
+    ("cryptofacilities", "kraken"),
+    ("okex", "okx"),
+];
+
+/// Our spelling of an exchange's name: lower case, `gateio` is `gate`, `huobi` is `htx` and `okex` is `okx`.
 #[must_use]
 pub fn exchange_name(text: &str) -> String {
-    match text.trim().to_lowercase().as_str() {
-        "gateio" | "gate.io" => "gate".to_owned(),
-        "huobi" => "htx".to_owned(),
-        name => name.to_owned(),
-    }
+    let name = text.trim().to_lowercase();
+    let own = OTHER_NAMES.iter().find(|(other, _)| *other == name);
+    own.map_or(name, |(_, own)| (*own).to_owned())
+}
+
+/// The exchange that `text` names, where it is one of [`EXCHANGES`].
+#[must_use]
+pub fn known_exchange(text: &str) -> Option<&'static str> {
+    let name = exchange_name(text);
+    EXCHANGES.into_iter().find(|known| *known == name)
 }
 
 #[cfg(test)]
@@ -232,34 +249,6 @@ mod tests {
             ("NOQUOTE", "NOQUOTE", 1),
         ] {
             assert_eq!(coin_of_pair(pair), (coin.to_owned(), scale), "{pair}");
-        }
-    }
-
-    #[test]
-    fn only_a_plain_mix_up_gets_a_hint() {
-        assert_eq!(hint_coin("BTCUSDT").as_deref(), Some("BTC"));
-        assert_eq!(hint_coin("BTCUSD").as_deref(), Some("BTC"));
-        assert_eq!(hint_coin("BTC/USDT").as_deref(), Some("BTC"));
-        assert_eq!(hint_coin("PYUSD"), None);
-        assert_eq!(hint_coin("USDC"), None);
-        assert_eq!(hint_pair("ETH").as_deref(), Some("ETHUSDT"));
-        assert_eq!(hint_pair("BTCUSDT"), None);
-        assert_eq!(hint_pair("NOPE"), None);
-    }
-
-    #[test]
-    fn a_pair_in_a_venues_own_spelling_hints_at_its_coin() {
-        let known = ["BTC".to_owned(), "PEPE".to_owned()];
-        for (asked, wanted) in [
-            ("BTC-USDT-SWAP", Some("BTC")),
-            ("BTC_USDT", Some("BTC")),
-            ("BTCPERP", Some("BTC")),
-            ("1000PEPE", Some("PEPE")),
-            ("ETHUSD", None),
-            ("NOPE", None),
-            ("", None),
-        ] {
-            assert_eq!(likely_coin(asked, &known).as_deref(), wanted, "{asked}");
         }
     }
 }

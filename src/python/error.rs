@@ -165,9 +165,9 @@ fn from_market(py: Python<'_>, refusal: &Refusal) -> PyErr {
         bad_query(py, &BadQuery::new(parameter, message, allowed))
     };
     match refusal.code {
-        Code::BadQuery => bad_query(refusal.allowed.as_deref().unwrap_or_default()),
-        Code::Later => bad_query("an instant that is not later"),
-        Code::EmptyRange => bad_query("a stretch of time that is not empty"),
+        Code::BadQuery | Code::Later | Code::EmptyRange => {
+            bad_query(refusal.allowed.as_deref().unwrap_or_default())
+        }
         Code::UnknownCoin
         | Code::NoBars
         | Code::TooCoarse

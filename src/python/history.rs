@@ -12,8 +12,8 @@ use super::question::{MAX_ROWS, PAGE_SIZES, pair_and_venue, whole};
 use super::rows::Table;
 use crate::api::{BadQuery, Orders};
 use crate::archive::Filter;
-use crate::market;
-use crate::model::{Millis, Order};
+use crate::market::{self, Asked};
+use crate::model::{Millis, Order, Symbol};
 
 /// Orders that are handed over at a time.
 const CHUNK: usize = 1 << 16;
@@ -23,6 +23,8 @@ struct Left {
     /// Days, the oldest first.
     days: Vec<Millis>,
     orders: VecDeque<Order>,
+    /// Whether any was found yet.
+    any: bool,
 }
 
 /// The orders of an archive, newest first, a piece at a time.
@@ -30,17 +32,29 @@ struct Left {
 pub(super) struct History {
     market: Arc<market::Market>,
     filter: Filter,
+    /// Whose orders are wanted; everybody's where absent.
+    symbol: Option<Symbol>,
     left: Mutex<Left>,
 }
 
 impl History {
     /// The orders of these days, the oldest first, as far as the filter wants them.
-    pub(super) fn new(market: Arc<market::Market>, filter: Filter, days: Vec<Millis>) -> Self {
+    pub(super) fn new(
+        market: Arc<market::Market>,
+        filter: Filter,
+        symbol: Option<Symbol>,
+        days: Vec<Millis>,
+    ) -> Self {
         let orders = VecDeque::new();
         Self {
             market,
             filter,
-            left: Mutex::new(Left { days, orders }),
+            symbol,
+            left: Mutex::new(Left {
+                days,
+                orders,
+                any: false,
+            }),
         }
     }
 
@@ -57,12 +71,25 @@ impl History {
             let mut left = self.left();
             while left.orders.is_empty() {
                 let (Some(day), Some(archive)) = (left.days.last(), self.market.archive()) else {
+                    if !left.any {
+                        self.market.check_names(&Asked {
+                            symbols: self.symbol.iter().collect(),
+                            exchange: self.filter.exchange.as_deref(),
+                        })?;
+                    }
                     return Ok(false);
                 };
                 // A day that cannot be read now is the next one again.
                 left.orders = archive.day_of_orders(*day, &self.filter)?.into();
+                if let Some(symbol) = &self.symbol {
+                    // What an archive keeps has the coin of its pair.
+                    let coin = symbol.coin();
+                    left.orders
+                        .retain(|order| symbol.means(&order.symbol, coin));
+                }
                 left.days.pop();
             }
+            left.any = true;
             Ok(true)
         })?;
         // Before anything is taken: rows that an interrupted caller never gets are the next ones again.

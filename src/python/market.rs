@@ -537,16 +537,19 @@ impl Market {
             end: end.map(Millis),
             as_of,
             exchange: checked.exchange,
-            symbol: checked.symbol.map(|pair| pair.to_string()),
-            coin: None,
+            coin: checked
+                .symbol
+                .as_ref()
+                .map(|symbol| symbol.coin().to_owned()),
             ..Filter::default()
         };
+        let symbol = checked.symbol;
         let market = Arc::clone(&self.market);
         let days = compute(py, || match market.archive() {
             Some(archive) => Ok(archive.days_with_orders(&filter)?),
             None => Ok(Vec::new()),
         })?;
-        Ok(Some(History::new(market, filter, days)))
+        Ok(Some(History::new(market, filter, symbol, days)))
     }
 
     /// Orders, bars, open interest and liquidations by period, as tables that make the same market.
@@ -563,14 +566,17 @@ impl Market {
     }
 
     /// The open positions of a simulated market.
-    fn true_positions(&self, symbol: &str) -> Table {
+    fn true_positions(&self, py: Python<'_>, symbol: &str) -> PyResult<Table> {
         let rows: Vec<Position> = self
             .positions
             .iter()
             .filter(|position| position.symbol == symbol)
             .cloned()
             .collect();
-        Columns::from(rows).into()
+        if rows.is_empty() {
+            compute(py, || Ok(self.market.check_coin(symbol)?))?;
+        }
+        Ok(Columns::from(rows).into())
     }
 }
 

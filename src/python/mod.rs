@@ -34,6 +34,7 @@ mod server;
 mod signals;
 mod specification;
 mod stream;
+mod symbol;
 mod tables;
 mod untaken;
 mod verify;
@@ -83,6 +84,8 @@ mod _core {
     use super::specification::{Specification, model_version};
     #[pymodule_export]
     use super::stream::Stream;
+    #[pymodule_export]
+    use super::symbol::{coin, exchange, symbol};
     #[pymodule_export]
     use super::tables::{instant, span};
     #[pymodule_export]

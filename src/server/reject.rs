@@ -8,7 +8,6 @@ use axum::response::{IntoResponse, Response};
 
 use crate::api::{BadQuery, RefusedBody};
 use crate::market::{Code, Refusal};
-use crate::model::did_you_mean;
 
 /// The methods every path takes.
 const METHODS: &str = "GET, HEAD";
@@ -233,9 +232,6 @@ fn told(refusal: &Refusal) -> String {
         | Code::EmptyRange
         | Code::Gone
         | Code::Inexact
-        | Code::NotTables => match &refusal.hint {
-            Some(meant) => format!("{refusal}; {}", did_you_mean(meant)),
-            None => refusal.to_string(),
-        },
+        | Code::NotTables => refusal.to_string(),
     }
 }

@@ -3,7 +3,7 @@
 use liqdata::api::{Heatmap, Liqmap, Maxpain, RawModel};
 use liqdata::archive::{Archive, Batch};
 use liqdata::engine::{Explain, Observations, Sources, State};
-use liqdata::market::{Answer, Market};
+use liqdata::market::{Answer, Code, Market};
 use liqdata::model::{Millis, ObservedBar, Vocabulary, Window};
 use liqdata::server::status;
 
@@ -196,7 +196,8 @@ fn the_longest_observed_exchange_gives_the_price_and_all_of_them_the_volume() {
             .bars_between("BTC", None, (None, None), Some(7))
             .is_err()
     );
-    assert_eq!(market.bars("NOPE", None).unwrap(), []);
+    assert_eq!(market.bars("SOL", None).unwrap(), []);
+    assert_eq!(market.bars("NOPE", None).unwrap_err().code, Code::BadQuery);
 }
 
 #[test]
@@ -273,7 +274,7 @@ fn a_length_that_bars_cannot_be_made_into_is_a_400() {
         assert!(message.contains(&format!("{minutes} min")), "{message}");
         assert!(message.ends_with("whole multiples of 5 min"), "{message}");
     }
-    let nothing = tables.bars_between("NOPE", None, (None, None), Some(Millis::MINUTE));
+    let nothing = tables.bars_between("SOL", None, (None, None), Some(Millis::MINUTE));
     assert_eq!(nothing.unwrap(), []);
 }
 

@@ -18,9 +18,9 @@ use std::path::{Path, PathBuf};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use liqdata::feeds::{
-    Completeness, Error, Event, Instrument, Instruments, VENUES, answer, decode, venue,
+    Completeness, Error, Event, Instrument, Instruments, VENUES, Venue, answer, decode, venue,
 };
-use liqdata::model::{Millis, Side, Vocabulary};
+use liqdata::model::{EXCHANGES, Millis, Side, Symbol, Vocabulary};
 use serde_json::{Value, json};
 
 /// Markets that the samples need, by exchange.
@@ -776,4 +776,25 @@ fn only_venues_that_claim_it_count_as_complete() {
             "bybit", "gate", "deribit", "kraken", "bitmex", "bitfinex", "dydx", "lighter"
         ]
     );
+}
+
+#[test]
+fn the_exchanges_known_by_name_are_those_with_a_decoder() {
+    assert_eq!(VENUES.map(Venue::name), EXCHANGES);
+}
+
+#[test]
+fn a_venues_own_name_of_a_contract_means_the_pair_again() {
+    for venue in VENUES {
+        for pair in ["BTCUSDT", "BTCUSD", "ETHUSDC", "SOLUSDT"] {
+            let symbol = Symbol::read(pair).unwrap();
+            let Some(native_id) = venue.native_id(&symbol) else {
+                continue;
+            };
+            let again = Symbol::read(&native_id).unwrap();
+            assert_eq!(again, symbol, "{} {native_id}", venue.name());
+        }
+        let dated = Symbol::read("BTC-USDT-261225").unwrap();
+        assert_eq!(venue.native_id(&dated), None);
+    }
 }

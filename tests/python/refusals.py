@@ -29,12 +29,12 @@ _BY_PARAMETER = [
     ("exchanges", "range", WINDOW_RANGES, '"1h", "4h", "12h", "24h" or "1d"'),
     ("largest", "range", WINDOW_RANGES, '"1h", "4h", "12h", "24h" or "1d"'),
     ("largest", "limit", _limits(1000), "from 1 to 1000"),
-    ("orders", "symbol", [*BLANK, *NOT_TEXT, "BTC", "eth"], _PAIR),
+    ("orders", "symbol", [*BLANK, *NOT_TEXT, "BINANCE:BTCUSDT"], _PAIR),
     ("orders", "exchange", [*BLANK, *NOT_TEXT, ["okx"]], _VENUE),
     ("orders", "limit", _limits(1000), "from 1 to 1000"),
     ("orders", "offset", [-1, -(2**64), 10**40, *NOT_WHOLE], "from 0"),
-    ("chart", "symbol", [*BLANK, *NOT_TEXT, None, "BTC", "sol"], _PAIR),
-    ("heatmap", "symbol", [*BLANK, *NOT_TEXT, None, "BTCUSDT", "ethusd"], _COIN),
+    ("chart", "symbol", [*BLANK, *NOT_TEXT, None, "BINANCE:BTCUSDT"], _PAIR),
+    ("heatmap", "symbol", [*BLANK, *NOT_TEXT, None, "okx:BTC-USDT-SWAP"], _COIN),
     (
         "heatmap",
         "range",
@@ -45,11 +45,11 @@ _BY_PARAMETER = [
     ("heatmap", "exchange", [*BLANK, *NOT_TEXT, ["okx"]], _VENUE),
     ("liqmap", "exchange", [*BLANK, *NOT_TEXT, ["okx"]], _VENUE),
     ("liqmap", "bin", [0, -1, 0.0, -2.5, float("nan"), float("inf"), True, "5", [5], b"5"], "a finite number above 0"),
-    ("liqmap", "symbol", [*BLANK, *NOT_TEXT, None, "BTCUSDT"], _COIN),
+    ("liqmap", "symbol", [*BLANK, *NOT_TEXT, None, "BINANCE:BTC"], _COIN),
     ("liqmap", "range", MAP_RANGES, '"1d", "24h", "7d", "1w", "12h", "3d", "1M", "30d", "3M", "6M", "1y" or "all"'),
-    ("levels", "symbol", [*BLANK, *NOT_TEXT, None, "BTCUSDT"], _COIN),
-    ("maxpain", "symbol", [*BLANK, *NOT_TEXT, None, "BTCUSDT"], _COIN),
-    ("iter_orders", "symbol", [*BLANK, *NOT_TEXT, "BTC", ["BTCUSDT"]], _PAIR),
+    ("levels", "symbol", [*BLANK, *NOT_TEXT, None, "BINANCE:BTC"], _COIN),
+    ("maxpain", "symbol", [*BLANK, *NOT_TEXT, None, "BINANCE:BTC"], _COIN),
+    ("iter_orders", "symbol", [*BLANK, *NOT_TEXT, ["BTCUSDT"]], _PAIR),
     ("iter_orders", "exchange", [*BLANK, *NOT_TEXT], _VENUE),
     ("iter_orders", "page_size", _limits(1000), "from 1 to 1000"),
     ("iter_orders", "max_rows", [0, -1, -(2**64), 10**40, *(cell for cell in NOT_WHOLE if cell is not None)], "from 1"),
@@ -58,12 +58,12 @@ _BY_PARAMETER = [
 _MANY = [
     (method, {"symbol": [good, bad]}, "symbol", allowed)
     for method, good, wrong, allowed in (
-        ("orders", "BTCUSDT", ["", None, 5, "ETH", ["BTCUSDT"]], _PAIR),
-        ("chart", "BTCUSDT", ["", None, 5, "ETH"], _PAIR),
-        ("heatmap", "BTC", ["", None, 5, "ETHUSDT", ["BTC"]], _COIN),
-        ("liqmap", "BTC", ["", None, 5, "ETHUSDT"], _COIN),
-        ("levels", "BTC", ["", None, 5, "ETHUSDT"], _COIN),
-        ("maxpain", "BTC", ["", None, 5, "ETHUSDT"], _COIN),
+        ("orders", "BTCUSDT", ["", None, 5, ["BTCUSDT"]], _PAIR),
+        ("chart", "BTCUSDT", ["", None, 5], _PAIR),
+        ("heatmap", "BTC", ["", None, 5, ["BTC"]], _COIN),
+        ("liqmap", "BTC", ["", None, 5], _COIN),
+        ("levels", "BTC", ["", None, 5], _COIN),
+        ("maxpain", "BTC", ["", None, 5], _COIN),
     )
     for bad in wrong
 ]

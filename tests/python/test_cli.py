@@ -97,7 +97,7 @@ def test_csv_keeps_amounts_exact(capsys, service):
 
 
 def test_csv_of_nothing_still_has_its_header(capsys, service):
-    _, out, _ = run(capsys, "orders", "NOSUCHUSDT", "--url", service.url, "--csv")
+    _, out, _ = run(capsys, "orders", "TIAUSDT", "--url", service.url, "--csv")
     assert out == "exchange,symbol,side,price,qty,value_usd,timestamp\n"
 
 
@@ -206,10 +206,11 @@ def test_the_address_may_come_from_the_environment(capsys, service, monkeypatch)
     assert code == 0
 
 
-def test_an_unknown_symbol_exits_with_1(capsys, service):
-    code, _, err = run(capsys, "levels", "NOSUCH", "--url", service.url)
-    assert code == 1
-    assert "NOSUCH" in err
+def test_an_unknown_symbol_exits_with_2_and_one_without_bars_with_1(capsys, service):
+    for coin, wanted in (("NOSUCH", 2), ("TIA", 1)):
+        code, _, err = run(capsys, "levels", coin, "--url", service.url)
+        assert code == wanted
+        assert coin in err
 
 
 def test_a_file_that_cannot_be_written_exits_with_1(capsys, tmp_path):

@@ -26,8 +26,8 @@ def test_an_unknown_venue_is_named_with_those_that_are_allowed(capsys, tmp_path)
     assert not (tmp_path / "archive").exists()
 
 
-def test_a_pair_where_coins_are_meant_gets_a_hint(capsys, tmp_path):
-    code, _, err = run(capsys, "collect", str(tmp_path / "archive"), "--symbols", "BTCUSDT")
+def test_a_symbol_that_names_no_coin_gets_a_hint(capsys, tmp_path):
+    code, _, err = run(capsys, "collect", str(tmp_path / "archive"), "--symbols", ":/:")
     assert code == cli.USAGE
     assert "symbols" in err
     assert '"BTC"' in err

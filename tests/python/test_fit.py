@@ -154,7 +154,7 @@ def test_a_market_with_liquidations_pickles(market: liqdata.Market) -> None:
 @pytest.mark.parametrize(
     "change,words",
     [
-        ({"symbol": ["BTCUSDT", "BTC"]}, r"column 'symbol', row 0.*trading pair"),
+        ({"symbol": ["1000PEPEUSDT", "BTC"]}, r"column 'symbol', row 0.*divide the prices"),
         ({"long_usd": [1.0, -1.0]}, r"column 'long_usd', row 1.*-1"),
         ({"short_usd": [1.0, float("nan")]}, r"column 'short_usd', row 1"),
         ({"timestamp": [0, 0]}, r"column 'timestamp', row 1.*before that of row 0 ends"),

@@ -414,7 +414,7 @@ def test_names_are_brought_into_the_contracts_spelling():
     market = liqdata.Market(orders=order(exchange=[" Binance"], symbol=["btcusdt"], side=["long"], coin=["xbt"]))
     row = market.orders()[0]
     assert (row["exchange"], row["symbol"], row["side"]) == ("binance", "BTCUSDT", "LONG")
-    assert market.coins()[0]["coin"] == "XBT"
+    assert market.coins()[0]["coin"] == "BTC"
 
 
 @pytest.mark.parametrize("nothing", [None, float("nan"), pd.NA, pd.NaT, np.datetime64("NaT")], ids=repr)
@@ -427,10 +427,10 @@ def test_an_optional_cell_may_be_missing(nothing):
 
 def test_what_pandas_leaves_missing_beside_other_cells_is_missing():
     two = {name: cells * 2 for name, cells in order().items()}
-    frame = pd.DataFrame(two).assign(coin=["XBT", None], received_at=[samples.NOW + 1, None])
+    frame = pd.DataFrame(two).assign(coin=["WXBT", None], received_at=[samples.NOW + 1, None])
     for table in (frame, frame.astype({"coin": "object"}), frame.convert_dtypes()):
         market = liqdata.Market(orders=table)
-        assert {row["coin"] for row in market.coins()} == {"BTC", "XBT"}
+        assert {row["coin"] for row in market.coins()} == {"BTC", "WXBT"}
         assert len(market.orders(as_of=samples.NOW)) == 1
         assert len(market.orders(as_of=samples.NOW + 1)) == 2
 
@@ -494,7 +494,7 @@ BAD_CELLS = [
     ("orders", "timestamp", [2**63 - 1, -(2**63), samples.NOW * 1000, 1e16, "9" * 19, "9" * 5000, "--5"]),
     ("orders", "received_at", ["soon", True, 0.5, samples.NOW * 1000]),
     ("orders", "coin", ["", " ", 5]),
-    ("bars", "symbol", [None, "", "BTCUSDT", 5]),
+    ("bars", "symbol", [None, "", "1000PEPEUSDT", 5]),
     ("bars", "timestamp", [None, NAN, "soon", samples.NOW * 1000]),
     ("bars", "open", [None, NAN, INFINITY, 0, -1.0, "", "x", True, 1e101, 1e-101, "1e400"]),
     ("bars", "high", [None, NAN, INFINITY, 0.0, -1, 1.0]),
@@ -502,7 +502,7 @@ BAD_CELLS = [
     ("bars", "close", [None, NAN, 0, -1, "60,000"]),
     ("bars", "volume", [None, NAN, INFINITY, -1, -0.001, "x"]),
     ("bars", "interval", [0, -5, "soon", "5 parsecs", 0.5, True, timedelta(0)]),
-    ("open_interest", "symbol", [None, "", "BTCUSDT", 5]),
+    ("open_interest", "symbol", [None, "", "1000PEPEUSDT", 5]),
     ("open_interest", "timestamp", [None, NAN, "soon"]),
     ("open_interest", "open_interest", [None, NAN, INFINITY, -1, "x"]),
     ("open_interest", "exchange", ["", 5]),

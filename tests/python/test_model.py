@@ -209,7 +209,7 @@ def test_several_instants_are_the_single_answers(market):
         with pytest.raises(BadQuery) as refused:
             market.liqmap(as_of=wrong)
         assert refused.value.parameter == "as_of"
-    with pytest.raises(liqdata.Refused, match="NOPE") as refused:
+    with pytest.raises(BadQuery, match="NOPE") as refused:
         market.liqmap("NOPE", as_of=ends)
     assert "as_of" in refused.value.__notes__[0]
 

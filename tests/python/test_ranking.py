@@ -14,7 +14,7 @@ from samples import DAY, HOUR, MINUTE, NOW
 import liqdata
 
 WINDOWS = {"1h": HOUR, "4h": 4 * HOUR, "12h": 12 * HOUR, "24h": DAY}
-COINS = {"BTCUSDT": "BTC", "BTCUSDC": "BTC", "ETHUSDT": "ETH", "1000PEPEUSDT": "PEPE", "PEPEUSDT": "PEPE"}
+COINS = {"BTCUSDT": "BTC", "BTCUSDC": "BTC", "ETHUSDT": "ETH", "1000PEPEUSDT": "PEPE", "PEPEUSDC": "PEPE"}
 WIRE = ("exchange", "symbol", "side", "price", "qty", "value_usd", "timestamp")
 
 edges = st.sampled_from([0, *WINDOWS.values(), 25 * HOUR]).flatmap(

@@ -256,7 +256,7 @@ def test_rows_of_every_kind_pickle(market, protocol):
     kinds = [
         market.orders(),
         market.orders()[::3],
-        market.orders("NOPEUSDT"),
+        market.orders("TIAUSDT"),
         market.coins(),
         market.exchanges(),
         market.chart(),

@@ -91,7 +91,7 @@ def test_filters_are_those_of_the_pages():
         assert take(inside, 4) == [1, 5, 7, 11]
 
 
-@pytest.mark.parametrize("options", [{"symbol": "BTC"}, {"exchange": " "}, {"last_event_id": "a b"}])
+@pytest.mark.parametrize("options", [{"symbol": "OKX:BTC"}, {"exchange": " "}, {"last_event_id": "a b"}])
 def test_what_lies_outside_the_contract_is_refused_before_anything_is_asked(market, options):
     parameter = next(iter(options))
     client = liqdata.Client("http://127.0.0.1:1")

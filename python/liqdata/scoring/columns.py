@@ -173,7 +173,9 @@ def mine(held: Table, symbol: str) -> Flags | None:
     """Which rows are of a coin; ``None`` where the table names no coins."""
     if "symbol" not in held:
         return None
-    names = np.asarray([name.upper() for name in held.texts("symbol")], dtype=object)
+    texts = held.texts("symbol")
+    coins = {text: _core.coin(text) for text in set(texts)}
+    names = np.asarray([coins[text] for text in texts], dtype=object)
     chosen: Flags = names == symbol
     if not chosen.any():
         seen = sorted(set(names.tolist()))[:5]

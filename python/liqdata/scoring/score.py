@@ -171,7 +171,7 @@ _STAGES = 4
 
 def _coin(symbol: Any) -> str:
     _core.question("levels", symbol=symbol)  # the check of every coin
-    return str(symbol).strip().upper()
+    return _core.coin(str(symbol))
 
 
 def _tell_apart(realised: Any, bars: Any) -> None:

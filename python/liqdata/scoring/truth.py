@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from liqdata import _core
+
 from .columns import DAY, LENGTHS, LONG, MINUTE, SHORT, Floats, Millis, Table, mine, refuse, span
 
 
@@ -137,16 +139,13 @@ def _side(row: int, text: str) -> int:
 
 def _of_coin(held: Table, symbol: str) -> Any:
     """Which orders are of the coin, by their coin where they tell it, else by their pair."""
-    from liqdata.market import Market
-
     if "coin" in held:
-        names = [text.upper() for text in held.texts("coin")]
+        texts = held.texts("coin")
     else:
         held.need("symbol")
-        pairs = held.texts("symbol")
-        line = {"exchange": ["x"], "side": ["LONG"], "price": [1], "qty": [1], "value_usd": [1], "timestamp": [0]}
-        coins = {pair: Market(orders={**line, "symbol": [pair]}).coins(limit=1)[0]["coin"] for pair in set(pairs)}
-        names = [coins[pair] for pair in pairs]
+        texts = held.texts("symbol")
+    coins = {text: _core.coin(text) for text in set(texts)}
+    names = [coins[text] for text in texts]
     chosen = np.asarray(names, dtype=object) == symbol
     if not chosen.any():
         refuse("realised", f"none of its orders is of {symbol!r}", f"orders of it; there are {sorted(set(names))[:5]}")

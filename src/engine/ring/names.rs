@@ -78,6 +78,11 @@ impl Names {
         self.listings.get(pair).unwrap_or_default()
     }
 
+    /// Exchange, symbol and coin of every pair.
+    pub(in crate::engine) fn listings(&self) -> impl Iterator<Item = [&str; 3]> {
+        (0..count(self.pairs.len())).map(|pair| self.of(pair))
+    }
+
     /// The exchange and coin of a pair.
     pub(in crate::engine) fn sum_name(&self, pair: u32) -> Option<SumName> {
         self.sums.get(self.sum_of(pair)).copied()
@@ -123,13 +128,10 @@ impl Names {
             .collect()
     }
 
-    /// Of each pair, by number, whether `wanted` is true of its exchange and symbol.
-    pub(in crate::engine) fn pairs_with(&self, wanted: impl Fn(&str, &str) -> bool) -> Vec<bool> {
+    /// Of each pair, by number, whether `wanted` is true of its exchange, symbol and coin.
+    pub(in crate::engine) fn pairs_with(&self, wanted: impl Fn([&str; 3]) -> bool) -> Vec<bool> {
         (0..count(self.pairs.len()))
-            .map(|pair| {
-                let [exchange, symbol, _] = self.of(pair);
-                wanted(exchange, symbol)
-            })
+            .map(|pair| wanted(self.of(pair)))
             .collect()
     }
 }

@@ -173,7 +173,9 @@ async fn filters_are_those_of_the_pages() {
         assert_eq!(events.iter().map(usd).collect::<Vec<_>>(), wanted);
     }
     for (query, parameter) in [
-        ("?symbol=BTC", "symbol"),
+        ("?symbol=OKX:BTC", "symbol"),
+        ("?symbol=NOPE", "symbol"),
+        ("?exchange=bnance", "exchange"),
         ("?exchange=", "exchange"),
         ("?limit=5", "limit"),
         ("?as_of=1781136000000", "as_of"),

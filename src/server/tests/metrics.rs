@@ -100,7 +100,7 @@ async fn requests_are_counted_by_endpoint_and_status_and_unknown_paths_as_one() 
             2.0,
         ),
         (
-            "liqdata_http_requests_total{endpoint=\"/api/liq-map\",status=\"404\"}",
+            "liqdata_http_requests_total{endpoint=\"/api/liq-map\",status=\"400\"}",
             1.0,
         ),
         (

@@ -196,9 +196,10 @@ async fn what_lies_outside_the_contract_is_a_400_that_names_the_parameter() {
         ("/api/liquidations?offset=-1", "offset"),
         ("/api/liquidations?offset=9223372036854775808", "offset"),
         ("/api/liquidations?exchange=+", "exchange"),
-        ("/api/liquidations?symbol=BTC", "symbol"),
+        ("/api/liquidations?symbol=BINANCE:BTCUSDT", "symbol"),
+        ("/api/liquidations?exchange=bnance", "exchange"),
         ("/api/liquidations/chart?symbol=", "symbol"),
-        ("/api/liq-heatmap?symbol=BTCUSDT", "symbol"),
+        ("/api/liq-heatmap?symbol=OKX:BTC", "symbol"),
         ("/api/liq-heatmap?range=1m", "range"),
         ("/api/liq-heatmap?model=1", "model"),
         ("/api/liq-map?range=2d", "range"),
@@ -230,7 +231,7 @@ async fn what_lies_outside_the_contract_is_a_400_that_names_the_parameter() {
 }
 
 #[tokio::test]
-async fn an_unknown_coin_is_a_404_with_a_hint() {
+async fn an_unknown_coin_is_refused_with_the_nearest_and_one_without_bars_is_a_404() {
     let service = service();
     for path in [
         "/api/liq-heatmap",
@@ -238,13 +239,21 @@ async fn an_unknown_coin_is_a_404_with_a_hint() {
         "/api/liq-levels",
         "/api/liq-maxpain",
     ] {
-        let (status, answer) = get_json(&service, &format!("{path}?symbol=NOPE")).await;
-        assert_eq!(status, StatusCode::NOT_FOUND, "{path}");
-        assert_eq!(answer["success"], false);
-        assert_eq!(answer["error"]["parameter"], "symbol");
-        let (_, answer) = get_json(&service, &format!("{path}?symbol=btc-perp")).await;
-        let message = answer["error"]["message"].as_str().unwrap();
-        assert!(message.ends_with("did you mean \"BTC\"?"), "{message}");
+        for (coin, wanted) in [
+            ("NOPE", StatusCode::BAD_REQUEST),
+            ("BTCC", StatusCode::BAD_REQUEST),
+            ("SEI", StatusCode::NOT_FOUND),
+        ] {
+            let (status, answer) = get_json(&service, &format!("{path}?symbol={coin}")).await;
+            assert_eq!(status, wanted, "{path} {coin}");
+            assert_eq!(answer["success"], false);
+            assert_eq!(answer["error"]["parameter"], "symbol");
+            let message = answer["error"]["message"].as_str().unwrap();
+            let hinted = message.ends_with("did you mean \"BTC\"?");
+            assert_eq!(hinted, coin == "BTCC", "{message}");
+        }
+        let (status, _) = get_json(&service, &format!("{path}?symbol=btc-perp")).await;
+        assert_eq!(status, StatusCode::OK, "{path}");
     }
 }
 

@@ -1,0 +1,99 @@
+//! Names of coins, pairs and exchanges, for Python.
+
+use pyo3::prelude::*;
+
+use super::error;
+use crate::api::{BadQuery, Rule};
+use crate::feeds::VENUES;
+use crate::model::{
+    Coin, ContractKind, EXCHANGES, Symbol, exchange_name, is_coin, known_exchange, nearest,
+    well_known,
+};
+
+/// A pair this like a well-known one is taken for a slip.
+const SLIP: f64 = 0.93;
+
+const ALLOWED: &str =
+    "a coin such as \"BTC\" or a trading pair such as \"BTCUSDT\", in whichever spelling";
+
+/// Coin, quote, pair, kind, exchange, native id, scale.
+type Parts = (
+    String,
+    Option<String>,
+    Option<String>,
+    Option<&'static str>,
+    Option<&'static str>,
+    Option<String>,
+    u32,
+);
+
+/// The coin that a symbol is, or is a pair of.
+#[pyfunction]
+pub(super) fn coin(py: Python<'_>, text: &str) -> PyResult<String> {
+    let coin = Coin::check("symbol", text).map_err(|refusal| error::bad_query(py, &refusal))?;
+    Ok(coin.to_string())
+}
+
+/// Our spelling of an exchange's name.
+#[pyfunction]
+pub(super) fn exchange(text: &str) -> String {
+    exchange_name(text)
+}
+
+/// What a symbol means.
+#[pyfunction]
+#[pyo3(signature = (text, exchange=None))]
+pub(super) fn symbol(py: Python<'_>, text: &str, exchange: Option<&str>) -> PyResult<Parts> {
+    read(text, exchange).map_err(|refusal| error::bad_query(py, &refusal))
+}
+
+fn read(text: &str, exchange: Option<&str>) -> Result<Parts, BadQuery> {
+    let known = |sign: char| sign.is_alphanumeric() || "-_/:. ".contains(sign);
+    let symbol = Symbol::read(text)
+        .filter(|_| text.chars().all(known))
+        .ok_or_else(|| BadQuery::new("symbol", format!("{text:?} names nothing"), ALLOWED))?;
+    if symbol.quote().is_none() && !is_coin(symbol.coin()) {
+        let pairs: Vec<String> = well_known()
+            .flat_map(|coin| ["USDT", "USDC", "USD"].map(|quote| [coin, quote].concat()))
+            .collect();
+        let nearest = nearest(symbol.name(), pairs.iter().map(String::as_str), SLIP);
+        if let Some(first) = nearest.first() {
+            let problem = format!("{text:?} is no pair that is known; did you mean {first:?}?");
+            let allowed = format!("the nearest: {}", nearest.join(", "));
+            return Err(BadQuery::new("symbol", problem, allowed));
+        }
+    }
+    let exchange = exchange.map(listened_to).transpose()?;
+    if let (Some(asked), Some(named)) = (exchange, symbol.exchange())
+        && asked != named
+    {
+        let problem = format!("{asked:?} is asked about, and {text:?} names {named:?}");
+        let allowed = "the same exchange, or one of the two";
+        return Err(BadQuery::new("exchange", problem, allowed));
+    }
+    let exchange = exchange.or(symbol.exchange());
+    let mut venues = VENUES.into_iter();
+    let venue = venues.find(|venue| Some(venue.name()) == exchange);
+    let is_pair = symbol.quote().is_some();
+    Ok((
+        symbol.coin().to_owned(),
+        symbol.quote().map(str::to_owned),
+        is_pair.then(|| symbol.name().to_owned()),
+        is_pair.then(|| ContractKind::name(symbol.kind())),
+        exchange,
+        venue.and_then(|venue| venue.native_id(&symbol)),
+        symbol.scale(),
+    ))
+}
+
+/// The exchange that is meant, one of those this package listens to.
+fn listened_to(text: &str) -> Result<&'static str, BadQuery> {
+    known_exchange(text).ok_or_else(|| {
+        let nearest = nearest(&exchange_name(text), EXCHANGES.into_iter(), 0.75);
+        let meant = nearest
+            .first()
+            .map(|name| format!("; did you mean {name:?}?"));
+        let problem = format!("{text:?} is unknown{}", meant.unwrap_or_default());
+        BadQuery::new("exchange", problem, EXCHANGES.join(", "))
+    })
+}

@@ -1,0 +1,307 @@
+"""One resolver for every door and every table: a symbol is understood in any spelling, or refused with the nearest."""
+
+import json
+import urllib.error
+import urllib.request
+
+import pytest
+import samples
+
+import liqdata
+from liqdata import BadQuery, _core
+
+SPELLINGS = [
+    "BTCUSDT",
+    "btcusdt",
+    " BTCUSDT ",
+    "BTC/USDT:USDT",
+    "BTC/USDT",
+    "BTC-USDT-SWAP",
+    "BTC-USDT",
+    "BTC_USDT",
+    "XBTUSDT",
+    "BTCUSDTM",
+    "XBTUSDTM",
+    "BTCUSDT.P",
+    "BTCUSDT_261225",
+    "BTCUSDT_UMCBL",
+    "tBTCF0:USTF0",
+]
+NOW = samples.NOW
+
+
+def orders(symbols, exchange="binance"):
+    count = len(symbols)
+    return {
+        "exchange": [exchange] * count,
+        "symbol": list(symbols),
+        "side": ["LONG"] * count,
+        "price": ["100.5"] * count,
+        "qty": ["2"] * count,
+        "value_usd": ["201"] * count,
+        "timestamp": [NOW - 1000 * (count - place) for place in range(count)],
+    }
+
+
+LISTED = ["BTCUSDT", "BTC/USDT:USDT", "BTCUSD", "1000PEPEUSDT", "PEPEUSDT", "FARTUSDT", "ETHUSDT"]
+
+
+@pytest.fixture(scope="module")
+def market():
+    return liqdata.Market(orders=orders(LISTED), bars=samples.bars(("BTC",)), now=NOW)
+
+
+@pytest.fixture(scope="module")
+def archive(tmp_path_factory):
+    """The same orders with two days behind them, in files."""
+    path = tmp_path_factory.mktemp("symbols") / "archive"
+    writer = _core.ArchiveWriter(path)
+    names = [name for name in LISTED if "/" not in name]
+    writer.append(orders(names), samples.bars(("BTC",)), None)
+    writer.append({**orders(["MELANIAUSDT"], "okx"), "timestamp": [NOW - 5 * samples.DAY]}, None, None)
+    writer.roll(NOW - 2 * samples.DAY)
+    writer.close()
+    with liqdata.open(path, as_of=NOW) as market:
+        yield market
+
+
+@pytest.fixture(scope="module")
+def client(market):
+    with liqdata.serve(market) as server, liqdata.Client(server.url) as client:
+        yield client
+
+
+@pytest.fixture(params=["market", "client"])
+def source(request):
+    return request.getfixturevalue(request.param)
+
+
+def symbols(rows):
+    return sorted(row["symbol"] for row in rows)
+
+
+@pytest.mark.parametrize("spelled", SPELLINGS)
+def test_a_pair_is_understood_in_every_spelling(source, spelled):
+    assert symbols(source.orders(spelled)) == ["BTC/USDT:USDT", "BTCUSDT"]
+    assert sum(row["total_usd"] for row in source.chart(spelled)) == 402
+    assert sum(row["cnt"] for row in source.history(spelled)) == 2
+    assert symbols(source.iter_orders(spelled)) == ["BTC/USDT:USDT", "BTCUSDT"]
+
+
+@pytest.mark.parametrize("spelled", ["BTC", "xbt", "BTCUSDT", "BTC_USDT", "PF_XBTUSD", "BTC-PERPETUAL"])
+def test_a_pair_is_its_coin_where_a_coin_is_meant(source, spelled):
+    assert source.heatmap(spelled).symbol == "BTC"
+    assert source.liqmap(spelled).symbol == "BTC"
+    assert source.levels(spelled)["symbol"] == "BTC"
+
+
+def test_a_coin_is_all_its_pairs(source):
+    assert symbols(source.orders("BTC")) == ["BTC/USDT:USDT", "BTCUSD", "BTCUSDT"]
+    assert sum(row["total_usd"] for row in source.chart("XBT")) == 603
+    assert symbols(source.orders("PEPE")) == ["1000PEPEUSDT", "PEPEUSDT"]
+
+
+def test_what_is_listed_by_the_thousand_is_a_pair_of_its_own(source):
+    assert symbols(source.orders("1000PEPE-USDT")) == ["1000PEPEUSDT"]
+    assert symbols(source.orders("PEPE_USDT")) == ["PEPEUSDT"]
+
+
+@pytest.mark.parametrize("listed,asked", [("PEPEUSDT", "1000PEPEUSDT"), ("1000PEPEUSDT", "PEPE/USDT:USDT")])
+def test_a_pair_that_is_listed_in_another_scale_alone_is_refused_with_it(listed, asked):
+    market = liqdata.Market(orders=orders([listed]), now=NOW)
+    with pytest.raises(BadQuery, match=f'"{listed}" was, the same in another scale'):
+        market.orders(asked)
+
+
+@pytest.mark.parametrize("spelled", ["okex", "OKX", "gateio", "huobi", "binanceusdm", "krakenfutures"])
+def test_an_exchange_is_understood_by_its_other_names(source, spelled):
+    assert (source.orders(exchange=spelled) == []) == (spelled != "binanceusdm")
+
+
+def refused(call):
+    """What a market refuses, whether it is asked here or over HTTP."""
+    with pytest.raises(BadQuery) as caught:
+        call()
+    return caught.value.parameter, str(caught.value)
+
+
+@pytest.mark.parametrize("method", ["orders", "chart", "history", "iter_orders"])
+@pytest.mark.parametrize("slip,meant", [("BTCSUDT", "BTCUSDT"), ("FRATUSDT", "FARTUSDT"), ("QQQ", None)])
+def test_a_name_that_nobody_knows_is_refused_with_the_nearest(source, method, slip, meant):
+    parameter, message = refused(lambda: list(getattr(source, method)(slip)))
+    assert parameter == "symbol"
+    assert slip in message
+    assert meant is None or meant in message
+
+
+@pytest.mark.parametrize("method", ["orders", "history", "iter_orders"])
+def test_an_exchange_that_nobody_knows_is_refused_with_the_nearest(source, method):
+    parameter, message = refused(lambda: list(getattr(source, method)(exchange="bnance")))
+    assert parameter == "exchange"
+    assert "binance" in message
+
+
+@pytest.mark.parametrize("method", ["heatmap", "liqmap", "levels", "maxpain"])
+def test_a_coin_that_nobody_knows_is_refused(source, method):
+    parameter, message = refused(lambda: getattr(source, method)("BTCC"))
+    assert parameter == "symbol"
+    assert "BTC" in message
+
+
+@pytest.mark.parametrize("method", ["bars", "open_interest"])
+def test_so_is_one_whose_observations_are_asked_for(market, method):
+    parameter, _ = refused(lambda: getattr(market, method)("NOPE"))
+    assert parameter == "symbol"
+    assert getattr(market, method)("ETH") == []
+
+
+def test_one_misspelt_among_several_is_refused(source):
+    parameter, message = refused(lambda: source.history(["BTC", "FRAT"], by="coin"))
+    assert parameter == "symbol"
+    assert "FART" in message
+    assert len(source.history(["BTC", "FART"], by="coin")) == 2
+
+
+def test_what_is_known_and_quiet_is_empty(source):
+    assert source.orders("SOLUSDT") == []
+    assert source.orders("FARTUSDT", "okx") == []
+    assert source.chart("SOLUSDT") == []
+    assert source.orders("BTCUSDC") == []
+
+
+def test_nothing_is_unknown_where_nothing_was_observed():
+    market = liqdata.Market(now=NOW)
+    assert market.orders("NOPEUSDT") == []
+    with pytest.raises(BadQuery, match="binance"):
+        market.orders(exchange="bnance")
+
+
+@pytest.mark.parametrize("method", ["orders", "chart", "heatmap", "history"])
+def test_an_exchange_before_the_symbol_is_told_how_to_be_asked(source, method):
+    with pytest.raises(BadQuery, match=r'"BTC(USDT)?"\?.*exchange="binance"') as caught:
+        getattr(source, method)("BINANCE:BTCUSDT")
+    assert caught.value.parameter == "symbol"
+
+
+def test_the_same_over_plain_http(market):
+    with liqdata.serve(market) as server:
+        with urllib.request.urlopen(f"{server.url}/api/liquidations?symbol=BTC-USDT-SWAP") as reply:
+            assert len(json.load(reply)["data"]) == 2
+        with pytest.raises(urllib.error.HTTPError) as caught:
+            urllib.request.urlopen(f"{server.url}/api/liquidations?exchange=bnance")
+        assert caught.value.code == 400
+        assert "binance" in json.load(caught.value)["error"]["message"]
+
+
+def test_an_archive_knows_all_that_it_ever_kept(archive):
+    assert symbols(archive.orders("BTC-USDT-SWAP")) == ["BTCUSDT"]
+    assert symbols(archive.iter_orders("BTC")) == ["BTCUSD", "BTCUSDT"]
+    assert symbols(archive.iter_orders("PEPE-USDT")) == ["PEPEUSDT"]
+    assert symbols(archive.iter_orders("kPEPE")) == ["1000PEPEUSDT", "PEPEUSDT"]
+    assert archive.orders("MELANIAUSDT") == []
+    assert symbols(archive.iter_orders("MELANIA")) == ["MELANIAUSDT"]
+    assert sum(row["cnt"] for row in archive.history("MELANIA-USDT", start=NOW - 6 * samples.DAY)) == 1
+    for ask in (archive.orders, archive.chart, archive.history, archive.iter_orders, archive.levels, archive.bars):
+        with pytest.raises(BadQuery, match="MELANI") as caught:
+            list(ask("MELANAI"))
+        assert caught.value.parameter == "symbol"
+
+
+# Tables.
+
+
+@pytest.mark.parametrize("spelled", ["BTC", "XBT", "BTCUSDT", "BTC/USDT:USDT", "BTC-USDT-SWAP", "BTCUSDTM"])
+def test_bars_and_open_interest_are_taken_in_every_spelling(spelled):
+    bars = samples.bars(("BTC",))
+    bars["symbol"] = [spelled] * len(bars["symbol"])
+    reading = {"symbol": [spelled], "timestamp": [NOW - 1000], "open_interest": [1000.0]}
+    market = liqdata.Market(bars=bars, open_interest=reading, now=NOW)
+    assert market.symbols == ["BTC"]
+    assert len(market.open_interest("BTC")) == 1
+
+
+def test_bars_of_a_thousand_coins_are_refused_with_the_reason():
+    bars = samples.bars(("PEPE",))
+    bars["symbol"] = ["1000PEPEUSDT"] * len(bars["symbol"])
+    with pytest.raises(BadQuery, match="divide the prices by 1000"):
+        liqdata.Market(bars=bars)
+
+
+def test_the_names_of_a_table_stay_as_they_are(market):
+    assert "BTC/USDT:USDT" in set(market.orders()["symbol"])
+
+
+# The resolver itself.
+
+
+def test_a_symbol_tells_all_its_parts():
+    found = liqdata.symbol("BTC/USDT:USDT", exchange="okex")
+    assert found == liqdata.Symbol(
+        coin="BTC",
+        quote="USDT",
+        pair="BTCUSDT",
+        kind="perpetual",
+        exchange="okx",
+        native_id="BTC-USDT-SWAP",
+        scale=1,
+    )
+    assert str(found) == "BTCUSDT"
+    assert hash(found) == hash(liqdata.symbol("okx:BTC_USDT"))
+    coin = liqdata.symbol("xbt")
+    assert (coin.coin, coin.pair, coin.quote, coin.kind) == ("BTC", None, None, None)
+    assert liqdata.symbol("BTC/USDT").kind == "spot"
+    assert liqdata.symbol("BTCUSDT_261225").kind == "dated"
+    assert liqdata.symbol("1000PEPEUSDT").scale == 1000
+
+
+@pytest.mark.parametrize(
+    "exchange",
+    [
+        "aster",
+        "binance",
+        "bitfinex",
+        "bitget",
+        "bitmex",
+        "bybit",
+        "coinex",
+        "deribit",
+        "dydx",
+        "gate",
+        "htx",
+        "kraken",
+        "lighter",
+        "okx",
+    ],
+)
+@pytest.mark.parametrize("pair", ["BTCUSDT", "BTCUSD", "ETHUSDC", "SOLUSDT"])
+def test_an_exchanges_own_name_means_the_pair_again(exchange, pair):
+    named = liqdata.symbol(pair, exchange=exchange)
+    assert named.exchange == exchange
+    if named.native_id is not None:
+        again = liqdata.symbol(named.native_id, exchange=exchange)
+        assert (again.pair, again.coin, again.kind) == (pair, named.coin, "perpetual")
+
+
+@pytest.mark.parametrize(
+    "text,exchange,parameter,words",
+    [
+        ("", None, "symbol", "names nothing"),
+        ("-", None, "symbol", "names nothing"),
+        ("BTC?USDT", None, "symbol", "names nothing"),
+        (3, None, "symbol", "no text"),
+        ("BTCSUDT", None, "symbol", "BTCUSDT"),
+        ("BTCUSTD", None, "symbol", "BTCUSDT"),
+        ("BTCUSDT", "bnance", "exchange", 'did you mean "binance"'),
+        ("BTCUSDT", 3, "exchange", "no text"),
+        ("BYBIT:BTCUSDT", "okx", "exchange", "bybit"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(text, exchange, parameter, words):
+    with pytest.raises(BadQuery, match=words.replace("?", r"\?")) as caught:
+        liqdata.symbol(text, exchange=exchange)
+    assert caught.value.parameter == parameter
+
+
+@pytest.mark.parametrize("name", ["MELANIA", "WBTC", "STETH", "USDE", "PYUSD", "BTCDOM", "币安人生"])
+def test_a_new_coin_is_no_slip(name):
+    assert liqdata.symbol(name).coin == name
