@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from . import _core
 from ._answers import Convert, Origin, batch
-from ._inputs import choice, many, number
+from ._inputs import choice, datetime_of, many, number
 from .errors import BadQuery
 
 if TYPE_CHECKING:
@@ -80,8 +80,10 @@ class Options:
         return {**self._made, "headers": None, "decimals": self.decimals}
 
     def origin(self) -> Origin:
-        """Where an answer that has just arrived came from."""
-        return Origin(self.core.base_url, datetime.now(UTC), self.core.simulated, self.decimals, self.core.damaged)
+        """Where an answer that has just arrived came from, as of the service's clock rather than this machine's."""
+        told = self.core.told_at
+        at = datetime.now(UTC) if told is None else datetime_of(told)
+        return Origin(self.core.base_url, at, self.core.simulated, self.decimals, self.core.damaged)
 
 
 def _bearer(token: object, headers: list[tuple[str, str]]) -> list[tuple[str, str]]:

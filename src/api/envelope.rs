@@ -1,6 +1,6 @@
 //! What stands around a reply, and the shape of a refusal.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::refusal::BadQuery;
 
@@ -49,6 +49,29 @@ impl RefusedBody {
                 allowed: allowed.map(str::to_owned),
             },
         }
+    }
+}
+
+/// A refusal of a value outside the contract, as it is read.
+#[derive(Deserialize)]
+struct Read {
+    error: Blamed,
+}
+
+#[derive(Deserialize)]
+struct Blamed {
+    parameter: String,
+    message: String,
+    allowed: String,
+}
+
+impl RefusedBody {
+    /// The value outside the contract that the refusal in `body` is about; `None` of one for another reason, which names no
+    /// parameter or nothing that is allowed.
+    #[must_use]
+    pub fn bad_query(body: &[u8]) -> Option<BadQuery> {
+        let Read { error } = serde_json::from_slice(body).ok()?;
+        Some(BadQuery::new(error.parameter, error.message, error.allowed))
     }
 }
 

@@ -35,6 +35,10 @@ pub use stream::Stream;
 /// The response header by which a server of ours says that its market is a simulated one.
 pub const SIMULATED: &str = "x-liqdata-simulated";
 
+/// The response header by which a server of ours says the instant that its market stands at, in epoch milliseconds: what it
+/// answers is known as of then.
+pub const NOW: &str = "x-liqdata-now";
+
 /// The response header by which a server of ours says how many files of its archive are damaged, where any is: rows are
 /// missing, of this answer or of another.
 pub const DAMAGED: &str = "x-liqdata-damaged";

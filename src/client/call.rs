@@ -16,7 +16,7 @@ use super::error::{self, Error};
 use super::fault::Fault;
 use super::pool::Kept;
 use super::retry::{Kind, Retries};
-use crate::api::{OPEN_INTEREST, RELATIVE};
+use crate::api::{NOW, OPEN_INTEREST, RELATIVE, RefusedBody};
 use crate::net::retry_after;
 use crate::wire::{Damage, Feed};
 
@@ -232,6 +232,7 @@ impl Call<'_> {
     async fn refused(&self, response: Response, unfollowed: Option<&str>) -> Fault {
         let status = response.status();
         let retry_after = retry_after(response.headers());
+        let ours = response.headers().contains_key(NOW);
         let body = self.beginning(response).await;
         // Before anything is cut out of it.
         let body = self
@@ -239,6 +240,16 @@ impl Call<'_> {
             .secrets()
             .veiled(&String::from_utf8_lossy(&body));
         let body = body.as_bytes();
+        if ours
+            && status == StatusCode::BAD_REQUEST
+            && let Some(refusal) = RefusedBody::bad_query(body)
+        {
+            return Fault {
+                kind: Kind::of(status),
+                error: refusal.into(),
+                retry_after,
+            };
+        }
         let place = self.config.place();
         let path = self.path;
         let message = if let Some(why) = unfollowed {

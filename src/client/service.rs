@@ -2,10 +2,11 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::time::UNIX_EPOCH;
 
 use log::{debug, warn};
-use reqwest::header::HeaderMap;
+use reqwest::header::{DATE, HeaderMap};
 use tokio::time::{Instant, sleep};
 
 use super::call::{ARCHIVE_LOG, Answer, Call, Failed, LOG, Remarks};
@@ -17,7 +18,8 @@ use super::error::{self, Cause, Error};
 use super::fault;
 use super::pool::{Kept, Pool};
 use super::retry::Retries;
-use crate::api::{DAMAGED, SIMULATED};
+use crate::api::{DAMAGED, NOW, SIMULATED};
+use crate::model::Millis;
 use crate::net::{NoClient, retry_after};
 use crate::wire::{Feed, Reading};
 
@@ -54,6 +56,20 @@ pub(super) enum Driver {
     Own(Arc<OwnRuntime>),
 }
 
+/// No instant.
+const UNTOLD: i64 = i64::MIN;
+
+/// When an answer was told, by its head.
+fn told_at(headers: &HeaderMap) -> Option<Millis> {
+    let text = |name: &str| headers.get(name)?.to_str().ok();
+    let market = text(NOW).and_then(|now| Millis::of_calendar(now.parse().ok()?));
+    market.or_else(|| {
+        let date = httpdate::parse_http_date(text(DATE.as_str())?).ok()?;
+        let since = date.duration_since(UNIX_EPOCH).ok()?;
+        i64::try_from(since.as_millis()).ok().map(Millis)
+    })
+}
+
 pub(super) struct Shared {
     pub(super) config: Config,
     dialect: &'static dyn Dialect,
@@ -61,6 +77,8 @@ pub(super) struct Shared {
     pub(super) simulated: AtomicBool,
     /// How many files of the service's archive were damaged by its last answer.
     damaged: AtomicU64,
+    /// The instant that the last answer was told at, by the service; [`UNTOLD`] where it did not say.
+    told_at: AtomicI64,
 }
 
 impl Client {
@@ -85,6 +103,7 @@ impl Client {
             pool: Pool::default(),
             simulated: AtomicBool::new(false),
             damaged: AtomicU64::new(0),
+            told_at: AtomicI64::new(UNTOLD),
         };
         Ok(Self {
             shared: Arc::new(shared),
@@ -130,11 +149,21 @@ impl Client {
         self.shared.damaged.load(Ordering::Relaxed)
     }
 
+    /// The instant that the last answer was told at, by the service's own account: that of its market where it is one of ours,
+    /// else its clock's.
+    #[must_use]
+    pub fn told_at(&self) -> Option<Millis> {
+        let told = self.shared.told_at.load(Ordering::Relaxed);
+        (told != UNTOLD).then_some(Millis(told))
+    }
+
     /// Takes note of what the head of an answer says of the market, and warns of damage when it is first said.
     pub(super) fn note(&self, headers: &HeaderMap) {
         if headers.contains_key(SIMULATED) {
             self.shared.simulated.store(true, Ordering::Relaxed);
         }
+        let told_at = told_at(headers).map_or(UNTOLD, |at| at.0);
+        self.shared.told_at.store(told_at, Ordering::Relaxed);
         let damaged = headers.get(DAMAGED);
         let damaged = damaged.and_then(|count| count.to_str().ok()?.parse().ok());
         let damaged = damaged.unwrap_or(0);

@@ -98,6 +98,12 @@ impl Client {
         self.http.damaged()
     }
 
+    /// The instant that the last answer was told at, by the service's own account, in epoch milliseconds.
+    #[getter]
+    fn told_at(&self) -> Option<i64> {
+        self.http.told_at().map(|at| at.0)
+    }
+
     /// Whether a proxy's password would travel in a pickle.
     #[getter]
     fn holds_credentials(&self) -> bool {

@@ -35,6 +35,7 @@ use crate::market::{Answer, Market, Visit, every_endpoint};
 /// Bodies below this many bytes fit a packet or two as they are.
 const WORTH_COMPRESSING: u64 = 1024;
 
+pub(super) const NOW: HeaderName = HeaderName::from_static(api::NOW);
 pub(super) const SIMULATED: HeaderName = HeaderName::from_static(api::SIMULATED);
 
 /// The service of the ten endpoints on `market`, with a stream of the orders as
@@ -180,6 +181,7 @@ pub(super) async fn finish(State(shared): State<Shared>, request: Request, next:
     sign(headers);
     headers.insert(VARY, HeaderValue::from(ACCEPT_ENCODING));
     headers.entry(CACHE_CONTROL).or_insert(REVALIDATE);
+    headers.insert(NOW, HeaderValue::from(shared.market.now().0));
     if shared.market.is_simulated() {
         headers.insert(SIMULATED, HeaderValue::from_static("true"));
     }
