@@ -136,8 +136,8 @@ async fn every_page_of_the_feed_arrives_as_it_is() {
     let all = market().page(&every, usize::MAX, 0, None).unwrap();
     let mut symbols: Vec<Option<&str>> = all.iter().map(|order| Some(&*order.symbol)).collect();
     let mut exchanges: Vec<Option<&str>> = all.iter().map(|order| Some(&*order.exchange)).collect();
-    for values in [&mut symbols, &mut exchanges] {
-        values.extend([None, Some("NOBODY")]);
+    for (values, quiet) in [(&mut symbols, "TIAUSDT"), (&mut exchanges, "lighter")] {
+        values.extend([None, Some(quiet)]);
         values.sort_unstable();
         values.dedup();
     }
@@ -184,7 +184,7 @@ async fn the_chart_of_every_pair_arrives_as_it_is() {
         let rows = same(&client, Chart::new(symbol).unwrap()).await;
         assert!(!rows.is_empty(), "{symbol}");
     }
-    let rows = same(&client, Chart::new("NOBODYUSDT").unwrap()).await;
+    let rows = same(&client, Chart::new("TIAUSDT").unwrap()).await;
     assert!(rows.is_empty());
     server.stop().await;
 }
@@ -327,7 +327,7 @@ async fn an_unknown_coin_is_refused_to_the_client() {
     let server = Server::start().await;
     let refused = server
         .client()
-        .send(&Levels::new("NOPE", None).unwrap())
+        .send(&Levels::new("TIA", None).unwrap())
         .await;
     let Err(Error::Refused {
         status,
@@ -338,10 +338,10 @@ async fn an_unknown_coin_is_refused_to_the_client() {
     else {
         unreachable!("{refused:?}");
     };
-    assert_eq!((status, retry_after), (400, None));
+    assert_eq!((status, retry_after), (404, None));
     // The status and body of what a caller in this process is given.
     let refusal = market()
-        .answer(&Levels::new("NOPE", None).unwrap(), None)
+        .answer(&Levels::new("TIA", None).unwrap(), None)
         .unwrap_err();
     let here = Rejection::from(refusal);
     assert_eq!(here.status(), status);

@@ -295,7 +295,7 @@ impl Market {
     fn check_instant(&self, as_of: Option<Millis>) -> Result<(), Refusal> {
         let Some(asked) = as_of else { return Ok(()) };
         let now = self.now();
-        if asked < now.on(Millis::DAY) || self.is_growing() && asked <= wall_clock() {
+        if asked <= now.on(Millis::DAY) || self.is_growing() && asked <= wall_clock() {
             return Ok(());
         }
         // One that was opened as of an instant says so itself.

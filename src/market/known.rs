@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::refusal::Refusal;
 use crate::api::BadQuery;
-use crate::model::{EXCHANGES, Symbol, did_you_mean, is_coin, may_be_scaled, nearest};
+use crate::model::{
+    EXCHANGES, Symbol, coin_of_pair, did_you_mean, is_coin, may_be_scaled, nearest,
+};
 
 /// Names less alike than this are not offered.
 const ALIKE: f64 = 0.75;
@@ -64,6 +66,7 @@ impl Names {
         }
         let known = self.coins.is_empty()
             || is_coin(symbol.coin())
+            || self.coins.contains(&coin_of_pair(symbol.name()).0)
             || self.coins.contains(symbol.coin())
             || self
                 .listings

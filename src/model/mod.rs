@@ -8,6 +8,7 @@ mod bar;
 mod brackets;
 mod brief;
 mod chart;
+mod coin;
 mod coverage;
 mod decimals;
 mod fixed;
@@ -39,6 +40,7 @@ pub use bar::{Bar, OpenInterest};
 pub use brackets::{BracketRow, Brackets};
 pub use brief::OrderBrief;
 pub use chart::ChartRow;
+pub use coin::Coin;
 pub use coverage::{Completeness, VenueCoverage};
 pub use decimals::Decimals;
 pub use fixed::nearest_f64;
@@ -67,8 +69,8 @@ pub use side::Side;
 pub use specification::{BadSpecification, Chosen, Margins, Prior, Specification};
 pub use spelled::{ContractKind, Symbol, without_month};
 pub use symbol::{
-    Coin, EXCHANGES, coin_of_base, coin_of_pair, did_you_mean, exchange_name, is_coin,
-    known_exchange, may_be_scaled, own_name, quote_of_pair, well_known,
+    EXCHANGES, coin_of_base, coin_of_pair, did_you_mean, exchange_name, is_coin, known_exchange,
+    may_be_scaled, own_name, quote_of_pair, well_known,
 };
 pub use time::{HeatmapRange, MapRange, Millis, Vocabulary, Window};
 pub use totals::*;

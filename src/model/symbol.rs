@@ -1,9 +1,5 @@
 //! Names: coins, trading pairs and exchanges, what they are made of, and which are known to everybody.
 
-use std::fmt;
-
-use super::spelled::Symbol;
-
 /// Quotes by which a pair is told from a coin: no coin's own name ends in one of these behind another name.
 pub(super) const PLAIN_QUOTES: [&str; 4] = ["USDT", "USDC", "FDUSD", "BUSD"];
 
@@ -40,30 +36,6 @@ const WELL_KNOWN: [&str; 40] = [
     "ARB", "OP", "INJ", "TIA", "SEI", "WIF", "BONK", "WLD", "TON", "HYPE", "ENA", "ONDO", "TAO",
     "FARTCOIN",
 ];
-
-/// A coin symbol, upper case, such as `BTC`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Coin(String);
-
-impl Coin {
-    /// The coin that `text` names or is a pair of, in whichever spelling; `None` where it is blank.
-    #[must_use]
-    pub fn new(text: &str) -> Option<Self> {
-        Symbol::read(text).map(|symbol| Self(symbol.coin().to_owned()))
-    }
-
-    /// The name.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Display for Coin {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
 
 /// The quote currency of a pair, where it is one we know.
 ///
@@ -167,17 +139,16 @@ pub fn own_name(currency: &str) -> &str {
     }
 }
 
-/// The exchanges that this package listens to, in our spelling.
+/// The exchanges that this package listens to, in our spelling, the largest feeds first.
 pub const EXCHANGES: [&str; 14] = [
-    "aster", "binance", "bitfinex", "bitget", "bitmex", "bybit", "coinex", "deribit", "dydx",
-    "gate", "htx", "kraken", "lighter", "okx",
+    "binance", "bybit", "okx", "gate", "bitget", "htx", "aster", "deribit", "kraken", "bitmex",
+    "bitfinex", "dydx", "coinex", "lighter",
 ];
 
 /// Names that others give them.
-const OTHER_NAMES: [(&str, &str); 22] = [
+const OTHER_NAMES: [(&str, &str); 20] = [
     ("binanceusdm", "binance"),
     ("binancecoinm", "binance"),
-    ("binance futures", "binance"),
     ("binance-futures", "binance"),
     ("binance_futures", "binance"),
     ("bitfinex2", "bitfinex"),
@@ -194,7 +165,6 @@ const OTHER_NAMES: [(&str, &str); 22] = [
     ("huobi", "htx"),
     ("huobi-dm-swap", "htx"),
     ("krakenfutures", "kraken"),
-    ("kraken futures", "kraken"),
     ("cryptofacilities", "kraken"),
     ("okex", "okx"),
 ];

@@ -136,10 +136,10 @@ fn a_parameter_out_of_bounds_is_refused_by_name() {
     refused::<Orders>("offset", &["-1", "", "x", "1.5", "9223372036854775808"]);
     refused::<Orders>("exchange", &["", " "]);
     refused::<Heatmap>("model", &["1", "4", "", "two", "-2", "2.0"]);
-    let pairs_meant = ["", "  ", "BTC", "eth"];
+    let pairs_meant = ["", "  ", "BINANCE:BTCUSDT"];
     refused::<Orders>("symbol", &pairs_meant);
     refused::<Chart>("symbol", &pairs_meant);
-    let coins_meant = ["", "  ", "BTCUSDT", "ethusdt", "BTCUSD"];
+    let coins_meant = ["", "  ", "okx:BTC"];
     refused::<Heatmap>("symbol", &coins_meant);
     refused::<Liqmap>("symbol", &coins_meant);
     refused::<Levels>("symbol", &coins_meant);

@@ -63,7 +63,7 @@ fn a_bad_bar_is_named_by_column_and_row() {
     };
     for (column, bad) in [
         ("symbol", with(|bar| bar.symbol = "  ".to_owned())),
-        ("symbol", with(|bar| bar.symbol = "BTCUSDT".to_owned())),
+        ("symbol", with(|bar| bar.symbol = "1000PEPEUSDT".to_owned())),
         ("interval", with(|bar| bar.interval = Some(0))),
         ("interval", with(|bar| bar.interval = Some(-1))),
         ("interval", with(|bar| bar.interval = Some(-MINUTE))),
@@ -168,7 +168,7 @@ fn a_bad_reading_of_open_interest_is_named_by_column_and_row() {
     let good = reading("BTC", Some("okx"), NOW, 5.0);
     for (column, bad) in [
         ("symbol", reading("", Some("okx"), NOW + 1, 5.0)),
-        ("symbol", reading("ETHUSDT", Some("okx"), NOW + 1, 5.0)),
+        ("symbol", reading("1000PEPEUSDT", Some("okx"), NOW + 1, 5.0)),
         ("exchange", reading("BTC", Some(" "), NOW + 1, 5.0)),
         ("open_interest", reading("BTC", Some("okx"), NOW + 1, -5.0)),
         (

@@ -260,7 +260,7 @@ async fn an_unknown_coin_is_refused_with_the_nearest_and_one_without_bars_is_a_4
 #[tokio::test]
 async fn a_window_without_bars_is_a_404_and_bars_too_coarse_are_a_400() {
     let service = service();
-    let later = NOW.on(40 * Millis::DAY);
+    let later = NOW.on(Millis::DAY);
     let (status, answer) = get_json(&service, &format!("/api/liq-map?as_of={later}")).await;
     assert_eq!(status, StatusCode::NOT_FOUND, "{answer}");
     assert_eq!(answer["error"]["parameter"], "symbol");
