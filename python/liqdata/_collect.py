@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _core
 from ._printable import printable
+from .errors import NoAnswer
 from .market import collected
 from .server import serve as server_of
 
@@ -29,6 +30,9 @@ LOOK = 0.25
 
 LINE = 60.0
 """Seconds between two lines of the same state where there is no screen."""
+
+TOLD = ("asked", "bars", "open_interest", "events")
+"""Counts of a venue of which one is above zero once it has told anything of the past."""
 
 COLUMNS = ("exchange", "state", "events/min", "events", "last event", "lag", "gaps", "rejected", "held", "past")
 
@@ -52,13 +56,30 @@ def collect(
         Whether only the past is asked for.
     screen : bool, optional
         Whether to draw a screen; by default where standard output is a terminal and rich is installed.
+
+    Raises
+    ------
+    NoAnswer
+        If only the past was asked for and an exchange told nothing; what the others told is kept.
     """
     with _until_told() as enough:
         collector = _core.Collector(archive, list(venues), list(coins), settings, once)
         try:
-            _watch(collector, enough, once=once, screen=screen)
+            status = _watch(collector, enough, once=once, screen=screen)
         finally:
             collector.stop()
+    if once and status is not None and not enough.is_set():
+        _check_answers(status)
+
+
+def _check_answers(status: dict[str, Any]) -> None:
+    """Raise where exchanges that were asked for the past told nothing at all."""
+    mute = [venue for venue in status["venues"] if venue["trouble"] and not any(venue[count] for count in TOLD)]
+    if mute:
+        asked = len(status["venues"])
+        who = "no exchange" if len(mute) == asked else f"only {asked - len(mute)} of {asked} exchanges"
+        said = "; ".join(f"{venue['exchange']}: {venue['trouble']}" for venue in mute)
+        raise NoAnswer(f"{who} answered: {said}")
 
 
 def serve(
@@ -120,7 +141,10 @@ def _until_told() -> Iterator[threading.Event]:
         restore()
 
 
-def _watch(collector: _core.Collector, enough: threading.Event, *, once: bool, screen: bool | None) -> None:
+def _watch(
+    collector: _core.Collector, enough: threading.Event, *, once: bool, screen: bool | None
+) -> dict[str, Any] | None:
+    """Show how it goes until it is enough or over; the last that was shown."""
     drawn = screen if screen is not None else sys.stdout.isatty() and find_spec("rich") is not None
     show: Callable[[dict[str, Any]], None]
     window: AbstractContextManager[object]
@@ -132,7 +156,7 @@ def _watch(collector: _core.Collector, enough: threading.Event, *, once: bool, s
         while not enough.wait(LOOK):
             status = collector.status()
             if status is None:
-                return
+                return None
             show(status)
             if once and collector.over:
                 break
@@ -141,6 +165,7 @@ def _watch(collector: _core.Collector, enough: threading.Event, *, once: bool, s
             show(status)
     if status is not None:
         _say(_summary(status))
+    return status
 
 
 def _screen() -> tuple[AbstractContextManager[object], Callable[[dict[str, Any]], None]]:

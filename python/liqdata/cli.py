@@ -27,11 +27,14 @@ from . import screen
 from ._logs import heard
 from ._printable import printable
 from ._table import endpoints
-from .errors import BadQuery, LiqdataError
+from .errors import BadQuery, LiqdataError, NoAnswer
 from .grids import Heatmap, LiquidationMap
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+
+    from .rows import Rows
+    from .types import CoverageRow
 
 __all__ = ["main"]
 
@@ -39,6 +42,8 @@ FAILED = 1
 USAGE = 2
 INTERRUPTED = 130
 
+# The endpoints that tell what happened; rows of history say it themselves.
+REALISED = frozenset({"overview", "coins", "exchanges", "largest", "orders", "chart"})
 # The endpoints that answer in pictures.
 PICTURES = frozenset({"heatmap", "liqmap"})
 
@@ -479,9 +484,28 @@ def _question(arguments: argparse.Namespace) -> None:
         # Only a market in this process knows the price beside the estimate.
         here = arguments.demo or arguments.archive is not None
         price = source.bars(answer.symbol, **_window(answer)) if here and isinstance(answer, Heatmap) else None
+        kept = arguments.archive is not None and arguments.endpoint in REALISED
+        covered = source.coverage(getattr(arguments, "range", "24h")) if kept else None
     _print(arguments, answer, price)
     if arguments.demo:
         print("simulated market", file=sys.stderr)
+    if covered is not None:
+        _covered(covered, getattr(arguments, "range", "24h"))
+
+
+def _covered(venues: Rows[CoverageRow], range: str) -> None:
+    """Say beside realised numbers who was listened to; where nobody was, they tell nothing."""
+    heard = [(venue["exchange"], venue["connected_share"] or 0.0) for venue in venues]
+    if not any(share for _, share in heard):
+        message = f"no record that anybody was listened to in the last {range}: these numbers tell nothing"
+        raise NoAnswer(message)
+    told = ", ".join(f"{exchange} {_share(share)}" for exchange, share in sorted(heard))
+    print(f"listened to in the last {range}: {told}", file=sys.stderr)
+
+
+def _share(share: float) -> str:
+    """Give a share in percent; only what is whole is called so."""
+    return "100 %" if share == 1 else f"{min(share * 100, 99.9):.1f} %"
 
 
 def _window(answer: Heatmap) -> dict[str, Any]:

