@@ -129,9 +129,10 @@ class WindowTotals(TypedDict):
 Overview = TypedDict(
     "Overview",
     {"1h": WindowTotals, "4h": WindowTotals, "12h": WindowTotals, "24h": WindowTotals},
-    total=False,
 )
-Overview.__doc__ = "Totals of the four windows; a window that a service leaves out is absent."
+Overview.__doc__ = """Totals of the four windows.
+
+All sources of this package give all four; of another service that leaves one out, it is absent (``"1h" in answer``)."""
 
 
 class CoinRow(TypedDict):
@@ -210,13 +211,16 @@ class Pain(TypedDict):
 
 
 class MaxPain(TypedDict):
-    """Max pain of a coin over one day and over seven; a range that a service leaves out is absent."""
+    """Max pain of a coin over one day and over seven.
+
+    All sources of this package give both; of another service that leaves one out, it is absent (``"d1" in answer``).
+    """
 
     symbol: str
     price: float
     updatedAt: int
-    d1: NotRequired[Pain]
-    d7: NotRequired[Pain]
+    d1: Pain
+    d7: Pain
 
 
 class CoverageRow(TypedDict):

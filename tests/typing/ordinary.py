@@ -1,0 +1,35 @@
+"""What users write every day: mypy and pyright take it without a word (`make lint`); it is never run."""
+
+import asyncio
+from datetime import timedelta
+from decimal import Decimal
+
+import liqdata
+
+market = liqdata.demo()
+
+total: float = market.overview()["24h"]["total_usd"]
+worst: float = market.maxpain("BTC")["d7"]["totalLong"]
+price: Decimal = market.orders("BTCUSDT", limit=5)[0]["price"]
+coins: list[str] = [row["coin"] for row in market.coins("24h", limit=3)]
+heat = market.heatmap("BTC", "24h")
+mass: float = float(heat.matrix.sum())
+many = market.levels(["BTC", "ETH"])
+level: float = many["BTC"]["price"]
+hours = market.history("BTC", interval="1h", by=("exchange",), start=market.now - timedelta(days=1))
+usd: Decimal = sum((row["total_usd"] for row in hours), Decimal(0))
+symbol: str | None = liqdata.symbol("BTC-USDT-SWAP", exchange="okx").native_id
+
+with liqdata.Client("https://data.example", timeout=5) as client:
+    count: int = client.overview()["1h"]["cnt"]
+    for order in client.iter_orders("BTC", max_rows=10):
+        print(order["symbol"], order["value_usd"] * 2)
+
+
+async def both() -> float:
+    """Ask two questions at once."""
+    async with liqdata.AsyncClient("https://data.example") as client:
+        rows, levels = await asyncio.gather(client.coins(limit=3), client.levels("BTC"))
+        async for order in client.iter_orders(max_rows=10):
+            print(order["price"])
+        return rows[0]["total_usd"] + levels["price"]
