@@ -52,6 +52,7 @@ bench: $(STAMP)/bench $(FAST) ## the client against its peers and hostile replie
 	rm -rf target/bench
 	$(BIN)/python tests/bench/slope.py
 	$(BIN)/python tests/bench/archive.py
+	$(BIN)/python tests/bench/history.py
 	$(BIN)/python tests/bench/serving.py
 	$(BIN)/python tests/bench/attacks.py
 	$(BIN)/python tests/bench/decode.py
