@@ -5,6 +5,7 @@ clock runs.
 """
 
 import argparse
+import os
 import platform
 import random
 import resource
@@ -145,7 +146,7 @@ Written by `make bench` on {datetime.now(UTC):%Y-%m-%d} in {time.perf_counter() 
 {report.table(["", "rows", "liqdata", "DuckDB"], lines)}
 ## How it is measured
 
-- Machine: {report.machine()}.
+- Machine: {report.machine()}; load average of the last five minutes {os.getloadavg()[1]:.1f}, this run included.
 - Python {platform.python_version()}, liqdata {liqdata.__version__}, DuckDB {duckdb.__version__}, both on all cores; the
   process, DuckDB's memory and the archive's making included, held at most {peak:,.0f} MiB.
 - The orders are **synthetic** and seeded: {COINS} coins on {len(VENUES)} exchanges. Both read the same Parquet files,
