@@ -255,13 +255,13 @@ impl Call<'_> {
         let message = if let Some(why) = unfollowed {
             format!("{place} redirects {path} {why} ({status})")
         } else {
-            let reason = self.dialect.reason(body);
+            let reason = self.dialect.reason(body).or_else(|| error::plain(body));
             let reason = reason.map_or_else(String::new, |reason| format!(": {reason}"));
-            let key = match (self.dialect.key_header(), status.as_u16()) {
-                (Some(header), 401 | 403) => format!("; a key goes in the header {header}"),
-                _ => String::new(),
-            };
-            format!("{place} refused {path} ({status}){reason}{key}")
+            let hint = self.hint(status);
+            let wait = retry_after.map_or_else(String::new, |seconds| {
+                format!("; it wants to be asked again in {seconds} s")
+            });
+            format!("{place} refused {path} ({status}){reason}{wait}{hint}")
         };
         Fault {
             kind: Kind::of(status),
@@ -272,6 +272,21 @@ impl Call<'_> {
                 message,
             },
             retry_after,
+        }
+    }
+
+    /// Where that goes which says who asks, for a refusal that is about it.
+    fn hint(&self, status: StatusCode) -> String {
+        if !matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
+            return String::new();
+        }
+        match self.dialect.key_header() {
+            Some(header) => format!("; a key goes in the header {header}"),
+            None if self.config.says_who_asks() => "; a token was sent".to_owned(),
+            None => {
+                "; no token was sent: one goes in token= or $LIQDATA_TOKEN, other keys in headers="
+                    .to_owned()
+            }
         }
     }
 

@@ -59,6 +59,8 @@ pub struct Config {
     /// What of the headers is never shown.
     secrets: Secrets,
     proxy: Option<Url>,
+    /// The proxy that the environment names for the service.
+    surrounding: Option<net::Proxy>,
     user_agent: String,
     #[cfg(test)]
     resolver: Option<std::sync::Arc<dyn reqwest::dns::Resolve>>,
@@ -75,6 +77,7 @@ impl Config {
         let base = base(base_url)?;
         Ok(Self {
             base_text: base.as_str().trim_end_matches('/').to_owned(),
+            surrounding: net::Proxies::of_system().towards(&base),
             base,
             timeout: Duration::from_secs(10),
             connect_timeout: Duration::from_secs(5),
@@ -263,13 +266,19 @@ impl Config {
         url
     }
 
-    /// The service's host and port, as messages name it; with the proxy asked for, where there is one.
+    /// The service's host and port, as messages name it; with the proxy on the way there and who named it.
     pub(super) fn place(&self) -> String {
         let place = self.base.authority();
-        match &self.proxy {
-            Some(proxy) => format!("{place} (through the proxy {})", bare(proxy)),
-            None => place.to_owned(),
+        match (&self.proxy, &self.surrounding) {
+            (Some(proxy), _) => format!("{place} (through the proxy {})", bare(proxy)),
+            (None, Some(proxy)) => format!("{place} through {proxy}"),
+            (None, None) => place.to_owned(),
         }
+    }
+
+    /// Whether requests say who asks.
+    pub(super) fn says_who_asks(&self) -> bool {
+        self.headers.contains_key(reqwest::header::AUTHORIZATION)
     }
 
     /// Makes the HTTP client. Reads the trust store of this machine unless no TLS can happen.

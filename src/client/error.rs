@@ -97,6 +97,14 @@ pub(super) fn excerpt(body: &[u8]) -> String {
     text
 }
 
+/// What a refused body says where it is not of the contract: its first line, unless it is markup or no text.
+pub(super) fn plain(body: &[u8]) -> Option<String> {
+    let text = std::str::from_utf8(body).ok()?;
+    let line = text.trim().lines().next()?.trim_end();
+    let says = line.chars().any(char::is_alphanumeric) && !line.starts_with('<');
+    says.then(|| shown(line))
+}
+
 /// The text of an address that may not even parse, without what could be a secret in it.
 pub(super) fn masked(text: &str) -> String {
     let start = text.find("://").map_or(0, |at| at + 3);
@@ -128,6 +136,19 @@ pub(super) fn shown(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_refusal_says_is_its_first_line_and_no_markup() {
+        assert_eq!(plain(b" slow down\r\nplease"), Some("slow down".to_owned()));
+        assert_eq!(
+            plain(br#"{"detail": "no"}"#),
+            Some(r#"{"detail": "no"}"#.to_owned())
+        );
+        assert_eq!(plain(&vec![b'x'; 5000]).map(|said| said.len()), Some(203));
+        for nothing in [&b""[..], b" \n ", b"<html>no</html>", b"{}", b"\xff"] {
+            assert_eq!(plain(nothing), None);
+        }
+    }
 
     #[test]
     fn an_excerpt_is_at_most_2_kb_and_never_cuts_a_character() {

@@ -276,6 +276,36 @@ def test_a_refusal_carries_status_and_the_first_2_kb(connect, script, status, bo
     assert client.overview() == OK
 
 
+@pytest.mark.parametrize(
+    "body,said",
+    [
+        ("slow down\nplease", ": slow down"),
+        ('{"detail": "no such plan"}', ': {"detail": "no such plan"}'),
+        ('{"success": false, "message": "no such luck"}', ": no such luck"),
+        ("<html><body>nginx</body></html>", "(404 Not Found)"),
+    ],
+    ids=["text", "another shape", "of the contract", "markup"],
+)
+def test_a_refusal_says_the_services_reason(connect, script, body, said):
+    assert str(fails(Refused, connect(script(answer(body, 404))).overview)).endswith(said)
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_refusal_of_who_asks_says_where_a_token_goes(connect, script, status):
+    service = script(answer("who are you?", status))
+    said = str(fails(Refused, connect(service).overview))
+    assert ": who are you?; no token was sent: one goes in token= or $LIQDATA_TOKEN, other keys in headers=" in said
+    said = str(fails(Refused, connect(service, token=HIDDEN).overview))
+    assert said.endswith(": who are you?; a token was sent")
+    assert HIDDEN not in said
+
+
+def test_a_refusal_says_how_long_the_service_wants_to_wait(connect, script):
+    service = script(answer("slow down", 429, retry_after="61"))
+    said = str(fails(Refused, connect(service).overview))
+    assert said.endswith("(429 Too Many Requests): slow down; it wants to be asked again in 61 s")
+
+
 def http_date(since):
     return email.utils.formatdate(1_800_000_000 + since, usegmt=True)
 
@@ -548,6 +578,13 @@ class TestProxy:
         monkeypatch.setenv("HTTP_PROXY", proxy.url)
         assert connect("http://data.example").overview() == OK
         assert proxy.requests[0].target.startswith("http://data.example/")
+
+    @pytest.mark.parametrize("name", ["HTTP_PROXY", "http_proxy", "ALL_PROXY"])
+    def test_the_environments_proxy_that_fails_is_named_with_its_variable(self, connect, refusing, monkeypatch, name):
+        monkeypatch.setenv(name, refusing.replace("//", f"//me:{HIDDEN}@"))
+        said = everything_said(fails(NoAnswer, connect("http://data.example", retries=0).overview))
+        assert f"data.example through the proxy {refusing} ({name}) refused the connection" in said
+        assert HIDDEN not in said
 
     def test_the_option_wins_over_the_environment(self, connect, script, monkeypatch):
         ours, theirs = script(GOOD), script(GOOD)
