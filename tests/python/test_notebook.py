@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 
 CELLS = [
     """
@@ -54,22 +55,56 @@ RUN = """
 """
 
 
-def test_a_notebook_uses_both_clients(server, tmp_path):
-    cells = [textwrap.dedent(cell).strip().replace("URL", repr(server.url)) for cell in CELLS]
+PROGRESS = """
+    import sys, liqdata
+    sys.modules["ipywidgets"] = None
+    with liqdata.serve(liqdata.demo()) as server, liqdata.Client(server.url) as client:
+        counted = sum(1 for order in client.iter_orders(max_rows=250, progress=True))
+    print(counted)
+"""
+
+
+def executed(cells, folder):
+    """What the cells of a notebook put out, each run by the kernel after the one before."""
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(RUN)],
-        input=json.dumps(cells),
+        input=json.dumps([textwrap.dedent(cell).strip() for cell in cells]),
         capture_output=True,
         text=True,
         timeout=120,
         check=False,
-        cwd=tmp_path,
-        env={**os.environ, "IPYTHONDIR": str(tmp_path), "JUPYTER_RUNTIME_DIR": str(tmp_path)},
+        cwd=folder,
+        env={**os.environ, "IPYTHONDIR": str(folder), "JUPYTER_RUNTIME_DIR": str(folder)},
     )
     assert done.returncode == 0, done.stderr
-    outputs = [json.loads(line) for line in done.stdout.splitlines()]
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def test_a_notebook_uses_both_clients(server, tmp_path):
+    outputs = executed([cell.replace("URL", repr(server.url)) for cell in CELLS], tmp_path)
     assert outputs[-1]["text"] == "to the end\n"
     shown = [output["data"]["text/html"] for output in outputs if "text/html" in output.get("data", {})]
     assert len(shown) == 1
     assert "<table>" in shown[0]
     assert not [output for output in outputs if output.get("name") == "stderr"]
+
+
+def test_the_readmes_asyncio_runs_in_a_notebook_as_it_says(server, tmp_path):
+    readme = Path(__file__).parents[2].joinpath("README.md").read_text(encoding="utf-8")
+    (block,) = [block.split("```")[0] for block in readme.split("```python\n") if block.startswith("import asyncio")]
+    *before, last = block.strip().splitlines()
+    of_script, said, of_notebook = last.partition("  # in a notebook, whose loop runs already: ")
+    assert said
+    name, _, _ = of_script.partition(" = ")
+    setting = f"import liqdata\nfrom types import SimpleNamespace\nserver = SimpleNamespace(url={server.url!r})"
+    cells = [setting, "\n".join([*before, f"{name} = {of_notebook}"]), "print(sorted(overview), maxpain['symbol'])"]
+    (output,) = executed(cells, tmp_path)
+    assert output["text"] == "['12h', '1h', '24h', '4h'] ETH\n"
+
+
+def test_a_bar_needs_no_widgets_and_warns_of_nothing(tmp_path):
+    outputs = executed([PROGRESS], tmp_path)
+    assert "".join(output["text"] for output in outputs if output.get("name") == "stdout") == "250\n"
+    said = "".join(output["text"] for output in outputs if output.get("name") == "stderr")
+    assert "Warning" not in said
+    assert "250/250" in said
