@@ -6,9 +6,9 @@
 2
 
 The same ten methods stand on every source: :class:`Client` and :class:`AsyncClient` ask a service over HTTP,
-:class:`Market` computes from tables in this process, :func:`open` from an archive, :func:`demo` simulates, and
-:func:`serve` puts any market behind the same contract. Importing the package loads neither numpy nor asyncio nor any
-frame or plotting library.
+:class:`Market` computes from tables in this process, :func:`open` from an archive, which :func:`collect` fills from the
+exchanges, :func:`demo` simulates, and :func:`serve` puts any market behind the same contract. Importing the package
+loads neither numpy nor asyncio nor any frame or plotting library.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ._verify import verify
     from .async_client import AsyncClient
     from .client import Client
+    from .collector import Collector, collect
     from .errors import ArchiveError, BadQuery, Defect, LiqdataError, NoAnswer, Refused, TooSlow, UnexpectedReply
     from .grids import Heatmap, LiquidationMap
     from .margin import brackets, liquidation_price
@@ -40,6 +41,7 @@ __all__ = [
     "AsyncClient",
     "BadQuery",
     "Client",
+    "Collector",
     "Defect",
     "Exported",
     "Heatmap",
@@ -57,6 +59,7 @@ __all__ = [
     "UnexpectedReply",
     "__version__",
     "brackets",
+    "collect",
     "demo",
     "errors",
     "feeds",
@@ -75,6 +78,7 @@ _HOMES = {
     "AsyncClient": "async_client",
     "BadQuery": "errors",
     "Client": "client",
+    "Collector": "collector",
     "Defect": "errors",
     "Exported": "_export",
     "Heatmap": "grids",
@@ -91,6 +95,7 @@ _HOMES = {
     "TooSlow": "errors",
     "UnexpectedReply": "errors",
     "brackets": "margin",
+    "collect": "collector",
     "demo": "market",
     "errors": "",
     "feeds": "",

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _core
 from ._printable import printable
-from .errors import NoAnswer
+from .collector import told_something
 from .market import collected
 from .server import serve as server_of
 
@@ -30,9 +30,6 @@ LOOK = 0.25
 
 LINE = 60.0
 """Seconds between two lines of the same state where there is no screen."""
-
-TOLD = ("asked", "bars", "open_interest", "events")
-"""Counts of a venue of which one is above zero once it has told anything of the past."""
 
 COLUMNS = ("exchange", "state", "events/min", "events", "last event", "lag", "gaps", "rejected", "held", "past")
 
@@ -69,17 +66,7 @@ def collect(
         finally:
             collector.stop()
     if once and status is not None and not enough.is_set():
-        _check_answers(status)
-
-
-def _check_answers(status: dict[str, Any]) -> None:
-    """Raise where exchanges that were asked for the past told nothing at all."""
-    mute = [venue for venue in status["venues"] if venue["trouble"] and not any(venue[count] for count in TOLD)]
-    if mute:
-        asked = len(status["venues"])
-        who = "no exchange" if len(mute) == asked else f"only {asked - len(mute)} of {asked} exchanges"
-        said = "; ".join(f"{venue['exchange']}: {venue['trouble']}" for venue in mute)
-        raise NoAnswer(f"{who} answered: {said}")
+        told_something(status)
 
 
 def serve(
@@ -141,9 +128,7 @@ def _until_told() -> Iterator[threading.Event]:
         restore()
 
 
-def _watch(
-    collector: _core.Collector, enough: threading.Event, *, once: bool, screen: bool | None
-) -> dict[str, Any] | None:
+def _watch(collector: _core.Collector, enough: threading.Event, *, once: bool, screen: bool | None) -> Any:
     """Show how it goes until it is enough or over; the last that was shown."""
     drawn = screen if screen is not None else sys.stdout.isatty() and find_spec("rich") is not None
     show: Callable[[dict[str, Any]], None]

@@ -295,7 +295,13 @@ def deliver_logs() -> None: ...
 @final
 class Collector:
     def __new__(
-        cls, archive: PathLike[str] | str, venues: list[str], coins: list[str], settings: str, once: bool
+        cls,
+        archive: PathLike[str] | str,
+        venues: list[str],
+        coins: list[str],
+        settings: str,
+        once: bool,
+        json: bool = False,
     ) -> Collector: ...
     def status(self) -> dict[str, Any] | None: ...
     def market(self) -> Market: ...

@@ -26,6 +26,7 @@ __all__ = [
     "ChartRow",
     "Cluster",
     "CoinRow",
+    "CollectorStatus",
     "Completeness",
     "CoverageRow",
     "Decimals",
@@ -56,6 +57,8 @@ __all__ = [
     "PriceKind",
     "Side",
     "TruthRow",
+    "VenueState",
+    "VenueStatus",
     "View",
     "Window",
     "WindowTotals",
@@ -110,6 +113,7 @@ RowDecimals: TypeAlias = Literal["decimal", "float", "text"]
 Completeness: TypeAlias = Literal["sampled", "complete", "unknown"]
 """Whether a venue publishes every liquidation or a sample."""
 
+VenueState: TypeAlias = Literal["starting", "live", "degraded", "down", "stopped"]
 PriceKind: TypeAlias = Literal["avg_fill", "fill", "bankruptcy", "order", "liquidation"]
 """What a venue's price means: average or single fill, bankruptcy, the order's limit, or its liquidation price."""
 
@@ -373,3 +377,50 @@ class Instrument(TypedDict):
     quote: str
     kind: InstrumentKind
     contract_size: str
+
+
+class VenueStatus(TypedDict):
+    """How one exchange is collected; counts are since the collector began, instants epoch ms."""
+
+    exchange: str
+    state: VenueState
+    events_per_minute: int
+    events: int
+    last_event: int | None
+    lag: int | None
+    last_heard: int | None
+    gaps: int
+    last_gap: str | None
+    connections: int
+    rejected: int
+    repeated: int
+    unasked: int
+    held: int
+    unpriced: int
+    suspect: int
+    lost: int
+    uncovered: list[str]
+    uncovered_count: int
+    bars: int
+    open_interest: int
+    asked: int
+    to_ask: int
+    trouble: str | None
+    troubles: int
+
+
+class CollectorStatus(TypedDict):
+    """How a collector does; rows are counted once they are durable and were not there before."""
+
+    at: int
+    since: int
+    venues: list[VenueStatus]
+    orders: int
+    bars: int
+    open_interest: int
+    repeated: int
+    waiting: int
+    trouble: str | None
+    filled: bool
+    maps: NotRequired[int]
+    maps_lost: NotRequired[int]

@@ -233,9 +233,21 @@ impl Settings {
     /// # Ok::<(), liqdata::collect::SettingsError>(())
     /// ```
     pub fn read(text: &str) -> Result<Self, SettingsError> {
-        let settings: Self = toml::from_str(text).map_err(|error| {
-            SettingsError::new("settings", error.to_string().trim_end().to_owned())
-        })?;
+        Self::checked(toml::from_str(text).map_err(|error| error.to_string()))
+    }
+
+    /// The settings of a JSON object of the same shape.
+    ///
+    /// # Errors
+    ///
+    /// As of [`Settings::read`].
+    pub fn read_json(text: &str) -> Result<Self, SettingsError> {
+        Self::checked(serde_json::from_str(text).map_err(|error| error.to_string()))
+    }
+
+    fn checked(read: Result<Self, String>) -> Result<Self, SettingsError> {
+        let settings =
+            read.map_err(|error| SettingsError::new("settings", error.trim_end().to_owned()))?;
         settings.check()?;
         Ok(settings)
     }
@@ -347,6 +359,16 @@ mod tests {
     fn an_empty_file_is_complete() {
         assert_eq!(Settings::read("").unwrap(), Settings::default());
         Settings::default().check().unwrap();
+    }
+
+    #[test]
+    fn toml_and_json_of_one_shape_are_the_same_settings() {
+        let toml = "coins = [\"BTC\"]\nhistory_days = 3\n[venues.okx]\nrest = \"http://127.0.0.1:1\"\n[pace]\npoll = 300\n";
+        let json = r#"{"coins": ["BTC"], "history_days": 3, "venues": {"okx": {"rest": "http://127.0.0.1:1"}},
+            "pace": {"poll": 300}}"#;
+        assert_eq!(Settings::read(toml), Settings::read_json(json));
+        let refused = Settings::read_json(r#"{"pace": {"pol": 1}}"#).unwrap_err();
+        assert!(refused.message.contains("unknown field `pol`"), "{refused}");
     }
 
     #[test]

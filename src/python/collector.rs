@@ -26,6 +26,8 @@ pub(super) struct Collector {
     /// Keeps the maps that are served of the archive, once it is served.
     maps: Mutex<Option<Arc<MapKeeper>>>,
     maps_bytes: u64,
+    /// How it went, once it has been stopped.
+    ended: Arc<Mutex<Option<Status>>>,
     pid: u32,
 }
 
@@ -84,6 +86,7 @@ impl Collector {
 #[pymethods]
 impl Collector {
     #[new]
+    #[pyo3(signature = (archive, venues, coins, settings, once, json=false))]
     fn new(
         py: Python<'_>,
         archive: std::path::PathBuf,
@@ -91,9 +94,14 @@ impl Collector {
         coins: Vec<String>,
         settings: &str,
         once: bool,
+        json: bool,
     ) -> PyResult<Self> {
-        let settings =
-            Settings::read(settings).map_err(|fault| raised(py, CollectError::Settings(fault)))?;
+        let settings = if json {
+            Settings::read_json(settings)
+        } else {
+            Settings::read(settings)
+        };
+        let settings = settings.map_err(|fault| raised(py, CollectError::Settings(fault)))?;
         let maps_bytes = settings.maps_bytes;
         let plan = Plan {
             venues,
@@ -108,14 +116,23 @@ impl Collector {
             running: Mutex::new(Some(collector)),
             maps: Mutex::default(),
             maps_bytes,
+            ended: Arc::default(),
             pid: std::process::id(),
         })
     }
 
-    /// How it goes, as nested dicts; `None` once it has been stopped.
+    /// How it goes, or went once it has been stopped, as nested dicts; `None` in the child of a fork.
     fn status<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        if self.is_forked() {
+            return Ok(None);
+        }
         logs::deliver(py)?;
-        let status = py.detach(|| self.look(collect::Collector::status));
+        let status = py.detach(|| {
+            self.look(collect::Collector::status).or_else(|| {
+                let ended = self.ended.lock();
+                ended.unwrap_or_else(PoisonError::into_inner).clone()
+            })
+        });
         let Some(status) = status else {
             return Ok(None);
         };
@@ -164,13 +181,16 @@ impl Collector {
             return Ok(());
         };
         let maps = self.maps().take();
+        let ended = Arc::clone(&self.ended);
         let stopping = std::thread::Builder::new()
             .name("liqdata-stop".to_owned())
             .spawn(move || {
                 if let Some(maps) = maps {
                     maps.finish(LAST_MAPS);
                 }
-                collector.stop()
+                let stopped = collector.stop();
+                *ended.lock().unwrap_or_else(PoisonError::into_inner) = Some(collector.status());
+                stopped
             })?;
         let mut interrupted = Ok(());
         while !stopping.is_finished() {

@@ -59,7 +59,7 @@ def test_a_second_writer_is_told_who_writes(tmp_path, nowhere):
     finally:
         first.stop()
     assert first.closed
-    assert first.status() is None
+    assert first.status()["venues"][0]["state"] == "stopped"
     first.stop()
 
 

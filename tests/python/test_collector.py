@@ -1,0 +1,227 @@
+"""Collecting in a block of Python: what it refuses, what it keeps, and how it ends."""
+
+import json
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import tomllib
+from contextlib import contextmanager
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+import liqdata
+from liqdata import _core
+from liqdata.errors import ArchiveError, BadQuery, NoAnswer
+
+DOUBLE = Path(__file__).parents[2] / "target" / "debug" / "examples" / "exchange_double"
+needs_double = pytest.mark.skipif(not DOUBLE.exists(), reason="the exchange double is built by cargo test")
+
+
+@contextmanager
+def exchanges(file, *venues):
+    """Doubles of exchanges, and the function that tells them what to do."""
+    command = [str(DOUBLE), "--venues", ",".join(venues), "--settings", str(file), "--no-limits"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        process.stdout.readline()
+
+        def tell(**told):
+            print(json.dumps(told), file=process.stdin, flush=True)
+            return json.loads(process.stdout.readline())
+
+        yield tell
+        process.stdin.close()
+
+
+def told(rows):
+    """What both a row and an exchange tell."""
+    return sorted((row["exchange"], row["side"], Decimal(row["value_usd"]), row["timestamp"]) for row in rows)
+
+
+def live(collector):
+    """Wait until every venue is live."""
+    for _ in range(1200):
+        if all(venue["state"] == "live" for venue in collector.status()["venues"]):
+            return
+        assert not collector.wait(0.05)
+    pytest.fail(repr(collector))
+
+
+@needs_double
+def test_what_exchanges_tell_is_in_the_market_while_the_block_goes_on_and_in_the_archive_after_it(tmp_path):
+    settings = tmp_path / "settings.toml"
+    archive = tmp_path / "archive"
+    with exchanges(settings, "okx", "bybit") as tell:
+        shape = tomllib.loads(settings.read_text()) | {"coins": []}
+        with liqdata.collect(archive, venues=["okx", "bybit"], settings=shape) as collector:
+            market = collector.market()
+            live(collector)
+            assert repr(collector) == f"Collector({str(archive)!r}, at work, 2 of 2 venues live, 0 orders kept)"
+            with market.stream_orders() as stream:
+                happened = [row for rows in tell(do="liquidate", count=4).values() for row in rows]
+                seen = [next(stream) for _ in happened]
+            assert market.overview()["24h"]["cnt"] == len(happened)
+        assert told(seen) == told(happened)
+    assert collector.closed
+    assert repr(collector) == f"Collector({str(archive)!r}, closed, {len(happened)} orders kept)"
+    status = collector.status()
+    assert status["orders"] == len(happened)
+    assert {venue["state"] for venue in status["venues"]} == {"stopped"}
+    assert told(market.iter_orders()) == told(happened)  # a market outlives the collector that it was of
+    with pytest.raises(RuntimeError, match=r"liqdata\.open"):
+        collector.market()
+    with liqdata.open(archive) as opened:
+        assert told(opened.iter_orders()) == told(happened)
+
+
+@needs_double
+def test_the_past_alone_is_waited_for(tmp_path):
+    settings = tmp_path / "settings.toml"
+    with (
+        exchanges(settings, "okx"),
+        liqdata.collect(tmp_path / "archive", venues="okx", coins="BTC", settings=settings, once=True) as collector,
+    ):
+        assert collector.wait(120)
+        assert collector.status()["bars"] > 0
+        assert "over" in repr(collector)
+
+
+def test_the_past_that_nobody_tells_is_no_silence(tmp_path, nowhere):
+    with (
+        liqdata.collect(tmp_path / "archive", venues="okx", settings=nowhere, once=True) as collector,
+        pytest.raises(NoAnswer, match="no exchange answered: okx: "),
+    ):
+        collector.wait()
+
+
+def test_a_wait_has_an_end_and_so_has_what_is_closed(tmp_path, nowhere):
+    collector = liqdata.collect(tmp_path / "archive", venues="okx", settings=nowhere)
+    assert collector.wait(0.01) is False
+    collector.close()
+    collector.close()
+    assert collector.wait()
+
+
+def test_settings_come_as_file_text_or_mapping(tmp_path, nowhere):
+    file = tmp_path / "settings.toml"
+    file.write_text(nowhere)
+    for given in (file, str(file), nowhere, tomllib.loads(nowhere)):
+        with liqdata.collect(tmp_path / "archive", venues="okx", settings=given) as collector:
+            assert [venue["exchange"] for venue in collector.status()["venues"]] == ["okx"]
+
+
+@pytest.mark.parametrize(
+    "given, parameter, words",
+    [
+        ({"venues": ["mtgox"]}, "venues", "binance, bybit, okx"),
+        ({"venues": []}, "venues", "names nothing; leave it out to mean all"),
+        ({"venues": [7]}, "venues", "7 is not a name"),
+        ({"venues": 7}, "venues", "a name, or several"),
+        ({"coins": ":/:"}, "coins", '"BTC"'),
+        ({"coins": ()}, "coins", "names nothing"),
+        ({"positions": True}, "positions", "not there yet"),
+        ({"once": "yes"}, "once", "True or False"),
+        ({"settings": {"pace": {"poll": -1}}}, "settings", "pace.poll"),
+        ({"settings": {"pace": {"poll": float("nan")}}}, "settings", "allowed: texts, numbers"),
+        ({"settings": {"pace": {"poll": Decimal(1)}}}, "settings", "a Decimal is no setting"),
+        ({"settings": "coins = [nothing"}, "settings", "coins"),
+        ({"settings": "no-such-file.toml"}, "settings", "no-such-file.toml cannot be read"),
+        ({"settings": 7}, "settings", "a int is not allowed"),
+        ({"path": ""}, "path", "the folder of an archive"),
+    ],
+)
+def test_what_cannot_be_collected_is_refused_before_anything_is_made(tmp_path, nowhere, given, parameter, words):
+    asked = {"path": tmp_path / "archive", "venues": "okx", "settings": nowhere} | given
+    with pytest.raises(BadQuery) as raised:
+        liqdata.collect(**asked)
+    assert raised.value.parameter == parameter
+    assert words in str(raised.value)
+    assert not (tmp_path / "archive").exists()
+
+
+def test_a_second_collector_is_told_who_writes(tmp_path, nowhere):
+    archive = tmp_path / "archive"
+    with (
+        liqdata.collect(archive, venues="okx", settings=nowhere),
+        pytest.raises(ArchiveError, match=str(os.getpid())),
+    ):
+        liqdata.collect(archive, venues="okx", settings=nowhere)
+    liqdata.collect(archive, venues="okx", settings=nowhere).close()
+
+
+def test_it_is_no_thing_to_pickle(tmp_path, nowhere):
+    with liqdata.collect(tmp_path / "archive", venues="okx", settings=nowhere) as collector:
+        with pytest.raises(TypeError, match=r"pickle liqdata\.open\("):
+            pickle.dumps(collector)
+        assert pickle.loads(pickle.dumps(collector.market())).overview()["24h"]["cnt"] == 0
+
+
+def test_what_is_dropped_lets_go_of_the_archive(tmp_path, nowhere):
+    archive = tmp_path / "archive"
+    collector = liqdata.collect(archive, venues="okx", settings=nowhere)
+    del collector
+    _core.ArchiveWriter(archive).close()
+
+
+FORKS = """
+import os, sys
+import liqdata
+
+collector = liqdata.collect(sys.argv[1], venues="okx", settings=sys.argv[2])
+told, tell = os.pipe()
+child = os.fork()
+if child == 0:
+    assert f"of process {os.getppid()}" in repr(collector)
+    for asked in (collector.status, collector.market, collector.wait):
+        try:
+            asked()
+        except RuntimeError as error:
+            assert "before a fork" in str(error)
+        else:
+            os._exit(1)
+    collector.close()
+    os.write(tell, b"let go")
+    os._exit(0)
+os.close(tell)
+assert os.read(told, 100) == b"let go"
+assert os.waitpid(child, 0) == (child, 0)
+assert not collector.closed
+assert collector.status()["venues"][0]["exchange"] == "okx"
+# Never closed: the end of the process does it.
+"""
+
+
+def test_a_fork_leaves_it_to_the_parent_and_the_end_of_the_process_closes_it(tmp_path, nowhere):
+    archive = tmp_path / "archive"
+    command = [sys.executable, "-c", FORKS, str(archive), nowhere]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    _core.ArchiveWriter(archive).close()
+
+
+BLOCK = """
+import sys, time
+import liqdata
+
+try:
+    with liqdata.collect(sys.argv[1], venues="okx", settings=sys.argv[2]) as collector:
+        print("in the block", flush=True)
+        collector.wait()
+except KeyboardInterrupt:
+    print(repr(collector), flush=True)
+"""
+
+
+def test_ctrl_c_in_the_block_ends_it_well(tmp_path, nowhere):
+    archive = tmp_path / "archive"
+    command = [sys.executable, "-c", BLOCK, str(archive), nowhere]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "in the block\n"
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=20)
+    assert process.returncode == 0
+    assert "closed" in out
+    _core.ArchiveWriter(archive).close()
