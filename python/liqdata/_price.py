@@ -37,7 +37,7 @@ _PRICES = (
     "a Series or mapping by time, or bars of this coin with 'timestamp' and 'close' "
     "(dicts, a frame, an Arrow table or a mapping of columns)"
 )
-_BARS = ("timestamp", "close", "symbol")  # the columns that are read of bars
+_BARS = ("timestamp", "closes_at", "close", "symbol")  # the columns that are read of bars
 
 
 def points(symbol: str, price: Price, edges: Times | None) -> tuple[Times, Floats]:
@@ -60,7 +60,7 @@ def _refuse(what: str) -> NoReturn:
 
 
 def _points(symbol: str, price: Any) -> tuple[Times, Floats]:
-    """Tell the kinds of price apart; bars are drawn at their close, one spacing after their open."""
+    """Tell the kinds of price apart; bars are drawn at their close, one spacing after their open where none is told."""
     columns = _columns(price)
     names = set(getattr(columns, "columns", columns if isinstance(columns, Mapping) else ()))
     if "close" not in names:
@@ -68,14 +68,15 @@ def _points(symbol: str, price: Any) -> tuple[Times, Floats]:
             _refuse(f"it has columns {sorted(names)} and no 'close'")
         pairs = list(columns.items())
         return _paired((when for when, _ in pairs), [value for _, value in pairs])
-    opens = columns["timestamp"] if "timestamp" in names else getattr(columns, "index", None)
-    if opens is None:
+    told = next((name for name in ("closes_at", "timestamp") if name in names), None)
+    moments = getattr(columns, "index", None) if told is None else columns[told]
+    if moments is None:
         _refuse("it has a 'close' and no 'timestamp'")
-    times, closes = _paired(opens, columns["close"])
+    times, closes = _paired(moments, columns["close"])
     if "symbol" in names:
         mine = _of_coin(symbol, list(columns["symbol"]), len(times))
         times, closes = times[mine], closes[mine]
-    if len(times) > 1:
+    if len(times) > 1 and told != "closes_at":
         times = times + np.timedelta64(int(np.median(np.diff(np.sort(times)).astype(np.int64))), "ms")
     return times, closes
 

@@ -51,7 +51,8 @@ class Market(_LocalTotals, _LocalHistory, _LocalOrders, _LocalEstimates, _LocalE
     bars : table, optional
         Price bars: ``symbol`` (coin), ``timestamp`` (open of the bar), ``open``, ``high``, ``low``, ``close``,
         ``volume`` (base units); optionally ``interval`` (milliseconds, a timedelta, or such as ``"5m"``; whole
-        minutes), else it is inferred as the commonest spacing.
+        minutes) or ``closes_at`` (the open and the interval, where both are given), else it is inferred as the
+        commonest spacing.
     open_interest : table, optional
         Open interest, one side: ``symbol`` (coin), ``timestamp``, and either ``open_interest`` (base units) or
         ``open_interest_usd``; optionally ``exchange``: readings are summed over exchanges, each carried forward at most
@@ -153,17 +154,17 @@ class Market(_LocalTotals, _LocalHistory, _LocalOrders, _LocalEstimates, _LocalE
         Returns
         -------
         Rows
-            ``symbol``, ``timestamp`` (open of the bar, epoch ms), ``open``, ``high``, ``low``, ``close`` (float),
-            ``volume`` (base units), ``interval`` (ms). Empty for an unknown coin. Of an archive one series of all its
-            exchanges: the price of the one that was observed the longest, the volume of all.
+            ``symbol``, ``timestamp`` (open of the bar, epoch ms), ``closes_at`` (from when on it is known, epoch ms),
+            ``open``, ``high``, ``low``, ``close`` (float), ``volume`` (base units), ``interval`` (ms). Empty for an
+            unknown coin. Of an archive one series of all its exchanges: the price of the one that was observed the
+            longest, the volume of all.
 
         Raises
         ------
         BadQuery
             For an ``interval`` that is not whole minutes.
         Refused
-            400 for an ``interval`` that none of the coin's bars divide, such as one shorter than they are. An archive
-            gives no rows of it.
+            400 for an ``interval`` that none of the coin's bars divide, such as one shorter than they are.
 
         Examples
         --------

@@ -279,10 +279,11 @@ class TruthRow(TypedDict):
 
 
 class BarRow(TypedDict):
-    """One price bar of a coin."""
+    """One price bar of a coin; ``timestamp`` is its open, and from ``closes_at`` on it is known."""
 
     symbol: str
     timestamp: int
+    closes_at: int
     open: float
     high: float
     low: float

@@ -49,6 +49,7 @@ impl BarRow {
 impl From<BarRow> for ObservedBar {
     fn from(row: BarRow) -> Self {
         Self {
+            closes_at: Some(row.timestamp.on(row.interval)),
             symbol: row.symbol,
             timestamp: row.timestamp,
             interval: Some(row.interval),

@@ -38,6 +38,7 @@ pub struct SizedBar {
 impl From<SizedBar> for ObservedBar {
     fn from(bar: SizedBar) -> Self {
         Self {
+            closes_at: Some(bar.timestamp.on(bar.interval)),
             symbol: bar.symbol,
             timestamp: bar.timestamp,
             interval: Some(bar.interval),

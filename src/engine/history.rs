@@ -378,7 +378,7 @@ fn spaced(coin: &str, rows: &[(usize, ObservedBar)]) -> Result<Vec<Bar>, TableFa
     let mut end: Option<(usize, Millis)> = None;
     for (row, bar) in rows {
         let place = Row::of_bars(*row);
-        let interval = bar.interval.or(commonest).ok_or_else(|| {
+        let interval = bar.length().or(commonest).ok_or_else(|| {
             place.fault(
                 "interval",
                 format!("{coin} has one bar only, so its interval cannot be inferred; give it"),

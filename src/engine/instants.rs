@@ -34,6 +34,7 @@ use crate::model::{
 /// let bars = (0..100).map(|hour| ObservedBar {
 ///     symbol: "BTC".to_owned(),
 ///     timestamp: Millis(hour * Millis::HOUR),
+///     closes_at: None,
 ///     open: 60_000.0, high: 60_300.0, low: 59_700.0, close: 60_000.0, volume: 10.0,
 ///     interval: None,
 /// });

@@ -48,7 +48,7 @@ pub use maxpain::maxpain;
 pub use observations::{Observations, Rows};
 pub use parameters::{Clock, Parameters, Tier, version};
 pub use ranking::*;
-pub use resize::resize;
+pub use resize::{can_be_made, resize};
 pub use ring::{Ring, RingFault, RingPart};
 pub use sources::Sources;
 pub use sweeps::{Move, crossed, refreshed};

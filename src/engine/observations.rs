@@ -246,18 +246,10 @@ impl Observations {
             coin: Some(self.ring.coin(place).to_owned()),
             received_at: Some(self.ring.received_at(place)),
         });
-        let bars = self.coins.iter().flat_map(|(coin, history)| {
-            history.bars.iter().map(|bar| ObservedBar {
-                symbol: coin.clone(),
-                timestamp: bar.open_time,
-                interval: Some(bar.interval),
-                open: bar.open,
-                high: bar.high,
-                low: bar.low,
-                close: bar.close,
-                volume: bar.volume,
-            })
-        });
+        let bars = self
+            .coins
+            .iter()
+            .flat_map(|(coin, history)| history.bars.iter().map(|bar| bar.of_coin(coin)));
         let readings = self
             .coins
             .iter()

@@ -31,12 +31,8 @@ pub fn resize(
             && bar.close_time() <= open(bar).on(size)
     };
     if !bars.iter().any(fits) {
-        let lengths: BTreeSet<i64> = bars.iter().map(|bar| bar.interval).collect();
-        return Err(EngineError::NoSuchLength {
-            coin: coin.to_owned(),
-            size,
-            lengths: lengths.into_iter().collect(),
-        });
+        let lengths = bars.iter().map(|bar| bar.interval).collect();
+        return Err(no_such_length(coin, size, &lengths));
     }
     let end = end.map_or(reach, |end| end.min(reach));
     // Asked of the bar that is made: the shorter ones at its start are part of it, or it is wrong.
@@ -64,4 +60,25 @@ pub fn resize(
             })
         })
         .collect())
+}
+
+/// Refuses a size that none of the lengths of a coin's bars divide; where there are no bars, any will do.
+///
+/// # Errors
+///
+/// [`EngineError::NoSuchLength`].
+pub fn can_be_made(coin: &str, size: i64, lengths: &BTreeSet<i64>) -> Result<(), EngineError> {
+    let divides = |length: &i64| *length > 0 && size % *length == 0;
+    if lengths.is_empty() || lengths.iter().any(divides) {
+        return Ok(());
+    }
+    Err(no_such_length(coin, size, lengths))
+}
+
+fn no_such_length(coin: &str, size: i64, lengths: &BTreeSet<i64>) -> EngineError {
+    EngineError::NoSuchLength {
+        coin: coin.to_owned(),
+        size,
+        lengths: lengths.iter().copied().collect(),
+    }
 }

@@ -202,10 +202,36 @@ impl Row {
         Ok(period)
     }
 
+    /// The close that a bar is given, if it is, beside its open and the length it is given.
+    fn close_of(self, bar: &ObservedBar) -> Result<(), TableFault> {
+        let (Some(closes_at), Some(length)) = (bar.closes_at, bar.length()) else {
+            return Ok(());
+        };
+        let opens = bar.timestamp;
+        if bar.interval.is_some() {
+            return self.check(
+                "closes_at",
+                opens.0.checked_add(length) == Some(closes_at.0),
+                || {
+                    format!(
+                        "{closes_at} is not {length} ms, its interval, after the open at {opens}"
+                    )
+                },
+            );
+        }
+        self.check("closes_at", length > 0 && length % Millis::MINUTE == 0, || {
+            format!(
+                "{closes_at} is {length} ms after the open at {opens}; a bar closes whole minutes after it opened, at the \
+                 instant at which the next one opens"
+            )
+        })
+    }
+
     /// A bar in our spelling.
     pub(super) fn bar(self, mut bar: ObservedBar) -> Result<ObservedBar, TableFault> {
         bar.symbol = self.coin(&bar.symbol)?;
         self.interval(bar.interval)?;
+        self.close_of(&bar)?;
         let ObservedBar {
             open,
             high,

@@ -459,7 +459,16 @@ impl Source for Archived {
             _ => end.min(known),
         };
         let filter = self.filter(Some(coin), at, (start, Some(end)))?;
-        Ok(series::all(&self.desk(as_of).archive, &filter, size, now)?)
+        let archive = &self.desk(as_of).archive;
+        let bars = series::all(archive, &filter, size, now)?;
+        if let Some(size) = size
+            && bars.is_empty()
+        {
+            let whenever = self.filter(Some(coin), at, (None, None))?;
+            let lengths = series::lengths(archive, &whenever)?;
+            engine::can_be_made(coin, size, &lengths)?;
+        }
+        Ok(bars)
     }
 
     fn open_interest(

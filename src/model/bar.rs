@@ -1,6 +1,6 @@
 //! What the estimate is made from: price bars and open interest.
 
-use super::Millis;
+use super::{Millis, ObservedBar};
 
 /// One price bar of a coin.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -26,6 +26,22 @@ impl Bar {
     #[must_use]
     pub fn close_time(&self) -> Millis {
         self.open_time.on(self.interval)
+    }
+
+    /// The bar as a row of the table of `coin`'s bars.
+    #[must_use]
+    pub fn of_coin(&self, coin: &str) -> ObservedBar {
+        ObservedBar {
+            symbol: coin.to_owned(),
+            timestamp: self.open_time,
+            closes_at: Some(self.close_time()),
+            open: self.open,
+            high: self.high,
+            low: self.low,
+            close: self.close,
+            volume: self.volume,
+            interval: Some(self.interval),
+        }
     }
 }
 

@@ -42,6 +42,8 @@ super::record! {
         pub symbol: String,
         /// Time of the open.
         pub timestamp: Millis,
+        /// The instant the bar closes, from which on it is known; its open and its length where absent.
+        pub closes_at: Option<Millis>,
         /// First price.
         #[unit("quote currency")]
         pub open: f64,
@@ -60,6 +62,15 @@ super::record! {
         /// Length in milliseconds; inferred from the spacing of the coin's bars where absent.
         #[unit("ms")]
         pub interval: Option<i64>,
+    }
+}
+
+impl ObservedBar {
+    /// The length that is given, or lies between the open and the close.
+    #[must_use]
+    pub fn length(&self) -> Option<i64> {
+        let lasting = |closes: Millis| closes.0.saturating_sub(self.timestamp.0);
+        self.interval.or_else(|| self.closes_at.map(lasting))
     }
 }
 

@@ -61,7 +61,7 @@ fn order(observed: ObservedOrder, key: u64) -> OrderRow {
 }
 
 fn bar(observed: ObservedBar, exchange: &str) -> BarRow {
-    let interval = observed.interval.unwrap_or(Millis::MINUTE);
+    let interval = observed.length().unwrap_or(Millis::MINUTE);
     BarRow {
         exchange: exchange.to_owned(),
         symbol: observed.symbol,
@@ -114,7 +114,7 @@ impl ArchiveWriter {
         let open_interest = py
             .detach(|| {
                 let known = bars.iter().map(|bar| ObservedBar {
-                    interval: Some(bar.interval.unwrap_or(Millis::MINUTE)),
+                    interval: Some(bar.length().unwrap_or(Millis::MINUTE)),
                     ..bar.clone()
                 });
                 in_base_units(open_interest, unit, known.collect())

@@ -305,15 +305,6 @@ impl From<OrderColumns> for Columns {
 
 /// The bars of one coin.
 pub(super) fn bars(symbol: &str, rows: &[Bar]) -> Columns {
-    let observed = rows.iter().map(|bar| ObservedBar {
-        symbol: symbol.to_owned(),
-        timestamp: bar.open_time,
-        interval: Some(bar.interval),
-        open: bar.open,
-        high: bar.high,
-        low: bar.low,
-        close: bar.close,
-        volume: bar.volume,
-    });
-    Columns::from(observed.collect::<Vec<_>>()).filled()
+    let observed: Vec<ObservedBar> = rows.iter().map(|bar| bar.of_coin(symbol)).collect();
+    Columns::from(observed).filled()
 }

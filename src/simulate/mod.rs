@@ -154,16 +154,7 @@ fn observed(histories: &[History], now: Millis) -> Simulation {
         }
         simulation
             .bars
-            .extend(history.bars.iter().map(|bar| ObservedBar {
-                symbol: coin.symbol.to_owned(),
-                timestamp: bar.open_time,
-                interval: Some(bar.interval),
-                open: bar.open,
-                high: bar.high,
-                low: bar.low,
-                close: bar.close,
-                volume: bar.volume,
-            }));
+            .extend(history.bars.iter().map(|bar| bar.of_coin(coin.symbol)));
     }
     // Stable: orders of one millisecond stay in the order of the coins.
     simulation.orders.sort_by_key(|row| row.order.timestamp);

@@ -29,6 +29,7 @@ fn of_tables(batch: &Batch, now: i64, length: i64) -> Market {
     let minutes: Vec<ObservedBar> = batch.bars.iter().cloned().map(Into::into).collect();
     let bars = minutes.chunks(5).map(|five| ObservedBar {
         interval: Some(5 * Millis::MINUTE),
+        closes_at: None,
         high: five.iter().map(|bar| bar.high).fold(f64::MIN, f64::max),
         low: five.iter().map(|bar| bar.low).fold(f64::MAX, f64::min),
         close: five[4].close,

@@ -25,6 +25,7 @@ fn path(seed: u64, days: i64) -> (Vec<ObservedBar>, Vec<ObservedOpenInterest>) {
         bars.push(ObservedBar {
             symbol: COIN.to_owned(),
             timestamp,
+            closes_at: None,
             open,
             high: open.max(close) * (0.001 * normal().abs()).exp(),
             low: open.min(close) * (-0.001 * normal().abs()).exp(),

@@ -60,6 +60,7 @@ pub(crate) fn bar(symbol: &str, open_time: i64, price: f64) -> ObservedBar {
     ObservedBar {
         symbol: symbol.to_owned(),
         timestamp: Millis(open_time),
+        closes_at: None,
         interval: None,
         open: price,
         high: price,

@@ -82,6 +82,22 @@ fn a_bad_bar_is_named_by_column_and_row() {
         ("volume", with(|bar| bar.volume = -0.1)),
         ("volume", with(|bar| bar.volume = f64::NAN)),
         ("timestamp", with(|bar| bar.timestamp = Millis(NOW))),
+        (
+            "closes_at",
+            with(|bar| bar.closes_at = Some(bar.timestamp.on(HOUR - 1))),
+        ),
+        ("closes_at", with(|bar| bar.closes_at = Some(bar.timestamp))),
+        (
+            "closes_at",
+            with(|bar| bar.closes_at = Some(bar.timestamp.back(HOUR))),
+        ),
+        (
+            "closes_at",
+            with(|bar| {
+                bar.interval = Some(HOUR);
+                bar.closes_at = Some(bar.timestamp.on(2 * HOUR));
+            }),
+        ),
     ] {
         let (table, named, row, message) = fault(vec![], vec![good(NOW), bad.clone()], vec![]);
         assert_eq!(

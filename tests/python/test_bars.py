@@ -89,17 +89,64 @@ def test_a_bar_is_the_same_wherever_the_stretch_is_cut(tables):
 
 
 @pytest.mark.parametrize("interval,named", [("1m", "1 min"), ("7m", "7 min"), (timedelta(minutes=12), "12 min")])
-def test_a_length_that_the_bars_cannot_be_made_into_is_refused(tables, interval, named):
-    for market in (tables, liqdata.demo()):
+def test_a_length_that_the_bars_cannot_be_made_into_is_refused(tables, archive, interval, named):
+    for market in (tables, archive, liqdata.demo()):
         with pytest.raises(Refused) as caught:
             market.bars("BTC", interval=interval)
         assert caught.value.status == 400
         assert named in str(caught.value)
         assert "whole multiples of 5 min" in str(caught.value)
-    with pytest.raises(Refused):
-        tables.bars("BTC", interval=interval, start=NOW + DAY)
-    assert tables.bars("SOL", interval=interval) == []
-    assert tables.bars("BTC", interval=interval, as_of=NOW - 40 * DAY) == []
+    for market in (tables, archive):
+        with pytest.raises(Refused):
+            market.bars("BTC", interval=interval, start=NOW + DAY)
+        assert market.bars("SOL", interval=interval) == []
+        assert market.bars("BTC", interval=interval, as_of=NOW - 40 * DAY) == []
+
+
+# --- the close beside the open
+
+
+def test_a_bar_says_when_it_closes(tables, archive):
+    for market in (tables, archive, liqdata.demo()):
+        for interval in (None, "1h"):
+            rows = market.bars("BTC", interval=interval)
+            assert rows.columns[:3] == ["symbol", "timestamp", "closes_at"]
+            assert len(rows)
+            assert all(row["closes_at"] == row["timestamp"] + row["interval"] for row in rows)
+            assert str(rows.to_pandas()["closes_at"].dtype) == "datetime64[ms, UTC]"
+            assert str(rows.to_polars()["closes_at"].dtype) == "Datetime(time_unit='ms', time_zone='UTC')"
+
+
+def test_a_close_that_comes_in_is_the_length_or_is_held_against_it(tables):
+    wanted = tables.bars("BTC", interval="1h")
+    hours = {name: wanted[name] for name in wanted.columns}
+    for left_out in ("interval", "closes_at", ""):
+        table = {name: cells for name, cells in hours.items() if name != left_out}
+        assert liqdata.Market(bars=table).bars("BTC") == wanted
+    # One bar alone has a length where its close is told.
+    one = {name: cells[:1] for name, cells in hours.items() if name != "interval"}
+    assert liqdata.Market(bars=one).bars("BTC") == wanted[:1]
+    assert liqdata.Market(bars=pickle.loads(pickle.dumps(wanted))).bars("BTC") == wanted
+
+
+@pytest.mark.parametrize(
+    "interval,later,said",
+    [
+        ("1h", MINUTE, "is not 3600000 ms, its interval, after the open"),
+        (None, -1, "is 3599999 ms after the open"),  # as an exchange writes the last millisecond of a bar
+        (None, -HOUR, "is 0 ms after the open"),
+        (None, -DAY, "is -82800000 ms after the open"),
+    ],
+)
+def test_a_close_that_is_none_is_refused(tables, interval, later, said):
+    hours = {name: tables.bars("BTC", interval="1h")[name] for name in ("timestamp", "open", "high", "low", "close")}
+    count = len(hours["timestamp"])
+    closes = hours["timestamp"] + np.timedelta64(HOUR + later, "ms")
+    table = {**hours, "symbol": ["BTC"] * count, "volume": np.ones(count), "closes_at": closes}
+    with pytest.raises(BadQuery, match=said) as caught:
+        liqdata.Market(bars=table if interval is None else {**table, "interval": [interval] * count})
+    assert caught.value.parameter == "bars"
+    assert str(caught.value).startswith('bars: column "closes_at", row 0: ')
 
 
 # --- lengths of bars that come in

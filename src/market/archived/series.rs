@@ -3,7 +3,7 @@
 //! The price is that of one exchange wherever it has bars: of the one that was observed the longest, the better known of
 //! equals. Where it has none the next one's stands in. Volume is the sum over the exchanges that have a bar then.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::archive::{Archive, ArchiveError, Filter, SizedBar};
 use crate::engine::Sources;
@@ -83,8 +83,13 @@ pub(crate) fn of_day(
 
 /// The length of the shortest bars.
 fn shortest(archive: &Archive, filter: &Filter) -> Result<Option<i64>, ArchiveError> {
+    Ok(lengths(archive, filter)?.first().copied())
+}
+
+/// The lengths there are bars of.
+pub(crate) fn lengths(archive: &Archive, filter: &Filter) -> Result<BTreeSet<i64>, ArchiveError> {
     let bars = archive.observed_bars(filter)?.rows;
-    Ok(bars.into_iter().map(|bar| bar.interval).min())
+    Ok(bars.into_iter().map(|bar| bar.interval).collect())
 }
 
 /// Exchanges by how long they were observed, the longest first.
@@ -166,17 +171,7 @@ pub(crate) fn together<'a>(
     }
     let bars = series
         .into_iter()
-        .map(|Joined { short, .. }| short.bar)
-        .map(|bar| ObservedBar {
-            symbol: coin.to_owned(),
-            timestamp: bar.open_time,
-            interval: Some(bar.interval),
-            open: bar.open,
-            high: bar.high,
-            low: bar.low,
-            close: bar.close,
-            volume: bar.volume,
-        })
+        .map(|Joined { short, .. }| short.bar.of_coin(coin))
         .collect();
     (bars, sources)
 }

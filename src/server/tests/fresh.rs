@@ -36,6 +36,7 @@ fn bar(opens: Millis) -> ObservedBar {
     ObservedBar {
         symbol: "BTC".to_owned(),
         timestamp: opens,
+        closes_at: None,
         interval: Some(FIVE_MINUTES),
         open: 60_000.0,
         high: 61_000.0,

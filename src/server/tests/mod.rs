@@ -73,6 +73,7 @@ fn observed() -> Observations {
         bars.push(ObservedBar {
             symbol: "BTC".to_owned(),
             timestamp,
+            closes_at: None,
             interval: None,
             open,
             high: open.max(close) * 1.001,
@@ -268,6 +269,7 @@ async fn a_window_without_bars_is_a_404_and_bars_too_coarse_are_a_400() {
     let daily = (0..40_i32).map(|day| ObservedBar {
         symbol: "BTC".to_owned(),
         timestamp: NOW.back((40 - i64::from(day)) * Millis::DAY),
+        closes_at: None,
         interval: None,
         open: 100.0,
         high: 101.0 + f64::from(day),
