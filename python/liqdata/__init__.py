@@ -19,6 +19,7 @@ from ._core import __version__
 
 if TYPE_CHECKING:
     from . import errors, feeds, types
+    from ._asof import join_asof
     from ._export import Exported
     from ._verify import verify
     from .async_client import AsyncClient
@@ -63,6 +64,7 @@ __all__ = [
     "demo",
     "errors",
     "feeds",
+    "join_asof",
     "liquidation_price",
     "open",
     "score",
@@ -99,6 +101,7 @@ _HOMES = {
     "demo": "market",
     "errors": "",
     "feeds": "",
+    "join_asof": "_asof",
     "liquidation_price": "margin",
     "open": "market",
     "score": "scoring.score",
