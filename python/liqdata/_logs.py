@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 _OURS = "liqdata"
 _ACCESS = "liqdata.access"
@@ -33,23 +33,27 @@ class Json(logging.Formatter):
 
 
 @contextlib.contextmanager
-def heard(form: str) -> Iterator[None]:
+def heard() -> Iterator[Callable[[str], None]]:
     """Print warnings, such as of damaged files, and the answers of a server that notes them.
 
-    Parameters
-    ----------
-    form : {"text", "json"}
-        How a record is written.
+    Yields
+    ------
+    callable
+        Takes how a record is written: ``"text"``, as it is first, or ``"json"``.
     """
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(Json() if form == "json" else logging.Formatter("liqdata: %(levelname)s: %(message)s"))
     handler.addFilter(lambda record: record.levelno >= logging.WARNING or record.name == _ACCESS)
+
+    def written(form: str) -> None:
+        handler.setFormatter(Json() if form == "json" else logging.Formatter("liqdata: %(levelname)s: %(message)s"))
+
+    written("text")
     ours, access = logging.getLogger(_OURS), logging.getLogger(_ACCESS)
     before = access.level
     access.setLevel(logging.INFO)
     ours.addHandler(handler)
     try:
-        yield
+        yield written
     finally:
         ours.removeHandler(handler)
         access.setLevel(before)

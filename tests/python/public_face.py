@@ -4,7 +4,6 @@
 by the difference which names, texts or bytes users will find changed, and says so in the changelog.
 """
 
-import argparse
 import dataclasses
 import hashlib
 import http
@@ -20,7 +19,7 @@ from urllib.parse import urlsplit
 import refusals
 
 import liqdata
-from liqdata import cli
+from liqdata.cli.menu import entries
 
 KEPT = Path(__file__).with_suffix(".json")
 MODULES = ["liqdata", "liqdata.errors", "liqdata.types", "liqdata.feeds"]
@@ -189,19 +188,18 @@ def wire(server):
 
 
 def commands():
-    """The words of the command line, with what each defaults to and allows."""
-    parser = cli._parser()
-    (menu,) = (action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
-    return {
-        name: {
-            "says": command.description,
+    """The words of the command line, with what each says, defaults to and takes."""
+    told = {}
+    for name, entry in entries().items():
+        command = entry.make()
+        told[name] = {
+            "says": command.help,
             **{
-                " ".join(action.option_strings) or action.dest: [str(action.default), str(action.choices), action.help]
-                for action in command._actions
+                "/".join(parameter.opts): [str(parameter.metavar), getattr(parameter, "help", "")]
+                for parameter in command.params
             },
         }
-        for name, command in menu.choices.items()
-    }
+    return told
 
 
 def face():

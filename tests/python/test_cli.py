@@ -1,6 +1,5 @@
 """The command line: tables, JSON, CSV, files, exit codes, and a server that ends when told."""
 
-import argparse
 import contextlib
 import csv
 import io
@@ -18,8 +17,10 @@ import pytest
 import samples
 
 import liqdata
-from liqdata import _core, cli, screen
+from liqdata import _core, cli
 from liqdata._table import endpoints
+from liqdata.cli import question, table
+from liqdata.cli.menu import entries
 
 TABLE = endpoints()
 ENDPOINTS = [endpoint.name for endpoint in TABLE.values() if endpoint.reply != "events"]
@@ -149,7 +150,7 @@ def test_two_symbols_that_differ_are_refused(capsys, endpoint):
 def test_one_symbol_may_be_given_twice(capsys, service):
     _, once, _ = run(capsys, "levels", "eth", "--url", service.url, "--json")
     code, twice, err = run(capsys, "levels", "--symbol", "ETH", "eth", "--url", service.url, "--json")
-    assert (code, err) == (0, "")
+    assert (code, err) == (0, "simulated market\n")
     assert json.loads(twice) == json.loads(once)
 
 
@@ -180,7 +181,7 @@ def test_the_way_that_the_user_chose_is_kept():
 def test_a_caller_keeps_the_output_as_it_was(monkeypatch):
     out = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
     monkeypatch.setattr(sys, "stdout", out)
-    monkeypatch.setattr(cli, "_question", lambda _: print("×·–…币"))
+    monkeypatch.setattr(question, "_ask", lambda *_: print("×·–…币"))
     assert cli.main(["levels", "--demo"]) == 0
     assert out.buffer.getvalue() == rb"x|-~\u5e01" + b"\n"
     assert out.errors == "strict"
@@ -226,7 +227,7 @@ def test_an_interrupt_exits_with_130(capsys, monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cli, "_source", interrupted)
+    monkeypatch.setattr(question, "ask", interrupted)
     code, _, _ = run(capsys, "coins", "--demo")
     assert code == 130
 
@@ -266,7 +267,7 @@ def test_the_demonstration_shows_all_ten_and_writes_both_pictures(capsys, tmp_pa
         for side, end in (("LONG", 0.95), ("SHORT", 1.05)):
             near = [row for row in market.true_positions("BTC") if row["side"] == side]
             near = [row for row in near if min(end, 1) <= row["liquidation_price"] / price <= max(end, 1)]
-            assert f"{sum(row['qty'] * row['liquidation_price'] for row in near):,.2f}" in out
+            assert table.amount(sum(row["qty"] * row["liquidation_price"] for row in near)) in out
     for name in ("heatmap.png", "liqmap.png"):
         assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
 
@@ -279,13 +280,12 @@ def test_the_module_is_the_command():
 
 @pytest.mark.parametrize("value,text", [(None, "–"), ("BTC", "BTC"), (12345, "12,345"), (0.25, "0.25")])
 def test_cells_are_written_for_a_reader(value, text):
-    assert screen.cell("anything", value) == text
+    assert table.cell("anything", value) == text
 
 
-def test_the_ten_commands_are_the_ten_endpoints():
-    (menu,) = (action for action in cli._parser()._actions if isinstance(action, argparse._SubParsersAction))
-    others = {"demo", "serve", "token", "collect", "score", "verify", "export"}
-    assert [name for name in menu.choices if name not in others] == ENDPOINTS
+def test_every_endpoint_is_a_command():
+    asked = [name for name, entry in entries().items() if entry.section in {"The ten questions", "Beside them"}]
+    assert asked[: len(TABLE)] == [name.replace("_", "-") for name in TABLE]
 
 
 def test_realised_numbers_of_an_archive_say_who_was_listened_to(capsys, tmp_path):

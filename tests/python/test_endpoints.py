@@ -1,6 +1,5 @@
 """Every place that has to know an endpoint is held against the one table: what is forgotten is named."""
 
-import argparse
 import ast
 import inspect
 import json
@@ -11,8 +10,9 @@ from pathlib import Path
 import endpoint_page
 import pytest
 
-from liqdata import AsyncClient, Client, Market, _core, cli, types
+from liqdata import AsyncClient, Client, Market, _core, types
 from liqdata._table import endpoints
+from liqdata.cli.menu import entries
 
 ROOT = Path(__file__).parents[2]
 TABLE = endpoints()
@@ -125,12 +125,12 @@ def test_the_stub_names_all_that_the_native_half_has():
     assert set(listed) == set(_core.__all__), "python/liqdata/_core.pyi: __all__ is not what src/python/mod.rs has"
 
 
-@pytest.mark.parametrize("endpoint", ASKED, ids=lambda endpoint: endpoint.name)
+@pytest.mark.parametrize("endpoint", TABLE.values(), ids=lambda endpoint: endpoint.name)
 def test_the_command_line_has_its_parameters(endpoint):
-    (menu,) = (action for action in cli._parser()._actions if isinstance(action, argparse._SubParsersAction))
-    assert endpoint.name in menu.choices, f"python/liqdata/cli.py has no command {endpoint.name}"
-    options = {option for action in menu.choices[endpoint.name]._actions for option in action.option_strings}
-    assert {f"--{parameter.name}" for parameter in endpoint.parameters} <= options
+    entry = entries().get(endpoint.name.replace("_", "-"))
+    assert entry is not None, f"python/liqdata/cli/menu.py has no command {endpoint.name}"
+    options = {option for parameter in entry.make().params for option in parameter.opts}
+    assert {f"--{parameter.name.replace('_', '-')}" for parameter in endpoint.parameters} <= options
 
 
 def test_the_stream_asks_with_the_parameters_of_the_table():

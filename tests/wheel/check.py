@@ -113,7 +113,7 @@ def _ask_in(candidates: list[str], wheel: Path) -> str | None:
             if done.returncode != 0:
                 return _last(done)
         alone = _run([python, "-I", "-c", ALONE]).stdout.split()
-        return None if alone == ["liqdata", "numpy"] else f"more came along: {' '.join(alone)}"
+        return None if alone == ["click", "liqdata", "numpy"] else f"more came along: {' '.join(alone)}"
 
 
 def _run(command: list[str | Path], cwd: str | None = None) -> subprocess.CompletedProcess[str]:

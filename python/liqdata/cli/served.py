@@ -5,13 +5,10 @@ from __future__ import annotations
 import tomllib
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from .errors import BadQuery
-from .server import Limits
-
-if TYPE_CHECKING:
-    import argparse
+from liqdata.errors import BadQuery
+from liqdata.server import Limits
 
 # By the names of the file, which are those of the command line.
 _KINDS: dict[str, type] = {
@@ -30,29 +27,29 @@ _KINDS: dict[str, type] = {
 _TOML = {str: "text", int: "a whole number", bool: "true or false", list: "a list of texts", dict: "a table"}
 
 
-def options(arguments: argparse.Namespace) -> dict[str, Any]:
+def options(given: dict[str, Any]) -> dict[str, Any]:
     """What :func:`liqdata.serve` is told.
 
     Parameters
     ----------
-    arguments : argparse.Namespace
-        The options of the command line; None stands for those that are left out.
+    given : dict
+        The options of the command line; those that are left out are ``None`` or empty.
 
     Returns
     -------
     dict
         Its keyword arguments.
     """
-    told = _read(arguments.config) if arguments.config else {}
+    told = _read(given["config"]) if given["config"] else {}
     limits: dict[str, object] = dict(told.pop("limit", {}))
     for name in _KINDS:
-        given = getattr(arguments, name)
-        if given is None:
+        value = given[name]
+        if value is None or value == ():
             continue
         if name == "limit":
-            limits |= dict(_limit(text) for text in given)
+            limits |= dict(_limit(text) for text in value)
         else:
-            told[name] = given
+            told[name] = value
     if proxies := told.pop("trusted_proxy", None):
         limits["trusted_proxies"] = proxies
     certificate, key = told.pop("certificate", None), told.pop("key", None)

@@ -7,14 +7,15 @@ import time
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from . import screen
-from ._table import endpoints
+from liqdata._table import endpoints
+
+from . import layout, table
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from .grids import LiquidationMap
-    from .market import Market
+    from liqdata.grids import LiquidationMap
+    from liqdata.market import Market
 
 __all__ = ["tour"]
 
@@ -35,7 +36,7 @@ def tour(out: Path, *, seed: int = 0) -> None:
     seed : int
         Which simulated market.
     """
-    from . import Client, demo, serve
+    from liqdata import Client, demo, serve
 
     out.mkdir(parents=True, exist_ok=True)
     began = time.perf_counter()
@@ -47,14 +48,15 @@ def tour(out: Path, *, seed: int = 0) -> None:
             answers, timings = _ask(client)
             week = client.liqmap("BTC", "7d")
         for name, answer in answers.items():
-            note = f"{screen.label(name, answer)} · simulated"
-            screen.show(name, screen.records(name, answer)[:LINES], note=note)
-        screen.show(
-            "estimate and truth", _beside_truth(market, week), note="7d map · BTC · USD within 5 % of the price"
-        )
-        screen.show("How long each call took", timings, note="over the loopback, first call included")
+            _show(name, table.records(name, answer)[:LINES], *table.label(name, answer), "simulated")
+        _show("estimate and truth", _beside_truth(market, week), "7d map", "BTC", "USD within 5 % of the price")
+        _show("How long each call took", timings, "over the loopback, first call included")
         _pictures(market, answers, out)
     _say("Everything above is simulated; the four estimated answers are estimates even on real data.")
+
+
+def _show(title: str, lines: table.Records, *notes: str) -> None:
+    layout.show(table.made(title, lines, notes=notes))
 
 
 def _ask(client: Any) -> tuple[dict[str, Any], list[dict[str, Any]]]:
@@ -88,7 +90,7 @@ def _beside_truth(market: Market, grid: LiquidationMap) -> list[dict[str, Any]]:
 
 def _pictures(market: Market, answers: dict[str, Any], out: Path) -> None:
     try:
-        from . import plot
+        from liqdata import plot
     except ModuleNotFoundError as error:
         _say(f"No pictures: {error}")
         return

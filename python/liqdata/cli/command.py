@@ -1,0 +1,87 @@
+"""Commands: options in sections, names in either spelling, words too many told without showing what may be a secret."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+__all__ = ["Command", "Option", "flag", "option"]
+
+
+class Option(click.Option):
+    """An option, and the section of the help that it stands in."""
+
+    def __init__(self, names: list[str], *, section: str, **settings: Any) -> None:
+        super().__init__(names, **settings)
+        self.section = section
+
+
+def option(*names: str, section: str = "Options", **settings: Any) -> Option:
+    """An option with a value; it is ``None`` where it is not given."""
+    return Option(list(names), section=section, **settings)
+
+
+def flag(*names: str, section: str = "Options", **settings: Any) -> Option:
+    """An option without a value."""
+    return Option(list(names), section=section, is_flag=True, **settings)
+
+
+class Command(click.Command):
+    """A command.
+
+    Parameters
+    ----------
+    name : str
+        Its name.
+    sentence : str
+        What it does; without a capital and a full stop.
+    run : callable
+        Called with the value of each parameter under its name.
+    parameters : iterable of click.Parameter
+        Arguments and options.
+    """
+
+    def __init__(
+        self, name: str, sentence: str, run: Callable[..., object], parameters: Iterable[click.Parameter]
+    ) -> None:
+        super().__init__(
+            name,
+            callback=run,
+            params=list(parameters),
+            help=f"{sentence[0].upper()}{sentence[1:]}.",
+            short_help=sentence,
+            # Words too many are told below.
+            context_settings={"allow_extra_args": True, "token_normalize_func": dashed},
+        )
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the words behind the command."""
+        rest = super().parse_args(ctx, args)
+        if rest and not ctx.resilient_parsing:
+            # Half of a header that was not quoted is a secret perhaps.
+            shown = f"{len(rest)}" if ctx.params.get("header") else ", ".join(map(repr, rest))
+            quoted = "; write a header as one word: --header 'Name: value'" if ctx.params.get("header") else ""
+            usage = " ".join(self.collect_usage_pieces(ctx))
+            message = f"{ctx.command_path}: too many words: {shown}{quoted}; allowed: {ctx.command_path} {usage}"
+            raise click.UsageError(message, ctx)
+        return rest
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options, section by section."""
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx)
+            if record is not None:
+                sections.setdefault(getattr(parameter, "section", "Help"), []).append(record)
+        for section, records in sections.items():
+            with formatter.section(section):
+                formatter.write_dl(records)
+
+
+def dashed(word: str) -> str:
+    """The word as options and commands are spelled: ``min_usd`` is ``min-usd``."""
+    return word.replace("_", "-")

@@ -1,0 +1,156 @@
+"""Tables on a terminal: as wide as it is and no cell cut; with rich where it is installed, as plain text where not."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import unicodedata
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from .table import Sheet
+
+__all__ = ["drawn", "filled", "show", "width"]
+
+WIDTH = 120
+"""Columns of text where the output is not a terminal."""
+
+GAP = 2
+"""Blanks between two columns."""
+
+DATE = len("2026-06-11 ")
+_WHEN = "UTC"
+
+
+def width() -> int:
+    """Columns of the terminal; of ``$COLUMNS`` where that is set."""
+    return shutil.get_terminal_size((WIDTH, 24)).columns
+
+
+def show(sheet: Sheet) -> None:
+    """Print a table."""
+    try:
+        import rich  # noqa: F401 - whether it is there
+    except ModuleNotFoundError:
+        sys.stdout.write(_plain(sheet, width()) + "\n\n")
+        return
+    from rich.console import Console
+
+    console = Console(width=width(), highlight=False)
+    console.print(drawn(sheet, console.width))
+    console.print()
+
+
+def drawn(sheet: Sheet, room: int) -> Any:
+    """A table as rich draws it, at most ``room`` columns wide."""
+    from rich import box
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
+
+    lines = _heading(sheet, room)
+    head = Text(lines[0][: len(sheet.title)], style="bold cyan").append(lines[0][len(sheet.title) :], style="dim")
+    parts: list[Any] = [head, *(Text(line, style="dim") for line in lines[1:])]
+    if not sheet.cells:
+        return Group(*parts, Text("  nothing", style="dim"))
+    sheet = _shortened(sheet, room)
+    for places in panels(sheet, room):
+        table = Table(box=box.SIMPLE_HEAD, header_style="bold", padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
+        for place in places:
+            name, unit = sheet.header[place]
+            header = Text(name).append(f"\n{unit}", style="dim not bold")
+            table.add_column(
+                header,
+                justify="right" if sheet.numeric[place] else "left",
+                no_wrap=sheet.numeric[place],
+                overflow="fold",
+            )
+        for cells in sheet.cells:
+            table.add_row(*(Text(cells[place]) for place in places))
+        parts += [Text(), table]
+    return Group(*parts)
+
+
+def _plain(sheet: Sheet, room: int) -> str:
+    lines = _heading(sheet, room)
+    if not sheet.cells:
+        return "\n".join([*lines, "  nothing"])
+    sheet = _shortened(sheet, room)
+    for places in panels(sheet, room):
+        widths = [_widest(sheet, place) for place in places]
+        names, units = zip(*(sheet.header[place] for place in places), strict=True)
+        body = [[cells[place] for place in places] for cells in sheet.cells]
+        rules = ["-" * width for width in widths]
+        lines.append("")
+        for line in [names, *([units] if any(units) else []), rules, *body]:
+            padded = (
+                filled(text, width, right=sheet.numeric[place])
+                for text, width, place in zip(line, widths, places, strict=True)
+            )
+            lines.append((" " * GAP).join(padded).rstrip())
+    return "\n".join(lines)
+
+
+def _heading(sheet: Sheet, room: int) -> list[str]:
+    """The title and its notes, in as many lines as they need; none is broken."""
+    lines = [sheet.title]
+    for place, note in enumerate(sheet.notes):
+        between = "  " if place == 0 else " · "
+        if place and places_of(lines[-1] + between + note) > room:
+            lines.append(f"  {note}")
+        else:
+            lines[-1] += between + note
+    return lines
+
+
+def _shortened(sheet: Sheet, room: int) -> Sheet:
+    """The same, with the date above the times where all are of one day and the table would be too wide else."""
+    if _total(sheet, range(len(sheet.header))) <= room:
+        return sheet
+    header, cells = list(sheet.header), [list(line) for line in sheet.cells]
+    for place, (name, unit) in enumerate(header):
+        days = {line[place][: DATE - 1] for line in cells if line[place] != "–"}
+        if unit == _WHEN and len(days) == 1:
+            header[place] = (name, f"{days.pop()} {_WHEN}")
+            for line in cells:
+                line[place] = line[place][DATE:] or line[place]
+    return sheet._replace(header=header, cells=cells)
+
+
+def panels(sheet: Sheet, room: int) -> list[list[int]]:
+    """The columns that stand beside each other; what does not fit comes below, behind the columns that name a line."""
+    every = list(range(len(sheet.header)))
+    if _total(sheet, every) <= room:
+        return [every]
+    # What names a line is text on the left, or the first column.
+    keys = [place for place in every if place == 0 or (not sheet.numeric[place] and place < every[-1])]
+    keys = keys if _total(sheet, keys) <= room // 2 else keys[:1]
+    found: list[list[int]] = [[*keys]]
+    for place in every:
+        if place in keys:
+            continue
+        if len(found[-1]) > len(keys) and _total(sheet, [*found[-1], place]) > room:
+            found.append([*keys])
+        found[-1].append(place)
+    return [sorted(some) for some in found]
+
+
+def _total(sheet: Sheet, places: Iterable[int]) -> int:
+    return sum(_widest(sheet, place) + GAP for place in places) - GAP
+
+
+def _widest(sheet: Sheet, place: int) -> int:
+    return max(map(places_of, (*sheet.header[place], *(cells[place] for cells in sheet.cells))))
+
+
+def places_of(text: str) -> int:
+    """Places of a terminal that a text takes."""
+    return sum(0 if unicodedata.combining(one) else 1 + (unicodedata.east_asian_width(one) in "WF") for one in text)
+
+
+def filled(text: str, width: int, *, right: bool) -> str:
+    """A text with blanks up to a width, before it or behind it."""
+    blanks = " " * (width - places_of(text))
+    return blanks + text if right else text + blanks

@@ -1,0 +1,77 @@
+"""Mistakes at the command line, told so that each leads back: what was meant, and where it is written."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import NoReturn
+
+import click
+
+from liqdata.errors import BadQuery
+
+__all__ = ["Lacking", "lacking", "nearest", "refuse", "told"]
+
+
+class Lacking(Exception):
+    """A library that an option needs is not installed."""
+
+
+def lacking(option: str, library: str, extra: str) -> NoReturn:
+    """Say what to install.
+
+    Parameters
+    ----------
+    option : str
+        What was asked for.
+    library : str
+        What it needs.
+    extra : str
+        The package's extra that brings it.
+    """
+    raise Lacking(f'{option} needs {library}: pip install "liqdata[{extra}]"')
+
+
+def refuse(message: str, parameter: str) -> NoReturn:
+    """Refuse a command before anything is asked."""
+    raise BadQuery(message, parameter=parameter)
+
+
+def nearest(word: str, known: list[str]) -> str:
+    """Half a sentence with the known word that is nearest, or nothing."""
+    found = get_close_matches(word, known, n=1, cutoff=0.5)
+    return f"; did you mean {found[0]}?" if found else ""
+
+
+def told(error: click.UsageError) -> list[str]:
+    """What is wrong with a command, in a line, and where to look in another.
+
+    Parameters
+    ----------
+    error : click.UsageError
+        What the parser found.
+
+    Returns
+    -------
+    list of str
+    """
+    context = error.ctx
+    path = context.command_path if context is not None else "liqdata"
+    message = error.format_message()
+    if isinstance(error, click.NoSuchOption):
+        options = _options(context)
+        message = f"{error.option_name} is no option of {path}{nearest(error.option_name, options)}"
+    elif isinstance(error, click.BadOptionUsage):
+        message = f"{error.option_name} needs a value"
+    elif isinstance(error, click.MissingParameter) and error.param is not None:
+        message = f"{error.param.human_readable_name} is missing: {path} {_pieces(context)}"
+    return [message, f"{path} --help tells what it takes"]
+
+
+def _options(context: click.Context | None) -> list[str]:
+    if context is None:
+        return []
+    return [name for parameter in context.command.get_params(context) for name in parameter.opts if name[:1] == "-"]
+
+
+def _pieces(context: click.Context | None) -> str:
+    return "" if context is None else " ".join(context.command.collect_usage_pieces(context))

@@ -1,0 +1,104 @@
+"""Walks over all orders: written as they come, in memory that does not grow."""
+
+from __future__ import annotations
+
+import json
+import sys
+from importlib.util import find_spec
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from liqdata._progress import bar
+from liqdata._table import endpoints
+
+from . import formats
+from .asked import Asked, check
+from .lines import Lines
+from .mistakes import lacking, refuse
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from liqdata.types import OrderRow
+    from liqdata.walk import OrderIterator
+
+__all__ = ["write"]
+
+AT_ONCE = 1024
+"""Rows between two looks at the bar."""
+
+GROUP = 2**16
+"""Rows of one group of a Parquet file."""
+
+
+def write(asked: Asked, of: Any, *, everything: bool) -> None:
+    """Walk the orders and write them as they are wanted.
+
+    Parameters
+    ----------
+    asked : Asked
+        The question. Its ``limit`` is the most rows; of a walk over everything there is none unless it is given.
+    of
+        Who is asked.
+    everything : bool
+        Whether all of them are wanted.
+    """
+    arguments = dict(asked.arguments)
+    if "offset" in arguments:
+        refuse("offset: a walk begins at the newest order; leave it out, or --all, --start and --end", "offset")
+    limit = {each.name: each.default for each in endpoints()["orders"].parameters}["limit"]
+    most = arguments.pop("limit", None if everything else limit)
+    asked = asked._replace(arguments=arguments)
+    check(of.iter_orders, asked)
+    walk: OrderIterator = of.iter_orders(**arguments, max_rows=most)
+    columns = [column["name"] for column in endpoints()["orders"].columns]
+    form = asked.form
+    if form.parquet is not None:
+        _parquet(_counted(walk, most, shown=True), form.parquet)
+        print(f"wrote {form.parquet}", file=sys.stderr)
+        return
+    # A bar between rows on the same terminal would be read by nobody.
+    rows = _counted(walk, most, shown=not sys.stdout.isatty())
+    if form.csv:
+        formats.as_csv(columns, rows)
+    elif form.json:
+        for row in rows:
+            sys.stdout.write(json.dumps(row, default=formats.exact, allow_nan=False) + "\n")
+    else:
+        Lines(endpoints()["orders"]).write(rows)
+
+
+def _counted(walk: Iterator[OrderRow], most: int | None, *, shown: bool) -> Iterator[OrderRow]:
+    """The same rows, counted by a bar on standard error where that is a terminal."""
+    progress = bar(wanted=shown and sys.stderr.isatty() and find_spec("tqdm") is not None, total=most)
+    try:
+        while rows := list(islice(walk, AT_ONCE)):
+            yield from rows
+            progress.update(len(rows))
+    finally:
+        progress.close()
+
+
+def _parquet(rows: Iterator[OrderRow], file: Path) -> None:
+    """Write Parquet, group by group, with the types that :meth:`liqdata.Rows.to_arrow` gives."""
+    if find_spec("pyarrow") is None:
+        lacking("--parquet of a walk", "pyarrow", "arrow")
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    kinds = {"text": pa.string(), "decimal": pa.float64(), "time": pa.timestamp("ms", "UTC")}
+    schema = pa.schema([(column["name"], kinds[column["type"]]) for column in endpoints()["orders"].columns])
+    with parquet.ParquetWriter(file, schema) as writer:
+        while some := list(islice(rows, GROUP)):
+            arrays = [
+                pa.array([_plain(row[name]) for row in some], type=schema.field(name).type)  # type: ignore[literal-required]
+                for name in schema.names
+            ]
+            writer.write_table(pa.table(arrays, schema=schema))
+
+
+def _plain(value: object) -> object:
+    from decimal import Decimal
+
+    return float(value) if isinstance(value, Decimal) else value

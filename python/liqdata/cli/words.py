@@ -1,0 +1,189 @@
+"""What stands behind an option: how a word is read, what is told where it cannot be, and what a shell may complete."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import click
+from click.shell_completion import CompletionItem
+
+from .mistakes import refuse
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    Word: TypeAlias = click.ParamType[Any]
+else:
+    Word = click.ParamType  # a class with a parameter only in the later releases
+
+__all__ = ["File", "Folder", "Headers", "Names", "Number", "Place", "Seconds", "Text", "Word", "vocabulary"]
+
+
+def vocabulary(allowed: str) -> tuple[str, ...]:
+    """The words of a closed vocabulary, as the table of endpoints spells it; none where it is not closed.
+
+    Examples
+    --------
+    >>> vocabulary('"1h", "4h" or "1d"'), vocabulary('a coin such as "BTC"')
+    (('1h', '4h', '1d'), ())
+    """
+    closed = re.fullmatch(r'"\w+"(, "\w+")*( or "\w+")?', allowed)
+    return tuple(re.findall(r'"(\w+)"', allowed)) if closed else ()
+
+
+class Text(Word):
+    """A word as it is; the package says what is allowed."""
+
+    name = "text"
+
+    def __init__(self, known: Sequence[str] = ()) -> None:
+        self.known = known
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem[str]]:
+        """The known words that begin so; several may stand with commas between them."""
+        del ctx, param
+        return [CompletionItem(word) for word in self.known if word.lower().startswith(incomplete.lower())]
+
+
+class Names(Text):
+    """Names with commas or blanks between them; one at least."""
+
+    name = "names"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The names."""
+        del ctx
+        if not isinstance(value, str):
+            return value
+        found = value.replace(",", " ").split()
+        if not found:
+            # All would be meant else.
+            refuse(f"{_of(param)}: {value!r} names nothing; leave it out to mean all", _of(param))
+        return found
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem[str]]:
+        """The known names that may follow the last comma."""
+        del ctx, param
+        before, comma, last = incomplete.rpartition(",")
+        return [
+            CompletionItem(f"{before}{comma}{word}")
+            for word in self.known
+            if word.startswith(last.lower()) and word not in before.split(",")
+        ]
+
+
+class Number(Word):
+    """A number; the package says which are allowed."""
+
+    def __init__(self, kind: type[int | float], allowed: str, known: Sequence[str] = ()) -> None:
+        self.kind = kind
+        self.allowed = allowed
+        self.known = known
+        self.name = "integer" if kind is int else "number"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The number."""
+        del ctx
+        if not isinstance(value, str):
+            return value
+        try:
+            return self.kind(value)
+        except ValueError:
+            what = "a whole number" if self.kind is int else "a number"
+            refuse(f"{_of(param)}: {value!r} is not {what}; allowed: {self.allowed}", _of(param))
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem[str]]:
+        """The known numbers that begin so."""
+        del ctx, param
+        return [CompletionItem(word) for word in self.known if word.startswith(incomplete)]
+
+
+class Seconds(Word):
+    """A stretch of time above 0: seconds, or such as ``2m``."""
+
+    name = "seconds"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The seconds."""
+        del ctx
+        if not isinstance(value, str):
+            return value
+        from liqdata import _core
+
+        try:
+            found = float(value)
+        except ValueError:
+            span = _core.span(value)
+            found = 0.0 if span is None else span / 1000
+        if not 0 < found < float("inf"):
+            refuse(f"{_of(param)}: {value!r} is not allowed; allowed: seconds above 0, or such as 2m", _of(param))
+        return found
+
+
+class File(click.Path):
+    """A file of the user's."""
+
+    name = "file"
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path)
+
+
+class Folder(click.Path):
+    """A folder of the user's."""
+
+    name = "folder"
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path, file_okay=True, dir_okay=True)
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem[str]]:
+        """Folders."""
+        del ctx, param
+        return [CompletionItem(incomplete, type="dir")]
+
+
+class Place(Folder):
+    """The folder of an archive, or the address of one as it is."""
+
+    name = "place"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The folder or the address."""
+        if isinstance(value, str) and "://" in value:
+            return value
+        return super().convert(value, param, ctx)
+
+
+class Headers(Word):
+    """A header, or ``@FILE`` with one a line: words of a command are seen by every user of the machine."""
+
+    name = "header"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The headers, by name."""
+        del ctx
+        if not isinstance(value, str):
+            return value
+        if not value.startswith("@"):
+            return dict([_header(value, _of(param))])
+        try:
+            text = Path(value[1:]).read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            refuse(f"{_of(param)}: {value[1:]!r} is not text in UTF-8; allowed: a header a line", _of(param))
+        return dict(_header(line, _of(param)) for line in text.splitlines() if line.strip())
+
+
+def _header(line: str, name: str) -> tuple[str, str]:
+    called, colon, value = line.partition(":")
+    if not colon or not called.strip():
+        # What was written may be the secret itself.
+        refuse(f"{name}: one without a name and a colon; allowed: 'Name: value', or @FILE with one a line", name)
+    return called.strip(), value.strip()
+
+
+def _of(param: click.Parameter | None) -> str:
+    """The parameter's name, as messages of the package have it."""
+    return "value" if param is None or param.name is None else param.name
