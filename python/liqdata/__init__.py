@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from ._core import __version__
 
 if TYPE_CHECKING:
-    from . import errors, feeds, types
+    from . import errors, feeds, plot, types
     from ._asof import join_asof
     from ._export import Exported
     from ._verify import verify
@@ -67,6 +67,7 @@ __all__ = [
     "join_asof",
     "liquidation_price",
     "open",
+    "plot",
     "score",
     "score_truth",
     "serve",
@@ -104,6 +105,7 @@ _HOMES = {
     "join_asof": "_asof",
     "liquidation_price": "margin",
     "open": "market",
+    "plot": "",
     "score": "scoring.score",
     "score_truth": "truth",
     "serve": "server",

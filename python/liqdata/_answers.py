@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from . import _core
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from .grids import Heatmap, LiquidationMap
-    from .types import RowDecimals
+    from .types import BarRow, RowDecimals
 
 A = TypeVar("A")
 
@@ -28,6 +30,14 @@ class Origin(NamedTuple):
     simulated: bool | None
     decimals: RowDecimals = "decimal"
     damaged: int = 0
+    question: dict[str, object] | None = None
+    bars: Callable[[str, int, int], Rows[BarRow] | None] | None = None
+    """What brings the bars of a coin from an instant to another."""
+
+    def about(self, endpoint: str, parameters: Mapping[str, object]) -> Origin:
+        """The same, of the answer to a question."""
+        said = {name: value for name, value in parameters.items() if value is not None}
+        return self._replace(question={"endpoint": endpoint, **said})
 
     def meta(self, newest: datetime | None) -> dict[str, Any]:
         """What rows and grids carry as ``meta``."""
@@ -39,6 +49,8 @@ class Origin(NamedTuple):
         }
         if self.damaged:
             known["damaged"] = self.damaged
+        if self.question is not None:
+            known["question"] = self.question
         return known
 
 
@@ -59,9 +71,20 @@ def batch(endpoint: str, symbols: list[Any], parameters: dict[str, object]) -> d
     return questions
 
 
-def plain(answer: dict[str, Any], _: Origin) -> Any:
+class Told(dict[str, Any]):
+    """A dict as on the wire, which also knows where it came from: ``meta``, as rows and grids have it."""
+
+    __slots__ = ("meta",)
+
+    meta: dict[str, Any]
+
+
+def plain(answer: dict[str, Any], origin: Origin) -> Any:
     """Dicts as on the wire."""
-    return answer
+    told = Told(answer)
+    updated = answer.get("updatedAt")
+    told.meta = origin.meta(datetime_of(updated) if isinstance(updated, int) else None)
+    return told
 
 
 def rows(answer: _core.Table, origin: Origin) -> Rows[Any]:
@@ -71,10 +94,13 @@ def rows(answer: _core.Table, origin: Origin) -> Rows[Any]:
 
 
 def heatmap(answer: dict[str, Any], origin: Origin) -> Heatmap:
-    """A heatmap around the decoded buffers."""
+    """A heatmap around the decoded buffers, with the bars that whoever answered can bring."""
     from .grids import Heatmap
 
-    return Heatmap(**_dated(answer), meta=_explained(answer, origin))
+    made = Heatmap(**_dated(answer), meta=_explained(answer, origin))
+    if origin.bars is None or not len(made.times):
+        return made
+    return replace(made, bars=partial(origin.bars, made.symbol, *made.span))
 
 
 def liqmap(answer: dict[str, Any], origin: Origin) -> LiquidationMap:

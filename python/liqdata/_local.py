@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar, cast
 
 from . import _answers, _core
 from ._answers import Convert, Origin, batch
-from ._inputs import datetime_of, instant, many
+from ._inputs import datetime_of, instant, many, millis_of
 from .errors import ArchiveError, BadQuery
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from ._mirror import Mirror
     from .rows import Rows
-    from .types import Instant, Instants, Window
+    from .types import BarRow, Instant, Instants, Window
 
 A = TypeVar("A")
 
@@ -73,7 +73,13 @@ class _Local:
 
     def _origin(self, as_of: int | None) -> Origin:
         at = self.now if as_of is None else datetime_of(as_of)
-        return Origin(self._core.source, at, self.simulated, damaged=self._core.damaged)
+        core = self._core
+
+        def bars(coin: str, start: int, end: int) -> Rows[BarRow]:
+            return _answers.rows(core.bars(coin, millis_of(at), start, end, None), known)
+
+        known = Origin(core.source, at, self.simulated, damaged=core.damaged)
+        return known._replace(bars=bars)
 
     def _open(self) -> _core.Market:
         if self._closed:
@@ -89,7 +95,7 @@ class _Local:
     def _ask(self, endpoint: str, convert: Convert[A], as_of: Instant | None, **parameters: object) -> A:
         question = _core.question(endpoint, **parameters)
         at = instant(as_of, "as_of")
-        return convert(self._open().ask(question, at), self._origin(at))
+        return convert(self._open().ask(question, at), self._origin(at).about(endpoint, parameters))
 
     def _realised(self, endpoint: str, range: Window, as_of: Instant | None, **parameters: object) -> Rows[Any]:
         """Rows of a window, with what is known of its coverage."""
@@ -111,7 +117,10 @@ class _Local:
             return {}
         answers = core.ask_many(list(questions.values()), list(questions), at)
         origin = self._origin(at)
-        return {name: convert(answer, origin) for name, answer in zip(questions, answers, strict=True)}
+        return {
+            name: convert(answer, origin.about(endpoint, {"symbol": name, **parameters}))
+            for name, answer in zip(questions, answers, strict=True)
+        }
 
     def _when(
         self, endpoint: str, symbol: object, convert: Convert[A], as_of: Instants | None, **parameters: object
@@ -127,16 +136,21 @@ class _Local:
         self._open()
         symbols = many(symbol)
         if symbols is None:
-            return self._walked(_core.question(endpoint, symbol=symbol, **parameters), convert, ats)
-        questions = batch(endpoint, symbols, parameters)
-        return {name: self._walked(question, convert, ats) for name, question in questions.items()}
+            asked = {"symbol": symbol, **parameters}
+            return self._walked(_core.question(endpoint, **asked), convert, ats, (endpoint, asked))
+        return {
+            name: self._walked(question, convert, ats, (endpoint, {"symbol": name, **parameters}))
+            for name, question in batch(endpoint, symbols, parameters).items()
+        }
 
-    def _walked(self, question: _core.Question, convert: Convert[A], ats: list[int]) -> Iterator[A]:
+    def _walked(
+        self, question: _core.Question, convert: Convert[A], ats: list[int], asked: tuple[str, dict[str, object]]
+    ) -> Iterator[A]:
         for start in range(0, len(ats), _AT_ONCE):
             some = ats[start : start + _AT_ONCE]
             (answers,) = self._open().ask_at([question], [""], some)
             for at, answer in zip(some, answers, strict=True):
-                yield convert(answer, self._origin(at))
+                yield convert(answer, self._origin(at).about(*asked))
 
     def _listed(
         self, endpoint: str, symbol: object, convert: Convert[A], as_of: Instants | None, **parameters: object
@@ -154,7 +168,10 @@ class _Local:
             questions = batch(endpoint, symbols, parameters)
         origins = [self._origin(at) for at in ats]
         found = {
-            name: [convert(answer, origin) for answer, origin in zip(answers, origins, strict=True)]
+            name: [
+                convert(answer, origin.about(endpoint, {"symbol": name or symbol, **parameters}))
+                for answer, origin in zip(answers, origins, strict=True)
+            ]
             for name, answers in zip(
                 questions, core.ask_at(list(questions.values()), list(questions), ats), strict=True
             )

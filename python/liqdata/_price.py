@@ -1,9 +1,9 @@
-"""The price that is drawn over a heatmap: what callers hand in, as times and values."""
+"""The price that is drawn over a picture: what callers hand in, as times and values."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeAlias, cast
 
 import numpy as np
 
@@ -37,21 +37,58 @@ _PRICES = (
     "a Series or mapping by time, or bars of this coin with 'timestamp' and 'close' "
     "(dicts, a frame, an Arrow table or a mapping of columns)"
 )
-_BARS = ("timestamp", "closes_at", "close", "symbol")  # the columns that are read of bars
+_BARS = ("timestamp", "closes_at", "open", "high", "low", "close", "symbol")  # the columns that are read of bars
+_MINUTE = 60_000
+_NICE = tuple(_MINUTE * minutes for minutes in (1, 5, 15, 30, 60, 120, 240, 360, 720, 1440, 7 * 1440))
 
 
-def points(symbol: str, price: Price, edges: Times | None) -> tuple[Times, Floats]:
-    """Times and values of the price of a coin, in order of time; those between the edges of a map where it has any."""
-    times, values = _points(symbol, price)
-    if edges is not None:
-        inside = (times >= edges[0]) & (times <= edges[-1])
-        times, values = times[inside], values[inside]
-    if not len(times):
-        _refuse(f"none of it lies within the time of the {symbol} heatmap")
-    if np.isnan(values).all():
-        _refuse(f"all {len(values)} of its closes within the time of the {symbol} heatmap are missing (NaN)")
-    order = np.argsort(times, kind="stable")
-    return times[order], values[order]
+class Course(NamedTuple):
+    """A price in order of time: each close at its instant, with the bar that it ends where bars were given."""
+
+    times: Times
+    closes: Floats
+    bars: tuple[Floats, Floats, Floats] | None = None
+    """Open, high and low."""
+    span: int | None = None
+    """Milliseconds of a bar."""
+
+    def coarser(self, most: int) -> Course:
+        """Give at most about so many closes, each the last of its period, with the bars of whole periods."""
+        if len(self.times) <= most or len(self.times) < 2:  # noqa: PLR2004 - one close has no spacing
+            return self
+        whole = int((self.times[-1] - self.times[0]).astype(np.int64))
+        span = self.span or 1
+        least = max(1, -(-whole // most))
+        period = next((nice for nice in _NICE if nice >= least and not nice % span), -(-least // span) * span)
+        # A close belongs to the period that it ends, or lies in.
+        places = -(-self.times.astype("datetime64[ms]").astype(np.int64) // period)
+        starts = np.flatnonzero(np.concatenate(([True], np.diff(places) > 0)))
+        there = ~np.isnan(self.closes)
+        marked = np.where(there, np.arange(len(places)), -1)
+        last = np.maximum.reduceat(marked, starts)
+        closes = np.where(last >= 0, self.closes[last], np.nan)
+        times = (places[starts] * period).astype("datetime64[ms]")
+        if self.bars is None:
+            return Course(times, closes, None, period)
+        opens, highs, lows = self.bars
+        firsts = np.minimum.reduceat(np.where(there, np.arange(len(places)), len(places) - 1), starts)
+        return Course(
+            times, closes, (opens[firsts], np.fmax.reduceat(highs, starts), np.fmin.reduceat(lows, starts)), period
+        )
+
+
+def course(symbol: str, price: Price, edges: Times | None, what: str = "heatmap") -> Course:
+    """Read the price of a coin, in order of time; the part between the edges of a picture where it has any."""
+    found = _course(symbol, price, what)
+    times, closes = found.times, found.closes
+    inside = np.ones(len(times), dtype=bool) if edges is None else (times >= edges[0]) & (times <= edges[-1])
+    if not inside.any():
+        _refuse(f"none of it lies within the time of the {symbol} {what}")
+    if np.isnan(closes[inside]).all():
+        _refuse(f"all {int(inside.sum())} of its closes within the time of the {symbol} {what} are missing (NaN)")
+    order = np.flatnonzero(inside)[np.argsort(times[inside], kind="stable")]
+    bars = None if found.bars is None else (found.bars[0][order], found.bars[1][order], found.bars[2][order])
+    return Course(times[order], closes[order], bars, found.span)
 
 
 def _refuse(what: str) -> NoReturn:
@@ -59,7 +96,7 @@ def _refuse(what: str) -> NoReturn:
     raise BadQuery(message, parameter="price")
 
 
-def _points(symbol: str, price: Any) -> tuple[Times, Floats]:
+def _course(symbol: str, price: Any, what: str) -> Course:
     """Tell the kinds of price apart; bars are drawn at their close, one spacing after their open where none is told."""
     columns = _columns(price)
     names = set(getattr(columns, "columns", columns if isinstance(columns, Mapping) else ()))
@@ -67,23 +104,31 @@ def _points(symbol: str, price: Any) -> tuple[Times, Floats]:
         if names and all(isinstance(name, str) for name in names):
             _refuse(f"it has columns {sorted(names)} and no 'close'")
         pairs = list(columns.items())
-        return _paired((when for when, _ in pairs), [value for _, value in pairs])
+        return Course(*_paired((when for when, _ in pairs), [value for _, value in pairs]))
     told = next((name for name in ("closes_at", "timestamp") if name in names), None)
     moments = getattr(columns, "index", None) if told is None else columns[told]
     if moments is None:
         _refuse("it has a 'close' and no 'timestamp'")
     times, closes = _paired(moments, columns["close"])
+    bars = None
+    if {"open", "high", "low"} <= names:
+        bars = tuple(_values(times, columns[name], name) for name in ("open", "high", "low"))
     if "symbol" in names:
-        mine = _of_coin(symbol, list(columns["symbol"]), len(times))
+        mine = _of_coin(symbol, list(columns["symbol"]), len(times), what)
         times, closes = times[mine], closes[mine]
-    if len(times) > 1 and told != "closes_at":
-        times = times + np.timedelta64(int(np.median(np.diff(np.sort(times)).astype(np.int64))), "ms")
-    return times, closes
+        bars = None if bars is None else tuple(values[mine] for values in bars)
+    span = None
+    if len(times) > 1:
+        span = int(np.median(np.diff(np.sort(times)).astype(np.int64)))
+        times = times if told == "closes_at" else times + np.timedelta64(span, "ms")
+    return Course(times, closes, cast("tuple[Floats, Floats, Floats] | None", bars), span or None)
 
 
 def _columns(price: Any) -> Any:
     """Give a price as a mapping by time or of columns, or as a frame that knows its index."""
-    if isinstance(price, Rows | Sequence) and not isinstance(price, str | bytes):
+    if isinstance(price, Rows):
+        return {name: price[name] for name in price.columns if name in _BARS}
+    if isinstance(price, Sequence) and not isinstance(price, str | bytes):
         return _of_rows(price)
     if hasattr(price, "items"):
         return price
@@ -92,7 +137,7 @@ def _columns(price: Any) -> Any:
     _refuse(f"a {type(price).__name__} names no times")
 
 
-def _of_rows(rows: Rows[Any] | Sequence[Any]) -> dict[str, list[Any]]:
+def _of_rows(rows: Sequence[Any]) -> dict[str, list[Any]]:
     """Give the columns of dicts that have the keys of the first; those that are not read are left empty."""
     columns: dict[str, list[Any]] = {}
     for place, row in enumerate(rows):
@@ -128,29 +173,34 @@ def _cells(column: pa.ChunkedArray) -> Any:
     return column.to_pylist() if pa.types.is_dictionary(column.type) else column.to_numpy()
 
 
-def _of_coin(symbol: str, symbols: list[Any], bars: int) -> npt.NDArray[np.bool_]:
+def _of_coin(symbol: str, symbols: list[Any], bars: int, what: str) -> npt.NDArray[np.bool_]:
     """Tell which bars are of this coin; some must be."""
     if len(symbols) != bars:
         _refuse(f"it has {bars} closes and {len(symbols)} symbols")
     coins = {name: _core.coin(str(name)) for name in set(symbols)}
     mine = np.asarray([coins[name] == symbol for name in symbols], dtype=bool)
     if bars and not mine.any():
-        _refuse(f"it is of {sorted(set(map(str, symbols)))[:3]}, and the heatmap of {symbol!r}")
+        _refuse(f"it is of {sorted(set(map(str, symbols)))[:3]}, and the {what} of {symbol!r}")
     return mine
 
 
 def _paired(moments: Iterable[Any], closes: Any) -> tuple[Times, Floats]:
     """Read times and closes, as many of these as of those; a close that is missing is NaN."""
     times = _moments(moments)
+    return times, _values(times, closes, "close")
+
+
+def _values(times: Times, cells: Any, name: str) -> Floats:
+    """Read one price for each of these times."""
     try:
-        values = np.asarray(closes, dtype=np.float64)
+        values = np.asarray(cells, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        _refuse(f"a close is not a number ({error})")
+        _refuse(f"a {name} is not a number ({error})")
     if values.shape != times.shape:
-        _refuse(f"it has {len(times)} times and closes of the shape {values.shape}")
+        _refuse(f"it has {len(times)} times and {name}s of the shape {values.shape}")
     if np.isinf(values).any():
-        _refuse(f"the close at {times[np.isinf(values)][0]}Z is infinite")
-    return times, values
+        _refuse(f"the {name} at {times[np.isinf(values)][0]}Z is infinite")
+    return values
 
 
 def _moments(values: Iterable[Any]) -> Times:

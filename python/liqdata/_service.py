@@ -171,7 +171,8 @@ class _Blocking(_Service):
     """Asks and waits, on the caller's own thread."""
 
     def _ask(self, endpoint: str, convert: Convert[A], **parameters: object) -> A:
-        return convert(self._core.ask(_core.question(endpoint, **parameters)), self._options.origin())
+        answer = self._core.ask(_core.question(endpoint, **parameters))
+        return convert(answer, self._options.origin().about(endpoint, parameters))
 
     def _each(self, endpoint: str, symbol: object, convert: Convert[A], **parameters: object) -> A | dict[str, A]:
         """The answer about one symbol, or about each of several."""
@@ -183,7 +184,10 @@ class _Blocking(_Service):
             return {}
         answers = self._core.begin_many(list(questions.values()), list(questions)).wait()
         origin = self._options.origin()
-        return {name: convert(answer, origin) for name, answer in zip(questions, answers, strict=True)}
+        return {
+            name: convert(answer, origin.about(endpoint, {"symbol": name, **parameters}))
+            for name, answer in zip(questions, answers, strict=True)
+        }
 
 
 class _Awaiting(_Service):
@@ -194,7 +198,7 @@ class _Awaiting(_Service):
 
         question = _core.question(endpoint, **parameters)
         told = await answer(lambda bridge, token: self._core.begin(question, bridge, token))
-        return convert(told, self._options.origin())
+        return convert(told, self._options.origin().about(endpoint, parameters))
 
     async def _each(self, endpoint: str, symbol: object, convert: Convert[A], **parameters: object) -> A | dict[str, A]:
         """The answer about one symbol, or about each of several."""
@@ -209,4 +213,7 @@ class _Awaiting(_Service):
         asked, names = list(questions.values()), list(questions)
         answers = await answer(lambda bridge, token: self._core.begin_many(asked, names, bridge, token))
         origin = self._options.origin()
-        return {name: convert(told, origin) for name, told in zip(names, answers, strict=True)}
+        return {
+            name: convert(told, origin.about(endpoint, {"symbol": name, **parameters}))
+            for name, told in zip(names, answers, strict=True)
+        }

@@ -17,7 +17,7 @@ from ._printable import printable
 from .errors import BadQuery
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from datetime import datetime
 
     import numpy as np
@@ -26,8 +26,11 @@ if TYPE_CHECKING:
     import xarray as xr
     from _typeshed import DataclassInstance
     from matplotlib.axes import Axes
+    from matplotlib.colors import Colormap
 
     from ._price import Price
+    from .rows import Rows
+    from .types import BarRow, Levels, MaxPain
 
 __all__ = ["Heatmap", "LiquidationMap"]
 
@@ -197,6 +200,8 @@ class Heatmap(_Grid):
     parted : tuple of numpy.ndarray, optional
         Per column the row in which longs end and shorts begin, what that row holds of either, and the price at its
         end, (T,) each: what :attr:`long`, :attr:`short`, :attr:`low` and :attr:`high` are made of. Not compared.
+    bars : Rows or callable, optional
+        What :attr:`price` is, or what brings it when it is first asked for. Not compared.
     """
 
     symbol: str
@@ -209,8 +214,37 @@ class Heatmap(_Grid):
     matrix: npt.NDArray[np.float64]
     meta: dict[str, Any] = field(default_factory=dict, compare=False, kw_only=True)
     parted: tuple[npt.NDArray[Any], ...] | None = field(default=None, compare=False, kw_only=True)
+    bars: Rows[BarRow] | Callable[[], Rows[BarRow] | None] | None = field(default=None, compare=False, kw_only=True)
 
     _arrays: ClassVar[tuple[str, ...]] = ("matrix",)
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """From when to when the columns reach, epoch milliseconds; of a map with columns."""
+        ends = self.times[:2].astype("datetime64[ms]").astype("int64").tolist()
+        width = ends[1] - ends[0] if len(ends) > 1 else 60 * 60 * 1000
+        return ends[0] - width, int(self.times[-1].astype("datetime64[ms]").astype("int64"))
+
+    @property
+    def price(self) -> Rows[BarRow] | None:
+        """The bars of the coin over the time of the map, which :meth:`plot` draws; ``None`` where none came with it.
+
+        A market in this process brings them when they are first asked for.
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> map = liqdata.demo().heatmap("BTC", "12h")
+        >>> len(map.price), bool(map.price["close"][-1] == map.current_price)
+        (144, True)
+        """
+        if callable(self.bars):
+            object.__setattr__(self, "bars", self.bars())  # asked for once; nothing that is compared
+        return cast("Rows[BarRow] | None", self.bars)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What a pickle holds: bars that can be had are had, since the market stays behind."""
+        return {**self.__dict__, "bars": self.price}
 
     @property
     def long(self) -> npt.NDArray[np.float64] | None:
@@ -323,23 +357,39 @@ class Heatmap(_Grid):
         )
 
     def plot(
-        self, ax: Axes | None = None, *, price: Price | None = None, bound: Literal["low", "high"] | None = None
+        self,
+        ax: Axes | None = None,
+        *,
+        price: Price | Literal[False] | None = None,
+        candles: bool = True,
+        bound: Literal["low", "high"] | None = None,
+        cmap: str | Colormap | None = None,
+        vmin: float | None = None,
+        vmax: float | None = None,
+        threshold: float | None = None,
+        levels: Levels | None = None,
+        maxpain: MaxPain | None = None,
     ) -> Axes:
-        """Draw the map: log colour scale, zeros left dark, current price dashed. Needs ``liqdata[plot]``.
-
-        Only the view is cropped to where the mass and the price are; zoom out to see the rest.
+        """Draw the map, as :func:`liqdata.plot.heatmap` does. Needs ``liqdata[plot]``.
 
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Where to draw; a new figure by default. For several beside each other make the figure with
-            ``layout="constrained"``, which finds room for the labels of all.
+            Where to draw; a new figure by default.
         price : optional
-            The price to draw over the map: a pandas Series over time, or bars (``market.bars("BTC")``, a frame, an
-            Arrow table, a mapping of columns or a sequence of dicts with ``timestamp``, the time of the open, and
-            ``close``). A missing close is a gap in the line.
+            The price to draw over the map; :attr:`price` by default, ``False`` for none.
+        candles : bool
+            Draw bars as candles rather than a line through the closes.
         bound : {"low", "high"}, optional
             Draw :attr:`low` or :attr:`high` instead of :attr:`matrix`; cells where nothing is validated stay empty.
+        cmap : str or matplotlib.colors.Colormap, optional
+            Colours; viridis on a dark ground by default.
+        vmin, vmax : float, optional
+            Ends of the colour scale, in :attr:`units`, above 0; by what is in view by default.
+        threshold : float, optional
+            Leave cells of less than this dark, in :attr:`units`.
+        levels, maxpain : dict, optional
+            The answers of ``levels()`` and ``maxpain()`` for the same coin, to be marked.
 
         Returns
         -------
@@ -348,12 +398,23 @@ class Heatmap(_Grid):
         Raises
         ------
         BadQuery
-            If ``price`` is none of these, or has no close inside the map, and for the ``bound`` of a map without an
-            interval.
+            As :func:`liqdata.plot.heatmap`.
         """
         from . import plot
 
-        return plot.heatmap(self, ax, price=price, bound=bound)
+        return plot.heatmap(
+            self,
+            ax,
+            price=price,
+            candles=candles,
+            bound=bound,
+            cmap=cmap,
+            vmin=vmin,
+            vmax=vmax,
+            threshold=threshold,
+            levels=levels,
+            maxpain=maxpain,
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -588,16 +649,24 @@ class LiquidationMap(_Grid):
             order = chosen[np.argsort(outward * self.prices[chosen], kind="stable")]
             yield side, order, np.cumsum(self.total[order])
 
-    def plot(self, ax: Axes | None = None, *, interval: bool = False) -> Axes:
-        """Draw the map: bars stacked by tier, cumulative curves, current price dashed. Needs ``liqdata[plot]``.
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        interval: bool = False,
+        levels: Levels | None = None,
+        maxpain: MaxPain | None = None,
+    ) -> Axes:
+        """Draw the map, as :func:`liqdata.plot.liqmap` does. Needs ``liqdata[plot]``.
 
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Where to draw; a new figure by default. For several beside each other make the figure with
-            ``layout="constrained"``, which finds room for the labels of all.
+            Where to draw; a new figure by default.
         interval : bool
             Draw the interval of each bin from :attr:`low` to :attr:`high`, and hatch where nothing is validated.
+        levels, maxpain : dict, optional
+            The answers of ``levels()`` and ``maxpain()`` for the same coin, to be marked.
 
         Returns
         -------
@@ -607,8 +676,8 @@ class LiquidationMap(_Grid):
         Raises
         ------
         BadQuery
-            For the ``interval`` of a map without one.
+            For the ``interval`` of a map without one, and for marks of another coin.
         """
         from . import plot
 
-        return plot.liqmap(self, ax, interval=interval)
+        return plot.liqmap(self, ax, interval=interval, levels=levels, maxpain=maxpain)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
     import pyarrow as pa
+    from matplotlib.axes import Axes
 
     from . import _core
     from .types import RowDecimals
@@ -173,6 +174,37 @@ class Rows(Generic[R]):
 
     def _repr_html_(self) -> str:
         return as_html(self, self._table.kinds())
+
+    def plot(self, ax: Axes | None = None, **options: Any) -> Axes:
+        """Draw the rows of ``coins``, ``exchanges``, ``chart``, ``history`` or ``cascades``. Needs ``liqdata[plot]``.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; a new figure by default.
+        **options
+            What the function of :mod:`liqdata.plot` with the question's name takes.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+
+        Raises
+        ------
+        BadQuery
+            For rows that have no picture, such as orders.
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> from matplotlib.figure import Figure
+        >>> ax = liqdata.demo().coins("1h").plot(Figure().add_subplot())
+        >>> ax.get_xlabel()
+        'USD liquidated'
+        """
+        from . import plot
+
+        return plot.draw(self, ax, **options)
 
     def to_pandas(self, *, decimals: Literal["float", "decimal"] = "float") -> pd.DataFrame:
         """A pandas frame, made column by column from numpy (no pyarrow needed).

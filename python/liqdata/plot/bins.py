@@ -1,0 +1,146 @@
+"""The liquidation map: bars stacked by leverage, what they add up to from the current price outward, and intervals."""
+
+from __future__ import annotations
+
+from datetime import UTC
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+from . import amounts, colours, paper
+from .marks import marked
+from .view import REACH, bound_of, bulk, outside
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+    from matplotlib.axes import Axes
+
+    from liqdata.grids import LiquidationMap
+
+    Flags: TypeAlias = npt.NDArray[np.bool_]
+    Floats: TypeAlias = npt.NDArray[np.float64]
+
+__all__ = ["liqmap"]
+
+_INTERVAL = "interval, 80 %"
+
+
+def liqmap(grid: LiquidationMap, ax: Axes | None, *, interval: bool, levels: Any, maxpain: Any) -> Axes:
+    """Draw a liquidation map; :func:`liqdata.plot.liqmap` says how."""
+    ends = (bound_of(grid, "low"), bound_of(grid, "high")) if interval else None
+    marks = marked(grid.symbol, levels, maxpain)
+    ax = paper.fresh() if ax is None else ax
+    have = paper.room(ax)
+    low, high = _view(grid)
+    seen = (grid.prices >= low) & (grid.prices <= high)
+    entries: list[Any] = []
+    floor = np.zeros(len(grid.prices))
+    # Weak leverages lie far out and strong ones near the price, so the legend reads outward-in.
+    shades = colours.tiers(len(grid.leverages))
+    for i, leverage in enumerate(grid.leverages.tolist()):
+        entries.append(Patch(color=shades[i], label=f"{leverage}×"))
+        if len(grid.prices):
+            usd = np.nan_to_num(grid.tiers[:, i])
+            ax.bar(grid.prices, usd, grid.bin_width, floor, color=shades[i], linewidth=0)
+            floor = floor + usd
+
+    curves = ax.twinx()
+    highest = _curves(grid, (low, high), curves, entries)
+    tops = floor if ends is None else _whiskers(grid, ends, seen, (low, high), ax, entries=entries)
+    for axes, tallest in ((ax, float(np.max(tops[seen], initial=0.0))), (curves, highest)):
+        axes.set_ylim(0.0, 1.06 * tallest or 1.0)
+    ax.axvline(grid.current_price, color=colours.NOW, linestyle=(0, (5, 3)), linewidth=1.2 * have.scale)
+    if not len(grid.prices):
+        paper.note(ax, "no estimated liquidations")
+    ax.set_xlim(low, high)
+    if marks:
+        marks.draw(ax, (low, high), upright=False)
+    _axes(grid, ax, curves)
+    paper.head(
+        ax,
+        [f"{amounts.name(grid.symbol)} liquidation map", paper.estimate(grid.meta)],
+        [
+            f"{grid.range} · longs below the price, shorts above",
+            outside(grid, grid.total, low, high),
+            f"{grid.updated_at.astimezone(UTC):%Y-%m-%d %H:%M} UTC",
+        ],
+        entries=entries,
+        margin=1.5,
+    )
+    paper.fit(ax, curves)
+    return ax
+
+
+def _view(grid: LiquidationMap) -> tuple[float, float]:
+    """Lowest and highest price to show."""
+    price = grid.current_price
+    low, high = bulk(grid.prices, grid.total, price, price) if len(grid.prices) else (price, price)
+    low, high = max(low, (1.0 - REACH) * price), min(high, (1.0 + REACH) * price)
+    margin = 0.03 * (high - low) or 0.01 * high
+    return low - margin, high + margin
+
+
+def _curves(grid: LiquidationMap, view: tuple[float, float], curves: Axes, entries: list[Any]) -> float:
+    """Draw what the bins of either side add up to on the way out; the highest point in view."""
+    highest = 0.0
+    for side, order, running in grid._outward():  # noqa: SLF001 - the frame of the same numbers would need pandas
+        colour = colours.LONG if side == "long" else colours.SHORT
+        entries.append(Line2D([], [], color=colour, linewidth=1.8, label=f"{side}s, cumulative"))
+        if not len(order):
+            continue
+        reach = np.concatenate(([grid.current_price], grid.prices[order]))
+        usd = np.concatenate(([0.0], running))
+        highest = max(highest, float(np.max(usd[(reach >= view[0]) & (reach <= view[1])])))
+        curves.plot(reach, usd, color=colour, linewidth=1.8, label=f"{side}s, cumulative")
+        curves.fill_between(reach, usd, color=colour, alpha=0.10, linewidth=0)
+    return highest
+
+
+def _axes(grid: LiquidationMap, ax: Axes, curves: Axes) -> None:
+    """Put prices below, USD of a bin on the left and their sums on the right."""
+    have = paper.room(ax)
+    size = 8.6 * have.scale
+    paper.bare(ax, "y")
+    paper.bare(curves, "y")
+    curves.grid(visible=False)
+    curves.tick_params(colors=colours.ink(ax))
+    for axes in (ax, curves):
+        axes.yaxis.set_major_locator(amounts.rounded(have.ticks(0.45, upright=True)))
+        axes.yaxis.set_major_formatter(amounts.dollars())
+    paper.tag(ax.xaxis, grid.current_price, have.ticks(0.8))
+    if not have.small:
+        tall = have.height - 1.3 * have.scale
+        ax.set_xlabel(f"{amounts.name(grid.symbol)} price, USD", fontsize=size)
+        unit = paper.broken([f"per {amounts.price(grid.bin_width)} USD bin", grid.units], tall, size)
+        ax.set_ylabel(unit, fontsize=size)
+        curves.set_ylabel(paper.broken(["cumulative from the current price, USD"], tall, size), fontsize=size)
+        curves.yaxis.label.set_color(colours.ink(ax))
+
+
+def _whiskers(
+    grid: LiquidationMap,
+    ends: tuple[Floats, Floats],
+    seen: Flags,
+    view: tuple[float, float],
+    ax: Axes,
+    *,
+    entries: list[Any],
+) -> Floats:
+    """Draw the interval of each bin that has one, and hatch where nothing is validated; the tops of what is drawn."""
+    below, above = ends
+    there = seen & np.isfinite(above)
+    dark = colours.ink(ax)
+    ax.vlines(grid.prices[there], below[there], above[there], color=dark, linewidth=0.8, alpha=0.6, label=_INTERVAL)
+    entries.append(Line2D([], [], color=dark, linewidth=0.8, alpha=0.6, label=_INTERVAL))
+    validated = grid.prices[np.isfinite(above)]
+    half = grid.bin_width / 2
+    edges = (float(validated.min()) - half, float(validated.max()) + half) if len(validated) else (view[1], view[1])
+    beyond = [(start, end) for start, end in ((view[0], edges[0]), (edges[1], view[1])) if start < end]
+    look: Any = {"facecolor": "none", "edgecolor": dark, "hatch": "//", "alpha": 0.15, "linewidth": 0}
+    for start, end in beyond:
+        ax.axvspan(start, end, **look)
+    if beyond:
+        entries.append(Patch(**look, label="not validated"))
+    return np.where(there, above, grid.total)

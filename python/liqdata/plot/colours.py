@@ -1,0 +1,54 @@
+"""The colours of all pictures: a side has the same one everywhere, and no eye has to tell red from green.
+
+Longs are blue and shorts are orange, the pair that every kind of colour blindness tells apart; either stands out from
+white and from black paper alike.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from matplotlib.colors import to_hex, to_rgb
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["GROUND", "GROUPS", "INK", "LONG", "NOW", "OTHERS", "PAPER", "PRICE", "SHORT", "faint", "ink", "tiers"]
+
+PAPER = "#0b0c14"
+GROUND = "#150826"
+INK = "#d9dce6"
+FAINT = "#8d91a5"
+PRICE = "#f5f7ff"
+NOW = "#e0457b"
+LONG = "#1a8fb0"
+SHORT = "#e2642a"
+
+GROUPS = ("#3d7fc4", "#e0a100", "#1f9e76", "#c774a5", "#6bb8e6", "#a9745b", "#7a6fc0")
+"""What is grouped, exchanges or coins, the largest first; the rest of them is :data:`OTHERS`."""
+
+OTHERS = "#94979f"
+
+_WEAK, _STRONG = "#cbbfe6", "#4a3684"
+
+
+def tiers(count: int) -> list[str]:
+    """Give a colour to each leverage: they have an order, so they are shades of one colour, the strongest darkest."""
+    weak, strong = to_rgb(_WEAK), to_rgb(_STRONG)
+    shares = [place / max(count - 1, 1) for place in range(count)]
+    return [
+        to_hex(tuple((1.0 - share) * a + share * b for a, b in zip(weak, strong, strict=True)))  # type: ignore[arg-type]
+        for share in shares
+    ]
+
+
+def ink(ax: Axes) -> str:
+    """Give the colour that text beside these axes is to have."""
+    return to_hex(ax.yaxis.label.get_color())
+
+
+def faint(ax: Axes, share: float = 0.68) -> str:
+    """Give the colour of what is less than the numbers: between ink and paper."""
+    dark = to_rgb(ink(ax))
+    paper = (0.0, 0.0, 0.0) if sum(dark) > 1.5 else (1.0, 1.0, 1.0)  # noqa: PLR2004 - half of white
+    return to_hex(tuple(share * a + (1.0 - share) * b for a, b in zip(dark, paper, strict=True)))  # type: ignore[arg-type]

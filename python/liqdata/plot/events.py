@@ -1,0 +1,141 @@
+"""Cascades: each a stroke from its start to its end, as high as the USD it liquidated, in the colour of its side."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+from matplotlib.lines import Line2D
+from matplotlib.patheffects import Normal, Stroke
+from matplotlib.ticker import LogLocator, NullFormatter
+
+from liqdata._price import course
+
+from . import amounts, colours, paper
+from .clock import clock
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from liqdata.rows import Rows
+
+__all__ = ["cascades"]
+
+_NAMED = 8  # the largest cascades, which get a name where there is room for it
+
+
+def cascades(rows: Rows[Any], ax: Axes | None, *, price: Any) -> Axes:
+    """Draw cascades; :func:`liqdata.plot.cascades` says how."""
+    starts, ends, usd, sides = rows["start"], rows["end"], rows["usd"].astype(float), rows["side"]
+    names = [amounts.name(coin) for coin in rows["coin"]]
+    alone = sorted(set(names))
+    line = None if price is None else course(str(rows["coin"][0]) if len(rows) else "", price, None, "cascades")
+    ax = paper.fresh() if ax is None else ax
+    have = paper.room(ax)
+    size = 8.6 * have.scale
+    paper.bare(ax, "y")
+    entries = []
+    for side, words in (("LONG", "longs"), ("SHORT", "shorts")):
+        colour = colours.LONG if side == "LONG" else colours.SHORT
+        some = np.array([str(one).upper() == side for one in sides], dtype=bool)
+        entries.append(Line2D([], [], color=colour, marker="o", linewidth=2.0, markersize=4.5, label=words))
+        if not some.any():
+            continue
+        ax.hlines(usd[some], starts[some], ends[some], color=colour, linewidth=2.2 * have.scale, zorder=3)
+        ax.scatter(starts[some], usd[some], 26.0 * have.scale, color=colour, linewidth=0, zorder=4, alpha=0.9)
+    if len(rows):
+        _scale(ax, starts, ends, usd)
+        _names(ax, starts, usd, names if len(alone) > 1 else [""] * len(names))
+    else:
+        ax.set_xticks([])
+        ax.set_yticks([])
+        paper.note(ax, "no cascades")
+    if not have.small:
+        ax.set_ylabel("USD liquidated, log scale", fontsize=size)
+        ax.set_xlabel("time, UTC", fontsize=size, labelpad=2.0)
+    if line is not None and len(rows):
+        _price(ax, line)
+        entries.append(Line2D([], [], color=colours.faint(ax), linewidth=1.0, label="price, right"))
+    caveat = ["simulated market"] if rows.meta.get("simulated") else []
+    title = f"{alone[0]} liquidation cascades" if len(alone) == 1 else "Liquidation cascades"
+    several = f"{len(rows):,} cascade{'s' if len(rows) != 1 else ''}"
+    paper.head(
+        ax,
+        [title, *caveat],
+        [f"{several}, each from its start to its end", *paper.known(rows.meta)[len(caveat) :]],
+        entries=entries,
+        margin=0.9 if line is None else 1.5,
+    )
+    if line is None or not len(rows):
+        paper.fit(ax)
+    return ax
+
+
+def _scale(ax: Axes, starts: Any, ends: Any, usd: Any) -> None:
+    have = paper.room(ax)
+    ax.set_yscale("log")
+    there = usd[usd > 0]
+    low, high = (float(there.min()), float(there.max())) if len(there) else (1.0, 10.0)
+    ax.set_ylim(low / 1.6, high * 2.2)
+    ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0), numticks=have.ticks(0.45, upright=True)))
+    ax.yaxis.set_major_formatter(amounts.dollars())
+    ax.yaxis.set_minor_formatter(NullFormatter())
+    ax.tick_params(axis="y", which="minor", length=0.0)
+    first, last = starts.min(), ends.max()
+    air = max((last - first) // 25, np.timedelta64(5, "m"))
+    ax.set_xlim(cast("Any", first - air), cast("Any", last + air))
+    clock(ax, have.ticks(0.72))
+
+
+def _names(ax: Axes, starts: Any, usd: Any, names: list[str]) -> None:
+    """Write beside the largest what they are, as far as no word comes over another."""
+    have = paper.room(ax)
+    if have.small:
+        return
+    size = 7.6 * have.scale
+    inner = (max(0.8, have.width - 1.0 * have.scale), max(0.6, have.height - 1.5 * have.scale))
+    (left, right), (low, high) = ax.get_xlim(), np.log(ax.get_ylim())
+    taken: list[tuple[float, float, float]] = []
+    days = ax.xaxis.convert_units(starts)  # type: ignore[no-untyped-call]  # matplotlib's
+    for one in np.argsort(-usd, kind="stable")[:_NAMED]:
+        words = f"{names[one]} {amounts.brief(float(usd[one]))}".strip()
+        half = paper.wide(words, size) / 2.0 + 0.04
+        x = (float(days[one]) - left) / (right - left) * inner[0]
+        y = (float(np.log(usd[one])) - low) / (high - low) * inner[1]
+        high_enough = 1.5 * size / 72.0
+        if any(abs(x - other) < half + width and abs(y - at) < high_enough for other, at, width in taken):
+            continue
+        taken.append((x, y, half))
+        place = "center" if half < x < inner[0] - half else "left" if x <= half else "right"
+        ax.annotate(
+            words,
+            (starts[one], usd[one]),
+            xytext=(0.0, 4.5 * have.scale),
+            textcoords="offset points",
+            ha=place,
+            va="bottom",
+            fontsize=size,
+            color=colours.ink(ax),
+            zorder=6,
+            path_effects=[Stroke(linewidth=2.0, foreground=ax.get_facecolor()), Normal()],
+        )
+
+
+def _price(ax: Axes, line: Any) -> None:
+    """Draw the price behind the cascades, its axis on the right."""
+    have = paper.room(ax)
+    twin = ax.twinx()
+    paper.bare(twin, "y")
+    twin.grid(visible=False)
+    line = line.coarser(max(8, int(have.width / 0.02)))
+    twin.plot(line.times, line.closes, color=colours.faint(ax), linewidth=1.0)
+    twin.set_xlim(*ax.get_xlim())
+    clock(twin, have.ticks(0.72))
+    twin.yaxis.set_major_locator(amounts.rounded(have.ticks(0.45, upright=True)))
+    twin.yaxis.set_major_formatter(amounts.prices())
+    twin.tick_params(colors=colours.ink(ax))
+    if not have.small:
+        twin.set_ylabel("price, USD", fontsize=8.6 * have.scale, color=colours.ink(ax))
+    ax.set_zorder(twin.get_zorder() + 1)
+    ax.patch.set_visible(False)
+    paper.fit(ax, twin)

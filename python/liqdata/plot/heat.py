@@ -1,0 +1,323 @@
+"""The heatmap: a log colour scale, cells without mass left dark, the price over it, prices on the right.
+
+Only the view is cropped, never the data.
+"""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.colors import Colormap, LogNorm, to_hex
+from matplotlib.ticker import LogLocator, NullFormatter
+from matplotlib.transforms import Bbox, TransformedBbox
+
+from liqdata._inputs import number
+from liqdata._price import Course, course
+from liqdata.errors import BadQuery
+
+from . import amounts, colours, paper
+from .clock import clock
+from .marks import marked
+from .view import REACH, bound_of, bulk, outside
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+    from matplotlib.axes import Axes
+
+    from liqdata.grids import Heatmap
+
+    Floats: TypeAlias = npt.NDArray[np.float64]
+    Times: TypeAlias = npt.NDArray[np.datetime64]
+
+__all__ = ["Scale", "heatmap"]
+
+_EXPECTED = 3  # the model whose maps tell expected liquidations
+_CANDLE = 0.05  # inches that a candle needs
+_CLOSE = 0.02  # and a close of a line
+
+DECADES = 1.6
+"""How many powers of ten below the strongest cell the colours tell apart; fainter cells share the darkest colour."""
+
+
+class Scale(NamedTuple):
+    """What the caller says of the colours."""
+
+    cmap: str | Colormap | None = None
+    vmin: float | None = None
+    vmax: float | None = None
+    threshold: float | None = None
+
+    def checked(self) -> Scale:
+        """The same, if it can be drawn."""
+        usd = "USD above 0, or None"
+        least, most, threshold = (
+            None if value is None else number(value, name, usd)
+            for name, value in (("vmin", self.vmin), ("vmax", self.vmax), ("threshold", self.threshold))
+        )
+        for name, value in (("vmin", least), ("vmax", most), ("threshold", threshold)):
+            if value is not None and not 0.0 < value < math.inf:
+                msg = f"{name}: {value!r} is not allowed; allowed: {usd}: the scale is a logarithm"
+                raise BadQuery(msg, parameter=name)
+        if least is not None and most is not None and least >= most:
+            msg = f"vmin: {least!r} is not below vmax {most!r}; allowed: less"
+            raise BadQuery(msg, parameter="vmin")
+        if self.cmap is not None and not isinstance(self.cmap, Colormap) and self.cmap not in mpl.colormaps:
+            msg = (
+                f"cmap: {self.cmap!r} is not allowed; allowed: a colour map of matplotlib or its name, such as 'magma'"
+            )
+            raise BadQuery(msg, parameter="cmap")
+        return Scale(self.cmap, least, most, threshold)
+
+    def map(self) -> Colormap:
+        """The colours; a cell that holds nothing has the lowest one of the caller's, which is as good as none."""
+        if self.cmap is None:
+            return mpl.colormaps["viridis"].with_extremes(bad=colours.GROUND)
+        chosen = self.cmap if isinstance(self.cmap, Colormap) else mpl.colormaps[self.cmap]
+        own = chosen.get_bad()
+        return chosen if own[3] > 0 else chosen.with_extremes(bad=chosen(0.0))
+
+
+def heatmap(
+    grid: Heatmap,
+    ax: Axes | None,
+    *,
+    price: Any,
+    candles: bool,
+    bound: str | None,
+    scale: Scale,
+    levels: Any,
+    maxpain: Any,
+) -> Axes:
+    """Draw a heatmap; :func:`liqdata.plot.heatmap` says how."""
+    scale = scale.checked()
+    shown = grid.matrix if bound is None else bound_of(grid, bound)
+    marks = marked(grid.symbol, levels, maxpain)
+    edges = starts(grid.times) if len(grid.times) else None
+    line = _price(grid, price, edges)
+    ax = paper.fresh() if ax is None else ax
+    have = paper.room(ax)
+    if line is not None:
+        line = line.coarser(
+            max(8, int((have.width - 1.6 * have.scale) / (_CANDLE if candles and line.bars else _CLOSE)))
+        )
+    paper.fit(ax)
+    map_ = scale.map()
+    ax.set_facecolor(to_hex(cast("Any", map_.get_bad())))
+
+    cells = np.ma.masked_invalid(shown)
+    cells = np.ma.masked_less_equal(cells, 0.0)
+    if scale.threshold is not None:
+        cells = np.ma.masked_less(cells, scale.threshold)
+    low, high = _view(grid, cells.sum(axis=1).filled(0.0) if cells.count() else None, line)
+    ax.tick_params(labelsize=8.6 * have.scale, length=3.0 * have.scale, width=0.6)
+    if cells.count():
+        _mesh(grid, cells, (low, high), ax, scale=scale, map_=map_)
+    else:
+        paper.note(ax, "no estimated liquidations" if scale.threshold is None else "no cell reaches the threshold")
+        ax.texts[-1].set_color(colours.FAINT)
+
+    if line is not None:
+        _candles(line, ax) if candles and line.bars else _line(line, ax)
+    ax.axhline(grid.current_price, color=colours.NOW, linestyle=(0, (5, 3)), linewidth=1.2 * have.scale)
+    _crop(grid, low, high, ax)
+    if marks:
+        marks.draw(ax, (low, high))
+    _axes(grid, ax)
+    _head(grid, ax, cells, (low, high), bound=bound, scale=scale, line=line, candles=candles)
+    return ax
+
+
+def _price(grid: Heatmap, price: Any, edges: Times | None) -> Course | None:
+    if price is False:
+        return None
+    if price is not None:
+        return course(grid.symbol, price, edges)
+    own = grid.price
+    return None if own is None or not len(own) or edges is None else course(grid.symbol, own, edges)
+
+
+def _axes(grid: Heatmap, ax: Axes) -> None:
+    """Put prices on the right, the current one on a tag of its own, and time below."""
+    have = paper.room(ax)
+    ax.yaxis.tick_right()
+    ax.yaxis.set_label_position("right")
+    paper.tag(ax.yaxis, grid.current_price, have.ticks(0.42, upright=True))
+    if not have.small:
+        ax.set_xlabel("time, UTC", fontsize=8.6 * have.scale, labelpad=2.0)
+        ax.set_ylabel(f"{amounts.name(grid.symbol)} price, USD", fontsize=8.6 * have.scale, labelpad=3.0)
+    for spine in ax.spines.values():
+        spine.set_visible(False)
+
+
+def _head(
+    grid: Heatmap,
+    ax: Axes,
+    cells: np.ma.MaskedArray[Any, Any],
+    view: tuple[float, float],
+    *,
+    bound: str | None,
+    scale: Scale,
+    line: Course | None,
+    candles: bool,
+) -> None:
+    what = "expected liquidations" if grid.model == _EXPECTED else "open interest exposed"
+    last = cells[:, -1].filled(0.0) if cells.count() else np.zeros(len(grid.prices))
+    # What lies beyond the view is told of what is estimated; of an end of the interval it is not known.
+    beyond = outside(grid, last, *view) if bound is None else f"{bound} end of the interval"
+    drawn = ""
+    if line is not None and line.span:
+        drawn = f"price: {amounts.span(line.span)} {'candles' if candles and line.bars else 'closes'}"
+    paper.head(
+        ax,
+        [f"{amounts.name(grid.symbol)} liquidation heatmap", paper.estimate(grid.meta)],
+        [
+            f"{grid.range} · model {grid.model}, {what}",
+            beyond,
+            "" if scale.threshold is None else f"cells from {amounts.short(scale.threshold)}",
+            drawn,
+            f"{grid.updated_at.astimezone(UTC):%Y-%m-%d %H:%M} UTC",
+        ],
+        margin=1.3,
+    )
+
+
+def _mesh(
+    grid: Heatmap,
+    cells: np.ma.MaskedArray[Any, Any],
+    view: tuple[float, float],
+    ax: Axes,
+    *,
+    scale: Scale,
+    map_: Colormap,
+) -> None:
+    """Draw the cells and their colour bar, the colours by what is seen."""
+    seen = cells[(grid.prices >= view[0]) & (grid.prices <= view[1])]
+    seen = seen if seen.count() else cells
+    top = float(seen.max()) if scale.vmax is None else scale.vmax
+    low = float(seen.min())
+    bottom = max(low, top / 10**DECADES) if scale.vmin is None else scale.vmin
+    if not bottom < top:
+        bottom, top = (top / 10.0, top) if scale.vmin is None else (bottom, bottom * 10.0)
+    mesh = ax.pcolormesh(
+        starts(grid.times),
+        _edges(grid.prices),
+        cells,
+        norm=LogNorm(bottom, top),
+        cmap=map_,
+        shading="flat",
+        rasterized=True,
+    )
+    fainter, stronger = low < bottom, float(cells.max()) > top
+    more = ("both" if stronger else "min") if fainter else "max" if stronger else "neither"
+    have = paper.room(ax)
+    inset = ax.inset_axes((1.1, 0.0, 0.02, 1.0))
+    inset.set_axes_locator(cast("Any", _Beside(ax, have.scale)))
+    bar = cast("Any", ax.get_figure(root=False)).colorbar(mesh, cax=inset, extend=more, extendfrac=0.03)
+    bar.ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0), numticks=have.ticks(0.4, upright=True)))
+    bar.ax.yaxis.set_major_formatter(amounts.dollars())
+    bar.ax.yaxis.set_minor_formatter(NullFormatter())
+    bar.ax.tick_params(which="both", length=0.0)
+    bar.ax.tick_params(colors=colours.ink(ax), labelsize=7.6 * have.scale, pad=2.0)
+    bar.outline.set_visible(False)
+    if not have.small:
+        size = 8.0 * have.scale
+        words = paper.broken(
+            [f"{grid.units} per cell", "comparable only inside one map"], have.height - 1.1 * have.scale, size
+        )
+        bar.set_label(words, color=colours.faint(ax), fontsize=size, labelpad=3.0)
+
+
+class _Beside:
+    """Places a colour bar to the right of the labels of an axis, wherever these end."""
+
+    def __init__(self, ax: Axes, scale: float) -> None:
+        self._ax = ax
+        self._scale = scale
+
+    def __call__(self, _: Axes, renderer: Any) -> Bbox:
+        figure: Any = self._ax.get_figure(root=False)
+        inner = self._ax.get_window_extent(renderer)
+        words = self._ax.yaxis.get_tightbbox(renderer)
+        point = renderer.points_to_pixels(1.0)
+        left = max(inner.x1, inner.x1 if words is None else words.x1) + 6.0 * self._scale * point
+        box = Bbox.from_extents(left, inner.y0, left + 7.0 * self._scale * point, inner.y1)
+        return TransformedBbox(box, figure.transSubfigure.inverted()).frozen()
+
+
+def _line(line: Course, ax: Axes) -> None:
+    """Draw the price; a close between two gaps, which no line reaches, is a point."""
+    times, values = line.times, line.closes
+    ax.plot(times, values, color=colours.PAPER, linewidth=2.8, solid_joinstyle="round")
+    ax.plot(times, values, color=colours.PRICE, linewidth=1.3, solid_joinstyle="round", label="price")
+    gaps = np.concatenate(([True], np.isnan(values), [True]))
+    alone = ~gaps[1:-1] & gaps[:-2] & gaps[2:]
+    if alone.any():
+        ax.plot(times[alone], values[alone], ".", color=colours.PRICE, markeredgecolor=colours.PAPER, markersize=7)
+
+
+def _candles(line: Course, ax: Axes) -> None:
+    """Draw bars: white where the price rose, black where it fell, so that no colour means two things."""
+    assert line.bars is not None  # noqa: S101 - asked before
+    assert line.span is not None  # noqa: S101 - bars have one
+    there = ~np.isnan(np.vstack((line.closes, *line.bars))).any(axis=0)
+    opens, highs, lows = (values[there] for values in line.bars)
+    closes, times = line.closes[there], line.times[there]
+    middles = times - np.timedelta64(line.span // 2, "ms")
+    ax.vlines(middles, lows, highs, color=colours.PAPER, linewidth=2.4)
+    ax.vlines(middles, lows, highs, color=colours.PRICE, linewidth=0.9, label="price")
+    for rose, face, edge in ((True, colours.PRICE, colours.PAPER), (False, colours.PAPER, colours.PRICE)):
+        some = (closes >= opens) if rose else (closes < opens)
+        ax.bar(
+            middles[some],
+            (closes - opens)[some],
+            np.timedelta64(int(0.68 * line.span), "ms"),
+            opens[some],
+            color=face,
+            edgecolor=edge,
+            linewidth=0.5,
+            zorder=3,
+        )
+
+
+def starts(times: Times) -> Times:
+    """Give the edges of columns that are named by their ends."""
+    stride = np.diff(times[:2])[0] if len(times) > 1 else np.timedelta64(1, "h")
+    return np.concatenate((times[:1] - stride, times))
+
+
+def _edges(prices: Floats) -> Floats:
+    """Give the edges of rows that are named by their centres on a log axis."""
+    logs = np.log(prices)
+    inner = (logs[1:] + logs[:-1]) / 2.0
+    half = (logs[1] - logs[0]) / 2.0 if len(logs) > 1 else 5e-4
+    last = (logs[-1] - logs[-2]) / 2.0 if len(logs) > 1 else half
+    return np.exp(np.concatenate(([logs[0] - half], inner, [logs[-1] + last])))
+
+
+def _view(grid: Heatmap, mass: Floats | None, line: Course | None) -> tuple[float, float]:
+    """Lowest and highest price to show: where the mass and the price are, as far as :data:`REACH`."""
+    low = high = grid.current_price
+    if line is not None:
+        lows, highs = (line.closes, line.closes) if line.bars is None else (line.bars[2], line.bars[1])
+        low, high = min(low, float(np.nanmin(lows))), max(high, float(np.nanmax(highs)))
+    if mass is not None:
+        least, most = (1.0 - REACH) * low, (1.0 + REACH) * high
+        low, high = bulk(grid.prices, mass, low, high)
+        low, high = max(low, least), min(high, most)
+    margin = 0.03 * (high - low) or 0.01 * high
+    return low - margin, high + margin
+
+
+def _crop(grid: Heatmap, low: float, high: float, ax: Axes) -> None:
+    """Show the view."""
+    ax.set_ylim(low, high)
+    if len(grid.times):
+        edges = starts(grid.times)
+        ax.set_xlim(cast("Any", edges[0]), cast("Any", edges[-1]))
+        clock(ax, paper.room(ax).ticks(0.72))
+    else:
+        ax.set_xticks([])

@@ -1,0 +1,164 @@
+"""Key levels and max pain by themselves: how far the clusters lie from the current price, and how strong they are."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from matplotlib.patches import Patch
+
+from . import amounts, colours, paper
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from matplotlib.axes import Axes
+
+__all__ = ["levels", "maxpain"]
+
+
+class _Rung(NamedTuple):
+    """A cluster: in which column, on which side, where, how strong (0 to 1), and its words."""
+
+    column: int
+    side: str
+    price: float
+    strength: float
+    words: str
+
+
+def levels(answer: Mapping[str, Any], ax: Axes | None) -> Axes:
+    """Draw key levels; :func:`liqdata.plot.levels` says how."""
+    price = float(answer["price"])
+    tiers = sorted(answer["tiers"].items(), key=lambda tier: float(tier[0]))
+    rungs = [
+        _Rung(
+            column,
+            side,
+            float(tier[f"{side}Price"]),
+            float(tier.get(f"{side}Intensity", 0.0)),
+            _distance(float(tier[f"{side}Price"]), price),
+        )
+        for column, (_, tier) in enumerate(tiers)
+        for side in ("long", "short")
+        if f"{side}Price" in tier
+    ]
+    columns = [f"{amounts.name(leverage)}×" for leverage, _ in tiers]
+    return _ladder(
+        answer, ax, rungs, columns, subject="key levels", details=["area of a dot: intensity, 0 to 1"], below="leverage"
+    )
+
+
+def maxpain(answer: Mapping[str, Any], ax: Axes | None) -> Axes:
+    """Draw max pain; :func:`liqdata.plot.maxpain` says how."""
+    price = float(answer["price"])
+    spans = [(key, words) for key, words in (("d1", "1 day"), ("d7", "7 days")) if key in answer]
+    found = [
+        (column, side, answer[key][side])
+        for column, (key, _) in enumerate(spans)
+        for side in ("long", "short")
+        if side in answer[key]
+    ]
+    most = max((float(cluster["usd"]) for _, _, cluster in found), default=0.0)
+    rungs = [
+        _Rung(
+            column,
+            side,
+            float(cluster["price"]),
+            float(cluster["usd"]) / most if most > 0 else 0.0,
+            f"{_distance(float(cluster['price']), price)}\n{amounts.brief(float(cluster['usd']))} USD",
+        )
+        for column, side, cluster in found
+    ]
+    columns = [
+        f"{words}\nlongs {amounts.brief(float(answer[key]['totalLong']))}, "
+        f"shorts {amounts.brief(float(answer[key]['totalShort']))}"
+        if {"totalLong", "totalShort"} <= answer[key].keys()
+        else words
+        for key, words in spans
+    ]
+    return _ladder(
+        answer,
+        ax,
+        rungs,
+        columns,
+        subject="max pain",
+        details=["area of a dot: USD of the cluster"],
+        below="positions opened within",
+    )
+
+
+def _distance(at: float, price: float) -> str:
+    return f"{amounts.price(at)}  {100.0 * (at / price - 1.0):+.1f} %".replace("-", "−")
+
+
+def _ladder(
+    answer: Mapping[str, Any],
+    ax: Axes | None,
+    rungs: Sequence[_Rung],
+    columns: Sequence[str],
+    *,
+    subject: str,
+    details: Sequence[str],
+    below: str,
+) -> Axes:
+    price = float(answer["price"])
+    meta = getattr(answer, "meta", {})
+    ax = paper.fresh() if ax is None else ax
+    have = paper.room(ax)
+    size = 8.6 * have.scale
+    paper.bare(ax, "y")
+    ax.axhline(price, color=colours.NOW, linestyle=(0, (5, 3)), linewidth=1.2 * have.scale)
+    for rung in rungs:
+        colour = colours.LONG if rung.side == "long" else colours.SHORT
+        ax.plot([rung.column, rung.column], [price, rung.price], color=colour, linewidth=2.0 * have.scale)
+        ax.scatter([rung.column], [rung.price], 14.0 + 260.0 * have.scale**2 * rung.strength, color=colour, zorder=3)
+        if not have.small:
+            outward = 1.0 if rung.price >= price else -1.0
+            reach = 3.0 + (14.0 + 260.0 * have.scale**2 * rung.strength) ** 0.5 / 2.0
+            ax.annotate(
+                rung.words,
+                (rung.column, rung.price),
+                xytext=(0.0, outward * reach),
+                textcoords="offset points",
+                ha="center",
+                va="bottom" if outward > 0 else "top",
+                fontsize=7.8 * have.scale,
+                color=colours.ink(ax),
+            )
+    _frame(ax, rungs, price)
+    ax.set_xticks(range(len(columns)), list(columns))
+    ax.set_xlim(-0.6, max(len(columns), 1) - 0.4)
+    if not rungs:
+        paper.note(ax, "no estimated liquidations")
+    ax.yaxis.tick_right()
+    ax.yaxis.set_label_position("right")
+    paper.tag(ax.yaxis, price, have.ticks(0.42, upright=True))
+    ax.tick_params(axis="y", length=0.0)
+    symbol = amounts.name(answer["symbol"])
+    if not have.small:
+        ax.set_ylabel(f"{symbol} price, USD", fontsize=size)
+        ax.set_xlabel(below, fontsize=size)
+    when = datetime.fromtimestamp(int(answer["updatedAt"]) / 1000, UTC) if "updatedAt" in answer else None
+    paper.head(
+        ax,
+        [f"{symbol} {subject}", paper.estimate(meta)],
+        ["longs below the price, shorts above", *details, "" if when is None else f"{when:%Y-%m-%d %H:%M} UTC"],
+        entries=[Patch(color=colours.LONG, label="longs"), Patch(color=colours.SHORT, label="shorts")],
+        margin=1.0,
+    )
+    paper.fit(ax)
+    return ax
+
+
+def _frame(ax: Axes, rungs: Sequence[_Rung], price: float) -> None:
+    """Leave room for the words above and below."""
+    have = paper.room(ax)
+    low = min([price, *(rung.price for rung in rungs)])
+    high = max([price, *(rung.price for rung in rungs)])
+    lines = max((1 + rung.words.count("\n") for rung in rungs), default=1)
+    points = 72.0 * max(0.6, have.height - 1.5 * have.scale)
+    need = min(0.38, (10.0 * lines + 18.0) * have.scale / points)
+    extent = (high - low) or 0.02 * price
+    air = extent * need / (1.0 - 2.0 * need)
+    ax.set_ylim(low - air, high + air)

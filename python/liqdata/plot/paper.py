@@ -1,0 +1,358 @@
+"""What a picture stands on: a figure, room for its words in any layout, and a head that says what it shows.
+
+How much room there is is known before anything is drawn: the cell of the figure's grid in which the axes stand. Sizes,
+line breaks and numbers of ticks follow from it. A layout engine then finds the margins; where the figure has none,
+:class:`Fit` does, so that axes beside each other keep their words apart either way.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from datetime import UTC
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+import matplotlib as mpl
+from matplotlib.font_manager import FontProperties
+from matplotlib.textpath import text_to_path
+from matplotlib.ticker import FixedLocator
+from matplotlib.transforms import Bbox, TransformedBbox
+
+from .amounts import Apart, name, price, prices
+from .colours import INK, NOW, PAPER, faint, ink
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.gridspec import SubplotSpec
+
+__all__ = [
+    "Fit",
+    "Room",
+    "bare",
+    "broken",
+    "dress",
+    "estimate",
+    "fit",
+    "fresh",
+    "head",
+    "known",
+    "note",
+    "room",
+    "tag",
+    "wide",
+]
+
+_FULL = (8.0, 4.6)  # inches of a cell from which on nothing is smaller than it should be
+_SMALLEST = 0.62  # share of their size that words have in the smallest cells
+_EDGE = 4.0  # points between the words of a picture and the edge of its cell
+_SMALL = (2.6, 1.9)  # inches of a cell below which only the needful is said
+
+
+class Room(NamedTuple):
+    """The cell that axes have for themselves and their words, in inches."""
+
+    width: float
+    height: float
+
+    @property
+    def scale(self) -> float:
+        """How large words are, of what they should be."""
+        share = min(1.0, self.width / _FULL[0], self.height / _FULL[1])
+        return max(_SMALLEST, 0.42 + 0.58 * share)
+
+    @property
+    def small(self) -> bool:
+        """Whether there is room for the needful only."""
+        return self.width < _SMALL[0] or self.height < _SMALL[1]
+
+    def ticks(self, inches: float, *, upright: bool = False, most: int = 9) -> int:
+        """Give how many labels have room, one for so many inches of full size."""
+        length = self.height - 1.2 * self.scale if upright else self.width - 1.4 * self.scale
+        return max(2, min(most, int(length / (inches * self.scale))))
+
+
+def fresh() -> Axes:
+    """Give axes on a new figure that the running front end knows, in the colours of the user's style."""
+    from matplotlib import pyplot as plt
+
+    return plt.figure(figsize=(10.0, 5.6), layout="constrained").add_subplot()
+
+
+def dress(figure: Figure) -> Axes:
+    """Add dark axes to a figure of our own; a figure of the caller's keeps its colours."""
+    figure.set_facecolor(PAPER)
+    ax = figure.add_subplot()
+    ax.set_facecolor(PAPER)
+    ax.tick_params(colors=INK, which="both")
+    for label in (ax.xaxis.label, ax.yaxis.label, ax.title):
+        label.set_color(INK)
+    for spine in ax.spines.values():
+        spine.set_color("#2b2d3f")
+    return ax
+
+
+def room(ax: Axes) -> Room:
+    """Tell how large the cell is that these axes stand in."""
+    figure = ax.get_figure(root=False)
+    assert figure is not None  # noqa: S101 - axes that can be drawn on have one
+    root = cast("Figure", ax.get_figure(root=True))
+    width, height = figure.bbox.width / root.dpi, figure.bbox.height / root.dpi
+    spec = ax.get_subplotspec()
+    if spec is None:
+        box = ax.get_position()
+        return Room(1.2 * box.width * width, 1.25 * box.height * height)
+    cell = _cell(spec)
+    return Room(cell.width * width, cell.height * height)
+
+
+def _cell(spec: SubplotSpec) -> Bbox:
+    """Tell which part of the figure belongs to a place of its grid, gaps shared out."""
+    grid: Any = spec.get_gridspec()
+    outer = _cell(grid._subplot_spec) if hasattr(grid, "_subplot_spec") else Bbox.unit()  # noqa: SLF001 - no other way tells where a grid inside a grid lies
+    rows, columns = grid.get_geometry()
+    heights = grid.get_height_ratios() or [1] * rows
+    widths = grid.get_width_ratios() or [1] * columns
+    x0, x1 = sum(widths[: spec.colspan.start]) / sum(widths), sum(widths[: spec.colspan.stop]) / sum(widths)
+    y0, y1 = 1 - sum(heights[: spec.rowspan.stop]) / sum(heights), 1 - sum(heights[: spec.rowspan.start]) / sum(heights)
+    return Bbox.from_extents(
+        outer.x0 + x0 * outer.width,
+        outer.y0 + y0 * outer.height,
+        outer.x0 + x1 * outer.width,
+        outer.y0 + y1 * outer.height,
+    )
+
+
+class Fit:
+    """Places axes so that they and their words fill their cell, where nobody else places them.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+        The axes.
+    twin : matplotlib.axes.Axes, optional
+        Others on the same place, whose words need room as well.
+    """
+
+    def __init__(self, ax: Axes, twin: Axes | None = None) -> None:
+        self._all = [ax] if twin is None else [ax, twin]
+        self._spec = ax.get_subplotspec()
+        self._busy = False
+
+    def get_subplotspec(self) -> SubplotSpec | None:
+        """Tell a layout engine which place of the grid it is."""
+        return self._spec
+
+    def __call__(self, ax: Axes, renderer: Any) -> Bbox:
+        """Give the place of the axes, as matplotlib asks for it before it draws."""
+        figure = ax.get_figure(root=False)
+        if self._busy or figure is None or not self._ours(figure):
+            return ax.get_position(original=not self._busy)
+        self._busy = True
+        try:
+            return self._placed(figure, renderer)
+        finally:
+            self._busy = False
+
+    def _ours(self, figure: Any) -> bool:
+        """Whether neither a layout engine nor the caller says where axes stand."""
+        if self._spec is None or figure.get_layout_engine() is not None:
+            return False
+        grid: Any = self._spec.get_gridspec()
+        if any(getattr(grid, side, None) is not None for side in ("left", "right", "top", "bottom")):
+            return False
+        pars = figure.subplotpars
+        return all(
+            getattr(pars, name) == mpl.rcParams[cast("Any", f"figure.subplot.{name}")]
+            for name in ("left", "right", "top", "bottom", "wspace", "hspace")
+        )
+
+    def _placed(self, figure: Any, renderer: Any) -> Bbox:
+        assert self._spec is not None  # noqa: S101 - asked before
+        whole = figure.bbox
+        cell = TransformedBbox(_cell(self._spec), figure.transSubfigure).frozen()
+        edge = _EDGE * renderer.points_to_pixels(1.0)
+        top = cell.y1
+        if (title := figure._suptitle) is not None:  # noqa: SLF001 - its extent is told nowhere else
+            top = min(top, title.get_window_extent(renderer).y0)
+        found = cell
+        for _ in range(3):  # ticks change with the size, and with them the room they need
+            inner = self._all[0].get_window_extent(renderer)
+            words = Bbox.union(
+                [cast("Bbox", one.get_tightbbox(renderer, call_axes_locator=False)) for one in self._all]
+            )
+            x0, x1 = cell.x0 + edge + inner.x0 - words.x0, cell.x1 - edge - (words.x1 - inner.x1)
+            y0, y1 = cell.y0 + edge + inner.y0 - words.y0, top - edge - (words.y1 - inner.y1)
+            if x1 - x0 < 0.2 * cell.width:
+                x0, x1 = cell.x0 + 0.3 * cell.width, cell.x0 + 0.5 * cell.width
+            if y1 - y0 < 0.15 * cell.height:
+                y0, y1 = cell.y0 + 0.3 * cell.height, cell.y0 + 0.45 * cell.height
+            found = Bbox.from_extents(
+                (x0 - whole.x0) / whole.width,
+                (y0 - whole.y0) / whole.height,
+                (x1 - whole.x0) / whole.width,
+                (y1 - whole.y0) / whole.height,
+            )
+            for one in self._all:
+                one._set_position(found, which="active")  # type: ignore[attr-defined]  # noqa: SLF001 - set_position would take the axes out of every layout
+        return found
+
+
+def fit(ax: Axes, twin: Axes | None = None) -> None:
+    """Have axes, and others on the same place, find room for their words."""
+    locator = Fit(ax, twin)
+    for one in (ax,) if twin is None else (ax, twin):
+        one.set_axes_locator(cast("Any", locator))
+
+
+def wide(text: str, size: float, *, bold: bool = False) -> float:
+    """Tell how many inches a text is wide."""
+    font = FontProperties(size=size, weight="bold" if bold else "normal")
+    width, _, _ = text_to_path.get_text_width_height_descent(text.replace("\\$", "S"), font, ismath=False)
+    return float(width) / 72.0
+
+
+def broken(parts: Iterable[str], inches: float, size: float, *, bold: bool = False) -> str:
+    """Write parts one after another in as many lines as they need; a part too long alone is broken at blanks."""
+    pieces: list[str] = []
+    for part in parts:
+        length = wide(part, size, bold=bold)
+        letters = max(8, int(len(part) * inches / max(length, 1e-9)))
+        pieces += [part] if length <= inches else textwrap.wrap(part, letters, break_long_words=False)
+    lines: list[str] = []
+    for piece in pieces:
+        longer = f"{lines[-1]} · {piece}" if lines else piece
+        if lines and wide(longer, size, bold=bold) <= inches:
+            lines[-1] = longer
+        else:
+            lines.append(piece)
+    return "\n".join(lines)
+
+
+def head(
+    ax: Axes, subject: Sequence[str], details: Sequence[str], *, entries: Sequence[Any] = (), margin: float = 1.1
+) -> None:
+    """Write above the axes what they show: the subject in bold, what is to be known of it, and what the colours mean.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+        The axes.
+    subject, details : sequence of str
+        Parts; lines are broken between them.
+    entries : sequence of matplotlib artists
+        What the legend explains, by their labels.
+    margin : float
+        Inches beside the axes, at full size.
+    """
+    have = room(ax)
+    scale = have.scale
+    inches = max(0.8, have.width - margin * scale)
+    above = 5.0 * scale
+    if entries and not have.small:
+        above = _legend(ax, entries, inches, above)
+    size = 8.6 * scale
+    words = broken([part for part in details if part], inches, size)
+    if words and not have.small:
+        ax.annotate(
+            words,
+            (0.0, 1.0),
+            xycoords="axes fraction",
+            xytext=(0.0, above),
+            textcoords="offset points",
+            va="bottom",
+            ha="left",
+            fontsize=size,
+            color=faint(ax),
+            linespacing=1.25,
+            annotation_clip=False,
+        )
+        above += 1.32 * size * (1 + words.count("\n")) + 2.0
+    size = 11.5 * scale
+    ax.set_title(
+        broken(subject, inches, size, bold=True),
+        loc="left",
+        fontsize=size,
+        fontweight="bold",
+        color=ink(ax),
+        pad=above + 1.0,
+        linespacing=1.2,
+    )
+
+
+def _legend(ax: Axes, entries: Sequence[Any], inches: float, above: float) -> float:
+    """Explain the colours in a row above the axes, or in several; how far up they reach, in points."""
+    size = 8.6 * room(ax).scale
+    widest = max(wide(str(entry.get_label()), size) for entry in entries) + 3.2 * size / 72.0
+    columns = max(1, min(len(entries), int(inches / widest)))
+    rows = -(-len(entries) // columns)
+    legend = ax.legend(
+        handles=list(entries),
+        loc="lower left",
+        bbox_to_anchor=(0.0, 1.0),
+        ncols=-(-len(entries) // rows),
+        frameon=False,
+        fontsize=size,
+        borderaxespad=above / size,
+        borderpad=0.0,
+        handlelength=1.0,
+        handleheight=0.8,
+        handletextpad=0.5,
+        columnspacing=1.4,
+        labelspacing=0.35,
+        labelcolor=ink(ax),
+    )
+    legend.set_in_layout(True)
+    return above + rows * 1.4 * size + 4.0
+
+
+def bare(ax: Axes, grid: str) -> None:
+    """Leave of the frame what carries something, and draw faint lines across for one axis."""
+    scale = room(ax).scale
+    ax.tick_params(labelsize=8.6 * scale, length=0.0)
+    for side in ("top", "right", "left", "bottom"):
+        ax.spines[side].set_visible(False)
+    ax.grid(visible=True, axis=cast("Any", grid), color=faint(ax, 0.22), linewidth=0.7)
+    ax.set_axisbelow(True)
+
+
+def note(ax: Axes, text: str) -> None:
+    """Say in the middle why there is nothing to see."""
+    ax.text(
+        0.5, 0.5, text, transform=ax.transAxes, ha="center", va="center", color=faint(ax), fontsize=9 * room(ax).scale
+    )
+
+
+def tag(axis: Any, value: float, most: int) -> None:
+    """Give the current price a tick of its own on an axis of prices, on a tag that no other label comes near."""
+    ax: Axes = axis.axes
+    have = room(ax)
+    size = 8.6 * have.scale
+    upright = axis.axis_name == "y"
+    text = price(value)
+    apart = 1.9 * size if upright else 72.0 * wide(text, size) + 1.2 * size
+    axis.set_major_locator(Apart(most, value, apart))
+    axis.set_major_formatter(prices())
+    axis.set_minor_locator(FixedLocator([value]))
+    axis.set_minor_formatter(prices())
+    axis.set_tick_params(which="minor", length=0.0, labelsize=size, labelcolor="#ffffff", pad=5.0)
+    for tick in axis.get_minor_ticks(1):
+        for label in (tick.label1, tick.label2):
+            label.set_fontweight("bold")
+            label.set_bbox({"boxstyle": "round,pad=0.18", "facecolor": NOW, "edgecolor": "none"})
+
+
+def estimate(meta: Mapping[str, Any]) -> str:
+    """What has to be said beside a subject that nobody publishes."""
+    return "estimate, simulated market" if meta.get("simulated") else "estimate"
+
+
+def known(meta: Mapping[str, Any]) -> list[str]:
+    """Where realised numbers come from, and as of when."""
+    said = ["simulated market"] if meta.get("simulated") else []
+    if not said and (source := meta.get("source")):
+        said.append(f"source: {name(source)}")
+    if (when := meta.get("as_of")) is not None:
+        said.append(f"{when.astimezone(UTC):%Y-%m-%d %H:%M} UTC")
+    return said

@@ -1,0 +1,208 @@
+"""Realised totals over time: shorts upward and longs downward, as the price goes that liquidates them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
+
+import numpy as np
+from matplotlib.patches import Patch
+
+from . import amounts, colours, paper
+from .clock import clock
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy.typing as npt
+    from matplotlib.axes import Axes
+
+    from liqdata.rows import Rows
+
+    Floats: TypeAlias = npt.NDArray[np.float64]
+    Times: TypeAlias = npt.NDArray[np.datetime64]
+
+__all__ = ["chart", "history"]
+
+_HOUR = 3_600_000
+_BAR = 0.035  # inches that a bar needs
+_KEYS = ("coin", "symbol", "exchange")
+_MULTIPLES = (1, 2, 3, 4, 6, 8, 12, 24, 48, 72, 168, 336, 720)
+
+
+def chart(rows: Rows[Any], ax: Axes | None) -> Axes:
+    """Draw the hours; :func:`liqdata.plot.chart` says how."""
+    usd, sides = rows["total_usd"], rows["side"]
+    long, short = np.where(sides == "LONG", usd, 0.0), np.where(sides == "SHORT", usd, 0.0)
+    symbol = rows.meta.get("question", {}).get("symbol")
+    title = f"{amounts.name(symbol)} liquidated by hour" if symbol else "Liquidated by hour"
+    ax = paper.fresh() if ax is None else ax
+    return _mirrored(rows["hour"], long, short, _HOUR, ax=ax, title=title, meta=rows.meta, details=[])
+
+
+def history(rows: Rows[Any], ax: Axes | None, *, interval: Any) -> Axes:
+    """Draw a history; :func:`liqdata.plot.history` says how."""
+    ax = paper.fresh() if ax is None else ax
+    times = rows["timestamp"]
+    question = rows.meta.get("question", {})
+    span = _span(times, interval if interval is not None else question.get("interval"))
+    keys = [key for key in _KEYS if key in rows.columns]
+    names = np.array(
+        [" ".join(amounts.name(one) for one in several) for several in zip(*(rows[key] for key in keys), strict=True)]
+        if keys
+        else [""] * len(rows),
+        dtype=object,
+    )
+    alone = sorted(set(names))
+    known = [name for name in [question.get("symbol"), question.get("exchange")] if name]
+    of = alone[0] if len(alone) == 1 else " ".join(amounts.name(str(name).replace(",", ", ")) for name in known)
+    title = f"{of} liquidated over time".strip().replace("liquidated", "Liquidated" if not of else "liquidated")
+    details = _uncovered(rows, span, ax)
+    if len(alone) <= 1:
+        return _mirrored(
+            times, rows["long_usd"], rows["short_usd"], span, ax=ax, title=title, meta=rows.meta, details=details
+        )
+    return _stacked(times, rows["total_usd"], names, span, ax=ax, title=title, meta=rows.meta, details=details)
+
+
+def _span(times: Times, interval: Any) -> int:
+    """How long a period is: as asked, else the least distance between two."""
+    if interval is not None:
+        from liqdata._inputs import length
+
+        return int(length(int(interval) if isinstance(interval, str) and interval.isdigit() else interval))
+    apart = np.diff(np.unique(times)).astype(np.int64)
+    return int(apart.min()) if len(apart) else _HOUR
+
+
+def _uncovered(rows: Rows[Any], span: int, ax: Axes) -> list[str]:
+    """Hatch the periods in which something was missed, and say how much of the time was covered."""
+    if "covered" not in rows.columns or not len(rows):
+        return []
+    covered = rows["covered"]
+    told = ~np.isnan(covered)
+    if not told.any():
+        return []
+    times = rows["timestamp"][told]
+    periods, inverse = np.unique(times, return_inverse=True)
+    share = np.bincount(inverse, covered[told]) / np.bincount(inverse)
+    lacking = share < 0.995  # noqa: PLR2004 - what rounds to less than all
+    for at in periods[lacking]:
+        ax.axvspan(at, at + np.timedelta64(span, "ms"), color=colours.faint(ax), alpha=0.13, linewidth=0, zorder=0)
+    return [f"{float(share.mean()):.0%} of the time covered" + (", less where shaded" if lacking.any() else "")]
+
+
+def _merged(times: Times, columns: list[Floats], span: int, ax: Axes) -> tuple[Times, list[Floats], int]:
+    """Sums of longer periods, where there are more than can be seen; nothing is lost by adding up."""
+    have = paper.room(ax)
+    most = max(6, int((have.width - 1.0 * have.scale) / _BAR))
+    millis = times.astype("datetime64[ms]").astype(np.int64)
+    whole = int(millis.max() - millis.min()) // span + 1
+    factor = next((one for one in _MULTIPLES if whole <= most * one), -(-whole // most))
+    period = span * factor
+    starts, inverse = np.unique(millis // period * period, return_inverse=True)
+    sums = [np.bincount(inverse, np.nan_to_num(column), len(starts)).astype(np.float64) for column in columns]
+    return cast("Times", starts.astype("datetime64[ms]")), sums, period
+
+
+def _mirrored(
+    times: Times,
+    long: Floats,
+    short: Floats,
+    span: int,
+    *,
+    ax: Axes,
+    title: str,
+    meta: Mapping[str, Any],
+    details: list[str],
+) -> Axes:
+    most = 0.0
+    if len(times):
+        times, (long, short), span = _merged(times, [long, short], span, ax)
+        width = np.timedelta64(int(0.86 * span), "ms")
+        middle = times + np.timedelta64(span // 2, "ms")
+        ax.bar(middle, short, width, color=colours.SHORT, linewidth=0)
+        ax.bar(middle, -long, width, color=colours.LONG, linewidth=0)
+        most = float(max(short.max(), long.max()))
+    ax.axhline(0.0, color=colours.faint(ax), linewidth=0.8)
+    entries = [Patch(color=colours.SHORT, label="shorts, upward"), Patch(color=colours.LONG, label="longs, downward")]
+    low = -float(long.max(initial=0.0)) if len(times) else -1.0
+    high = float(short.max(initial=0.0)) if len(times) else 1.0
+    margin = 0.06 * (high - low) or 1.0
+    ax.set_ylim(low - margin if low else -margin, high + margin)
+    _finish(times, span, ax, title=title, meta=meta, details=details, entries=entries, empty=not most)
+    return ax
+
+
+def _stacked(
+    times: Times,
+    usd: Floats,
+    names: Any,
+    span: int,
+    *,
+    ax: Axes,
+    title: str,
+    meta: Mapping[str, Any],
+    details: list[str],
+) -> Axes:
+    known, inverse = np.unique(names.astype(str), return_inverse=True)
+    sums = np.bincount(inverse, np.nan_to_num(usd))
+    order = np.argsort(-sums, kind="stable")
+    shown = order if len(order) <= len(colours.GROUPS) else order[: len(colours.GROUPS) - 1]
+    columns = [np.where(inverse == one, usd, 0.0) for one in shown]
+    labels = [str(known[one]) for one in shown]
+    if len(shown) < len(order):
+        columns.append(np.where(np.isin(inverse, shown), 0.0, usd))
+        labels.append(f"{len(order) - len(shown)} others")
+    times, columns, span = _merged(times, columns, span, ax)
+    width = np.timedelta64(int(0.86 * span), "ms")
+    middle = times + np.timedelta64(span // 2, "ms")
+    floor = np.zeros(len(times))
+    entries = []
+    for place, (column, label) in enumerate(zip(columns, labels, strict=True)):
+        colour = colours.GROUPS[place] if place < len(shown) else colours.OTHERS
+        ax.bar(middle, column, width, floor, color=colour, linewidth=0)
+        entries.append(Patch(color=colour, label=label))
+        floor = floor + column
+    ax.set_ylim(0.0, 1.06 * float(floor.max()) or 1.0)
+    _finish(times, span, ax, title=title, meta=meta, details=details, entries=entries, empty=not floor.any())
+    return ax
+
+
+def _finish(
+    times: Times,
+    span: int,
+    ax: Axes,
+    *,
+    title: str,
+    meta: Mapping[str, Any],
+    details: list[str],
+    entries: list[Any],
+    empty: bool,
+) -> None:
+    have = paper.room(ax)
+    size = 8.6 * have.scale
+    paper.bare(ax, "y")
+    ax.yaxis.set_major_locator(amounts.rounded(have.ticks(0.45, upright=True)))
+    ax.yaxis.set_major_formatter(amounts.dollars())
+    if len(times):
+        period = np.timedelta64(span, "ms")
+        edge = period // 2 if len(times) < 3 else np.timedelta64(0, "ms")  # noqa: PLR2004 - few bars need air
+        ax.set_xlim(cast("Any", times.min() - edge), cast("Any", times.max() + period + edge))
+        clock(ax, have.ticks(0.72))
+    else:
+        ax.set_xticks([])
+        ax.set_yticks([])
+    if empty:
+        paper.note(ax, "no liquidations")
+    if not have.small:
+        ax.set_ylabel("USD liquidated", fontsize=size)
+        ax.set_xlabel("time, UTC", fontsize=size, labelpad=2.0)
+    caveat = ["simulated market"] if meta.get("simulated") else []
+    paper.head(
+        ax,
+        [title, *caveat],
+        [f"per {amounts.span(span)}", *details, *paper.known(meta)[len(caveat) :]],
+        entries=entries,
+        margin=0.9,
+    )
+    paper.fit(ax)

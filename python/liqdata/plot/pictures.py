@@ -1,0 +1,75 @@
+"""Which picture an answer has, and the picture of any answer on a figure of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from liqdata.errors import BadQuery
+from liqdata.grids import Heatmap, LiquidationMap
+from liqdata.rows import Rows
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["kind_of", "on_figure"]
+
+_WINDOWS = ("1h", "4h", "12h", "24h")
+# The columns by which rows are told apart, the most particular first.
+_COLUMNS = {
+    "cascades": {"start", "end", "coin", "side", "usd"},
+    "history": {"timestamp", "long_usd", "short_usd", "largest_usd"},
+    "chart": {"hour", "side", "total_usd"},
+    "coins": {"coin", "long_usd", "short_usd", "cnt"},
+    "exchanges": {"exchange", "long_usd", "short_usd", "cnt"},
+}
+
+
+def kind_of(answer: Any) -> str:
+    """The question that an answer has the picture of."""
+    if isinstance(answer, Heatmap):
+        return "heatmap"
+    if isinstance(answer, LiquidationMap):
+        return "liqmap"
+    if isinstance(answer, Rows):
+        for kind, columns in _COLUMNS.items():
+            if columns <= set(answer.columns):
+                return kind
+        what = f"rows of {', '.join(answer.columns)}"
+    elif isinstance(answer, Mapping):
+        if "tiers" in answer:
+            return "levels"
+        if "d1" in answer or "d7" in answer or "price" in answer:
+            return "maxpain"
+        if not answer or set(_WINDOWS) & answer.keys():
+            return "overview"
+        what = f"a mapping of {', '.join(map(repr, list(answer)[:5]))}"
+    else:
+        what = f"a {type(answer).__name__}"
+    allowed = f"the answers of overview, heatmap, liqmap, levels, maxpain, {', '.join(_COLUMNS)}"
+    msg = f"answer: {what}, of which there is no picture; allowed: {allowed}"
+    raise BadQuery(msg, parameter="answer")
+
+
+def on_figure(
+    answer: Any,
+    draw: Callable[..., Axes],
+    options: Mapping[str, Any],
+    *,
+    dark: bool,
+    size: tuple[float, float],
+    dpi: float,
+) -> Figure:
+    """Draw on a figure that no window system and no pyplot knows."""
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    from .paper import dress
+
+    with mpl.rc_context():
+        mpl.rcdefaults()
+        figure = Figure(figsize=size, dpi=dpi, layout="constrained")
+        ax = dress(figure) if dark else figure.add_subplot()
+        draw(answer, ax, **options)
+    return figure

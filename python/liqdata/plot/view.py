@@ -1,0 +1,57 @@
+"""Which part of an estimate a picture shows, and what it says of the rest."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from liqdata.errors import BadQuery
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from liqdata.grids import Heatmap, LiquidationMap
+
+    Floats: TypeAlias = npt.NDArray[np.float64]
+
+__all__ = ["MASS", "REACH", "bound_of", "bulk", "outside"]
+
+MASS = 0.98
+"""Share of the estimated mass that the view holds, where that lies within :data:`REACH`."""
+
+REACH = 0.12
+"""How far the view reaches from the current price and the line, as a share of it: low leverages lie as far out as half
+the price, where they would flatten what is near and nothing is validated. What is left out is told beside it."""
+
+
+def bulk(prices: Floats, mass: Floats, low: float, high: float) -> tuple[float, float]:
+    """Widen a price band until :data:`MASS` of the mass lies in it, the same share cut on either end."""
+    order = np.argsort(prices)
+    running = np.cumsum(np.nan_to_num(mass[order]))
+    if not running[-1] > 0:
+        return low, high
+    cut = (1.0 - MASS) / 2.0
+    first, last = np.searchsorted(running / running[-1], (cut, 1.0 - cut))
+    last = min(last, len(order) - 1)
+    return min(low, float(prices[order[first]])), max(high, float(prices[order[last]]))
+
+
+def outside(grid: Heatmap | LiquidationMap, mass: Floats, low: float, high: float) -> str:
+    """What share of the estimate the view does not show, where it is worth a word."""
+    mass = np.nan_to_num(mass)
+    beyond = float(mass[(grid.prices < low) | (grid.prices > high)].sum())
+    share = beyond / float(mass.sum()) if beyond else 0.0
+    return f"{share:.0%} lie beyond the view" if share > 1.0 - MASS else ""
+
+
+def bound_of(grid: Heatmap | LiquidationMap, bound: str) -> Floats:
+    """One end of the interval of each cell, which a map may not have."""
+    found = {"low": grid.low, "high": grid.high}.get(bound)
+    if bound not in ("low", "high"):
+        msg = f"bound: {bound!r} is not allowed; allowed: 'low', 'high' or None"
+        raise BadQuery(msg, parameter="bound")
+    if found is None:
+        msg = "bound: the map tells no interval; allowed: maps of model 3 in this process, once it is fitted"
+        raise BadQuery(msg, parameter="bound")
+    return found
