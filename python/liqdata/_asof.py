@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, NoReturn, overload
 
 from . import _core
+from ._doors import door
 from ._inputs import length
 from .errors import BadQuery
 from .rows import Rows
@@ -65,6 +66,7 @@ def join_asof(
     allow_exact_matches: bool = True,
     suffix: str = "_right",
 ) -> pd.DataFrame: ...
+@door
 def join_asof(
     left: Any,
     right: Any,

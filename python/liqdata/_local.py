@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar, cast
 
 from . import _answers, _core
 from ._answers import Convert, Origin, batch
+from ._doors import doors
 from ._inputs import datetime_of, instant, many, millis_of
 from .errors import ArchiveError, BadQuery
 
@@ -32,6 +33,9 @@ class _Mirrored(NamedTuple):
 
 class _Local:
     """Asks the native half's engine; every question may be as of an instant."""
+
+    def __init_subclass__(cls) -> None:
+        doors(cls)
 
     def _set_up(
         self,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from . import _core
 from ._answers import Convert, Origin, batch
+from ._doors import door, doors
 from ._inputs import choice, datetime_of, many, number
 from .errors import BadQuery
 
@@ -122,6 +123,10 @@ def _pairs(headers: Mapping[str, str] | None) -> list[tuple[str, str]]:
 class _Service:
     """What both clients share: the options and the connections."""
 
+    def __init_subclass__(cls) -> None:
+        doors(cls)
+
+    @door
     def __init__(
         self,
         base_url: str | None = None,

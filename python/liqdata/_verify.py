@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from . import _core
+from ._doors import door
 from ._progress import Progress, bar
 from .rows import Rows
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from .types import FindingRow
 
 
+@door
 def verify(path: str | os.PathLike[str], *, repair: bool = False, progress: bool = False) -> Rows[FindingRow]:
     """What is damaged, missing or unexpected in an archive.
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self, cast
 
 from . import _core
+from ._doors import door
 from .errors import BadQuery, NoAnswer
 from .market import collected
 
@@ -184,6 +185,7 @@ def _deliver(ended: threading.Event) -> None:
         _core.deliver_logs()
 
 
+@door
 def collect(
     path: str | os.PathLike[str],
     *,

@@ -216,7 +216,8 @@ class Defect(LiqdataError, RuntimeError):
         step = self.__traceback__
         while step is not None:
             frame = step.tb_frame
-            if f"{frame.f_globals.get('__name__')}.".startswith("liqdata."):
+            home = f"{frame.f_globals.get('__name__')}."
+            if home.startswith("liqdata.") and home != "liqdata._doors.":
                 owner = frame.f_locals.get("self")
                 owner = "" if owner is None else f"{type(owner).__name__}."
                 return owner + frame.f_code.co_name

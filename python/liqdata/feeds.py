@@ -11,6 +11,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from . import _core
+from ._doors import door
 from ._inputs import instant
 from .errors import BadQuery, UnexpectedReply
 from .rows import Rows
@@ -24,6 +25,7 @@ _FIELDS = ("base", "quote", "kind", "contract_size")
 _SHAPE = '{native_id: {"base": …, "quote": …, "kind": "linear" or "inverse", "contract_size": …}}, all of it text'
 
 
+@door
 def decode(
     exchange: str,
     frame: str | bytes | Sequence[str | bytes],

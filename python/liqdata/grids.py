@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, fields
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
+from ._doors import doors
 from ._inputs import is_missing, number
 from ._printable import printable
 from .errors import BadQuery
@@ -173,6 +174,7 @@ def _shape(array: npt.NDArray[Any]) -> str:
     return "×".join(map(str, array.shape))
 
 
+@doors
 @dataclass(frozen=True, eq=False, repr=False)
 class Heatmap(_Grid):
     """Estimated liquidations over price and time.
@@ -417,6 +419,7 @@ class Heatmap(_Grid):
         )
 
 
+@doors
 @dataclass(frozen=True, eq=False, repr=False)
 class LiquidationMap(_Grid):
     """Estimated liquidations by price bin, side and leverage tier.

@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from . import _core
+from ._doors import door
 from ._inputs import choice
 from .errors import BadQuery
 from .rows import Rows
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["brackets", "liquidation_price"]
 
 
+@door
 def brackets(symbol: str, exchange: str = "binance") -> Rows[BracketRow]:
     """Maintenance margins of a market by the size of the position, as its venue published them.
 
@@ -52,6 +54,7 @@ def brackets(symbol: str, exchange: str = "binance") -> Rows[BracketRow]:
     return Rows(_known(symbol, exchange), meta={"simulated": False})
 
 
+@door
 def liquidation_price(
     side: Literal["LONG", "SHORT", "long", "short"],
     entry: float,

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from . import _answers, _core
+from ._doors import door
 from ._estimates import _LocalEstimates
 from ._export import _LocalExport
 from ._history import _LocalHistory
@@ -401,6 +402,7 @@ def _version(version: object) -> str | None:
     raise BadQuery(msg, parameter="version")
 
 
+@door
 def open(
     path: str | os.PathLike[str] | Sequence[str],
     *,
@@ -498,6 +500,7 @@ def _of_archive(core: _core.Market, path: str, as_of: int | None) -> Market:
     return made._set_up(core, archive=(os.path.realpath(path), as_of))  # noqa: SLF001 - users make markets of tables
 
 
+@door
 def demo(*, seed: int = 0, now: Instant | None = None) -> Market:
     """A simulated market with known positions: works on a fresh machine with no network and no account.
 

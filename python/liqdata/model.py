@@ -13,6 +13,7 @@ from numbers import Integral, Real
 from typing import Any
 
 from . import _core
+from ._doors import doors
 from .errors import BadQuery
 
 __all__ = ["Model"]
@@ -20,6 +21,7 @@ __all__ = ["Model"]
 _PARAMETERS = ("prior", "tiers", "weights", "mmr", "clocks", "entries", "grid", "phi0", "kappa0", "nu", "name")
 
 
+@doors
 class Model:
     """The parameters of an estimate, checked and with a version.
 

@@ -7,6 +7,7 @@ from difflib import get_close_matches
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, cast, overload
 
+from ._doors import doors
 from ._drawn import as_html, as_text
 from ._inputs import choice
 from .errors import BadQuery
@@ -29,6 +30,7 @@ _PANDAS_WITH_TEXT = 3  # from this version on pandas has a string type of its ow
 _AT_ONCE = 1024  # rows that are made into dicts at once while iterating
 
 
+@doors
 class Rows(Generic[R]):
     """An immutable sequence of dict rows.
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from . import _core
+from ._doors import door
 from .errors import BadQuery
 
 if TYPE_CHECKING:
@@ -155,6 +156,7 @@ def _deliver(ended: threading.Event) -> None:
         _core.deliver_logs()
 
 
+@door
 def serve(
     market: Market,
     host: str = "127.0.0.1",

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, cast
 
 from . import _core
+from ._doors import door
 from .errors import BadQuery
 
 __all__ = ["Symbol", "symbol"]
@@ -47,6 +48,7 @@ class Symbol:
         return self.pair or self.coin
 
 
+@door
 def symbol(text: str, *, exchange: str | None = None) -> Symbol:
     """Read a symbol as exchanges, ccxt, TradingView or people spell it.
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from . import _core
+from ._doors import door
 from .errors import Refused
 from .model import Model
 from .scoring.columns import Table, mine, refuse, rows
@@ -38,6 +39,7 @@ EDGES = np.round(np.arange(0.0, REACH + BIN / 2, BIN), 9)
 SIDES = ("long", "short")
 
 
+@door
 def score_truth(
     market: Market,
     *,

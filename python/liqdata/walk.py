@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import TYPE_CHECKING, Literal, TypeVar, cast
 
 from . import _answers, _core
+from ._doors import door
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -99,6 +100,7 @@ class OrderIterator(Iterator["OrderRow"]):
                 raise StopIteration
         return row
 
+    @door
     def _more(self) -> bool:
         """Take the next rows; whether there were any."""
         if self._following is None:
@@ -169,6 +171,7 @@ class AsyncOrderIterator(AsyncIterator["OrderRow"]):
                 raise StopAsyncIteration
         return row
 
+    @door
     async def _more(self) -> bool:
         if self._following is None:
             return False

@@ -1,5 +1,6 @@
 """The package as such: what importing it costs, what it names, how its parts travel and end."""
 
+import asyncio
 import copy
 import importlib.metadata
 import importlib.resources
@@ -328,7 +329,7 @@ def test_a_closed_market_cannot_be_served():
 def test_as_of_is_no_question_for_a_remote_service(kind, method):
     client = kind("http://127.0.0.1:9")
     with pytest.raises(TypeError, match="as_of"):
-        getattr(client, method)(as_of=0)
+        asyncio.run(getattr(client, method)(as_of=0))
 
 
 # --- the simulated market

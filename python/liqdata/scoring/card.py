@@ -6,6 +6,8 @@ import html
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from liqdata._doors import doors
+
 from .columns import rows as table_of
 
 if TYPE_CHECKING:
@@ -54,6 +56,7 @@ KINDS: dict[str, dict[str, str]] = {
 }
 
 
+@doors
 @dataclass(frozen=True, repr=False)
 class Scorecard:
     """How well maps tell what was then liquidated; what :func:`liqdata.score` gives.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 import numpy as np
 
 from liqdata import _core
+from liqdata._doors import door
 from liqdata._inputs import choice, datetime_of, many, stretch
 from liqdata._progress import bar
 from liqdata.errors import BadQuery
@@ -69,6 +70,7 @@ def score(
     progress: bool = False,
     client: object = None,
 ) -> dict[str, Scorecard]: ...
+@door
 def score(
     maps: object,
     realised: object,

@@ -1,0 +1,89 @@
+"""What users call: an error of this package shows the line that called, and not the way it went in here."""
+
+from __future__ import annotations
+
+import re
+import sys
+from difflib import get_close_matches
+from functools import update_wrapper
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from .errors import Defect, LiqdataError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+F = TypeVar("F", bound="Callable[..., Any]")
+C = TypeVar("C", bound=type)
+
+_COROUTINE, _GENERATORS = 0x80, 0x20 | 0x200  # flags of code: inspect has them too, and much that takes long to load
+
+
+def door(function: F) -> F:
+    """The function as users call it: of an error of this package they see their own line and this function's name.
+
+    Bugs are shown in full, and all errors are where Python runs in its development mode (``python -X dev``).
+    """
+    if not isinstance(function, FunctionType) or sys.flags.dev_mode:
+        return function
+    flags = function.__code__.co_flags
+    if flags & _GENERATORS:
+        return function
+    made = _awaited(function) if flags & _COROUTINE else _called(function)
+    made.__code__ = made.__code__.replace(co_name=function.__name__, co_qualname=function.__qualname__)
+    update_wrapper(made, function)
+    return cast("F", made)
+
+
+def doors(kind: C) -> C:
+    """The class, whose public methods are doors."""
+    for name, member in list(vars(kind).items()):
+        if isinstance(member, FunctionType) and (not name.startswith("_") or name in {"__init__", "__getitem__"}):
+            setattr(kind, name, door(member))
+    return kind
+
+
+def _called(function: FunctionType) -> FunctionType:
+    def call(*args: Any, **options: Any) -> Any:
+        __tracebackhide__ = True
+        try:
+            return function(*args, **options)
+        except Defect:
+            raise
+        except TypeError as error:
+            _say_what_is_taken(error, function)
+            raise
+        except LiqdataError as error:
+            raise error.with_traceback(None) from error.__cause__  # the way in here is shown by `python -X dev`
+
+    return cast("FunctionType", call)
+
+
+def _awaited(function: FunctionType) -> FunctionType:
+    async def call(*args: Any, **options: Any) -> Any:
+        __tracebackhide__ = True
+        try:
+            return await function(*args, **options)
+        except Defect:
+            raise
+        except TypeError as error:
+            _say_what_is_taken(error, function)
+            raise
+        except LiqdataError as error:
+            raise error.with_traceback(None) from error.__cause__  # the way in here is shown by `python -X dev`
+
+    return cast("FunctionType", call)
+
+
+def _say_what_is_taken(error: TypeError, function: FunctionType) -> None:
+    """Puts the nearest parameter into what Python says of one that there is not."""
+    step = error.__traceback__
+    if step is None or step.tb_next is not None:  # raised further in, not by the call itself
+        return
+    said, code = str(error).replace(function.__qualname__, function.__name__), function.__code__
+    taken = [name for name in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount] if name != "self"]
+    if unknown := re.search(r"unexpected keyword argument '(\w+)'", said):
+        near = get_close_matches(unknown[1], taken, n=1)
+        said += f"; did you mean {near[0]!r}?" if near else f"; allowed: {', '.join(taken) or 'none'}"
+    error.args = (said,)
