@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterable
-from decimal import Decimal, InvalidOperation
-from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from . import _answers
-from ._inputs import datetime_of, length, many, stretch
+from ._inputs import datetime_of, length, stretch, symbols, usd
 from ._local import _Local
 from ._service import _Awaiting, _Blocking
 from .errors import BadQuery
 
 if TYPE_CHECKING:
     from datetime import timedelta
+    from decimal import Decimal
 
     from . import _core
     from ._answers import Convert, Origin
@@ -136,29 +134,22 @@ def _asked(
     """The parameters as a query string has them, checked as far as one can without the market."""
     exchange, min_usd = only
     groups = _groups(by)
-    symbols = symbol.split(",") if isinstance(symbol, str) else many(symbol) or []
-    if symbol is not None and not symbols:
-        msg = f"symbol: {symbol!r} names none; allowed: a coin, a pair or several, or None for everything"
-        raise BadQuery(msg, parameter="symbol")
-    for one in symbols:
-        if not isinstance(one, str) or "," in one:
-            msg = f"symbol: {one!r} is not allowed; allowed: a coin, such as BTC, or a pair, such as BTCUSDT"
-            raise BadQuery(msg, parameter="symbol")
-    if len(symbols) > 1 and not {"coin", "symbol"} & set(groups):
-        msg = f"by: {by!r} does not tell {len(symbols)} symbols apart; allowed: with 'coin' or 'symbol' among them"
+    names = symbols(symbol)
+    if len(names) > 1 and not {"coin", "symbol"} & set(groups):
+        msg = f"by: {by!r} does not tell {len(names)} symbols apart; allowed: with 'coin' or 'symbol' among them"
         raise BadQuery(msg, parameter="by")
     if exchange is not None and not (isinstance(exchange, str) and exchange.strip()):
         msg = f"exchange: {exchange!r} is not allowed; allowed: the name of an exchange, such as binance"
         raise BadQuery(msg, parameter="exchange")
     first, last = (None if at is None else datetime_of(at).isoformat() for at in stretch(*between))
     return {
-        "symbol": ",".join(symbols) if symbols else None,
+        "symbol": ",".join(names) if names else None,
         "interval": str(length(interval)),
         "by": ",".join(groups) or "none",
         "start": first,
         "end": last,
         "exchange": None if exchange is None else str(exchange),
-        "min_usd": _usd(min_usd),
+        "min_usd": None if min_usd is None else usd(min_usd),
     }
 
 
@@ -183,19 +174,3 @@ def _groups(by: Any) -> list[str]:
             msg = f"by: {by!r} is not allowed; allowed: one of {allowed}, several of them, or () for totals"
             raise BadQuery(msg, parameter="by")
     return names
-
-
-def _usd(amount: object) -> str | None:
-    """An amount as text with every digit."""
-    if amount is None:
-        return None
-    exact = None
-    if isinstance(amount, (str, Decimal)):
-        with contextlib.suppress(InvalidOperation):
-            exact = Decimal(amount)
-    elif isinstance(amount, Real) and not isinstance(amount, bool):
-        exact = Decimal(repr(float(amount)))
-    if exact is not None and exact.is_finite() and exact >= 0:
-        return format(exact, "f")
-    msg = f"min_usd: {amount!r} is not allowed; allowed: USD from 0 on"
-    raise BadQuery(msg, parameter="min_usd")

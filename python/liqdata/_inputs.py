@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import operator
 from collections.abc import Iterable, Mapping
 from datetime import UTC, date, datetime, timedelta
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from . import _core
@@ -106,6 +108,33 @@ def many(symbol: object) -> list[Any] | None:
     if symbol is None or isinstance(symbol, (str, bytes)) or not isinstance(symbol, Iterable):
         return None
     return list(symbol)
+
+
+def symbols(symbol: object) -> list[str]:
+    """The coins and pairs that are named, also with commas between them; none where ``symbol`` is ``None``."""
+    names = symbol.split(",") if isinstance(symbol, str) else many(symbol)
+    if symbol is not None and not names:
+        msg = f"symbol: {symbol!r} names none; allowed: a coin, a pair or several, or None for everything"
+        raise BadQuery(msg, parameter="symbol")
+    for one in names or []:
+        if not isinstance(one, str) or "," in one:
+            msg = f"symbol: {one!r} is not allowed; allowed: a coin, such as BTC, or a pair, such as BTCUSDT"
+            raise BadQuery(msg, parameter="symbol")
+    return names or []
+
+
+def usd(amount: object) -> str:
+    """An amount of USD as text with every digit, or :class:`~liqdata.BadQuery` naming ``min_usd``."""
+    exact = None
+    if isinstance(amount, (str, Decimal)):
+        with contextlib.suppress(InvalidOperation):
+            exact = Decimal(amount)
+    elif isinstance(amount, Real) and not isinstance(amount, bool):
+        exact = Decimal(repr(float(amount)))
+    if exact is not None and exact.is_finite() and exact >= 0:
+        return format(exact, "f")
+    msg = f"min_usd: {amount!r} is not allowed; allowed: USD from 0 on"
+    raise BadQuery(msg, parameter="min_usd")
 
 
 def _kind(value: Any) -> tuple[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Self
 
+from ._cascades import _AsyncCascades
 from ._estimates import _AsyncEstimates
 from ._history import _AsyncHistory
 from ._orders import _AsyncOrders
@@ -12,7 +13,7 @@ from ._totals import _AsyncTotals
 __all__ = ["AsyncClient"]
 
 
-class AsyncClient(_AsyncTotals, _AsyncHistory, _AsyncOrders, _AsyncEstimates):
+class AsyncClient(_AsyncTotals, _AsyncHistory, _AsyncCascades, _AsyncOrders, _AsyncEstimates):
     """The client for asyncio: the same names as :class:`~liqdata.Client`, as coroutines.
 
     Parameters are those of :class:`~liqdata.Client`. ``iter_orders`` and ``stream_orders`` are async

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Self
 
+from ._cascades import _Cascades
 from ._estimates import _Estimates
 from ._history import _History
 from ._orders import _Orders
@@ -12,7 +13,7 @@ from ._totals import _Totals
 __all__ = ["Client"]
 
 
-class Client(_Totals, _History, _Orders, _Estimates):
+class Client(_Totals, _History, _Cascades, _Orders, _Estimates):
     """A blocking client of a service that speaks the contract.
 
     Safe in notebooks (a running event loop does not matter), in threads, after a fork, and interruptible by Ctrl-C.

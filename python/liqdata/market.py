@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from . import _answers, _core
+from ._cascades import _LocalCascades
 from ._doors import door
 from ._estimates import _LocalEstimates
 from ._export import _LocalExport
@@ -40,7 +41,7 @@ _DEMO_NOW = datetime(2026, 6, 1, tzinfo=UTC)
 _SEEDS = 2**64
 
 
-class Market(_LocalTotals, _LocalHistory, _LocalOrders, _LocalEstimates, _LocalExport):
+class Market(_LocalTotals, _LocalHistory, _LocalCascades, _LocalOrders, _LocalEstimates, _LocalExport):
     """A market in this process: the ten answers from tables you have.
 
     Parameters

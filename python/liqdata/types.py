@@ -23,6 +23,7 @@ __all__ = [
     "ArchiveTable",
     "BarRow",
     "BracketRow",
+    "CascadeRow",
     "ChartRow",
     "Cluster",
     "CoinRow",
@@ -252,6 +253,25 @@ class HistoryRow(TypedDict):
     cnt: int
     largest_usd: Decimal
     covered: float | None
+
+
+class CascadeRow(TypedDict):
+    """Orders of one coin and side that followed each other closely; ``None`` is what is not known, or not yet."""
+
+    start: int
+    end: int
+    coin: str
+    side: Side
+    usd: Decimal
+    cnt: int
+    venues: int
+    largest_usd: Decimal
+    price_before: float | None
+    price_after: float | None
+    change_1m: float | None
+    change_5m: float | None
+    change_1h: float | None
+    percentile_7d: float | None
 
 
 class PositionRow(TypedDict):

@@ -4,6 +4,7 @@
 //! types, so a value that one side sends is a value that the other side takes. Each endpoint is one file and one word
 //! in the list below.
 
+mod cascades;
 mod chart;
 mod coins;
 mod endpoint;
@@ -22,6 +23,7 @@ mod query;
 mod refusal;
 mod stream;
 
+pub use cascades::Gap;
 pub use endpoint::{Endpoint, Entry, Member, Reply, Shape};
 pub use envelope::{Envelope, RefusedBody};
 pub use history::{At, Group, Groups, Period, Symbols, Usd};
@@ -60,7 +62,7 @@ macro_rules! endpoints {
                 overview(Overview) coins(Coins) exchanges(Exchanges) largest(Largest) orders(Orders) chart(Chart)
                 heatmap(Heatmap) liqmap(Liqmap) levels(Levels) maxpain(Maxpain)
             ]
-            [history(History)]
+            [history(History) cascades(Cascades)]
         }
     };
 }

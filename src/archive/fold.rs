@@ -492,6 +492,19 @@ impl Archive {
         Ok((gathered, plan.known))
     }
 
+    /// The end of the last day of which orders lie in files: an order of before then may lie in one as well when it comes
+    /// again. None where none do.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] where the journal cannot be read.
+    pub fn filed_until(&self) -> Result<Option<Millis>, ArchiveError> {
+        self.ask(|journal| {
+            let days = manifest::days(journal, OrderRow::TABLE)?.into_iter();
+            Ok(days.map(Day::end).max())
+        })
+    }
+
     /// Shows `sink` every order that `filter` asks for, in no order, and gives what is known at that instant.
     ///
     /// As [`Archive::gather_orders`], for few orders or where what is made of them cannot be divided.

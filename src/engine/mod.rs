@@ -6,6 +6,7 @@
 //!
 //! Nothing here does I/O or reads a clock: the same observations and the same instant give the same reply.
 
+mod cascade;
 mod cells;
 mod coverage;
 mod error;
@@ -33,6 +34,7 @@ mod table;
 mod timeline;
 mod view;
 
+pub use cascade::{CascadeQuestion, Clusters, cascades, priced, reach};
 pub use coverage::coverage;
 pub use error::EngineError;
 pub use explain::{Estimate, Explain, FineMap, Parting};

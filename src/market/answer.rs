@@ -1,10 +1,12 @@
 //! From a question of the contract to the engine's answer: a short impl for each.
 
-use super::Needed;
-use crate::api::{self, BadQuery, Endpoint};
-use crate::engine::{self, EngineError, Estimate, Explain, TimelineQuestion, View};
+use super::refusal::Refusal;
+use super::source::Needed;
+use super::stretches::Stretches;
+use crate::api::{self, Endpoint};
+use crate::engine::{self, EngineError, Estimate, Explain, View};
 use crate::model::{
-    Chosen, Coin, HeatmapRange, MapRange, Millis, Model, PeriodRow, Symbol, Vocabulary, Window,
+    Chosen, Coin, HeatmapRange, MapRange, Millis, Model, Symbol, Vocabulary, Window,
 };
 
 /// A reply with what there is to say about how it came to be.
@@ -81,18 +83,16 @@ pub trait Answer: Endpoint {
     /// [`EngineError`] where the observations cannot carry an estimate.
     fn answer(&self, view: &View<'_>) -> Result<Answered<Self::Reply>, EngineError>;
 
-    /// Which stretch of time it is about, asked at `now`; `None` where a view shows all that it takes.
+    /// The reply of a market, of what it knows of any stretch of time; `None` where a view shows all that it takes.
     ///
     /// # Errors
     ///
-    /// [`BadQuery`] for what cannot be meant then.
-    fn stretch(&self, _now: Millis) -> Option<Result<TimelineQuestion, BadQuery>> {
-        None
-    }
-
-    /// The reply that the rows of that stretch are.
-    #[must_use]
-    fn of_rows(_rows: Vec<PeriodRow>) -> Option<Self::Reply> {
+    /// A [`Refusal`] for what cannot be meant then, and where the market cannot be read.
+    fn of_market(
+        &self,
+        _market: &dyn Stretches,
+        _as_of: Option<Millis>,
+    ) -> Option<Result<Self::Reply, Refusal>> {
         None
     }
 

@@ -3,6 +3,7 @@
 //! Another process may be writing. Whether anything is new is one cheap question, asked before every answer; what is new
 //! is read, and never the rest again.
 
+mod cascades;
 mod days;
 mod desk;
 mod fits;
@@ -23,10 +24,14 @@ use super::refusal::Refusal;
 use super::revision::{Basis, Revision, Standing, wall_clock};
 use super::source::{Needed, Source, Stretch, shown};
 use crate::archive::{Archive, Filter, Gather, MapRow};
-use crate::engine::{self, Covered, Observations, Ring, Rows, Timeline, TimelineQuestion, View};
-use crate::model::{
-    Bar, Millis, ObservedOpenInterest, Order, OrderBrief, PeriodRow, VenueCoverage, Window,
+use crate::engine::{
+    self, CascadeQuestion, Covered, Observations, Ring, Rows, Timeline, TimelineQuestion, View,
 };
+use crate::model::{
+    Bar, CascadeRow, Millis, ObservedOpenInterest, Order, OrderBrief, PeriodRow, VenueCoverage,
+    Window,
+};
+use cascades::{Tails, of_stretch};
 use desk::Desk;
 use live::Live;
 
@@ -74,6 +79,8 @@ pub(crate) struct Archived {
     live: RwLock<Live>,
     /// The last look of those who wait for a change.
     looked: tokio::sync::Mutex<Option<(Instant, Revision)>>,
+    /// The cascades of late.
+    tails: Tails,
     /// The names of all that was ever kept, and when they were read.
     names: Mutex<Option<(Instant, Names)>>,
     nothing: Observations,
@@ -97,6 +104,7 @@ impl Archived {
             past,
             live: RwLock::new(live),
             looked: tokio::sync::Mutex::default(),
+            tails: Tails::default(),
             names: Mutex::default(),
             nothing: Observations::new(Vec::new(), Vec::new(), Vec::new(), as_of)?,
             opened_at: wall_clock(),
@@ -437,6 +445,23 @@ impl Source for Archived {
         }
         let covered = desk.archive.covered(asked.start, asked.end, as_of)?;
         Ok(all.rows(&Covered::At(covered)))
+    }
+
+    fn cascades(
+        &self,
+        asked: &Arc<CascadeQuestion>,
+        as_of: Option<Millis>,
+    ) -> Result<Option<Vec<CascadeRow>>, Refusal> {
+        // A long read keeps nobody waiting who asks about now.
+        let archive = &self.past.archive;
+        let at = self.instant(as_of)?;
+        if at.is_none() {
+            let now = self.live()?.ring.now();
+            if Tails::are_asked(asked, now) {
+                return self.tails.rows(archive, asked, now);
+            }
+        }
+        of_stretch(archive, asked, at)
     }
 
     /// Of all exchanges together, as estimates are made of them.

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use super::answer::{Answer, Answered, Asked, Material};
 use super::archived::Archived;
 use super::arrivals::{ArrivalId, Arrivals};
+use super::cascades::price;
 use super::fixed::Fixed;
 use super::growing::{Feed, Growing};
 use super::known::{is_exchange, is_well_known};
@@ -17,12 +18,15 @@ use super::refusal::{Code, Refusal};
 use super::revision::{Basis, Revision, Standing, wall_clock};
 use super::shared_look::SharedLook;
 use super::source::{Needed, Source, shown};
+use super::stretches::Stretches;
 use crate::api::{BadQuery, Orders};
 use crate::archive::{Archive, DamagedPart, MapRow};
-use crate::engine::{self, EngineError, Observations, Rows, TimelineQuestion, View};
+use crate::engine::{
+    self, CascadeQuestion, EngineError, Observations, Rows, TimelineQuestion, View,
+};
 use crate::model::{
-    Bar, Chosen, Completeness, Millis, Model, ObservedLiquidations, ObservedOpenInterest, Order,
-    PeriodRow, Symbol, VenueCoverage, Window,
+    Bar, CascadeRow, Chosen, Completeness, Millis, Model, ObservedLiquidations,
+    ObservedOpenInterest, Order, PeriodRow, Symbol, VenueCoverage, Window,
 };
 
 /// What a server, or a caller in this process, asks its questions of.
@@ -263,15 +267,10 @@ impl Market {
         as_of: Option<Millis>,
     ) -> Result<Answered<E::Reply>, Refusal> {
         self.check_instant(as_of)?;
-        if let Some(asked) = question.stretch(as_of.unwrap_or_else(|| self.now())) {
-            let told = asked
-                .map_err(Refusal::from)
-                .and_then(|asked| self.timeline(&Arc::new(asked), as_of))
-                .map_err(Refusal::blaming::<E>)?;
-            if let Some(reply) = E::of_rows(told) {
-                self.check_answer(question, &reply)?;
-                return Ok(Answered::realised(reply));
-            }
+        if let Some(told) = question.of_market(self, as_of) {
+            let reply = told.map_err(Refusal::blaming::<E>)?;
+            self.check_answer(question, &reply)?;
+            return Ok(Answered::realised(reply));
         }
         let needed = match question.material() {
             Material::Realised(_) | Material::Stretch => None,
@@ -514,31 +513,6 @@ impl Market {
         Ok(readings)
     }
 
-    /// What was liquidated period by period, the periods in order of time; those without an order are left out.
-    ///
-    /// # Errors
-    ///
-    /// A [`Refusal`] as of [`Market::answer`], and where there are more rows than may be.
-    pub fn timeline(
-        &self,
-        asked: &Arc<TimelineQuestion>,
-        as_of: Option<Millis>,
-    ) -> Result<Vec<PeriodRow>, Refusal> {
-        self.check_instant(as_of)?;
-        let rows = self.source.timeline(asked, as_of)?;
-        let mut rows = rows.ok_or_else(|| {
-            let message = format!("there are more than {} rows", asked.most);
-            let allowed = "a longer interval, a shorter stretch, or fewer columns in by";
-            BadQuery::new("interval", message, allowed)
-        })?;
-        if self.simulated {
-            for row in &mut rows {
-                row.covered = Some(1.0);
-            }
-        }
-        Ok(rows)
-    }
-
     /// The estimated maps that were served and kept, as they were: of `kind`, `coin` and the model's `version` where they
     /// are named ([`Filter::UNKNOWN`](crate::archive::Filter::UNKNOWN) where it is not known), made of bars up to the first
     /// instant or later and before the second, computed by `as_of`. Only archives have any.
@@ -604,5 +578,48 @@ impl Market {
     /// A [`Refusal`] as of [`Market::answer`].
     pub fn newest(&self) -> Result<ArrivalId, Refusal> {
         self.source.newest()
+    }
+}
+
+impl Stretches for Market {
+    fn newest(&self) -> Millis {
+        self.now()
+    }
+
+    fn timeline(
+        &self,
+        asked: &Arc<TimelineQuestion>,
+        as_of: Option<Millis>,
+    ) -> Result<Vec<PeriodRow>, Refusal> {
+        self.check_instant(as_of)?;
+        let rows = self.source.timeline(asked, as_of)?;
+        let mut rows = rows.ok_or_else(|| {
+            let message = format!("there are more than {} rows", asked.most);
+            let allowed = "a longer interval, a shorter stretch, or fewer columns in by";
+            BadQuery::new("interval", message, allowed)
+        })?;
+        if self.simulated {
+            for row in &mut rows {
+                row.covered = Some(1.0);
+            }
+        }
+        Ok(rows)
+    }
+
+    fn cascades(
+        &self,
+        asked: &Arc<CascadeQuestion>,
+        as_of: Option<Millis>,
+    ) -> Result<Vec<CascadeRow>, Refusal> {
+        self.check_instant(as_of)?;
+        let mut rows = self.source.cascades(asked, as_of)?.ok_or_else(|| {
+            let message = format!("there are more than {} events", asked.most);
+            let allowed = "more USD, a longer gap, a shorter stretch, or fewer coins";
+            BadQuery::new("min_usd", message, allowed)
+        })?;
+        price(&mut rows, |coin, from, to| {
+            self.source.bars(coin, as_of, (Some(from), Some(to)), None)
+        })?;
+        Ok(rows)
     }
 }

@@ -8,6 +8,7 @@
 mod answer;
 mod archived;
 mod arrivals;
+mod cascades;
 mod facade;
 mod fixed;
 mod follow;
@@ -19,6 +20,7 @@ mod refusal;
 mod revision;
 mod shared_look;
 mod source;
+mod stretches;
 mod timeline;
 
 pub use crate::engine::Explain;
@@ -36,3 +38,4 @@ pub use refusal::{Code, Refusal};
 pub use revision::Revision;
 pub(crate) use revision::{Basis, Standing, wall_clock};
 pub use source::Needed;
+pub use stretches::Stretches;

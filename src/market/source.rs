@@ -14,8 +14,10 @@ use super::known::Names;
 use super::refusal::Refusal;
 use super::revision::{Basis, Revision, Standing};
 use crate::archive::{Archive, MapRow};
-use crate::engine::{self, Covered, Rows, TimelineQuestion, View};
-use crate::model::{Bar, Millis, ObservedOpenInterest, PeriodRow, VenueCoverage, Window};
+use crate::engine::{self, CascadeQuestion, Covered, Rows, TimelineQuestion, View};
+use crate::model::{
+    Bar, CascadeRow, Millis, ObservedOpenInterest, PeriodRow, VenueCoverage, Window,
+};
 
 /// From the first instant on, until the second.
 pub(super) type Stretch = (Option<Millis>, Option<Millis>);
@@ -178,6 +180,17 @@ pub(super) trait Source: Debug + Send + Sync {
     ) -> Result<Option<Vec<PeriodRow>>, Refusal> {
         shown(self, as_of, None, |view| {
             engine::timeline(view, asked).rows(&Covered::Unknown)
+        })
+    }
+
+    /// The events of closely following orders, without prices; `None` where there are more than may be.
+    fn cascades(
+        &self,
+        asked: &Arc<CascadeQuestion>,
+        as_of: Option<Millis>,
+    ) -> Result<Option<Vec<CascadeRow>>, Refusal> {
+        shown(self, as_of, None, |view| {
+            engine::cascades(view, asked).rows(asked)
         })
     }
 

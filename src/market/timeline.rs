@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use super::answer::{Answer, Answered, Asked, Material};
+use super::refusal::Refusal;
+use super::stretches::Stretches;
 use crate::api::{BadQuery, Group, History};
 use crate::engine::{self, Covered, EngineError, Grouping, TimelineQuestion, View};
-use crate::model::{Millis, PeriodRow, Symbol};
+use crate::model::{Millis, Symbol};
 
 /// More rows than this are not put together.
 const MOST: usize = 2_000_000;
@@ -64,13 +66,17 @@ impl Answer for History {
         Ok(Answered::realised(rows.unwrap_or_default()))
     }
 
-    fn stretch(&self, now: Millis) -> Option<Result<TimelineQuestion, BadQuery>> {
-        let asked = about(self, now);
-        Some(check(self, &asked).map(|()| asked))
-    }
-
-    fn of_rows(rows: Vec<PeriodRow>) -> Option<Self::Reply> {
-        Some(rows)
+    fn of_market(
+        &self,
+        market: &dyn Stretches,
+        as_of: Option<Millis>,
+    ) -> Option<Result<Self::Reply, Refusal>> {
+        let asked = about(self, as_of.unwrap_or_else(|| market.newest()));
+        let told = || {
+            check(self, &asked)?;
+            market.timeline(&Arc::new(asked), as_of)
+        };
+        Some(told())
     }
 
     fn doubtful(&self, reply: &Self::Reply) -> Option<Asked<'_>> {

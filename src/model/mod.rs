@@ -7,6 +7,7 @@
 mod bar;
 mod brackets;
 mod brief;
+mod cascade;
 mod chart;
 mod coin;
 mod coverage;
@@ -39,6 +40,7 @@ mod totals;
 pub use bar::{Bar, OpenInterest};
 pub use brackets::{BracketRow, Brackets};
 pub use brief::OrderBrief;
+pub use cascade::CascadeRow;
 pub use chart::ChartRow;
 pub use coin::Coin;
 pub use coverage::{Completeness, VenueCoverage};

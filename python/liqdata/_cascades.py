@@ -1,0 +1,148 @@
+"""Cascades: orders of one coin and side that follow each other closely, as events."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from . import _answers, _core
+from ._inputs import datetime_of, stretch, symbols, usd
+from ._local import _Local
+from ._service import _Awaiting, _Blocking
+from .errors import BadQuery
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from decimal import Decimal
+
+    from .rows import Rows
+    from .types import CascadeRow, Instant
+
+_DAY = 24 * 60 * 60 * 1000
+_MILLISECOND = timedelta(milliseconds=1)
+
+
+class _Cascades(_Blocking):
+    """Cascades, asked of a service."""
+
+    def cascades(
+        self,
+        symbol: str | Iterable[str] | None = None,
+        *,
+        gap: str | timedelta | int = "60s",
+        min_usd: float | Decimal = 100_000,
+        start: Instant | None = None,
+        end: Instant | None = None,
+    ) -> Rows[CascadeRow]:
+        """Liquidations that followed each other closely, as events. An extension of ``liqdata serve``.
+
+        Orders of one coin and side no further apart than ``gap``, on whatever exchanges, are one event; it counts once
+        they have reached ``min_usd`` together.
+
+        Parameters
+        ----------
+        symbol : str or sequence of str, optional
+            A coin (``BTC``), a trading pair (``BTCUSDT``, whose orders alone count then) or several, also with commas
+            between them; everything by default.
+        gap : str, timedelta or int
+            The most time between one order and the next, by event time: ``"1ms"`` to ``"1d"``, or milliseconds.
+        min_usd : float or Decimal
+            Only events of at least so many USD, 0 or more.
+        start : int, datetime or str, optional
+            Only events that began then or later; 24 hours before ``end`` by default.
+        end : int, datetime or str, optional
+            Only events that began before then, followed to their ends; by default all up to and with *now*.
+
+        Returns
+        -------
+        Rows
+            By ``start``: ``start`` and ``end`` (event times of the first and the last order, epoch ms), ``coin``,
+            ``side``, ``usd`` (exact decimal), ``cnt`` (orders), ``venues`` (exchanges), ``largest_usd`` (exact decimal,
+            the largest order), ``price_before`` (close of the last bar that had closed by the start), ``price_after``
+            (close of the bar that the end lies in), ``change_1m``, ``change_5m``, ``change_1h`` (share by which the
+            price moved on from ``price_after``), ``percentile_7d`` (share of the coin's events of the 7 days before the
+            start, over by then, that had less USD). What bars do not tell, or not yet, is ``None``.
+
+        Raises
+        ------
+        BadQuery
+            For a parameter that is not allowed, for more than a million events, and where the service has no cascades.
+
+        Notes
+        -----
+        Prices are known at the closes of the market's bars: with bars of five minutes ``price_before`` is up to five
+        minutes older than the start, ``price_after`` as much younger than the end, and no ``change_1m`` is told. An
+        event whose end lies no more than ``gap`` before *now* may still grow.
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> with liqdata.serve(liqdata.demo()) as server, liqdata.Client(server.url) as client:
+        ...     rows = client.cascades("BTC", gap="5m", min_usd=1_000_000)
+        >>> all(row["usd"] >= row["largest_usd"] and row["end"] >= row["start"] for row in rows)
+        True
+        """
+        return self._ask("cascades", _answers.rows, **asked(symbol, gap, min_usd, (start, end)))
+
+
+class _AsyncCascades(_Awaiting):
+    """Cascades, awaited from a service."""
+
+    async def cascades(
+        self,
+        symbol: str | Iterable[str] | None = None,
+        *,
+        gap: str | timedelta | int = "60s",
+        min_usd: float | Decimal = 100_000,
+        start: Instant | None = None,
+        end: Instant | None = None,
+    ) -> Rows[CascadeRow]:
+        """As :meth:`liqdata.Client.cascades`."""
+        return await self._ask("cascades", _answers.rows, **asked(symbol, gap, min_usd, (start, end)))
+
+
+class _LocalCascades(_Local):
+    """Cascades, asked of a market in this process."""
+
+    def cascades(
+        self,
+        symbol: str | Iterable[str] | None = None,
+        *,
+        gap: str | timedelta | int = "60s",
+        min_usd: float | Decimal = 100_000,
+        start: Instant | None = None,
+        end: Instant | None = None,
+        as_of: Instant | None = None,
+    ) -> Rows[CascadeRow]:
+        """As :meth:`liqdata.Client.cascades`, at ``as_of``."""
+        return self._ask("cascades", _answers.rows, as_of, **asked(symbol, gap, min_usd, (start, end)))
+
+
+def asked(symbol: object, gap: object, min_usd: object, between: tuple[Any, Any]) -> dict[str, str | None]:
+    """The parameters as a query string has them, checked as far as one can without the market."""
+    names = symbols(symbol)
+    first, last = (None if at is None else datetime_of(at).isoformat() for at in stretch(*between))
+    return {
+        "symbol": ",".join(names) if names else None,
+        "gap": str(milliseconds(gap)),
+        "min_usd": usd(min_usd),
+        "start": first,
+        "end": last,
+    }
+
+
+def milliseconds(gap: object) -> int:
+    """A gap in milliseconds, or :class:`~liqdata.BadQuery`."""
+    found: int | None = None
+    if isinstance(gap, timedelta):
+        found = None if gap % _MILLISECOND else gap // _MILLISECOND
+    elif isinstance(gap, str):
+        found = _core.span(gap)
+        if found is None and gap.isdecimal() and gap.isascii():
+            found = int(gap)
+    elif isinstance(gap, int) and not isinstance(gap, bool):
+        found = gap
+    if found is None or not 0 < found <= _DAY:
+        msg = f'gap: {gap!r} is not allowed; allowed: from "1ms" to "1d", such as "60s", a timedelta, or milliseconds'
+        raise BadQuery(msg, parameter="gap")
+    return found

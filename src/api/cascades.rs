@@ -1,0 +1,46 @@
+//! `/api/liquidations/cascades`: orders that follow each other closely, as events; an extension beside the ten.
+
+use super::endpoint::endpoint;
+use super::history::{At, Symbols, Usd};
+use super::parameter::Rule;
+use super::refusal::BadQuery;
+use crate::model::{CascadeRow, Millis, read_span};
+
+endpoint! {
+    /// Asks for events: orders of one coin and side that follow each other closely.
+    Cascades = "cascades" at "/api/liquidations/cascades", "orders that follow each other closely, as events";
+    symbol: Option<Symbols>, "coins or trading pairs, such as BTC or BTCUSDT,ETHUSDT; all where absent";
+    gap: Gap = "60s", "the most time between one order of an event and the next";
+    min_usd: Usd = "100000", "only events of at least so many USD";
+    start: Option<At>, "only events that began then or later; 24 hours before the end where absent";
+    end: Option<At>, "only events that began before then; up to and with now where absent";
+    => enveloped Vec<CascadeRow>; large
+}
+
+/// The time between two orders that belong together, in milliseconds.
+#[derive(Debug)]
+pub struct Gap;
+
+impl Rule for Gap {
+    type Value = i64;
+    type Raw<'a> = &'a str;
+
+    fn allowed() -> String {
+        "from 1ms to 1d, such as 60s or 5m, or milliseconds".to_owned()
+    }
+
+    fn raw<'a>(_: &'static str, text: Option<&'a str>) -> Result<&'a str, BadQuery> {
+        Ok(text.unwrap_or_default())
+    }
+
+    fn check(name: &'static str, text: &str) -> Result<i64, BadQuery> {
+        let length = text.parse().ok().or_else(|| read_span(text));
+        length
+            .filter(|length| (1..=Millis::DAY).contains(length))
+            .ok_or_else(|| BadQuery::new(name, format!("{text:?} is not allowed"), Self::allowed()))
+    }
+
+    fn text(gap: &i64) -> Option<String> {
+        Some(gap.to_string())
+    }
+}

@@ -1,0 +1,122 @@
+//! How an event compares with those of its coin that were over before it began.
+
+use rust_decimal::Decimal;
+
+use crate::model::Millis;
+
+/// What is compared of an event.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Compared {
+    pub(super) start: Millis,
+    pub(super) end: Millis,
+    pub(super) usd: Decimal,
+}
+
+/// Counts by rank: a tree of partial sums.
+struct Counts(Vec<u32>);
+
+impl Counts {
+    /// Adds one of this rank, or takes one away.
+    fn change(&mut self, rank: usize, add: bool) {
+        let mut node = rank + 1;
+        while let Some(count) = self.0.get_mut(node - 1) {
+            *count = if add { *count + 1 } else { *count - 1 };
+            node += lowest_bit(node);
+        }
+    }
+
+    /// How many there are below a rank.
+    fn below(&self, rank: usize) -> u32 {
+        let mut node = rank;
+        let mut sum = 0;
+        while let Some(above) = node.checked_sub(1) {
+            sum += self.0.get(above).copied().unwrap_or_default();
+            node -= lowest_bit(node);
+        }
+        sum
+    }
+}
+
+fn lowest_bit(node: usize) -> usize {
+    1 << node.trailing_zeros()
+}
+
+/// For each of the events, which are sorted by their starts: of the events that had begun within `span` before its start,
+/// and were over by it for no order can follow within `gap`, the share that had less USD. None where there are none.
+pub(super) fn percentiles(events: &[Compared], gap: i64, span: i64) -> Vec<Option<f64>> {
+    let mut amounts: Vec<Decimal> = events.iter().map(|event| event.usd).collect();
+    amounts.sort_unstable();
+    amounts.dedup();
+    let rank = |event: &Compared| amounts.partition_point(|usd| *usd < event.usd);
+    let mut by_end: Vec<(usize, &Compared)> = events.iter().enumerate().collect();
+    by_end.sort_by_key(|(place, event)| (event.end, *place));
+
+    let mut counts = Counts(vec![0; amounts.len()]);
+    let mut counted = vec![false; events.len()];
+    let mut all = 0_u32;
+    let mut over = by_end.into_iter().peekable();
+    let mut old = events.iter().enumerate().peekable();
+    let compare = |event: &Compared| {
+        let first = event.start.back(span);
+        while let Some((place, ended)) = over.next_if(|(_, ended)| ended.end.on(gap) < event.start)
+        {
+            if ended.start >= first
+                && let Some(counted) = counted.get_mut(place)
+            {
+                *counted = true;
+                counts.change(rank(ended), true);
+                all += 1;
+            }
+        }
+        while let Some((place, gone)) = old.next_if(|(_, gone)| gone.start < first) {
+            if let Some(counted) = counted.get_mut(place).filter(|counted| **counted) {
+                *counted = false;
+                counts.change(rank(gone), false);
+                all -= 1;
+            }
+        }
+        (all > 0).then(|| f64::from(counts.below(rank(event))) / f64::from(all))
+    };
+    events.iter().map(compare).collect()
+}
+
+#[cfg(test)]
+#[expect(clippy::cast_precision_loss, reason = "tests")]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn plainly(events: &[Compared], gap: i64, span: i64) -> Vec<Option<f64>> {
+        let share = |event: &Compared| {
+            let before: Vec<&Compared> = events
+                .iter()
+                .filter(|other| other.start >= event.start.back(span))
+                .filter(|other| other.end.on(gap) < event.start)
+                .collect();
+            let less = before.iter().filter(|other| other.usd < event.usd).count();
+            (!before.is_empty()).then(|| less as f64 / before.len() as f64)
+        };
+        events.iter().map(share).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn shares_are_those_of_a_plain_count(
+            drawn in proptest::collection::vec((0_i64..300, 0_i64..60, 0_i64..9), 0..60),
+            gap in 1_i64..20,
+            span in 1_i64..200,
+        ) {
+            let mut events: Vec<Compared> = drawn
+                .into_iter()
+                .map(|(start, length, usd)| Compared {
+                    start: Millis(start),
+                    end: Millis(start + length),
+                    usd: Decimal::from(usd),
+                })
+                .collect();
+            events.sort_by_key(|event| event.start);
+            prop_assert_eq!(percentiles(&events, gap, span), plainly(&events, gap, span));
+        }
+    }
+}
