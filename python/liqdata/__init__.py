@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from . import errors, feeds, plot, types
     from ._asof import join_asof
     from ._export import Exported
+    from ._ingest import Ingested, ingest
     from ._verify import verify
     from .async_client import AsyncClient
     from .client import Client
@@ -46,6 +47,7 @@ __all__ = [
     "Defect",
     "Exported",
     "Heatmap",
+    "Ingested",
     "LiqdataError",
     "LiquidationMap",
     "Market",
@@ -64,6 +66,7 @@ __all__ = [
     "demo",
     "errors",
     "feeds",
+    "ingest",
     "join_asof",
     "liquidation_price",
     "open",
@@ -85,6 +88,7 @@ _HOMES = {
     "Defect": "errors",
     "Exported": "_export",
     "Heatmap": "grids",
+    "Ingested": "_ingest",
     "LiqdataError": "errors",
     "LiquidationMap": "grids",
     "Market": "market",
@@ -102,6 +106,7 @@ _HOMES = {
     "demo": "market",
     "errors": "",
     "feeds": "",
+    "ingest": "_ingest",
     "join_asof": "_asof",
     "liquidation_price": "margin",
     "open": "market",

@@ -1,5 +1,7 @@
 //! What is known of the whole archive without reading it: its newest instant, its coins, and which rows it has let go.
 
+use std::collections::BTreeMap;
+
 use rusqlite::{Connection, OptionalExtension, params};
 use uuid::Uuid;
 
@@ -133,32 +135,70 @@ pub(super) fn note_coin(
         .map(drop)
 }
 
-/// Takes note of a batch.
-pub(super) fn note(journal: &Connection, batch: &Batch) -> rusqlite::Result<()> {
-    let newest = batch
-        .orders
-        .iter()
-        .map(|row| row.order.timestamp)
-        .chain(batch.bars.iter().map(BarRow::close_time))
-        .chain(batch.open_interest.iter().map(|row| row.timestamp))
-        .max();
-    if let Some(newest) = newest {
-        put(journal, NEWEST, newest.0)?;
-    }
-    if batch.bars.is_empty() {
-        return Ok(());
-    }
-    for bars in batch.bars.chunk_by(|a, b| a.symbol == b.symbol) {
-        let known = bars
-            .iter()
-            .map(|bar| bar.close_time().max(bar.received_at))
-            .min();
-        let last = bars.iter().map(BarRow::close_time).max();
-        if let (Some(first), Some(known), Some(last)) = (bars.first(), known, last) {
-            note_coin(journal, &first.symbol, known.0, last.0)?;
+/// What is to be known of rows that come to an archive.
+#[derive(Debug, Default)]
+pub(super) struct Noted {
+    newest: Option<Millis>,
+    /// When the first bar of a coin was known, and when its last one closed.
+    coins: BTreeMap<String, (Millis, Millis)>,
+}
+
+impl Noted {
+    /// Takes note of rows.
+    pub(super) fn take<R: Row>(&mut self, rows: &[R]) {
+        for row in rows {
+            let final_at = row.known_at();
+            self.newest = self.newest.max(Some(final_at));
+            // Only bars have a length.
+            if !R::HAS_INTERVAL {
+                continue;
+            }
+            let known_from = final_at.max(row.received_at());
+            if let Some(coin) = self.coins.get_mut(row.symbol()) {
+                *coin = (coin.0.min(known_from), coin.1.max(final_at));
+            } else {
+                self.coins
+                    .insert(row.symbol().to_owned(), (known_from, final_at));
+            }
         }
     }
-    Ok(())
+
+    /// Writes it down.
+    pub(super) fn write(&self, journal: &Connection) -> rusqlite::Result<()> {
+        if let Some(newest) = self.newest {
+            put(journal, NEWEST, newest.0)?;
+        }
+        self.coins
+            .iter()
+            .try_for_each(|(symbol, (from, last))| note_coin(journal, symbol, from.0, last.0))
+    }
+}
+
+/// Takes note of a batch.
+pub(super) fn note(journal: &Connection, batch: &Batch) -> rusqlite::Result<()> {
+    let mut noted = Noted::default();
+    noted.take(&batch.orders);
+    noted.take(&batch.bars);
+    noted.take(&batch.open_interest);
+    noted.write(journal)
+}
+
+/// Takes note that `rows` have come to the files of `table` past the journal: whoever reads on from a place in the order of
+/// arrival has missed them there.
+pub(super) fn pass_over(journal: &Connection, table: &str, rows: u64) -> rusqlite::Result<()> {
+    let by = i64::try_from(rows).unwrap_or(i64::MAX);
+    let moved = journal
+        .prepare_cached("UPDATE sqlite_sequence SET seq = seq + ?2 WHERE name = ?1")?
+        .execute(params![table, by])?;
+    if moved == 0 {
+        journal
+            .prepare_cached("INSERT INTO sqlite_sequence (name, seq) VALUES (?1, ?2)")?
+            .execute(params![table, by])?;
+    }
+    let last: i64 = journal
+        .prepare_cached("SELECT seq FROM sqlite_sequence WHERE name = ?1")?
+        .query_row([table], |line| line.get(0))?;
+    put(journal, table, last)
 }
 
 /// Takes note that rows of these numbers leave the journal.

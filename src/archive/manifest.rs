@@ -135,6 +135,33 @@ pub(super) struct Part {
     pub(super) reason: Option<String>,
 }
 
+impl Part {
+    /// The file at `relative` that holds `rows` in `bytes`.
+    pub(super) fn of<R: Row>(
+        rows: &[R],
+        partition: Partition,
+        relative: &Path,
+        bytes: &[u8],
+    ) -> Self {
+        let times = || rows.iter().map(Row::timestamp);
+        Self {
+            path: relative
+                .iter()
+                .map(|name| name.to_string_lossy())
+                .collect::<Vec<_>>()
+                .join("/"),
+            holds: R::TABLE.to_owned(),
+            partition,
+            rows: u64::try_from(rows.len()).unwrap_or(u64::MAX),
+            bytes: u64::try_from(bytes.len()).unwrap_or(u64::MAX),
+            sha256: checksum(bytes),
+            first: times().min().unwrap_or_default(),
+            last: times().max().unwrap_or_default(),
+            reason: None,
+        }
+    }
+}
+
 /// Whether a path is one that a roll gives: anything else may lie anywhere and belong to anybody.
 fn is_generated(path: &str, holds: &str, partition: Partition) -> bool {
     let folder = match holds {

@@ -12,7 +12,6 @@ use rusqlite::params;
 use uuid::Uuid;
 
 use super::bars::BarRow;
-use super::checksum::checksum;
 use super::clock::wall_clock;
 use super::files;
 use super::filter::Filter;
@@ -258,23 +257,8 @@ impl Merge<'_> {
         let relative = partition.folder::<R>().join(name);
         let bytes = parquet::bytes(rows).map_err(|fault| of_fault(&base.join(&relative), fault))?;
         files::place(&base, &relative, &bytes, &mut |_, _| ())?;
-        let times = || rows.iter().map(Row::timestamp);
         let line = Listed {
-            part: Part {
-                path: relative
-                    .iter()
-                    .map(|name| name.to_string_lossy())
-                    .collect::<Vec<_>>()
-                    .join("/"),
-                holds: R::TABLE.to_owned(),
-                partition,
-                rows: u64::try_from(rows.len()).unwrap_or(u64::MAX),
-                bytes: u64::try_from(bytes.len()).unwrap_or(u64::MAX),
-                sha256: checksum(&bytes),
-                first: times().min().unwrap_or_default(),
-                last: times().max().unwrap_or_default(),
-                reason: None,
-            },
+            part: Part::of(rows, partition, &relative, &bytes),
             state: State::Kept,
             rolled_at: wall_clock(),
             venues: manifest::venues(rows),

@@ -14,7 +14,6 @@ use std::path::{Path, PathBuf};
 use uuid::Uuid;
 
 use super::bars::BarRow;
-use super::checksum::checksum;
 use super::clock::wall_clock;
 use super::files::{RollStep, place};
 use super::filter::Filter;
@@ -290,22 +289,7 @@ impl<H: Hand> Roll<'_, H> {
         let relative = partition.folder::<R>().join(name);
         let path = base.join(&relative);
         let bytes = parquet::bytes(rows).map_err(|fault| of_fault(&path, fault))?;
-        let times = || rows.iter().map(Row::timestamp);
-        let part = Part {
-            path: relative
-                .iter()
-                .map(|name| name.to_string_lossy())
-                .collect::<Vec<_>>()
-                .join("/"),
-            holds: R::TABLE.to_owned(),
-            partition,
-            rows: u64::try_from(rows.len()).unwrap_or(u64::MAX),
-            bytes: u64::try_from(bytes.len()).unwrap_or(u64::MAX),
-            sha256: checksum(&bytes),
-            first: times().min().unwrap_or_default(),
-            last: times().max().unwrap_or_default(),
-            reason: None,
-        };
+        let part = Part::of(rows, partition, &relative, &bytes);
         let (name, venues, count) = (part.path.clone(), manifest::venues(rows), part.rows);
         self.hand
             .change(move |writer| writer.change(|journal| manifest::intend(journal, &part, now)))?;

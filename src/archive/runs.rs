@@ -62,6 +62,44 @@ record! {
     }
 }
 
+/// A stretch of time of which somebody else's record tells an exchange's orders.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Told {
+    /// Exchange, lower case.
+    pub exchange: String,
+    /// Whether it tells every order.
+    pub completeness: Completeness,
+    /// From when.
+    pub start: Millis,
+    /// Until before when.
+    pub end: Millis,
+}
+
+/// Writes down of which time somebody else's record tells: as a run of its own, or as more of one that it continues.
+pub(super) fn tell(journal: &Connection, told: &Told) -> rusqlite::Result<()> {
+    let cells = params![
+        told.exchange,
+        told.completeness.name(),
+        told.start.0,
+        told.end.0
+    ];
+    let joined = journal
+        .prepare_cached(
+            "UPDATE runs SET seen = max(seen, ?4), started = min(started, ?3)
+             WHERE id = (SELECT id FROM runs WHERE exchange = ?1 AND completeness = ?2
+                         AND started <= ?4 AND seen >= ?3 ORDER BY started LIMIT 1)",
+        )?
+        .execute(cells)?;
+    if joined == 0 {
+        journal
+            .prepare_cached(
+                "INSERT INTO runs (exchange, completeness, started, seen) VALUES (?1, ?2, ?3, ?4)",
+            )?
+            .execute(cells)?;
+    }
+    Ok(())
+}
+
 /// Refuses a gap that says nothing.
 pub(super) fn check(gap: &Gap) -> Result<(), Fault> {
     check_name("exchange", &gap.exchange)?;

@@ -3,7 +3,7 @@
 //! A [`Collector`] tends every venue by itself (`tend`): its markets (`listings`), its sockets (`lines`, each kept open by
 //! `line` and spoken with in `socket`), what was missed (`missed`), bars and open interest (`history`), with requests within
 //! the venue's limits (`rest`). What comes in is compared with what was heard, priced or held (`intake`, `unpriced`), and
-//! handed to the archive's keeper (`delivery`). What a venue says and how, [`feeds`](crate::feeds) knows.
+//! handed to the archive's keeper (`delivery`). What others have recorded of the past comes from files (`ingest`). What a venue says and how, [`feeds`](crate::feeds) knows.
 
 mod aside;
 mod board;
@@ -11,8 +11,10 @@ mod clock;
 mod collector;
 mod dedupe;
 mod delivery;
+mod files;
 mod history;
 mod hold;
+mod ingest;
 mod intake;
 mod life;
 mod line;
@@ -36,6 +38,8 @@ mod venue;
 mod yardstick;
 
 pub use collector::Collector;
+pub use files::Unopened;
+pub use ingest::{Files, IngestError, Ingested, Refused, ingest, ingest_rows};
 pub use plan::{CollectError, Plan};
 pub use settings::{Pace, Reach, Settings, SettingsError};
 pub use status::{Status, VenueState, VenueStatus};

@@ -18,6 +18,7 @@ mod bitmex;
 mod bybit;
 mod coinex;
 mod deribit;
+pub mod dumps;
 mod dydx;
 mod error;
 mod event;

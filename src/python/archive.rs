@@ -46,21 +46,23 @@ fn decimal(value: f64) -> Decimal {
     Decimal::from_str_exact(&value.to_string()).unwrap_or_default()
 }
 
-fn order(observed: ObservedOrder, key: u64) -> OrderRow {
+/// The row of an order that a table has.
+pub(super) fn order_row(observed: ObservedOrder, dedupe_key: String) -> OrderRow {
     let coin = coin_of_pair(&observed.order.symbol).0;
     OrderRow {
         coin: observed.coin.unwrap_or(coin),
         price_kind: "fill".to_owned(),
         completeness: Completeness::Unknown,
         native_id: None,
-        dedupe_key: format!("{key:012}"),
+        dedupe_key,
         received_at: observed.received_at.unwrap_or(observed.order.timestamp),
         order: observed.order,
         raw: None,
     }
 }
 
-fn bar(observed: ObservedBar, exchange: &str) -> BarRow {
+/// The row of a bar that a table has.
+pub(super) fn bar_row(observed: ObservedBar, exchange: &str) -> BarRow {
     let interval = observed.length().unwrap_or(Millis::MINUTE);
     BarRow {
         exchange: exchange.to_owned(),
@@ -76,7 +78,8 @@ fn bar(observed: ObservedBar, exchange: &str) -> BarRow {
     }
 }
 
-fn reading(observed: ObservedOpenInterest, exchange: &str) -> OpenInterestRow {
+/// The row of a reading that a table has.
+pub(super) fn reading_row(observed: ObservedOpenInterest, exchange: &str) -> OpenInterestRow {
     OpenInterestRow {
         exchange: observed.exchange.unwrap_or_else(|| exchange.to_owned()),
         symbol: observed.symbol,
@@ -123,11 +126,13 @@ impl ArchiveWriter {
         self.with(py, |writer, key| {
             let orders = orders.into_iter().zip(*key..);
             let batch = Batch {
-                orders: orders.map(|(row, key)| order(row, key)).collect(),
-                bars: bars.into_iter().map(|row| bar(row, exchange)).collect(),
+                orders: orders
+                    .map(|(row, key)| order_row(row, format!("{key:012}")))
+                    .collect(),
+                bars: bars.into_iter().map(|row| bar_row(row, exchange)).collect(),
                 open_interest: open_interest
                     .into_iter()
-                    .map(|row| reading(row, exchange))
+                    .map(|row| reading_row(row, exchange))
                     .collect(),
                 ..Batch::default()
             };

@@ -22,6 +22,7 @@ mod feeds;
 mod foreign;
 mod ground;
 mod history;
+mod ingest;
 mod logs;
 mod margin;
 mod market;
@@ -66,6 +67,8 @@ mod _core {
     use super::feeds::{decode, decode_all};
     #[pymodule_export]
     use super::history::{History, walk_bounds};
+    #[pymodule_export]
+    use super::ingest::{formats, ingest_files, ingest_tables};
     #[pymodule_export]
     use super::logs::deliver_logs;
     #[pymodule_export]

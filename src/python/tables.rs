@@ -456,6 +456,23 @@ pub(super) fn orders(object: &Bound<'_, PyAny>) -> PyResult<Vec<ObservedOrder>> 
     rows("orders", object)
 }
 
+/// The exchanges that a table names row by row, where it does.
+pub(super) fn exchanges(
+    table: &'static str,
+    object: &Bound<'_, PyAny>,
+) -> PyResult<Option<Vec<String>>> {
+    let reader = Reader::new(table, object)?;
+    let name = "exchange";
+    let Some(cells) = reader.column(name)? else {
+        return Ok(None);
+    };
+    let text = |row| reader.text(name, &cells, row).map(Cow::into_owned);
+    (0..cells.len())
+        .map(text)
+        .collect::<PyResult<_>>()
+        .map(Some)
+}
+
 /// Price bars.
 pub(super) fn bars(object: &Bound<'_, PyAny>) -> PyResult<Vec<ObservedBar>> {
     rows("bars", object)

@@ -130,6 +130,7 @@ fn plays_its_part() {
             let (days, orders) = (days.parse().unwrap(), orders.parse().unwrap());
             crate::days::live(Path::new(&archive), days, orders);
         }
+        ["file", step, file] => file_rows(Path::new(&archive), step, file.parse().unwrap()),
         ["roll", step, file] => roll(Path::new(&archive), step, file.parse().unwrap()),
         ["roll-beside", step, file] => {
             roll_beside(Path::new(&archive), step, file.parse().unwrap());
@@ -148,6 +149,27 @@ fn hold(archive: &Path) {
         writer.append(&of_orders(vec![order(key, START)])).unwrap();
         tell("kept");
     }
+}
+
+/// Files the orders of two days and stops for ever once the file of this number has come to `step`.
+fn file_rows(archive: &Path, step: &str, file: usize) {
+    let mut writer = Archive::create_or_open(archive).unwrap();
+    let mut come = 0;
+    let stop = &mut |done: RollStep, _: &Path| {
+        if format!("{done:?}") == step {
+            come += 1;
+            if come == file {
+                tell("reached");
+                wait();
+            }
+        }
+    };
+    let rows = of_orders(crate::filing::two_days());
+    let until = Millis(START + 100 * Millis::DAY);
+    let told = [crate::filing::told()];
+    writer
+        .file_observed(rows, &told, until, &mut || true, stop)
+        .unwrap();
 }
 
 /// Rolls everything and stops for ever once the file of this number has come to `step`.

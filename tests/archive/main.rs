@@ -16,6 +16,7 @@ mod damage;
 mod days;
 mod disk;
 mod earlier;
+mod filing;
 mod flips;
 mod gathering;
 mod keeper;

@@ -30,6 +30,7 @@ EXAMPLES = (
 BESIDE = {
     "Archives": {
         "collect": ("collection", "listen to the exchanges and keep what they tell, until Ctrl-C"),
+        "ingest": ("ingest", "bring files of the past into an archive"),
         "verify": ("archive", "hold an archive against what was written"),
         "export": ("archive", "bring the closed days of an archive to object storage"),
         "score": ("scorecard", "hold the estimate of an archive against what was liquidated"),

@@ -1,0 +1,270 @@
+"""Bringing the past into an archive: public dumps, and tables of one's own."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from . import _core
+from ._inputs import table
+from ._printable import printable
+from ._progress import bar
+from .errors import BadQuery
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from ._progress import Progress
+
+__all__ = ["Ingested", "ingest"]
+
+COLUMNS = {
+    "venue": "exchange",
+    "coin": "symbol",
+    "time": "timestamp",
+    "ts": "timestamp",
+    "t": "timestamp",
+    "o": "open",
+    "h": "high",
+    "l": "low",
+    "c": "close",
+    "v": "volume",
+    "quantity": "qty",
+    "notional_usd": "value_usd",
+    "oi": "open_interest",
+    "oi_usd": "open_interest_usd",
+}
+"""Names of columns in files of Parquet that are understood, and what they are called here."""
+
+KINDS = {
+    "orders": {"timestamp", "exchange", "symbol", "side", "price", "qty", "value_usd"},
+    "bars": {"timestamp", "symbol", "open", "high", "low", "close", "volume"},
+    "open_interest": {"timestamp", "symbol"},
+}
+"""What a table of each kind cannot do without."""
+
+
+@dataclass(frozen=True)
+class Ingested:
+    """What became of what was to be ingested.
+
+    Attributes
+    ----------
+    rows : int
+        Lines of files and rows of tables that were read: ``new``, ``repeated`` and the ``refused`` together.
+    new : int
+        Rows that the archive did not have.
+    repeated : int
+        Rows that it had, or that were read twice.
+    refused : dict of str to int
+        How many rows were not kept, by the reason.
+    first : dict of str to str
+        Where the first row of each reason stood, as ``file:line``, and what stood there.
+    files : dict of str to str
+        What each file was taken for.
+    """
+
+    rows: int
+    new: int
+    repeated: int
+    refused: Mapping[str, int] = field(default_factory=dict)
+    first: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, str] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        """Say in a few lines what was kept, and what was not and why."""
+        refused = sum(self.refused.values())
+        lines = [f"{self.rows:,} rows read: {self.new:,} new, {self.repeated:,} repeated, {refused:,} refused"]
+        for reason, count in sorted(self.refused.items(), key=lambda item: (-item[1], item[0])):
+            lines.append(printable(f"  {count:,} refused: {reason}; first at {self.first[reason]}"))
+        return "\n".join(lines)
+
+
+def ingest(
+    path: str | os.PathLike[str],
+    *files: str | os.PathLike[str],
+    format: str | None = None,
+    orders: Any = None,
+    bars: Any = None,
+    open_interest: Any = None,
+    positions: Any = None,
+    exchange: str | None = None,
+    source: str | None = None,
+    progress: bool = False,
+) -> Ingested:
+    r"""Bring files and tables of the past into an archive.
+
+    What is there already stays as it was and is counted as repeated, so that the same file twice adds nothing, and an
+    ingest that was cut short is done again. Days that are over go straight into files, days that are not into the
+    journal; each lot is there whole or not at all. A row that is not what its format says is never taken: it is counted
+    by its reason, and the others stand.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The archive's folder; made where it is missing.
+    *files : str or path-like
+        CSV or JSON files, plain, in gzip or in a zip, and Parquet files (these with pyarrow).
+    format : str, optional
+        What the files are; told by name and columns by default. One of ``binance_liquidations``, ``binance_metrics``,
+        ``binance_klines``, ``tardis_liquidations``, ``tardis_derivative_ticker``, ``ccxt_ohlcv``, ``orders``,
+        ``force_orders`` (orders whose side is that of the order that closed the position), ``bars``, ``open_interest``.
+    orders, bars, open_interest : table, optional
+        Tables, as :class:`Market` takes them; bars may have a column ``exchange``. Where one is refused nothing of the
+        tables is kept. Open interest in USD is brought to coins with ``bars``, else with the archive's own.
+    positions : None
+        Not kept yet.
+    exchange : str, optional
+        Whose the rows are that do not say so.
+    source : str, optional
+        Where they are from, in your words.
+    progress : bool
+        Show a bar of the rows (with tqdm, on a terminal or in a notebook).
+
+    Returns
+    -------
+    Ingested
+        Rows read, new, repeated, and refused by reason.
+
+    Raises
+    ------
+    BadQuery
+        Where it is not clear what a file is, something that it does not say was not given, or a table is refused:
+        before anything is written.
+    ArchiveError
+        While another process writes to the archive, or where it cannot be written.
+
+    Notes
+    -----
+    A row without a time of receipt counts as received when it was told: an order and a reading when they happened, a
+    bar when it closed. So ``as_of=`` looks at an ingested past without looking ahead, and without knowing how late the
+    exchange told of it.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import liqdata
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> file = folder / "BTCUSDT-1m-2024-01-02.csv"
+    >>> _ = file.write_text("1704153600000,100,102,99,101,7,1704153659999,0,0,0,0,0\n")
+    >>> done = liqdata.ingest(folder / "archive", file)
+    >>> done.rows, done.new, liqdata.ingest(folder / "archive", file).repeated
+    (1, 1, 1)
+    """
+    given = {"orders": orders, "bars": bars, "open_interest": open_interest}
+    _check(files, given, positions, format=format, exchange=exchange, source=source)
+    folder = os.fspath(path)
+    named = [os.fspath(file) for file in files]
+    parquet = [file for file in named if file.lower().endswith((".parquet", ".pq"))]
+    plain = [file for file in named if file not in parquet]
+    tables = [(file, *_parquet(file, format)) for file in parquet]
+    shown = bar(wanted=progress, total=None, what="ingest")
+    done: list[Ingested] = []
+    try:
+        if plain:
+            done.append(_told(_core.ingest_files(folder, plain, format, exchange, _counting(shown.update))))
+        for file, kind, held in tables:
+            one = dict.fromkeys(given) | {kind: table(held, kind)}
+            done.append(_told(_tables(folder, one, exchange, shown), file=file, kind=kind))
+        if any(one is not None for one in given.values()):
+            given = {kind: table(one, kind) for kind, one in given.items()}
+            done.append(_told(_tables(folder, given, exchange, shown)))
+    finally:
+        shown.close()
+    return _together(done)
+
+
+def _check(files: tuple[object, ...], tables: Mapping[str, object], positions: object, **names: object) -> None:
+    if positions is not None:
+        msg = "positions: an archive keeps none yet; allowed: orders, bars, open_interest, and files"
+        raise BadQuery(msg, parameter="positions")
+    for parameter, text in names.items():
+        if text is not None and (not isinstance(text, str) or not text.strip()):
+            msg = f"{parameter}: {text!r} is not allowed; allowed: a name"
+            raise BadQuery(msg, parameter=parameter)
+    if names["format"] is not None and names["format"] not in _core.formats():
+        msg = f"format: {names['format']!r} is not allowed; allowed: {', '.join(_core.formats())}"
+        raise BadQuery(msg, parameter="format")
+    for file in files:
+        if not isinstance(file, (str, os.PathLike)):
+            what = type(file).__name__
+            msg = f"files: a {what} is no file; allowed: paths, and tables as orders=, bars= or open_interest="
+            raise BadQuery(msg, parameter="files")
+    if not files and all(one is None for one in tables.values()):
+        msg = "files: there is nothing to ingest; allowed: files, or orders=, bars=, open_interest="
+        raise BadQuery(msg, parameter="files")
+
+
+def _tables(folder: str, given: Mapping[str, object], exchange: str | None, shown: Progress) -> dict[str, Any]:
+    orders, bars, open_interest = given["orders"], given["bars"], given["open_interest"]
+    return _core.ingest_tables(folder, orders, bars, open_interest, exchange, _counting(shown.update))
+
+
+def _counting(update: Callable[[int], object]) -> Callable[[int], None]:
+    """What is told how many rows have been read in all, and tells of those that are new."""
+    before = 0
+
+    def seen(rows: int) -> None:
+        nonlocal before
+        if rows > before:
+            update(rows - before)
+            before = rows
+
+    return seen
+
+
+def _parquet(file: str, name: str | None) -> tuple[str, Any]:
+    """The kind of a Parquet file's rows, and the rows."""
+    held = _read(file)
+    names = [COLUMNS.get(column.lower(), column.lower()) for column in held.column_names]
+    held = held.rename_columns(names)
+    columns = set(names)
+    fits = [kind for kind, needed in KINDS.items() if needed <= columns]
+    if "open_interest" in fits and not columns & {"open_interest", "open_interest_usd"}:
+        fits.remove("open_interest")
+    if name in fits:
+        return name, held
+    if name is None and len(fits) == 1:
+        return fits[0], held
+    what = f"as {name}: " if name is not None else ""
+    msg = f"files: {file}: {what}its columns ({', '.join(names)}) are those of no one kind; allowed: {', '.join(KINDS)}"
+    raise BadQuery(msg, parameter="files")
+
+
+def _read(file: str) -> Any:
+    try:
+        from pyarrow import ArrowException, parquet
+    except ImportError:
+        what = "Parquet files are read with pyarrow (pip install pyarrow)"
+        msg = f"files: {file}: {what}; allowed: the same as a table, such as bars=polars.read_parquet(…)"
+        raise BadQuery(msg, parameter="files") from None
+    try:
+        return parquet.read_table(file)
+    except (OSError, ArrowException) as error:
+        msg = f"files: {file}: it cannot be read as Parquet: {error}"
+        raise BadQuery(msg, parameter="files") from None
+
+
+def _told(told: dict[str, Any], *, file: str | None = None, kind: str = "") -> Ingested:
+    refused: dict[str, int] = {}
+    first: dict[str, str] = {}
+    for reason, count, place, shown in told["refused"]:
+        where = place if file is None else f"{file}:{place.rpartition(':')[2]}"
+        refused[reason] = count
+        first[reason] = f"{where} ({shown})" if shown else where
+    files = dict(told["files"]) if file is None else {file: kind}
+    return Ingested(told["rows"], told["new"], told["repeated"], refused, first, files)
+
+
+def _together(done: list[Ingested]) -> Ingested:
+    refused: dict[str, int] = {}
+    first: dict[str, str] = {}
+    files: dict[str, str] = {}
+    for one in done:
+        for reason, count in one.refused.items():
+            refused[reason] = refused.get(reason, 0) + count
+            first.setdefault(reason, one.first[reason])
+        files |= one.files
+    rows, new, repeated = (sum(getattr(one, name) for one in done) for name in ("rows", "new", "repeated"))
+    return Ingested(rows, new, repeated, refused, first, files)

@@ -1,0 +1,60 @@
+"""Bringing files of the past into an archive, as a command."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+import click
+
+from liqdata._printable import printable
+
+from .command import Command, flag, option
+from .words import Folder
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["command"]
+
+
+def command(name: str, sentence: str) -> Command:
+    """The command ``ingest``."""
+    made = Command(
+        name,
+        sentence,
+        _ingest,
+        [
+            click.Argument(["archive"], type=Folder(), metavar="DIR"),
+            click.Argument(["files"], nargs=-1, required=True, metavar="FILES"),
+            option("--format", metavar="NAME", help="What the files are; told by name and columns by default."),
+            option("--exchange", metavar="NAME", help="Whose the rows are that do not say so."),
+            option("--source", metavar="TEXT", help="Where they are from, in your words."),
+            flag("--json", help="Print JSON."),
+        ],
+    )
+    made.epilog = "FILES are CSV, JSON or Parquet, plain, in gzip or in zip. DIR is made where it is missing."
+    return made
+
+
+def _ingest(
+    *, archive: Path, files: tuple[str, ...], format: str | None, exchange: str | None, source: str | None, json: bool
+) -> None:
+    from liqdata import ingest
+
+    shown = find_spec("tqdm") is not None
+    done = ingest(archive, *files, format=format, exchange=exchange, source=source, progress=shown)
+    if json:
+        print(_json(asdict(done)))
+    else:
+        for file, taken in done.files.items():
+            print(printable(f"{file}: {taken}"))
+        print(done)
+    if done.rows and done.rows == sum(done.refused.values()):
+        click.get_current_context().exit(1)
+
+
+def _json(told: object) -> str:
+    return json.dumps(told, indent=2)

@@ -1,0 +1,393 @@
+//! Rows of the past on their way into the archive: those of days that are over go straight into files, past the journal,
+//! those of days that are not into the journal, and all of them are there in one transaction, or none is.
+//!
+//! As in a roll the journal is the judge: a file's name stands in its list as *pending* before the file exists, and one
+//! transaction turns every file of a lot into *kept*. What is there already, in a file or in the journal, is left as it was;
+//! a row that is there with other values is handed back.
+
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, HashMap};
+use std::convert::Infallible;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::mem;
+use std::path::{Path, PathBuf};
+
+use uuid::Uuid;
+
+use super::batch::Batch;
+use super::clock::wall_clock;
+use super::files::{RollStep, place};
+use super::filter::Filter;
+use super::known::{self, Noted};
+use super::manifest::{self, Part, Partition, State, Venues};
+use super::parquet::{self, MOST};
+use super::roll::{HEAVY, of_fault};
+use super::row::{Fault, Row, check_name, check_time};
+use super::runs::{self, Told};
+use super::writer::Writer;
+use super::{ArchiveError, table};
+use crate::model::{Cell, Column, Millis, Value, Visitor};
+
+/// Columns in which the same row may differ: when and how it came, and not what happened.
+const BESIDE: [&str; 5] = [
+    "received_at",
+    "completeness",
+    "price_kind",
+    "native_id",
+    "raw",
+];
+
+/// What became of rows that were handed in.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Filed {
+    /// Rows that are new.
+    pub new: u64,
+    /// Rows that were there before and stayed as they were, and those that were handed in twice.
+    pub repeated: u64,
+    /// Rows that were not kept.
+    pub unfit: Vec<Unfit>,
+    /// Files written.
+    pub parts: Vec<PathBuf>,
+}
+
+/// A row that was not kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unfit {
+    /// `orders`, `bars` or `open_interest`.
+    pub table: &'static str,
+    /// Its place among those that were handed in.
+    pub row: usize,
+    /// The column at fault.
+    pub column: &'static str,
+    /// What is wrong, with the value and what is allowed.
+    pub message: String,
+    /// Whether the archive has the row with other values.
+    pub differs: bool,
+}
+
+impl Writer {
+    /// Keeps rows of the past: those of days that were over at `until` in files of their own, the others in the journal.
+    /// `told` says of which time they tell. All of it is there afterwards, or none of it: `None` where `goes_on`, which is
+    /// asked before each file, says that it is enough.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] where a file or the journal cannot be written, or a file of one of the days not be read.
+    pub fn file(
+        &mut self,
+        rows: Batch,
+        told: &[Told],
+        until: Millis,
+        goes_on: &mut dyn FnMut() -> bool,
+    ) -> Result<Option<Filed>, ArchiveError> {
+        self.file_observed(rows, told, until, goes_on, &mut |_, _| ())
+    }
+
+    /// As [`Writer::file`], and tells of every step of every file once it is done.
+    ///
+    /// # Errors
+    ///
+    /// As [`Writer::file`].
+    pub fn file_observed(
+        &mut self,
+        rows: Batch,
+        told: &[Told],
+        until: Millis,
+        goes_on: &mut dyn FnMut() -> bool,
+        done: &mut dyn FnMut(RollStep, &Path),
+    ) -> Result<Option<Filed>, ArchiveError> {
+        for (row, told) in told.iter().enumerate() {
+            check_told(told).map_err(|(column, message)| ArchiveError::BadRow {
+                table: "runs",
+                column,
+                row,
+                message,
+            })?;
+        }
+        let mut filing = Filing {
+            writer: self,
+            until,
+            goes_on,
+            done,
+            made: Vec::new(),
+            open: Batch::default(),
+            noted: Noted::default(),
+            filed: Filed::default(),
+        };
+        let kept = filing.all(rows, told);
+        if matches!(kept, Ok(true)) {
+            return Ok(Some(filing.filed));
+        }
+        // What is left of the files goes now, or when the archive is opened next.
+        for made in mem::take(&mut filing.made) {
+            let _ = filing.writer.withdraw(&made.part.path);
+        }
+        kept.map(|_| None)
+    }
+}
+
+fn check_told(told: &Told) -> Result<(), Fault> {
+    check_name("exchange", &told.exchange)?;
+    check_time("started", told.start)?;
+    check_time("seen", told.end)?;
+    if told.start <= told.end {
+        Ok(())
+    } else {
+        Err(("seen", format!("{} is before {}", told.end, told.start)))
+    }
+}
+
+/// A file that is in its place and not in use yet.
+struct Made {
+    part: Part,
+    venues: Venues,
+}
+
+/// A filing under way.
+struct Filing<'a> {
+    writer: &'a mut Writer,
+    until: Millis,
+    goes_on: &'a mut dyn FnMut() -> bool,
+    done: &'a mut dyn FnMut(RollStep, &Path),
+    made: Vec<Made>,
+    /// Rows of days that are not over.
+    open: Batch,
+    noted: Noted,
+    filed: Filed,
+}
+
+impl Filing<'_> {
+    /// Gives whether it came to the end.
+    fn all(&mut self, rows: Batch, told: &[Told]) -> Result<bool, ArchiveError> {
+        let went_on = self.kind(rows.orders, |open| &mut open.orders)?
+            && self.kind(rows.bars, |open| &mut open.bars)?
+            && self.kind(rows.open_interest, |open| &mut open.open_interest)?
+            && (self.goes_on)();
+        if went_on {
+            self.commit(told)?;
+        }
+        Ok(went_on)
+    }
+
+    fn kind<R: Row>(
+        &mut self,
+        rows: Vec<R>,
+        open: fn(&mut Batch) -> &mut Vec<R>,
+    ) -> Result<bool, ArchiveError> {
+        let mut partitions: BTreeMap<Partition, Vec<(usize, R)>> = BTreeMap::new();
+        for (place, row) in rows.into_iter().enumerate() {
+            if let Err((column, message)) = row.check() {
+                self.hand_back::<R>(place, column, message, false);
+                continue;
+            }
+            let partition = Partition {
+                day: manifest::Day::of(row.timestamp()),
+                interval: row.interval(),
+            };
+            partitions.entry(partition).or_default().push((place, row));
+        }
+        for (partition, rows) in partitions {
+            if !(self.goes_on)() {
+                return Ok(false);
+            }
+            let new = self.new_ones(partition, rows)?;
+            self.noted.take(&new);
+            if partition.day.end() > self.until {
+                open(&mut self.open).extend(new);
+                continue;
+            }
+            for lot in lots(new) {
+                if !(self.goes_on)() {
+                    return Ok(false);
+                }
+                self.part(partition, &lot)?;
+            }
+        }
+        Ok(true)
+    }
+
+    fn hand_back<R: Row>(
+        &mut self,
+        row: usize,
+        column: &'static str,
+        message: String,
+        differs: bool,
+    ) {
+        self.filed.unfit.push(Unfit {
+            table: R::TABLE,
+            row,
+            column,
+            message,
+            differs,
+        });
+    }
+
+    /// Those of the rows of a partition that the archive does not have.
+    fn new_ones<R: Row>(
+        &mut self,
+        partition: Partition,
+        rows: Vec<(usize, R)>,
+    ) -> Result<Vec<R>, ArchiveError> {
+        let mut known: HashMap<String, u64> = HashMap::with_capacity(rows.len());
+        for row in self.there::<R>(partition)? {
+            known.insert(row.key(), content(&row));
+        }
+        let mut new = Vec::with_capacity(rows.len());
+        for (place, row) in rows {
+            let told = content(&row);
+            match known.entry(row.key()) {
+                Entry::Vacant(free) => {
+                    free.insert(told);
+                    new.push(row);
+                }
+                Entry::Occupied(before) if *before.get() == told => self.filed.repeated += 1,
+                Entry::Occupied(_) => {
+                    let (symbol, at) = (row.symbol(), row.timestamp());
+                    let message = format!("the archive has {symbol} at {at} with other values");
+                    self.hand_back::<R>(place, R::COIN, message, true);
+                }
+            }
+        }
+        self.filed.new += u64::try_from(new.len()).unwrap_or(u64::MAX);
+        Ok(new)
+    }
+
+    /// The rows of a partition that are there. A damaged file is set aside, so that its rows can be kept anew.
+    fn there<R: Row>(&mut self, partition: Partition) -> Result<Vec<R>, ArchiveError> {
+        let day = partition.day;
+        let parts = self
+            .writer
+            .ask(|journal| manifest::of_day(journal, R::TABLE, day, State::Kept))?;
+        for part in parts {
+            if part.partition == partition
+                && let Some(reason) = self.writer.fault_of(&part)?
+            {
+                self.writer.set_aside(&part, &reason)?;
+            }
+        }
+        let mut rows = self.writer.day::<R>(day, &Filter::default())?.rows;
+        rows.retain(|row| row.interval() == partition.interval);
+        Ok(rows)
+    }
+
+    /// Puts a file of `rows` into its place.
+    fn part<R: Row>(&mut self, partition: Partition, rows: &[R]) -> Result<(), ArchiveError> {
+        let base = self.writer.path().to_owned();
+        let relative = partition
+            .folder::<R>()
+            .join(format!("part-{}.parquet", Uuid::now_v7()));
+        let path = base.join(&relative);
+        let bytes = parquet::bytes(rows).map_err(|fault| of_fault(&path, fault))?;
+        let made = Made {
+            part: Part::of(rows, partition, &relative, &bytes),
+            venues: manifest::venues(rows),
+        };
+        let now = wall_clock();
+        self.writer
+            .change(|journal| manifest::intend(journal, &made.part, now))?;
+        self.made.push(made);
+        (self.done)(RollStep::Intended, &path);
+        place(&base, &relative, &bytes, self.done)
+    }
+
+    /// Lets everything be there.
+    fn commit(&mut self, told: &[Told]) -> Result<(), ArchiveError> {
+        let (made, open, noted) = (&self.made, &self.open, &self.noted);
+        if made.is_empty() && open.is_empty() && told.is_empty() {
+            return Ok(());
+        }
+        self.writer.change(|journal| {
+            let transaction = journal.transaction()?;
+            for Made { part, venues } in made {
+                manifest::mark(&transaction, &part.path, State::Kept, None)?;
+                manifest::list_venues(&transaction, &part.path, venues)?;
+                known::pass_over(&transaction, &part.holds, part.rows)?;
+            }
+            table::insert(&transaction, &open.orders)?;
+            table::insert(&transaction, &open.bars)?;
+            table::insert(&transaction, &open.open_interest)?;
+            noted.write(&transaction)?;
+            for told in told {
+                runs::tell(&transaction, told)?;
+            }
+            transaction.commit()
+        })?;
+        for Made { part, .. } in mem::take(&mut self.made) {
+            let path = self.writer.path().join(&part.path);
+            (self.done)(RollStep::Committed, &path);
+            self.filed.parts.push(path);
+        }
+        Ok(())
+    }
+}
+
+/// Rows as they are divided into files, each in its order.
+fn lots<R: Row>(mut rows: Vec<R>) -> Vec<Vec<R>> {
+    R::sort_for_file(&mut rows);
+    if rows.is_empty() {
+        return Vec::new();
+    }
+    if u64::try_from(rows.len()).is_ok_and(|rows| rows <= HEAVY) {
+        return vec![rows];
+    }
+    let mut apart: BTreeMap<String, Vec<R>> = BTreeMap::new();
+    for row in rows {
+        match apart.get_mut(row.exchange().unwrap_or_default()) {
+            Some(rows) => rows.push(row),
+            None => {
+                apart.insert(row.exchange().unwrap_or_default().to_owned(), vec![row]);
+            }
+        }
+    }
+    let mut lots = Vec::new();
+    for mut rows in apart.into_values() {
+        while rows.len() > MOST {
+            let rest = rows.split_off(MOST);
+            lots.push(mem::replace(&mut rows, rest));
+        }
+        lots.push(rows);
+    }
+    lots
+}
+
+/// A number for what a row tells, the same for the same.
+fn content<R: Row>(row: &R) -> u64 {
+    let mut telling = Telling {
+        row,
+        hasher: DefaultHasher::new(),
+    };
+    match R::visit(&mut telling) {
+        Ok(()) => telling.hasher.finish(),
+        Err(never) => match never {},
+    }
+}
+
+struct Telling<'a, R> {
+    row: &'a R,
+    hasher: DefaultHasher,
+}
+
+impl<R: Row> Visitor<R> for Telling<'_, R> {
+    type Fault = Infallible;
+
+    fn column<T: Value>(
+        &mut self,
+        column: &'static Column,
+        of: impl Fn(&R) -> &T,
+    ) -> Result<(), Infallible> {
+        if BESIDE.contains(&column.name) {
+            return Ok(());
+        }
+        match of(self.row).cell() {
+            Cell::Absent => {}
+            Cell::Text(text) => text.hash(&mut self.hasher),
+            Cell::Side(side) => side.hash(&mut self.hasher),
+            Cell::Decimal(value) => value.normalize().hash(&mut self.hasher),
+            Cell::Float(value) => value.to_bits().hash(&mut self.hasher),
+            Cell::Int(value) => value.hash(&mut self.hasher),
+            Cell::Time(at) => at.hash(&mut self.hasher),
+            Cell::Bool(truth) => truth.hash(&mut self.hasher),
+        }
+        Ok(())
+    }
+}

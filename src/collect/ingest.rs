@@ -1,0 +1,467 @@
+//! Bringing the past into an archive: files are read row by row ([`dumps`](crate::feeds::dumps)), gathered, and kept a lot at
+//! a time ([`Writer::file`](crate::archive::Writer::file)).
+//!
+//! A lot is there whole or not at all, and a row that is there already is left as it was, so that whatever cuts an ingest
+//! short is made good by doing it again. What is not kept is counted by its reason, with where it stood first.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+
+use super::clock::now;
+use super::files::{Source, Unopened, sources};
+use crate::archive::{
+    Archive, ArchiveError, BarRow, Batch, Completeness, OpenInterestRow, OrderRow, Told, Writer,
+};
+use crate::feeds::dumps::{Format, Row, RowBar, RowOrder, RowReading, Rows, Unclear};
+use crate::model::{Millis, Vocabulary};
+
+/// Rows that are gathered before they are kept.
+const LOT: usize = 250_000;
+/// Rows of whole files after which they are kept, so that little is to be read again.
+const WHOLE: usize = 50_000;
+/// Lines between two looks whether to go on.
+const LOOK: u64 = 1024;
+/// How long after its end a day is left in the journal.
+const LATE: i64 = Millis::HOUR;
+
+/// What is to be ingested.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Files {
+    /// The files.
+    pub paths: Vec<PathBuf>,
+    /// What they are, where that is known.
+    pub format: Option<Format>,
+    /// Whose they are, where they do not say so.
+    pub exchange: Option<String>,
+}
+
+/// Why nothing, or not everything, was ingested.
+#[derive(Debug, thiserror::Error)]
+pub enum IngestError {
+    /// It is not clear what a file is, or something it does not say was not given.
+    #[error(transparent)]
+    Unclear(#[from] Unclear),
+    /// A file cannot be opened.
+    #[error(transparent)]
+    Unopened(#[from] Unopened),
+    /// The archive cannot be written.
+    #[error(transparent)]
+    Archive(#[from] ArchiveError),
+}
+
+/// Rows that were not kept, for one reason.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// The reason.
+    pub reason: String,
+    /// How many there were.
+    pub count: u64,
+    /// Where the first of them stood: file and line, or table and row.
+    pub place: String,
+    /// What stood there.
+    pub shown: String,
+}
+
+/// What became of what was to be ingested.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ingested {
+    /// Rows that were read.
+    pub rows: u64,
+    /// Those that are new in the archive.
+    pub new: u64,
+    /// Those that were there before, or were read twice.
+    pub repeated: u64,
+    /// Those that were not kept, by their reasons.
+    pub refused: Vec<Refused>,
+    /// What each file was taken for.
+    pub files: Vec<(String, Format)>,
+}
+
+impl Ingested {
+    fn refuse(&mut self, reason: String, shown: String, place: impl FnOnce() -> String) {
+        if let Some(known) = self.refused.iter_mut().find(|known| known.reason == reason) {
+            known.count += 1;
+            return;
+        }
+        self.refused.push(Refused {
+            reason,
+            count: 1,
+            place: place(),
+            shown,
+        });
+    }
+}
+
+/// Brings files into the archive in the folder `path`, which is made where it is missing. `goes_on` is told how many rows have
+/// been read, and says whether to go on; `None` where it did not: what was kept until then stays.
+///
+/// # Errors
+///
+/// [`IngestError::Unclear`] and [`IngestError::Unopened`] before anything is written, [`IngestError::Archive`] where another
+/// writes to the archive or it cannot be written.
+pub fn ingest(
+    path: &Path,
+    files: &Files,
+    goes_on: &mut dyn FnMut(u64) -> bool,
+) -> Result<Option<Ingested>, IngestError> {
+    let exchange = files.exchange.as_deref();
+    let mut found: Vec<(Source, Format)> = Vec::new();
+    for file in &files.paths {
+        for source in sources(file)? {
+            if !goes_on(0) {
+                return Ok(None);
+            }
+            let format = source.with(|bytes| {
+                Rows::open(&source.name, files.format, exchange, bytes).map(|rows| rows.format())
+            })??;
+            found.push((source, format));
+        }
+    }
+    // Files of one day are kept together, however many contracts they are of.
+    found.sort_by_key(|(source, _)| source.name.span());
+    let mut writer = Archive::create_or_open(path)?;
+    let mut intake = Intake::new(&mut writer, goes_on);
+    for (source, format) in &found {
+        let shown = source.name.shown.clone();
+        intake.done.files.push((shown.clone(), *format));
+        intake.names.push(shown);
+        let went_on = source.with(|bytes| {
+            let rows = Rows::open(&source.name, Some(*format), exchange, bytes)?;
+            Ok::<_, IngestError>(intake.file(rows)?)
+        })??;
+        if !went_on {
+            return Ok(None);
+        }
+    }
+    let whole = intake.keep()?;
+    Ok(whole.then_some(intake.done))
+}
+
+/// Brings rows of tables into the archive in the folder `path`; otherwise as [`ingest`].
+///
+/// # Errors
+///
+/// [`ArchiveError`] where another writes to the archive or it cannot be written.
+pub fn ingest_rows(
+    path: &Path,
+    rows: Batch,
+    goes_on: &mut dyn FnMut(u64) -> bool,
+) -> Result<Option<Ingested>, ArchiveError> {
+    let mut writer = Archive::create_or_open(path)?;
+    let mut intake = Intake::new(&mut writer, goes_on);
+    intake.names = ["orders", "bars", "open_interest"]
+        .map(str::to_owned)
+        .to_vec();
+    let whole = intake.tables(rows)? && intake.keep()?;
+    Ok(whole.then_some(intake.done))
+}
+
+/// Where a row stood: the number of its file, and its line there.
+type Place = (usize, u64);
+
+/// Where each of the gathered rows stood.
+#[derive(Debug, Default)]
+struct Places {
+    orders: Vec<Place>,
+    bars: Vec<Place>,
+    open_interest: Vec<Place>,
+}
+
+/// The time of which a source tells an exchange's orders so far.
+#[derive(Clone, Copy, Debug)]
+struct Stretch {
+    completeness: Completeness,
+    first: Millis,
+    last: Millis,
+}
+
+/// Rows on their way from files into an archive.
+struct Intake<'a> {
+    writer: &'a mut Writer,
+    goes_on: &'a mut dyn FnMut(u64) -> bool,
+    done: Ingested,
+    names: Vec<String>,
+    rows: Batch,
+    places: Places,
+    /// What has been read to its end, and is told once its rows are kept.
+    told: Vec<Told>,
+    /// Of which contract the bars and the open interest of a coin on an exchange are.
+    contracts: HashMap<(&'static str, String, String), String>,
+}
+
+impl<'a> Intake<'a> {
+    fn new(writer: &'a mut Writer, goes_on: &'a mut dyn FnMut(u64) -> bool) -> Self {
+        Self {
+            writer,
+            goes_on,
+            done: Ingested::default(),
+            names: Vec::new(),
+            rows: Batch::default(),
+            places: Places::default(),
+            told: Vec::new(),
+            contracts: HashMap::new(),
+        }
+    }
+
+    /// Reads a file; gives whether it came to the end.
+    fn file(&mut self, mut rows: Rows<'_>) -> Result<bool, ArchiveError> {
+        let file = self.names.len().saturating_sub(1);
+        let mut stretches: BTreeMap<String, Stretch> = BTreeMap::new();
+        let mut is_whole = true;
+        while let Some((line, read)) = rows.next_line() {
+            self.done.rows += 1;
+            let place = (file, line);
+            match read {
+                Ok(Some(Row::Order(row))) => {
+                    stretch(
+                        &mut stretches,
+                        &row.order.exchange,
+                        row.completeness,
+                        row.order.timestamp,
+                    );
+                    self.rows.orders.push(order(row));
+                    self.places.orders.push(place);
+                }
+                Ok(Some(Row::Bar(row))) => {
+                    if self.is_of_one("bars", (&row.exchange, &row.coin, &row.contract), place) {
+                        self.rows.bars.push(bar(row));
+                        self.places.bars.push(place);
+                    }
+                }
+                Ok(Some(Row::Reading(row))) => {
+                    let of = (&*row.exchange, &*row.coin, &*row.contract);
+                    if self.is_of_one("open_interest", of, place) {
+                        self.rows.open_interest.push(reading(row));
+                        self.places.open_interest.push(place);
+                    }
+                }
+                Ok(None) => self.done.repeated += 1,
+                Err(flaw) => {
+                    is_whole &= !flaw.is_last;
+                    self.refuse(flaw.reason, flaw.shown, place);
+                }
+            }
+            if self.done.rows.is_multiple_of(LOOK) && !(self.goes_on)(self.done.rows) {
+                return Ok(false);
+            }
+            if self.gathered() >= LOT && !self.keep()? {
+                return Ok(false);
+            }
+        }
+        // Of a day without a line, too, it is told that there was none.
+        if rows.format() == Format::BinanceLiquidations
+            && is_whole
+            && stretches.is_empty()
+            && let Some((first, last)) = rows.span()
+        {
+            let completeness = Completeness::Sampled;
+            stretches.insert(
+                "binance".to_owned(),
+                Stretch {
+                    completeness,
+                    first,
+                    last,
+                },
+            );
+        }
+        for (exchange, stretch) in stretches {
+            let of_name = rows.span().filter(|_| is_whole);
+            let (start, end) = of_name.unwrap_or((stretch.first, stretch.last));
+            self.told.push(Told {
+                exchange,
+                completeness: stretch.completeness,
+                start: start.min(stretch.first),
+                end: end.max(stretch.last),
+            });
+        }
+        if self.gathered() >= WHOLE {
+            return self.keep();
+        }
+        Ok(true)
+    }
+
+    /// Takes rows of tables; gives whether it came to the end.
+    fn tables(&mut self, rows: Batch) -> Result<bool, ArchiveError> {
+        let mut stretches = BTreeMap::new();
+        for (row, line) in rows.orders.into_iter().zip(0..) {
+            let at = row.order.timestamp;
+            stretch(
+                &mut stretches,
+                &row.order.exchange,
+                Completeness::Unknown,
+                at,
+            );
+            self.rows.orders.push(row);
+            self.places.orders.push((0, line));
+            if !self.took_one()? {
+                return Ok(false);
+            }
+        }
+        for (row, line) in rows.bars.into_iter().zip(0..) {
+            self.rows.bars.push(row);
+            self.places.bars.push((1, line));
+            if !self.took_one()? {
+                return Ok(false);
+            }
+        }
+        for (row, line) in rows.open_interest.into_iter().zip(0..) {
+            self.rows.open_interest.push(row);
+            self.places.open_interest.push((2, line));
+            if !self.took_one()? {
+                return Ok(false);
+            }
+        }
+        self.told
+            .extend(stretches.into_iter().map(|(exchange, stretch)| Told {
+                exchange,
+                completeness: stretch.completeness,
+                start: stretch.first,
+                end: stretch.last,
+            }));
+        Ok(true)
+    }
+
+    fn took_one(&mut self) -> Result<bool, ArchiveError> {
+        self.done.rows += 1;
+        if self.done.rows.is_multiple_of(LOOK) && !(self.goes_on)(self.done.rows) {
+            return Ok(false);
+        }
+        Ok(self.gathered() < LOT || self.keep()?)
+    }
+
+    fn gathered(&self) -> usize {
+        self.rows.orders.len() + self.rows.bars.len() + self.rows.open_interest.len()
+    }
+
+    /// Whether a row is of the contract that the coin's others are of; else it is refused.
+    fn is_of_one(
+        &mut self,
+        table: &'static str,
+        (exchange, coin, contract): (&str, &str, &str),
+        place: Place,
+    ) -> bool {
+        let key = (table, exchange.to_owned(), coin.to_owned());
+        let first = self
+            .contracts
+            .entry(key)
+            .or_insert_with(|| contract.to_owned());
+        if first == contract {
+            return true;
+        }
+        let reason = format!(
+            "{table} of a coin on an exchange are those of one contract, and another one of the coin came before"
+        );
+        let shown = format!("{contract} after {first}");
+        self.refuse(reason, shown, place);
+        false
+    }
+
+    fn refuse(&mut self, reason: String, shown: String, (file, line): Place) {
+        let names = &self.names;
+        self.done.refuse(reason, shown, || {
+            let name = names.get(file).map_or("", String::as_str);
+            format!("{name}:{line}")
+        });
+    }
+
+    /// Keeps what was gathered; gives whether it was kept.
+    fn keep(&mut self) -> Result<bool, ArchiveError> {
+        let rows = std::mem::take(&mut self.rows);
+        let places = std::mem::take(&mut self.places);
+        let told = std::mem::take(&mut self.told);
+        let (goes_on, read) = (&mut *self.goes_on, self.done.rows);
+        let filed = self
+            .writer
+            .file(rows, &told, now().back(LATE), &mut || goes_on(read))?;
+        let Some(filed) = filed else {
+            return Ok(false);
+        };
+        self.done.new += filed.new;
+        self.done.repeated += filed.repeated;
+        for unfit in filed.unfit {
+            let places = match unfit.table {
+                "orders" => &places.orders,
+                "bars" => &places.bars,
+                _ => &places.open_interest,
+            };
+            let place = places.get(unfit.row);
+            let reason = if unfit.differs {
+                format!(
+                    "the archive has the row of {} with other values",
+                    unfit.table
+                )
+            } else {
+                format!("{}: {} cannot be kept as it is", unfit.table, unfit.column)
+            };
+            self.refuse(reason, unfit.message, place.copied().unwrap_or_default());
+        }
+        Ok(true)
+    }
+}
+
+/// Takes note that an order tells of its time.
+fn stretch(
+    stretches: &mut BTreeMap<String, Stretch>,
+    exchange: &str,
+    completeness: Completeness,
+    at: Millis,
+) {
+    if let Some(known) = stretches.get_mut(exchange) {
+        known.first = known.first.min(at);
+        known.last = known.last.max(at);
+    } else {
+        let (first, last) = (at, at);
+        stretches.insert(
+            exchange.to_owned(),
+            Stretch {
+                completeness,
+                first,
+                last,
+            },
+        );
+    }
+}
+
+/// Without a time of receipt a row of the past counts as received when it was told: an order and a reading when it happened,
+/// a bar when it closed.
+fn order(row: RowOrder) -> OrderRow {
+    OrderRow {
+        coin: row.coin,
+        price_kind: row
+            .price_kind
+            .map_or("unknown", Vocabulary::name)
+            .to_owned(),
+        completeness: row.completeness,
+        native_id: row.native_id,
+        dedupe_key: row.dedupe_key,
+        received_at: row.received_at.unwrap_or(row.order.timestamp),
+        order: row.order,
+        raw: None,
+    }
+}
+
+fn bar(row: RowBar) -> BarRow {
+    let [open, high, low, close] = row.prices;
+    BarRow {
+        exchange: row.exchange,
+        symbol: row.coin,
+        interval: row.interval,
+        timestamp: row.timestamp,
+        open,
+        high,
+        low,
+        close,
+        volume: row.volume,
+        received_at: row.timestamp.on(row.interval),
+    }
+}
+
+fn reading(row: RowReading) -> OpenInterestRow {
+    OpenInterestRow {
+        exchange: row.exchange,
+        symbol: row.coin,
+        timestamp: row.timestamp,
+        open_interest: row.open_interest,
+        received_at: row.received_at.unwrap_or(row.timestamp),
+    }
+}

@@ -1,0 +1,247 @@
+//! Binance's public files: `liquidationSnapshot`, `metrics` and `klines`, USD-margined and coin-margined.
+//!
+//! `liquidationSnapshot` has each line twice, and of all liquidations of a contract one a second at most, so it is a sample;
+//! the two lines have one key. Quantities of coin-margined contracts are contracts: of 100 USD for BTC, of 10 USD for every
+//! other coin. `metrics` of coin-margined contracts has the open interest in coins where it has USD for the others, and
+//! `klines` their volume in coins where it has the turnover. A spot file's times are microseconds since 2025.
+
+use rust_decimal::Decimal;
+
+use super::line::{Column, Flaw, Line, column, columns};
+use super::row::{Row, RowBar, RowOrder, RowReading};
+use crate::feeds::binance::VENUE;
+use crate::feeds::event::{PriceKind, stripped};
+use crate::feeds::frame::{Frame, Sighting, Size};
+use crate::feeds::instruments::Instruments;
+use crate::feeds::place::Place;
+use crate::model::{ContractKind, Millis, Side, Symbol, coin_of_base};
+
+/// What one coin-margined contract of Binance's is worth in USD.
+pub(super) fn coin_margined(native_id: &str) -> Option<Decimal> {
+    let (pair, _) = native_id.split_once('_')?;
+    let base = pair.strip_suffix("USD")?;
+    Some(if base == "BTC" {
+        Decimal::ONE_HUNDRED
+    } else {
+        Decimal::TEN
+    })
+}
+
+/// Columns of `liquidationSnapshot`.
+pub(super) const LIQUIDATIONS: [&[&str]; 6] = [
+    &["time"],
+    &["side"],
+    &["price"],
+    &["average_price"],
+    &["order_status"],
+    &["accumulated_fill_quantity", "accumulated_filled_quantity"],
+];
+
+/// Where they stand in a file without a header.
+pub(super) const LIQUIDATIONS_BARE: [&str; 10] = [
+    "time",
+    "side",
+    "order_type",
+    "time_in_force",
+    "original_quantity",
+    "price",
+    "average_price",
+    "order_status",
+    "last_fill_quantity",
+    "accumulated_fill_quantity",
+];
+
+/// Reads `liquidationSnapshot` of one contract.
+#[derive(Debug)]
+pub(super) struct Liquidations {
+    pub(super) contract: String,
+    pub(super) columns: [Column; 6],
+}
+
+impl Liquidations {
+    pub(super) fn row(&self, line: Line<'_>) -> Result<Row, Flaw> {
+        let [time, side, price, average, status, filled] = self.columns;
+        let timestamp = line.epoch(time)?;
+        let word = line.text(side)?;
+        let side = match word {
+            "SELL" => Side::Long,
+            "BUY" => Side::Short,
+            _ => return Err(Flaw::new("side: not BUY or SELL", word)),
+        };
+        let filled = line.amount(filled)?;
+        if filled.is_zero() {
+            let reason = "accumulated_fill_quantity: nothing of the order was filled";
+            return Err(Flaw::new(reason, line.text(status)?));
+        }
+        let paid = line.amount(average)?;
+        let (price, price_kind) = if paid.is_zero() {
+            (line.positive(price)?, PriceKind::Order)
+        } else {
+            (paid, PriceKind::AverageFill)
+        };
+        let contract = self.contract.as_str();
+        let amount = match coin_margined(contract) {
+            Some(worth) => Size::Usd(filled * worth),
+            None => Size::Base(filled),
+        };
+        let (filled, paid) = (stripped(filled), stripped(paid));
+        let seen = Sighting {
+            native_id: contract,
+            market: (VENUE.rules.market)(contract),
+            side,
+            price,
+            price_kind,
+            size: amount,
+            timestamp: Some(timestamp),
+            dedupe_key: format!("binance|{contract}|{word}|{}|{filled}|{paid}", timestamp.0),
+        };
+        let none = Instruments::default();
+        let event = Frame::new(&VENUE.rules, "", None, &none)
+            .event(&Place::ROOT, seen)
+            .map_err(|fault| Flaw::new(fault.to_string(), contract))?;
+        RowOrder::of(event).map(Row::Order)
+    }
+}
+
+/// A contract whose bars and open interest stand for its coin, with the coin and the scale it is listed in.
+pub(super) fn leading(exchange: &str, contract: &str) -> Result<(String, u32), Flaw> {
+    let read = Symbol::read(contract).ok_or_else(|| Flaw::new("symbol: blank", contract))?;
+    if read.kind() == ContractKind::Dated {
+        let reason = "the contract is delivered on a day; a coin's bars and open interest are those of a perpetual contract";
+        return Err(Flaw::new(reason, contract));
+    }
+    let market = crate::feeds::venue(exchange)
+        .map(|venue| (venue.rules.market)(contract))
+        .map_err(|fault| Flaw::new(fault.to_string(), exchange))?;
+    if !market.is_in_dollars() {
+        return Err(Flaw::new(
+            "the quote currency does not count as USD",
+            contract,
+        ));
+    }
+    Ok(coin_of_base(&market.base))
+}
+
+/// Columns of `metrics`.
+pub(super) const METRICS: [&[&str]; 4] = [
+    &["create_time"],
+    &["symbol"],
+    &["sum_open_interest"],
+    &["sum_open_interest_value"],
+];
+
+/// Reads `metrics`.
+#[derive(Debug)]
+pub(super) struct Metrics {
+    pub(super) columns: [Column; 4],
+}
+
+impl Metrics {
+    pub(super) fn row(&self, line: Line<'_>) -> Result<Row, Flaw> {
+        let [time, symbol, contracts, value] = self.columns;
+        let contract = line.text(symbol)?;
+        let (coin, scale) = leading("binance", contract)?;
+        // The worth of a coin-margined contract is told in coins, and nothing else tells them.
+        let coins = if coin_margined(contract).is_some() {
+            value
+        } else {
+            contracts
+        };
+        RowReading {
+            exchange: "binance".to_owned(),
+            coin,
+            contract: contract.to_owned(),
+            timestamp: line.instant(time)?,
+            open_interest: stripped(line.amount(coins)?),
+            received_at: None,
+        }
+        .of_one(scale)
+        .map(Row::Reading)
+    }
+}
+
+/// Columns of `klines` where they have no header.
+pub(super) const KLINES_BARE: [&str; 12] = [
+    "open_time",
+    "open",
+    "high",
+    "low",
+    "close",
+    "volume",
+    "close_time",
+    "quote_volume",
+    "count",
+    "taker_buy_volume",
+    "taker_buy_quote_volume",
+    "ignore",
+];
+
+/// Reads `klines` of one contract.
+#[derive(Debug)]
+pub(super) struct Klines {
+    exchange: String,
+    contract: String,
+    coin: String,
+    scale: u32,
+    times: [Column; 2],
+    prices: [Column; 4],
+    volume: Column,
+}
+
+impl Klines {
+    /// What reads a file of this contract and header; `None` where a column is missing.
+    pub(super) fn new(
+        exchange: &str,
+        contract: &str,
+        header: &[String],
+    ) -> Result<Option<Self>, Flaw> {
+        let (coin, scale) = leading(exchange, contract)?;
+        let volume = if exchange == "binance" && coin_margined(contract).is_some() {
+            column(header, &["quote_volume", "base_asset_volume"])
+        } else {
+            column(header, &["volume"])
+        };
+        let times = columns(header, [&["open_time"], &["close_time"]]);
+        let prices = columns(header, [&["open"], &["high"], &["low"], &["close"]]);
+        let (Some(times), Some(prices), Some(volume)) = (times, prices, volume) else {
+            return Ok(None);
+        };
+        Ok(Some(Self {
+            exchange: exchange.to_owned(),
+            contract: contract.to_owned(),
+            coin,
+            scale,
+            times,
+            prices,
+            volume,
+        }))
+    }
+
+    pub(super) fn row(&self, line: Line<'_>) -> Result<Row, Flaw> {
+        let [open_time, close_time] = self.times;
+        let (timestamp, closes) = (line.epoch(open_time)?, line.epoch(close_time)?);
+        // The last millisecond of the bar, or the last microsecond.
+        let interval = closes.0.saturating_sub(timestamp.0).saturating_add(1);
+        if interval <= 0 || interval % Millis::MINUTE != 0 || Millis::DAY % interval != 0 {
+            return Err(Flaw::new(
+                "open_time, close_time: not a bar of whole minutes that divide a day",
+                &format!("{interval} ms"),
+            ));
+        }
+        let mut prices = [Decimal::ZERO; 4];
+        for (price, column) in prices.iter_mut().zip(self.prices) {
+            *price = line.positive(column)?;
+        }
+        RowBar {
+            exchange: self.exchange.clone(),
+            coin: self.coin.clone(),
+            contract: self.contract.clone(),
+            timestamp,
+            interval,
+            prices,
+            volume: line.amount(self.volume)?,
+        }
+        .of_one(self.scale)
+        .map(Row::Bar)
+    }
+}

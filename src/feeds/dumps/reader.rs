@@ -1,0 +1,289 @@
+//! A file being read: what it is, and one line after the other.
+
+use std::collections::HashMap;
+use std::io::{self, Cursor, Read as _};
+use std::vec;
+
+use csv::ByteRecord;
+
+use super::format::{Format, Unclear, detect, header};
+use super::line::{Flaw, Line, columns};
+use super::name::Name;
+use super::row::Row;
+use super::table::Table;
+use super::{binance, ccxt, tardis};
+use crate::model::{Millis, Vocabulary, exchange_name};
+
+/// Bytes that are looked at to tell what a file is.
+const HEAD: u64 = 64 << 10;
+/// Lines of them.
+const LINES: usize = 400;
+/// The largest text of JSON that is read.
+const LARGEST: u64 = 1 << 30;
+
+/// A file being read.
+pub struct Rows<'a> {
+    format: Format,
+    span: Option<(Millis, Millis)>,
+    source: Source<'a>,
+    decoder: Decoder,
+    record: ByteRecord,
+    width: usize,
+    is_over: bool,
+}
+
+enum Source<'a> {
+    Csv(Box<csv::Reader<Box<dyn io::Read + 'a>>>),
+    Lines(u64, vec::IntoIter<ByteRecord>),
+}
+
+enum Decoder {
+    Liquidations(binance::Liquidations),
+    Metrics(binance::Metrics),
+    Klines(binance::Klines),
+    TardisLiquidations(tardis::Liquidations),
+    Ticker(tardis::Ticker),
+    Table(Table),
+}
+
+impl std::fmt::Debug for Rows<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Rows")
+            .field("format", &self.format)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<'a> Rows<'a> {
+    /// Begins to read a file; `format` is what it is, where that is known, and `exchange` whose.
+    ///
+    /// # Errors
+    ///
+    /// [`Unclear`] where it cannot be told what the file is, or something that it does not say itself was not given.
+    pub fn open(
+        name: &Name,
+        format: Option<Format>,
+        exchange: Option<&str>,
+        mut bytes: Box<dyn io::Read + 'a>,
+    ) -> Result<Self, Unclear> {
+        let unclear = |message: String| Unclear {
+            file: name.shown.clone(),
+            message,
+        };
+        let mut head = Vec::new();
+        // What is cut short still has its beginning, and says so where it ends.
+        let mut rest: Box<dyn io::Read + 'a> =
+            match bytes.by_ref().take(HEAD).read_to_end(&mut head) {
+                Ok(_) => bytes,
+                Err(fault) if head.is_empty() => {
+                    return Err(unclear(format!("it cannot be read: {fault}")));
+                }
+                Err(fault) => Box::new(Broken(fault)),
+            };
+        let mark: &[u8] = b"\xEF\xBB\xBF";
+        let skipped = if head.starts_with(mark) {
+            mark.len()
+        } else {
+            0
+        };
+        let text = String::from_utf8_lossy(head.get(skipped..).unwrap_or_default()).into_owned();
+        let first = first_lines(&text);
+        let found = match format {
+            Some(format) => format,
+            None => detect(name, &text, &first)
+                .map_err(|why| unclear(format!("{why}; formats: {}", Format::spellings())))?,
+        };
+        let mut whole = Cursor::new(head);
+        whole.set_position(u64::try_from(skipped).unwrap_or_default());
+        rest = Box::new(whole.chain(rest));
+        let (source, width, decoder) = begin(found, name, exchange, &first, rest)
+            .map_err(|why| unclear(format!("as {}: {why}", found.name())))?;
+        Ok(Self {
+            format: found,
+            span: name.span(),
+            source,
+            decoder,
+            record: ByteRecord::new(),
+            width,
+            is_over: false,
+        })
+    }
+
+    /// What the file is.
+    #[must_use]
+    pub fn format(&self) -> Format {
+        self.format
+    }
+
+    /// The time it is of, where its name says so.
+    #[must_use]
+    pub fn span(&self) -> Option<(Millis, Millis)> {
+        self.span
+    }
+
+    /// Its next line, counted from 1: its row, `None` where it tells nothing new, or what is wrong with it. Nothing is read behind a fault that makes the
+    /// rest unreadable.
+    pub fn next_line(&mut self) -> Option<(u64, Result<Option<Row>, Flaw>)> {
+        if self.is_over {
+            return None;
+        }
+        let line = match &mut self.source {
+            Source::Csv(reader) => match reader.read_byte_record(&mut self.record) {
+                Ok(true) => self.record.position().map_or(0, csv::Position::line),
+                Ok(false) => return None,
+                Err(fault) => {
+                    self.is_over = true;
+                    let line = reader.position().line();
+                    let reason = "the file cannot be read from here on: it is cut short or damaged";
+                    return Some((line, Err(Flaw::last(reason, &fault.to_string()))));
+                }
+            },
+            Source::Lines(line, rest) => {
+                self.record = rest.next()?;
+                *line += 1;
+                *line
+            }
+        };
+        Some((line, self.decoded()))
+    }
+
+    fn decoded(&mut self) -> Result<Option<Row>, Flaw> {
+        let line = Line(&self.record);
+        if self.record.len() != self.width {
+            let reason = "the line has more or fewer cells than the first one";
+            return Err(Flaw::new(reason, &format!("{} cells", self.record.len())));
+        }
+        match &mut self.decoder {
+            Decoder::Liquidations(of) => of.row(line),
+            Decoder::Metrics(of) => of.row(line),
+            Decoder::Klines(of) => of.row(line),
+            Decoder::TardisLiquidations(of) => of.row(line),
+            Decoder::Table(of) => of.row(line),
+            Decoder::Ticker(of) => return of.row(line),
+        }
+        .map(Some)
+    }
+}
+
+/// What cannot be read.
+struct Broken(io::Error);
+
+impl io::Read for Broken {
+    fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+        Err(io::Error::new(self.0.kind(), self.0.to_string()))
+    }
+}
+
+/// The cells of the first lines of a text; of its last one only where it has its end.
+fn first_lines(text: &str) -> Vec<Vec<String>> {
+    let whole = match text.rfind('\n') {
+        Some(end) => text.get(..end).unwrap_or(text),
+        None => text,
+    };
+    let mut reader = plain(whole.as_bytes());
+    let lines = reader.records().map_while(Result::ok).take(LINES);
+    lines
+        .map(|line| line.iter().map(|cell| cell.trim().to_owned()).collect())
+        .collect()
+}
+
+fn plain<R: io::Read>(bytes: R) -> csv::Reader<R> {
+    csv::ReaderBuilder::new()
+        .has_headers(false)
+        .flexible(true)
+        .buffer_capacity(256 << 10)
+        .from_reader(bytes)
+}
+
+type Begun<'a> = (Source<'a>, usize, Decoder);
+
+/// What reads a file of a format, and how many cells its lines have.
+fn begin<'a>(
+    format: Format,
+    name: &Name,
+    exchange: Option<&str>,
+    first: &[Vec<String>],
+    mut bytes: Box<dyn io::Read + 'a>,
+) -> Result<Begun<'a>, String> {
+    let names = |names: &[&str]| {
+        names
+            .iter()
+            .map(|name| (*name).to_owned())
+            .collect::<Vec<_>>()
+    };
+    if format == Format::CcxtOhlcv {
+        let mut text = String::new();
+        bytes
+            .by_ref()
+            .take(LARGEST)
+            .read_to_string(&mut text)
+            .map_err(|fault| format!("it cannot be read: {fault}"))?;
+        let lines = ccxt::lines(&text)?;
+        let told = |line: &ByteRecord| {
+            let cells = line
+                .iter()
+                .map(|cell| String::from_utf8_lossy(cell).into_owned());
+            cells.collect::<Vec<_>>()
+        };
+        let first: Vec<Vec<String>> = lines.iter().take(LINES).map(told).collect();
+        let columns = names(&ccxt::COLUMNS);
+        let table = Table::new(format, &columns, &first, name, exchange)?;
+        let width = columns.len();
+        return Ok((
+            Source::Lines(0, lines.into_iter()),
+            width,
+            Decoder::Table(table),
+        ));
+    }
+    let line = first.first().ok_or("it is empty")?;
+    let told = header(line);
+    let header = match (&told, format) {
+        (Some(header), _) => header.clone(),
+        (None, Format::BinanceLiquidations) => names(&binance::LIQUIDATIONS_BARE),
+        (None, Format::BinanceKlines) => names(&binance::KLINES_BARE),
+        (None, _) => return Err("its first line is no header".to_owned()),
+    };
+    let missing = || format!("its columns ({}) are not those", header.join(", "));
+    let contract = || {
+        name.contract().ok_or(
+            "its name does not begin with the contract, as BTCUSDT-1m-2024-01.csv does, and nothing else says of which it is",
+        )
+    };
+    let decoder = match format {
+        Format::BinanceLiquidations => Decoder::Liquidations(binance::Liquidations {
+            contract: contract()?.to_owned(),
+            columns: columns(&header, binance::LIQUIDATIONS).ok_or_else(missing)?,
+        }),
+        Format::BinanceMetrics => Decoder::Metrics(binance::Metrics {
+            columns: columns(&header, binance::METRICS).ok_or_else(missing)?,
+        }),
+        Format::BinanceKlines => {
+            let exchange = exchange.map_or_else(|| "binance".to_owned(), exchange_name);
+            let klines = binance::Klines::new(&exchange, contract()?, &header)
+                .map_err(|flaw| format!("{}: {}", flaw.shown, flaw.reason))?;
+            Decoder::Klines(klines.ok_or_else(missing)?)
+        }
+        Format::TardisLiquidations => Decoder::TardisLiquidations(tardis::Liquidations {
+            common: columns(&header, tardis::COMMON).ok_or_else(missing)?,
+            columns: columns(&header, tardis::LIQUIDATIONS).ok_or_else(missing)?,
+        }),
+        Format::TardisDerivativeTicker => Decoder::Ticker(tardis::Ticker {
+            common: columns(&header, tardis::COMMON).ok_or_else(missing)?,
+            columns: columns(&header, tardis::TICKER).ok_or_else(missing)?,
+            last: HashMap::new(),
+        }),
+        _ => Decoder::Table(Table::new(
+            format,
+            &header,
+            first.get(1..).unwrap_or_default(),
+            name,
+            exchange,
+        )?),
+    };
+    let mut reader = plain(bytes);
+    if told.is_some() {
+        // The header has been read already, and is passed over.
+        let _ = reader.read_byte_record(&mut ByteRecord::new());
+    }
+    Ok((Source::Csv(Box::new(reader)), line.len(), decoder))
+}

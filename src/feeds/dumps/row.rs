@@ -1,0 +1,143 @@
+//! What a line of a file tells.
+
+use rust_decimal::Decimal;
+
+use crate::feeds::event::{Completeness, Event, PriceKind};
+use crate::feeds::instruments::{price_of_one, unscaled};
+use crate::model::{Millis, Order};
+
+use super::line::Flaw;
+
+/// A liquidation order, a bar or a reading of open interest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Row {
+    /// A liquidation order.
+    Order(RowOrder),
+    /// A closed price bar.
+    Bar(RowBar),
+    /// A reading of open interest.
+    Reading(RowReading),
+}
+
+/// A liquidation order of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RowOrder {
+    /// The order.
+    pub order: Order,
+    /// Its coin.
+    pub coin: String,
+    /// What the price means; absent where the file does not say.
+    pub price_kind: Option<PriceKind>,
+    /// Whether the record has every order of its time.
+    pub completeness: Completeness,
+    /// The contract as the exchange spells it.
+    pub native_id: Option<String>,
+    /// The same for the same order in whichever file.
+    pub dedupe_key: String,
+    /// When the recorder received it, where it says so.
+    pub received_at: Option<Millis>,
+}
+
+impl RowOrder {
+    /// The order of an event; refused while quantity or worth are unknown.
+    pub(super) fn of(event: Event) -> Result<Self, Flaw> {
+        let unknown = |why: &str| Flaw::new(why, &event.native_id);
+        let qty = event.qty.ok_or_else(|| {
+            unknown("the size is in contracts, and what one of them holds is not known")
+        })?;
+        let value_usd = event
+            .value_usd
+            .ok_or_else(|| unknown("the quote currency does not count as USD"))?;
+        let timestamp = event.timestamp.ok_or_else(|| unknown("there is no time"))?;
+        Ok(Self {
+            order: Order {
+                exchange: event.exchange.to_owned(),
+                symbol: event.symbol,
+                side: event.side,
+                price: event.price,
+                qty,
+                value_usd,
+                timestamp,
+            },
+            coin: event.coin,
+            price_kind: Some(event.price_kind),
+            completeness: event_completeness(event.sampled),
+            native_id: Some(event.native_id),
+            dedupe_key: event.dedupe_key,
+            received_at: event.received_at,
+        })
+    }
+}
+
+/// What a record of a venue's feed can claim: no recorder hears everything for certain.
+fn event_completeness(sampled: bool) -> Completeness {
+    if sampled {
+        Completeness::Sampled
+    } else {
+        Completeness::Unknown
+    }
+}
+
+/// A bar of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RowBar {
+    /// Exchange, lower case.
+    pub exchange: String,
+    /// Coin.
+    pub coin: String,
+    /// The contract as the file spells it.
+    pub contract: String,
+    /// Time of the open.
+    pub timestamp: Millis,
+    /// Length in milliseconds.
+    pub interval: i64,
+    /// Open, high, low and close of one coin.
+    pub prices: [Decimal; 4],
+    /// Volume in coins.
+    pub volume: Decimal,
+}
+
+impl RowBar {
+    /// The same with prices and volume of listed units of `scale` coins brought to single ones.
+    pub(super) fn of_one(mut self, scale: u32) -> Result<Self, Flaw> {
+        let fits = |value: Option<Decimal>| {
+            value.ok_or_else(|| Flaw::new("a figure fits no decimal exactly", &self.contract))
+        };
+        let [open, high, low, close] = self.prices;
+        let prices = [
+            fits(price_of_one(open, scale))?,
+            fits(price_of_one(high, scale))?,
+            fits(price_of_one(low, scale))?,
+            fits(price_of_one(close, scale))?,
+        ];
+        self.volume = fits(unscaled(self.volume, scale))?;
+        self.prices = prices;
+        Ok(self)
+    }
+}
+
+/// A reading of open interest of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RowReading {
+    /// Exchange, lower case.
+    pub exchange: String,
+    /// Coin.
+    pub coin: String,
+    /// The contract as the file spells it.
+    pub contract: String,
+    /// Instant of the reading.
+    pub timestamp: Millis,
+    /// Open interest in coins, one side.
+    pub open_interest: Decimal,
+    /// When the recorder received it, where it says so.
+    pub received_at: Option<Millis>,
+}
+
+impl RowReading {
+    /// The same with listed units of `scale` coins brought to single ones.
+    pub(super) fn of_one(mut self, scale: u32) -> Result<Self, Flaw> {
+        self.open_interest = unscaled(self.open_interest, scale)
+            .ok_or_else(|| Flaw::new("a figure fits no decimal exactly", &self.contract))?;
+        Ok(self)
+    }
+}

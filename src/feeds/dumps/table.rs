@@ -1,0 +1,330 @@
+//! Tables that people keep as CSV: orders, bars and readings of open interest under the usual names of columns.
+//!
+//! What a table does not say is asked for: the exchange of the caller, the symbol and the length of bars of the file's name.
+//! The side of an order is that of the position (`LONG`, `SHORT`); that of the order which closed it (`BUY`, `SELL`) is a
+//! format of its own, for nothing in a table tells the two readings of `BUY` apart.
+
+use std::collections::HashMap;
+
+use rust_decimal::Decimal;
+
+use super::format::Format;
+use super::line::{Column, Flaw, Line, column, columns};
+use super::name::Name;
+use super::row::{Row, RowBar, RowOrder, RowReading};
+use crate::feeds::event::{Completeness, product, stripped};
+use crate::model::{
+    ContractKind, Millis, Order, Side, Symbol, exchange_name, quote_of_pair, read_span,
+};
+
+pub(super) const TIME: &[&str] = &[
+    "timestamp",
+    "time",
+    "ts",
+    "event_ts",
+    "open_time",
+    "t",
+    "datetime",
+    "date",
+];
+pub(super) const SYMBOL: &[&str] = &["symbol", "pair", "coin"];
+pub(super) const EXCHANGE: &[&str] = &["exchange", "venue"];
+pub(super) const SIDE: &[&str] = &["side"];
+pub(super) const PRICE: &[&str] = &["price"];
+pub(super) const QTY: &[&str] = &["qty", "quantity"];
+const VALUE: &[&str] = &["value_usd", "notional_usd", "value"];
+const RECEIVED: &[&str] = &["received_at"];
+pub(super) const PRICES: [&[&str]; 4] = [
+    &["open", "o"],
+    &["high", "h"],
+    &["low", "l"],
+    &["close", "c"],
+];
+const VOLUME: &[&str] = &["volume", "v"];
+const INTERVAL: &[&str] = &["interval"];
+pub(super) const OPEN_INTEREST: &[&str] = &["open_interest", "oi"];
+
+/// Quote currencies that count as USD.
+const DOLLARS: [&str; 8] = [
+    "USDT", "USDC", "USD", "FDUSD", "BUSD", "USD1", "USDE", "TUSD",
+];
+
+/// A table: what stands in its columns, and what the file's name and the caller say.
+#[derive(Debug)]
+pub(super) struct Table {
+    kind: Kind,
+    time: Column,
+    symbol: Option<Column>,
+    exchange: Option<Column>,
+    /// What stands in for a column.
+    of_symbol: Option<String>,
+    of_exchange: Option<String>,
+    /// How often an order stood in the file so far, by its key.
+    seen: HashMap<String, u32>,
+}
+
+#[derive(Debug)]
+enum Kind {
+    Orders {
+        columns: [Column; 3],
+        value: Option<Column>,
+        received: Option<Column>,
+        /// Whether the side is that of the closing order.
+        of_order: bool,
+    },
+    Bars {
+        prices: [Column; 4],
+        volume: Column,
+        interval: Result<Column, i64>,
+    },
+    OpenInterest(Column),
+}
+
+impl Table {
+    /// What reads a table of this header; what is missing, where something is.
+    pub(super) fn new(
+        format: Format,
+        header: &[String],
+        first: &[Vec<String>],
+        name: &Name,
+        exchange: Option<&str>,
+    ) -> Result<Self, String> {
+        let missing = |what: &str| format!("there is no column of {what}");
+        let time = column(header, TIME).ok_or_else(|| missing("times"))?;
+        let symbol = column(header, SYMBOL);
+        let of_exchange = exchange.map(exchange_name);
+        let by_exchange = column(header, EXCHANGE);
+        if by_exchange.is_none() && of_exchange.is_none() {
+            return Err("nothing says whose it is: give exchange=".to_owned());
+        }
+        let of_symbol = name.symbol();
+        if symbol.is_none() && of_symbol.is_none() {
+            return Err(
+                "nothing says of which symbol it is: name the file after it, as BTC_USDT-5m.csv"
+                    .to_owned(),
+            );
+        }
+        let kind = match format {
+            Format::Orders | Format::ForceOrders => Kind::Orders {
+                columns: columns(header, [SIDE, PRICE, QTY])
+                    .ok_or_else(|| missing("side, price and qty"))?,
+                value: column(header, VALUE),
+                received: column(header, RECEIVED),
+                of_order: format == Format::ForceOrders,
+            },
+            Format::OpenInterest => Kind::OpenInterest(
+                column(header, OPEN_INTEREST).ok_or_else(|| missing("open_interest"))?,
+            ),
+            _ => Kind::Bars {
+                prices: columns(header, PRICES)
+                    .ok_or_else(|| missing("open, high, low and close"))?,
+                volume: column(header, VOLUME).ok_or_else(|| missing("volume"))?,
+                interval: match (column(header, INTERVAL), name.interval()) {
+                    (Some(column), _) => Ok(column),
+                    (None, Some(interval)) => Err(interval),
+                    (None, None) => Err(spacing(first, time, by_exchange, symbol)?),
+                },
+            },
+        };
+        Ok(Self {
+            kind,
+            time,
+            symbol,
+            exchange: by_exchange,
+            of_symbol,
+            of_exchange,
+            seen: HashMap::new(),
+        })
+    }
+
+    /// An order with a key of its own. Two equal lines are two orders: nothing says that one of them stands twice.
+    fn numbered(&mut self, mut order: RowOrder) -> RowOrder {
+        let key = [&*order.order.exchange, "|", &*order.dedupe_key].concat();
+        let times = self.seen.entry(key).or_default();
+        *times += 1;
+        if *times > 1 {
+            order.dedupe_key = format!("{}|{times}", order.dedupe_key);
+        }
+        order
+    }
+
+    pub(super) fn row(&mut self, line: Line<'_>) -> Result<Row, Flaw> {
+        let exchange = match (self.exchange, &self.of_exchange) {
+            (Some(column), _) => exchange_name(line.text(column)?),
+            (None, Some(name)) => name.clone(),
+            (None, None) => return Err(Flaw::new("exchange: blank", "")),
+        };
+        let contract = match (self.symbol, &self.of_symbol) {
+            (Some(column), _) => line.text(column)?,
+            (None, Some(name)) => name.as_str(),
+            (None, None) => return Err(Flaw::new("symbol: blank", "")),
+        };
+        let symbol =
+            Symbol::read(contract).ok_or_else(|| Flaw::new("symbol: names no coin", contract))?;
+        let timestamp = line.instant(self.time)?;
+        match &self.kind {
+            Kind::Orders {
+                columns,
+                value,
+                received,
+                of_order,
+            } => {
+                let order = order(
+                    line,
+                    (exchange, contract, &symbol, timestamp),
+                    (*columns, *value, *received, *of_order),
+                )?;
+                Ok(Row::Order(self.numbered(order)))
+            }
+            Kind::Bars {
+                prices: columns,
+                volume,
+                interval,
+            } => {
+                not_dated(&symbol, contract)?;
+                let mut prices = [Decimal::ZERO; 4];
+                for (price, column) in prices.iter_mut().zip(columns) {
+                    *price = line.positive(*column)?;
+                }
+                let interval = match interval {
+                    Err(interval) => *interval,
+                    Ok(column) => {
+                        let text = line.text(*column)?;
+                        read_span(text).ok_or_else(|| {
+                            Flaw::new("interval: not a length such as 5m or 1h", text)
+                        })?
+                    }
+                };
+                RowBar {
+                    exchange,
+                    coin: symbol.coin().to_owned(),
+                    contract: contract.to_owned(),
+                    timestamp,
+                    interval,
+                    prices,
+                    volume: line.amount(*volume)?,
+                }
+                .of_one(symbol.scale())
+                .map(Row::Bar)
+            }
+            Kind::OpenInterest(column) => {
+                not_dated(&symbol, contract)?;
+                RowReading {
+                    exchange,
+                    coin: symbol.coin().to_owned(),
+                    contract: contract.to_owned(),
+                    timestamp,
+                    open_interest: stripped(line.amount(*column)?),
+                    received_at: None,
+                }
+                .of_one(symbol.scale())
+                .map(Row::Reading)
+            }
+        }
+    }
+}
+
+/// Whose and of when an order is.
+type Of<'a> = (String, &'a str, &'a Symbol, Millis);
+/// Where side, price and quantity stand, value and time of receipt if they do, and whether the side is the closing order's.
+type Columns = ([Column; 3], Option<Column>, Option<Column>, bool);
+
+fn order(
+    line: Line<'_>,
+    (exchange, contract, symbol, timestamp): Of<'_>,
+    ([side, price, qty], value, received, of_order): Columns,
+) -> Result<RowOrder, Flaw> {
+    let side = position(line.text(side)?, of_order)?;
+    let (price, qty) = (line.positive(price)?, line.positive(qty)?);
+    let value_usd = match value {
+        Some(value) => line.amount(value)?,
+        None => worth(symbol, price, qty, contract)?,
+    };
+    let received_at = received.map(|column| line.instant(column)).transpose()?;
+    let (price, qty) = (stripped(price), stripped(qty));
+    Ok(RowOrder {
+        order: Order {
+            exchange,
+            symbol: symbol.name().to_owned(),
+            side,
+            price,
+            qty,
+            value_usd: stripped(value_usd),
+            timestamp,
+        },
+        coin: symbol.coin().to_owned(),
+        price_kind: None,
+        completeness: Completeness::Unknown,
+        native_id: Some(contract.to_owned()),
+        dedupe_key: format!("file|{contract}|{side}|{}|{qty}|{price}", timestamp.0),
+        received_at,
+    })
+}
+
+/// The side of the position.
+fn position(word: &str, of_order: bool) -> Result<Side, Flaw> {
+    if of_order {
+        return match word.to_ascii_uppercase().as_str() {
+            "SELL" => Ok(Side::Long),
+            "BUY" => Ok(Side::Short),
+            _ => Err(Flaw::new("side: not BUY or SELL", word)),
+        };
+    }
+    Side::read(word).ok_or_else(|| Flaw::new("side: not LONG or SHORT", word))
+}
+
+fn not_dated(symbol: &Symbol, contract: &str) -> Result<(), Flaw> {
+    if symbol.kind() == ContractKind::Dated {
+        let reason = "the contract is delivered on a day; a coin's bars and open interest are those of a perpetual contract";
+        return Err(Flaw::new(reason, contract));
+    }
+    Ok(())
+}
+
+/// What an order is worth, where price and quantity say so.
+fn worth(symbol: &Symbol, price: Decimal, qty: Decimal, contract: &str) -> Result<Decimal, Flaw> {
+    let quote = symbol.quote().or_else(|| quote_of_pair(contract));
+    if !quote.is_some_and(|quote| DOLLARS.contains(&quote)) {
+        let reason = "there is no value_usd, and the quote currency does not count as USD";
+        return Err(Flaw::new(reason, contract));
+    }
+    product(price, qty).ok_or_else(|| Flaw::new("price × qty fits no decimal exactly", contract))
+}
+
+/// The least time between two of the first bars of a series.
+fn spacing(
+    first: &[Vec<String>],
+    time: Column,
+    exchange: Option<Column>,
+    symbol: Option<Column>,
+) -> Result<i64, String> {
+    let mut before: HashMap<[&str; 2], i64> = HashMap::new();
+    let mut least: Option<i64> = None;
+    for row in first {
+        let cell = |column: Option<Column>| {
+            let cell = column.and_then(|column| row.get(column.place));
+            cell.map_or("", String::as_str)
+        };
+        let text = cell(Some(time));
+        let at = match text.parse::<i64>() {
+            Ok(micros) if text.len() > 15 => micros / 1000,
+            _ => match Millis::read(text) {
+                Some(at) => at.0,
+                None => continue,
+            },
+        };
+        if let Some(earlier) = before.insert([cell(exchange), cell(symbol)], at) {
+            let apart = at.abs_diff(earlier);
+            let apart = i64::try_from(apart).unwrap_or(i64::MAX);
+            if apart > 0 {
+                least = Some(least.map_or(apart, |least| least.min(apart)));
+            }
+        }
+    }
+    least
+        .filter(|least| least % Millis::MINUTE == 0 && Millis::DAY % least == 0)
+        .ok_or_else(|| {
+            "nothing says how long its bars are: name the file after it, as BTC_USDT-5m.csv, or give a column interval"
+                .to_owned()
+        })
+}

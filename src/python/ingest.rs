@@ -1,0 +1,274 @@
+//! Bringing files and tables of the past into an archive, from Python.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
+
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use super::archive::{bar_row, order_row, reading_row};
+use super::{error, logs, tables};
+use crate::api::BadQuery;
+use crate::archive::{Archive, ArchiveError, Batch, Filter};
+use crate::collect::{Files, IngestError, Ingested, ingest, ingest_rows};
+use crate::engine::{InterestUnit, in_base_units};
+use crate::feeds::dumps::Format;
+use crate::model::{Millis, ObservedBar, Symbol, Vocabulary, exchange_name};
+
+/// The formats of files, by name.
+#[pyfunction]
+pub(super) fn formats() -> Vec<&'static str> {
+    Format::ALL.iter().map(|format| format.name()).collect()
+}
+
+/// Brings files into the archive in the folder `path`; `seen` is told how many rows have been read.
+#[pyfunction]
+pub(super) fn ingest_files<'py>(
+    py: Python<'py>,
+    path: PathBuf,
+    files: Vec<PathBuf>,
+    format: Option<&str>,
+    exchange: Option<String>,
+    seen: Py<PyAny>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let format = format.map(|name| format_of(py, name)).transpose()?;
+    let files = Files {
+        paths: files,
+        format,
+        exchange,
+    };
+    let done = watched(py, seen, |goes_on| ingest(&path, &files, goes_on))?;
+    told(py, done.map_err(|fault| fault_of(py, &fault))?)
+}
+
+/// Brings tables into the archive in the folder `path`; otherwise as [`ingest_files`]. Bars and readings without an exchange
+/// are `exchange`'s.
+#[pyfunction]
+pub(super) fn ingest_tables<'py>(
+    py: Python<'py>,
+    path: PathBuf,
+    orders: &Bound<'py, PyAny>,
+    bars: &Bound<'py, PyAny>,
+    open_interest: &Bound<'py, PyAny>,
+    exchange: Option<&str>,
+    seen: Py<PyAny>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let rows = batch(py, &path, (orders, bars, open_interest), exchange)?;
+    let done = watched(py, seen, |goes_on| ingest_rows(&path, rows, goes_on))?;
+    told(py, done.map_err(|fault| error::archive(py, &fault))?)
+}
+
+fn format_of(py: Python<'_>, name: &str) -> PyResult<Format> {
+    Format::parse(name).ok_or_else(|| {
+        let message = format!("{name:?} is not allowed");
+        error::bad_query(py, &BadQuery::new("format", message, Format::spellings()))
+    })
+}
+
+fn fault_of(py: Python<'_>, fault: &IngestError) -> PyErr {
+    match fault {
+        IngestError::Archive(fault) => error::archive(py, fault),
+        IngestError::Unclear(_) | IngestError::Unopened(_) => {
+            error::bad_query_said(py, "files", &format!("files: {fault}"))
+        }
+    }
+}
+
+/// What `work` does without the interpreter, while `seen` is told of it and signals are looked for.
+fn watched<T: Send>(
+    py: Python<'_>,
+    seen: Py<PyAny>,
+    work: impl FnOnce(&mut dyn FnMut(u64) -> bool) -> T + Send,
+) -> PyResult<T> {
+    let (done, raised) = py.detach(move || {
+        let mut raised = None;
+        let done = work(&mut |rows| {
+            let went_on = Python::attach(|py| {
+                py.check_signals()?;
+                seen.call1(py, (rows,)).map(drop)
+            });
+            raised = went_on.err();
+            raised.is_none()
+        });
+        (done, raised)
+    });
+    logs::deliver(py)?;
+    raised.map_or(Ok(done), Err)
+}
+
+fn told(py: Python<'_>, done: Option<Ingested>) -> PyResult<Bound<'_, PyDict>> {
+    let done = done.unwrap_or_default();
+    let told = PyDict::new(py);
+    told.set_item("rows", done.rows)?;
+    told.set_item("new", done.new)?;
+    told.set_item("repeated", done.repeated)?;
+    let refused = done.refused.into_iter();
+    let refused: Vec<(String, u64, String, String)> = refused
+        .map(|one| (one.reason, one.count, one.place, one.shown))
+        .collect();
+    told.set_item("refused", refused)?;
+    let files: Vec<(String, &str)> = (done.files.into_iter())
+        .map(|(file, format)| (file, format.name()))
+        .collect();
+    told.set_item("files", files)?;
+    Ok(told)
+}
+
+/// The rows that an archive keeps of tables.
+fn batch(
+    py: Python<'_>,
+    path: &PathBuf,
+    (orders, bars, open_interest): (&Bound<'_, PyAny>, &Bound<'_, PyAny>, &Bound<'_, PyAny>),
+    exchange: Option<&str>,
+) -> PyResult<Batch> {
+    let of_bars = tables::exchanges("bars", bars)?;
+    let orders = tables::orders(orders)?;
+    let bars = sized(py, tables::bars(bars)?, of_bars.as_deref())?;
+    let (open_interest, unit) = tables::open_interest(open_interest)?;
+    let nobody = |table: &'static str| {
+        let message = "nothing says whose the rows are";
+        let allowed = "a column \"exchange\", or exchange= for all of them";
+        error::bad_query(py, &BadQuery::new(table, message, allowed))
+    };
+    let whose = exchange.map(exchange_name);
+    if !bars.is_empty() && of_bars.is_none() && whose.is_none() {
+        return Err(nobody("bars"));
+    }
+    if whose.is_none() && open_interest.iter().any(|row| row.exchange.is_none()) {
+        return Err(nobody("open_interest"));
+    }
+    let coin = |symbol: &str| {
+        Symbol::read(symbol).map_or_else(|| symbol.to_owned(), |read| read.coin().to_owned())
+    };
+    let open_interest = if unit == InterestUnit::Usd {
+        let own = bars.iter().enumerate().map(|(place, bar)| {
+            let exchange = of_bars.as_ref().and_then(|names| names.get(place));
+            (exchange.cloned().unwrap_or_default(), bar.clone())
+        });
+        let mut prices = one_series(own.collect());
+        if prices.is_empty() && path.join("journal.sqlite").exists() {
+            prices = py
+                .detach(|| known_prices(path))
+                .map_err(|fault| error::archive(py, &fault))?;
+        }
+        in_base_units(open_interest, unit, prices).map_err(|fault| error::bad_table(py, &fault))?
+    } else {
+        open_interest
+    };
+    let mut keys = HashMap::new();
+    let orders = orders.into_iter().map(|mut row| {
+        row.order.exchange = exchange_name(&row.order.exchange);
+        let named = Symbol::read(&row.order.symbol);
+        let key = format!(
+            "file|{}|{}|{}|{}|{}",
+            row.order.symbol,
+            row.order.side,
+            row.order.timestamp.0,
+            row.order.qty.normalize(),
+            row.order.price.normalize()
+        );
+        if let Some(named) = named {
+            row.coin = row.coin.or_else(|| Some(named.coin().to_owned()));
+            named.name().clone_into(&mut row.order.symbol);
+        }
+        let times: &mut u32 = keys
+            .entry(format!("{}|{key}", row.order.exchange))
+            .or_default();
+        *times += 1;
+        // Two equal rows are two orders: nothing says that one of them stands twice.
+        let key = if *times > 1 {
+            format!("{key}|{times}")
+        } else {
+            key
+        };
+        order_row(row, key)
+    });
+    let orders = orders.collect();
+    let bars = bars.into_iter().enumerate().map(|(place, mut row)| {
+        row.symbol = coin(&row.symbol);
+        let own = of_bars.as_ref().and_then(|names| names.get(place));
+        let own = own.map(|name| exchange_name(name));
+        let name = own.or_else(|| whose.clone()).unwrap_or_default();
+        bar_row(row, &name)
+    });
+    let bars = bars.collect();
+    let open_interest = open_interest.into_iter().map(|mut row| {
+        row.symbol = coin(&row.symbol);
+        row.exchange = row.exchange.as_deref().map(exchange_name);
+        reading_row(row, whose.as_deref().unwrap_or_default())
+    });
+    Ok(Batch {
+        orders,
+        bars,
+        open_interest: open_interest.collect(),
+        ..Batch::default()
+    })
+}
+
+/// The bars of an archive, as prices.
+fn known_prices(path: &PathBuf) -> Result<Vec<ObservedBar>, ArchiveError> {
+    let found = Archive::read(path)?.observed_bars(&Filter::default())?;
+    let rows = found.rows.into_iter();
+    Ok(one_series(
+        rows.map(|row| (row.exchange.clone(), row.into())).collect(),
+    ))
+}
+
+/// Of the bars of each coin those of one exchange and length: of which there are most, of equals the first by name.
+fn one_series(bars: Vec<(String, ObservedBar)>) -> Vec<ObservedBar> {
+    let mut counts: HashMap<&str, BTreeMap<(&str, Option<i64>), usize>> = HashMap::new();
+    for (exchange, bar) in &bars {
+        let of_coin = counts.entry(&bar.symbol).or_default();
+        *of_coin.entry((exchange, bar.length())).or_default() += 1;
+    }
+    let most: HashMap<String, (String, Option<i64>)> = counts
+        .into_iter()
+        .filter_map(|(coin, series)| {
+            let (exchange, length) = series.into_iter().rev().max_by_key(|(_, count)| *count)?.0;
+            Some((coin.to_owned(), (exchange.to_owned(), length)))
+        })
+        .collect();
+    bars.into_iter()
+        .filter(|(exchange, bar)| {
+            most.get(&bar.symbol)
+                .is_some_and(|(name, length)| name == exchange && *length == bar.length())
+        })
+        .map(|(_, bar)| bar)
+        .collect()
+}
+
+/// Bars with their lengths; where none says its own, the least time between two of a series is that of all.
+fn sized(
+    py: Python<'_>,
+    mut bars: Vec<ObservedBar>,
+    exchanges: Option<&[String]>,
+) -> PyResult<Vec<ObservedBar>> {
+    if bars.iter().all(|bar| bar.length().is_some()) {
+        return Ok(bars);
+    }
+    let mut last: HashMap<(&str, &str), Millis> = HashMap::new();
+    let mut least: Option<i64> = None;
+    for (place, bar) in bars.iter().enumerate() {
+        let exchange = exchanges.and_then(|names| names.get(place));
+        let series = (exchange.map_or("", String::as_str), bar.symbol.as_str());
+        if let Some(before) = last.insert(series, bar.timestamp) {
+            let apart = i64::try_from(bar.timestamp.0.abs_diff(before.0)).unwrap_or(i64::MAX);
+            if apart > 0 {
+                least = Some(least.map_or(apart, |least| least.min(apart)));
+            }
+        }
+    }
+    let whole = |least: &i64| least % Millis::MINUTE == 0 && Millis::DAY % least == 0;
+    let Some(interval) = least.filter(whole) else {
+        let message = "column \"interval\" is missing, and the bars do not say how long they are";
+        let allowed = "a column \"interval\" of lengths such as \"5m\"";
+        return Err(error::bad_query(
+            py,
+            &BadQuery::new("bars", message, allowed),
+        ));
+    };
+    for bar in &mut bars {
+        bar.interval = bar.length().or(Some(interval));
+    }
+    Ok(bars)
+}

@@ -1,0 +1,235 @@
+//! Rows of the past, filed past the journal: each once, all of a lot or none, whatever was there and whenever it is killed.
+
+use liqdata::archive::{Archive, Batch, Completeness, Filter, RollStep, Told};
+use liqdata::model::Millis;
+
+use crate::child::Process;
+use crate::place::{Folder, files};
+use crate::rows::{START, all_orders, bar, journaled, of_orders, order, reading, sorted, sound};
+
+/// Every day is over.
+const LATER: Millis = Millis(START + 100 * Millis::DAY);
+
+pub(crate) fn two_days() -> Vec<liqdata::archive::OrderRow> {
+    sorted(
+        (0..60)
+            .map(|key| order(key, START + i64::try_from(key % 2).unwrap() * Millis::DAY))
+            .collect(),
+    )
+}
+
+pub(crate) fn told() -> Told {
+    Told {
+        exchange: "okx".to_owned(),
+        completeness: Completeness::Sampled,
+        start: Millis(START),
+        end: Millis(START + 2 * Millis::DAY),
+    }
+}
+
+#[test]
+fn days_that_are_over_become_files_and_the_others_go_to_the_journal() {
+    let folder = Folder::new();
+    let mut writer = Archive::create_or_open(folder.archive()).unwrap();
+    let over = Millis(START + Millis::DAY);
+    let filed = writer
+        .file(of_orders(two_days()), &[told()], over, &mut || true)
+        .unwrap()
+        .unwrap();
+    assert_eq!((filed.new, filed.repeated, filed.unfit.len()), (60, 0, 0));
+    assert_eq!(filed.parts.len(), 1);
+    assert_eq!(journaled(&folder.archive()), 30);
+    assert_eq!(all_orders(&writer), two_days());
+
+    // Again, and once more when both days are over: nothing is added, and a roll moves what is left.
+    for until in [over, LATER] {
+        let again = writer
+            .file(of_orders(two_days()), &[told()], until, &mut || true)
+            .unwrap()
+            .unwrap();
+        assert_eq!((again.new, again.repeated), (0, 60));
+        assert!(again.parts.is_empty());
+    }
+    writer.roll(LATER).unwrap();
+    assert_eq!(all_orders(&writer), two_days());
+    let verified = writer.verify().unwrap();
+    assert!(verified.is_sound() && verified.unlisted.is_empty());
+    assert_eq!(verified.rows, 60);
+    // What is told twice is one run.
+    let runs = writer.runs(Millis(START), LATER).unwrap();
+    assert_eq!(runs.len(), 1);
+    assert_eq!((runs[0].started, runs[0].seen), (told().start, told().end));
+}
+
+#[test]
+fn a_row_that_is_there_with_other_values_is_handed_back_and_the_first_one_stays() {
+    let folder = Folder::new();
+    let mut writer = Archive::create_or_open(folder.archive()).unwrap();
+    let first = bar("BTC", 0, 100);
+    writer
+        .append(&Batch {
+            bars: vec![first.clone()],
+            ..Batch::default()
+        })
+        .unwrap();
+    let mut other = bar("BTC", 0, 200);
+    other.received_at = Millis(START + Millis::DAY);
+    let mut same = first.clone();
+    same.received_at = Millis(START + Millis::DAY);
+    let rows = Batch {
+        bars: vec![same, other, bar("BTC", 1, 100)],
+        open_interest: vec![reading("BTC", START), reading("BTC", START)],
+        ..Batch::default()
+    };
+    let filed = writer
+        .file(rows, &[], LATER, &mut || true)
+        .unwrap()
+        .unwrap();
+    assert_eq!((filed.new, filed.repeated), (2, 2));
+    let unfit = &filed.unfit[0];
+    assert_eq!((unfit.table, unfit.row, unfit.differs), ("bars", 1, true));
+    let bars = sound(writer.observed_bars(&Filter::default()).unwrap());
+    assert_eq!(bars, [first, bar("BTC", 1, 100)]);
+    assert_eq!(writer.coins(None).unwrap()[0].symbol, "BTC");
+}
+
+#[test]
+fn what_cannot_be_kept_is_handed_back_with_its_place_and_the_others_are_kept() {
+    let folder = Folder::new();
+    let mut writer = Archive::create_or_open(folder.archive()).unwrap();
+    let mut wrong = bar("BTC", 1, 100);
+    wrong.high = 1.into();
+    let rows = Batch {
+        bars: vec![bar("BTC", 0, 100), wrong, bar("BTC", 2, 100)],
+        ..Batch::default()
+    };
+    let filed = writer
+        .file(rows, &[], LATER, &mut || true)
+        .unwrap()
+        .unwrap();
+    assert_eq!((filed.new, filed.unfit.len()), (2, 1));
+    assert_eq!((filed.unfit[0].row, filed.unfit[0].differs), (1, false));
+    assert!(filed.unfit[0].message.contains("outside the bar"));
+}
+
+#[test]
+fn whoever_says_that_it_is_enough_leaves_nothing_behind() {
+    let folder = Folder::new();
+    let mut writer = Archive::create_or_open(folder.archive()).unwrap();
+    for most in 0..5 {
+        let mut asked = 0;
+        let filed = writer
+            .file(of_orders(two_days()), &[told()], LATER, &mut || {
+                asked += 1;
+                asked <= most
+            })
+            .unwrap();
+        assert_eq!(filed, None, "{most}");
+        assert!(all_orders(&writer).is_empty());
+        assert!(files(&folder.archive(), "parquet").is_empty());
+        assert!(writer.runs(Millis(START), LATER).unwrap().is_empty());
+    }
+}
+
+#[test]
+fn a_damaged_file_is_set_aside_and_its_rows_are_kept_anew() {
+    let folder = Folder::new();
+    let mut writer = Archive::create_or_open(folder.archive()).unwrap();
+    let filed = writer
+        .file(of_orders(two_days()), &[], LATER, &mut || true)
+        .unwrap()
+        .unwrap();
+    let mut bytes = std::fs::read(&filed.parts[0]).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    std::fs::write(&filed.parts[0], bytes).unwrap();
+    let again = writer
+        .file(of_orders(two_days()), &[], LATER, &mut || true)
+        .unwrap()
+        .unwrap();
+    assert_eq!((again.new, again.repeated), (30, 30));
+    let scan = writer.orders(&Filter::default()).unwrap();
+    assert_eq!(scan.rows, two_days());
+}
+
+#[test]
+fn a_heavy_day_has_files_of_at_most_fifty_thousand_rows_and_comes_back_whole() {
+    let folder = Folder::new();
+    let mut writer = Archive::create_or_open(folder.archive()).unwrap();
+    let rows: Vec<_> = (0..160_000)
+        .map(|key| order(key, START + i64::try_from(key).unwrap() * 500))
+        .collect();
+    let filed = writer
+        .file(of_orders(rows.clone()), &[], LATER, &mut || true)
+        .unwrap()
+        .unwrap();
+    // Three exchanges, each with two files.
+    assert_eq!((filed.new, filed.parts.len()), (160_000, 6));
+    assert_eq!(all_orders(&writer), sorted(rows));
+    assert!(writer.verify().unwrap().is_sound());
+}
+
+#[test]
+fn a_reader_that_goes_on_from_a_place_learns_that_it_missed_something() {
+    let folder = Folder::new();
+    let mut writer = Archive::create_or_open(folder.archive()).unwrap();
+    writer.append(&of_orders(vec![order(1000, START)])).unwrap();
+    let reader = Archive::read(folder.archive()).unwrap();
+    let place = reader.summary().unwrap().end;
+    let (version, newest) = (reader.version().unwrap(), reader.summary().unwrap().newest);
+    writer
+        .file(of_orders(two_days()), &[], LATER, &mut || true)
+        .unwrap()
+        .unwrap();
+    assert_ne!(reader.version().unwrap(), version);
+    let news = reader.news(place, 1000, &mut |_| ()).unwrap();
+    assert!(news.missed);
+    assert!(news.known.newest > newest);
+    // What is appended from now on has a place behind everything.
+    writer.append(&of_orders(vec![order(1001, START)])).unwrap();
+    let on = reader.news(news.known.end, 1000, &mut |_| ()).unwrap();
+    assert!(!on.missed);
+    assert_eq!(on.known.end.orders, news.known.end.orders + 1);
+}
+
+#[test]
+fn a_filing_killed_at_any_step_leaves_all_of_it_or_nothing() {
+    for step in RollStep::ALL {
+        for file in [1, 2] {
+            let folder = Folder::new();
+            drop(Archive::create_or_open(folder.archive()).unwrap());
+            let mut process = Process::start(&folder.archive(), &format!("file {step:?} {file}"));
+            assert!(process.hear("reached").is_some(), "{step:?} {file}");
+            process.kill();
+
+            // Everything becomes there at once, with the last file.
+            let there = if step == RollStep::Committed {
+                two_days()
+            } else {
+                Vec::new()
+            };
+            let reader = Archive::read(folder.archive()).unwrap();
+            assert_eq!(all_orders(&reader), there, "{step:?} {file}");
+            drop(reader);
+            let mut writer = Archive::create_or_open(folder.archive()).unwrap();
+            assert_eq!(all_orders(&writer), there, "{step:?} {file}");
+            let kept = files(&folder.archive(), "parquet").len();
+            assert_eq!(
+                kept,
+                if there.is_empty() { 0 } else { 2 },
+                "{step:?} {file}"
+            );
+
+            let again = writer
+                .file(of_orders(two_days()), &[told()], LATER, &mut || true)
+                .unwrap()
+                .unwrap();
+            assert_eq!(again.new + again.repeated, 60);
+            assert_eq!(all_orders(&writer), two_days(), "{step:?} {file}");
+            let verified = writer.verify().unwrap();
+            assert!(verified.is_sound() && verified.unlisted.is_empty());
+            assert_eq!(verified.rows, 60, "{step:?} {file}");
+            assert_eq!(writer.runs(Millis(START), LATER).unwrap().len(), 1);
+        }
+    }
+}

@@ -1,0 +1,631 @@
+"""``liqdata.ingest`` and ``liqdata ingest``: files in the shapes their makers document, tables, and what is refused."""
+
+import gzip
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import zipfile
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+import liqdata
+from liqdata import _core, cli
+from liqdata.errors import ArchiveError, BadQuery
+
+DAY = 86_400_000
+MINUTE = 60_000
+START = 1_704_153_600_000  # 2024-01-02
+RECORDED = os.environ.get("LIQDATA_REAL_DATA")
+
+LIQUIDATIONS = (
+    "time,side,order_type,time_in_force,original_quantity,price,average_price,order_status,"
+    "last_fill_quantity,accumulated_fill_quantity"
+)
+METRICS = (
+    "create_time,symbol,sum_open_interest,sum_open_interest_value,count_toptrader_long_short_ratio,"
+    "sum_toptrader_long_short_ratio,count_long_short_ratio,sum_taker_long_short_vol_ratio"
+)
+KLINES = (
+    "open_time,open,high,low,close,volume,close_time,quote_volume,count,taker_buy_volume,taker_buy_quote_volume,ignore"
+)
+TARDIS = "exchange,symbol,timestamp,local_timestamp,id,side,price,amount"
+TICKER = (
+    "exchange,symbol,timestamp,local_timestamp,funding_timestamp,funding_rate,predicted_funding_rate,"
+    "open_interest,last_price,index_price,mark_price"
+)
+
+
+def force(at, side="SELL", qty="2", *, status="FILLED"):
+    return f"{START + at},{side},LIMIT,IOC,{qty},40100,40000,{status},{qty},{qty}"
+
+
+def kline(place, *, length=MINUTE, start=START, unit=1, volume="7", turnover="700"):
+    opened = (start + place * length) * unit
+    closed = (start + (place + 1) * length) * unit - 1
+    return f"{opened},100,102.5,99,101,{volume},{closed},{turnover},3,1,1,0"
+
+
+def written(folder, name, *lines, header=None):
+    """A file of lines: plain, in gzip or in a zip, as its name says."""
+    text = "\n".join([header] * (header is not None) + list(lines)) + "\n"
+    path = folder / name
+    if name.endswith(".gz"):
+        path.write_bytes(gzip.compress(text.encode()))
+    elif name.endswith(".zip"):
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr(name.removesuffix(".zip") + ".csv", text)
+    else:
+        path.write_text(text)
+    return path
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return tmp_path / "archive"
+
+
+def orders_of(folder):
+    with liqdata.open(folder) as market:
+        return list(market.iter_orders(start=0))
+
+
+def is_sound(folder):
+    assert list(liqdata.verify(folder)) == []
+
+
+# --- Binance
+
+
+@pytest.mark.parametrize("ending", [".csv", ".csv.gz", ".zip"])
+@pytest.mark.parametrize("header", [LIQUIDATIONS, None])
+def test_liquidation_snapshots_stand_twice_and_are_kept_once(tmp_path, folder, ending, header):
+    lines = [force(1), force(1), force(2, "BUY", "0.5"), force(2, "BUY", "0.5")]
+    file = written(tmp_path, f"BTCUSDT-liquidationSnapshot-2024-01-02{ending}", *lines, header=header)
+    done = liqdata.ingest(folder, file)
+    assert (done.rows, done.new, done.repeated, done.refused) == (4, 2, 2, {})
+    assert list(done.files.values()) == ["binance_liquidations"]
+    rows = orders_of(folder)
+    assert [(row["symbol"], row["side"], row["qty"], row["price"], row["value_usd"]) for row in rows] == [
+        ("BTCUSDT", "SHORT", Decimal("0.5"), Decimal(40_000), Decimal(20_000)),
+        ("BTCUSDT", "LONG", Decimal(2), Decimal(40_000), Decimal(80_000)),
+    ]
+    again = liqdata.ingest(folder, file)
+    assert (again.rows, again.new, again.repeated) == (4, 0, 4)
+    assert len(orders_of(folder)) == 2
+    is_sound(folder)
+
+
+@pytest.mark.parametrize("contract, worth", [("BTCUSD_PERP", 100), ("ETHUSD_PERP", 10), ("BTCUSD_240329", 100)])
+def test_quantities_of_coin_margined_contracts_are_contracts(tmp_path, folder, contract, worth):
+    file = written(tmp_path, f"{contract}-liquidationSnapshot-2024-01-02.csv", force(1, qty="7"), header=LIQUIDATIONS)
+    liqdata.ingest(folder, file)
+    (row,) = orders_of(folder)
+    assert (row["symbol"], row["value_usd"]) == (contract.partition("_")[0], 7 * worth)
+    assert row["qty"] == Decimal(7 * worth) / 40_000
+
+
+def test_a_day_of_snapshots_is_covered_and_said_to_be_a_sample(tmp_path, folder):
+    name = "BTCUSDT-liquidationSnapshot-2024-01-{:02}.csv"
+    files = [
+        written(tmp_path, name.format(2), force(5 * MINUTE), header=LIQUIDATIONS),
+        written(tmp_path, name.format(3), force(DAY + 18 * 60 * MINUTE), header=LIQUIDATIONS),
+        written(tmp_path, name.format(5), header=LIQUIDATIONS),
+    ]
+    liqdata.ingest(folder, *files)
+    with liqdata.open(folder) as market:
+        (row,) = market.coverage("24h")
+        assert (row["exchange"], row["completeness"], row["cnt"]) == ("binance", "sampled", 1)
+        assert row["connected_share"] == 1.0
+        covered = market.history(interval="1d", by=(), start=START, end=START + 4 * DAY - 1)
+        assert {row["timestamp"]: row["covered"] for row in covered}[START] == 1.0
+
+
+def test_an_order_of_which_nothing_was_filled_is_refused_by_reason(tmp_path, folder):
+    lines = [force(1), force(2, qty="0", status="EXPIRED"), force(3, qty="0", status="NEW"), force(4, side="HOLD")]
+    file = written(tmp_path, "BTCUSDT-liquidationSnapshot-2024-01-02.csv", *lines, header=LIQUIDATIONS)
+    done = liqdata.ingest(folder, file)
+    assert (done.rows, done.new) == (4, 1)
+    assert done.refused == {
+        "accumulated_fill_quantity: nothing of the order was filled": 2,
+        "side: not BUY or SELL": 1,
+    }
+    assert done.first["side: not BUY or SELL"] == f"{file}:5 (HOLD)"
+    assert "4 rows read: 1 new, 0 repeated, 3 refused" in str(done)
+    assert f"first at {file}:3 (EXPIRED)" in str(done)
+
+
+def test_metrics_are_open_interest_in_coins_whatever_the_margin(tmp_path, folder):
+    usd = written(
+        tmp_path,
+        "BTCUSDT-metrics-2024-01-02.csv",
+        *["2024-01-02 00:05:00,BTCUSDT,76537.751,3061510040.0,2.1,1.5,2.1,1.6"] * 2,
+        "2024-01-02 00:10:00,BTCUSDT,76513.9820,3061510040.0,2.1,1.5,2.1,1.6",
+        header=METRICS,
+    )
+    thousand = written(
+        tmp_path, "1000PEPEUSDT-metrics-2024-01-02.csv", "2024-01-02 00:05:00,1000PEPEUSDT,5,1,1,1,1,1", header=METRICS
+    )
+    coin = written(
+        tmp_path,
+        "ETHUSD_PERP-metrics-2024-01-02.csv",
+        '2024-01-02 00:05:00,ETHUSD_PERP,400000,2000.5,"","","",1',
+        header=METRICS,
+    )
+    done = liqdata.ingest(folder, usd, thousand, coin)
+    assert (done.rows, done.new, done.repeated) == (5, 4, 1)
+    with liqdata.open(folder) as market:
+        read = {
+            name: [(row["timestamp"] - START, row["open_interest"]) for row in market.open_interest(name)]
+            for name in ("BTC", "PEPE", "ETH")
+        }
+    assert read == {
+        "BTC": [(5 * MINUTE, 76537.751), (10 * MINUTE, 76513.982)],
+        "PEPE": [(5 * MINUTE, 5000.0)],
+        "ETH": [(5 * MINUTE, 2000.5)],
+    }
+
+
+@pytest.mark.parametrize("header", [KLINES, None])
+@pytest.mark.parametrize("unit", [1, 1000])
+def test_klines_are_bars_with_and_without_a_header_in_milliseconds_and_in_microseconds(tmp_path, folder, header, unit):
+    lines = [kline(place, unit=unit) for place in range(3)]
+    file = written(tmp_path, "BTCUSDT-1m-2024-01-02.zip", *lines, header=header)
+    done = liqdata.ingest(folder, file)
+    assert (done.rows, done.new, list(done.files.values())) == (3, 3, ["binance_klines"])
+    with liqdata.open(folder) as market:
+        rows = list(market.bars("BTC", interval="1m"))
+    assert [row["timestamp"] for row in rows] == [START, START + MINUTE, START + 2 * MINUTE]
+    assert (rows[0]["open"], rows[0]["high"], rows[0]["low"], rows[0]["close"], rows[0]["volume"]) == (
+        100,
+        102.5,
+        99,
+        101,
+        7,
+    )
+    assert liqdata.ingest(folder, file).repeated == 3
+
+
+def test_klines_of_coin_margined_and_of_scaled_contracts_are_of_single_coins(tmp_path, folder):
+    coin = written(tmp_path, "BTCUSD_PERP-1h-2024-01.csv", kline(0, length=60 * MINUTE, volume="9", turnover="4.5"))
+    thousand = written(tmp_path, "1000PEPEUSDT-1h-2024-01.csv", kline(0, length=60 * MINUTE))
+    liqdata.ingest(folder, coin, thousand)
+    with liqdata.open(folder) as market:
+        (btc,) = market.bars("BTC", interval="1h")
+        (pepe,) = market.bars("PEPE", interval="1h")
+    assert (btc["close"], btc["volume"]) == (101, 4.5)
+    assert (pepe["close"], pepe["volume"]) == (0.101, 7000)
+
+
+def test_bars_of_two_contracts_of_a_coin_are_not_mixed(tmp_path, folder):
+    linear = written(tmp_path, "BTCUSDT-1m-2024-01-02.csv", kline(0))
+    inverse = written(tmp_path, "BTCUSD_PERP-1m-2024-01-02.csv", kline(0), kline(1))
+    dated = written(
+        tmp_path,
+        "BTCUSDT_240329-metrics-2024-01-02.csv",
+        "2024-01-02 00:05:00,BTCUSDT_240329,1,1,1,1,1,1",
+        header=METRICS,
+    )
+    done = liqdata.ingest(folder, linear, inverse, dated)
+    assert (done.rows, done.new, sum(done.refused.values())) == (4, 1, 3)
+    assert any("one contract" in reason for reason in done.refused)
+    assert any("delivered on a day" in reason for reason in done.refused)
+
+
+def test_a_bar_that_the_archive_has_otherwise_is_refused_and_stays_as_it_was(tmp_path, folder):
+    liqdata.ingest(folder, written(tmp_path, "BTCUSDT-1m-2024-01-02.csv", kline(0), kline(1)))
+    other = written(tmp_path, "BTCUSDT-1m-2024-01.csv", kline(0), kline(1, volume="8"), kline(2))
+    done = liqdata.ingest(folder, other)
+    assert (done.rows, done.new, done.repeated) == (3, 1, 1)
+    assert done.refused == {"the archive has the row of bars with other values": 1}
+    assert done.first["the archive has the row of bars with other values"].startswith(f"{other}:2 ")
+    with liqdata.open(folder) as market:
+        assert [row["volume"] for row in market.bars("BTC", interval="1m")] == [7, 7, 7]
+
+
+# --- Tardis
+
+
+def test_tardis_liquidations_have_the_side_of_the_order_and_the_time_of_receipt(tmp_path, folder):
+    at = (START + 1) * 1000
+    file = written(
+        tmp_path,
+        "binance-futures_liquidations_2024-01-02_PERPETUALS.csv.gz",
+        f"binance-futures,BTCUSDT,{at},{at + 250_999},,sell,40000,0.5",
+        f"binance-futures,ETHUSDT,{at},{at + 250_999},,buy,2000,1",
+        f"binance-delivery,BTCUSD_PERP,{at},{at + 250_999},,sell,40000,4",
+        f"bybit,BTCUSD,{at},{at + 250_999},abc,sell,40000,400",
+        f"bybit,BTCUSDT,{at},{at + 250_999},abd,sell,40000,0.25",
+        f"deribit,BTC-PERPETUAL,{at},{at + 250_999},5,sell,40000,1000",
+        f"bitmex,XBTUSD,{at},{at + 250_999},6,buy,40000,1000",
+        f"okex-swap,BTC-USDT-SWAP,{at},{at + 250_999},,sell,40000,3",
+        f"nobody,BTCUSDT,{at},{at + 250_999},,sell,40000,3",
+        header=TARDIS,
+    )
+    done = liqdata.ingest(folder, file)
+    assert (done.rows, done.new, sum(done.refused.values())) == (9, 7, 2)
+    assert any("what one of them holds is not known" in reason for reason in done.refused)
+    worth = {(row["exchange"], row["symbol"], row["side"]): row["value_usd"] for row in orders_of(folder)}
+    assert worth == {
+        ("binance", "BTCUSDT", "LONG"): 20_000,
+        ("binance", "ETHUSDT", "SHORT"): 2_000,
+        ("binance", "BTCUSD", "LONG"): 400,
+        ("bybit", "BTCUSD", "LONG"): 400,
+        ("bybit", "BTCUSDT", "LONG"): 10_000,
+        ("deribit", "BTCUSD", "LONG"): 1_000,
+        ("bitmex", "BTCUSD", "SHORT"): 1_000,
+    }
+    # It was received a quarter of a second later, and not known before.
+    with liqdata.open(folder, as_of=START + 250) as market:
+        assert len(list(market.iter_orders(start=0))) == 0
+    with liqdata.open(folder, as_of=START + 251) as market:
+        assert len(list(market.iter_orders(start=0))) == 7
+        (binance,) = (row for row in market.coverage("24h") if row["exchange"] == "binance")
+    assert binance["completeness"] == "sampled"
+    assert liqdata.ingest(folder, file).new == 0
+
+
+def test_trades_have_the_header_of_liquidations_and_are_not_taken_for_them(tmp_path, folder):
+    line = f"binance-futures,BTCUSDT,{START * 1000},{START * 1000},7,sell,40000,1"
+    for name, said in [
+        ("binance-futures_trades_2024-01-02_BTCUSDT.csv.gz", "it has trades"),
+        ("BTCUSDT.csv.gz", 'give format="tardis_liquidations"'),
+    ]:
+        file = written(tmp_path, name, line, header=TARDIS)
+        with pytest.raises(BadQuery, match=said) as refused:
+            liqdata.ingest(folder, file)
+        assert refused.value.parameter == "files"
+    assert liqdata.ingest(folder, file, format="tardis_liquidations").new == 1
+
+
+def test_a_ticker_gives_open_interest_where_it_changes_and_every_five_minutes(tmp_path, folder):
+    def line(seconds, value, exchange="binance-futures", symbol="BTCUSDT", mark="40000"):
+        at = (START + seconds * 1000) * 1000
+        return f"{exchange},{symbol},{at},{at + 5000},,0.0001,,{value},40001,40000,{mark}"
+
+    rows = [line(0, "100.5"), line(1, "100.5"), line(2, "101"), line(299, "101"), line(302, "101"), line(303, "")]
+    inverse = [line(1, "800000", "deribit", "BTC-PERPETUAL"), line(2, "3", "okex-swap", "BTC-USDT-SWAP")]
+    file = written(tmp_path, "x_derivative_ticker_2024-01-02_PERPETUALS.csv.gz", *rows, *inverse, header=TICKER)
+    done = liqdata.ingest(folder, file)
+    assert (done.rows, done.new, done.repeated) == (8, 4, 2)
+    assert done.refused == {
+        "open_interest: blank": 1,
+        "the size is in contracts, and what one of them holds is not known": 1,
+    }
+    with liqdata.open(folder) as market:
+        read = [
+            (row["exchange"], row["timestamp"] - START, row["open_interest"]) for row in market.open_interest("BTC")
+        ]
+    assert sorted(read) == [
+        ("binance", 0, 100.5),
+        ("binance", 2000, 101.0),
+        ("binance", 302_000, 101.0),
+        ("deribit", 1000, 20.0),
+    ]
+    again = liqdata.ingest(folder, file)
+    assert (again.new, again.repeated) == (0, 6)
+
+
+# --- ccxt and tables
+
+
+def test_arrays_of_ccxt_are_bars_of_the_symbol_in_the_name_of_the_file(tmp_path, folder):
+    arrays = [[START + place * 5 * MINUTE, 100, 102.5, 99, 101, 7] for place in range(3)]
+    file = tmp_path / "BTC_USDT_USDT-5m-futures.json"
+    file.write_text(json.dumps(arrays))
+    with pytest.raises(BadQuery, match="give exchange="):
+        liqdata.ingest(folder, file)
+    done = liqdata.ingest(folder, file, exchange="okex")
+    assert (done.new, done.files) == (3, {str(file): "ccxt_ohlcv"})
+    with liqdata.open(folder) as market:
+        assert [row["high"] for row in market.bars("BTC", interval="5m")] == [102.5] * 3
+    nameless = tmp_path / "candles.json"
+    nameless.write_text(json.dumps(arrays))
+    with pytest.raises(BadQuery, match="of which symbol"):
+        liqdata.ingest(folder, nameless, exchange="okx")
+
+
+def test_a_table_says_whose_side_it_has_or_is_asked(tmp_path, folder):
+    header = "timestamp,exchange,symbol,side,price,quantity"
+    positions = written(tmp_path, "positions.csv", f"{START},okx,BTC-USDT-SWAP,long,40000,1", header=header)
+    orders = written(
+        tmp_path, "orders.csv", "2024-01-02T00:00:01+00:00,aster,BTC/USDT:USDT,SELL,40000,2", header=header
+    )
+    liqdata.ingest(folder, positions)
+    with pytest.raises(BadQuery, match='give format="force_orders"'):
+        liqdata.ingest(folder, orders)
+    liqdata.ingest(folder, orders, format="force_orders")
+    rows = [(row["exchange"], row["symbol"], row["side"], row["value_usd"]) for row in orders_of(folder)]
+    assert rows == [("aster", "BTCUSDT", "LONG", 80_000), ("okx", "BTCUSDT", "LONG", 40_000)]
+    with liqdata.open(folder) as market:
+        assert {row["completeness"] for row in market.coverage("24h")} == {"unknown"}
+
+
+def test_equal_lines_of_a_table_are_two_orders_and_the_file_again_adds_none(tmp_path, folder):
+    line = f"{START},okx,BTCUSDT,LONG,40000,1"
+    file = written(tmp_path, "mine.csv", line, line, header="timestamp,exchange,symbol,side,price,qty")
+    assert liqdata.ingest(folder, file).new == 2
+    assert (liqdata.ingest(folder, file).new, len(orders_of(folder))) == (0, 2)
+
+
+def test_tables_go_in_as_they_go_into_a_market(folder):
+    orders = {
+        "timestamp": [START, START + 1],
+        "exchange": ["okx", "bybit"],
+        "symbol": ["BTCUSDT", "ETHUSDT"],
+        "side": ["LONG", "SHORT"],
+        "price": ["40000", "2000"],
+        "qty": ["1", "2"],
+        "value_usd": ["40000", "4000"],
+    }
+    bars = {
+        "timestamp": [START, START + 5 * MINUTE],
+        "symbol": ["BTC", "BTC"],
+        "open": [100.0, 101.0],
+        "high": [103.0, 103.0],
+        "low": [99.0, 99.0],
+        "close": [101.0, 102.0],
+        "volume": [7.0, 7.0],
+    }
+    interest = {"timestamp": [START + 5 * MINUTE], "symbol": ["BTC"], "open_interest_usd": [10_100.0]}
+    done = liqdata.ingest(folder, orders=orders, bars=bars, open_interest=interest, exchange="okx")
+    assert (done.rows, done.new, done.refused) == (5, 5, {})
+    again = liqdata.ingest(folder, orders=orders, bars=bars, open_interest=interest, exchange="okx")
+    assert (again.new, again.repeated) == (0, 5)
+    with liqdata.open(folder) as market:
+        assert [row["open_interest"] for row in market.open_interest("BTC")] == [100.0]
+        assert len(list(market.bars("BTC", interval="5m"))) == 2
+    with pytest.raises(BadQuery, match="nothing says whose the rows are") as refused:
+        liqdata.ingest(folder, bars=bars)
+    assert refused.value.parameter == "bars"
+
+
+def test_a_file_of_parquet_is_a_table(tmp_path, folder):
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    columns = {
+        "venue": ["okx", "bybit"] * 2,
+        "coin": ["BTC"] * 4,
+        "timestamp": [START, START, START + 60 * MINUTE, START + 60 * MINUTE],
+    }
+    candles = pyarrow.table(columns | {"o": [1.0] * 4, "h": [2.0] * 4, "l": [0.5] * 4, "c": [1.5] * 4, "v": [9.0] * 4})
+    parquet.write_table(candles, tmp_path / "candles.parquet")
+    interest = pyarrow.table({"venue": ["okx"], "coin": ["BTC"], "timestamp": [START + 60 * MINUTE], "oi_usd": [150.0]})
+    parquet.write_table(interest, tmp_path / "interest.parquet")
+    done = liqdata.ingest(folder, tmp_path / "candles.parquet", tmp_path / "interest.parquet")
+    assert (done.new, sorted(done.files.values())) == (5, ["bars", "open_interest"])
+    with liqdata.open(folder) as market:
+        assert [row["volume"] for row in market.bars("BTC", interval="1h")] == [18.0, 18.0]
+        assert [row["open_interest"] for row in market.open_interest("BTC")] == [100.0]
+
+
+# --- what is refused
+
+
+@pytest.mark.parametrize(
+    "name, text, said",
+    [
+        ("x.csv", "a,b,c\n1,2,3\n", "are those of no format"),
+        ("x.csv", "", "it is empty"),
+        ("x.csv", "1,2,3\n", "it has no header"),
+        ("x.csv", "time,long_liquidation_usd,short_liquidation_usd\n1,2,3\n", "CoinGlass"),
+        ("x.json", '{"code": "0", "data": []}', "CoinGlass"),
+        ("x.csv", "timestamp,coin,total_usd,long_usd,short_usd\n1,BTC,2,1,1\n", r"Market\(liquidations=\)"),
+        ("x.csv", "timestamp,coin,oi_usd\n1,BTC,2\n", "in USD"),
+        ("BTCUSDT.csv", LIQUIDATIONS + "\n" + force(1) + "\n", "does not begin with the contract"),
+        ("x.csv", "timestamp,open,high,low,close,volume\n1704153600000,1,2,1,1,1\n", "give exchange="),
+    ],
+)
+def test_what_is_not_clear_is_refused_before_anything_is_written(tmp_path, folder, name, text, said):
+    good = written(tmp_path, "BTCUSDT-1m-2024-01-02.csv", kline(0))
+    file = tmp_path / name
+    file.write_text(text)
+    with pytest.raises(BadQuery, match=said) as refused:
+        liqdata.ingest(folder, good, file)
+    assert refused.value.parameter == "files"
+    assert str(file) in str(refused.value)
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize(
+    "asked, parameter",
+    [
+        ({"positions": {"symbol": []}}, "positions"),
+        ({"format": "csv"}, "format"),
+        ({"format": 7}, "format"),
+        ({"exchange": ""}, "exchange"),
+        ({"source": b"x"}, "source"),
+        ({}, "files"),
+    ],
+)
+def test_questions_nobody_can_mean_name_the_parameter(folder, asked, parameter):
+    with pytest.raises(BadQuery) as refused:
+        liqdata.ingest(folder, **asked)
+    assert refused.value.parameter == parameter
+    assert "allowed: " in str(refused.value)
+
+
+def test_files_that_are_none_are_refused(tmp_path, folder):
+    for file in (tmp_path / "nowhere.csv", tmp_path):
+        with pytest.raises(BadQuery, match="files: "):
+            liqdata.ingest(folder, file)
+    with pytest.raises(BadQuery, match="a dict is no file"):
+        liqdata.ingest(folder, {"timestamp": []})
+
+
+@pytest.mark.parametrize("cut", ["line", "gzip", "zip"])
+def test_a_file_that_is_cut_short_gives_what_it_has_and_says_where_it_ends(tmp_path, folder, cut):
+    lines = [kline(place) for place in range(900)]
+    ending = {"line": ".csv", "gzip": ".csv.gz", "zip": ".zip"}[cut]
+    file = written(tmp_path, f"BTCUSDT-1m-2024-01-02{ending}", *lines)
+    body = file.read_bytes()
+    if cut == "zip":
+        # Its table of contents stands at the end: without it a zip is none.
+        file.write_bytes(body[: len(body) // 2])
+        with pytest.raises(BadQuery, match="files: "):
+            liqdata.ingest(folder, file)
+        return
+    file.write_bytes(body[: len(body) // 2 - 9])
+    done = liqdata.ingest(folder, file)
+    assert 0 < done.new < 900
+    assert sum(done.refused.values()) == 1
+    (reason,) = done.refused
+    assert ("fewer cells" if cut == "line" else "cut short") in reason
+    # The whole file later adds the rest, and nothing twice.
+    file.write_bytes(body)
+    again = liqdata.ingest(folder, file)
+    assert (again.new, again.repeated, again.refused) == (900 - done.new, done.new, {})
+
+
+def test_while_a_collector_writes_nobody_else_does(tmp_path, folder):
+    writer = _core.ArchiveWriter(folder)
+    file = written(tmp_path, "BTCUSDT-1m-2024-01-02.csv", kline(0))
+    with pytest.raises(ArchiveError, match=f"is being written by process {os.getpid()}"):
+        liqdata.ingest(folder, file)
+    writer.close()
+    assert liqdata.ingest(folder, file).new == 1
+
+
+def test_rows_of_a_day_that_is_not_over_go_through_the_journal(folder):
+    now = 4_102_444_800_000  # 2100: a day that is not over while anybody runs this
+    bars = {
+        "timestamp": [now, now + MINUTE],
+        "symbol": ["BTC"] * 2,
+        "open": [1.0] * 2,
+        "high": [1.0] * 2,
+        "low": [1.0] * 2,
+        "close": [1.0] * 2,
+        "volume": [1.0] * 2,
+    }
+    assert liqdata.ingest(folder, bars=bars, exchange="okx").new == 2
+    assert liqdata.ingest(folder, bars=bars, exchange="okx").repeated == 2
+    with liqdata.open(folder) as market:
+        assert len(list(market.bars("BTC", interval="1m"))) == 2
+
+
+def test_a_market_that_is_open_sees_what_was_ingested(tmp_path, folder):
+    liqdata.ingest(folder, written(tmp_path, "BTCUSDT-1m-2024-01-02.csv", kline(0)))
+    with liqdata.open(folder) as market:
+        assert len(list(market.bars("BTC", interval="1m"))) == 1
+        liqdata.ingest(folder, written(tmp_path, "BTCUSDT-1m-2024-01-03.csv", kline(0, start=START + DAY)))
+        assert len(list(market.bars("BTC", interval="1m"))) == 2
+        snapshot = written(tmp_path, "BTCUSDT-liquidationSnapshot-2024-01-03.csv", force(DAY + 1), header=LIQUIDATIONS)
+        liqdata.ingest(folder, snapshot)
+        assert market.coins("24h")[0]["coin"] == "BTC"
+
+
+# --- the command, and its end
+
+
+def test_the_command_says_what_it_did_and_fails_where_everything_was_refused(tmp_path, folder, capsys):
+    good = written(tmp_path, "BTCUSDT-1m-2024-01-02.csv", kline(0), "x,1,1,1,1,1,1,1,1,1,1,1")
+    assert cli.main(["ingest", str(folder), str(good)]) == 0
+    out = capsys.readouterr().out
+    assert f"{good}: binance_klines" in out
+    assert "2 rows read: 1 new, 0 repeated, 1 refused" in out
+    assert cli.main(["ingest", str(folder), str(good), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["new"], told["repeated"], sum(told["refused"].values())) == (0, 1, 1)
+    bad = written(tmp_path, "BTCUSDT-liquidationSnapshot-2024-01-02.csv", force(1, side="?"), header=LIQUIDATIONS)
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["ingest", str(folder), str(bad)])
+    assert ended.value.code == 1
+    assert cli.main(["ingest", str(folder), str(tmp_path / "nowhere.csv")]) == 2
+    assert "nowhere.csv" in capsys.readouterr().err
+
+
+def stopped(folder, files, looks):
+    """A process that ingests files and stops at its look of this number, to be told what next."""
+    script = textwrap.dedent(f"""
+        import sys
+        from liqdata import _core
+        looks = 0
+        def seen(rows):
+            global looks
+            looks += 1
+            if looks == {looks}:
+                print("reached", flush=True)
+                sys.stdin.readline()
+        _core.ingest_files({str(folder)!r}, {[str(file) for file in files]!r}, None, None, seen)
+        print("done", flush=True)
+    """)
+    process = subprocess.Popen(
+        [sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    return process, process.stdout.readline().strip() == "reached"
+
+
+@pytest.fixture
+def month(tmp_path):
+    """Files of thirty days, more than are kept at a time."""
+    name = "BTCUSDT-1m-2024-01-{:02}.csv"
+    days = range(40)
+    return [
+        written(tmp_path, name.format(day), *[kline(place, start=START + day * DAY) for place in range(1440)])
+        for day in days
+    ]
+
+
+@pytest.mark.parametrize("looks", [1, 45, 60, 90])
+def test_ctrl_c_ends_it_and_the_next_time_it_goes_on(folder, month, looks):
+    process, reached = stopped(folder, month, looks)
+    assert reached
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate("\n", timeout=60)
+    assert "KeyboardInterrupt" in said
+    if folder.exists():
+        is_sound(folder)
+    done = liqdata.ingest(folder, *month)
+    assert (done.rows, done.new + done.repeated) == (40 * 1440, 40 * 1440)
+    is_sound(folder)
+
+
+def test_killed_at_any_look_it_leaves_nothing_twice_and_nothing_broken(folder, month):
+    looks, kills = 41, 0
+    while True:
+        process, reached = stopped(folder, month, looks)
+        process.kill()
+        process.communicate()
+        if not reached:
+            break
+        kills += 1
+        looks += 17
+        # A file that was not finished is removed when it is next written to, and never read until then.
+        assert {row["problem"] for row in liqdata.verify(folder)} <= {"unexpected"}
+    assert kills > 3
+    done = liqdata.ingest(folder, *month)
+    assert done.new + done.repeated == 40 * 1440
+    with liqdata.open(folder) as market:
+        assert len(list(market.bars("BTC", interval="1m"))) == 40 * 1440
+    is_sound(folder)
+
+
+# --- recorded data
+
+
+@pytest.mark.skipif(RECORDED is None, reason="LIQDATA_REAL_DATA is not set")
+def test_recorded_files_come_in_whole(folder):
+    market_files = Path(RECORDED) / "market"
+    if not market_files.is_dir():
+        pytest.skip("there is no folder of recorded market data")
+    for name, asked, rows in [
+        ("btc_5m_candles_20260324_20260622.csv", {"exchange": "binance"}, 26_000),
+        ("btc_oi_5m_20251201_20260611.csv", {"exchange": "binance"}, 55_296),
+        ("eth_liq_orders_3ex_sample.csv", {}, 18),
+        ("aster_liq_orders_sample.csv", {"exchange": "aster", "format": "force_orders"}, 21),
+        ("unlicense_hourly_candles_multi_venue.parquet", {}, 121_122),
+    ]:
+        done = liqdata.ingest(folder, market_files / name, **asked)
+        assert (done.rows, done.new + done.repeated + sum(done.refused.values())) == (rows, rows), name
+        assert done.new >= 0.99 * rows, (name, str(done))
+        assert liqdata.ingest(folder, market_files / name, **asked).new == 0, name
+    with pytest.raises(BadQuery, match=r"Market\(liquidations=\)|no one kind"):
+        liqdata.ingest(folder, market_files / "unlicense_daily_liquidation_volume.parquet")
+    with pytest.raises(BadQuery, match="positions or levels"):
+        liqdata.ingest(folder, market_files / "hl_top_trader_btc_liqmap_20260126_20260222.csv")
+    is_sound(folder)
