@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import _core
@@ -18,6 +21,9 @@ if TYPE_CHECKING:
     from ._progress import Progress
 
 __all__ = ["Ingested", "ingest"]
+
+RECORD = "ingested.jsonl"
+"""The file of an archive that says what was ingested."""
 
 COLUMNS = {
     "venue": "exchange",
@@ -118,7 +124,8 @@ def ingest(
     exchange : str, optional
         Whose the rows are that do not say so.
     source : str, optional
-        Where they are from, in your words.
+        Where they are from, in your words. Each ingest that comes to its end is a line of the archive's
+        ``ingested.jsonl``: when, from where, what each file was taken for, and what became of the rows.
     progress : bool
         Show a bar of the rows (with tqdm, on a terminal or in a notebook).
 
@@ -172,7 +179,16 @@ def ingest(
             done.append(_told(_tables(folder, given, exchange, shown)))
     finally:
         shown.close()
-    return _together(done)
+    told = _together(done)
+    _record(folder, told, source)
+    return told
+
+
+def _record(folder: str, told: Ingested, source: str | None) -> None:
+    """Write down beside the journal what was ingested, and from where."""
+    line = {"at": datetime.now(UTC).isoformat(timespec="milliseconds"), "source": source} | asdict(told)
+    with Path(folder, RECORD).open("a", encoding="utf-8") as record:
+        record.write(json.dumps(line) + "\n")
 
 
 def _check(files: tuple[object, ...], tables: Mapping[str, object], positions: object, **names: object) -> None:

@@ -25,7 +25,7 @@ use super::roll::{HEAVY, of_fault};
 use super::row::{Fault, Row, check_name, check_time};
 use super::runs::{self, Told};
 use super::writer::Writer;
-use super::{ArchiveError, table};
+use super::{ArchiveError, exact, table};
 use crate::model::{Cell, Column, Millis, Value, Visitor};
 
 /// Columns in which the same row may differ: when and how it came, and not what happened.
@@ -382,7 +382,8 @@ impl<R: Row> Visitor<R> for Telling<'_, R> {
             Cell::Absent => {}
             Cell::Text(text) => text.hash(&mut self.hasher),
             Cell::Side(side) => side.hash(&mut self.hasher),
-            Cell::Decimal(value) => value.normalize().hash(&mut self.hasher),
+            // What was checked fits; the same number has the same units.
+            Cell::Decimal(value) => exact::scaled(value).ok().hash(&mut self.hasher),
             Cell::Float(value) => value.to_bits().hash(&mut self.hasher),
             Cell::Int(value) => value.hash(&mut self.hasher),
             Cell::Time(at) => at.hash(&mut self.hasher),

@@ -187,6 +187,8 @@ struct Intake<'a> {
     told: Vec<Told>,
     /// Of which contract the bars and the open interest of a coin on an exchange are.
     contracts: HashMap<(&'static str, String, String), String>,
+    /// Table, exchange, coin and contract of the last row that was.
+    latest: Option<(&'static str, [String; 3])>,
 }
 
 impl<'a> Intake<'a> {
@@ -200,6 +202,7 @@ impl<'a> Intake<'a> {
             places: Places::default(),
             told: Vec::new(),
             contracts: HashMap::new(),
+            latest: None,
         }
     }
 
@@ -340,12 +343,22 @@ impl<'a> Intake<'a> {
         (exchange, coin, contract): (&str, &str, &str),
         place: Place,
     ) -> bool {
+        // Files are of one contract, most of them.
+        if let Some((of, [whose, which, named])) = &self.latest
+            && *of == table
+            && whose == exchange
+            && which == coin
+            && named == contract
+        {
+            return true;
+        }
         let key = (table, exchange.to_owned(), coin.to_owned());
         let first = self
             .contracts
             .entry(key)
             .or_insert_with(|| contract.to_owned());
         if first == contract {
+            self.latest = Some((table, [exchange, coin, contract].map(str::to_owned)));
             return true;
         }
         let reason = format!(

@@ -1,7 +1,7 @@
 //! Bringing files and tables of the past into an archive, from Python.
 
 use std::collections::{BTreeMap, HashMap};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -37,7 +37,7 @@ pub(super) fn ingest_files<'py>(
         format,
         exchange,
     };
-    let done = watched(py, seen, |goes_on| ingest(&path, &files, goes_on))?;
+    let done = watched(py, seen, move |goes_on| ingest(&path, &files, goes_on))?;
     told(py, done.map_err(|fault| fault_of(py, &fault))?)
 }
 
@@ -54,7 +54,7 @@ pub(super) fn ingest_tables<'py>(
     seen: Py<PyAny>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let rows = batch(py, &path, (orders, bars, open_interest), exchange)?;
-    let done = watched(py, seen, |goes_on| ingest_rows(&path, rows, goes_on))?;
+    let done = watched(py, seen, move |goes_on| ingest_rows(&path, rows, goes_on))?;
     told(py, done.map_err(|fault| error::archive(py, &fault))?)
 }
 
@@ -117,7 +117,7 @@ fn told(py: Python<'_>, done: Option<Ingested>) -> PyResult<Bound<'_, PyDict>> {
 /// The rows that an archive keeps of tables.
 fn batch(
     py: Python<'_>,
-    path: &PathBuf,
+    path: &Path,
     (orders, bars, open_interest): (&Bound<'_, PyAny>, &Bound<'_, PyAny>, &Bound<'_, PyAny>),
     exchange: Option<&str>,
 ) -> PyResult<Batch> {
@@ -206,7 +206,7 @@ fn batch(
 }
 
 /// The bars of an archive, as prices.
-fn known_prices(path: &PathBuf) -> Result<Vec<ObservedBar>, ArchiveError> {
+fn known_prices(path: &Path) -> Result<Vec<ObservedBar>, ArchiveError> {
     let found = Archive::read(path)?.observed_bars(&Filter::default())?;
     let rows = found.rows.into_iter();
     Ok(one_series(
@@ -246,12 +246,12 @@ fn sized(
     if bars.iter().all(|bar| bar.length().is_some()) {
         return Ok(bars);
     }
-    let mut last: HashMap<(&str, &str), Millis> = HashMap::new();
+    let mut latest: HashMap<(&str, &str), Millis> = HashMap::new();
     let mut least: Option<i64> = None;
     for (place, bar) in bars.iter().enumerate() {
         let exchange = exchanges.and_then(|names| names.get(place));
         let series = (exchange.map_or("", String::as_str), bar.symbol.as_str());
-        if let Some(before) = last.insert(series, bar.timestamp) {
+        if let Some(before) = latest.insert(series, bar.timestamp) {
             let apart = i64::try_from(bar.timestamp.0.abs_diff(before.0)).unwrap_or(i64::MAX);
             if apart > 0 {
                 least = Some(least.map_or(apart, |least| least.min(apart)));

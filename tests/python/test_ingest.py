@@ -532,9 +532,7 @@ def test_the_command_says_what_it_did_and_fails_where_everything_was_refused(tmp
     told = json.loads(capsys.readouterr().out)
     assert (told["new"], told["repeated"], sum(told["refused"].values())) == (0, 1, 1)
     bad = written(tmp_path, "BTCUSDT-liquidationSnapshot-2024-01-02.csv", force(1, side="?"), header=LIQUIDATIONS)
-    with pytest.raises(SystemExit) as ended:
-        cli.main(["ingest", str(folder), str(bad)])
-    assert ended.value.code == 1
+    assert cli.main(["ingest", str(folder), str(bad)]) == 1
     assert cli.main(["ingest", str(folder), str(tmp_path / "nowhere.csv")]) == 2
     assert "nowhere.csv" in capsys.readouterr().err
 
@@ -569,6 +567,20 @@ def month(tmp_path):
         written(tmp_path, name.format(day), *[kline(place, start=START + day * DAY) for place in range(1440)])
         for day in days
     ]
+
+
+def test_each_ingest_is_on_record_with_its_source(tmp_path, folder):
+    file = written(tmp_path, "BTCUSDT-1m-2024-01-02.csv", kline(0), "x")
+    liqdata.ingest(folder, file, source="data.example")
+    liqdata.ingest(folder, file)
+    lines = [json.loads(line) for line in (folder / "ingested.jsonl").read_text().splitlines()]
+    assert [(line["source"], line["rows"], line["new"], line["repeated"]) for line in lines] == [
+        ("data.example", 2, 1, 0),
+        (None, 2, 0, 1),
+    ]
+    assert lines[0]["files"] == {str(file): "binance_klines"}
+    assert list(lines[0]["refused"].values()) == [1]
+    is_sound(folder)
 
 
 @pytest.mark.parametrize("looks", [1, 45, 60, 90])

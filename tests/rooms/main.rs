@@ -53,6 +53,8 @@ const OWNED: &[(&str, &[&str])] = &[
     ("parquet", &["archive"]),
     ("sha2", &["archive", "engine", "server"]),
     ("uuid", &["archive"]),
+    ("csv", &["feeds"]),
+    ("zip", &["collect"]),
     ("arrow_array", &["archive", "python"]),
     ("arrow_schema", &["archive", "python"]),
     ("tokio_rustls", &["net", "server"]),

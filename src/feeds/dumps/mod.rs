@@ -11,6 +11,7 @@ mod line;
 mod name;
 mod reader;
 mod row;
+mod signs;
 mod table;
 mod tardis;
 

@@ -6,10 +6,11 @@ use std::vec;
 
 use csv::ByteRecord;
 
-use super::format::{Format, Unclear, detect, header};
+use super::format::{Format, Unclear};
 use super::line::{Flaw, Line, columns};
 use super::name::Name;
 use super::row::Row;
+use super::signs::{detect, header};
 use super::table::Table;
 use super::{binance, ccxt, tardis};
 use crate::model::{Millis, Vocabulary, exchange_name};
