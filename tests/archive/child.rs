@@ -155,7 +155,7 @@ fn hold(archive: &Path) {
 fn file_rows(archive: &Path, step: &str, file: usize) {
     let mut writer = Archive::create_or_open(archive).unwrap();
     let mut come = 0;
-    let stop = &mut |done: RollStep, _: &Path| {
+    let halt = &mut |done: RollStep, _: &Path| {
         if format!("{done:?}") == step {
             come += 1;
             if come == file {
@@ -168,7 +168,7 @@ fn file_rows(archive: &Path, step: &str, file: usize) {
     let until = Millis(START + 100 * Millis::DAY);
     let told = [crate::filing::told()];
     writer
-        .file_observed(rows, &told, until, &mut || true, stop)
+        .file_observed(rows, &told, until, &mut || true, halt)
         .unwrap();
 }
 
