@@ -1,0 +1,208 @@
+"""Bringing the past into an archive, against DuckDB and polars on one core; writes ``docs/benchmarks-ingest.md``.
+
+Each makes Parquet files by day of the same rows, compressed with zstd at the same level. Ours looks besides for every
+row whether it is there, refuses what is not what its format says, syncs every file and lists it with its checksum.
+"""
+
+import argparse
+import os
+import platform
+import random
+import resource
+import shutil
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+os.environ["POLARS_MAX_THREADS"] = "1"
+
+import duckdb
+import polars as pl
+import report
+
+import liqdata
+
+PAGE = Path(__file__).parents[2] / "docs" / "benchmarks-ingest.md"
+START = 1_704_067_200_000
+MINUTE = 60_000
+DAY = 86_400_000
+SIDES = ("liqdata", "DuckDB", "polars")
+VENUES = ("binance", "bybit", "okx", "gate", "bitget")
+
+
+def say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def klines(folder: Path, rows: int) -> Path:
+    """A file of minutes as Binance writes them."""
+    chance = random.Random(7)
+    path = folder / "BTCUSDT-1m-2024.csv"
+    with path.open("w") as file:
+        for place in range(rows):
+            opened = START + place * MINUTE
+            price = 40_000 + chance.random() * 100
+            cells = (price, price + 12.5, price - 9.1, price + 3.2)
+            prices = ",".join(f"{cell:.1f}" for cell in cells)
+            file.write(
+                f"{opened},{prices},{chance.random() * 90:.3f},{opened + MINUTE - 1},3810213.55,918,31.2,19.1,0\n"
+            )
+    return path
+
+
+def candles(rows: int) -> pl.DataFrame:
+    chance = random.Random(8)
+    opened = [40_000 + round(chance.random() * 100, 1) for _ in range(rows)]
+    return pl.DataFrame(
+        {
+            "timestamp": [START + place * MINUTE for place in range(rows)],
+            "symbol": ["BTC"] * rows,
+            "open": opened,
+            "high": [price + 20 for price in opened],
+            "low": [price - 20 for price in opened],
+            "close": [price + 1 for price in opened],
+            "volume": [round(chance.random() * 90, 3) for _ in range(rows)],
+            "interval": [MINUTE] * rows,
+        }
+    )
+
+
+def orders(rows: int) -> pl.DataFrame:
+    chance = random.Random(9)
+    prices = [40_000 + round(chance.random() * 100, 1) for _ in range(rows)]
+    return pl.DataFrame(
+        {
+            "timestamp": sorted(chance.randrange(START, START + 20 * DAY) for _ in range(rows)),
+            "exchange": chance.choices(VENUES, k=rows),
+            "symbol": ["BTCUSDT"] * rows,
+            "side": chance.choices(("LONG", "SHORT"), k=rows),
+            "price": prices,
+            "qty": [round(chance.random() * 3, 3) + 0.001 for _ in range(rows)],
+            "value_usd": [round(price * 2, 1) for price in prices],
+        }
+    )
+
+
+def by_duckdb(into: Path, query: str, **tables: pl.DataFrame) -> None:
+    session = duckdb.connect(config={"threads": 1})
+    for name, frame in tables.items():
+        session.register(name, frame)
+    copied = f"SELECT *, timestamp // {DAY} AS day FROM ({query})"
+    session.execute(
+        f"COPY ({copied}) TO '{into}' (FORMAT parquet, PARTITION_BY (day), COMPRESSION zstd, COMPRESSION_LEVEL 3)"
+    )
+    session.close()
+
+
+def by_polars(into: Path, frame: pl.DataFrame) -> None:
+    into.mkdir()
+    days = frame.with_columns(day=pl.col("timestamp") // DAY).partition_by("day", as_dict=True, include_key=False)
+    for (day,), rows in days.items():
+        rows.write_parquet(into / f"{day}.parquet", compression="zstd", compression_level=3)
+
+
+def cases(folder: Path, rows: int) -> dict[str, dict[str, Callable[[Path], object]]]:
+    """What each side does with the same rows."""
+    file = klines(folder, rows)
+    bars, liquidations = candles(rows), orders(rows)
+    there = folder / "there"
+    liqdata.ingest(there, file)
+    names = ["timestamp", "open", "high", "low", "close", "volume"]
+    columns = ", ".join(f"column{place:02} AS {column}" for place, column in enumerate(names))
+    read = f"SELECT {columns} FROM read_csv('{file}', header = false)"
+
+    def read_csv() -> pl.DataFrame:
+        frame = pl.read_csv(file, has_header=False)
+        return frame.select(pl.col(f"column_{place + 1}").alias(name) for place, name in enumerate(names))
+
+    def whole(done: liqdata.Ingested, *, again: bool = False) -> None:
+        kept = done.repeated if again else done.new
+        if kept != rows:
+            raise SystemExit(str(done))
+
+    return {
+        "bars from CSV": {
+            "liqdata": lambda into: whole(liqdata.ingest(into, file)),
+            "DuckDB": lambda into: by_duckdb(into, read),
+            "polars": lambda into: by_polars(into, read_csv()),
+        },
+        "the same file again": {"liqdata": lambda _: whole(liqdata.ingest(there, file), again=True)},
+        "bars from an Arrow table": {
+            "liqdata": lambda into: whole(liqdata.ingest(into, bars=bars, exchange="binance")),
+            "DuckDB": lambda into: by_duckdb(into, "SELECT * FROM bars", bars=bars),
+            "polars": lambda into: by_polars(into, bars),
+        },
+        "orders from an Arrow table": {
+            "liqdata": lambda into: whole(liqdata.ingest(into, orders=liquidations)),
+            "DuckDB": lambda into: by_duckdb(into, "SELECT * FROM orders", orders=liquidations),
+            "polars": lambda into: by_polars(into, liquidations),
+        },
+    }
+
+
+def measured(work: Callable[[Path], object], folder: Path) -> float:
+    into = folder / "made"
+    began = time.perf_counter()
+    work(into)
+    took = time.perf_counter() - began
+    if into.exists():
+        shutil.rmtree(into)
+    return took
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("--rows", type=int, default=500_000)
+    arguments.add_argument("--rounds", type=int, default=5)
+    arguments.add_argument("--out", type=Path, default=PAGE)
+    asked = arguments.parse_args()
+    began = time.monotonic()
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    times: dict[tuple[str, str], list[float]] = {}
+    chance = random.Random(3)
+    with tempfile.TemporaryDirectory() as name:
+        told = cases(Path(name), asked.rows)
+        for place in range(asked.rounds):
+            for case, sides in told.items():
+                for side in chance.sample(list(sides), k=len(sides)):
+                    times.setdefault((case, side), []).append(measured(sides[side], Path(name)))
+            say(f"round {place + 1} of {asked.rounds}")
+    lines = [[case, *(_rate(asked.rows, times.get((case, side))) for side in SIDES)] for case in told]
+    asked.out.write_text(page(asked.rows, asked.rounds, lines, time.monotonic() - began), encoding="utf-8")
+    say(f"{asked.out}")
+
+
+def _rate(rows: int, took: list[float] | None) -> str:
+    return "–" if took is None else f"{rows / statistics.median(took):,.0f}"
+
+
+def page(rows: int, rounds: int, lines: list[list[str]], took: float) -> str:
+    table = report.table(["", *SIDES], lines)
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+    versions = f"liqdata {liqdata.__version__}, DuckDB {duckdb.__version__}, polars {pl.__version__}"
+    return f"""# Bringing in the past, against DuckDB and polars
+
+Written by `python tests/bench/ingest.py` on {datetime.now(UTC):%Y-%m-%d} in {took:.0f} s; do not edit.
+
+Rows a second, {rows:,} rows, one core: bars of a minute are {rows // 1440:,} days, orders 20.
+
+{table}
+
+## How it is measured
+
+- Machine: {report.machine()}; load average of the last five minutes {os.getloadavg()[1]:.1f}, this run included.
+- Python {platform.python_version()}, {versions}, all kept to one core; the process held at most {memory} MiB.
+- DuckDB and polars write the rows as they are, a file a day, and neither sync nor check anything. Ours reads numbers
+  exactly, refuses what is no bar or order, looks for every row whether the archive has it, syncs each file and lists it
+  with its SHA-256.
+- They take turns in random order in each of {rounds} rounds; a rate is that of the median time.
+"""
+
+
+if __name__ == "__main__":
+    main()
