@@ -233,7 +233,7 @@ def _counting(update: Callable[[int], object]) -> Callable[[int], None]:
 def _parquet(file: str, name: str | None) -> tuple[str, Any]:
     """The kind of a Parquet file's rows, and the rows."""
     held = _read(file)
-    names = [COLUMNS.get(column.lower(), column.lower()) for column in held.column_names]
+    names = [COLUMNS.get(column, column) for column in (str(name).lower() for name in held.column_names)]
     held = held.rename_columns(names)
     columns = set(names)
     fits = [kind for kind, needed in KINDS.items() if needed <= columns]
