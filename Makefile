@@ -17,7 +17,7 @@ export VIRTUAL_ENV := $(abspath .venv)
 export PIP_NO_INPUT := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint wheel bench scorecard soak fuzz docs clean
+.PHONY: help demo test lint wheel bench scorecard soak fuzz pictures docs clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -76,6 +76,11 @@ fuzz: $(STAMP)/cargo-fuzz ## every decoder on inputs led by the code they reach,
 		PATH="$(abspath $(BIN)):$$PATH" cargo fuzz run --sanitizer none --codegen-units 16 $$target -- \
 			-max_total_time=$(FUZZ_SECONDS) -max_len=8192 -timeout=10 -rss_limit_mb=1024 -print_final_stats=1 || exit 1; \
 	done
+
+pictures: $(STAMP)/test $(ANY) ## the pictures of docs/plots.md, in target/pictures
+	mkdir -p target/pictures
+	sed -n '/^```python$$/,/^```$$/{/^```/d;p;}' docs/plots.md > target/pictures/page.py
+	cd target/pictures && MPLBACKEND=agg ../../$(BIN)/python page.py
 
 docs: ## the Rust documentation, in target/doc
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --document-private-items

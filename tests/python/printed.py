@@ -2,6 +2,7 @@
 
 import itertools
 
+from matplotlib.axes import Axes
 from matplotlib.text import Text
 
 
@@ -9,26 +10,22 @@ def words(figure):
     """Each visible text of a figure that has been drawn, with the box its letters take, a tag's with its frame."""
     figure.draw_without_rendering()
     renderer = figure._get_renderer()
+    # Ticks outside the view stay with their axis and are not drawn.
+    unseen = {
+        label
+        for axes in figure.findobj(Axes)
+        for axis in (axes.xaxis, axes.yaxis)
+        for tick in {*axis.majorTicks, *axis.minorTicks} - set(axis._update_ticks() if axis.get_visible() else ())
+        for label in (tick.label1, tick.label2)
+    }
     found = []
     for text in figure.findobj(Text):
-        if not text.get_visible() or not text.get_text().strip() or _hidden(text):
+        if text in unseen or not text.get_visible() or not text.get_text().strip():
             continue
         patch = text.get_bbox_patch()
         box = text.get_window_extent(renderer) if patch is None else patch.get_window_extent(renderer)
-        if box.width > 0 and box.height > 0:
-            found.append((text.get_text(), box))
+        found.append((text.get_text(), box))
     return found
-
-
-def _hidden(text):
-    """Whether it belongs to a tick that is not drawn, as those outside the view are not."""
-    if text.axes is None:
-        return False
-    for axis in (text.axes.xaxis, text.axes.yaxis):
-        for tick in (*axis.majorTicks, *axis.minorTicks):
-            if text in (tick.label1, tick.label2):
-                return tick not in axis._update_ticks()
-    return False
 
 
 def collisions(figure, slack=0.5):

@@ -1,65 +1,35 @@
 """The pictures: what stands on them, read from matplotlib's own objects."""
 
 import itertools
+import pickle
 import sys
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from drawn import END, bars, heatmap, levels, liqmap, maxpain, rows
 from matplotlib import colors, dates
 from matplotlib.figure import Figure
 from matplotlib.text import Text
+from printed import collisions
 
 import liqdata
 from liqdata import plot
-from liqdata.grids import Heatmap, LiquidationMap
-from liqdata.plot import amounts
-
-END = datetime(2026, 6, 11, tzinfo=UTC)
-
-
-def heatmap(**changes):
-    times = np.datetime64("2026-06-10T01:00", "ms") + np.arange(24) * np.timedelta64(1, "h")
-    prices = 60_000.0 * np.exp(np.arange(-40, 41) * 2e-3)
-    matrix = np.outer(1.0 + np.arange(81), 1.0 + np.arange(24)) * 1e4
-    matrix[:10] = 0.0
-    fields = {
-        "symbol": "BTC",
-        "range": "24h",
-        "model": 2,
-        "updated_at": END,
-        "current_price": 60_000.0,
-        "prices": prices,
-        "times": times,
-        "matrix": matrix,
-    }
-    return Heatmap(**{**fields, **changes})
-
-
-def liqmap(**changes):
-    prices = 60_000.0 + 50.0 + 100.0 * np.arange(-20, 20)
-    tiers = np.abs(np.sin(np.outer(np.arange(40), np.arange(1, 5)))) * 1e6
-    fields = {
-        "symbol": "BTC",
-        "range": "1d",
-        "updated_at": END,
-        "current_price": 60_000.0,
-        "bin_width": 100.0,
-        "leverages": np.array([10, 25, 50, 100]),
-        "prices": prices,
-        "sides": np.where(prices < 60_000.0, "long", "short"),
-        "tiers": tiers,
-        "total": tiers.sum(axis=1),
-    }
-    return LiquidationMap(**{**fields, **changes})
+from liqdata.plot import amounts, colours
 
 
 def said(ax):
     """All that stands on axes, line breaks aside."""
     return " ".join(text.get_text().replace("\n", " ") for text in ax.findobj(Text))
+
+
+@pytest.fixture
+def client(server):
+    with liqdata.Client(server.url) as asking:
+        yield asking
 
 
 @pytest.fixture
@@ -264,8 +234,8 @@ def test_a_price_without_time_or_close_is_refused(ax, price, missing):
 def test_a_map_stacks_its_tiers_to_the_total(ax):
     grid = liqmap()
     grid.plot(ax)
-    bars = len(grid.prices)
-    tops = np.array([patch.get_y() + patch.get_height() for patch in ax.patches]).reshape(-1, bars)
+    count = len(grid.prices)
+    tops = np.array([patch.get_y() + patch.get_height() for patch in ax.patches]).reshape(-1, count)
     assert len(tops) == len(grid.leverages)
     assert tops[-1] == pytest.approx(grid.total)
 
@@ -357,3 +327,144 @@ def test_far_leverages_are_told_and_do_not_flatten_what_is_near(ax, draw):
         mass, strongest = grid.total, grid.total[seen].max()
         assert strongest < ax.get_ylim()[1] < grid.total.max()
     assert f"{1 - mass[seen].sum() / mass.sum():.0%} lie beyond the view" in said(ax)
+
+
+def test_bars_are_drawn_as_candles_white_where_the_price_rose(ax):
+    columns = {name: values[-4:] for name, values in bars(288, 60).items()}
+    heatmap().plot(ax, price=columns)
+    wicks = next(lines for lines in ax.collections if lines.get_label() == "price").get_segments()
+    assert [(wick[:, 1].min(), wick[:, 1].max()) for wick in wicks] == list(
+        zip(columns["low"], columns["high"], strict=True)
+    )
+    rose = columns["close"] >= columns["open"]
+    bodies = {round(patch.get_x(), 6): colors.to_hex(patch.get_facecolor()) for patch in ax.patches}
+    expected = [colours.PRICE if up else colours.PAPER for up in rose]
+    assert [bodies[place] for place in sorted(bodies)] == expected
+
+
+def test_the_bars_that_came_with_a_map_are_drawn_unless_told_otherwise(ax):
+    came = rows(**{**bars(24, 60), "symbol": np.array(["BTC"] * 24, dtype=object)})
+    grid = heatmap(bars=came)
+    assert grid.price is came
+    grid.plot(ax)
+    assert "1 h candles" in said(ax)
+    for told in ({"price": False}, {"price": None, "candles": False}):
+        other = grid.plot(Figure().add_subplot(), **told)
+        assert not [lines for lines in other.collections if lines.get_label() == "price"]
+        assert ("price" in {line.get_label() for line in other.lines}) == ("candles" in told)
+
+
+def test_bars_are_brought_once_and_a_pickle_takes_them_along():
+    asked = []
+
+    def bring():
+        asked.append(1)
+        return "the bars"
+
+    grid = heatmap(bars=bring)
+    assert not asked
+    assert pickle.loads(pickle.dumps(grid)).price == grid.price == "the bars"
+    assert len(asked) == 1
+    assert grid == heatmap()
+
+
+def test_the_map_of_a_market_brings_the_bars_of_its_time_as_of_its_instant(market):
+    at = market.now - timedelta(hours=6)
+    grid = market.heatmap("BTC", "12h", as_of=at)
+    stamps = grid.price["timestamp"]
+    assert stamps[0] == grid.times[0] - (grid.times[1] - grid.times[0])
+    assert grid.price["close"][-1] == grid.current_price
+    assert grid.price == market.bars("BTC", start=int(stamps[0].astype("int64")), end=at, as_of=at)
+
+
+def test_the_colour_scale_is_the_callers(ax):
+    heatmap().plot(ax, cmap="magma", vmin=2e4, vmax=1e7, threshold=1e6)
+    mesh = ax.collections[0]
+    assert (mesh.norm.vmin, mesh.norm.vmax, mesh.cmap.name) == (2e4, 1e7, "magma")
+    assert mesh.get_array().compressed().min() >= 1e6
+    assert int(np.ma.count_masked(mesh.get_array())) == int((heatmap().matrix < 1e6).sum())
+    assert "cells from 1M" in said(ax)
+    assert colors.to_hex(ax.get_facecolor()) == colors.to_hex(mesh.cmap(0.0))
+
+
+@pytest.mark.parametrize(
+    "options,says",
+    [
+        ({"cmap": "nosuch"}, "cmap: 'nosuch' is not allowed; allowed: a colour map"),
+        ({"vmin": 0}, "vmin: 0.0 is not allowed; allowed: USD above 0"),
+        ({"vmax": float("nan")}, "vmax: nan is not allowed"),
+        ({"threshold": "much"}, "threshold: 'much'"),
+        ({"vmin": 5.0, "vmax": 5.0}, "vmin: 5.0 is not below vmax 5.0"),
+        ({"levels": {"symbol": "ETH", "tiers": {}}}, "levels: it is of 'ETH', and the map of 'BTC'"),
+        ({"levels": {"symbol": "BTC"}}, r"levels: \{'symbol': 'BTC'\} is not allowed; allowed: the answer of levels"),
+        ({"maxpain": 3}, "maxpain: 3 is not allowed"),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused_before_anything_is(ax, options, says):
+    with pytest.raises(liqdata.BadQuery, match=f"^{says}") as caught:
+        heatmap().plot(ax, **options)
+    assert caught.value.parameter == says.partition(":")[0]
+    assert not ax.collections
+    assert not ax.lines
+
+
+@pytest.mark.parametrize("make", [heatmap, liqmap])
+def test_levels_and_max_pain_are_marked_and_arrows_where_they_lie_beyond(ax, make):
+    near, far = levels(tiers=(25, 50)), maxpain(far=0.4)
+    make().plot(ax, levels=near, maxpain=far)
+    places = {
+        colors.to_hex(line.get_color()): [] for line in ax.lines if line.get_color() in (colours.LONG, colours.SHORT)
+    }
+    axis = "get_ydata" if make is heatmap else "get_xdata"
+    for line in ax.lines:
+        if line.get_color() in places:
+            places[line.get_color()].append(getattr(line, axis)()[0])
+    view = ax.get_ylim() if make is heatmap else ax.get_xlim()
+    told = [(tier["longPrice"], tier["shortPrice"]) for tier in near["tiers"].values()]
+    assert sorted(places[colours.LONG]) == sorted(one for one, _ in told if view[0] <= one)
+    assert sorted(places[colours.SHORT]) == sorted(one for _, one in told if one <= view[1])
+    words = said(ax)
+    for arrow, usd in (("↓" if make is heatmap else "←", "27.0M"), ("↑" if make is heatmap else "→", "61.0M")):
+        assert f"{arrow} max pain" in words
+        assert usd in words
+
+
+def test_rows_without_a_picture_say_which_have_one(market):
+    with pytest.raises(liqdata.BadQuery, match=r"answer: rows of exchange, .* no picture; allowed: .*cascades"):
+        market.orders(limit=3).plot(Figure().add_subplot())
+    with pytest.raises(liqdata.BadQuery, match="answer: a int, of which there is no picture"):
+        plot.draw(3, Figure().add_subplot())
+
+
+QUESTIONS = {
+    "overview": {},
+    "coins": {"limit": 3},
+    "exchanges": {},
+    "chart": {"symbol": "BTCUSDT"},
+    "history": {"symbol": "BTC"},
+    "heatmap": {},
+    "liqmap": {},
+    "levels": {},
+    "maxpain": {},
+    "cascades": {"symbol": "BTC", "min_usd": 1000},
+}
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_every_answer_is_drawn_here_and_from_a_service_and_says_that_it_is_simulated(market, client, name):
+    assert {*QUESTIONS, "draw", "picture"} == set(plot.__all__)
+    for source in (market, client):
+        figure = plot.picture(getattr(source, name)(**QUESTIONS[name]), size=(8, 5), dpi=50)
+        assert "simulated market" in said(figure)
+        assert collisions(figure) == ([], [])
+
+
+@pytest.mark.parametrize("source", ["market", "client"])
+def test_answers_know_their_question(request, source):
+    source = request.getfixturevalue(source)
+    assert source.coins("1h", limit=2).meta["question"] == {"endpoint": "coins", "range": "1h", "limit": 2}
+    told = source.levels(["BTC", "ETH"])["ETH"]
+    assert told == dict(told)
+    assert told.meta["question"] == {"endpoint": "levels", "symbol": "ETH"}
+    assert told.meta["simulated"]
+    assert pickle.loads(pickle.dumps(told)).meta == told.meta

@@ -90,13 +90,15 @@ def price(value: float) -> str:
     return f"{digits.rstrip('0').rstrip('.')}e{int(power)}"
 
 
-def name(text: object) -> str:
+def name(text: object, longest: int = _LONGEST) -> str:
     r"""Write a name that others gave: nothing in it steers matplotlib, and a long one is elided in its middle.
 
     Parameters
     ----------
     text : object
         The name.
+    longest : int
+        Letters that are shown.
 
     Returns
     -------
@@ -108,8 +110,8 @@ def name(text: object) -> str:
     ('BTCUSDT', '\\$A\\$B', 'aaaaaaaaaaaaa…aaaaaaaaaaaa')
     """
     shown = printable(str(text))
-    if len(shown) > _LONGEST:
-        shown = f"{shown[: _LONGEST // 2]}…{shown[1 - _LONGEST // 2 :]}"
+    if len(shown) > longest:
+        shown = f"{shown[: longest // 2]}…{shown[1 - longest // 2 :]}"
     return _written(shown).replace("$", r"\$")
 
 

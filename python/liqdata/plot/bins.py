@@ -50,7 +50,7 @@ def liqmap(grid: LiquidationMap, ax: Axes | None, *, interval: bool, levels: Any
     highest = _curves(grid, (low, high), curves, entries)
     tops = floor if ends is None else _whiskers(grid, ends, seen, (low, high), ax, entries=entries)
     for axes, tallest in ((ax, float(np.max(tops[seen], initial=0.0))), (curves, highest)):
-        axes.set_ylim(0.0, 1.06 * tallest or 1.0)
+        axes.set_ylim(0.0, (1.3 if marks and not have.small else 1.06) * tallest or 1.0)
     ax.axvline(grid.current_price, color=colours.NOW, linestyle=(0, (5, 3)), linewidth=1.2 * have.scale)
     if not len(grid.prices):
         paper.note(ax, "no estimated liquidations")
@@ -110,6 +110,7 @@ def _axes(grid: LiquidationMap, ax: Axes, curves: Axes) -> None:
         axes.yaxis.set_major_locator(amounts.rounded(have.ticks(0.45, upright=True)))
         axes.yaxis.set_major_formatter(amounts.dollars())
     paper.tag(ax.xaxis, grid.current_price, have.ticks(0.8))
+    paper.lower(ax)
     if not have.small:
         tall = have.height - 1.3 * have.scale
         ax.set_xlabel(f"{amounts.name(grid.symbol)} price, USD", fontsize=size)

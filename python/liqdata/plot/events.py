@@ -10,6 +10,7 @@ from matplotlib.patheffects import Normal, Stroke
 from matplotlib.ticker import LogLocator, NullFormatter
 
 from liqdata._price import course
+from liqdata.errors import BadQuery
 
 from . import amounts, colours, paper
 from .clock import clock
@@ -29,7 +30,13 @@ def cascades(rows: Rows[Any], ax: Axes | None, *, price: Any) -> Axes:
     starts, ends, usd, sides = rows["start"], rows["end"], rows["usd"].astype(float), rows["side"]
     names = [amounts.name(coin) for coin in rows["coin"]]
     alone = sorted(set(names))
-    line = None if price is None else course(str(rows["coin"][0]) if len(rows) else "", price, None, "cascades")
+    line = None
+    if price is not None and len(rows):
+        coin = str(rows["coin"][0])
+        if len(alone) > 1:
+            msg = f"price: the cascades are of {', '.join(alone[:5])}; allowed: with cascades of one coin"
+            raise BadQuery(msg, parameter="price")
+        line = course(coin, price, np.array(_reach(starts, ends)), "cascades")
     ax = paper.fresh() if ax is None else ax
     have = paper.room(ax)
     size = 8.6 * have.scale
@@ -53,7 +60,7 @@ def cascades(rows: Rows[Any], ax: Axes | None, *, price: Any) -> Axes:
     if not have.small:
         ax.set_ylabel("USD liquidated, log scale", fontsize=size)
         ax.set_xlabel("time, UTC", fontsize=size, labelpad=2.0)
-    if line is not None and len(rows):
+    if line is not None:
         _price(ax, line)
         entries.append(Line2D([], [], color=colours.faint(ax), linewidth=1.0, label="price, right"))
     caveat = ["simulated market"] if rows.meta.get("simulated") else []
@@ -66,9 +73,16 @@ def cascades(rows: Rows[Any], ax: Axes | None, *, price: Any) -> Axes:
         entries=entries,
         margin=0.9 if line is None else 1.5,
     )
-    if line is None or not len(rows):
+    if line is None:
         paper.fit(ax)
     return ax
+
+
+def _reach(starts: Any, ends: Any) -> tuple[Any, Any]:
+    """From when to when the picture reaches."""
+    first, last = starts.min(), ends.max()
+    air = max((last - first) // 25, np.timedelta64(5, "m"))
+    return first - air, last + air
 
 
 def _scale(ax: Axes, starts: Any, ends: Any, usd: Any) -> None:
@@ -81,9 +95,7 @@ def _scale(ax: Axes, starts: Any, ends: Any, usd: Any) -> None:
     ax.yaxis.set_major_formatter(amounts.dollars())
     ax.yaxis.set_minor_formatter(NullFormatter())
     ax.tick_params(axis="y", which="minor", length=0.0)
-    first, last = starts.min(), ends.max()
-    air = max((last - first) // 25, np.timedelta64(5, "m"))
-    ax.set_xlim(cast("Any", first - air), cast("Any", last + air))
+    ax.set_xlim(*cast("Any", _reach(starts, ends)))
     clock(ax, have.ticks(0.72))
 
 

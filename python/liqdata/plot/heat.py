@@ -143,12 +143,13 @@ def _price(grid: Heatmap, price: Any, edges: Times | None) -> Course | None:
 def _axes(grid: Heatmap, ax: Axes) -> None:
     """Put prices on the right, the current one on a tag of its own, and time below."""
     have = paper.room(ax)
+    paper.lower(ax)
     ax.yaxis.tick_right()
     ax.yaxis.set_label_position("right")
     paper.tag(ax.yaxis, grid.current_price, have.ticks(0.42, upright=True))
     if not have.small:
         ax.set_xlabel("time, UTC", fontsize=8.6 * have.scale, labelpad=2.0)
-        ax.set_ylabel(f"{amounts.name(grid.symbol)} price, USD", fontsize=8.6 * have.scale, labelpad=3.0)
+        ax.set_ylabel(f"{amounts.name(grid.symbol)} price, USD", fontsize=8.6 * have.scale, labelpad=7.0 * have.scale)
     for spine in ax.spines.values():
         spine.set_visible(False)
 
@@ -271,6 +272,8 @@ def _candles(line: Course, ax: Axes) -> None:
     ax.vlines(middles, lows, highs, color=colours.PRICE, linewidth=0.9, label="price")
     for rose, face, edge in ((True, colours.PRICE, colours.PAPER), (False, colours.PAPER, colours.PRICE)):
         some = (closes >= opens) if rose else (closes < opens)
+        if not some.any():
+            continue
         ax.bar(
             middles[some],
             (closes - opens)[some],

@@ -70,8 +70,11 @@ def maxpain(answer: Mapping[str, Any], ax: Axes | None) -> Axes:
         )
         for column, side, cluster in found
     ]
+    ax = paper.fresh() if ax is None else ax
     columns = [
-        f"{words}\nlongs {amounts.brief(float(answer[key]['totalLong']))}, "
+        words.replace(" days", " d").replace(" day", " d")
+        if paper.room(ax).small
+        else f"{words}\nlongs {amounts.brief(float(answer[key]['totalLong']))}, "
         f"shorts {amounts.brief(float(answer[key]['totalShort']))}"
         if {"totalLong", "totalShort"} <= answer[key].keys()
         else words
@@ -89,7 +92,26 @@ def maxpain(answer: Mapping[str, Any], ax: Axes | None) -> Axes:
 
 
 def _distance(at: float, price: float) -> str:
-    return f"{amounts.price(at)}  {100.0 * (at / price - 1.0):+.1f} %".replace("-", "−")
+    return f"{amounts.price(at)}  {_percent(at, price)}"
+
+
+def _percent(at: float, price: float) -> str:
+    return f"{100.0 * (at / price - 1.0):+.1f} %".replace("-", "−")
+
+
+def _fitting(rungs: Sequence[_Rung], columns: int, price: float, ax: Axes) -> list[_Rung]:
+    """The words of all rungs as their columns have room for: on one line, on two, the distance alone, or none."""
+    size = 7.8 * paper.room(ax).scale
+    inches = (paper.room(ax).width - 1.3 * paper.room(ax).scale) / (columns + 0.2)
+    for words in (
+        [rung.words for rung in rungs],
+        [rung.words.replace("  ", "\n") for rung in rungs],
+        [_percent(rung.price, price) for rung in rungs],
+    ):
+        widest = max((paper.wide(line, size) for several in words for line in several.split("\n")), default=0.0)
+        if widest + 0.05 < inches:
+            return [rung._replace(words=told) for rung, told in zip(rungs, words, strict=True)]
+    return [rung._replace(words="") for rung in rungs]
 
 
 def _ladder(
@@ -107,6 +129,7 @@ def _ladder(
     ax = paper.fresh() if ax is None else ax
     have = paper.room(ax)
     size = 8.6 * have.scale
+    rungs = _fitting(rungs, len(columns), price, ax)
     paper.bare(ax, "y")
     ax.axhline(price, color=colours.NOW, linestyle=(0, (5, 3)), linewidth=1.2 * have.scale)
     for rung in rungs:
@@ -137,7 +160,7 @@ def _ladder(
     ax.tick_params(axis="y", length=0.0)
     symbol = amounts.name(answer["symbol"])
     if not have.small:
-        ax.set_ylabel(f"{symbol} price, USD", fontsize=size)
+        ax.set_ylabel(f"{symbol} price, USD", fontsize=size, labelpad=7.0 * have.scale)
         ax.set_xlabel(below, fontsize=size)
     when = datetime.fromtimestamp(int(answer["updatedAt"]) / 1000, UTC) if "updatedAt" in answer else None
     paper.head(

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from matplotlib.patheffects import Normal, Stroke
-
 from liqdata.errors import BadQuery
 
 from . import amounts, colours, paper
@@ -54,7 +52,7 @@ def _spread(ax: Axes, labels: list[list[Any]], *, upright: bool) -> None:
     have = paper.room(ax)
     size = 7.4 * have.scale
     length = 72.0 * ((have.height - 1.3 * have.scale) if upright else (have.width - 1.6 * have.scale))
-    gap = 1.45 * size / length
+    gap = 1.7 * size / length
     places = [max(0.5 * gap, min(1.0 - 0.5 * gap, label[0])) for label in labels]
     for _ in range(len(places)):
         for one in range(1, len(places)):
@@ -65,7 +63,8 @@ def _spread(ax: Axes, labels: list[list[Any]], *, upright: bool) -> None:
         places[-1] -= over
         for one in range(len(places) - 2, -1, -1):
             places[one] = min(places[one], places[one + 1] - gap)
-    halo = [Stroke(linewidth=2.2, foreground=colours.PAPER), Normal()]
+    ground = colours.PAPER if upright else ax.get_facecolor()
+    behind = {"boxstyle": "round,pad=0.12", "facecolor": ground, "edgecolor": "none", "alpha": 0.6 if upright else 0.85}
     for place, (_, words, colour) in zip(places, labels, strict=True):
         ax.text(
             0.01 if upright else place,
@@ -77,7 +76,7 @@ def _spread(ax: Axes, labels: list[list[Any]], *, upright: bool) -> None:
             ha="left" if upright else "center",
             va="center" if upright else "top",
             rotation=0 if upright else 90,
-            path_effects=halo if upright else None,
+            bbox=behind,
             zorder=9,
         )
 

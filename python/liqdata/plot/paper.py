@@ -12,6 +12,7 @@ from datetime import UTC
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import matplotlib as mpl
+import numpy as np
 from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import text_to_path
 from matplotlib.ticker import FixedLocator
@@ -38,6 +39,7 @@ __all__ = [
     "fresh",
     "head",
     "known",
+    "lower",
     "note",
     "room",
     "tag",
@@ -46,6 +48,7 @@ __all__ = [
 
 _FULL = (8.0, 4.6)  # inches of a cell from which on nothing is smaller than it should be
 _SMALLEST = 0.62  # share of their size that words have in the smallest cells
+_HINTED = 1.05  # letters that are fitted to pixels are a little wider than their outlines
 _EDGE = 4.0  # points between the words of a picture and the edge of its cell
 _SMALL = (2.6, 1.9)  # inches of a cell below which only the needful is said
 
@@ -147,8 +150,12 @@ class Fit:
     def __call__(self, ax: Axes, renderer: Any) -> Bbox:
         """Give the place of the axes, as matplotlib asks for it before it draws."""
         figure = ax.get_figure(root=False)
-        if self._busy or figure is None or not self._ours(figure):
-            return ax.get_position(original=not self._busy)
+        if self._busy:  # asked for what is being measured
+            return ax.get_position()
+        if figure is None or not self._ours(figure):
+            return ax.get_position(original=True)
+        if ax is not self._all[0]:  # the first has been placed, and this with it
+            return self._all[0].get_position()
         self._busy = True
         try:
             return self._placed(figure, renderer)
@@ -179,9 +186,7 @@ class Fit:
         found = cell
         for _ in range(3):  # ticks change with the size, and with them the room they need
             inner = self._all[0].get_window_extent(renderer)
-            words = Bbox.union(
-                [cast("Bbox", one.get_tightbbox(renderer, call_axes_locator=False)) for one in self._all]
-            )
+            words = Bbox.union([cast("Bbox", one.get_tightbbox(renderer)) for one in self._all])
             x0, x1 = cell.x0 + edge + inner.x0 - words.x0, cell.x1 - edge - (words.x1 - inner.x1)
             y0, y1 = cell.y0 + edge + inner.y0 - words.y0, top - edge - (words.y1 - inner.y1)
             if x1 - x0 < 0.2 * cell.width:
@@ -194,8 +199,11 @@ class Fit:
                 (x1 - whole.x0) / whole.width,
                 (y1 - whole.y0) / whole.height,
             )
+            settled = np.allclose(found.extents, self._all[0].get_position().extents, atol=1e-4)
             for one in self._all:
                 one._set_position(found, which="active")  # type: ignore[attr-defined]  # noqa: SLF001 - set_position would take the axes out of every layout
+            if settled:
+                break
         return found
 
 
@@ -210,7 +218,7 @@ def wide(text: str, size: float, *, bold: bool = False) -> float:
     """Tell how many inches a text is wide."""
     font = FontProperties(size=size, weight="bold" if bold else "normal")
     width, _, _ = text_to_path.get_text_width_height_descent(text.replace("\\$", "S"), font, ismath=False)
-    return float(width) / 72.0
+    return _HINTED * float(width) / 72.0
 
 
 def broken(parts: Iterable[str], inches: float, size: float, *, bold: bool = False) -> str:
@@ -311,10 +319,16 @@ def bare(ax: Axes, grid: str) -> None:
     """Leave of the frame what carries something, and draw faint lines across for one axis."""
     scale = room(ax).scale
     ax.tick_params(labelsize=8.6 * scale, length=0.0)
+    lower(ax)
     for side in ("top", "right", "left", "bottom"):
         ax.spines[side].set_visible(False)
     ax.grid(visible=True, axis=cast("Any", grid), color=faint(ax, 0.22), linewidth=0.7)
     ax.set_axisbelow(True)
+
+
+def lower(ax: Axes) -> None:
+    """Put the labels below the axes where no label beside them reaches."""
+    ax.tick_params(axis="x", which="both", pad=7.0 * room(ax).scale)
 
 
 def note(ax: Axes, text: str) -> None:
@@ -352,7 +366,7 @@ def known(meta: Mapping[str, Any]) -> list[str]:
     """Where realised numbers come from, and as of when."""
     said = ["simulated market"] if meta.get("simulated") else []
     if not said and (source := meta.get("source")):
-        said.append(f"source: {name(source)}")
+        said.append(f"source: {name(source, 60)}")
     if (when := meta.get("as_of")) is not None:
         said.append(f"{when.astimezone(UTC):%Y-%m-%d %H:%M} UTC")
     return said

@@ -54,7 +54,8 @@ def history(rows: Rows[Any], ax: Axes | None, *, interval: Any) -> Axes:
     )
     alone = sorted(set(names))
     known = [name for name in [question.get("symbol"), question.get("exchange")] if name]
-    of = alone[0] if len(alone) == 1 else " ".join(amounts.name(str(name).replace(",", ", ")) for name in known)
+    asked = [amounts.name(str(name).replace(",", ", ")) for name in known]
+    of = ", ".join([*(one for one in asked if one not in alone), *(alone if len(alone) == 1 and keys else [])])
     title = f"{of} liquidated over time".strip().replace("liquidated", "Liquidated" if not of else "liquidated")
     details = _uncovered(rows, span, ax)
     if len(alone) <= 1:

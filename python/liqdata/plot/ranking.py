@@ -49,13 +49,13 @@ def exchanges(rows: Rows[Any], ax: Axes | None) -> Axes:
 
 
 def _of_rows(rows: Rows[Any], ax: Axes | None, key: str, title: str, several: str) -> Axes:
+    ax = paper.fresh() if ax is None else ax
+    have = paper.room(ax)
     bars = [
-        _Bar(amounts.name(name), float(long), float(short), int(count))
+        _Bar(amounts.name(name, 14 if have.small else 26), float(long), float(short), int(count))
         for name, long, short, count in zip(rows[key], rows["long_usd"], rows["short_usd"], rows["cnt"], strict=True)
     ]
-    ax = paper.fresh() if ax is None else ax
     window = rows.meta.get("question", {}).get("range")
-    have = paper.room(ax)
     most = max(2, int((have.height - 1.15 * have.scale) / (0.2 * have.scale)))
     rest = bars[most:]
     details = []
@@ -100,7 +100,7 @@ def _ranked(bars: Sequence[_Bar], ax: Axes | None, title: str, meta: Mapping[str
         ax.set_xlim(0.0, most / max(0.25, 1.0 - need / inner))
     else:
         ax.set_yticks([])
-        ax.set_xlim(0.0, 1.0)
+        ax.tick_params(labelbottom=False)
         paper.note(ax, "no liquidations")
     ax.xaxis.set_major_locator(amounts.rounded(have.ticks(0.8)))
     ax.xaxis.set_major_formatter(amounts.dollars())

@@ -1,0 +1,202 @@
+"""Pictures of every answer in every size and layout: no word lies over another, none is cut off, by their boxes."""
+
+import warnings
+
+import drawn
+import numpy as np
+import pytest
+from matplotlib import pyplot as plt
+from matplotlib.dates import date2num
+from matplotlib.figure import Figure
+from printed import collisions, words
+
+from liqdata import plot
+from liqdata.plot import amounts, clock, colours
+
+LAYOUTS = [None, "tight", "constrained"]
+CROWDED = [
+    "coins-named",
+    "chart",
+    "history-groups",
+    "heatmap-marks",
+    "heatmap-tiny",
+    "liqmap-marks",
+    "levels",
+    "maxpain",
+]
+
+
+@pytest.mark.parametrize("size,layout", list(zip(drawn.SIZES, ["tight", None, "constrained"], strict=True)), ids=str)
+@pytest.mark.parametrize("name", drawn.ANSWERS)
+def test_alone_no_word_lies_over_another_or_is_cut(name, size, layout):
+    answer, options = drawn.ANSWERS[name]
+    figure = Figure(figsize=size, layout=layout)
+    ax = figure.add_subplot()
+    assert plot.draw(answer, ax, **options) is ax
+    assert collisions(figure) == ([], [])
+
+
+@pytest.mark.parametrize("size,layout", [((4, 3), None), *(((9, 6), layout) for layout in LAYOUTS)], ids=str)
+@pytest.mark.parametrize("name", CROWDED)
+def test_four_beside_each_other_keep_their_words_apart(name, size, layout):
+    answer, options = drawn.ANSWERS[name]
+    figure = Figure(figsize=size, layout=layout)
+    for ax in figure.subplots(2, 2).flat:
+        plot.draw(answer, ax, **options)
+    assert collisions(figure) == ([], [])
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_the_colour_bar_stands_beside_the_price_axis(layout):
+    figure = Figure(figsize=(8, 5), layout=layout)
+    ax = drawn.heatmap().plot(figure.add_subplot(), price=drawn.bars())
+    figure.draw_without_rendering()
+    renderer = figure._get_renderer()
+    (bar,) = ax.child_axes
+    prices = ax.yaxis.get_tightbbox(renderer)
+    assert ax.get_window_extent().x1 < prices.x1 < bar.get_window_extent(renderer).x0
+    assert bar.get_tightbbox(renderer).x1 <= figure.bbox.x1
+    assert bar.get_window_extent(renderer).height > 0.9 * ax.get_window_extent().height
+
+
+def test_the_current_price_has_a_tag_that_covers_no_other_label():
+    figure = Figure(figsize=(4, 3))
+    ax = drawn.heatmap(current_price=60_020.0).plot(figure.add_subplot())
+    figure.draw_without_rendering()
+    (tag,) = [label for label in ax.get_yticklabels(minor=True) if label.get_text()]
+    assert tag.get_text() == "60,020"
+    assert 60_000.0 not in ax.get_yticks()
+    frame = tag.get_bbox_patch().get_window_extent(figure._get_renderer())
+    assert not frame.overlaps(ax.yaxis.label.get_window_extent())
+
+
+def test_the_days_of_may_are_called_so():
+    figure = Figure(figsize=(8, 5))
+    answer, options = drawn.ANSWERS["heatmap-month"]
+    ax = answer.plot(figure.add_subplot(), **options)
+    figure.draw_without_rendering()
+    labels = [label.get_text() for label in ax.get_xticklabels() if label.get_text()]
+    assert labels[0].endswith("May\n2026")
+    assert all(label.split("\n")[0].partition(" ")[2] in {"May", "Jun"} for label in labels)
+    assert not ax.xaxis.get_offset_text().get_text()
+
+
+@pytest.mark.parametrize(
+    "start,end,first,last",
+    [
+        ("2026-06-10T00:00", "2026-06-11T00:00", "00:00\n10 Jun", "00:00\n11 Jun"),
+        ("2026-06-10T23:58", "2026-06-11T00:03", "23:58\n10 Jun", "00:03"),
+        ("2025-12-20", "2026-01-10", "22 Dec\n2025", "5 Jan\n2026"),
+        ("2024-03-05", "2026-06-11", "Jul\n2024", "Jan\n2026"),
+        ("1990-01-01", "2026-06-11", "1990", "2020"),
+    ],
+)
+def test_ticks_say_what_changes_above_and_the_rest_below(start, end, first, last):
+    ticks = clock.Ticks(7).tick_values(*date2num(np.array([start, end], dtype="datetime64[m]")))
+    labels = clock.Words().format_ticks(ticks)
+    assert 2 <= len(labels) <= 7
+    assert (labels[0], labels[-1]) == (first, last)
+
+
+def test_a_month_of_prices_is_drawn_in_bars_that_can_be_seen():
+    figure = Figure(figsize=(8, 5))
+    answer, options = drawn.ANSWERS["heatmap-month"]
+    bars = options["price"]
+    ax = answer.plot(figure.add_subplot(), **options)
+    wicks = next(lines for lines in ax.collections if lines.get_label() == "price").get_segments()
+    assert 60 < len(wicks) <= 160
+    assert min(wick[:, 1].min() for wick in wicks) == bars["low"].min()
+    assert max(wick[:, 1].max() for wick in wicks) == bars["high"].max()
+    assert "6 h candles" in " ".join(text for text, _ in words(figure))
+
+
+def test_periods_that_are_joined_add_up_to_the_same():
+    rows = drawn.history(30 * 288)
+    ax = plot.history(rows, Figure(figsize=(8, 5)).add_subplot())
+    heights = np.array([bar.get_height() for bar in ax.patches])
+    assert len(heights) < 2 * 220
+    assert heights[heights > 0].sum() == pytest.approx(rows["short_usd"].sum())
+    assert -heights[heights < 0].sum() == pytest.approx(rows["long_usd"].sum())
+
+
+def test_a_ranking_says_what_has_no_room_and_how_much_it_is():
+    figure = Figure(figsize=(8, 5))
+    rows = drawn.ranking("coin", drawn.MANY)
+    ax = rows.plot(figure.add_subplot())
+    shown = len(ax.get_yticklabels())
+    rest = rows["total_usd"][shown:].sum()
+    assert 10 < shown < 200
+    assert f"{shown} of 200 coins, the others {amounts.brief(rest)}" in " ".join(text for text, _ in words(figure))
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_axes_that_the_caller_placed_stay_there(layout):
+    figure = Figure(figsize=(8, 5), layout=layout)
+    ax = figure.add_axes((0.3, 0.3, 0.4, 0.4))
+    with warnings.catch_warnings():
+        if layout:  # matplotlib's own word on any axes that stand in no grid
+            warnings.simplefilter("ignore")
+        drawn.chart().plot(ax)
+        figure.draw_without_rendering()
+    assert ax.get_position().bounds == pytest.approx((0.3, 0.3, 0.4, 0.4))
+    figure = Figure(figsize=(8, 5))
+    figure.subplots_adjust(left=0.4)
+    ax = drawn.chart().plot(figure.add_subplot())
+    figure.draw_without_rendering()
+    assert ax.get_position().x0 == pytest.approx(0.4)
+
+
+def test_pictures_on_given_axes_leave_pyplot_alone():
+    plt.switch_backend("agg")
+    plt.close("all")
+    for answer, options in (drawn.ANSWERS[name] for name in ("overview", "heatmap", "liqmap", "cascades", "maxpain")):
+        plot.draw(answer, Figure().add_subplot(), **options)
+        plot.picture(answer, **options)
+    assert plt.get_fignums() == []
+
+
+@pytest.mark.parametrize("style", ["default", "dark_background"])
+def test_words_stand_out_from_the_paper_of_the_style(style):
+    plt.switch_backend("agg")
+    with plt.style.context(style):
+        figure = drawn.chart().plot().figure
+        figure.draw_without_rendering()
+        try:
+            (ax,) = figure.axes
+            paper = figure.get_facecolor()
+            shown = [ax.yaxis.label.get_color(), ax.texts[0].get_color(), ax._left_title.get_color()]
+            assert all(contrast(colour, paper) > 4.5 for colour in shown)
+            assert all(contrast(colour, paper) >= 3.0 for colour in (colours.LONG, colours.SHORT, colours.NOW))
+        finally:
+            plt.close(figure)
+
+
+def contrast(one, other):
+    """Of two colours, as WCAG measures it."""
+    light, dark = sorted((luminance(one), luminance(other)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def luminance(colour):
+    return linear(colour) @ (0.2126, 0.7152, 0.0722)
+
+
+def linear(colour):
+    from matplotlib.colors import to_rgb
+
+    channels = np.array(to_rgb(colour))
+    return np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
+
+
+# What the eye makes of linear red, green and blue where one kind of cone is missing (Machado and others, 2009).
+BLIND = {
+    "protanopia": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
+    "deuteranopia": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.01182, 0.04294, 0.968881]],
+    "tritanopia": [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.3039]],
+}
+
+
+@pytest.mark.parametrize("kind", BLIND)
+def test_every_eye_tells_longs_from_shorts(kind):
+    seen = [np.clip(np.array(BLIND[kind]) @ linear(colour), 0, 1) for colour in (colours.LONG, colours.SHORT)]
+    assert np.abs(seen[0] - seen[1]).max() > 0.25
