@@ -14,7 +14,7 @@ use super::orders::OrderRow;
 use super::row::{Fault, unknown_word};
 use super::table::not_readable;
 use super::{arrays, exact};
-use crate::model::{Listings, Millis, OrderBrief, Side, Vocabulary};
+use crate::model::{Listings, Millis, Numbered, OrderBrief, Side, Vocabulary};
 
 /// The columns that briefs are made of, of the journal behind a number and of files.
 const COLUMNS: [&str; 9] = [
@@ -136,19 +136,6 @@ pub(super) fn schema_of_files() -> SchemaRef {
     Arc::new(Schema::new(fields.collect::<Fields>()))
 }
 
-/// A column whose names are known by numbers.
-struct Named<'a> {
-    numbers: &'a [i32],
-    names: Vec<&'a str>,
-}
-
-impl<'a> Named<'a> {
-    fn at(&self, row: usize) -> Option<&'a str> {
-        let number = usize::try_from(*self.numbers.get(row)?).ok()?;
-        self.names.get(number).copied()
-    }
-}
-
 /// Shows `sink` every order of a file's batch, and its dedupe key where that was read.
 pub(super) fn show_batch(
     batch: &RecordBatch,
@@ -161,13 +148,13 @@ pub(super) fn show_batch(
             .filter(|column| column.null_count() == 0)
             .ok_or_else(|| absent(name))
     };
-    let named = |name: &'static str| -> Result<Named<'_>, Fault> {
+    let named = |name: &'static str| -> Result<Numbered<'_, &str>, Fault> {
         let of = || {
             let dictionary = column(name).ok()?.as_dictionary_opt::<Int32Type>()?;
             let names: &StringArray = dictionary.values().as_string_opt()?;
-            Some(Named {
+            Some(Numbered {
                 numbers: dictionary.keys().values(),
-                names: names.iter().map(Option::unwrap_or_default).collect(),
+                values: names.iter().map(Option::unwrap_or_default).collect(),
             })
         };
         of().ok_or_else(|| absent(name))
@@ -216,7 +203,7 @@ pub(super) fn show_batch(
 }
 
 /// The side of its name, as it is kept.
-fn side_of(name: &str) -> Result<Side, String> {
+pub(super) fn side_of(name: &str) -> Result<Side, String> {
     match name {
         "LONG" => Ok(Side::Long),
         "SHORT" => Ok(Side::Short),

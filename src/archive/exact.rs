@@ -2,6 +2,7 @@
 
 use rust_decimal::Decimal;
 
+pub(super) use crate::model::decimal_of_attos as unscaled;
 use crate::model::power_of_ten;
 
 /// Decimals behind the point that are kept.
@@ -42,42 +43,11 @@ pub(super) fn scaled(value: Decimal) -> Result<i128, String> {
         })
 }
 
-/// Powers of ten, greatest first, with their number of zeros.
-const POWERS: [(u64, u32); 4] = [(100_000_000, 8), (10_000, 4), (100, 2), (10, 1)];
-/// Ten to the ninth.
-const NINE_ZEROS: u128 = 1_000_000_000;
-
-/// The decimal that is `scaled` units of 10⁻¹⁸, without zeros at its end, where a [`Decimal`] can hold it.
-pub(super) fn unscaled(scaled: i128) -> Option<Decimal> {
-    let mut magnitude = scaled.unsigned_abs();
-    let mut scale = SCALE;
-    // Division of 128 bits is slow: nine zeros at once leave nearly every value in 64 bits.
-    while scale >= 9 {
-        let shorter = magnitude / NINE_ZEROS;
-        if shorter * NINE_ZEROS != magnitude {
-            break;
-        }
-        magnitude = shorter;
-        scale -= 9;
-    }
-    if let Ok(mut small) = u64::try_from(magnitude) {
-        for (unit, zeros) in POWERS {
-            while scale >= zeros && small.is_multiple_of(unit) {
-                small /= unit;
-                scale -= zeros;
-            }
-        }
-        magnitude = u128::from(small);
-    } else {
-        for (unit, zeros) in POWERS {
-            while scale >= zeros && magnitude.is_multiple_of(u128::from(unit)) {
-                magnitude /= u128::from(unit);
-                scale -= zeros;
-            }
-        }
-    }
-    let mantissa = i128::try_from(magnitude).ok()? * scaled.signum();
-    Decimal::try_from_i128_with_scale(mantissa, scale).ok()
+/// The smallest number of 10⁻¹⁸ that is `value` or more, if one of so few digits is.
+pub(super) fn least(value: Decimal) -> Option<i128> {
+    let whole = value.trunc_with_scale(SCALE);
+    let least = scaled(whole).ok()?;
+    Some(least + i128::from(whole < value))
 }
 
 #[cfg(test)]
@@ -120,6 +90,15 @@ mod tests {
         assert!(scaled(large).unwrap_err().contains("too large"));
         assert!(scaled(Decimal::MAX).is_err());
         assert!(scaled(Decimal::MIN).is_err());
+    }
+
+    #[test]
+    fn a_bound_between_two_numbers_is_the_next_one() {
+        let least = |text: &str| least(text.parse().unwrap());
+        assert_eq!(least("10000"), scaled("10000".parse().unwrap()).ok());
+        assert_eq!(least("0.0000000000000000001"), Some(1));
+        assert_eq!(least("-0.0000000000000000001"), Some(0));
+        assert_eq!(least("100000000000000000000"), None);
     }
 
     #[test]

@@ -90,6 +90,15 @@ impl Filter {
             && named(&self.coin, Some(coin))
     }
 
+    /// The columns of orders that names are asked for in, with the names.
+    pub(super) fn all_names(&self) -> [(&'static str, Option<&str>); 3] {
+        [
+            ("exchange", self.exchange.as_deref()),
+            ("symbol", self.symbol.as_deref()),
+            ("coin", self.coin.as_deref()),
+        ]
+    }
+
     pub(super) fn check(&self) -> Result<(), ArchiveError> {
         match (self.start, self.end) {
             (Some(start), Some(end)) if start > end => Err(ArchiveError::BadRange {

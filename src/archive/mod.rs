@@ -51,6 +51,7 @@ mod coverage;
 mod damaged;
 mod error;
 mod exact;
+mod filed;
 mod files;
 mod filing;
 mod filter;

@@ -132,7 +132,7 @@ pub(super) fn briefs(
 }
 
 /// Refuses a file of more rows than are ever written to one, by its own account of every row group.
-fn check_rows(file: &ParquetMetaData) -> Result<(), FileFault> {
+pub(super) fn check_rows(file: &ParquetMetaData) -> Result<(), FileFault> {
     let claimed = file.row_groups().iter().try_fold(0_i64, |sum, group| {
         (group.num_rows() >= 0).then(|| sum.saturating_add(group.num_rows()))
     });
@@ -143,7 +143,7 @@ fn check_rows(file: &ParquetMetaData) -> Result<(), FileFault> {
 }
 
 /// The row groups that may hold what `filter` asks for.
-fn groups<R: Row>(file: &ParquetMetaData, filter: &Filter) -> Vec<usize> {
+pub(super) fn groups<R: Row>(file: &ParquetMetaData, filter: &Filter) -> Vec<usize> {
     let groups = file.row_groups().iter().enumerate();
     groups
         .filter(|(_, group)| may_hold::<R>(group, filter))

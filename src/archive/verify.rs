@@ -283,6 +283,20 @@ impl Archive {
         }
     }
 
+    /// A file to read parts of, if it was found sound as it is; else its bytes, or what is wrong with it.
+    pub(super) fn sound(&self, part: &Part) -> Result<Result<Sound, String>, ArchiveError> {
+        let path = self.folder.join(&part.path);
+        let now = stamp(&path);
+        if now.is_some() && self.known(&part.path) == now {
+            let fault = manifest::fault_at(&self.folder, part)
+                .map_err(|source| ArchiveError::of_file(&path, source))?;
+            if fault.is_none() {
+                return Ok(self.file(part)?.map(Sound::File));
+            }
+        }
+        Ok(self.sound_bytes(part)?.map(Sound::Bytes))
+    }
+
     /// The bytes of a file, or what is wrong with it; what was read is what the checksum is computed of.
     pub(super) fn sound_bytes(&self, part: &Part) -> Result<Result<Bytes, String>, ArchiveError> {
         let path = self.folder.join(&part.path);
@@ -317,6 +331,14 @@ impl Archive {
         }
         Ok(true)
     }
+}
+
+/// A file that is as it was written.
+pub(super) enum Sound {
+    /// Itself, as nothing of it has changed since all of it was looked at.
+    File(File),
+    /// All of it.
+    Bytes(Bytes),
 }
 
 fn stamp(path: &Path) -> Option<Stamp> {

@@ -10,10 +10,12 @@ use std::sync::Arc;
 use rust_decimal::Decimal;
 
 use super::View;
-use crate::model::{ExactSum, Interner, Millis, OrderBrief, PeriodRow, Side, Symbol, Vocabulary};
-
-/// From an instant until before another.
-type Span = (Millis, Millis);
+use super::exposure::{Span, share};
+use super::grouped::Grouped;
+use crate::model::{
+    ExactSum, FiledColumns, FiledOrders, Interner, Millis, Numbered, OrderBrief, PeriodRow, Side,
+    Symbol, Vocabulary, decimal_of_attos,
+};
 
 /// What rows are grouped by beside the period.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -86,6 +88,34 @@ impl Sums {
     }
 }
 
+/// The codes of the names of orders that lie together, and their side.
+#[derive(Clone, Copy, Debug)]
+struct Group {
+    names: [u32; 3],
+    side: Side,
+}
+
+/// Orders of one period and group that lie together, in 10⁻¹⁸ USD.
+#[derive(Clone, Copy, Debug, Default)]
+struct Run {
+    usd: i128,
+    largest: i128,
+    cnt: u64,
+}
+
+impl Run {
+    /// Adds an order, unless the sum would be more than the number holds.
+    fn add(&mut self, usd: i128) -> bool {
+        let Some(sum) = self.usd.checked_add(usd) else {
+            return false;
+        };
+        self.usd = sum;
+        self.largest = self.largest.max(usd);
+        self.cnt += 1;
+        true
+    }
+}
+
 /// Sums by period and group of the orders taken in.
 #[derive(Clone, Debug)]
 pub struct Timeline {
@@ -127,20 +157,26 @@ impl Timeline {
         means
     }
 
+    /// The codes of the names that rows are grouped by.
+    fn codes(&mut self, coin: &str, symbol: &str, exchange: &str) -> [u32; 3] {
+        let by = self.asked.by;
+        let mut code = |wanted: bool, name: &str| {
+            if wanted { self.names.code(name) } else { 0 }
+        };
+        [
+            code(by.coin, coin),
+            code(by.symbol, symbol),
+            code(by.exchange, exchange),
+        ]
+    }
+
     /// Takes in an order, if it is one of those asked for.
     pub fn take(&mut self, order: &OrderBrief<'_>) {
         if !self.asked.wants(order) || !self.means(order.symbol, order.coin) {
             return;
         }
         let by = self.asked.by;
-        let mut code = |wanted: bool, name: &str| {
-            if wanted { self.names.code(name) } else { 0 }
-        };
-        let names = [
-            code(by.coin, order.coin),
-            code(by.symbol, order.symbol),
-            code(by.exchange, order.exchange),
-        ];
+        let names = self.codes(order.coin, order.symbol, order.exchange);
         let period = order.timestamp.0.div_euclid(self.asked.interval);
         let side = by.side.then_some(order.side);
         let Some(sums) = self.place((period, names, side)) else {
@@ -153,19 +189,137 @@ impl Timeline {
         sums.largest = sums.largest.max(order.value_usd);
     }
 
+    /// Which columns of filed orders it looks at.
+    #[must_use]
+    pub fn columns(&self) -> FiledColumns {
+        let (by, symbols) = (self.asked.by, !self.asked.symbols.is_empty());
+        FiledColumns {
+            exchange: by.exchange || self.asked.exchange.is_some(),
+            symbol: by.symbol || symbols,
+            coin: by.coin || symbols,
+            least: self.asked.least,
+        }
+    }
+
+    /// Takes in those of filed orders that are asked for; they are of at least as many USD as its
+    /// [columns](Timeline::columns) say.
+    ///
+    /// Orders of one period and group that lie together are summed as whole numbers, and looked up once.
+    pub fn take_columns(&mut self, orders: &FiledOrders<'_>) {
+        let mut grouped = Grouped::together(orders.timestamp.len());
+        let names = [&orders.coin, &orders.symbol, &orders.exchange];
+        for Numbered { values, numbers } in names.into_iter().flatten() {
+            grouped = grouped.by(numbers, values.len());
+        }
+        let grouped = grouped.by(orders.side.numbers, orders.side.values.len());
+        let groups = grouped.firsts.iter().map(|row| self.group(orders, *row));
+        let groups: Vec<Option<Group>> = groups.collect();
+        let mut runs = vec![Run::default(); groups.len()];
+        let mut touched = Vec::new();
+        let (asked, mut period, mut span) = (Arc::clone(&self.asked), 0, 0..0);
+        let rows = orders.timestamp.iter().zip(orders.value_usd);
+        for ((at, usd), group) in rows.zip(&grouped.of_rows) {
+            if !span.contains(at) {
+                if !(asked.start.0..asked.end.0).contains(at) {
+                    continue;
+                }
+                self.close(period, &groups, &mut runs, &mut touched);
+                period = at.div_euclid(asked.interval);
+                let open = period.saturating_mul(asked.interval);
+                span =
+                    open.max(asked.start.0)..open.saturating_add(asked.interval).min(asked.end.0);
+            }
+            let place = *group as usize;
+            let Some(run) = runs.get_mut(place) else {
+                continue;
+            };
+            if run.cnt == 0 {
+                touched.push(place);
+            }
+            if !run.add(*usd) {
+                // More than the number holds: what there is goes to the sums.
+                self.close(period, &groups, &mut runs, &mut touched);
+                if let Some(run) = runs.get_mut(place) {
+                    run.add(*usd);
+                    touched.push(place);
+                }
+            }
+        }
+        self.close(period, &groups, &mut runs, &mut touched);
+    }
+
+    /// The group of a filed order, if it is one of those asked for.
+    fn group(&mut self, orders: &FiledOrders<'_>, row: usize) -> Option<Group> {
+        let name = |names: &Option<Numbered<'_, _>>| {
+            names
+                .as_ref()
+                .and_then(|names| names.at(row))
+                .unwrap_or_default()
+        };
+        let (coin, symbol, exchange) = (
+            name(&orders.coin),
+            name(&orders.symbol),
+            name(&orders.exchange),
+        );
+        let asked = Arc::clone(&self.asked);
+        let wanted = asked
+            .exchange
+            .as_deref()
+            .is_none_or(|wanted| wanted == exchange);
+        if !wanted || !self.means(symbol, coin) {
+            return None;
+        }
+        Some(Group {
+            names: self.codes(coin, symbol, exchange),
+            side: orders.side.at(row)?,
+        })
+    }
+
+    /// Adds what was summed of a period, and begins the next.
+    fn close(
+        &mut self,
+        period: i64,
+        groups: &[Option<Group>],
+        runs: &mut [Run],
+        touched: &mut Vec<usize>,
+    ) {
+        let by = self.asked.by;
+        for place in touched.drain(..) {
+            let (Some(run), Some(group)) = (runs.get_mut(place), groups.get(place)) else {
+                continue;
+            };
+            let run = std::mem::take(run);
+            let Some(Group { names, side }) = *group else {
+                continue;
+            };
+            let Some(sums) = self.place((period, names, by.side.then_some(side))) else {
+                continue;
+            };
+            if let Some(usd) = sums.usd.get_mut(side.index()) {
+                *usd += ExactSum::of_attos(run.usd);
+            }
+            sums.cnt += run.cnt;
+            // It was shown to be one that a decimal holds.
+            let largest = decimal_of_attos(run.largest).unwrap_or_default();
+            sums.largest = sums.largest.max(largest);
+        }
+    }
+
     /// Takes in what another has taken in.
     pub fn join(&mut self, other: &Self) {
-        for ((period, names, side), sums) in &other.sums {
-            let by = self.asked.by;
-            let [coin, symbol, exchange] = *names;
-            let mut code = |wanted: bool, code: u32| match other.names.text(code) {
-                Some(name) if wanted => self.names.code(name),
-                _ => 0,
-            };
+        let texts = other.names.texts().iter();
+        let codes: Vec<u32> = texts.map(|text| self.names.code(text)).collect();
+        let by = self.asked.by;
+        let code = |wanted: bool, code: u32| match codes.get(code as usize) {
+            Some(code) if wanted => *code,
+            _ => 0,
+        };
+        self.sums.reserve(other.sums.len().min(self.asked.most));
+        for ((period, [coin, symbol, exchange], side), sums) in &other.sums {
             let names = [
-                code(by.coin, coin),
-                code(by.symbol, symbol),
-                code(by.exchange, exchange),
+                code(by.coin, *coin),
+                code(by.symbol, *symbol),
+                code(by.exchange, *exchange),
             ];
             if let Some(mine) = self.place((*period, names, *side)) {
                 mine.join(sums);
@@ -187,6 +341,20 @@ impl Timeline {
         }
     }
 
+    /// Of each code the place of its text in the order of texts.
+    fn ranks(&self) -> Vec<usize> {
+        let texts = self.names.texts();
+        let mut codes: Vec<usize> = (0..texts.len()).collect();
+        codes.sort_unstable_by_key(|code| texts.get(*code));
+        let mut ranks = vec![0; codes.len()];
+        for (place, code) in codes.into_iter().enumerate() {
+            if let Some(rank) = ranks.get_mut(code) {
+                *rank = place;
+            }
+        }
+        ranks
+    }
+
     /// The rows, by period and then by the names of the group; those that hold nothing are left out. `None` where there are
     /// more than may be.
     #[must_use]
@@ -199,39 +367,36 @@ impl Timeline {
             let text = self.names.text(code).filter(|_| wanted);
             text.map(str::to_owned)
         };
-        let mut rows: Vec<PeriodRow> = self
-            .sums
-            .iter()
-            .map(|((period, [coin, symbol, exchange], side), sums)| {
-                let [long_usd, short_usd] = sums.usd.map(|usd| usd.decimal());
-                let [mut total, short] = sums.usd;
-                total += short;
-                PeriodRow {
-                    timestamp: Millis(period * self.asked.interval),
-                    coin: name(by.coin, *coin),
-                    symbol: name(by.symbol, *symbol),
-                    exchange: name(by.exchange, *exchange),
-                    side: side.map(|side| side.name().to_owned()),
-                    long_usd,
-                    short_usd,
-                    total_usd: total.decimal(),
-                    cnt: sums.cnt,
-                    largest_usd: sums.largest,
-                    covered: None,
-                }
-            })
-            .collect();
-        rows.sort_by(|a, b| {
-            (a.timestamp, &a.coin, &a.symbol, &a.exchange, &a.side).cmp(&(
-                b.timestamp,
-                &b.coin,
-                &b.symbol,
-                &b.exchange,
-                &b.side,
-            ))
+        let ranks = self.ranks();
+        let rank = |code: u32| ranks.get(code as usize).copied().unwrap_or_default();
+        let ordered = self.sums.iter().map(|(key, sums)| {
+            let (period, names, side) = key;
+            ((*period, names.map(rank), side.map(Side::index)), key, sums)
         });
-        covered.tell(&mut rows, &self.asked);
-        Some(rows)
+        let mut ordered: Vec<_> = ordered.collect();
+        ordered.sort_unstable_by_key(|(order, ..)| *order);
+        let mut covered = covered.shares(&self.asked, self.names.texts());
+        let rows = ordered.into_iter().map(|(_, key, sums)| {
+            let (period, [coin, symbol, exchange], side) = key;
+            let timestamp = Millis(period * self.asked.interval);
+            let [long_usd, short_usd] = sums.usd.map(|usd| usd.decimal());
+            let [mut total, short] = sums.usd;
+            total += short;
+            PeriodRow {
+                timestamp,
+                coin: name(by.coin, *coin),
+                symbol: name(by.symbol, *symbol),
+                exchange: name(by.exchange, *exchange),
+                side: side.map(|side| side.name().to_owned()),
+                long_usd,
+                short_usd,
+                total_usd: total.decimal(),
+                cnt: sums.cnt,
+                largest_usd: sums.largest,
+                covered: covered.of(timestamp, by.exchange.then_some(*exchange)),
+            }
+        });
+        Some(rows.collect())
     }
 }
 
@@ -245,58 +410,61 @@ pub enum Covered {
 }
 
 impl Covered {
-    /// Fills in the shares of rows that are sorted by time: of its exchange where they are grouped by it, else the mean
-    /// over the exchanges asked about.
-    fn tell(&self, rows: &mut [PeriodRow], asked: &TimelineQuestion) {
-        let venues = match self {
-            Self::Unknown => return,
-            Self::At(venues) => venues,
+    /// The shares of periods of what is asked, of exchanges by their codes among `names`.
+    fn shares<'a>(&'a self, asked: &'a TimelineQuestion, names: &[String]) -> Shares<'a> {
+        let known = match self {
+            Self::Unknown => None,
+            Self::At(venues) => Some(venues),
         };
-        let venues: Vec<(&str, &[Span])> = venues
-            .iter()
-            .filter(|(name, _)| asked.exchange.as_ref().is_none_or(|wanted| wanted == *name))
-            .map(|(name, spans)| (name.as_str(), spans.as_slice()))
-            .collect();
-        let mut told: Option<(Millis, Vec<f64>)> = None;
-        for row in rows {
-            let shares = match &told {
-                Some((at, shares)) if *at == row.timestamp => shares,
-                _ => {
-                    let from = row.timestamp.max(asked.start);
-                    let to = row.timestamp.on(asked.interval).min(asked.end);
-                    let shares = venues.iter().map(|(_, spans)| share(spans, (from, to)));
-                    &told.insert((row.timestamp, shares.collect())).1
-                }
-            };
-            row.covered = match &row.exchange {
-                Some(exchange) => venues
-                    .iter()
-                    .zip(shares)
-                    .find(|((name, _), _)| name == exchange)
-                    .map(|(_, share)| *share),
-                #[expect(clippy::cast_precision_loss, reason = "venues are counted in dozens")]
-                None if !shares.is_empty() => {
-                    Some(shares.iter().sum::<f64>() / shares.len() as f64)
-                }
-                None => None,
-            };
+        let venues = known.into_iter().flatten();
+        let venues =
+            venues.filter(|(name, _)| asked.exchange.as_ref().is_none_or(|of| of == *name));
+        let (venues, spans): (Vec<&String>, Vec<&[Span]>) =
+            venues.map(|(name, spans)| (name, spans.as_slice())).unzip();
+        let place = |name| venues.iter().position(|venue| *venue == name);
+        Shares {
+            asked,
+            spans,
+            places: names.iter().map(place).collect(),
+            told: None,
         }
     }
 }
 
-/// The share of a stretch that lies in `spans`, which are in order and apart from each other.
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "milliseconds of a few thousand years are exact in a double"
-)]
-fn share(spans: &[Span], (from, to): Span) -> f64 {
-    let first = spans.partition_point(|(_, end)| *end <= from);
-    let within = spans.iter().skip(first);
-    let covered: i64 = within
-        .take_while(|(start, _)| *start < to)
-        .map(|(start, end)| (*end).min(to).0 - (*start).max(from).0)
-        .sum();
-    covered as f64 / (to.0 - from.0).max(1) as f64
+/// The covered shares of one period after the other.
+struct Shares<'a> {
+    asked: &'a TimelineQuestion,
+    /// When each exchange asked about was listened to.
+    spans: Vec<&'a [Span]>,
+    /// Which of these is the exchange of each code.
+    places: Vec<Option<usize>>,
+    /// The shares of the last period that was asked about.
+    told: Option<(Millis, Vec<f64>)>,
+}
+
+impl Shares<'_> {
+    /// The share of the period that opens at an instant: of the exchange of a code, else the mean over those asked about;
+    /// none where nobody kept a record.
+    fn of(&mut self, open: Millis, exchange: Option<u32>) -> Option<f64> {
+        let shares = match &self.told {
+            Some((at, shares)) if *at == open => shares,
+            _ => {
+                let from = open.max(self.asked.start);
+                let to = open.on(self.asked.interval).min(self.asked.end);
+                let shares = self.spans.iter().map(|spans| share(spans, (from, to)));
+                &self.told.insert((open, shares.collect())).1
+            }
+        };
+        match exchange {
+            Some(code) => {
+                let place = self.places.get(code as usize).copied().flatten()?;
+                shares.get(place).copied()
+            }
+            #[expect(clippy::cast_precision_loss, reason = "venues are counted in dozens")]
+            None if !shares.is_empty() => Some(shares.iter().sum::<f64>() / shares.len() as f64),
+            None => None,
+        }
+    }
 }
 
 /// Liquidations over time, of the orders that are seen.
@@ -358,14 +526,5 @@ mod tests {
         assert_eq!(one.rows(&Covered::Unknown).unwrap().len(), 1);
         one.join(&timeline(&[11], 1));
         assert_eq!(one.rows(&Covered::Unknown), None);
-    }
-
-    #[test]
-    fn the_share_of_a_stretch_is_that_of_what_lies_in_it() {
-        let spans = [(Millis(0), Millis(10)), (Millis(20), Millis(30))];
-        for (from, to, wanted) in [(0, 10, 1.0), (5, 25, 0.5), (10, 20, 0.0), (-10, 40, 0.4)] {
-            let found = share(&spans, (Millis(from), Millis(to)));
-            assert!((found - wanted).abs() < 1e-12, "{from} {to} {found}");
-        }
     }
 }

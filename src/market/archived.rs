@@ -28,8 +28,8 @@ use crate::engine::{
     self, CascadeQuestion, Covered, Observations, Ring, Rows, Timeline, TimelineQuestion, View,
 };
 use crate::model::{
-    Bar, CascadeRow, Millis, ObservedOpenInterest, Order, OrderBrief, PeriodRow, VenueCoverage,
-    Window,
+    Bar, CascadeRow, FiledColumns, FiledOrders, Millis, ObservedOpenInterest, Order, OrderBrief,
+    PeriodRow, VenueCoverage, Window,
 };
 use cascades::{Tails, of_stretch};
 use desk::Desk;
@@ -53,6 +53,14 @@ struct Summed(Timeline);
 impl Gather for Summed {
     fn take(&mut self, order: OrderBrief<'_>) {
         self.0.take(&order);
+    }
+
+    fn columns(&self) -> Option<FiledColumns> {
+        Some(self.0.columns())
+    }
+
+    fn take_columns(&mut self, orders: &FiledOrders<'_>) {
+        self.0.take_columns(orders);
     }
 }
 

@@ -12,6 +12,9 @@ const FRACTION_DIGITS: u32 = 28;
 const NANO_DIGITS: u32 = 9;
 /// Digits behind those: 10⁻²⁸ is the smallest fraction a [`Decimal`] can hold.
 const REST_DIGITS: u32 = FRACTION_DIGITS - NANO_DIGITS;
+/// One nano, in units of 10⁻¹⁸, and one of those, in those fractions.
+const ATTOS_OF_NANO: i64 = 1_000_000_000;
+const REST_OF_ATTO: u64 = 10_u64.pow(REST_DIGITS - 9);
 /// One nano, in those fractions.
 const NANO: u64 = 10_u64.pow(REST_DIGITS);
 
@@ -137,6 +140,27 @@ impl ExactSum {
         Self { nanos, rest: 0 }
     }
 
+    /// The sum of so many 10⁻¹⁸.
+    #[must_use]
+    pub fn of_attos(attos: i128) -> Self {
+        let (unit, fraction) = (i128::from(ATTOS_OF_NANO), REST_OF_ATTO);
+        // What is short is divided in 64 bits, which is several times as fast.
+        let (nanos, rest) = match i64::try_from(attos) {
+            Ok(short) => (
+                i128::from(short.div_euclid(ATTOS_OF_NANO)),
+                short.rem_euclid(ATTOS_OF_NANO),
+            ),
+            Err(_) => (
+                attos.div_euclid(unit),
+                i64::try_from(attos.rem_euclid(unit)).unwrap_or_default(),
+            ),
+        };
+        Self {
+            nanos,
+            rest: rest.unsigned_abs() * fraction,
+        }
+    }
+
     /// Adds `value`.
     pub fn add(&mut self, value: Decimal) {
         *self += Self::from(value);
@@ -152,6 +176,12 @@ impl ExactSum {
     /// The sum without trailing zeros; beyond 28 significant digits it is rounded once, half to even.
     #[must_use]
     pub fn decimal(&self) -> Decimal {
+        if self.rest == 0
+            && let Ok(nanos) = i64::try_from(self.nanos)
+        {
+            let (digits, scale) = without_zeros(nanos, NANO_DIGITS);
+            return Decimal::new(digits, scale);
+        }
         if self.rest == 0
             && let Ok(value) = Decimal::try_from_i128_with_scale(self.nanos, NANO_DIGITS)
         {
@@ -212,6 +242,17 @@ impl ExactSum {
         }
         None
     }
+}
+
+/// Digits without zeros at their end as far as they stand behind the point, and how many stand there then.
+fn without_zeros(mut digits: i64, mut scale: u32) -> (i64, u32) {
+    for (unit, zeros) in [(100_000_000, 8), (10_000, 4), (100, 2), (10, 1)] {
+        while scale >= zeros && digits % unit == 0 {
+            digits /= unit;
+            scale -= zeros;
+        }
+    }
+    (digits, scale)
 }
 
 /// The first 28 significant digits of `digits` (which end at scale 28), rounded half to even, with their scale.
@@ -292,6 +333,14 @@ mod tests {
             prop_assert_eq!(sum.decimal(), one);
             prop_assert_eq!(sum.f64().to_bits(), one.normalize().to_string().parse::<f64>().unwrap().to_bits());
             prop_assert_eq!(sum.cmp(&more), one.cmp(&other));
+        }
+
+        #[test]
+        fn a_sum_of_attos_is_that_of_their_decimal(
+            attos in prop_oneof![any::<i64>().prop_map(i128::from), -(10_i128.pow(28))..10_i128.pow(28)],
+        ) {
+            let value = Decimal::from_i128_with_scale(attos, 18);
+            prop_assert_eq!(ExactSum::of_attos(attos), ExactSum::from(value));
         }
 
         #[test]
