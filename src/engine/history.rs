@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use super::TableFault;
+use super::exposure::Exposure;
 use super::liquidations::Liquidations;
 use super::sources::{Bars, Sources};
 use super::table::Row;
@@ -29,6 +30,8 @@ pub(super) struct History {
     pub(super) heard_late: Option<Millis>,
     /// What was liquidated by period, where that is known without the orders.
     pub(super) liquidations: Option<Liquidations>,
+    /// How much of the orders somebody listened to.
+    pub(super) exposure: Exposure,
 }
 
 /// What is computed once per bar.
@@ -70,6 +73,7 @@ impl History {
             orders: Vec::new(),
             heard_late: None,
             liquidations: None,
+            exposure: Exposure::default(),
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::fit::Fits;
-use super::fit::last_of_day;
+use super::exposure::Exposure;
+use super::fit::{Fits, last_of_day};
 use super::history::{History, Readings, bars_by_coin, open_interest_by_coin};
 use super::liquidations::liquidations_by_coin;
 use super::table::Row;
@@ -128,6 +128,17 @@ impl Observations {
     pub fn with_sources(mut self, coin: &str, sources: Sources) -> Self {
         if let Some(history) = self.coins.get_mut(coin) {
             history.sources = sources;
+        }
+        self
+    }
+
+    /// The same with what is known of how much of the orders of `coin` somebody listened to; nothing happens where it has
+    /// no bars.
+    #[must_use]
+    pub fn with_exposure(mut self, coin: &str, exposure: Exposure) -> Self {
+        if let Some(history) = self.coins.get_mut(coin) {
+            history.exposure = exposure;
+            self.fits = Fits::default();
         }
         self
     }

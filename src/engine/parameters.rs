@@ -202,7 +202,7 @@ impl Parameters {
 const LEDGER: u8 = 2;
 
 /// Of how shares are fitted, likewise.
-const FIT: f64 = 1.0;
+const FIT: f64 = 2.0;
 
 /// The version of a model: its prior, and a digest of everything that enters a cell.
 #[must_use]

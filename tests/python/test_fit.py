@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import pickle
 from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
 import liqdata
+from liqdata import _core
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 HOUR = 3_600_000
 SHARE = {"long": 0.05, "short": 0.10}
 
 
 @pytest.fixture(scope="module")
-def tables() -> dict[str, Any]:
-    """Bars and open interest of the demo, and liquidations that are a share of what was crossed, times noise."""
+def crossed() -> dict[str, Any]:
+    """Bars and open interest of the demo, and what was crossed in each hour of them, long and short."""
     with liqdata.demo() as demo:
         bars = demo.bars("BTC", interval="15m").to_arrow()
         open_interest = demo.open_interest("BTC").to_arrow()
@@ -25,15 +29,25 @@ def tables() -> dict[str, Any]:
     opens = bars.column("timestamp").cast("int64").to_numpy()[::4]
     with liqdata.Market(bars=bars, open_interest=open_interest) as bare:
         usd = bare._core.crossed("BTC", 2, opens.tolist(), low.min(1).tolist(), high.max(1).tolist()).reshape(-1, 2)
+    return {"bars": bars, "open_interest": open_interest, "opens": opens, "usd": usd}
+
+
+def liquidated(crossed: dict[str, Any], noise: Any) -> dict[str, Any]:
+    """The same with liquidations that are a share of what was crossed, times noise."""
+    usd, opens = crossed["usd"], crossed["opens"]
     known = np.isfinite(usd[:, 0])
-    noise = np.random.default_rng(0).exponential(size=usd.shape)
     liquidations = {
         "symbol": ["BTC"] * int(known.sum()),
         "timestamp": opens[known],
         "long_usd": SHARE["long"] * (usd * noise)[known, 0],
         "short_usd": SHARE["short"] * (usd * noise)[known, 1],
     }
-    return {"bars": bars, "open_interest": open_interest, "liquidations": liquidations}
+    return {"bars": crossed["bars"], "open_interest": crossed["open_interest"], "liquidations": liquidations}
+
+
+@pytest.fixture(scope="module")
+def tables(crossed: dict[str, Any]) -> dict[str, Any]:
+    return liquidated(crossed, np.random.default_rng(0).exponential(size=crossed["usd"].shape))
 
 
 @pytest.fixture(scope="module")
@@ -107,27 +121,93 @@ def test_an_answer_as_of_an_instant_knows_nothing_that_came_later(tables: dict[s
                 assert alone.liqmap("BTC", "7d", as_of=at) == map
 
 
-def test_orders_are_fitted_to_where_there_are_no_liquidations(tables: dict[str, Any]) -> None:
+def told_as_orders(tables: dict[str, Any], shares: dict[str, float] | None = None) -> list[dict[str, Any]]:
+    """An order of each exchange and side in each hour, with its share of what was liquidated."""
     told = tables["liquidations"]
-    rows = [
-        (side, usd, int(at) + 60_000)
+    return [
+        {
+            "exchange": exchange,
+            "symbol": "BTCUSDT",
+            "side": side,
+            "price": 100_000.0,
+            "qty": round(usd * share / 100_000.0, 8),
+            "value_usd": round(usd * share, 2),
+            "timestamp": int(at) + 60_000,
+        }
+        for exchange, share in (shares or {"okx": 1.0}).items()
         for side, name in (("LONG", "long_usd"), ("SHORT", "short_usd"))
-        for at, usd in zip(told["timestamp"], np.round(told[name], 2), strict=True)
-        if usd > 0.0
+        for at, usd in zip(told["timestamp"], told[name], strict=True)
+        if round(usd * share, 2) > 0.0
     ]
-    orders = {
-        "exchange": ["okx"] * len(rows),
-        "symbol": ["BTCUSDT"] * len(rows),
-        "side": [side for side, _, _ in rows],
-        "price": [100_000.0] * len(rows),
-        "qty": [usd / 100_000.0 for _, usd, _ in rows],
-        "value_usd": [usd for _, usd, _ in rows],
-        "timestamp": [at for _, _, at in rows],
-    }
+
+
+def columns(rows: list[dict[str, Any]]) -> dict[str, list[Any]]:
+    return {name: [row[name] for row in rows] for name in rows[0]}
+
+
+def test_orders_are_fitted_to_where_there_are_no_liquidations(tables: dict[str, Any]) -> None:
+    orders = columns(told_as_orders(tables))
     with liqdata.Market(orders, tables["bars"], tables["open_interest"]) as market:
         explain = market.liqmap("BTC", "7d").meta["explain"]
     assert (explain["fit"]["state"], explain["fit"]["from"]) == ("fitted", "orders")
+    assert (explain["fit"]["leftOut"], explain["fit"]["covered"], explain["fit"]["capped"]) == (0, 1.0, 0)
     assert explain["kappa"][0] == pytest.approx(SHARE["long"], rel=0.25)
+
+
+def test_one_absurd_hour_moves_the_scale_by_no_more_than_it_may_count_for(tables: dict[str, Any]) -> None:
+    def kappa(times: float, days_ago: int) -> tuple[float, int]:
+        rows = told_as_orders(tables)
+        end = max(row["timestamp"] for row in rows)
+        longs = [row["timestamp"] for row in rows if row["side"] == "LONG"]
+        hour = max(at for at in longs if at <= end - days_ago * 24 * HOUR)
+        for row in rows:
+            if row["timestamp"] == hour:
+                row["value_usd"] = round(row["value_usd"] * times, 2)
+        with liqdata.Market(columns(rows), tables["bars"], tables["open_interest"]) as market:
+            explain = market.liqmap("BTC", "7d").meta["explain"]
+        return explain["kappa"][0], explain["fit"]["capped"]
+
+    for days_ago, most in ((2, 1.9), (15, 1.35)):
+        usual, none = kappa(1.0, days_ago)
+        absurd, capped = kappa(100_000.0, days_ago)
+        assert none == 0
+        assert capped > 0
+        assert 1.0 < absurd / usual < most
+
+
+def test_what_nobody_listened_to_does_not_make_the_share_smaller(crossed: dict[str, Any], tmp_path: Path) -> None:
+    # So little noise that half of the hours tell what all of them do.
+    tables = liquidated(crossed, np.random.default_rng(0).gamma(20.0, 1 / 20.0, size=crossed["usd"].shape))
+    shares = {"okx": 0.7, "bybit": 0.3}
+    opens = tables["liquidations"]["timestamp"]
+
+    def heard(exchange: str, at: int) -> bool:
+        """Half of the hours nobody is listened to, and in half of the others one exchange of the two."""
+        return at // HOUR % 4 < {"okx": 2, "bybit": 1}[exchange]
+
+    def explained(folder: Path, *, all_of_it: bool) -> dict[str, Any]:
+        rows = told_as_orders(tables, shares)
+        writer = _core.ArchiveWriter(folder)
+        writer.append(None, tables["bars"], tables["open_interest"])
+        if not all_of_it:
+            rows = [row for row in rows if heard(row["exchange"], row["timestamp"])]
+        writer.append(columns(rows), None, None)
+        for exchange in shares:
+            writer.run(exchange, "complete", int(opens[0]), int(opens[-1]) + HOUR)
+            for at in opens.tolist():
+                if not (all_of_it or heard(exchange, at)):
+                    writer.gap(exchange, at, at + HOUR, "a test")
+        writer.close()
+        with liqdata.open(folder) as market:
+            return market.liqmap("BTC", "7d", model=3).meta["explain"]
+
+    whole, half = (explained(tmp_path / str(all_of_it), all_of_it=all_of_it) for all_of_it in (True, False))
+    assert (whole["fit"]["leftOut"], whole["fit"]["covered"]) == (0, 1.0)
+    assert half["fit"]["covered"] == pytest.approx(0.85, abs=0.05)
+    assert half["fit"]["leftOut"] == pytest.approx(half["fit"]["periods"], abs=4)
+    for found, wanted, share in zip(half["kappa"], whole["kappa"], SHARE.values(), strict=True):
+        assert wanted == pytest.approx(share, rel=0.25)
+        assert found == pytest.approx(wanted, rel=0.2)
 
 
 def test_a_model_that_is_fitted_is_scored_as_it_was_fitted_day_by_day(tables: dict[str, Any]) -> None:

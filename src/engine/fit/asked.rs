@@ -7,12 +7,16 @@ use super::fitted::Fit;
 use super::kept::Late;
 use super::learning::Learning;
 use super::study::{Study, Told};
+use crate::engine::exposure::Exposure;
 use crate::engine::history::History;
 use crate::engine::ledger::Ledger;
 use crate::engine::parameters::version;
 use crate::engine::replay::Frame;
 use crate::engine::{EngineError, View};
 use crate::model::{Bar, Millis, Model};
+
+/// A period of which a smaller share was listened to says too little of what happened in it.
+const HEARD: f64 = 0.5;
 
 /// Every bar there is.
 const ALL: i64 = Millis::DAY * 365 * 1000;
@@ -87,13 +91,14 @@ impl View<'_> {
         }
         let parameters = self.parameters(Model::Expected, coin);
         // Bars that are longer than a period, or none at all, leave the prior.
-        let study = self.study(coin, &told).ok()?;
+        let exposure = &history.exposure;
+        let study = self.study(coin, &told, exposure).ok()?;
         Some(Learning::new(study, &parameters))
     }
 
     /// Holds what was told against the map of the view's model: of one ledger since the bars begin, in which the usual
     /// share of what was crossed counts as liquidated, so that no row depends on a later one.
-    fn study(self, coin: &str, told: &Told) -> Result<Study, EngineError> {
+    fn study(self, coin: &str, told: &Told, exposure: &Exposure) -> Result<Study, EngineError> {
         let view = self.at_last_bar(coin);
         let frame = Frame::new(view, coin, Model::Expected, ALL, "all", told.period)?.unheard();
         let mut study = Study {
@@ -122,6 +127,11 @@ impl View<'_> {
             if whole != told.period || open < known_from {
                 continue;
             }
+            let covered = exposure.of(open, end);
+            if covered < HEARD {
+                study.left_out.push(known_at);
+                continue;
+            }
             let low = inside
                 .iter()
                 .fold(f64::INFINITY, |low, bar| low.min(bar.low));
@@ -129,19 +139,20 @@ impl View<'_> {
             moves.push((low, high));
             study.opens.push(open);
             study.known_at.push(known_at);
+            study.covered.push(covered);
             let beyond = [1.0 - low / close, high / close - 1.0];
             for ((side, usd), beyond) in study.sides.iter_mut().zip(usd).zip(beyond) {
                 side.usd.push(usd);
                 side.beyond.push(beyond.max(0.0));
             }
         }
-        let mut moves = moves.iter();
+        let mut moves = moves.iter().zip(&study.covered);
         let sides = &mut study.sides;
         frame.replay(&study.opens, |ledger: &Ledger| {
-            if let Some((low, high)) = moves.next() {
+            if let Some(((low, high), covered)) = moves.next() {
                 let crossed = ledger.crossed(*low, *high);
                 for (side, crossed) in sides.iter_mut().zip(crossed) {
-                    side.crossed.extend(crossed);
+                    side.crossed.extend(crossed.iter().map(|usd| covered * usd));
                 }
             }
         });

@@ -36,6 +36,12 @@ pub struct Fit {
     pub periods: usize,
     /// Those of them in which anything was liquidated; the prior stands until there are 200.
     pub with_liquidations: usize,
+    /// Periods that are left out, as less than half of them was listened to.
+    pub left_out: usize,
+    /// The mean share of the others that was listened to.
+    pub covered: Option<f64>,
+    /// Amounts of a side's period that count for less than they are, as one counts for a fifth of all at most.
+    pub capped: usize,
     /// USD expected to be reported per USD crossed, by tier, of longs and of shorts.
     #[serde(skip)]
     pub theta: [Vec<f64>; 2],
@@ -72,6 +78,9 @@ impl Fit {
             period_ms: None,
             periods: 0,
             with_liquidations: 0,
+            left_out: 0,
+            covered: None,
+            capped: 0,
             theta: [theta.to_vec(), theta.to_vec()],
             kappa: [kappa; 2],
             spread: [Vec::new(), Vec::new()],

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::capped;
 use super::day::day_of;
 use super::fitted::{Fit, State};
 use super::gamma_poisson::{Rows, Weights};
@@ -36,6 +37,10 @@ const OF_A_TIER: f64 = 10.0;
 
 /// Older periods are let go: they would count for a sixty-fourth.
 const SPAN: i64 = 180 * Millis::DAY;
+
+/// One period counts for so much of all at most, as far as the weights go, and the level of the last days.
+const OF_ALL: f64 = 0.2;
+const OF_LATE: f64 = 1.0 / 3.0;
 
 /// The prior stands until so many periods with liquidations are known.
 pub(super) const LEAST: usize = 200;
@@ -97,6 +102,8 @@ struct Side {
     path: [f64; PATH],
     alone: [f64; PATH],
     level: Level,
+    /// Periods that count for less than was realised in them.
+    capped: usize,
 }
 
 /// What the weights have to be multiplied with, so that the map by itself tells as much as is realised: with what the
@@ -178,10 +185,29 @@ impl Learning {
         0.5_f64.powf(days(day.0 - open.0) / half_life)
     }
 
+    /// Periods that are left out by `day`.
+    fn left_out(&self, day: Millis) -> usize {
+        let known = self.study.left_out.iter();
+        let recent = known.filter(|at| (day.back(SPAN)..=day).contains(at));
+        recent.count()
+    }
+
+    fn mean_covered(&self, rows: &[usize]) -> Option<f64> {
+        let covered = rows.iter().filter_map(|row| self.study.covered.get(*row));
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "periods are counted in thousands"
+        )]
+        let count = rows.len() as f64;
+        (!rows.is_empty()).then(|| covered.sum::<f64>() / count)
+    }
+
     fn unfitted(&self, day: Millis) -> Fit {
         let known: Vec<usize> = self.known(day, SPAN).collect();
         Fit {
             periods: known.len(),
+            left_out: self.left_out(day),
+            covered: self.mean_covered(&known),
             with_liquidations: self.with_liquidations(&known),
             // That there will be periods is not known before the first.
             from: (!known.is_empty()).then_some(self.study.from),
@@ -225,6 +251,9 @@ impl Learning {
             period_ms: Some(self.study.period),
             periods: known.len(),
             with_liquidations,
+            left_out: self.left_out(day),
+            covered: self.mean_covered(&known),
+            capped: sides.iter().map(|side| side.capped).sum(),
             kappa: theta.each_ref().map(|theta| theta.iter().sum()),
             theta,
             spread: sides.each_ref().map(|side| side.spread.clone()),
@@ -244,6 +273,7 @@ impl Learning {
             path: [0.0; PATH],
             alone: [0.0; PATH],
             level: Level::NONE,
+            capped: 0,
         }
     }
 
@@ -256,39 +286,48 @@ impl Learning {
             .iter()
             .map(|row| self.counts(day, *row, HALF_LIFE))
             .collect();
-        let usd = |row: usize| sided.usd.get(row).copied().unwrap_or(0.0);
         let rows = || known.iter().copied().zip(counts.iter().copied());
         let all: f64 = counts.iter().sum();
+        let of_both = self
+            .study
+            .sides
+            .each_ref()
+            .map(|sided| at_most(sided, known, &counts, OF_ALL));
         // Of both sides: one of which little is realised is no less sure that little is.
-        let of_both = self.study.sides.iter().map(|sided| {
-            let usd =
-                rows().map(|(row, counts)| counts * sided.usd.get(row).copied().unwrap_or(0.0));
-            usd.sum::<f64>()
+        let sums = of_both.iter().map(|usd| {
+            usd.iter()
+                .zip(&counts)
+                .map(|(usd, counts)| counts * usd)
+                .sum::<f64>()
         });
-        let event = of_both.sum::<f64>() / (2.0 * all);
+        let event = sums.sum::<f64>() / (2.0 * all);
+        let amounts = of_both.get(side).map(Vec::as_slice).unwrap_or_default();
+        let capped = known
+            .iter()
+            .zip(amounts)
+            .filter(|(row, usd)| sided.usd.get(**row).is_some_and(|raw| raw > *usd))
+            .count();
         let tiers = self.study.tiers;
         if event <= 0.0 || !event.is_finite() {
             return self.unlearnt();
         }
         let mut means = [0.0; PATH];
         for (row, counts) in rows() {
-            for (mean, term) in means.iter_mut().zip(path_terms(sided.beyond.get(row))) {
+            for (mean, term) in means.iter_mut().zip(path_of(&self.study, sided, row)) {
                 *mean += counts * term / all;
             }
         }
         let path_prior = means.map(|mean| PATH_SHARE * event / mean);
         let path = |row: usize| {
-            let path = path_terms(sided.beyond.get(row))
-                .into_iter()
-                .zip(path_prior);
+            let path = path_of(&self.study, sided, row).into_iter().zip(path_prior);
             path.map(move |(term, prior)| term * prior / event)
         };
         // First what all tiers share, then how they differ: a tier that the price never came to shares it with the others.
         let mut whole = Rows::new(1 + PATH);
         let mut alone = Rows::new(PATH);
-        for (row, counts) in rows() {
+        for ((row, counts), usd) in rows().zip(amounts) {
             let map = dot(&self.prior, self.study.crossed(side, row)) / event;
-            let usd = usd(row) / event;
+            let usd = usd / event;
             whole.push([map].into_iter().chain(path(row)), usd, counts);
             alone.push(path(row), usd, counts);
         }
@@ -300,10 +339,10 @@ impl Learning {
             .unwrap_or(1.0);
         let shared: Vec<f64> = self.prior.iter().map(|prior| shared * prior).collect();
         let mut each = Rows::new(tiers + PATH);
-        for (row, counts) in rows() {
+        for ((row, counts), usd) in rows().zip(amounts) {
             let crossed = self.study.crossed(side, row).iter().zip(&shared);
             let map = crossed.map(|(usd, shared)| usd * shared / event);
-            each.push(map.chain(path(row)), usd(row) / event, counts);
+            each.push(map.chain(path(row)), usd / event, counts);
         }
         let weights = each.fit(OF_A_TIER * self.nu, &mut near.each);
         let of_path = |weights: &Weights, skip: usize| {
@@ -328,15 +367,16 @@ impl Learning {
                 .collect(),
             path,
             alone: of_path(&alone.fit(self.nu, &mut near.alone), 0),
-            level: self.level(sided, side, day, known, (&theta, &path), event),
+            level: self.level((sided, amounts), side, day, known, (&theta, &path), event),
             theta,
+            capped,
         }
     }
 
     /// The level of a side's weights, from the periods that are known.
     fn level(
         &self,
-        sided: &Sided,
+        (sided, amounts): (&Sided, &[f64]),
         side: usize,
         day: Millis,
         known: &[usize],
@@ -345,19 +385,24 @@ impl Learning {
     ) -> Level {
         let prior = self.nu * event;
         let (mut long, mut short, mut squares) = ([prior; 3], [0.0; 2], 0.0);
-        for &row in known {
-            let usd = sided.usd.get(row).copied().unwrap_or(0.0);
+        let late: Vec<f64> = known
+            .iter()
+            .map(|row| self.counts(day, *row, LEVEL_HALF_LIFE))
+            .collect();
+        let of_late = at_most(sided, known, &late, OF_LATE);
+        for (((&row, usd), counts_of_late), usd_of_late) in
+            known.iter().zip(amounts).zip(&late).zip(of_late)
+        {
             let map = dot(theta, self.study.crossed(side, row));
-            let both = map + dot(path, &path_terms(sided.beyond.get(row)));
+            let both = map + dot(path, &path_of(&self.study, sided, row));
             let counts = self.counts(day, row, HALF_LIFE);
-            for (sum, value) in long.iter_mut().zip([usd, map, both]) {
+            for (sum, value) in long.iter_mut().zip([*usd, map, both]) {
                 *sum += counts * value;
             }
-            let counts = self.counts(day, row, LEVEL_HALF_LIFE);
-            for (sum, value) in short.iter_mut().zip([usd, both]) {
-                *sum += counts * value;
+            for (sum, value) in short.iter_mut().zip([usd_of_late.min(*usd), both]) {
+                *sum += counts_of_late * value;
             }
-            squares += (counts * both).powi(2);
+            squares += (counts_of_late * both).powi(2);
         }
         let ([realised, map, both], [of_late, told]) = (long, short);
         // As much as so many hours of the size that makes most of the sum: told and realised alike.
@@ -388,16 +433,21 @@ impl Learning {
         };
         let opens = &self.study.opens;
         let (mut realised, mut told, mut squares) = (0.0, 0.0, 0.0);
-        for row in known {
-            if opens.get(*row).is_none_or(|open| *open < settled) {
-                continue;
-            }
-            let counts = self.counts(day, *row, SHORTFALL_HALF_LIFE);
-            let row = std::slice::from_ref(row);
-            for (expected, usd, _) in self.held(0, row).chain(self.held(1, row)) {
-                realised += counts * usd;
-                told += counts * expected.learnt;
-                squares += (counts * expected.learnt).powi(2);
+        let known = known.iter().copied();
+        let since = known.filter(|row| opens.get(*row).is_some_and(|open| *open >= settled));
+        let since: Vec<usize> = since.collect();
+        for side in [0, 1] {
+            let held = since.iter().flat_map(|row| {
+                let counts = self.counts(day, *row, SHORTFALL_HALF_LIFE);
+                let one = self.held(side, std::slice::from_ref(row));
+                one.map(move |(expected, usd, _)| (counts * expected.learnt, counts * usd))
+            });
+            let held: Vec<(f64, f64)> = held.collect();
+            let most = capped::most(held.iter().map(|(_, usd)| *usd), OF_ALL);
+            for (expected, usd) in held {
+                realised += usd.min(most);
+                told += expected;
+                squares += expected.powi(2);
             }
         }
         if told <= 0.0 {
@@ -425,7 +475,7 @@ impl Learning {
             expected.resize(rows.end.max(expected.len()), none);
             for row in rows.clone() {
                 let map = dot(&weights.theta, self.study.crossed(side, row));
-                let terms = path_terms(seen.beyond.get(row));
+                let terms = path_of(&self.study, seen, row);
                 if let Some(expected) = expected.get_mut(row) {
                     *expected = Expected {
                         told: map * weights.level.made_up,
@@ -483,7 +533,7 @@ impl Learning {
             let (weights, seen) = sides.get(side).zip(self.study.sides.get(side))?;
             let mut sums = [0.0; 2];
             for &row in rows {
-                let path = dot(&weights.path, &path_terms(seen.beyond.get(row)));
+                let path = dot(&weights.path, &path_of(&self.study, seen, row));
                 let map = dot(&weights.theta, self.study.crossed(side, row));
                 for (sum, value) in sums.iter_mut().zip([path, path + map]) {
                     *sum += value;
@@ -510,6 +560,22 @@ fn positive(usd: Option<&f64>) -> bool {
 
 fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+/// What was realised in each of the periods, none of it more than one counts for where they count so much each.
+fn at_most(sided: &Sided, rows: &[usize], counts: &[f64], share: f64) -> Vec<f64> {
+    let usd = |row: &usize| sided.usd.get(*row).copied().unwrap_or(0.0);
+    let pairs = || rows.iter().map(usd).zip(counts);
+    let most = capped::most(pairs().map(|(usd, counts)| usd * counts), share);
+    pairs()
+        .map(|(usd, counts)| usd.min(most / counts))
+        .collect()
+}
+
+/// The terms of the path of a period, as far as it was listened to.
+fn path_of(study: &Study, sided: &Sided, row: usize) -> [f64; PATH] {
+    let covered = study.covered.get(row).copied().unwrap_or(1.0);
+    path_terms(sided.beyond.get(row)).map(|term| covered * term)
 }
 
 fn path_terms(beyond: Option<&f64>) -> [f64; PATH] {

@@ -7,6 +7,7 @@
 //! instant knows what came later.
 
 mod asked;
+mod capped;
 mod day;
 mod fitted;
 mod gamma_poisson;

@@ -17,10 +17,15 @@ pub(super) struct Study {
     pub(super) opens: Vec<Millis>,
     /// When it was known what was liquidated in each.
     pub(super) known_at: Vec<Millis>,
+    /// The share of what was liquidated in each that somebody listened to.
+    pub(super) covered: Vec<f64>,
+    /// When it was known of each period that is left out that too little of it was listened to.
+    pub(super) left_out: Vec<Millis>,
     pub(super) sides: [Sided; 2],
 }
 
-/// One side of the periods.
+/// One side of the periods. What the price did stands as far as it was listened to: half of what it crossed, say, in a
+/// period of which half was heard, so that what is fitted is the share of all that is liquidated.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sided {
     /// USD crossed of the map as it stood at the open, every tier taken to hold all: tier by tier, period after period.

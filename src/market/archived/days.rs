@@ -3,7 +3,7 @@
 //! A day of a coin is read as it is and kept with the instant by which all of it was known. From that instant on it
 //! serves every question, whenever it is about; for an earlier one the day is read again as of then.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rust_decimal::Decimal;
@@ -11,10 +11,10 @@ use rust_decimal::Decimal;
 use super::fits::Fits;
 use super::series::{self, DayBars};
 use crate::archive::{Archive, Filter};
-use crate::engine::{EngineError, Observations};
+use crate::engine::{EngineError, Exposure, Observations};
 use crate::market::refusal::Refusal;
 use crate::market::source::Needed;
-use crate::model::{Millis, ObservedOpenInterest, ObservedOrder, Order, Side};
+use crate::model::{Millis, ObservedOpenInterest, ObservedOrder, Order, Side, nearest_f64};
 
 /// Before the window: what its first bars' volume is compared with, and a reading of open interest.
 const WARM_UP: i64 = 7 * Millis::DAY + Millis::HOUR;
@@ -48,6 +48,8 @@ struct Part {
     bars: DayBars,
     open_interest: Vec<ObservedOpenInterest>,
     orders: Vec<ObservedOrder>,
+    /// USD of the orders by exchange.
+    usd: BTreeMap<String, f64>,
     /// By when all of it had happened and been received.
     known_by: Millis,
 }
@@ -231,6 +233,7 @@ impl Days {
         let mut bars = Vec::new();
         let mut open_interest = Vec::new();
         let mut orders = Vec::new();
+        let mut usd: BTreeMap<String, f64> = BTreeMap::new();
         for day in day_of(start)..=day_of(now) {
             let part = self.part(archive, &made.coin, day, &Content::Series, made.as_of)?;
             open_interest.extend(
@@ -242,6 +245,9 @@ impl Days {
             bars.push(part);
             if let Some(content) = &made.orders {
                 let part = self.part(archive, &made.coin, day, content, made.as_of)?;
+                for (exchange, of_day) in &part.usd {
+                    *usd.entry(exchange.clone()).or_default() += of_day;
+                }
                 orders.extend(
                     part.orders
                         .iter()
@@ -253,7 +259,12 @@ impl Days {
         let days = bars.iter().map(|part| &part.bars);
         let (bars, sources) = series::together(&made.coin, days, start, now);
         let observations = Observations::new(orders, bars, open_interest, Some(now))?;
-        Ok(observations.with_sources(&made.coin, sources))
+        let observations = observations.with_sources(&made.coin, sources);
+        if usd.is_empty() || start >= now {
+            return Ok(observations);
+        }
+        let heard = archive.covered(start, now, made.as_of)?;
+        Ok(observations.with_exposure(&made.coin, Exposure::new(heard, &usd)))
     }
 
     /// One day of a coin as it was known at `as_of`.
@@ -454,6 +465,11 @@ fn read_orders(archive: &Archive, filter: &Filter) -> Result<Part, Refusal> {
     };
     archive.orders_briefly(filter, &mut |brief| {
         part.known_by = part.known_by.max(brief.received_at).max(brief.timestamp);
+        let value = nearest_f64(brief.value_usd);
+        match part.usd.get_mut(brief.exchange) {
+            Some(usd) => *usd += value,
+            None => drop(part.usd.insert(brief.exchange.to_owned(), value)),
+        }
         let bucket = Millis(brief.timestamp.0.div_euclid(BUCKET).saturating_mul(BUCKET));
         let key = (brief.symbol.to_owned(), brief.side, bucket);
         let sum = sums.entry(key).or_default();
