@@ -123,6 +123,7 @@ def decode_all(
     frames: Sequence[bytes],
     received_at: Sequence[int | None],
     instruments: Sequence[tuple[str, str, str, str, str]] | None,
+    seen: Callable[[int], object] | None = None,
 ) -> Table: ...
 def read_reply(endpoint: str, body: bytes, pieces: int | None = None) -> Any: ...
 
@@ -210,7 +211,13 @@ class Walk:
 @final
 class Market:
     def __new__(
-        cls, orders: object, bars: object, open_interest: object, liquidations: object, now: int | None
+        cls,
+        orders: object,
+        bars: object,
+        open_interest: object,
+        liquidations: object,
+        now: int | None,
+        seen: Callable[[int], object] | None = None,
     ) -> Market: ...
     @staticmethod
     def demo(seed: int, now: int, habits: tuple[float, float, float] | None = None) -> Market: ...

@@ -6,6 +6,7 @@ what its prices mean and how much it publishes.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from . import _core
 from ._doors import door
 from ._inputs import instant
+from ._progress import bar
 from .errors import BadQuery, UnexpectedReply
 from .rows import Rows
 
@@ -32,6 +34,7 @@ def decode(
     *,
     received_at: Instant | Sequence[Instant | None] | None = None,
     instruments: Mapping[str, Instrument] | None = None,
+    progress: bool = False,
 ) -> Rows[LiquidationRow]:
     """Decode one frame of an exchange, or many, into liquidation events.
 
@@ -53,6 +56,8 @@ def decode(
         coin-margined contracts of Binance, Bybit and HTX, BitMEX but for XBTUSD), for the names of Lighter's markets,
         and for Bitget's REST body, where the contract size is the lot. REST bodies of Kraken and dYdX do not name
         their market: the only instrument given does.
+    progress : bool
+        Of many frames, show a progress bar on standard error; needs tqdm.
 
     Returns
     -------
@@ -85,7 +90,9 @@ def decode(
     known = None if instruments is None else _instruments(instruments)
     if isinstance(frame, (list, tuple)):
         frames = [one if type(one) is bytes else _bytes(one) for one in frame]
-        table = _core.decode_all(exchange, frames, _times(received_at, len(frames)), known)
+        times = _times(received_at, len(frames))
+        with contextlib.closing(bar(wanted=progress, total=len(frames), what="frames", unit=" frames")) as shown:
+            table = _core.decode_all(exchange, frames, times, known, shown.update if progress else None)
         return Rows(table, meta={"source": "frames", "exchange": exchange})
     received = None if received_at is None else _time(received_at)
     raw = frame if type(frame) is bytes else _bytes(frame)

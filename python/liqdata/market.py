@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Self, cast
@@ -15,6 +16,7 @@ from ._history import _LocalHistory
 from ._inputs import choice, datetime_of, instant, length, stretch, table
 from ._local import _Mirrored
 from ._orders import _LocalOrders
+from ._progress import bar
 from ._totals import _LocalTotals
 from .errors import BadQuery
 from .model import Model
@@ -67,6 +69,8 @@ class Market(_LocalTotals, _LocalHistory, _LocalCascades, _LocalOrders, _LocalEs
         fitted to them; coins without any are fitted to their orders. They are part of no realised total.
     now : int, datetime or str, optional
         The instant the windows end at; the newest of order time, bar close and open-interest time by default.
+    progress : bool
+        Show a bar of the rows that are read, on standard error; needs tqdm.
 
     Raises
     ------
@@ -118,14 +122,17 @@ class Market(_LocalTotals, _LocalHistory, _LocalCascades, _LocalOrders, _LocalEs
         liquidations: object = None,
         *,
         now: Instant | None = None,
+        progress: bool = False,
     ) -> None:
-        core = _core.Market(
+        tables = (
             table(orders, "orders"),
             table(bars, "bars"),
             table(open_interest, "open_interest"),
             table(liquidations, "liquidations"),
-            instant(now, "now"),
         )
+        at = instant(now, "now")
+        with contextlib.closing(bar(wanted=progress, total=None, what="tables")) as shown:
+            core = _core.Market(*tables, at, shown.update if progress else None)
         self._set_up(core)
 
     def bars(

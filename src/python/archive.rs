@@ -111,9 +111,9 @@ impl ArchiveWriter {
         open_interest: &Bound<'_, PyAny>,
         exchange: &str,
     ) -> PyResult<()> {
-        let orders = tables::orders(orders)?;
-        let bars = tables::bars(bars)?;
-        let (open_interest, unit) = tables::open_interest(open_interest)?;
+        let orders = tables::orders(orders, None)?;
+        let bars = tables::bars(bars, None)?;
+        let (open_interest, unit) = tables::open_interest(open_interest, None)?;
         let open_interest = py
             .detach(|| {
                 let known = bars.iter().map(|bar| ObservedBar {

@@ -45,8 +45,9 @@ pub(super) fn decode(
         .map_err(|error| error::from_feeds(py, &error))
 }
 
-/// The events of many frames, in their order.
+/// The events of many frames, in their order; `seen` is told how many more were decoded, now and then.
 #[pyfunction]
+#[pyo3(signature = (exchange, frames, received_at, instruments, seen=None))]
 #[expect(
     clippy::needless_pass_by_value,
     reason = "arguments from Python come by value"
@@ -57,6 +58,7 @@ pub(super) fn decode_all(
     frames: Vec<PyBackedBytes>,
     received_at: Vec<Option<i64>>,
     instruments: Option<Vec<Given>>,
+    seen: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Table> {
     let instruments =
         read(instruments.unwrap_or_default()).map_err(|refusal| error::bad_query(py, &refusal))?;
@@ -66,18 +68,24 @@ pub(super) fn decode_all(
     // From one look for signals to the next.
     let mut stretch = || {
         let begun = Instant::now();
+        let mut done = 0;
         while begun.elapsed() < SIGNAL_TICK {
             let Some((place, (frame, received_at))) = left.next() else {
-                return Ok(false);
+                return Ok((done, false));
             };
+            done += 1;
             let decoded = feeds::decode(exchange, frame, received_at.map(Millis), &instruments);
             events.extend(decoded.map_err(|error| error.of_frame(place))?);
         }
-        Ok(true)
+        Ok((done, true))
     };
     loop {
-        let more = py.detach(&mut stretch);
-        if !more.map_err(|error| error::from_feeds(py, &error))? {
+        let outcome = py.detach(&mut stretch);
+        let (done, more) = outcome.map_err(|error| error::from_feeds(py, &error))?;
+        if let Some(seen) = seen {
+            seen.call1((done,))?;
+        }
+        if !more {
             return Ok(Table::from(events));
         }
         py.check_signals()?;

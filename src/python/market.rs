@@ -113,7 +113,10 @@ fn by_turns<'py>(
 #[pymethods]
 impl Market {
     /// A market from tables; each is `None`, a mapping of columns, or an object with `__arrow_c_stream__`.
+    ///
+    /// `seen` is told how many more rows were read, now and then.
     #[new]
+    #[pyo3(signature = (orders, bars, open_interest, liquidations, now, seen=None))]
     fn new(
         py: Python<'_>,
         orders: &Bound<'_, PyAny>,
@@ -121,11 +124,12 @@ impl Market {
         open_interest: &Bound<'_, PyAny>,
         liquidations: &Bound<'_, PyAny>,
         now: Option<i64>,
+        seen: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        let orders = tables::orders(orders)?;
-        let bars = tables::bars(bars)?;
-        let (open_interest, unit) = tables::open_interest(open_interest)?;
-        let liquidations = tables::liquidations(liquidations)?;
+        let orders = tables::orders(orders, seen)?;
+        let bars = tables::bars(bars, seen)?;
+        let (open_interest, unit) = tables::open_interest(open_interest, seen)?;
+        let liquidations = tables::liquidations(liquidations, seen)?;
         let small = orders.len() + bars.len() + open_interest.len() < LARGE;
         let work = move || {
             let known = if open_interest.is_empty() {
@@ -202,8 +206,8 @@ impl Market {
             .feed
             .as_ref()
             .ok_or_else(|| PyRuntimeError::new_err("this market does not grow"))?;
-        let (orders, bars) = (tables::orders(orders)?, tables::bars(bars)?);
-        let (open_interest, unit) = tables::open_interest(open_interest)?;
+        let (orders, bars) = (tables::orders(orders, None)?, tables::bars(bars, None)?);
+        let (open_interest, unit) = tables::open_interest(open_interest, None)?;
         // What came before tells the price, too.
         let mut known = Vec::new();
         if !open_interest.is_empty() {

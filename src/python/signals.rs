@@ -57,3 +57,23 @@ pub(super) fn look_around(py: Python<'_>, row: usize) -> PyResult<()> {
     }
     Ok(())
 }
+
+/// Somebody who is told, now and then, how many more rows a long work has done.
+pub(super) type Seen<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
+
+/// As [`look_around`], and tells `seen`; of the rows behind the last glance [`look_back`] does.
+pub(super) fn look_on(py: Python<'_>, row: usize, seen: Seen<'_, '_>) -> PyResult<()> {
+    look_around(py, row)?;
+    match seen {
+        Some(seen) if row % GLANCE == GLANCE - 1 => seen.call1((GLANCE,)).map(drop),
+        _ => Ok(()),
+    }
+}
+
+/// Tells `seen` of the last of so many rows.
+pub(super) fn look_back(rows: usize, seen: Seen<'_, '_>) -> PyResult<()> {
+    match (rows % GLANCE, seen) {
+        (rest @ 1.., Some(seen)) => seen.call1((rest,)).map(drop),
+        _ => Ok(()),
+    }
+}

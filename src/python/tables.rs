@@ -18,7 +18,7 @@ use super::columns::Columns;
 use super::error::{bad_query, bad_table};
 use super::foreign;
 use super::rows::Table;
-use super::signals::look_around;
+use super::signals::{Seen, look_around, look_back, look_on};
 use super::vouched::{guarded, vouched};
 use crate::api::BadQuery;
 use crate::engine::{InterestUnit, TableFault};
@@ -427,11 +427,15 @@ impl model::Source for Line<'_, '_> {
     }
 }
 
-fn rows<R: Record>(table: &'static str, object: &Bound<'_, PyAny>) -> PyResult<Vec<R>> {
-    read(&Reader::new(table, object)?)
+fn rows<R: Record>(
+    table: &'static str,
+    object: &Bound<'_, PyAny>,
+    seen: Seen<'_, '_>,
+) -> PyResult<Vec<R>> {
+    read(&Reader::new(table, object)?, seen)
 }
 
-fn read<R: Record>(reader: &Reader<'_>) -> PyResult<Vec<R>> {
+fn read<R: Record>(reader: &Reader<'_>, seen: Seen<'_, '_>) -> PyResult<Vec<R>> {
     let (columns, rows) = reader.columns(R::COLUMNS)?;
     for (column, cells) in R::COLUMNS.iter().zip(&columns) {
         if let (Kind::Time, Some(cells)) = (column.kind, cells) {
@@ -445,15 +449,20 @@ fn read<R: Record>(reader: &Reader<'_>) -> PyResult<Vec<R>> {
     };
     let py = reader.py;
     let read = |row| {
-        look_around(py, row)?;
+        look_on(py, row, seen)?;
         R::read(&mut line(row))
     };
-    (0..rows).map(read).collect()
+    let read = (0..rows).map(read).collect::<PyResult<_>>()?;
+    look_back(rows, seen)?;
+    Ok(read)
 }
 
 /// Liquidation orders.
-pub(super) fn orders(object: &Bound<'_, PyAny>) -> PyResult<Vec<ObservedOrder>> {
-    rows("orders", object)
+pub(super) fn orders(
+    object: &Bound<'_, PyAny>,
+    seen: Seen<'_, '_>,
+) -> PyResult<Vec<ObservedOrder>> {
+    rows("orders", object, seen)
 }
 
 /// The exchanges that a table names row by row, where it does.
@@ -474,18 +483,22 @@ pub(super) fn exchanges(
 }
 
 /// Price bars.
-pub(super) fn bars(object: &Bound<'_, PyAny>) -> PyResult<Vec<ObservedBar>> {
-    rows("bars", object)
+pub(super) fn bars(object: &Bound<'_, PyAny>, seen: Seen<'_, '_>) -> PyResult<Vec<ObservedBar>> {
+    rows("bars", object, seen)
 }
 
 /// What was liquidated period by period.
-pub(super) fn liquidations(object: &Bound<'_, PyAny>) -> PyResult<Vec<ObservedLiquidations>> {
-    rows("liquidations", object)
+pub(super) fn liquidations(
+    object: &Bound<'_, PyAny>,
+    seen: Seen<'_, '_>,
+) -> PyResult<Vec<ObservedLiquidations>> {
+    rows("liquidations", object, seen)
 }
 
 /// Open interest, and what its numbers count.
 pub(super) fn open_interest(
     object: &Bound<'_, PyAny>,
+    seen: Seen<'_, '_>,
 ) -> PyResult<(Vec<ObservedOpenInterest>, InterestUnit)> {
     let reader = Reader::new("open_interest", object)?;
     let [base, usd] = [InterestUnit::Base, InterestUnit::Usd].map(InterestUnit::column);
@@ -495,7 +508,7 @@ pub(super) fn open_interest(
             Err(reader.refuse(base, &why))
         }
         (false, true) => {
-            let rows: Vec<ObservedOpenInterestUsd> = read(&reader)?;
+            let rows: Vec<ObservedOpenInterestUsd> = read(&reader, seen)?;
             let rows = rows.into_iter().map(|row| ObservedOpenInterest {
                 symbol: row.symbol,
                 exchange: row.exchange,
@@ -504,6 +517,6 @@ pub(super) fn open_interest(
             });
             Ok((rows.collect(), InterestUnit::Usd))
         }
-        (..) => Ok((read(&reader)?, InterestUnit::Base)),
+        (..) => Ok((read(&reader, seen)?, InterestUnit::Base)),
     }
 }

@@ -710,3 +710,32 @@ def test_a_now_that_is_no_instant_is_refused(now):
     error = refusal(now=now)
     assert error.parameter == "now"
     assert "ISO 8601" in str(error)
+
+
+def test_progress_counts_the_rows_and_the_frames(monkeypatch):
+    from liqdata import feeds, market
+
+    class Bar:
+        def __init__(self, **told):
+            shown.append(told)
+
+        def update(self, n):
+            shown.append(n)
+
+        def close(self):
+            shown.append("closed")
+
+    shown = []
+    for module in (feeds, market):
+        monkeypatch.setattr(module, "bar", Bar)
+    orders = {name: cells * 500 for name, cells in TABLES["orders"].items()}
+    count = len(orders["price"]) + sum(len(TABLES[name]["symbol"]) for name in ("bars", "open_interest"))
+    liqdata.Market(**{**TABLES, "orders": orders}, progress=True)
+    assert (shown[0], shown[-1]) == ({"wanted": True, "total": None, "what": "tables"}, "closed")
+    assert sum(shown[1:-1]) == count
+    # It moves while an order table of this size is read.
+    assert len(shown[1:-1]) > 3
+    shown.clear()
+    frame = """{"topic": "allLiquidation.SOLUSDT", "type": "snapshot", "ts": 1790000000500, "data": []}"""
+    feeds.decode("bybit", [frame] * 70, progress=True)
+    assert (shown[0]["total"], sum(shown[1:-1]), shown[-1]) == (70, 70, "closed")
