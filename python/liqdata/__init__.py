@@ -125,7 +125,9 @@ def __getattr__(name: str) -> object:
 
     home = _HOMES.get(name)
     if home is None:
-        msg = f"module {__name__!r} has no attribute {name!r}"
+        from ._doors import nearest
+
+        msg = f"module {__name__!r} has no attribute {name!r}{nearest(name, __all__)}"
         raise AttributeError(msg)
     found: object = getattr(import_module(f".{home}", __name__), name) if home else import_module(f".{name}", __name__)
     globals()[name] = found

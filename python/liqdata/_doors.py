@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from .errors import Defect, LiqdataError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
 F = TypeVar("F", bound="Callable[..., Any]")
 C = TypeVar("C", bound=type)
@@ -25,19 +25,35 @@ def door(function: F) -> F:
 
     Bugs are shown in full, and all errors are where Python runs in its development mode (``python -X dev``).
     """
-    if not isinstance(function, FunctionType) or sys.flags.dev_mode:
+    plain = cast("FunctionType", function)
+    flags = plain.__code__.co_flags
+    if sys.flags.dev_mode or flags & _GENERATORS:
         return function
-    flags = function.__code__.co_flags
-    if flags & _GENERATORS:
-        return function
-    made = _awaited(function) if flags & _COROUTINE else _called(function)
-    made.__code__ = made.__code__.replace(co_name=function.__name__, co_qualname=function.__qualname__)
-    update_wrapper(made, function)
+    made = _awaited(plain) if flags & _COROUTINE else _called(plain)
+    made.__code__ = made.__code__.replace(co_name=plain.__name__, co_qualname=plain.__qualname__)
+    update_wrapper(made, plain)
     return cast("F", made)
 
 
+def nearest(name: str, names: Iterable[str]) -> str:
+    """The question whether the nearest of some names was meant; empty where none is near."""
+    near = get_close_matches(name, list(names), n=1)
+    return f"; did you mean {near[0]!r}?" if near else ""
+
+
+def _no_such_attribute(self: object, name: str) -> object:
+    kind = type(self)
+    if hasattr(kind, name):  # a property, which has failed and says how
+        return object.__getattribute__(self, name)
+    near = "" if name.startswith("_") else nearest(name, (one for one in dir(self) if not one.startswith("_")))
+    msg = f"{kind.__name__!r} object has no attribute {name!r}{near}"
+    raise AttributeError(msg)
+
+
 def doors(kind: C) -> C:
-    """The class, whose public methods are doors."""
+    """The class, whose public methods are doors, and which says what is near a name that it has not."""
+    # Here, where type checkers do not see it: they know each name.
+    kind.__getattr__ = _no_such_attribute  # type: ignore[attr-defined]
     for name, member in list(vars(kind).items()):
         if isinstance(member, FunctionType) and (not name.startswith("_") or name in {"__init__", "__getitem__"}):
             setattr(kind, name, door(member))
@@ -84,6 +100,5 @@ def _say_what_is_taken(error: TypeError, function: FunctionType) -> None:
     said, code = str(error).replace(function.__qualname__, function.__name__), function.__code__
     taken = [name for name in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount] if name != "self"]
     if unknown := re.search(r"unexpected keyword argument '(\w+)'", said):
-        near = get_close_matches(unknown[1], taken, n=1)
-        said += f"; did you mean {near[0]!r}?" if near else f"; allowed: {', '.join(taken) or 'none'}"
+        said += nearest(unknown[1], taken) or f"; allowed: {', '.join(taken) or 'none'}"
     error.args = (said,)

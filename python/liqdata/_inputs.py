@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import operator
+import os
 from collections.abc import Iterable, Mapping
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal, InvalidOperation
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FURTHEST = 62_000_000_000_000  # no further from the epoch than datetimes reach on either side: the year 5 to 3934
 _SECONDS = range(10**9, 10**11)  # epoch seconds of 2001 to 5138, as a column of them is told: src/python/tables.rs
+# Others than milliseconds, whose numbers do not reach so far.
+_UNITS = (("seconds", 1), ("microseconds", 10**6), ("nanoseconds", 10**9))
+_ENDLESS = 1e30
 _MILLISECOND = timedelta(milliseconds=1)
 _INSTANTS = "epoch milliseconds, a datetime (naive ones are UTC) or ISO 8601 text"
 _MINUTE = 60_000
@@ -49,15 +53,24 @@ def instant(value: Instant | None, parameter: str) -> int | None:
     found: int | None = None
     if kind in {"instant", "int"}:
         found = int(cell)
-        if kind == "int" and found in _SECONDS:
-            msg = f"{parameter}: {value!r} looks like epoch seconds; epoch milliseconds are meant; allowed: {_INSTANTS}"
-            raise BadQuery(msg, parameter=parameter)
+        if kind == "int":
+            _in_milliseconds(value, found, parameter)
     elif kind == "text":
         found = _core.instant(cell)
+    elif kind == "float" and abs(cell) < _ENDLESS:
+        _in_milliseconds(value, int(cell), parameter)
     if found is not None and abs(found) <= _FURTHEST:
         return found
     msg = f"{parameter}: {value!r} is not an instant; allowed: {_INSTANTS}"
     raise BadQuery(msg, parameter=parameter)
+
+
+def _in_milliseconds(value: object, whole: int, parameter: str) -> None:
+    """Refuses a number that is an instant in another unit than milliseconds."""
+    looks = [unit for unit, each in _UNITS if whole // each in _SECONDS]
+    if looks:
+        msg = f"{parameter}: {value!r} looks like epoch {looks[0]}; epoch milliseconds are meant; allowed: {_INSTANTS}"
+        raise BadQuery(msg, parameter=parameter)
 
 
 def stretch(start: Instant | None, end: Instant | None) -> tuple[int | None, int | None]:
@@ -86,13 +99,21 @@ def length(interval: object) -> int:
 
 def number(value: Any, parameter: str, allowed: str) -> float:
     """A real number, or :class:`~liqdata.BadQuery` naming ``parameter``."""
-    if not isinstance(value, bool):
+    if not isinstance(value, bool | str | bytes):
         try:
             return float(value)
         except (TypeError, ValueError, OverflowError):
             pass
     msg = f"{parameter}: {value!r} is not a number; allowed: {allowed}"
     raise BadQuery(msg, parameter=parameter)
+
+
+def folder(value: object) -> str:
+    """The path of a folder, or :class:`~liqdata.BadQuery` naming ``path``."""
+    if isinstance(value, str | os.PathLike) and (text := os.fspath(value)) and isinstance(text, str):
+        return text
+    msg = f"path: {value!r} is not allowed; allowed: the folder of an archive"
+    raise BadQuery(msg, parameter="path")
 
 
 def choice(value: object, parameter: str, allowed: tuple[str, ...]) -> str:
@@ -209,6 +230,9 @@ def table(value: Any, name: str) -> Any:
     held = getattr(value, "_table", value)  # rows of our own come in exactly, not as floats
     if isinstance(held, _core.Table):
         return held
+    if type(value).__name__ == "Series" and type(value).__module__.partition(".")[0] in {"pandas", "polars"}:
+        msg = f"{name}: a Series is one column of a table; allowed: {_TABLES}"
+        raise BadQuery(msg, parameter=name)
     if isinstance(value, Mapping):
         return {str(column): _sound(_column(cells), name, f"column {str(column)!r}") for column, cells in value.items()}
     if type(value).__module__.partition(".")[0] == "pandas" and hasattr(value, "columns"):

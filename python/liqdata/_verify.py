@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from . import _core
 from ._doors import door
+from ._inputs import folder
 from ._progress import Progress, bar
 from .rows import Rows
 
 if TYPE_CHECKING:
+    import os
+
     from .types import FindingRow
 
 
@@ -73,7 +75,7 @@ def verify(path: str | os.PathLike[str], *, repair: bool = False, progress: bool
             shown[0].update(1)
 
     try:
-        table = _core.verify(os.fspath(path), repair, seen)
+        table = _core.verify(folder(path), repair, seen)
     finally:
         for one in shown:
             one.close()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, Self
 
 from . import _answers, _core
 from ._cascades import _LocalCascades
@@ -13,7 +13,7 @@ from ._doors import door
 from ._estimates import _LocalEstimates
 from ._export import _LocalExport
 from ._history import _LocalHistory
-from ._inputs import choice, datetime_of, instant, length, stretch, table
+from ._inputs import choice, datetime_of, folder, instant, length, stretch, table
 from ._local import _Mirrored
 from ._orders import _LocalOrders
 from ._progress import bar
@@ -471,7 +471,7 @@ def open(
             if value is not None:
                 msg = f"{name}: the archive {path!r} is on this machine; allowed: for an address such as s3://bucket/prefix"
                 raise BadQuery(msg, parameter=name)
-        return _archived(os.fspath(cast("str | os.PathLike[str]", path)), at)
+        return _archived(folder(path), at)
     from ._objects import checked
     from ._send import day
 

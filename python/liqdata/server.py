@@ -235,9 +235,7 @@ def serve(
         "tokens": [] if token is None or file else _tokens(token),
         "token_file": file,
         "tls": _files(tls),
-        "hosts": [
-            name.removesuffix(".") for name in _texts(hosts, "hosts", "names of the server, such as data.example.org")
-        ],
+        "hosts": [_host(name) for name in _texts(hosts, "hosts", "names of the server, such as data.example.org")],
         "origins": [_origin(one) for one in _texts(origins, "origins", "origins, such as https://example.org")],
         "trusted_proxies": list(chosen.pop("trusted_proxies")),
         "limits": {name: float(value) for name, value in chosen.items()},
@@ -275,6 +273,14 @@ def _texts(given: object, parameter: str, allowed: str) -> tuple[str, ...]:
             msg = f"{parameter}: {text!r} is not allowed; allowed: {allowed}"
             raise BadQuery(msg, parameter=parameter)
     return texts
+
+
+def _host(name: str) -> str:
+    """A name as requests carry it."""
+    if "/" in name or any(map(str.isspace, name)):
+        msg = f"hosts: {name!r} is no name; allowed: the name alone, such as data.example.org"
+        raise BadQuery(msg, parameter="hosts")
+    return name.removesuffix(".")
 
 
 def _tokens(given: object) -> list[str]:

@@ -96,6 +96,8 @@ def score_truth(
     >>> all(0 < row["overlap"] <= 1 for row in rows)
     True
     """
+    if not hasattr(market, "true_positions"):
+        refuse("market", f"a {type(market).__name__} is not allowed", "a liqdata.Market")
     if positions is None and not market.simulated:
         refuse("positions", "nobody knows those of a market that is not simulated", "a table of measured positions")
     version = _version(model)

@@ -95,6 +95,12 @@ impl Market {
     /// A [`Refusal`] where the archive cannot be read.
     pub fn open(path: impl AsRef<Path>, as_of: Option<Millis>) -> Result<Self, Refusal> {
         let path = path.as_ref();
+        let soonest = wall_clock().on(Millis::DAY);
+        if let Some(at) = as_of
+            && at > soonest
+        {
+            return Err(Refusal::unknown_yet(at, wall_clock()));
+        }
         let archived = Archived::open(path, as_of)?;
         Ok(Self::of(
             Arc::new(archived),
@@ -529,7 +535,13 @@ impl Market {
         stretch: (Option<Millis>, Option<Millis>),
     ) -> Result<Vec<MapRow>, Refusal> {
         self.check_instant(as_of)?;
-        self.source.maps(kind, coin, version, as_of, stretch)
+        let maps = self.source.maps(kind, coin, version, as_of, stretch)?;
+        if let Some(coin) = coin
+            && maps.is_empty()
+        {
+            self.check_coin(coin)?;
+        }
+        Ok(maps)
     }
 
     /// The instant that `as_of` asks about, or else the one the market was opened as of.

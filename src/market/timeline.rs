@@ -34,7 +34,7 @@ fn about(question: &History, now: Millis) -> TimelineQuestion {
 }
 
 /// Refuses what cannot be meant.
-fn check(question: &History, asked: &TimelineQuestion) -> Result<(), BadQuery> {
+fn check(question: &History, asked: &TimelineQuestion, now: Millis) -> Result<(), BadQuery> {
     let symbols = question.symbol.iter().flatten().count();
     if symbols > 1 && !asked.by.coin && !asked.by.symbol {
         return Err(BadQuery::new(
@@ -56,6 +56,15 @@ fn check(question: &History, asked: &TimelineQuestion) -> Result<(), BadQuery> {
         };
         return Err(BadQuery::new(parameter, message, "a start before the end"));
     }
+    if asked.start > now {
+        let parameter = if question.start.is_some() {
+            "start"
+        } else {
+            "end"
+        };
+        let message = format!("all of it is after the newest that is known, {now}");
+        return Err(BadQuery::new(parameter, message, "an earlier instant"));
+    }
     Ok(())
 }
 
@@ -71,9 +80,10 @@ impl Answer for History {
         market: &dyn Stretches,
         as_of: Option<Millis>,
     ) -> Option<Result<Self::Reply, Refusal>> {
-        let asked = about(self, as_of.unwrap_or_else(|| market.newest()));
+        let now = as_of.unwrap_or_else(|| market.newest());
+        let asked = about(self, now);
         let told = || {
-            check(self, &asked)?;
+            check(self, &asked, now)?;
             market.timeline(&Arc::new(asked), as_of)
         };
         Some(told())

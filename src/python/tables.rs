@@ -95,6 +95,25 @@ impl<'py> Reader<'py> {
         }
     }
 
+    /// The names of the columns there are.
+    fn names(&self) -> Vec<String> {
+        match &self.source {
+            Source::Empty => Vec::new(),
+            Source::Own(columns) => {
+                let columns = columns.columns.iter();
+                columns.map(|column| column.name.clone()).collect()
+            }
+            Source::Arrow(_, schema) => {
+                let fields = schema.fields().iter();
+                fields.map(|field| field.name().clone()).collect()
+            }
+            Source::Mapping(mapping) => {
+                let names = mapping.keys().into_iter();
+                names.map(|name| name.to_string()).collect()
+            }
+        }
+    }
+
     /// Whether there is a column of this name.
     fn has(&self, name: &'static str) -> PyResult<bool> {
         Ok(match &self.source {
@@ -221,7 +240,13 @@ impl<'py> Reader<'py> {
             "open_interest" => ", and so is \"open_interest_usd\"",
             _ => "",
         };
-        let what = format!("column {name:?} is missing{either}");
+        let there = self.names();
+        let there = match there.split_at_checked(SHOWN) {
+            None if there.is_empty() => String::new(),
+            None => format!(" (there are {})", there.join(", ")),
+            Some((some, _)) => format!(" (there are {} and others)", some.join(", ")),
+        };
+        let what = format!("column {name:?} is missing{either}{there}");
         bad_query(self.py, &BadQuery::new(self.table, what, allowed))
     }
 
@@ -374,6 +399,8 @@ const FURTHEST: u64 = 62_000_000_000_000;
 /// them beside later ones. `liqdata._inputs` judges single instants alike.
 const SECONDS: std::ops::Range<i64> = 1_000_000_000..100_000_000_000;
 const INSTANT: &str = "an instant (epoch milliseconds, a datetime, or ISO 8601 text)";
+/// How many columns are named where one is missing.
+const SHOWN: usize = 12;
 const ALLOWED: &str = "a DataFrame, an Arrow table, or a mapping of columns of one length";
 
 /// Epoch milliseconds of a text that names an instant, floored; `None` where it names none.

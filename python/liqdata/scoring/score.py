@@ -226,6 +226,9 @@ class _Job(NamedTuple):
         if market is not None:
             bars = market.bars(self.symbol) if bars is None else bars
             readings = market.open_interest(self.symbol) if readings is None else readings
+        elif bars is None and isinstance(maps, str | int | float | None):
+            allowed = "a Market, a Model, a callable, maps with their instants, or several by name"
+            refuse("maps", f"{maps!r} is not allowed", allowed)
         if bars is None:
             refuse("bars", "None", "a table of bars, where `maps` is no market that has them")
         path = read_path(truth, read_bars(bars, self.symbol))
