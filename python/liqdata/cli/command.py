@@ -60,7 +60,12 @@ class Command(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the words behind the command."""
-        rest = super().parse_args(ctx, args)
+        try:
+            rest = super().parse_args(ctx, args)
+        except click.UsageError as error:
+            # The parser does not always know whose words it reads.
+            error.ctx = error.ctx or ctx
+            raise
         if rest and not ctx.resilient_parsing:
             # Half of a header that was not quoted is a secret perhaps.
             shown = f"{len(rest)}" if ctx.params.get("header") else ", ".join(map(repr, rest))

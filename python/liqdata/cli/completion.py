@@ -9,6 +9,7 @@ import click
 from click.shell_completion import BashComplete, FishComplete, ZshComplete
 
 from .command import Command
+from .words import OneOf
 
 if TYPE_CHECKING:
     from click.shell_completion import ShellComplete
@@ -32,7 +33,7 @@ HOMES = {
 
 def command(name: str, sentence: str) -> Command:
     """The command ``completion``."""
-    shell = click.Argument(["shell"], type=click.Choice(list(SHELLS)), metavar=f"[{'|'.join(SHELLS)}]")
+    shell = click.Argument(["shell"], type=OneOf(list(SHELLS)), metavar="|".join(SHELLS))
     made = Command(name, sentence, _print, [shell])
     kept = "\n".join(f"{one}: {home}" for one, home in HOMES.items())
     made.epilog = f"\b\nFor this shell alone: source <(liqdata completion bash)\nFor good, into a file:\n{kept}"

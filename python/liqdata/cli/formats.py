@@ -11,6 +11,7 @@ from decimal import Decimal
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from liqdata import plot
 from liqdata._inputs import datetime_of
 from liqdata._printable import printable
 
@@ -32,9 +33,6 @@ if TYPE_CHECKING:
 __all__ = ["Form", "as_csv", "as_json", "options", "taken", "write"]
 
 SECTION = "The answer"
-
-# The questions that are answered in pictures.
-PICTURES = frozenset({"heatmap", "liqmap"})
 
 
 class Form(NamedTuple):
@@ -59,7 +57,7 @@ def options(name: str) -> list[click.Parameter]:
         flag("--csv", help="Print CSV.", section=SECTION),
         option("--parquet", type=File(), metavar="FILE", help="Write Parquet (pyarrow or polars).", section=SECTION),
     ]
-    if name in PICTURES:
+    if name in plot.__all__:
         made.append(option("--png", type=File(), metavar="FILE", help="Write a picture (matplotlib).", section=SECTION))
     made.append(
         option(
@@ -115,8 +113,6 @@ def write(asked: Asked, answer: Any, told: Told, of: Any) -> None:
         _parquet(asked.name, answer, form.parquet)
         print(f"wrote {form.parquet}", file=sys.stderr)
     elif form.png is not None:
-        from liqdata import plot
-
         plot.picture(answer, price=_price(asked, answer, of)).savefig(form.png, format="png")
         print(f"wrote {form.png}", file=sys.stderr)
     if told.simulated and not asked.source.demo:

@@ -111,7 +111,7 @@ def _shortened(sheet: Sheet, room: int) -> Sheet:
         return sheet
     header, cells = list(sheet.header), [list(line) for line in sheet.cells]
     for place, (name, unit) in enumerate(header):
-        days = {line[place][: DATE - 1] for line in cells if line[place] != "–"}
+        days = {line[place][: DATE - 1] for line in cells if len(line[place]) > DATE}
         if unit == _WHEN and len(days) == 1:
             header[place] = (name, f"{days.pop()} {_WHEN}")
             for line in cells:
@@ -124,9 +124,11 @@ def panels(sheet: Sheet, room: int) -> list[list[int]]:
     every = list(range(len(sheet.header)))
     if _total(sheet, every) <= room:
         return [every]
-    # What names a line is text on the left, or the first column.
-    keys = [place for place in every if place == 0 or (not sheet.numeric[place] and place < every[-1])]
-    keys = keys if _total(sheet, keys) <= room // 2 else keys[:1]
+    # What names a line is its first column, and texts and times beside that.
+    keys = [0]
+    while keys[-1] + 1 < len(every) and (not sheet.numeric[keys[-1] + 1] or _WHEN in sheet.header[keys[-1] + 1][1]):
+        keys.append(keys[-1] + 1)
+    keys = keys if _total(sheet, keys) <= 3 * room // 4 else keys[:1]
     found: list[list[int]] = [[*keys]]
     for place in every:
         if place in keys:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
+from liqdata._printable import printable
+
 from .layout import GAP, filled
 from .table import cell, heading
 
@@ -12,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from liqdata._table import Endpoint
+
+    from .source import Told
 
 __all__ = ["Lines"]
 
@@ -32,6 +36,12 @@ class Lines:
     def __init__(self, endpoint: Endpoint) -> None:
         self._columns = [(column["name"], column["type"], column["unit"]) for column in endpoint.columns]
         self._begun = False
+
+    def head(self, title: str, told: Told, note: str) -> None:
+        """Print what stands above the heading."""
+        simulated = "" if not told.simulated or told.source.startswith("simulated") else " · simulated"
+        said = f"{title}  {note} · {told.source} · as of {told.as_of:%Y-%m-%d %H:%M:%S} UTC{simulated}"
+        sys.stdout.write(f"{printable(said)}\n\n")
 
     def write(self, rows: Iterable[Mapping[str, Any]]) -> None:
         """Print a line for each row, below the heading."""

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 __all__ = ["Entry", "Menu", "entries"]
 
 EXAMPLES = (
-    ("liqdata demo", "a simulated market, asked everything; two pictures"),
-    ("liqdata coins --demo --range 4h", "one question; --url asks a service, --archive a folder"),
+    ("liqdata demo", "a simulated market: ten questions, two pictures"),
+    ("liqdata coins --demo", "one question; or --url URL, or --archive DIR"),
     ("liqdata collect my-archive", "listen to the exchanges and keep what they tell"),
 )
 
@@ -173,7 +173,7 @@ def _greet(context: click.Context) -> None:
     for name, entry in entries().items():
         sections.setdefault(entry.section, []).append(name)
     widest = max(len(example) for example, _ in EXAMPLES)
-    lines = [f"{context.command.help}", ""]
+    lines = ["Crypto liquidations: what happened, and open estimates of what waits.", ""]
     lines += [f"  {example.ljust(widest)}   {meaning}" for example, meaning in EXAMPLES]
     lines += [""]
     formatter = context.make_formatter()

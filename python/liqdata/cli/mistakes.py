@@ -38,7 +38,7 @@ def refuse(message: str, parameter: str) -> NoReturn:
 
 def nearest(word: str, known: list[str]) -> str:
     """Half a sentence with the known word that is nearest, or nothing."""
-    found = get_close_matches(word, known, n=1, cutoff=0.5)
+    found = get_close_matches(word, known, n=1, cutoff=0.6)
     return f"; did you mean {found[0]}?" if found else ""
 
 
@@ -59,7 +59,10 @@ def told(error: click.UsageError) -> list[str]:
     message = error.format_message()
     if isinstance(error, click.NoSuchOption):
         options = _options(context)
-        message = f"{error.option_name} is no option of {path}{nearest(error.option_name, options)}"
+        hint = nearest(error.option_name, options)
+        if context is not None and isinstance(context.command, click.Group) and not hint:
+            hint = "; the options of a command stand behind it, such as liqdata coins --demo"
+        message = f"{error.option_name} is no option of {path}{hint}"
     elif isinstance(error, click.BadOptionUsage):
         message = f"{error.option_name} needs a value"
     elif isinstance(error, click.MissingParameter) and error.param is not None:

@@ -15,7 +15,7 @@ from .mistakes import refuse
 from .served import options as served_options
 from .served import token
 from .source import seed
-from .words import File, Number, Place
+from .words import File, Number, OneOf, Place
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,7 +50,8 @@ def _options() -> list[click.Parameter]:
         ),
         option(
             "--log-format",
-            type=click.Choice(["text", "json"]),
+            type=OneOf(("text", "json")),
+            metavar="text|json",
             default="text",
             help="How log records are written.  [default: text]",
         ),

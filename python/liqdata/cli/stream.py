@@ -57,6 +57,7 @@ def _follow(**given: Any) -> None:
         if as_csv:
             formats.as_csv(columns, ())
         elif not as_json:
+            lines.head(f"stream {arguments.get('symbol', '')}".rstrip(), source.told(of, None), "as they arrive")
             lines.write(())
         sys.stdout.flush()
         for row in islice(stream, most):

@@ -24,12 +24,21 @@ Records: TypeAlias = Sequence[Mapping[str, Any]]
 STRONGEST = 10
 """Lines that a grid is boiled down to."""
 
+MOST = 200
+"""Lines of a table whose question has no limit of its own; of more, so many from both ends are shown."""
+
 _CENTS_DO = 100  # from this amount on, cents tell enough
 _THOUSAND = 1000
-_TIMES = frozenset({"timestamp", "hour", "last_event", "received_at", "computed_at", "start", "end"})
-_SHARES = frozenset({"covered", "connected_share"})
+_TIMES = frozenset({"timestamp", "closes_at", "hour", "last_event", "received_at", "computed_at", "start", "end"})
+_DOCUMENTS = frozenset({"reply", "explain"})
+_SHARES = frozenset({"covered", "connected_share", "percentile_7d"})
+_CHANGES = frozenset({"change_1m", "change_5m", "change_1h"})
 _UNITS = {"quote currency": "quote", "base units": "base"}
-_BY_NAME = {"distPct": "%", "qty": "base", "ms": ""} | dict.fromkeys(("price", "longPrice", "shortPrice"), "USD")
+_BY_NAME = (
+    {"distPct": "%"}
+    | dict.fromkeys(("qty", "volume", "open_interest"), "base")
+    | dict.fromkeys(("price", "longPrice", "shortPrice", "open", "high", "low", "close"), "USD")
+)
 
 
 class Sheet(NamedTuple):
@@ -63,10 +72,17 @@ def sheet(asked: Asked, answer: Any, told: Told) -> Sheet:
     endpoint = endpoints().get(asked.name)
     units = {} if endpoint is None else {column["name"]: str(column["unit"]) for column in endpoint.columns}
     lines = records(asked.name, answer)
+    limited = endpoint is not None and "limit" in {parameter.name for parameter in endpoint.parameters}
+    elided = len(lines) > MOST and not limited
+    if elided:
+        notes[1:1] = [f"the first and the last {MOST // 2}", "all with --csv, --json or --parquet"]
+        lines = [*lines[: MOST // 2], *lines[-MOST // 2 :]]
     columns: list[str] | None = getattr(answer, "columns", None)
     if told.simulated and not source.startswith("simulated"):
         notes.append("simulated")
     found = made(asked.title, lines, notes=notes, columns=None if lines else columns, units=units)
+    if elided:
+        found.cells.insert(MOST // 2, ["…"] * len(found.header))
     if getattr(answer, "units", "USD") != "relative":
         return found
     # Where open interest is unknown, amounts are none.
@@ -124,7 +140,7 @@ def heading(name: str, unit: str = "") -> tuple[str, str]:
         return printable(name.removesuffix("_usd")), "USD"
     if name in _TIMES:
         return name, "UTC"
-    if name in _SHARES:
+    if name in _SHARES | _CHANGES:
         return name.removesuffix("_share"), "%"
     return printable(name), _UNITS.get(unit, unit) or _BY_NAME.get(name, "")
 
@@ -150,18 +166,8 @@ def records(name: str, answer: Any) -> Records:
         return _levels(answer)
     if isinstance(answer, LiquidationMap):
         return _bins(answer)
-    if name == "overview":
-        return [{"window": window, **totals} for window, totals in answer.items()]
-    if name == "levels":
-        return [{"leverage": int(tier), **level} for tier, level in answer["tiers"].items()]
-    if name == "maxpain":
-        return [
-            {"range": span, "side": side, **answer[key][side], "total_usd": answer[key][total]}
-            for key, span in (("d1", "1d"), ("d7", "7d"))
-            if key in answer
-            for side, total in (("long", "totalLong"), ("short", "totalShort"))
-        ]
-    rows: Records = answer
+    shaped = _SHAPES.get(name)
+    rows: Records = answer if shaped is None else shaped(answer)
     return rows
 
 
@@ -211,11 +217,13 @@ def cell(name: str, value: Any) -> str:
     >>> cell("value_usd", Decimal("15703.861")), cell("qty", Decimal("0.190")), cell("hour", 1781136000000)
     ('15.7k', '0.190', '2026-06-11 00:00:00')
     """
-    if value is None or isinstance(value, str | bool):
-        return "–" if value is None else printable(str(value))
+    if value is None:
+        return "–"
     for belongs, written in _KINDS:
-        if belongs(name):
+        if belongs(name) and not (isinstance(value, str) and written is not _size):
             return written(value)
+    if isinstance(value, str | bool):
+        return printable(str(value))
     if isinstance(value, Decimal):
         return f"{value:,f}"
     if isinstance(value, float):
@@ -268,8 +276,45 @@ def share(part: float) -> str:
     return "100" if part == 1 else f"{min(part * 100, 99.9):.1f}"
 
 
+def _overview(answer: Any) -> Records:
+    return [{"window": window, **totals} for window, totals in answer.items()]
+
+
+def _tiers(answer: Any) -> Records:
+    return [{"leverage": int(tier), **level} for tier, level in answer["tiers"].items()]
+
+
+def _pains(answer: Any) -> Records:
+    return [
+        {"range": span, "side": side, **answer[key][side], "total_usd": answer[key][total]}
+        for key, span in (("d1", "1d"), ("d7", "7d"))
+        if key in answer
+        for side, total in (("long", "totalLong"), ("short", "totalShort"))
+    ]
+
+
+_SHAPES: dict[str, Callable[[Any], Records]] = {"overview": _overview, "levels": _tiers, "maxpain": _pains}
+
+
 def _time(millis: int) -> str:
     return datetime.fromtimestamp(millis / _THOUSAND, UTC).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def _change(part: float) -> str:
+    return f"{100 * part:+.2f}"
+
+
+def _size(document: str) -> str:
+    """What was sent, and what it rested on: documents, of which a table tells how long they are."""
+    return f"{len(document.encode()):,} B"
+
+
+def _span(millis: int) -> str:
+    """Write a length as it is asked for, such as ``5m``."""
+    for unit, size in (("d", 86_400_000), ("h", 3_600_000), ("m", 60_000)):
+        if millis % size == 0:
+            return f"{millis // size}{unit}"
+    return f"{millis:,}ms"
 
 
 def _usd(name: str) -> bool:
@@ -280,7 +325,10 @@ _KINDS: tuple[tuple[Callable[[str], bool], Callable[[Any], str]], ...] = (
     (_TIMES.__contains__, _time),
     (_usd, amount),
     (_SHARES.__contains__, share),
+    (_CHANGES.__contains__, _change),
     ("leverage".__eq__, "{}×".format),
+    ("interval".__eq__, _span),
+    (_DOCUMENTS.__contains__, _size),
 )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from importlib.util import find_spec
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 from liqdata._progress import bar
@@ -15,6 +15,7 @@ from . import formats
 from .asked import Asked, check
 from .lines import Lines
 from .mistakes import lacking, refuse
+from .source import told
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,31 +43,40 @@ def write(asked: Asked, of: Any, *, everything: bool) -> None:
     of
         Who is asked.
     everything : bool
-        Whether all of them are wanted.
+        Whether all of them are wanted, as they come; else they are an answer as any other.
     """
     arguments = dict(asked.arguments)
     if "offset" in arguments:
         refuse("offset: a walk begins at the newest order; leave it out, or --all, --start and --end", "offset")
-    limit = {each.name: each.default for each in endpoints()["orders"].parameters}["limit"]
+    table = endpoints()["orders"]
+    limit = next(each.default for each in table.parameters if each.name == "limit")
     most = arguments.pop("limit", None if everything else limit)
-    asked = asked._replace(arguments=arguments)
-    check(of.iter_orders, asked)
+    check(of.iter_orders, asked._replace(arguments=arguments))
     walk: OrderIterator = of.iter_orders(**arguments, max_rows=most)
-    columns = [column["name"] for column in endpoints()["orders"].columns]
     form = asked.form
-    if form.parquet is not None:
+    if not everything:
+        rows = walk._rest()  # noqa: SLF001 - the same rows without a frame library
+        formats.write(asked, rows, told(of, arguments.get("as_of")), of)
+    elif form.parquet is not None:
         _parquet(_counted(walk, most, shown=True), form.parquet)
         print(f"wrote {form.parquet}", file=sys.stderr)
-        return
-    # A bar between rows on the same terminal would be read by nobody.
-    rows = _counted(walk, most, shown=not sys.stdout.isatty())
-    if form.csv:
-        formats.as_csv(columns, rows)
-    elif form.json:
+    else:
+        # A bar between rows on the same terminal would be read by nobody.
+        _lines(asked, of, _counted(walk, most, shown=not sys.stdout.isatty()))
+
+
+def _lines(asked: Asked, of: Any, rows: Iterator[OrderRow]) -> None:
+    table = endpoints()["orders"]
+    if asked.form.csv:
+        formats.as_csv([column["name"] for column in table.columns], rows)
+    elif asked.form.json:
         for row in rows:
             sys.stdout.write(json.dumps(row, default=formats.exact, allow_nan=False) + "\n")
     else:
-        Lines(endpoints()["orders"]).write(rows)
+        first = next(rows, None)
+        lines = Lines(table)
+        lines.head(asked.title, told(of, asked.arguments.get("as_of")), "newest first")
+        lines.write(() if first is None else chain((first,), rows))
 
 
 def _counted(walk: Iterator[OrderRow], most: int | None, *, shown: bool) -> Iterator[OrderRow]:
@@ -88,7 +98,8 @@ def _parquet(rows: Iterator[OrderRow], file: Path) -> None:
     from pyarrow import parquet
 
     kinds = {"text": pa.string(), "decimal": pa.float64(), "time": pa.timestamp("ms", "UTC")}
-    schema = pa.schema([(column["name"], kinds[column["type"]]) for column in endpoints()["orders"].columns])
+    columns = endpoints()["orders"].columns
+    schema = pa.schema([pa.field(column["name"], kinds[column["type"]], nullable=False) for column in columns])
     with parquet.ParquetWriter(file, schema) as writer:
         while some := list(islice(rows, GROUP)):
             arrays = [

@@ -5,17 +5,20 @@ from __future__ import annotations
 import sys
 import time
 from contextlib import nullcontext
-from typing import TYPE_CHECKING
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
 
+from liqdata._printable import printable
 from liqdata.errors import BadQuery, LiqdataError
 
 from . import formats, layout, table
-from .asked import Asked, ask, beside
+from .asked import ask, beside
 from .source import told
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from contextlib import AbstractContextManager
+
+    from .asked import Asked
 
 __all__ = ["repeat"]
 
@@ -32,45 +35,72 @@ def repeat(asked: Asked, seconds: float) -> None:
     seconds : float
         From one question to the next.
     """
-    window, show = _screen() if asked.form.table and sys.stdout.isatty() else (nullcontext(), None)
+    screen = _Screen() if asked.form.table and sys.stdout.isatty() and _rich() else None
+    window: AbstractContextManager[object] = nullcontext() if screen is None else screen.live
     with asked.source.opened() as of, window:
-        first = True
+        said = False
         while True:
             began = time.monotonic()
             try:
                 answer = ask(asked, of)
-                where = told(of, asked.arguments.get("as_of"))
+                _show(asked, answer, of, screen)
+                if not said:
+                    beside(asked, of)
+                    said = True
             except BadQuery:
                 raise
+            except BrokenPipeError:
+                raise
             except (LiqdataError, OSError) as error:
-                print(f"liqdata: {error}", file=sys.stderr, flush=True)
-            else:
-                if asked.form.json:
-                    formats.as_json(formats.plain(answer))
-                elif show is not None:
-                    show(table.sheet(asked, answer, where))
-                else:
-                    layout.show(table.sheet(asked, answer, where))
-                sys.stdout.flush()
-                if first:
-                    beside(asked, of)
-                    first = False
+                _complain(error, screen)
             time.sleep(max(0.0, began + seconds - time.monotonic()))
 
 
-def _screen() -> tuple[AbstractContextManager[object], Callable[[table.Sheet], None] | None]:
-    """A place on the terminal that is drawn anew, where rich is installed."""
+def _show(asked: Asked, answer: Any, of: Any, screen: _Screen | None) -> None:
+    where = told(of, asked.arguments.get("as_of"))
+    if asked.form.json:
+        formats.as_json(formats.plain(answer))
+    elif screen is not None:
+        screen.show(table.sheet(asked, answer, where))
+    else:
+        layout.show(table.sheet(asked, answer, where))
+    sys.stdout.flush()
+
+
+def _complain(error: Exception, screen: _Screen | None) -> None:
+    message = printable(str(error))
+    if screen is not None:
+        screen.fail(f"no answer at {datetime.now(UTC):%H:%M:%S} UTC: {message}")
+    else:
+        print(f"liqdata: {message}", file=sys.stderr, flush=True)
+
+
+def _rich() -> bool:
     try:
         import rich  # noqa: F401 - whether it is there
     except ModuleNotFoundError:
-        return nullcontext(), None
-    from rich.console import Console
-    from rich.live import Live
+        return False
+    return True
 
-    console = Console(highlight=False)
-    live = Live(console=console, auto_refresh=False, vertical_overflow="ellipsis")
 
-    def show(sheet: table.Sheet) -> None:
-        live.update(layout.drawn(sheet, console.width), refresh=True)
+class _Screen:
+    """A place on the terminal that is drawn anew: the last answer, and below it why the next one failed."""
 
-    return live, show
+    def __init__(self) -> None:
+        from rich.console import Console
+        from rich.live import Live
+
+        self._console = Console(highlight=False)
+        self._sheet: table.Sheet | None = None
+        self.live = Live(console=self._console, auto_refresh=False, vertical_overflow="ellipsis")
+
+    def show(self, sheet: table.Sheet) -> None:
+        self._sheet = sheet
+        self.live.update(layout.drawn(sheet, self._console.width), refresh=True)
+
+    def fail(self, message: str) -> None:
+        from rich.console import Group
+        from rich.text import Text
+
+        before = [] if self._sheet is None else [layout.drawn(self._sheet, self._console.width), Text()]
+        self.live.update(Group(*before, Text(message, style="red")), refresh=True)

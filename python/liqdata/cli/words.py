@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 else:
     Word = click.ParamType  # a class with a parameter only in the later releases
 
-__all__ = ["File", "Folder", "Headers", "Names", "Number", "Place", "Seconds", "Text", "Word", "vocabulary"]
+__all__ = ["File", "Folder", "Headers", "Names", "Number", "OneOf", "Place", "Seconds", "Text", "Word", "vocabulary"]
 
 
 def vocabulary(allowed: str) -> tuple[str, ...]:
@@ -45,6 +45,20 @@ class Text(Word):
         """The known words that begin so; several may stand with commas between them."""
         del ctx, param
         return [CompletionItem(word) for word in self.known if word.lower().startswith(incomplete.lower())]
+
+
+class OneOf(Text):
+    """One of a few words."""
+
+    name = "word"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The word."""
+        del ctx
+        if value not in self.known:
+            *others, last = self.known
+            refuse(f"{_of(param)}: {value!r} is not allowed; allowed: {', '.join(others)} or {last}", _of(param))
+        return value
 
 
 class Names(Text):

@@ -1,0 +1,565 @@
+"""What the command line does beside asking: the way in, mistakes, watching, walking, completing, tables that fit."""
+
+import contextlib
+import csv
+import io
+import json
+import os
+import pty
+import re
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import tracemalloc
+from decimal import Decimal
+
+import command_page
+import pytest
+import samples
+from hypothesis import given
+from hypothesis import strategies as st
+from scripted import answer, data
+from test_stream import growing
+
+import liqdata
+from liqdata import cli, plot
+from liqdata._table import endpoints
+from liqdata.cli import layout, table
+from liqdata.cli.asked import Asked, ask
+from liqdata.cli.formats import Form
+from liqdata.cli.menu import EXAMPLES, entries
+from liqdata.cli.source import Source
+
+TABLE = endpoints()
+ROWS = [
+    {
+        "exchange": "okx",
+        "symbol": "BTCUSDT",
+        "side": "LONG",
+        "price": "1",
+        "qty": "1",
+        "value_usd": "57986422.35",
+        "timestamp": 1_781_136_000_000,
+    }
+]
+
+
+@pytest.fixture(autouse=True)
+def _one_market(monkeypatch, market):
+    """The simulated market of the session, which takes long to make, in place of one for each command."""
+    monkeypatch.setattr(liqdata, "demo", lambda **_: contextlib.nullcontext(market))
+
+
+@pytest.fixture(autouse=True)
+def _nowhere(monkeypatch):
+    for name in ("LIQDATA_BASE_URL", "LIQDATA_TOKEN", "COLUMNS"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def run(capsys, *arguments):
+    code = cli.main([str(argument) for argument in arguments])
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def process(*arguments, **options):
+    command = [sys.executable, "-m", "liqdata", *map(str, arguments)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
+
+
+# --- the way in, and mistakes
+
+
+def test_alone_it_shows_three_examples_and_every_command_on_one_screen(capsys):
+    code, out, err = run(capsys)
+    assert (code, err) == (0, "")
+    assert len(EXAMPLES) == 3
+    assert all(example in out for example, _ in EXAMPLES)
+    assert set(entries()) <= set(out.split())
+    assert len(out.splitlines()) < 24
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_the_examples_are_commands_that_run(capsys):
+    for example, _ in EXAMPLES:
+        program, command, *_ = example.split()
+        assert program == "liqdata"
+        assert run(capsys, command, "--help")[0] == 0
+
+
+def test_the_help_names_every_command_and_what_it_does(capsys):
+    code, out, _ = run(capsys, "--help")
+    assert code == 0
+    told = " ".join(out.split())
+    for name, entry in entries().items():
+        assert f"{name} {entry.sentence}" in told
+
+
+MISTAKES = {
+    "a command": (["coin"], ["'coin'", "coins"]),
+    "a command of two words": (["open-intrest"], ["open-interest"]),
+    "an option": (["coins", "--rang", "1h"], ["--rang", "liqdata coins", "--range"]),
+    "an option before the command": (["--url", "x", "coins"], ["--url", "behind it"]),
+    "an option without its value": (["coins", "--limit"], ["--limit needs a value", "liqdata coins --help"]),
+    "a number that is none": (["coins", "--limit", "x"], ["limit", "'x'", "1 to 200"]),
+    "a number outside": (["coins", "--demo", "--limit", "0"], ["limit", "1 to 200"]),
+    "words too many": (["coins", "BTC", "--demo"], ["'BTC'", "liqdata coins [OPTIONS]"]),
+    "an argument too few": (["collect"], ["DIR is missing"]),
+    "two sources": (["coins", "--demo", "--url", "http://x"], ["--url and --demo", "one of them"]),
+    "two forms": (["coins", "--demo", "--json", "--csv"], ["--json and --csv", "one of them"]),
+    "a seed of nothing": (["coins", "--seed", "3"], ["seed", "--demo"]),
+    "a header for nobody": (["coins", "--demo", "--header", "a: b"], ["header", "--url"]),
+    "a deadline of nothing": (["coins", "--demo", "--timeout", "3"], ["timeout", "--url"]),
+    "a deadline of no time": (["coins", "--url", "http://x", "--timeout", "0"], ["timeout", "'0'", "above 0"]),
+    "a shell": (["completion", "tcsh"], ["'tcsh'", "bash, zsh or fish"]),
+    "a walk with a place": (["orders", "--demo", "--all", "--offset", "3"], ["offset", "--all"]),
+    "a walk again and again": (["orders", "--demo", "--all", "--watch", "3"], ["watch", "--all"]),
+    "a file again and again": (["coins", "--demo", "--csv", "--watch", "3"], ["watch", "--csv", "--json"]),
+    "a coin and another": (["orders", "ETHUSDT", "--coin", "BTC", "--demo"], ["'ETHUSDT'", "--coin 'BTC'"]),
+    "an instant that is none": (["coins", "--demo", "--as-of", "yesterday"], ["as_of", "'yesterday'"]),
+    "a stretch that ends first": (
+        ["orders", "--demo", "--start", "2026-06-02", "--end", "2026-06-01"],
+        ["end", "not after the start"],
+    ),
+}
+
+
+@pytest.mark.parametrize("words,parts", MISTAKES.values(), ids=MISTAKES)
+def test_a_mistake_ends_with_2_and_leads_back(capsys, words, parts):
+    code, out, err = run(capsys, *words)
+    assert (code, out) == (2, "")
+    assert err.startswith("liqdata: ")
+    for part in parts:
+        assert part in err
+
+
+def test_options_and_commands_are_understood_in_either_spelling(capsys):
+    once = run(capsys, "open-interest", "--demo", "--as-of", "2026-05-20", "--end", "2026-05-03", "--csv")
+    again = run(capsys, "open_interest", "--demo", "--as_of", "2026-05-20", "--end", "2026-05-03", "--csv")
+    assert once == again
+    assert once[0] == 0
+    assert len(once[1].splitlines()) > 100
+
+
+# --- what starting costs, and a missing library
+
+
+def fresh(body, **environment):
+    done = subprocess.run(
+        [sys.executable, "-c", body],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        env={**os.environ, **environment},
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_the_help_loads_click_and_nothing_else_that_is_large():
+    heavy = [
+        "numpy",
+        "rich",
+        "asyncio",
+        "matplotlib",
+        "pandas",
+        "polars",
+        "pyarrow",
+        "tqdm",
+        "liqdata.market",
+    ]
+    body = f"""
+import contextlib, io, sys
+from liqdata.cli import main
+with contextlib.redirect_stdout(io.StringIO()):
+    assert main(["--help"]) == 0
+print([name for name in {heavy!r} if name in sys.modules], "click" in sys.modules)
+"""
+    assert fresh(body) == (0, "[] True\n", "")
+
+
+def test_without_click_it_says_what_to_install():
+    body = "import sys; sys.modules['click'] = None; from liqdata.cli import main; sys.exit(main(['coins']))"
+    code, out, err = fresh(body)
+    assert (code, out) == (1, "")
+    assert err == 'liqdata: the command line needs click: pip install "click>=8.1"\n'
+
+
+# --- who is asked
+
+
+def test_headers_reach_the_service_and_no_error_shows_them(capsys, script, tmp_path):
+    service = script(data(ROWS))
+    file = tmp_path / "headers"
+    file.write_text("Authorization: Bearer of-the-file\n\nX-Other: two\n")
+    words = ["orders", "--url", service.url, "--json"]
+    code, _, _ = run(capsys, *words, "--header", "X-Team: quants", "--header", f"@{file}")
+    assert code == 0
+    (request,) = service.requests
+    sent = {name.lower(): value for name, value in request.headers.items()}
+    assert (sent["x-team"], sent["authorization"], sent["x-other"]) == ("quants", "Bearer of-the-file", "two")
+    wrong = [
+        ["--header", "s3cret"],
+        ["--header", ": s3cret"],
+        ["--header", "Authorization:", "Bearer", "s3cret"],
+        ["--header", "X-A: s3cret\nX-B: 1"],
+        ["--header", "A: s3cret", "--header", "@/no/such/file"],
+        ["--header", "A: s3cret", "--nonsense"],
+        ["--header", "A: s3cret", "--limit", "0"],
+    ]
+    for words_ in wrong:
+        code, out, err = run(capsys, *words, *words_)
+        assert (code in {1, 2}, out) == (True, "")
+        assert err.startswith("liqdata: ")
+        assert "s3cret" not in err, words_
+    refused = script(answer(json.dumps({"success": False, "error": "no s3cret here"}), 401))
+    code, _, err = run(capsys, "orders", "--url", refused.url, "--header", "Authorization: Bearer s3cret")
+    assert code == 1
+    assert "s3cret" not in err
+
+
+def test_a_deadline_holds(capsys, script):
+    began = time.monotonic()
+    code, _, err = run(
+        capsys, "coins", "--url", script(lambda exchange: exchange.until_hung_up()).url, "--timeout", "0.3"
+    )
+    assert code == 1
+    assert "0.3" in err
+    assert time.monotonic() - began < 20
+
+
+def test_what_a_source_does_not_take_is_refused_before_it_is_asked():
+    source = Source(url="http://x", archive=None, demo=False, seed=None, header={}, timeout=None)
+    form = Form(json=True, csv=False, parquet=None, png=None, watch=None)
+    with liqdata.Client("http://127.0.0.1:9") as client:
+        with pytest.raises(liqdata.BadQuery, match=r"not asked that; allowed: --nonsense-too with --archive or --demo"):
+            ask(Asked("chart", {"nonsense_too": 1}, source, form), client)
+        with pytest.raises(liqdata.BadQuery, match=r"true-positions: a service is not asked that"):
+            ask(Asked("true_positions", {}, source, form), client)
+
+
+def test_the_past_is_asked_for_with_as_of(capsys):
+    code, out, _ = run(capsys, "overview", "--demo", "--as-of", "2026-05-31T12:00", "--json")
+    assert code == 0
+    with liqdata.demo() as market:
+        assert json.loads(out) == market.overview(as_of="2026-05-31T12:00")
+    _, out, _ = run(capsys, "overview", "--demo", "--as-of", "2026-05-31T12:00")
+    assert "as of 2026-05-31 12:00:00 UTC" in out
+
+
+# --- the forms of an answer
+
+
+@pytest.mark.parametrize("name", ["overview", "levels", "maxpain", "liqmap", "heatmap"])
+def test_csv_and_parquet_of_an_object_have_its_numbers(capsys, tmp_path, name):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    code, out, _ = run(capsys, name, "--demo", "--csv")
+    assert code == 0
+    rows = list(csv.DictReader(io.StringIO(out)))
+    file = tmp_path / "answer.parquet"
+    assert run(capsys, name, "--demo", "--parquet", file)[0] == 0
+    kept = parquet.read_table(file)
+    assert kept.column_names == list(rows[0])
+    assert kept.num_rows == len(rows)
+    number = kept.column_names[-1]
+    assert [float(row[number] or "nan") for row in rows] == pytest.approx(kept[number].to_pylist(), nan_ok=True)
+    with liqdata.demo() as market:
+        if name == "heatmap":
+            assert sum(float(row["estimate"] or 0) for row in rows) == pytest.approx(market.heatmap().matrix.sum())
+        if name == "liqmap":
+            assert sum(float(row["total_usd"]) for row in rows) == pytest.approx(market.liqmap().total.sum())
+        if name == "overview":
+            assert [int(row["cnt"]) for row in rows] == [one["cnt"] for one in market.overview().values()]
+
+
+@pytest.mark.parametrize("name", [name for name in plot.__all__ if name not in {"draw", "picture"}])
+def test_every_answer_that_has_a_picture_is_drawn(capsys, tmp_path, name):
+    pytest.importorskip("matplotlib")
+    file = tmp_path / "picture.png"
+    code, out, err = run(capsys, name, "--demo", "--png", file)
+    assert (code, out) == (0, "")
+    assert file.read_bytes().startswith(b"\x89PNG")
+    assert f"wrote {file}" in err
+
+
+def tables(name, *, rich, width, monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", str(width))
+    if not rich:
+        monkeypatch.setitem(sys.modules, "rich", None)
+    more = ["--by", "coin,symbol,exchange,side"] if name == "history" else []
+    code, out, _ = run(capsys, name.replace("_", "-"), "--demo", *more)
+    assert code == 0
+    return out
+
+
+@pytest.mark.parametrize("rich", [True, False], ids=["rich", "plain"])
+@pytest.mark.parametrize("width", [80, 120])
+def test_every_table_fits_the_terminal_and_no_number_is_cut(monkeypatch, capsys, rich, width):
+    for name, entry in entries().items():
+        if entry.section not in {"The ten questions", "Beside them"} or name == "stream":
+            continue
+        out = tables(name, rich=rich, width=width, monkeypatch=monkeypatch, capsys=capsys)
+        assert max(map(len, out.splitlines())) <= width, out
+        assert not re.search(r"\d…", out)
+        assert "as of 2026-06-01 00:00:00 UTC" in out
+        assert "simulated" in out
+
+
+def test_columns_that_do_not_fit_stand_below_with_what_names_the_line():
+    lines = [
+        {
+            "exchange": f"venue{i}",
+            "timestamp": 1_781_136_000_000 + i,
+            **{f"c{j}": float(1000 * i + j) for j in range(20)},
+        }
+        for i in range(3)
+    ]
+    sheet = table.made("many", lines)
+    panels = layout.panels(sheet, 60)
+    assert len(panels) > 2
+    assert all(panel[:2] == [0, 1] for panel in panels)
+    assert sorted(place for panel in panels for place in panel if place > 1) == list(range(2, 22))
+
+
+def test_a_long_answer_without_a_limit_shows_both_ends_and_says_so(monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "200")
+    code, out, _ = run(capsys, "bars", "--demo")
+    assert code == 0
+    with liqdata.demo() as market:
+        assert f"{len(market.bars()):,} rows · the first and the last 100 · all with --csv" in out
+    assert "2026-05-02 00:00:00" in out
+    assert "2026-05-31 23:55:00" in out
+    assert "…" in out
+
+
+@given(st.one_of(st.floats(-1e15, 1e15), st.decimals("-1e15", "1e15", allow_nan=False, places=8)))
+def test_an_amount_is_short_and_right_to_three_digits(usd):
+    text = table.amount(usd)
+    assert len(text.lstrip("-")) <= 7
+    if text.lstrip("-") == "<0.01":
+        assert abs(usd) < Decimal("0.005")
+        return
+    letters = {"k": 10**3, "M": 10**6, "B": 10**9, "T": 10**12}
+    told = float(text.rstrip("kMBT").replace(",", "")) * letters.get(text[-1], 1)
+    assert told == pytest.approx(float(usd), rel=0.00501, abs=0.00501)
+
+
+# --- a walk over all orders
+
+
+def test_a_walk_writes_every_order_once_in_each_form(capsys, tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    with liqdata.demo() as market:
+        orders = list(market.iter_orders("BTCUSDT"))
+        with liqdata.serve(market) as server:
+            code, out, err = run(capsys, "orders", "BTCUSDT", "--url", server.url, "--all", "--csv")
+    assert (code, err) == (0, "")
+    rows = list(csv.DictReader(io.StringIO(out)))
+    assert len(rows) > 1000
+    assert [Decimal(row["value_usd"]) for row in rows] == [order["value_usd"] for order in orders]
+    _, out, _ = run(capsys, "orders", "BTCUSDT", "--demo", "--all", "--json")
+    assert [Decimal(json.loads(line)["qty"]) for line in out.splitlines()] == [order["qty"] for order in orders]
+    file = tmp_path / "all.parquet"
+    code, out, err = run(capsys, "orders", "BTCUSDT", "--demo", "--all", "--parquet", file)
+    assert (code, out, str(file) in err) == (0, "", True)
+    kept = parquet.read_table(file)
+    with liqdata.demo() as market:
+        assert kept.schema == market.orders(limit=1).to_arrow().schema
+        assert kept.equals(market.iter_orders("BTCUSDT").to_arrow())
+    _, out, _ = run(capsys, "orders", "BTCUSDT", "--demo", "--all")
+    assert len(out.splitlines()) == len(orders) + 5
+    _, out, _ = run(capsys, "orders", "BTCUSDT", "--demo", "--all", "--limit", "1050", "--csv")
+    assert len(out.splitlines()) == 1051
+
+
+def test_a_stretch_of_orders_is_an_answer_as_any_other(capsys):
+    words = ["orders", "--demo", "--start", "2026-05-31T20:00", "--end", "2026-05-31T21:00"]
+    code, out, _ = run(capsys, *words, "--json")
+    assert code == 0
+    with liqdata.demo() as market:
+        found = list(market.iter_orders(start="2026-05-31T20:00", end="2026-05-31T21:00"))
+    assert [row["timestamp"] for row in json.loads(out)] == [row["timestamp"] for row in found[:50]]
+    _, out, _ = run(capsys, *words, "--all", "--csv")
+    assert len(out.splitlines()) == len(found) + 1
+
+
+def test_the_memory_of_a_walk_does_not_grow_with_the_orders(tmp_path, monkeypatch):
+    count = 60_000
+    market = liqdata.Market(
+        orders={
+            "exchange": ["okx"] * count,
+            "symbol": ["BTCUSDT"] * count,
+            "side": ["LONG"] * count,
+            "price": ["60000.1"] * count,
+            "qty": ["0.1"] * count,
+            "value_usd": ["6000.01"] * count,
+            "timestamp": list(range(samples.NOW - count, samples.NOW)),
+        }
+    )
+    with liqdata.serve(market) as server, (tmp_path / "orders.csv").open("w") as file:
+        monkeypatch.setattr(sys, "stdout", file)
+        tracemalloc.start()
+        assert cli.main(["orders", "--url", server.url, "--all", "--csv"]) == 0
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+    assert len((tmp_path / "orders.csv").read_text().splitlines()) == count + 1
+    # As dicts with their decimals all of them would take some forty megabytes.
+    assert peak < 8_000_000
+
+
+# --- again and again
+
+
+def ended(started, number=signal.SIGINT):
+    started.send_signal(number)
+    out, err = started.communicate(timeout=60)
+    return started.returncode, out.decode(), err.decode()
+
+
+def test_watching_gives_one_answer_after_the_other_until_it_is_interrupted(script):
+    replies = [data([{**ROWS[0], "price": str(number)}]) for number in range(100)]
+    service = script(*replies)
+    started = process("orders", "--url", service.url, "--watch", "0.05", "--json")
+    lines = [json.loads(started.stdout.readline()) for _ in range(3)]
+    assert [line[0]["price"] for line in lines] == ["0", "1", "2"]
+    code, _, err = ended(started)
+    assert (code, err) == (130, "")
+
+
+def test_watching_goes_on_behind_an_answer_that_failed_and_ends_at_a_question_outside(script, capsys):
+    service = script(data(ROWS), answer("{}", 404), data(ROWS))
+    started = process("orders", "--url", service.url, "--watch", "0.05")
+    seen = []
+    while sum(line.startswith(b"orders") for line in seen) < 3:
+        seen.append(started.stdout.readline())
+    code, _, err = ended(started)
+    assert code == 130
+    assert err.count("liqdata: ") == 1
+    assert "404" in err
+    assert run(capsys, "coins", "--demo", "--range", "2h", "--watch", "1")[0] == 2
+
+
+def terminal(*words, until):
+    """What a command shows on a terminal of 80 columns, up to some text; its exit code after Ctrl-C."""
+    ours, theirs = pty.openpty()
+    environment = {**os.environ, "COLUMNS": "80", "LINES": "24", "TERM": "xterm"}
+    command = [sys.executable, "-m", "liqdata", *words]
+    started = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment)
+    os.close(theirs)
+    shown = b""
+    while until not in shown:
+        ready, _, _ = select.select([ours], [], [], 120)
+        assert ready, shown
+        shown += os.read(ours, 65536)
+    started.send_signal(signal.SIGINT)
+    with contextlib.suppress(OSError):  # the other end is closed
+        while os.read(ours, 65536):
+            pass
+    os.close(ours)
+    return shown, started.wait(timeout=60)
+
+
+def test_on_a_terminal_the_answer_is_drawn_in_place(script):
+    pytest.importorskip("rich")
+    replies = [data([{**ROWS[0], "price": f"77{number}"}]) for number in range(50)]
+    service = script(*replies)
+    shown, code = terminal("orders", "--url", service.url, "--watch", "0.05", until=b"774")
+    assert code == 130
+    assert b"58.0M" in shown
+    up = re.findall(rb"\x1b\[1A|\x1b\[2K", shown)
+    assert len(up) > 10
+
+
+# --- the stream
+
+
+def test_the_stream_is_a_line_an_order(capsys):
+    with growing() as (market, server):
+        market.add(1, 2)
+        started = process("stream", "BTCUSDT", "--url", server.url, "--json", "--limit", "2")
+        lines = []
+        number = 4
+        while len(lines) < 2:
+            market.add(number, number + 1)
+            number += 3
+            if select.select([started.stdout], [], [], 0.2)[0]:
+                lines.append(started.stdout.readline())
+        started.communicate(timeout=60)
+        assert started.returncode == 0
+    assert all(json.loads(line)["symbol"] == "BTCUSDT" for line in lines)
+    code, out, err = run(capsys, "stream", "--demo", "--csv")
+    assert (code, out) == (0, ",".join(column["name"] for column in TABLE["stream"].columns) + "\n")
+    assert "nothing arrives" in err
+
+
+# --- completion
+
+
+def completed(shell, line, home):
+    """What a shell offers for a line, asked with the script that it was given."""
+    bin_ = home / "bin"
+    bin_.mkdir()
+    program = bin_ / "liqdata"
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m liqdata "$@"\n')
+    program.chmod(0o755)
+    file = home / f"script.{shell}"
+    words = line.split(" ")
+    with file.open("w") as out:
+        subprocess.run([program, "completion", shell], stdout=out, check=True, timeout=60)
+    if shell == "bash":
+        body = (
+            f"source {file}; COMP_WORDS=({' '.join(words[:-1])} '{words[-1]}'); COMP_CWORD={len(words) - 1}; "
+            "compopt() { :; }; _liqdata_completion liqdata; printf '%s\\n' \"${COMPREPLY[@]}\""
+        )
+    elif shell == "zsh":
+        # compadd and _describe need the line editor: what they are given is what it would show.
+        body = (
+            f"compdef() {{ :; }}; source {file}; words=({' '.join(words[:-1])} '{words[-1]}'); CURRENT={len(words)}; "
+            "compadd() { print -l -- $completions }; _describe() { print -l -- ${completions_with_descriptions%%:*} }; "
+            "_liqdata_completion"
+        )
+    else:
+        body = f"source {file}; complete --do-complete='{line}'"
+    environment = {**os.environ, "PATH": f"{bin_}:{os.environ['PATH']}", "HOME": str(home)}
+    options = {"bash": ["--norc", "--noprofile"], "zsh": ["-f"], "fish": ["--no-config"]}[shell]
+    done = subprocess.run(
+        [shutil.which(shell), *options, "-c", body],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        env=environment,
+    )
+    assert done.returncode == 0, done.stderr
+    return {word.split("\t")[0] for word in done.stdout.split("\n") if word}
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_shell_completes_commands_options_and_their_values(shell, tmp_path):
+    if shutil.which(shell) is None:
+        pytest.skip(f"{shell} is not installed")
+    wanted = {
+        "liqdata co": {"coins", "collect", "coverage", "completion"},
+        "liqdata heatmap --ra": {"--range"},
+        "liqdata coins --range 1": {"1h", "12h", "1d"},
+    }
+    for place, (line, words) in enumerate(wanted.items()):
+        home = tmp_path / str(place)
+        home.mkdir()
+        assert completed(shell, line, home) == words
+
+
+# --- the page
+
+
+def test_the_page_of_the_command_line_has_every_command_and_option():
+    told = command_page.PAGE.read_text(encoding="utf-8")
+    assert told == command_page.page(), "docs/command-line.md is old: python tests/python/command_page.py writes it"
+    for name, entry in entries().items():
+        assert f"### liqdata {name}\n" in told
+        for parameter in entry.make().params:
+            for option in parameter.opts:
+                assert not option.startswith("-") or f"`{option}" in told, f"{name} {option}"
