@@ -122,9 +122,9 @@ fn batch(
     exchange: Option<&str>,
 ) -> PyResult<Batch> {
     let of_bars = tables::exchanges("bars", bars)?;
-    let orders = tables::orders(orders)?;
-    let bars = sized(py, tables::bars(bars)?, of_bars.as_deref())?;
-    let (open_interest, unit) = tables::open_interest(open_interest)?;
+    let orders = tables::orders(orders, None)?;
+    let bars = sized(py, tables::bars(bars, None)?, of_bars.as_deref())?;
+    let (open_interest, unit) = tables::open_interest(open_interest, None)?;
     let nobody = |table: &'static str| {
         let message = "nothing says whose the rows are";
         let allowed = "a column \"exchange\", or exchange= for all of them";
