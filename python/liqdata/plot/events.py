@@ -24,6 +24,8 @@ __all__ = ["cascades"]
 
 _NAMED = 8  # the largest cascades, which get a name where there is room for it
 
+_BEHIND = 0.45  # share of ink that the price has, behind the cascades
+
 
 def cascades(rows: Rows[Any], ax: Axes | None, *, price: Any) -> Axes:
     """Draw cascades; :func:`liqdata.plot.cascades` says how."""
@@ -62,7 +64,7 @@ def cascades(rows: Rows[Any], ax: Axes | None, *, price: Any) -> Axes:
         ax.set_xlabel("time, UTC", fontsize=size, labelpad=2.0)
     if line is not None:
         _price(ax, line)
-        entries.append(Line2D([], [], color=colours.faint(ax), linewidth=1.0, label="price, right"))
+        entries.append(Line2D([], [], color=colours.faint(ax, _BEHIND), linewidth=1.0, label="price, right"))
     caveat = ["simulated market"] if rows.meta.get("simulated") else []
     title = f"{alone[0]} liquidation cascades" if len(alone) == 1 else "Liquidation cascades"
     several = f"{len(rows):,} cascade{'s' if len(rows) != 1 else ''}"
@@ -140,7 +142,7 @@ def _price(ax: Axes, line: Any) -> None:
     paper.bare(twin, "y")
     twin.grid(visible=False)
     line = line.coarser(max(8, int(have.width / 0.02)))
-    twin.plot(line.times, line.closes, color=colours.faint(ax), linewidth=1.0)
+    twin.plot(line.times, line.closes, color=colours.faint(ax, _BEHIND), linewidth=1.0)
     twin.set_xlim(*ax.get_xlim())
     clock(twin, have.ticks(0.72))
     twin.yaxis.set_major_locator(amounts.rounded(have.ticks(0.45, upright=True)))
