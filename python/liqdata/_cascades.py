@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic
 
 from . import _answers, _core
 from ._inputs import datetime_of, stretch, symbols, usd
 from ._local import _Local
 from ._service import _Awaiting, _Blocking
 from .errors import BadQuery
+from .types import Amount
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -22,7 +23,7 @@ _DAY = 24 * 60 * 60 * 1000
 _MILLISECOND = timedelta(milliseconds=1)
 
 
-class _Cascades(_Blocking):
+class _Cascades(_Blocking, Generic[Amount]):
     """Cascades, asked of a service."""
 
     def cascades(
@@ -33,7 +34,7 @@ class _Cascades(_Blocking):
         min_usd: float | Decimal = 100_000,
         start: Instant | None = None,
         end: Instant | None = None,
-    ) -> Rows[CascadeRow]:
+    ) -> Rows[CascadeRow[Amount]]:
         """Liquidations that followed each other closely, as events. An extension of ``liqdata serve``.
 
         Orders of one coin and side no further apart than ``gap``, on whatever exchanges, are one event; it counts once
@@ -85,7 +86,7 @@ class _Cascades(_Blocking):
         return self._ask("cascades", _answers.rows, **asked(symbol, gap, min_usd, (start, end)))
 
 
-class _AsyncCascades(_Awaiting):
+class _AsyncCascades(_Awaiting, Generic[Amount]):
     """Cascades, awaited from a service."""
 
     async def cascades(
@@ -96,7 +97,7 @@ class _AsyncCascades(_Awaiting):
         min_usd: float | Decimal = 100_000,
         start: Instant | None = None,
         end: Instant | None = None,
-    ) -> Rows[CascadeRow]:
+    ) -> Rows[CascadeRow[Amount]]:
         """As :meth:`liqdata.Client.cascades`."""
         return await self._ask("cascades", _answers.rows, **asked(symbol, gap, min_usd, (start, end)))
 

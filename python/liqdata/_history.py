@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic
 
 from . import _answers
 from ._inputs import datetime_of, length, stretch, symbols, usd
 from ._local import _Local
 from ._service import _Awaiting, _Blocking
 from .errors import BadQuery
+from .types import Amount
 
 if TYPE_CHECKING:
     from datetime import timedelta
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 _GROUPS = ("coin", "symbol", "exchange", "side")
 
 
-class _History(_Blocking):
+class _History(_Blocking, Generic[Amount]):
     """Liquidations over time, asked of a service."""
 
     def history(
@@ -36,7 +37,7 @@ class _History(_Blocking):
         end: Instant | None = None,
         exchange: str | None = None,
         min_usd: float | Decimal | None = None,
-    ) -> Rows[HistoryRow]:
+    ) -> Rows[HistoryRow[Amount]]:
         """What was liquidated, period by period. An extension of ``liqdata serve`` beside the ten endpoints.
 
         Parameters
@@ -89,7 +90,7 @@ class _History(_Blocking):
         return self._ask("history", _grouped(by), **asked)
 
 
-class _AsyncHistory(_Awaiting):
+class _AsyncHistory(_Awaiting, Generic[Amount]):
     """Liquidations over time, awaited from a service."""
 
     async def history(
@@ -102,7 +103,7 @@ class _AsyncHistory(_Awaiting):
         end: Instant | None = None,
         exchange: str | None = None,
         min_usd: float | Decimal | None = None,
-    ) -> Rows[HistoryRow]:
+    ) -> Rows[HistoryRow[Amount]]:
         """As :meth:`liqdata.Client.history`."""
         asked = _asked(symbol, interval, by, (start, end), (exchange, min_usd))
         return await self._ask("history", _grouped(by), **asked)
@@ -153,11 +154,11 @@ def _asked(
     }
 
 
-def _grouped(by: object) -> Convert[Rows[HistoryRow]]:
+def _grouped(by: object) -> Convert[Rows[Any]]:
     """Makes rows whose columns are those asked for."""
     groups = _groups(by)
 
-    def converted(answer: _core.Table, origin: Origin) -> Rows[HistoryRow]:
+    def converted(answer: _core.Table, origin: Origin) -> Rows[Any]:
         return _answers.rows(answer.keeping(_GROUPS, groups), origin)
 
     return converted

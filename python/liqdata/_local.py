@@ -35,6 +35,7 @@ class _Local:
     """Asks the native half's engine; every question may be as of an instant."""
 
     def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
         doors(cls)
 
     def _set_up(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, Generic, overload
 
 from . import _answers, _core
 from ._inputs import instant, stretch
@@ -10,6 +10,7 @@ from ._local import _Local
 from ._progress import bar
 from ._service import _Awaiting, _Blocking
 from .stream import AsyncOrderStream, OrderStream
+from .types import Amount
 from .walk import AsyncOrderIterator, OrderIterator, at_most, pages
 
 if TYPE_CHECKING:
@@ -21,10 +22,10 @@ if TYPE_CHECKING:
 _CHUNK = 2**16  # rows taken from the native half at a time
 
 
-class _Orders(_Blocking):
+class _Orders(_Blocking, Generic[Amount]):
     """Single liquidation orders, asked of a service."""
 
-    def largest(self, range: Window = "24h", limit: int = 20) -> Rows[OrderRow]:
+    def largest(self, range: Window = "24h", limit: int = 20) -> Rows[OrderRow[Amount]]:
         """The largest single liquidation orders within a window.
 
         Parameters
@@ -52,18 +53,18 @@ class _Orders(_Blocking):
     @overload
     def orders(
         self, symbol: str | None = None, exchange: str | None = None, limit: int = 50, offset: int = 0
-    ) -> Rows[OrderRow]: ...
+    ) -> Rows[OrderRow[Amount]]: ...
     @overload
     def orders(
         self, symbol: Sequence[str], exchange: str | None = None, limit: int = 50, offset: int = 0
-    ) -> dict[str, Rows[OrderRow]]: ...
+    ) -> dict[str, Rows[OrderRow[Amount]]]: ...
     def orders(
         self,
         symbol: str | Sequence[str] | None = None,
         exchange: str | None = None,
         limit: int = 50,
         offset: int = 0,
-    ) -> Rows[OrderRow] | dict[str, Rows[OrderRow]]:
+    ) -> Rows[OrderRow[Amount]] | dict[str, Rows[OrderRow[Amount]]]:
         """One page of the order feed, newest first; :meth:`iter_orders` walks all of it.
 
         Parameters
@@ -194,28 +195,28 @@ class _Orders(_Blocking):
         return OrderStream(core, decimals=self._options.decimals)
 
 
-class _AsyncOrders(_Awaiting):
+class _AsyncOrders(_Awaiting, Generic[Amount]):
     """Single liquidation orders, awaited from a service."""
 
-    async def largest(self, range: Window = "24h", limit: int = 20) -> Rows[OrderRow]:
+    async def largest(self, range: Window = "24h", limit: int = 20) -> Rows[OrderRow[Amount]]:
         """As :meth:`liqdata.Client.largest`."""
         return await self._ask("largest", _answers.rows, range=range, limit=limit)
 
     @overload
     async def orders(
         self, symbol: str | None = None, exchange: str | None = None, limit: int = 50, offset: int = 0
-    ) -> Rows[OrderRow]: ...
+    ) -> Rows[OrderRow[Amount]]: ...
     @overload
     async def orders(
         self, symbol: Sequence[str], exchange: str | None = None, limit: int = 50, offset: int = 0
-    ) -> dict[str, Rows[OrderRow]]: ...
+    ) -> dict[str, Rows[OrderRow[Amount]]]: ...
     async def orders(
         self,
         symbol: str | Sequence[str] | None = None,
         exchange: str | None = None,
         limit: int = 50,
         offset: int = 0,
-    ) -> Rows[OrderRow] | dict[str, Rows[OrderRow]]:
+    ) -> Rows[OrderRow[Amount]] | dict[str, Rows[OrderRow[Amount]]]:
         """As :meth:`liqdata.Client.orders`."""
         return await self._each("orders", symbol, _answers.rows, exchange=exchange, limit=limit, offset=offset)
 

@@ -124,6 +124,7 @@ class _Service:
     """What both clients share: the options and the connections."""
 
     def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
         doors(cls)
 
     @door

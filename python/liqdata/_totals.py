@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, Generic, overload
 
 from . import _answers
 from ._local import _Local
 from ._service import _Awaiting, _Blocking
+from .types import Amount
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from .types import ChartRow, CoinRow, ExchangeRow, Instant, Overview, Window
 
 
-class _Totals(_Blocking):
+class _Totals(_Blocking, Generic[Amount]):
     """Realised totals, asked of a service."""
 
     def overview(self) -> Overview:
@@ -61,7 +62,7 @@ class _Totals(_Blocking):
         """
         return self._ask("coins", _answers.rows, range=range, limit=limit)
 
-    def exchanges(self, range: Window = "24h") -> Rows[ExchangeRow]:
+    def exchanges(self, range: Window = "24h") -> Rows[ExchangeRow[Amount]]:
         """Liquidated USD per exchange within a window.
 
         Parameters
@@ -84,10 +85,12 @@ class _Totals(_Blocking):
         return self._ask("exchanges", _answers.rows, range=range)
 
     @overload
-    def chart(self, symbol: str = "BTCUSDT") -> Rows[ChartRow]: ...
+    def chart(self, symbol: str = "BTCUSDT") -> Rows[ChartRow[Amount]]: ...
     @overload
-    def chart(self, symbol: Sequence[str]) -> dict[str, Rows[ChartRow]]: ...
-    def chart(self, symbol: str | Sequence[str] = "BTCUSDT") -> Rows[ChartRow] | dict[str, Rows[ChartRow]]:
+    def chart(self, symbol: Sequence[str]) -> dict[str, Rows[ChartRow[Amount]]]: ...
+    def chart(
+        self, symbol: str | Sequence[str] = "BTCUSDT"
+    ) -> Rows[ChartRow[Amount]] | dict[str, Rows[ChartRow[Amount]]]:
         """Liquidated USD per hour and side over the last 24 hours.
 
         Parameters
@@ -110,7 +113,7 @@ class _Totals(_Blocking):
         return self._each("chart", symbol, _answers.rows)
 
 
-class _AsyncTotals(_Awaiting):
+class _AsyncTotals(_Awaiting, Generic[Amount]):
     """Realised totals, awaited from a service."""
 
     async def overview(self) -> Overview:
@@ -122,15 +125,17 @@ class _AsyncTotals(_Awaiting):
         """As :meth:`liqdata.Client.coins`."""
         return await self._ask("coins", _answers.rows, range=range, limit=limit)
 
-    async def exchanges(self, range: Window = "24h") -> Rows[ExchangeRow]:
+    async def exchanges(self, range: Window = "24h") -> Rows[ExchangeRow[Amount]]:
         """As :meth:`liqdata.Client.exchanges`."""
         return await self._ask("exchanges", _answers.rows, range=range)
 
     @overload
-    async def chart(self, symbol: str = "BTCUSDT") -> Rows[ChartRow]: ...
+    async def chart(self, symbol: str = "BTCUSDT") -> Rows[ChartRow[Amount]]: ...
     @overload
-    async def chart(self, symbol: Sequence[str]) -> dict[str, Rows[ChartRow]]: ...
-    async def chart(self, symbol: str | Sequence[str] = "BTCUSDT") -> Rows[ChartRow] | dict[str, Rows[ChartRow]]:
+    async def chart(self, symbol: Sequence[str]) -> dict[str, Rows[ChartRow[Amount]]]: ...
+    async def chart(
+        self, symbol: str | Sequence[str] = "BTCUSDT"
+    ) -> Rows[ChartRow[Amount]] | dict[str, Rows[ChartRow[Amount]]]:
         """As :meth:`liqdata.Client.chart`."""
         return await self._each("chart", symbol, _answers.rows)
 

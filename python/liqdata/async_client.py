@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
 from ._cascades import _AsyncCascades
 from ._estimates import _AsyncEstimates
 from ._history import _AsyncHistory
 from ._orders import _AsyncOrders
 from ._totals import _AsyncTotals
+from .types import Amount
+
+if TYPE_CHECKING:
+    from decimal import Decimal
+    from typing import Unpack
+
+    from .types import ClientOptions
 
 __all__ = ["AsyncClient"]
 
 
-class AsyncClient(_AsyncTotals, _AsyncHistory, _AsyncCascades, _AsyncOrders, _AsyncEstimates):
+class AsyncClient(
+    _AsyncTotals[Amount], _AsyncHistory[Amount], _AsyncCascades[Amount], _AsyncOrders[Amount], _AsyncEstimates
+):
     """The client for asyncio: the same names as :class:`~liqdata.Client`, as coroutines.
 
     Parameters are those of :class:`~liqdata.Client`. ``iter_orders`` and ``stream_orders`` are async
@@ -30,6 +39,34 @@ class AsyncClient(_AsyncTotals, _AsyncHistory, _AsyncCascades, _AsyncOrders, _As
     ...     asyncio.run(main(server.url))
     (3, 'ETH')
     """
+
+    if TYPE_CHECKING:  # the type of a client says how it gives amounts; ``_Service`` makes it
+
+        @overload
+        def __init__(
+            self: AsyncClient[Decimal],
+            base_url: str | None = None,
+            *,
+            decimals: Literal["decimal"] = "decimal",
+            **options: Unpack[ClientOptions],
+        ) -> None: ...
+        @overload
+        def __init__(
+            self: AsyncClient[float],
+            base_url: str | None = None,
+            *,
+            decimals: Literal["float"],
+            **options: Unpack[ClientOptions],
+        ) -> None: ...
+        @overload
+        def __init__(
+            self: AsyncClient[str],
+            base_url: str | None = None,
+            *,
+            decimals: Literal["text"],
+            **options: Unpack[ClientOptions],
+        ) -> None: ...
+        def __init__(self, base_url: str | None = None, **options: Any) -> None: ...
 
     async def aclose(self) -> None:
         """Refuse further calls; connections are closed once calls under way have ended."""

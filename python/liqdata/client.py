@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
 from ._cascades import _Cascades
 from ._estimates import _Estimates
 from ._history import _History
 from ._orders import _Orders
 from ._totals import _Totals
+from .types import Amount
+
+if TYPE_CHECKING:
+    from decimal import Decimal
+    from typing import Unpack
+
+    from .types import ClientOptions
 
 __all__ = ["Client"]
 
 
-class Client(_Totals, _History, _Cascades, _Orders, _Estimates):
+class Client(_Totals[Amount], _History[Amount], _Cascades[Amount], _Orders[Amount], _Estimates):
     """A blocking client of a service that speaks the contract.
 
     Safe in notebooks (a running event loop does not matter), in threads, after a fork, and interruptible by Ctrl-C.
@@ -65,6 +72,34 @@ class Client(_Totals, _History, _Cascades, _Orders, _Estimates):
     ...     client.coins("1h", limit=2).columns
     ['coin', 'long_usd', 'short_usd', 'total_usd', 'cnt']
     """
+
+    if TYPE_CHECKING:  # the type of a client says how it gives amounts; ``_Service`` makes it
+
+        @overload
+        def __init__(
+            self: Client[Decimal],
+            base_url: str | None = None,
+            *,
+            decimals: Literal["decimal"] = "decimal",
+            **options: Unpack[ClientOptions],
+        ) -> None: ...
+        @overload
+        def __init__(
+            self: Client[float],
+            base_url: str | None = None,
+            *,
+            decimals: Literal["float"],
+            **options: Unpack[ClientOptions],
+        ) -> None: ...
+        @overload
+        def __init__(
+            self: Client[str],
+            base_url: str | None = None,
+            *,
+            decimals: Literal["text"],
+            **options: Unpack[ClientOptions],
+        ) -> None: ...
+        def __init__(self, base_url: str | None = None, **options: Any) -> None: ...
 
     def close(self) -> None:
         """Refuse further calls; connections are closed once calls under way have ended."""

@@ -1,7 +1,8 @@
 """The shapes of answers and the closed vocabularies of questions, for annotations.
 
 Decimal amounts of the contract are ``decimal.Decimal``; a client made with ``decimals="float"`` gives ``float`` in
-their place. Times are integers, Unix epoch milliseconds.
+their place: ``OrderRow`` is ``OrderRow[Decimal]``, and rows of such a client are ``OrderRow[float]``. Times are
+integers, Unix epoch milliseconds.
 
 Examples
 --------
@@ -12,12 +13,20 @@ Examples
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NotRequired, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Generic, Literal, NotRequired, TypeAlias, TypedDict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from datetime import datetime
     from decimal import Decimal
+
+    from typing_extensions import TypeVar
+
+    Amount = TypeVar("Amount", default=Decimal)
+else:  # what type checkers know of defaults, Python does from 3.13 on
+    from typing import TypeVar
+
+    Amount = TypeVar("Amount")
 
 __all__ = [
     "ArchiveTable",
@@ -25,6 +34,7 @@ __all__ = [
     "BracketRow",
     "CascadeRow",
     "ChartRow",
+    "ClientOptions",
     "Cluster",
     "CoinRow",
     "CollectorStatus",
@@ -122,6 +132,19 @@ InstrumentKind: TypeAlias = Literal["linear", "inverse"]
 """What a contract's size is counted in: base units, or USD."""
 
 
+class ClientOptions(TypedDict, total=False):
+    """What a client is made with beside its address and ``decimals``."""
+
+    timeout: float
+    connect_timeout: float
+    retries: int
+    rate_limit: float | None
+    max_body: int
+    headers: Mapping[str, str] | None
+    proxy: str | None
+    token: str | None
+
+
 class WindowTotals(TypedDict):
     """Long, short and total USD and the number of orders in one window."""
 
@@ -150,34 +173,34 @@ class CoinRow(TypedDict):
     cnt: int
 
 
-class ExchangeRow(TypedDict):
+class ExchangeRow(TypedDict, Generic[Amount]):
     """One row of the exchange totals."""
 
     exchange: str
-    long_usd: Decimal
-    short_usd: Decimal
-    total_usd: Decimal
+    long_usd: Amount
+    short_usd: Amount
+    total_usd: Amount
     cnt: int
 
 
-class OrderRow(TypedDict):
+class OrderRow(TypedDict, Generic[Amount]):
     """One liquidation order; ``qty`` in base units, ``timestamp`` in epoch milliseconds."""
 
     exchange: str
     symbol: str
     side: Side
-    price: Decimal
-    qty: Decimal
-    value_usd: Decimal
+    price: Amount
+    qty: Amount
+    value_usd: Amount
     timestamp: int
 
 
-class ChartRow(TypedDict):
+class ChartRow(TypedDict, Generic[Amount]):
     """USD liquidated on one side in one UTC hour; ``hour`` is its start in epoch milliseconds."""
 
     hour: int
     side: Side
-    total_usd: Decimal
+    total_usd: Amount
 
 
 class LevelTier(TypedDict):
@@ -239,7 +262,7 @@ class CoverageRow(TypedDict):
     cnt: int
 
 
-class HistoryRow(TypedDict):
+class HistoryRow(TypedDict, Generic[Amount]):
     """What was liquidated in one period, of one group; ``covered`` is ``None`` where nobody kept a record."""
 
     timestamp: int
@@ -247,25 +270,25 @@ class HistoryRow(TypedDict):
     symbol: NotRequired[str]
     exchange: NotRequired[str]
     side: NotRequired[Side]
-    long_usd: Decimal
-    short_usd: Decimal
-    total_usd: Decimal
+    long_usd: Amount
+    short_usd: Amount
+    total_usd: Amount
     cnt: int
-    largest_usd: Decimal
+    largest_usd: Amount
     covered: float | None
 
 
-class CascadeRow(TypedDict):
+class CascadeRow(TypedDict, Generic[Amount]):
     """Orders of one coin and side that followed each other closely; ``None`` is what is not known, or not yet."""
 
     start: int
     end: int
     coin: str
     side: Side
-    usd: Decimal
+    usd: Amount
     cnt: int
     venues: int
-    largest_usd: Decimal
+    largest_usd: Amount
     price_before: float | None
     price_after: float | None
     change_1m: float | None

@@ -5,6 +5,7 @@ from datetime import timedelta
 from decimal import Decimal
 
 import liqdata
+from liqdata.types import OrderRow
 
 market = liqdata.demo()
 
@@ -25,9 +26,26 @@ with liqdata.Client("https://data.example", timeout=5) as client:
     for order in client.iter_orders("BTC", max_rows=10):
         print(order["symbol"], order["value_usd"] * 2)
 
+with liqdata.Client("https://data.example", decimals="float") as quick:
+    plain: float = quick.exchanges()[0]["total_usd"]
+    quantity: float = quick.orders("BTC")[0]["qty"] * quick.largest(limit=1)[0]["price"]
+    longs: float = quick.coins()[0]["long_usd"] + quick.history("BTC")[0]["long_usd"] + quick.chart()[0]["total_usd"]
+
+
+def exact(client: liqdata.Client, row: OrderRow) -> Decimal:
+    """Add amounts of a client that was made as by default."""
+    return client.exchanges()[0]["total_usd"] + row["price"]
+
+
+with liqdata.Client("https://data.example", timeout=5, decimals="decimal") as careful:
+    amount: Decimal = exact(careful, careful.orders("BTC")[0])
+
 
 async def both() -> float:
     """Ask two questions at once."""
+    async with liqdata.AsyncClient("https://data.example", decimals="float") as quick:
+        venues = await quick.exchanges()
+        print(venues[0]["total_usd"] / 2.5)
     async with liqdata.AsyncClient("https://data.example") as client:
         rows, levels = await asyncio.gather(client.coins(limit=3), client.levels("BTC"))
         async for order in client.iter_orders(max_rows=10):
