@@ -46,6 +46,16 @@ def test_four_beside_each_other_keep_their_words_apart(name, size, layout):
     assert collisions(figure) == ([], [])
 
 
+@pytest.mark.parametrize("layout", [None, "constrained"])
+@pytest.mark.parametrize("name", ["heatmap-marks", "liqmap", "coins-named"])
+def test_a_figure_within_a_figure_has_its_own_room(name, layout):
+    answer, options = drawn.ANSWERS[name]
+    figure = Figure(figsize=(12, 5), layout=layout)
+    for part in figure.subfigures(1, 2):
+        plot.draw(answer, part.add_subplot(2, 1, 2), **options)
+    assert collisions(figure) == ([], [])
+
+
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_the_colour_bar_stands_beside_the_price_axis(layout):
     figure = Figure(figsize=(8, 5), layout=layout)

@@ -168,7 +168,7 @@ class Apart(MaxNLocator):
         low, high = axis.get_view_interval()
         box = axis.axes.get_window_extent()
         pixels = box.height if axis.axis_name == "y" else box.width
-        dpi = axis.axes.get_figure(root=True).dpi
+        dpi = axis.axes.figure.dpi
         reach = self._points * dpi / 72.0 * abs(high - low) / max(pixels, 1.0)
         return [tick for tick in ticks if abs(tick - self._value) > reach]
 

@@ -217,7 +217,7 @@ def _mesh(
     have = paper.room(ax)
     inset = ax.inset_axes((1.1, 0.0, 0.02, 1.0))
     inset.set_axes_locator(cast("Any", _Beside(ax, have.scale)))
-    bar = cast("Any", ax.get_figure(root=False)).colorbar(mesh, cax=inset, extend=more, extendfrac=0.03)
+    bar = cast("Any", ax.figure).colorbar(mesh, cax=inset, extend=more, extendfrac=0.03)
     bar.ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0), numticks=have.ticks(0.4, upright=True)))
     bar.ax.yaxis.set_major_formatter(amounts.dollars())
     bar.ax.yaxis.set_minor_formatter(NullFormatter())
@@ -240,7 +240,7 @@ class _Beside:
         self._scale = scale
 
     def __call__(self, _: Axes, renderer: Any) -> Bbox:
-        figure: Any = self._ax.get_figure(root=False)
+        figure: Any = self._ax.figure
         inner = self._ax.get_window_extent(renderer)
         words = self._ax.yaxis.get_tightbbox(renderer)
         point = renderer.points_to_pixels(1.0)

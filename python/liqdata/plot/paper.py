@@ -98,10 +98,8 @@ def dress(figure: Figure) -> Axes:
 
 def room(ax: Axes) -> Room:
     """Tell how large the cell is that these axes stand in."""
-    figure = ax.get_figure(root=False)
-    assert figure is not None  # noqa: S101 - axes that can be drawn on have one
-    root = cast("Figure", ax.get_figure(root=True))
-    width, height = figure.bbox.width / root.dpi, figure.bbox.height / root.dpi
+    figure = cast("Figure", ax.figure)  # or a figure within one
+    width, height = figure.bbox.width / figure.dpi, figure.bbox.height / figure.dpi
     spec = ax.get_subplotspec()
     if spec is None:
         box = ax.get_position()
@@ -149,7 +147,7 @@ class Fit:
 
     def __call__(self, ax: Axes, renderer: Any) -> Bbox:
         """Give the place of the axes, as matplotlib asks for it before it draws."""
-        figure = ax.get_figure(root=False)
+        figure = ax.figure
         if self._busy:  # asked for what is being measured
             return ax.get_position()
         if figure is None or not self._ours(figure):
