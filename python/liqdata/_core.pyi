@@ -78,6 +78,7 @@ def ingest_files(
     files: list[str],
     format: str | None,
     exchange: str | None,
+    contracts: list[list[str]],
     seen: Callable[[int], object],
 ) -> dict[str, Any]: ...
 def ingest_tables(

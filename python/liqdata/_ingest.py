@@ -168,9 +168,12 @@ def ingest(
     tables = [(file, *_parquet(file, format)) for file in parquet]
     shown = bar(wanted=progress, total=None, what="ingest")
     done: list[Ingested] = []
+    contracts = _contracts(folder)
     try:
         if plain:
-            done.append(_told(_core.ingest_files(folder, plain, format, exchange, _counting(shown.update))))
+            told = _core.ingest_files(folder, plain, format, exchange, contracts, _counting(shown.update))
+            contracts = told["contracts"]
+            done.append(_told(told))
         for file, kind, held in tables:
             one = dict.fromkeys(given) | {kind: table(held, kind)}
             done.append(_told(_tables(folder, one, exchange, shown), file=file, kind=kind))
@@ -179,14 +182,32 @@ def ingest(
             done.append(_told(_tables(folder, given, exchange, shown)))
     finally:
         shown.close()
-    told = _together(done)
-    _record(folder, told, source)
-    return told
+    whole = _together(done)
+    _record(folder, whole, source, contracts)
+    return whole
 
 
-def _record(folder: str, told: Ingested, source: str | None) -> None:
+def _contracts(folder: str) -> list[list[str]]:
+    """Of which contracts the archive's bars and readings are, as far as they were ingested."""
+    try:
+        lines = Path(folder, RECORD).read_text(encoding="utf-8").splitlines()
+    except FileNotFoundError:
+        return []
+    known: dict[tuple[str, ...], str] = {}
+    for line in lines:
+        try:
+            told = json.loads(line)["contracts"]
+        except (ValueError, KeyError):  # the end of a line that was cut short, or a line of somebody else
+            continue
+        for kind, exchange, coin, contract in told:
+            known.setdefault((kind, exchange, coin), contract)
+    return [[*of, contract] for of, contract in known.items()]
+
+
+def _record(folder: str, told: Ingested, source: str | None, contracts: list[list[str]]) -> None:
     """Write down beside the journal what was ingested, and from where."""
-    line = {"at": datetime.now(UTC).isoformat(timespec="milliseconds"), "source": source} | asdict(told)
+    at = datetime.now(UTC).isoformat(timespec="milliseconds")
+    line = {"at": at, "source": source} | asdict(told) | {"contracts": contracts}
     with Path(folder, RECORD).open("a", encoding="utf-8") as record:
         record.write(json.dumps(line) + "\n")
 

@@ -33,6 +33,21 @@ pub struct Files {
     pub format: Option<Format>,
     /// Whose they are, where they do not say so.
     pub exchange: Option<String>,
+    /// Of which contracts the archive's bars and readings are known to be.
+    pub contracts: Vec<Contract>,
+}
+
+/// Of which contract the bars or the open interest of a coin on an exchange are.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Contract {
+    /// `bars` or `open_interest`.
+    pub table: String,
+    /// Exchange, lower case.
+    pub exchange: String,
+    /// Coin.
+    pub coin: String,
+    /// The contract as its files spell it.
+    pub contract: String,
 }
 
 /// Why nothing, or not everything, was ingested.
@@ -75,6 +90,8 @@ pub struct Ingested {
     pub refused: Vec<Refused>,
     /// What each file was taken for.
     pub files: Vec<(String, Format)>,
+    /// Of which contracts the bars and readings are.
+    pub contracts: Vec<Contract>,
 }
 
 impl Ingested {
@@ -121,6 +138,10 @@ pub fn ingest(
     found.sort_by_key(|(source, _)| source.name.span());
     let mut writer = Archive::create_or_open(path)?;
     let mut intake = Intake::new(&mut writer, goes_on);
+    for known in &files.contracts {
+        let key = [&known.table, &known.exchange, &known.coin].map(String::clone);
+        intake.contracts.insert(key, known.contract.clone());
+    }
     for (source, format) in &found {
         let shown = source.name.shown.clone();
         intake.done.files.push((shown.clone(), *format));
@@ -134,7 +155,18 @@ pub fn ingest(
         }
     }
     let whole = intake.keep()?;
-    Ok(whole.then_some(intake.done))
+    let mut done = intake.done;
+    let contracts = intake.contracts.into_iter();
+    done.contracts = contracts
+        .map(|([table, exchange, coin], contract)| Contract {
+            table,
+            exchange,
+            coin,
+            contract,
+        })
+        .collect();
+    done.contracts.sort();
+    Ok(whole.then_some(done))
 }
 
 /// Brings rows of tables into the archive in the folder `path`; otherwise as [`ingest`].
@@ -186,7 +218,7 @@ struct Intake<'a> {
     /// What has been read to its end, and is told once its rows are kept.
     told: Vec<Told>,
     /// Of which contract the bars and the open interest of a coin on an exchange are.
-    contracts: HashMap<(&'static str, String, String), String>,
+    contracts: HashMap<[String; 3], String>,
     /// Table, exchange, coin and contract of the last row that was.
     latest: Option<(&'static str, [String; 3])>,
 }
@@ -352,7 +384,7 @@ impl<'a> Intake<'a> {
         {
             return true;
         }
-        let key = (table, exchange.to_owned(), coin.to_owned());
+        let key = [table, exchange, coin].map(str::to_owned);
         let first = self
             .contracts
             .entry(key)

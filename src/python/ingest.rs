@@ -10,7 +10,7 @@ use super::archive::{bar_row, order_row, reading_row};
 use super::{error, logs, tables};
 use crate::api::BadQuery;
 use crate::archive::{Archive, ArchiveError, Batch, Filter};
-use crate::collect::{Files, IngestError, Ingested, ingest, ingest_rows};
+use crate::collect::{Contract, Files, IngestError, Ingested, ingest, ingest_rows};
 use crate::engine::{InterestUnit, in_base_units};
 use crate::feeds::dumps::Format;
 use crate::model::{Millis, ObservedBar, Symbol, Vocabulary, exchange_name};
@@ -21,7 +21,7 @@ pub(super) fn formats() -> Vec<&'static str> {
     Format::ALL.iter().map(|format| format.name()).collect()
 }
 
-/// Brings files into the archive in the folder `path`; `seen` is told how many rows have been read.
+/// Brings files into the archive in the folder `path`, whose bars and readings are of `contracts`; `seen` is told how many rows have been read.
 #[pyfunction]
 pub(super) fn ingest_files<'py>(
     py: Python<'py>,
@@ -29,6 +29,7 @@ pub(super) fn ingest_files<'py>(
     files: Vec<PathBuf>,
     format: Option<&str>,
     exchange: Option<String>,
+    contracts: Vec<[String; 4]>,
     seen: Py<PyAny>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let format = format.map(|name| format_of(py, name)).transpose()?;
@@ -36,6 +37,7 @@ pub(super) fn ingest_files<'py>(
         paths: files,
         format,
         exchange,
+        contracts: contracts.into_iter().map(contract).collect(),
     };
     let done = watched(py, seen, move |goes_on| ingest(&path, &files, goes_on))?;
     told(py, done.map_err(|fault| fault_of(py, &fault))?)
@@ -56,6 +58,15 @@ pub(super) fn ingest_tables<'py>(
     let rows = batch(py, &path, (orders, bars, open_interest), exchange)?;
     let done = watched(py, seen, move |goes_on| ingest_rows(&path, rows, goes_on))?;
     told(py, done.map_err(|fault| error::archive(py, &fault))?)
+}
+
+fn contract([table, exchange, coin, contract]: [String; 4]) -> Contract {
+    Contract {
+        table,
+        exchange,
+        coin,
+        contract,
+    }
 }
 
 fn format_of(py: Python<'_>, name: &str) -> PyResult<Format> {
@@ -111,6 +122,11 @@ fn told(py: Python<'_>, done: Option<Ingested>) -> PyResult<Bound<'_, PyDict>> {
         .map(|(file, format)| (file, format.name()))
         .collect();
     told.set_item("files", files)?;
+    let contracts = done.contracts.into_iter();
+    let contracts: Vec<[String; 4]> = contracts
+        .map(|one| [one.table, one.exchange, one.coin, one.contract])
+        .collect();
+    told.set_item("contracts", contracts)?;
     Ok(told)
 }
 

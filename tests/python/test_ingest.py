@@ -216,6 +216,22 @@ def test_bars_of_two_contracts_of_a_coin_are_not_mixed(tmp_path, folder):
     assert any("delivered on a day" in reason for reason in done.refused)
 
 
+def test_a_contract_that_came_later_is_refused_in_another_ingest_as_well(tmp_path, folder):
+    def ticker(exchange, symbol, value):
+        at = START * 1000
+        line = f"{exchange},{symbol},{at + len(symbol) * 1000},{at},,0.0001,,{value},40001,40000,40000"
+        return written(tmp_path, f"{exchange}_derivative_ticker_2024-01-02_{symbol}.csv.gz", line, header=TICKER)
+
+    assert liqdata.ingest(folder, ticker("binance-futures", "BTCUSDT", "100")).new == 1
+    done = liqdata.ingest(folder, ticker("binance-delivery", "BTCUSD_PERP", "1000"))
+    assert (done.rows, done.new) == (1, 0)
+    assert next(iter(done.refused)).startswith("open_interest of a coin on an exchange are those of one contract")
+    # A line of the record that was cut short takes nothing from the others.
+    with (folder / "ingested.jsonl").open("a") as record:
+        record.write('{"at": "2')
+    assert liqdata.ingest(folder, ticker("binance-delivery", "BTCUSD_PERP", "1000")).new == 0
+
+
 def test_a_bar_that_the_archive_has_otherwise_is_refused_and_stays_as_it_was(tmp_path, folder):
     liqdata.ingest(folder, written(tmp_path, "BTCUSDT-1m-2024-01-02.csv", kline(0), kline(1)))
     other = written(tmp_path, "BTCUSDT-1m-2024-01.csv", kline(0), kline(1, volume="8"), kline(2))
@@ -549,7 +565,7 @@ def stopped(folder, files, looks):
             if looks == {looks}:
                 print("reached", flush=True)
                 sys.stdin.readline()
-        _core.ingest_files({str(folder)!r}, {[str(file) for file in files]!r}, None, None, seen)
+        _core.ingest_files({str(folder)!r}, {[str(file) for file in files]!r}, None, None, [], seen)
         print("done", flush=True)
     """)
     process = subprocess.Popen(
