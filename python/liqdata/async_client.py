@@ -9,6 +9,7 @@ from ._estimates import _AsyncEstimates
 from ._history import _AsyncHistory
 from ._orders import _AsyncOrders
 from ._totals import _AsyncTotals
+from ._undercount import _AsyncUndercount
 from .types import Amount
 
 if TYPE_CHECKING:
@@ -21,7 +22,12 @@ __all__ = ["AsyncClient"]
 
 
 class AsyncClient(
-    _AsyncTotals[Amount], _AsyncHistory[Amount], _AsyncCascades[Amount], _AsyncOrders[Amount], _AsyncEstimates
+    _AsyncTotals[Amount],
+    _AsyncHistory[Amount],
+    _AsyncCascades[Amount],
+    _AsyncUndercount[Amount],
+    _AsyncOrders[Amount],
+    _AsyncEstimates,
 ):
     """The client for asyncio: the same names as :class:`~liqdata.Client`, as coroutines.
 

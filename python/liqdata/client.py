@@ -9,6 +9,7 @@ from ._estimates import _Estimates
 from ._history import _History
 from ._orders import _Orders
 from ._totals import _Totals
+from ._undercount import _Undercount
 from .types import Amount
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Client"]
 
 
-class Client(_Totals[Amount], _History[Amount], _Cascades[Amount], _Orders[Amount], _Estimates):
+class Client(_Totals[Amount], _History[Amount], _Cascades[Amount], _Undercount[Amount], _Orders[Amount], _Estimates):
     """A blocking client of a service that speaks the contract.
 
     Safe in notebooks (a running event loop does not matter), in threads, after a fork, and interruptible by Ctrl-C.

@@ -18,6 +18,7 @@ from ._local import _Mirrored
 from ._orders import _LocalOrders
 from ._progress import bar
 from ._totals import _LocalTotals
+from ._undercount import _LocalUndercount
 from .errors import BadQuery
 from .model import Model
 
@@ -43,7 +44,9 @@ _DEMO_NOW = datetime(2026, 6, 1, tzinfo=UTC)
 _SEEDS = 2**64
 
 
-class Market(_LocalTotals, _LocalHistory, _LocalCascades, _LocalOrders, _LocalEstimates, _LocalExport):
+class Market(
+    _LocalTotals, _LocalHistory, _LocalCascades, _LocalUndercount, _LocalOrders, _LocalEstimates, _LocalExport
+):
     """A market in this process: the ten answers from tables you have.
 
     Parameters

@@ -66,8 +66,10 @@ __all__ = [
     "Pain",
     "PositionRow",
     "PriceKind",
+    "Sampling",
     "Side",
     "TruthRow",
+    "UndercountRow",
     "VenueState",
     "VenueStatus",
     "View",
@@ -84,6 +86,7 @@ Instants: TypeAlias = "Instant | Iterable[Instant]"
 Window: TypeAlias = Literal["1h", "4h", "12h", "24h", "1d"]
 """Rolling window of a realised total; ``1d`` is ``24h``."""
 
+Sampling: TypeAlias = Literal["complete", "latest", "largest_of_side", "latest_or_largest", "unknown"]
 HistoryGroup: TypeAlias = Literal["coin", "symbol", "exchange", "side"]
 """What liquidations over time are grouped by beside the period."""
 
@@ -295,6 +298,18 @@ class CascadeRow(TypedDict, Generic[Amount]):
     change_5m: float | None
     change_1h: float | None
     percentile_7d: float | None
+
+
+class UndercountRow(TypedDict, Generic[Amount]):
+    """What one exchange published, and what is estimated of all it liquidated; ``None`` where nothing tells."""
+
+    exchange: str
+    sampling: Sampling
+    observed_usd: Amount
+    estimated_usd: float | None
+    low_usd: float | None
+    high_usd: float | None
+    method: str
 
 
 class PositionRow(TypedDict):

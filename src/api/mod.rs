@@ -22,6 +22,7 @@ mod parameter;
 mod query;
 mod refusal;
 mod stream;
+mod undercount;
 
 pub use cascades::Gap;
 pub use endpoint::{Endpoint, Entry, Member, Reply, Shape};
@@ -62,7 +63,7 @@ macro_rules! endpoints {
                 overview(Overview) coins(Coins) exchanges(Exchanges) largest(Largest) orders(Orders) chart(Chart)
                 heatmap(Heatmap) liqmap(Liqmap) levels(Levels) maxpain(Maxpain)
             ]
-            [history(History) cascades(Cascades)]
+            [history(History) cascades(Cascades) undercount(Undercount)]
         }
     };
 }

@@ -34,6 +34,7 @@ mod sources;
 mod sweeps;
 mod table;
 mod timeline;
+mod undercount;
 mod view;
 
 pub use cascade::{CascadeQuestion, Clusters, cascades, priced, reach};
@@ -59,4 +60,5 @@ pub use sources::Sources;
 pub use sweeps::{Move, crossed, refreshed};
 pub use table::TableFault;
 pub use timeline::{Covered, Grouping, Timeline, TimelineQuestion, timeline};
+pub use undercount::undercount;
 pub use view::View;

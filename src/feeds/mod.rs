@@ -180,3 +180,23 @@ pub(crate) fn unzipped(frame: &[u8], largest: usize) -> Result<Cow<'_, [u8]>, Er
         Err(too_large())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Completeness, Sampling};
+
+    #[test]
+    fn what_a_venue_is_said_to_leave_out_is_what_its_feed_says() {
+        for venue in VENUES {
+            let wanted = match Sampling::of_venue(venue.name()) {
+                Sampling::Complete => Completeness::Complete,
+                Sampling::Unknown => Completeness::Unknown,
+                Sampling::Latest | Sampling::LargestOfSide | Sampling::LatestOrLargest => {
+                    Completeness::Sampled
+                }
+            };
+            assert_eq!(venue.completeness(), wanted, "{}", venue.name());
+        }
+    }
+}

@@ -26,7 +26,7 @@ use crate::engine::{
 };
 use crate::model::{
     Bar, CascadeRow, Chosen, Completeness, Millis, Model, ObservedLiquidations,
-    ObservedOpenInterest, Order, PeriodRow, Symbol, VenueCoverage, Window,
+    ObservedOpenInterest, Order, PeriodRow, Symbol, UndercountRow, VenueCoverage, Window,
 };
 
 /// What a server, or a caller in this process, asks its questions of.
@@ -633,5 +633,16 @@ impl Stretches for Market {
             self.source.bars(coin, as_of, (Some(from), Some(to)), None)
         })?;
         Ok(rows)
+    }
+
+    fn undercount(
+        &self,
+        window: Window,
+        as_of: Option<Millis>,
+    ) -> Result<Vec<UndercountRow>, Refusal> {
+        self.check_instant(as_of)?;
+        shown(&*self.source, as_of, None, |view| {
+            engine::undercount(view, window, self.simulated)
+        })
     }
 }

@@ -22,6 +22,7 @@ mod shared_look;
 mod source;
 mod stretches;
 mod timeline;
+mod undercount;
 
 pub use crate::engine::Explain;
 pub use crate::model::VenueCoverage;

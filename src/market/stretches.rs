@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::refusal::Refusal;
 use crate::engine::{CascadeQuestion, TimelineQuestion};
-use crate::model::{CascadeRow, Millis, PeriodRow};
+use crate::model::{CascadeRow, Millis, PeriodRow, UndercountRow, Window};
 
 /// Who knows what happened in any stretch of time. Where `as_of` is none, what is known now is meant.
 pub trait Stretches {
@@ -32,4 +32,16 @@ pub trait Stretches {
         asked: &Arc<CascadeQuestion>,
         as_of: Option<Millis>,
     ) -> Result<Vec<CascadeRow>, Refusal>;
+
+    /// What each exchange published in a window, and what is estimated of all that it liquidated: of a simulation, in
+    /// which every exchange publishes everything, the same.
+    ///
+    /// # Errors
+    ///
+    /// A [`Refusal`] where it cannot be read.
+    fn undercount(
+        &self,
+        window: Window,
+        as_of: Option<Millis>,
+    ) -> Result<Vec<UndercountRow>, Refusal>;
 }

@@ -1,0 +1,27 @@
+//! What sampled exchanges leave out: from the question to the estimate.
+
+use super::answer::{Answer, Answered, Material};
+use super::refusal::Refusal;
+use super::stretches::Stretches;
+use crate::api::Undercount;
+use crate::engine::{self, EngineError, View};
+use crate::model::Millis;
+
+impl Answer for Undercount {
+    fn answer(&self, view: &View<'_>) -> Result<Answered<Self::Reply>, EngineError> {
+        let rows = engine::undercount(view, self.range, false);
+        Ok(Answered::realised(rows))
+    }
+
+    fn of_market(
+        &self,
+        market: &dyn Stretches,
+        as_of: Option<Millis>,
+    ) -> Option<Result<Self::Reply, Refusal>> {
+        Some(market.undercount(self.range, as_of))
+    }
+
+    fn material(&self) -> Material {
+        Material::Realised(self.range)
+    }
+}

@@ -1,0 +1,162 @@
+"""What sampled exchanges leave out: estimates held against whole tapes that the test has thinned itself."""
+
+import random
+from decimal import Decimal
+
+import pytest
+import samples
+from samples import HOUR, NOW
+from scripted import answer
+
+import liqdata
+from liqdata import BadQuery
+
+COLUMNS = ["exchange", "sampling", "observed_usd", "estimated_usd", "low_usd", "high_usd", "method"]
+PAIRS = ("BTCUSDT", "ETHUSDT", "SOLUSDT", "XRPUSDT", "DOGEUSDT", "ADAUSDT")
+TAPES = ("bybit", "gate", "kraken")
+
+
+def lived(seed):
+    """A day of four exchanges with the same habits: bursts, busier in some hours, in which orders share seconds."""
+    chance = random.Random(seed)
+    rows = []
+    for hour in range(24):
+        mood = chance.lognormvariate(0, 0.8)
+        for venue in (*TAPES, "sampled"):
+            for place, pair in enumerate(PAIRS):
+                for _ in range(int(chance.expovariate(1 / (mood * 3 / (1 + place))))):
+                    start = NOW - (hour + 1) * HOUR + 1 + chance.randrange(HOUR)
+                    side = chance.choice(("LONG", "SHORT"))
+                    pace = chance.choice((150, 900, 4000))
+                    for _ in range(1 + int(chance.expovariate(0.2))):
+                        rows.append(
+                            {
+                                "exchange": venue,
+                                "symbol": pair,
+                                "side": side,
+                                "price": 1,
+                                "qty": 1,
+                                "value_usd": Decimal(round(chance.lognormvariate(8.5, 1.3))) + 1,
+                                "timestamp": min(start, NOW),
+                            }
+                        )
+                        start += int(chance.expovariate(1 / pace))
+    return rows
+
+
+def thinned(rows, name, rule):
+    """The tape with the orders of ``sampled`` as an exchange publishes them, and what all of them were."""
+    kept = {}
+    for row in sorted((row for row in rows if row["exchange"] == "sampled"), key=lambda row: row["timestamp"]):
+        key = row["symbol"], row["timestamp"] // 1000, row["side"] if rule == "largest_of_side" else None
+        if rule == "latest" or key not in kept or row["value_usd"] > kept[key]["value_usd"]:
+            kept[key] = row
+    published = [row | {"exchange": name} for row in kept.values()]
+    truth = sum(row["value_usd"] for row in rows if row["exchange"] == "sampled")
+    return [row for row in rows if row["exchange"] != "sampled"] + published, float(truth)
+
+
+def row_of(market, name, window="24h", **options):
+    (row,) = (row for row in market.undercount(window, **options) if row["exchange"] == name)
+    return row
+
+
+RULES = [
+    ("aster", "latest", "latest"),
+    ("bitget", "largest_of_side", "largest_of_side"),
+    ("binance", "latest", "latest_or_largest"),
+    ("okx", "largest", "latest_or_largest"),
+]
+
+
+@pytest.mark.parametrize("name,rule,sampling", RULES)
+def test_the_interval_covers_the_truth_at_its_rate(name, rule, sampling):
+    days, inside, ratios = 40, 0, []
+    for seed in range(days):
+        rows, truth = thinned(lived(seed), name, rule)
+        row = row_of(liqdata.Market(samples.columns(rows), now=NOW), name)
+        assert row["sampling"] == sampling
+        assert row["observed_usd"] == sum(one["value_usd"] for one in rows if one["exchange"] == name)
+        assert float(row["observed_usd"]) < row["low_usd"] <= row["estimated_usd"] <= row["high_usd"]
+        inside += row["low_usd"] <= truth <= row["high_usd"]
+        ratios.append(row["estimated_usd"] / truth)
+    print(name, rule, inside / days, sum(ratios) / days)
+    # 36 of 40 are wanted: fewer than 31 have a chance of 1 in 100.
+    assert inside >= 31, inside
+    if sampling == rule:
+        assert sum(ratios) / days == pytest.approx(1, abs=0.05)
+
+
+def test_without_a_complete_tape_nothing_is_estimated():
+    rows, _ = thinned(lived(1), "okx", "latest")
+    alone = [row for row in rows if row["exchange"] == "okx"]
+    few = [row for row in rows if row["exchange"] == "bybit"][:15]
+    for orders in (alone, alone + few):
+        row = row_of(liqdata.Market(samples.columns(orders), now=NOW), "okx")
+        assert row["estimated_usd"] is row["low_usd"] is row["high_usd"] is None
+        assert row["method"].startswith("unknown: no complete tape")
+        assert row["observed_usd"] == sum(one["value_usd"] for one in alone)
+
+
+def test_an_exchange_that_does_not_say_is_not_estimated_and_one_that_tells_all_is_what_it_told():
+    rows, _ = thinned(lived(2), "htx", "latest")
+    market = liqdata.Market(samples.columns(rows), now=NOW)
+    told = market.undercount()
+    assert told.columns == COLUMNS
+    assert [row["exchange"] for row in told] == ["bybit", "gate", "htx", "kraken"]
+    unsaid = row_of(market, "htx")
+    assert (unsaid["sampling"], unsaid["estimated_usd"]) == ("unknown", None)
+    assert unsaid["method"].startswith("unknown: the exchange does not say")
+    for row in told:
+        if row["sampling"] == "complete":
+            assert row["low_usd"] == row["high_usd"] == row["estimated_usd"] == float(row["observed_usd"])
+    totals = {row["exchange"]: row["total_usd"] for row in market.exchanges("24h")}
+    assert totals == {row["exchange"]: row["observed_usd"] for row in told}, "totals hold what was published"
+
+
+def test_a_window_is_of_itself_and_of_its_instant_and_draws_are_the_same_again():
+    rows, _ = thinned(lived(3), "aster", "latest")
+    market = liqdata.Market(samples.columns(rows), now=NOW)
+    for window, hours in (("4h", 4), ("12h", 12), ("1d", 24)):
+        seen = sum(r["value_usd"] for r in rows if r["exchange"] == "aster" and r["timestamp"] > NOW - hours * HOUR)
+        assert row_of(market, "aster", window)["observed_usd"] == seen
+    at = NOW - 7 * HOUR
+    before = liqdata.Market(samples.columns([row for row in rows if row["timestamp"] <= at]), now=at)
+    assert list(market.undercount("12h", as_of=at)) == list(before.undercount("12h"))
+    assert market.undercount() == market.undercount()
+
+
+def test_what_is_busier_than_any_tape_is_said():
+    rows, _ = thinned(lived(4), "aster", "latest")
+    burst = [
+        {**rows[0], "exchange": "aster", "symbol": "BTCUSDT", "timestamp": NOW - 1000 * second}
+        for second in range(3000)
+    ]
+    row = row_of(liqdata.Market(samples.columns(rows + burst), now=NOW), "aster")
+    assert "busier than any tape" in row["method"]
+
+
+def test_the_simulation_shows_everything():
+    assert {row["sampling"] for row in samples.simulated().undercount()} == {"complete"}
+
+
+def test_an_archive_and_clients_of_either_face_are_told_the_same(tmp_path, connect):
+    rows, _ = thinned(lived(5), "binance", "largest")
+    table = samples.columns(rows)
+    writer = liqdata._core.ArchiveWriter(tmp_path / "archive")
+    writer.append(table, None, None)
+    writer.close()
+    with liqdata.open(tmp_path / "archive") as market, liqdata.serve(market) as server:
+        client = connect(server)
+        for window in ("1h", "4h", "24h"):
+            wanted = liqdata.Market(table, now=max(table["timestamp"])).undercount(window)
+            assert list(market.undercount(window)) == list(wanted)
+            assert client.undercount(window) == wanted
+        with pytest.raises(BadQuery, match="range"):
+            client.undercount("2h")
+
+
+def test_a_service_that_does_not_announce_it_is_told_by_name(script, connect):
+    nowhere = answer({"success": False}, 404)
+    with pytest.raises(BadQuery, match="does not announce undercount"):
+        connect(script(nowhere, nowhere)).undercount()
