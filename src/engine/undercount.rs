@@ -262,7 +262,7 @@ pub fn undercount(view: &View<'_>, window: Window, all_told: bool) -> Vec<Underc
                 "a complete tape".clone_into(&mut row.method);
             }
             Sampling::Unknown => {
-                "unknown: the exchange does not say what it leaves out".clone_into(&mut row.method)
+                "unknown: the exchange does not say what it leaves out".clone_into(&mut row.method);
             }
             _ => estimated(&mut row, tape, &complete),
         }

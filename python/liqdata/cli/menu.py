@@ -40,6 +40,7 @@ BESIDE = {
         "token": ("server", "make a token for a server: the token, and the line of its file"),
     },
     "Here": {
+        "watch": ("alerts", "show cascades as they come, and call a webhook or a command for large ones"),
         "demo": ("demonstration", "a simulated market, served and asked all ten; writes two pictures"),
         "completion": ("completion", "print what makes a shell complete commands, options and their values"),
     },

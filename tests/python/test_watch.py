@@ -1,0 +1,189 @@
+"""Watching cascades: real events of an archive that grows, a webhook on a socket, a program, and Ctrl-C."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from decimal import Decimal
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+import pytest
+import samples
+from samples import MINUTE, NOW
+
+import liqdata
+from liqdata import BadQuery, _core
+from liqdata._watch import Events, watch
+
+
+def order(at, usd, *, side="LONG", symbol="BTCUSDT", venue="okx"):
+    named = {"exchange": venue, "symbol": symbol, "side": side}
+    return {**named, "price": 1, "qty": 1, "value_usd": Decimal(usd), "timestamp": NOW + at}
+
+
+@pytest.fixture
+def growing(tmp_path):
+    """An archive, and what lets it grow."""
+    writer = _core.ArchiveWriter(tmp_path / "archive")
+
+    def grow(*rows):
+        writer.append(samples.columns(list(rows)), None, None)
+
+    grow(order(-MINUTE * 60, 1))
+    with liqdata.open(tmp_path / "archive") as market:
+        yield market, grow
+    writer.close()
+
+
+@pytest.fixture
+def webhook():
+    """A server that keeps what is posted, and answers with the codes it is told."""
+    posted, codes = [], []
+
+    class Kept(BaseHTTPRequestHandler):
+        def do_POST(self):
+            posted.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+            self.send_response(codes.pop(0) if codes else 204)
+            self.end_headers()
+
+        def log_message(self, *_):
+            """Requests are not the test's output."""
+
+    with HTTPServer(("127.0.0.1", 0), Kept) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}/hook?key=secret", posted, codes
+        server.shutdown()
+        thread.join()
+
+
+def test_an_event_is_shown_when_it_counts_and_when_it_is_over_and_told_once(growing, webhook):
+    market, grow = growing
+    address, posted, _ = webhook
+    shown, said = [], []
+    steps = iter(
+        [
+            (order(0, 60_000), order(1000, 50_000, venue="bybit")),
+            (order(2000, 500_000),),
+            (order(3000, 1), order(2 * MINUTE, 1, symbol="ETHUSDT")),
+        ]
+    )
+
+    def show(event):
+        shown.append(event)
+        rows = next(steps, None)
+        if rows:
+            grow(*rows)
+
+    grow(*next(steps))
+    watch(
+        market, show=show, say=said.append, every=0.01, since=NOW - MINUTE, alert_usd=500_000, webhook=address, most=2
+    )
+    assert [(event["state"], event["usd"]) for event in shown[:1]] == [("open", 110_000)]
+    assert shown[1]["usd"] == 610_000
+    assert [(event["usd"], event["coin"], event["venues"]) for event in posted] == [("610000", "BTC", 2)]
+    assert said == []
+
+
+def test_each_look_shows_what_is_new_of_it():
+    events = Events(gap=MINUTE, since=NOW, alert=Decimal(200))
+
+    def look(now, *rows):
+        told = [
+            {"coin": "BTC", "side": "LONG", "start": NOW + start, "end": NOW + end, "usd": Decimal(usd)}
+            for start, end, usd in rows
+        ]
+        return [(event["usd"], event["state"], alert) for event, alert in events.news(told, NOW + now)]
+
+    assert look(0, (-2, -1, 500)) == [], "it was over before"
+    assert look(10, (5, 10, 100)) == [(100, "open", False)]
+    assert look(20, (5, 20, 150)) == [], "it goes on"
+    assert look(30, (5, 30, 200)) == [(200, "open", True)], "large enough"
+    assert events.start(NOW + 9 * 60 * MINUTE) == NOW + 5, "what is open is looked at"
+    assert look(31 + MINUTE, (5, 30, 200)) == [(200, "closed", False)]
+    assert look(32 + MINUTE, (4, 30, 210)) == [], "a late order changes what was told"
+    assert look(9 * MINUTE, (5, 30, 200), (8 * MINUTE, 8 * MINUTE, 300)) == [(300, "open", True)]
+    assert events.start(NOW + 9 * 60 * MINUTE) == NOW + 8 * MINUTE
+
+
+def test_what_fails_is_said_and_ends_nothing(growing, webhook, tmp_path):
+    market, grow = growing
+    address, posted, codes = webhook
+    codes += [500, 302]
+    said, shown = [], []
+    grow(order(0, 200_000), order(0, 300_000, side="SHORT"), order(0, 400_000, symbol="ETHUSDT"))
+    failing = [sys.executable, "-c", "raise SystemExit(3)"]
+    options = {"every": 0.01, "since": NOW - 1, "webhook": address, "most": 3}
+    watch(market, show=shown.append, say=said.append, command=failing, **options)
+    assert len(shown) == len(posted) == 3
+    assert sorted(said)[:3] == [f"the command failed: {sys.executable} ended with 3"] * 3
+    assert sorted(said)[3:] == [
+        "the webhook failed: 127.0.0.1 answered 302",
+        "the webhook failed: 127.0.0.1 answered 500",
+    ]
+    assert "secret" not in "".join(said)
+    watch(market, show=shown.append, say=said.append, every=0.01, since=NOW - 1, command=[str(tmp_path / "no")], most=1)
+    assert "No such file" in said[-1]
+
+
+def test_a_program_gets_the_event_and_no_text_of_a_venue_becomes_code(growing, tmp_path, monkeypatch):
+    market, grow = growing
+    out = tmp_path / "out"
+    monkeypatch.chdir(tmp_path)
+    hostile = "$(TOUCH PWNED);`TOUCH PWNED`"
+    grow(order(0, "123456.75", symbol=hostile))
+    code = "import os,sys; open(sys.argv[1],'w').write(os.environ['LIQDATA_COIN']+'\\n'+sys.stdin.read())"
+    command = f"'{sys.executable}' -c \"{code}\" {out}"
+    said = []
+    watch(market, show=print, say=said.append, every=0.01, since=NOW - 1, command=command, most=1)
+    assert said == []
+    coin, event = out.read_text().split("\n", 1)
+    told = json.loads(event)
+    assert coin == told["coin"] == hostile
+    assert (told["usd"], told["state"], told["price_before"]) == ("123456.75", "open", None)
+    assert {path.name for path in tmp_path.iterdir()} == {"archive", "out"}
+
+
+@pytest.mark.parametrize(
+    "asked,parameter",
+    [
+        ({"webhook": "ftp://here/"}, "webhook"),
+        ({"webhook": "http://"}, "webhook"),
+        ({"webhook": "http://u:p@here/"}, "webhook"),
+        ({"webhook": 7}, "webhook"),
+        ({"command": ""}, "command"),
+        ({"command": "'"}, "command"),
+        ({"command": ["a\0b"]}, "command"),
+        ({"every": 0}, "every"),
+        ({"every": "soon"}, "every"),
+        ({"gap": "soon"}, "gap"),
+        ({"min_usd": -1}, "min_usd"),
+        ({"symbol": "BTCC"}, "symbol"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_by_name(growing, asked, parameter):
+    with pytest.raises(BadQuery) as refused:
+        watch(growing[0], show=print, say=print, **asked)
+    assert refused.value.parameter == parameter
+
+
+def test_the_command_shows_what_comes_to_a_service_and_ends_at_once_at_ctrl_c(growing):
+    market, grow = growing
+    with liqdata.serve(market) as server:
+        arguments = ["watch", "--url", server.url, "--every", "0.05", "--json", "--since", str(NOW - 1)]
+        with subprocess.Popen(
+            [sys.executable, "-m", "liqdata", *arguments],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "NO_PROXY": "127.0.0.1"},
+        ) as running:
+            grow(order(0, 250_000))
+            event = json.loads(running.stdout.readline())
+            assert (event["coin"], event["usd"], event["state"]) == ("BTC", "250000", "open")
+            running.send_signal(signal.SIGINT)
+            out, err = running.communicate()
+    assert running.returncode == 130
+    assert (out, err) == ("", "")
