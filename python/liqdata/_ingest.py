@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import _core
+from ._doors import door
 from ._inputs import table
 from ._printable import printable
 from ._progress import bar
@@ -87,6 +88,7 @@ class Ingested:
         return "\n".join(lines)
 
 
+@door
 def ingest(
     path: str | os.PathLike[str],
     *files: str | os.PathLike[str],

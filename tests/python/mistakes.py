@@ -1356,6 +1356,16 @@ MISTAKES = {
         ('liqdata.collect("x", coins=5)', "BadQuery", "coins", "allowed: a name, or several"),
         ("liqdata.collect(5)", "BadQuery", "path", "allowed: the folder of an archive"),
     ],
+    "ingesting": [
+        ("liqdata.ingest(NEW)", "BadQuery", "files", "there is nothing to ingest; allowed: files, or orders="),
+        ("liqdata.ingest(NEW, 5)", "BadQuery", "files", "no file; allowed: paths"),
+        ("liqdata.ingest(NEW, FILE)", "BadQuery", "files", "are those of no format"),
+        ('liqdata.ingest(NEW, FILE, format="excel")', "BadQuery", "format", "'excel' is not allowed; allowed: "),
+        ("liqdata.ingest(NEW, bars=5)", "BadQuery", "bars", "a int is not a table"),
+        ("liqdata.ingest(NEW, positions=[1])", "BadQuery", "positions", "an archive keeps none yet"),
+        ('liqdata.ingest(NEW, bars=BARS, exchange="")', "BadQuery", "exchange", "allowed: a name"),
+        ('liqdata.ingest(NEW, FILE, fromat="x")', "TypeError", None, "did you mean 'format'?"),
+    ],
     "models, scores, margins": [
         ("liqdata.Model(prior=9)", "BadQuery", "prior", "allowed: 1 or 2"),
         ('liqdata.Model(prior="2")', "BadQuery", "prior", "allowed: 1 or 2"),
