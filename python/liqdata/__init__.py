@@ -7,8 +7,8 @@
 
 The same ten methods stand on every source: :class:`Client` and :class:`AsyncClient` ask a service over HTTP,
 :class:`Market` computes from tables in this process, :func:`open` from an archive, which :func:`collect` fills from the
-exchanges, :func:`demo` simulates, and :func:`serve` puts any market behind the same contract. Importing the package
-loads neither numpy nor asyncio nor any frame or plotting library.
+exchanges and :func:`replay` tells again, :func:`demo` simulates, and :func:`serve` puts any market behind the same
+contract. Importing the package loads neither numpy nor asyncio nor any frame or plotting library.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ._asof import join_asof
     from ._export import Exported
     from ._ingest import Ingested, ingest
+    from ._replay import replay
     from ._verify import verify
     from .async_client import AsyncClient
     from .client import Client
@@ -71,6 +72,7 @@ __all__ = [
     "liquidation_price",
     "open",
     "plot",
+    "replay",
     "score",
     "score_truth",
     "serve",
@@ -111,6 +113,7 @@ _HOMES = {
     "liquidation_price": "margin",
     "open": "market",
     "plot": "",
+    "replay": "_replay",
     "score": "scoring.score",
     "score_truth": "truth",
     "serve": "server",

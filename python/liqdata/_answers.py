@@ -30,6 +30,7 @@ class Origin(NamedTuple):
     simulated: bool | None
     decimals: RowDecimals = "decimal"
     damaged: int = 0
+    replayed: bool = False
     question: dict[str, object] | None = None
     bars: Callable[[str, int, int], Rows[BarRow] | None] | None = None
     """What brings the bars of a coin from an instant to another."""
@@ -47,6 +48,8 @@ class Origin(NamedTuple):
             "simulated": self.simulated,
             "age": None if newest is None else max(self.as_of - newest, timedelta(0)),
         }
+        if self.replayed:
+            known["replayed"] = True
         if self.damaged:
             known["damaged"] = self.damaged
         if self.question is not None:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 __version__: str
 __all__ = [
     "ArchiveWriter",
+    "ArrowBatches",
     "ArrowTable",
     "Bridge",
     "Call",
@@ -17,6 +18,7 @@ __all__ = [
     "Collector",
     "History",
     "Market",
+    "ParquetFile",
     "Question",
     "Server",
     "Specification",
@@ -165,6 +167,17 @@ class ArrowTable:
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
 @final
+class ArrowBatches:
+    def __new__(cls, following: Callable[[], Table | None]) -> ArrowBatches: ...
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+
+@final
+class ParquetFile:
+    def __new__(cls, path: str | PathLike[str], exact: bool) -> ParquetFile: ...
+    def write(self, table: Table) -> None: ...
+    def close(self) -> None: ...
+
+@final
 class Client:
     def __new__(
         cls,
@@ -222,6 +235,22 @@ class Market:
     ) -> Market: ...
     @staticmethod
     def demo(seed: int, now: int, habits: tuple[float, float, float] | None = None) -> Market: ...
+    @staticmethod
+    def live_demo(seed: int, now: int, faster: float | None = None, at: int | None = None) -> Market: ...
+    @staticmethod
+    def replay(
+        path: str | PathLike[str],
+        start: int | None = None,
+        end: int | None = None,
+        faster: float | None = None,
+        at: int | None = None,
+    ) -> Market: ...
+    @property
+    def replayed(self) -> bool: ...
+    @property
+    def clock(self) -> tuple[int, int] | None: ...
+    def advance(self, to: int) -> None: ...
+    def end(self) -> None: ...
     @staticmethod
     def growing(kept: int) -> Market: ...
     def append(self, orders: object, bars: object, open_interest: object) -> None: ...

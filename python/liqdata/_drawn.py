@@ -85,8 +85,7 @@ def _width(text: str) -> int:
 
 def _caption(rows: Rows[Any]) -> str:
     parts = [f"{len(rows):,} rows" if len(rows) != 1 else "1 row"]
-    if rows.meta.get("simulated"):
-        parts.append("SIMULATED")
+    parts += [label.upper() for label in ("simulated", "replayed") if rows.meta.get(label)]
     parts += [
         f"{name.replace('_', ' ')} {_plain(rows.meta[name])}"
         for name in ("source", "as_of", "age")

@@ -93,7 +93,8 @@ class _LocalExport(_Local):
         BadQuery
             For an address, an instant or a table that is none.
         RuntimeError
-            For a market that is no archive.
+            For a market that is no archive, with what there is instead: tables do not say whose their bars are and when
+            a row was received, and what is simulated is not to pass for observed. For a replay.
 
         Notes
         -----
@@ -111,8 +112,21 @@ class _LocalExport(_Local):
         0
         """
         self._open()
+        if self.simulated:
+            msg = (
+                "a simulated market is not exported: the rows of an archive count as observed; "
+                "iter_orders().to_parquet(path) writes its orders, and bars(symbol) is a frame of its bars"
+            )
+            raise RuntimeError(msg)
         if self._archive is None:
-            msg = "only an archive is exported; liqdata.open() makes a market of one"
+            msg = (
+                "a market of tables is not exported: an archive says of every bar and reading whose it is, and of "
+                "every row when it was received, which tables do not; liqdata.ingest(folder, ...) makes an archive "
+                "of tables, and liqdata.open(folder) exports it"
+            )
+            raise RuntimeError(msg)
+        if self._moves is not None:
+            msg = f"a replay is not exported; liqdata.open({self._archive[0]!r}) exports its archive"
             raise RuntimeError(msg)
         folder, as_of = self._archive
         if as_of is not None:

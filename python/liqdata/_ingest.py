@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _core
 from ._doors import door
-from ._inputs import table
+from ._intake import table
 from ._printable import printable
 from ._progress import bar
 from .errors import BadQuery

@@ -1,11 +1,11 @@
-"""What callers hand in: instants, numbers, symbols and tables, brought into the few shapes the native half reads."""
+"""What callers hand in: instants, numbers and symbols, brought into the few shapes the native half reads."""
 
 from __future__ import annotations
 
 import contextlib
 import operator
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal, InvalidOperation
 from numbers import Real
@@ -28,7 +28,6 @@ _INSTANTS = "epoch milliseconds, a datetime (naive ones are UTC) or ISO 8601 tex
 _MINUTE = 60_000
 _LONGEST = 366 * 24 * 60 * _MINUTE
 _LENGTHS = 'whole minutes, such as "5m", "4h", "1d", a timedelta, or milliseconds'
-_TABLES = "a DataFrame, an Arrow table, or a mapping of columns of one length"
 
 
 def datetime_of(millis: int) -> datetime:
@@ -210,77 +209,14 @@ def _numpy(value: Any, kind: str) -> tuple[str, Any]:
         name, unit = ("instant", "datetime64[ms]") if kind == "M" else ("span", "timedelta64[ms]")
         return name, int(value.astype(unit).astype("int64"))
     if kind == "f":
-        return ("single" if value.dtype.itemsize <= _SINGLE else "float"), float(value)
+        return ("single" if value.dtype.itemsize <= SINGLE else "float"), float(value)
     plain = {"i": ("int", int), "u": ("int", int), "U": ("text", str)}.get(kind)
     return ("other", repr(value)[:80]) if plain is None else (plain[0], plain[1](value))
 
 
-_SINGLE = 4  # bytes of a single-precision float
+SINGLE = 4  # bytes of a single-precision float
 
 
 def scalar(value: Any) -> tuple[str, Any]:
     """What the native half asks for scalars it does not know itself."""
     return _kind(value)
-
-
-def table(value: Any, name: str) -> Any:
-    """A table in a shape the native half reads: ``None``, a dict of columns, an Arrow stream or rows of our own."""
-    if value is None:
-        return None
-    held = getattr(value, "_table", value)  # rows of our own come in exactly, not as floats
-    if isinstance(held, _core.Table):
-        return held
-    if type(value).__name__ == "Series" and type(value).__module__.partition(".")[0] in {"pandas", "polars"}:
-        msg = f"{name}: a Series is one column of a table; allowed: {_TABLES}"
-        raise BadQuery(msg, parameter=name)
-    if isinstance(value, Mapping):
-        return {str(column): _sound(_column(cells), name, f"column {str(column)!r}") for column, cells in value.items()}
-    if type(value).__module__.partition(".")[0] == "pandas" and hasattr(value, "columns"):
-        names = [str(column) for column in value.columns]
-        twice = {column for column in names if names.count(column) > 1}
-        if twice:
-            msg = f"{name}: column {min(twice)!r} stands twice; allowed: {_TABLES}"
-            raise BadQuery(msg, parameter=name)
-        return {column: _column(value.iloc[:, place]) for place, column in enumerate(names)}
-    if hasattr(value, "__arrow_c_stream__"):
-        return _sound(value, name, "the table")
-    if hasattr(value, "fetch_arrow_table"):
-        return _sound(value.fetch_arrow_table(), name, "the table")
-    msg = f"{name}: a {type(value).__name__} is not a table; allowed: {_TABLES}"
-    raise BadQuery(msg, parameter=name)
-
-
-def _sound(value: Any, name: str, what: str) -> Any:
-    """The same. pyarrow knows how long its buffers are, which the Arrow interface does not tell, and is asked."""
-    if type(value).__module__.partition(".")[0] == "pyarrow" and hasattr(value, "validate"):
-        try:
-            value.validate()
-        except ValueError as error:
-            msg = f"{name}: {what} is damaged: {error}; allowed: {_TABLES}"
-            raise BadQuery(msg, parameter=name) from None
-    return value
-
-
-def _unmasked(cells: Any) -> Any:
-    """The cells of a masked array of numpy, those that are masked missing."""
-    if not cells.mask.any():
-        return cells.data
-    return [None if hidden else cell for cell, hidden in zip(cells.data, cells.mask.tolist(), strict=True)]
-
-
-def _column(cells: Any) -> Any:
-    """A pandas column as numpy or a list, a masked array with its masked cells missing; anything else as it is."""
-    if hasattr(cells, "mask") and hasattr(cells, "filled") and getattr(cells, "ndim", 0) == 1:
-        return _unmasked(cells)
-    if type(cells).__module__.partition(".")[0] != "pandas" or not hasattr(cells, "dtype"):
-        return cells
-    dtype = cells.dtype
-    if getattr(dtype, "tz", None) is not None:
-        series = cells.dt.tz_convert("UTC").dt.tz_localize(None) if hasattr(cells, "dt") else cells.tz_convert(None)
-        return series.to_numpy()
-    if getattr(dtype, "kind", "O") in "iufM" and not hasattr(dtype, "na_value"):
-        return cells.to_numpy()
-    plain = getattr(dtype, "numpy_dtype", None)
-    if plain is not None and plain.kind == "f" and plain.itemsize <= _SINGLE:  # as objects these would be doubles
-        return cells.to_numpy(dtype="float32", na_value=float("nan"))
-    return cells.astype(object).tolist()

@@ -12,7 +12,7 @@ from ._inputs import datetime_of, instant, many, millis_of
 from .errors import ArchiveError, BadQuery
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from datetime import datetime
 
     from ._mirror import Mirror
@@ -31,6 +31,14 @@ class _Mirrored(NamedTuple):
     cache: str | None
 
 
+class _Moves(NamedTuple):
+    """How a market that moves is made again: by what, of what, and how fast; where it stands is told beside it."""
+
+    made_by: Callable[..., Any]
+    made_of: tuple[Any, ...]
+    speed: float | None
+
+
 class _Local:
     """Asks the native half's engine; every question may be as of an instant."""
 
@@ -44,11 +52,13 @@ class _Local:
         *,
         archive: tuple[str, int | None] | None = None,
         demo: tuple[int, int, tuple[float, float, float] | None] | None = None,
+        moves: _Moves | None = None,
     ) -> Self:
         """Be this market: of tables, of an archive at a path as of an instant, or simulated from a seed."""
         self._core = core
         self._archive = archive
         self._demo = demo
+        self._moves = moves
         self._mirror: _Mirrored | None = None
         self._pid = os.getpid()
         self._closed = False
@@ -60,8 +70,13 @@ class _Local:
         return self._core.simulated
 
     @property
+    def replayed(self) -> bool:
+        """Whether the market tells again what an archive has (:func:`liqdata.replay`)."""
+        return self._core.replayed
+
+    @property
     def now(self) -> datetime:
-        """The instant the windows end at, UTC."""
+        """The instant the windows end at, UTC; it moves as observations arrive, never with the clock alone."""
         return datetime_of(self._core.now)
 
     @property
@@ -83,7 +98,7 @@ class _Local:
         def bars(coin: str, start: int, end: int) -> Rows[BarRow]:
             return _answers.rows(core.bars(coin, millis_of(at), start, end, None), known)
 
-        known = Origin(core.source, at, self.simulated, damaged=core.damaged)
+        known = Origin(core.source, at, self.simulated, damaged=core.damaged, replayed=self.replayed)
         return known._replace(bars=bars)
 
     def _open(self) -> _core.Market:

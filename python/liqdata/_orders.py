@@ -347,7 +347,7 @@ class _LocalOrders(_Local):
     ) -> OrderStream:
         """The orders as they arrive, as of :meth:`liqdata.Client.stream_orders`.
 
-        Nothing arrives in tables and simulations: their stream ends behind the last order.
+        Nothing arrives in tables and in a simulation that is not live: their stream ends behind the last order.
 
         Examples
         --------

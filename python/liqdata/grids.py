@@ -106,8 +106,7 @@ class _Grid:
             words.append(f"open interest {timedelta(milliseconds=age)} old")
         if partial := explain.get("openInterestPartialBars"):
             words.append(f"open interest lacks a venue in {partial} of {explain['bars']} bars")
-        if self.simulated:
-            words.append("simulated")
+        words += [label for label in ("simulated", "replayed") if self.meta.get(label)]
         return "".join(f", {word}" for word in words)
 
     @property

@@ -13,8 +13,9 @@ from ._doors import door
 from ._estimates import _LocalEstimates
 from ._export import _LocalExport
 from ._history import _LocalHistory
-from ._inputs import choice, datetime_of, folder, instant, length, stretch, table
-from ._local import _Mirrored
+from ._inputs import choice, datetime_of, folder, instant, length, number, stretch
+from ._intake import table
+from ._local import _Mirrored, _Moves
 from ._orders import _LocalOrders
 from ._progress import bar
 from ._totals import _LocalTotals
@@ -42,6 +43,7 @@ __all__ = ["Market", "demo", "open"]
 
 _DEMO_NOW = datetime(2026, 6, 1, tzinfo=UTC)
 _SEEDS = 2**64
+_FASTEST = 1_000_000_000
 
 
 class Market(
@@ -83,11 +85,13 @@ class Market(
 
     Notes
     -----
-    A table is anything with ``__arrow_c_stream__``, a pandas or polars frame, a duckdb relation, or a mapping of
-    columns. Times are epoch milliseconds, datetimes (naive ones are UTC) or ISO 8601 text; what is finer than a
-    millisecond is floored. Float columns become decimals by their shortest text. A cell that is null, NaN, NaT, pandas'
-    NA or masked by numpy is missing, and refused where a value is needed. Rows may stand in any order; equal
-    orders are legal, duplicate bars and open-interest readings are not.
+    A table is anything with ``__arrow_c_stream__``, a pandas or polars frame, a duckdb relation, a list of dict rows,
+    or a mapping of columns. A lazy frame of polars is collected. What a frame of pandas has in its index counts as
+    columns: levels by their names, an index of instants as the ``timestamp``. Bars may also come by coin as ccxt has
+    them: ``bars={"BTC": exchange.fetch_ohlcv("BTC/USDT", "5m")}``. Times are epoch milliseconds, datetimes (naive ones
+    are UTC) or ISO 8601 text; what is finer than a millisecond is floored. Float columns become decimals by their
+    shortest text. A cell that is null, NaN, NaT, pandas' NA or masked by numpy is missing, and refused where a value is
+    needed. Rows may stand in any order; equal orders are legal, duplicate bars and open-interest readings are not.
 
     Open interest that would be far more or far less than is held anywhere beside such a volume of the bars, and usual
     in the other unit, is refused with both readings named. Prices between 0.03 and 30 USD do not part the units far
@@ -369,8 +373,10 @@ class Market(
         return _answers.rows(core.true_positions(_coin(symbol)), self._origin(None))
 
     def close(self) -> None:
-        """Refuse further calls."""
+        """Refuse further calls; in a market that moves nothing more arrives, and its streams end."""
         self._closed = True
+        if self._moves is not None:
+            self._core.end()
         if self._mirror is not None:
             self._mirror.mirror.close()
 
@@ -381,6 +387,9 @@ class Market(
         self.close()
 
     def __reduce__(self) -> tuple[Any, ...]:
+        if self._moves is not None:
+            clock, _ = self._core.clock or (None, None)
+            return self._moves.made_by, (*self._moves.made_of, self._moves.speed, clock)
         if self._demo is not None:
             return _demo, self._demo
         if self._mirror is not None and self._archive is not None:
@@ -393,7 +402,9 @@ class Market(
         label = "simulated, " if self.simulated else ""
         if self._archive is not None:
             where = self._archive[0] if self._mirror is None else ", ".join(self._mirror.addresses)
-            label = f"archive {where!r}, "
+            label = f"{'replay of ' if self.replayed else ''}archive {where!r}, "
+        if self._moves is not None and self._moves.speed is not None:
+            label += f"{self._moves.speed:g} times as fast as here, "
         closed = ", closed" if self._closed else ""
         return f"Market({label}{len(self.symbols)} coins, now={self.now:%Y-%m-%dT%H:%M:%SZ}{closed})"
 
@@ -512,7 +523,7 @@ def _of_archive(core: _core.Market, path: str, as_of: int | None) -> Market:
 
 
 @door
-def demo(*, seed: int = 0, now: Instant | None = None) -> Market:
+def demo(*, seed: int = 0, now: Instant | None = None, live: bool = False, speed: float = 1.0) -> Market:
     """A simulated market with known positions: works on a fresh machine with no network and no account.
 
     Traders with leverages, entries and stops live through a price path with jumps; those whose liquidation price the
@@ -526,16 +537,22 @@ def demo(*, seed: int = 0, now: Instant | None = None) -> Market:
     now : int, datetime or str, optional
         The instant the market ends at, floored to 5 minutes. A fixed instant by default, so that a market is
         reproducible from its seed alone.
+    live : bool
+        Whether it goes on: it begins as the one without, and from there its bars close and its orders arrive, for 30
+        days of its own time. What happens is the same each time, whoever looks and however fast it goes.
+    speed : float
+        How many times as fast as here time passes in a live one: with ``speed=60`` an hour is a minute.
 
     Returns
     -------
     Market
-        With ``simulated`` true and :meth:`Market.true_positions`.
+        With ``simulated`` true and :meth:`Market.true_positions`, those at the last close of a bar where it is live.
+        Streams of a live one wait for the next order and end where it does, and :meth:`Market.close` ends it.
 
     Raises
     ------
     BadQuery
-        For a seed or an instant outside its bounds.
+        For a seed, an instant or a speed outside its bounds, and for a speed where nothing moves.
 
     Examples
     --------
@@ -543,12 +560,38 @@ def demo(*, seed: int = 0, now: Instant | None = None) -> Market:
     >>> market = liqdata.demo(seed=7)
     >>> market.simulated, "BTC" in market.symbols
     (True, True)
+    >>> with liqdata.demo(live=True, speed=3600) as live, live.stream_orders("BTC") as stream:
+    ...     next(stream)["symbol"].startswith("BTC")
+    True
     """
     if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < _SEEDS:
         msg = f"seed: {seed!r} is not allowed; allowed: a whole number from 0 to 2**64 - 1"
         raise BadQuery(msg, parameter="seed")
-    at = instant(_DEMO_NOW if now is None else now, "now")
-    return _demo(seed, at or 0)
+    at = instant(_DEMO_NOW if now is None else now, "now") or 0
+    pace = faster(speed)
+    if live:
+        return _live(seed, at, pace)
+    if pace != 1:
+        msg = f"speed: {speed!r} is of no use in a market that stands still; allowed: with live=True"
+        raise BadQuery(msg, parameter="speed")
+    return _demo(seed, at)
+
+
+def faster(speed: float) -> float:
+    """How many times as fast as here time passes, or :class:`~liqdata.BadQuery`."""
+    allowed = f"a number above 0, at most {_FASTEST:,}"
+    found = number(speed, "speed", allowed)
+    if not 0 < found <= _FASTEST:
+        msg = f"speed: {speed!r} is not allowed; allowed: {allowed}"
+        raise BadQuery(msg, parameter="speed")
+    return found
+
+
+def _live(seed: int, now: int, speed: float | None, at: int | None = None) -> Market:
+    """A simulated market that goes on; without a speed its clock is driven by hand (``_core.Market.advance``)."""
+    made = Market.__new__(Market)
+    core = _core.Market.live_demo(seed, now, speed, at)
+    return made._set_up(core, moves=_Moves(_live, (seed, now), speed))  # noqa: SLF001 - as in _of_archive
 
 
 def _demo(seed: int, now: int, habits: tuple[float, float, float] | None = None) -> Market:

@@ -46,7 +46,7 @@ class Rows(Generic[R]):
     ----------
     meta : dict
         ``source``, ``as_of`` (UTC datetime), ``simulated``, ``age`` (timedelta from the newest row to
-        ``as_of``, or ``None``), and where known ``coverage``.
+        ``as_of``, or ``None``), where known ``coverage``, and ``replayed`` where an archive is told again.
 
     Examples
     --------
@@ -167,7 +167,8 @@ class Rows(Generic[R]):
         return _restore, (self._table, self._decimals, self.meta)
 
     def __repr__(self) -> str:
-        label = "; simulated" if self.meta.get("simulated") else ""
+        labels = (label for label in ("simulated", "replayed") if self.meta.get(label))
+        label = "".join(f"; {one}" for one in labels)
         return f"Rows({len(self)} × {', '.join(self.columns)}{label})"
 
     def __str__(self) -> str:

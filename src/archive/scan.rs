@@ -98,6 +98,22 @@ impl Archive {
         Ok(days.into_iter().map(Day::start).collect())
     }
 
+    /// The first instants of the days that may have orders, bars or readings of open interest that `filter` asks for, in
+    /// order.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] as [`Archive::orders`] gives.
+    pub fn days_of_rows(&self, filter: &Filter) -> Result<Vec<Millis>, ArchiveError> {
+        filter.check()?;
+        let mut days = self.days::<OrderRow>(filter)?;
+        days.extend(self.days::<BarRow>(filter)?);
+        days.extend(self.days::<OpenInterestRow>(filter)?);
+        days.sort_unstable();
+        days.dedup();
+        Ok(days.into_iter().map(Day::start).collect())
+    }
+
     /// The orders that `filter` asks for of the day that `at` lies in, newest first; those of one instant in the order
     /// they were received, and those received together in the order they arrived. A damaged file is left out, which is
     /// logged.

@@ -14,6 +14,7 @@ use super::growing::{Feed, Growing};
 use super::known::{is_exchange, is_well_known};
 use super::lane::in_lane;
 use super::maps::MapKeeper;
+use super::moving::{Clock, Moving};
 use super::refusal::{Code, Refusal};
 use super::revision::{Basis, Revision, Standing, wall_clock};
 use super::shared_look::SharedLook;
@@ -52,6 +53,8 @@ pub struct Market {
     origin: String,
     /// Keeps the maps that servers of this market answer with.
     maps: Option<Arc<MapKeeper>>,
+    /// Where it moves by a clock of its own.
+    moving: Option<Arc<Moving>>,
     look: SharedLook,
 }
 
@@ -62,6 +65,7 @@ impl Market {
             simulated: false,
             origin: origin.into(),
             maps: None,
+            moving: None,
             look: SharedLook::default(),
         }
     }
@@ -79,6 +83,72 @@ impl Market {
             simulated: true,
             ..Self::fixed(observations, origin)
         }
+    }
+
+    /// A market of tables that a simulation made, told from `start` on by the clock that `clock` makes of that instant; what
+    /// the tables have of before is there at once.
+    #[must_use]
+    pub fn simulated_live(
+        observations: Observations,
+        start: Millis,
+        clock: impl FnOnce(Millis) -> Arc<dyn Clock>,
+        origin: impl Into<String>,
+    ) -> Self {
+        let fixed = Arc::new(Fixed::new(observations));
+        let place = Arc::clone(&fixed) as Arc<dyn Source>;
+        let moving = Moving::of_observations(place, fixed.observations(), start, clock);
+        Self {
+            simulated: true,
+            ..Self::of_moving(moving, origin)
+        }
+    }
+
+    /// The archive in the folder `path` as it came about: what was received after the first instant of `stretch`, or else
+    /// from the first on, until the second, or else the last, arrives by the clock that `clock` makes of the beginning. What
+    /// was received before is there at once.
+    ///
+    /// # Errors
+    ///
+    /// A [`Refusal`] where the archive cannot be read, and where nothing arrives in that stretch.
+    pub fn replayed(
+        path: impl AsRef<Path>,
+        stretch: (Option<Millis>, Option<Millis>),
+        clock: impl FnOnce(Millis) -> Arc<dyn Clock>,
+    ) -> Result<Self, Refusal> {
+        let path = path.as_ref();
+        let place = Arc::new(Archived::open(path, None)?);
+        let archive = Archive::read(path)?;
+        let moving = Moving::of_archive(place, archive, stretch, clock)?;
+        let origin = format!("replay of archive {}", path.display());
+        Ok(Self::of_moving(moving, origin))
+    }
+
+    fn of_moving(moving: Moving, origin: impl Into<String>) -> Self {
+        let moving = Arc::new(moving);
+        Self {
+            moving: Some(Arc::clone(&moving)),
+            ..Self::of(moving, origin)
+        }
+    }
+
+    /// Lets nothing more arrive, where it moves by a clock of its own: who follows its orders comes to an end.
+    pub fn end(&self) {
+        if let Some(moving) = &self.moving {
+            moving.end();
+        }
+    }
+
+    /// The instant it is by the clock that it moves by and the one at which all has arrived, where it has one.
+    #[must_use]
+    pub fn clock(&self) -> Option<(Millis, Millis)> {
+        let moving = self.moving.as_ref()?;
+        Some((moving.clock(), moving.until()))
+    }
+
+    /// Whether it tells again what an archive has.
+    #[must_use]
+    pub fn is_replayed(&self) -> bool {
+        self.moving.is_some() && self.archive().is_some()
     }
 
     /// An empty market in memory, and the feed that it grows by; it keeps the place of its last `kept` orders.
@@ -182,7 +252,9 @@ impl Market {
     /// The same for those whom the folders of this machine do not concern.
     #[must_use]
     pub fn source_told(&self) -> &str {
-        if self.archive().is_some() {
+        if self.is_replayed() {
+            "replay of an archive"
+        } else if self.archive().is_some() {
             "archive"
         } else {
             self.source()

@@ -30,6 +30,10 @@ impl Fixed {
         }
     }
 
+    pub(super) fn observations(&self) -> &Observations {
+        &self.observations
+    }
+
     fn arrived(&self) -> &[usize] {
         self.arrived
             .get_or_init(|| self.observations.in_order_of_arrival())

@@ -1,7 +1,8 @@
 //! A market that answers: questions of the contract become the engine's answers, wherever the observations lie.
 //!
 //! [`Market`] is the one face; what it asks of a place is the trait in `source`, which tables that never change (`fixed`),
-//! tables in memory that grow (`growing`) and an archive (`archived`) implement. Beside each answer stands what it depends
+//! tables in memory that grow (`growing`) and an archive (`archived`) implement; either of the last and the first may be told bit by
+//! bit as if it happened now (`moving`). Beside each answer stands what it depends
 //! on (`revision`), so that it can be kept; who wants the orders as they arrive follows them (`follow`). A question without
 //! an answer gets a [`Refusal`]. Nothing here knows HTTP.
 
@@ -16,6 +17,7 @@ mod growing;
 mod known;
 mod lane;
 mod maps;
+mod moving;
 mod refusal;
 mod revision;
 mod shared_look;
@@ -35,6 +37,7 @@ pub use growing::Feed;
 pub(crate) use lane::in_lane;
 pub(crate) use maps::Served;
 pub use maps::{MapKeeper, MapStatus};
+pub use moving::{Clock, Driven, Scaled};
 pub use refusal::{Code, Refusal};
 pub use revision::Revision;
 pub(crate) use revision::{Basis, Standing, wall_clock};

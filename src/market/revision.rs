@@ -50,6 +50,14 @@ pub(crate) struct Standing {
     pub(crate) now: Millis,
 }
 
+/// Length of the bars that estimates are made of.
+const BAR: i64 = 5 * Millis::MINUTE;
+
+/// The last instant by `at` at which a bar may have closed.
+pub(super) fn last_close(at: Millis) -> Millis {
+    Millis(at.0.div_euclid(BAR).saturating_mul(BAR))
+}
+
 /// The instant it is, by this machine's clock.
 pub(crate) fn wall_clock() -> Millis {
     let since = SystemTime::now()

@@ -25,19 +25,36 @@ use crate::model::{Decimals, Labels, power_of_ten};
 /// Most digits an Arrow decimal128 can hold.
 pub(super) const DECIMAL_DIGITS: u32 = 38;
 
-/// The cells as integers of the smallest common scale, where 38 digits hold them all.
-pub(super) fn scaled(column: &Column, cells: &Decimals) -> PyResult<(Vec<i128>, u32)> {
-    let scale = cells
-        .iter()
-        .map(|value| value.normalize().scale())
-        .max()
-        .unwrap_or(0);
+/// Decimals of tables whose end is not known when they begin: those that an archive keeps.
+const FIXED: u32 = 18;
+
+/// What money becomes in Arrow's layout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Money {
+    /// The nearest doubles.
+    Float,
+    /// Exact decimals, of the smallest scale that holds a column.
+    Exact,
+    /// Exact decimals, all of the scale that an archive keeps.
+    Fixed,
+}
+
+/// The cells as integers of the smallest common scale, or of `scale`, where 38 digits hold them all.
+pub(super) fn scaled(
+    column: &Column,
+    cells: &Decimals,
+    scale: Option<u32>,
+) -> PyResult<(Vec<i128>, u32)> {
+    let finest = || cells.iter().map(|value| value.normalize().scale()).max();
+    let scale = scale.or_else(finest).unwrap_or(0);
     let limit = 10_i128.pow(DECIMAL_DIGITS);
     let mut made = Vec::with_capacity(cells.len());
     for (row, value) in cells.iter().enumerate() {
         let value = value.normalize();
-        let scaled =
-            power_of_ten(scale - value.scale()).and_then(|unit| value.mantissa().checked_mul(unit));
+        let missing = scale.checked_sub(value.scale());
+        let scaled = missing
+            .and_then(power_of_ten)
+            .and_then(|unit| value.mantissa().checked_mul(unit));
         match scaled.filter(|scaled| scaled.abs() < limit) {
             Some(scaled) => made.push(scaled),
             None => {
@@ -70,14 +87,15 @@ fn texts(column: &Column, cells: &Labels) -> PyResult<ArrayRef> {
         .map_err(|error| PyValueError::new_err(format!("{}: {error}", column.name)))
 }
 
-pub(super) fn record_batch(columns: &Columns, exact: bool) -> PyResult<RecordBatch> {
+pub(super) fn record_batch(columns: &Columns, money: Money) -> PyResult<RecordBatch> {
     let mut fields = Vec::with_capacity(columns.columns.len());
     let mut arrays: Vec<ArrayRef> = Vec::with_capacity(columns.columns.len());
     for column in &columns.columns {
         let array: ArrayRef = match &column.cells {
             Cells::Text(cells) => texts(column, cells)?,
-            Cells::Decimal(cells) if exact => {
-                let (made, scale) = scaled(column, cells)?;
+            Cells::Decimal(cells) if money != Money::Float => {
+                let fixed = (money == Money::Fixed).then_some(FIXED);
+                let (made, scale) = scaled(column, cells, fixed)?;
                 let scale = i8::try_from(scale).unwrap_or(i8::MAX);
                 let array = column
                     .present(&made)
@@ -138,7 +156,7 @@ impl ArrowTable {
 }
 
 /// The rows under another schema of the same columns.
-fn in_types(batch: &RecordBatch, schema: SchemaRef) -> Option<RecordBatch> {
+pub(super) fn in_types(batch: &RecordBatch, schema: SchemaRef) -> Option<RecordBatch> {
     let own = batch.schema();
     let names = |schema: &Schema| -> Vec<String> {
         let fields = schema.fields().iter();

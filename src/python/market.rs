@@ -14,6 +14,7 @@ use super::columns::{self, Columns};
 use super::error::{self, Failure};
 use super::foreign;
 use super::history::History;
+use super::moving::{Live, Pace};
 use super::question::{self, Answer, Question};
 use super::rows::Table;
 use super::signals::interruptible;
@@ -42,6 +43,10 @@ pub(super) struct Market {
     market: Arc<market::Market>,
     positions: Vec<Position>,
     feed: Option<market::Feed>,
+    /// How the time of one that moves passes.
+    pace: Option<Pace>,
+    /// What a simulated one that moves was made of, and its last known positions.
+    live: Option<Live>,
 }
 
 impl From<market::Market> for Market {
@@ -50,6 +55,8 @@ impl From<market::Market> for Market {
             market: Arc::new(market),
             positions: Vec::new(),
             feed: None,
+            pace: None,
+            live: None,
         }
     }
 }
@@ -184,6 +191,61 @@ impl Market {
         })
     }
 
+    /// A simulated market that goes on from `now` at `faster` times, or by hand; it stands at `at` in the beginning.
+    #[staticmethod]
+    #[pyo3(signature = (seed, now, faster=None, at=None))]
+    fn live_demo(
+        py: Python<'_>,
+        seed: u64,
+        now: i64,
+        faster: Option<f64>,
+        at: Option<i64>,
+    ) -> PyResult<Self> {
+        let start = Millis(now);
+        let at = Millis(at.unwrap_or(now));
+        let pace = Pace::of(faster, at);
+        let clock = pace.clone();
+        let made = interruptible(py, move || {
+            let world = Live::world(seed, start);
+            let made =
+                engine::Observations::new(world.orders, world.bars, world.open_interest, None);
+            let said = format!("simulated (seed {seed}, live)");
+            let clock = |_| clock.clock(at);
+            Ok(made.map(|made| market::Market::simulated_live(made, start, clock, said)))
+        })?;
+        let market = made.map_err(|fault| error::bad_table(py, &fault))?;
+        Ok(Self {
+            pace: Some(pace),
+            live: Some(Live::new(seed, start)),
+            ..market.into()
+        })
+    }
+
+    /// An archive that is told again from `start` until `end` at `faster` times, or by hand; it stands at `at` in the beginning.
+    #[staticmethod]
+    #[pyo3(signature = (path, start=None, end=None, faster=None, at=None))]
+    fn replay(
+        py: Python<'_>,
+        path: PathBuf,
+        start: Option<i64>,
+        end: Option<i64>,
+        faster: Option<f64>,
+        at: Option<i64>,
+    ) -> PyResult<Self> {
+        // By hand it stands before everything until it is told where.
+        let pace = Pace::of(faster, Millis(i64::MIN));
+        let clock = pace.clone();
+        let market = interruptible(py, move || {
+            let stretch = (start.map(Millis), end.map(Millis));
+            let clock = |start: Millis| clock.clock(at.map_or(start, |at| Millis(at).max(start)));
+            Ok(market::Market::replayed(path, stretch, clock)?)
+        })?;
+        Ok(Self {
+            pace: Some(pace),
+            ..market.into()
+        })
+    }
+
     /// An empty market that grows by [`Market::append`] and keeps the place of its last `kept` orders.
     #[staticmethod]
     fn growing(kept: usize) -> Self {
@@ -247,6 +309,38 @@ impl Market {
     #[getter]
     fn simulated(&self) -> bool {
         self.market.is_simulated()
+    }
+
+    /// Whether it tells again what an archive has.
+    #[getter]
+    fn replayed(&self) -> bool {
+        self.market.is_replayed()
+    }
+
+    /// The instant it is by the clock that it moves by and the one at which all has arrived, in epoch milliseconds, where
+    /// it has one.
+    #[getter]
+    fn clock(&self) -> Option<(i64, i64)> {
+        let (at, until) = self.market.clock()?;
+        Some((at.0, until.0))
+    }
+
+    /// Lets it be `to` by a clock that is driven by hand.
+    fn advance(&self, to: i64) -> PyResult<()> {
+        match &self.pace {
+            Some(Pace::Driven(clock)) => {
+                clock.advance(Millis(to));
+                Ok(())
+            }
+            _ => Err(PyRuntimeError::new_err(
+                "the clock of this market is not driven by hand",
+            )),
+        }
+    }
+
+    /// Lets nothing more arrive.
+    fn end(&self) {
+        self.market.end();
     }
 
     /// How many files of its archive are known to be damaged, so that rows are missing.
@@ -571,8 +665,11 @@ impl Market {
 
     /// The open positions of a simulated market.
     fn true_positions(&self, py: Python<'_>, symbol: &str) -> PyResult<Table> {
-        let rows: Vec<Position> = self
-            .positions
+        let open = match &self.live {
+            Some(live) => live.positions(py, self.market.now())?,
+            None => Arc::new(self.positions.clone()),
+        };
+        let rows: Vec<Position> = open
             .iter()
             .filter(|position| position.symbol == symbol)
             .cloned()

@@ -7,6 +7,7 @@
 mod archive;
 mod arrays;
 mod arrow;
+mod batches;
 mod bridge;
 mod call;
 mod cells;
@@ -26,6 +27,7 @@ mod ingest;
 mod logs;
 mod margin;
 mod market;
+mod moving;
 mod question;
 mod reading;
 mod reply;
@@ -53,6 +55,8 @@ mod _core {
     use super::archive::ArchiveWriter;
     #[pymodule_export]
     use super::arrow::ArrowTable;
+    #[pymodule_export]
+    use super::batches::{ArrowBatches, ParquetFile};
     #[pymodule_export]
     use super::bridge::Bridge;
     #[pymodule_export]

@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyList, PyString, PyTuple};
 use rust_decimal::Decimal;
 
-use super::arrow::{ArrowTable, DECIMAL_DIGITS, record_batch, scaled};
+use super::arrow::{ArrowTable, DECIMAL_DIGITS, Money, record_batch, scaled};
 use super::columns::{Cells, Column, Columns};
 use super::decimal::Form;
 use super::events;
@@ -368,7 +368,7 @@ impl Table {
                 "{name} is not a decimal column"
             )));
         };
-        let (_, scale) = scaled(column, cells)?;
+        let (_, scale) = scaled(column, cells, None)?;
         let decimal = py.import("decimal")?.getattr("Decimal")?;
         let quantum = decimal.call1((format!("1E-{scale}"),))?;
         let context = py
@@ -427,18 +427,7 @@ impl Table {
         py: Python<'py>,
         name: &str,
     ) -> PyResult<(Bound<'py, PyAny>, Vec<String>)> {
-        foreign::numpy(py)?;
-        let Cells::Text(cells) = &self.column(name)?.cells else {
-            return Err(PyValueError::new_err(format!(
-                "{name} is not a text column"
-            )));
-        };
-        let codes: Vec<i32> = cells
-            .codes()
-            .iter()
-            .map(|&code| i32::try_from(code).unwrap_or(i32::MAX))
-            .collect();
-        Ok((codes.into_pyarray(py).into_any(), cells.names().to_vec()))
+        coded(py, self.column(name)?)
     }
 
     /// The same rows, of the columns `group` those of `kept` only, in that order, of which nothing is missing.
@@ -467,10 +456,11 @@ impl Table {
     /// The rows as an object with `__arrow_c_stream__`; money as float64, or exact as `decimal128`.
     fn arrow(&self, py: Python<'_>, exact: bool) -> PyResult<ArrowTable> {
         let held = Arc::clone(&self.held);
+        let money = if exact { Money::Exact } else { Money::Float };
         let batch = if self.__len__() < LARGE {
-            py.detach(|| record_batch(held.columns(), exact))
+            py.detach(|| record_batch(held.columns(), money))
         } else {
-            interruptible(py, move || Ok(record_batch(held.columns(), exact)))?
+            interruptible(py, move || Ok(record_batch(held.columns(), money)))?
         };
         Ok(ArrowTable { batch: batch? })
     }
@@ -558,6 +548,23 @@ impl Table {
         }
         Ok(Columns { columns, rows }.into())
     }
+}
+
+/// A text column as codes into a list of distinct names.
+fn coded<'py>(py: Python<'py>, column: &Column) -> PyResult<(Bound<'py, PyAny>, Vec<String>)> {
+    foreign::numpy(py)?;
+    let Cells::Text(cells) = &column.cells else {
+        return Err(PyValueError::new_err(format!(
+            "{} is not a text column",
+            column.name
+        )));
+    };
+    let codes: Vec<i32> = cells
+        .codes()
+        .iter()
+        .map(|&code| i32::try_from(code).unwrap_or(i32::MAX))
+        .collect();
+    Ok((codes.into_pyarray(py).into_any(), cells.names().to_vec()))
 }
 
 /// What pickle calls, and with what.

@@ -73,7 +73,7 @@ impl History {
             bars: Vec::with_capacity(BARS),
             open_interest: Vec::with_capacity(BARS + 1),
             liquidations: Vec::new(),
-            book: Book::new(WARM_UP + BARS),
+            book: Book::new(market.len()),
         };
         let mut last = coin.ticks(coin.start);
         let mut wait = exponential(rng);

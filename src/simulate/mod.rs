@@ -46,9 +46,9 @@ const FILL: f64 = 100_000.0;
 pub struct Simulation {
     /// The instant it was built for.
     pub now: Millis,
-    /// Every liquidation of the last 24 hours, oldest first.
+    /// Every liquidation of the last 24 hours before `now` and of what lies beyond, oldest first.
     pub orders: Vec<ObservedOrder>,
-    /// 30 days of five-minute bars per coin; the last one closes at `now` rounded down to five minutes.
+    /// 30 days of five-minute bars per coin, the last of which closes at `now` rounded down to five minutes, and those beyond.
     pub bars: Vec<ObservedBar>,
     /// Open interest per coin and venue at the open of the first bar and at the close of every bar.
     pub open_interest: Vec<ObservedOpenInterest>,
@@ -77,13 +77,32 @@ pub fn simulate(seed: u64, now: Millis) -> Simulation {
 /// As [`simulate`], of traders with other habits.
 #[must_use]
 pub fn simulate_with(habits: Habits, seed: u64, now: Millis) -> Simulation {
-    let end = Millis(now.0.div_euclid(INTERVAL).saturating_mul(INTERVAL));
-    observed(&live(habits, seed, end), now)
+    simulate_beyond(habits, seed, now, 0)
 }
 
-/// The history of every coin, up to `end`.
-fn live(habits: Habits, seed: u64, end: Millis) -> Vec<History> {
-    let market = weather(end, &mut stream(seed, 0));
+/// As [`simulate_with`], and how it goes on for another so many bars: what happens until `now` is the same, whatever comes
+/// after it. The positions are those at the end.
+///
+/// # Examples
+///
+/// ```
+/// use liqdata::model::Millis;
+/// use liqdata::simulate::{Habits, simulate_beyond, simulate};
+///
+/// let now = Millis(1_781_136_000_000);
+/// let (until, beyond) = (simulate(0, now), simulate_beyond(Habits::default(), 0, now, 12));
+/// assert!(beyond.orders.starts_with(&until.orders));
+/// assert_eq!(beyond.bars.len(), until.bars.len() / 8640 * 8652);
+/// ```
+#[must_use]
+pub fn simulate_beyond(habits: Habits, seed: u64, now: Millis, bars: usize) -> Simulation {
+    let end = Millis(now.0.div_euclid(INTERVAL).saturating_mul(INTERVAL));
+    observed(&live(habits, seed, end, bars), now)
+}
+
+/// The history of every coin, up to `end` and for so many bars beyond.
+fn live(habits: Habits, seed: u64, end: Millis, beyond: usize) -> Vec<History> {
+    let market = weather(end, beyond, &mut stream(seed, 0));
     // Every coin has its own stream of chance: its traders depend neither on those of the others nor on which thread
     // is faster.
     std::thread::scope(|scope| {
@@ -110,13 +129,15 @@ fn stream(seed: u64, number: u64) -> ChaCha8Rng {
 }
 
 /// The weather of the market, bar by bar, warm-up included.
-fn weather(end: Millis, rng: &mut ChaCha8Rng) -> Vec<Weather> {
+fn weather(end: Millis, beyond: usize, rng: &mut ChaCha8Rng) -> Vec<Weather> {
     let mut climate = Climate::new(1.0);
     let opens = (1..).map(|bars| end.back(INTERVAL.saturating_mul(bars)));
     let mut opens: Vec<Millis> = opens.take(WARM_UP + BARS).collect();
     opens.reverse();
+    let after = (0..).map(|bars| end.on(INTERVAL.saturating_mul(bars)));
     opens
         .into_iter()
+        .chain(after.take(beyond))
         .map(|open| climate.next(open, rng))
         .collect()
 }

@@ -654,7 +654,7 @@ MISTAKES = {
             "liqdata.Market(orders=np.zeros((3, 7)))",
             "BadQuery",
             "orders",
-            "a ndarray is not a table; allowed: a DataFrame, an Arrow table, or a mapping of",
+            "row 0 is a list, not a dict; allowed: a dict of columns each, or a DataFrame",
         ),
         (
             "liqdata.Market(orders=3)",

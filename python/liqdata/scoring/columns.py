@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from liqdata import _core
-from liqdata._inputs import instant, table
+from liqdata._inputs import instant
+from liqdata._intake import table
 from liqdata.errors import BadQuery
 from liqdata.rows import Rows
 

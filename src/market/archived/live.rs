@@ -7,15 +7,13 @@ use crate::archive::{Archive, Filter, Gather, Known};
 use crate::engine::{Ring, RingFault, RingPart};
 use crate::market::arrivals::ArrivalId;
 use crate::market::refusal::Refusal;
-use crate::market::revision::{Revision, wall_clock};
+use crate::market::revision::{Revision, last_close, wall_clock};
 use crate::model::{Millis, Order, OrderBrief};
 
 /// Orders that are kept in their order of arrival, for readers that come back for more.
 const ARRIVED: usize = 16_384;
 /// More orders than this are read by all processors at once, as at the start, and not one by one.
 const FAR: i64 = 100_000;
-/// Length of the bars that estimates are made of.
-const BAR: i64 = 5 * Millis::MINUTE;
 
 /// The last day, and how far the archive has been read.
 #[derive(Debug)]
@@ -124,7 +122,7 @@ impl Live {
             }
             fault = ring.arrive(&brief).err();
             arrived.push_back((brief.number, brief.order()));
-            if brief.timestamp < floor(before) {
+            if brief.timestamp < last_close(before) {
                 late.entry(brief.coin.to_owned())
                     .and_modify(|first| *first = brief.timestamp.min(*first))
                     .or_insert(brief.timestamp);
@@ -154,7 +152,7 @@ impl Live {
                 self.from = number;
             }
         }
-        let closed = floor(self.ring.now());
+        let closed = last_close(self.ring.now());
         for (coin, first) in news.coins.iter().chain(&late) {
             for days in days {
                 days.forget(coin, *first);
@@ -216,9 +214,4 @@ impl Live {
                 .collect(),
         )
     }
-}
-
-/// The last instant by `at` at which a bar may have closed.
-fn floor(at: Millis) -> Millis {
-    Millis(at.0.div_euclid(BAR).saturating_mul(BAR))
 }

@@ -1,0 +1,166 @@
+//! Rows that leave piece by piece: as a stream of Arrow's that asks for the next when it is wanted, and into a file.
+
+use std::fs::File;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use arrow_array::{RecordBatch, RecordBatchReader};
+use arrow_schema::{ArrowError, SchemaRef};
+use parquet::arrow::ArrowWriter;
+use parquet::basic::{Compression, ZstdLevel};
+use parquet::errors::ParquetError;
+use parquet::file::properties::WriterProperties;
+use pyo3::exceptions::{PyOSError, PyRuntimeError};
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+use pyo3_arrow::PySchema;
+
+use super::arrow::{Money, in_types, record_batch};
+use super::columns::Columns;
+use super::rows::Table;
+use crate::model::OrderColumns;
+
+/// Rows of a group of a file: what a writer has in memory.
+const GROUP: usize = 1 << 17;
+
+/// The columns of orders without any.
+fn none(money: Money) -> PyResult<RecordBatch> {
+    record_batch(&Columns::from(OrderColumns::with_capacity(0)), money)
+}
+
+/// Orders over the C stream interface, batch by batch; `following` gives the next table, and `None` at the end.
+#[pyclass(frozen, module = "liqdata._core")]
+pub(super) struct ArrowBatches {
+    following: Py<PyAny>,
+}
+
+#[pymethods]
+impl ArrowBatches {
+    #[new]
+    fn new(following: Py<PyAny>) -> Self {
+        Self { following }
+    }
+
+    /// The stream. It may be asked for once: what has been taken is gone.
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<&Bound<'py, PyCapsule>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        let wanted = requested_schema.map(PySchema::from_arrow_pycapsule);
+        let wanted = wanted.transpose()?.map(PySchema::into_inner);
+        let empty = none(Money::Float)?;
+        let wanted = wanted.filter(|schema| in_types(&empty, Arc::clone(schema)).is_some());
+        let reader = Reader {
+            following: self.following.clone_ref(py),
+            schema: wanted.clone().unwrap_or_else(|| empty.schema()),
+            wanted,
+        };
+        let stream = FFI_ArrowArrayStream::new(Box::new(reader));
+        PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
+    }
+}
+
+/// Takes one table after the other, on whichever thread the consumer asks.
+struct Reader {
+    following: Py<PyAny>,
+    schema: SchemaRef,
+    wanted: Option<SchemaRef>,
+}
+
+impl Reader {
+    fn batch(&self) -> PyResult<Option<RecordBatch>> {
+        Python::attach(|py| {
+            let table = self.following.bind(py).call0()?;
+            if table.is_none() {
+                return Ok(None);
+            }
+            let batch = record_batch(table.cast::<Table>()?.get().columns(), Money::Float)?;
+            let wanted = self.wanted.clone();
+            Ok(Some(
+                wanted
+                    .and_then(|schema| in_types(&batch, schema))
+                    .unwrap_or(batch),
+            ))
+        })
+    }
+}
+
+impl Iterator for Reader {
+    type Item = Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let batch = self.batch();
+        batch
+            .map_err(|fault| ArrowError::ExternalError(Box::new(fault)))
+            .transpose()
+    }
+}
+
+impl RecordBatchReader for Reader {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+}
+
+/// A Parquet file of orders in the making.
+#[pyclass(frozen, module = "liqdata._core")]
+pub(super) struct ParquetFile {
+    writer: Mutex<Option<ArrowWriter<File>>>,
+    money: Money,
+}
+
+impl ParquetFile {
+    fn writer(&self) -> MutexGuard<'_, Option<ArrowWriter<File>>> {
+        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[pymethods]
+impl ParquetFile {
+    /// A file that is there already, and empty; money as float64, or exact as `decimal128(38, 18)`.
+    #[new]
+    fn new(path: PathBuf, exact: bool) -> PyResult<Self> {
+        let money = if exact { Money::Fixed } else { Money::Float };
+        let file = File::options().write(true).open(path)?;
+        let properties = WriterProperties::builder()
+            .set_compression(Compression::ZSTD(ZstdLevel::default()))
+            .set_max_row_group_row_count(Some(GROUP))
+            .build();
+        let writer = ArrowWriter::try_new(file, none(money)?.schema(), Some(properties));
+        Ok(Self {
+            writer: Mutex::new(Some(writer.map_err(|fault| failed(&fault))?)),
+            money,
+        })
+    }
+
+    /// Adds rows.
+    fn write(&self, py: Python<'_>, table: &Bound<'_, Table>) -> PyResult<()> {
+        let (table, money) = (table.get(), self.money);
+        py.detach(|| {
+            let batch = record_batch(table.columns(), money)?;
+            match &mut *self.writer() {
+                Some(writer) => writer.write(&batch).map_err(|fault| failed(&fault)),
+                None => Err(PyRuntimeError::new_err("the file has been closed")),
+            }
+        })
+    }
+
+    /// Writes what is left; the file is whole and on the disk then.
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        py.detach(|| {
+            let Some(writer) = self.writer().take() else {
+                return Ok(());
+            };
+            let file = writer.into_inner().map_err(|fault| failed(&fault))?;
+            Ok(file.sync_all()?)
+        })
+    }
+}
+
+/// What a writer fails of is the file below it.
+fn failed(fault: &ParquetError) -> PyErr {
+    PyOSError::new_err(fault.to_string())
+}

@@ -1,0 +1,93 @@
+//! Markets whose orders arrive without a network: a simulation that goes on, and an archive that is told again.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use pyo3::prelude::*;
+
+use super::signals::interruptible;
+use crate::market::{Clock, Driven, Scaled};
+use crate::model::{Millis, Position};
+use crate::simulate::{self, Habits, Simulation};
+
+/// Five-minute bars for which a simulation goes on: thirty days.
+const BEYOND: usize = 30 * 288;
+/// The length of one.
+const BAR: i64 = 5 * Millis::MINUTE;
+
+/// How time passes in a market that moves.
+#[derive(Clone, Debug)]
+pub(super) enum Pace {
+    /// So many times as fast as here.
+    Speed(f64),
+    /// As it is told to.
+    Driven(Arc<Driven>),
+}
+
+impl Pace {
+    /// At `speed`, or by hand where there is none; it begins at `at`.
+    pub(super) fn of(speed: Option<f64>, at: Millis) -> Self {
+        match speed {
+            Some(speed) => Self::Speed(speed),
+            None => Self::Driven(Arc::new(Driven::new(at))),
+        }
+    }
+
+    /// A clock that stands at `at`.
+    pub(super) fn clock(&self, at: Millis) -> Arc<dyn Clock> {
+        match self {
+            Self::Speed(speed) => Arc::new(Scaled::new(at, *speed)),
+            Self::Driven(clock) => {
+                clock.advance(at);
+                Arc::clone(clock) as _
+            }
+        }
+    }
+}
+
+/// What a simulated market that moves was made of.
+pub(super) struct Live {
+    seed: u64,
+    now: Millis,
+    /// The positions at the close of the bar of this number.
+    known: Mutex<Option<(usize, Arc<Vec<Position>>)>>,
+}
+
+impl Live {
+    /// The one that goes on from `now`.
+    pub(super) fn new(seed: u64, now: Millis) -> Self {
+        Self {
+            seed,
+            now,
+            known: Mutex::default(),
+        }
+    }
+
+    /// What happens in it, from before `now` until long after.
+    pub(super) fn world(seed: u64, now: Millis) -> Simulation {
+        simulate::simulate_beyond(Habits::default(), seed, now, BEYOND)
+    }
+
+    /// The positions at the close of the last bar by `at`: those of the same simulation that ends there.
+    pub(super) fn positions(&self, py: Python<'_>, at: Millis) -> PyResult<Arc<Vec<Position>>> {
+        let first = self.now.0.div_euclid(BAR);
+        let bars = usize::try_from(at.0.div_euclid(BAR) - first).unwrap_or_default();
+        let known = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((of, positions)) = &*known()
+            && *of == bars
+        {
+            return Ok(Arc::clone(positions));
+        }
+        let (seed, now) = (self.seed, self.now);
+        let made = interruptible(py, move || {
+            Ok(simulate::simulate_beyond(
+                Habits::default(),
+                seed,
+                now,
+                bars,
+            ))
+        })?;
+        let positions = Arc::new(made.positions);
+        *known() = Some((bars, Arc::clone(&positions)));
+        Ok(positions)
+    }
+}
