@@ -3,6 +3,7 @@
 use super::ArchiveError;
 use super::bars::BarRow;
 use super::maps::MapRow;
+use super::noted::{self, Mark, Outcome, Tally, TopicGap};
 use super::open_interest::OpenInterestRow;
 use super::orders::OrderRow;
 use super::row::{Row, check_all};
@@ -24,6 +25,14 @@ pub struct Batch {
     pub gaps: Vec<Gap>,
     /// Up to when each run was still being listened to.
     pub seen: Vec<(RunId, Millis)>,
+    /// Stretches in which single topics were not heard; one that goes on is told again with a later end.
+    pub topic_gaps: Vec<TopicGap>,
+    /// What became of stretches in which something was missed.
+    pub outcomes: Vec<Outcome>,
+    /// What came and could not be told.
+    pub tallies: Vec<Tally>,
+    /// What was measured of channels.
+    pub marks: Vec<Mark>,
 }
 
 impl Batch {
@@ -39,6 +48,10 @@ impl Batch {
             && self.rows() == self.maps.len()
             && self.gaps.is_empty()
             && self.seen.is_empty()
+            && self.topic_gaps.is_empty()
+            && self.outcomes.is_empty()
+            && self.tallies.is_empty()
+            && self.marks.is_empty()
     }
 
     /// Refuses a batch of which something could not be kept as it is.
@@ -47,7 +60,11 @@ impl Batch {
         check_all(BarRow::TABLE, &self.bars, Row::check)?;
         check_all(OpenInterestRow::TABLE, &self.open_interest, Row::check)?;
         check_all(MapRow::TABLE, &self.maps, Row::check)?;
-        check_all("gaps", &self.gaps, runs::check)
+        check_all("gaps", &self.gaps, runs::check)?;
+        check_all("topic_gaps", &self.topic_gaps, noted::check_topic_gap)?;
+        check_all("outcomes", &self.outcomes, noted::check_outcome)?;
+        check_all("tallies", &self.tallies, noted::check_tally)?;
+        check_all("marks", &self.marks, noted::check_mark)
     }
 
     /// How many rows there are, gaps and what else is noted aside.

@@ -19,7 +19,7 @@ use super::open_interest::OpenInterestRow;
 use super::orders::OrderRow;
 use super::reader::Archive;
 use super::row::Row;
-use super::{ArchiveError, files, journal, known, listed, table};
+use super::{ArchiveError, files, journal, known, listed, noted, table};
 use crate::model::Millis;
 
 /// Which part of an archive a copy is of.
@@ -261,11 +261,35 @@ fn fill(
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT DO NOTHING",
             ),
         )?;
+        notes(from, into, cut)?;
     }
     kind::<OrderRow>(from, into, cut)?;
     kind::<BarRow>(from, into, cut)?;
     kind::<OpenInterestRow>(from, into, cut)?;
     kind::<MapRow>(from, into, cut)
+}
+
+/// Copies what is noted of the listening beside runs and gaps.
+fn notes(from: &Connection, into: &Transaction<'_>, cut: &Cut) -> Result<(), Fault> {
+    let (first, end) = (cut.first(), cut.end());
+    let within = |start: &mut Millis, until: &mut Millis| {
+        (*start, *until) = ((*start).max(first), (*until).min(end));
+    };
+    for mut gap in noted::topic_gaps(from, first, end, None).map_err(Fault::Read)? {
+        within(&mut gap.start, &mut gap.end);
+        noted::add_topic_gap(into, &gap).map_err(Fault::Written)?;
+    }
+    for mut outcome in noted::outcomes(from, first, end, None).map_err(Fault::Read)? {
+        within(&mut outcome.start, &mut outcome.end);
+        noted::add_outcome(into, &outcome).map_err(Fault::Written)?;
+    }
+    for tally in noted::days_of_tallies(from, first, end).map_err(Fault::Read)? {
+        noted::add_tally(into, &tally).map_err(Fault::Written)?;
+    }
+    for mark in noted::all_marks(from, end).map_err(Fault::Read)? {
+        noted::add_mark(into, &mark).map_err(Fault::Written)?;
+    }
+    Ok(())
 }
 
 /// Runs one statement with each line that another one gives.

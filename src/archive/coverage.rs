@@ -7,6 +7,7 @@ use rusqlite::Connection;
 use super::ArchiveError;
 use super::filter::Filter;
 use super::manifest::{self, Day, State};
+use super::noted::{self, GapState, Measured, Outcome, Tallied, TopicGap};
 use super::orders::OrderRow;
 use super::reader::Archive;
 use super::row::Row;
@@ -101,55 +102,25 @@ impl Archive {
         as_of: Option<Millis>,
     ) -> Result<Vec<VenueCoverage>, ArchiveError> {
         check_stretch(start, end)?;
-        let gaps = self.gaps_known(start, end, as_of)?;
-        let (silences, runs, listened_to) = self.ask(|journal| {
-            Ok((
-                silences(journal, start, end, as_of)?,
-                runs(journal, start, end)?,
-                listened_to(journal, as_of)?,
-            ))
-        })?;
+        let listening = self.listening(start, end, as_of)?;
         let mut venues: BTreeMap<String, VenueCoverage> = BTreeMap::new();
-        let names = listened_to
-            .iter()
-            .chain(gaps.iter().map(|gap| &gap.exchange))
-            .chain(counts.keys());
-        for name in names {
-            if venues.contains_key(name) {
-                continue;
+        let listened_to = listening.listened_to.iter();
+        let gaps = listening.gaps.iter().map(|gap| &gap.exchange);
+        for name in listened_to.chain(gaps).chain(counts.keys()) {
+            if !venues.contains_key(name) {
+                let (cnt, last_event) = counts
+                    .get(name)
+                    .map_or((0, None), |(cnt, last)| (*cnt, Some(*last)));
+                let covered = listening.of(name, cnt, last_event);
+                venues.insert(name.clone(), covered);
             }
-            let of_venue: Vec<&Run> = runs.iter().filter(|run| run.exchange == *name).collect();
-            let missed: Vec<&Gap> = gaps.iter().filter(|gap| gap.exchange == *name).collect();
-            let (cnt, last_event) = counts
-                .get(name)
-                .map_or((0, None), |(cnt, last)| (*cnt, Some(*last)));
-            let connected_share = listened_to.contains(name).then(|| {
-                let listened = of_venue.iter().map(|run| (run.started, run.seen));
-                let missing = missed.iter().map(|gap| (gap.start, gap.end));
-                let silent = silences
-                    .iter()
-                    .filter(|(exchange, ..)| exchange == name)
-                    .map(|(_, from, to)| (*from, *to));
-                share(listened, missing.chain(silent), start, end)
-            });
-            venues.insert(
-                name.clone(),
-                VenueCoverage {
-                    exchange: name.clone(),
-                    completeness: least(&of_venue),
-                    connected_share,
-                    last_event,
-                    gaps: u64::try_from(missed.len()).unwrap_or(u64::MAX),
-                    cnt,
-                },
-            );
         }
         Ok(venues.into_values().collect())
     }
 
     /// When each exchange was listened to and nothing is known to be missing, from `start` until before `end`: in order and
     /// apart from each other, of every exchange that was ever listened to before; with the gaps that had been recorded by
-    /// `as_of`.
+    /// `as_of`, but for what had been recovered by then. A single topic that was not heard makes no hole here.
     ///
     /// # Errors
     ///
@@ -160,32 +131,66 @@ impl Archive {
         end: Millis,
         as_of: Option<Millis>,
     ) -> Result<BTreeMap<String, Vec<(Millis, Millis)>>, ArchiveError> {
-        let gaps = self.gaps_known(start, end, as_of)?;
-        let (silences, runs, listened_to) = self.ask(|journal| {
-            Ok((
-                silences(journal, start, end, as_of)?,
-                runs(journal, start, end)?,
-                listened_to(journal, as_of)?,
-            ))
-        })?;
-        let of = |name: &str| {
-            let runs = runs.iter().filter(|run| run.exchange == name);
-            let heard: Vec<Span> = runs
-                .map(|run| (run.started.max(start), run.seen.min(end)))
-                .collect();
-            let gaps = gaps.iter().filter(|gap| gap.exchange == name);
-            let missing = gaps.map(|gap| (gap.start, gap.end));
-            let silences = silences.iter().filter(|(exchange, ..)| exchange == name);
-            let silent = silences.map(|(_, from, to)| (*from, *to));
-            without(&heard, &missing.chain(silent).collect::<Vec<_>>())
-        };
-        let venues = listened_to.into_iter();
+        let listening = self.listening(start, end, as_of)?;
+        let venues = listening.listened_to.iter();
         Ok(venues
-            .map(|name| {
-                let spans = of(&name);
-                (name, spans)
-            })
+            .map(|name| (name.clone(), listening.covered(name)))
             .collect())
+    }
+
+    /// The gaps of single topics that reach into the time from `start` until before `end`, by their start; those that had
+    /// been recorded by `as_of`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Archive::gaps`].
+    pub fn topic_gaps(
+        &self,
+        start: Millis,
+        end: Millis,
+        as_of: Option<Millis>,
+    ) -> Result<Vec<TopicGap>, ArchiveError> {
+        check_stretch(start, end)?;
+        self.ask(|journal| noted::topic_gaps(journal, start, end, as_of))
+    }
+
+    /// What became of stretches that reach into the time from `start` until before `end`, by their start; as far as it had
+    /// been recorded by `as_of`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Archive::gaps`].
+    pub fn outcomes(
+        &self,
+        start: Millis,
+        end: Millis,
+        as_of: Option<Millis>,
+    ) -> Result<Vec<Outcome>, ArchiveError> {
+        check_stretch(start, end)?;
+        self.ask(|journal| noted::outcomes(journal, start, end, as_of))
+    }
+
+    /// What is on record of the listening in a stretch of time.
+    fn listening(
+        &self,
+        start: Millis,
+        end: Millis,
+        as_of: Option<Millis>,
+    ) -> Result<Listening, ArchiveError> {
+        let gaps = self.gaps_known(start, end, as_of)?;
+        self.ask(|journal| {
+            Ok(Listening {
+                stretch: (start, end),
+                gaps,
+                silences: silences(journal, start, end, as_of)?,
+                runs: runs(journal, start, end)?,
+                listened_to: listened_to(journal, as_of)?,
+                topic_gaps: noted::topic_gaps(journal, start, end, as_of)?,
+                outcomes: noted::outcomes(journal, start, end, as_of)?,
+                tallies: noted::tallies(journal, start, end)?,
+                marks: noted::marks(journal, end)?,
+            })
+        })
     }
 
     /// Orders and the last event time of each exchange; whole days that lie in files are read off their list.
@@ -288,68 +293,117 @@ fn least(runs: &[&Run]) -> Completeness {
     }
 }
 
-/// The share of the time from `start` until `end` that is in one of `listened` and in none of `missing`.
-fn share(
-    listened: impl Iterator<Item = (Millis, Millis)>,
-    missing: impl Iterator<Item = (Millis, Millis)>,
-    start: Millis,
-    end: Millis,
-) -> f64 {
-    // +1 and -1 where a run begins and ends, and likewise for gaps; swept in order of time.
-    let cut = |(from, to): (Millis, Millis)| (from.max(start), to.min(end));
-    let mut edges: Vec<(Millis, i32, i32)> = Vec::new();
-    for (from, to) in listened.map(cut).filter(|(from, to)| from < to) {
-        edges.extend([(from, 1, 0), (to, -1, 0)]);
-    }
-    for (from, to) in missing.map(cut).filter(|(from, to)| from < to) {
-        edges.extend([(from, 0, 1), (to, 0, -1)]);
-    }
-    edges.sort_unstable();
-    let (mut runs, mut gaps, mut since, mut covered) = (0, 0, start, 0_i64);
-    for (at, run, gap) in edges {
-        if runs > 0 && gaps == 0 {
-            covered += at.0 - since.0;
-        }
-        runs += run;
-        gaps += gap;
-        since = at;
-    }
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "a share is a ratio; milliseconds of a few thousand years are exact in a double"
-    )]
-    let share = covered as f64 / (end.0.saturating_sub(start.0)) as f64;
-    share
+/// What is on record of the listening in a stretch of time.
+struct Listening {
+    stretch: Span,
+    gaps: Vec<Gap>,
+    silences: Vec<(String, Millis, Millis)>,
+    runs: Vec<Run>,
+    listened_to: Vec<String>,
+    topic_gaps: Vec<TopicGap>,
+    outcomes: Vec<Outcome>,
+    tallies: BTreeMap<(String, Tallied), u64>,
+    marks: BTreeMap<(String, Measured), i64>,
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+impl Listening {
+    /// When an exchange was listened to and nothing is known to be missing, in order.
+    fn covered(&self, name: &str) -> Vec<Span> {
+        let (start, end) = self.stretch;
+        let runs = self.runs.iter().filter(|run| run.exchange == name);
+        let heard: Vec<Span> = runs
+            .map(|run| (run.started.max(start), run.seen.min(end)))
+            .collect();
+        let gaps = self.gaps.iter().filter(|gap| gap.exchange == name);
+        let gaps: Vec<Span> = gaps.map(|gap| (gap.start, gap.end)).collect();
+        let recovered = self
+            .outcomes
+            .iter()
+            .filter(|outcome| outcome.exchange == name && outcome.outcome == GapState::Recovered);
+        let recovered: Vec<Span> = recovered
+            .map(|outcome| (outcome.start, outcome.end))
+            .collect();
+        let mut missing = without(&gaps, &recovered);
+        let silences = self
+            .silences
+            .iter()
+            .filter(|(exchange, ..)| exchange == name);
+        missing.extend(silences.map(|(_, from, to)| (*from, *to)));
+        without(&heard, &missing)
+    }
 
-    fn of(listened: &[(i64, i64)], missing: &[(i64, i64)]) -> f64 {
-        let spans = |spans: &[(i64, i64)]| {
-            spans
-                .iter()
-                .map(|(a, b)| (Millis(*a), Millis(*b)))
-                .collect()
+    /// The share of the stretch that is covered; a topic that was not heard counts as its part of all topics.
+    fn share(&self, name: &str) -> f64 {
+        let covered = self.covered(name);
+        let length = |spans: &[Span]| -> f64 {
+            let lengths = spans.iter().map(|(from, to)| to.0 - from.0);
+            as_float(lengths.sum())
         };
-        let (listened, missing): (Vec<_>, Vec<_>) = (spans(listened), spans(missing));
-        share(
-            listened.into_iter(),
-            missing.into_iter(),
-            Millis(100),
-            Millis(200),
-        )
+        let unheard: f64 = self
+            .topic_gaps
+            .iter()
+            .filter(|gap| gap.exchange == name)
+            .map(|gap| {
+                let rest = length(&without(&covered, &[(gap.start, gap.end)]));
+                (length(&covered) - rest) / as_float(i64::try_from(gap.topics).unwrap_or(i64::MAX))
+            })
+            .sum();
+        let (start, end) = self.stretch;
+        ((length(&covered) - unheard) / as_float(end.0 - start.0)).max(0.0)
     }
 
-    #[test]
-    #[expect(clippy::float_cmp, reason = "the shares are exact")]
-    fn time_counts_once_however_many_runs_overlap_and_not_where_a_gap_is() {
-        assert_eq!(of(&[], &[]), 0.0);
-        assert_eq!(of(&[(0, 300)], &[]), 1.0);
-        assert_eq!(of(&[(0, 150), (125, 175)], &[]), 0.75);
-        assert_eq!(of(&[(0, 300)], &[(150, 160), (155, 175)]), 0.75);
-        assert_eq!(of(&[(100, 150), (150, 200)], &[(190, 400)]), 0.9);
-        assert_eq!(of(&[(0, 100), (200, 300)], &[(100, 200)]), 0.0);
+    fn of(&self, name: &str, cnt: u64, last_event: Option<Millis>) -> VenueCoverage {
+        let of_venue = |gap: &&Gap| gap.exchange == name;
+        let runs: Vec<&Run> = self
+            .runs
+            .iter()
+            .filter(|run| run.exchange == name)
+            .collect();
+        let is_listened_to = self.listened_to.iter().any(|one| one == name);
+        let gaps = self.gaps.iter().filter(of_venue).count()
+            + self
+                .topic_gaps
+                .iter()
+                .filter(|gap| gap.exchange == name)
+                .count();
+        let counted = |count: u64| is_listened_to.then_some(count);
+        let tally = |kind| {
+            counted(
+                self.tallies
+                    .get(&(name.to_owned(), kind))
+                    .copied()
+                    .unwrap_or(0),
+            )
+        };
+        let mark = |kind| self.marks.get(&(name.to_owned(), kind)).copied();
+        let topics = |kind| mark(kind).and_then(|count| u64::try_from(count).ok());
+        let recovered = self
+            .outcomes
+            .iter()
+            .filter(|outcome| outcome.exchange == name && outcome.outcome == GapState::Recovered);
+        VenueCoverage {
+            exchange: name.to_owned(),
+            connected_share: is_listened_to.then(|| self.share(name)),
+            completeness: least(&runs),
+            last_event,
+            gaps: u64::try_from(gaps).unwrap_or(u64::MAX),
+            cnt,
+            topics: topics(Measured::Topics),
+            topics_covered: topics(Measured::TopicsCovered),
+            recovered: counted(recovered.map(|outcome| outcome.rows).sum()),
+            rejected: tally(Tallied::Rejected),
+            unpriced: tally(Tallied::Unpriced),
+            quarantined: tally(Tallied::Quarantined),
+            holes: tally(Tallied::Hole),
+            clock_ahead: mark(Measured::ClockAhead),
+        }
     }
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "milliseconds of less than 285,000 years are exact"
+)]
+fn as_float(millis: i64) -> f64 {
+    millis as f64
 }

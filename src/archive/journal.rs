@@ -15,7 +15,7 @@ use super::open_interest::OpenInterestRow;
 use super::orders::OrderRow;
 use super::row::Row;
 use super::runs::{self, Gap};
-use super::{ArchiveError, files, known, summed, sums, table};
+use super::{ArchiveError, files, known, noted, summed, sums, table};
 use crate::model::{Millis, Record};
 
 /// The journal's file name in the archive's folder.
@@ -25,7 +25,9 @@ const OLDEST_SQLITE: i32 = 3_051_003;
 /// `liqd` in ASCII.
 const APPLICATION: i32 = 0x6C69_7164;
 /// The version of the tables.
-const VERSION: i32 = 5;
+const VERSION: i32 = 6;
+/// The version of those that knew of no topics, outcomes, tallies and marks.
+const WITHOUT_NOTES: i32 = 5;
 /// The version of those that had no checksums.
 const WITHOUT_SUMS: i32 = 4;
 /// The version of those that had no version of a map either.
@@ -240,13 +242,19 @@ fn check_application(
 }
 
 /// Brings the tables of an older version up to this one, in one transaction: gives maps the column of the model's version
-/// where they have none, and every line its checksum.
+/// where they have none, makes the tables that came later, and gives every line its checksum.
 fn bring_up(journal: &mut Connection, version: i32) -> rusqlite::Result<()> {
     let transaction = journal.transaction()?;
     if version == WITHOUT_VERSIONS {
         transaction.execute_batch("ALTER TABLE maps ADD COLUMN \"version\" TEXT")?;
     }
-    summed::add(&transaction)?;
+    transaction.execute_batch(&noted::create())?;
+    let summed = if version > WITHOUT_SUMS {
+        WITHOUT_NOTES
+    } else {
+        0
+    };
+    summed::add(&transaction, summed)?;
     transaction.pragma_update(None, "user_version", VERSION)?;
     transaction.commit()
 }
@@ -287,12 +295,13 @@ fn create(journal: &mut Connection) -> rusqlite::Result<()> {
             table::create::<OpenInterestRow>(),
             table::create::<MapRow>(),
             runs::create(),
+            noted::create(),
             manifest::CREATE.to_owned(),
             known::CREATE.to_owned(),
         ] {
             transaction.execute_batch(&table)?;
         }
-        summed::add(&transaction)?;
+        summed::add(&transaction, 0)?;
         known::begin(&transaction)?;
         transaction.pragma_update(None, "application_id", APPLICATION)?;
         transaction.pragma_update(None, "user_version", VERSION)?;
@@ -319,6 +328,18 @@ pub(super) fn append(
             }
             for (run, at) in &batch.seen {
                 runs::extend(&transaction, *run, *at)?;
+            }
+            for gap in &batch.topic_gaps {
+                noted::add_topic_gap(&transaction, gap)?;
+            }
+            for outcome in &batch.outcomes {
+                noted::add_outcome(&transaction, outcome)?;
+            }
+            for tally in &batch.tallies {
+                noted::add_tally(&transaction, tally)?;
+            }
+            for mark in &batch.marks {
+                noted::add_mark(&transaction, mark)?;
             }
             known::note(&transaction, batch)?;
             Ok(Acknowledged {

@@ -18,6 +18,7 @@ use super::filter::Filter;
 use super::listed::{self, Listed};
 use super::manifest::{self, Day, Part, Partition, State};
 use super::maps::MapRow;
+use super::noted::{self, Mark, Outcome, Tallied, Tally, TopicGap};
 use super::open_interest::OpenInterestRow;
 use super::orders::OrderRow;
 use super::parquet::{self, MOST};
@@ -41,6 +42,10 @@ struct Source<'a> {
     gaps: Vec<(Gap, Millis)>,
     /// The time it is silent about, those of damaged files included.
     missed: Vec<Gap>,
+    topic_gaps: Vec<TopicGap>,
+    outcomes: Vec<Outcome>,
+    tallies: Vec<Tally>,
+    marks: Vec<Mark>,
 }
 
 impl Archive {
@@ -96,6 +101,10 @@ impl<'a> Source<'a> {
             runs: archive.runs(start, end)?,
             gaps,
             missed: archive.gaps(start, end)?,
+            topic_gaps: archive.topic_gaps(start, end, None)?,
+            outcomes: archive.outcomes(start, end, None)?,
+            tallies: archive.ask(|journal| noted::days_of_tallies(journal, start, end))?,
+            marks: archive.ask(|journal| noted::all_marks(journal, end))?,
         })
     }
 
@@ -106,6 +115,16 @@ impl<'a> Source<'a> {
         let missed = self.missed.iter().filter(|gap| gap.exchange == exchange);
         let missed: Vec<Span> = missed.map(|gap| (gap.start, gap.end)).collect();
         spans::without(&runs, &missed)
+    }
+
+    /// The time in which a topic of an exchange was heard.
+    fn heard_topic(&self, exchange: &str, topic: &str) -> Vec<Span> {
+        let missed = self.topic_gaps.iter();
+        let missed: Vec<Span> = missed
+            .filter(|gap| gap.exchange == exchange && gap.topic == topic)
+            .map(|gap| (gap.start, gap.end))
+            .collect();
+        spans::without(&self.heard(exchange), &missed)
     }
 }
 
@@ -296,6 +315,9 @@ impl Merge<'_> {
             .flat_map(|source| &source.runs)
             .collect();
         runs.sort_by_key(|run| run.started);
+        let topic_gaps = self.topic_gaps();
+        let tallies = self.tallies();
+        let sources = self.sources;
         let mut coins = Vec::new();
         let (mut newest, mut closed) = (None, None);
         for source in self.sources {
@@ -317,10 +339,56 @@ impl Merge<'_> {
             for coin in &coins {
                 known::note_coin(&transaction, &coin.symbol, coin.known_from.0, coin.last_close.0)?;
             }
+            for gap in &topic_gaps {
+                noted::add_topic_gap(&transaction, gap)?;
+            }
+            for outcome in sources.iter().flat_map(|source| &source.outcomes) {
+                noted::add_outcome(&transaction, outcome)?;
+            }
+            for tally in tallies.values() {
+                noted::add_tally(&transaction, tally)?;
+            }
+            for mark in sources.iter().flat_map(|source| &source.marks) {
+                noted::add_mark(&transaction, mark)?;
+            }
             let series = known::known(&transaction)?.series;
             known::begin_as(&transaction, series, newest, closed)?;
             transaction.commit()
         })
+    }
+}
+
+impl Merge<'_> {
+    /// What of the topics' gaps nobody else heard.
+    fn topic_gaps(&self) -> Vec<TopicGap> {
+        let mut gaps = Vec::new();
+        for (place, source) in self.sources.iter().enumerate() {
+            for gap in &source.topic_gaps {
+                let heard: Vec<Span> = (self.sources.iter().enumerate())
+                    .filter(|(other, _)| *other != place)
+                    .flat_map(|(_, other)| other.heard_topic(&gap.exchange, &gap.topic))
+                    .collect();
+                for (start, end) in spans::without(&[(gap.start, gap.end)], &heard) {
+                    gaps.push(TopicGap {
+                        start,
+                        end,
+                        ..gap.clone()
+                    });
+                }
+            }
+        }
+        gaps
+    }
+
+    /// What was counted, the larger count of a day: two who listen count the same rows.
+    fn tallies(&self) -> BTreeMap<(String, Millis, Tallied), Tally> {
+        let mut most: BTreeMap<(String, Millis, Tallied), Tally> = BTreeMap::new();
+        for tally in self.sources.iter().flat_map(|source| &source.tallies) {
+            let key = (tally.exchange.clone(), tally.at, tally.kind);
+            let known = most.entry(key).or_insert_with(|| tally.clone());
+            known.count = known.count.max(tally.count);
+        }
+        most
     }
 }
 

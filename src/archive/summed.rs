@@ -8,6 +8,7 @@ use rusqlite::Connection;
 
 use super::bars::BarRow;
 use super::maps::MapRow;
+use super::noted::{Mark, Outcome, TopicGap};
 use super::open_interest::OpenInterestRow;
 use super::orders::OrderRow;
 use super::row::Row;
@@ -23,21 +24,38 @@ struct Summed {
     columns: String,
     /// Whether lines are changed by statements of their own; they are summed by triggers.
     changes: bool,
+    /// The version of the tables that it came with.
+    since: i32,
 }
 
-fn tables() -> [Summed; 10] {
+/// The version in which lines got their checksums.
+const FIRST: i32 = 5;
+/// The version in which what is noted of the listening got its tables.
+const NOTED: i32 = 6;
+
+fn tables() -> [Summed; 14] {
     fn of<R: Row>() -> Summed {
         Summed {
             table: R::TABLE,
             columns: table::columns::<R>(),
             changes: false,
+            since: FIRST,
         }
     }
     let changing = |table, columns: &str| Summed {
         table,
         columns: columns.to_owned(),
         changes: true,
+        since: FIRST,
     };
+    fn noted(table: &'static str, columns: String) -> Summed {
+        Summed {
+            table,
+            columns,
+            changes: true,
+            since: NOTED,
+        }
+    }
     [
         of::<OrderRow>(),
         of::<BarRow>(),
@@ -55,16 +73,22 @@ fn tables() -> [Summed; 10] {
         changing("part_venues", "path, exchange, rows, last"),
         changing("state", "name, value"),
         changing("coins", "symbol, known_from, last_close"),
+        noted("topic_gaps", table::columns::<TopicGap>()),
+        noted("outcomes", table::columns::<Outcome>()),
+        noted("tallies", "exchange, day, kind, count".to_owned()),
+        noted("marks", table::columns::<Mark>()),
     ]
 }
 
-/// Gives every table its checksums, those of the lines that are there included.
-pub(super) fn add(journal: &Connection) -> rusqlite::Result<()> {
+/// Gives every table that came after the version `summed` its checksums, those of the lines that are there included.
+pub(super) fn add(journal: &Connection, summed: i32) -> rusqlite::Result<()> {
+    let without = tables().into_iter().filter(|table| table.since > summed);
     for Summed {
         table,
         columns,
         changes,
-    } in tables()
+        ..
+    } in without
     {
         journal.execute_batch(&format!(
             "ALTER TABLE {table} ADD COLUMN {COLUMN} INTEGER;
@@ -91,7 +115,9 @@ pub(super) fn add(journal: &Connection) -> rusqlite::Result<()> {
 /// The lines that are not as they were written, table by table.
 pub(super) fn faults(journal: &Connection) -> rusqlite::Result<Vec<String>> {
     let mut found = Vec::new();
-    for Summed { table, columns, .. } in tables() {
+    let version: i32 = journal.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+    let there = tables().into_iter().filter(|table| table.since <= version);
+    for Summed { table, columns, .. } in there {
         let mut lines = journal.prepare(&format!(
             "SELECT rowid FROM {table} NOT INDEXED WHERE {COLUMN} IS NOT {FUNCTION}({columns}) LIMIT {NAMED}"
         ))?;

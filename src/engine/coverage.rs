@@ -1,7 +1,7 @@
 //! What is known of the completeness of the orders, venue by venue.
 
 use super::View;
-use crate::model::{Completeness, Millis, VenueCoverage, Window};
+use crate::model::{Millis, VenueCoverage, Window};
 
 /// The coverage of every venue that has an order by now, by name.
 ///
@@ -24,11 +24,9 @@ pub fn coverage(view: &View, window: Window) -> Vec<VenueCoverage> {
         .filter(|(_, last)| last.is_some())
         .map(|((exchange, cnt), last_event)| VenueCoverage {
             exchange: exchange.clone(),
-            connected_share: None,
-            completeness: Completeness::Unknown,
             last_event,
-            gaps: 0,
             cnt,
+            ..VenueCoverage::default()
         })
         .collect();
     venues.sort_unstable_by(|a, b| a.exchange.cmp(&b.exchange));

@@ -38,12 +38,12 @@ impl Serialize for Completeness {
 
 record! {
     /// How well one venue is covered in a stretch of time.
-    #[derive(Clone, Debug, PartialEq, Serialize)]
+    #[derive(Clone, Debug, Default, PartialEq, Serialize)]
     pub struct VenueCoverage {
         /// Exchange, lower case.
         pub exchange: String,
-        /// Share of the stretch in which it was listened to and nothing is known to be missing; absent where nobody kept a
-        /// record.
+        /// Share of the stretch in which it was listened to and nothing is known to be missing, a topic that was not heard
+        /// counted as its part of all topics; absent where nobody kept a record.
         pub connected_share: Option<f64>,
         /// The least complete of the channels that were listened to.
         pub completeness: Completeness,
@@ -53,5 +53,21 @@ record! {
         pub gaps: u64,
         /// Orders in the stretch.
         pub cnt: u64,
+        /// How many topics were asked for; absent where nobody kept a record.
+        pub topics: Option<u64>,
+        /// How many of them were heard at the end of the stretch.
+        pub topics_covered: Option<u64>,
+        /// Orders that became known by asking again for what had been missed.
+        pub recovered: Option<u64>,
+        /// Rows that could not be read or were out of their time, on the days of the stretch.
+        pub rejected: Option<u64>,
+        /// Orders without a value in USD, on the days of the stretch.
+        pub unpriced: Option<u64>,
+        /// Orders set aside because their unit is in doubt, on the days of the stretch.
+        pub quarantined: Option<u64>,
+        /// Holes in the exchange's own numbering, on the days of the stretch.
+        pub holes: Option<u64>,
+        /// How far the clock that listened was ahead of the exchange's, in milliseconds; absent where it was not measured.
+        pub clock_ahead: Option<i64>,
     }
 }

@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use liqdata::archive::{Archive, ArchiveError, Batch, Completeness, Gap, VenueCoverage};
+use liqdata::archive::{
+    Archive, ArchiveError, Batch, Completeness, Gap, GapState, Mark, Measured, Outcome, Tallied,
+    Tally, TopicGap, VenueCoverage,
+};
 use liqdata::model::Millis;
 
 use crate::place::Folder;
@@ -44,14 +47,18 @@ fn a_share_counts_what_was_listened_to_less_what_was_missed() {
             last_event: Some(at(50)),
             gaps: 1,
             cnt: 2,
+            recovered: Some(0),
+            rejected: Some(0),
+            unpriced: Some(0),
+            quarantined: Some(0),
+            holes: Some(0),
+            ..VenueCoverage::default()
         },
         VenueCoverage {
             exchange: "bybit".to_owned(),
-            completeness: Completeness::Unknown,
-            connected_share: None,
             last_event: Some(at(20)),
-            gaps: 0,
             cnt: 1,
+            ..VenueCoverage::default()
         },
     ];
     assert_eq!(writer.coverage(at(0), at(60)).unwrap(), expected);
@@ -188,4 +195,120 @@ fn a_gap_that_says_nothing_is_refused() {
             ..
         }
     ));
+}
+
+#[test]
+fn a_topic_that_was_not_heard_counts_as_its_part_of_all() {
+    let folder = Folder::new();
+    let mut writer = Archive::create_or_open(folder.archive()).unwrap();
+    let run = writer
+        .begin_run("bybit", Completeness::Complete, at(0))
+        .unwrap();
+    let unheard = |end: i64| TopicGap {
+        exchange: "bybit".to_owned(),
+        topic: "allLiquidation.NEWUSDT".to_owned(),
+        start: at(10),
+        end: at(end),
+        reason: "refused".to_owned(),
+        topics: 4,
+        recorded_at: at(11),
+    };
+    let mark = |kind, value| Mark {
+        exchange: "bybit".to_owned(),
+        kind,
+        at: at(10),
+        value,
+    };
+    writer
+        .append(&Batch {
+            seen: vec![(run, at(60))],
+            topic_gaps: vec![unheard(20)],
+            marks: vec![mark(Measured::Topics, 4), mark(Measured::TopicsCovered, 3)],
+            ..Batch::default()
+        })
+        .unwrap();
+    let share = |writer: &Archive, end| writer.coverage(at(0), at(end)).unwrap()[0].connected_share;
+    assert_eq!(share(&writer, 60), Some((60.0 - 10.0 / 4.0) / 60.0));
+    // It goes on, and is one gap still.
+    writer
+        .append(&Batch {
+            topic_gaps: vec![unheard(50), unheard(30)],
+            ..Batch::default()
+        })
+        .unwrap();
+    assert_eq!(share(&writer, 60), Some((60.0 - 40.0 / 4.0) / 60.0));
+    let coverage = writer.coverage(at(0), at(60)).unwrap();
+    assert_eq!(
+        (coverage[0].topics, coverage[0].topics_covered),
+        (Some(4), Some(3))
+    );
+    assert_eq!(coverage[0].gaps, 1);
+    let gaps = writer.topic_gaps(at(0), at(60), None).unwrap();
+    assert_eq!(gaps, [unheard(50)]);
+    assert!(
+        writer
+            .topic_gaps(at(0), at(60), Some(at(10)))
+            .unwrap()
+            .is_empty()
+    );
+    // The venue itself was covered all the while.
+    let covered = writer.covered(at(0), at(60), None).unwrap();
+    assert_eq!(covered["bybit"], [(at(0), at(60))]);
+    assert!(writer.verify().unwrap().is_sound());
+}
+
+#[test]
+fn what_was_recovered_is_missing_until_it_was() {
+    let folder = Folder::new();
+    let mut writer = Archive::create_or_open(folder.archive()).unwrap();
+    let run = writer
+        .begin_run("binance", Completeness::Sampled, at(0))
+        .unwrap();
+    writer
+        .append(&Batch {
+            seen: vec![(run, at(60))],
+            gaps: vec![gap(10, 30, "lost")],
+            outcomes: vec![Outcome {
+                exchange: "binance".to_owned(),
+                start: at(9),
+                end: at(20),
+                outcome: GapState::Recovered,
+                rows: 7,
+                how: "asked again".to_owned(),
+                recorded_at: at(40),
+            }],
+            tallies: vec![
+                tally(at(5), Tallied::Rejected, 2),
+                tally(at(6), Tallied::Rejected, 3),
+                tally(at(6), Tallied::Unpriced, 1),
+            ],
+            ..Batch::default()
+        })
+        .unwrap();
+    let known = |as_of| {
+        let covered = writer.covered(at(0), at(60), Some(as_of)).unwrap();
+        covered["binance"].clone()
+    };
+    assert_eq!(known(at(35)), [(at(0), at(10)), (at(30), at(60))]);
+    assert_eq!(known(at(40)), [(at(0), at(20)), (at(30), at(60))]);
+    let coverage = &writer.coverage(at(0), at(60)).unwrap()[0];
+    assert_eq!(coverage.connected_share, Some(50.0 / 60.0));
+    assert_eq!(
+        (
+            coverage.recovered,
+            coverage.rejected,
+            coverage.unpriced,
+            coverage.holes
+        ),
+        (Some(7), Some(5), Some(1), Some(0))
+    );
+}
+
+fn tally(at: Millis, kind: Tallied, count: u64) -> Tally {
+    Tally {
+        exchange: "binance".to_owned(),
+        at,
+        kind,
+        count,
+    }
 }

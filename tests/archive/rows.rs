@@ -113,6 +113,11 @@ pub(crate) fn journaled(folder: &std::path::Path) -> u64 {
 
 /// Takes the checksums of lines away, as journals before version 5 had none.
 pub(crate) fn without_sums(journal: &rusqlite::Connection) {
+    for table in ["topic_gaps", "outcomes", "tallies", "marks"] {
+        journal
+            .execute_batch(&format!("DROP TABLE {table}"))
+            .unwrap();
+    }
     for table in ["gaps", "runs", "manifest", "part_venues", "state", "coins"] {
         journal
             .execute_batch(&format!(
