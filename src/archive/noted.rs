@@ -237,7 +237,8 @@ pub(super) fn add_topic_gap(journal: &Connection, gap: &TopicGap) -> rusqlite::R
         .prepare_cached(
             "INSERT INTO topic_gaps (exchange, topic, start, \"end\", reason, topics, recorded_at)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
-             ON CONFLICT (exchange, topic, start) DO UPDATE SET \"end\" = max(\"end\", excluded.\"end\")",
+             ON CONFLICT (exchange, topic, start) DO UPDATE
+             SET \"end\" = max(\"end\", excluded.\"end\"), topics = max(topics, excluded.topics)",
         )?
         .execute(params![
             gap.exchange,

@@ -28,6 +28,8 @@ pub(super) struct Notes {
     pub(super) lines: BTreeMap<String, LineNote>,
     /// Whether a poll has been answered, where a venue has no sockets.
     pub(super) polled: Option<bool>,
+    /// Whether a part of its markets could not be read yet, so that nobody knows what to listen to there.
+    pub(super) unlisted: bool,
     /// Whether it has ended.
     pub(super) stopped: bool,
     /// When the last event came over a socket, asked for or not.
@@ -43,6 +45,8 @@ pub(super) struct LineNote {
     pub(super) was_live: bool,
     /// When the other end last gave a sign.
     pub(super) last_sign: Option<Millis>,
+    /// How many topics it asks for.
+    pub(super) topics: usize,
     pub(super) uncovered: BTreeSet<String>,
 }
 
@@ -153,7 +157,7 @@ impl Board {
     /// Until when every socket certainly listened; absent while one does not.
     pub(super) fn seen(&self) -> Option<Millis> {
         let notes = self.notes();
-        if notes.lines.is_empty() || notes.state() != VenueState::Live {
+        if notes.lines.is_empty() || notes.unlisted || notes.state() != VenueState::Live {
             return None;
         }
         notes
@@ -162,6 +166,20 @@ impl Board {
             .map(|line| line.last_sign)
             .min()
             .flatten()
+    }
+
+    /// How many topics are asked for, and how many of them are heard.
+    pub(super) fn topics(&self) -> (u64, u64) {
+        let notes = self.notes();
+        let count = |of: fn(&LineNote) -> usize| -> u64 {
+            let counts = notes.lines.values().map(of);
+            u64::try_from(counts.sum::<usize>()).unwrap_or(u64::MAX)
+        };
+        let asked = count(|line| line.topics);
+        (
+            asked,
+            asked.saturating_sub(count(|line| line.uncovered.len())),
+        )
     }
 
     /// Notes a sign of life on a socket.
@@ -211,7 +229,7 @@ impl Notes {
         let live = self.lines.values().filter(|line| line.is_live).count();
         if self.lines.is_empty() {
             VenueState::Starting
-        } else if live == self.lines.len() {
+        } else if live == self.lines.len() && !self.unlisted {
             VenueState::Live
         } else if live > 0 {
             VenueState::Degraded
@@ -267,6 +285,7 @@ mod tests {
                 is_live: false,
                 was_live: true,
                 last_sign: None,
+                topics: 1,
                 uncovered: BTreeSet::from(["x".to_owned()]),
             };
         }

@@ -195,7 +195,8 @@ impl Delivery {
         });
     }
 
-    fn note(&self, batch: Batch) {
+    /// Writes down what is no row.
+    pub(super) fn note(&self, batch: Batch) {
         let _ = self.posted.send(Posted::Note(batch));
     }
 

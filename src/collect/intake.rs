@@ -1,6 +1,7 @@
 //! What comes in from a venue, on its way to the archive: read, told apart, compared with what was heard, priced.
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use arc_swap::ArcSwap;
@@ -15,7 +16,7 @@ use super::lock::locked;
 use super::markets::Markets;
 use super::settings::{Settings, millis};
 use super::yardstick::Yardstick;
-use crate::archive::{self, Batch, Gap, OrderRow};
+use crate::archive::{self, Batch, Gap, Mark, Measured, OrderRow, TopicGap};
 use crate::feeds::{Ask, Asked, Completeness, Error, Event, Frame, Heard, Venue, price_of_one};
 use crate::model::{Millis, Order, Vocabulary, coin_of_base, quote_of_pair};
 
@@ -50,6 +51,8 @@ pub(super) struct Intake {
     heard: Mutex<HeardKeys>,
     pub(super) hold: Mutex<Hold>,
     lost: Mutex<Option<Lost>>,
+    /// How many topics were asked for and heard when that was written down last.
+    marked: Mutex<Option<(u64, u64)>>,
 }
 
 /// The rows of a frame that are ready to be kept.
@@ -76,6 +79,7 @@ impl Intake {
             heard: Mutex::new(HeardKeys::new(remember, settings.remembered)),
             hold: Mutex::default(),
             lost: Mutex::default(),
+            marked: Mutex::default(),
         }
     }
 
@@ -348,6 +352,46 @@ impl Intake {
             recorded_at: now(),
         };
         self.delivery.note_gap(gap);
+    }
+
+    /// Writes down until when topics have not been heard, each since when and why.
+    pub(super) fn unheard(&self, topics: &BTreeMap<String, (Millis, String)>, now: Millis) {
+        let (asked, _) = self.board.topics();
+        let gap = |(topic, (since, reason)): (&String, &(Millis, String))| TopicGap {
+            exchange: self.name().to_owned(),
+            topic: topic.clone(),
+            start: *since,
+            end: now.max(since.on(1)),
+            reason: reason.clone(),
+            topics: asked.max(1),
+            recorded_at: now,
+        };
+        self.delivery.note(Batch {
+            topic_gaps: topics.iter().map(gap).collect(),
+            ..Batch::default()
+        });
+    }
+
+    /// Writes down how many topics are asked for and heard, where that has changed.
+    pub(super) fn mark_topics(&self) {
+        let found = self.board.topics();
+        if locked(&self.marked).replace(found) == Some(found) {
+            return;
+        }
+        let now = now();
+        let mark = |kind, count: u64| Mark {
+            exchange: self.name().to_owned(),
+            kind,
+            at: now,
+            value: i64::try_from(count).unwrap_or(i64::MAX),
+        };
+        self.delivery.note(Batch {
+            marks: vec![
+                mark(Measured::Topics, found.0),
+                mark(Measured::TopicsCovered, found.1),
+            ],
+            ..Batch::default()
+        });
     }
 
     /// Counts what could not be read and sets the frame aside.

@@ -4,11 +4,11 @@
 //! replacement the new socket listens before the old one is closed, so there is none. The old one is listened to for a
 //! while longer, for what happened before the new one was heard may still be on its way.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{mpsc, watch};
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::Instant;
 
@@ -39,17 +39,21 @@ pub(super) enum LineNews {
     Back(Stretch),
 }
 
+/// Topics that are not heard, with since when and why.
+type Unheard = BTreeMap<String, (Millis, String)>;
+
 /// A socket under way.
 struct Connection {
     task: JoinHandle<Loss>,
-    ready: oneshot::Receiver<BTreeSet<String>>,
+    /// The topics that are not covered, as often as that changes; the first time it covers what it can.
+    covers: mpsc::UnboundedReceiver<BTreeSet<String>>,
     ending: watch::Sender<Ending>,
     live_since: Option<Instant>,
 }
 
 impl Connection {
     fn open(intake: &Arc<Intake>, connector: &Connector, line: &Line) -> Self {
-        let (said, ready) = oneshot::channel();
+        let (said, covers) = mpsc::unbounded_channel();
         let (ending, heard) = watch::channel(Ending::Listen);
         let task = tokio::spawn(socket::listen(
             Arc::clone(intake),
@@ -60,7 +64,7 @@ impl Connection {
         ));
         Self {
             task,
-            ready,
+            covers,
             ending,
             live_since: None,
         }
@@ -70,9 +74,10 @@ impl Connection {
     async fn turn(&mut self) -> Turn {
         let lost = tokio::select! {
             biased;
-            Ok(uncovered) = &mut self.ready, if self.live_since.is_none() => {
-                self.live_since = Some(Instant::now());
-                return Turn::Live(uncovered);
+            Some(uncovered) = self.covers.recv() => {
+                let is_first = self.live_since.is_none();
+                self.live_since.get_or_insert_with(Instant::now);
+                return if is_first { Turn::Live(uncovered) } else { Turn::Covers(uncovered) };
             }
             lost = &mut self.task => lost,
         };
@@ -91,6 +96,8 @@ impl Connection {
 /// Either of what a connection may come to.
 enum Turn {
     Live(BTreeSet<String>),
+    /// Of the topics others are covered than before.
+    Covers(BTreeSet<String>),
     Lost(Loss),
 }
 
@@ -108,15 +115,17 @@ async fn at(instant: Option<Instant>) {
     }
 }
 
-/// Keeps a line open until `changes` ends.
+/// Keeps a line open until `changes` ends. Where others are listened to already, the time from `planned` on is missing
+/// until it lives.
 pub(super) async fn tend(
     intake: Arc<Intake>,
     connector: Connector,
     line: Line,
+    planned: Option<Millis>,
     mut changes: mpsc::UnboundedReceiver<LineChange>,
     news: mpsc::UnboundedSender<LineNews>,
 ) {
-    let mut keeper = LineKeeper::new(intake, connector, line, news);
+    let mut keeper = LineKeeper::new(intake, connector, line, planned, news);
     loop {
         let rotate_at = keeper.rotate_at();
         tokio::select! {
@@ -125,15 +134,17 @@ pub(super) async fn tend(
                 None => break,
             },
             turn = turn(&mut keeper.current) => match turn {
-                Turn::Live(uncovered) => keeper.on_live(uncovered),
+                Turn::Live(uncovered) => keeper.on_live(&uncovered),
+                Turn::Covers(uncovered) => keeper.covers(&uncovered),
                 Turn::Lost(loss) => keeper.on_loss(&loss),
             },
             turn = turn(&mut keeper.next) => match turn {
-                Turn::Live(uncovered) => keeper.on_replaced(uncovered),
+                Turn::Live(uncovered) | Turn::Covers(uncovered) => keeper.on_replaced(&uncovered),
                 Turn::Lost(loss) => keeper.on_failed_replacement(&loss),
             },
             () = at(keeper.retry_at) => keeper.retry(),
             () = at(rotate_at) => keeper.replace(),
+            () = at(keeper.note_at) => keeper.note_unheard(),
         }
     }
     keeper.end().await;
@@ -154,6 +165,12 @@ struct LineKeeper {
     backoff: Backoff,
     /// Since when nothing listens, and why.
     missing: Option<(Millis, String)>,
+    /// Topics that are not heard while others are.
+    unheard: Unheard,
+    /// When those are written down again, as far as they reach then.
+    note_at: Option<Instant>,
+    /// The topics of the socket that listens, where they are not those of the line.
+    stale: bool,
     was_live: bool,
 }
 
@@ -162,6 +179,7 @@ impl LineKeeper {
         intake: Arc<Intake>,
         connector: Connector,
         line: Line,
+        planned: Option<Millis>,
         news: mpsc::UnboundedSender<LineNews>,
     ) -> Self {
         let backoff = intake.settings.pace.backoff();
@@ -172,6 +190,7 @@ impl LineKeeper {
             .entry(line.name.clone())
             .or_default();
         let current = Some(Connection::open(&intake, &connector, &line));
+        let missing = planned.map(|since| (since, format!("{}: not heard yet", line.name)));
         Self {
             intake,
             connector,
@@ -183,7 +202,10 @@ impl LineKeeper {
             retry_at: None,
             no_rotation_before: None,
             backoff,
-            missing: None,
+            missing,
+            unheard: Unheard::new(),
+            note_at: None,
+            stale: false,
             was_live: false,
         }
     }
@@ -197,7 +219,11 @@ impl LineKeeper {
             self.intake.venue.rotation().unwrap_or(Duration::ZERO),
         );
         let since = self.current.as_ref()?.live_since?;
-        let due = (!age.is_zero()).then(|| since + age)?;
+        let due = if self.stale {
+            since
+        } else {
+            (!age.is_zero()).then(|| since + age)?
+        };
         Some(self.no_rotation_before.map_or(due, |least| due.max(least)))
     }
 
@@ -209,7 +235,17 @@ impl LineKeeper {
                 }
             }
             LineChange::Replace(line) => {
+                let known: BTreeSet<String> = self.topics().collect();
                 self.line = *line;
+                let new: Vec<String> = self
+                    .topics()
+                    .filter(|topic| !known.contains(topic))
+                    .collect();
+                self.stale = true;
+                if self.is_live() {
+                    self.begin_unheard(new, "listed since, and not heard yet");
+                    self.show(true);
+                }
                 // Of a replacement under way the topics are old as well.
                 self.next = None;
                 self.replace();
@@ -217,19 +253,78 @@ impl LineKeeper {
         }
     }
 
-    fn note(&self, is_live: bool, uncovered: BTreeSet<String>) {
-        let mut notes = self.intake.board.notes();
-        let note = notes.lines.entry(self.line.name.clone()).or_default();
-        note.is_live = is_live;
-        note.was_live |= is_live;
-        note.uncovered = uncovered;
-        if is_live {
-            note.last_sign = note.last_sign.max(Some(now()));
-            notes.status.trouble = None;
-        }
+    fn topics(&self) -> impl Iterator<Item = String> {
+        self.line.batches.iter().flatten().cloned()
     }
 
-    fn on_live(&mut self, uncovered: BTreeSet<String>) {
+    fn is_live(&self) -> bool {
+        let live_since = |one: &Connection| one.live_since;
+        self.current.as_ref().and_then(live_since).is_some()
+    }
+
+    /// Notes which topics the socket that listens does not cover.
+    fn covers(&mut self, uncovered: &BTreeSet<String>) {
+        // A socket that is to be replaced knows nothing of the topics that came since.
+        if !self.stale {
+            self.end_unheard(|topic| !uncovered.contains(topic));
+        }
+        let new: Vec<String> = uncovered
+            .iter()
+            .filter(|topic| !self.unheard.contains_key(*topic))
+            .cloned()
+            .collect();
+        self.begin_unheard(new, "not acknowledged, or refused");
+        self.show(true);
+    }
+
+    /// Shows how it listens.
+    fn show(&self, is_live: bool) {
+        let topics: BTreeSet<String> = self.topics().collect();
+        {
+            let mut notes = self.intake.board.notes();
+            let note = notes.lines.entry(self.line.name.clone()).or_default();
+            note.is_live = is_live;
+            note.was_live |= is_live;
+            note.topics = topics.len();
+            note.uncovered = if is_live {
+                self.unheard.keys().cloned().collect()
+            } else {
+                topics
+            };
+            if is_live {
+                note.last_sign = note.last_sign.max(Some(now()));
+                notes.status.trouble = None;
+            }
+        }
+        self.intake.mark_topics();
+    }
+
+    fn begin_unheard(&mut self, topics: Vec<String>, reason: &str) {
+        let now = now();
+        for topic in topics {
+            self.unheard.insert(topic, (now, reason.to_owned()));
+        }
+        self.note_unheard();
+    }
+
+    /// Writes down until when topics were not heard, and forgets those that `are_heard`.
+    fn end_unheard(&mut self, are_heard: impl Fn(&str) -> bool) {
+        self.note_unheard();
+        self.unheard.retain(|topic, _| !are_heard(topic));
+    }
+
+    /// Writes down which topics have not been heard so far: whatever ends this process, they are on record.
+    fn note_unheard(&mut self) {
+        self.note_at = None;
+        if self.unheard.is_empty() {
+            return;
+        }
+        self.intake.unheard(&self.unheard, now());
+        let each = span(self.intake.settings.pace.seen).max(Duration::from_millis(10));
+        self.note_at = Some(Instant::now() + each);
+    }
+
+    fn on_live(&mut self, uncovered: &BTreeSet<String>) {
         let now = now();
         log::info!(target: "liqdata::feeds", "{}: {} is live", self.intake.name(), self.line.name);
         // The gap is recorded before it can be written down that the listening goes on.
@@ -237,7 +332,7 @@ impl LineKeeper {
             self.intake.gap(since, now, &reason);
             let _ = self.news.send(LineNews::Back((since, now)));
         }
-        self.note(true, uncovered);
+        self.covers(uncovered);
         if !self.was_live {
             self.was_live = true;
             let _ = self.news.send(LineNews::Live);
@@ -258,8 +353,9 @@ impl LineKeeper {
             let since = loss.last_sign.unwrap_or_else(now);
             self.missing = Some((since, reason.clone()));
         }
-        let topics = self.line.batches.iter().flatten().cloned().collect();
-        self.note(false, topics);
+        // What nobody hears at all is a gap of the venue.
+        self.end_unheard(|_| true);
+        self.show(false);
         self.intake.board.trouble(reason);
         match self.next.take() {
             // The replacement is on its way already.
@@ -270,16 +366,18 @@ impl LineKeeper {
 
     fn retry(&mut self) {
         self.retry_at = None;
+        self.stale = false;
         self.current = Some(Connection::open(&self.intake, &self.connector, &self.line));
     }
 
     fn replace(&mut self) {
         if self.current.is_some() && self.next.is_none() {
+            self.no_rotation_before = None;
             self.next = Some(Connection::open(&self.intake, &self.connector, &self.line));
         }
     }
 
-    fn on_replaced(&mut self, uncovered: BTreeSet<String>) {
+    fn on_replaced(&mut self, uncovered: &BTreeSet<String>) {
         if let Some(old) = self.current.take() {
             let overlap = span(self.intake.settings.pace.overlap);
             while self.parting.try_join_next().is_some() {}
@@ -289,7 +387,8 @@ impl LineKeeper {
             });
         }
         self.current = self.next.take();
-        self.no_rotation_before = None;
+        self.stale = false;
+        self.backoff.reset();
         self.on_live(uncovered);
     }
 
@@ -310,9 +409,11 @@ impl LineKeeper {
             connection.close().await;
         }
         while self.parting.join_next().await.is_some() {}
+        self.end_unheard(|_| true);
         if let Some((since, reason)) = self.missing.take() {
             self.intake.gap(since, now(), &reason);
         }
         self.intake.board.notes().lines.remove(&self.line.name);
+        self.intake.mark_topics();
     }
 }

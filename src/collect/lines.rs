@@ -37,6 +37,7 @@ impl VenueTasks {
             }
         }
         let (news, mut heard) = mpsc::unbounded_channel();
+        let begun = now();
         let mut lines = Lines::new();
         let mut tasks = JoinSet::new();
         let mut run = None;
@@ -51,18 +52,26 @@ impl VenueTasks {
                 let plan = self.intake.venue.lines(&self.wanted());
                 // A line that is no longer wanted ends with the way to change it.
                 lines.retain(|name, _| plan.iter().any(|line| line.name == *name));
+                // Until all are heard for the first time nothing is called covered.
+                let since = run.map(|_| now());
                 for line in plan {
-                    self.plan(line, &mut lines, &mut tasks, &news);
+                    self.plan(line, since, &mut lines, &mut tasks, &news);
                 }
                 planned = Some(markets);
             }
             tokio::select! {
                 () = said(&mut stop) => break,
-                Some(piece) = heard.recv() => match piece {
-                    LineNews::Live if run.is_none() => run = self.begin_run(now()).await,
-                    LineNews::Live => {}
-                    LineNews::Back(stretch) => drop(stretches.send(stretch)),
-                },
+                Some(piece) = heard.recv() => {
+                    if let LineNews::Back(stretch) = piece {
+                        let _ = stretches.send(stretch);
+                    }
+                    if run.is_none() && self.intake.board.seen().is_some() {
+                        let now = now();
+                        run = self.begin_run(now).await;
+                        // What happened while the sockets were opened.
+                        let _ = stretches.send((begun, now));
+                    }
+                }
                 Ok(()) = renewal.changed() => {
                     let reason = renewal.borrow_and_update().clone().unwrap_or_default();
                     for (_, line) in lines.values() {
@@ -88,6 +97,7 @@ impl VenueTasks {
     fn plan(
         &self,
         line: Line,
+        since: Option<Millis>,
         lines: &mut Lines,
         tasks: &mut JoinSet<()>,
         news: &mpsc::UnboundedSender<LineNews>,
@@ -101,10 +111,15 @@ impl VenueTasks {
             None => {
                 let (changes, received) = mpsc::unbounded_channel();
                 lines.insert(line.name.clone(), (line.clone(), changes));
+                // Before anybody may take the venue for heard.
+                let mut notes = self.intake.board.notes();
+                notes.lines.entry(line.name.clone()).or_default();
+                drop(notes);
                 tasks.spawn(line::tend(
                     Arc::clone(&self.intake),
                     self.rest.http.connector.clone(),
                     line,
+                    since,
                     received,
                     news.clone(),
                 ));

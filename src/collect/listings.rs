@@ -12,32 +12,51 @@ use super::venue::{Failure, VenueTasks};
 use crate::feeds::{Ask, Error, Instruments, Listing, Page};
 
 impl VenueTasks {
-    async fn read_markets(&self) -> Result<(), Failure> {
-        let venue = self.intake.venue;
-        let mut listings: Vec<Listing> = Vec::new();
-        let mut asks: VecDeque<Ask> = venue.listing_requests().into();
+    /// Reads the markets, list by list. A list of which a page cannot be read stays as it was, whole, and costs the others
+    /// nothing; gives why, where that happened.
+    async fn read_markets(&self) -> Result<Option<Failure>, Failure> {
+        let known = self.intake.markets.load_full();
+        let mut lists = known.lists.clone();
         let mut failed = None;
-        while let Some(ask) = asks.pop_front() {
-            let body = match self.rest.get(&ask).await {
-                Ok(body) => body,
-                // One kind of market that cannot be read does not cost the others.
+        for (place, ask) in self.intake.venue.listing_requests().into_iter().enumerate() {
+            let read = match self.read_list(ask).await {
+                Ok(listings) => Some(listings),
+                // A kind of market that the venue has no more.
+                Err(Failure::Rest(fault)) if fault.is_absent() => {
+                    self.trouble(fault.to_string());
+                    Some(Vec::new())
+                }
                 Err(fault) => {
                     failed = Some(fault);
-                    continue;
+                    None
                 }
             };
+            match (lists.get_mut(place), read) {
+                (Some(list), Some(read)) => *list = Some(read),
+                (None, read) => lists.push(read),
+                (Some(_), None) => {}
+            }
+        }
+        if lists.iter().flatten().all(Vec::is_empty) {
+            return Err(failed.unwrap_or(Failure::NoMarkets));
+        }
+        self.intake.board.notes().unlisted = lists.iter().any(Option::is_none);
+        self.intake.markets.store(Arc::new(Markets::of(lists)));
+        self.known.send_replace(true);
+        Ok(failed)
+    }
+
+    /// Reads one list of markets, page by page.
+    async fn read_list(&self, ask: Ask) -> Result<Vec<Listing>, Failure> {
+        let mut listings = Vec::new();
+        let mut asks = VecDeque::from([ask]);
+        while let Some(ask) = asks.pop_front() {
+            let body = self.rest.get(&ask).await?;
             let page = self.read_listings(&ask, &body)?;
             listings.extend(page.rows);
             asks.extend(page.rest);
         }
-        match failed {
-            Some(fault) if listings.is_empty() => return Err(fault.into()),
-            Some(fault) => self.trouble(fault.to_string()),
-            None => {}
-        }
-        self.intake.markets.store(Arc::new(Markets::of(listings)));
-        self.known.send_replace(true);
-        Ok(())
+        Ok(listings)
     }
 
     fn read_listings(&self, ask: &Ask, body: &str) -> Result<Page<Listing>, Error> {
@@ -52,14 +71,22 @@ impl VenueTasks {
         Ok(page)
     }
 
-    /// Reads the markets until that succeeds, or three times where only the past is asked for.
+    /// Reads the markets until all of them are known, or three times where only the past is asked for. What is known is
+    /// listened to meanwhile.
     pub(super) async fn read_markets_until_known(&self) {
         if self.intake.venue.listing_requests().is_empty() {
             return;
         }
         let mut backoff = self.intake.settings.pace.backoff();
         let mut attempts = 0;
-        while let Err(fault) = self.read_markets().await {
+        loop {
+            let fault = match self.read_markets().await {
+                Ok(None) => return,
+                Ok(Some(fault)) if !self.intake.board.notes().unlisted => {
+                    return self.trouble(format!("some markets cannot be read: {fault}"));
+                }
+                Ok(Some(fault)) | Err(fault) => fault,
+            };
             self.trouble(format!("the markets cannot be read: {fault}"));
             attempts += 1;
             if self.once && attempts >= 3 {
@@ -90,9 +117,7 @@ impl VenueTasks {
                     sleep_until(read + span(pace.instruments_least)).await;
                 }
             }
-            if let Err(fault) = self.read_markets().await {
-                self.trouble(format!("the markets cannot be read: {fault}"));
-            }
+            self.read_markets_until_known().await;
         }
     }
 }

@@ -8,15 +8,19 @@ use crate::feeds::Listing;
 /// The markets of a venue.
 #[derive(Debug, Default)]
 pub(super) struct Markets {
+    /// By the requests that list them; absent where that was never answered.
+    pub(super) lists: Vec<Option<Vec<Listing>>>,
     pub(super) listings: Vec<Listing>,
     pub(super) instruments: Instruments,
 }
 
 impl Markets {
-    pub(super) fn of(listings: Vec<Listing>) -> Self {
+    pub(super) fn of(lists: Vec<Option<Vec<Listing>>>) -> Self {
+        let listings: Vec<Listing> = lists.iter().flatten().flatten().cloned().collect();
         Self {
             instruments: listings.iter().collect(),
             listings,
+            lists,
         }
     }
 

@@ -106,6 +106,8 @@ pace! {
     healthy: 60.0,
     /// Most patience with the acknowledgement of a subscription.
     acknowledge: 10.0,
+    /// Upper end of the first wait before a topic that was refused is asked for again; it grows to eight times as long.
+    again: 60.0,
     /// Time between two pings; 0 leaves it to the venue.
     ping: 0.0,
     /// Longest silence of a control stream; 0 leaves it to the venue.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::{SinkExt, StreamExt};
-use tokio::sync::{oneshot, watch};
+use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::tungstenite::http::{HeaderName, HeaderValue};
@@ -24,7 +24,7 @@ use super::settings::{span, span_or};
 use super::subscriptions::{Refused, Subscriptions};
 use crate::feeds::{Beat, Error, Heard, Line, Sign, text, unzipped};
 use crate::model::Millis;
-use crate::net::{Connector, Stream};
+use crate::net::{Backoff, Connector, Stream};
 
 /// How long a close is waited for.
 const FAREWELL: Duration = Duration::from_secs(1);
@@ -51,12 +51,13 @@ pub(super) enum Ending {
 
 type Socket = WebSocketStream<Box<dyn Stream>>;
 
-/// Opens `line`, listens on it until it is lost, and says through `ready` once it covers what it can.
+/// Opens `line`, listens on it until it is lost, and says through `covers` which topics it does not cover: once it covers
+/// what it can, and whenever that has changed.
 pub(super) async fn listen(
     intake: Arc<Intake>,
     connector: Connector,
     line: Line,
-    ready: oneshot::Sender<BTreeSet<String>>,
+    covers: mpsc::UnboundedSender<BTreeSet<String>>,
     mut ending: watch::Receiver<Ending>,
 ) -> Loss {
     let never = |reason: String| Loss {
@@ -74,7 +75,7 @@ pub(super) async fn listen(
         () = ended(&mut ending) => return never("closed".to_owned()),
     };
     intake.board.notes().status.connections += 1;
-    Conversation::new(intake, line, ready, stream)
+    Conversation::new(intake, line, covers, stream)
         .run(ending)
         .await
 }
@@ -121,7 +122,12 @@ struct Conversation {
     intake: Arc<Intake>,
     line: Line,
     stream: Socket,
-    ready: Option<oneshot::Sender<BTreeSet<String>>>,
+    covers: mpsc::UnboundedSender<BTreeSet<String>>,
+    /// Whether it has said that it covers what it can.
+    is_ready: bool,
+    /// When topics that are not covered are asked for again, and after how long the next time.
+    again: Option<Instant>,
+    patience: Backoff,
     subscriptions: Subscriptions,
     next_ask: Instant,
     next_beat: Instant,
@@ -135,7 +141,7 @@ impl Conversation {
     fn new(
         intake: Arc<Intake>,
         line: Line,
-        ready: oneshot::Sender<BTreeSet<String>>,
+        covers: mpsc::UnboundedSender<BTreeSet<String>>,
         stream: Socket,
     ) -> Self {
         let now = Instant::now();
@@ -150,7 +156,10 @@ impl Conversation {
             life: Life::new(&heartbeat, &pace, now),
             opened: clock::now(),
             last_sign: None,
-            ready: Some(ready),
+            covers,
+            is_ready: false,
+            again: None,
+            patience: Backoff::new(span(pace.again), span(pace.again) * 8),
             intake,
             line,
             stream,
@@ -226,8 +235,8 @@ impl Conversation {
     /// When something is to be done next, if nothing comes.
     fn due(&self) -> Instant {
         let ask = self.subscriptions.are_to_ask().then_some(self.next_ask);
-        let give_up = self.ready.is_some().then_some(self.give_up_waiting);
-        [self.life.next(), ask, give_up]
+        let give_up = (!self.is_ready).then_some(self.give_up_waiting);
+        [self.life.next(), ask, give_up, self.again]
             .into_iter()
             .flatten()
             .fold(self.next_beat, Instant::min)
@@ -261,7 +270,11 @@ impl Conversation {
             self.next_beat = now + every;
             self.beat().await?;
         }
-        if self.ready.is_some() && now >= self.give_up_waiting {
+        if self.again.is_some_and(|again| now >= again) {
+            self.subscriptions.ask_again();
+            self.again = Some(now + self.patience.next());
+        }
+        if !self.is_ready && now >= self.give_up_waiting {
             if self.subscriptions.cover_nothing() {
                 return Err(format!(
                     "no subscription was acknowledged within {} s",
@@ -398,20 +411,27 @@ impl Conversation {
     fn when_all_are_settled(&mut self) {
         if self.subscriptions.are_settled() && !self.subscriptions.cover_nothing() {
             self.is_live();
-        } else if self.ready.is_none() {
-            let mut notes = self.intake.board.notes();
-            let note = notes.lines.entry(self.line.name.clone()).or_default();
-            note.is_live = true;
-            note.uncovered = self.subscriptions.uncovered();
+        } else if self.is_ready {
+            self.say_covered();
         }
     }
 
     /// Says that it covers what it can.
     fn is_live(&mut self) {
         self.is_alive();
-        if let Some(ready) = self.ready.take() {
-            let _ = ready.send(self.subscriptions.uncovered());
+        self.is_ready = true;
+        self.say_covered();
+    }
+
+    /// Says what it does not cover; those topics are asked for again in a while.
+    fn say_covered(&mut self) {
+        let uncovered = self.subscriptions.uncovered();
+        if uncovered.is_empty() {
+            self.again = None;
+        } else if self.again.is_none() {
+            self.again = Some(Instant::now() + self.patience.next());
         }
+        let _ = self.covers.send(uncovered);
     }
 
     fn sign(&mut self, sign: Sign) {

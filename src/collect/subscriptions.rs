@@ -83,6 +83,15 @@ impl Subscriptions {
         }
     }
 
+    /// Asks once more for every topic that is not covered, each by itself, where nothing is to be asked anyway.
+    pub(super) fn ask_again(&mut self) {
+        if self.to_ask.is_empty() {
+            let uncovered = self.uncovered().into_iter();
+            self.to_ask = uncovered.map(|topic| vec![topic]).collect();
+            self.open.extend(std::mem::take(&mut self.refused));
+        }
+    }
+
     /// Whether every topic is acknowledged or refused.
     pub(super) fn are_settled(&self) -> bool {
         self.open.is_empty()

@@ -98,8 +98,7 @@ impl VenueTasks {
         missing: Vec<Stretch>,
     ) {
         self.markets_are_known().await;
-        let markets = self.intake.markets.load_full();
-        if self.intake.venue.lines(&markets.listings).is_empty() {
+        if self.intake.venue.is_polled() {
             return self.poll(missing).await;
         }
         self.fill_all(missing).await;

@@ -36,6 +36,8 @@ pub(super) enum Failure {
     Rest(#[from] RestError),
     #[error("the reply cannot be read: {0}")]
     Reply(#[from] Error),
+    #[error("the venue lists none")]
+    NoMarkets,
 }
 
 /// Returns once it is said, or nobody is left to say it.

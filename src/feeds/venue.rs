@@ -196,6 +196,12 @@ impl Venue {
         matches!(self.listen.lines, Lines::ByMarket(_))
     }
 
+    /// Whether it has no channel, and is asked again and again instead.
+    #[must_use]
+    pub fn is_polled(&self) -> bool {
+        matches!(self.listen.lines, Lines::Fixed([]))
+    }
+
     /// The sockets to open for these markets; none where there is no channel and the venue is polled.
     #[must_use]
     pub fn lines(&self, listings: &[Listing]) -> Vec<Line> {

@@ -18,6 +18,7 @@ mod discipline;
 mod hard;
 mod past;
 mod peculiar;
+mod planned;
 mod proxied;
 mod serving;
 mod tapes;

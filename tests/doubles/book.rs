@@ -65,6 +65,7 @@ pub struct Book {
     pub markets: &'static [Market],
     truth: RwLock<Vec<Truth>>,
     announced: Mutex<HashSet<&'static str>>,
+    withdrawn: Mutex<HashSet<&'static str>>,
     refused: Mutex<Vec<String>>,
     amounts_in_quote: AtomicBool,
     sides_of_positions: AtomicBool,
@@ -83,6 +84,7 @@ impl Book {
             markets,
             truth: RwLock::default(),
             announced: Mutex::default(),
+            withdrawn: Mutex::default(),
             refused: Mutex::default(),
             amounts_in_quote: AtomicBool::new(false),
             sides_of_positions: AtomicBool::new(false),
@@ -100,9 +102,11 @@ impl Book {
     /// The markets that the instruments call names.
     pub fn listed(&self) -> Vec<&'static Market> {
         let announced = self.announced.lock().unwrap();
+        let withdrawn = self.withdrawn.lock().unwrap();
         self.markets
             .iter()
             .filter(|market| market.listed || announced.contains(market.native_id))
+            .filter(|market| !withdrawn.contains(market.native_id))
             .collect()
     }
 
@@ -120,7 +124,15 @@ impl Book {
             .iter()
             .find(|market| market.native_id == native_id);
         let market = market.unwrap_or_else(|| panic!("there is no {native_id}"));
+        self.withdrawn.lock().unwrap().remove(market.native_id);
         self.announced.lock().unwrap().insert(market.native_id);
+    }
+
+    /// Lists a market no more.
+    pub fn withdraw(&self, native_id: &str) {
+        let market = self.market(native_id);
+        let market = market.unwrap_or_else(|| panic!("{native_id} is not listed"));
+        self.withdrawn.lock().unwrap().insert(market.native_id);
     }
 
     /// Takes on what of the faults concerns the dialects.

@@ -522,11 +522,19 @@ async fn answer(
     let path = request.uri().path().to_owned();
     let query = request.uri().query().unwrap_or_default().to_owned();
     let Some(key) = key else {
-        return Ok(rest(&inner, &Ask::new(&path, &query)).await);
+        let asked = request.uri().to_string();
+        return Ok(rest(&inner, &asked, &Ask::new(&path, &query)).await);
     };
     let faults = Arc::clone(&inner.faults.borrow());
     if let Some(limit) = faults.handshake {
         return Ok(turned_away(limit));
+    }
+    if faults
+        .shut
+        .iter()
+        .any(|shut| path.starts_with(shut.as_str()))
+    {
+        return Ok(turned_away(BROKEN));
     }
     if let Some(quota) = inner.dialect.door().filter(|_| inner.book.setup.limits) {
         let (used, left) = inner.used.lock().unwrap().book(&quota, 1, Instant::now());
@@ -563,6 +571,11 @@ async fn answer(
     Ok(response.unwrap())
 }
 
+const BROKEN: Limit = Limit {
+    status: 503,
+    retry_after: None,
+};
+
 fn turned_away(limit: Limit) -> Response<Body> {
     let mut response = Response::builder().status(limit.status);
     if let Some(seconds) = limit.retry_after {
@@ -573,7 +586,7 @@ fn turned_away(limit: Limit) -> Response<Body> {
         .unwrap()
 }
 
-async fn rest(inner: &Inner, ask: &Ask) -> Response<Body> {
+async fn rest(inner: &Inner, asked: &str, ask: &Ask) -> Response<Body> {
     let faults = Arc::clone(&inner.faults.borrow());
     let counted = |status: u16| {
         inner.count(|tally| {
@@ -588,6 +601,14 @@ async fn rest(inner: &Inner, ask: &Ask) -> Response<Body> {
     if faults.rest_hangs {
         counted(0);
         std::future::pending::<()>().await;
+    }
+    if faults
+        .broken
+        .iter()
+        .any(|part| asked.contains(part.as_str()))
+    {
+        counted(BROKEN.status);
+        return turned_away(BROKEN);
     }
     if let Some(limit) = faults.rest.filter(|_| faults.rest_times != Some(0)) {
         inner.faults.send_modify(|faults| {

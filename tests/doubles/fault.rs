@@ -15,6 +15,10 @@ pub struct Faults {
     pub refuse: bool,
     /// Answers WebSocket handshakes with this status.
     pub handshake: Option<Limit>,
+    /// Paths of sockets whose handshakes are answered 503, by their beginning.
+    pub shut: Vec<String>,
+    /// Parts of REST requests, path and query, that are answered 503.
+    pub broken: Vec<String>,
     /// Answers REST requests with this status.
     pub rest: Option<Limit>,
     /// Answers this many REST requests with the status of `rest`, then no more; `None` is without end.

@@ -1,0 +1,346 @@
+//! What is planned and not heard yet: until a line lives its time is missing, and what could not be read of the markets
+//! stays as it was.
+
+use std::collections::BTreeSet;
+
+use liqdata::archive::Archive;
+use liqdata::collect::VenueState;
+use liqdata::model::Millis;
+
+use crate::bench::{Collecting, Doubles, Folder, assert_kept, gaps, quick};
+use crate::doubles::{Exchange, RestRequest};
+
+fn now(exchange: &Exchange) -> Millis {
+    Millis(exchange.book().now())
+}
+
+/// When a venue was listened to and nothing is known to be missing.
+fn covered(folder: &Folder, venue: &str) -> Vec<(Millis, Millis)> {
+    let archive = Archive::read(folder.archive()).unwrap();
+    let until = Millis(i64::MAX / 2);
+    let mut covered = archive.covered(Millis(0), until, None).unwrap();
+    covered.remove(venue).unwrap_or_default()
+}
+
+fn assert_missing(folder: &Folder, venue: &str, from: Millis, until: Millis) {
+    let spans = covered(folder, venue);
+    let overlap = spans
+        .iter()
+        .find(|(start, end)| *start < until && *end > from);
+    assert!(
+        overlap.is_none(),
+        "{venue} from {from:?} until {until:?} is told as covered by {overlap:?}; gaps {:?}",
+        gaps(&folder.archive())
+    );
+}
+
+async fn an_address_refuses_from_the_start(venue: &'static str, path: &str) {
+    let (folder, doubles) = (Folder::new(), Doubles::open(&[venue]).await);
+    let exchange = doubles.of(venue);
+    exchange.fault(|faults| faults.shut = vec![path.to_owned()]);
+    let begun = now(exchange);
+    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+    collecting
+        .until_of(venue, "one of its sockets listens", |one| {
+            one.state == VenueState::Degraded
+        })
+        .await;
+    let happened = exchange.liquidate(20);
+    collecting
+        .until("it goes on so for a while", |status| {
+            status.at > begun.on(600) && status.orders > 0
+        })
+        .await;
+    let refused_until = now(exchange);
+    exchange.mend();
+    collecting.until_live().await;
+    let lives = now(exchange);
+    collecting
+        .until("it is seen to listen", |_| {
+            covered(&folder, venue).iter().any(|(_, end)| *end > lives)
+        })
+        .await;
+    collecting.stop().await;
+    assert!(!happened.is_empty());
+    assert_missing(&folder, venue, begun, refused_until);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_time_is_covered_before_every_address_of_bybit_lives() {
+    an_address_refuses_from_the_start("bybit", "/v5/public/inverse").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_time_is_covered_before_every_address_of_gate_lives() {
+    an_address_refuses_from_the_start("gate", "/v4/ws/btc").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_line_that_is_planned_again_is_missing_until_it_lives() {
+    let (folder, doubles) = (Folder::new(), Doubles::open(&["bybit"]).await);
+    let bybit = doubles.of("bybit");
+    let mut settings = quick();
+    settings.pace.instruments = 0.2;
+    let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
+    collecting.until_live().await;
+    let inverse = ["BTCUSD", "ETHUSD"];
+    for native_id in inverse {
+        bybit.book().withdraw(native_id);
+    }
+    bybit.until(|tally| tally.open == 1).await;
+    bybit.fault(|faults| faults.shut = vec!["/v5/public/inverse".to_owned()]);
+    for native_id in inverse {
+        bybit.book().announce(native_id);
+    }
+    collecting
+        .until_of("bybit", "the line is planned again", |one| {
+            one.state == VenueState::Degraded
+        })
+        .await;
+    let planned = now(bybit);
+    collecting
+        .until("it is refused for a while", |status| {
+            status.at > planned.on(500)
+        })
+        .await;
+    let refused_until = now(bybit);
+    bybit.mend();
+    collecting.until_live().await;
+    let lives = now(bybit);
+    collecting
+        .until("it is seen to listen", |_| {
+            covered(&folder, "bybit")
+                .iter()
+                .any(|(_, end)| *end > lives)
+        })
+        .await;
+    collecting.stop().await;
+    assert_missing(&folder, "bybit", planned, refused_until);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn markets_that_could_not_be_read_stay_as_they_were() {
+    let (folder, doubles) = (Folder::new(), Doubles::open(&["bybit"]).await);
+    let bybit = doubles.of("bybit");
+    let mut settings = quick();
+    settings.pace.instruments = 0.1;
+    let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
+    collecting.until_live().await;
+    bybit.fault(|faults| faults.broken = vec!["category=inverse".to_owned()]);
+    let before = bybit.tally().rest.len();
+    // The linear half is read, the inverse one is not, again and again.
+    bybit
+        .until(|tally| {
+            let since = tally.rest.iter().skip(before);
+            let linear =
+                |one: &&RestRequest| one.path.ends_with("instruments-info") && one.status == 200;
+            since.filter(linear).count() >= 4
+        })
+        .await;
+    let happened = bybit.liquidate(60);
+    assert!(happened.iter().any(|truth| truth.native_id() == "BTCUSD"));
+    collecting.until_kept(happened.len()).await;
+    let status = collecting.of("bybit");
+    assert_eq!(
+        (status.state, status.held),
+        (VenueState::Live, 0),
+        "{status:?}"
+    );
+    assert_eq!(
+        bybit.tally().sockets.len(),
+        2,
+        "no socket was closed or opened"
+    );
+    // What is read again is taken for what there is.
+    bybit.mend();
+    bybit.book().announce("NEWUSD");
+    let wanted = "inverse allLiquidation.NEWUSD";
+    bybit
+        .until(|tally| tally.subscribed.iter().any(|(_, topic)| topic == wanted))
+        .await;
+    collecting.stop().await;
+    assert_kept(&folder.archive(), &happened);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_venue_that_lists_nothing_yet_is_not_taken_for_one_without_sockets() {
+    let (folder, doubles) = (Folder::new(), Doubles::open(&["bybit"]).await);
+    let bybit = doubles.of("bybit");
+    let listed: Vec<&str> = bybit
+        .book()
+        .listed()
+        .iter()
+        .map(|one| one.native_id)
+        .collect();
+    for native_id in &listed {
+        bybit.book().withdraw(native_id);
+    }
+    let begun = now(bybit);
+    let mut settings = quick();
+    settings.pace.instruments = 0.2;
+    let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
+    collecting
+        .until("it is not live", |status| status.at > begun.on(500))
+        .await;
+    assert_ne!(collecting.of("bybit").state, VenueState::Live);
+    let listed_at = now(bybit);
+    for native_id in &listed {
+        bybit.book().announce(native_id);
+    }
+    bybit
+        .until(|tally| {
+            let topics: BTreeSet<&String> =
+                tally.subscribed.iter().map(|(_, topic)| topic).collect();
+            topics.len() == listed.len()
+        })
+        .await;
+    collecting.until_live().await;
+    let happened = bybit.liquidate(30);
+    collecting.until_kept(happened.len()).await;
+    collecting.stop().await;
+    assert_missing(&folder, "bybit", begun, listed_at);
+    assert_kept(&folder.archive(), &happened);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_replacement_that_failed_is_tried_again_and_its_time_is_missing() {
+    let paths = [
+        ("bybit", "NEWUSDT", "/v5/public/linear"),
+        ("kraken", "PF_NEWUSD", "/"),
+        ("dydx", "NEW-USD", "/"),
+        ("lighter", "77", "/"),
+    ];
+    let folder = Folder::new();
+    let doubles = Doubles::open(&paths.map(|(venue, ..)| venue)).await;
+    let mut settings = quick();
+    settings.pace.instruments = 0.2;
+    let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
+    collecting.until_live().await;
+    let mut refused = Vec::new();
+    for (venue, native_id, path) in paths {
+        let exchange = doubles.of(venue);
+        exchange.fault(|faults| faults.shut = vec![path.to_owned()]);
+        let troubles = collecting.of(venue).troubles;
+        exchange.book().announce(native_id);
+        collecting
+            .until_of(venue, "the replacement fails", |one| {
+                one.troubles > troubles
+            })
+            .await;
+        refused.push(now(exchange));
+    }
+    let until: Vec<Millis> = paths
+        .iter()
+        .map(|(venue, ..)| now(doubles.of(venue)))
+        .collect();
+    for ((venue, native_id, _), (from, until)) in paths.iter().zip(refused.iter().zip(until)) {
+        let exchange = doubles.of(venue);
+        exchange.mend();
+        let market = exchange.book().market(native_id).unwrap();
+        let topics = crate::doubles::dialect(venue).unwrap().topics(market);
+        exchange
+            .until(|tally| {
+                tally
+                    .subscribed
+                    .iter()
+                    .any(|(_, topic)| topics.contains(topic))
+            })
+            .await;
+        let told = || {
+            let archive = Archive::read(folder.archive()).unwrap();
+            let gaps = archive.topic_gaps(Millis(0), Millis(i64::MAX / 2), None);
+            let mut gaps = gaps.unwrap();
+            gaps.retain(|gap| gap.exchange == *venue);
+            gaps
+        };
+        let is_told = || {
+            let mut gaps = told().into_iter();
+            gaps.any(|gap| gap.start <= *from && gap.end >= until)
+        };
+        collecting
+            .until("its time is written down", |_| is_told())
+            .await;
+        let coverage = || {
+            let archive = Archive::read(folder.archive()).unwrap();
+            let end = Millis(exchange.book().now());
+            let coverage = archive.coverage(end.back(60_000), end.on(1)).unwrap();
+            coverage
+                .into_iter()
+                .find(|one| one.exchange == *venue)
+                .unwrap()
+        };
+        collecting
+            .until("all topics are covered", |_| {
+                let found = coverage();
+                found.topics.is_some() && found.topics == found.topics_covered
+            })
+            .await;
+        let ended = told().iter().map(|gap| gap.end).max();
+        assert!(ended.is_some_and(|end| end <= now(exchange)), "{ended:?}");
+    }
+    collecting.stop().await;
+}
+
+/// A topic that the venue refuses is missing in the archive for as long, and is asked for again on the same socket.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_topic_that_is_refused_is_missing_by_its_name_and_asked_for_again() {
+    let (folder, doubles) = (Folder::new(), Doubles::open(&["bybit"]).await);
+    let bybit = doubles.of("bybit");
+    let topic = "allLiquidation.SOLUSDT";
+    bybit.fault(|faults| faults.bad_topics = vec![topic.to_owned()]);
+    let mut settings = quick();
+    settings.pace.again = 0.2;
+    let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
+    collecting
+        .until_of("bybit", "the others are heard", |one| {
+            one.state == VenueState::Live && one.uncovered_count == 1
+        })
+        .await;
+    let read = || Archive::read(folder.archive()).unwrap();
+    let told = || {
+        read()
+            .topic_gaps(Millis(0), Millis(i64::MAX / 2), None)
+            .unwrap()
+    };
+    let first = now(bybit);
+    collecting
+        .until("the gap grows", |_| {
+            told().iter().any(|gap| gap.end > first.on(300))
+        })
+        .await;
+    let coverage = |from: Millis| {
+        let coverage = read().coverage(from, now(bybit)).unwrap();
+        coverage
+            .into_iter()
+            .find(|one| one.exchange == "bybit")
+            .unwrap()
+    };
+    let found = coverage(first);
+    let topics = found.topics.unwrap();
+    assert_eq!(found.topics_covered, Some(topics - 1));
+    assert!(found.connected_share.unwrap() < 1.0, "{found:?}");
+    let refused_until = now(bybit);
+    bybit.mend();
+    collecting
+        .until_of("bybit", "it is heard", |one| one.uncovered_count == 0)
+        .await;
+    assert_eq!(
+        bybit.tally().sockets.len(),
+        2,
+        "on the socket that is there"
+    );
+    let happened = bybit.imagine_of("SOLUSDT", [now(bybit).0]);
+    bybit.publish(&happened);
+    collecting.until_kept(1).await;
+    let heard = now(bybit);
+    collecting
+        .until("it is covered again", |_| {
+            let found = coverage(heard);
+            found.topics_covered == found.topics && found.connected_share > Some(0.0)
+        })
+        .await;
+    collecting.stop().await;
+    let [gap] = told().try_into().unwrap();
+    assert_eq!((gap.topic.as_str(), gap.topics), (topic, topics));
+    assert!(gap.start <= first && gap.end >= refused_until && gap.end <= heard);
+}
