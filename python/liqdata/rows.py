@@ -92,8 +92,9 @@ class Rows(Generic[R]):
         Parameters
         ----------
         index : int, slice or str
-            Decimals of a column are ``float64``, times ``datetime64[ms]`` (UTC), counts ``int64``, text ``object``. A
-            missing number is NaN, a missing time NaT, a missing text ``None``.
+            Decimals of a column are ``float64``, times ``datetime64[ms]`` (UTC), counts ``int64`` (``float64``
+            where one may be missing), text ``object``. A missing number is NaN, a missing time NaT, a missing text
+            ``None``.
 
         Raises
         ------
@@ -220,7 +221,8 @@ class Rows(Generic[R]):
         Returns
         -------
         pandas.DataFrame
-            A :class:`~pandas.RangeIndex`; times are ``datetime64[ms, UTC]`` columns, text is pandas' own string type.
+            A :class:`~pandas.RangeIndex`; times are ``datetime64[ms, UTC]`` columns, text is pandas' own string type,
+            whole numbers are ``int64``, or pandas' ``Int64`` where one may be missing.
             Empty rows keep their columns and dtypes.
 
         Raises
@@ -253,6 +255,8 @@ class Rows(Generic[R]):
                 columns[name] = pd.Series(table.decimals(name), dtype="object")
             elif kind == "time":
                 columns[name] = pd.DatetimeIndex(table.array(name)).tz_localize("UTC")
+            elif kind == "int" and (parts := table.integers(name)) is not None:
+                columns[name] = pd.arrays.IntegerArray(*parts)
             else:
                 columns[name] = table.array(name)
         # The arrays are the frame's own: nobody else holds them.

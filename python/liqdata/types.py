@@ -263,6 +263,14 @@ class CoverageRow(TypedDict):
     last_event: int | None
     gaps: int
     cnt: int
+    topics: int | None
+    topics_covered: int | None
+    recovered: int | None
+    rejected: int | None
+    unpriced: int | None
+    quarantined: int | None
+    holes: int | None
+    clock_ahead: int | None
 
 
 class HistoryRow(TypedDict, Generic[Amount]):

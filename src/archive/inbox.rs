@@ -114,7 +114,7 @@ impl Shared {
 pub(super) type Job = Box<dyn FnOnce(&mut Writer) + Send>;
 
 pub(super) enum Message {
-    Keep(Taken),
+    Keep(Box<Taken>),
     Do(Job),
     Stop,
 }
@@ -274,7 +274,7 @@ impl Inbox {
             receipt: settle,
             place,
         };
-        if self.messages.send(Message::Keep(taken)).is_err() {
+        if self.messages.send(Message::Keep(Box::new(taken))).is_err() {
             self.lock().status.waiting -= rows;
             return Err(NotKept::Stopped);
         }

@@ -206,7 +206,7 @@ impl Desk {
             match message {
                 Message::Keep(one) => {
                     rows += one.rows.max(1);
-                    taken.push(one);
+                    taken.push(*one);
                 }
                 Message::Do(job) => return (taken, Some(job)),
                 Message::Stop => self.stopping = true,

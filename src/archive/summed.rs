@@ -42,12 +42,6 @@ fn tables() -> [Summed; 14] {
             since: FIRST,
         }
     }
-    let changing = |table, columns: &str| Summed {
-        table,
-        columns: columns.to_owned(),
-        changes: true,
-        since: FIRST,
-    };
     fn noted(table: &'static str, columns: String) -> Summed {
         Summed {
             table,
@@ -56,6 +50,12 @@ fn tables() -> [Summed; 14] {
             since: NOTED,
         }
     }
+    let changing = |table, columns: &str| Summed {
+        table,
+        columns: columns.to_owned(),
+        changes: true,
+        since: FIRST,
+    };
     [
         of::<OrderRow>(),
         of::<BarRow>(),

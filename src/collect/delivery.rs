@@ -38,7 +38,7 @@ pub(super) struct Counts {
 #[derive(Debug)]
 enum Posted {
     Receipt(Receipt),
-    Note(Batch),
+    Note(Box<Batch>),
     Handed(oneshot::Sender<()>),
     Flush(oneshot::Sender<()>),
 }
@@ -197,7 +197,7 @@ impl Delivery {
 
     /// Writes down what is no row.
     pub(super) fn note(&self, batch: Batch) {
-        let _ = self.posted.send(Posted::Note(batch));
+        let _ = self.posted.send(Posted::Note(Box::new(batch)));
     }
 
     /// Begins a run as soon as the archive can be written; `None` where it has been closed.
@@ -262,7 +262,7 @@ async fn settle(inbox: Inbox, mut received: mpsc::UnboundedReceiver<Posted>, cou
                 // Whoever asked may have lost patience.
                 Some(Posted::Handed(reply)) => drop(reply.send(())),
                 Some(Posted::Flush(reply)) => unsettled.push_back(Unsettled::Flush(reply)),
-                Some(Posted::Note(batch)) => match inbox.send(batch).await {
+                Some(Posted::Note(batch)) => match inbox.send(*batch).await {
                     Ok(receipt) => unsettled.push_back(Unsettled::Receipt(receipt)),
                     Err(fault) => {
                         log::error!(target: "liqdata::archive", "a gap could not be recorded: {fault}");

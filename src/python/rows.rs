@@ -409,6 +409,15 @@ impl Table {
                 floats.into_pyarray(py).into_any()
             }
             Cells::Float(cells) => cells.clone().into_pyarray(py).into_any(),
+            // A whole number that may be missing has no like in numpy.
+            #[expect(clippy::cast_precision_loss, reason = "as numpy itself does")]
+            Cells::Int(cells) if column.present.is_some() => {
+                let cells = column.present(cells);
+                let floats: Vec<f64> = cells
+                    .map(|cell| cell.map_or(f64::NAN, |cell| cell as f64))
+                    .collect();
+                floats.into_pyarray(py).into_any()
+            }
             Cells::Int(cells) => cells.clone().into_pyarray(py).into_any(),
             Cells::Bool(cells) => cells.clone().into_pyarray(py).into_any(),
             Cells::Time(cells) => times(
@@ -419,6 +428,24 @@ impl Table {
                     .map(|(row, at)| if column.has(row) { *at } else { i64::MIN }),
             ),
         })
+    }
+
+    /// A column of whole numbers that may be missing, exactly: the numbers, and which are missing; `None` where none may be.
+    fn integers<'py>(
+        &self,
+        py: Python<'py>,
+        name: &str,
+    ) -> PyResult<Option<(Bound<'py, PyAny>, Bound<'py, PyAny>)>> {
+        foreign::numpy(py)?;
+        let column = self.column(name)?;
+        let (Cells::Int(cells), Some(present)) = (&column.cells, &column.present) else {
+            return Ok(None);
+        };
+        let missing: Vec<bool> = present.iter().map(|present| !present).collect();
+        Ok(Some((
+            cells.clone().into_pyarray(py).into_any(),
+            missing.into_pyarray(py).into_any(),
+        )))
     }
 
     /// A text column as codes (int32) into a list of distinct names.

@@ -333,14 +333,30 @@ KINDS = {
         "last_event": "time",
         "gaps": "int",
         "cnt": "int",
+        "topics": "int?",
+        "topics_covered": "int?",
+        "recovered": "int?",
+        "rejected": "int?",
+        "unpriced": "int?",
+        "quarantined": "int?",
+        "holes": "int?",
+        "clock_ahead": "int?",
     },
 }
-PANDAS = {"text": TEXT, "decimal": "float64", "float": "float64", "int": "int64", "time": "datetime64[ms, UTC]"}
+PANDAS = {
+    "text": TEXT,
+    "decimal": "float64",
+    "float": "float64",
+    "int": "int64",
+    "int?": "Int64",
+    "time": "datetime64[ms, UTC]",
+}
 POLARS = {
     "text": pl.String,
     "decimal": pl.Float64,
     "float": pl.Float64,
     "int": pl.Int64,
+    "int?": pl.Int64,
     "time": pl.Datetime("ms", "UTC"),
 }
 ARROW = {
@@ -348,6 +364,7 @@ ARROW = {
     "decimal": pa.float64(),
     "float": pa.float64(),
     "int": pa.int64(),
+    "int?": pa.int64(),
     "time": pa.timestamp("ms", "UTC"),
 }
 full_and_empty = pytest.mark.parametrize("empty", [False, True], ids=["full", "empty"])
@@ -723,3 +740,13 @@ def test_the_text_is_a_table_that_fits_the_terminal(monkeypatch):
         assert "timestamp (UTC)" in text
     assert str(market.exchanges()[:0]).splitlines()[-1].startswith("0 rows")
     assert len(str(market.largest(limit=3)).splitlines()) == 5
+
+
+def test_a_count_that_nobody_kept_is_missing_and_no_zero():
+    rows = liqdata.demo().coverage()
+    assert rows[0]["topics"] is None
+    assert np.isnan(rows["topics"]).all()
+    frame = rows.to_pandas()
+    assert frame["topics"].isna().all()
+    assert frame["topics"].dtype == "Int64"
+    assert rows.to_polars()["topics"].null_count() == len(rows)
