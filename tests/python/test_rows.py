@@ -319,6 +319,7 @@ KINDS = {
     "bars": {
         "symbol": "text",
         "timestamp": "time",
+        "closes_at": "time",
         "open": "float",
         "high": "float",
         "low": "float",
