@@ -278,30 +278,8 @@ class Market:
     def page(
         self, symbol: str | None, exchange: str | None, limit: int, offset: int, as_of: int | None = None
     ) -> Table: ...
-    def coverage(self, range: str, as_of: int | None = None) -> Table: ...
     @staticmethod
     def open(path: str | PathLike[str], as_of: int | None = None) -> Market: ...
-    def bars(
-        self,
-        symbol: str,
-        as_of: int | None = None,
-        start: int | None = None,
-        end: int | None = None,
-        interval: int | None = None,
-    ) -> Table: ...
-    def open_interest(
-        self, symbol: str, as_of: int | None = None, start: int | None = None, end: int | None = None
-    ) -> Table: ...
-    def maps(
-        self,
-        symbol: str | None = None,
-        kind: str | None = None,
-        version: str | None = None,
-        as_of: int | None = None,
-        start: int | None = None,
-        end: int | None = None,
-    ) -> Table: ...
-    def gaps(self, start: int | None = None, end: int | None = None) -> Table: ...
     def history(
         self,
         symbol: str | None,

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Generic
 
 from . import _answers
-from ._inputs import datetime_of, length, stretch, symbols, usd
+from ._inputs import length, spelled, symbols, usd
 from ._local import _Local
 from ._service import _Awaiting, _Blocking
 from .errors import BadQuery
@@ -142,13 +142,11 @@ def _asked(
     if exchange is not None and not (isinstance(exchange, str) and exchange.strip()):
         msg = f"exchange: {exchange!r} is not allowed; allowed: the name of an exchange, such as binance"
         raise BadQuery(msg, parameter="exchange")
-    first, last = (None if at is None else datetime_of(at).isoformat() for at in stretch(*between))
     return {
         "symbol": ",".join(names) if names else None,
         "interval": str(length(interval)),
         "by": ",".join(groups) or "none",
-        "start": first,
-        "end": last,
+        **spelled(*between),
         "exchange": None if exchange is None else str(exchange),
         "min_usd": None if min_usd is None else usd(min_usd),
     }

@@ -81,6 +81,12 @@ def stretch(start: Instant | None, end: Instant | None) -> tuple[int | None, int
     return first, last
 
 
+def spelled(start: Instant | None, end: Instant | None) -> dict[str, str | None]:
+    """Both ends of a stretch of time, checked, as a query string has them."""
+    first, last = (None if at is None else datetime_of(at).isoformat() for at in stretch(start, end))
+    return {"start": first, "end": last}
+
+
 def length(interval: object) -> int:
     """A length of periods in milliseconds, or :class:`~liqdata.BadQuery`."""
     found: int | None = None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar, cast
 from . import _answers, _core
 from ._answers import Convert, Origin, batch
 from ._doors import doors
-from ._inputs import datetime_of, instant, many, millis_of
+from ._inputs import datetime_of, instant, many, millis_of, spelled
 from .errors import ArchiveError, BadQuery
 
 if TYPE_CHECKING:
@@ -96,7 +96,8 @@ class _Local:
         core = self._core
 
         def bars(coin: str, start: int, end: int) -> Rows[BarRow]:
-            return _answers.rows(core.bars(coin, millis_of(at), start, end, None), known)
+            question = _core.question("bars", symbol=coin, **spelled(datetime_of(start), datetime_of(end)))
+            return _answers.rows(core.ask(question, millis_of(at)), known)
 
         known = Origin(core.source, at, self.simulated, damaged=core.damaged, replayed=self.replayed)
         return known._replace(bars=bars)
@@ -120,7 +121,8 @@ class _Local:
     def _realised(self, endpoint: str, range: Window, as_of: Instant | None, **parameters: object) -> Rows[Any]:
         """Rows of a window, with what is known of its coverage."""
         rows = self._ask(endpoint, _answers.rows, as_of, range=range, **parameters)
-        rows.meta["coverage"] = self._core.coverage(range, instant(as_of, "as_of")).dicts("decimal")
+        coverage: _core.Table = self._core.ask(_core.question("coverage", range=range), instant(as_of, "as_of"))
+        rows.meta["coverage"] = coverage.dicts("decimal")
         return rows
 
     def _each(

@@ -5,9 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
 from ._cascades import _AsyncCascades
+from ._coverage import _AsyncCoverage
 from ._estimates import _AsyncEstimates
 from ._history import _AsyncHistory
+from ._maps import _AsyncMaps
 from ._orders import _AsyncOrders
+from ._series import _AsyncSeries
 from ._totals import _AsyncTotals
 from ._undercount import _AsyncUndercount
 from .types import Amount
@@ -28,6 +31,9 @@ class AsyncClient(
     _AsyncUndercount[Amount],
     _AsyncOrders[Amount],
     _AsyncEstimates,
+    _AsyncCoverage,
+    _AsyncSeries,
+    _AsyncMaps,
 ):
     """The client for asyncio: the same names as :class:`~liqdata.Client`, as coroutines.
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
 from ._cascades import _Cascades
+from ._coverage import _Coverage
 from ._estimates import _Estimates
 from ._history import _History
+from ._maps import _Maps
 from ._orders import _Orders
+from ._series import _Series
 from ._totals import _Totals
 from ._undercount import _Undercount
 from .types import Amount
@@ -21,7 +24,17 @@ if TYPE_CHECKING:
 __all__ = ["Client"]
 
 
-class Client(_Totals[Amount], _History[Amount], _Cascades[Amount], _Undercount[Amount], _Orders[Amount], _Estimates):
+class Client(
+    _Totals[Amount],
+    _History[Amount],
+    _Cascades[Amount],
+    _Undercount[Amount],
+    _Orders[Amount],
+    _Estimates,
+    _Coverage,
+    _Series,
+    _Maps,
+):
     """A blocking client of a service that speaks the contract.
 
     Safe in notebooks (a running event loop does not matter), in threads, after a fork, and interruptible by Ctrl-C.

@@ -4,40 +4,32 @@ from __future__ import annotations
 
 import contextlib
 import os
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Self
 
 from . import _answers, _core
 from ._cascades import _LocalCascades
+from ._coverage import _LocalCoverage
 from ._doors import door
 from ._estimates import _LocalEstimates
 from ._export import _LocalExport
 from ._history import _LocalHistory
-from ._inputs import choice, datetime_of, folder, instant, length, number, stretch
+from ._inputs import datetime_of, folder, instant, number
 from ._intake import table
 from ._local import _Mirrored, _Moves
+from ._maps import _LocalMaps
 from ._orders import _LocalOrders
 from ._progress import bar
+from ._series import _LocalSeries
 from ._totals import _LocalTotals
 from ._undercount import _LocalUndercount
 from .errors import BadQuery
-from .model import Model
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from .rows import Rows
-    from .types import (
-        BarRow,
-        CoverageRow,
-        GapRow,
-        Instant,
-        MapKind,
-        MapRow,
-        OpenInterestRow,
-        PositionRow,
-        Window,
-    )
+    from .types import Instant, PositionRow
 
 __all__ = ["Market", "demo", "open"]
 
@@ -47,7 +39,16 @@ _FASTEST = 1_000_000_000
 
 
 class Market(
-    _LocalTotals, _LocalHistory, _LocalCascades, _LocalUndercount, _LocalOrders, _LocalEstimates, _LocalExport
+    _LocalTotals,
+    _LocalHistory,
+    _LocalCascades,
+    _LocalUndercount,
+    _LocalOrders,
+    _LocalEstimates,
+    _LocalCoverage,
+    _LocalSeries,
+    _LocalMaps,
+    _LocalExport,
 ):
     """A market in this process: the ten answers from tables you have.
 
@@ -142,210 +143,6 @@ class Market(
             core = _core.Market(*tables, at, shown.update if progress else None)
         self._set_up(core)
 
-    def bars(
-        self,
-        symbol: str = "BTC",
-        *,
-        start: Instant | None = None,
-        end: Instant | None = None,
-        interval: str | timedelta | int | None = None,
-        as_of: Instant | None = None,
-    ) -> Rows[BarRow]:
-        """The price bars of a coin that had closed by ``as_of``.
-
-        Parameters
-        ----------
-        symbol : str
-            Coin, such as ``BTC``; of a pair, in any spelling, its coin.
-        start, end : int, datetime or str, optional
-            Only bars that lie whole within them: that opened at ``start`` or later and closed by ``end``. One that has
-            begun before ``start`` is left out, and so is one that ends after ``end``.
-        interval : str, timedelta or int, optional
-            Length of the bars: such as ``"15m"``, ``"4h"`` or ``"1d"``, a timedelta, or milliseconds; whole minutes.
-            They open at multiples of it since the epoch and are made of the bars there are whose length divides it; of
-            those that are there, where some are missing. As they are by default, in an archive the shortest.
-        as_of : int, datetime or str, optional
-            Only bars that had closed and been received by then; the market's *now* by default.
-
-        Returns
-        -------
-        Rows
-            ``symbol``, ``timestamp`` (open of the bar, epoch ms), ``closes_at`` (from when on it is known, epoch ms),
-            ``open``, ``high``, ``low``, ``close`` (float), ``volume`` (base units), ``interval`` (ms). Empty for an
-            unknown coin. Of an archive one series of all its exchanges: the price of the one that was observed the
-            longest, the volume of all.
-
-        Raises
-        ------
-        BadQuery
-            For an ``interval`` that is not whole minutes.
-        Refused
-            400 for an ``interval`` that none of the coin's bars divide, such as one shorter than they are.
-
-        Examples
-        --------
-        >>> from datetime import timedelta
-        >>> import liqdata
-        >>> market = liqdata.demo()
-        >>> market.bars("BTC")[-1]["interval"]
-        300000
-        >>> len(market.bars("BTC", interval="1h", start=market.now - timedelta(days=1)))
-        24
-        """
-        at = instant(as_of, "as_of")
-        first, last = stretch(start, end)
-        size = None if interval is None else length(interval)
-        return _answers.rows(self._open().bars(_coin(symbol), at, first, last, size), self._origin(at))
-
-    def open_interest(
-        self,
-        symbol: str = "BTC",
-        *,
-        start: Instant | None = None,
-        end: Instant | None = None,
-        as_of: Instant | None = None,
-    ) -> Rows[OpenInterestRow]:
-        """The readings of a coin's open interest.
-
-        Parameters
-        ----------
-        symbol : str
-            Coin, such as ``BTC``; of a pair, in any spelling, its coin.
-        start, end : int, datetime or str, optional
-            Only readings from ``start`` until before ``end``.
-        as_of : int, datetime or str, optional
-            Only readings that were known by then; the market's *now* by default.
-
-        Returns
-        -------
-        Rows
-            ``symbol``, ``exchange`` (``None`` where a reading is a total), ``timestamp`` (epoch ms) and
-            ``open_interest`` (base units, one side), in order of time. Empty for an unknown coin.
-
-        Examples
-        --------
-        >>> import liqdata
-        >>> liqdata.demo().open_interest("BTC").columns
-        ['symbol', 'exchange', 'timestamp', 'open_interest']
-        """
-        at = instant(as_of, "as_of")
-        first, last = stretch(start, end)
-        return _answers.rows(self._open().open_interest(_coin(symbol), at, first, last), self._origin(at))
-
-    def maps(
-        self,
-        symbol: str | None = None,
-        *,
-        kind: MapKind | None = None,
-        version: str | Model | None = None,
-        start: Instant | None = None,
-        end: Instant | None = None,
-        as_of: Instant | None = None,
-    ) -> Rows[MapRow]:
-        """The estimated maps of an archive as they were served: what was shown then.
-
-        A server that runs with the collector (``liqdata serve DIR --collect``) keeps each map that it computes. The
-        same question asked ``as_of`` an instant computes it anew, from what was known then; the two can be compared.
-
-        Parameters
-        ----------
-        symbol : str, optional
-            Coin, such as ``BTC``; all of them by default.
-        kind : {"heatmap", "liqmap", "levels", "maxpain"}, optional
-            Only answers to this question.
-        version : str or Model, optional
-            Only maps made by this version of a model (:attr:`Model.version`); ``"unknown"`` for those of which none
-            was kept.
-        start, end : int, datetime or str, optional
-            Only maps whose last bar closed from ``start`` until before ``end``.
-        as_of : int, datetime or str, optional
-            Only maps that had been computed by then.
-
-        Returns
-        -------
-        Rows
-            ``kind``, ``symbol``, ``params`` (the rest of the question, such as ``range=24h&model=2``), ``timestamp``
-            (close of the last bar, epoch ms), ``computed_at`` (epoch ms), ``reply`` (the JSON that was sent, as text)
-            ``explain`` (what the estimate rested on, JSON as text) and ``version`` (of the model that made it,
-            :attr:`Model.version`; ``None`` where none was kept), by time. ``meta["versions"]`` has every version among
-            them: maps of different ones are different maps, and :func:`liqdata.score` keeps them apart. A map that was
-            made again for the same bar because older data had come in is there twice. Only archives have any.
-
-        Raises
-        ------
-        BadQuery
-            For maps of more than a gibibyte: ask for a shorter stretch of time.
-
-        Examples
-        --------
-        >>> import liqdata
-        >>> liqdata.demo().maps("BTC", kind="levels")
-        Rows(0 × kind, symbol, params, timestamp, computed_at, reply, explain, version; simulated)
-        """
-        at = instant(as_of, "as_of")
-        first, last = stretch(start, end)
-        coin = None if symbol is None else _coin(symbol)
-        asked = None if kind is None else choice(kind, "kind", ("heatmap", "liqmap", "levels", "maxpain"))
-        answer = self._open().maps(coin, asked, _version(version), at, first, last)
-        found: Rows[MapRow] = _answers.rows(answer, self._origin(at))
-        _, versions = answer.codes("version")
-        found.meta["versions"] = [*sorted(filter(None, versions)), *([None] if "" in versions else [])]
-        return found
-
-    def gaps(self, start: Instant | None = None, end: Instant | None = None) -> Rows[GapRow]:
-        """The stretches of time in which orders of an exchange are known to have been missed.
-
-        Parameters
-        ----------
-        start, end : int, datetime or str, optional
-            Only gaps that reach into the time from ``start`` until before ``end``.
-
-        Returns
-        -------
-        Rows
-            ``exchange``, ``start`` and ``end`` (epoch ms) and ``reason``, by their start. Only archives know of any.
-
-        Examples
-        --------
-        >>> import liqdata
-        >>> liqdata.demo().gaps()
-        Rows(0 × exchange, start, end, reason; simulated)
-        """
-        first, last = stretch(start, end)
-        return _answers.rows(self._open().gaps(first, last), self._origin(None))
-
-    def coverage(self, range: Window = "24h", *, as_of: Instant | None = None) -> Rows[CoverageRow]:
-        """What the realised totals of a window cover, venue by venue.
-
-        Parameters
-        ----------
-        range : {"1h", "4h", "12h", "24h"}
-            Rolling window; ``"1d"`` is ``"24h"``.
-        as_of : int, datetime or str, optional
-            End of the window; the market's *now* by default.
-
-        Returns
-        -------
-        Rows
-            ``exchange``, ``connected_share`` (0 to 1, or ``None`` where tables do not tell), ``completeness``
-            (``complete``, ``sampled`` or ``unknown``: a sampled venue's totals are a lower bound), ``last_event``
-            (epoch ms or ``None``), ``gaps`` and ``cnt``; then of what a collector wrote down, else ``None``: ``topics``
-            that were asked for and ``topics_covered`` at the end of the window, orders ``recovered`` by asking again
-            for what was missed; by whole days, rows ``rejected`` as unreadable or out of their time, orders
-            ``unpriced``, those ``quarantined`` because their unit is in doubt, and ``holes`` in the venue's own
-            numbering; ``clock_ahead``, by how many milliseconds the clock that listened ran before the venue's. A topic
-            that was not heard takes its part of all topics from ``connected_share``.
-
-        Examples
-        --------
-        >>> import liqdata
-        >>> liqdata.demo().coverage("1h").columns[:3]
-        ['exchange', 'connected_share', 'completeness']
-        """
-        at = instant(as_of, "as_of")
-        window = choice(range, "range", ("1h", "4h", "12h", "24h", "1d"))
-        return _answers.rows(self._open().coverage(window, at), self._origin(at))
-
     def true_positions(self, symbol: str = "BTC") -> Rows[PositionRow]:
         """The open positions of a simulated market: the truth an estimate can be held against.
 
@@ -417,16 +214,6 @@ class Market(
 def _coin(symbol: object) -> str:
     _core.question("levels", symbol=symbol)  # the check of every coin, for what is no text
     return _core.coin(str(symbol))
-
-
-def _version(version: object) -> str | None:
-    """The version that is asked for."""
-    if version is None or (isinstance(version, str) and version.strip()):
-        return version
-    if isinstance(version, Model):
-        return version.version
-    msg = f'version: {version!r} is not allowed; allowed: the text of a version, a Model, or "unknown"'
-    raise BadQuery(msg, parameter="version")
 
 
 @door

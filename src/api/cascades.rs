@@ -1,9 +1,10 @@
 //! `/api/liquidations/cascades`: orders that follow each other closely, as events; an extension beside the ten.
 
 use super::endpoint::endpoint;
-use super::history::{At, Symbols, Usd};
+use super::history::{Symbols, Usd};
 use super::parameter::Rule;
 use super::refusal::BadQuery;
+use super::stretch::At;
 use crate::model::{CascadeRow, Millis, read_span};
 
 endpoint! {

@@ -7,7 +7,8 @@ use rust_decimal::Decimal;
 use super::endpoint::endpoint;
 use super::parameter::{Exchange, Rule, read};
 use super::refusal::BadQuery;
-use crate::model::{Millis, PeriodRow, Symbol, Vocabulary, read_span};
+use super::stretch::{At, Period, words};
+use crate::model::{PeriodRow, Symbol, Vocabulary};
 
 endpoint! {
     /// Asks for what was liquidated, period by period.
@@ -84,48 +85,7 @@ impl Rule for Symbols {
     }
 }
 
-/// Says how text is read as one kind of parameter, and written.
-macro_rules! texts {
-    ($($(#[$about:meta])* $rule:ident = $value:ty { $allowed:literal; |$text:ident| $read:expr; |$held:ident| $write:expr })+) => {$(
-        $(#[$about])*
-        #[derive(Debug)]
-        pub struct $rule;
-
-        impl Rule for $rule {
-            type Value = $value;
-            type Raw<'a> = &'a str;
-
-            fn allowed() -> String {
-                $allowed.to_owned()
-            }
-
-            fn raw<'a>(_: &'static str, text: Option<&'a str>) -> Result<&'a str, BadQuery> {
-                Ok(text.unwrap_or_default())
-            }
-
-            fn check(name: &'static str, $text: &str) -> Result<$value, BadQuery> {
-                let read: Option<$value> = $read;
-                read.ok_or_else(|| BadQuery::new(name, format!("{:?} is not allowed", $text), Self::allowed()))
-            }
-
-            fn text($held: &$value) -> Option<String> {
-                Some($write)
-            }
-        }
-    )+};
-}
-
-texts! {
-    /// A length in milliseconds.
-    Period = i64 {
-        "whole minutes up to 366 days, such as 5m, 4h or 1d, or milliseconds";
-        |text| text
-            .parse()
-            .ok()
-            .or_else(|| read_span(text))
-            .filter(|length| (1..=366 * Millis::DAY).contains(length) && length % Millis::MINUTE == 0);
-        |length| length.to_string()
-    }
+words! {
     /// Columns, each once; none is written as `none`.
     Groups = Vec<Group> {
         "coin, symbol, exchange and side, several with commas between them, or none";
@@ -147,12 +107,6 @@ texts! {
         } else {
             groups.iter().map(|group| group.name()).collect::<Vec<_>>().join(",")
         }
-    }
-    /// An instant.
-    At = Millis {
-        "epoch milliseconds, or an ISO 8601 date or time such as 2026-06-11 or 2026-06-11T00:00:00Z";
-        |text| Millis::read(text);
-        |at| at.0.to_string()
     }
     /// An amount of USD.
     Usd = Decimal {

@@ -4,36 +4,44 @@
 //! types, so a value that one side sends is a value that the other side takes. Each endpoint is one file and one word
 //! in the list below.
 
+mod bars;
 mod cascades;
 mod chart;
 mod coins;
+mod coverage;
 mod endpoint;
 mod envelope;
 mod exchanges;
+mod gaps;
 mod heatmap;
 mod history;
 mod largest;
 mod levels;
 mod liqmap;
+mod maps;
 mod maxpain;
+mod open_interest;
 mod orders;
 mod overview;
 mod parameter;
 mod query;
 mod refusal;
 mod stream;
+mod stretch;
 mod undercount;
 
 pub use cascades::Gap;
 pub use endpoint::{Endpoint, Entry, Member, Reply, Shape};
 pub use envelope::{Envelope, RefusedBody};
-pub use history::{At, Group, Groups, Period, Symbols, Usd};
+pub use history::{Group, Groups, Symbols, Usd};
+pub use maps::Version;
 pub use parameter::{
     EVERYWHERE, Exchange, Limit, Modelled, Offset, Parameter, RawModel, Rule, coded, specification,
 };
 pub use query::Query;
 pub use refusal::BadQuery;
 pub use stream::Stream;
+pub use stretch::{At, Period};
 
 /// The response header by which a server of ours says that its market is a simulated one.
 pub const SIMULATED: &str = "x-liqdata-simulated";
@@ -63,7 +71,10 @@ macro_rules! endpoints {
                 overview(Overview) coins(Coins) exchanges(Exchanges) largest(Largest) orders(Orders) chart(Chart)
                 heatmap(Heatmap) liqmap(Liqmap) levels(Levels) maxpain(Maxpain)
             ]
-            [history(History) cascades(Cascades) undercount(Undercount)]
+            [
+                history(History) cascades(Cascades) undercount(Undercount) coverage(Coverage) gaps(Gaps)
+                bars(Bars) open_interest(OpenInterest) maps(Maps)
+            ]
         }
     };
 }

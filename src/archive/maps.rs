@@ -5,30 +5,8 @@ use serde::Deserialize;
 use super::checksum::checksum;
 use super::row::{Fault, Row, check_name, check_time};
 use super::table::LONGEST;
-use crate::model::{Millis, record};
-
-record! {
-    /// One estimated map as it was served.
-    #[derive(Clone, Debug, PartialEq, Eq)]
-    pub struct MapRow {
-        /// The endpoint it answers: `heatmap`, `liqmap`, `levels` or `maxpain`.
-        pub kind: String,
-        /// Coin symbol.
-        pub symbol: String,
-        /// The question's other parameters with their defaults spelled out, as in an address: `range=24h&model=2`.
-        pub params: String,
-        /// Close of the last bar it was made of.
-        pub timestamp: Millis,
-        /// When it was computed, by the server's clock.
-        pub computed_at: Millis,
-        /// The reply: the body that was sent, to the last byte.
-        pub reply: String,
-        /// What the estimate rested on, as JSON.
-        pub explain: Option<String>,
-        /// The version of the model that made it, where that is known: the `modelVersion` of `explain`.
-        pub version: Option<String>,
-    }
-}
+pub use crate::model::MapRow;
+use crate::model::Millis;
 
 /// The part of `explain` that names the version.
 #[derive(Deserialize)]

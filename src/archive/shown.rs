@@ -26,13 +26,18 @@ impl Archive {
         self.maps_within(filter, kind, MOST_READ)
     }
 
-    /// As [`Archive::maps`], of at most so many bytes: a read that finds more ends there.
-    fn maps_within(
+    /// As [`Archive::maps`], of at most so many bytes, and never more than a gibibyte: a read that finds more ends there.
+    ///
+    /// # Errors
+    ///
+    /// As [`Archive::maps`].
+    pub fn maps_within(
         &self,
         filter: &Filter,
         kind: Option<&str>,
         most: usize,
     ) -> Result<Scan<MapRow>, ArchiveError> {
+        let most = most.min(MOST_READ);
         filter.check()?;
         let filter = &Filter {
             kind: kind.map(str::to_owned).or_else(|| filter.kind.clone()),

@@ -44,7 +44,9 @@ pub(super) type Answers<T> = Vec<Result<Answered<T>, EngineError>>;
 pub enum Material {
     /// The realised orders of a window.
     Realised(Window),
-    /// The realised orders of any stretch of time, and the record of what was listened to.
+    /// The record of what was listened to in a window, and its orders.
+    Recorded(Window),
+    /// Rows of any stretch of time, and the record of what was listened to.
     Stretch,
     /// A coin's history. Estimating its positions takes long enough that small answers should not have to queue behind it.
     Estimated(Needed),
@@ -83,7 +85,8 @@ pub trait Answer: Endpoint {
     /// [`EngineError`] where the observations cannot carry an estimate.
     fn answer(&self, view: &View<'_>) -> Result<Answered<Self::Reply>, EngineError>;
 
-    /// The reply of a market, of what it knows of any stretch of time; `None` where a view shows all that it takes.
+    /// The reply of a market, of what it knows of any stretch of time; `None` where a view shows all that it takes. Where more
+    /// than `most` bytes would be read for it, it may be refused.
     ///
     /// # Errors
     ///
@@ -92,6 +95,7 @@ pub trait Answer: Endpoint {
         &self,
         _market: &dyn Stretches,
         _as_of: Option<Millis>,
+        _most: usize,
     ) -> Option<Result<Self::Reply, Refusal>> {
         None
     }

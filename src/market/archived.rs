@@ -23,13 +23,13 @@ use super::known::Names;
 use super::refusal::Refusal;
 use super::revision::{Basis, Revision, Standing, wall_clock};
 use super::source::{Needed, Source, Stretch, shown};
-use crate::archive::{Archive, Filter, Gather, MapRow};
+use crate::archive::{Archive, Filter, Gather};
 use crate::engine::{
     self, CascadeQuestion, Covered, Observations, Ring, Rows, Timeline, TimelineQuestion, View,
 };
 use crate::model::{
-    Bar, CascadeRow, FiledColumns, FiledOrders, Millis, ObservedOpenInterest, Order, OrderBrief,
-    PeriodRow, VenueCoverage, Window,
+    Bar, CascadeRow, FiledColumns, FiledOrders, MapRow, Millis, MissedStretch,
+    ObservedOpenInterest, Order, OrderBrief, PeriodRow, VenueCoverage, Window,
 };
 use cascades::{Tails, of_stretch};
 use desk::Desk;
@@ -423,6 +423,26 @@ impl Source for Archived {
             .collect())
     }
 
+    fn gaps(
+        &self,
+        as_of: Option<Millis>,
+        (start, end): Stretch,
+    ) -> Result<Vec<MissedStretch>, Refusal> {
+        let (start, end) = (
+            start.unwrap_or(Millis(i64::MIN)),
+            end.unwrap_or(Millis(i64::MAX)),
+        );
+        let known_by = self.instant(as_of)?;
+        let gaps = self.desk(as_of).archive.gaps_known(start, end, known_by)?;
+        let missed = gaps.into_iter().map(|gap| MissedStretch {
+            exchange: gap.exchange,
+            start: gap.start,
+            end: gap.end,
+            reason: gap.reason,
+        });
+        Ok(missed.collect())
+    }
+
     fn timeline(
         &self,
         asked: &Arc<TimelineQuestion>,
@@ -522,12 +542,17 @@ impl Source for Archived {
         version: Option<&str>,
         as_of: Option<Millis>,
         stretch: Stretch,
+        most: usize,
     ) -> Result<Vec<MapRow>, Refusal> {
         let filter = Filter {
             version: version.map(str::to_owned),
             ..self.filter(coin, as_of, stretch)?
         };
-        Ok(self.desk(as_of).archive.maps(&filter, kind)?.rows)
+        Ok(self
+            .desk(as_of)
+            .archive
+            .maps_within(&filter, kind, most)?
+            .rows)
     }
 
     fn rows(&self) -> Result<Rows, Refusal> {

@@ -84,6 +84,7 @@ impl Answer for Cascades {
         &self,
         market: &dyn Stretches,
         as_of: Option<Millis>,
+        _most: usize,
     ) -> Option<Result<Self::Reply, Refusal>> {
         let asked = about(self, as_of.unwrap_or_else(|| market.newest()));
         let told = || {

@@ -19,15 +19,16 @@ use super::refusal::{Code, Refusal};
 use super::revision::{Basis, Revision, Standing, wall_clock};
 use super::shared_look::SharedLook;
 use super::source::{Needed, Source, shown};
-use super::stretches::Stretches;
-use crate::api::{BadQuery, Orders};
-use crate::archive::{Archive, DamagedPart, MapRow};
+use super::stretches::{Ends, Stretches};
+use crate::api::{self, BadQuery, Orders};
+use crate::archive::{Archive, DamagedPart};
 use crate::engine::{
     self, CascadeQuestion, EngineError, Observations, Rows, TimelineQuestion, View,
 };
 use crate::model::{
-    Bar, CascadeRow, Chosen, Completeness, Millis, Model, ObservedLiquidations,
-    ObservedOpenInterest, Order, PeriodRow, Symbol, UndercountRow, VenueCoverage, Window,
+    Bar, CascadeRow, Chosen, Coin, Completeness, MapRow, Millis, MissedStretch, Model,
+    ObservedLiquidations, ObservedOpenInterest, Order, PeriodRow, Symbol, UndercountRow,
+    VenueCoverage, Vocabulary, Window,
 };
 
 /// What a server, or a caller in this process, asks its questions of.
@@ -344,14 +345,28 @@ impl Market {
         question: &E,
         as_of: Option<Millis>,
     ) -> Result<Answered<E::Reply>, Refusal> {
+        self.answer_within(question, as_of, usize::MAX)
+    }
+
+    /// As [`Market::answer`]; what is read for it takes at most so many bytes, about.
+    ///
+    /// # Errors
+    ///
+    /// As [`Market::answer`], and where more would be read.
+    pub(crate) fn answer_within<E: Answer>(
+        &self,
+        question: &E,
+        as_of: Option<Millis>,
+        most: usize,
+    ) -> Result<Answered<E::Reply>, Refusal> {
         self.check_instant(as_of)?;
-        if let Some(told) = question.of_market(self, as_of) {
+        if let Some(told) = question.of_market(self, as_of, most) {
             let reply = told.map_err(Refusal::blaming::<E>)?;
             self.check_answer(question, &reply)?;
             return Ok(Answered::realised(reply));
         }
         let needed = match question.material() {
-            Material::Realised(_) | Material::Stretch => None,
+            Material::Realised(_) | Material::Recorded(_) | Material::Stretch => None,
             Material::Estimated(needed) => Some(needed),
         };
         let answered = shown(&*self.source, as_of, needed.as_ref(), |view| {
@@ -528,6 +543,21 @@ impl Market {
         Ok(venues)
     }
 
+    /// When orders of an exchange are known to have been missed, by the start of each stretch: those that reach into the
+    /// time from the first instant until before the second, as far as that was known by `as_of`. Only archives know of any.
+    ///
+    /// # Errors
+    ///
+    /// A [`Refusal`] as of [`Market::answer`].
+    pub fn gaps(
+        &self,
+        as_of: Option<Millis>,
+        stretch: Ends,
+    ) -> Result<Vec<MissedStretch>, Refusal> {
+        self.check_instant(as_of)?;
+        self.source.gaps(as_of, stretch)
+    }
+
     /// The bars of `coin` that had closed by `as_of` or else by now, in order of time.
     ///
     /// # Errors
@@ -550,7 +580,7 @@ impl Market {
         &self,
         coin: &str,
         as_of: Option<Millis>,
-        stretch: (Option<Millis>, Option<Millis>),
+        stretch: Ends,
         size: Option<i64>,
     ) -> Result<Vec<Bar>, Refusal> {
         if let Some(size) = size
@@ -581,7 +611,7 @@ impl Market {
         &self,
         coin: &str,
         as_of: Option<Millis>,
-        stretch: (Option<Millis>, Option<Millis>),
+        stretch: Ends,
     ) -> Result<Vec<ObservedOpenInterest>, Refusal> {
         self.check_instant(as_of)?;
         let readings = self.source.open_interest(coin, as_of, stretch)?;
@@ -593,7 +623,7 @@ impl Market {
 
     /// The estimated maps that were served and kept, as they were: of `kind`, `coin` and the model's `version` where they
     /// are named ([`Filter::UNKNOWN`](crate::archive::Filter::UNKNOWN) where it is not known), made of bars up to the first
-    /// instant or later and before the second, computed by `as_of`. Only archives have any.
+    /// instant or later and before the second, computed by `as_of`; at most so many bytes of them. Only archives have any.
     ///
     /// # Errors
     ///
@@ -604,10 +634,13 @@ impl Market {
         coin: Option<&str>,
         version: Option<&str>,
         as_of: Option<Millis>,
-        stretch: (Option<Millis>, Option<Millis>),
+        stretch: Ends,
+        most: usize,
     ) -> Result<Vec<MapRow>, Refusal> {
         self.check_instant(as_of)?;
-        let maps = self.source.maps(kind, coin, version, as_of, stretch)?;
+        let maps = self
+            .source
+            .maps(kind, coin, version, as_of, stretch, most)?;
         if let Some(coin) = coin
             && maps.is_empty()
         {
@@ -716,5 +749,52 @@ impl Stretches for Market {
         shown(&*self.source, as_of, None, |view| {
             engine::undercount(view, window, self.simulated)
         })
+    }
+
+    fn coverage(
+        &self,
+        as_of: Option<Millis>,
+        window: Window,
+    ) -> Result<Vec<VenueCoverage>, Refusal> {
+        self.coverage(as_of, window)
+    }
+
+    fn gaps(&self, as_of: Option<Millis>, stretch: Ends) -> Result<Vec<MissedStretch>, Refusal> {
+        self.gaps(as_of, stretch)
+    }
+
+    fn bars(
+        &self,
+        coin: &str,
+        as_of: Option<Millis>,
+        stretch: Ends,
+        size: Option<i64>,
+    ) -> Result<Vec<Bar>, Refusal> {
+        self.bars_between(coin, as_of, stretch, size)
+    }
+
+    fn open_interest(
+        &self,
+        coin: &str,
+        as_of: Option<Millis>,
+        stretch: Ends,
+    ) -> Result<Vec<ObservedOpenInterest>, Refusal> {
+        self.open_interest(coin, as_of, stretch)
+    }
+
+    fn maps(
+        &self,
+        wanted: &api::Maps,
+        as_of: Option<Millis>,
+        most: usize,
+    ) -> Result<Vec<MapRow>, Refusal> {
+        self.maps(
+            wanted.kind.map(Vocabulary::name),
+            wanted.symbol.as_ref().map(Coin::as_str),
+            wanted.version.as_deref(),
+            as_of,
+            (wanted.start, wanted.end),
+            most,
+        )
     }
 }

@@ -16,6 +16,7 @@ mod follow;
 mod growing;
 mod known;
 mod lane;
+mod listed;
 mod maps;
 mod moving;
 mod refusal;

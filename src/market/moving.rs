@@ -19,9 +19,11 @@ use super::known::Names;
 use super::refusal::Refusal;
 use super::revision::{Basis, Revision, Standing};
 use super::source::{Needed, Source, Stretch};
-use crate::archive::{Archive, MapRow};
+use crate::archive::Archive;
 use crate::engine::{Observations, Rows, TimelineQuestion, View};
-use crate::model::{Bar, Millis, ObservedOpenInterest, PeriodRow, VenueCoverage, Window};
+use crate::model::{
+    Bar, MapRow, Millis, MissedStretch, ObservedOpenInterest, PeriodRow, VenueCoverage, Window,
+};
 pub use clock::{Clock, Driven, Scaled};
 use timetable::{Stand, Timetable};
 
@@ -279,6 +281,10 @@ impl Source for Moving {
         self.place.coverage(self.at(as_of)?, window)
     }
 
+    fn gaps(&self, as_of: Option<Millis>, stretch: Stretch) -> Result<Vec<MissedStretch>, Refusal> {
+        self.place.gaps(self.at(as_of)?, stretch)
+    }
+
     fn bars(
         &self,
         coin: &str,
@@ -313,9 +319,10 @@ impl Source for Moving {
         version: Option<&str>,
         as_of: Option<Millis>,
         stretch: Stretch,
+        most: usize,
     ) -> Result<Vec<MapRow>, Refusal> {
         self.place
-            .maps(kind, coin, version, self.at(as_of)?, stretch)
+            .maps(kind, coin, version, self.at(as_of)?, stretch, most)
     }
 
     /// Those that have arrived.

@@ -13,10 +13,11 @@ use super::arrivals::{ArrivalId, Arrivals};
 use super::known::Names;
 use super::refusal::Refusal;
 use super::revision::{Basis, Revision, Standing};
-use crate::archive::{Archive, MapRow};
+use crate::archive::Archive;
 use crate::engine::{self, CascadeQuestion, Covered, Rows, TimelineQuestion, View};
 use crate::model::{
-    Bar, CascadeRow, Millis, ObservedOpenInterest, PeriodRow, VenueCoverage, Window,
+    Bar, CascadeRow, MapRow, Millis, MissedStretch, ObservedOpenInterest, PeriodRow, VenueCoverage,
+    Window,
 };
 
 /// From the first instant on, until the second.
@@ -130,27 +131,25 @@ pub(super) trait Source: Debug + Send + Sync {
         shown(self, as_of, None, |view| engine::coverage(view, window))
     }
 
+    /// When orders are known to have been missed, of what reaches into a stretch of time.
+    fn gaps(
+        &self,
+        _as_of: Option<Millis>,
+        _stretch: Stretch,
+    ) -> Result<Vec<MissedStretch>, Refusal> {
+        Ok(Vec::new())
+    }
+
     /// The closed bars of a coin in a stretch of time, made into bars of `size` milliseconds where one is given.
     fn bars(
         &self,
         coin: &str,
         as_of: Option<Millis>,
-        (start, end): Stretch,
+        stretch: Stretch,
         size: Option<i64>,
     ) -> Result<Vec<Bar>, Refusal> {
         let made = shown(self, as_of, None, |view| {
-            let bars = view.observations().bars(coin);
-            let closed = bars.partition_point(|bar| bar.close_time() <= view.now());
-            let bars = bars.get(..closed).unwrap_or_default();
-            match size {
-                Some(size) => engine::resize(coin, bars, size, (start, end)),
-                None => Ok(bars
-                    .iter()
-                    .filter(|bar| start.is_none_or(|start| bar.open_time >= start))
-                    .filter(|bar| end.is_none_or(|end| bar.close_time() <= end))
-                    .copied()
-                    .collect()),
-            }
+            engine::bars(view, coin, stretch, size)
         })?;
         Ok(made?)
     }
@@ -160,15 +159,10 @@ pub(super) trait Source: Debug + Send + Sync {
         &self,
         coin: &str,
         as_of: Option<Millis>,
-        (start, end): Stretch,
+        stretch: Stretch,
     ) -> Result<Vec<ObservedOpenInterest>, Refusal> {
         shown(self, as_of, None, |view| {
-            let readings = view.observations().open_interest(coin);
-            readings
-                .filter(|reading| reading.timestamp <= view.now())
-                .filter(|reading| start.is_none_or(|start| reading.timestamp >= start))
-                .filter(|reading| end.is_none_or(|end| reading.timestamp < end))
-                .collect()
+            engine::open_interest(view, coin, stretch)
         })
     }
 
@@ -202,6 +196,7 @@ pub(super) trait Source: Debug + Send + Sync {
         _version: Option<&str>,
         _as_of: Option<Millis>,
         _stretch: Stretch,
+        _most: usize,
     ) -> Result<Vec<MapRow>, Refusal> {
         Ok(Vec::new())
     }

@@ -3,8 +3,15 @@
 use std::sync::Arc;
 
 use super::refusal::Refusal;
+use crate::api;
 use crate::engine::{CascadeQuestion, TimelineQuestion};
-use crate::model::{CascadeRow, Millis, PeriodRow, UndercountRow, Window};
+use crate::model::{
+    Bar, CascadeRow, MapRow, Millis, MissedStretch, ObservedOpenInterest, PeriodRow, UndercountRow,
+    VenueCoverage, Window,
+};
+
+/// From the first instant on, until the second.
+pub(super) type Ends = (Option<Millis>, Option<Millis>);
 
 /// Who knows what happened in any stretch of time. Where `as_of` is none, what is known now is meant.
 pub trait Stretches {
@@ -44,4 +51,59 @@ pub trait Stretches {
         window: Window,
         as_of: Option<Millis>,
     ) -> Result<Vec<UndercountRow>, Refusal>;
+
+    /// What each venue's totals in a window cover.
+    ///
+    /// # Errors
+    ///
+    /// A [`Refusal`] where it cannot be read.
+    fn coverage(
+        &self,
+        as_of: Option<Millis>,
+        window: Window,
+    ) -> Result<Vec<VenueCoverage>, Refusal>;
+
+    /// When orders are known to have been missed, by the start of each stretch.
+    ///
+    /// # Errors
+    ///
+    /// A [`Refusal`] where it cannot be read.
+    fn gaps(&self, as_of: Option<Millis>, stretch: Ends) -> Result<Vec<MissedStretch>, Refusal>;
+
+    /// The closed bars of a coin, made into bars of `size` milliseconds where one is given.
+    ///
+    /// # Errors
+    ///
+    /// A [`Refusal`] where it cannot be read, and of a size that bars cannot be made into.
+    fn bars(
+        &self,
+        coin: &str,
+        as_of: Option<Millis>,
+        stretch: Ends,
+        size: Option<i64>,
+    ) -> Result<Vec<Bar>, Refusal>;
+
+    /// The readings of a coin's open interest, in order of time.
+    ///
+    /// # Errors
+    ///
+    /// A [`Refusal`] where it cannot be read.
+    fn open_interest(
+        &self,
+        coin: &str,
+        as_of: Option<Millis>,
+        stretch: Ends,
+    ) -> Result<Vec<ObservedOpenInterest>, Refusal>;
+
+    /// The estimated maps that were served and kept, at most so many bytes of them.
+    ///
+    /// # Errors
+    ///
+    /// A [`Refusal`] where it cannot be read, and where they are more.
+    fn maps(
+        &self,
+        wanted: &api::Maps,
+        as_of: Option<Millis>,
+        most: usize,
+    ) -> Result<Vec<MapRow>, Refusal>;
 }

@@ -79,6 +79,7 @@ impl Answer for History {
         &self,
         market: &dyn Stretches,
         as_of: Option<Millis>,
+        _most: usize,
     ) -> Option<Result<Self::Reply, Refusal>> {
         let now = as_of.unwrap_or_else(|| market.newest());
         let asked = about(self, now);

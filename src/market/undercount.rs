@@ -17,6 +17,7 @@ impl Answer for Undercount {
         &self,
         market: &dyn Stretches,
         as_of: Option<Millis>,
+        _most: usize,
     ) -> Option<Result<Self::Reply, Refusal>> {
         Some(market.undercount(self.range, as_of))
     }

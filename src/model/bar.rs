@@ -1,5 +1,7 @@
 //! What the estimate is made from: price bars and open interest.
 
+use serde::Serialize;
+
 use super::{Millis, ObservedBar};
 
 /// One price bar of a coin.
@@ -52,4 +54,53 @@ pub struct OpenInterest {
     pub timestamp: Millis,
     /// Open interest in base units, one side.
     pub open_interest: f64,
+}
+
+super::record! {
+    /// One price bar of a coin, as it is told.
+    #[derive(Clone, Debug, PartialEq, Serialize)]
+    pub struct ClosedBar {
+        /// Coin symbol.
+        pub symbol: String,
+        /// Time of the open.
+        pub timestamp: Millis,
+        /// The instant the bar closes, from which on it is known.
+        pub closes_at: Millis,
+        /// First price.
+        #[unit("quote currency")]
+        pub open: f64,
+        /// Highest price.
+        #[unit("quote currency")]
+        pub high: f64,
+        /// Lowest price.
+        #[unit("quote currency")]
+        pub low: f64,
+        /// Last price.
+        #[unit("quote currency")]
+        pub close: f64,
+        /// Traded volume in base units.
+        #[unit("base units")]
+        pub volume: f64,
+        /// Length.
+        #[unit("ms")]
+        pub interval: i64,
+    }
+}
+
+impl ClosedBar {
+    /// The bar of the coin `symbol`.
+    #[must_use]
+    pub fn of(symbol: &str, bar: &Bar) -> Self {
+        Self {
+            symbol: symbol.to_owned(),
+            timestamp: bar.open_time,
+            closes_at: bar.close_time(),
+            open: bar.open,
+            high: bar.high,
+            low: bar.low,
+            close: bar.close,
+            volume: bar.volume,
+            interval: bar.interval,
+        }
+    }
 }

@@ -71,3 +71,18 @@ record! {
         pub clock_ahead: Option<i64>,
     }
 }
+
+record! {
+    /// A stretch of time in which orders of an exchange may have been missed.
+    #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+    pub struct MissedStretch {
+        /// Exchange, lower case.
+        pub exchange: String,
+        /// When it began.
+        pub start: Millis,
+        /// When it was over.
+        pub end: Millis,
+        /// Why, in a few words.
+        pub reason: String,
+    }
+}

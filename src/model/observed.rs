@@ -1,6 +1,7 @@
 //! What was observed, row by row, as a table, an archive or a simulation hands it to the engine.
 
 use rust_decimal::Decimal;
+use serde::Serialize;
 
 use super::{Millis, Order, Side};
 
@@ -76,7 +77,7 @@ impl ObservedBar {
 
 super::record! {
     /// One reading of a coin's open interest.
-    #[derive(Clone, Debug, PartialEq)]
+    #[derive(Clone, Debug, PartialEq, Serialize)]
     pub struct ObservedOpenInterest {
         /// Coin symbol.
         pub symbol: String,

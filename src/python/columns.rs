@@ -3,8 +3,8 @@
 use std::convert::Infallible;
 
 use crate::model::{
-    self, Bar, Cell, Decimals, Kind, Labels, Millis, ObservedBar, Order, OrderColumns, Record,
-    Side, Value, Visitor, Vocabulary,
+    self, Cell, Decimals, Kind, Labels, Millis, Order, OrderColumns, Record, Side, Value, Visitor,
+    Vocabulary,
 };
 
 /// The cells of one column.
@@ -112,12 +112,6 @@ pub(super) struct Columns {
 }
 
 impl Columns {
-    /// The same columns without the one of this name.
-    pub(super) fn without(mut self, name: &str) -> Self {
-        self.columns.retain(|column| column.name != name);
-        self
-    }
-
     /// The same columns, of `group` those of `kept` only, in that order and where the first of the group stood.
     pub(super) fn keeping(mut self, group: &[String], kept: &[String]) -> Self {
         let is_of = |column: &Column| group.contains(&column.name);
@@ -301,10 +295,4 @@ impl From<OrderColumns> for Columns {
             rows,
         }
     }
-}
-
-/// The bars of one coin.
-pub(super) fn bars(symbol: &str, rows: &[Bar]) -> Columns {
-    let observed: Vec<ObservedBar> = rows.iter().map(|bar| bar.of_coin(symbol)).collect();
-    Columns::from(observed).filled()
 }

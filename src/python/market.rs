@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyList;
 
 use super::call::compute;
-use super::columns::{self, Columns};
+use super::columns::Columns;
 use super::error::{self, Failure};
 use super::foreign;
 use super::history::History;
@@ -20,10 +20,10 @@ use super::rows::Table;
 use super::signals::interruptible;
 use super::stream::Stream;
 use super::tables;
-use crate::api::{BadQuery, Orders};
+use crate::api::Orders;
 use crate::archive::Filter;
 use crate::engine;
-use crate::model::{Millis, Position, Vocabulary, Window};
+use crate::model::{Millis, Position};
 use crate::simulate::Habits;
 use crate::{market, simulate};
 
@@ -519,99 +519,6 @@ impl Market {
                 .page(&checked, limit, offset, as_of.map(Millis))?)
         })?;
         Ok(Columns::from(rows).into())
-    }
-
-    /// What each venue's totals cover.
-    #[pyo3(signature = (range, as_of=None))]
-    fn coverage(&self, py: Python<'_>, range: &str, as_of: Option<i64>) -> PyResult<Table> {
-        let window = Window::parse(range).ok_or_else(|| {
-            let refusal = BadQuery::new(
-                "range",
-                format!("{range:?} is not allowed"),
-                Window::spellings(),
-            );
-            error::bad_query(py, &refusal)
-        })?;
-        let rows = compute(py, || {
-            Ok(self.market.coverage(as_of.map(Millis), window)?)
-        })?;
-        Ok(Columns::from(rows).into())
-    }
-
-    /// The bars of a coin that had closed by `as_of`, opened from `start` until before `end`, of `interval` ms.
-    #[pyo3(signature = (symbol, as_of=None, start=None, end=None, interval=None))]
-    fn bars(
-        &self,
-        py: Python<'_>,
-        symbol: &str,
-        as_of: Option<i64>,
-        start: Option<i64>,
-        end: Option<i64>,
-        interval: Option<i64>,
-    ) -> PyResult<Table> {
-        let stretch = (start.map(Millis), end.map(Millis));
-        let bars = compute(py, || {
-            Ok(self
-                .market
-                .bars_between(symbol, as_of.map(Millis), stretch, interval)?)
-        })?;
-        Ok(columns::bars(symbol, &bars).into())
-    }
-
-    /// The readings of a coin's open interest from `start` until before `end` that were known at `as_of`.
-    #[pyo3(signature = (symbol, as_of=None, start=None, end=None))]
-    fn open_interest(
-        &self,
-        py: Python<'_>,
-        symbol: &str,
-        as_of: Option<i64>,
-        start: Option<i64>,
-        end: Option<i64>,
-    ) -> PyResult<Table> {
-        let stretch = (start.map(Millis), end.map(Millis));
-        let rows = compute(py, || {
-            Ok(self
-                .market
-                .open_interest(symbol, as_of.map(Millis), stretch)?)
-        })?;
-        Ok(Columns::from(rows).into())
-    }
-
-    /// The estimated maps that were served and kept, made of bars up to `start` or later and before `end`, computed by
-    /// `as_of`.
-    #[pyo3(signature = (symbol=None, kind=None, version=None, as_of=None, start=None, end=None))]
-    #[expect(clippy::too_many_arguments, reason = "one per parameter")]
-    fn maps(
-        &self,
-        py: Python<'_>,
-        symbol: Option<&str>,
-        kind: Option<&str>,
-        version: Option<&str>,
-        as_of: Option<i64>,
-        start: Option<i64>,
-        end: Option<i64>,
-    ) -> PyResult<Table> {
-        let stretch = (start.map(Millis), end.map(Millis));
-        let rows = compute(py, || {
-            Ok(self
-                .market
-                .maps(kind, symbol, version, as_of.map(Millis), stretch)?)
-        })?;
-        Ok(Columns::from(rows).into())
-    }
-
-    /// The known gaps that reach into the time from `start` until before `end`.
-    #[pyo3(signature = (start=None, end=None))]
-    fn gaps(&self, py: Python<'_>, start: Option<i64>, end: Option<i64>) -> PyResult<Table> {
-        let gaps = compute(py, || {
-            let Some(archive) = self.market.archive() else {
-                return Ok(Vec::new());
-            };
-            let start = start.map_or(Millis(i64::MIN), Millis);
-            let end = end.map_or(Millis(i64::MAX), Millis);
-            Ok(archive.gaps_known(start, end, self.market.opened_as_of())?)
-        })?;
-        Ok(Columns::from(gaps).without("recorded_at").into())
     }
 
     /// The history of orders of an archive, newest first; `None` where the market lies in no archive.

@@ -65,7 +65,7 @@ impl Past {
             return Ok(());
         }
         let message = "this service answers no questions about the past (its limit `past` is 0)";
-        let allowed = "no as_of and no history: what is known now";
+        let allowed = "no as_of, and nothing of a stretch of time: what is known now";
         Err(BadQuery::new(parameter, message, allowed).into())
     }
 

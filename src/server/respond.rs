@@ -12,7 +12,7 @@ use super::freshness::Validator;
 use super::question::Question;
 use super::ready::Lasting;
 use super::reject::Rejection;
-use super::response::{encoded, json};
+use super::response::{encoded, encoded_within, json};
 use super::shared::{Lane, Shared};
 use crate::api::{self, Envelope, RELATIVE};
 use crate::market::{
@@ -41,12 +41,14 @@ struct Asked {
     query: Vec<(&'static str, String)>,
     as_of: Option<Millis>,
     explain: bool,
-    /// Whether it is about a stretch of time, and tells of what was listened to in it.
+    /// Whether it tells of what was listened to.
+    of_record: bool,
+    /// Whether it is about a stretch of time, which may reach back for years.
     of_stretch: bool,
 }
 
 impl Asked {
-    /// The lane of the answer: `usual`, if it is about now. A stretch may reach back for years.
+    /// The lane of the answer: `usual`, if it is about now.
     fn lane(&self, usual: Lane) -> Lane {
         if self.as_of.is_some() || self.of_stretch {
             Lane::Past
@@ -87,15 +89,24 @@ pub(super) async fn respond<E: Answer>(
         query: endpoint.to_query(),
         as_of,
         explain,
+        of_record: matches!(material, Material::Recorded(_) | Material::Stretch),
         of_stretch: material == Material::Stretch,
     };
+    let most = if asked.of_stretch {
+        shared.longest
+    } else {
+        usize::MAX
+    };
     let make: Make = Box::new(move |market| {
-        let answered = market.answer(&endpoint, as_of)?;
-        Ok((enveloped::<E, _>(answered.reply)?, answered.explain))
+        let answered = market.answer_within(&endpoint, as_of, most)?;
+        let body = enveloped::<E, _>(answered.reply, most)?;
+        Ok((body, answered.explain))
     });
     match material {
         Material::Estimated(needed) => estimated(shared, &headers, asked, needed, make).await,
-        Material::Realised(window) => realised(shared, &headers, asked, window, make).await,
+        Material::Realised(window) | Material::Recorded(window) => {
+            realised(shared, &headers, asked, window, make).await
+        }
         Material::Stretch => realised(shared, &headers, asked, Window::H24, make).await,
     }
 }
@@ -118,7 +129,7 @@ async fn realised(
         changed_at: revision.changed_at,
     };
     // An explanation tells of runs and gaps, which change without an order.
-    let basis = if asked.explain || asked.of_stretch {
+    let basis = if asked.explain || asked.of_record {
         Basis::Record
     } else {
         Basis::Observations
@@ -354,11 +365,11 @@ fn encode(
     explained(&plain, market, asked.as_of, Some(coverage), None)
 }
 
-fn enveloped<E: Answer, T: Serialize>(reply: T) -> Result<Vec<u8>, Rejection> {
+fn enveloped<E: Answer, T: Serialize>(reply: T, most: usize) -> Result<Vec<u8>, Rejection> {
     if E::ENVELOPED {
-        encoded(&Envelope::around(reply))
+        encoded_within(&Envelope::around(reply), most)
     } else {
-        encoded(&reply)
+        encoded_within(&reply, most)
     }
 }
 

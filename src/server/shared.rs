@@ -22,6 +22,9 @@ const ENCODED: usize = 6;
 /// Of those about the past.
 const ENCODED_PAST: usize = 1;
 
+/// The part of the memory of answers that one about a stretch of time may take.
+const LONGEST: usize = 4;
+
 /// Quick answers computed at once, per slow one.
 const QUICK_PER_SLOW: usize = 4;
 
@@ -45,6 +48,8 @@ pub(super) struct Shared {
     /// Answers about the past: room of their own, so that they take none from those about now.
     encoded_past: Encoded,
     pub(super) memory: Memory,
+    /// The most bytes that the answer about a stretch of time may have.
+    pub(super) longest: usize,
     pub(super) past: Arc<Past>,
     /// What `/metrics` last read of the market.
     pub(super) state: LastState,
@@ -75,6 +80,7 @@ impl Shared {
             encoded_past: encoded.beside(memory.share(ENCODED_PAST)),
             encoded,
             memory,
+            longest: limits.answer_memory / LONGEST,
             past: Past::new(limits),
             state: LastState::default(),
             nonce: fastrand::u64(..),

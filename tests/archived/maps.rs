@@ -163,7 +163,8 @@ async fn a_map_is_kept_as_it_was_served_once_for_every_bar() {
                 Some("BTC"),
                 None,
                 None,
-                (None, Some(Millis(END + 1)))
+                (None, Some(Millis(END + 1))),
+                usize::MAX
             )
             .unwrap()
             .len(),
@@ -180,7 +181,7 @@ async fn a_map_is_kept_as_it_was_served_once_for_every_bar() {
     let still = Market::open(folder.archive(), Some(Millis(END))).unwrap();
     let all = |market: &Market, as_of| {
         market
-            .maps(None, None, None, as_of, (None, None))
+            .maps(None, None, None, as_of, (None, None), usize::MAX)
             .unwrap()
             .len()
     };

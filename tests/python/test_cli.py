@@ -25,6 +25,9 @@ from liqdata.cli.menu import entries
 TABLE = endpoints()
 ENDPOINTS = [endpoint.name for endpoint in TABLE.values() if endpoint.reply != "events"]
 
+# What a simulation has none of.
+QUIET = {"gaps", "maps"}
+
 
 @pytest.fixture(autouse=True)
 def _nowhere(monkeypatch):
@@ -58,8 +61,8 @@ def refuse_constant(name):
 def test_every_endpoint_prints_a_table(capsys, service, endpoint):
     code, out, err = run(capsys, endpoint, "--url", service.url)
     assert (code, err) == (0, "")
-    assert out.startswith(endpoint)
-    assert len(out.splitlines()) > 3
+    assert out.startswith(endpoint.replace("_", "-"))
+    assert len(out.splitlines()) > 3 or (endpoint in QUIET and "nothing" in out)
 
 
 @pytest.mark.parametrize("endpoint", ENDPOINTS)
@@ -68,7 +71,7 @@ def test_every_endpoint_prints_tables_without_rich(capsys, service, endpoint, mo
     code, out, _ = run(capsys, endpoint, "--url", service.url)
     assert code == 0
     assert "─" not in out
-    assert len(out.splitlines()) > 3
+    assert len(out.splitlines()) > 3 or (endpoint in QUIET and "nothing" in out)
 
 
 @pytest.mark.parametrize("endpoint", ENDPOINTS)

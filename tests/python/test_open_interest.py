@@ -170,7 +170,7 @@ def test_a_growing_market_takes_usd_at_the_prices_it_knows():
     market.append(None, half, None)
     usd = held("ETH", [1e9, 1e9], column="open_interest_usd", start=half["timestamp"][-1] + HOUR)
     market.append(None, rest, usd)
-    readings = market.open_interest("ETH", None, None, None)
+    readings = market.ask(_core.question("open_interest", symbol="ETH"))
     assert [row["open_interest"] for row in readings.dicts("float")] == [
         1e9 / half["close"][-1],
         1e9 / rest["close"][0],

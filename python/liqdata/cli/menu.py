@@ -69,13 +69,10 @@ def entries() -> dict[str, Entry]:
 
 def _questions() -> dict[str, tuple[str, str, bool]]:
     """What each asks, which file makes it, and whether it stands beside the contract."""
-    from .local import LOCAL
-
-    table = {
+    return {
         name: (endpoint.meaning, "stream" if endpoint.reply == "events" else "question", endpoint.extension)
         for name, endpoint in endpoints().items()
     }
-    return table | {name: (sentence, "question", True) for name, sentence in LOCAL.items() if name not in table}
 
 
 def _making(home: str, name: str, sentence: str) -> Callable[[], Command]:

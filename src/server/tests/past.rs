@@ -14,6 +14,19 @@ fn within(limits: &Limits) -> (Shared, Router) {
     (shared.clone(), routes(shared))
 }
 
+/// Whether the questions of `path` are about a stretch of time, which may reach back for years.
+fn of_a_stretch(path: &str) -> bool {
+    [
+        api::History::PATH,
+        api::Cascades::PATH,
+        api::Gaps::PATH,
+        api::Bars::PATH,
+        api::OpenInterest::PATH,
+        api::Maps::PATH,
+    ]
+    .contains(&path)
+}
+
 /// One of the paths, as of so many minutes ago.
 fn earlier(number: i64) -> String {
     let path = [
@@ -62,7 +75,7 @@ async fn questions_about_the_past_wait_among_themselves_and_only_so_many() {
     // Nobody else waits.
     for (path, _, _) in paths() {
         let (status, ..) = plain(&service, path).await;
-        let wanted = if path == api::History::PATH {
+        let wanted = if of_a_stretch(path) {
             StatusCode::SERVICE_UNAVAILABLE
         } else {
             StatusCode::OK
@@ -128,7 +141,7 @@ async fn where_the_past_is_switched_off_its_questions_are_refused() {
     for (path, _, _) in paths() {
         let (status, _, body) = plain(&service, path).await;
         // It may reach back for years.
-        if path == api::History::PATH {
+        if of_a_stretch(path) {
             assert_eq!(status, StatusCode::BAD_REQUEST);
             let body: Value = serde_json::from_slice(&body).unwrap();
             assert_eq!(body["error"]["parameter"], "start");

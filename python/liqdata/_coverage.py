@@ -1,0 +1,97 @@
+"""What the realised totals cover, and when orders are known to have been missed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from . import _answers
+from ._inputs import spelled
+from ._local import _Local
+from ._service import _Awaiting, _Blocking
+
+if TYPE_CHECKING:
+    from .rows import Rows
+    from .types import CoverageRow, GapRow, Instant, Window
+
+
+class _Coverage(_Blocking):
+    """Coverage and gaps, asked of a service."""
+
+    def coverage(self, range: Window = "24h") -> Rows[CoverageRow]:
+        """What the realised totals of a window cover, venue by venue. An extension of ``liqdata serve``.
+
+        Parameters
+        ----------
+        range : {"1h", "4h", "12h", "24h"}
+            Rolling window; ``"1d"`` is ``"24h"``.
+
+        Returns
+        -------
+        Rows
+            ``exchange``, ``connected_share`` (0 to 1, or ``None`` where tables do not tell), ``completeness``
+            (``complete``, ``sampled`` or ``unknown``: a sampled venue's totals are a lower bound), ``last_event``
+            (epoch ms or ``None``), ``gaps`` and ``cnt``; then of what a collector wrote down, else ``None``: ``topics``
+            that were asked for and ``topics_covered`` at the end of the window, orders ``recovered`` by asking again
+            for what was missed; by whole days, rows ``rejected`` as unreadable or out of their time, orders
+            ``unpriced``, those ``quarantined`` because their unit is in doubt, and ``holes`` in the venue's own
+            numbering; ``clock_ahead``, by how many milliseconds the clock that listened ran before the venue's. A topic
+            that was not heard takes its part of all topics from ``connected_share``.
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> with liqdata.serve(liqdata.demo()) as server, liqdata.Client(server.url) as client:
+        ...     client.coverage("1h").columns[:3]
+        ['exchange', 'connected_share', 'completeness']
+        """
+        return self._ask("coverage", _answers.rows, range=range)
+
+    def gaps(self, start: Instant | None = None, end: Instant | None = None) -> Rows[GapRow]:
+        """The stretches of time in which orders are known to have been missed. An extension of ``liqdata serve``.
+
+        Parameters
+        ----------
+        start : int, datetime or str, optional
+            Only gaps that reach beyond it.
+        end : int, datetime or str, optional
+            Only gaps that begin before it.
+
+        Returns
+        -------
+        Rows
+            ``exchange``, ``start`` and ``end`` (epoch ms) and ``reason``, by their start. Only archives know of any.
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> with liqdata.serve(liqdata.demo()) as server, liqdata.Client(server.url) as client:
+        ...     client.gaps()
+        Rows(0 × exchange, start, end, reason; simulated)
+        """
+        return self._ask("gaps", _answers.rows, **spelled(start, end))
+
+
+class _AsyncCoverage(_Awaiting):
+    """Coverage and gaps, awaited from a service."""
+
+    async def coverage(self, range: Window = "24h") -> Rows[CoverageRow]:
+        """As :meth:`liqdata.Client.coverage`."""
+        return await self._ask("coverage", _answers.rows, range=range)
+
+    async def gaps(self, start: Instant | None = None, end: Instant | None = None) -> Rows[GapRow]:
+        """As :meth:`liqdata.Client.gaps`."""
+        return await self._ask("gaps", _answers.rows, **spelled(start, end))
+
+
+class _LocalCoverage(_Local):
+    """Coverage and gaps, asked of a market in this process."""
+
+    def coverage(self, range: Window = "24h", *, as_of: Instant | None = None) -> Rows[CoverageRow]:
+        """As :meth:`liqdata.Client.coverage`, at ``as_of``."""
+        return self._ask("coverage", _answers.rows, as_of, range=range)
+
+    def gaps(
+        self, start: Instant | None = None, end: Instant | None = None, *, as_of: Instant | None = None
+    ) -> Rows[GapRow]:
+        """As :meth:`liqdata.Client.gaps`, as far as it was known ``as_of``."""
+        return self._ask("gaps", _answers.rows, as_of, **spelled(start, end))

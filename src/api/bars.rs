@@ -1,0 +1,15 @@
+//! `/api/bars`: the price bars that estimates are made of; an extension beside the ten.
+
+use super::endpoint::endpoint;
+use super::stretch::{At, Period};
+use crate::model::{ClosedBar, Coin};
+
+endpoint! {
+    /// Asks for the price bars of a coin.
+    Bars = "bars" at "/api/bars", "price bars of a coin that have closed";
+    symbol: Coin = "BTC", "coin";
+    start: Option<At>, "only bars that opened then or later";
+    end: Option<At>, "only bars that closed by then";
+    interval: Option<Period>, "length of the bars; as they are where absent";
+    => enveloped Vec<ClosedBar>; large
+}

@@ -1,0 +1,25 @@
+//! `/api/maps`: estimated maps as they were served; an extension beside the ten.
+
+use super::endpoint::endpoint;
+use super::stretch::{At, words};
+use crate::model::{Coin, MapKind, MapRow};
+
+endpoint! {
+    /// Asks for the estimated maps that were served and kept.
+    Maps = "maps" at "/api/maps", "estimated maps as they were served";
+    symbol: Option<Coin>, "coin; all where absent";
+    kind: Option<MapKind>, "only answers to this question";
+    version: Option<Version>, "only those of this version of a model; unknown for those of which none was kept";
+    start: Option<At>, "only maps whose last bar closed then or later";
+    end: Option<At>, "only maps whose last bar closed before then";
+    => enveloped Vec<MapRow>; large
+}
+
+words! {
+    /// The version of a model.
+    Version = String {
+        "the version of a model, as its maps have it, or unknown";
+        |text| (!text.trim().is_empty()).then(|| text.to_owned());
+        |version| version.clone()
+    }
+}

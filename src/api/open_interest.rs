@@ -1,0 +1,14 @@
+//! `/api/open-interest`: readings of open interest; an extension beside the ten.
+
+use super::endpoint::endpoint;
+use super::stretch::At;
+use crate::model::{Coin, ObservedOpenInterest};
+
+endpoint! {
+    /// Asks for the readings of a coin's open interest.
+    OpenInterest = "open_interest" at "/api/open-interest", "readings of a coin's open interest";
+    symbol: Coin = "BTC", "coin";
+    start: Option<At>, "only readings from then on";
+    end: Option<At>, "only readings before then";
+    => enveloped Vec<ObservedOpenInterest>; large
+}

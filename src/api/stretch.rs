@@ -1,0 +1,55 @@
+//! Parameters of a stretch of time: its ends, and the length of the periods in it.
+
+use crate::model::{Millis, read_span};
+
+/// Says how text is read as one kind of parameter, and written.
+macro_rules! words {
+    ($($(#[$about:meta])* $rule:ident = $value:ty { $allowed:literal; |$text:ident| $read:expr; |$held:ident| $write:expr })+) => {$(
+        $(#[$about])*
+        #[derive(Debug)]
+        pub struct $rule;
+
+        impl $crate::api::Rule for $rule {
+            type Value = $value;
+            type Raw<'a> = &'a str;
+
+            fn allowed() -> String {
+                $allowed.to_owned()
+            }
+
+            fn raw<'a>(_: &'static str, text: Option<&'a str>) -> Result<&'a str, $crate::api::BadQuery> {
+                Ok(text.unwrap_or_default())
+            }
+
+            fn check(name: &'static str, $text: &str) -> Result<$value, $crate::api::BadQuery> {
+                let read: Option<$value> = $read;
+                read.ok_or_else(|| $crate::api::BadQuery::new(name, format!("{:?} is not allowed", $text), <Self as $crate::api::Rule>::allowed()))
+            }
+
+            fn text($held: &$value) -> Option<String> {
+                Some($write)
+            }
+        }
+    )+};
+}
+
+words! {
+    /// A length in milliseconds.
+    Period = i64 {
+        "whole minutes up to 366 days, such as 5m, 4h or 1d, or milliseconds";
+        |text| text
+            .parse()
+            .ok()
+            .or_else(|| read_span(text))
+            .filter(|length| (1..=366 * Millis::DAY).contains(length) && length % Millis::MINUTE == 0);
+        |length| length.to_string()
+    }
+    /// An instant.
+    At = Millis {
+        "epoch milliseconds, or an ISO 8601 date or time such as 2026-06-11 or 2026-06-11T00:00:00Z";
+        |text| Millis::read(text);
+        |at| at.0.to_string()
+    }
+}
+
+pub(super) use words;

@@ -1,0 +1,118 @@
+//! What was observed, as it was: coverage, gaps, bars, open interest and kept maps as answers beside the ten.
+
+use super::answer::{Answer, Answered, Material};
+use super::refusal::Refusal;
+use super::stretches::Stretches;
+use crate::api::{Bars, Coverage, Gaps, Maps, OpenInterest};
+use crate::engine::{self, EngineError, View};
+use crate::model::{Bar, ClosedBar, Coin, Millis};
+
+impl Answer for Coverage {
+    fn answer(&self, view: &View<'_>) -> Result<Answered<Self::Reply>, EngineError> {
+        Ok(Answered::realised(engine::coverage(view, self.range)))
+    }
+
+    fn of_market(
+        &self,
+        market: &dyn Stretches,
+        as_of: Option<Millis>,
+        _most: usize,
+    ) -> Option<Result<Self::Reply, Refusal>> {
+        Some(market.coverage(as_of, self.range))
+    }
+
+    fn material(&self) -> Material {
+        Material::Recorded(self.range)
+    }
+}
+
+impl Answer for Gaps {
+    /// Tables know of none.
+    fn answer(&self, _: &View<'_>) -> Result<Answered<Self::Reply>, EngineError> {
+        Ok(Answered::realised(Vec::new()))
+    }
+
+    fn of_market(
+        &self,
+        market: &dyn Stretches,
+        as_of: Option<Millis>,
+        _most: usize,
+    ) -> Option<Result<Self::Reply, Refusal>> {
+        Some(market.gaps(as_of, (self.start, self.end)))
+    }
+
+    fn material(&self) -> Material {
+        Material::Stretch
+    }
+}
+
+impl Answer for Bars {
+    fn answer(&self, view: &View<'_>) -> Result<Answered<Self::Reply>, EngineError> {
+        let stretch = (self.start, self.end);
+        let bars = engine::bars(view, self.symbol.as_str(), stretch, self.interval)?;
+        Ok(Answered::realised(told(&self.symbol, &bars)))
+    }
+
+    fn of_market(
+        &self,
+        market: &dyn Stretches,
+        as_of: Option<Millis>,
+        _most: usize,
+    ) -> Option<Result<Self::Reply, Refusal>> {
+        let stretch = (self.start, self.end);
+        let bars = market.bars(self.symbol.as_str(), as_of, stretch, self.interval);
+        Some(bars.map(|bars| told(&self.symbol, &bars)))
+    }
+
+    fn material(&self) -> Material {
+        Material::Stretch
+    }
+}
+
+/// The bars of a coin as rows.
+fn told(coin: &Coin, bars: &[Bar]) -> Vec<ClosedBar> {
+    bars.iter()
+        .map(|bar| ClosedBar::of(coin.as_str(), bar))
+        .collect()
+}
+
+impl Answer for OpenInterest {
+    fn answer(&self, view: &View<'_>) -> Result<Answered<Self::Reply>, EngineError> {
+        let stretch = (self.start, self.end);
+        let readings = engine::open_interest(view, self.symbol.as_str(), stretch);
+        Ok(Answered::realised(readings))
+    }
+
+    fn of_market(
+        &self,
+        market: &dyn Stretches,
+        as_of: Option<Millis>,
+        _most: usize,
+    ) -> Option<Result<Self::Reply, Refusal>> {
+        Some(market.open_interest(self.symbol.as_str(), as_of, (self.start, self.end)))
+    }
+
+    fn material(&self) -> Material {
+        Material::Stretch
+    }
+}
+
+impl Answer for Maps {
+    /// Tables keep none.
+    fn answer(&self, _: &View<'_>) -> Result<Answered<Self::Reply>, EngineError> {
+        Ok(Answered::realised(Vec::new()))
+    }
+
+    fn of_market(
+        &self,
+        market: &dyn Stretches,
+        as_of: Option<Millis>,
+        most: usize,
+    ) -> Option<Result<Self::Reply, Refusal>> {
+        Some(market.maps(self, as_of, most))
+    }
+
+    fn material(&self) -> Material {
+        Material::Stretch
+    }
+}
