@@ -48,7 +48,7 @@ def table(value: Any, name: str) -> Any:
     held = getattr(value, "_table", value)  # rows of our own come in exactly, not as floats
     if value is None or isinstance(held, _core.Table):
         return held
-    if isinstance(value, list | tuple) and not value:
+    if _is_empty(value):
         return None  # no rows, as where there is no table
     columns = _columns(value, name)
     if columns is not None:
@@ -66,6 +66,10 @@ def table(value: Any, name: str) -> Any:
         _refuse(name, f"a {type(value).__name__} is not a table", allowed)
     allowed = "a list of what it gives" if isinstance(value, Iterator) else _TABLES
     return _refuse(name, f"a {type(value).__name__} is not a table", allowed)
+
+
+def _is_empty(value: object) -> bool:
+    return isinstance(value, list | tuple) and not value
 
 
 def _columns(value: Any, name: str) -> Mapping[Any, Any] | None:

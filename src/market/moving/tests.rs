@@ -31,6 +31,7 @@ fn observed(received: &[i64]) -> Observations {
             symbol: "BTC".to_owned(),
             timestamp: Millis(START + (number - 4) * 300_000),
             interval: Some(300_000),
+            closes_at: None,
             open: 60_000.0,
             high: 60_000.0,
             low: 60_000.0,
@@ -131,11 +132,11 @@ async fn who_follows_is_woken_when_an_order_is_due_and_told_of_the_end() {
     let (market, clock, _) = moving(&[10, 20, 22, 2_400_000]);
     let mut follower = follower(&market);
     let (first, ()) = tokio::join!(next(&mut follower), async {
-        clock.advance(Millis(START + 10))
+        clock.advance(Millis(START + 10));
     });
     assert_eq!(first, [Decimal::ONE]);
     let (second, ()) = tokio::join!(next(&mut follower), async {
-        clock.advance(Millis(START + 30))
+        clock.advance(Millis(START + 30));
     });
     assert_eq!(second, [Decimal::TWO, Decimal::from(3)]);
     assert!(market.is_growing());
