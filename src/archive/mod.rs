@@ -43,6 +43,7 @@ mod ahead;
 mod arrays;
 mod bars;
 mod batch;
+mod batches;
 mod brief;
 mod checksum;
 mod clock;
@@ -89,6 +90,7 @@ mod writer;
 
 pub use bars::BarRow;
 pub use batch::{Acknowledged, Batch};
+pub use batches::BatchFile;
 pub use closed::{Cut, ListedFile, Lists};
 pub use damaged::DamagedPart;
 pub use error::ArchiveError;

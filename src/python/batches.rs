@@ -1,17 +1,12 @@
 //! Rows that leave piece by piece: as a stream of Arrow's that asks for the next when it is wanted, and into a file.
 
-use std::fs::File;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
-use parquet::arrow::ArrowWriter;
-use parquet::basic::{Compression, ZstdLevel};
-use parquet::errors::ParquetError;
-use parquet::file::properties::WriterProperties;
-use pyo3::exceptions::{PyOSError, PyRuntimeError};
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use pyo3_arrow::PySchema;
@@ -19,10 +14,8 @@ use pyo3_arrow::PySchema;
 use super::arrow::{Money, in_types, record_batch};
 use super::columns::Columns;
 use super::rows::Table;
+use crate::archive::BatchFile;
 use crate::model::OrderColumns;
-
-/// Rows of a group of a file: what a writer has in memory.
-const GROUP: usize = 1 << 17;
 
 /// The columns of orders without any.
 fn none(money: Money) -> PyResult<RecordBatch> {
@@ -108,12 +101,12 @@ impl RecordBatchReader for Reader {
 /// A Parquet file of orders in the making.
 #[pyclass(frozen, module = "liqdata._core")]
 pub(super) struct ParquetFile {
-    writer: Mutex<Option<ArrowWriter<File>>>,
+    writer: Mutex<Option<BatchFile>>,
     money: Money,
 }
 
 impl ParquetFile {
-    fn writer(&self) -> MutexGuard<'_, Option<ArrowWriter<File>>> {
+    fn writer(&self) -> MutexGuard<'_, Option<BatchFile>> {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -122,16 +115,12 @@ impl ParquetFile {
 impl ParquetFile {
     /// A file that is there already, and empty; money as float64, or exact as `decimal128(38, 18)`.
     #[new]
+    #[expect(clippy::needless_pass_by_value, reason = "arguments come by value")]
     fn new(path: PathBuf, exact: bool) -> PyResult<Self> {
         let money = if exact { Money::Fixed } else { Money::Float };
-        let file = File::options().write(true).open(path)?;
-        let properties = WriterProperties::builder()
-            .set_compression(Compression::ZSTD(ZstdLevel::default()))
-            .set_max_row_group_row_count(Some(GROUP))
-            .build();
-        let writer = ArrowWriter::try_new(file, none(money)?.schema(), Some(properties));
+        let file = BatchFile::begin(&path, none(money)?.schema())?;
         Ok(Self {
-            writer: Mutex::new(Some(writer.map_err(|fault| failed(&fault))?)),
+            writer: Mutex::new(Some(file)),
             money,
         })
     }
@@ -142,7 +131,7 @@ impl ParquetFile {
         py.detach(|| {
             let batch = record_batch(table.columns(), money)?;
             match &mut *self.writer() {
-                Some(writer) => writer.write(&batch).map_err(|fault| failed(&fault)),
+                Some(writer) => Ok(writer.write(&batch)?),
                 None => Err(PyRuntimeError::new_err("the file has been closed")),
             }
         })
@@ -150,17 +139,9 @@ impl ParquetFile {
 
     /// Writes what is left; the file is whole and on the disk then.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
-        py.detach(|| {
-            let Some(writer) = self.writer().take() else {
-                return Ok(());
-            };
-            let file = writer.into_inner().map_err(|fault| failed(&fault))?;
-            Ok(file.sync_all()?)
+        py.detach(|| match self.writer().take() {
+            Some(writer) => Ok(writer.finish()?),
+            None => Ok(()),
         })
     }
-}
-
-/// What a writer fails of is the file below it.
-fn failed(fault: &ParquetError) -> PyErr {
-    PyOSError::new_err(fault.to_string())
 }
