@@ -47,7 +47,15 @@ pub struct Follower {
     /// The revision at which there was nothing behind the place.
     read: Option<Revision>,
     /// The look that is under way; what it has begun goes on where nobody waits for it.
-    look: Option<BoxFuture<'static, Result<(Revision, Found), Refusal>>>,
+    look: Option<BoxFuture<'static, Result<Look, Refusal>>>,
+}
+
+/// A look at a market: how it stood before, so that what comes meanwhile is a change, and what it has found.
+struct Look {
+    revision: Revision,
+    /// Whether anything could still arrive.
+    growing: bool,
+    found: Found,
 }
 
 /// What a look at a market has found: orders, or else the newest place where the one to go on from is not known.
@@ -118,13 +126,16 @@ impl Follower {
                 self.market.changed(read).await;
                 self.read = None;
             }
-            let (revision, found) = self.look().await?;
-            match found {
+            let look = self.look().await?;
+            match look.found {
                 Ok(mut orders) => {
                     if let Some((last, _)) = orders.last() {
                         self.place = Some(*last);
-                    } else if self.market.is_growing() {
-                        self.read = Some(revision);
+                    } else if look.growing && self.market.is_growing() {
+                        self.read = Some(look.revision);
+                    } else if look.growing {
+                        // It ended during the look, which may have missed the last of it.
+                        continue;
                     } else {
                         return Ok(Followed::End);
                     }
@@ -143,7 +154,7 @@ impl Follower {
     }
 
     /// Looks at the market, on a thread where that may take its time.
-    async fn look(&mut self) -> Result<(Revision, Found), Refusal> {
+    async fn look(&mut self) -> Result<Look, Refusal> {
         let look = match &mut self.look {
             Some(look) => look,
             none => {
@@ -158,17 +169,19 @@ impl Follower {
     }
 }
 
-/// What has arrived behind `place`, and the revision of before the look: what comes meanwhile is a change.
-fn look_at(
-    market: &Market,
-    place: Option<ArrivalId>,
-    page: usize,
-) -> Result<(Revision, Found), Refusal> {
-    let revision = market.revision();
-    if let Some(place) = place
-        && let Arrivals::Known(orders) = market.arrivals(Some(place), page)?
-    {
-        return Ok((revision, Ok(orders)));
-    }
-    Ok((revision, Err(market.newest()?)))
+/// What has arrived behind `place`.
+fn look_at(market: &Market, place: Option<ArrivalId>, page: usize) -> Result<Look, Refusal> {
+    let (growing, revision) = (market.is_growing(), market.revision());
+    let known = place
+        .map(|place| market.arrivals(Some(place), page))
+        .transpose()?;
+    let found = match known {
+        Some(Arrivals::Known(orders)) => Ok(orders),
+        _ => Err(market.newest()?),
+    };
+    Ok(Look {
+        revision,
+        growing,
+        found,
+    })
 }

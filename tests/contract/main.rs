@@ -76,7 +76,15 @@ fn damage(name: &str, body: &str) -> Damage {
 }
 
 fn without_blanks(text: &str) -> String {
-    text.split_whitespace().collect()
+    let mut in_text = false;
+    let mut escaped = false;
+    let kept = text.chars().filter(|sign| {
+        let is_quote = *sign == '"' && !escaped;
+        escaped = *sign == '\\' && !escaped;
+        in_text ^= is_quote;
+        in_text || !sign.is_whitespace()
+    });
+    kept.collect()
 }
 
 /// The fixture with `from` (which must be there) replaced by `to` once.

@@ -478,7 +478,7 @@ MISTAKES = {
         ('market.bars("NOPE")', "BadQuery", "symbol", '"NOPE" is unknown: it was never observed here'),
         ('market.bars("")', "BadQuery", "symbol", 'allowed: a coin such as "BTC"'),
         ("market.bars(None)", "BadQuery", "symbol", 'allowed: a coin such as "BTC"'),
-        ('market.bars(["BTC"])', "BadQuery", "symbol", 'allowed: a coin such as "BTC"'),
+        ('market.bars(["BTC", 5])', "BadQuery", "symbol", 'allowed: a coin such as "BTC"'),
         (
             'market.bars("BTC", interval="7m")',
             "Refused",
@@ -541,7 +541,7 @@ MISTAKES = {
             'market.maps("BTC", kind="heat")',
             "BadQuery",
             "kind",
-            "allowed: 'heatmap' or 'liqmap' or 'levels' or 'maxpain'",
+            'allowed: "heatmap", "liqmap", "levels" or "maxpain"',
         ),
         ('market.maps("NOPE")', "BadQuery", "symbol", '"NOPE" is unknown: it was never observed here'),
         ("market.maps(version=3)", "BadQuery", "version", 'allowed: the text of a version, a Model, or "unknown"'),
@@ -586,8 +586,8 @@ MISTAKES = {
             "start",
             "all of it is after the newest that is known, 2026-06-01T00:00:00Z",
         ),
-        ('market.coverage("7d")', "BadQuery", "range", "allowed: '1h' or '4h' or '12h' or '24h' or '1d'"),
-        ("market.coverage(range=None)", "BadQuery", "range", "allowed: '1h' or '4h' or '12h' or '24h' or '1d'"),
+        ('market.coverage("7d")', "BadQuery", "range", 'allowed: "1h", "4h", "12h", "24h" or "1d"'),
+        ("market.coverage(range=None)", "BadQuery", "range", 'allowed: "1h", "4h", "12h", "24h" or "1d"'),
         (
             'market.coverage("24h", as_of="2030-01-01")',
             "BadQuery",

@@ -316,7 +316,7 @@ def test_addresses_and_options_that_mean_nothing_are_refused(folder, monkeypatch
         with pytest.raises(BadQuery) as refused:
             market.export("s3://key:secret@kept/x")
         assert "secret" not in str(refused.value)
-    with pytest.raises(RuntimeError, match="only an archive is exported"):
+    with pytest.raises(RuntimeError, match="a simulated market is not exported"):
         liqdata.demo().export("s3://kept/x")
     with liqdata.open(folder, as_of=NOW) as market, pytest.raises(BadQuery, match="as_of"):
         market.export("s3://kept/x")

@@ -27,7 +27,7 @@ def test_a_file_has_every_row_as_a_frame_has_it(demo, tmp_path):
     assert demo.iter_orders("BTC").to_parquet(file) == len(list(demo.iter_orders("BTC")))
     assert pl.read_parquet(file).equals(demo.iter_orders("BTC").to_polars())
     assert pq.read_schema(file).equals(demo.iter_orders("BTC").to_arrow().schema)
-    assert duckdb.read_parquet(str(file)).count("*").fetchone() == (len(list(demo.iter_orders("BTC"))),)
+    assert duckdb.read_parquet(str(file)).count("*").fetchall() == [(len(list(demo.iter_orders("BTC"))),)]
     assert [path.name for path in tmp_path.iterdir()] == ["orders.parquet"]
 
 
