@@ -8,7 +8,7 @@ use crate::model::{Bar, Millis, ObservedOpenInterest};
 ///
 /// # Errors
 ///
-/// [`EngineError::NoSuchLength`] as [`resize`] gives it.
+/// [`EngineError::NoSuchLength`] as [`resize()`] gives it.
 pub fn bars(
     view: &View<'_>,
     coin: &str,
