@@ -366,21 +366,18 @@ impl Listening {
                 .iter()
                 .filter(|gap| gap.exchange == name)
                 .count();
-        let counted = |count: u64| is_listened_to.then_some(count);
-        let tally = |kind| {
-            counted(
-                self.tallies
-                    .get(&(name.to_owned(), kind))
-                    .copied()
-                    .unwrap_or(0),
-            )
-        };
+        // Where nothing was written down nobody says that there was nothing.
+        let tally = |kind| self.tallies.get(&(name.to_owned(), kind)).copied();
         let mark = |kind| self.marks.get(&(name.to_owned(), kind)).copied();
         let topics = |kind| mark(kind).and_then(|count| u64::try_from(count).ok());
-        let recovered = self
+        let outcomes = self
             .outcomes
             .iter()
-            .filter(|outcome| outcome.exchange == name && outcome.outcome == GapState::Recovered);
+            .filter(|outcome| outcome.exchange == name);
+        let recovered: Option<u64> = outcomes.fold(None, |sum, outcome| {
+            let is_recovered = outcome.outcome == GapState::Recovered;
+            Some(sum.unwrap_or(0) + if is_recovered { outcome.rows } else { 0 })
+        });
         VenueCoverage {
             exchange: name.to_owned(),
             connected_share: is_listened_to.then(|| self.share(name)),
@@ -390,7 +387,7 @@ impl Listening {
             cnt,
             topics: topics(Measured::Topics),
             topics_covered: topics(Measured::TopicsCovered),
-            recovered: counted(recovered.map(|outcome| outcome.rows).sum()),
+            recovered,
             rejected: tally(Tallied::Rejected),
             unpriced: tally(Tallied::Unpriced),
             quarantined: tally(Tallied::Quarantined),

@@ -47,11 +47,6 @@ fn a_share_counts_what_was_listened_to_less_what_was_missed() {
             last_event: Some(at(50)),
             gaps: 1,
             cnt: 2,
-            recovered: Some(0),
-            rejected: Some(0),
-            unpriced: Some(0),
-            quarantined: Some(0),
-            holes: Some(0),
             ..VenueCoverage::default()
         },
         VenueCoverage {
@@ -300,7 +295,7 @@ fn what_was_recovered_is_missing_until_it_was() {
             coverage.unpriced,
             coverage.holes
         ),
-        (Some(7), Some(5), Some(1), Some(0))
+        (Some(7), Some(5), Some(1), None)
     );
 }
 
