@@ -73,7 +73,7 @@ def replay(
     >>> writer = _core.ArchiveWriter(folder)
     >>> writer.append(liqdata.demo().iter_orders("BTC", max_rows=20).to_arrow(), None, None)
     >>> writer.close()
-    >>> with liqdata.replay(folder, speed=1) as market:  # the first is there, the others are still to come
+    >>> with liqdata.replay(folder, start="2026-05-31T23:42Z", speed=1) as market:  # some are there, some still to come
     ...     0 < len(market.orders(limit=20)) < 20
     True
     """
