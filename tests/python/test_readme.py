@@ -9,6 +9,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+ALL = [*PAGES, *sorted((ROOT / "docs").glob("*/*.md")), *sorted((ROOT / "examples").glob("**/*.md"))]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)")
 
@@ -61,7 +62,14 @@ def test_every_command_of_the_readme_is_one(capsys):
     capsys.readouterr()
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", ALL, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_file_a_page_points_at_exists(page):
     for target in LINK.findall(page.read_text(encoding="utf-8")):
         assert (page.parent / target).exists(), target
+
+
+def test_the_index_of_the_documentation_has_every_page():
+    index = ROOT / "docs" / "index.md"
+    listed = {(index.parent / target).resolve() for target in LINK.findall(index.read_text(encoding="utf-8"))}
+    assert {page for page in PAGES if page != index} <= listed
+    assert {page for page in ALL if page.name in {"index.md", "README.md"} and page != index} <= listed
