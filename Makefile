@@ -17,7 +17,7 @@ export VIRTUAL_ENV := $(abspath .venv)
 export PIP_NO_INPUT := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint wheel bench scorecard soak fuzz pictures docs clean
+.PHONY: help demo test lint wheel bench scorecard soak fuzz pictures notebooks docs clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -81,6 +81,9 @@ pictures: $(STAMP)/test $(ANY) ## the pictures of docs/plots.md, in target/pictu
 	mkdir -p target/pictures
 	sed -n '/^```python$$/,/^```$$/{/^```/d;p;}' docs/plots.md > target/pictures/page.py
 	cd target/pictures && MPLBACKEND=agg ../../$(BIN)/python page.py
+
+notebooks: $(STAMP)/test $(ANY) ## the notebooks of examples/notebooks, each run in a kernel and written with what it shows
+	$(BIN)/python tests/python/notebooks.py
 
 docs: ## the Rust documentation, in target/doc
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --document-private-items

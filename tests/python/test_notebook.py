@@ -7,6 +7,10 @@ import sys
 import textwrap
 from pathlib import Path
 
+import notebooks
+import pytest
+
+LARGEST = 300_000  # bytes of a notebook
 CELLS = [
     """
     import asyncio, liqdata
@@ -108,3 +112,19 @@ def test_a_bar_needs_no_widgets_and_warns_of_nothing(tmp_path):
     said = "".join(output["text"] for output in outputs if output.get("name") == "stderr")
     assert "Warning" not in said
     assert "250/250" in said
+
+
+@pytest.mark.parametrize("script", notebooks.SCRIPTS, ids=lambda script: script.stem)
+def test_a_notebook_shows_what_is_kept_of_it(script, tmp_path):
+    kept = notebooks.kept(script)
+    assert notebooks.sources(kept) == notebooks.cells(script), "make notebooks"
+    assert script.with_suffix(".ipynb").stat().st_size < LARGEST
+    shown = notebooks.shown(notebooks.executed(script, tmp_path))
+    assert shown == notebooks.shown(kept), "make notebooks"
+    assert not [text for text, _ in shown if "stderr: " in text]
+
+
+def test_the_page_of_the_notebooks_has_each_of_them():
+    page = (notebooks.FOLDER / "README.md").read_text(encoding="utf-8")
+    assert [f"({script.stem}.ipynb)" in page for script in notebooks.SCRIPTS] == [True] * 5
+    assert sorted(notebooks.FOLDER.glob("*.ipynb")) == [script.with_suffix(".ipynb") for script in notebooks.SCRIPTS]
