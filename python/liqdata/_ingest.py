@@ -256,7 +256,9 @@ def _counting(update: Callable[[int], object]) -> Callable[[int], None]:
 def _parquet(file: str, name: str | None) -> tuple[str, Any]:
     """The kind of a Parquet file's rows, and the rows."""
     held = _read(file)
-    names = [COLUMNS.get(column, column) for column in (str(name).lower() for name in held.column_names)]
+    given = [str(name).lower() for name in held.column_names]
+    # Another name is understood where the column itself is not there: frames of orders have a pair and its coin.
+    names = [column if COLUMNS.get(column, column) in given else COLUMNS.get(column, column) for column in given]
     held = held.rename_columns(names)
     columns = set(names)
     fits = [kind for kind, needed in KINDS.items() if needed <= columns]

@@ -120,10 +120,14 @@ class _Local:
 
     def _realised(self, endpoint: str, range: Window, as_of: Instant | None, **parameters: object) -> Rows[Any]:
         """Rows of a window, with what is known of its coverage."""
-        rows = self._ask(endpoint, _answers.rows, as_of, range=range, **parameters)
+        return self._covered(self._ask(endpoint, _answers.rows, as_of, range=range, **parameters), range, as_of)
+
+    def _covered(self, found: A, range: Window, as_of: Instant | None) -> A:
+        """The same rows, or rows by symbol, of a window, with what is known of its coverage."""
         coverage: _core.Table = self._core.ask(_core.question("coverage", range=range), instant(as_of, "as_of"))
-        rows.meta["coverage"] = coverage.dicts("decimal")
-        return rows
+        for rows in found.values() if isinstance(found, dict) else (found,):
+            cast("Rows[Any]", rows).meta["coverage"] = coverage.dicts("decimal")
+        return found
 
     def _each(
         self, endpoint: str, symbol: object, convert: Convert[A], as_of: Instant | None, **parameters: object

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Generic, overload
 
 from . import _answers, _core
-from ._inputs import instant, stretch
+from ._inputs import instant, stretch, usd
 from ._local import _Local
 from ._progress import bar
 from ._service import _Awaiting, _Blocking
@@ -15,9 +16,16 @@ from .walk import AsyncOrderIterator, OrderIterator, at_most, pages
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from decimal import Decimal
 
     from .rows import Rows
     from .types import Instant, OrderRow, Window
+
+
+def _least(min_usd: object) -> str | None:
+    """The least amount of an order as a query string has it, or :class:`~liqdata.BadQuery`."""
+    return None if min_usd is None else usd(min_usd)
+
 
 _CHUNK = 2**16  # rows taken from the native half at a time
 
@@ -25,7 +33,35 @@ _CHUNK = 2**16  # rows taken from the native half at a time
 class _Orders(_Blocking, Generic[Amount]):
     """Single liquidation orders, asked of a service."""
 
-    def largest(self, range: Window = "24h", limit: int = 20) -> Rows[OrderRow[Amount]]:
+    @overload
+    def largest(
+        self,
+        range: Window = "24h",
+        limit: int = 20,
+        *,
+        symbol: str | None = None,
+        exchange: str | None = None,
+        min_usd: float | Decimal | None = None,
+    ) -> Rows[OrderRow[Amount]]: ...
+    @overload
+    def largest(
+        self,
+        range: Window = "24h",
+        limit: int = 20,
+        *,
+        symbol: Sequence[str],
+        exchange: str | None = None,
+        min_usd: float | Decimal | None = None,
+    ) -> dict[str, Rows[OrderRow[Amount]]]: ...
+    def largest(
+        self,
+        range: Window = "24h",
+        limit: int = 20,
+        *,
+        symbol: str | Sequence[str] | None = None,
+        exchange: str | None = None,
+        min_usd: float | Decimal | None = None,
+    ) -> Rows[OrderRow[Amount]] | dict[str, Rows[OrderRow[Amount]]]:
         """The largest single liquidation orders within a window.
 
         Parameters
@@ -34,29 +70,54 @@ class _Orders(_Blocking, Generic[Amount]):
             Rolling window; ``"1d"`` is ``"24h"``.
         limit : int
             Most rows wanted, 1 to 1000.
+        symbol : str or sequence of str, optional
+            Only this trading pair, or all pairs of a coin; an extension of ``liqdata serve``, as what follows.
+        exchange : str, optional
+            Only this exchange.
+        min_usd : float or Decimal, optional
+            Only orders of at least so many USD, 0 or more.
 
         Returns
         -------
-        Rows
+        Rows or dict of str to Rows
             ``exchange``, ``symbol`` (pair), ``side``, ``price``, ``qty`` (base units), ``value_usd`` (exact decimals)
             and ``timestamp`` (epoch ms).
+
+        Raises
+        ------
+        BadQuery
+            For a parameter that is not allowed, and for ``symbol``, ``exchange`` or ``min_usd`` where the service does
+            not announce it.
 
         Examples
         --------
         >>> import liqdata
         >>> with liqdata.serve(liqdata.demo()) as server, liqdata.Client(server.url) as client:
-        ...     len(client.largest("24h", limit=3))
-        3
+        ...     len(client.largest("24h", limit=3)), {row["symbol"] for row in client.largest(symbol="ETH", limit=3)}
+        (3, {'ETHUSDT'})
         """
-        return self._ask("largest", _answers.rows, range=range, limit=limit)
+        asked = {"range": range, "limit": limit, "exchange": exchange, "min_usd": _least(min_usd)}
+        return self._each("largest", symbol, _answers.rows, **asked)
 
     @overload
     def orders(
-        self, symbol: str | None = None, exchange: str | None = None, limit: int = 50, offset: int = 0
+        self,
+        symbol: str | None = None,
+        exchange: str | None = None,
+        limit: int = 50,
+        offset: int = 0,
+        *,
+        min_usd: float | Decimal | None = None,
     ) -> Rows[OrderRow[Amount]]: ...
     @overload
     def orders(
-        self, symbol: Sequence[str], exchange: str | None = None, limit: int = 50, offset: int = 0
+        self,
+        symbol: Sequence[str],
+        exchange: str | None = None,
+        limit: int = 50,
+        offset: int = 0,
+        *,
+        min_usd: float | Decimal | None = None,
     ) -> dict[str, Rows[OrderRow[Amount]]]: ...
     def orders(
         self,
@@ -64,6 +125,8 @@ class _Orders(_Blocking, Generic[Amount]):
         exchange: str | None = None,
         limit: int = 50,
         offset: int = 0,
+        *,
+        min_usd: float | Decimal | None = None,
     ) -> Rows[OrderRow[Amount]] | dict[str, Rows[OrderRow[Amount]]]:
         """One page of the order feed, newest first; :meth:`iter_orders` walks all of it.
 
@@ -77,12 +140,19 @@ class _Orders(_Blocking, Generic[Amount]):
             Most rows wanted, 1 to 1000.
         offset : int
             Rows to skip from the newest.
+        min_usd : float or Decimal, optional
+            Only orders of at least so many USD, 0 or more; an extension of ``liqdata serve``.
 
         Returns
         -------
         Rows or dict of str to Rows
             ``exchange``, ``symbol`` (pair), ``side``, ``price``, ``qty`` (base units), ``value_usd`` (exact decimals)
-            and ``timestamp`` (epoch ms).
+            and ``timestamp`` (epoch ms). Frames of them tell the coin, too.
+
+        Raises
+        ------
+        BadQuery
+            For a parameter that is not allowed, and for ``min_usd`` where the service does not announce it.
 
         Examples
         --------
@@ -91,7 +161,8 @@ class _Orders(_Blocking, Generic[Amount]):
         ...     {row["symbol"] for row in client.orders("BTCUSDT", limit=5)}
         {'BTCUSDT'}
         """
-        return self._each("orders", symbol, _answers.rows, exchange=exchange, limit=limit, offset=offset)
+        asked = {"exchange": exchange, "limit": limit, "offset": offset, "min_usd": _least(min_usd)}
+        return self._each("orders", symbol, _answers.rows, **asked)
 
     def iter_orders(
         self,
@@ -101,6 +172,7 @@ class _Orders(_Blocking, Generic[Amount]):
         page_size: int = 1000,
         max_rows: int | None = None,
         progress: bool = False,
+        min_usd: float | Decimal | None = None,
     ) -> OrderIterator:
         """Every row of the order feed, newest first, each exactly once though the feed grows while it is read.
 
@@ -116,6 +188,8 @@ class _Orders(_Blocking, Generic[Amount]):
             Stop after so many rows.
         progress : bool
             Show a bar of rows on a terminal or in a notebook (needs tqdm).
+        min_usd : float or Decimal, optional
+            Only orders of at least so many USD, as of :meth:`orders`.
 
         Returns
         -------
@@ -141,13 +215,18 @@ class _Orders(_Blocking, Generic[Amount]):
         ...     sum(1 for row in client.iter_orders("BTCUSDT", max_rows=250, page_size=100))
         250
         """
-        walk = self._core.walk(symbol, exchange, page_size, max_rows)
+        walk = self._core.walk(symbol, exchange, _least(min_usd), page_size, max_rows)
         return OrderIterator(
             lambda: walk.begin_next().wait(), bar(wanted=progress, total=max_rows), self._options.origin
         )
 
     def stream_orders(
-        self, symbol: str | None = None, exchange: str | None = None, *, last_event_id: str | None = None
+        self,
+        symbol: str | None = None,
+        exchange: str | None = None,
+        *,
+        min_usd: float | Decimal | None = None,
+        last_event_id: str | None = None,
     ) -> OrderStream:
         """The orders as they arrive, oldest first: an iterator that waits for the next and has no end of its own.
 
@@ -160,6 +239,8 @@ class _Orders(_Blocking, Generic[Amount]):
             Only this trading pair, or all pairs of a coin.
         exchange : str, optional
             Only this exchange.
+        min_usd : float or Decimal, optional
+            Only orders of at least so many USD, 0 or more.
         last_event_id : str, optional
             Go on behind this order: an earlier stream's ``last_event_id``. From now on where absent.
 
@@ -179,6 +260,8 @@ class _Orders(_Blocking, Generic[Amount]):
             service has no stream.
         UnexpectedReply
             For an event outside the contract, which is left out.
+        BadQuery
+            For a parameter that is not allowed, and for ``min_usd`` where the service does not announce it.
         RuntimeError
             If the client is closed, also meanwhile.
 
@@ -191,24 +274,65 @@ class _Orders(_Blocking, Generic[Amount]):
         ...             if row["value_usd"] > most:
         ...                 return row, stream.last_event_id
         """
-        core = self._core.stream(symbol, exchange, last_event_id)
+        core = self._core.stream(symbol, exchange, _least(min_usd), last_event_id)
         return OrderStream(core, decimals=self._options.decimals)
 
 
 class _AsyncOrders(_Awaiting, Generic[Amount]):
     """Single liquidation orders, awaited from a service."""
 
-    async def largest(self, range: Window = "24h", limit: int = 20) -> Rows[OrderRow[Amount]]:
+    @overload
+    async def largest(
+        self,
+        range: Window = "24h",
+        limit: int = 20,
+        *,
+        symbol: str | None = None,
+        exchange: str | None = None,
+        min_usd: float | Decimal | None = None,
+    ) -> Rows[OrderRow[Amount]]: ...
+    @overload
+    async def largest(
+        self,
+        range: Window = "24h",
+        limit: int = 20,
+        *,
+        symbol: Sequence[str],
+        exchange: str | None = None,
+        min_usd: float | Decimal | None = None,
+    ) -> dict[str, Rows[OrderRow[Amount]]]: ...
+    async def largest(
+        self,
+        range: Window = "24h",
+        limit: int = 20,
+        *,
+        symbol: str | Sequence[str] | None = None,
+        exchange: str | None = None,
+        min_usd: float | Decimal | None = None,
+    ) -> Rows[OrderRow[Amount]] | dict[str, Rows[OrderRow[Amount]]]:
         """As :meth:`liqdata.Client.largest`."""
-        return await self._ask("largest", _answers.rows, range=range, limit=limit)
+        asked = {"range": range, "limit": limit, "exchange": exchange, "min_usd": _least(min_usd)}
+        return await self._each("largest", symbol, _answers.rows, **asked)
 
     @overload
     async def orders(
-        self, symbol: str | None = None, exchange: str | None = None, limit: int = 50, offset: int = 0
+        self,
+        symbol: str | None = None,
+        exchange: str | None = None,
+        limit: int = 50,
+        offset: int = 0,
+        *,
+        min_usd: float | Decimal | None = None,
     ) -> Rows[OrderRow[Amount]]: ...
     @overload
     async def orders(
-        self, symbol: Sequence[str], exchange: str | None = None, limit: int = 50, offset: int = 0
+        self,
+        symbol: Sequence[str],
+        exchange: str | None = None,
+        limit: int = 50,
+        offset: int = 0,
+        *,
+        min_usd: float | Decimal | None = None,
     ) -> dict[str, Rows[OrderRow[Amount]]]: ...
     async def orders(
         self,
@@ -216,9 +340,12 @@ class _AsyncOrders(_Awaiting, Generic[Amount]):
         exchange: str | None = None,
         limit: int = 50,
         offset: int = 0,
+        *,
+        min_usd: float | Decimal | None = None,
     ) -> Rows[OrderRow[Amount]] | dict[str, Rows[OrderRow[Amount]]]:
         """As :meth:`liqdata.Client.orders`."""
-        return await self._each("orders", symbol, _answers.rows, exchange=exchange, limit=limit, offset=offset)
+        asked = {"exchange": exchange, "limit": limit, "offset": offset, "min_usd": _least(min_usd)}
+        return await self._each("orders", symbol, _answers.rows, **asked)
 
     def iter_orders(
         self,
@@ -228,29 +355,68 @@ class _AsyncOrders(_Awaiting, Generic[Amount]):
         page_size: int = 1000,
         max_rows: int | None = None,
         progress: bool = False,
+        min_usd: float | Decimal | None = None,
     ) -> AsyncOrderIterator:
         """As :meth:`liqdata.Client.iter_orders`, for ``async for``."""
         from ._loop import answer
 
-        walk = self._core.walk(symbol, exchange, page_size, max_rows)
+        walk = self._core.walk(symbol, exchange, _least(min_usd), page_size, max_rows)
         return AsyncOrderIterator(
             lambda: answer(walk.begin_next), bar(wanted=progress, total=max_rows), self._options.origin
         )
 
     def stream_orders(
-        self, symbol: str | None = None, exchange: str | None = None, *, last_event_id: str | None = None
+        self,
+        symbol: str | None = None,
+        exchange: str | None = None,
+        *,
+        min_usd: float | Decimal | None = None,
+        last_event_id: str | None = None,
     ) -> AsyncOrderStream:
         """As :meth:`liqdata.Client.stream_orders`, for ``async for``."""
-        core = self._core.stream(symbol, exchange, last_event_id)
+        core = self._core.stream(symbol, exchange, _least(min_usd), last_event_id)
         return AsyncOrderStream(core, decimals=self._options.decimals)
 
 
 class _LocalOrders(_Local):
     """Single liquidation orders, asked of a market in this process."""
 
-    def largest(self, range: Window = "24h", limit: int = 20, *, as_of: Instant | None = None) -> Rows[OrderRow]:
+    @overload
+    def largest(
+        self,
+        range: Window = "24h",
+        limit: int = 20,
+        *,
+        symbol: str | None = None,
+        exchange: str | None = None,
+        min_usd: float | Decimal | None = None,
+        as_of: Instant | None = None,
+    ) -> Rows[OrderRow]: ...
+    @overload
+    def largest(
+        self,
+        range: Window = "24h",
+        limit: int = 20,
+        *,
+        symbol: Sequence[str],
+        exchange: str | None = None,
+        min_usd: float | Decimal | None = None,
+        as_of: Instant | None = None,
+    ) -> dict[str, Rows[OrderRow]]: ...
+    def largest(
+        self,
+        range: Window = "24h",
+        limit: int = 20,
+        *,
+        symbol: str | Sequence[str] | None = None,
+        exchange: str | None = None,
+        min_usd: float | Decimal | None = None,
+        as_of: Instant | None = None,
+    ) -> Rows[OrderRow] | dict[str, Rows[OrderRow]]:
         """As :meth:`liqdata.Client.largest`, at ``as_of``."""
-        return self._realised("largest", range, as_of, limit=limit)
+        asked = {"range": range, "limit": limit, "exchange": exchange, "min_usd": _least(min_usd)}
+        found = self._each("largest", symbol, _answers.rows, as_of, **asked)
+        return self._covered(found, range, as_of)
 
     @overload
     def orders(
@@ -260,6 +426,7 @@ class _LocalOrders(_Local):
         limit: int = 50,
         offset: int = 0,
         *,
+        min_usd: float | Decimal | None = None,
         as_of: Instant | None = None,
     ) -> Rows[OrderRow]: ...
     @overload
@@ -270,6 +437,7 @@ class _LocalOrders(_Local):
         limit: int = 50,
         offset: int = 0,
         *,
+        min_usd: float | Decimal | None = None,
         as_of: Instant | None = None,
     ) -> dict[str, Rows[OrderRow]]: ...
     def orders(
@@ -279,10 +447,12 @@ class _LocalOrders(_Local):
         limit: int = 50,
         offset: int = 0,
         *,
+        min_usd: float | Decimal | None = None,
         as_of: Instant | None = None,
     ) -> Rows[OrderRow] | dict[str, Rows[OrderRow]]:
         """As :meth:`liqdata.Client.orders`, at ``as_of``."""
-        return self._each("orders", symbol, _answers.rows, as_of, exchange=exchange, limit=limit, offset=offset)
+        asked = {"exchange": exchange, "limit": limit, "offset": offset, "min_usd": _least(min_usd)}
+        return self._each("orders", symbol, _answers.rows, as_of, **asked)
 
     def iter_orders(
         self,
@@ -292,6 +462,7 @@ class _LocalOrders(_Local):
         page_size: int = 1000,
         max_rows: int | None = None,
         progress: bool = False,
+        min_usd: float | Decimal | None = None,
         start: Instant | None = None,
         end: Instant | None = None,
         as_of: Instant | None = None,
@@ -310,6 +481,8 @@ class _LocalOrders(_Local):
             Most rows.
         progress : bool
             Show a progress bar.
+        min_usd : float or Decimal, optional
+            Only orders of at least so many USD.
         start, end : int, datetime or str, optional
             Only orders from ``start`` until before ``end``, by event time.
         as_of : int, datetime or str, optional
@@ -330,20 +503,27 @@ class _LocalOrders(_Local):
         >>> all(row["symbol"] == "BTCUSDT" for row in hour)
         True
         """
-        most = _core.walk_bounds(symbol, exchange, page_size, max_rows)
+        least = _least(min_usd)
+        most = _core.walk_bounds(symbol, exchange, least, page_size, max_rows)
         first, last = stretch(start, end)
         at = instant(as_of, "as_of")
         core = self._open()
-        history = core.history(symbol, exchange, first, last, at)
+        history = core.history(symbol, exchange, least, first, last, at)
         if history is not None:
             following = history.next
         else:
             chunk = _CHUNK if most is None or (first, last) != (None, None) else min(_CHUNK, most)
-            following = pages(lambda offset: core.page(symbol, exchange, chunk, offset, at), chunk, first, last)
+            page = partial(core.page, symbol, exchange, least, chunk)
+            following = pages(lambda offset: page(offset, at), chunk, first, last)
         return OrderIterator(at_most(following, most), bar(wanted=progress, total=max_rows), lambda: self._origin(at))
 
     def stream_orders(
-        self, symbol: str | None = None, exchange: str | None = None, *, last_event_id: str | None = None
+        self,
+        symbol: str | None = None,
+        exchange: str | None = None,
+        *,
+        min_usd: float | Decimal | None = None,
+        last_event_id: str | None = None,
     ) -> OrderStream:
         """The orders as they arrive, as of :meth:`liqdata.Client.stream_orders`.
 
@@ -355,4 +535,4 @@ class _LocalOrders(_Local):
         >>> list(liqdata.demo().stream_orders("BTCUSDT"))
         []
         """
-        return OrderStream(self._open().stream(symbol, exchange, last_event_id), decimals="decimal")
+        return OrderStream(self._open().stream(symbol, exchange, _least(min_usd), last_event_id), decimals="decimal")

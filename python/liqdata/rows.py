@@ -42,6 +42,8 @@ class Rows(Generic[R]):
     with ``decimals="float"`` on the client, text with ``"text"``), numbers are ``float``, counts ``int``, times ``int``
     epoch milliseconds. A slice is again ``Rows``; ``rows == [{...}, ...]`` compares by value.
 
+    Frames of orders have one column more than the dicts: ``coin`` behind ``symbol`` (``1000PEPEUSDT`` is of ``PEPE``).
+
     Attributes
     ----------
     meta : dict
@@ -244,7 +246,9 @@ class Rows(Generic[R]):
         own_text = int(pd.__version__.partition(".")[0]) >= _PANDAS_WITH_TEXT
         table = self._table
         columns: dict[str, Any] = {}
-        for name, kind in zip(table.names(), table.kinds(), strict=True):
+        kinds = dict(zip(table.names(), table.kinds(), strict=True))
+        for name in table.framed():
+            kind = kinds.get(name, "text")
             if kind == "text":
                 codes, names = table.codes(name)
                 # The distinct names are made once and taken by their codes; an empty column has a name to take from.

@@ -140,7 +140,7 @@ class OrderIterator(Iterator["OrderRow"]):
         --------
         >>> import liqdata
         >>> liqdata.demo().iter_orders(max_rows=10).to_pandas().shape
-        (10, 7)
+        (10, 8)
         """
         return self._rest().to_pandas(decimals=decimals)
 
@@ -151,7 +151,7 @@ class OrderIterator(Iterator["OrderRow"]):
         --------
         >>> import liqdata
         >>> liqdata.demo().iter_orders(max_rows=10).to_polars().shape
-        (10, 7)
+        (10, 8)
         """
         return self._rest().to_polars(decimals=decimals)
 
@@ -162,7 +162,7 @@ class OrderIterator(Iterator["OrderRow"]):
         --------
         >>> import liqdata
         >>> liqdata.demo().iter_orders(max_rows=10).to_arrow().shape
-        (10, 7)
+        (10, 8)
         """
         return self._rest().to_arrow(decimals=decimals)
 

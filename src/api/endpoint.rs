@@ -163,16 +163,19 @@ impl Serialize for Entry {
 
 /// Makes an endpoint of its row: the question with its check, its way to a query string and back, and its [`Entry`].
 ///
-/// A parameter is `name: Rule = "default", "meaning";`, without the default where nothing at all may be given. Behind the
-/// reply stands `; large` where it may be that.
+/// A parameter is `name: Rule = "default", "meaning";`, without the default where nothing at all may be given. Behind them
+/// stand those that the contract does not have, each with `[beside]` before it; `new` leaves them out. Behind the reply
+/// stands `; large` where it may be that.
 macro_rules! endpoint {
     (
         $(#[$about:meta])*
         $endpoint:ident = $name:literal at $path:literal, $meaning:literal;
         $($parameter:ident: $rule:ty $(= $default:literal)?, $means:literal;)*
+        $([beside] $beside:ident: $beside_rule:ty, $beside_means:literal;)*
         => $envelope:ident $reply:ty $(, held as $held:ty)? $(; $large:ident)?
     ) => {
-        endpoint!(@question [$(#[$about])*] $endpoint $($parameter $rule, $means;)*);
+        endpoint!(@question [$(#[$about])*] $endpoint
+            $($parameter $rule, $means;)* $($beside $beside_rule, $beside_means;)*);
 
         impl $endpoint {
             /// The question of these parameters.
@@ -185,6 +188,7 @@ macro_rules! endpoint {
             ) -> Result<Self, $crate::api::BadQuery> {
                 Ok(Self {
                     $($parameter: <$rule as $crate::api::Rule>::check(stringify!($parameter), $parameter)?,)*
+                    $($beside: None,)*
                 })
             }
         }
@@ -193,16 +197,23 @@ macro_rules! endpoint {
             const NAME: &'static str = $name;
             const PATH: &'static str = $path;
             const ENVELOPED: bool = endpoint!(@$envelope);
-            const PARAMETERS: &'static [&'static str] = &[$(stringify!($parameter)),*];
+            const PARAMETERS: &'static [&'static str] = &[$(stringify!($parameter),)* $(stringify!($beside)),*];
             const ENTRY: $crate::api::Entry = $crate::api::Entry {
                 name: $name,
                 path: $path,
                 enveloped: Self::ENVELOPED,
-                parameters: &[$($crate::api::Parameter::new::<$rule>(
-                    stringify!($parameter),
-                    endpoint!(@default $($default)?),
-                    $means,
-                )),*],
+                parameters: &[
+                    $($crate::api::Parameter::new::<$rule>(
+                        stringify!($parameter),
+                        endpoint!(@default $($default)?),
+                        $means,
+                    ),)*
+                    $($crate::api::Parameter::new::<$beside_rule>(
+                        stringify!($beside),
+                        None,
+                        $beside_means,
+                    ).beside(),)*
+                ],
                 meaning: $meaning,
                 reply: <$reply as $crate::api::Reply>::SHAPE,
                 large: endpoint!(@large $($large)?),
@@ -211,16 +222,28 @@ macro_rules! endpoint {
             type Held = endpoint!(@held $reply $(, $held)?);
 
             fn from_query(_query: &$crate::api::Query) -> Result<Self, $crate::api::BadQuery> {
-                Self::new($(<$rule as $crate::api::Rule>::raw(
+                let _asked = Self::new($(<$rule as $crate::api::Rule>::raw(
                     stringify!($parameter),
                     _query.text(stringify!($parameter)).or(endpoint!(@default $($default)?)),
-                )?),*)
+                )?),*)?;
+                Ok(Self {
+                    $($parameter: _asked.$parameter,)*
+                    $($beside: <$beside_rule as $crate::api::Rule>::check(
+                        stringify!($beside),
+                        <$beside_rule as $crate::api::Rule>::raw(
+                            stringify!($beside),
+                            _query.text(stringify!($beside)),
+                        )?,
+                    )?,)*
+                })
             }
 
             fn to_query(&self) -> Vec<(&'static str, String)> {
                 let pairs: [Option<(&'static str, String)>; Self::PARAMETERS.len()] = [
                     $(<$rule as $crate::api::Rule>::text(&self.$parameter)
-                        .map(|text| (stringify!($parameter), text))),*
+                        .map(|text| (stringify!($parameter), text)),)*
+                    $(<$beside_rule as $crate::api::Rule>::text(&self.$beside)
+                        .map(|text| (stringify!($beside), text)),)*
                 ];
                 pairs.into_iter().flatten().collect()
             }

@@ -1,6 +1,7 @@
 //! `/api/liquidations`: the order feed, newest first, in pages.
 
 use super::endpoint::endpoint;
+use super::history::Usd;
 use super::parameter::{Exchange, Limit, Offset};
 use crate::model::{Order, OrderColumns, Symbol};
 
@@ -11,6 +12,7 @@ endpoint! {
     exchange: Option<Exchange>, "exchange, such as binance";
     limit: Limit<{ Orders::MAX }> = "50", "most rows, 1 to 1000";
     offset: Offset = "0", "rows to pass over";
+    [beside] min_usd: Option<Usd>, "only orders of at least so many USD; an extension of our server";
     => enveloped Vec<Order>, held as OrderColumns; large
 }
 

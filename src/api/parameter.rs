@@ -22,6 +22,7 @@ pub const EVERYWHERE: [Parameter; 2] = [
         whole: true,
         fraction: false,
         optional: false,
+        beside: true,
         allowed: || "0 or 1: whether to say how the answer came to be".to_owned(),
     },
     Parameter {
@@ -31,6 +32,7 @@ pub const EVERYWHERE: [Parameter; 2] = [
         whole: false,
         fraction: false,
         optional: true,
+        beside: true,
         allowed: || {
             let iso = Millis::ISO;
             format!("epoch milliseconds, or {iso}: the instant to answer as of")
@@ -40,6 +42,10 @@ pub const EVERYWHERE: [Parameter; 2] = [
 
 /// One parameter of an endpoint, as the table of endpoints lists it.
 #[derive(Clone, Copy, Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is told by itself in the list of endpoints"
+)]
 pub struct Parameter {
     /// Its one name in every layer.
     pub name: &'static str,
@@ -53,6 +59,9 @@ pub struct Parameter {
     pub fraction: bool,
     /// Whether nothing at all may be given.
     pub optional: bool,
+    /// Whether it is asked of a service only that says it has it: one that speaks the contract need not, and may pass over
+    /// what it does not know.
+    pub beside: bool,
     allowed: fn() -> String,
 }
 
@@ -70,7 +79,17 @@ impl Parameter {
             whole: R::WHOLE,
             fraction: R::FRACTION,
             optional: R::OPTIONAL,
+            beside: false,
             allowed: R::allowed,
+        }
+    }
+
+    /// The same, asked of a service only that says it has it.
+    #[must_use]
+    pub(super) const fn beside(self) -> Self {
+        Self {
+            beside: true,
+            ..self
         }
     }
 

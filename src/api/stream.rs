@@ -1,6 +1,9 @@
 //! `/api/liquidations/stream`: the orders as they arrive, as server-sent events; an extension beside the ten.
 
+use rust_decimal::Decimal;
+
 use super::endpoint::{Entry, Shape};
+use super::history::Usd;
 use super::parameter::{EVERYWHERE, Exchange, Parameter, Rule};
 use super::query::Query;
 use super::refusal::BadQuery;
@@ -27,6 +30,8 @@ pub struct Stream {
     pub symbol: Option<Symbol>,
     /// Only this exchange, in our spelling.
     pub exchange: Option<String>,
+    /// Only orders of at least so many USD.
+    pub min_usd: Option<Decimal>,
     /// The place to go on from; the newest order's where absent.
     pub last_event_id: Option<String>,
 }
@@ -37,7 +42,8 @@ impl Stream {
     /// Path below the base address.
     pub const PATH: &'static str = "/api/liquidations/stream";
     /// Names of the query parameters.
-    pub const PARAMETERS: &'static [&'static str] = &["symbol", "exchange", "last_event_id"];
+    pub const PARAMETERS: &'static [&'static str] =
+        &["symbol", "exchange", "min_usd", "last_event_id"];
     /// All there is to say of it.
     pub const ENTRY: Entry = Entry {
         name: Self::NAME,
@@ -50,6 +56,8 @@ impl Stream {
                 "trading pair such as BTCUSDT, or coin for all its pairs",
             ),
             Parameter::new::<Option<Exchange>>("exchange", None, "exchange, such as binance"),
+            Parameter::new::<Option<Usd>>("min_usd", None, "only orders of at least so many USD")
+                .beside(),
             Parameter::new::<Option<EventId>>(
                 "last_event_id",
                 None,
@@ -80,6 +88,7 @@ impl Stream {
         Ok(Self {
             symbol: Option::<Symbol>::check("symbol", symbol)?,
             exchange: Option::<Exchange>::check("exchange", exchange)?,
+            min_usd: None,
             last_event_id: Option::<EventId>::check("last_event_id", last_event_id)?,
         })
     }
@@ -99,11 +108,15 @@ impl Stream {
                 ));
             }
         }
-        Self::new(
+        let asked = Self::new(
             query.text("symbol"),
             query.text("exchange"),
             query.text("last_event_id"),
-        )
+        )?;
+        Ok(Self {
+            min_usd: Option::<Usd>::check("min_usd", query.text("min_usd"))?,
+            ..asked
+        })
     }
 
     /// The query string's pairs, apart from the place, which a client names in the header `Last-Event-ID`.
@@ -114,7 +127,19 @@ impl Stream {
             .as_ref()
             .map(|pair| ("symbol", pair.to_string()));
         let exchange = self.exchange.clone().map(|name| ("exchange", name));
-        symbol.into_iter().chain(exchange).collect()
+        let min_usd = self.min_usd.map(|usd| ("min_usd", usd.to_string()));
+        symbol.into_iter().chain(exchange).chain(min_usd).collect()
+    }
+
+    /// The parameters that are asked for and that not every service with such a stream has.
+    #[must_use]
+    pub fn beside(&self) -> Vec<&'static str> {
+        let asked = self.to_query();
+        let beside = Self::ENTRY.parameters.iter().filter(|known| known.beside);
+        beside
+            .map(|known| known.name)
+            .filter(|name| asked.iter().any(|(given, _)| given == name))
+            .collect()
     }
 
     /// Whether `order` is one of those asked for.
@@ -127,6 +152,7 @@ impl Stream {
             .exchange
             .as_ref()
             .is_none_or(|name| *name == order.exchange)
+            && self.min_usd.is_none_or(|least| order.value_usd >= least)
     }
 }
 

@@ -9,6 +9,7 @@ use log::{debug, warn};
 use reqwest::header::{DATE, HeaderMap};
 use tokio::time::{Instant, sleep};
 
+use super::announced::Announced;
 use super::call::{ARCHIVE_LOG, Answer, Call, Failed, LOG, Remarks};
 use super::config::Config;
 use super::connections::OwnRuntime;
@@ -18,7 +19,7 @@ use super::error::{self, Cause, Error};
 use super::fault;
 use super::pool::{Kept, Pool};
 use super::retry::Retries;
-use crate::api::{DAMAGED, NOW, SIMULATED};
+use crate::api::{DAMAGED, Endpoint, NOW, SIMULATED};
 use crate::model::Millis;
 use crate::net::{NoClient, retry_after};
 use crate::wire::{Feed, Reading};
@@ -75,6 +76,8 @@ pub(super) struct Shared {
     dialect: &'static dyn Dialect,
     pub(super) pool: Pool,
     pub(super) simulated: AtomicBool,
+    /// What the service was found to have beside the contract.
+    pub(super) announced: Announced,
     /// How many files of the service's archive were damaged by its last answer.
     damaged: AtomicU64,
     /// The instant that the last answer was told at, by the service; [`UNTOLD`] where it did not say.
@@ -102,6 +105,7 @@ impl Client {
             dialect,
             pool: Pool::default(),
             simulated: AtomicBool::new(false),
+            announced: Announced::default(),
             damaged: AtomicU64::new(0),
             told_at: AtomicI64::new(UNTOLD),
         };
@@ -202,6 +206,7 @@ impl Client {
     }
 
     async fn asked<E: Question>(&self, question: &E) -> Result<(E::Held, Remarks), Error> {
+        self.require(E::NAME, &beside(question)).await?;
         let mut request = question.request(self.dialect())?;
         let answer = self
             .answer(&request.path, &request.query, &mut *request.reply)
@@ -310,6 +315,17 @@ impl fmt::Debug for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Client").field(self.config()).finish()
     }
+}
+
+/// The parameters of `question` that the contract does not have.
+fn beside<E: Endpoint>(question: &E) -> Vec<&'static str> {
+    let beside = E::ENTRY.parameters.iter().filter(|known| known.beside);
+    let mut beside: Vec<&'static str> = beside.map(|known| known.name).collect();
+    if !beside.is_empty() {
+        let asked = question.to_query();
+        beside.retain(|name| asked.iter().any(|(given, _)| given == name));
+    }
+    beside
 }
 
 /// Why there can be no connection at all.

@@ -3,8 +3,10 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use rust_decimal::Decimal;
+
 use super::View;
-use super::ring::{SumName, Sums};
+use super::ring::{Ring, SumName, Sums};
 use crate::model::{
     ChartRow, CoinTotals, ExactSum, ExchangeTotals, Millis, Order, Side, Symbol, TotalsByWindow,
     Vocabulary, Window,
@@ -97,50 +99,65 @@ pub fn exchanges(view: &View, window: Window) -> Vec<ExchangeTotals> {
         .collect()
 }
 
-/// The largest orders by USD, descending, ties newest first.
+/// Which orders are wanted; all where nothing is said.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Wanted<'a> {
+    /// Only those of this trading pair, or of all pairs of this coin.
+    pub symbol: Option<&'a Symbol>,
+    /// Only those of this exchange, in our spelling.
+    pub exchange: Option<&'a str>,
+    /// Only those of at least so many USD.
+    pub least: Option<Decimal>,
+}
+
+impl<'a> Wanted<'a> {
+    /// Whether an order of the ring, by its place, is wanted; none where no order can be.
+    fn of(self, ring: &'a Ring) -> Option<impl Fn(usize) -> bool + 'a> {
+        let pairs = (self.symbol.is_some() || self.exchange.is_some()).then(|| {
+            ring.names().pairs_with(|[venue, pair, coin]| {
+                self.exchange.is_none_or(|wanted| wanted == venue)
+                    && self.symbol.is_none_or(|wanted| wanted.means(pair, coin))
+            })
+        });
+        if pairs.as_ref().is_some_and(|pairs| !pairs.contains(&true)) {
+            return None;
+        }
+        let least = self.least.map(ExactSum::from);
+        Some(move |place| {
+            let pair = || ring.kind(place).pair() as usize;
+            let is_of = |pairs: &Vec<bool>| pairs.get(pair()) == Some(&true);
+            pairs.as_ref().is_none_or(is_of)
+                && least.is_none_or(|least| ring.amount(place).1 >= least)
+        })
+    }
+}
+
+/// The largest of the orders `wanted` by USD, descending, ties newest first.
 #[must_use]
-pub fn largest(view: &View, window: Window, limit: usize) -> Vec<Order> {
+pub fn largest(view: &View, window: Window, wanted: Wanted<'_>, limit: usize) -> Vec<Order> {
     let places = view.places(window.millis());
     let ring = view.ring();
-    ring.largest(&places, limit, |place| view.sees(place))
+    let Some(is_wanted) = wanted.of(ring) else {
+        return Vec::new();
+    };
+    ring.largest(&places, limit, |place| view.sees(place) && is_wanted(place))
         .map(|place| ring.order(place))
         .collect()
 }
 
-/// One page of the order feed: newest first, orders of one instant in the order they arrived.
-///
-/// `symbol` is a trading pair, or a coin for all its pairs; `exchange` is in our spelling.
+/// One page of the orders `wanted`: newest first, orders of one instant in the order they arrived.
 #[must_use]
-pub fn orders(
-    view: &View,
-    symbol: Option<&Symbol>,
-    exchange: Option<&str>,
-    limit: usize,
-    offset: u64,
-) -> Vec<Order> {
+pub fn orders(view: &View, wanted: Wanted<'_>, limit: usize, offset: u64) -> Vec<Order> {
     let ring = view.ring();
-    let page = |places: &mut dyn Iterator<Item = usize>| {
-        places
-            .skip(usize::try_from(offset).unwrap_or(usize::MAX))
-            .take(limit)
-            .map(|place| ring.order(place))
-            .collect()
-    };
-    let mut seen = view.seen(i64::MAX).rev();
-    if symbol.is_none() && exchange.is_none() {
-        return page(&mut seen);
-    }
-    let wanted = ring.names().pairs_with(|[venue, pair, coin]| {
-        exchange.is_none_or(|wanted| wanted == venue)
-            && symbol.is_none_or(|wanted| wanted.means(pair, coin))
-    });
-    if !wanted.contains(&true) {
+    let Some(is_wanted) = wanted.of(ring) else {
         return Vec::new();
-    }
-    page(&mut seen.filter(|place| {
-        let pair = ring.kind(*place).pair() as usize;
-        wanted.get(pair).copied().unwrap_or(false)
-    }))
+    };
+    let seen = view.seen(i64::MAX).rev();
+    seen.filter(|place| is_wanted(*place))
+        .skip(usize::try_from(offset).unwrap_or(usize::MAX))
+        .take(limit)
+        .map(|place| ring.order(place))
+        .collect()
 }
 
 /// USD per UTC hour and side of a trading pair, or of all pairs of a coin, over the last 24 hours; an hour and side without orders has no row.

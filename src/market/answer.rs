@@ -4,7 +4,7 @@ use super::refusal::Refusal;
 use super::source::Needed;
 use super::stretches::Stretches;
 use crate::api::{self, Endpoint};
-use crate::engine::{self, EngineError, Estimate, Explain, View};
+use crate::engine::{self, EngineError, Estimate, Explain, View, Wanted};
 use crate::model::{
     Chosen, Coin, HeatmapRange, MapRange, Millis, Model, Symbol, Vocabulary, Window,
 };
@@ -161,8 +161,20 @@ impl Answer for api::Exchanges {
 
 impl Answer for api::Largest {
     fn answer(&self, view: &View<'_>) -> Result<Answered<Self::Reply>, EngineError> {
-        let rows = engine::largest(view, self.range, self.limit.into());
+        let wanted = Wanted {
+            symbol: self.symbol.as_ref(),
+            exchange: self.exchange.as_deref(),
+            least: self.min_usd,
+        };
+        let rows = engine::largest(view, self.range, wanted, self.limit.into());
         Ok(Answered::realised(rows))
+    }
+
+    fn doubtful(&self, reply: &Self::Reply) -> Option<Asked<'_>> {
+        reply.is_empty().then(|| Asked {
+            symbols: self.symbol.iter().collect(),
+            exchange: self.exchange.as_deref(),
+        })
     }
 
     fn material(&self) -> Material {
@@ -170,15 +182,18 @@ impl Answer for api::Largest {
     }
 }
 
+/// The orders that `question` is about.
+pub(super) fn wanted(question: &api::Orders) -> Wanted<'_> {
+    Wanted {
+        symbol: question.symbol.as_ref(),
+        exchange: question.exchange.as_deref(),
+        least: question.min_usd,
+    }
+}
+
 impl Answer for api::Orders {
     fn answer(&self, view: &View<'_>) -> Result<Answered<Self::Reply>, EngineError> {
-        let rows = engine::orders(
-            view,
-            self.symbol.as_ref(),
-            self.exchange.as_deref(),
-            self.limit.into(),
-            self.offset,
-        );
+        let rows = engine::orders(view, wanted(self), self.limit.into(), self.offset);
         Ok(Answered::realised(rows))
     }
 

@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::answer::{Answer, Answered, Asked, Material};
+use super::answer::{Answer, Answered, Asked, Material, wanted};
 use super::archived::Archived;
 use super::arrivals::{ArrivalId, Arrivals};
 use super::cascades::price;
@@ -515,8 +515,7 @@ impl Market {
     ) -> Result<Vec<Order>, Refusal> {
         self.check_instant(as_of)?;
         let page = shown(&*self.source, as_of, None, |view| {
-            let symbol = orders.symbol.as_ref();
-            engine::orders(view, symbol, orders.exchange.as_deref(), limit, offset)
+            engine::orders(view, wanted(orders), limit, offset)
         })?;
         self.check_answer(orders, &page)?;
         Ok(page)

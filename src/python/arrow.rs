@@ -88,9 +88,10 @@ fn texts(column: &Column, cells: &Labels) -> PyResult<ArrayRef> {
 }
 
 pub(super) fn record_batch(columns: &Columns, money: Money) -> PyResult<RecordBatch> {
-    let mut fields = Vec::with_capacity(columns.columns.len());
-    let mut arrays: Vec<ArrayRef> = Vec::with_capacity(columns.columns.len());
-    for column in &columns.columns {
+    let framed = columns.framed();
+    let mut fields = Vec::with_capacity(framed.len());
+    let mut arrays: Vec<ArrayRef> = Vec::with_capacity(framed.len());
+    for column in framed.iter().map(AsRef::as_ref) {
         let array: ArrayRef = match &column.cells {
             Cells::Text(cells) => texts(column, cells)?,
             Cells::Decimal(cells) if money != Money::Float => {

@@ -13,7 +13,7 @@ use super::bridge::{Bridge, wakeup};
 use super::call::{Call, Outcome};
 use super::error::{self, Failure};
 use super::logs;
-use super::question::{self, MAX_ROWS, PAGE_SIZES, Question, pair_and_venue, whole};
+use super::question::{self, MAX_ROWS, PAGE_SIZES, Question, whole};
 use super::runtime::Threads;
 use super::signals::SIGNAL_TICK;
 use super::stream::Stream;
@@ -245,43 +245,39 @@ impl Client {
     }
 
     /// The orders as they arrive, behind a place or from now on.
-    #[pyo3(signature = (symbol, exchange, last_event_id))]
+    #[pyo3(signature = (symbol, exchange, min_usd, last_event_id))]
     fn stream(
         &self,
         symbol: &Bound<'_, PyAny>,
         exchange: &Bound<'_, PyAny>,
+        min_usd: &Bound<'_, PyAny>,
         last_event_id: &Bound<'_, PyAny>,
     ) -> PyResult<Stream> {
         let client = self.open()?;
-        let question = question::stream(symbol, exchange, last_event_id)?;
+        let question = question::stream(symbol, exchange, min_usd, last_event_id)?;
         let stream = client::OrderStream::new(client, question);
         Ok(Stream::of_service(stream, Arc::clone(&self.closed)))
     }
 
     /// A walk over the whole order feed.
-    #[pyo3(signature = (symbol, exchange, page_size, max_rows))]
+    #[pyo3(signature = (symbol, exchange, min_usd, page_size, max_rows))]
     fn walk(
         &self,
         py: Python<'_>,
         symbol: &Bound<'_, PyAny>,
         exchange: &Bound<'_, PyAny>,
+        min_usd: &Bound<'_, PyAny>,
         page_size: &Bound<'_, PyAny>,
         max_rows: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Walk> {
         let client = self.open()?;
-        let (symbol, exchange) = pair_and_venue(symbol, exchange)?;
+        let orders = question::orders(symbol, exchange, min_usd)?;
         let page_size = whole("page_size", page_size, PAGE_SIZES)?;
         let max_rows = max_rows
             .map(|rows| whole("max_rows", rows, MAX_ROWS))
             .transpose()?;
-        let walk = client::Walk::new(
-            client,
-            symbol.as_deref(),
-            exchange.as_deref(),
-            page_size,
-            max_rows,
-        )
-        .map_err(|refusal| error::bad_query(py, &refusal))?;
+        let walk = client::Walk::over(client, orders, page_size, max_rows)
+            .map_err(|refusal| error::bad_query(py, &refusal))?;
         Ok(Walk::new(walk))
     }
 }

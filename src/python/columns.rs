@@ -1,11 +1,17 @@
 //! Rows as columns: what a reply becomes on the runtime's side, before it meets Python.
 
+use std::borrow::Cow;
 use std::convert::Infallible;
 
 use crate::model::{
     self, Cell, Decimals, Kind, Labels, Millis, Order, OrderColumns, Record, Side, Value, Visitor,
-    Vocabulary,
+    Vocabulary, coin_of_pair,
 };
+
+/// Where orders have their pairs.
+const PAIR: usize = 1;
+/// The column of frames that tells the coin of each.
+pub(super) const COIN: &str = "coin";
 
 /// The cells of one column.
 #[derive(Clone, Debug, PartialEq)]
@@ -137,6 +143,34 @@ impl Columns {
             column.present = None;
         }
         self
+    }
+
+    /// The coin of each order, where the columns are those of orders: a column of frames, which rows do not have.
+    pub(super) fn coins(&self) -> Option<Column> {
+        let names = self.columns.iter().map(|column| column.name.as_str());
+        if !names.eq(Order::COLUMNS.iter().map(|column| column.name)) {
+            return None;
+        }
+        let pairs = self.columns.get(PAIR)?;
+        let Cells::Text(symbols) = &pairs.cells else {
+            return None;
+        };
+        let coins = symbols.names().iter().map(|name| coin_of_pair(name).0);
+        let coins: Vec<String> = coins.collect();
+        Some(Column {
+            name: COIN.to_owned(),
+            cells: Cells::Text(Labels::from_parts(symbols.codes(), &coins)?),
+            present: pairs.present.clone(),
+        })
+    }
+
+    /// The columns as frames have them: those of orders with the coin of each behind its pair.
+    pub(super) fn framed(&self) -> Vec<Cow<'_, Column>> {
+        let mut columns: Vec<_> = self.columns.iter().map(Cow::Borrowed).collect();
+        if let Some(coins) = self.coins() {
+            columns.insert(PAIR + 1, Cow::Owned(coins));
+        }
+        columns
     }
 
     /// The orders of several, one after the other; `None` where their columns are no orders'.

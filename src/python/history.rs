@@ -4,13 +4,14 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pyo3::prelude::*;
+use rust_decimal::Decimal;
 
 use super::call::compute;
 use super::columns::Columns;
 use super::error;
-use super::question::{MAX_ROWS, PAGE_SIZES, pair_and_venue, whole};
+use super::question::{MAX_ROWS, PAGE_SIZES, orders, whole};
 use super::rows::Table;
-use crate::api::{BadQuery, Orders};
+use crate::api::BadQuery;
 use crate::archive::Filter;
 use crate::market::{self, Asked};
 use crate::model::{Millis, Order, Symbol};
@@ -34,6 +35,8 @@ pub(super) struct History {
     filter: Filter,
     /// Whose orders are wanted; everybody's where absent.
     symbol: Option<Symbol>,
+    /// Only those of at least so many USD.
+    least: Option<Decimal>,
     left: Mutex<Left>,
 }
 
@@ -42,7 +45,7 @@ impl History {
     pub(super) fn new(
         market: Arc<market::Market>,
         filter: Filter,
-        symbol: Option<Symbol>,
+        (symbol, least): (Option<Symbol>, Option<Decimal>),
         days: Vec<Millis>,
     ) -> Self {
         let orders = VecDeque::new();
@@ -50,6 +53,7 @@ impl History {
             market,
             filter,
             symbol,
+            least,
             left: Mutex::new(Left {
                 days,
                 orders,
@@ -87,6 +91,9 @@ impl History {
                     left.orders
                         .retain(|order| symbol.means(&order.symbol, coin));
                 }
+                if let Some(least) = self.least {
+                    left.orders.retain(|order| order.value_usd >= least);
+                }
                 left.days.pop();
             }
             left.any = true;
@@ -105,17 +112,16 @@ impl History {
 
 /// The row limit of a walk in this process, all its parameters checked.
 #[pyfunction]
-#[pyo3(signature = (symbol, exchange, page_size, max_rows))]
+#[pyo3(signature = (symbol, exchange, min_usd, page_size, max_rows))]
 pub(super) fn walk_bounds(
     symbol: &Bound<'_, PyAny>,
     exchange: &Bound<'_, PyAny>,
+    min_usd: &Bound<'_, PyAny>,
     page_size: &Bound<'_, PyAny>,
     max_rows: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Option<usize>> {
     let py = symbol.py();
-    let (symbol, exchange) = pair_and_venue(symbol, exchange)?;
-    Orders::new(symbol.as_deref(), exchange.as_deref(), 1, 0)
-        .map_err(|refusal| error::bad_query(py, &refusal))?;
+    orders(symbol, exchange, min_usd)?;
     let bounded = |name: &'static str, value: i128, most: i128, allowed: &str| {
         usize::try_from(value)
             .ok()

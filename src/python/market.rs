@@ -20,7 +20,6 @@ use super::rows::Table;
 use super::signals::interruptible;
 use super::stream::Stream;
 use super::tables;
-use crate::api::Orders;
 use crate::archive::Filter;
 use crate::engine;
 use crate::model::{Millis, Position};
@@ -284,15 +283,16 @@ impl Market {
     }
 
     /// The orders as they arrive, behind a place or from now on.
-    #[pyo3(signature = (symbol, exchange, last_event_id))]
+    #[pyo3(signature = (symbol, exchange, min_usd, last_event_id))]
     fn stream(
         &self,
         py: Python<'_>,
         symbol: &Bound<'_, PyAny>,
         exchange: &Bound<'_, PyAny>,
+        min_usd: &Bound<'_, PyAny>,
         last_event_id: &Bound<'_, PyAny>,
     ) -> PyResult<Stream> {
-        let question = question::stream(symbol, exchange, last_event_id)?;
+        let question = question::stream(symbol, exchange, min_usd, last_event_id)?;
         let market = self.shared();
         compute(py, || Ok(Stream::of_market(market, question)?))
     }
@@ -501,18 +501,19 @@ impl Market {
     }
 
     /// One page of orders from `offset`, for walking the feed.
-    #[pyo3(signature = (symbol, exchange, limit, offset, as_of=None))]
+    #[pyo3(signature = (symbol, exchange, min_usd, limit, offset, as_of=None))]
+    #[expect(clippy::too_many_arguments, reason = "each is one of a question's")]
     fn page(
         &self,
         py: Python<'_>,
-        symbol: Option<&str>,
-        exchange: Option<&str>,
+        symbol: &Bound<'_, PyAny>,
+        exchange: &Bound<'_, PyAny>,
+        min_usd: &Bound<'_, PyAny>,
         limit: usize,
         offset: u64,
         as_of: Option<i64>,
     ) -> PyResult<Table> {
-        let checked = Orders::new(symbol, exchange, 1, 0)
-            .map_err(|refusal| error::bad_query(py, &refusal))?;
+        let checked = question::orders(symbol, exchange, min_usd)?;
         let rows = compute(py, || {
             Ok(self
                 .market
@@ -522,17 +523,18 @@ impl Market {
     }
 
     /// The history of orders of an archive, newest first; `None` where the market lies in no archive.
+    #[expect(clippy::too_many_arguments, reason = "each is one of a question's")]
     fn history(
         &self,
         py: Python<'_>,
-        symbol: Option<&str>,
-        exchange: Option<&str>,
+        symbol: &Bound<'_, PyAny>,
+        exchange: &Bound<'_, PyAny>,
+        min_usd: &Bound<'_, PyAny>,
         start: Option<i64>,
         end: Option<i64>,
         as_of: Option<i64>,
     ) -> PyResult<Option<History>> {
-        let checked = Orders::new(symbol, exchange, 1, 0)
-            .map_err(|refusal| error::bad_query(py, &refusal))?;
+        let checked = question::orders(symbol, exchange, min_usd)?;
         if self.market.archive().is_none() {
             return Ok(None);
         }
@@ -548,13 +550,13 @@ impl Market {
                 .map(|symbol| symbol.coin().to_owned()),
             ..Filter::default()
         };
-        let symbol = checked.symbol;
+        let (symbol, least) = (checked.symbol, checked.min_usd);
         let market = Arc::clone(&self.market);
         let days = compute(py, || match market.archive() {
             Some(archive) => Ok(archive.days_with_orders(&filter)?),
             None => Ok(Vec::new()),
         })?;
-        Ok(Some(History::new(market, filter, symbol, days)))
+        Ok(Some(History::new(market, filter, (symbol, least), days)))
     }
 
     /// Orders, bars, open interest and liquidations by period, as tables that make the same market.

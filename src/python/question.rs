@@ -400,26 +400,28 @@ pub(super) fn chosen(model: &Bound<'_, PyAny>) -> PyResult<Chosen> {
     Ok(asked.model)
 }
 
-/// The pair and the exchange of a feed of orders; `None` stands for all.
-pub(super) fn pair_and_venue(
+/// The orders of a feed that are wanted: those of a pair or a coin, of an exchange, of so many USD; `None` stands for all.
+pub(super) fn orders(
     symbol: &Bound<'_, PyAny>,
     exchange: &Bound<'_, PyAny>,
-) -> PyResult<(Option<String>, Option<String>)> {
+    min_usd: &Bound<'_, PyAny>,
+) -> PyResult<api::Orders> {
     let query = query(symbol.py(), &api::Orders::ENTRY, |name| {
         Ok(match name {
             "symbol" => Some(symbol.clone()),
             "exchange" => Some(exchange.clone()),
+            "min_usd" => Some(min_usd.clone()),
             _ => None,
         })
     })?;
-    let owned = |name| query.text(name).map(str::to_owned);
-    Ok((owned("symbol"), owned("exchange")))
+    api::Orders::from_query(&query).map_err(|refusal| bad_query(symbol.py(), &refusal))
 }
 
 /// The question for the orders as they arrive, which both a service and a market answer.
 pub(super) fn stream(
     symbol: &Bound<'_, PyAny>,
     exchange: &Bound<'_, PyAny>,
+    min_usd: &Bound<'_, PyAny>,
     last_event_id: &Bound<'_, PyAny>,
 ) -> PyResult<api::Stream> {
     let py = symbol.py();
@@ -427,6 +429,7 @@ pub(super) fn stream(
         Ok(match name {
             "symbol" => Some(symbol.clone()),
             "exchange" => Some(exchange.clone()),
+            "min_usd" => Some(min_usd.clone()),
             "last_event_id" => Some(last_event_id.clone()),
             _ => None,
         })

@@ -10,7 +10,7 @@ use pyo3::types::{PyBool, PyDict, PyFloat, PyList, PyString, PyTuple};
 use rust_decimal::Decimal;
 
 use super::arrow::{ArrowTable, DECIMAL_DIGITS, Money, record_batch, scaled};
-use super::columns::{Cells, Column, Columns};
+use super::columns::{COIN, Cells, Column, Columns};
 use super::decimal::Form;
 use super::events;
 use super::foreign;
@@ -253,6 +253,12 @@ impl Table {
             .collect()
     }
 
+    /// Names of the columns that frames have, in order: those of orders tell the coin, too.
+    fn framed(&self) -> Vec<String> {
+        let framed = self.columns().framed();
+        framed.iter().map(|column| column.name.clone()).collect()
+    }
+
     /// The newest instant of the first column of times.
     fn newest(&self) -> Option<i64> {
         let columns = self.columns().columns.iter();
@@ -454,6 +460,11 @@ impl Table {
         py: Python<'py>,
         name: &str,
     ) -> PyResult<(Bound<'py, PyAny>, Vec<String>)> {
+        if name == COIN
+            && let Some(coins) = self.columns().coins()
+        {
+            return coded(py, &coins);
+        }
         coded(py, self.column(name)?)
     }
 

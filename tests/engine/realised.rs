@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use liqdata::engine::{View, chart, coins, coverage, exchanges, largest, orders, overview};
+use liqdata::engine::{View, Wanted, chart, coins, coverage, exchanges, largest, orders, overview};
 use liqdata::model::{Millis, ObservedOrder, Order, Side, Symbol, Window, nearest_f64};
 use proptest::prelude::*;
 use rust_decimal::Decimal;
@@ -157,8 +157,18 @@ proptest! {
                 let place = biggest.iter().position(beats).unwrap_or(biggest.len());
                 biggest.insert(place, row.order.clone());
             }
-            biggest.truncate(limit);
-            prop_assert_eq!(largest(&view, window, limit), biggest);
+            for symbol in [None, Some("BTCUSDT")] {
+                for least in [None, Some(Decimal::from(5000))] {
+                    let symbol = symbol.and_then(Symbol::read);
+                    let wanted = Wanted { symbol: symbol.as_ref(), exchange: None, least };
+                    let of_them = biggest.iter().filter(|order| {
+                        symbol.as_ref().is_none_or(|_| order.symbol == "BTCUSDT")
+                            && least.is_none_or(|least| order.value_usd >= least)
+                    });
+                    let of_them: Vec<Order> = of_them.take(limit).cloned().collect();
+                    prop_assert_eq!(largest(&view, window, wanted, limit), of_them);
+                }
+            }
 
             let venues = coverage(&view, window);
             prop_assert_eq!(venues.iter().map(|venue| venue.cnt).sum::<u64>(), inside.len() as u64);
@@ -178,9 +188,13 @@ proptest! {
                         feed.insert(place, row.order.clone());
                     }
                 }
-                let page: Vec<Order> = feed.into_iter().skip(offset as usize).take(limit).collect();
                 let asked = symbol.and_then(Symbol::read);
-                prop_assert_eq!(orders(&view, asked.as_ref(), exchange, limit, offset), page);
+                for least in [None, Some(Decimal::from(5000))] {
+                    let large = feed.iter().filter(|order| least.is_none_or(|least| order.value_usd >= least));
+                    let page: Vec<Order> = large.skip(offset as usize).take(limit).cloned().collect();
+                    let wanted = Wanted { symbol: asked.as_ref(), exchange, least };
+                    prop_assert_eq!(orders(&view, wanted, limit, offset), page);
+                }
             }
         }
 
@@ -269,7 +283,7 @@ fn a_late_row_lands_where_it_belongs_and_is_hidden_before_it_was_received() {
     let view = observations.at(Some(Millis(NOW - HOUR)));
     assert_eq!(view.now(), Millis(NOW - HOUR));
     assert_eq!(
-        orders(&view, None, None, 10, 0)[0].timestamp,
+        orders(&view, Wanted::default(), 10, 0)[0].timestamp,
         Millis(NOW - 3 * HOUR)
     );
 }

@@ -1,6 +1,6 @@
 //! The ring: whatever arrives, in whatever order, it answers as a count of everything does.
 
-use liqdata::engine::{self, Observations, Ring, RingFault, RingPart};
+use liqdata::engine::{self, Observations, Ring, RingFault, RingPart, Wanted};
 use liqdata::model::{Millis, ObservedOrder, Order, OrderBrief, Side, Symbol, Vocabulary, Window};
 use proptest::prelude::*;
 use rust_decimal::Decimal;
@@ -116,7 +116,10 @@ fn replies(view: &engine::View<'_>) -> Vec<String> {
     for &window in Window::ALL {
         for limit in [1, 2, 200] {
             said.push(format!("{:?}", engine::coins(view, window, limit)));
-            said.push(format!("{:?}", engine::largest(view, window, limit)));
+            said.push(format!(
+                "{:?}",
+                engine::largest(view, window, Wanted::default(), limit)
+            ));
         }
         said.push(format!("{:?}", engine::exchanges(view, window)));
     }
@@ -133,12 +136,30 @@ fn replies(view: &engine::View<'_>) -> Vec<String> {
             "{:?}",
             engine::orders(
                 view,
-                symbol.and_then(Symbol::read).as_ref(),
-                exchange,
+                Wanted {
+                    symbol: symbol.and_then(Symbol::read).as_ref(),
+                    exchange,
+                    least: None,
+                },
                 limit,
                 offset
             )
         ));
+    }
+    for (symbol, exchange, least) in [
+        (None, None, 50_000),
+        (Some("BTC"), None, 1),
+        (None, Some("okx"), 20_000),
+    ] {
+        let symbol = symbol.and_then(Symbol::read);
+        let wanted = Wanted {
+            symbol: symbol.as_ref(),
+            exchange,
+            least: Some(least.into()),
+        };
+        said.push(format!("{:?}", engine::orders(view, wanted, 9, 1)));
+        let largest = engine::largest(view, Window::H24, wanted, 9);
+        said.push(format!("{largest:?}"));
     }
     for symbol in ["BTCUSDT", "1000pepeusdt", "NOPE", "BTC"] {
         let symbol = Symbol::read(symbol).unwrap();
@@ -295,8 +316,8 @@ fn the_largest_and_the_hours_of_many_orders_are_those_of_a_count_of_everything()
             for &window in Window::ALL {
                 for limit in [0, 1, 20, 200, 10_000] {
                     assert_eq!(
-                        engine::largest(&view, window, limit),
-                        engine::largest(&counted, window, limit),
+                        engine::largest(&view, window, Wanted::default(), limit),
+                        engine::largest(&counted, window, Wanted::default(), limit),
                         "{amounts} amounts, round {round}, {window}, {limit}"
                     );
                 }

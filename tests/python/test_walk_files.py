@@ -185,7 +185,7 @@ from liqdata._progress import bar
 from liqdata.walk import OrderIterator
 
 market = liqdata.demo()
-piece = market._core.page(None, None, 2**16, 0, None)
+piece = market._core.page(None, None, None, 2**16, 0, None)
 pieces = int(sys.argv[2]) // len(piece)
 
 def walk(pieces):

@@ -57,7 +57,8 @@ def test_a_frame_holds_the_rows_that_iterating_has_left(taken):
         table = walk.to_arrow(decimals="decimal")
         assert next(walk, None) is None
     assert plain(begun) == expected(rows(1000))[:taken]
-    assert table.column_names == list(rows(1)[0])
+    assert table.column_names == ["exchange", "symbol", "coin", *list(rows(1)[0])[2:]]
+    assert table["coin"].to_pylist() == [row["symbol"].removesuffix("USDT") for row in rows(1000)][taken:]
     assert table["timestamp"].cast("int64").to_pylist() == [row["timestamp"] for row in rows(1000)][taken:]
     for name in ("exchange", "symbol", "side"):
         assert table[name].to_pylist() == [row[name] for row in rows(1000)][taken:]

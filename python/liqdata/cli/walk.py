@@ -14,12 +14,11 @@ from liqdata._table import endpoints
 from . import formats
 from .asked import Asked, check
 from .lines import Lines
-from .mistakes import lacking, refuse
+from .mistakes import refuse
 from .source import told
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from liqdata.types import OrderRow
     from liqdata.walk import OrderIterator
@@ -28,9 +27,6 @@ __all__ = ["write"]
 
 AT_ONCE = 1024
 """Rows between two looks at the bar."""
-
-GROUP = 2**16
-"""Rows of one group of a Parquet file."""
 
 
 def write(asked: Asked, of: Any, *, everything: bool) -> None:
@@ -52,13 +48,14 @@ def write(asked: Asked, of: Any, *, everything: bool) -> None:
     limit = next(each.default for each in table.parameters if each.name == "limit")
     most = arguments.pop("limit", None if everything else limit)
     check(of.iter_orders, asked._replace(arguments=arguments))
-    walk: OrderIterator = of.iter_orders(**arguments, max_rows=most)
     form = asked.form
+    to_file = everything and form.parquet is not None
+    walk: OrderIterator = of.iter_orders(**arguments, max_rows=most, progress=to_file and _seen())
     if not everything:
         rows = walk._rest()  # noqa: SLF001 - the same rows without a frame library
         formats.write(asked, rows, told(of, arguments.get("as_of")), of)
     elif form.parquet is not None:
-        _parquet(_counted(walk, most, shown=True), form.parquet)
+        walk.to_parquet(form.parquet)
         print(f"wrote {form.parquet}", file=sys.stderr)
     else:
         # A bar between rows on the same terminal would be read by nobody.
@@ -79,37 +76,17 @@ def _lines(asked: Asked, of: Any, rows: Iterator[OrderRow]) -> None:
         lines.write(() if first is None else chain((first,), rows))
 
 
+def _seen() -> bool:
+    """Whether somebody would see a bar."""
+    return sys.stderr.isatty() and find_spec("tqdm") is not None
+
+
 def _counted(walk: Iterator[OrderRow], most: int | None, *, shown: bool) -> Iterator[OrderRow]:
     """The same rows, counted by a bar on standard error where that is a terminal."""
-    progress = bar(wanted=shown and sys.stderr.isatty() and find_spec("tqdm") is not None, total=most)
+    progress = bar(wanted=shown and _seen(), total=most)
     try:
         while rows := list(islice(walk, AT_ONCE)):
             yield from rows
             progress.update(len(rows))
     finally:
         progress.close()
-
-
-def _parquet(rows: Iterator[OrderRow], file: Path) -> None:
-    """Write Parquet, group by group, with the types that :meth:`liqdata.Rows.to_arrow` gives."""
-    if find_spec("pyarrow") is None:
-        lacking("--parquet of a walk", "pyarrow", "arrow")
-    import pyarrow as pa
-    from pyarrow import parquet
-
-    kinds = {"text": pa.string(), "decimal": pa.float64(), "time": pa.timestamp("ms", "UTC")}
-    columns = endpoints()["orders"].columns
-    schema = pa.schema([pa.field(column["name"], kinds[column["type"]], nullable=False) for column in columns])
-    with parquet.ParquetWriter(file, schema) as writer:
-        while some := list(islice(rows, GROUP)):
-            arrays = [
-                pa.array([_plain(row[name]) for row in some], type=schema.field(name).type)  # type: ignore[literal-required]
-                for name in schema.names
-            ]
-            writer.write_table(pa.table(arrays, schema=schema))
-
-
-def _plain(value: object) -> object:
-    from decimal import Decimal
-
-    return float(value) if isinstance(value, Decimal) else value

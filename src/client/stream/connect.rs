@@ -88,6 +88,8 @@ pub(super) struct Reconnection {
     pub(super) lost: Option<Fault>,
     /// Connections in a row that brought nothing.
     pub(super) fruitless: u32,
+    /// Parameters that the service has to announce before it is asked.
+    pub(super) beside: Vec<&'static str>,
 }
 
 /// What became of it.
@@ -139,6 +141,7 @@ impl Reconnection {
     /// A connection, after as many attempts as it takes and the options allow.
     async fn run(&mut self) -> Result<Open, Error> {
         let client = self.client.clone();
+        client.require(Stream::NAME, &self.beside).await?;
         let config = client.config();
         let share = client.shared.pool.enter(config);
         let Some(kept) = share.kept() else {

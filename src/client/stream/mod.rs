@@ -48,6 +48,8 @@ pub struct OrderStream {
     client: Client,
     /// How the orders are asked for, or why they cannot be.
     request: Result<Request<Vec<Order>>, BadQuery>,
+    /// What is asked for that not every service with a stream has.
+    beside: Vec<&'static str>,
     open: Option<Open>,
     /// The connection that is being made, if one is.
     connecting: Option<Connecting>,
@@ -96,6 +98,7 @@ impl OrderStream {
     pub fn new(client: Client, question: Stream) -> Self {
         Self {
             request: client.dialect().stream(&question),
+            beside: question.beside(),
             client,
             open: None,
             connecting: None,
@@ -189,6 +192,7 @@ impl OrderStream {
                     place: self.place.clone(),
                     lost: self.lost.take(),
                     fruitless: self.fruitless,
+                    beside: self.beside.clone(),
                 };
                 none.insert(Connecting::begin(reconnection))
             }

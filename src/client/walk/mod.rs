@@ -44,7 +44,21 @@ impl Walk {
         page_size: i128,
         max_rows: Option<i128>,
     ) -> Result<Self, BadQuery> {
-        let first = Orders::new(symbol, exchange, 1, 0)?;
+        let orders = Orders::new(symbol, exchange, 1, 0)?;
+        Self::over(client, orders, page_size, max_rows)
+    }
+
+    /// A walk over the rows that `orders` asks for, whatever page of them, all of them or the newest `max_rows`.
+    ///
+    /// # Errors
+    ///
+    /// [`BadQuery`] for a `page_size` outside 1 to 1000 and a `max_rows` below 1.
+    pub fn over(
+        client: Client,
+        orders: Orders,
+        page_size: i128,
+        max_rows: Option<i128>,
+    ) -> Result<Self, BadQuery> {
         let page = usize::try_from(page_size)
             .ok()
             .filter(|page| (1..=LARGEST).contains(page))
@@ -68,7 +82,7 @@ impl Walk {
         };
         Ok(Self {
             client,
-            first,
+            first: orders,
             feed: Feed::new(page, wanted),
             flight: Flight::new(),
         })

@@ -4,7 +4,7 @@ use rust_decimal::Decimal;
 use super::*;
 use crate::api::{Overview, Stream};
 use crate::market::{Followed, Follower, Market};
-use crate::model::{ObservedBar, ObservedOrder, Order, Side, Symbol};
+use crate::model::{ObservedBar, ObservedOrder, Order, Side};
 
 const START: i64 = 1_781_136_000_000;
 
@@ -112,11 +112,7 @@ proptest! {
 }
 
 fn follower(market: &Arc<Market>) -> Follower {
-    let question = Stream {
-        symbol: Symbol::read("BTC"),
-        exchange: None,
-        last_event_id: None,
-    };
+    let question = Stream::new(Some("BTC"), None, None).unwrap();
     Follower::new(Arc::clone(market), question, 10).unwrap()
 }
 

@@ -36,7 +36,7 @@ use super::Rejection;
 use super::router::{SIMULATED, finish, pages, router, routes};
 use super::shared::{Lane, Shared};
 use crate::api::{self, Endpoint, Envelope, Query};
-use crate::engine::{self, Observations};
+use crate::engine::{self, Observations, Wanted};
 use crate::market::{Answer, Market, Material, Visit, every_endpoint, wall_clock};
 use crate::model::{
     HeatmapRange, Millis, Model, ObservedBar, ObservedOpenInterest, ObservedOrder, Order, Side,
@@ -165,7 +165,7 @@ async fn an_answer_is_the_encoded_reply_of_the_engine() {
     let service = service();
     let observations = observed();
     let view = observations.at(None);
-    let largest = engine::largest(&view, Window::H4, 7);
+    let largest = engine::largest(&view, Window::H4, Wanted::default(), 7);
     assert_eq!(largest.len(), 7);
     let wanted = serde_json::to_vec(&Envelope::around(largest)).unwrap();
     let request_ = request(Method::GET, "/api/liquidations/largest?range=4h&limit=7");
