@@ -9,6 +9,7 @@ from . import _answers, _core
 from ._inputs import datetime_of, stretch, symbols, usd
 from ._local import _Local
 from ._service import _Awaiting, _Blocking
+from ._told import OF_MARKET, OF_SERVICE, told
 from .errors import BadQuery
 from .types import Amount
 
@@ -23,6 +24,7 @@ _DAY = 24 * 60 * 60 * 1000
 _MILLISECOND = timedelta(milliseconds=1)
 
 
+@told(OF_SERVICE)
 class _Cascades(_Blocking, Generic[Amount]):
     """Cascades, asked of a service."""
 
@@ -86,6 +88,7 @@ class _Cascades(_Blocking, Generic[Amount]):
         return self._ask("cascades", _answers.rows, **asked(symbol, gap, min_usd, (start, end)))
 
 
+@told(OF_SERVICE, _Cascades)
 class _AsyncCascades(_Awaiting, Generic[Amount]):
     """Cascades, awaited from a service."""
 
@@ -98,10 +101,22 @@ class _AsyncCascades(_Awaiting, Generic[Amount]):
         start: Instant | None = None,
         end: Instant | None = None,
     ) -> Rows[CascadeRow[Amount]]:
-        """As :meth:`liqdata.Client.cascades`."""
+        """As :meth:`liqdata.Client.cascades`.
+
+        Examples
+        --------
+        >>> import asyncio, liqdata
+        >>> async def events(url):
+        ...     async with liqdata.AsyncClient(url) as client:
+        ...         return await client.cascades("BTC", gap="5m", min_usd=1_000_000)
+        >>> with liqdata.serve(liqdata.demo()) as server:
+        ...     len(asyncio.run(events(server.url)))
+        20
+        """
         return await self._ask("cascades", _answers.rows, **asked(symbol, gap, min_usd, (start, end)))
 
 
+@told(OF_MARKET, _Cascades)
 class _LocalCascades(_Local):
     """Cascades, asked of a market in this process."""
 
@@ -115,7 +130,16 @@ class _LocalCascades(_Local):
         end: Instant | None = None,
         as_of: Instant | None = None,
     ) -> Rows[CascadeRow]:
-        """As :meth:`liqdata.Client.cascades`, at ``as_of``."""
+        """As :meth:`liqdata.Client.cascades`, at ``as_of``.
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> market = liqdata.demo()
+        >>> events = market.cascades("BTC", gap="5m", min_usd=1_000_000)
+        >>> len(events), all(event["usd"] >= event["largest_usd"] for event in events)
+        (20, True)
+        """
         return self._ask("cascades", _answers.rows, as_of, **asked(symbol, gap, min_usd, (start, end)))
 
 

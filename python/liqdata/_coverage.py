@@ -8,12 +8,14 @@ from . import _answers
 from ._inputs import spelled
 from ._local import _Local
 from ._service import _Awaiting, _Blocking
+from ._told import OF_MARKET, OF_SERVICE, told
 
 if TYPE_CHECKING:
     from .rows import Rows
     from .types import CoverageRow, GapRow, Instant, Window
 
 
+@told(OF_SERVICE)
 class _Coverage(_Blocking):
     """Coverage and gaps, asked of a service."""
 
@@ -71,27 +73,67 @@ class _Coverage(_Blocking):
         return self._ask("gaps", _answers.rows, **spelled(start, end))
 
 
+@told(OF_SERVICE, _Coverage)
 class _AsyncCoverage(_Awaiting):
     """Coverage and gaps, awaited from a service."""
 
     async def coverage(self, range: Window = "24h") -> Rows[CoverageRow]:
-        """As :meth:`liqdata.Client.coverage`."""
+        """As :meth:`liqdata.Client.coverage`.
+
+        Examples
+        --------
+        >>> import asyncio, liqdata
+        >>> async def covered(url):
+        ...     async with liqdata.AsyncClient(url) as client:
+        ...         return await client.coverage("1h")
+        >>> with liqdata.serve(liqdata.demo()) as server:
+        ...     asyncio.run(covered(server.url)).columns[0]
+        'exchange'
+        """
         return await self._ask("coverage", _answers.rows, range=range)
 
     async def gaps(self, start: Instant | None = None, end: Instant | None = None) -> Rows[GapRow]:
-        """As :meth:`liqdata.Client.gaps`."""
+        """As :meth:`liqdata.Client.gaps`.
+
+        Examples
+        --------
+        >>> import asyncio, liqdata
+        >>> async def missed(url):
+        ...     async with liqdata.AsyncClient(url) as client:
+        ...         return await client.gaps()
+        >>> with liqdata.serve(liqdata.demo()) as server:
+        ...     len(asyncio.run(missed(server.url)))
+        0
+        """
         return await self._ask("gaps", _answers.rows, **spelled(start, end))
 
 
+@told(OF_MARKET, _Coverage)
 class _LocalCoverage(_Local):
     """Coverage and gaps, asked of a market in this process."""
 
     def coverage(self, range: Window = "24h", *, as_of: Instant | None = None) -> Rows[CoverageRow]:
-        """As :meth:`liqdata.Client.coverage`, at ``as_of``."""
+        """As :meth:`liqdata.Client.coverage`, at ``as_of``.
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> market = liqdata.demo()
+        >>> {row["exchange"] for row in market.coverage()} == {row["exchange"] for row in market.exchanges()}
+        True
+        """
         return self._ask("coverage", _answers.rows, as_of, range=range)
 
     def gaps(
         self, start: Instant | None = None, end: Instant | None = None, *, as_of: Instant | None = None
     ) -> Rows[GapRow]:
-        """As :meth:`liqdata.Client.gaps`, as far as it was known ``as_of``."""
+        """As :meth:`liqdata.Client.gaps`, as far as it was known ``as_of``.
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> market = liqdata.demo()
+        >>> market.gaps()
+        Rows(0 × exchange, start, end, reason; simulated)
+        """
         return self._ask("gaps", _answers.rows, as_of, **spelled(start, end))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, overload
 from . import _answers
 from ._local import _Local
 from ._service import _Awaiting, _Blocking
+from ._told import OF_ESTIMATES, OF_SERVICE, told
 from .model import asked
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from .types import Model as Number
 
 
+@told(OF_SERVICE)
 class _Estimates(_Blocking):
     """Estimates of where the next liquidations wait., asked of a service."""
 
@@ -202,6 +204,7 @@ class _Estimates(_Blocking):
         return self._each("maxpain", symbol, _answers.plain, model=asked(model))
 
 
+@told(OF_SERVICE, _Estimates)
 class _AsyncEstimates(_Awaiting):
     """Estimates of where the next liquidations wait., awaited from a service."""
 
@@ -231,7 +234,18 @@ class _AsyncEstimates(_Awaiting):
         *,
         exchange: str | None = None,
     ) -> Heatmap | dict[str, Heatmap]:
-        """As :meth:`liqdata.Client.heatmap`."""
+        """As :meth:`liqdata.Client.heatmap`.
+
+        Examples
+        --------
+        >>> import asyncio, liqdata
+        >>> async def ask(url):
+        ...     async with liqdata.AsyncClient(url) as client:
+        ...         return await client.heatmap("BTC", "12h")
+        >>> with liqdata.serve(liqdata.demo()) as server:
+        ...     asyncio.run(ask(server.url)).times.size
+        144
+        """
         return await self._each("heatmap", symbol, _answers.heatmap, range=range, model=asked(model), exchange=exchange)
 
     @overload
@@ -263,7 +277,18 @@ class _AsyncEstimates(_Awaiting):
         bin: float | None = None,
         exchange: str | None = None,
     ) -> LiquidationMap | dict[str, LiquidationMap]:
-        """As :meth:`liqdata.Client.liqmap`."""
+        """As :meth:`liqdata.Client.liqmap`.
+
+        Examples
+        --------
+        >>> import asyncio, liqdata
+        >>> async def ask(url):
+        ...     async with liqdata.AsyncClient(url) as client:
+        ...         return await client.liqmap("BTC")
+        >>> with liqdata.serve(liqdata.demo()) as server:
+        ...     asyncio.run(ask(server.url)).leverages.tolist()
+        [10, 25, 50, 100]
+        """
         return await self._each(
             "liqmap", symbol, _answers.liqmap, range=range, model=asked(model), bin=bin, exchange=exchange
         )
@@ -275,7 +300,18 @@ class _AsyncEstimates(_Awaiting):
     async def levels(
         self, symbol: str | Sequence[str] = "BTC", *, model: Number | Model | None = None
     ) -> Levels | dict[str, Levels]:
-        """As :meth:`liqdata.Client.levels`."""
+        """As :meth:`liqdata.Client.levels`.
+
+        Examples
+        --------
+        >>> import asyncio, liqdata
+        >>> async def ask(url):
+        ...     async with liqdata.AsyncClient(url) as client:
+        ...         return await client.levels(["BTC", "ETH"])
+        >>> with liqdata.serve(liqdata.demo()) as server:
+        ...     list(asyncio.run(ask(server.url)))
+        ['BTC', 'ETH']
+        """
         return await self._each("levels", symbol, _answers.plain, model=asked(model))
 
     @overload
@@ -285,10 +321,22 @@ class _AsyncEstimates(_Awaiting):
     async def maxpain(
         self, symbol: str | Sequence[str] = "BTC", *, model: Number | Model | None = None
     ) -> MaxPain | dict[str, MaxPain]:
-        """As :meth:`liqdata.Client.maxpain`."""
+        """As :meth:`liqdata.Client.maxpain`.
+
+        Examples
+        --------
+        >>> import asyncio, liqdata
+        >>> async def ask(url):
+        ...     async with liqdata.AsyncClient(url) as client:
+        ...         return await client.maxpain("BTC")
+        >>> with liqdata.serve(liqdata.demo()) as server:
+        ...     asyncio.run(ask(server.url))["d1"]["long"]["distPct"] < 0
+        True
+        """
         return await self._each("maxpain", symbol, _answers.plain, model=asked(model))
 
 
+@told(OF_ESTIMATES, _Estimates)
 class _LocalEstimates(_Local):
     """Estimates of where the next liquidations wait., asked of a market in this process."""
 
@@ -345,6 +393,14 @@ class _LocalEstimates(_Local):
 
         Several instants give an iterator of heatmaps in their order, made a few at a time as they are taken; with the
         range ``"all"`` of tables or a simulation those few cost one replay.
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> market = liqdata.demo()
+        >>> maps = market.heatmap("BTC", "12h", as_of=["2026-05-31T06:00Z", "2026-05-31T12:00Z"])
+        >>> [map.updated_at.hour for map in maps]
+        [6, 12]
         """
         return self._when(
             "heatmap", symbol, _answers.heatmap, as_of, range=range, model=asked(model), exchange=exchange
@@ -404,9 +460,18 @@ class _LocalEstimates(_Local):
         exchange: str | None = None,
         as_of: Instants | None = None,
     ) -> Any:
-        """As :meth:`liqdata.Client.liqmap`, at ``as_of``; several instants give a list in their order.
+        """As :meth:`liqdata.Client.liqmap`, at ``as_of``.
 
-        With the range ``"all"`` of tables or a simulation any number of instants cost one replay.
+        Several instants give a list in their order. With the range ``"all"`` of tables or a simulation any number of
+        them cost one replay.
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> market = liqdata.demo()
+        >>> map = market.liqmap("BTC", "7d")
+        >>> map.swept(low=0.95 * map.current_price)["long_usd"] > 0
+        True
         """
         return self._listed(
             "liqmap", symbol, _answers.liqmap, as_of, range=range, model=asked(model), bin=bin, exchange=exchange
@@ -431,7 +496,17 @@ class _LocalEstimates(_Local):
     def levels(
         self, symbol: str | Sequence[str] = "BTC", *, model: Number | Model | None = None, as_of: Instants | None = None
     ) -> Any:
-        """As :meth:`liqdata.Client.levels`, at ``as_of``; several instants give a list in their order."""
+        """As :meth:`liqdata.Client.levels`, at ``as_of``.
+
+        Several instants give a list in their order.
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> market = liqdata.demo()
+        >>> list(market.levels("ETH")["tiers"])
+        ['10', '25', '50', '100']
+        """
         return self._listed("levels", symbol, _answers.plain, as_of, model=asked(model))
 
     @overload
@@ -453,5 +528,16 @@ class _LocalEstimates(_Local):
     def maxpain(
         self, symbol: str | Sequence[str] = "BTC", *, model: Number | Model | None = None, as_of: Instants | None = None
     ) -> Any:
-        """As :meth:`liqdata.Client.maxpain`, at ``as_of``; several instants give a list in their order."""
+        """As :meth:`liqdata.Client.maxpain`, at ``as_of``.
+
+        Several instants give a list in their order.
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> market = liqdata.demo()
+        >>> answers = market.maxpain("BTC", as_of=["2026-05-30", "2026-05-31"])
+        >>> [answer["d1"]["short"]["distPct"] > 0 for answer in answers]
+        [True, True]
+        """
         return self._listed("maxpain", symbol, _answers.plain, as_of, model=asked(model))

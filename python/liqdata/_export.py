@@ -34,6 +34,13 @@ class Exported:
     journaled : int
         Rows of those days that lie in no file yet. They went along in the journal: :func:`liqdata.open` has them, other
         engines that read the files do not.
+
+    Examples
+    --------
+    >>> import liqdata
+    >>> def brought(market, url):  # an archive's market, and where it goes
+    ...     done = market.export(url)
+    ...     return f"{done.sent} of {done.files} files were new, {done.journaled} rows went along in the journal"
     """
 
     url: str

@@ -9,6 +9,7 @@ from . import _answers
 from ._inputs import length, spelled, symbols, usd
 from ._local import _Local
 from ._service import _Awaiting, _Blocking
+from ._told import OF_MARKET, OF_SERVICE, told
 from .errors import BadQuery
 from .types import Amount
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 _GROUPS = ("coin", "symbol", "exchange", "side")
 
 
+@told(OF_SERVICE)
 class _History(_Blocking, Generic[Amount]):
     """Liquidations over time, asked of a service."""
 
@@ -90,6 +92,7 @@ class _History(_Blocking, Generic[Amount]):
         return self._ask("history", _grouped(by), **asked)
 
 
+@told(OF_SERVICE, _History)
 class _AsyncHistory(_Awaiting, Generic[Amount]):
     """Liquidations over time, awaited from a service."""
 
@@ -104,11 +107,23 @@ class _AsyncHistory(_Awaiting, Generic[Amount]):
         exchange: str | None = None,
         min_usd: float | Decimal | None = None,
     ) -> Rows[HistoryRow[Amount]]:
-        """As :meth:`liqdata.Client.history`."""
+        """As :meth:`liqdata.Client.history`.
+
+        Examples
+        --------
+        >>> import asyncio, liqdata
+        >>> async def hours(url):
+        ...     async with liqdata.AsyncClient(url) as client:
+        ...         return await client.history("BTC", interval="4h", by="side")
+        >>> with liqdata.serve(liqdata.demo()) as server:
+        ...     asyncio.run(hours(server.url)).columns[:2]
+        ['timestamp', 'side']
+        """
         asked = _asked(symbol, interval, by, (start, end), (exchange, min_usd))
         return await self._ask("history", _grouped(by), **asked)
 
 
+@told(OF_MARKET, _History)
 class _LocalHistory(_Local):
     """Liquidations over time, asked of a market in this process."""
 
@@ -124,7 +139,16 @@ class _LocalHistory(_Local):
         min_usd: float | Decimal | None = None,
         as_of: Instant | None = None,
     ) -> Rows[HistoryRow]:
-        """As :meth:`liqdata.Client.history`, at ``as_of``."""
+        """As :meth:`liqdata.Client.history`, at ``as_of``.
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> market = liqdata.demo()
+        >>> rows = market.history("BTC", interval="4h", by="exchange")
+        >>> sum(row["cnt"] for row in rows) == len(list(market.iter_orders("BTC")))
+        True
+        """
         asked = _asked(symbol, interval, by, (start, end), (exchange, min_usd))
         return self._ask("history", _grouped(by), as_of, **asked)
 

@@ -8,6 +8,7 @@ from . import _answers
 from ._inputs import spelled
 from ._local import _Local
 from ._service import _Awaiting, _Blocking
+from ._told import OF_MARKET, OF_SERVICE, told
 from .errors import BadQuery
 from .model import Model
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from .types import Instant, MapKind, MapRow
 
 
+@told(OF_SERVICE)
 class _Maps(_Blocking):
     """Maps that were served, asked of a service."""
 
@@ -96,6 +98,7 @@ class _Maps(_Blocking):
         return self._each("maps", symbol, _versioned, kind=kind, version=_version(version), **spelled(start, end))
 
 
+@told(OF_SERVICE, _Maps)
 class _AsyncMaps(_Awaiting):
     """Maps that were served, awaited from a service."""
 
@@ -128,10 +131,22 @@ class _AsyncMaps(_Awaiting):
         start: Instant | None = None,
         end: Instant | None = None,
     ) -> Rows[MapRow] | dict[str, Rows[MapRow]]:
-        """As :meth:`liqdata.Client.maps`."""
+        """As :meth:`liqdata.Client.maps`.
+
+        Examples
+        --------
+        >>> import asyncio, liqdata
+        >>> async def kept(url):
+        ...     async with liqdata.AsyncClient(url) as client:
+        ...         return await client.maps("BTC")
+        >>> with liqdata.serve(liqdata.demo()) as server:
+        ...     len(asyncio.run(kept(server.url)))
+        0
+        """
         return await self._each("maps", symbol, _versioned, kind=kind, version=_version(version), **spelled(start, end))
 
 
+@told(OF_MARKET, _Maps)
 class _LocalMaps(_Local):
     """Maps that were served, asked of a market in this process."""
 
@@ -167,7 +182,15 @@ class _LocalMaps(_Local):
         end: Instant | None = None,
         as_of: Instant | None = None,
     ) -> Rows[MapRow] | dict[str, Rows[MapRow]]:
-        """As :meth:`liqdata.Client.maps`, at ``as_of``."""
+        """As :meth:`liqdata.Client.maps`, at ``as_of``.
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> market = liqdata.demo()
+        >>> market.maps("BTC", kind="levels")  # only archives have any
+        Rows(0 × kind, symbol, params, timestamp, computed_at, reply, explain, version; simulated)
+        """
         return self._each(
             "maps", symbol, _versioned, as_of, kind=kind, version=_version(version), **spelled(start, end)
         )

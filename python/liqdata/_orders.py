@@ -10,6 +10,7 @@ from ._inputs import instant, stretch, usd
 from ._local import _Local
 from ._progress import bar
 from ._service import _Awaiting, _Blocking
+from ._told import OF_MARKET, OF_SERVICE, told
 from .stream import AsyncOrderStream, OrderStream
 from .types import Amount
 from .walk import AsyncOrderIterator, OrderIterator, at_most, pages
@@ -30,6 +31,7 @@ def _least(min_usd: object) -> str | None:
 _CHUNK = 2**16  # rows taken from the native half at a time
 
 
+@told(OF_SERVICE)
 class _Orders(_Blocking, Generic[Amount]):
     """Single liquidation orders, asked of a service."""
 
@@ -278,6 +280,7 @@ class _Orders(_Blocking, Generic[Amount]):
         return OrderStream(core, decimals=self._options.decimals)
 
 
+@told(OF_SERVICE, _Orders)
 class _AsyncOrders(_Awaiting, Generic[Amount]):
     """Single liquidation orders, awaited from a service."""
 
@@ -310,7 +313,18 @@ class _AsyncOrders(_Awaiting, Generic[Amount]):
         exchange: str | None = None,
         min_usd: float | Decimal | None = None,
     ) -> Rows[OrderRow[Amount]] | dict[str, Rows[OrderRow[Amount]]]:
-        """As :meth:`liqdata.Client.largest`."""
+        """As :meth:`liqdata.Client.largest`.
+
+        Examples
+        --------
+        >>> import asyncio, liqdata
+        >>> async def largest(url):
+        ...     async with liqdata.AsyncClient(url) as client:
+        ...         return await client.largest(limit=3)
+        >>> with liqdata.serve(liqdata.demo()) as server:
+        ...     len(asyncio.run(largest(server.url)))
+        3
+        """
         asked = {"range": range, "limit": limit, "exchange": exchange, "min_usd": _least(min_usd)}
         return await self._each("largest", symbol, _answers.rows, **asked)
 
@@ -343,7 +357,18 @@ class _AsyncOrders(_Awaiting, Generic[Amount]):
         *,
         min_usd: float | Decimal | None = None,
     ) -> Rows[OrderRow[Amount]] | dict[str, Rows[OrderRow[Amount]]]:
-        """As :meth:`liqdata.Client.orders`."""
+        """As :meth:`liqdata.Client.orders`.
+
+        Examples
+        --------
+        >>> import asyncio, liqdata
+        >>> async def page(url):
+        ...     async with liqdata.AsyncClient(url) as client:
+        ...         return await client.orders("BTCUSDT", limit=5)
+        >>> with liqdata.serve(liqdata.demo()) as server:
+        ...     {row["symbol"] for row in asyncio.run(page(server.url))}
+        {'BTCUSDT'}
+        """
         asked = {"exchange": exchange, "limit": limit, "offset": offset, "min_usd": _least(min_usd)}
         return await self._each("orders", symbol, _answers.rows, **asked)
 
@@ -357,7 +382,18 @@ class _AsyncOrders(_Awaiting, Generic[Amount]):
         progress: bool = False,
         min_usd: float | Decimal | None = None,
     ) -> AsyncOrderIterator:
-        """As :meth:`liqdata.Client.iter_orders`, for ``async for``."""
+        """As :meth:`liqdata.Client.iter_orders`, for ``async for``.
+
+        Examples
+        --------
+        >>> import asyncio, liqdata
+        >>> async def walk(url):
+        ...     async with liqdata.AsyncClient(url) as client:
+        ...         return [row async for row in client.iter_orders("BTCUSDT", max_rows=250, page_size=100)]
+        >>> with liqdata.serve(liqdata.demo()) as server:
+        ...     len(asyncio.run(walk(server.url)))
+        250
+        """
         from ._loop import answer
 
         walk = self._core.walk(symbol, exchange, _least(min_usd), page_size, max_rows)
@@ -373,11 +409,22 @@ class _AsyncOrders(_Awaiting, Generic[Amount]):
         min_usd: float | Decimal | None = None,
         last_event_id: str | None = None,
     ) -> AsyncOrderStream:
-        """As :meth:`liqdata.Client.stream_orders`, for ``async for``."""
+        """As :meth:`liqdata.Client.stream_orders`, for ``async for``.
+
+        Examples
+        --------
+        >>> import asyncio, liqdata
+        >>> async def watch(url, most):
+        ...     async with liqdata.AsyncClient(url) as client, client.stream_orders("BTCUSDT") as stream:
+        ...         async for row in stream:
+        ...             if row["value_usd"] > most:
+        ...                 return row, stream.last_event_id
+        """
         core = self._core.stream(symbol, exchange, _least(min_usd), last_event_id)
         return AsyncOrderStream(core, decimals=self._options.decimals)
 
 
+@told(OF_MARKET, _Orders)
 class _LocalOrders(_Local):
     """Single liquidation orders, asked of a market in this process."""
 
@@ -413,7 +460,15 @@ class _LocalOrders(_Local):
         min_usd: float | Decimal | None = None,
         as_of: Instant | None = None,
     ) -> Rows[OrderRow] | dict[str, Rows[OrderRow]]:
-        """As :meth:`liqdata.Client.largest`, at ``as_of``."""
+        """As :meth:`liqdata.Client.largest`, at ``as_of``.
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> market = liqdata.demo()
+        >>> market.largest(limit=1)[0]["symbol"]
+        'BTCUSDT'
+        """
         asked = {"range": range, "limit": limit, "exchange": exchange, "min_usd": _least(min_usd)}
         found = self._each("largest", symbol, _answers.rows, as_of, **asked)
         return self._covered(found, range, as_of)
@@ -450,7 +505,15 @@ class _LocalOrders(_Local):
         min_usd: float | Decimal | None = None,
         as_of: Instant | None = None,
     ) -> Rows[OrderRow] | dict[str, Rows[OrderRow]]:
-        """As :meth:`liqdata.Client.orders`, at ``as_of``."""
+        """As :meth:`liqdata.Client.orders`, at ``as_of``.
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> market = liqdata.demo()
+        >>> len(market.orders("BTC", limit=5)), len(market.orders("BTC", as_of="2026-05-01"))
+        (5, 0)
+        """
         asked = {"exchange": exchange, "limit": limit, "offset": offset, "min_usd": _least(min_usd)}
         return self._each("orders", symbol, _answers.rows, as_of, **asked)
 
@@ -467,7 +530,7 @@ class _LocalOrders(_Local):
         end: Instant | None = None,
         as_of: Instant | None = None,
     ) -> OrderIterator:
-        """As :meth:`liqdata.Client.iter_orders`, at ``as_of``; of an archive its whole history, newest first.
+        """Every order of the market, newest first, at ``as_of``; of an archive its whole history.
 
         Parameters
         ----------
@@ -525,9 +588,32 @@ class _LocalOrders(_Local):
         min_usd: float | Decimal | None = None,
         last_event_id: str | None = None,
     ) -> OrderStream:
-        """The orders as they arrive, as of :meth:`liqdata.Client.stream_orders`.
+        """The orders as they arrive, oldest first: an iterator that waits for the next.
 
         Nothing arrives in tables and in a simulation that is not live: their stream ends behind the last order.
+
+        Parameters
+        ----------
+        symbol : str, optional
+            Only this trading pair, or all pairs of a coin.
+        exchange : str, optional
+            Only this exchange.
+        min_usd : float or Decimal, optional
+            Only orders of at least so many USD.
+        last_event_id : str, optional
+            Go on behind this order: an earlier stream's ``last_event_id``. From now on where absent.
+
+        Returns
+        -------
+        OrderStream
+            An iterator of rows as of :meth:`orders`; its ``last_event_id`` is the id of the last one. Use it in
+            ``with``, or ``close()`` it.
+
+        Raises
+        ------
+        Refused
+            With status 410 if the market no longer knows the place to go on from, so that orders are missing:
+            :meth:`iter_orders` has them, and the stream, asked again, goes on behind the gap.
 
         Examples
         --------

@@ -8,6 +8,7 @@ from . import _answers
 from ._inputs import length, spelled
 from ._local import _Local
 from ._service import _Awaiting, _Blocking
+from ._told import OF_MARKET, OF_SERVICE, told
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from .types import BarRow, Instant, OpenInterestRow
 
 
+@told(OF_SERVICE)
 class _Series(_Blocking):
     """Bars and open interest, asked of a service."""
 
@@ -125,6 +127,7 @@ class _Series(_Blocking):
         return self._each("open_interest", symbol, _answers.rows, **spelled(start, end))
 
 
+@told(OF_SERVICE, _Series)
 class _AsyncSeries(_Awaiting):
     """Bars and open interest, awaited from a service."""
 
@@ -154,7 +157,18 @@ class _AsyncSeries(_Awaiting):
         end: Instant | None = None,
         interval: str | timedelta | int | None = None,
     ) -> Rows[BarRow] | dict[str, Rows[BarRow]]:
-        """As :meth:`liqdata.Client.bars`."""
+        """As :meth:`liqdata.Client.bars`.
+
+        Examples
+        --------
+        >>> import asyncio, liqdata
+        >>> async def days(url):
+        ...     async with liqdata.AsyncClient(url) as client:
+        ...         return await client.bars("BTC", interval="1d")
+        >>> with liqdata.serve(liqdata.demo()) as server:
+        ...     len(asyncio.run(days(server.url)))
+        30
+        """
         return await self._each("bars", symbol, _answers.rows, interval=_interval(interval), **spelled(start, end))
 
     @overload
@@ -168,10 +182,22 @@ class _AsyncSeries(_Awaiting):
     async def open_interest(
         self, symbol: str | Sequence[str] = "BTC", *, start: Instant | None = None, end: Instant | None = None
     ) -> Rows[OpenInterestRow] | dict[str, Rows[OpenInterestRow]]:
-        """As :meth:`liqdata.Client.open_interest`."""
+        """As :meth:`liqdata.Client.open_interest`.
+
+        Examples
+        --------
+        >>> import asyncio, liqdata
+        >>> async def readings(url):
+        ...     async with liqdata.AsyncClient(url) as client:
+        ...         return await client.open_interest("BTC", start="2026-05-31")
+        >>> with liqdata.serve(liqdata.demo()) as server:
+        ...     asyncio.run(readings(server.url)).columns[:2]
+        ['symbol', 'exchange']
+        """
         return await self._each("open_interest", symbol, _answers.rows, **spelled(start, end))
 
 
+@told(OF_MARKET, _Series)
 class _LocalSeries(_Local):
     """Bars and open interest, asked of a market in this process."""
 
@@ -204,7 +230,22 @@ class _LocalSeries(_Local):
         interval: str | timedelta | int | None = None,
         as_of: Instant | None = None,
     ) -> Rows[BarRow] | dict[str, Rows[BarRow]]:
-        """As :meth:`liqdata.Client.bars`, at ``as_of``."""
+        """As :meth:`liqdata.Client.bars`, at ``as_of``.
+
+        Raises
+        ------
+        BadQuery
+            For an ``interval`` that is not whole minutes, and a coin that nobody knows.
+        Refused
+            400 for an ``interval`` that none of the coin's bars divide, such as one shorter than they are.
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> market = liqdata.demo()
+        >>> len(market.bars("BTC", interval="1d")), len(market.bars("BTC", start="2026-05-31", interval="1h"))
+        (30, 24)
+        """
         return self._each("bars", symbol, _answers.rows, as_of, interval=_interval(interval), **spelled(start, end))
 
     @overload
@@ -233,7 +274,15 @@ class _LocalSeries(_Local):
         end: Instant | None = None,
         as_of: Instant | None = None,
     ) -> Rows[OpenInterestRow] | dict[str, Rows[OpenInterestRow]]:
-        """As :meth:`liqdata.Client.open_interest`, at ``as_of``."""
+        """As :meth:`liqdata.Client.open_interest`, at ``as_of``.
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> market = liqdata.demo()
+        >>> bool(market.open_interest("BTC", start="2026-05-31")["open_interest"].min() > 0)
+        True
+        """
         return self._each("open_interest", symbol, _answers.rows, as_of, **spelled(start, end))
 
 

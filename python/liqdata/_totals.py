@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Generic, overload
 from . import _answers
 from ._local import _Local
 from ._service import _Awaiting, _Blocking
+from ._told import OF_MARKET, OF_SERVICE, told
 from .types import Amount
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from .types import ChartRow, CoinRow, ExchangeRow, Instant, Overview, Window
 
 
+@told(OF_SERVICE)
 class _Totals(_Blocking, Generic[Amount]):
     """Realised totals, asked of a service."""
 
@@ -113,20 +115,54 @@ class _Totals(_Blocking, Generic[Amount]):
         return self._each("chart", symbol, _answers.rows)
 
 
+@told(OF_SERVICE, _Totals)
 class _AsyncTotals(_Awaiting, Generic[Amount]):
     """Realised totals, awaited from a service."""
 
     async def overview(self) -> Overview:
-        """As :meth:`liqdata.Client.overview`."""
+        """As :meth:`liqdata.Client.overview`.
+
+        Examples
+        --------
+        >>> import asyncio, liqdata
+        >>> async def totals(url):
+        ...     async with liqdata.AsyncClient(url) as client:
+        ...         return await client.overview()
+        >>> with liqdata.serve(liqdata.demo()) as server:
+        ...     list(asyncio.run(totals(server.url)))
+        ['1h', '4h', '12h', '24h']
+        """
         answer: Overview = await self._ask("overview", _answers.plain)
         return answer
 
     async def coins(self, range: Window = "24h", limit: int = 30) -> Rows[CoinRow]:
-        """As :meth:`liqdata.Client.coins`."""
+        """As :meth:`liqdata.Client.coins`.
+
+        Examples
+        --------
+        >>> import asyncio, liqdata
+        >>> async def coins(url):
+        ...     async with liqdata.AsyncClient(url) as client:
+        ...         return await client.coins("1h", limit=2)
+        >>> with liqdata.serve(liqdata.demo()) as server:
+        ...     len(asyncio.run(coins(server.url)))
+        2
+        """
         return await self._ask("coins", _answers.rows, range=range, limit=limit)
 
     async def exchanges(self, range: Window = "24h") -> Rows[ExchangeRow[Amount]]:
-        """As :meth:`liqdata.Client.exchanges`."""
+        """As :meth:`liqdata.Client.exchanges`.
+
+        Examples
+        --------
+        >>> import asyncio, liqdata
+        >>> async def exchanges(url):
+        ...     async with liqdata.AsyncClient(url) as client:
+        ...         return await client.exchanges()
+        >>> with liqdata.serve(liqdata.demo()) as server:
+        ...     asyncio.run(exchanges(server.url))[0]["exchange"]
+        'binance'
+        """
         return await self._ask("exchanges", _answers.rows, range=range)
 
     @overload
@@ -136,24 +172,60 @@ class _AsyncTotals(_Awaiting, Generic[Amount]):
     async def chart(
         self, symbol: str | Sequence[str] = "BTCUSDT"
     ) -> Rows[ChartRow[Amount]] | dict[str, Rows[ChartRow[Amount]]]:
-        """As :meth:`liqdata.Client.chart`."""
+        """As :meth:`liqdata.Client.chart`.
+
+        Examples
+        --------
+        >>> import asyncio, liqdata
+        >>> async def charts(url):
+        ...     async with liqdata.AsyncClient(url) as client:
+        ...         return await client.chart(["BTC", "ETH"])
+        >>> with liqdata.serve(liqdata.demo()) as server:
+        ...     list(asyncio.run(charts(server.url)))
+        ['BTC', 'ETH']
+        """
         return await self._each("chart", symbol, _answers.rows)
 
 
+@told(OF_MARKET, _Totals)
 class _LocalTotals(_Local):
     """Realised totals, asked of a market in this process."""
 
     def overview(self, *, as_of: Instant | None = None) -> Overview:
-        """As :meth:`liqdata.Client.overview`, at ``as_of``."""
+        """As :meth:`liqdata.Client.overview`, at ``as_of``.
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> market = liqdata.demo()
+        >>> market.overview(as_of="2026-05-31T12:00Z")["24h"]["cnt"] < market.overview()["24h"]["cnt"]
+        True
+        """
         answer: Overview = self._ask("overview", _answers.plain, as_of)
         return answer
 
     def coins(self, range: Window = "24h", limit: int = 30, *, as_of: Instant | None = None) -> Rows[CoinRow]:
-        """As :meth:`liqdata.Client.coins`, at ``as_of``."""
+        """As :meth:`liqdata.Client.coins`, at ``as_of``.
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> market = liqdata.demo()
+        >>> [row["coin"] for row in market.coins("24h", limit=3)]
+        ['BTC', 'SOL', 'ETH']
+        """
         return self._realised("coins", range, as_of, limit=limit)
 
     def exchanges(self, range: Window = "24h", *, as_of: Instant | None = None) -> Rows[ExchangeRow]:
-        """As :meth:`liqdata.Client.exchanges`, at ``as_of``."""
+        """As :meth:`liqdata.Client.exchanges`, at ``as_of``.
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> market = liqdata.demo()
+        >>> market.exchanges()[0]["exchange"], market.exchanges("1h", as_of="2026-05-31T12:00Z").columns[0]
+        ('binance', 'exchange')
+        """
         return self._realised("exchanges", range, as_of)
 
     @overload
@@ -163,5 +235,13 @@ class _LocalTotals(_Local):
     def chart(
         self, symbol: str | Sequence[str] = "BTCUSDT", *, as_of: Instant | None = None
     ) -> Rows[ChartRow] | dict[str, Rows[ChartRow]]:
-        """As :meth:`liqdata.Client.chart`, at ``as_of``."""
+        """As :meth:`liqdata.Client.chart`, at ``as_of``.
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> market = liqdata.demo()
+        >>> market.chart("BTC").columns
+        ['hour', 'side', 'total_usd']
+        """
         return self._each("chart", symbol, _answers.rows, as_of)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Generic
 from . import _answers
 from ._local import _Local
 from ._service import _Awaiting, _Blocking
+from ._told import OF_MARKET, OF_SERVICE, told
 from .types import Amount
 
 if TYPE_CHECKING:
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from .types import Instant, UndercountRow, Window
 
 
+@told(OF_SERVICE)
 class _Undercount(_Blocking, Generic[Amount]):
     """What sampled exchanges leave out, asked of a service."""
 
@@ -57,17 +59,38 @@ class _Undercount(_Blocking, Generic[Amount]):
         return self._ask("undercount", _answers.rows, range=range)
 
 
+@told(OF_SERVICE, _Undercount)
 class _AsyncUndercount(_Awaiting, Generic[Amount]):
     """What sampled exchanges leave out, awaited from a service."""
 
     async def undercount(self, range: Window = "24h") -> Rows[UndercountRow[Amount]]:
-        """As :meth:`liqdata.Client.undercount`."""
+        """As :meth:`liqdata.Client.undercount`.
+
+        Examples
+        --------
+        >>> import asyncio, liqdata
+        >>> async def estimated(url):
+        ...     async with liqdata.AsyncClient(url) as client:
+        ...         return await client.undercount("1h")
+        >>> with liqdata.serve(liqdata.demo()) as server:
+        ...     {row["sampling"] for row in asyncio.run(estimated(server.url))}
+        {'complete'}
+        """
         return await self._ask("undercount", _answers.rows, range=range)
 
 
+@told(OF_MARKET, _Undercount)
 class _LocalUndercount(_Local):
     """What sampled exchanges leave out, asked of a market in this process."""
 
     def undercount(self, range: Window = "24h", *, as_of: Instant | None = None) -> Rows[UndercountRow]:
-        """As :meth:`liqdata.Client.undercount`, at ``as_of``."""
+        """As :meth:`liqdata.Client.undercount`, at ``as_of``.
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> market = liqdata.demo()
+        >>> {row["sampling"] for row in market.undercount("1h")}  # a simulation shows everything
+        {'complete'}
+        """
         return self._ask("undercount", _answers.rows, as_of, range=range)

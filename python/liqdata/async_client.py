@@ -81,7 +81,21 @@ class AsyncClient(
         def __init__(self, base_url: str | None = None, **options: Any) -> None: ...
 
     async def aclose(self) -> None:
-        """Refuse further calls; connections are closed once calls under way have ended."""
+        """Refuse further calls; connections are closed once calls under way have ended.
+
+        Examples
+        --------
+        >>> import asyncio, liqdata
+        >>> async def once(url):
+        ...     client = liqdata.AsyncClient(url)
+        ...     try:
+        ...         return len(await client.coins(limit=3))
+        ...     finally:
+        ...         await client.aclose()
+        >>> with liqdata.serve(liqdata.demo()) as server:
+        ...     asyncio.run(once(server.url))
+        3
+        """
         self._core.close()
 
     async def __aenter__(self) -> Self:

@@ -116,7 +116,18 @@ class Client(
         def __init__(self, base_url: str | None = None, **options: Any) -> None: ...
 
     def close(self) -> None:
-        """Refuse further calls; connections are closed once calls under way have ended."""
+        """Refuse further calls; connections are closed once calls under way have ended.
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> client = liqdata.Client("http://127.0.0.1:8000")
+        >>> client.close()
+        >>> client.overview()
+        Traceback (most recent call last):
+        ...
+        RuntimeError: client is closed
+        """
         self._core.close()
 
     def __enter__(self) -> Self:

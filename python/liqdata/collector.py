@@ -77,6 +77,15 @@ class Collector:
         ------
         RuntimeError
             In a forked child: the collector is its parent's.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import liqdata
+        >>> nobody = {"venues": {"okx": {"socket": "ws://127.0.0.1:1", "rest": "http://127.0.0.1:1"}}}
+        >>> with liqdata.collect(tempfile.mkdtemp() + "/archive", venues="okx", settings=nobody) as collector:
+        ...     collector.status()["orders"]
+        0
         """
         self._check_process()
         told = self._core.status()
@@ -99,6 +108,15 @@ class Collector:
         ------
         RuntimeError
             If the collector has been closed: :func:`liqdata.open` reads what it left. In a forked child.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import liqdata
+        >>> nobody = {"venues": {"okx": {"socket": "ws://127.0.0.1:1", "rest": "http://127.0.0.1:1"}}}
+        >>> with liqdata.collect(tempfile.mkdtemp() + "/archive", venues="okx", settings=nobody) as collector:
+        ...     len(collector.market().orders())
+        0
         """
         self._check_process()
         if self.closed:
@@ -125,6 +143,15 @@ class Collector:
             If only the past was asked for and an exchange told nothing; what the others told is kept.
         RuntimeError
             In a forked child.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import liqdata
+        >>> nobody = {"venues": {"okx": {"socket": "ws://127.0.0.1:1", "rest": "http://127.0.0.1:1"}}}
+        >>> with liqdata.collect(tempfile.mkdtemp() + "/archive", venues="okx", settings=nobody) as collector:
+        ...     collector.wait(0.01)
+        False
         """
         self._check_process()
         until = None if timeout is None else time.monotonic() + timeout
@@ -142,6 +169,16 @@ class Collector:
 
         It takes as long as what has come in needs to become durable, as a rule a few milliseconds. Ctrl-C meanwhile is
         raised in the end.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import liqdata
+        >>> nobody = {"venues": {"okx": {"socket": "ws://127.0.0.1:1", "rest": "http://127.0.0.1:1"}}}
+        >>> collector = liqdata.collect(tempfile.mkdtemp() + "/archive", venues="okx", settings=nobody)
+        >>> collector.close()
+        >>> collector.closed
+        True
         """
         self._end()
 

@@ -40,6 +40,15 @@ class LiqdataError(Exception):
     ----------
     message : str
         What went wrong.
+
+    Examples
+    --------
+    >>> import liqdata
+    >>> try:
+    ...     liqdata.demo().coins(range="2h")
+    ... except liqdata.LiqdataError as error:
+    ...     print(type(error).__name__)
+    BadQuery
     """
 
     __slots__ = ()  # every exception has room for attributes
@@ -48,7 +57,21 @@ class LiqdataError(Exception):
         super().__init__(printable(message))
 
     def add_note(self, note: str, /) -> None:
-        """Add a note, as of any exception, shown as the message is."""
+        """Add a note, as of any exception, shown as the message is.
+
+        Parameters
+        ----------
+        note : str
+            The note.
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> error = liqdata.BadQuery("limit: 0 is not allowed", parameter="limit")
+        >>> error.add_note("asked for BTC")
+        >>> error.__notes__
+        ['asked for BTC']
+        """
         super().add_note(printable(note))
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -90,6 +113,16 @@ class NoAnswer(LiqdataError, ConnectionError):
     ----------
     message : str
         What failed, and how often it was tried.
+
+    Examples
+    --------
+    >>> import liqdata
+    >>> with liqdata.Client("http://127.0.0.1:1", retries=0) as client:  # nobody listens there
+    ...     try:
+    ...         client.overview()
+    ...     except ConnectionError as error:
+    ...         print(type(error).__name__)
+    NoAnswer
     """
 
     def __init__(self, message: str) -> None:
@@ -105,6 +138,13 @@ class TooSlow(NoAnswer, TimeoutError):
         What was being waited for.
     seconds : float
         The deadline, in seconds.
+
+    Examples
+    --------
+    >>> import liqdata
+    >>> error = liqdata.TooSlow("no answer within 10 s", seconds=10.0)
+    >>> error.seconds, isinstance(error, TimeoutError), isinstance(error, liqdata.NoAnswer)
+    (10.0, True, True)
     """
 
     seconds: float
@@ -130,6 +170,15 @@ class Refused(LiqdataError):
         The first 2 kB of the body.
     retry_after : float or None
         Seconds after which the service wants to be asked again, where it said so.
+
+    Examples
+    --------
+    >>> import liqdata
+    >>> try:
+    ...     liqdata.demo().heatmap("BTC", as_of="2020-01-01")  # there are no bars of then
+    ... except liqdata.Refused as error:
+    ...     print(error.status)
+    404
     """
 
     status: int
@@ -152,6 +201,13 @@ class UnexpectedReply(LiqdataError, ValueError):
         What was found and what the contract says.
     path : str
         Where in the reply, such as ``data[3].price``; empty for the body as a whole.
+
+    Examples
+    --------
+    >>> import liqdata
+    >>> error = liqdata.UnexpectedReply("data[3].price: 'abc' is not a number", path="data[3].price")
+    >>> error.path, isinstance(error, ValueError)
+    ('data[3].price', True)
     """
 
     path: str
@@ -170,6 +226,15 @@ class ArchiveError(LiqdataError, OSError):
         What is wrong.
     path : str
         The archive, or the file in it.
+
+    Examples
+    --------
+    >>> import liqdata
+    >>> try:
+    ...     liqdata.open("/nowhere")
+    ... except OSError as error:
+    ...     print(type(error).__name__)
+    ArchiveError
     """
 
     path: str

@@ -203,6 +203,13 @@ class Heatmap(_Grid):
         end, (T,) each: what :attr:`long`, :attr:`short`, :attr:`low` and :attr:`high` are made of. Not compared.
     bars : Rows or callable, optional
         What :attr:`price` is, or what brings it when it is first asked for. Not compared.
+
+    Examples
+    --------
+    >>> import liqdata
+    >>> map = liqdata.demo().heatmap("BTC", "12h")
+    >>> map.matrix.shape == (map.prices.size, map.times.size), map.units
+    (True, 'USD of open interest exposed')
     """
 
     symbol: str
@@ -328,6 +335,13 @@ class Heatmap(_Grid):
         pandas.DataFrame
             Index ``price`` (float64, as in :attr:`prices`), columns ``time`` (datetime64[ms, UTC]), values of
             :attr:`matrix`; a copy.
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> frame = liqdata.demo().heatmap("BTC", "12h").to_frame()
+        >>> frame.index.name, frame.columns.name, frame.shape[1]
+        ('price', 'time', 144)
         """
         import pandas as pd
 
@@ -346,6 +360,13 @@ class Heatmap(_Grid):
         xarray.DataArray
             Dimensions ``price`` and ``time``; times are naive UTC, which plotting expects (``attrs["tz"]`` says so);
             attributes ``symbol, range, model, units, updated_at, current_price, tz, simulated``. A copy.
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> array = liqdata.demo().heatmap("BTC", "12h").to_xarray()
+        >>> array.dims, array.attrs["symbol"]
+        (('price', 'time'), 'BTC')
         """
         import xarray as xr
 
@@ -400,6 +421,14 @@ class Heatmap(_Grid):
         ------
         BadQuery
             As :func:`liqdata.plot.heatmap`.
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> from matplotlib.figure import Figure
+        >>> ax = liqdata.demo().heatmap("BTC", "12h").plot(Figure().add_subplot(), threshold=1e5)
+        >>> ax.get_title(loc="left")
+        'BTC liquidation heatmap · estimate, simulated market'
         """
         from . import plot
 
@@ -450,6 +479,13 @@ class LiquidationMap(_Grid):
     fine : tuple, optional
         What :meth:`swept` reads of an estimate made in this process: price of bin 0, width of a bin in log price,
         number of the first bin, number of the first bin above all longs, USD by leverage and bin (L, M). Not compared.
+
+    Examples
+    --------
+    >>> import liqdata
+    >>> map = liqdata.demo().liqmap("BTC", "7d")
+    >>> map.tiers.shape == (map.prices.size, map.leverages.size), map.units
+    (True, 'USD of open interest exposed')
     """
 
     symbol: str
@@ -575,6 +611,12 @@ class LiquidationMap(_Grid):
         pandas.DataFrame
             RangeIndex; columns ``price`` (float64), ``side`` (text), one column per tier named by its leverage as
             text (``"10"``, float64), ``total`` (float64). A copy.
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> list(liqdata.demo().liqmap("BTC").to_frame().columns)
+        ['price', 'side', '10', '25', '50', '100', 'total']
         """
         import pandas as pd
 
@@ -596,6 +638,13 @@ class LiquidationMap(_Grid):
         xarray.Dataset
             Dimensions ``bin`` and ``leverage``; variables ``tiers`` (bin, leverage) and ``total`` (bin); coordinates
             ``price`` and ``side`` along ``bin``; attributes as of the heatmap, and ``bin_width``. A copy.
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> data = liqdata.demo().liqmap("BTC").to_xarray()
+        >>> data["tiers"].dims, data.coords["leverage"].values.tolist()
+        (('bin', 'leverage'), [10, 25, 50, 100])
         """
         import xarray as xr
 
@@ -621,6 +670,13 @@ class LiquidationMap(_Grid):
             ``side`` (text), ``price`` (bin centre), ``dist_pct`` (signed percent from the current price), ``usd``
             (of the bin), ``cumulative_usd`` (of this bin and all nearer ones), ``share`` (of the side's total, 0 to
             1; NaN where the total is 0).
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> passed = liqdata.demo().liqmap("BTC").cumulative()
+        >>> bool(passed.groupby("side")["cumulative_usd"].is_monotonic_increasing.all())
+        True
         """
         import numpy as np
         import pandas as pd
@@ -679,6 +735,14 @@ class LiquidationMap(_Grid):
         ------
         BadQuery
             For the ``interval`` of a map without one, and for marks of another coin.
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> from matplotlib.figure import Figure
+        >>> ax = liqdata.demo().liqmap("BTC").plot(Figure().add_subplot())
+        >>> ax.get_title(loc="left")
+        'BTC liquidation map · estimate, simulated market'
         """
         from . import plot
 

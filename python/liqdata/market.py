@@ -175,7 +175,18 @@ class Market(
         return _answers.rows(core.true_positions(_coin(symbol)), self._origin(None))
 
     def close(self) -> None:
-        """Refuse further calls; in a market that moves nothing more arrives, and its streams end."""
+        """Refuse further calls; in a market that moves nothing more arrives, and its streams end.
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> market = liqdata.demo()
+        >>> market.close()
+        >>> market.overview()
+        Traceback (most recent call last):
+        ...
+        RuntimeError: market is closed
+        """
         self._closed = True
         if self._moves is not None:
             self._core.end()

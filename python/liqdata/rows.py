@@ -142,7 +142,32 @@ class Rows(Generic[R]):
         return any(mine == row for mine in self)
 
     def index(self, row: object, start: int = 0, stop: int | None = None) -> int:
-        """The place of the first row from ``start`` to before ``stop`` that equals ``row``; else ``ValueError``."""
+        """The place of the first row from ``start`` to before ``stop`` that equals ``row``; else ``ValueError``.
+
+        Parameters
+        ----------
+        row : dict
+            What the row has to equal.
+        start, stop : int
+            Where to look, as of a list's ``index``.
+
+        Returns
+        -------
+        int
+            Its place among all rows.
+
+        Raises
+        ------
+        ValueError
+            If none of them does.
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> rows = liqdata.demo().coins(limit=5)
+        >>> rows.index(rows[3])
+        3
+        """
         first, end, _ = slice(start, stop).indices(len(self))
         for place, mine in enumerate(self[first:end], first):
             if mine == row:
@@ -151,7 +176,25 @@ class Rows(Generic[R]):
         raise ValueError(msg)
 
     def count(self, row: object) -> int:
-        """How many rows equal ``row``."""
+        """How many rows equal ``row``.
+
+        Parameters
+        ----------
+        row : dict
+            What the rows have to equal.
+
+        Returns
+        -------
+        int
+            Their number.
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> rows = liqdata.demo().coins(limit=5)
+        >>> rows.count(rows[3])
+        1
+        """
         return sum(mine == row for mine in self)
 
     def _made(self, start: int) -> list[R]:

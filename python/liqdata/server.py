@@ -136,7 +136,15 @@ class Server:
         return self._core.url
 
     def close(self) -> None:
-        """Finish the answers under way, within the limit ``grace``, and stop; again is harmless."""
+        """Finish the answers under way, within the limit ``grace``, and stop; again is harmless.
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> server = liqdata.serve(liqdata.demo())
+        >>> server.close()
+        >>> server.close()  # harmless
+        """
         self._core.close()
         self._end()
 

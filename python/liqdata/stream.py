@@ -81,7 +81,16 @@ class OrderStream(Iterator["OrderRow"]):
         raise StopIteration
 
     def close(self) -> None:
-        """End the stream, also for a thread that waits for it; again is harmless."""
+        """End the stream, also for a thread that waits for it; again is harmless.
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> stream = liqdata.demo().stream_orders()
+        >>> stream.close()
+        >>> list(stream)
+        []
+        """
         self._batch.ended = True
         self._core.close()
 
@@ -93,7 +102,21 @@ class OrderStream(Iterator["OrderRow"]):
 
 
 class AsyncOrderStream(AsyncIterator["OrderRow"]):
-    """As :class:`OrderStream`, for ``async for`` and ``async with``; a cancelled wait loses no order."""
+    """The orders as they arrive, for ``async for`` and ``async with``; a cancelled wait loses no order.
+
+    Otherwise as :class:`OrderStream`.
+
+    Examples
+    --------
+    >>> import asyncio, liqdata
+    >>> async def first(url):
+    ...     async with liqdata.AsyncClient(url) as client, client.stream_orders("BTC") as stream:
+    ...         async for row in stream:
+    ...             return row
+    >>> with liqdata.demo(live=True, speed=3600) as market, liqdata.serve(market) as server:
+    ...     asyncio.run(first(server.url))["symbol"].startswith("BTC")
+    True
+    """
 
     def __init__(self, core: _core.Stream, *, decimals: RowDecimals) -> None:
         self._core = core
@@ -101,7 +124,10 @@ class AsyncOrderStream(AsyncIterator["OrderRow"]):
 
     @property
     def last_event_id(self) -> str | None:
-        """As :attr:`OrderStream.last_event_id`."""
+        """The id of the last order handed out: the place from which another stream goes on.
+
+        ``None`` until the service has named a place.
+        """
         return self._batch.last_event_id
 
     async def __anext__(self) -> OrderRow:
@@ -116,7 +142,20 @@ class AsyncOrderStream(AsyncIterator["OrderRow"]):
         raise StopAsyncIteration
 
     async def aclose(self) -> None:
-        """End the stream, also for a task that waits for it; again is harmless."""
+        """End the stream, also for a task that waits for it; again is harmless.
+
+        Examples
+        --------
+        >>> import asyncio, liqdata
+        >>> async def ended(url):
+        ...     async with liqdata.AsyncClient(url) as client:
+        ...         stream = client.stream_orders("BTC")
+        ...         await stream.aclose()
+        ...         return [row async for row in stream]
+        >>> with liqdata.serve(liqdata.demo()) as server:
+        ...     asyncio.run(ended(server.url))
+        []
+        """
         self._batch.ended = True
         self._core.close()
 

@@ -34,6 +34,13 @@ class Symbol:
         contract, and where the name does not follow from the pair.
     scale : int
         How many of the coin one listed unit holds: 1000 of ``"1000PEPEUSDT"``.
+
+    Examples
+    --------
+    >>> import liqdata
+    >>> found = liqdata.symbol("BINANCE:1000PEPEUSDT.P")
+    >>> found.coin, found.quote, found.kind, found.exchange, found.scale
+    ('PEPE', 'USDT', 'perpetual', 'binance', 1000)
     """
 
     coin: str

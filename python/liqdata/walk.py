@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar, cast
 from . import _answers, _core
 from ._doors import door
 from ._inputs import choice
+from ._told import OF_EXPORTS, told
 from ._written import written
 
 if TYPE_CHECKING:
@@ -82,6 +83,7 @@ class _Shelf:
         self._bar.close()
 
 
+@told(OF_EXPORTS)
 class OrderIterator(Iterator["OrderRow"]):
     """The rows of an order feed, newest first; ``iter_orders`` makes it.
 
@@ -136,6 +138,21 @@ class OrderIterator(Iterator["OrderRow"]):
     def to_pandas(self, *, decimals: _Frame = "float") -> pd.DataFrame:
         """All rows that are left as a pandas frame; as :meth:`liqdata.Rows.to_pandas`.
 
+        Parameters
+        ----------
+        decimals : {"float", "decimal"}
+            Money and prices as float64, or as exact :class:`~decimal.Decimal` objects of one scale per column.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Empty, with its columns, where no row is left.
+
+        Raises
+        ------
+        ValueError
+            With ``decimals="decimal"``, if no scale holds every value of a column within 38 digits.
+
         Examples
         --------
         >>> import liqdata
@@ -147,6 +164,21 @@ class OrderIterator(Iterator["OrderRow"]):
     def to_polars(self, *, decimals: _Frame = "float") -> pl.DataFrame:
         """All rows that are left as a polars frame; as :meth:`liqdata.Rows.to_polars`.
 
+        Parameters
+        ----------
+        decimals : {"float", "decimal"}
+            Money and prices as Float64, or as exact ``Decimal(38, s)`` with the smallest scale per column.
+
+        Returns
+        -------
+        polars.DataFrame
+            Empty, with its columns, where no row is left.
+
+        Raises
+        ------
+        ValueError
+            With ``decimals="decimal"``, if no scale holds every value of a column within 38 digits.
+
         Examples
         --------
         >>> import liqdata
@@ -157,6 +189,21 @@ class OrderIterator(Iterator["OrderRow"]):
 
     def to_arrow(self, *, decimals: _Frame = "float") -> pa.Table:
         """All rows that are left as a pyarrow table; as :meth:`liqdata.Rows.to_arrow`.
+
+        Parameters
+        ----------
+        decimals : {"float", "decimal"}
+            Money and prices as float64, or as exact ``decimal128(38, s)`` with the smallest scale per column.
+
+        Returns
+        -------
+        pyarrow.Table
+            Empty, with its columns, where no row is left.
+
+        Raises
+        ------
+        ValueError
+            With ``decimals="decimal"``, if no scale holds every value of a column within 38 digits.
 
         Examples
         --------
@@ -239,8 +286,22 @@ class OrderIterator(Iterator["OrderRow"]):
             raise
 
 
+@told(OF_EXPORTS, OrderIterator)
 class AsyncOrderIterator(AsyncIterator["OrderRow"]):
-    """As :class:`OrderIterator`, for ``async for``; its exports are awaited."""
+    """The rows of an order feed for ``async for``, newest first; its exports are awaited.
+
+    Otherwise as :class:`OrderIterator`.
+
+    Examples
+    --------
+    >>> import asyncio, liqdata
+    >>> async def usd(url):
+    ...     async with liqdata.AsyncClient(url) as client:
+    ...         return sum([row["value_usd"] async for row in client.iter_orders("BTC", max_rows=10)])
+    >>> with liqdata.serve(liqdata.demo()) as server:
+    ...     asyncio.run(usd(server.url)) > 0
+    True
+    """
 
     def __init__(
         self,
@@ -275,19 +336,66 @@ class AsyncOrderIterator(AsyncIterator["OrderRow"]):
         return self._shelf.rest()
 
     async def to_pandas(self, *, decimals: _Frame = "float") -> pd.DataFrame:
-        """As :meth:`OrderIterator.to_pandas`."""
+        """As :meth:`OrderIterator.to_pandas`.
+
+        Examples
+        --------
+        >>> import asyncio, liqdata
+        >>> async def frame(url):
+        ...     async with liqdata.AsyncClient(url) as client:
+        ...         return await client.iter_orders("BTC", max_rows=10).to_pandas()
+        >>> with liqdata.serve(liqdata.demo()) as server:
+        ...     asyncio.run(frame(server.url)).shape
+        (10, 8)
+        """
         return await _aside((await self._rest()).to_pandas, decimals)
 
     async def to_polars(self, *, decimals: _Frame = "float") -> pl.DataFrame:
-        """As :meth:`OrderIterator.to_polars`."""
+        """As :meth:`OrderIterator.to_polars`.
+
+        Examples
+        --------
+        >>> import asyncio, liqdata
+        >>> async def frame(url):
+        ...     async with liqdata.AsyncClient(url) as client:
+        ...         return await client.iter_orders("BTC", max_rows=10).to_polars()
+        >>> with liqdata.serve(liqdata.demo()) as server:
+        ...     asyncio.run(frame(server.url)).shape
+        (10, 8)
+        """
         return await _aside((await self._rest()).to_polars, decimals)
 
     async def to_arrow(self, *, decimals: _Frame = "float") -> pa.Table:
-        """As :meth:`OrderIterator.to_arrow`."""
+        """As :meth:`OrderIterator.to_arrow`.
+
+        Examples
+        --------
+        >>> import asyncio, liqdata
+        >>> async def table(url):
+        ...     async with liqdata.AsyncClient(url) as client:
+        ...         return await client.iter_orders("BTC", max_rows=10).to_arrow()
+        >>> with liqdata.serve(liqdata.demo()) as server:
+        ...     asyncio.run(table(server.url)).shape
+        (10, 8)
+        """
         return await _aside((await self._rest()).to_arrow, decimals)
 
     async def to_parquet(self, path: str | os.PathLike[str], *, decimals: _Frame = "float") -> int:
-        """As :meth:`OrderIterator.to_parquet`; the file is written on another thread."""
+        """As :meth:`OrderIterator.to_parquet`.
+
+        The file is written on another thread.
+
+        Examples
+        --------
+        >>> import asyncio, os, tempfile
+        >>> import liqdata
+        >>> async def kept(url, file):
+        ...     async with liqdata.AsyncClient(url) as client:
+        ...         return await client.iter_orders("BTC", max_rows=10).to_parquet(file)
+        >>> with liqdata.serve(liqdata.demo()) as server:
+        ...     asyncio.run(kept(server.url, os.path.join(tempfile.mkdtemp(), "orders.parquet")))
+        10
+        """
         import asyncio
 
         exact = choice(decimals, "decimals", ("float", "decimal")) == "decimal"

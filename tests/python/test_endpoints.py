@@ -68,19 +68,14 @@ def test_every_face_asks_it_with_the_parameters_of_the_table(endpoint, face):
     assert inspect.iscoroutinefunction(method(face, endpoint.name)) == (face == "AsyncClient")
 
 
+@pytest.mark.parametrize("face", ["Client", "AsyncClient", "Market"])
 @pytest.mark.parametrize("endpoint", ASKED, ids=lambda endpoint: endpoint.name)
-def test_every_method_is_explained_once_and_the_others_point_there(endpoint):
-    name = endpoint.name
-    told = inspect.getdoc(method("Client", name)) or ""
-    for section in ("Returns\n---", "Examples\n---", *(["Parameters\n---"] if endpoint.parameters else [])):
-        assert section in told, f"the docstring of Client.{name} has no section {section[:-4]}"
+def test_every_method_explains_every_parameter_of_its_endpoint(endpoint, face):
+    told = inspect.getdoc(method(face, endpoint.name)) or ""
     for parameter in endpoint.parameters:
-        assert re.search(rf"^{parameter.name} : ", told, re.MULTILINE), (
-            f"Client.{name} does not explain {parameter.name}"
+        assert re.search(rf"^(\w+, )*{parameter.name}(, \w+)* : ", told, re.MULTILINE), (
+            f"{face}.{endpoint.name} does not explain {parameter.name}"
         )
-    for face in ("AsyncClient", "Market"):
-        pointer = inspect.getdoc(method(face, name)) or ""
-        assert pointer.startswith(f"As :meth:`liqdata.Client.{name}`"), f"{face}.{name} points nowhere"
 
 
 @pytest.mark.parametrize("endpoint", ASKED, ids=lambda endpoint: endpoint.name)

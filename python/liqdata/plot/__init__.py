@@ -66,6 +66,15 @@ def overview(totals: Overview | Mapping[str, Any], ax: Axes | None = None) -> Ax
     Returns
     -------
     matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> import liqdata
+    >>> from matplotlib.figure import Figure
+    >>> market = liqdata.demo()
+    >>> ax = liqdata.plot.overview(market.overview(), Figure().add_subplot())
+    >>> ax.get_title(loc="left")
+    'Liquidated, last hours · simulated market'
     """
     _needed()
     from . import ranking
@@ -86,6 +95,20 @@ def coins(rows: Rows[CoinRow], ax: Axes | None = None) -> Axes:
     Returns
     -------
     matplotlib.axes.Axes
+
+    Raises
+    ------
+    BadQuery
+        For rows of another question.
+
+    Examples
+    --------
+    >>> import liqdata
+    >>> from matplotlib.figure import Figure
+    >>> market = liqdata.demo()
+    >>> ax = liqdata.plot.coins(market.coins("1h"), Figure().add_subplot())
+    >>> ax.get_xlabel()
+    'USD liquidated'
     """
     _needed()
     from . import ranking
@@ -106,6 +129,20 @@ def exchanges(rows: Rows[ExchangeRow], ax: Axes | None = None) -> Axes:
     Returns
     -------
     matplotlib.axes.Axes
+
+    Raises
+    ------
+    BadQuery
+        For rows of another question.
+
+    Examples
+    --------
+    >>> import liqdata
+    >>> from matplotlib.figure import Figure
+    >>> market = liqdata.demo()
+    >>> ax = liqdata.plot.exchanges(market.exchanges(), Figure().add_subplot())
+    >>> ax.get_xlabel()
+    'USD liquidated'
     """
     _needed()
     from . import ranking
@@ -126,6 +163,20 @@ def chart(rows: Rows[ChartRow], ax: Axes | None = None) -> Axes:
     Returns
     -------
     matplotlib.axes.Axes
+
+    Raises
+    ------
+    BadQuery
+        For rows of another question.
+
+    Examples
+    --------
+    >>> import liqdata
+    >>> from matplotlib.figure import Figure
+    >>> market = liqdata.demo()
+    >>> ax = liqdata.plot.chart(market.chart("BTC"), Figure().add_subplot())
+    >>> ax.get_xlabel()
+    'time, UTC'
     """
     _needed()
     from . import periods
@@ -151,6 +202,20 @@ def history(rows: Rows[HistoryRow], ax: Axes | None = None, *, interval: Any = N
     Returns
     -------
     matplotlib.axes.Axes
+
+    Raises
+    ------
+    BadQuery
+        For rows of another question.
+
+    Examples
+    --------
+    >>> import liqdata
+    >>> from matplotlib.figure import Figure
+    >>> market = liqdata.demo()
+    >>> ax = liqdata.plot.history(market.history("BTC", by="exchange"), Figure().add_subplot())
+    >>> ax.get_xlabel()
+    'time, UTC'
     """
     _needed()
     from . import periods
@@ -173,6 +238,20 @@ def cascades(rows: Rows[Any], ax: Axes | None = None, *, price: Price | None = N
     Returns
     -------
     matplotlib.axes.Axes
+
+    Raises
+    ------
+    BadQuery
+        For rows of another question.
+
+    Examples
+    --------
+    >>> import liqdata
+    >>> from matplotlib.figure import Figure
+    >>> market = liqdata.demo()
+    >>> ax = liqdata.plot.cascades(market.cascades("BTC"), Figure().add_subplot(), price=market.bars("BTC"))
+    >>> ax.get_title(loc="left")
+    'BTC liquidation cascades · simulated market'
     """
     _needed()
     from . import events
@@ -234,6 +313,15 @@ def heatmap(
     BadQuery
         If ``price`` has no time or no close to read, or none within the map, for a ``bound`` of a map without one, for
         colours that cannot be, and for marks of another coin.
+
+    Examples
+    --------
+    >>> import liqdata
+    >>> from matplotlib.figure import Figure
+    >>> market = liqdata.demo()
+    >>> ax = liqdata.plot.heatmap(market.heatmap("BTC"), Figure().add_subplot(), threshold=1e5)
+    >>> ax.get_title(loc="left")
+    'BTC liquidation heatmap · estimate, simulated market'
     """
     _needed()
     from . import heat
@@ -276,6 +364,15 @@ def liqmap(
     ------
     BadQuery
         For the ``interval`` of a map without one, and for marks of another coin.
+
+    Examples
+    --------
+    >>> import liqdata
+    >>> from matplotlib.figure import Figure
+    >>> market = liqdata.demo()
+    >>> ax = liqdata.plot.liqmap(market.liqmap("BTC"), Figure().add_subplot())
+    >>> ax.get_title(loc="left")
+    'BTC liquidation map · estimate, simulated market'
     """
     _needed()
     from . import bins
@@ -296,6 +393,15 @@ def levels(answer: Levels, ax: Axes | None = None) -> Axes:
     Returns
     -------
     matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> import liqdata
+    >>> from matplotlib.figure import Figure
+    >>> market = liqdata.demo()
+    >>> ax = liqdata.plot.levels(market.levels("BTC"), Figure().add_subplot())
+    >>> ax.get_title(loc="left")
+    'BTC key levels · estimate, simulated market'
     """
     _needed()
     from . import ladder
@@ -316,6 +422,15 @@ def maxpain(answer: MaxPain, ax: Axes | None = None) -> Axes:
     Returns
     -------
     matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> import liqdata
+    >>> from matplotlib.figure import Figure
+    >>> market = liqdata.demo()
+    >>> ax = liqdata.plot.maxpain(market.maxpain("BTC"), Figure().add_subplot())
+    >>> ax.get_title(loc="left")
+    'BTC max pain · estimate, simulated market'
     """
     _needed()
     from . import ladder
@@ -344,6 +459,15 @@ def draw(given: Any, ax: Axes | None = None, **options: Any) -> Axes:
     ------
     BadQuery
         For what has no picture, such as orders.
+
+    Examples
+    --------
+    >>> import liqdata
+    >>> from matplotlib.figure import Figure
+    >>> market = liqdata.demo()
+    >>> ax = liqdata.plot.draw(market.coins("1h"), Figure().add_subplot())
+    >>> ax.get_xlabel()
+    'USD liquidated'
     """
     _needed()
     from .pictures import kind_of
@@ -384,6 +508,15 @@ def picture(
     ------
     BadQuery
         For what has no picture, such as orders.
+
+    Examples
+    --------
+    >>> import io
+    >>> import liqdata
+    >>> file = io.BytesIO()
+    >>> liqdata.plot.picture(liqdata.demo().maxpain("BTC")).savefig(file)
+    >>> file.getvalue()[1:4]
+    b'PNG'
     """
     _needed()
     from .pictures import on_figure

@@ -115,6 +115,12 @@ class Scorecard:
             ``ig_low`` and ``ig_high``: nats per liquidated USD of the map alone over the weak path; ``dig`` likewise:
             of the reference with the map over the reference; ``spearman``; ``top1``, ``top5``, ``top10``: share of
             the USD in the highest predicted 1, 5 and 10 % of periods; ``calibration``: predicted over realised USD.
+
+        Examples
+        --------
+        >>> def best(card):  # of liqdata.score; the class has one
+        ...     frozen = [row for row in card.rows() if row["state"] == "frozen" and row["side"] == "both"]
+        ...     return max(frozen, key=lambda row: row["dig"])["map"]
         """
         return self._rows("rows")
 
@@ -125,6 +131,11 @@ class Scorecard:
         -------
         Rows
             ``state`` is ``path`` for a path.
+
+        Examples
+        --------
+        >>> def null(card, name):
+        ...     return [row["ig"] for row in card.references() if row["map"] == name]
         """
         return self._rows("references")
 
@@ -136,6 +147,11 @@ class Scorecard:
         Rows
             ``map``, ``state``, ``side``, ``decile`` (1 to 10), ``n``, ``predicted_usd``, ``realised_usd``,
             ``calibration``.
+
+        Examples
+        --------
+        >>> def highest(card):  # predicted over realised USD where most was predicted
+        ...     return [row["calibration"] for row in card.deciles() if row["decile"] == 10]
         """
         return self._rows("deciles")
 
@@ -147,6 +163,11 @@ class Scorecard:
         Rows
             ``map``, ``other``, ``state``, ``side``; ``ig`` and ``dig``: of ``map`` less that of ``other``,
             each with its interval.
+
+        Examples
+        --------
+        >>> def better(card):  # pairs of which one is surely the better
+        ...     return [(row["map"], row["other"]) for row in card.paired() if row["dig_low"] > 0]
         """
         return self._rows("paired")
 
@@ -158,6 +179,11 @@ class Scorecard:
         Rows
             ``map``, ``state``, ``side``, ``week`` (Monday, epoch ms), ``swept_usd`` as the map tells them,
             ``realised_usd``, ``kappa``: realised over swept.
+
+        Examples
+        --------
+        >>> def weeks(card, name):
+        ...     return {row["week"]: row["kappa"] for row in card.kappa() if row["map"] == name}
         """
         return self._rows("kappa")
 
@@ -171,6 +197,11 @@ class Scorecard:
             (USD per unit of excursion), ``parts against wholes`` (where shorter periods were given, too); ``slot``,
             ``n``, ``usd``, ``relative`` (1 is usual, or sums of parts over wholes), ``differing`` (share of wholes that
             differ from their parts by more than 1 %), ``odd`` (relative below 0.6 or above 1.67).
+
+        Examples
+        --------
+        >>> def odd(card):
+        ...     return [row["check"] for row in card.checks() if row["odd"]]
         """
         return self._rows("checks")
 
@@ -187,6 +218,11 @@ class Scorecard:
         -------
         str
             Markdown: what was scored, the maps, the references, differences, deciles, weekly kappa, checks.
+
+        Examples
+        --------
+        >>> def kept(card, path):
+        ...     path.write_text(card.to_markdown(), encoding="utf-8")
         """
         from . import text
 
@@ -203,6 +239,11 @@ class Scorecard:
         Returns
         -------
         matplotlib.axes.Axes
+
+        Examples
+        --------
+        >>> def drawn(card, path):
+        ...     card.plot().figure.savefig(path)
         """
         from . import picture
 

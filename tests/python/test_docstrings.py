@@ -1,0 +1,114 @@
+"""Every public name says what it does, takes, gives and raises, with an example; so does the reference."""
+
+import inspect
+import re
+
+import pytest
+import reference
+
+# What takes something and raises nothing of its own.
+HARMLESS = {
+    "plot.overview",
+    "plot.levels",
+    "plot.maxpain",
+    "Rows.count",
+    "Scorecard.plot",
+    "errors.LiqdataError.add_note",
+}
+TYPES = "types."
+
+
+def _classes_and_functions():
+    for things in reference.pages().values():
+        for name, thing in things:
+            if not name.startswith(TYPES):
+                yield name, thing
+
+
+def _routines():
+    for name, thing in _classes_and_functions():
+        if not isinstance(thing, type):
+            yield name, thing
+            continue
+        for one, member in reference.members(thing).items():
+            if (function := reference.routine(member)) is not None:
+                yield f"{name}.{one}", function
+
+
+CLASSES = [(name, thing) for name, thing in _classes_and_functions() if isinstance(thing, type)]
+ROUTINES = list(_routines())
+PROPERTIES = [
+    (f"{name}.{one}", member)
+    for name, kind in CLASSES
+    for one, member in reference.members(kind).items()
+    if isinstance(member, property)
+]
+
+
+def summary(thing):
+    told = inspect.cleandoc(thing.__doc__ or "").partition("\n\n")[0]
+    assert re.search(r"\.$", told), "the first paragraph is no sentence"
+    assert not re.match(r"As (:|\w+\.)", told), "the first sentence points elsewhere"
+
+
+def explained(text, section):
+    """The names that a section of a docstring explains."""
+    found = re.search(rf"^{section}\n-+\n(.*?)(?=^\w[\w ]*\n-+$|\Z)", inspect.cleandoc(text), re.MULTILINE | re.DOTALL)
+    heads = re.findall(r"^([*\w][^:\n]*?)(?: : .*)?$", found[1], re.MULTILINE) if found else []
+    return [name.strip().lstrip("*") for head in heads for name in head.split(",")]
+
+
+@pytest.mark.parametrize("name, function", ROUTINES, ids=[name for name, _ in ROUTINES])
+def test_a_function_says_all_of_itself(name, function):
+    summary(function)
+    signature = inspect.signature(function)
+    taken = [each for each in signature.parameters if each != "self"]
+    assert set(taken) <= set(explained(function.__doc__, "Parameters")), "Parameters"
+    assert set(explained(function.__doc__, "Parameters")) <= set(taken), "Parameters that are not taken"
+    if signature.return_annotation not in {"None", None}:
+        assert "Returns\n---" in inspect.cleandoc(function.__doc__), "Returns"
+    if taken and name not in HARMLESS:
+        assert explained(function.__doc__, "Raises"), "Raises"
+    assert ">>> " in function.__doc__, "Examples"
+
+
+@pytest.mark.parametrize("name, kind", CLASSES, ids=[name for name, _ in CLASSES])
+def test_a_class_says_what_it_is_and_shows_it(name, kind):
+    summary(kind)
+    assert ">>> " in kind.__doc__, "Examples"
+
+
+@pytest.mark.parametrize("name, member", PROPERTIES, ids=[name for name, _ in PROPERTIES])
+def test_a_property_says_what_it_is(name, member):
+    summary(member)
+
+
+@pytest.mark.parametrize("face", ["Client", "AsyncClient", "Market"])
+def test_help_says_what_a_question_is_on_every_face(face):
+    import liqdata
+
+    told = inspect.getdoc(getattr(liqdata, face).overview)
+    assert told.startswith("Long, short and total USD and the count of the last 1, 4, 12 and 24 hours.")
+    assert (f"liqdata.{'demo' if face == 'Market' else face}(") in told
+    assert ("as_of : " in told) == (face == "Market")
+    assert ("NoAnswer\n" in told) == (face != "Market")
+
+
+def test_the_reference_is_what_the_docstrings_say():
+    now = reference.written()
+    kept = {file.name: file.read_text(encoding="utf-8") for file in reference.FOLDER.glob("*.md")}
+    assert sorted(kept) == sorted(now), "make reference"
+    old = [name for name, text in now.items() if kept[name] != text]
+    assert not old, "make reference"
+
+
+def test_the_reference_has_every_public_name():
+    import liqdata
+
+    index = reference.written()["index.md"]
+    for name in liqdata.__all__:
+        thing = getattr(liqdata, name)
+        if isinstance(thing, type) and issubclass(thing, Exception):
+            assert f"## errors.{name}" in reference.written()["errors.md"], name
+        elif callable(thing) or inspect.ismodule(thing):
+            assert f"| [{name}](" in index, name
