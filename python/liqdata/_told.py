@@ -76,6 +76,20 @@ def told(errors: Errors, like: type | None = None) -> Callable[[C], C]:
     return decorated
 
 
+def made_as(like: type) -> Callable[[C], C]:
+    """The class, whose docstring has the parameters and errors of another that is made of the same."""
+
+    def decorated(kind: C) -> C:
+        if kind.__doc__ and like.__doc__:
+            own, parts = _sections(_dedented(kind.__doc__)), _sections(_dedented(like.__doc__))
+            kind.__doc__ = _joined(
+                {name: own[name] or parts[name] * (name in {"Parameters", "Raises"}) for name in own}
+            )
+        return kind
+
+    return decorated
+
+
 def _completed(function: FunctionType, other: str, errors: Errors) -> str:
     """The docstring of a function with what it leaves to others."""
     own = _sections(_dedented(function.__doc__ or ""))
@@ -98,8 +112,13 @@ def _completed(function: FunctionType, other: str, errors: Errors) -> str:
     common = {**(_REFUSED if taken else {}), **errors.classes}
     raised |= {name: f"\n    {text}" for name, text in common.items() if name not in known}
     own["Raises"] = _written(raised)
-    heads = (f"{name}\n{'-' * len(name)}\n{own[name].strip()}" for name in _SECTIONS if own[name].strip())
-    return "\n\n".join((own[""].strip(), *heads)) + "\n"
+    return _joined(own)
+
+
+def _joined(sections: dict[str, str]) -> str:
+    """A docstring of its sections."""
+    heads = (f"{name}\n{'-' * len(name)}\n{sections[name].strip()}" for name in _SECTIONS if sections[name].strip())
+    return "\n\n".join((sections[""].strip(), *heads)) + "\n"
 
 
 def _taken(function: FunctionType) -> set[str]:

@@ -11,8 +11,10 @@ from ._history import _AsyncHistory
 from ._maps import _AsyncMaps
 from ._orders import _AsyncOrders
 from ._series import _AsyncSeries
+from ._told import made_as
 from ._totals import _AsyncTotals
 from ._undercount import _AsyncUndercount
+from .client import Client
 from .types import Amount
 
 if TYPE_CHECKING:
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["AsyncClient"]
 
 
+@made_as(Client)
 class AsyncClient(
     _AsyncTotals[Amount],
     _AsyncHistory[Amount],
@@ -37,8 +40,8 @@ class AsyncClient(
 ):
     """The client for asyncio: the same names as :class:`~liqdata.Client`, as coroutines.
 
-    Parameters are those of :class:`~liqdata.Client`. ``iter_orders`` and ``stream_orders`` are async
-    iterators; use ``async with`` or :meth:`aclose`. A cancelled await cancels its request.
+    ``iter_orders`` and ``stream_orders`` are async iterators; use ``async with`` or :meth:`aclose`. A cancelled await
+    cancels its request.
 
     Examples
     --------

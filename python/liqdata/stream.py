@@ -112,10 +112,7 @@ class AsyncOrderStream(AsyncIterator["OrderRow"]):
     >>> async def first(url):
     ...     async with liqdata.AsyncClient(url) as client, client.stream_orders("BTC") as stream:
     ...         async for row in stream:
-    ...             return row
-    >>> with liqdata.demo(live=True, speed=3600) as market, liqdata.serve(market) as server:
-    ...     asyncio.run(first(server.url))["symbol"].startswith("BTC")
-    True
+    ...             return row, stream.last_event_id
     """
 
     def __init__(self, core: _core.Stream, *, decimals: RowDecimals) -> None:

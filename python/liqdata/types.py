@@ -87,6 +87,8 @@ Window: TypeAlias = Literal["1h", "4h", "12h", "24h", "1d"]
 """Rolling window of a realised total; ``1d`` is ``24h``."""
 
 Sampling: TypeAlias = Literal["complete", "latest", "largest_of_side", "latest_or_largest", "unknown"]
+"""What a venue publishes of its liquidations: all, or of those that come together the latest or the largest."""
+
 HistoryGroup: TypeAlias = Literal["coin", "symbol", "exchange", "side"]
 """What liquidations over time are grouped by beside the period."""
 
@@ -128,6 +130,8 @@ Completeness: TypeAlias = Literal["sampled", "complete", "unknown"]
 """Whether a venue publishes every liquidation or a sample."""
 
 VenueState: TypeAlias = Literal["starting", "live", "degraded", "down", "stopped"]
+"""How the collecting of a venue goes."""
+
 PriceKind: TypeAlias = Literal["avg_fill", "fill", "bankruptcy", "order", "liquidation"]
 """What a venue's price means: average or single fill, bankruptcy, the order's limit, or its liquidation price."""
 

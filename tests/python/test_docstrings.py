@@ -16,6 +16,8 @@ HARMLESS = {
     "errors.LiqdataError.add_note",
 }
 TYPES = "types."
+# What only functions and methods of the package make.
+GIVEN = {"Collector", "Server", "Rows", "OrderIterator", "AsyncOrderIterator", "OrderStream", "AsyncOrderStream"}
 
 
 def _classes_and_functions():
@@ -76,6 +78,13 @@ def test_a_function_says_all_of_itself(name, function):
 def test_a_class_says_what_it_is_and_shows_it(name, kind):
     summary(kind)
     assert ">>> " in kind.__doc__, "Examples"
+    if name not in GIVEN:
+        taken = set(inspect.signature(kind).parameters)
+        assert taken <= {*explained(kind.__doc__, "Parameters"), *explained(kind.__doc__, "Attributes")}
+
+
+def test_every_alias_says_what_it_is():
+    assert [name for name, (_, text) in reference.ALIASES.items() if not text.endswith(".")] == []
 
 
 @pytest.mark.parametrize("name, member", PROPERTIES, ids=[name for name, _ in PROPERTIES])
