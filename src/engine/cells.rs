@@ -1,11 +1,14 @@
 //! Masses on the fine grid: a run of bins that empties from either end and grows towards where something is opened.
 
+/// A number of each of two clocks: what is done to one is done to the other, and a processor does both at once.
+pub(super) type Lanes = [f64; 2];
+
 /// Masses by bin, dense; everything outside `first..end` is zero.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Cells {
     /// The bin of the first value.
     origin: i64,
-    values: Vec<f64>,
+    values: Vec<Lanes>,
     /// The first bin that may hold something.
     pub(super) first: i64,
     /// The bin behind the last that may.
@@ -29,30 +32,36 @@ impl Cells {
         self.first >= self.end
     }
 
-    pub(super) fn occupied(&self) -> &[f64] {
+    pub(super) fn occupied(&self) -> &[Lanes] {
         self.within(self.first, self.end)
     }
 
     /// The values from bin `first` until before `end`; none where `end` is no later.
-    pub(super) fn within(&self, first: i64, end: i64) -> &[f64] {
+    pub(super) fn within(&self, first: i64, end: i64) -> &[Lanes] {
         let range = places(first - self.origin)..places(end - self.origin);
         self.values.get(range).unwrap_or_default()
     }
 
-    fn occupied_mut(&mut self, first: i64, end: i64) -> &mut [f64] {
+    fn occupied_mut(&mut self, first: i64, end: i64) -> &mut [Lanes] {
         let range = places(first - self.origin)..places(end - self.origin);
         self.values.get_mut(range).unwrap_or_default()
     }
 
-    fn iter(&self) -> impl Iterator<Item = (i64, f64)> + '_ {
+    fn iter(&self) -> impl Iterator<Item = (i64, Lanes)> + '_ {
         (self.first..)
             .zip(self.occupied())
             .map(|(bin, &mass)| (bin, mass))
-            .filter(|(_, mass)| *mass != 0.0)
+            .filter(|(_, mass)| mass.iter().any(|mass| *mass != 0.0))
     }
 
     /// Empties the bins from `bin` up, from the highest on; `sum` and theirs, and each for those who keep them.
-    pub(super) fn take_from(&mut self, bin: i64, sum: f64, kept: Option<&mut Vec<f64>>) -> f64 {
+    #[inline]
+    pub(super) fn take_from(
+        &mut self,
+        bin: i64,
+        mut sum: Lanes,
+        kept: Option<&mut Vec<Lanes>>,
+    ) -> Lanes {
         if bin >= self.end {
             return sum;
         }
@@ -61,14 +70,21 @@ impl Cells {
         if let Some(kept) = kept {
             kept.extend(taken.iter().rev());
         }
-        let sum = taken.iter().rev().fold(sum, |sum, mass| sum + mass);
-        taken.fill(0.0);
+        for mass in taken.iter_mut().rev() {
+            sum = plus(sum, std::mem::take(mass));
+        }
         self.end = start;
         sum
     }
 
     /// Empties the bins up to and with `bin`, from the lowest on; as [`Cells::take_from`].
-    pub(super) fn take_through(&mut self, bin: i64, sum: f64, kept: Option<&mut Vec<f64>>) -> f64 {
+    #[inline]
+    pub(super) fn take_through(
+        &mut self,
+        bin: i64,
+        mut sum: Lanes,
+        kept: Option<&mut Vec<Lanes>>,
+    ) -> Lanes {
         if bin < self.first {
             return sum;
         }
@@ -77,21 +93,22 @@ impl Cells {
         if let Some(kept) = kept {
             kept.extend(taken.iter());
         }
-        let sum = taken.iter().fold(sum, |sum, mass| sum + mass);
-        taken.fill(0.0);
+        for mass in taken {
+            sum = plus(sum, std::mem::take(mass));
+        }
         self.first = end;
         sum
     }
 
     /// The mass in a bin.
-    pub(super) fn mass(&self, bin: i64) -> f64 {
+    pub(super) fn mass(&self, bin: i64) -> Lanes {
         let place = usize::try_from(bin - self.origin).ok();
         let mass = place.and_then(|place| self.values.get(place));
         mass.copied().unwrap_or_default()
     }
 
     /// Sets the mass in a bin that there is room for.
-    pub(super) fn put(&mut self, bin: i64, mass: f64) {
+    pub(super) fn put(&mut self, bin: i64, mass: Lanes) {
         let place = usize::try_from(bin - self.origin).ok();
         if let Some(cell) = place.and_then(|place| self.values.get_mut(place)) {
             *cell = mass;
@@ -99,7 +116,8 @@ impl Cells {
     }
 
     /// Adds `mass` to each of `bins`, which do not fall.
-    pub(super) fn add(&mut self, bins: &[i64], mass: f64) {
+    #[inline]
+    pub(super) fn add(&mut self, bins: &[i64], mass: Lanes) {
         let (Some(&first), Some(&last)) = (bins.first(), bins.last()) else {
             return;
         };
@@ -118,32 +136,45 @@ impl Cells {
             // Not below the first, for which there is room.
             let place = usize::try_from(bin.wrapping_sub(origin).cast_unsigned());
             if let Some(cell) = place.ok().and_then(|place| self.values.get_mut(place)) {
-                *cell += mass;
+                *cell = plus(*cell, mass);
             }
         }
     }
 
-    /// Grows towards `bin` by at least half of what there is, so that growing is rare.
+    /// Grows towards `bin` by at least half of what there is, so that growing is rare; at first to both sides of it.
     #[cold]
     fn make_room(&mut self, bin: i64) {
-        const LEAST: usize = 256;
+        const LEAST: i64 = 256;
         if self.values.is_empty() {
-            self.origin = bin;
+            self.origin = bin - LEAST;
+            self.values.resize(places(2 * LEAST), [0.0; 2]);
         }
-        let spare = LEAST.max(self.values.len() / 2);
+        let spare = places(LEAST).max(self.values.len() / 2);
         if bin < self.origin {
             let more = places(self.origin - bin) + spare;
-            self.values.splice(..0, std::iter::repeat_n(0.0, more));
+            self.values.splice(..0, std::iter::repeat_n([0.0; 2], more));
             self.origin -= i64::try_from(more).unwrap_or(0);
         } else if places(bin - self.origin) >= self.values.len() {
             self.values
-                .resize(places(bin - self.origin) + 1 + spare, 0.0);
+                .resize(places(bin - self.origin) + 1 + spare, [0.0; 2]);
         }
     }
 
-    pub(super) fn multiply(&mut self, factor: f64) {
+    pub(super) fn multiply(&mut self, factors: Lanes) {
         for value in &mut self.values {
-            *value *= factor;
+            *value = times(*value, factors);
         }
     }
+}
+
+/// The sums of two and two numbers.
+#[inline]
+pub(super) fn plus([a, b]: Lanes, [c, d]: Lanes) -> Lanes {
+    [a + c, b + d]
+}
+
+/// The products of two and two numbers.
+#[inline]
+pub(super) fn times([a, b]: Lanes, [c, d]: Lanes) -> Lanes {
+    [a * c, b * d]
 }

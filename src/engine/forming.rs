@@ -4,7 +4,8 @@
 //! positions were opened. A tick takes back what was closed and opened, crosses the cells that the price has come to anew,
 //! and closes and opens again, so it costs what it newly crosses and a constant, and no look at the whole grid.
 
-use super::ledger::{Ledger, Mark, Step};
+use super::book::Mark;
+use super::ledger::{Ledger, Step};
 
 /// A ledger in the course of a bar: after every tick it is, bit for bit, what [`Ledger::step`] would make of the bar as it
 /// stands, and so is the ledger of the closed bar.
@@ -65,8 +66,9 @@ impl Forming {
                 self.ledger.uncross(&mut self.marks);
             }
         }
-        self.ledger.cross(bar, Some(&mut self.marks));
-        self.ledger.settle(bar, Some(&mut self.marks));
+        let logs = self.ledger.logs(bar);
+        self.ledger.cross(logs, self.marks.iter_mut());
+        self.ledger.settle(bar, logs, self.marks.iter_mut());
         self.range = Some((bar.low, bar.high));
         &self.ledger
     }

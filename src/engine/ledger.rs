@@ -7,12 +7,10 @@
 
 use std::ops::Range;
 
-use super::Parameters;
-use super::cells::{Cells, places};
-use crate::model::Side;
-
-/// Below this the common factor of a book is multiplied into its cells, so that nothing is divided by a vanishing one.
-const VANISHING: f64 = 1e-150;
+use super::book::{Book, Mark, Pair, Turn};
+use super::cells::{Cells, Lanes, places, plus, times};
+use super::{Parameters, Tier};
+use crate::model::{FineGrid, Side};
 
 /// What happened in one bar.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -58,108 +56,78 @@ pub struct Step {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ledger {
     parameters: Parameters,
-    /// Where in a bar's log price range the entries lie, 0 to 1.
-    fractions: Vec<f64>,
+    /// The logarithm of the grid's lowest price.
+    ln_p0: f64,
+    /// What each pair of clocks has of what is opened, and what of it changes hands in a day of average volume.
+    shares: Vec<Lanes>,
+    per_day: Vec<Lanes>,
     /// Per side, one book per tier.
     books: [Vec<Book>; 2],
     open_interest: f64,
     /// The last step's close.
     price: f64,
     phi: [f64; 2],
-    opening: Opening,
+    /// Per side, where its books open positions.
+    openings: [Opening; 2],
+    churns: Vec<Lanes>,
 }
 
-/// Where a step opens positions: room to work in, so that no step asks for its own.
-#[derive(Clone, Debug, Default)]
+/// Where a bar opens positions of one side, for entry after entry of tier after tier: one row of numbers for all of its
+/// books, so that a processor goes through it several at a time.
+#[derive(Clone, Debug, PartialEq)]
 struct Opening {
-    /// Log prices of the entries.
+    /// Where in a bar's log price range the entry lies, 0 to 1.
+    fractions: Vec<f64>,
+    /// Logarithm of the liquidation price over the entry price.
+    ln_ratios: Vec<f64>,
+    /// Log prices at which positions of the last bar are liquidated, and their bins: room to work in.
+    room: Room,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Room {
     lns: Vec<f64>,
-    /// The bins in which positions entered there are liquidated, of one book at a time.
     bins: Vec<i64>,
 }
 
-impl PartialEq for Opening {
+impl PartialEq for Room {
     /// It is no part of what a ledger holds.
     fn eq(&self, _: &Self) -> bool {
         true
     }
 }
 
-/// What a bar that has not closed did to a part of a book, so that it can be taken back.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Mark {
-    /// The cells that were crossed, in the order in which the price came to them, and their sum.
-    crossed: Vec<f64>,
-    sum: f64,
-    /// Where the cells lay before the bar, and behind what it crossed.
-    before: (i64, i64),
-    behind: (i64, i64),
-    scale: f64,
-    unlocated: f64,
-    mass: f64,
-    /// What stood in the bins in which positions were opened.
-    under: Vec<(i64, f64)>,
-    /// All cells, where they were multiplied.
-    whole: Option<Cells>,
-}
-
-/// All positions of one side, as if every one of them had the same leverage.
-#[derive(Clone, Debug, PartialEq)]
-struct Book {
-    /// Logarithm of the liquidation price over the entry price.
-    ln_ratio: f64,
-    weight: f64,
-    /// One part per clock.
-    parts: Vec<Part>,
-    /// Mass the last step's price range crossed.
-    flux: f64,
-}
-
-/// The positions of a book that turn over at the rate of one clock.
-#[derive(Clone, Debug, PartialEq)]
-struct Part {
-    /// Mass by liquidation price, to be multiplied by `scale`.
-    cells: Cells,
-    scale: f64,
-    /// Mass whose liquidation price is not known.
-    unlocated: f64,
-    /// All mass, kept beside its two kinds so that no step has to sum the cells.
-    mass: f64,
-    /// Mass the last step's price range crossed.
-    flux: f64,
+/// The logarithms of a bar's prices over the grid's lowest.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Logs {
+    low: f64,
+    high: f64,
+    close: f64,
+    range: f64,
 }
 
 impl Ledger {
     /// A ledger of which nothing is located yet; its open interest lies in the clocks as in equilibrium.
     #[must_use]
     pub fn new(parameters: Parameters, open_interest: f64) -> Self {
-        let entries = parameters.entries.get();
-        let shares = parameters.standing();
-        let books = [Side::Long, Side::Short].map(|side| {
-            parameters
-                .tiers
-                .iter()
-                .map(|tier| Book {
-                    ln_ratio: tier.ratio(side).ln(),
-                    weight: tier.weight,
-                    parts: shares
-                        .iter()
-                        .map(|share| Part::new(open_interest * share))
-                        .collect(),
-                    flux: 0.0,
-                })
-                .collect()
-        });
+        let masses = pairs(parameters.standing().into_iter());
+        let sides = [Side::Long, Side::Short];
+        let book = |tier: &Tier| {
+            let masses = masses.iter().map(|share| times([open_interest; 2], *share));
+            Book::new(tier.weight, masses)
+        };
+        let clocks = parameters.clocks.iter();
         Self {
-            fractions: (0..entries)
-                .map(|entry| (f64::from(entry) + 0.5) / f64::from(entries))
-                .collect(),
-            parameters,
-            books,
+            ln_p0: parameters.grid.p0.ln(),
+            shares: pairs(clocks.clone().map(|clock| clock.share)),
+            per_day: pairs(clocks.map(|clock| clock.per_day)),
+            books: [0, 1].map(|_| parameters.tiers.iter().map(book).collect()),
             open_interest,
             price: 0.0,
             phi: [1.0; 2],
-            opening: Opening::default(),
+            openings: sides.map(|side| Opening::new(&parameters, side)),
+            churns: Vec::new(),
+            parameters,
         }
     }
 
@@ -167,39 +135,51 @@ impl Ledger {
     ///
     /// Prices must be finite and above zero with `low <= close <= high`, the other numbers finite and not negative.
     pub fn step(&mut self, step: &Step) {
-        self.cross(step, None);
-        self.settle(step, None);
+        let logs = self.logs(step);
+        self.cross(logs, std::iter::empty());
+        self.settle(step, logs, std::iter::empty());
+    }
+
+    /// The logarithms that [`Ledger::cross`] and [`Ledger::settle`] need of a step.
+    pub(super) fn logs(&self, step: &Step) -> Logs {
+        Logs {
+            low: step.low.ln() - self.ln_p0,
+            high: step.high.ln() - self.ln_p0,
+            close: step.close.ln() - self.ln_p0,
+            range: (step.high / step.low).ln(),
+        }
     }
 
     /// Marks of the state as it is.
     pub(super) fn marks(&self) -> Vec<Mark> {
         let books = self.books.iter().flatten();
         books
-            .flat_map(|book| book.parts.iter().map(Part::mark))
+            .flat_map(|book| book.pairs.iter().map(Pair::mark))
             .collect()
     }
 
-    /// Empties what `step` crosses, in `marks` on top of what was crossed before.
-    pub(super) fn cross(&mut self, step: &Step, marks: Option<&mut [Mark]>) {
+    /// Empties what a step crosses, in `marks` on top of what was crossed before.
+    pub(super) fn cross<'a>(&mut self, logs: Logs, mut marks: impl Iterator<Item = &'a mut Mark>) {
         let grid = self.parameters.grid;
-        let (low, high) = (grid.bin(step.low), grid.bin(step.high));
-        let mut marks = marks.into_iter().flatten();
-        for (books, side) in self.books.iter_mut().zip([Side::Long, Side::Short]) {
-            for book in books {
-                book.sweep(side, (low, high), &mut marks);
-            }
+        let range = (grid.bin_of_ln(logs.low), grid.bin_of_ln(logs.high));
+        let [of_longs, of_shorts] = &mut self.books;
+        for book in of_longs {
+            book.sweep(Side::Long, range, &mut marks);
+        }
+        for book in of_shorts {
+            book.sweep(Side::Short, range, &mut marks);
         }
     }
 
     /// Takes back what a step closed and opened; what it crossed stays crossed.
     pub(super) fn unsettle(&mut self, marks: &mut [Mark]) {
-        let parts = self
+        let pairs = self
             .books
             .iter_mut()
             .flatten()
-            .flat_map(|book| &mut book.parts);
-        for (part, mark) in parts.zip(marks) {
-            part.unsettle(mark);
+            .flat_map(|book| &mut book.pairs);
+        for (pair, mark) in pairs.zip(marks) {
+            pair.unsettle(mark);
         }
     }
 
@@ -207,10 +187,10 @@ impl Ledger {
     pub(super) fn uncross(&mut self, marks: &mut [Mark]) {
         let mut marks = marks.iter_mut();
         for (books, side) in self.books.iter_mut().zip([Side::Long, Side::Short]) {
-            let parts = books.iter_mut().flat_map(|book| &mut book.parts);
+            let pairs = books.iter_mut().flat_map(|book| &mut book.pairs);
             // The marks come second, so that none is passed over.
-            for (part, mark) in parts.zip(&mut marks) {
-                part.uncross(side, mark);
+            for (pair, mark) in pairs.zip(&mut marks) {
+                pair.uncross(side, mark);
             }
         }
     }
@@ -221,27 +201,28 @@ impl Ledger {
     }
 
     /// Closes and opens positions until the open interest of `step` is met; what it crossed has been emptied.
-    pub(super) fn settle(&mut self, step: &Step, marks: Option<&mut [Mark]>) {
+    pub(super) fn settle<'a>(
+        &mut self,
+        step: &Step,
+        logs: Logs,
+        mut marks: impl Iterator<Item = &'a mut Mark>,
+    ) {
         let grid = self.parameters.grid;
-        let close = grid.bin(step.close);
-        let ln_low = step.low.ln() - grid.p0.ln();
-        let ln_range = (step.high / step.low).ln();
-        let clocks = &self.parameters.clocks;
+        let close = grid.bin_of_ln(logs.close);
+        // No long is left at or above the close, and no short at or below it.
+        let within = [(i64::MIN, close - 1), (close + 1, i64::MAX)];
         let passed = step.days * step.volume_ratio;
-        let Opening { lns, bins } = &mut self.opening;
-        lns.clear();
-        lns.extend(
-            self.fractions
-                .iter()
-                .map(|fraction| ln_low + ln_range * fraction),
-        );
-        let each = 1.0 / f64::from(self.parameters.entries.get());
-        let mut marks = marks.map(|marks| marks.iter_mut());
+        let churn = |per_day: &Lanes| per_day.map(|per_day| turnover(per_day, passed));
+        self.churns.clear();
+        self.churns.extend(self.per_day.iter().map(churn));
+        let entries = self.parameters.entries.get();
+        let each = 1.0 / f64::from(entries);
 
-        for (((books, side), realised), phi) in self
+        for ((((books, opening), within), realised), phi) in self
             .books
             .iter_mut()
-            .zip([Side::Long, Side::Short])
+            .zip(&mut self.openings)
+            .zip(within)
             .zip(step.realised)
             .zip(&mut self.phi)
         {
@@ -254,30 +235,17 @@ impl Ledger {
                 Some(realised) if predicted > 0.0 => (realised / predicted).min(1.0),
                 Some(_) => 0.0,
             };
-            for book in books {
-                // Only rounding can make more be liquidated than there is.
-                let left = (self.open_interest - *phi * book.flux).max(0.0);
-                // Closing is in proportion, written without a difference of large numbers.
-                let stays = if left > 0.0 {
-                    left.min(step.open_interest) / left
-                } else {
-                    0.0
-                };
-                let mut opened = (step.open_interest - left).max(0.0);
-                bins.clear();
-                grid.bins_of_lns(lns, book.ln_ratio, bins);
-                match side {
-                    Side::Long => bins.iter_mut().for_each(|bin| *bin = (*bin).min(close - 1)),
-                    Side::Short => bins.iter_mut().for_each(|bin| *bin = (*bin).max(close + 1)),
-                }
-                for (part, clock) in book.parts.iter_mut().zip(clocks) {
-                    let mark = marks.as_mut().and_then(Iterator::next);
-                    let churn = clock.turnover(passed);
-                    opened += part.close(*phi, stays, churn, mark, bins);
-                }
-                for (part, clock) in book.parts.iter_mut().zip(clocks) {
-                    part.open(bins, opened * clock.share, each);
-                }
+            let turn = Turn {
+                held: self.open_interest,
+                then: step.open_interest,
+                phi: *phi,
+                churns: &self.churns,
+                shares: &self.shares,
+                each,
+            };
+            let bins = opening.of(&grid, logs, within);
+            for (book, bins) in books.iter_mut().zip(bins.chunks_exact(entries.into())) {
+                book.settle(turn, bins, &mut marks);
             }
         }
         self.open_interest = step.open_interest;
@@ -289,17 +257,10 @@ impl Ledger {
     /// The bar after such a gap needs no wider sweep: no long is left at or above the last close and no short at or
     /// below it, so whatever lies between the last close and the bar lies within the bar's own sweep.
     pub fn lapse(&mut self, days: f64) {
-        let lost: Vec<f64> = self
-            .parameters
-            .clocks
-            .iter()
-            .map(|clock| clock.turnover(days))
-            .collect();
+        let lost = |per_day: &Lanes| per_day.map(|per_day| turnover(per_day, days));
+        let lost: Vec<Lanes> = self.per_day.iter().map(lost).collect();
         for book in self.books.iter_mut().flatten() {
-            for (part, lost) in book.parts.iter_mut().zip(&lost) {
-                part.unlocated += part.located() * lost;
-                part.scale *= 1.0 - lost;
-            }
+            book.lapse(&lost);
         }
     }
 
@@ -371,17 +332,16 @@ impl Ledger {
         let (low, high) = (grid.bin(low), grid.bin(high));
         let usd = |books: &[Book], crossed: &dyn Fn(&Cells) -> (i64, i64)| {
             let usd = books.iter().map(|book| {
-                let parts = book.parts.iter().map(|part| {
-                    let (first, end) = crossed(&part.cells);
-                    let masses = part.cells.within(first, end);
-                    let usd = (first..)
-                        .zip(masses)
-                        .filter(|(_, mass)| **mass > 0.0)
-                        .map(|(bin, mass)| mass * grid.mid(bin));
-                    part.scale * usd.sum::<f64>()
+                let pairs = book.pairs.iter().flat_map(|pair| {
+                    let (first, end) = crossed(&pair.cells);
+                    let masses = (first..).zip(pair.cells.within(first, end));
+                    let usd = masses.fold([0.0; 2], |sum, (bin, mass)| {
+                        plus(sum, times(*mass, [grid.mid(bin); 2]))
+                    });
+                    times(pair.scale, usd)
                 });
                 // A sum of nothing is minus zero.
-                parts.fold(0.0, |sum, usd| sum + usd)
+                pairs.fold(0.0, |sum, usd| sum + usd)
             });
             usd.collect()
         };
@@ -426,137 +386,55 @@ impl Ledger {
 
     fn longs_end(&self) -> i64 {
         let [longs, _] = &self.books;
-        let parts = longs.iter().flat_map(|book| &book.parts);
-        let parts = parts.filter(|part| !part.cells.is_empty());
-        parts.map(|part| part.cells.end).max().unwrap_or(i64::MIN)
+        let pairs = longs.iter().flat_map(|book| &book.pairs);
+        let pairs = pairs.filter(|pair| !pair.cells.is_empty());
+        pairs.map(|pair| pair.cells.end).max().unwrap_or(i64::MIN)
     }
 }
 
-impl Book {
-    fn unlocated(&self) -> f64 {
-        self.parts.iter().map(|part| part.unlocated).sum()
-    }
-
-    fn located(&self) -> f64 {
-        self.parts.iter().map(Part::located).sum()
-    }
-
-    /// Empties what a bar from `low` to `high` crosses, on top of what its marks say was crossed before.
-    fn sweep<'a>(
-        &mut self,
-        side: Side,
-        (low, high): (i64, i64),
-        marks: &mut impl Iterator<Item = &'a mut Mark>,
-    ) {
-        self.flux = 0.0;
-        for part in &mut self.parts {
-            let mut mark = marks.next();
-            let before = mark.as_ref().map_or(0.0, |mark| mark.sum);
-            let crossed = mark.as_mut().map(|mark| &mut mark.crossed);
-            let swept = match side {
-                Side::Long => part.cells.take_from(low, before, crossed),
-                Side::Short => part.cells.take_through(high, before, crossed),
-            };
-            if let Some(mark) = mark {
-                mark.sum = swept;
-                mark.behind = (part.cells.first, part.cells.end);
-            }
-            part.flux = swept * part.scale;
-            self.flux += part.flux;
-        }
-    }
-}
-
-impl Part {
-    fn new(mass: f64) -> Self {
+impl Opening {
+    fn new(parameters: &Parameters, side: Side) -> Self {
+        let entries = parameters.entries.get();
+        let fraction = |entry: u8| (f64::from(entry) + 0.5) / f64::from(entries);
+        let tiers = parameters.tiers.iter();
+        let all = tiers.flat_map(|tier| {
+            let ln_ratio = tier.ratio(side).ln();
+            (0..entries).map(move |entry| (fraction(entry), ln_ratio))
+        });
+        let (fractions, ln_ratios): (Vec<f64>, Vec<f64>) = all.unzip();
+        let room = Room {
+            lns: vec![0.0; fractions.len()],
+            bins: vec![0; fractions.len()],
+        };
         Self {
-            cells: Cells::default(),
-            scale: 1.0,
-            unlocated: mass,
-            mass,
-            flux: 0.0,
+            fractions,
+            ln_ratios,
+            room,
         }
     }
 
-    fn located(&self) -> f64 {
-        self.scale * self.cells.occupied().iter().sum::<f64>()
+    /// The bins in which positions opened in a bar are liquidated, none of them beyond `within`.
+    fn of(&mut self, grid: &FineGrid, logs: Logs, within: (i64, i64)) -> &[i64] {
+        let Room { lns, bins } = &mut self.room;
+        let entries = self.fractions.iter().zip(&self.ln_ratios);
+        for (ln, (fraction, ln_ratio)) in lns.iter_mut().zip(entries) {
+            *ln = logs.low + logs.range * fraction + ln_ratio;
+        }
+        grid.bins_of_lns(lns, within, bins);
+        bins
     }
+}
 
-    fn mark(&self) -> Mark {
-        Mark {
-            before: (self.cells.first, self.cells.end),
-            behind: (self.cells.first, self.cells.end),
-            scale: self.scale,
-            unlocated: self.unlocated,
-            mass: self.mass,
-            ..Mark::default()
-        }
-    }
+/// The share of a clock's positions that changes hands in so many days of average volume, at most half.
+fn turnover(per_day: f64, days: f64) -> f64 {
+    (per_day * days).min(0.5)
+}
 
-    fn unsettle(&mut self, mark: &mut Mark) {
-        (self.scale, self.unlocated, self.mass) = (mark.scale, mark.unlocated, mark.mass);
-        if let Some(whole) = mark.whole.take() {
-            self.cells = whole;
-        }
-        for (bin, mass) in mark.under.drain(..) {
-            self.cells.put(bin, mass);
-        }
-        (self.cells.first, self.cells.end) = mark.behind;
-    }
-
-    fn uncross(&mut self, side: Side, mark: &mut Mark) {
-        let (first, end) = mark.before;
-        for (place, mass) in (0..).zip(mark.crossed.drain(..)) {
-            let bin = match side {
-                Side::Long => end - 1 - place,
-                Side::Short => first + place,
-            };
-            self.cells.put(bin, mass);
-        }
-        mark.sum = 0.0;
-        mark.behind = mark.before;
-        (self.cells.first, self.cells.end) = mark.before;
-    }
-
-    /// Takes away the share `phi` of what was crossed, keeps of the rest the share that `stays`, and closes the share
-    /// `churn` of that: how much is to be opened anew. What will be opened in `bins` can be taken back with the mark.
-    fn close(
-        &mut self,
-        phi: f64,
-        stays: f64,
-        churn: f64,
-        mark: Option<&mut Mark>,
-        bins: &[i64],
-    ) -> f64 {
-        let liquidated = phi * self.flux;
-        let left = (self.mass - liquidated).max(0.0) * stays;
-        let kept = (1.0 - churn) * stays;
-        self.mass = (1.0 - churn) * left;
-        self.unlocated = (self.unlocated + self.flux - liquidated) * kept;
-        self.scale *= kept;
-        let vanishes = self.scale < VANISHING;
-        if let Some(mark) = mark {
-            if vanishes {
-                mark.whole = Some(self.cells.clone());
-            } else {
-                let stood = |bin: &i64| (*bin, self.cells.mass(*bin));
-                mark.under.extend(bins.iter().map(stood));
-            }
-        }
-        if vanishes {
-            self.cells.multiply(self.scale);
-            self.scale = 1.0;
-        }
-        churn * left
-    }
-
-    /// Opens `mass` in `bins`, the share `each` in each.
-    fn open(&mut self, bins: &[i64], mass: f64, each: f64) {
-        if mass > 0.0 {
-            self.mass += mass;
-            self.cells.add(bins, mass * each / self.scale);
-        }
-    }
+/// A number of each clock, two by two; nothing of the one that an odd number lacks.
+fn pairs(numbers: impl Iterator<Item = f64>) -> Vec<Lanes> {
+    let mut numbers = numbers;
+    let two = || Some([numbers.next()?, numbers.next().unwrap_or_default()]);
+    std::iter::from_fn(two).collect()
 }
 
 /// The mass of some books by bin at one instant, in base units.
@@ -587,30 +465,31 @@ impl Column {
 
     /// Adds the sum of `books` to `mass`, whose first bin is `first`.
     fn add<'a>(books: impl Iterator<Item = (&'a Book, f64)> + Clone, first: i64, mass: &mut [f64]) {
-        for (part, times) in Self::parts(books) {
-            let factor = part.scale * times;
-            let start = places(part.cells.first - first);
-            for (sum, cell) in mass.iter_mut().skip(start).zip(part.cells.occupied()) {
-                *sum += factor * cell;
+        for (pair, counted) in Self::pairs(books) {
+            let [by_one, by_other] = times(pair.scale, [counted; 2]);
+            let start = places(pair.cells.first - first);
+            for (sum, [one, other]) in mass.iter_mut().skip(start).zip(pair.cells.occupied()) {
+                *sum += by_one * one;
+                *sum += by_other * other;
             }
         }
     }
 
     /// From the first bin that holds something to behind the last; bin 0 and no more where nothing does.
     fn span<'a>(books: impl Iterator<Item = (&'a Book, f64)> + Clone) -> Range<i64> {
-        let parts = Self::parts(books);
-        let first = parts.clone().map(|(part, _)| part.cells.first).min();
-        let end = parts.map(|(part, _)| part.cells.end).max();
+        let pairs = Self::pairs(books);
+        let first = pairs.clone().map(|(pair, _)| pair.cells.first).min();
+        let end = pairs.map(|(pair, _)| pair.cells.end).max();
         first.unwrap_or(0)..end.unwrap_or(0)
     }
 
     /// What counts of `books`.
-    fn parts<'a>(
+    fn pairs<'a>(
         books: impl Iterator<Item = (&'a Book, f64)> + Clone,
-    ) -> impl Iterator<Item = (&'a Part, f64)> + Clone {
+    ) -> impl Iterator<Item = (&'a Pair, f64)> + Clone {
         books
-            .flat_map(|(book, times)| book.parts.iter().map(move |part| (part, times)))
-            .filter(|(part, times)| *times > 0.0 && !part.cells.is_empty())
+            .flat_map(|(book, counted)| book.pairs.iter().map(move |pair| (pair, counted)))
+            .filter(|(pair, counted)| *counted > 0.0 && !pair.cells.is_empty())
     }
 
     /// How many of `bins` lie below the first mass, and the masses of those that do not.

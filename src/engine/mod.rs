@@ -6,6 +6,7 @@
 //!
 //! Nothing here does I/O or reads a clock: the same observations and the same instant give the same reply.
 
+mod book;
 mod cascade;
 mod cells;
 mod coverage;

@@ -50,13 +50,6 @@ pub struct Clock {
     pub per_day: f64,
 }
 
-impl Clock {
-    /// The share that changes hands in a step of so many days of average volume, at most half.
-    pub(super) fn turnover(&self, days: f64) -> f64 {
-        (self.per_day * days).min(0.5)
-    }
-}
-
 /// The parameters of an estimate; a further one is a field here and in [`Specification`], which checks it, and its use.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parameters {

@@ -38,29 +38,41 @@ impl FineGrid {
         towards_zero - i64::from(towards_zero as f64 > bins)
     }
 
-    /// The bins of prices given by their logarithms over that of `p0`, each `more` than in `lns`, behind those in `bins`.
+    /// Writes into `bins` those of prices given by their logarithms over that of `p0`, none below the first nor above the
+    /// second of `within`: the nearest of these instead.
     ///
     /// As of [`FineGrid::bin_of_ln`], without a division where it is not needed: a product with `1 / h` is off by less than
     /// a millionth of a bin, so it decides wherever a price lies farther than that from an edge.
     #[inline]
-    pub fn bins_of_lns(&self, lns: &[f64], more: f64, bins: &mut Vec<i64>) {
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "bounds within 2^40 are exact in a double"
+    )]
+    pub fn bins_of_lns(&self, lns: &[f64], within: (i64, i64), bins: &mut [i64]) {
         // Added to a number of moderate size, its last bits are that number to the nearest whole.
         const WHOLE: f64 = 6_755_399_441_055_744.0;
+        const MOST: i64 = 1 << 40;
         let per_bin = 1.0 / self.h;
-        bins.extend(lns.iter().map(|ln| {
-            let ln = ln + more;
+        let [least, most] = [within.0, within.1].map(|bin| WHOLE + bin.clamp(-MOST, MOST) as f64);
+        let mut sure = true;
+        // Without a branch, so that a processor goes through several at once.
+        for (bin, ln) in bins.iter_mut().zip(lns) {
             let middle = ln * per_bin - 0.5;
             let shifted = middle + WHOLE;
             let off = (middle - (shifted - WHOLE)).abs();
-            if off < 0.5 - 1e-6 && middle.abs() < 1e9 {
-                shifted
-                    .to_bits()
-                    .wrapping_sub(WHOLE.to_bits())
-                    .cast_signed()
-            } else {
-                self.bin_of_ln(ln)
+            sure &= (off < 0.5 - 1e-6) & (middle.abs() < 1e9);
+            let shifted = if shifted < most { shifted } else { most };
+            let shifted = if shifted > least { shifted } else { least };
+            *bin = shifted
+                .to_bits()
+                .wrapping_sub(WHOLE.to_bits())
+                .cast_signed();
+        }
+        if !sure {
+            for (bin, ln) in bins.iter_mut().zip(lns) {
+                *bin = self.bin_of_ln(*ln).min(within.1).max(within.0);
             }
-        }));
+        }
     }
 
     /// The middle of bin `j`, halfway in log price.
@@ -153,13 +165,25 @@ mod tests {
                 edge - 6e-10,
             ]);
         }
-        lns.extend([0.0, -0.0, 1e6, -1e6, 1e12, -1e12]);
-        for more in [0.0, -0.012_578, 3.7] {
-            let mut bins = Vec::new();
-            grid.bins_of_lns(&lns, more, &mut bins);
-            assert_eq!(bins.len(), lns.len());
-            for (ln, bin) in lns.iter().zip(bins) {
-                assert_eq!(bin, grid.bin_of_ln(ln + more), "{ln} {more}");
+        lns.extend([0.0, -0.0]);
+        let mut bins = vec![0; lns.len()];
+        for (least, most) in [
+            (i64::MIN, i64::MAX),
+            (i64::MIN, 3_000),
+            (-70, i64::MAX),
+            (-5, 5),
+        ] {
+            let alone = |ln: &f64| grid.bin_of_ln(*ln).clamp(least, most);
+            grid.bins_of_lns(&lns, (least, most), &mut bins);
+            assert!(lns.iter().map(alone).eq(bins.iter().copied()));
+            for (lns, bins) in lns.chunks(5).zip(bins.chunks_mut(5)) {
+                grid.bins_of_lns(lns, (least, most), bins);
+                assert!(lns.iter().map(alone).eq(bins.iter().copied()), "{lns:?}");
+            }
+            for ln in [1e6, -1e6, 1e12, -1e12, f64::NAN] {
+                let mut bin = [0];
+                grid.bins_of_lns(&[ln], (least, most), &mut bin);
+                assert_eq!(bin, [alone(&ln)], "{ln}");
             }
         }
     }
