@@ -21,10 +21,10 @@ from .scoring.gain import spearman
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from .grids import LiquidationMap
     from .market import Market
     from .rows import Rows
     from .scoring.columns import Flags, Floats
+    from .scoring.curves import Held
     from .types import TruthRow
 
 __all__ = ["score_truth"]
@@ -114,7 +114,7 @@ def score_truth(
             why = next((f": {one['why']}" for one in left_out if one["symbol"] == coin), "")
             refuse("positions", f"no snapshot of {coin!r} can be used{why}", "snapshots of times the market knows")
         counts[coin] = len(pairs)
-        lines += [{"symbol": coin, "side": side, **_scores([pair[side] for pair in pairs])} for side in SIDES]
+        lines += [{"symbol": coin, "side": side, **scores([pair[side] for pair in pairs])} for side in SIDES]
     kinds = {name: "text" if name in {"symbol", "side"} else "float" for name in lines[0]}
     found = rows({name: (kind, [line[name] for line in lines]) for name, kind in kinds.items()})
     found.meta.update(
@@ -139,7 +139,7 @@ def _version(model: Literal[2] | Model | None) -> str:
     return model.version
 
 
-class _Side(NamedTuple):
+class Compared(NamedTuple):
     """USD of a map and of positions: by bin, and within each of the near distances."""
 
     map_bins: Floats
@@ -206,13 +206,15 @@ def _pairs(
     measured: _Measured | None,
     model: Literal[2] | Model,
     left_out: list[dict[str, Any]],
-) -> Iterator[dict[str, _Side]]:
+) -> Iterator[dict[str, Compared]]:
     """The map and the positions of each instant, by side."""
     if measured is None:
         held = Table(market.true_positions(coin), "positions")
         grid = market.liqmap(coin, "7d", model=model)
         liquidated_at = held.floats("liquidation_price")
-        yield _sides(grid, grid.current_price, _longs(held), liquidated_at, held.floats("qty") * liquidated_at)
+        price = grid.current_price
+        usd = held.floats("qty") * liquidated_at
+        yield against(spread(of_map(grid, 0), price), price, _longs(held), liquidated_at, usd)
         return
     of_coin = mine(measured.held, coin)
     chosen = np.ones(len(measured.price), dtype=np.bool_) if of_coin is None else of_coin
@@ -234,28 +236,34 @@ def _pairs(
             side = SIDES[0] if measured.long[row] else SIDES[1]
             what = f"row {row}: a {side} that is liquidated at {measured.price[row]:g} is over at a price of {price:g}"
             refuse("positions", what, "longs below the price and shorts above")
-        yield _sides(grid, price, measured.long[of], measured.price[of], measured.usd[of])
+        mapped = spread(of_map(grid, 0), grid.current_price)
+        yield against(mapped, price, measured.long[of], measured.price[of], measured.usd[of])
 
 
-def _sides(grid: LiquidationMap, price: float, long: Flags, liquidated_at: Floats, usd: Floats) -> dict[str, _Side]:
+def spread(curves: Held, now: float) -> dict[str, Floats]:
+    """USD of a map within each edge of the bins and each of the near distances from its price, by side."""
+    return {
+        "long": np.asarray([curves.long.over(now * (1.0 - edge)) for edge in (*EDGES, *NEAR)]),
+        "short": np.asarray([curves.short.under(now * (1.0 + edge)) for edge in (*EDGES, *NEAR)]),
+    }
+
+
+def against(
+    mapped: dict[str, Floats], price: float, long: Flags, liquidated_at: Floats, usd: Floats
+) -> dict[str, Compared]:
     """USD of both by distance; each is measured from the price it was made at."""
-    curves = of_map(grid, 0)
-    now = grid.current_price
     distances = np.abs(liquidated_at / price - 1.0)
     found = {}
     for side, of in (("long", long), ("short", ~long)):
-        if side == "long":
-            within = [curves.long.over(now * (1.0 - edge)) for edge in (*EDGES, *NEAR)]
-        else:
-            within = [curves.short.under(now * (1.0 + edge)) for edge in (*EDGES, *NEAR)]
         true_bins, _ = np.histogram(distances[of], EDGES, weights=usd[of])
         true_near = [float(usd[of & (distances <= edge)].sum()) for edge in NEAR]
-        map_bins = np.diff(np.asarray(within[: len(EDGES)]))
-        found[side] = _Side(map_bins, true_bins, np.asarray(within[len(EDGES) :]), np.asarray(true_near))
+        map_bins, map_near = np.diff(mapped[side][: len(EDGES)]), mapped[side][len(EDGES) :]
+        found[side] = Compared(map_bins, true_bins, map_near, np.asarray(true_near))
     return found
 
 
-def _scores(pairs: Sequence[_Side]) -> dict[str, float]:
+def scores(pairs: Sequence[Compared]) -> dict[str, float]:
+    """What a row of the answer says of some pairs."""
     known = [pair for pair in pairs if pair.true_bins.sum() > 0]
     nan = float("nan")
     overlaps = [_overlap(pair) for pair in known]
@@ -272,7 +280,7 @@ def _scores(pairs: Sequence[_Side]) -> dict[str, float]:
     }
 
 
-def _overlap(pair: _Side) -> float:
+def _overlap(pair: Compared) -> float:
     total = float(pair.map_bins.sum())
     if not total > 0:
         return 0.0

@@ -23,6 +23,8 @@ VERSIONS = {
     "served expected": ("answered as model 3", _core.model_version(3)),
 }
 
+OTHERS = {"pool": "pool of these 6"}
+
 Gate = tuple[str, str, str, str]
 """What is held, what is wanted, what was found, and whether that passes."""
 
@@ -47,6 +49,19 @@ def gates(found: list[Gate]) -> str:
         calibration .95 to 1.05. `liqdata.score` tells them of a file that is kept from whoever works on the model."""
     )
     return f"## Gates\n\n{table(('', 'wanted', 'found', ''), found)}\n\n{told}"
+
+
+def with_section(text: str, section: str, gated: list[Gate]) -> str:
+    """A page on which a section stands anew, and the gates that were held to it."""
+    heading = section.partition("\n")[0]
+    head, *sections = text.rstrip("\n").split("\n\n## ")
+    at = [f"## {one}".partition("\n")[0] for one in sections].index(heading)
+    sections[at] = section.removeprefix("## ")
+    lines = "\n\n## ".join([head, *sections]).split("\n")
+    for gate in gated:
+        row = f"| {' | '.join(gate)} |"
+        lines = [row if line.startswith(f"| {gate[0]} |") else line for line in lines]
+    return "\n".join(lines) + "\n"
 
 
 def _means(frame: pd.DataFrame) -> list[str]:
@@ -78,8 +93,18 @@ def as_it_is(found: dict[str, pd.DataFrame], gated: list[Gate]) -> str:
         {number(spread[0.9])} in eight of ten cases. Within 1 % of the price the map tells several times what is
         there. The expected view counts other USD and has no score here."""
     )
-    rows = [(VERSIONS[name][0], *_means(frame)) for name, frame in found.items()]
-    return f"## Against the true positions of simulated markets\n\n{intro}\n\n{table(('', *_SCORED), rows)}\n\n{told}"
+    beside_them = prose(
+        """The [baselines](scoring.md#baselines) are what they hold at the market's end, of all its 30 days and fading
+        as theirs do. What the template's lines are worth is arbitrary, so it has no ratios. The pool is all of these
+        maps together, weighted by a fit to the orders of the market's last day in quarters of an hour."""
+    )
+    rows = []
+    for name, frame in found.items():
+        said = VERSIONS[name][0] if name in VERSIONS else OTHERS.get(name, f"baseline: {name}")
+        cells = _means(frame)
+        rows.append((said, *(cells if name != "template" else [*cells[:2], *["–"] * (len(cells) - 2)])))
+    parts = [intro, table(("", *_SCORED), rows), told, *([beside_them] if len(found) > len(simulated.MODELS) else [])]
+    return "\n\n".join(["## Against the true positions of simulated markets", *parts])
 
 
 def seen_badly(found: pd.DataFrame) -> str:

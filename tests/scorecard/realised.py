@@ -23,7 +23,7 @@ TRADERS = 120_000
 LARGE = ("binance", "bybit", "hyperliquid", "okx")  # venues with open interest of BTC worth naming
 
 
-def traders(bars: pd.DataFrame, seed: int) -> pd.DataFrame:
+def traders(bars: pd.DataFrame, seed: int, *, count: int = TRADERS, per_hour: int = 4) -> pd.DataFrame:
     """What traders who live on these bars are liquidated for, hour by hour.
 
     Each enters where and when volume is traded, holds for a random time, and is liquidated when a later bar gets to its
@@ -32,15 +32,13 @@ def traders(bars: pd.DataFrame, seed: int) -> pd.DataFrame:
     chance = np.random.default_rng(seed)
     low, high = bars["low"].to_numpy(), bars["high"].to_numpy()
     volume = bars["volume"].to_numpy()
-    entered = np.sort(chance.choice(len(bars), TRADERS, p=volume / volume.sum()))
-    entry = low[entered] * (high[entered] / low[entered]) ** chance.random(TRADERS)
-    leverage = chance.choice(LEVERAGES, TRADERS, p=WEIGHTS)
-    usd = 2e4 * (1 - chance.random(TRADERS) * 0.999) ** (-1 / 1.3)
-    mean = np.asarray([hours for _, hours in LIVES])[
-        chance.choice(len(LIVES), TRADERS, p=[share for share, _ in LIVES])
-    ]
-    leaves = entered + 1 + np.floor(4 * mean * chance.exponential(size=TRADERS)).astype(np.int64)
-    long = chance.random(TRADERS) < 0.5
+    entered = np.sort(chance.choice(len(bars), count, p=volume / volume.sum()))
+    entry = low[entered] * (high[entered] / low[entered]) ** chance.random(count)
+    leverage = chance.choice(LEVERAGES, count, p=WEIGHTS)
+    usd = 2e4 * (1 - chance.random(count) * 0.999) ** (-1 / 1.3)
+    mean = np.asarray([hours for _, hours in LIVES])[chance.choice(len(LIVES), count, p=[share for share, _ in LIVES])]
+    leaves = entered + 1 + np.floor(per_hour * mean * chance.exponential(size=count)).astype(np.int64)
+    long = chance.random(count) < 0.5
     price = np.where(long, entry * (1 - 1 / leverage) / (1 - MARGIN), entry * (1 + 1 / leverage) / (1 + MARGIN))
     found = np.zeros((len(bars), 2))
     waiting: tuple[list[tuple[float, int]], list[tuple[float, int]]] = ([], [])
@@ -52,7 +50,7 @@ def traders(bars: pd.DataFrame, seed: int) -> pd.DataFrame:
                 _, one = heapq.heappop(heap)
                 if leaves[one] >= bar:
                     found[bar, side] += usd[one]
-        while newest < TRADERS and entered[newest] == bar:
+        while newest < count and entered[newest] == bar:
             heapq.heappush(
                 waiting[0 if long[newest] else 1], (-price[newest] if long[newest] else price[newest], newest)
             )

@@ -1,5 +1,6 @@
 """``docs/scorecard.md``, measured: ``make scorecard``, or ``python tests/scorecard/run.py``.
 
+``--only positions`` measures the section on true positions again, with its gates, and leaves the others as they stand.
 What needs recordings that may not be shipped is left out where ``$LIQDATA_REAL_DATA`` does not name their folder.
 """
 
@@ -7,6 +8,7 @@ import argparse
 import os
 from pathlib import Path
 
+import beside
 import measured
 import page
 import realised
@@ -20,10 +22,15 @@ def main() -> None:
     reader.add_argument("--seeds", type=int, default=12, help="markets that the gates are held to")
     reader.add_argument("--fewer", type=int, default=3, help="markets of each quality and habit")
     reader.add_argument("--page", type=Path, default=PAGE)
+    reader.add_argument("--only", choices=["positions"], help="measure this section anew, of a page that is there")
     asked = reader.parse_args()
     gated: list[page.Gate] = []
     print("simulated markets as they are …", flush=True)
-    parts = [page.as_it_is(simulated.as_it_is(range(asked.seeds)), gated)]
+    parts = [page.as_it_is(simulated.as_it_is(range(asked.seeds), beside.others), gated)]
+    if asked.only:
+        text = asked.page.read_text(encoding="utf-8")
+        asked.page.write_text(page.with_section(text, parts[0], gated), encoding="utf-8")
+        return
     print("seen badly …", flush=True)
     parts.append(page.seen_badly(simulated.seen_badly(range(asked.fewer))))
     print("of other habits …", flush=True)

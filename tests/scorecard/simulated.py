@@ -46,14 +46,19 @@ def scored(market: liqdata.Market, positions: pd.DataFrame, model: liqdata.Model
 # --- as it is
 
 
-def as_it_is(seeds: Iterable[int]) -> dict[str, pd.DataFrame]:
-    """By model, one row per seed, coin and side."""
+def as_it_is(
+    seeds: Iterable[int], others: Callable[[liqdata.Market], pd.DataFrame] | None = None
+) -> dict[str, pd.DataFrame]:
+    """By model, and by what `others` holds against the same markets, one row per seed, coin and side."""
     found: dict[str, list[pd.DataFrame]] = {name: [] for name in MODELS}
     for seed in seeds:
         with liqdata.demo(seed=seed) as market:
             for name, model in MODELS.items():
                 rows = liqdata.score_truth(market, symbols=COINS, model=model).to_pandas()
                 found[name].append(rows.assign(seed=seed))
+            if others is not None:
+                for name, rows in others(market).groupby("source", sort=False):
+                    found.setdefault(str(name), []).append(rows.drop(columns="source").assign(seed=seed))
     return {name: pd.concat(frames, ignore_index=True) for name, frames in found.items()}
 
 

@@ -12,12 +12,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .columns import DAY, LONG, SHORT, Floats, Millis, Table, mine, refuse
+from .curves import Curve, Held
 
 if TYPE_CHECKING:
     from .path import Bars, Path
 
 NAMES = ("template", "prints", "interest", "turnover")
 
+_DISTANCES = 1.0 / np.arange(125.0, 1.0, -1.0)  # of the template's lines
+_WORTH = 1e8  # of a line as far away as the price is high
 _LEVERAGES = np.asarray([10.0, 25.0, 50.0, 100.0])
 _MARGIN = 0.005
 _STEP = 5e-4  # width of a cell in log price
@@ -30,24 +33,43 @@ def made(name: str, path: Path, open_interest: Any, symbol: str) -> tuple[Floats
     """What the periods' moves crossed of a baseline, (n, 2): as it stood at the opens, and with what came inside."""
     if name == "template":
         return template(path), None
-    bars = path.bars
+    return _replay(path, *_deposits(name, path.bars, open_interest, symbol))
+
+
+def standing(name: str, bars: Bars, open_interest: Any, symbol: str) -> Held:
+    """What a baseline holds at the close of the last bar."""
+    cells = _Cells(bars)
+    if name == "template":
+        places = cells.cell(bars.close[cells.bars[-1]] * np.asarray([1 - _DISTANCES, 1 + _DISTANCES]))
+        for side in (LONG, SHORT):
+            np.add.at(cells.held[side], places[side], _DISTANCES * _WORTH)
+    else:
+        opened, fading = _deposits(name, bars, open_interest, symbol)
+        for bar in cells.bars:
+            cells.sweep(bar)
+            cells.open(bar, opened[bar], fading[bar])
+    edges = cells.floor * np.exp(np.arange(cells.held.shape[1] + 1) * _STEP)
+    below = [np.concatenate(([0.0], np.cumsum(cells.scale * held))) for held in cells.held]
+    end = bars.start + bars.interval * (cells.bars[-1] + 1)
+    return Held(end, *(Curve(edges, sums) for sums in below))
+
+
+def _deposits(name: str, bars: Bars, open_interest: Any, symbol: str) -> tuple[Floats, Floats]:
+    """USD that each bar opens of longs and of shorts, and what it leaves of those before."""
     usd = np.nan_to_num(bars.volume * bars.close)
     fading = np.full(len(usd), 0.5 ** (bars.interval / _HALF_LIFE))
     if name == "interest":
-        opened, fading = _interest(bars, _readings(open_interest, symbol, bars))
-    elif name == "prints":
-        opened = np.where(usd > _LARGE * _usual(usd, 7 * DAY // bars.interval), usd, 0.0)[:, None].repeat(2, axis=1)
-    else:
-        opened = usd[:, None].repeat(2, axis=1)
-    return _replay(path, opened, fading)
+        return _interest(bars, _readings(open_interest, symbol, bars))
+    if name == "prints":
+        usd = np.where(usd > _LARGE * _usual(usd, 7 * DAY // bars.interval), usd, 0.0)
+    return usd[:, None].repeat(2, axis=1), fading
 
 
 def template(path: Path) -> Floats:
     """Lines at 1/L on either side of the price for every leverage from 2 to 125, each worth 1/L: a fixed shape."""
-    distances = 1.0 / np.arange(125.0, 1.0, -1.0)
-    worth = np.concatenate(([0.0], np.cumsum(distances))) * 1e8
+    worth = np.concatenate(([0.0], np.cumsum(_DISTANCES))) * _WORTH
     reached = [1.0 - path.low / path.price, path.high / path.price - 1.0]
-    return np.column_stack([worth[np.searchsorted(distances, far, side="right")] for far in reached])
+    return np.column_stack([worth[np.searchsorted(_DISTANCES, far, side="right")] for far in reached])
 
 
 def _usual(usd: Floats, width: int) -> Floats:
@@ -99,42 +121,71 @@ def _readings(value: Any, symbol: str, bars: Bars) -> Floats:
     return np.where(known, total, np.nan)
 
 
+def _steps(ratio: Floats) -> Millis:
+    """How many cells lie between prices of such ratios."""
+    found: Millis = np.floor(np.log(ratio) / _STEP).astype(np.int64)
+    return found
+
+
+class _Cells:
+    """Positions by the price at which they are liquidated, in cells of log price; what fades is one factor of all."""
+
+    def __init__(self, bars: Bars) -> None:
+        whole = np.isfinite(bars.close)
+        self.bars: list[int] = np.flatnonzero(whole).tolist()
+        self.floor = np.nanmin(bars.low) / 2.0
+        prices = (np.where(whole, prices, self.floor) for prices in (bars.low, bars.high, bars.close))
+        self.low, self.high, self.close = map(self.cell, prices)
+        self.away = {
+            LONG: _steps((1 - 1 / _LEVERAGES) / (1 - _MARGIN)),
+            SHORT: _steps((1 + 1 / _LEVERAGES) / (1 + _MARGIN)),
+        }
+        self.held = np.zeros((2, int(self.high.max() + _steps(np.asarray(2.0))) + 2))
+        self.scale = 1.0
+
+    def cell(self, price: Floats) -> Millis:
+        """The cells of prices; below the first of them there is none."""
+        return np.maximum(_steps(price / self.floor), 0)
+
+    def over(self, cell: int) -> float:
+        """USD of longs from a cell on."""
+        return float(self.scale * self.held[LONG, cell:].sum())
+
+    def under(self, cell: int) -> float:
+        """USD of shorts up to a cell."""
+        return float(self.scale * self.held[SHORT, : cell + 1].sum())
+
+    def sweep(self, bar: int) -> None:
+        """Take away what a bar gets to."""
+        self.held[LONG, self.low[bar] :] = 0.0
+        self.held[SHORT, : self.high[bar] + 1] = 0.0
+
+    def open(self, bar: int, opened: Floats, fading: float) -> None:
+        """Fade, and open at a bar's close."""
+        self.scale *= fading
+        if self.scale < 1e-100:  # noqa: PLR2004 - long before anything is divided by nothing
+            self.held *= self.scale
+            self.scale = 1.0
+        for side, limit in ((LONG, np.minimum), (SHORT, np.maximum)):
+            edge = self.close[bar] + (-1 if side == LONG else 1)
+            places = np.maximum(limit(self.close[bar] + self.away[side], edge), 0)
+            np.add.at(self.held[side], places, opened[side] / (len(places) * self.scale))
+
+
 def _replay(path: Path, opened: Floats, fading: Floats) -> tuple[Floats, Floats]:
     """Live through the bars; what is opened at a bar's close is there from the next one on."""
     bars, size = path.bars, path.period // path.bars.interval
-    floor = np.nanmin(bars.low) / 2.0
-
-    def cell(price: Floats) -> Millis:
-        found: Millis = np.floor(np.log(price / floor) / _STEP).astype(np.int64)
-        return found
-
-    whole = np.isfinite(bars.close)
-    low, high, close = (cell(np.where(whole, prices, floor)) for prices in (bars.low, bars.high, bars.close))
-    away = {
-        LONG: cell(floor * (1 - 1 / _LEVERAGES) / (1 - _MARGIN)),
-        SHORT: cell(floor * (1 + 1 / _LEVERAGES) / (1 + _MARGIN)),
-    }
-    held = np.zeros((2, int(high.max() + away[SHORT].max()) + 2))
-    scale = 1.0
+    cells = _Cells(bars)
     starts = {int(bar): row for row, bar in enumerate((path.opens - bars.start) // bars.interval)}
-    ends = (cell(path.low), cell(path.high))
+    lows, highs = cells.cell(path.low), cells.cell(path.high)
     frozen, inside = np.zeros((len(path.opens), 2)), np.zeros((len(path.opens), 2))
     row = until = -1
-    for bar in np.flatnonzero(whole).tolist():
+    for bar in cells.bars:
         if bar in starts:
             row, until = starts[bar], bar + size
-            frozen[row] = scale * held[LONG, ends[0][row] :].sum(), scale * held[SHORT, : ends[1][row] + 1].sum()
-        swept = held[LONG, low[bar] :], held[SHORT, : high[bar] + 1]
+            frozen[row] = cells.over(lows[row]), cells.under(highs[row])
         if bar < until:
-            inside[row] += [scale * part.sum() for part in swept]
-        for part in swept:
-            part[:] = 0.0
-        scale *= fading[bar]
-        if scale < 1e-100:  # noqa: PLR2004 - long before anything is divided by nothing
-            held *= scale
-            scale = 1.0
-        for side, limit in ((LONG, np.minimum), (SHORT, np.maximum)):
-            edge = close[bar] + (-1 if side == LONG else 1)
-            places = np.maximum(limit(close[bar] + away[side], edge), 0)
-            np.add.at(held[side], places, opened[bar, side] / (len(places) * scale))
+            inside[row] += cells.over(cells.low[bar]), cells.under(cells.high[bar])
+        cells.sweep(bar)
+        cells.open(bar, opened[bar], fading[bar])
     return frozen, inside

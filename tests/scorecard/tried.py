@@ -1,0 +1,155 @@
+"""What was tried so that the map adds more to the adaptive path, and what came of it: run this file.
+
+Each part is chosen on the first half of its time and reported on the second; it needs the recordings that
+``$LIQDATA_REAL_DATA`` names. ``docs/scorecard.md`` has the figures under "Tried".
+"""
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from beside import by_venue
+from measured import FLOOR, _score, recorded
+from realised import LEVERAGES, LIVES, MARGIN, TRADERS, WEIGHTS, traders
+from simulated import SCORES
+
+import liqdata
+
+SHORT_SPAN = ("2026-03-24 12:00", "2026-06-11 00:00")  # of which there are bars of five minutes too
+LONG_SPAN = ("2025-12-01", "2026-06-12")
+SEEDS = range(3)
+
+
+def five_minutes(folder: Path) -> pd.DataFrame:
+    """BTC bars of 5 minutes, of the span in which they meet those of 15."""
+    bars = pd.read_csv(folder / "btc_5m_candles_20260324_20260622.csv")
+    bars["timestamp"] = pd.to_datetime(bars["timestamp"], unit="ms", utc=True)
+    start, end = SHORT_SPAN
+    bars = bars[(bars["timestamp"] >= start) & (bars["timestamp"] < end)].reset_index(drop=True)
+    return bars[["timestamp", "open", "high", "low", "close", "volume"]].assign(symbol="BTC")
+
+
+def gains(maps: dict[str, Any], told: pd.DataFrame, options: dict[str, Any]) -> pd.DataFrame:
+    """What each map adds to the adaptive path, by half of the time, of both sides together."""
+    times = told["timestamp"]
+    middle = times.iloc[len(times) // 2].floor("1D")
+    rows = []
+    for half, span in (("first", {"end": middle}), ("second", {"start": middle})):
+        card = liqdata.score(maps, told, period="1h", **options, **span)
+        rows += [
+            {"half": half, **{name: row[name] for name in ("map", "state", "n", "dig", "dig_low", "dig_high")}}
+            for row in (*card.rows(), *card.references())
+            if row["side"] == "both" and (row["map"] in maps or row["map"].startswith("pool"))
+        ]
+    return pd.DataFrame(rows)
+
+
+def finer(folder: Path) -> pd.DataFrame:
+    """Entries by the volume of a bar's thirds: the same ledger on bars of 5 minutes beside that on bars of 15.
+
+    The traders live on the bars of 5 minutes, so where inside a quarter of an hour they enter is known to those alone.
+    """
+    fine = five_minutes(folder)
+    coarse, interest = recorded(folder, *SHORT_SPAN)
+    found = []
+    for seed in SEEDS:
+        told = traders(fine, seed, count=TRADERS * 5 // 12, per_hour=12).iloc[24:]
+        maps = {
+            "bars of 15 minutes": liqdata.Market(bars=coarse, open_interest=interest),
+            "bars of 5 minutes": liqdata.Market(bars=fine, open_interest=interest),
+            "15 minutes, 20 entries": liqdata.Model(entries=20),
+        }
+        options = {"bars": coarse, "open_interest": interest}
+        found.append(gains(maps, told, options).assign(seed=seed))
+    return pd.concat(found, ignore_index=True)
+
+
+def others(folder: Path) -> pd.DataFrame:
+    """Other parameters on half a year, and, for the most there is to gain, one that knows what the traders are like."""
+    bars, interest = recorded(folder, *LONG_SPAN)
+    told = traders(bars, 0).iloc[24:]
+    clocks = [(share, 24 / hours) for share, hours in LIVES]
+    tiers = [int(leverage) for leverage in LEVERAGES]
+    maps = {
+        "version 2": liqdata.Model(),
+        "20 entries": liqdata.Model(entries=20),
+        "grid of 2 basis points": liqdata.Model(grid=2e-4, entries=12),
+        "three clocks": liqdata.Model(clocks=[(0.2, 0.1), (0.4, 2.0), (0.4, 16.0)]),
+        "only the fast clock": liqdata.Model(clocks=[(1.0, 16.0)]),
+        "only the slow clock": liqdata.Model(clocks=[(1.0, 0.1)]),
+        "knows leverages and lives": liqdata.Model(tiers=tiers, weights=list(WEIGHTS), mmr=MARGIN, clocks=clocks),
+    }
+    return gains(maps, told, {"bars": bars, "open_interest": interest})
+
+
+def of_venue(folder: Path) -> pd.DataFrame:
+    """The measured positions of Hyperliquid against ledgers of its own open interest, and of its own bars as well."""
+    bars, interest = recorded(folder, "2025-12-08", "2026-02-24")
+    held = pd.read_parquet(folder / "unlicense_hourly_open_interest.parquet")
+    held = held[(held["coin"] == "BTC") & (held["venue"] == "hyperliquid")].sort_values("timestamp")
+    candles = pd.read_parquet(folder / "unlicense_hourly_candles_multi_venue.parquet")
+    candles = candles[(candles["coin"] == "BTC") & (candles["venue"] == "hyperliquid")]
+    names = {"o": "open", "h": "high", "l": "low", "c": "close", "v": "volume"}
+    candles = candles.rename(columns=names)[["timestamp", *names.values()]].assign(symbol="BTC")
+    for frame in (held, candles):
+        frame["timestamp"] = pd.to_datetime(frame["timestamp"], utc=True)
+    candles = candles[(candles["timestamp"] >= "2025-12-08") & (candles["timestamp"] < "2026-02-24")]
+    price = bars.set_index("timestamp")["close"].reindex(held["timestamp"], method="ffill").to_numpy()
+    own = pd.DataFrame(
+        {"symbol": "BTC", "timestamp": held["timestamp"], "open_interest": held["oi_usd"].to_numpy() / price}
+    ).dropna()
+    markets = {
+        "Binance's open interest": liqdata.Market(bars=bars, open_interest=interest),
+        "its own": liqdata.Market(bars=bars, open_interest=own),
+        "its own, and its own bars of an hour": liqdata.Market(bars=candles, open_interest=own),
+    }
+    positions = pd.read_csv(folder / "hl_top_trader_btc_liqmap_20260126_20260222.csv")
+    positions["t"] = pd.to_datetime(positions["t"], utc=True)
+    middle = positions["t"].drop_duplicates().sort_values().iloc[positions["t"].nunique() // 2]
+    sums: dict[tuple[str, str, str], np.ndarray] = {}
+    for at, snapshot in positions.groupby("t"):
+        for name, market in markets.items():
+            grid = market.liqmap("BTC", "7d", model=2, as_of=at.to_pydatetime())
+            if abs(snapshot["cur"].iloc[0] / grid.current_price - 1) > 0.02:
+                continue
+            for side in ("long", "short"):
+                mine = snapshot[snapshot["side"] == side]
+                far = (mine["price"] / mine["cur"] - 1).abs().to_numpy()
+                found = _score(grid, side, far, mine["value"].to_numpy(), reach=0.30, floor=FLOOR)
+                key = ("first" if at < middle else "second", name, side)
+                sums[key] = sums.get(key, np.zeros(3)) + found
+    rows = [
+        {"half": half, "map": name, "side": side, "score": logs / inside}
+        for (half, name, side), (logs, inside, _) in sums.items()
+    ]
+    return pd.DataFrame(rows)
+
+
+def of_venues(_: Path) -> pd.DataFrame:
+    """Of simulated markets: the sum of a map of each venue's own open interest beside the map of all of it."""
+    rows = []
+    for seed in range(6):
+        with liqdata.demo(seed=seed) as market:
+            rows.append(by_venue(market))
+    found = pd.concat(rows, ignore_index=True)
+    return found.groupby("source", sort=False)[list(SCORES)].mean().reset_index()
+
+
+PARTS = {"finer": finer, "others": others, "of_venue": of_venue, "of_venues": of_venues}
+
+
+def main() -> None:
+    folder = Path(os.environ["LIQDATA_REAL_DATA"]) / "market"
+    asked = sys.argv[1:] or PARTS
+    pd.set_option("display.width", 200)
+    for name in asked:
+        print(f"== {name}", flush=True)
+        found = PARTS[name](folder)
+        print(found.round(4).to_string(index=False), flush=True)
+
+
+if __name__ == "__main__":
+    main()
