@@ -158,7 +158,10 @@ def told(text, links, owner=""):
     for section in sections(text):
         kind = section.kind.value
         if kind == "text":
-            parts.append(section.value)
+            parts += [
+                f"```pycon\n{block}\n```" if block.startswith(">>> ") else block
+                for block in section.value.split("\n\n")
+            ]
         elif kind in {"parameters", "attributes", "other parameters"}:
             parts.append(f"**{kind.capitalize()}**")
             parts.append(
@@ -253,7 +256,8 @@ def written():
         made[f"{page}.md"] = "\n\n".join(filter(None, parts)) + "\n"
     lines = [HEAD, "| name | what it is |", "|---|---|"]
     for page, things in found.items():
-        listed = [(page, _module(page))] if page in MODULES else things
+        own = things if page != "types" else []  # its names stand on its page alone
+        listed = [(page, _module(page)), *own] if page in MODULES else things
         lines += [
             f"| [{name}]({links.places[name]}) | {links.text(summary(thing.__doc__))} |" for name, thing in listed
         ]
