@@ -16,7 +16,7 @@ use uuid::Uuid;
 
 use super::batch::Batch;
 use super::clock::wall_clock;
-use super::files::{RollStep, place};
+use super::files::{RollStep, place_all};
 use super::filter::Filter;
 use super::known::{self, Noted};
 use super::manifest::{self, Part, Partition, State, Venues};
@@ -109,6 +109,7 @@ impl Writer {
             until,
             goes_on,
             done,
+            ready: Vec::new(),
             made: Vec::new(),
             open: Batch::default(),
             noted: Noted::default(),
@@ -143,12 +144,31 @@ struct Made {
     venues: Venues,
 }
 
+/// Files that are put into their places together: a wait for the disk is shared, and between two it is asked whether
+/// to go on.
+const TOGETHER: usize = 16;
+
+/// A file that is yet to be put into its place.
+struct Ready {
+    made: Made,
+    relative: PathBuf,
+    bytes: Vec<u8>,
+}
+
+/// A row by its key: what one that the archive has tells ([`content`]), or which of the new ones it is.
+#[derive(Clone, Copy)]
+enum Known {
+    There(u64),
+    New(usize),
+}
+
 /// A filing under way.
 struct Filing<'a> {
     writer: &'a mut Writer,
     until: Millis,
     goes_on: &'a mut dyn FnMut() -> bool,
     done: &'a mut dyn FnMut(RollStep, &Path),
+    ready: Vec<Ready>,
     made: Vec<Made>,
     /// Rows of days that are not over.
     open: Batch,
@@ -164,6 +184,7 @@ impl Filing<'_> {
             && self.kind(rows.open_interest, |open| &mut open.open_interest)?
             && (self.goes_on)();
         if went_on {
+            self.place()?;
             self.commit(told)?;
         }
         Ok(went_on)
@@ -228,24 +249,29 @@ impl Filing<'_> {
         partition: Partition,
         rows: Vec<(usize, R)>,
     ) -> Result<Vec<R>, ArchiveError> {
-        let mut known: HashMap<String, u64> = HashMap::with_capacity(rows.len());
+        let mut known: HashMap<String, Known> = HashMap::with_capacity(rows.len());
         for row in self.there::<R>(partition)? {
-            known.insert(row.key(), content(&row));
+            known.insert(row.key(), Known::There(content(&row)));
         }
-        let mut new = Vec::with_capacity(rows.len());
+        let mut new: Vec<R> = Vec::with_capacity(rows.len());
         for (place, row) in rows {
-            let told = content(&row);
-            match known.entry(row.key()) {
+            let before = match known.entry(row.key()) {
                 Entry::Vacant(free) => {
-                    free.insert(told);
+                    free.insert(Known::New(new.len()));
                     new.push(row);
+                    continue;
                 }
-                Entry::Occupied(before) if *before.get() == told => self.filed.repeated += 1,
-                Entry::Occupied(_) => {
-                    let (symbol, at) = (row.symbol(), row.timestamp());
-                    let message = format!("the archive has {symbol} at {at} with other values");
-                    self.hand_back::<R>(place, R::COIN, message, true);
-                }
+                Entry::Occupied(before) => match *before.get() {
+                    Known::There(content) => Some(content),
+                    Known::New(place) => new.get(place).map(content),
+                },
+            };
+            if before == Some(content(&row)) {
+                self.filed.repeated += 1;
+            } else {
+                let (symbol, at) = (row.symbol(), row.timestamp());
+                let message = format!("the archive has {symbol} at {at} with other values");
+                self.hand_back::<R>(place, R::COIN, message, true);
             }
         }
         self.filed.new += u64::try_from(new.len()).unwrap_or(u64::MAX);
@@ -270,24 +296,57 @@ impl Filing<'_> {
         Ok(rows)
     }
 
-    /// Puts a file of `rows` into its place.
+    /// Makes a file of `rows`, and puts it into its place with others.
     fn part<R: Row>(&mut self, partition: Partition, rows: &[R]) -> Result<(), ArchiveError> {
-        let base = self.writer.path().to_owned();
         let relative = partition
             .folder::<R>()
             .join(format!("part-{}.parquet", Uuid::now_v7()));
-        let path = base.join(&relative);
+        let path = self.writer.path().join(&relative);
         let bytes = parquet::bytes(rows).map_err(|fault| of_fault(&path, fault))?;
-        let made = Made {
-            part: Part::of(rows, partition, &relative, &bytes),
-            venues: manifest::venues(rows),
-        };
+        let part = Part::of(rows, partition, &relative, &bytes);
+        let venues = manifest::venues(rows);
+        self.ready.push(Ready {
+            made: Made { part, venues },
+            relative,
+            bytes,
+        });
+        if self.ready.len() >= TOGETHER {
+            self.place()?;
+        }
+        Ok(())
+    }
+
+    /// Puts the files that are ready into their places.
+    fn place(&mut self) -> Result<(), ArchiveError> {
+        let ready = mem::take(&mut self.ready);
+        if ready.is_empty() {
+            return Ok(());
+        }
+        let base = self.writer.path().to_owned();
         let now = wall_clock();
-        self.writer
-            .change(|journal| manifest::intend(journal, &made.part, now))?;
-        self.made.push(made);
-        (self.done)(RollStep::Intended, &path);
-        place(&base, &relative, &bytes, self.done)
+        self.writer.change(|journal| {
+            let transaction = journal.transaction()?;
+            for one in &ready {
+                manifest::intend(&transaction, &one.made.part, now)?;
+            }
+            transaction.commit()
+        })?;
+        let mut files = Vec::with_capacity(ready.len());
+        for Ready {
+            made,
+            relative,
+            bytes,
+        } in ready
+        {
+            self.made.push(made);
+            (self.done)(RollStep::Intended, &base.join(&relative));
+            files.push((relative, bytes));
+        }
+        let files: Vec<(&Path, &[u8])> = files
+            .iter()
+            .map(|(relative, bytes)| (relative.as_path(), bytes.as_slice()))
+            .collect();
+        place_all(&base, &files, self.done)
     }
 
     /// Lets everything be there.

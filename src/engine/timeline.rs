@@ -67,8 +67,10 @@ impl TimelineQuestion {
     }
 }
 
-/// The period and the codes of the names of a group; 0 where it is not grouped by them.
-type Key = (i64, [u32; 3], Option<Side>);
+/// What rows have in common: the codes of the names of a group, 0 where it is not grouped by them, and the side.
+type Kin = ([u32; 3], Option<Side>);
+/// A period and the number of a group.
+type Key = (i64, u32);
 
 /// The sums of one group in one period.
 #[derive(Clone, Copy, Debug, Default)]
@@ -88,10 +90,10 @@ impl Sums {
     }
 }
 
-/// The codes of the names of orders that lie together, and their side.
+/// The number of the group of orders that lie together, and their side.
 #[derive(Clone, Copy, Debug)]
 struct Group {
-    names: [u32; 3],
+    number: u32,
     side: Side,
 }
 
@@ -121,6 +123,10 @@ impl Run {
 pub struct Timeline {
     asked: Arc<TimelineQuestion>,
     names: Interner,
+    /// The groups that were met, each with its number.
+    groups: HashMap<Kin, u32>,
+    /// The same by their numbers.
+    kin: Vec<Kin>,
     sums: HashMap<Key, Sums>,
     /// Of each symbol and coin met, whether it is asked for; one is read once.
     meant: HashMap<String, HashMap<String, bool>>,
@@ -135,6 +141,8 @@ impl Timeline {
         Self {
             asked: Arc::clone(asked),
             names: Interner::default(),
+            groups: HashMap::new(),
+            kin: Vec::new(),
             sums: HashMap::new(),
             meant: HashMap::new(),
             over: false,
@@ -170,6 +178,16 @@ impl Timeline {
         ]
     }
 
+    /// The number of a group.
+    fn number(&mut self, kin: Kin) -> u32 {
+        *self.groups.entry(kin).or_insert_with(|| {
+            // Its names have codes of the same width, and no more rows than those are put together.
+            let number = u32::try_from(self.kin.len()).unwrap_or(u32::MAX);
+            self.kin.push(kin);
+            number
+        })
+    }
+
     /// Takes in an order, if it is one of those asked for.
     pub fn take(&mut self, order: &OrderBrief<'_>) {
         if !self.asked.wants(order) || !self.means(order.symbol, order.coin) {
@@ -178,8 +196,8 @@ impl Timeline {
         let by = self.asked.by;
         let names = self.codes(order.coin, order.symbol, order.exchange);
         let period = order.timestamp.0.div_euclid(self.asked.interval);
-        let side = by.side.then_some(order.side);
-        let Some(sums) = self.place((period, names, side)) else {
+        let number = self.number((names, by.side.then_some(order.side)));
+        let Some(sums) = self.place((period, number)) else {
             return;
         };
         if let Some(usd) = sums.usd.get_mut(order.side.index()) {
@@ -192,11 +210,16 @@ impl Timeline {
     /// Which columns of filed orders it looks at.
     #[must_use]
     pub fn columns(&self) -> FiledColumns {
-        let (by, symbols) = (self.asked.by, !self.asked.symbols.is_empty());
+        let by = self.asked.by;
+        let (coins, pairs) = match self.asked.symbols.as_slice() {
+            [] => (false, false),
+            // Of a whole coin its name tells all.
+            some => (true, some.iter().any(|symbol| symbol.quote().is_some())),
+        };
         FiledColumns {
             exchange: by.exchange || self.asked.exchange.is_some(),
-            symbol: by.symbol || symbols,
-            coin: by.coin || symbols,
+            symbol: by.symbol || pairs,
+            coin: by.coin || coins,
             least: self.asked.least,
         }
     }
@@ -269,10 +292,10 @@ impl Timeline {
         if !wanted || !self.means(symbol, coin) {
             return None;
         }
-        Some(Group {
-            names: self.codes(coin, symbol, exchange),
-            side: orders.side.at(row)?,
-        })
+        let side = orders.side.at(row)?;
+        let names = self.codes(coin, symbol, exchange);
+        let number = self.number((names, asked.by.side.then_some(side)));
+        Some(Group { number, side })
     }
 
     /// Adds what was summed of a period, and begins the next.
@@ -283,16 +306,15 @@ impl Timeline {
         runs: &mut [Run],
         touched: &mut Vec<usize>,
     ) {
-        let by = self.asked.by;
         for place in touched.drain(..) {
             let (Some(run), Some(group)) = (runs.get_mut(place), groups.get(place)) else {
                 continue;
             };
             let run = std::mem::take(run);
-            let Some(Group { names, side }) = *group else {
+            let Some(Group { number, side }) = *group else {
                 continue;
             };
-            let Some(sums) = self.place((period, names, by.side.then_some(side))) else {
+            let Some(sums) = self.place((period, number)) else {
                 continue;
             };
             if let Some(usd) = sums.usd.get_mut(side.index()) {
@@ -314,14 +336,20 @@ impl Timeline {
             Some(code) if wanted => *code,
             _ => 0,
         };
-        self.sums.reserve(other.sums.len().min(self.asked.most));
-        for ((period, [coin, symbol, exchange], side), sums) in &other.sums {
+        let numbers = other.kin.iter().map(|([coin, symbol, exchange], side)| {
             let names = [
                 code(by.coin, *coin),
                 code(by.symbol, *symbol),
                 code(by.exchange, *exchange),
             ];
-            if let Some(mine) = self.place((*period, names, *side)) {
+            self.number((names, *side))
+        });
+        let numbers: Vec<u32> = numbers.collect();
+        self.sums.reserve(other.sums.len().min(self.asked.most));
+        for ((period, number), sums) in &other.sums {
+            if let Some(number) = numbers.get(*number as usize)
+                && let Some(mine) = self.place((*period, *number))
+            {
                 mine.join(sums);
             }
         }
@@ -369,15 +397,25 @@ impl Timeline {
         };
         let ranks = self.ranks();
         let rank = |code: u32| ranks.get(code as usize).copied().unwrap_or_default();
-        let ordered = self.sums.iter().map(|(key, sums)| {
-            let (period, names, side) = key;
-            ((*period, names.map(rank), side.map(Side::index)), key, sums)
+        // The place of each group in the order of their names.
+        let order = |(names, side): &Kin| (names.map(rank), side.map(Side::index));
+        let mut numbers: Vec<usize> = (0..self.kin.len()).collect();
+        numbers.sort_unstable_by_key(|number| self.kin.get(*number).map(order));
+        let mut places = vec![0_u32; numbers.len()];
+        for (place, number) in (0..).zip(numbers) {
+            if let Some(known) = places.get_mut(number) {
+                *known = place;
+            }
+        }
+        let ordered = self.sums.iter().filter_map(|((period, number), sums)| {
+            let place = *places.get(*number as usize)?;
+            Some(((*period, place), self.kin.get(*number as usize)?, sums))
         });
         let mut ordered: Vec<_> = ordered.collect();
         ordered.sort_unstable_by_key(|(order, ..)| *order);
         let mut covered = covered.shares(&self.asked, self.names.texts());
-        let rows = ordered.into_iter().map(|(_, key, sums)| {
-            let (period, [coin, symbol, exchange], side) = key;
+        let rows = ordered.into_iter().map(|((period, _), kin, sums)| {
+            let ([coin, symbol, exchange], side) = kin;
             let timestamp = Millis(period * self.asked.interval);
             let [long_usd, short_usd] = sums.usd.map(|usd| usd.decimal());
             let [mut total, short] = sums.usd;

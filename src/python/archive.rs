@@ -48,9 +48,10 @@ fn decimal(value: f64) -> Decimal {
 
 /// The row of an order that a table has.
 pub(super) fn order_row(observed: ObservedOrder, dedupe_key: String) -> OrderRow {
-    let coin = coin_of_pair(&observed.order.symbol).0;
+    let pair = &observed.order.symbol;
+    let coin = observed.coin;
     OrderRow {
-        coin: observed.coin.unwrap_or(coin),
+        coin: coin.unwrap_or_else(|| coin_of_pair(pair).0),
         price_kind: "fill".to_owned(),
         completeness: Completeness::Unknown,
         native_id: None,

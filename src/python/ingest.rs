@@ -1,6 +1,7 @@
 //! Bringing files and tables of the past into an archive, from Python.
 
 use std::collections::{BTreeMap, HashMap};
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use pyo3::prelude::*;
@@ -9,11 +10,11 @@ use pyo3::types::PyDict;
 use super::archive::{bar_row, order_row, reading_row};
 use super::{error, logs, tables};
 use crate::api::BadQuery;
-use crate::archive::{Archive, ArchiveError, Batch, Filter};
+use crate::archive::{Archive, ArchiveError, Batch, Filter, OrderRow};
 use crate::collect::{Contract, Files, IngestError, Ingested, ingest, ingest_rows};
 use crate::engine::{InterestUnit, in_base_units};
 use crate::feeds::dumps::Format;
-use crate::model::{Millis, ObservedBar, Symbol, Vocabulary, exchange_name};
+use crate::model::{Millis, ObservedBar, ObservedOrder, Order, Symbol, Vocabulary, exchange_name};
 
 /// The formats of files, by name.
 #[pyfunction]
@@ -171,34 +172,8 @@ fn batch(
     } else {
         open_interest
     };
-    let mut keys = HashMap::new();
-    let orders = orders.into_iter().map(|mut row| {
-        row.order.exchange = exchange_name(&row.order.exchange);
-        let named = Symbol::read(&row.order.symbol);
-        let key = format!(
-            "file|{}|{}|{}|{}|{}",
-            row.order.symbol,
-            row.order.side,
-            row.order.timestamp.0,
-            row.order.qty.normalize(),
-            row.order.price.normalize()
-        );
-        if let Some(named) = named {
-            row.coin = row.coin.or_else(|| Some(named.coin().to_owned()));
-            named.name().clone_into(&mut row.order.symbol);
-        }
-        let times: &mut u32 = keys
-            .entry(format!("{}|{key}", row.order.exchange))
-            .or_default();
-        *times += 1;
-        // Two equal rows are two orders: nothing says that one of them stands twice.
-        let key = if *times > 1 {
-            format!("{key}|{times}")
-        } else {
-            key
-        };
-        order_row(row, key)
-    });
+    let mut keyed = Keyed::default();
+    let orders = orders.into_iter().map(|row| keyed.row(row));
     let orders = orders.collect();
     let bars = bars.into_iter().enumerate().map(|(place, mut row)| {
         row.symbol = coin(&row.symbol);
@@ -219,6 +194,61 @@ fn batch(
         open_interest: open_interest.collect(),
         ..Batch::default()
     })
+}
+
+/// Rows of orders on their way to their keys.
+#[derive(Default)]
+struct Keyed {
+    /// How often an order stood in the table so far, by its exchange and key.
+    times: HashMap<String, u32>,
+    /// What is known of a pair as the table spells it: its name and its coin.
+    pairs: HashMap<String, Option<(String, String)>>,
+}
+
+impl Keyed {
+    /// An order as it is kept. Two equal rows are two orders: nothing says that one of them stands twice.
+    fn row(&mut self, mut row: ObservedOrder) -> OrderRow {
+        row.order.exchange = exchange_name(&row.order.exchange);
+        let Order {
+            exchange,
+            symbol,
+            side,
+            price,
+            qty,
+            timestamp,
+            ..
+        } = &row.order;
+        let (qty, price) = (qty.normalize(), price.normalize());
+        let of_exchange = exchange.len() + 1;
+        let mut key = String::with_capacity(96);
+        // Nothing is refused by a text.
+        let _ = write!(
+            key,
+            "{exchange}|file|{symbol}|{side}|{}|{qty}|{price}",
+            timestamp.0
+        );
+        let times = match self.times.get_mut(&key) {
+            Some(times) => {
+                *times += 1;
+                *times
+            }
+            None => *self.times.entry(key.clone()).or_insert(1),
+        };
+        key.drain(..of_exchange);
+        if times > 1 {
+            let _ = write!(key, "|{times}");
+        }
+        if !self.pairs.contains_key(symbol) {
+            let named = Symbol::read(symbol);
+            let named = named.map(|named| (named.name().to_owned(), named.coin().to_owned()));
+            self.pairs.insert(symbol.clone(), named);
+        }
+        if let Some(Some((name, coin))) = self.pairs.get(symbol) {
+            row.coin.get_or_insert_with(|| coin.clone());
+            row.order.symbol.clone_from(name);
+        }
+        order_row(row, key)
+    }
 }
 
 /// The bars of an archive, as prices.
