@@ -94,7 +94,8 @@ print(liqdata.ingest(archive, folder / "bars.csv", orders=orders, exchange="mine
 
 # %%
 with liqdata.open(archive) as kept:
-    print(kept.maxpain("BTC")["d7"]["short"])
+    short = kept.maxpain("BTC")["d7"]["short"]
+    print(f"{short['usd'] / 1e6:.1f} m USD of shorts at {short['price']:,.0f}")
     print(kept.maxpain("BTC") == mine.maxpain("BTC"))
     days = kept.history("BTC", interval="1d", by="side", start="2026-05-31").to_pandas()
 days
