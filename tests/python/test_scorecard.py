@@ -12,6 +12,9 @@ import samples
 
 import liqdata
 from liqdata import _core
+from liqdata.scoring import baselines
+from liqdata.scoring.path import read_bars, read_path
+from liqdata.scoring.truth import realised
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "scorecard.md"
@@ -23,7 +26,8 @@ def parts():
     """The generator's own modules."""
     sys.path.insert(0, FOLDER)
     try:
-        yield {name: importlib.import_module(name) for name in ("tables", "simulated", "measured", "realised", "page")}
+        names = ("tables", "simulated", "measured", "realised", "page", "beside")
+        yield {name: importlib.import_module(name) for name in names}
     finally:
         sys.path.remove(FOLDER)
 
@@ -118,3 +122,35 @@ def test_numbers_stand_as_they_are_read(parts):
     assert [tables.number(value) for value in (-0.126, -0.001, math.nan)] == ["−0.13", "0.00", "–"]
     assert [tables.signed(value) for value in (0.126, -0.126, 0.001)] == ["+0.13", "−0.13", "0.00"]
     assert [tables.usd(value) for value in (13_900.0, 3.3e7, 1.2e10, 4.0)] == ["13.9 k", "33 m", "12 bn", "4"]
+
+
+def test_what_stands_of_a_baseline_is_what_the_next_move_crosses():
+    market = samples.simulated()
+    bars, interest = market.bars("BTC").to_pandas(), market.open_interest("BTC").to_pandas()
+    hour = bars["timestamp"].iloc[-12].floor("1h")
+    told = pd.DataFrame({"timestamp": [hour], "long_usd": [1.0], "short_usd": [1.0], "interval": ["1h"]})
+    path = read_path(realised(told, "BTC", 3_600_000), read_bars(bars, "BTC"))
+    before = read_bars(bars[bars["timestamp"] < hour], "BTC")
+    cell = np.exp(5e-4)
+    for name in baselines.NAMES:
+        crossed, _ = baselines.made(name, path, interest, "BTC")
+        stands = baselines.standing(name, before, interest, "BTC")
+        low, high = float(path.low[0]), float(path.high[0])
+        # What is crossed of a baseline is whole cells.
+        assert stands.long.over(low) <= crossed[0, 0] * (1 + 1e-9) + 1e-6
+        assert crossed[0, 0] <= stands.long.over(low / cell) * (1 + 1e-9) + 1e-6
+        assert stands.short.under(high) <= crossed[0, 1] * (1 + 1e-9) + 1e-6
+        assert crossed[0, 1] <= stands.short.under(high * cell) * (1 + 1e-9) + 1e-6
+        assert stands.long.over(0.0) > 0 or name == "prints"
+
+
+def test_a_section_is_put_in_the_place_of_the_one_that_stood_there(parts):
+    text = "# Page\n\n| a gate | 1 | 2 | pass |\n\n## One\n\nold\n\n## Other\n\nkept\n"
+    made = parts["page"].with_section(text, "## One\n\nnew", [("a gate", "1", "0", "**fail**")])
+    assert made == "# Page\n\n| a gate | 1 | 0 | **fail** |\n\n## One\n\nnew\n\n## Other\n\nkept\n"
+
+
+def test_a_map_of_each_venue_is_held_against_the_positions(parts):
+    found = parts["beside"].by_venue(samples.simulated())
+    assert set(found["source"]) == {"all venues at once", "sum over venues"}
+    assert found["overlap"].between(0.3, 1.0).all()

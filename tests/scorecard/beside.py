@@ -75,9 +75,13 @@ def _held(
 
 
 def _weights(crossed: list[np.ndarray], usd: np.ndarray) -> np.ndarray:
-    """What a USD of each map counts in the pool, (2, M): by side, beside a constant, as the scorer pools them."""
-    weights = []
+    """What a USD of each map counts in the pool, (2, M): by side, beside a constant, as the scorer pools them.
+
+    Nothing where nothing of a map was crossed, as nobody knows what it is worth then.
+    """
+    weights = np.zeros((2, len(crossed)))
     for side in (LONG, SHORT):
-        terms = np.column_stack([*(one[:, side] for one in crossed), np.ones(len(usd))])
-        weights.append(fit.together(terms, usd[:, side])[:-1])
-    return np.asarray(weights)
+        seen = [place for place, one in enumerate(crossed) if one[:, side].any()]
+        terms = np.column_stack([*(crossed[place][:, side] for place in seen), np.ones(len(usd))])
+        weights[side, seen] = fit.together(terms, usd[:, side])[:-1]
+    return weights

@@ -93,17 +93,20 @@ def as_it_is(found: dict[str, pd.DataFrame], gated: list[Gate]) -> str:
         {number(spread[0.9])} in eight of ten cases. Within 1 % of the price the map tells several times what is
         there. The expected view counts other USD and has no score here."""
     )
+    overlaps = {name: frame["overlap"].mean() for name, frame in found.items() if name not in simulated.MODELS}
     beside_them = prose(
-        """The [baselines](scoring.md#baselines) are what they hold at the market's end, of all its 30 days and fading
+        f"""The [baselines](scoring.md#baselines) are what they hold at the market's end, of all its 30 days and fading
         as theirs do. What the template's lines are worth is arbitrary, so it has no ratios. The pool is all of these
-        maps together, weighted by a fit to the orders of the market's last day in quarters of an hour."""
+        maps together, weighted by a fit to the orders of the market's last day in quarters of an hour. The most that
+        one of them overlaps is {number(max(overlaps.values(), default=0.0))}, where version 2 overlaps
+        {number(means["overlap"])}."""
     )
     rows = []
     for name, frame in found.items():
         said = VERSIONS[name][0] if name in VERSIONS else OTHERS.get(name, f"baseline: {name}")
         cells = _means(frame)
         rows.append((said, *(cells if name != "template" else [*cells[:2], *["–"] * (len(cells) - 2)])))
-    parts = [intro, table(("", *_SCORED), rows), told, *([beside_them] if len(found) > len(simulated.MODELS) else [])]
+    parts = [intro, table(("", *_SCORED), rows), told, *([beside_them] if overlaps else [])]
     return "\n\n".join(["## Against the true positions of simulated markets", *parts])
 
 
