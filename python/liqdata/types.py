@@ -415,12 +415,16 @@ class FindingRow(TypedDict):
 
 
 class GapRow(TypedDict):
-    """A stretch of time in which orders of an exchange may have been missed."""
+    """A stretch of time in which orders of an exchange may have been missed, and what became of it."""
 
     exchange: str
     start: int
     end: int
     reason: str
+    topic: str | None
+    state: Literal["open", "recovered", "lost"]
+    recovered_at: int | None
+    recovered: int | None
 
 
 class LiquidationRow(TypedDict):

@@ -7,13 +7,13 @@ use rusqlite::Connection;
 use super::ArchiveError;
 use super::filter::Filter;
 use super::manifest::{self, Day, State};
-use super::noted::{self, GapState, Measured, Outcome, Tallied, TopicGap};
+use super::noted::{self, Measured, Outcome, Tallied, TopicGap};
 use super::orders::OrderRow;
 use super::reader::Archive;
 use super::row::Row;
 use super::runs::{Gap, Run, by, gaps, runs, silences};
 use super::spans::{Span, without};
-use crate::model::{Completeness, Millis, VenueCoverage};
+use crate::model::{Completeness, GapState, Millis, VenueCoverage};
 
 /// An exchange, how many orders it has, and the time of the last.
 type Counted = (String, u64, Millis);

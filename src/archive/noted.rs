@@ -10,7 +10,7 @@ use super::manifest::Day;
 use super::row::{Fault, check_name, check_time, unknown_word};
 use super::runs::by;
 use super::table;
-use crate::model::{Millis, Record, Vocabulary, record, value};
+use crate::model::{GapState, Millis, Record, Vocabulary, record, value};
 
 /// The tables in SQL.
 pub(super) fn create() -> String {
@@ -55,31 +55,6 @@ record! {
         pub recorded_at: Millis,
     }
 }
-
-/// What became of a gap.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum GapState {
-    /// What was missed can still be asked for.
-    Open,
-    /// It was asked for, and the exchange told all that it tells of that time.
-    Recovered,
-    /// It was not told, and cannot be asked for any more.
-    Lost,
-}
-
-impl Vocabulary for GapState {
-    const ALL: &'static [Self] = &[Self::Open, Self::Recovered, Self::Lost];
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Open => "open",
-            Self::Recovered => "recovered",
-            Self::Lost => "lost",
-        }
-    }
-}
-
-value!(GapState as words);
 
 record! {
     /// What became of a stretch of time in which something was missed.

@@ -59,6 +59,15 @@ pub(super) struct Delivery {
     pub(super) counts: Arc<Counts>,
 }
 
+/// What was handed over.
+#[derive(Debug, Default)]
+pub(super) struct Sent {
+    /// Why rows can never be kept, of each that was set aside.
+    pub(super) unfit: Vec<String>,
+    /// What says that the others are durable; absent where there were none.
+    pub(super) receipt: Option<Receipt>,
+}
+
 /// Rows that were not taken.
 #[derive(Debug)]
 pub(super) struct NotTaken {
@@ -111,6 +120,29 @@ impl Delivery {
     /// Hands rows over as soon as there is room; gives up where there is none for too long. Rows that the archive can
     /// never keep are set aside, and the others handed over; why is said of each.
     pub(super) async fn rows(&self, batch: Batch) -> Result<Vec<String>, NotTaken> {
+        let Sent { unfit, receipt } = self.send(batch).await?;
+        if let Some(receipt) = receipt {
+            let _ = self.posted.send(Posted::Receipt(receipt));
+        }
+        Ok(unfit)
+    }
+
+    /// How many orders of what was handed over are new, once that is durable; `None` where it was not kept.
+    pub(super) async fn kept(&self, receipt: Receipt) -> Option<u64> {
+        match receipt.await {
+            Ok(done) => {
+                count(&self.counts, done);
+                Some(u64::try_from(done.orders).unwrap_or(u64::MAX))
+            }
+            Err(fault) => {
+                log::error!(target: "liqdata::archive", "rows could not be kept: {fault}");
+                None
+            }
+        }
+    }
+
+    /// As [`Self::rows`], with the receipt in the hands of the caller.
+    pub(super) async fn send(&self, batch: Batch) -> Result<Sent, NotTaken> {
         let mut batch = batch;
         let mut unfit = Vec::new();
         loop {
@@ -125,8 +157,10 @@ impl Delivery {
             self.overflowing.store(sent.is_err(), Ordering::Relaxed);
             let reason = match sent {
                 Ok(Ok(receipt)) => {
-                    let _ = self.posted.send(Posted::Receipt(receipt));
-                    return Ok(unfit);
+                    return Ok(Sent {
+                        unfit,
+                        receipt: Some(receipt),
+                    });
                 }
                 Ok(Err(NotKept::Archive(fault))) => match &*fault {
                     ArchiveError::BadRow {
@@ -139,7 +173,10 @@ impl Delivery {
                         self.take_out(&mut batch, table, *row, &reason);
                         unfit.push(reason);
                         if batch.is_empty() {
-                            return Ok(unfit);
+                            return Ok(Sent {
+                                unfit,
+                                receipt: None,
+                            });
                         }
                         continue;
                     }

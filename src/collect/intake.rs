@@ -10,13 +10,16 @@ use tokio::sync::Notify;
 use super::board::Board;
 use super::clock::now;
 use super::dedupe::HeardKeys;
-use super::delivery::{Delivery, NotTaken};
+use super::delivery::{Delivery, NotTaken, Sent};
 use super::hold::{Hold, Waiting};
 use super::lock::locked;
 use super::markets::Markets;
+use super::missed::Stretch;
 use super::settings::{Settings, millis};
 use super::yardstick::Yardstick;
-use crate::archive::{self, Batch, Gap, Mark, Measured, OrderRow, TopicGap};
+use crate::archive::{
+    self, Batch, Gap, GapState, Mark, Measured, OrderRow, Outcome, Receipt, TopicGap,
+};
 use crate::feeds::{Ask, Asked, Completeness, Error, Event, Frame, Heard, Venue, price_of_one};
 use crate::model::{Millis, Order, Vocabulary, coin_of_base, quote_of_pair};
 
@@ -51,12 +54,27 @@ pub(super) struct Intake {
     heard: Mutex<HeardKeys>,
     pub(super) hold: Mutex<Hold>,
     lost: Mutex<Option<Lost>>,
+    /// Stretches of which something was missed, to be asked for.
+    owed: Mutex<Vec<Stretch>>,
+    /// Told when there are such.
+    pub(super) owes: Notify,
     /// How many topics were asked for and heard when that was written down last.
     marked: Mutex<Option<(u64, u64)>>,
 }
 
 /// The rows of a frame that are ready to be kept.
 type Ready = Vec<OrderRow>;
+
+/// What became of a body.
+#[derive(Debug)]
+pub(super) struct Taken {
+    /// The requests that go on from there.
+    pub(super) rest: Result<Vec<Ask>, Error>,
+    /// What says that its rows are durable; absent where none are new.
+    pub(super) receipt: Option<Receipt>,
+    /// Whether the archive took all of them.
+    pub(super) is_taken: bool,
+}
 
 impl Intake {
     pub(super) fn new(
@@ -79,6 +97,8 @@ impl Intake {
             heard: Mutex::new(HeardKeys::new(remember, settings.remembered)),
             hold: Mutex::default(),
             lost: Mutex::default(),
+            owed: Mutex::default(),
+            owes: Notify::new(),
             marked: Mutex::default(),
         }
     }
@@ -144,9 +164,8 @@ impl Intake {
         self.venue.disproof(&frame)
     }
 
-    /// Keeps the liquidations of a body; the requests that go on from there are handed back. Rows are kept even where it
-    /// cannot be told how to go on.
-    pub(super) async fn take_body(&self, ask: &Ask, body: &str) -> Result<Vec<Ask>, Error> {
+    /// Keeps the liquidations of a body. Rows are kept even where it cannot be told how to go on.
+    pub(super) async fn take_body(&self, ask: &Ask, body: &str) -> Result<Taken, Error> {
         let now = now();
         let (ready, rest) = {
             let markets = self.markets.load();
@@ -165,8 +184,46 @@ impl Intake {
             let ready = self.sift(events, body, ask.market.as_deref(), Way::Request, now);
             (ready, rest)
         };
-        self.hand_over(ready).await;
-        rest
+        let (receipt, is_taken) = self.hand_over_told(ready).await;
+        Ok(Taken {
+            rest,
+            receipt,
+            is_taken,
+        })
+    }
+
+    /// Hands rows of a body to the archive. What it cannot take in time is nothing lost: it is asked for again.
+    async fn hand_over_told(&self, rows: Ready) -> (Option<Receipt>, bool) {
+        if rows.is_empty() {
+            return (None, true);
+        }
+        let batch = Batch {
+            orders: rows,
+            ..Batch::default()
+        };
+        match self.delivery.send(batch).await {
+            Ok(Sent { unfit, receipt }) => {
+                for reason in unfit {
+                    self.count_rejected(1, &reason);
+                }
+                self.end_loss();
+                (receipt, true)
+            }
+            Err(NotTaken { keys, reason }) => {
+                self.forget(&keys);
+                self.board
+                    .trouble(format!("back-fill: nothing could be kept: {reason}"));
+                (None, false)
+            }
+        }
+    }
+
+    /// Forgets keys whose events were not kept, so that they count when they come again.
+    fn forget(&self, keys: &[String]) {
+        let mut heard = locked(&self.heard);
+        for key in keys {
+            heard.forget(key);
+        }
     }
 
     /// The rows to be kept of the events of a frame; the others are counted by what became of them.
@@ -310,11 +367,7 @@ impl Intake {
                 self.end_loss();
             }
             Err(NotTaken { keys, reason }) => {
-                let mut heard = locked(&self.heard);
-                for key in &keys {
-                    heard.forget(key);
-                }
-                drop(heard);
+                self.forget(&keys);
                 self.board.notes().status.lost += count;
                 self.board.trouble(format!("orders are lost: {reason}"));
                 let mut lost = locked(&self.lost);
@@ -339,8 +392,43 @@ impl Intake {
         self.gap(lost.since, now(), &reason);
     }
 
-    /// Records a gap; one shorter than a millisecond is taken for one.
+    /// Records a gap, which is to be asked for; one shorter than a millisecond is taken for one.
     pub(super) fn gap(&self, start: Millis, end: Millis, reason: &str) {
+        let end = end.max(start.on(1));
+        self.note_gap(start, end, reason);
+        self.owe((start, end));
+    }
+
+    /// Notes that a stretch is to be asked for.
+    pub(super) fn owe(&self, stretch: Stretch) {
+        locked(&self.owed).push(stretch);
+        self.owes.notify_one();
+    }
+
+    /// The stretches that are to be asked for since this was called last.
+    pub(super) fn take_owed(&self) -> Vec<Stretch> {
+        std::mem::take(&mut *locked(&self.owed))
+    }
+
+    /// Writes down what became of a stretch in which something was missed.
+    pub(super) fn settle(&self, (start, end): Stretch, outcome: GapState, rows: u64, how: &str) {
+        let outcome = Outcome {
+            exchange: self.name().to_owned(),
+            start,
+            end: end.max(start.on(1)),
+            outcome,
+            rows,
+            how: how.to_owned(),
+            recorded_at: now(),
+        };
+        self.delivery.note(Batch {
+            outcomes: vec![outcome],
+            ..Batch::default()
+        });
+    }
+
+    /// Records a gap and leaves it at that.
+    pub(super) fn note_gap(&self, start: Millis, end: Millis, reason: &str) {
         let end = end.max(start.on(1));
         self.board.note_gap(reason);
         log::info!(target: "liqdata::feeds", "{}: gap from {start} until {end}: {reason}", self.name());

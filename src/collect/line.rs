@@ -14,7 +14,6 @@ use tokio::time::Instant;
 
 use super::clock::now;
 use super::intake::Intake;
-use super::missed::Stretch;
 use super::settings::{span, span_or};
 use super::socket::{self, Ending, Loss};
 use crate::feeds::Line;
@@ -33,10 +32,8 @@ pub(super) enum LineChange {
 /// What a line tells of itself.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum LineNews {
-    /// It listens for the first time.
+    /// It listens for the first time, or again.
     Live,
-    /// It listens again after it had not since then.
-    Back(Stretch),
 }
 
 /// Topics that are not heard, with since when and why.
@@ -171,7 +168,6 @@ struct LineKeeper {
     note_at: Option<Instant>,
     /// The topics of the socket that listens, where they are not those of the line.
     stale: bool,
-    was_live: bool,
 }
 
 impl LineKeeper {
@@ -206,7 +202,6 @@ impl LineKeeper {
             unheard: Unheard::new(),
             note_at: None,
             stale: false,
-            was_live: false,
         }
     }
 
@@ -310,6 +305,11 @@ impl LineKeeper {
     /// Writes down until when topics were not heard, and forgets those that `are_heard`.
     fn end_unheard(&mut self, are_heard: impl Fn(&str) -> bool) {
         self.note_unheard();
+        let heard = self.unheard.iter().filter(|(topic, _)| are_heard(topic));
+        // What was missed of them is asked for like everything else.
+        if let Some(since) = heard.map(|(_, (since, _))| *since).min() {
+            self.intake.owe((since, now()));
+        }
         self.unheard.retain(|topic, _| !are_heard(topic));
     }
 
@@ -330,13 +330,9 @@ impl LineKeeper {
         // The gap is recorded before it can be written down that the listening goes on.
         if let Some((since, reason)) = self.missing.take() {
             self.intake.gap(since, now, &reason);
-            let _ = self.news.send(LineNews::Back((since, now)));
         }
         self.covers(uncovered);
-        if !self.was_live {
-            self.was_live = true;
-            let _ = self.news.send(LineNews::Live);
-        }
+        let _ = self.news.send(LineNews::Live);
     }
 
     fn on_loss(&mut self, loss: &Loss) {

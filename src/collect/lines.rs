@@ -12,7 +12,6 @@ use super::clock::now;
 use super::intake::recorded;
 use super::line::{self, LineChange, LineNews};
 use super::markets::Markets;
-use super::missed::Stretch;
 use super::settings::span;
 use super::venue::{VenueTasks, said};
 use crate::archive::RunId;
@@ -24,11 +23,9 @@ type Lines = HashMap<String, (Line, mpsc::UnboundedSender<LineChange>)>;
 
 impl VenueTasks {
     /// Keeps the sockets open that the markets ask for, and writes down that the listening goes on.
-    pub(super) async fn tend_lines(
-        &self,
-        stretches: mpsc::UnboundedSender<Stretch>,
-        mut stop: watch::Receiver<bool>,
-    ) {
+    ///
+    /// What was missed has been looked for up to `begun`.
+    pub(super) async fn tend_lines(&self, begun: Millis, mut stop: watch::Receiver<bool>) {
         let pace = &self.intake.settings.pace;
         if self.intake.venue.listens_by_market() {
             tokio::select! {
@@ -37,7 +34,6 @@ impl VenueTasks {
             }
         }
         let (news, mut heard) = mpsc::unbounded_channel();
-        let begun = now();
         let mut lines = Lines::new();
         let mut tasks = JoinSet::new();
         let mut run = None;
@@ -61,15 +57,12 @@ impl VenueTasks {
             }
             tokio::select! {
                 () = said(&mut stop) => break,
-                Some(piece) = heard.recv() => {
-                    if let LineNews::Back(stretch) = piece {
-                        let _ = stretches.send(stretch);
-                    }
+                Some(LineNews::Live) = heard.recv() => {
                     if run.is_none() && self.intake.board.seen().is_some() {
                         let now = now();
                         run = self.begin_run(now).await;
-                        // What happened while the sockets were opened.
-                        let _ = stretches.send((begun, now));
+                        // What happened while the markets were read and the sockets opened.
+                        self.intake.owe((begun, now));
                     }
                 }
                 Ok(()) = renewal.changed() => {

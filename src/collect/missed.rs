@@ -1,15 +1,18 @@
 //! The liquidations of a venue that nobody heard: which stretches may be missing, and asking for them again.
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep, sleep_until};
 
 use super::clock::now;
-use super::settings::{millis, span};
+use super::owed::{Debts, Owed};
+use super::settings::{millis, span, span_or};
 use super::venue::{Failure, VenueTasks};
-use crate::archive::{Archive, ArchiveError};
+use crate::archive::{Archive, ArchiveError, GapState, Receipt};
 use crate::feeds::Ask;
 use crate::model::Millis;
+use crate::net::Backoff;
 
 /// How far before a gap a back-fill begins: clocks differ.
 const MARGIN: i64 = 5000;
@@ -17,96 +20,221 @@ const MARGIN: i64 = 5000;
 /// A time from here until before there.
 pub(super) type Stretch = (Millis, Millis);
 
-/// Stretches with a margin, none before `furthest`, those that touch taken together, the newest first.
-fn merged(mut stretches: Vec<Stretch>, furthest: Millis) -> Vec<Stretch> {
-    stretches.sort_unstable();
-    let mut merged: Vec<Stretch> = Vec::new();
-    for (from, until) in stretches {
-        let (from, until) = (from.back(MARGIN).max(furthest), until.on(MARGIN));
-        if until <= furthest {
-            continue;
-        }
-        match merged.last_mut() {
-            Some((_, end)) if from <= *end => *end = until.max(*end),
-            _ => merged.push((from, until)),
-        }
-    }
-    merged.reverse();
-    merged
+/// How one pass over a stretch went.
+#[derive(Debug)]
+struct Told {
+    /// Orders that became known by it.
+    rows: u64,
+    requests: u32,
+    answer: Answer,
+}
+
+/// What the venue said to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Answer {
+    /// All requests were answered, and all rows are durable.
+    Whole,
+    /// Some were not.
+    Partial,
+    /// It answers such requests no more.
+    Gone,
+    /// More requests than the settings allow.
+    TooMany,
 }
 
 impl VenueTasks {
-    /// The stretches of which liquidations may be missing and can still be asked for: since the archive last listened,
-    /// and the gaps on record, for a back-fill may have been cut short; merged, the newest first.
-    pub(super) async fn missing(&self) -> Vec<Stretch> {
-        let now = now();
+    /// The stretches of which liquidations may be missing: since the archive last listened, and the gaps on record that are
+    /// not settled, for a back-fill may have been cut short; as far back as they are to be asked for, and those that
+    /// nobody can ask for any more, which are lost.
+    pub(super) async fn missing(&self, now: Millis) -> Vec<Stretch> {
         let hours = i64::from(self.intake.settings.missed_hours);
-        let reach = hours
-            .saturating_mul(Millis::HOUR)
-            .min(self.intake.venue.look_back());
-        if reach == 0 {
-            return Vec::new();
-        }
-        let furthest = now.back(reach);
+        let look_back = self.intake.venue.look_back();
+        let reach = hours.saturating_mul(Millis::HOUR).min(look_back);
+        let (furthest, forgotten) = (now.back(reach), now.back(look_back));
         let (path, name) = (self.archive.clone(), self.intake.name());
-        let read = move || -> Result<Vec<Stretch>, ArchiveError> {
+        let read = move || -> Result<(Option<Millis>, Vec<Stretch>), ArchiveError> {
             let archive = Archive::read(path)?;
             let runs = archive.runs(Millis(0), now.on(1))?;
             let of_venue = runs.into_iter().filter(|run| run.exchange == name);
             let last_seen = of_venue.map(|run| run.seen).max();
-            let gaps = archive.gaps(furthest, now.on(1))?;
-            let mut missing: Vec<Stretch> = gaps
-                .into_iter()
-                .filter(|gap| gap.exchange == name)
-                .map(|gap| (gap.start, gap.end))
-                .collect();
-            missing.push((last_seen.unwrap_or(furthest), now));
-            Ok(missing)
+            Ok((last_seen, archive.unsettled(name)?))
         };
-        let missing = match tokio::task::spawn_blocking(read).await {
-            Ok(Ok(missing)) => missing,
+        let (last_seen, mut missing) = match tokio::task::spawn_blocking(read).await {
+            Ok(Ok(found)) => found,
             Ok(Err(fault)) => {
                 self.trouble(format!("the archive cannot be read: {fault}"));
-                vec![(furthest, now)]
+                (None, Vec::new())
             }
-            Err(_) => vec![(furthest, now)],
+            Err(_) => (None, Vec::new()),
         };
-        merged(missing, furthest)
+        match last_seen {
+            Some(last_seen) => missing.push((last_seen, now)),
+            None if reach > 0 => missing.push((furthest, now)),
+            None => {}
+        }
+        let mut parts = Vec::with_capacity(missing.len());
+        for (start, end) in missing {
+            parts.push((start, end.min(forgotten)));
+            parts.push((start.max(furthest), end));
+        }
+        parts.retain(|(start, end)| start < end);
+        parts
     }
 
-    /// Asks for the liquidations of these stretches, one after the other.
-    pub(super) async fn fill_all(&self, missing: Vec<Stretch>) {
-        for (from, until) in missing {
-            self.fill_missed(from, until).await;
+    /// Asks for what was missed: since the last run at the start, then whenever there is more; each until it is told. A
+    /// venue without sockets is polled.
+    pub(super) async fn tend_missed(&self, missing: Vec<Stretch>) {
+        self.markets_are_known().await;
+        if self.intake.venue.is_polled() {
+            return self.poll(missing).await;
+        }
+        let mut debts = self.debts(missing);
+        loop {
+            self.take_owed(&mut debts);
+            if self.pay_one(&mut debts).await {
+                continue;
+            }
+            let next = debts.next();
+            tokio::select! {
+                () = self.intake.owes.notified() => {}
+                () = async { sleep_until(next.unwrap_or_else(Instant::now)).await }, if next.is_some() => {}
+            }
         }
     }
 
-    /// Asks for the liquidations of a gap, with a margin.
-    pub(super) async fn fill_around(&self, (since, until): Stretch) {
-        self.fill_missed(since.back(MARGIN), until.on(MARGIN)).await;
+    fn debts(&self, missing: Vec<Stretch>) -> Debts {
+        let mut debts = Debts::default();
+        for stretch in missing {
+            self.add(&mut debts, stretch);
+        }
+        debts
     }
 
-    /// Asks for the liquidations of a stretch; whether all requests were answered.
-    async fn fill_missed(&self, from: Millis, until: Millis) -> bool {
+    fn add(&self, debts: &mut Debts, stretch: Stretch) {
+        let pace = &self.intake.settings.pace;
+        let backoff = || Backoff::new(span(pace.retry_first), span(pace.retry_most) * 10);
+        debts.add(stretch, MARGIN, Instant::now(), backoff);
+    }
+
+    fn take_owed(&self, debts: &mut Debts) {
+        for stretch in self.intake.take_owed() {
+            self.add(debts, stretch);
+        }
+    }
+
+    /// Asks for the newest of what is due; whether there was anything.
+    async fn pay_one(&self, debts: &mut Debts) -> bool {
+        let Some(owed) = debts.take_due(Instant::now()) else {
+            return false;
+        };
+        if let Some(owed) = self.catch_up(owed).await {
+            debts.put_back(owed);
+        }
+        true
+    }
+
+    /// Asks for stretches three times at most; for a run that ends when the past is told.
+    pub(super) async fn fill_all(&self, missing: Vec<Stretch>) {
+        let mut debts = self.debts(missing);
+        while let Some(next) = debts.next() {
+            sleep_until(next).await;
+            if let Some(owed) = debts.take_due(Instant::now())
+                && let Some(owed) = self.catch_up(owed).await
+                && owed.attempts < 3
+            {
+                debts.put_back(owed);
+            }
+        }
+    }
+
+    /// How late rows may be told.
+    fn late(&self) -> i64 {
+        let late = Duration::from_millis(u64::try_from(self.intake.venue.late()).unwrap_or(0));
+        let late = span_or(self.intake.settings.pace.late, late).as_millis();
+        i64::try_from(late).unwrap_or(i64::MAX)
+    }
+
+    /// Asks for a stretch once, and writes down what became of it; hands it back where it is to be asked for again.
+    async fn catch_up(&self, mut owed: Owed) -> Option<Owed> {
+        let (venue, late) = (self.intake.venue, self.late());
+        let asked = now();
+        let forgotten = asked.back(venue.look_back());
+        if owed.start < forgotten {
+            let how = if venue.look_back() == 0 {
+                "the exchange cannot be asked for it"
+            } else {
+                "longer ago than the exchange tells"
+            };
+            let lost = (owed.start, owed.end.min(forgotten));
+            self.intake.settle(lost, GapState::Lost, 0, how);
+            owed.start = forgotten;
+        }
+        if owed.start >= owed.end {
+            return None;
+        }
+        // Rows that came late before it are missed as well, and clocks differ.
+        let from = owed.start.back(late.max(MARGIN)).max(forgotten);
+        let told = self.fill_missed(from, owed.end.on(MARGIN)).await;
+        owed.rows += told.rows;
+        owed.attempts += 1;
+        owed.due = Instant::now();
+        match told.answer {
+            Answer::Whole => {
+                let all_told = owed.end.on(late);
+                let reached = if self.once {
+                    owed.end.min(asked.back(late))
+                } else {
+                    owed.end
+                };
+                if asked >= all_told || self.once {
+                    let requests = told.requests;
+                    let how = format!("asked again: {requests} requests answered");
+                    if owed.start < reached {
+                        let stretch = (owed.start, reached);
+                        self.intake
+                            .settle(stretch, GapState::Recovered, owed.rows, &how);
+                    }
+                    return None;
+                }
+                let left = all_told.0.saturating_sub(asked.0);
+                owed.due += Duration::from_millis(u64::try_from(left).unwrap_or(0));
+            }
+            Answer::Partial => owed.due += owed.backoff.next(),
+            Answer::Gone => owed.due += span(self.intake.settings.pace.instruments),
+            // The next run may be allowed more.
+            Answer::TooMany => return None,
+        }
+        Some(owed)
+    }
+
+    /// Asks for the liquidations of a stretch.
+    async fn fill_missed(&self, from: Millis, until: Millis) -> Told {
         let venue = self.intake.venue;
+        let mut told = Told {
+            rows: 0,
+            requests: 0,
+            answer: Answer::Whole,
+        };
         if venue.look_back() == 0 || from >= until {
-            return true;
+            return told;
         }
         let mut asks: VecDeque<Ask> = venue.missed(&self.wanted(), from, until).into();
         let board = &self.intake.board;
         board.will_ask(asks.len());
-        let (mut answered, mut complete) = (0, true);
+        let mut receipts = Vec::new();
         while let Some(ask) = asks.pop_front() {
-            if answered >= self.intake.settings.missed_requests {
+            if told.requests >= self.intake.settings.missed_requests {
                 let reason = format!(
-                    "back-fill given up after {answered} requests (missed_requests); {} are left",
+                    "back-fill given up after {} requests (missed_requests); {} are left",
+                    told.requests,
                     asks.len() + 1
                 );
                 self.trouble(reason.clone());
-                self.intake.gap(from, until, &reason);
-                return false;
+                self.intake.note_gap(from, until, &reason);
+                told.answer = Answer::TooMany;
+                break;
             }
-            match self.ask_for_missed(&ask).await {
+            match self.ask_for_missed(&ask, &mut receipts).await {
                 Ok(rest) => {
                     board.will_ask(rest.len());
                     asks.extend(rest);
@@ -114,24 +242,43 @@ impl VenueTasks {
                 // The venue no longer answers such requests at all: the live feed goes on without.
                 Err(Failure::Rest(fault)) if fault.is_absent() => {
                     self.trouble(format!("no back-fill: {fault}"));
-                    complete = false;
+                    told.answer = Answer::Gone;
                     board.will_not_ask(asks.len());
                     asks.clear();
                 }
                 Err(fault) => {
                     self.trouble(format!("back-fill: {fault}"));
-                    complete = false;
+                    told.answer = Answer::Partial;
                 }
             }
-            answered += 1;
+            told.requests += 1;
             board.notes().status.asked += 1;
         }
-        complete
+        for receipt in receipts {
+            match self.intake.delivery.kept(receipt).await {
+                Some(rows) => told.rows += rows,
+                None => told.answer = Answer::Partial,
+            }
+        }
+        told
     }
 
-    async fn ask_for_missed(&self, ask: &Ask) -> Result<Vec<Ask>, Failure> {
+    async fn ask_for_missed(
+        &self,
+        ask: &Ask,
+        receipts: &mut Vec<Receipt>,
+    ) -> Result<Vec<Ask>, Failure> {
         let body = self.rest.get(ask).await?;
-        let taken = self.intake.take_body(ask, &body).await;
+        let taken = match self.intake.take_body(ask, &body).await {
+            Ok(taken) => {
+                receipts.extend(taken.receipt);
+                if !taken.is_taken {
+                    return Err(Failure::NotTaken);
+                }
+                taken.rest
+            }
+            Err(fault) => Err(fault),
+        };
         taken.map_err(|fault| {
             let faults = std::slice::from_ref(&fault);
             self.intake.reject(&body, faults, now());
@@ -143,24 +290,35 @@ impl VenueTasks {
     /// past before the first one is asked for and not called covered, as with every other venue.
     pub(super) async fn poll(&self, missing: Vec<Stretch>) {
         let every = span(self.intake.settings.pace.poll);
-        let mut stretches = missing.into_iter();
-        let mut from = stretches.next().map_or_else(now, |(from, _)| from);
-        self.fill_all(stretches.collect()).await;
+        let mut debts = self.debts(missing);
+        // The newest belongs to the first poll.
+        let mut from = debts.take_newest().map_or_else(now, |newest| newest.start);
         let mut run = None;
         // Until when it is covered, and whether a poll since then went unanswered.
         let (mut covered, mut in_vain) = (None, false);
         loop {
             let now = now();
-            let answered = self.fill_missed(from, now).await;
+            let told = self.fill_missed(from, now).await;
+            let answered = told.answer == Answer::Whole;
             self.intake.board.notes().polled = Some(answered);
             in_vain |= !answered;
             if answered {
                 if let Some(since) = covered.replace(now).filter(|_| in_vain) {
-                    self.intake.gap(since, now, "a poll was not answered");
+                    let missed = (since, now);
+                    self.intake.note_gap(since, now, "a poll was not answered");
+                    let how = "told by the next poll";
+                    self.intake
+                        .settle(missed, GapState::Recovered, told.rows, how);
                 }
                 in_vain = false;
                 if run.is_none() {
                     run = self.begin_run(now).await;
+                    // From the last run to this one.
+                    if from < now {
+                        let how = "told by the first poll";
+                        self.intake
+                            .settle((from, now), GapState::Recovered, told.rows, how);
+                    }
                 }
                 if let Some(run) = run {
                     self.intake.delivery.note_seen(run, now);
@@ -168,32 +326,9 @@ impl VenueTasks {
                 // Rows may be reported late.
                 from = now.back(millis(self.intake.settings.pace.poll));
             }
+            self.take_owed(&mut debts);
+            while self.pay_one(&mut debts).await {}
             sleep(every).await;
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn stretches_that_touch_are_asked_for_once_and_none_beyond_reach() {
-        let of = |all: &[(i64, i64)]| {
-            let all = all
-                .iter()
-                .map(|(from, until)| (Millis(from * 1000), Millis(until * 1000)))
-                .collect();
-            merged(all, Millis(100_000))
-        };
-        assert_eq!(
-            of(&[(300, 310), (200, 210), (215, 220), (10, 20), (50, 120)]),
-            [
-                (Millis(295_000), Millis(315_000)),
-                (Millis(195_000), Millis(225_000)),
-                (Millis(100_000), Millis(125_000)),
-            ]
-        );
-        assert_eq!(of(&[]), []);
     }
 }

@@ -24,6 +24,7 @@ mod lock;
 mod markets;
 mod missed;
 mod mute;
+mod owed;
 mod plan;
 mod proof;
 mod rest;

@@ -130,6 +130,8 @@ pace! {
     poll: 300.0,
     /// Time between two polls of bars.
     bars: 60.0,
+    /// How late a venue may tell what it is asked for; 0 leaves it to the venue.
+    late: 0.0,
     /// How long a bar is left alone after its close.
     settle: 5.0,
     /// How long rows are gathered before they are committed.

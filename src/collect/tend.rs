@@ -4,11 +4,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::{mpsc, watch};
+use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 
+use super::clock::now;
 use super::history::History;
-use super::missed::Stretch;
 use super::settings::span;
 use super::venue::{VenueTasks, said};
 
@@ -52,7 +52,7 @@ impl VenueTasks {
             return;
         }
         self.read_markets_until_known().await;
-        let missing = self.missing().await;
+        let missing = self.missing(now()).await;
         let history = async {
             if let Some(mut history) = History::of(self) {
                 history.begin().await;
@@ -64,12 +64,12 @@ impl VenueTasks {
 
     /// Listens until `stop`, or until what the venue tells must not be kept; returns once the sockets are closed.
     async fn run(&self, mut stop: watch::Receiver<bool>) -> End {
-        let (stretches, to_fill) = mpsc::unbounded_channel();
-        let missing = self.missing().await;
+        let begun = now();
+        let missing = self.missing(begun).await;
         let beside = async {
             tokio::join!(
                 self.tend_markets(),
-                self.tend_missed(to_fill, missing),
+                self.tend_missed(missing),
                 self.tend_history(),
                 self.tend_held(),
             );
@@ -85,25 +85,8 @@ impl VenueTasks {
             end
         };
         tokio::select! {
-            (end, ()) = async { tokio::join!(end, self.tend_lines(stretches, leaving)) } => end,
+            (end, ()) = async { tokio::join!(end, self.tend_lines(begun, leaving)) } => end,
             () = beside => End::Wanted,
-        }
-    }
-
-    /// Asks for what was missed: since the last run at the start, then whenever a connection came back. A venue without
-    /// sockets is polled.
-    async fn tend_missed(
-        &self,
-        mut to_fill: mpsc::UnboundedReceiver<Stretch>,
-        missing: Vec<Stretch>,
-    ) {
-        self.markets_are_known().await;
-        if self.intake.venue.is_polled() {
-            return self.poll(missing).await;
-        }
-        self.fill_all(missing).await;
-        while let Some(stretch) = to_fill.recv().await {
-            self.fill_around(stretch).await;
         }
     }
 

@@ -38,6 +38,8 @@ pub(super) enum Failure {
     Reply(#[from] Error),
     #[error("the venue lists none")]
     NoMarkets,
+    #[error("the archive takes nothing")]
+    NotTaken,
 }
 
 /// Returns once it is said, or nobody is left to say it.

@@ -72,6 +72,7 @@ pub(super) static VENUE: Venue = Venue {
         },
         read_listings,
         look_back: 7 * Millis::DAY,
+        late: 8 * Millis::MINUTE,
         missed,
         go_on,
         bars: Some(Series {

@@ -69,6 +69,7 @@ pub(super) struct Rest {
     pub(super) listings: fn() -> Vec<Ask>,
     pub(super) read_listings: fn(&Ask, &Frame<'_>) -> Result<Page<Listing>, Error>,
     pub(super) look_back: i64,
+    pub(super) late: i64,
     pub(super) missed: fn(&[Listing], Millis, Millis) -> Vec<Ask>,
     pub(super) go_on: fn(&Ask, &Frame<'_>) -> Result<Vec<Ask>, Error>,
     pub(super) bars: Option<Series<Bar>>,
@@ -77,12 +78,16 @@ pub(super) struct Rest {
     pub(super) disproof: fn(&Frame<'_>) -> Result<Option<String>, Error>,
 }
 
+/// How late a venue may tell a row that is asked for, where nothing is known of it: its pages are filled behind the socket.
+const LATE: i64 = 30_000;
+
 impl Rest {
     /// Nothing.
     pub(super) const NONE: Self = Self {
         listings: Vec::new,
         read_listings: |_, frame| Err(frame.unknown()),
         look_back: 0,
+        late: LATE,
         missed: |_, _, _| Vec::new(),
         go_on: |_, _| Ok(Vec::new()),
         bars: None,
@@ -302,6 +307,13 @@ impl Venue {
     #[must_use]
     pub fn look_back(&self) -> i64 {
         self.rest.look_back
+    }
+
+    /// How long after it happened a liquidation may be told for the first time, in milliseconds: what was asked for earlier
+    /// is to be asked for once more.
+    #[must_use]
+    pub fn late(&self) -> i64 {
+        self.rest.late
     }
 
     /// The requests for the liquidations of these markets from `from` until before `until`.

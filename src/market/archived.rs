@@ -433,14 +433,7 @@ impl Source for Archived {
             end.unwrap_or(Millis(i64::MAX)),
         );
         let known_by = self.instant(as_of)?;
-        let gaps = self.desk(as_of).archive.gaps_known(start, end, known_by)?;
-        let missed = gaps.into_iter().map(|gap| MissedStretch {
-            exchange: gap.exchange,
-            start: gap.start,
-            end: gap.end,
-            reason: gap.reason,
-        });
-        Ok(missed.collect())
+        Ok(self.desk(as_of).archive.missed(start, end, known_by)?)
     }
 
     fn timeline(

@@ -36,6 +36,38 @@ impl Serialize for Completeness {
     }
 }
 
+/// What became of a gap.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum GapState {
+    /// Nobody has told what was missed, and it is not known to be lost.
+    #[default]
+    Open,
+    /// It was asked for, and the exchange told all that it tells of that time.
+    Recovered,
+    /// It was not told, and cannot be asked for any more.
+    Lost,
+}
+
+impl Vocabulary for GapState {
+    const ALL: &'static [Self] = &[Self::Open, Self::Recovered, Self::Lost];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Recovered => "recovered",
+            Self::Lost => "lost",
+        }
+    }
+}
+
+value!(GapState as words);
+
+impl Serialize for GapState {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
 record! {
     /// How well one venue is covered in a stretch of time.
     #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -74,7 +106,7 @@ record! {
 
 record! {
     /// A stretch of time in which orders of an exchange may have been missed.
-    #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+    #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
     pub struct MissedStretch {
         /// Exchange, lower case.
         pub exchange: String,
@@ -84,5 +116,13 @@ record! {
         pub end: Millis,
         /// Why, in a few words.
         pub reason: String,
+        /// The topic that was not heard, as the exchange names it; absent where nothing of the exchange was.
+        pub topic: Option<String>,
+        /// What became of it.
+        pub state: GapState,
+        /// When it became known that all is told that the exchange tells of it; absent while that is not so.
+        pub recovered_at: Option<Millis>,
+        /// Orders that became known by asking for it again; absent where nothing came of that yet.
+        pub recovered: Option<u64>,
     }
 }

@@ -20,6 +20,7 @@ mod past;
 mod peculiar;
 mod planned;
 mod proxied;
+mod recovered;
 mod serving;
 mod tapes;
 mod venues;
