@@ -61,11 +61,11 @@ class _Coverage(_Blocking):
         Returns
         -------
         Rows
-            ``exchange``, ``start`` and ``end`` (epoch ms), ``reason``, ``topic`` (``None`` where nothing of the exchange was
-            heard), ``state``, ``recovered_at`` (epoch ms) and ``recovered`` (orders), by their start. Only archives know of
-            any. A gap is ``"recovered"`` once the exchange has told all that it tells of that time, and ``"lost"`` where it
-            cannot be asked any more; until then it is ``"open"``. Where several gaps were asked for at once, ``recovered``
-            counts the orders of all of them.
+            ``exchange``, ``start`` and ``end`` (epoch ms), ``reason``, ``topic`` (``None`` where nothing of it was
+            heard), ``state``, ``recovered_at`` (epoch ms) and ``recovered`` (orders), by their start. Only archives
+            know of any. A gap is ``"recovered"`` once the exchange has told all that it tells of that time, and
+            ``"lost"`` where it cannot be asked any more; until then it is ``"open"``. Where several gaps were asked for
+            at once, ``recovered`` counts the orders of all of them.
 
         Examples
         --------

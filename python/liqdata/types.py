@@ -422,7 +422,7 @@ class GapRow(TypedDict):
     end: int
     reason: str
     topic: str | None
-    state: Literal["open", "recovered", "lost"]
+    state: str
     recovered_at: int | None
     recovered: int | None
 
@@ -463,6 +463,7 @@ class VenueStatus(TypedDict):
     events: int
     last_event: int | None
     lag: int | None
+    clock_ahead: int | None
     last_heard: int | None
     gaps: int
     last_gap: str | None
@@ -473,6 +474,7 @@ class VenueStatus(TypedDict):
     held: int
     unpriced: int
     suspect: int
+    quarantined: int
     lost: int
     uncovered: list[str]
     uncovered_count: int

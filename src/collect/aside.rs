@@ -13,7 +13,20 @@ const ASIDE: &str = "set_aside.jsonl";
 pub(super) struct AsideFile {
     path: PathBuf,
     file: Option<File>,
+    most: u64,
     left: u64,
+    /// Whether it was said that nothing more is written.
+    is_said: bool,
+}
+
+/// What became of a line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Aside {
+    Written,
+    /// It is left out, and so will be the next; why is said once.
+    Full(String),
+    /// It is left out like others before.
+    LeftOut,
 }
 
 impl AsideFile {
@@ -23,29 +36,79 @@ impl AsideFile {
         Self {
             path,
             file: None,
+            most,
             left: most.saturating_sub(size),
+            is_said: false,
         }
     }
 
     /// Writes a line, as far as there is room.
-    pub(super) fn write(&mut self, line: &str) {
+    pub(super) fn write(&mut self, line: &str) -> Aside {
+        match self.try_write(line) {
+            Ok(()) => {
+                self.is_said = false;
+                Aside::Written
+            }
+            Err(_) if self.is_said => Aside::LeftOut,
+            Err(why) => {
+                self.is_said = true;
+                Aside::Full(why)
+            }
+        }
+    }
+
+    fn try_write(&mut self, line: &str) -> Result<(), String> {
         let size = u64::try_from(line.len())
             .unwrap_or(u64::MAX)
             .saturating_add(1);
         if size > self.left {
-            return;
+            return Err(format!(
+                "{ASIDE} is full ({} bytes, aside_bytes); what comes is counted and not kept there: move it away and start \
+                 anew, or allow more",
+                self.most
+            ));
         }
+        let fault = |error: std::io::Error| {
+            format!("{ASIDE} cannot be written ({error}); what comes is counted and not kept there")
+        };
         if self.file.is_none() {
-            self.file = OpenOptions::new()
-                .create(true)
-                .append(true)
-                .open(&self.path)
-                .ok();
+            let mut options = OpenOptions::new();
+            let opened = options.create(true).append(true).open(&self.path);
+            self.file = Some(opened.map_err(fault)?);
         }
-        if let Some(file) = &mut self.file
-            && file.write_all(format!("{line}\n").as_bytes()).is_ok()
-        {
-            self.left -= size;
-        }
+        let Some(file) = &mut self.file else {
+            return Ok(());
+        };
+        file.write_all(format!("{line}\n").as_bytes())
+            .map_err(fault)?;
+        self.left -= size;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_file_says_so_once() {
+        let folder = std::env::temp_dir().join(format!("liqdata-aside-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let mut aside = AsideFile::new(&folder, 10);
+        assert_eq!(aside.write("1234"), Aside::Written);
+        let full = aside.write("123456");
+        assert!(
+            matches!(&full, Aside::Full(why) if why.contains("full (10 bytes")),
+            "{full:?}"
+        );
+        assert_eq!(aside.write("123456"), Aside::LeftOut);
+        // A shorter one may still have room.
+        assert_eq!(aside.write("1234"), Aside::Written);
+        assert_eq!(
+            std::fs::read_to_string(folder.join(ASIDE)).unwrap(),
+            "1234\n1234\n"
+        );
+        std::fs::remove_dir_all(&folder).unwrap();
     }
 }

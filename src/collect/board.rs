@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Mutex, MutexGuard};
 
-use super::clock::now;
+use super::clock::machine;
 use super::lock::locked;
 use super::status::{VenueState, VenueStatus};
 use super::troubles::Troubles;
@@ -98,7 +98,7 @@ impl Board {
     /// Writes a trouble down, and says it to the log unless one of its kind was said within a minute.
     pub(super) fn trouble(&self, message: String) {
         let mut notes = self.notes();
-        if let Some(line) = notes.troubles.hear(&message, now()) {
+        if let Some(line) = notes.troubles.hear(&message, machine()) {
             log::warn!(target: "liqdata::feeds", "{}: {line}", self.exchange);
         }
         notes.status.troubles += 1;

@@ -1,13 +1,200 @@
-//! The clock that what is received is stamped by.
+//! The clock that what is received is stamped by: this machine's, held against the venues', and whether this process had a
+//! turn all the while.
+//!
+//! Every venue says in its replies what time it is there (`Date`). Where the middle of what they say is more than two
+//! seconds off, the machine's clock is wrong and is corrected by it: or a bar that is still open would be taken for closed,
+//! and events be refused as of the future. A process that was stopped reads first what has waited; that proves nothing of
+//! how long it listened.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::collections::HashMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use super::lock::locked;
 use crate::model::Millis;
 
-/// The instant it is, by this machine's clock.
-pub(super) fn now() -> Millis {
+/// How far off the middle of the venues a clock may be, in milliseconds.
+const OFF: i64 = 2000;
+/// Changes of less than this are the error of the measure: `Date` counts in whole seconds.
+const ERROR: i64 = 1000;
+/// A time without a turn that is more than the business of the machine.
+const ABSENCE: i64 = 1500;
+/// How long after an absence what comes may have waited.
+const WAITED: i64 = 2000;
+/// How often it is noted that there was a turn.
+const TICK: Duration = Duration::from_millis(250);
+
+/// The time of this machine, whatever the venues say.
+pub(super) fn machine() -> Millis {
     let since = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .unwrap_or_default();
     Millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+}
+
+/// When this process last had a turn.
+#[derive(Debug)]
+struct Turn {
+    at: Millis,
+    by: Instant,
+    /// Until when what comes may have waited.
+    doubtful_until: Millis,
+}
+
+/// The clock of one collector.
+#[derive(Debug)]
+pub(super) struct Clock {
+    /// How far the machine's is ahead, where that is corrected.
+    ahead: AtomicI64,
+    /// How far it is ahead of each venue's.
+    of_venues: Mutex<HashMap<&'static str, i64>>,
+    turn: Mutex<Turn>,
+}
+
+/// What a measure came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Measure {
+    /// How far the machine's clock is ahead of the venue's, where that is news.
+    pub(super) of_venue: Option<i64>,
+    /// By how much it is corrected from now on, where that has changed.
+    pub(super) corrected: Option<i64>,
+}
+
+impl Clock {
+    pub(super) fn new() -> Self {
+        let now = machine();
+        Self {
+            ahead: AtomicI64::new(0),
+            of_venues: Mutex::default(),
+            turn: Mutex::new(Turn {
+                at: now,
+                by: Instant::now(),
+                doubtful_until: Millis(i64::MIN),
+            }),
+        }
+    }
+
+    /// The instant it is.
+    pub(super) fn now(&self) -> Millis {
+        machine().back(self.ahead.load(Ordering::Relaxed))
+    }
+
+    /// Learns what time it was at a venue between two instants of this machine, the later one being just now.
+    pub(super) fn measure(&self, venue: &'static str, date: SystemTime, took: Duration) -> Measure {
+        let half = i64::try_from(took.as_millis() / 2).unwrap_or(i64::MAX);
+        let there = date.duration_since(UNIX_EPOCH).unwrap_or_default();
+        // It is cut to the second.
+        let there = Millis(i64::try_from(there.as_millis()).unwrap_or(i64::MAX)).on(500);
+        self.learn(venue, machine().back(half).0.saturating_sub(there.0))
+    }
+
+    fn learn(&self, venue: &'static str, ahead: i64) -> Measure {
+        let mut of_venues = locked(&self.of_venues);
+        let known = of_venues.insert(venue, ahead);
+        let is_news = known.is_none_or(|known| known.abs_diff(ahead) > ERROR.unsigned_abs());
+        if let Some(known) = known.filter(|_| !is_news) {
+            of_venues.insert(venue, known);
+        }
+        let middle = middle(of_venues.values().copied().collect());
+        let wanted = if middle.abs() > OFF { middle } else { 0 };
+        let current = self.ahead.load(Ordering::Relaxed);
+        let changes =
+            (wanted == 0) != (current == 0) || wanted.abs_diff(current) > ERROR.unsigned_abs();
+        if changes {
+            self.ahead.store(wanted, Ordering::Relaxed);
+        }
+        Measure {
+            of_venue: is_news.then_some(ahead),
+            corrected: changes.then_some(wanted),
+        }
+    }
+
+    /// Notes that this process has a turn; whether what comes now proves that it has listened up to now.
+    pub(super) fn is_present(&self) -> bool {
+        self.is_present_at(machine(), Instant::now())
+    }
+
+    fn is_present_at(&self, now: Millis, by: Instant) -> bool {
+        let mut turn = locked(&self.turn);
+        let away = now.0.saturating_sub(turn.at.0);
+        if away > ABSENCE {
+            turn.doubtful_until = now.on(WAITED);
+        }
+        // Set anew, or asleep: what was measured of it holds no more.
+        let passed = by.saturating_duration_since(turn.by).as_millis();
+        let passed = i64::try_from(passed).unwrap_or(i64::MAX);
+        if away.abs_diff(passed) > ABSENCE.unsigned_abs() {
+            locked(&self.of_venues).clear();
+            self.ahead.store(0, Ordering::Relaxed);
+        }
+        (turn.at, turn.by) = (now, by);
+        now >= turn.doubtful_until
+    }
+
+    /// Notes again and again that this process has a turn.
+    pub(super) async fn tick(&self) {
+        loop {
+            tokio::time::sleep(TICK).await;
+            self.is_present();
+        }
+    }
+}
+
+/// The middle one of some numbers, of two the one that is nearer to nothing; 0 of none.
+fn middle(mut numbers: Vec<i64>) -> i64 {
+    numbers.sort_unstable();
+    let last = numbers.len().saturating_sub(1);
+    let of = |place: usize| numbers.get(place).copied().unwrap_or(0);
+    let (low, high) = (of(last / 2), of(numbers.len() / 2));
+    if low.abs() <= high.abs() { low } else { high }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_that_is_off_the_middle_of_the_venues_is_corrected() {
+        let clock = Clock::new();
+        let told = |of_venue, corrected| Measure {
+            of_venue,
+            corrected,
+        };
+        assert_eq!(clock.learn("okx", 300), told(Some(300), None));
+        assert_eq!(clock.learn("okx", 900), told(None, None));
+        // One that is off is a venue's trouble.
+        assert_eq!(clock.learn("gate", 90_000), told(Some(90_000), None));
+        assert_eq!(clock.learn("htx", 89_000), told(Some(89_000), Some(89_000)));
+        let behind = machine().0 - clock.now().0;
+        assert!((88_000..=89_000).contains(&behind), "{behind}");
+        assert_eq!(clock.learn("htx", 89_400), told(None, None));
+        assert_eq!(clock.learn("gate", 100), told(Some(100), Some(0)));
+    }
+
+    #[test]
+    fn what_comes_after_an_absence_proves_nothing_for_a_while() {
+        let clock = Clock::new();
+        let (start, by) = (machine(), Instant::now());
+        let at = |millis: u64| {
+            let on = i64::try_from(millis).unwrap_or(0);
+            clock.is_present_at(start.on(on), by + Duration::from_millis(millis))
+        };
+        assert!(at(1000));
+        assert!(at(2400));
+        assert!(!at(4000));
+        assert!(!at(5400));
+        assert!(at(6000));
+    }
+
+    #[test]
+    fn what_was_measured_of_a_clock_that_is_set_anew_holds_no_more() {
+        let clock = Clock::new();
+        let (start, by) = (machine(), Instant::now());
+        clock.learn("okx", 90_000);
+        assert!(clock.is_present_at(start.on(1000), by + Duration::from_secs(1)));
+        assert_eq!(clock.ahead.load(Ordering::Relaxed), 90_000);
+        clock.is_present_at(start.back(88_000), by + Duration::from_secs(2));
+        assert_eq!(clock.ahead.load(Ordering::Relaxed), 0);
+    }
 }

@@ -9,7 +9,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use super::clock::now;
+use super::clock::Clock;
 use super::delivery::Delivery;
 use super::intake::Intake;
 use super::lock::locked;
@@ -53,6 +53,7 @@ struct Running {
 /// ```
 #[derive(Debug)]
 pub struct Collector {
+    clock: Arc<Clock>,
     since: Millis,
     archive: PathBuf,
     venues: Vec<Arc<VenueTasks>>,
@@ -95,6 +96,7 @@ impl Collector {
         let inside = runtime.enter();
         let delivery = Delivery::new(keeper.inbox(), &archive, &settings);
         let yardstick = Arc::new(Yardstick::default());
+        let clock = Arc::new(Clock::new());
         let wanted = (!coins.is_empty()).then_some(coins);
         let of_settings = || settings.coins.iter().map(|coin| coin.to_uppercase());
         let history_coins = wanted.clone().unwrap_or_else(|| of_settings().collect());
@@ -102,15 +104,17 @@ impl Collector {
         let mut tasks = JoinSet::new();
         let mut venues = Vec::with_capacity(chosen.len());
         for venue in chosen {
+            let intake = Arc::new(Intake::new(
+                venue,
+                &settings,
+                wanted.clone(),
+                delivery.clone(),
+                Arc::clone(&yardstick),
+                Arc::clone(&clock),
+            ));
             let one = Arc::new(VenueTasks {
-                intake: Arc::new(Intake::new(
-                    venue,
-                    &settings,
-                    wanted.clone(),
-                    delivery.clone(),
-                    Arc::clone(&yardstick),
-                )),
-                rest: Rest::new(venue, Arc::clone(&settings), http.clone()),
+                rest: Rest::new(Arc::clone(&intake), http.clone()),
+                intake,
                 archive: archive.clone(),
                 history_coins: history_coins.clone(),
                 yardstick: Arc::clone(&yardstick),
@@ -123,11 +127,14 @@ impl Collector {
             venues.push(one);
         }
         if !plan.once {
-            runtime.spawn(mute::watch(venues.clone(), settings));
+            runtime.spawn(mute::watch(venues.clone(), settings, Arc::clone(&clock)));
         }
+        let ticking = Arc::clone(&clock);
+        runtime.spawn(async move { ticking.tick().await });
         drop(inside);
         Ok(Self {
-            since: now(),
+            since: clock.now(),
+            clock,
             archive,
             venues,
             delivery,
@@ -156,7 +163,7 @@ impl Collector {
     /// How it goes.
     #[must_use]
     pub fn status(&self) -> Status {
-        let now = now();
+        let now = self.clock.now();
         let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         Status {
             at: now,

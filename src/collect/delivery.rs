@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
 
-use super::aside::AsideFile;
-use super::clock::now;
+use super::aside::{Aside, AsideFile};
+use super::clock::machine;
 use super::lock::locked;
 use super::settings::{Settings, span};
 use crate::archive::{
@@ -258,8 +258,12 @@ impl Delivery {
     }
 
     /// Sets a line aside, as far as there is room in the file.
-    pub(super) fn aside(&self, line: &str) {
-        locked(&self.aside).write(line);
+    pub(super) fn aside(&self, line: &str) -> Aside {
+        let written = locked(&self.aside).write(line);
+        if let Aside::Full(why) = &written {
+            log::warn!(target: "liqdata::archive", "{why}");
+        }
+        written
     }
 
     /// Returns once the archive's keeper has everything so far, which does not wait for the disk; or has not got it for
@@ -341,7 +345,7 @@ fn count(counts: &Counts, done: Acknowledged) {
 /// Moves the days that are over into files, at the start and once an hour.
 async fn roll(inbox: Inbox, rolling: Arc<AtomicBool>) {
     loop {
-        let until = now().back(LATE);
+        let until = machine().back(LATE);
         rolling.store(true, Ordering::Release);
         let rolled = match inbox.roll(until) {
             Ok(rolled) => rolled.await,

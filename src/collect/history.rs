@@ -9,15 +9,16 @@ use std::sync::Arc;
 
 use futures_util::StreamExt;
 use futures_util::stream;
+use tokio::time::{Instant, sleep_until};
 
-use super::clock::now;
 use super::intake::Intake;
 use super::missed::Stretch;
-use super::settings::millis;
+use super::settings::{millis, span};
 use super::venue::VenueTasks;
 use crate::archive::{Archive, ArchiveError, BarRow, Batch, Filter, OpenInterestRow};
 use crate::feeds::{Ask, Bar, Error, Listing, Reading, price_of_one, unscaled};
 use crate::model::Millis;
+use crate::net::Backoff;
 
 /// Requests of one venue under way at once.
 const AT_ONCE: usize = 4;
@@ -44,6 +45,12 @@ pub(super) struct History<'a> {
     venue: &'a VenueTasks,
     /// Until when each coin is known.
     known: HashMap<(Kind, String), Millis>,
+    /// What came to nothing at the start, to be asked for again.
+    failed: Vec<Errand>,
+    /// When that is.
+    again: Instant,
+    attempts: u32,
+    backoff: Backoff,
 }
 
 /// The market whose history stands for a coin; one that is listed by single units where there is a choice.
@@ -86,6 +93,13 @@ impl<'a> History<'a> {
         (look_back > 0 && !venue.history_coins.is_empty()).then(|| Self {
             venue,
             known: HashMap::new(),
+            failed: Vec::new(),
+            again: Instant::now(),
+            attempts: 0,
+            backoff: {
+                let pace = &venue.intake.settings.pace;
+                Backoff::new(span(pace.bars), span(pace.bars) * 60)
+            },
         })
     }
 
@@ -96,7 +110,7 @@ impl<'a> History<'a> {
     /// Until when bars are closed and settled.
     fn settled(&self) -> Millis {
         let settle = millis(self.intake().settings.pace.settle);
-        whole(now().back(settle), Millis::MINUTE)
+        whole(self.intake().clock.now().back(settle), Millis::MINUTE)
     }
 
     /// Asks for what is missing of the last days.
@@ -123,11 +137,32 @@ impl<'a> History<'a> {
         }
         errands.sort_by_key(|errand| std::cmp::Reverse(errand.ask.until));
         self.intake().board.will_ask(errands.len());
-        self.run(errands).await;
+        self.run_again(errands).await;
+        while self.venue.once && !self.failed.is_empty() && self.attempts < 3 {
+            sleep_until(self.again).await;
+            self.try_failed().await;
+        }
+    }
+
+    /// Runs errands; those that come to nothing are kept for another time.
+    async fn run_again(&mut self, errands: Vec<Errand>) {
+        let (_, failed) = self.run(errands).await;
+        self.failed = failed;
+        self.attempts += 1;
+        self.again = Instant::now() + self.backoff.next();
+    }
+
+    /// Runs those again that came to nothing, where it is time.
+    async fn try_failed(&mut self) {
+        if !self.failed.is_empty() && self.again <= Instant::now() {
+            let failed = std::mem::take(&mut self.failed);
+            self.run_again(failed).await;
+        }
     }
 
     /// Asks for what is new: bars always, open interest where it is time.
     pub(super) async fn go_on(&mut self, readings_too: bool) {
+        self.try_failed().await;
         let until = self.settled();
         let mut errands = Vec::new();
         let mut reached = Vec::new();
@@ -139,7 +174,7 @@ impl<'a> History<'a> {
                 }
                 let end = match kind {
                     Kind::Bars => until,
-                    Kind::OpenInterest => now().on(1),
+                    Kind::OpenInterest => self.intake().clock.now().on(1),
                 };
                 let key = (kind, coin.clone());
                 // One step earlier: a reading may have come late.
@@ -157,7 +192,7 @@ impl<'a> History<'a> {
                 }
             }
         }
-        let done = self.run(errands).await;
+        let (done, _) = self.run(errands).await;
         for (key, end, asks) in reached {
             if done.get(&key).copied().unwrap_or(0) == asks {
                 self.known.insert(key, end);
@@ -225,9 +260,9 @@ impl<'a> History<'a> {
             })
     }
 
-    /// Runs errands, a few at once; how many succeeded of each kind and coin.
-    async fn run(&self, errands: Vec<Errand>) -> HashMap<(Kind, String), usize> {
-        let mut done = HashMap::new();
+    /// Runs errands, a few at once; how many succeeded of each kind and coin, and those that did not.
+    async fn run(&self, errands: Vec<Errand>) -> (HashMap<(Kind, String), usize>, Vec<Errand>) {
+        let (mut done, mut failed) = (HashMap::new(), Vec::new());
         let mut under_way = stream::iter(errands)
             .map(|errand| async move {
                 let succeeded = self.run_one(&errand).await;
@@ -240,9 +275,11 @@ impl<'a> History<'a> {
                 *done
                     .entry((errand.kind, errand.listing.coin().0))
                     .or_insert(0) += 1;
+            } else {
+                failed.push(errand);
             }
         }
-        done
+        (done, failed)
     }
 
     async fn run_one(&self, errand: &Errand) -> bool {
@@ -253,7 +290,7 @@ impl<'a> History<'a> {
                 return false;
             }
         };
-        let received_at = now();
+        let received_at = self.intake().clock.now();
         match self.read(errand, &body, received_at) {
             Ok(batch) => {
                 let (bars, readings) = (batch.bars.len(), batch.open_interest.len());

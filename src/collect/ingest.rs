@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
-use super::clock::now;
+use super::clock::machine;
 use super::files::{Source, Unopened, sources};
 use crate::archive::{
     Archive, ArchiveError, BarRow, Batch, Completeness, OpenInterestRow, OrderRow, Told, Writer,
@@ -417,7 +417,7 @@ impl<'a> Intake<'a> {
         let (goes_on, read) = (&mut *self.goes_on, self.done.rows);
         let filed = self
             .writer
-            .file(rows, &told, now().back(LATE), &mut || goes_on(read))?;
+            .file(rows, &told, machine().back(LATE), &mut || goes_on(read))?;
         let Some(filed) = filed else {
             return Ok(false);
         };

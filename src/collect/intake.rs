@@ -3,12 +3,15 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, SystemTime};
 
 use arc_swap::ArcSwap;
 use tokio::sync::Notify;
 
+use super::aside::Aside;
 use super::board::Board;
-use super::clock::now;
+use super::clock::{Clock, Measure};
+use super::counts::Counts;
 use super::dedupe::HeardKeys;
 use super::delivery::{Delivery, NotTaken, Sent};
 use super::hold::{Hold, Waiting};
@@ -16,9 +19,9 @@ use super::lock::locked;
 use super::markets::Markets;
 use super::missed::Stretch;
 use super::settings::{Settings, millis};
-use super::yardstick::Yardstick;
+use super::yardstick::{Doubt, Yardstick};
 use crate::archive::{
-    self, Batch, Gap, GapState, Mark, Measured, OrderRow, Outcome, Receipt, TopicGap,
+    self, Batch, Gap, GapState, Mark, Measured, OrderRow, Outcome, Receipt, Tallied, TopicGap,
 };
 use crate::feeds::{Ask, Asked, Completeness, Error, Event, Frame, Heard, Venue, price_of_one};
 use crate::model::{Millis, Order, Vocabulary, coin_of_base, quote_of_pair};
@@ -45,6 +48,7 @@ pub(super) struct Intake {
     pub(super) venue: &'static Venue,
     pub(super) settings: Arc<Settings>,
     pub(super) board: Board,
+    pub(super) clock: Arc<Clock>,
     pub(super) delivery: Delivery,
     pub(super) markets: ArcSwap<Markets>,
     /// Told when a row cannot be priced.
@@ -58,6 +62,7 @@ pub(super) struct Intake {
     owed: Mutex<Vec<Stretch>>,
     /// Told when there are such.
     pub(super) owes: Notify,
+    counts: Mutex<Counts>,
     /// How many topics were asked for and heard when that was written down last.
     marked: Mutex<Option<(u64, u64)>>,
 }
@@ -73,7 +78,7 @@ pub(super) struct Taken {
     /// What says that its rows are durable; absent where none are new.
     pub(super) receipt: Option<Receipt>,
     /// Whether the archive took all of them.
-    pub(super) is_taken: bool,
+    pub(super) all: bool,
 }
 
 impl Intake {
@@ -83,12 +88,14 @@ impl Intake {
         coins: Option<Vec<String>>,
         delivery: Delivery,
         yardstick: Arc<Yardstick>,
+        clock: Arc<Clock>,
     ) -> Self {
         let remember = millis(settings.pace.remember);
         Self {
             venue,
             settings: Arc::clone(settings),
             board: Board::new(venue.name()),
+            clock,
             delivery,
             markets: ArcSwap::default(),
             unknown: Notify::new(),
@@ -99,6 +106,7 @@ impl Intake {
             lost: Mutex::default(),
             owed: Mutex::default(),
             owes: Notify::new(),
+            counts: Mutex::default(),
             marked: Mutex::default(),
         }
     }
@@ -109,7 +117,7 @@ impl Intake {
 
     /// What a frame of a socket is; its events are kept before this returns.
     pub(super) async fn hear(&self, text: &str, asked: &Asked, all_taken: bool) -> Heard {
-        let now = now();
+        let now = self.clock.now();
         self.board.notes().status.last_heard = Some(now);
         // The lock-free part is over before anything is waited for.
         let (heard, ready) = self.read(text, asked, all_taken, now);
@@ -166,7 +174,7 @@ impl Intake {
 
     /// Keeps the liquidations of a body. Rows are kept even where it cannot be told how to go on.
     pub(super) async fn take_body(&self, ask: &Ask, body: &str) -> Result<Taken, Error> {
-        let now = now();
+        let now = self.clock.now();
         let (ready, rest) = {
             let markets = self.markets.load();
             let instruments = markets.of_body(ask.market.as_deref());
@@ -184,12 +192,8 @@ impl Intake {
             let ready = self.sift(events, body, ask.market.as_deref(), Way::Request, now);
             (ready, rest)
         };
-        let (receipt, is_taken) = self.hand_over_told(ready).await;
-        Ok(Taken {
-            rest,
-            receipt,
-            is_taken,
-        })
+        let (receipt, all) = self.hand_over_told(ready).await;
+        Ok(Taken { rest, receipt, all })
     }
 
     /// Hands rows of a body to the archive. What it cannot take in time is nothing lost: it is asked for again.
@@ -306,25 +310,38 @@ impl Intake {
         let (Some(qty), Some(value_usd), Some(timestamp)) =
             (event.qty, event.value_usd, event.timestamp)
         else {
-            self.board.notes().status.unpriced += 1;
             let reason = format!(
                 "{}: {} has no value in USD",
                 event.dedupe_key, event.native_id
             );
+            self.count_unpriced();
             self.set_aside(text, &reason, now);
             return None;
         };
         let quote = quote_of_pair(&event.symbol).unwrap_or_default();
         let base = event.symbol.strip_suffix(quote);
         let (_, scale) = coin_of_base(base.unwrap_or(&event.symbol));
-        let suspicion = price_of_one(event.price, scale)
-            .and_then(|price| self.yardstick.doubt(&event.coin, price, value_usd, now));
-        if let Some(doubt) = &suspicion {
-            self.board.notes().status.suspect += 1;
-            self.board
-                .trouble(format!("looks wrong: {}: {doubt}", event.dedupe_key));
+        let doubt = price_of_one(event.price, scale).and_then(|price| {
+            self.yardstick
+                .doubt(&event.coin, self.name(), price, value_usd, now)
+        });
+        let key = &event.dedupe_key;
+        match &doubt {
+            Some(Doubt::Impossible(why)) => {
+                self.board.notes().status.quarantined += 1;
+                locked(&self.counts).add(Tallied::Quarantined, 1, now);
+                let reason = format!("quarantined: {key}: {why}");
+                self.board.trouble(reason.clone());
+                self.set_aside(text, &reason, now);
+                return None;
+            }
+            Some(Doubt::Suspect(why)) => {
+                self.board.notes().status.suspect += 1;
+                self.board.trouble(format!("looks wrong: {key}: {why}"));
+            }
+            None => {}
         }
-        let worth_keeping = self.settings.raw || suspicion.is_some();
+        let worth_keeping = self.settings.raw || doubt.is_some();
         Some(OrderRow {
             order: Order {
                 exchange: event.exchange.to_owned(),
@@ -371,7 +388,7 @@ impl Intake {
                 self.board.notes().status.lost += count;
                 self.board.trouble(format!("orders are lost: {reason}"));
                 let mut lost = locked(&self.lost);
-                let since = first.unwrap_or_else(now);
+                let since = first.unwrap_or_else(|| self.clock.now());
                 let lost = lost.get_or_insert_with(|| Lost {
                     since,
                     rows: 0,
@@ -389,7 +406,7 @@ impl Intake {
             return;
         };
         let reason = format!("{} orders lost: {}", lost.rows, lost.reason);
-        self.gap(lost.since, now(), &reason);
+        self.gap(lost.since, self.clock.now(), &reason);
     }
 
     /// Records a gap, which is to be asked for; one shorter than a millisecond is taken for one.
@@ -419,7 +436,7 @@ impl Intake {
             outcome,
             rows,
             how: how.to_owned(),
-            recorded_at: now(),
+            recorded_at: self.clock.now(),
         };
         self.delivery.note(Batch {
             outcomes: vec![outcome],
@@ -437,7 +454,7 @@ impl Intake {
             start,
             end,
             reason: reason.to_owned(),
-            recorded_at: now(),
+            recorded_at: self.clock.now(),
         };
         self.delivery.note_gap(gap);
     }
@@ -466,7 +483,7 @@ impl Intake {
         if locked(&self.marked).replace(found) == Some(found) {
             return;
         }
-        let now = now();
+        let now = self.clock.now();
         let mark = |kind, count: u64| Mark {
             exchange: self.name().to_owned(),
             kind,
@@ -500,8 +517,56 @@ impl Intake {
     }
 
     fn count_rejected(&self, count: usize, reason: &str) {
-        self.board.notes().status.rejected += u64::try_from(count).unwrap_or(u64::MAX);
+        let count = u64::try_from(count).unwrap_or(u64::MAX);
+        self.board.notes().status.rejected += count;
+        locked(&self.counts).add(Tallied::Rejected, count, self.clock.now());
         self.board.trouble(format!("rejected: {reason}"));
+    }
+
+    /// Counts an event that could not be priced in the end.
+    pub(super) fn count_unpriced(&self) {
+        self.board.notes().status.unpriced += 1;
+        locked(&self.counts).add(Tallied::Unpriced, 1, self.clock.now());
+    }
+
+    /// Writes down what was counted since this was done last; on the first of a day that it is counted.
+    pub(super) fn write_counts(&self) {
+        let tallies = locked(&self.counts).take(self.name(), self.clock.now());
+        if !tallies.is_empty() {
+            self.delivery.note(Batch {
+                tallies,
+                ..Batch::default()
+            });
+        }
+    }
+
+    /// Learns what time it was at the venue while a request or a handshake was under way for so long.
+    pub(super) fn measure_clock(&self, date: SystemTime, took: Duration) {
+        let Measure {
+            of_venue,
+            corrected,
+        } = self.clock.measure(self.name(), date, took);
+        let now = self.clock.now();
+        if let Some(ahead) = of_venue {
+            self.board.notes().status.clock_ahead = Some(ahead);
+            self.delivery.note(Batch {
+                marks: vec![Mark {
+                    exchange: self.name().to_owned(),
+                    kind: Measured::ClockAhead,
+                    at: now,
+                    value: ahead,
+                }],
+                ..Batch::default()
+            });
+        }
+        match corrected {
+            Some(0) => log::info!(target: "liqdata::feeds", "this machine's clock is right"),
+            Some(ahead) => log::warn!(
+                target: "liqdata::feeds",
+                "this machine's clock is {ahead} ms ahead of the exchanges', and is corrected by that"
+            ),
+            None => {}
+        }
     }
 
     /// Sets a frame aside with the reason.
@@ -512,7 +577,10 @@ impl Intake {
             "reason": reason,
             "frame": text,
         });
-        self.delivery.aside(&line.to_string());
+        match self.delivery.aside(&line.to_string()) {
+            Aside::Written | Aside::LeftOut => {}
+            Aside::Full(why) => self.board.trouble(format!("set aside: {why}")),
+        }
     }
 }
 

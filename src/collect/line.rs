@@ -12,7 +12,6 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::Instant;
 
-use super::clock::now;
 use super::intake::Intake;
 use super::settings::{span, span_or};
 use super::socket::{self, Ending, Loss};
@@ -287,7 +286,7 @@ impl LineKeeper {
                 topics
             };
             if is_live {
-                note.last_sign = note.last_sign.max(Some(now()));
+                note.last_sign = note.last_sign.max(Some(self.intake.clock.now()));
                 notes.status.trouble = None;
             }
         }
@@ -295,7 +294,7 @@ impl LineKeeper {
     }
 
     fn begin_unheard(&mut self, topics: Vec<String>, reason: &str) {
-        let now = now();
+        let now = self.intake.clock.now();
         for topic in topics {
             self.unheard.insert(topic, (now, reason.to_owned()));
         }
@@ -308,7 +307,7 @@ impl LineKeeper {
         let heard = self.unheard.iter().filter(|(topic, _)| are_heard(topic));
         // What was missed of them is asked for like everything else.
         if let Some(since) = heard.map(|(_, (since, _))| *since).min() {
-            self.intake.owe((since, now()));
+            self.intake.owe((since, self.intake.clock.now()));
         }
         self.unheard.retain(|topic, _| !are_heard(topic));
     }
@@ -319,13 +318,13 @@ impl LineKeeper {
         if self.unheard.is_empty() {
             return;
         }
-        self.intake.unheard(&self.unheard, now());
+        self.intake.unheard(&self.unheard, self.intake.clock.now());
         let each = span(self.intake.settings.pace.seen).max(Duration::from_millis(10));
         self.note_at = Some(Instant::now() + each);
     }
 
     fn on_live(&mut self, uncovered: &BTreeSet<String>) {
-        let now = now();
+        let now = self.intake.clock.now();
         log::info!(target: "liqdata::feeds", "{}: {} is live", self.intake.name(), self.line.name);
         // The gap is recorded before it can be written down that the listening goes on.
         if let Some((since, reason)) = self.missing.take() {
@@ -346,7 +345,7 @@ impl LineKeeper {
         }
         let reason = format!("{}: {}", self.line.name, loss.reason);
         if lived.is_some() && self.missing.is_none() {
-            let since = loss.last_sign.unwrap_or_else(now);
+            let since = loss.last_sign.unwrap_or_else(|| self.intake.clock.now());
             self.missing = Some((since, reason.clone()));
         }
         // What nobody hears at all is a gap of the venue.
@@ -407,7 +406,7 @@ impl LineKeeper {
         while self.parting.join_next().await.is_some() {}
         self.end_unheard(|_| true);
         if let Some((since, reason)) = self.missing.take() {
-            self.intake.gap(since, now(), &reason);
+            self.intake.gap(since, self.intake.clock.now(), &reason);
         }
         self.intake.board.notes().lines.remove(&self.line.name);
         self.intake.mark_topics();

@@ -8,7 +8,6 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval};
 
-use super::clock::now;
 use super::intake::recorded;
 use super::line::{self, LineChange, LineNews};
 use super::markets::Markets;
@@ -49,7 +48,7 @@ impl VenueTasks {
                 // A line that is no longer wanted ends with the way to change it.
                 lines.retain(|name, _| plan.iter().any(|line| line.name == *name));
                 // Until all are heard for the first time nothing is called covered.
-                let since = run.map(|_| now());
+                let since = run.map(|_| self.intake.clock.now());
                 for line in plan {
                     self.plan(line, since, &mut lines, &mut tasks, &news);
                 }
@@ -59,7 +58,7 @@ impl VenueTasks {
                 () = said(&mut stop) => break,
                 Some(LineNews::Live) = heard.recv() => {
                     if run.is_none() && self.intake.board.seen().is_some() {
-                        let now = now();
+                        let now = self.intake.clock.now();
                         run = self.begin_run(now).await;
                         // What happened while the markets were read and the sockets opened.
                         self.intake.owe((begun, now));

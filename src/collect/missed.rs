@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep, sleep_until};
 
-use super::clock::now;
 use super::owed::{Debts, Owed};
 use super::settings::{millis, span, span_or};
 use super::venue::{Failure, VenueTasks};
@@ -157,7 +156,7 @@ impl VenueTasks {
     /// Asks for a stretch once, and writes down what became of it; hands it back where it is to be asked for again.
     async fn catch_up(&self, mut owed: Owed) -> Option<Owed> {
         let (venue, late) = (self.intake.venue, self.late());
-        let asked = now();
+        let asked = self.intake.clock.now();
         let forgotten = asked.back(venue.look_back());
         if owed.start < forgotten {
             let how = if venue.look_back() == 0 {
@@ -272,7 +271,7 @@ impl VenueTasks {
         let taken = match self.intake.take_body(ask, &body).await {
             Ok(taken) => {
                 receipts.extend(taken.receipt);
-                if !taken.is_taken {
+                if !taken.all {
                     return Err(Failure::NotTaken);
                 }
                 taken.rest
@@ -281,7 +280,7 @@ impl VenueTasks {
         };
         taken.map_err(|fault| {
             let faults = std::slice::from_ref(&fault);
-            self.intake.reject(&body, faults, now());
+            self.intake.reject(&body, faults, self.intake.clock.now());
             fault.into()
         })
     }
@@ -292,12 +291,14 @@ impl VenueTasks {
         let every = span(self.intake.settings.pace.poll);
         let mut debts = self.debts(missing);
         // The newest belongs to the first poll.
-        let mut from = debts.take_newest().map_or_else(now, |newest| newest.start);
+        let mut from = debts
+            .take_newest()
+            .map_or_else(|| self.intake.clock.now(), |newest| newest.start);
         let mut run = None;
         // Until when it is covered, and whether a poll since then went unanswered.
         let (mut covered, mut in_vain) = (None, false);
         loop {
-            let now = now();
+            let now = self.intake.clock.now();
             let told = self.fill_missed(from, now).await;
             let answered = told.answer == Answer::Whole;
             self.intake.board.notes().polled = Some(answered);

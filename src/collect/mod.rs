@@ -9,6 +9,7 @@ mod aside;
 mod board;
 mod clock;
 mod collector;
+mod counts;
 mod dedupe;
 mod delivery;
 mod files;

@@ -4,14 +4,18 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::clock::now;
+use super::clock::Clock;
 use super::settings::{Settings, millis, span};
 use super::status::VenueState;
 use super::venue::VenueTasks;
 use crate::model::Millis;
 
 /// Finds out venues that are connected and mute: silent for long while others report.
-pub(super) async fn watch(venues: Vec<Arc<VenueTasks>>, settings: Arc<Settings>) {
+pub(super) async fn watch(
+    venues: Vec<Arc<VenueTasks>>,
+    settings: Arc<Settings>,
+    clock: Arc<Clock>,
+) {
     let mute = millis(settings.pace.mute);
     let mut quiet_from: HashMap<&'static str, Millis> = HashMap::new();
     let tick = span(settings.pace.mute)
@@ -25,7 +29,7 @@ pub(super) async fn watch(venues: Vec<Arc<VenueTasks>>, settings: Arc<Settings>)
     };
     loop {
         tokio::time::sleep(tick).await;
-        let now = now();
+        let now = clock.now();
         for one in &venues {
             let venue = one.intake.venue;
             one.intake.board.sum_up(now);

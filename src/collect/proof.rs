@@ -1,7 +1,6 @@
 //! Whether a venue's rows mean what they are taken for: asked of the venue itself, where the documents can be read in more
 //! than one way.
 
-use super::clock::now;
 use super::settings::span;
 use super::venue::{Failure, VenueTasks};
 
@@ -19,7 +18,7 @@ enum Proof {
 impl VenueTasks {
     async fn proof(&self) -> Proof {
         let asking = async {
-            for ask in self.intake.venue.proofs(now()) {
+            for ask in self.intake.venue.proofs(self.intake.clock.now()) {
                 let body = self.rest.get(&ask).await?;
                 if let Some(disproof) = self.intake.disproof(&body)? {
                     return Ok(Proof::Fails(disproof));
@@ -66,10 +65,10 @@ impl VenueTasks {
     /// Returns once the venue's replies disprove how its rows are read. What was kept since they last bore it out is in
     /// doubt, so that time is a gap.
     pub(super) async fn until_disproved(&self) {
-        let mut borne_out = now();
+        let mut borne_out = self.intake.clock.now();
         loop {
             tokio::time::sleep(span(self.intake.settings.pace.instruments)).await;
-            let asked = now();
+            let asked = self.intake.clock.now();
             match self.proof().await {
                 Proof::Holds => borne_out = asked,
                 Proof::Fails(disproof) => {
@@ -84,6 +83,6 @@ impl VenueTasks {
 
     /// Whether the venue has to prove what its rows mean.
     pub(super) fn is_in_doubt(&self) -> bool {
-        !self.intake.venue.proofs(now()).is_empty()
+        !self.intake.venue.proofs(self.intake.clock.now()).is_empty()
     }
 }

@@ -1,8 +1,8 @@
 //! Requests to the venues' REST interfaces, no more of them than the venues allow.
 //!
 //! Each kind of request has an allowance of its own, so that no window of the venue's sees more than it grants. Where a
-//! venue refuses (403, 418, 429) everything of that venue stands still for as long as it says, or for a growing random
-//! time.
+//! venue refuses (403, 418, 429) everything of that venue stands still for as long as it says, however long that is, or
+//! for a growing random time.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -13,15 +13,19 @@ use reqwest::StatusCode;
 use tokio::time::Instant;
 use url::Url;
 
+use super::intake::Intake;
 use super::lock::locked;
 use super::settings::{Settings, span};
-use crate::feeds::{Ask, Venue};
-use crate::net::{self, Backoff, Connector, Limiter, is_loopback, is_passing, retry_after};
+use crate::feeds::Ask;
+use crate::model::Millis;
+use crate::net::{self, Backoff, Connector, Limiter, date, is_loopback, is_passing, retry_after};
 
 /// How often a request is tried.
 const ATTEMPTS: u32 = 5;
-/// Longest wait that a venue may ask for.
-const LONGEST: Duration = Duration::from_mins(10);
+/// Longest wait that a venue may ask for, so that an error of its own does not end the listening to it for ever.
+const LONGEST: Duration = Duration::from_hours(31 * 24);
+/// A wait that is worth a word.
+const LONG: Duration = Duration::from_mins(2);
 /// How many bytes of a refusal an error repeats.
 const SHOWN: usize = 200;
 /// Most bytes of a body: the lists of all markets are the largest.
@@ -119,24 +123,21 @@ struct Pause {
 }
 
 /// The requests of one venue.
-#[derive(Debug)]
 pub(super) struct Rest {
-    venue: &'static Venue,
-    settings: Arc<Settings>,
+    intake: Arc<Intake>,
     pub(super) http: Http,
     limiters: Mutex<HashMap<&'static str, Arc<Limiter>>>,
     pause: Mutex<Pause>,
 }
 
 impl Rest {
-    pub(super) fn new(venue: &'static Venue, settings: Arc<Settings>, http: Http) -> Self {
+    pub(super) fn new(intake: Arc<Intake>, http: Http) -> Self {
         let pause = Pause {
             until: None,
-            backoff: settings.pace.backoff(),
+            backoff: intake.settings.pace.backoff(),
         };
         Self {
-            venue,
-            settings,
+            intake,
             http,
             limiters: Mutex::default(),
             pause: Mutex::new(pause),
@@ -149,7 +150,7 @@ impl Rest {
     ///
     /// [`RestError`] where all attempts failed, or the first one for good.
     pub(super) async fn get(&self, ask: &Ask) -> Result<String, RestError> {
-        let mut backoff = self.settings.pace.backoff();
+        let mut backoff = self.intake.settings.pace.backoff();
         let mut attempt = 1;
         loop {
             self.wait(ask).await;
@@ -162,7 +163,7 @@ impl Rest {
             };
             let wait = match fault.status() {
                 Some(403 | 418 | 429) => {
-                    self.pause(after);
+                    self.pause(after.or_else(|| self.ban(&fault)));
                     Duration::ZERO
                 }
                 Some(status) if !is_passing(status) => return Err(fault),
@@ -200,10 +201,31 @@ impl Rest {
         let wait = pause.backoff.next();
         let wait = after.map_or(wait, |after| after.min(LONGEST).max(wait));
         pause.until = pause.until.max(Some(Instant::now() + wait));
+        drop(pause);
+        if wait >= LONG {
+            let seconds = wait.as_secs();
+            self.intake.board.trouble(format!(
+                "left alone: nothing is asked for {seconds} s, as it says"
+            ));
+        }
+    }
+
+    /// How long a venue turns us away that says so in its own words, or in its documents.
+    fn ban(&self, fault: &RestError) -> Option<Duration> {
+        let RestError::Status { status, body, .. } = fault else {
+            return None;
+        };
+        let said = banned_until(body).map(|until| {
+            let left = until.0.saturating_sub(self.intake.clock.now().0);
+            Duration::from_millis(u64::try_from(left).unwrap_or(0))
+        });
+        let venue = self.intake.venue;
+        said.or_else(|| venue.ban().filter(|_| *status == 403))
     }
 
     async fn once(&self, ask: &Ask) -> Result<String, (RestError, Option<Duration>)> {
-        let address = self.settings.address(self.venue, ask.host, &ask.path);
+        let settings = &self.intake.settings;
+        let address = settings.address(self.intake.venue, ask.host, &ask.path);
         let parsed = Url::parse(&address);
         let known = parsed.as_ref().ok();
         let place = match known.and_then(|url| self.http.connector.proxy(url)) {
@@ -219,12 +241,16 @@ impl Rest {
             url.query_pairs_mut().extend_pairs(&ask.query);
         }
         let http = self.http.client(&url).map_err(no_answer)?;
+        let asked = Instant::now();
         let reply = http
             .get(url)
             .send()
             .await
             .map_err(|error| no_answer(full(&error)))?;
         let status = reply.status();
+        if let Some(date) = date(reply.headers()) {
+            self.intake.measure_clock(date, asked.elapsed());
+        }
         let after = retry_after(reply.headers())
             .map(|seconds| Duration::try_from_secs_f64(seconds).unwrap_or(LONGEST));
         let mut body = Vec::new();
@@ -249,6 +275,14 @@ impl Rest {
     }
 }
 
+/// Until when a refusal says that we are banned, as Binance does: "… banned until 1790000000000. …".
+fn banned_until(body: &str) -> Option<Millis> {
+    let (_, rest) = body.split_once("banned until ")?;
+    let digits = rest.find(|digit: char| !digit.is_ascii_digit());
+    let millis: i64 = rest.get(..digits.unwrap_or(rest.len()))?.parse().ok()?;
+    Some(Millis(millis))
+}
+
 /// An error with its causes.
 fn full(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
@@ -258,4 +292,18 @@ fn full(error: &dyn std::error::Error) -> String {
         cause = inner.source();
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ban_ends_when_the_refusal_says() {
+        let said = r#"{"code":-1003,"msg":"Way too many requests; IP(1.2.3.4) banned until 1790000000000. Please use"}"#;
+        assert_eq!(banned_until(said), Some(Millis(1_790_000_000_000)));
+        assert_eq!(banned_until("banned until tomorrow"), None);
+        assert_eq!(banned_until("banned until 99999999999999999999"), None);
+        assert_eq!(banned_until("too many requests"), None);
+    }
 }

@@ -17,14 +17,13 @@ use tokio_tungstenite::tungstenite::{Error as WebSocketError, Message};
 use tokio_tungstenite::{WebSocketStream, client_async_with_config};
 use url::Url;
 
-use super::clock;
 use super::intake::Intake;
 use super::life::Life;
 use super::settings::{span, span_or};
 use super::subscriptions::{Refused, Subscriptions};
 use crate::feeds::{Beat, Error, Heard, Line, Sign, text, unzipped};
 use crate::model::Millis;
-use crate::net::{Backoff, Connector, Stream};
+use crate::net::{Backoff, Connector, Stream, date};
 
 /// How long a close is waited for.
 const FAREWELL: Duration = Duration::from_secs(1);
@@ -104,9 +103,13 @@ async fn open(intake: &Intake, connector: &Connector, line: &Line) -> Result<Soc
     let config = WebSocketConfig::default()
         .max_message_size(most)
         .max_frame_size(most);
-    let (stream, _) = client_async_with_config(request, wire, Some(config))
+    let asked = Instant::now();
+    let (stream, reply) = client_async_with_config(request, wire, Some(config))
         .await
         .map_err(|error| format!("{address}: {}", spoken(&error)))?;
+    if let Some(date) = date(reply.headers()) {
+        intake.measure_clock(date, asked.elapsed());
+    }
     Ok(stream)
 }
 
@@ -154,7 +157,7 @@ impl Conversation {
             next_beat: now + span_or(pace.ping, heartbeat.every),
             give_up_waiting: now + asking + span(pace.acknowledge),
             life: Life::new(&heartbeat, &pace, now),
-            opened: clock::now(),
+            opened: intake.clock.now(),
             last_sign: None,
             covers,
             is_ready: false,
@@ -247,7 +250,9 @@ impl Conversation {
         if let Some(missing) = self.life.look(now) {
             // Other signs may have come since; what this one stands for has not.
             let since = i64::try_from(missing.since.as_millis()).unwrap_or(i64::MAX);
-            self.last_sign = self.last_sign.min(Some(clock::now().back(since)));
+            self.last_sign = self
+                .last_sign
+                .min(Some(self.intake.clock.now().back(since)));
             return Err(format!(
                 "no {} for {} s",
                 missing.sign.name(),
@@ -259,7 +264,7 @@ impl Conversation {
         {
             self.next_ask = now + self.line.between;
             let venue = self.intake.venue;
-            let text = venue.subscription(number, &topics, clock::now());
+            let text = venue.subscription(number, &topics, self.intake.clock.now());
             self.say(Message::text(text)).await?;
         }
         if now >= self.next_beat {
@@ -291,7 +296,7 @@ impl Conversation {
             Beat::Protocol => Message::Ping(Vec::new().into()),
             Beat::Text(text) => Message::text(text),
             Beat::Stamped(before, behind) => {
-                let seconds = clock::now().0 / 1000;
+                let seconds = self.intake.clock.now().0 / 1000;
                 Message::text(format!("{before}{seconds}{behind}"))
             }
         };
@@ -348,7 +353,7 @@ impl Conversation {
     }
 
     fn reject(&self, text: &str, fault: Error) {
-        self.intake.reject(text, &[fault], clock::now());
+        self.intake.reject(text, &[fault], self.intake.clock.now());
     }
 
     /// Counts a message that broke the protocol or the bound of a frame.
@@ -440,7 +445,11 @@ impl Conversation {
     }
 
     fn is_alive(&mut self) {
-        let now = clock::now();
+        // What has waited while this process had no turn does not prove that it listened.
+        if !self.intake.clock.is_present() && self.last_sign.is_some() {
+            return;
+        }
+        let now = self.intake.clock.now();
         self.last_sign = Some(now);
         self.intake.board.sign(&self.line.name, now);
     }

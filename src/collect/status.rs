@@ -36,6 +36,8 @@ pub struct VenueStatus {
     pub last_event: Option<Millis>,
     /// How long after its event time the last event that came over a socket was received, in milliseconds.
     pub lag: Option<i64>,
+    /// How far this machine's clock is ahead of the venue's, in milliseconds, as it was measured last.
+    pub clock_ahead: Option<i64>,
     /// When anything was last received.
     pub last_heard: Option<Millis>,
     /// Gaps that were recorded.
@@ -56,6 +58,9 @@ pub struct VenueStatus {
     pub unpriced: u64,
     /// Events that are kept and look wrong: far off the market's price, or out of proportion to its open interest.
     pub suspect: u64,
+    /// Events that are set aside and not kept, because their unit must be another: too far off the market's price, or worth
+    /// more than all that is open.
+    pub quarantined: u64,
     /// Events that were lost because the archive could not take them.
     pub lost: u64,
     /// Topics whose subscription was not acknowledged or was refused, the first few by name.

@@ -7,7 +7,6 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 
-use super::clock::now;
 use super::history::History;
 use super::settings::span;
 use super::venue::{VenueTasks, said};
@@ -41,6 +40,7 @@ pub(super) async fn tend(venue: Arc<VenueTasks>, mut stop: watch::Receiver<bool>
     }
     venue.intake.give_up_held();
     venue.intake.end_loss();
+    venue.intake.write_counts();
     venue.is_filled();
     venue.intake.board.notes().stopped = true;
 }
@@ -52,7 +52,7 @@ impl VenueTasks {
             return;
         }
         self.read_markets_until_known().await;
-        let missing = self.missing(now()).await;
+        let missing = self.missing(self.intake.clock.now()).await;
         let history = async {
             if let Some(mut history) = History::of(self) {
                 history.begin().await;
@@ -64,7 +64,7 @@ impl VenueTasks {
 
     /// Listens until `stop`, or until what the venue tells must not be kept; returns once the sockets are closed.
     async fn run(&self, mut stop: watch::Receiver<bool>) -> End {
-        let begun = now();
+        let begun = self.intake.clock.now();
         let missing = self.missing(begun).await;
         let beside = async {
             tokio::join!(
@@ -72,6 +72,7 @@ impl VenueTasks {
                 self.tend_missed(missing),
                 self.tend_history(),
                 self.tend_held(),
+                self.tend_counts(),
             );
             std::future::pending::<()>().await;
         };
@@ -107,6 +108,15 @@ impl VenueTasks {
                 readings = Instant::now() + span(pace.poll);
             }
             history.go_on(due).await;
+        }
+    }
+
+    /// Writes down what could not be told.
+    async fn tend_counts(&self) {
+        let each = span(self.intake.settings.pace.seen).max(Duration::from_millis(10));
+        loop {
+            self.intake.write_counts();
+            sleep(each).await;
         }
     }
 

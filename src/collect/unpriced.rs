@@ -3,7 +3,6 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-use super::clock::now;
 use super::hold::Waiting;
 use super::intake::{Intake, Way};
 use super::lock::locked;
@@ -23,7 +22,7 @@ impl Intake {
     }
 
     fn give_up(&self, row: &Waiting, reason: &str) {
-        self.board.notes().status.unpriced += 1;
+        self.count_unpriced();
         let event = &row.event;
         let reason = format!("{}: {}: {reason}", event.dedupe_key, event.native_id);
         self.set_aside(&row.frame, &reason, row.received_at);
@@ -31,7 +30,7 @@ impl Intake {
 
     /// Tries the rows that wait once more; those whose time is over are given up.
     pub(super) async fn try_held(&self) {
-        let now = now();
+        let now = self.clock.now();
         let waiting = locked(&self.hold).take();
         if waiting.is_empty() {
             return;

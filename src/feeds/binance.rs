@@ -83,7 +83,8 @@ pub(super) static VENUE: Venue = Venue {
             },
         }),
         open_interest: Some(Series {
-            look_back: 30 * Millis::DAY,
+            // A start of thirty days ago is refused, and the request takes its time.
+            look_back: 30 * Millis::DAY - Millis::HOUR,
             length: READINGS * Reading::APART,
             ask: |market, start, end| {
                 Ask::new("/futures/data/openInterestHist", STATISTICS)

@@ -5,6 +5,8 @@
 //! dead and counts as another channel. Liquidations are subscribed to market by market, so the markets come first. Missed
 //! ones cannot be asked for.
 
+use std::time::Duration;
+
 use rust_decimal::Decimal;
 use serde_json::json;
 
@@ -63,6 +65,8 @@ pub(super) static VENUE: Venue = Venue {
         ..Listen::NONE
     },
     rest: Rest {
+        // Beyond 600 requests in five seconds.
+        ban: Some(Duration::from_mins(10)),
         listings: || {
             let of = |category| {
                 Ask::new("/v5/market/instruments-info", REQUESTS)

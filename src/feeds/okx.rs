@@ -105,8 +105,9 @@ pub(super) static VENUE: Venue = Venue {
                 Ask::new(path, STATISTICS)
                     .with("instId", market)
                     .with("period", "5m")
-                    .with("begin", start.0)
-                    .with("end", end.0 - 1)
+                    // Newer than the one and older than the other.
+                    .with("begin", start.0 - 1)
+                    .with("end", end.0)
                     .with("limit", READINGS)
             },
             read: read_open_interest,

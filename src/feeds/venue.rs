@@ -70,6 +70,7 @@ pub(super) struct Rest {
     pub(super) read_listings: fn(&Ask, &Frame<'_>) -> Result<Page<Listing>, Error>,
     pub(super) look_back: i64,
     pub(super) late: i64,
+    pub(super) ban: Option<Duration>,
     pub(super) missed: fn(&[Listing], Millis, Millis) -> Vec<Ask>,
     pub(super) go_on: fn(&Ask, &Frame<'_>) -> Result<Vec<Ask>, Error>,
     pub(super) bars: Option<Series<Bar>>,
@@ -88,6 +89,7 @@ impl Rest {
         read_listings: |_, frame| Err(frame.unknown()),
         look_back: 0,
         late: LATE,
+        ban: None,
         missed: |_, _, _| Vec::new(),
         go_on: |_, _| Ok(Vec::new()),
         bars: None,
@@ -307,6 +309,12 @@ impl Venue {
     #[must_use]
     pub fn look_back(&self) -> i64 {
         self.rest.look_back
+    }
+
+    /// How long it turns away with 403 who asked too often, where its documents say that and its replies do not.
+    #[must_use]
+    pub fn ban(&self) -> Option<Duration> {
+        self.rest.ban
     }
 
     /// How long after it happened a liquidation may be told for the first time, in milliseconds: what was asked for earlier

@@ -14,5 +14,5 @@ pub(crate) use connect::{Connector, Stream};
 pub(crate) use limiter::Limiter;
 pub(crate) use loopback::{is_local_name, is_loopback};
 pub(crate) use proxy::{Proxies, Proxy};
-pub(crate) use retry::{Backoff, is_passing, longest_wait, retry_after};
+pub(crate) use retry::{Backoff, date, is_passing, longest_wait, retry_after};
 pub(crate) use tls::{NoClient, client, trusting};

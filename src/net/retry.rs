@@ -5,7 +5,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use reqwest::header::{DATE, HeaderMap, RETRY_AFTER};
+use reqwest::header::{AGE, DATE, HeaderMap, RETRY_AFTER};
 
 /// Whether an answer says that the trouble may well be gone at the next attempt.
 pub(crate) fn is_passing(status: u16) -> bool {
@@ -61,12 +61,23 @@ pub(crate) fn retry_after(headers: &HeaderMap) -> Option<f64> {
     }
     let then = httpdate::parse_http_date(text).ok()?;
     // By the service's own clock where it shows one: ours may be wrong.
-    let now = headers
-        .get(DATE)
-        .and_then(|date| date.to_str().ok())
-        .and_then(|date| httpdate::parse_http_date(date.trim()).ok())
-        .unwrap_or_else(SystemTime::now);
+    let now = shown(headers).unwrap_or_else(SystemTime::now);
     Some(then.duration_since(now).unwrap_or_default().as_secs_f64())
+}
+
+/// What time it is at the service, cut to the second, where it shows that.
+fn shown(headers: &HeaderMap) -> Option<SystemTime> {
+    let date = headers.get(DATE)?.to_str().ok()?;
+    httpdate::parse_http_date(date.trim()).ok()
+}
+
+/// What time it is at the service, cut to the second, where it shows that and the answer was made just now.
+pub(crate) fn date(headers: &HeaderMap) -> Option<SystemTime> {
+    let age = headers.get(AGE).and_then(|age| age.to_str().ok());
+    if age.is_some_and(|age| age.trim() != "0") {
+        return None;
+    }
+    shown(headers)
 }
 
 #[cfg(test)]

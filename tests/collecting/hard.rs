@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, Lines, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use liqdata::archive::Archive;
 use liqdata::collect::{Collector, Plan, Settings, VenueState};
@@ -14,7 +14,7 @@ use liqdata::model::Millis;
 use crate::bench::{
     Collecting, Doubles, Folder, Told, gaps, is_soak, orders, quick, told, true_of,
 };
-use crate::doubles::Truth;
+use crate::doubles::{Act, Ending, Truth};
 
 const ARCHIVE: &str = "LIQDATA_TEST_ARCHIVE";
 const SETTINGS: &str = "LIQDATA_TEST_SETTINGS";
@@ -256,6 +256,43 @@ async fn a_collector_that_was_stopped_for_a_while_keeps_its_sockets_and_misses_n
     check(&archive, &happened);
     let gaps = gaps(&archive);
     assert!(gaps.is_empty(), "{gaps:?}");
+}
+
+/// What lay unread while nobody was there does not prove that somebody listened.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_connection_that_is_lost_while_the_collector_was_stopped_is_missing_since_then() {
+    let folder = Folder::new();
+    let doubles = Doubles::open(&["okx"]).await;
+    let okx = doubles.of("okx");
+    let archive = folder.archive();
+    let mut process = Process::start(&archive, &written(&doubles));
+    assert!(process.hear("live").is_some());
+    process.signal("-STOP");
+    let stopped = okx.book().now();
+    tokio::time::sleep(Duration::from_millis(1500)).await;
+    okx.liquidate(20);
+    okx.drained().await;
+    okx.act(Act::Disconnect(Ending::Fin));
+    okx.until(|tally| tally.open == 0).await;
+    tokio::time::sleep(Duration::from_millis(1500)).await;
+    process.signal("-CONT");
+    // It is back, and has said that it was away.
+    okx.until(|tally| tally.sockets.len() == 2).await;
+    let told = || gaps(&archive).into_iter().find(|gap| gap.exchange == "okx");
+    let started = Instant::now();
+    while told().is_none() {
+        assert!(
+            started.elapsed() < Duration::from_secs(30),
+            "no gap is recorded"
+        );
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    process.kill();
+    let gap = told().unwrap();
+    assert!(
+        gap.start.0 <= stopped && gap.end.0 >= stopped + 3000,
+        "{gap:?} of {stopped}"
+    );
 }
 
 /// A disk of four megabytes that is unmounted in the end.

@@ -14,6 +14,7 @@ mod doubles;
 
 mod bench;
 mod cascade;
+mod counted;
 mod discipline;
 mod hard;
 mod past;

@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use axum::body::Body;
 use axum::http::{Request, Response, StatusCode, header};
@@ -567,8 +567,15 @@ async fn answer(
             header::SEC_WEBSOCKET_ACCEPT,
             derive_accept_key(key.as_bytes()),
         )
+        .header(header::DATE, date(&inner.book))
         .body(Body::empty());
     Ok(response.unwrap())
+}
+
+/// The time of the venue, as its replies show it.
+fn date(book: &Book) -> String {
+    let millis = u64::try_from(book.now()).unwrap();
+    httpdate::fmt_http_date(SystemTime::UNIX_EPOCH + Duration::from_millis(millis))
 }
 
 const BROKEN: Limit = Limit {
@@ -660,6 +667,7 @@ async fn rest(inner: &Inner, asked: &str, ask: &Ask) -> Response<Body> {
     counted(answer.status);
     let mut response = Response::builder()
         .status(answer.status)
+        .header(header::DATE, date(&inner.book))
         .header(header::CONTENT_TYPE, "application/json");
     for (name, value) in headers.into_iter().chain(answer.headers) {
         response = response.header(name, value);

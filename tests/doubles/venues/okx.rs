@@ -400,8 +400,12 @@ fn open_interest_history(market: &Market, ask: &Ask, book: &Book) -> Answer {
         3_600_000..DAY => 5 * DAY,
         _ => 100 * DAY,
     };
-    let from = ask.number("begin").unwrap_or(0).max(now - kept);
-    let until = ask.number("end").unwrap_or(now).min(now);
+    // Newer than `begin`, older than `end`.
+    let from = ask
+        .number("begin")
+        .map_or(0, |begin| begin + 1)
+        .max(now - kept);
+    let until = ask.number("end").map_or(now, |end| end - 1).min(now);
     let rows: Vec<Value> = last_bars(from, until, length, limit)
         .into_iter()
         .map(|time| {

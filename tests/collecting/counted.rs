@@ -1,0 +1,162 @@
+//! What came and could not be told is counted in the archive, by venue and day; so is how far this machine's clock is off.
+
+use std::sync::Arc;
+
+use liqdata::archive::{Archive, Filter};
+use liqdata::collect::Settings;
+use liqdata::model::{Millis, VenueCoverage};
+
+use crate::bench::{Collecting, Doubles, Folder, assert_kept, gaps, quick};
+use crate::doubles::{Act, Exchange, Garbage, Setup, system_clock};
+
+fn coverage(folder: &Folder, venue: &str) -> Option<VenueCoverage> {
+    let archive = Archive::read(folder.archive()).unwrap();
+    let now = Millis(system_clock()());
+    // The clocks of the doubles are off by less than that.
+    let coverage = archive
+        .coverage(now.back(600_000), now.on(600_000))
+        .unwrap();
+    coverage.into_iter().find(|one| one.exchange == venue)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_could_not_be_told_is_counted_by_venue_and_day() {
+    let (folder, doubles) = (Folder::new(), Doubles::open(&["gate", "okx"]).await);
+    let mut settings = quick();
+    settings.pace.hold = 0.2;
+    settings.aside_bytes = 10;
+    let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
+    collecting.until_live().await;
+    collecting
+        .until("that it is counted is on record", |_| {
+            let found = |venue| coverage(&folder, venue).and_then(|one| one.rejected);
+            (found("gate"), found("okx")) == (Some(0), Some(0))
+        })
+        .await;
+    let (gate, okx) = (doubles.of("gate"), doubles.of("okx"));
+    okx.act(Act::Garbage(Garbage::Alien));
+    // Of a market that no list names, such as one that is settled in another coin than it is worth in.
+    let now = gate.book().now();
+    gate.publish(&gate.imagine_of("NEW_USDT", [now, now + 1]));
+    collecting
+        .until("both are counted", |_| {
+            let gate = coverage(&folder, "gate").unwrap();
+            let okx = coverage(&folder, "okx").unwrap();
+            let of_gate = (gate.rejected, gate.unpriced, gate.quarantined);
+            let of_okx = (okx.rejected, okx.unpriced, okx.quarantined);
+            of_gate == (Some(0), Some(2), Some(0)) && of_okx == (Some(1), Some(0), Some(0))
+        })
+        .await;
+    let status = collecting.status();
+    let told = status.venues.iter().find_map(|one| one.trouble.clone());
+    collecting.stop().await;
+    // The same from what is on the disk.
+    assert_eq!(coverage(&folder, "gate").unwrap().unpriced, Some(2));
+    assert!(
+        told.is_some_and(|told| told.contains("aside_bytes")),
+        "{status:?}"
+    );
+}
+
+/// A double whose clock is ahead of this machine's by so much.
+async fn ahead(venue: &'static str, millis: i64) -> Doubles {
+    let machine = system_clock();
+    let setup = Setup {
+        clock: Arc::new(move || machine() + millis),
+        ..Setup::of(venue)
+    };
+    Doubles([(venue, Exchange::with(setup).await)].into())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_clock_that_is_slow_refuses_no_event_and_says_so() {
+    let folder = Folder::new();
+    let doubles = ahead("bitget", 90_000).await;
+    let bitget = doubles.of("bitget");
+    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+    collecting.until_live().await;
+    let happened = bitget.liquidate(10);
+    collecting.until_kept(10).await;
+    let status = collecting.of("bitget");
+    assert_eq!(status.rejected, 0, "{status:?}");
+    let about =
+        |ahead: Option<i64>| ahead.is_some_and(|ahead| (-92_000..=-80_000).contains(&ahead));
+    assert!(about(status.clock_ahead), "{status:?}");
+    collecting
+        .until("it is on record", |_| {
+            coverage(&folder, "bitget").is_some_and(|one| about(one.clock_ahead))
+        })
+        .await;
+    collecting.stop().await;
+    assert_kept(&folder.archive(), &happened);
+    assert!(gaps(&folder.archive()).is_empty());
+}
+
+async fn tells_no_bar_that_is_open(venue: &'static str) {
+    let folder = Folder::new();
+    // This machine is two minutes and more ahead.
+    let doubles = ahead(venue, -150_000).await;
+    let exchange = doubles.of(venue);
+    let settings = Settings {
+        coins: vec!["BTC".to_owned()],
+        history_days: 1,
+        missed_hours: 0,
+        ..quick()
+    };
+    let mut plan = doubles.plan(settings);
+    plan.settings.pace.settle = 5.0;
+    plan.once = true;
+    let collecting = Collecting::start(&folder.archive(), &plan);
+    collecting
+        .until("the past is filled", |status| {
+            status.is_filled && collecting.collector.as_ref().unwrap().is_over()
+        })
+        .await;
+    let there = Millis(exchange.book().now());
+    collecting.stop().await;
+    let archive = Archive::read(folder.archive()).unwrap();
+    let bars = archive
+        .bars(&Filter::default(), Millis::MINUTE)
+        .unwrap()
+        .rows;
+    let last = bars.iter().map(|bar| bar.timestamp).max().unwrap();
+    assert!(
+        last.on(Millis::MINUTE) <= there,
+        "{last} is open at {there}"
+    );
+    assert!(bars.len() > 1400, "{}", bars.len());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_clock_that_is_ahead_takes_no_open_bar_of_binance_for_closed() {
+    tells_no_bar_that_is_open("binance").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_clock_that_is_ahead_takes_no_open_bar_of_bybit_for_closed() {
+    tells_no_bar_that_is_open("bybit").await;
+}
+
+/// What came to nothing at the start is asked for again, not taken for known.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn bars_that_could_not_be_had_at_the_start_are_asked_for_again() {
+    let (folder, doubles) = (Folder::new(), Doubles::open(&["bybit"]).await);
+    let bybit = doubles.of("bybit");
+    let settings = Settings {
+        coins: vec!["BTC".to_owned()],
+        history_days: 1,
+        missed_hours: 0,
+        ..quick()
+    };
+    bybit.fault(|faults| faults.broken = vec!["/v5/market/kline".to_owned()]);
+    let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
+    collecting
+        .until("the start is over", |status| status.is_filled)
+        .await;
+    assert_eq!(collecting.of("bybit").bars, 0);
+    bybit.mend();
+    collecting
+        .until_of("bybit", "the day is there", |one| one.bars >= 1440)
+        .await;
+    collecting.stop().await;
+}
