@@ -15,6 +15,7 @@ use super::counts::Counts;
 use super::dedupe::HeardKeys;
 use super::delivery::{Delivery, NotTaken, Sent};
 use super::hold::{Hold, Waiting};
+use super::keys::{Kept, Keys};
 use super::lock::locked;
 use super::markets::Markets;
 use super::missed::Stretch;
@@ -23,7 +24,9 @@ use super::yardstick::{Doubt, Yardstick};
 use crate::archive::{
     self, Batch, Gap, GapState, Mark, Measured, OrderRow, Outcome, Receipt, Tallied, TopicGap,
 };
-use crate::feeds::{Ask, Asked, Completeness, Error, Event, Frame, Heard, Venue, price_of_one};
+use crate::feeds::{
+    Ask, Asked, Completeness, Error, Event, Frame, Heard, Keyed, Venue, price_of_one,
+};
 use crate::model::{Millis, Order, Vocabulary, coin_of_base, quote_of_pair};
 
 /// How a frame came.
@@ -63,6 +66,7 @@ pub(super) struct Intake {
     /// Told when there are such.
     pub(super) owes: Notify,
     counts: Mutex<Counts>,
+    pub(super) keys: Mutex<Keys>,
     /// How many topics were asked for and heard when that was written down last.
     marked: Mutex<Option<(u64, u64)>>,
 }
@@ -107,6 +111,7 @@ impl Intake {
             owed: Mutex::default(),
             owes: Notify::new(),
             counts: Mutex::default(),
+            keys: Mutex::default(),
             marked: Mutex::default(),
         }
     }
@@ -130,7 +135,7 @@ impl Intake {
         let faults = RefCell::default();
         let frame = self.venue.frame(text, Some(now), &markets.instruments);
         let frame = frame.keeping(&faults);
-        let events = match self.venue.decode(&frame) {
+        let mut events = match self.venue.decode(&frame) {
             Ok(events) => events,
             Err(fault) => {
                 self.reject(text, &[fault], now);
@@ -155,7 +160,20 @@ impl Intake {
         } else {
             Way::Socket
         };
+        self.assign_keys(&frame, &mut events, way, now);
         (heard, self.sift(events, text, None, way, now))
+    }
+
+    /// Gives events the keys under which they are kept.
+    fn assign_keys(&self, frame: &Frame<'_>, events: &mut [Event], way: Way, now: Millis) {
+        let keyed = self.venue.keyed();
+        if keyed == Keyed::Whole {
+            return;
+        }
+        let announced = self.venue.announced(frame);
+        let mut keys = locked(&self.keys);
+        keys.announce(announced, now);
+        keys.assign(keyed, events, way, now);
     }
 
     fn control(&self, frame: &Frame<'_>, asked: &Asked) -> Result<Heard, Error> {
@@ -182,6 +200,7 @@ impl Intake {
             let frame = self.venue.frame(body, Some(now), &instruments);
             let frame = frame.keeping(&faults);
             let mut events = self.venue.decode(&frame)?;
+            self.assign_keys(&frame, &mut events, Way::Request, now);
             let rest = self.venue.go_on(ask, &frame);
             self.reject(body, &faults.take(), now);
             events.retain(|event| {
@@ -256,8 +275,13 @@ impl Intake {
                 self.refuse(text, &format!("{}: {reason}", event.dedupe_key), now);
                 continue;
             }
-            if !locked(&self.heard).is_new(&event.dedupe_key, now) {
+            let kept = locked(&self.keys).look(self.venue.keyed(), &event);
+            if kept == Kept::Before || !locked(&self.heard).is_new(&event.dedupe_key, now) {
                 self.board.notes().status.repeated += 1;
+                continue;
+            }
+            if let Kept::Twice(why) = kept {
+                self.quarantine(&event.dedupe_key, &why, text, now);
                 continue;
             }
             if event.is_held() {
@@ -328,11 +352,7 @@ impl Intake {
         let key = &event.dedupe_key;
         match &doubt {
             Some(Doubt::Impossible(why)) => {
-                self.board.notes().status.quarantined += 1;
-                locked(&self.counts).add(Tallied::Quarantined, 1, now);
-                let reason = format!("quarantined: {key}: {why}");
-                self.board.trouble(reason.clone());
-                self.set_aside(text, &reason, now);
+                self.quarantine(key, why, text, now);
                 return None;
             }
             Some(Doubt::Suspect(why)) => {
@@ -360,6 +380,15 @@ impl Intake {
             received_at: now,
             raw: worth_keeping.then(|| text.to_owned()),
         })
+    }
+
+    /// Counts an event that is not kept, because it cannot mean what it says, and sets its frame aside.
+    fn quarantine(&self, key: &str, why: &str, text: &str, now: Millis) {
+        self.board.notes().status.quarantined += 1;
+        locked(&self.counts).add(Tallied::Quarantined, 1, now);
+        let reason = format!("quarantined: {key}: {why}");
+        self.board.trouble(reason.clone());
+        self.set_aside(text, &reason, now);
     }
 
     /// Hands rows to the archive; what it cannot take in time is counted, and the time becomes a gap.

@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep, sleep_until};
 
+use super::lock::locked;
 use super::owed::{Debts, Owed};
 use super::settings::{millis, span, span_or};
 use super::venue::{Failure, VenueTasks};
-use crate::archive::{Archive, ArchiveError, GapState, Receipt};
-use crate::feeds::Ask;
+use crate::archive::{Archive, ArchiveError, Filter, GapState, Receipt};
+use crate::feeds::{Ask, Keyed};
 use crate::model::Millis;
 use crate::net::Backoff;
 
@@ -51,21 +52,32 @@ impl VenueTasks {
         let reach = hours.saturating_mul(Millis::HOUR).min(look_back);
         let (furthest, forgotten) = (now.back(reach), now.back(look_back));
         let (path, name) = (self.archive.clone(), self.intake.name());
-        let read = move || -> Result<(Option<Millis>, Vec<Stretch>), ArchiveError> {
+        let (keyed, late) = (self.intake.venue.keyed(), self.late().max(MARGIN));
+        let read = move || -> Result<_, ArchiveError> {
             let archive = Archive::read(path)?;
             let runs = archive.runs(Millis(0), now.on(1))?;
             let of_venue = runs.into_iter().filter(|run| run.exchange == name);
             let last_seen = of_venue.map(|run| run.seen).max();
-            Ok((last_seen, archive.unsettled(name)?))
+            let mut before = Vec::new();
+            if keyed == Keyed::ByAmount {
+                let filter = Filter {
+                    exchange: Some(name.to_owned()),
+                    start: Some(furthest.back(late)),
+                    ..Filter::default()
+                };
+                before = archive.orders(&filter)?.rows;
+            }
+            Ok((last_seen, archive.unsettled(name)?, before))
         };
-        let (last_seen, mut missing) = match tokio::task::spawn_blocking(read).await {
+        let (last_seen, mut missing, before) = match tokio::task::spawn_blocking(read).await {
             Ok(Ok(found)) => found,
             Ok(Err(fault)) => {
                 self.trouble(format!("the archive cannot be read: {fault}"));
-                (None, Vec::new())
+                (None, Vec::new(), Vec::new())
             }
-            Err(_) => (None, Vec::new()),
+            Err(_) => (None, Vec::new(), Vec::new()),
         };
+        locked(&self.intake.keys).remember(&before);
         match last_seen {
             Some(last_seen) => missing.push((last_seen, now)),
             None if reach > 0 => missing.push((furthest, now)),

@@ -17,6 +17,7 @@ mod history;
 mod hold;
 mod ingest;
 mod intake;
+mod keys;
 mod life;
 mod line;
 mod lines;

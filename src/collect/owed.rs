@@ -28,7 +28,8 @@ pub(super) struct Debts {
 }
 
 impl Debts {
-    /// Adds a stretch that is due now; those that it touches, give or take a `margin`, are asked for together with it.
+    /// Adds a stretch that is due now; those that it touches, give or take a `margin`, and that were not asked for yet, are
+    /// asked for together with it.
     pub(super) fn add(
         &mut self,
         (start, end): Stretch,
@@ -46,12 +47,12 @@ impl Debts {
         };
         self.owed.retain(|one| {
             let touches = one.start <= new.end.on(margin) && new.start <= one.end.on(margin);
-            if touches {
+            let together = touches && one.attempts == 0;
+            if together {
                 new.start = new.start.min(one.start);
                 new.end = new.end.max(one.end);
-                new.rows += one.rows;
             }
-            !touches
+            !together
         });
         self.owed.push(new);
     }
@@ -122,7 +123,11 @@ mod tests {
         let mut owed = debts.take_due(now).unwrap();
         let later = now + Duration::from_secs(1);
         owed.due = later;
+        owed.attempts = 1;
         debts.put_back(owed);
+        // What was asked for is not asked for anew because of what is.
+        debts.add((Millis(0), Millis(2)), 0, now, backoff);
+        assert_eq!(debts.take_due(now).map(|one| one.end), Some(Millis(2)));
         assert!(debts.take_due(now).is_none());
         assert!(debts.take_due(later).is_some());
     }

@@ -8,7 +8,7 @@ use super::intake::{Intake, Way};
 use super::lock::locked;
 use super::markets::Markets;
 use super::settings::millis;
-use crate::feeds::Event;
+use crate::feeds::{Event, Keyed};
 
 impl Intake {
     /// Lets a row wait for its market.
@@ -46,7 +46,11 @@ impl Intake {
             match row.find_in(events).filter(|event| !event.is_held()) {
                 Some(event) => {
                     self.note_event(event, Way::Request, now);
-                    ready.extend(self.row(event.clone(), &row.frame, row.received_at));
+                    let mut event = event.clone();
+                    if self.venue.keyed() != Keyed::Whole {
+                        event.dedupe_key.clone_from(&row.event.dedupe_key);
+                    }
+                    ready.extend(self.row(event, &row.frame, row.received_at));
                 }
                 // It had its place before.
                 None => drop(locked(&self.hold).wait(row, usize::MAX)),

@@ -5,6 +5,7 @@
 //! price is the entry and never given out.
 //! What is kept for long is asked for slowly: three requests a minute.
 
+use rust_decimal::Decimal;
 use serde_json::json;
 
 use super::ask::{Ask, Limit};
@@ -17,7 +18,7 @@ use super::listen::{Asked, Beat, Heard, Heartbeat};
 use super::members::{Part, Raw, members};
 use super::naming::Market;
 use super::place::{Place, joined, shown, text_of};
-use super::venue::{Lines, Listen, Rest, Venue};
+use super::venue::{Announced, Keyed, Lines, Listen, Rest, Venue};
 use crate::model::{Millis, Side};
 
 /// The key of all liquidations.
@@ -56,6 +57,8 @@ pub(super) static VENUE: Venue = Venue {
     ],
     decode,
     listen: Listen {
+        keyed: Keyed::ByAmount,
+        announced,
         lines: Lines::Fixed(&[("liquidations", "/ws/2", &[LIQUIDATIONS])]),
         subscription: |_, topics, _| {
             // One message takes one key, and there is one.
@@ -147,6 +150,38 @@ fn part(
         }
         Some(first) if first.starts_with('[') => rows(frame, place, &items, events),
         _ => Ok(()),
+    }
+}
+
+/// The amounts of the positions whose triggers stand in a frame or a body.
+fn announced(frame: &Frame<'_>) -> Vec<Announced> {
+    let mut found = Vec::new();
+    if let Ok(items) = frame.read::<Vec<Raw<'_>>>() {
+        triggers(&items, &mut found);
+    }
+    found
+}
+
+fn triggers(items: &[Raw<'_>], found: &mut Vec<Announced>) {
+    let cell = |index| text_of(cell(items, index));
+    if items.first().is_some_and(|first| first.text() == "\"pos\"") {
+        let amount = cell(AMOUNT).and_then(|amount| amount.parse::<Decimal>().ok());
+        let at = cell(TIME).and_then(|at| at.parse().ok());
+        if cell(IS_MATCH).as_deref() == Some("0")
+            && let (Some(position), Some(at), Some(amount)) = (cell(POSITION), at, amount)
+        {
+            found.push(Announced {
+                key: format!("bitfinex|{position}"),
+                at: Millis(at),
+                amount: amount.abs(),
+            });
+        }
+        return;
+    }
+    for item in items.iter().filter(|item| item.text().starts_with('[')) {
+        if let Ok(inner) = serde_json::from_str::<Vec<Raw<'_>>>(item.text()) {
+            triggers(&inner, found);
+        }
     }
 }
 
@@ -281,6 +316,26 @@ mod tests {
                 ["tDOGE:UST", "DOGEUSDT", "DOGE"],
             ],
         );
+    }
+
+    #[test]
+    fn triggers_announce_how_much_is_liquidated() {
+        let none = crate::feeds::Instruments::default();
+        let of = |text: &str| VENUE.announced(&VENUE.frame(text, None, &none));
+        let trigger =
+            r#"["pos",7,1594036710534,null,"tETHF0:USTF0",-8.6007,222.2,null,0,1,null,null]"#;
+        let matched =
+            r#"["pos",7,1594036710543,null,"tETHF0:USTF0",-4.5,222.2,null,1,1,null,235.52]"#;
+        let told = [Announced {
+            key: "bitfinex|7".to_owned(),
+            at: Millis(1_594_036_710_534),
+            amount: "8.6007".parse().unwrap(),
+        }];
+        assert_eq!(of(&format!("[907,[{trigger}],12,15]")), told);
+        assert_eq!(of(&format!("[907,{trigger}]")), told);
+        assert_eq!(of(&format!("[[{matched}],[{trigger}]]")), told);
+        assert_eq!(of(&format!("[907,[{matched}]]")), []);
+        assert_eq!(of(r#"{"event":"info"}"#), []);
     }
 
     fn page(times: impl Iterator<Item = i64>) -> String {

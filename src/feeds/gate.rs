@@ -18,7 +18,7 @@ use super::listen::{Asked, Beat, Heard, Heartbeat};
 use super::members::{Part, members};
 use super::naming::Market;
 use super::place::{Place, says, shown, text_of};
-use super::venue::{Lines, Listen, Rest, Venue};
+use super::venue::{Keyed, Lines, Listen, Rest, Venue};
 use crate::model::{Millis, Side};
 
 /// The channel of liquidations.
@@ -53,6 +53,7 @@ pub(super) static VENUE: Venue = Venue {
     ],
     decode,
     listen: Listen {
+        keyed: Keyed::BySecond,
         lines: Lines::Fixed(&[
             ("usdt", "/v4/ws/usdt", EVERYTHING),
             ("btc", "/v4/ws/btc", EVERYTHING),

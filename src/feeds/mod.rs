@@ -50,7 +50,7 @@ pub use frame::Frame;
 pub use instruments::{Instrument, Instruments, Kind, Listing};
 pub(crate) use instruments::{price_of_one, unscaled};
 pub use listen::{Asked, Beat, Heard, Heartbeat, Line, Sign};
-pub use venue::Venue;
+pub use venue::{Announced, Keyed, Venue};
 
 use crate::model::{Millis, exchange_name};
 

@@ -4,6 +4,8 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use rust_decimal::Decimal;
+
 use super::ask::{Ask, Bar, Page, Reading, Series};
 use super::error::Error;
 use super::event::{Completeness, Event, PriceKind};
@@ -32,9 +34,33 @@ pub(super) enum Lines {
     ByMarket(fn(&[Listing]) -> Vec<Line>),
 }
 
+/// What the keys of a venue's events do not tell apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keyed {
+    /// Nothing that it tells.
+    Whole,
+    /// Equal rows of a second that come over a socket, for its bodies count in seconds.
+    BySecond,
+    /// Matches of a position that differ in amount or price alone.
+    ByAmount,
+}
+
+/// A position whose liquidation is announced; what is matched of it belongs to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Announced {
+    /// How the keys of its events begin.
+    pub key: String,
+    /// When it is announced.
+    pub at: Millis,
+    /// How much there is of it.
+    pub amount: Decimal,
+}
+
 /// How a venue is listened to.
 #[derive(Debug)]
 pub(super) struct Listen {
+    pub(super) keyed: Keyed,
+    pub(super) announced: fn(&Frame<'_>) -> Vec<Announced>,
     pub(super) lines: Lines,
     pub(super) headers: &'static [(&'static str, &'static str)],
     pub(super) greeting: &'static [&'static str],
@@ -50,6 +76,8 @@ pub(super) struct Listen {
 impl Listen {
     /// No socket at all: the venue is polled.
     pub(super) const NONE: Self = Self {
+        keyed: Keyed::Whole,
+        announced: |_| Vec::new(),
         lines: Lines::Fixed(&[]),
         headers: &[],
         greeting: &[],
@@ -253,6 +281,19 @@ impl Venue {
     #[must_use]
     pub fn recalls(&self, frame: &Frame<'_>) -> bool {
         (self.listen.recalls)(frame)
+    }
+
+    /// What the keys of its events do not tell apart.
+    #[must_use]
+    pub fn keyed(&self) -> Keyed {
+        self.listen.keyed
+    }
+
+    /// The positions whose liquidation a frame announces. None where the venue announces nothing, or the frame cannot be
+    /// read.
+    #[must_use]
+    pub fn announced(&self, frame: &Frame<'_>) -> Vec<Announced> {
+        (self.listen.announced)(frame)
     }
 
     /// How the life of a connection is proved.

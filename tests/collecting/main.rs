@@ -17,6 +17,7 @@ mod cascade;
 mod counted;
 mod discipline;
 mod hard;
+mod keyed;
 mod past;
 mod peculiar;
 mod planned;

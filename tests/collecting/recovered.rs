@@ -76,9 +76,9 @@ async fn what_was_missed_is_asked_for_until_it_is_told_and_once_more_for_what_co
         panic!("{told:?}")
     };
     assert_eq!((told.start, told.end), (gap.start, gap.end));
-    // What happened within the margin may have been told by the request before it came over the socket.
+    // What happened within the margin of another stretch may have been told with that one.
     assert!(
-        told.recovered.is_some_and(|rows| (8..=13).contains(&rows)),
+        told.recovered.is_some_and(|rows| (7..=13).contains(&rows)),
         "{told:?}"
     );
     assert!(told.recovered_at.is_some_and(|at| at >= gap.end.on(2000)));

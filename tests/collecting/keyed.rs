@@ -1,0 +1,117 @@
+//! What the exchanges do not tell apart by themselves: equal rows of a second, matches of one instant, the same amount twice.
+
+use liqdata::archive::{Archive, Batch};
+
+use crate::bench::{Collecting, Doubles, Folder, assert_kept, orders, quick};
+use crate::doubles::{Act, Ending};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn equal_orders_of_gate_in_one_second_are_all_kept_and_told_again_in_vain() {
+    let (folder, doubles) = (Folder::new(), Doubles::open(&["gate"]).await);
+    let gate = doubles.of("gate");
+    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+    collecting.until_live().await;
+    let second = gate.book().now() / 1000 * 1000;
+    let mut happened = gate.imagine_of("BTC_USDT", [second + 100]);
+    for millis in [101, 555] {
+        let mut equal = happened[0].clone();
+        equal.time = second + millis;
+        happened.push(equal);
+    }
+    // Each in a frame of its own.
+    for truth in &happened {
+        gate.publish(std::slice::from_ref(truth));
+    }
+    collecting.until_kept(3).await;
+    let heard = collecting.of("gate");
+    gate.act(Act::Disconnect(Ending::Close));
+    collecting
+        .until_of("gate", "all three were told again", |one| {
+            one.repeated >= heard.repeated + 3
+        })
+        .await;
+    collecting.stop().await;
+    assert_kept(&folder.archive(), &happened);
+    // Nothing is remembered by a new process.
+    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+    collecting
+        .until("it was told again", |status| status.repeated >= 3)
+        .await;
+    collecting.stop().await;
+    assert_kept(&folder.archive(), &happened);
+}
+
+fn row(at: i64, amount: &str, is_match: u8, price: &str) -> String {
+    format!(r#"["pos",7,{at},null,"tBTCF0:USTF0",{amount},41000,null,{is_match},1,null,{price}]"#)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn matches_of_bitfinex_in_one_instant_are_all_kept_and_an_amount_only_once() {
+    let (folder, doubles) = (Folder::new(), Doubles::open(&["bitfinex"]).await);
+    let bitfinex = doubles.of("bitfinex");
+    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+    collecting.until_live().await;
+    let now = bitfinex.book().now();
+    let say = |rows: &[String]| {
+        bitfinex.say(&format!("[386841,[{}]]", rows.join(",")));
+    };
+    let matches = [row(now, "0.5", 1, "42735"), row(now, "0.25", 1, "42730")];
+    say(&[row(now - 9, "0.75", 0, "null")]);
+    say(&matches);
+    // The other way round, as a body has them.
+    say(&[matches[1].clone(), matches[0].clone()]);
+    collecting.until_kept(2).await;
+    // The whole position, and what was sold of it, in one amount.
+    let other = |row: String| row.replace(r#""pos",7"#, r#""pos",8"#);
+    say(&[other(row(now, "0.0392", 0, "null"))]);
+    say(&[other(row(now + 1, "0.0392", 1, "42735"))]);
+    say(&[other(row(now + 5, "0.03908247", 1, "42735"))]);
+    let status = collecting
+        .until_of("bitfinex", "it is found to be the same", |one| {
+            one.quarantined == 1
+        })
+        .await;
+    assert_eq!((status.events, status.rejected), (3, 0), "{status:?}");
+    collecting.until_kept(3).await;
+    collecting.stop().await;
+    let mut kept: Vec<String> = orders(&folder.archive())
+        .iter()
+        .map(|row| row.order.qty.normalize().to_string())
+        .collect();
+    kept.sort();
+    assert_eq!(kept, ["0.0392", "0.25", "0.5"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_match_of_bitfinex_that_is_kept_under_its_former_key_is_not_told_again() {
+    let (folder, doubles) = (Folder::new(), Doubles::open(&["bitfinex"]).await);
+    let bitfinex = doubles.of("bitfinex");
+    bitfinex.record(&bitfinex.imagine([bitfinex.book().now() - 60_000]));
+    let mut plan = doubles.plan(quick());
+    plan.once = true;
+    let first = Collecting::start(&folder.archive(), &plan);
+    first.until_kept(1).await;
+    first.stop().await;
+    let mut row = orders(&folder.archive()).remove(0);
+    let fields: Vec<&str> = row.dedupe_key.split('|').collect();
+    assert_eq!(fields.len(), 7, "{fields:?}");
+    row.dedupe_key = fields[..5].join("|");
+    let before = Folder::new();
+    let mut writer = Archive::create_or_open(before.archive()).unwrap();
+    let batch = Batch {
+        orders: vec![row],
+        ..Batch::default()
+    };
+    writer.append(&batch).unwrap();
+    drop(writer);
+    let again = Collecting::start(&before.archive(), &plan);
+    again
+        .until("all is told again", |_| {
+            again.collector.as_ref().unwrap().is_over()
+        })
+        .await;
+    let status = again.of("bitfinex");
+    assert_eq!((status.repeated, status.events), (1, 0), "{status:?}");
+    again.stop().await;
+    assert_eq!(orders(&before.archive()).len(), 1);
+}
