@@ -113,7 +113,10 @@ impl Collector {
                 Arc::clone(&clock),
             ));
             let one = Arc::new(VenueTasks {
-                rest: Rest::new(Arc::clone(&intake), http.clone()),
+                rest: {
+                    let http = http.of_venue(&settings, venue.name());
+                    Rest::new(Arc::clone(&intake), http.map_err(CollectError::Start)?)
+                },
                 intake,
                 archive: archive.clone(),
                 history_coins: history_coins.clone(),

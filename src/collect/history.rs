@@ -12,7 +12,7 @@ use futures_util::stream;
 use tokio::time::{Instant, sleep_until};
 
 use super::intake::Intake;
-use super::missed::Stretch;
+use super::owed::Stretch;
 use super::settings::{millis, span};
 use super::venue::VenueTasks;
 use crate::archive::{Archive, ArchiveError, BarRow, Batch, Filter, OpenInterestRow};

@@ -15,10 +15,10 @@ use super::counts::Counts;
 use super::dedupe::HeardKeys;
 use super::delivery::{Delivery, NotTaken, Sent};
 use super::hold::{Hold, Waiting};
-use super::keys::{Kept, Keys};
+use super::keys::{Kept, Keys, Way};
 use super::lock::locked;
 use super::markets::Markets;
-use super::missed::Stretch;
+use super::owed::Stretch;
 use super::settings::{Settings, millis};
 use super::yardstick::{Doubt, Yardstick};
 use crate::archive::{
@@ -28,15 +28,6 @@ use crate::feeds::{
     Ask, Asked, Completeness, Error, Event, Frame, Heard, Keyed, Venue, price_of_one,
 };
 use crate::model::{Millis, Order, Vocabulary, coin_of_base, quote_of_pair};
-
-/// How a frame came.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Way {
-    /// Over a socket, as it happens.
-    Socket,
-    /// As an answer about the past: the reply to a request, or what comes with a subscription.
-    Request,
-}
 
 /// What is lost while the archive takes nothing: since when, how much, why.
 #[derive(Debug)]

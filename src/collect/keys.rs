@@ -8,10 +8,18 @@ use std::collections::{HashMap, HashSet, VecDeque};
 
 use rust_decimal::Decimal;
 
-use super::intake::Way;
 use crate::archive::OrderRow;
 use crate::feeds::{Announced, Event, Keyed};
 use crate::model::Millis;
+
+/// How a frame came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    /// Over a socket, as it happens.
+    Socket,
+    /// As an answer about the past: the reply to a request, or what comes with a subscription.
+    Request,
+}
 
 /// How long the matches of a position belong together.
 const TOGETHER: i64 = 15 * Millis::MINUTE;

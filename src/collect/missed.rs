@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::lock::locked;
-use super::owed::{Debts, Owed};
+use super::owed::{Debts, Owed, Stretch};
 use super::settings::{millis, span, span_or};
 use super::venue::{Failure, VenueTasks};
 use crate::archive::{Archive, ArchiveError, Filter, GapState, Receipt};
@@ -16,9 +16,6 @@ use crate::net::Backoff;
 
 /// How far before a gap a back-fill begins: clocks differ.
 const MARGIN: i64 = 5000;
-
-/// A time from here until before there.
-pub(super) type Stretch = (Millis, Millis);
 
 /// How one pass over a stretch went.
 #[derive(Debug)]

@@ -2,9 +2,11 @@
 
 use tokio::time::Instant;
 
-use super::missed::Stretch;
 use crate::model::Millis;
 use crate::net::Backoff;
+
+/// A time from here until before there.
+pub(super) type Stretch = (Millis, Millis);
 
 /// A stretch that is asked for until it is told.
 #[derive(Debug)]

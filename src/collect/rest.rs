@@ -87,22 +87,40 @@ impl Http {
     ///
     /// The library's own, as text.
     pub(super) fn new(settings: &Settings) -> Result<Self, String> {
-        let builder = || {
-            reqwest::Client::builder()
-                .user_agent(NAME)
-                .connect_timeout(span(settings.pace.connect))
-                .timeout(span(settings.pace.request))
-                .redirect(reqwest::redirect::Policy::none())
-                .retry(reqwest::retry::never())
-        };
         let connector = Connector::of_system();
-        let client = |builder, tls| net::client(builder, tls).map_err(|error| full(&error));
-        let tls = connector.tls().ok().cloned();
         Ok(Self {
-            near: client(builder().no_proxy(), tls.clone())?,
-            far: client(builder(), tls)?,
+            near: Self::made(builder(settings).no_proxy(), &connector)?,
+            far: Self::made(builder(settings), &connector)?,
             connector,
         })
+    }
+
+    /// The same for one venue, with the proxy that its settings name, where they do.
+    pub(super) fn of_venue(&self, settings: &Settings, venue: &str) -> Result<Self, String> {
+        let reach = settings.venues.get(venue);
+        let Some(proxy) = reach.and_then(|reach| reach.proxy.as_deref()) else {
+            return Ok(self.clone());
+        };
+        let address = Some(proxy).filter(|address| !address.is_empty());
+        let setting = format!("venues.{venue}.proxy");
+        let mut far = builder(settings).no_proxy();
+        if let Some(address) = address {
+            far = far.proxy(reqwest::Proxy::all(address).map_err(|error| full(&error))?);
+        }
+        let connector = self.connector.with_proxy(address, &setting);
+        Ok(Self {
+            near: self.near.clone(),
+            far: Self::made(far, &connector)?,
+            connector,
+        })
+    }
+
+    fn made(
+        builder: reqwest::ClientBuilder,
+        connector: &Connector,
+    ) -> Result<reqwest::Client, String> {
+        let tls = connector.tls().ok().cloned();
+        net::client(builder, tls).map_err(|error| full(&error))
     }
 
     /// The client for `url`; why there can be none, otherwise.
@@ -113,6 +131,15 @@ impl Http {
             _ => Ok(&self.far),
         }
     }
+}
+
+fn builder(settings: &Settings) -> reqwest::ClientBuilder {
+    reqwest::Client::builder()
+        .user_agent(NAME)
+        .connect_timeout(span(settings.pace.connect))
+        .timeout(span(settings.pace.request))
+        .redirect(reqwest::redirect::Policy::none())
+        .retry(reqwest::retry::never())
 }
 
 /// When a venue may be asked again after it refused.

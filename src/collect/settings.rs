@@ -16,6 +16,7 @@
 //! ```
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::time::Duration;
 
 use serde::Deserialize;
@@ -44,14 +45,34 @@ impl SettingsError {
 }
 
 /// Where one venue is reached.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct Reach {
+    /// The proxy on the way to it, such as `socks5h://127.0.0.1:1080`; empty for none. Absent, it is that of the environment.
+    pub proxy: Option<String>,
     /// Paths that have moved: the known one, and where it is now.
     pub paths: BTreeMap<String, String>,
     /// Addresses by the name of the host, such as `socket` and `rest`.
     #[serde(flatten)]
     pub hosts: BTreeMap<String, String>,
+}
+
+impl fmt::Debug for Reach {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The password in a proxy's address is nobody's business.
+        let proxy = self
+            .proxy
+            .as_deref()
+            .map(|address| match address.rsplit_once('@') {
+                Some((_, host)) => format!("***@{host}"),
+                None => address.to_owned(),
+            });
+        f.debug_struct("Reach")
+            .field("proxy", &proxy)
+            .field("paths", &self.paths)
+            .field("hosts", &self.hosts)
+            .finish()
+    }
 }
 
 macro_rules! settings {
@@ -319,7 +340,7 @@ fn check_reach(name: &str, reach: &Reach) -> Result<(), SettingsError> {
         let hosts: Vec<&str> = known.hosts().iter().map(|(host, _)| *host).collect();
         if !hosts.contains(&host.as_str()) {
             let message = format!(
-                "is no setting of {name}; allowed: {}, paths",
+                "is no setting of {name}; allowed: {}, paths, proxy",
                 hosts.join(", ")
             );
             return refused(setting, message);
@@ -343,6 +364,19 @@ fn check_reach(name: &str, reach: &Reach) -> Result<(), SettingsError> {
                 schemes[0], schemes[1]
             );
             return refused(setting, message);
+        }
+    }
+    if let Some(address) = reach.proxy.as_deref().filter(|address| !address.is_empty()) {
+        let schemes = ["http", "https", "socks5", "socks5h"];
+        let usable =
+            Url::parse(address).is_ok_and(|url| schemes.contains(&url.scheme()) && url.has_host());
+        if !usable {
+            // Not repeated, since there may be a password in it.
+            let message = format!(
+                "the address is not allowed; one of {} is, or an empty one for no proxy",
+                schemes.map(|scheme| format!("{scheme}://")).join(", ")
+            );
+            return refused(format!("venues.{name}.proxy"), message);
         }
     }
     match reach.paths.iter().find(|(_, path)| !path.starts_with('/')) {
@@ -412,6 +446,11 @@ mod tests {
                 "[venues.okx]\nrest = \"http://me:you@a\"",
                 "venues.okx.rest",
                 "without user info",
+            ),
+            (
+                "[venues.okx]\nproxy = \"ftp://a\"",
+                "venues.okx.proxy",
+                "socks5h:// is, or",
             ),
             ("[pace]\npoll = -1.0", "pace.poll", "-1"),
             ("[pace]\npol = 1.0", "settings", "unknown field `pol`"),

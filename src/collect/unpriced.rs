@@ -4,7 +4,8 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 
 use super::hold::Waiting;
-use super::intake::{Intake, Way};
+use super::intake::Intake;
+use super::keys::Way;
 use super::lock::locked;
 use super::markets::Markets;
 use super::settings::millis;

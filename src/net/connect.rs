@@ -5,11 +5,12 @@ use std::io;
 use std::sync::Arc;
 
 use hyper::Uri;
-use hyper_util::client::legacy::connect::proxy::Tunnel;
+use hyper::http::uri::InvalidUri;
+use hyper_util::client::legacy::connect::proxy::{SocksV5, Tunnel};
 use hyper_util::rt::TokioIo;
 use rustls::ClientConfig;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::TcpStream;
+use tokio::net::{TcpStream, lookup_host};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::pki_types::ServerName;
 use tower::{Service, service_fn};
@@ -39,6 +40,14 @@ impl Connector {
         }
     }
 
+    /// The same with a proxy of its own, or with none, as `setting` has it.
+    pub(crate) fn with_proxy(&self, address: Option<&str>, setting: &str) -> Self {
+        Self {
+            proxies: Arc::new(Proxies::set(address, setting)),
+            tls: self.tls.clone(),
+        }
+    }
+
     /// The proxy on the way to `url`, if there is one.
     pub(crate) fn proxy(&self, url: &Url) -> Option<Proxy> {
         self.proxies.towards(url)
@@ -59,8 +68,18 @@ impl Connector {
         let Some(proxy) = self.proxy(url) else {
             return self.reach(&target).await;
         };
-        if !matches!(proxy.address.scheme_str(), Some("http" | "https")) {
-            return Err(format!("{proxy} is neither http nor https"));
+        let through = |error: String| format!("through {proxy}: {error}");
+        match proxy.address.scheme_str() {
+            Some("http" | "https") => {}
+            Some("socks5" | "socks5h") => {
+                let stream = self.socks(&proxy, &target).await.map_err(through)?;
+                return self.secure(&target, stream).await.map_err(through);
+            }
+            _ => {
+                return Err(format!(
+                    "{proxy} is none of http, https, socks5 and socks5h"
+                ));
+            }
         }
         // A tunnel is asked of the proxy whether or not TLS goes through it: as RFC 6455 wants it of sockets.
         let connector = self.clone();
@@ -72,22 +91,41 @@ impl Connector {
         if let Some(credentials) = &proxy.credentials {
             tunnel = tunnel.with_auth(credentials.clone());
         }
-        let stream = tunnel.call(target.clone()).await.map_err(|error| {
-            let cause = std::error::Error::source(&error);
-            let cause = cause.map_or_else(|| error.to_string(), ToString::to_string);
-            format!("through {proxy}: {cause}")
-        })?;
+        let stream = tunnel.call(target.clone()).await;
+        let stream = stream.map_err(|error| through(cause(&error)))?;
         let secured = self.secure(&target, stream.into_inner()).await;
-        secured.map_err(|error| format!("through {proxy}: {error}"))
+        secured.map_err(through)
+    }
+
+    /// Opens a connection to `target` through a SOCKS proxy.
+    async fn socks(&self, proxy: &Proxy, target: &Uri) -> Result<Box<dyn Stream>, String> {
+        let said = |error: &dyn std::error::Error| error.to_string();
+        let connector = self.clone();
+        let dial = service_fn(move |proxy: Uri| {
+            let connector = connector.clone();
+            async move { connector.reach(&proxy).await.map(TokioIo::new) }
+        });
+        let mut socks = SocksV5::new(proxy.address.clone(), dial);
+        if let Some((name, password)) = &proxy.user {
+            socks = socks.with_auth(name.clone(), password.clone());
+        }
+        let port = port(target);
+        let mut there = format!("{}:{port}", target.host().unwrap_or_default());
+        // As everywhere: the h is for the host's name, which the proxy looks up.
+        if proxy.address.scheme_str() == Some("socks5") {
+            let found = lookup_host((host(target), port)).await;
+            let mut found = found.map_err(|error| said(&error))?;
+            there = found.next().ok_or("its name has no address")?.to_string();
+        }
+        let there: Uri = there.parse().map_err(|error| said(&error as &InvalidUri))?;
+        let stream = socks.call(there).await.map_err(|error| cause(&error))?;
+        Ok(stream.into_inner())
     }
 
     /// Opens a connection to `target` itself.
     async fn reach(&self, target: &Uri) -> Result<Box<dyn Stream>, String> {
         let said = |error: io::Error| error.to_string();
-        let port = target
-            .port_u16()
-            .unwrap_or(if is_secure(target) { 443 } else { 80 });
-        let tcp = TcpStream::connect((host(target), port))
+        let tcp = TcpStream::connect((host(target), port(target)))
             .await
             .map_err(said)?;
         // Pings are small and must not wait for company.
@@ -110,6 +148,21 @@ impl Connector {
         let secured = TlsConnector::from(tls).connect(name, stream).await;
         Ok(Box::new(secured.map_err(|error| failed(&error))?))
     }
+}
+
+/// What lies behind an error, where something does.
+fn cause(error: &dyn std::error::Error) -> String {
+    let cause = error.source();
+    cause.map_or_else(|| error.to_string(), ToString::to_string)
+}
+
+fn port(target: &Uri) -> u16 {
+    let usual = match target.scheme_str() {
+        Some("https") => 443,
+        Some("socks5" | "socks5h") => 1080,
+        _ => 80,
+    };
+    target.port_u16().unwrap_or(usual)
 }
 
 fn is_secure(target: &Uri) -> bool {

@@ -1,6 +1,7 @@
 //! Which proxy an address is reached through: as the environment says it, for HTTP and sockets alike.
 
 use std::fmt;
+use std::sync::Arc;
 
 use hyper::Uri;
 use hyper::header::HeaderValue;
@@ -17,20 +18,23 @@ const HTTPS: Names = ["HTTPS_PROXY", "https_proxy"];
 const ALL: Names = ["ALL_PROXY", "all_proxy"];
 
 /// A proxy that was asked for.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct Proxy {
     /// Where it is, without credentials.
     pub(super) address: Uri,
     /// What it is told of who asks.
     pub(super) credentials: Option<HeaderValue>,
-    /// The variable that names it; absent where the system's settings do.
-    variable: Option<&'static str>,
+    /// The same in two words, as SOCKS wants it.
+    pub(super) user: Option<(String, String)>,
+    /// The variable or the setting that names it; absent where the system's settings do.
+    variable: Option<Arc<str>>,
 }
 
 impl fmt::Display for Proxy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let address = self.address.to_string();
-        let variable = self.variable.unwrap_or("the system's settings");
+        let variable = self.variable.as_deref();
+        let variable = variable.unwrap_or("the system's settings");
         write!(
             f,
             "the proxy {} ({variable})",
@@ -39,18 +43,34 @@ impl fmt::Display for Proxy {
     }
 }
 
+impl fmt::Debug for Proxy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Nothing of who asks.
+        fmt::Display::fmt(self, f)
+    }
+}
+
 /// The proxies of this machine.
 #[derive(Debug)]
 pub(crate) struct Proxies {
     /// The same rules that `reqwest` goes by, `NO_PROXY` among them.
     rules: Matcher,
-    variables: [(&'static str, Option<&'static str>); 2],
+    variables: [(&'static str, Option<Arc<str>>); 2],
 }
 
 impl Proxies {
     /// As the environment, or where it says nothing the system, has them now.
     pub(crate) fn of_system() -> Self {
         Self::new(Matcher::from_system(), |name| std::env::var(name).ok())
+    }
+
+    /// `address` for everything, as `setting` has it; without one there is no proxy, whatever the environment says.
+    pub(crate) fn set(address: Option<&str>, setting: &str) -> Self {
+        let named = address.map(|_| Arc::from(setting));
+        Self {
+            rules: Matcher::builder().all(address.unwrap_or_default()).build(),
+            variables: [("http", named.clone()), ("https", named)],
+        }
     }
 
     fn new(rules: Matcher, value: impl Fn(&str) -> Option<String>) -> Self {
@@ -62,7 +82,7 @@ impl Proxies {
             let anywhere = Uri::from_static("http://data.example");
             alone.intercept(&anywhere).map(|_| name)
         };
-        let of = |names| named(names).or_else(|| named(ALL));
+        let of = |names| named(names).or_else(|| named(ALL)).map(Arc::from);
         Self {
             rules,
             variables: [("http", of(HTTP)), ("https", of(HTTPS))],
@@ -81,7 +101,10 @@ impl Proxies {
         Some(Proxy {
             address: found.uri().clone(),
             credentials: found.basic_auth().cloned(),
-            variable: variable.and_then(|(_, variable)| *variable),
+            user: found
+                .raw_auth()
+                .map(|(name, password)| (name.to_owned(), password.to_owned())),
+            variable: variable.and_then(|(_, variable)| variable.clone()),
         })
     }
 }

