@@ -138,6 +138,6 @@ class _LocalCoverage(_Local):
         >>> import liqdata
         >>> market = liqdata.demo()
         >>> market.gaps()
-        Rows(0 × exchange, start, end, reason; simulated)
+        Rows(0 × exchange, start, end, reason, topic, state, recovered_at, recovered; simulated)
         """
         return self._ask("gaps", _answers.rows, as_of, **spelled(start, end))

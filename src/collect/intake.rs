@@ -1,16 +1,14 @@
 //! What comes in from a venue, on its way to the archive: read, told apart, compared with what was heard, priced.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, SystemTime};
 
 use arc_swap::ArcSwap;
 use tokio::sync::Notify;
 
 use super::aside::Aside;
 use super::board::Board;
-use super::clock::{Clock, Measure};
+use super::clock::Clock;
 use super::counts::Counts;
 use super::dedupe::HeardKeys;
 use super::delivery::{Delivery, NotTaken, Sent};
@@ -21,9 +19,7 @@ use super::markets::Markets;
 use super::owed::Stretch;
 use super::settings::{Settings, millis};
 use super::yardstick::{Doubt, Yardstick};
-use crate::archive::{
-    self, Batch, Gap, GapState, Mark, Measured, OrderRow, Outcome, Receipt, Tallied, TopicGap,
-};
+use crate::archive::{self, Batch, OrderRow, Receipt, Tallied};
 use crate::feeds::{
     Ask, Asked, Completeness, Error, Event, Frame, Heard, Keyed, Venue, price_of_one,
 };
@@ -53,13 +49,13 @@ pub(super) struct Intake {
     pub(super) hold: Mutex<Hold>,
     lost: Mutex<Option<Lost>>,
     /// Stretches of which something was missed, to be asked for.
-    owed: Mutex<Vec<Stretch>>,
+    pub(super) owed: Mutex<Vec<Stretch>>,
     /// Told when there are such.
     pub(super) owes: Notify,
-    counts: Mutex<Counts>,
+    pub(super) counts: Mutex<Counts>,
     pub(super) keys: Mutex<Keys>,
     /// How many topics were asked for and heard when that was written down last.
-    marked: Mutex<Option<(u64, u64)>>,
+    pub(super) marked: Mutex<Option<(u64, u64)>>,
 }
 
 /// The rows of a frame that are ready to be kept.
@@ -429,96 +425,6 @@ impl Intake {
         self.gap(lost.since, self.clock.now(), &reason);
     }
 
-    /// Records a gap, which is to be asked for; one shorter than a millisecond is taken for one.
-    pub(super) fn gap(&self, start: Millis, end: Millis, reason: &str) {
-        let end = end.max(start.on(1));
-        self.note_gap(start, end, reason);
-        self.owe((start, end));
-    }
-
-    /// Notes that a stretch is to be asked for.
-    pub(super) fn owe(&self, stretch: Stretch) {
-        locked(&self.owed).push(stretch);
-        self.owes.notify_one();
-    }
-
-    /// The stretches that are to be asked for since this was called last.
-    pub(super) fn take_owed(&self) -> Vec<Stretch> {
-        std::mem::take(&mut *locked(&self.owed))
-    }
-
-    /// Writes down what became of a stretch in which something was missed.
-    pub(super) fn settle(&self, (start, end): Stretch, outcome: GapState, rows: u64, how: &str) {
-        let outcome = Outcome {
-            exchange: self.name().to_owned(),
-            start,
-            end: end.max(start.on(1)),
-            outcome,
-            rows,
-            how: how.to_owned(),
-            recorded_at: self.clock.now(),
-        };
-        self.delivery.note(Batch {
-            outcomes: vec![outcome],
-            ..Batch::default()
-        });
-    }
-
-    /// Records a gap and leaves it at that.
-    pub(super) fn note_gap(&self, start: Millis, end: Millis, reason: &str) {
-        let end = end.max(start.on(1));
-        self.board.note_gap(reason);
-        log::info!(target: "liqdata::feeds", "{}: gap from {start} until {end}: {reason}", self.name());
-        let gap = Gap {
-            exchange: self.name().to_owned(),
-            start,
-            end,
-            reason: reason.to_owned(),
-            recorded_at: self.clock.now(),
-        };
-        self.delivery.note_gap(gap);
-    }
-
-    /// Writes down until when topics have not been heard, each since when and why.
-    pub(super) fn unheard(&self, topics: &BTreeMap<String, (Millis, String)>, now: Millis) {
-        let (asked, _) = self.board.topics();
-        let gap = |(topic, (since, reason)): (&String, &(Millis, String))| TopicGap {
-            exchange: self.name().to_owned(),
-            topic: topic.clone(),
-            start: *since,
-            end: now.max(since.on(1)),
-            reason: reason.clone(),
-            topics: asked.max(1),
-            recorded_at: now,
-        };
-        self.delivery.note(Batch {
-            topic_gaps: topics.iter().map(gap).collect(),
-            ..Batch::default()
-        });
-    }
-
-    /// Writes down how many topics are asked for and heard, where that has changed.
-    pub(super) fn mark_topics(&self) {
-        let found = self.board.topics();
-        if locked(&self.marked).replace(found) == Some(found) {
-            return;
-        }
-        let now = self.clock.now();
-        let mark = |kind, count: u64| Mark {
-            exchange: self.name().to_owned(),
-            kind,
-            at: now,
-            value: i64::try_from(count).unwrap_or(i64::MAX),
-        };
-        self.delivery.note(Batch {
-            marks: vec![
-                mark(Measured::Topics, found.0),
-                mark(Measured::TopicsCovered, found.1),
-            ],
-            ..Batch::default()
-        });
-    }
-
     /// Counts what could not be read and sets the frame aside.
     pub(super) fn reject(&self, text: &str, faults: &[Error], now: Millis) {
         if faults.is_empty() {
@@ -541,52 +447,6 @@ impl Intake {
         self.board.notes().status.rejected += count;
         locked(&self.counts).add(Tallied::Rejected, count, self.clock.now());
         self.board.trouble(format!("rejected: {reason}"));
-    }
-
-    /// Counts an event that could not be priced in the end.
-    pub(super) fn count_unpriced(&self) {
-        self.board.notes().status.unpriced += 1;
-        locked(&self.counts).add(Tallied::Unpriced, 1, self.clock.now());
-    }
-
-    /// Writes down what was counted since this was done last; on the first of a day that it is counted.
-    pub(super) fn write_counts(&self) {
-        let tallies = locked(&self.counts).take(self.name(), self.clock.now());
-        if !tallies.is_empty() {
-            self.delivery.note(Batch {
-                tallies,
-                ..Batch::default()
-            });
-        }
-    }
-
-    /// Learns what time it was at the venue while a request or a handshake was under way for so long.
-    pub(super) fn measure_clock(&self, date: SystemTime, took: Duration) {
-        let Measure {
-            of_venue,
-            corrected,
-        } = self.clock.measure(self.name(), date, took);
-        let now = self.clock.now();
-        if let Some(ahead) = of_venue {
-            self.board.notes().status.clock_ahead = Some(ahead);
-            self.delivery.note(Batch {
-                marks: vec![Mark {
-                    exchange: self.name().to_owned(),
-                    kind: Measured::ClockAhead,
-                    at: now,
-                    value: ahead,
-                }],
-                ..Batch::default()
-            });
-        }
-        match corrected {
-            Some(0) => log::info!(target: "liqdata::feeds", "this machine's clock is right"),
-            Some(ahead) => log::warn!(
-                target: "liqdata::feeds",
-                "this machine's clock is {ahead} ms ahead of the exchanges', and is corrected by that"
-            ),
-            None => {}
-        }
     }
 
     /// Sets a frame aside with the reason.

@@ -3,7 +3,7 @@
 //! A [`Collector`] tends every venue by itself (`tend`): its markets (`listings`), its sockets (`lines`, each kept open by
 //! `line` and spoken with in `socket`), what was missed (`missed`), bars and open interest (`history`), with requests within
 //! the venue's limits (`rest`). What comes in is compared with what was heard, priced or held (`intake`, `unpriced`), and
-//! handed to the archive's keeper (`delivery`). What others have recorded of the past comes from files (`ingest`). What a venue says and how, [`feeds`](crate::feeds) knows.
+//! handed to the archive's keeper (`delivery`), with what is known of the listening (`noted`). What others have recorded of the past comes from files (`ingest`). What a venue says and how, [`feeds`](crate::feeds) knows.
 
 mod aside;
 mod board;
@@ -26,6 +26,7 @@ mod lock;
 mod markets;
 mod missed;
 mod mute;
+mod noted;
 mod owed;
 mod plan;
 mod proof;
