@@ -120,7 +120,7 @@ SIGNATURES = {
     "levels": {"symbol": "BTC"},
     "maxpain": {"symbol": "BTC"},
 }
-WALK = {"page_size": 1000, "max_rows": None, "progress": False}
+WALK = {"page_size": 1000, "max_rows": None, "progress": False, "min_usd": None}
 OPTIONS = {
     "timeout": 10.0,
     "connect_timeout": 5.0,
@@ -153,6 +153,7 @@ def test_every_source_takes_the_contracts_parameters_and_defaults(kind, method):
     function = getattr(kind, method)
     assert list(positional(function).items()) == list(SIGNATURES[method].items())
     further = {"liqmap": ("model", "bin", "exchange"), "heatmap": ("exchange",)}
+    further |= {"largest": ("symbol", "exchange", "min_usd"), "orders": ("min_usd",)}
     model = ("model",) if method in {"levels", "maxpain"} else ()
     ours = dict.fromkeys(further.get(method, model))
     assert named(function) == ours | ({"as_of": None} if kind is Market else {})
