@@ -1,7 +1,7 @@
 """What was tried so that the map adds more to the adaptive path, and what came of it: run this file.
 
-Each part is chosen on the first half of its time and reported on the second; it needs the recordings that
-``$LIQDATA_REAL_DATA`` names. ``docs/scorecard.md`` has the figures under "Tried".
+Where there is something to choose it is chosen on the first half of its time and reported on the second. It needs the
+recordings that ``$LIQDATA_REAL_DATA`` names. ``docs/model.md`` has the figures under "Tried and not taken".
 """
 
 import os
@@ -42,7 +42,9 @@ def gains(maps: dict[str, Any], told: pd.DataFrame, options: dict[str, Any]) -> 
         rows += [
             {"half": half, **{name: row[name] for name in ("map", "state", "n", "dig", "dig_low", "dig_high")}}
             for row in (*card.rows(), *card.references())
-            if row["side"] == "both" and (row["map"] in maps or row["map"].startswith("pool"))
+            if row["side"] == "both"
+            and row["map"].startswith((*maps, "pool", "baseline"))
+            and not row["map"].startswith(tuple(f"{name}: " for name in maps))
         ]
     return pd.DataFrame(rows)
 
@@ -60,9 +62,8 @@ def finer(folder: Path) -> pd.DataFrame:
         maps = {
             "bars of 15 minutes": liqdata.Market(bars=coarse, open_interest=interest),
             "bars of 5 minutes": liqdata.Market(bars=fine, open_interest=interest),
-            "15 minutes, 20 entries": liqdata.Model(entries=20),
         }
-        options = {"bars": coarse, "open_interest": interest}
+        options = {"bars": fine, "open_interest": interest}
         found.append(gains(maps, told, options).assign(seed=seed))
     return pd.concat(found, ignore_index=True)
 
@@ -73,30 +74,23 @@ def others(folder: Path) -> pd.DataFrame:
     told = traders(bars, 0).iloc[24:]
     clocks = [(share, 24 / hours) for share, hours in LIVES]
     tiers = [int(leverage) for leverage in LEVERAGES]
-    maps = {
-        "version 2": liqdata.Model(),
+    rest = {
         "20 entries": liqdata.Model(entries=20),
-        "grid of 2 basis points": liqdata.Model(grid=2e-4, entries=12),
         "three clocks": liqdata.Model(clocks=[(0.2, 0.1), (0.4, 2.0), (0.4, 16.0)]),
         "only the fast clock": liqdata.Model(clocks=[(1.0, 16.0)]),
         "only the slow clock": liqdata.Model(clocks=[(1.0, 0.1)]),
         "knows leverages and lives": liqdata.Model(tiers=tiers, weights=list(WEIGHTS), mmr=MARGIN, clocks=clocks),
     }
-    return gains(maps, told, {"bars": bars, "open_interest": interest})
+    options = {"bars": bars, "open_interest": interest, "baselines": rest}
+    return gains({"version 2": liqdata.Model()}, told, options)
 
 
 def of_venue(folder: Path) -> pd.DataFrame:
-    """The measured positions of Hyperliquid against ledgers of its own open interest, and of its own bars as well."""
+    """The measured positions of Hyperliquid against a ledger of its own open interest, recorded by the hour."""
     bars, interest = recorded(folder, "2025-12-08", "2026-02-24")
     held = pd.read_parquet(folder / "unlicense_hourly_open_interest.parquet")
     held = held[(held["coin"] == "BTC") & (held["venue"] == "hyperliquid")].sort_values("timestamp")
-    candles = pd.read_parquet(folder / "unlicense_hourly_candles_multi_venue.parquet")
-    candles = candles[(candles["coin"] == "BTC") & (candles["venue"] == "hyperliquid")]
-    names = {"o": "open", "h": "high", "l": "low", "c": "close", "v": "volume"}
-    candles = candles.rename(columns=names)[["timestamp", *names.values()]].assign(symbol="BTC")
-    for frame in (held, candles):
-        frame["timestamp"] = pd.to_datetime(frame["timestamp"], utc=True)
-    candles = candles[(candles["timestamp"] >= "2025-12-08") & (candles["timestamp"] < "2026-02-24")]
+    held["timestamp"] = pd.to_datetime(held["timestamp"], utc=True)
     price = bars.set_index("timestamp")["close"].reindex(held["timestamp"], method="ffill").to_numpy()
     own = pd.DataFrame(
         {"symbol": "BTC", "timestamp": held["timestamp"], "open_interest": held["oi_usd"].to_numpy() / price}
@@ -104,7 +98,6 @@ def of_venue(folder: Path) -> pd.DataFrame:
     markets = {
         "Binance's open interest": liqdata.Market(bars=bars, open_interest=interest),
         "its own": liqdata.Market(bars=bars, open_interest=own),
-        "its own, and its own bars of an hour": liqdata.Market(bars=candles, open_interest=own),
     }
     positions = pd.read_csv(folder / "hl_top_trader_btc_liqmap_20260126_20260222.csv")
     positions["t"] = pd.to_datetime(positions["t"], utc=True)
