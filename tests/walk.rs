@@ -14,6 +14,11 @@ use liqdata::client::{Client, Config, Error, Walk};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
+/// Where a walk looks whether the service has more than its feed.
+const INDEX: &str = "GET /api HTTP";
+/// It has not.
+const NOWHERE: &str = "HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n";
+
 /// A feed on a loopback socket that grows by so many rows before every read but the first.
 struct Feed {
     url: String,
@@ -46,6 +51,12 @@ async fn feed(start: i64, grows_by: i64, most: usize) -> Feed {
                         continue;
                     }
                     let request = String::from_utf8(std::mem::take(&mut head)).unwrap();
+                    if request.starts_with(INDEX) {
+                        if stream.write_all(NOWHERE.as_bytes()).await.is_err() {
+                            return;
+                        }
+                        continue;
+                    }
                     let number = |name: &str| -> usize {
                         let at = request.find(name).unwrap() + name.len();
                         let digits = request[at..].split(|c: char| !c.is_ascii_digit()).next();
@@ -117,6 +128,12 @@ async fn told(answer: impl FnMut(usize, usize) -> String + Send + 'static) -> St
                 let mut piece = [0; 4096];
                 while let Ok(read @ 1..) = stream.read(&mut piece).await {
                     let request = String::from_utf8_lossy(&piece[..read]).into_owned();
+                    if request.starts_with(INDEX) {
+                        if stream.write_all(NOWHERE.as_bytes()).await.is_err() {
+                            return;
+                        }
+                        continue;
+                    }
                     let number = |name: &str| -> usize {
                         let text = request.split(name).nth(1).unwrap();
                         let digits = text.split(|c: char| !c.is_ascii_digit()).next();

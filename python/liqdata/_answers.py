@@ -85,8 +85,9 @@ class Told(dict[str, Any]):
 def plain(answer: dict[str, Any], origin: Origin) -> Any:
     """Dicts as on the wire."""
     told = Told(answer)
+    explain = told.pop("explain", None)
     updated = answer.get("updatedAt")
-    told.meta = origin.meta(datetime_of(updated) if isinstance(updated, int) else None)
+    told.meta = _explained(explain, origin.meta(datetime_of(updated) if isinstance(updated, int) else None))
     return told
 
 
@@ -100,7 +101,7 @@ def heatmap(answer: dict[str, Any], origin: Origin) -> Heatmap:
     """A heatmap around the decoded buffers, with the bars that whoever answered can bring."""
     from .grids import Heatmap
 
-    made = Heatmap(**_dated(answer), meta=_explained(answer, origin))
+    made = Heatmap(**_dated(answer), meta=_explained(answer.get("explain"), origin.meta(answer["updated_at"])))
     if origin.bars is None or not len(made.times):
         return made
     return replace(made, bars=partial(origin.bars, made.symbol, *made.span))
@@ -113,16 +114,17 @@ def liqmap(answer: dict[str, Any], origin: Origin) -> LiquidationMap:
     from .grids import LiquidationMap
 
     answer["sides"] = np.array(["long", "short"])[answer["sides"]]
-    return LiquidationMap(**_dated(answer), meta=_explained(answer, origin))
+    return LiquidationMap(**_dated(answer), meta=_explained(answer.get("explain"), origin.meta(answer["updated_at"])))
 
 
 _VIEWS = {2: "exposure", 3: "expected"}
 
 
-def _explained(answer: dict[str, Any], origin: Origin) -> dict[str, Any]:
-    """The meta of an estimate; an engine in this process says what it rests on, a server of ours what its units are."""
-    meta = origin.meta(answer["updated_at"])
-    explain = answer.get("explain")
+def _explained(explain: dict[str, Any] | None, meta: dict[str, Any]) -> dict[str, Any]:
+    """The meta of an estimate: an engine in this process says what it rests on, and a server of ours that is asked.
+
+    Unasked, a server of ours says what its units are.
+    """
     if explain is not None:
         meta["explain"] = explain
         if "model" in explain:

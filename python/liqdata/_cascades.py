@@ -36,6 +36,7 @@ class _Cascades(_Blocking, Generic[Amount]):
         min_usd: float | Decimal = 100_000,
         start: Instant | None = None,
         end: Instant | None = None,
+        as_of: Instant | None = None,
     ) -> Rows[CascadeRow[Amount]]:
         """Liquidations that followed each other closely, as events. An extension of ``liqdata serve``.
 
@@ -55,6 +56,8 @@ class _Cascades(_Blocking, Generic[Amount]):
             Only events that began then or later; 24 hours before ``end`` by default.
         end : int, datetime or str, optional
             Only events that began before then, followed to their ends; by default all up to and with *now*.
+        as_of : int, datetime or str, optional
+            Answer as of then: nothing known later counts; now by default. An extension of ``liqdata serve``.
 
         Returns
         -------
@@ -85,7 +88,7 @@ class _Cascades(_Blocking, Generic[Amount]):
         >>> all(row["usd"] >= row["largest_usd"] and row["end"] >= row["start"] for row in rows)
         True
         """
-        return self._ask("cascades", _answers.rows, **asked(symbol, gap, min_usd, (start, end)))
+        return self._ask("cascades", _answers.rows, as_of, **asked(symbol, gap, min_usd, (start, end)))
 
 
 @told(OF_SERVICE, _Cascades)
@@ -100,6 +103,7 @@ class _AsyncCascades(_Awaiting, Generic[Amount]):
         min_usd: float | Decimal = 100_000,
         start: Instant | None = None,
         end: Instant | None = None,
+        as_of: Instant | None = None,
     ) -> Rows[CascadeRow[Amount]]:
         """As :meth:`liqdata.Client.cascades`.
 
@@ -113,7 +117,7 @@ class _AsyncCascades(_Awaiting, Generic[Amount]):
         ...     len(asyncio.run(events(server.url)))
         20
         """
-        return await self._ask("cascades", _answers.rows, **asked(symbol, gap, min_usd, (start, end)))
+        return await self._ask("cascades", _answers.rows, as_of, **asked(symbol, gap, min_usd, (start, end)))
 
 
 @told(OF_MARKET, _Cascades)

@@ -54,7 +54,8 @@ __all__ = [
 ]
 
 @final
-class Question: ...
+class Question:
+    def beside(self, as_of: int | None = None, explain: bool = False) -> Question: ...
 
 @final
 class Specification:
@@ -210,11 +211,24 @@ class Client:
     def ask(self, question: Question) -> Any: ...
     def begin(self, question: Question, bridge: Bridge | None = None, token: int = 0) -> Call: ...
     def begin_many(
-        self, questions: Sequence[Question], labels: Sequence[str], bridge: Bridge | None = None, token: int = 0
+        self,
+        questions: Sequence[Question],
+        labels: Sequence[str],
+        bridge: Bridge | None = None,
+        token: int = 0,
+        at_once: int = 8,
     ) -> Call: ...
     def stream(self, symbol: object, exchange: object, min_usd: object, last_event_id: object) -> Stream: ...
     def walk(
-        self, symbol: object, exchange: object, min_usd: object, page_size: object, max_rows: object | None
+        self,
+        symbol: object,
+        exchange: object,
+        min_usd: object,
+        page_size: object,
+        max_rows: object | None,
+        start: int | None = None,
+        end: int | None = None,
+        as_of: int | None = None,
     ) -> Walk: ...
 
 @final
@@ -226,6 +240,8 @@ class Stream:
 
 @final
 class Walk:
+    @property
+    def end(self) -> tuple[bool, str | None] | None: ...
     def begin_next(self, bridge: Bridge | None = None, token: int = 0) -> Call: ...
 
 @final

@@ -19,13 +19,15 @@ if TYPE_CHECKING:
 class _Coverage(_Blocking):
     """Coverage and gaps, asked of a service."""
 
-    def coverage(self, range: Window = "24h") -> Rows[CoverageRow]:
+    def coverage(self, range: Window = "24h", *, as_of: Instant | None = None) -> Rows[CoverageRow]:
         """What the realised totals of a window cover, venue by venue. An extension of ``liqdata serve``.
 
         Parameters
         ----------
         range : {"1h", "4h", "12h", "24h"}
             Rolling window; ``"1d"`` is ``"24h"``.
+        as_of : int, datetime or str, optional
+            Answer as of then: nothing known later counts; now by default. An extension of ``liqdata serve``.
 
         Returns
         -------
@@ -46,9 +48,11 @@ class _Coverage(_Blocking):
         ...     client.coverage("1h").columns[:3]
         ['exchange', 'connected_share', 'completeness']
         """
-        return self._ask("coverage", _answers.rows, range=range)
+        return self._ask("coverage", _answers.rows, as_of, range=range)
 
-    def gaps(self, start: Instant | None = None, end: Instant | None = None) -> Rows[GapRow]:
+    def gaps(
+        self, start: Instant | None = None, end: Instant | None = None, *, as_of: Instant | None = None
+    ) -> Rows[GapRow]:
         """The stretches of time in which orders are known to have been missed. An extension of ``liqdata serve``.
 
         Parameters
@@ -57,6 +61,8 @@ class _Coverage(_Blocking):
             Only gaps that reach beyond it.
         end : int, datetime or str, optional
             Only gaps that begin before it.
+        as_of : int, datetime or str, optional
+            Answer as of then: nothing known later counts; now by default. An extension of ``liqdata serve``.
 
         Returns
         -------
@@ -74,14 +80,14 @@ class _Coverage(_Blocking):
         ...     client.gaps()
         Rows(0 × exchange, start, end, reason, topic, state, recovered_at, recovered; simulated)
         """
-        return self._ask("gaps", _answers.rows, **spelled(start, end))
+        return self._ask("gaps", _answers.rows, as_of, **spelled(start, end))
 
 
 @told(OF_SERVICE, _Coverage)
 class _AsyncCoverage(_Awaiting):
     """Coverage and gaps, awaited from a service."""
 
-    async def coverage(self, range: Window = "24h") -> Rows[CoverageRow]:
+    async def coverage(self, range: Window = "24h", *, as_of: Instant | None = None) -> Rows[CoverageRow]:
         """As :meth:`liqdata.Client.coverage`.
 
         Examples
@@ -94,9 +100,11 @@ class _AsyncCoverage(_Awaiting):
         ...     asyncio.run(covered(server.url)).columns[0]
         'exchange'
         """
-        return await self._ask("coverage", _answers.rows, range=range)
+        return await self._ask("coverage", _answers.rows, as_of, range=range)
 
-    async def gaps(self, start: Instant | None = None, end: Instant | None = None) -> Rows[GapRow]:
+    async def gaps(
+        self, start: Instant | None = None, end: Instant | None = None, *, as_of: Instant | None = None
+    ) -> Rows[GapRow]:
         """As :meth:`liqdata.Client.gaps`.
 
         Examples
@@ -109,7 +117,7 @@ class _AsyncCoverage(_Awaiting):
         ...     len(asyncio.run(missed(server.url)))
         0
         """
-        return await self._ask("gaps", _answers.rows, **spelled(start, end))
+        return await self._ask("gaps", _answers.rows, as_of, **spelled(start, end))
 
 
 @told(OF_MARKET, _Coverage)

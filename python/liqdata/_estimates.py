@@ -11,7 +11,7 @@ from ._told import OF_ESTIMATES, OF_SERVICE, told
 from .model import asked
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 
     from .grids import Heatmap, LiquidationMap
     from .model import Model
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @told(OF_SERVICE)
 class _Estimates(_Blocking):
-    """Estimates of where the next liquidations wait., asked of a service."""
+    """Estimates of where the next liquidations wait, asked of a service."""
 
     @overload
     def heatmap(
@@ -31,7 +31,20 @@ class _Estimates(_Blocking):
         model: Number | Model = 2,
         *,
         exchange: str | None = None,
+        as_of: Instant | None = None,
+        explain: bool = False,
     ) -> Heatmap: ...
+    @overload
+    def heatmap(
+        self,
+        symbol: str = "BTC",
+        range: HeatmapRange = "24h",
+        model: Number | Model = 2,
+        *,
+        exchange: str | None = None,
+        as_of: Iterable[Instant],
+        explain: bool = False,
+    ) -> Iterator[Heatmap]: ...
     @overload
     def heatmap(
         self,
@@ -40,7 +53,20 @@ class _Estimates(_Blocking):
         model: Number | Model = 2,
         *,
         exchange: str | None = None,
+        as_of: Instant | None = None,
+        explain: bool = False,
     ) -> dict[str, Heatmap]: ...
+    @overload
+    def heatmap(
+        self,
+        symbol: Sequence[str],
+        range: HeatmapRange = "24h",
+        model: Number | Model = 2,
+        *,
+        exchange: str | None = None,
+        as_of: Iterable[Instant],
+        explain: bool = False,
+    ) -> dict[str, Iterator[Heatmap]]: ...
     def heatmap(
         self,
         symbol: str | Sequence[str] = "BTC",
@@ -48,7 +74,9 @@ class _Estimates(_Blocking):
         model: Number | Model = 2,
         *,
         exchange: str | None = None,
-    ) -> Heatmap | dict[str, Heatmap]:
+        as_of: Instants | None = None,
+        explain: bool = False,
+    ) -> Any:
         """Estimated liquidations over price and time.
 
         Parameters
@@ -64,6 +92,14 @@ class _Estimates(_Blocking):
         exchange : str, optional
             The ledger of one exchange: its open interest and its orders; bars, and so the relative volume, are the
             coin's. All exchanges together by default. An extension of our server.
+        as_of : int, datetime or str, or several of them, optional
+            Answer as of then: nothing known later counts; now by default. Several instants give an iterator of heatmaps
+            in their order, a few of them asked for at a time as they are taken (of :class:`AsyncClient` an asynchronous
+            iterator). An extension of ``liqdata serve``.
+        explain : bool
+            Ask for what the estimate rests on, in ``meta["explain"]``, and for its :attr:`~Heatmap.long`,
+            :attr:`~Heatmap.short`, :attr:`~Heatmap.low` and :attr:`~Heatmap.high`. A market in this process always
+            tells it. An extension of ``liqdata serve``.
 
         Returns
         -------
@@ -78,7 +114,16 @@ class _Estimates(_Blocking):
         >>> map.matrix.shape == (map.prices.size, map.times.size)
         True
         """
-        return self._each("heatmap", symbol, _answers.heatmap, range=range, model=asked(model), exchange=exchange)
+        return self._when(
+            "heatmap",
+            symbol,
+            _answers.heatmap,
+            as_of,
+            explain=explain,
+            range=range,
+            model=asked(model),
+            exchange=exchange,
+        )
 
     @overload
     def liqmap(
@@ -89,7 +134,21 @@ class _Estimates(_Blocking):
         model: Number | Model | None = None,
         bin: float | None = None,
         exchange: str | None = None,
+        as_of: Instant | None = None,
+        explain: bool = False,
     ) -> LiquidationMap: ...
+    @overload
+    def liqmap(
+        self,
+        symbol: str = "BTC",
+        range: MapRange = "1d",
+        *,
+        model: Number | Model | None = None,
+        bin: float | None = None,
+        exchange: str | None = None,
+        as_of: Iterable[Instant],
+        explain: bool = False,
+    ) -> list[LiquidationMap]: ...
     @overload
     def liqmap(
         self,
@@ -99,7 +158,21 @@ class _Estimates(_Blocking):
         model: Number | Model | None = None,
         bin: float | None = None,
         exchange: str | None = None,
+        as_of: Instant | None = None,
+        explain: bool = False,
     ) -> dict[str, LiquidationMap]: ...
+    @overload
+    def liqmap(
+        self,
+        symbol: Sequence[str],
+        range: MapRange = "1d",
+        *,
+        model: Number | Model | None = None,
+        bin: float | None = None,
+        exchange: str | None = None,
+        as_of: Iterable[Instant],
+        explain: bool = False,
+    ) -> dict[str, list[LiquidationMap]]: ...
     def liqmap(
         self,
         symbol: str | Sequence[str] = "BTC",
@@ -108,7 +181,9 @@ class _Estimates(_Blocking):
         model: Number | Model | None = None,
         bin: float | None = None,
         exchange: str | None = None,
-    ) -> LiquidationMap | dict[str, LiquidationMap]:
+        as_of: Instants | None = None,
+        explain: bool = False,
+    ) -> Any:
         """Estimated liquidations by price and leverage tier.
 
         Parameters
@@ -124,6 +199,13 @@ class _Estimates(_Blocking):
             step 1, 2 or 5 times a power of ten nearest to 0.1 % of the price by default. An extension of our server.
         exchange : str, optional
             As for :meth:`heatmap`; an extension of our server.
+        as_of : int, datetime or str, or several of them, optional
+            Answer as of then: nothing known later counts; now by default. Several instants give a list in their order,
+            a few of them asked for at a time. An extension of ``liqdata serve``.
+        explain : bool
+            Ask for what the estimate rests on, in ``meta["explain"]``, and for its :attr:`~LiquidationMap.low`,
+            :attr:`~LiquidationMap.high` and the ledger's own grid, by which :meth:`~LiquidationMap.swept` goes. A
+            market in this process always tells it. An extension of ``liqdata serve``.
 
         Returns
         -------
@@ -137,17 +219,62 @@ class _Estimates(_Blocking):
         ...     client.liqmap("BTC").leverages.tolist()
         [10, 25, 50, 100]
         """
-        return self._each(
-            "liqmap", symbol, _answers.liqmap, range=range, model=asked(model), bin=bin, exchange=exchange
+        return self._listed(
+            "liqmap",
+            symbol,
+            _answers.liqmap,
+            as_of,
+            explain=explain,
+            range=range,
+            model=asked(model),
+            bin=bin,
+            exchange=exchange,
         )
 
     @overload
-    def levels(self, symbol: str = "BTC", *, model: Number | Model | None = None) -> Levels: ...
-    @overload
-    def levels(self, symbol: Sequence[str], *, model: Number | Model | None = None) -> dict[str, Levels]: ...
     def levels(
-        self, symbol: str | Sequence[str] = "BTC", *, model: Number | Model | None = None
-    ) -> Levels | dict[str, Levels]:
+        self,
+        symbol: str = "BTC",
+        *,
+        model: Number | Model | None = None,
+        as_of: Instant | None = None,
+        explain: bool = False,
+    ) -> Levels: ...
+    @overload
+    def levels(
+        self,
+        symbol: str = "BTC",
+        *,
+        model: Number | Model | None = None,
+        as_of: Iterable[Instant],
+        explain: bool = False,
+    ) -> list[Levels]: ...
+    @overload
+    def levels(
+        self,
+        symbol: Sequence[str],
+        *,
+        model: Number | Model | None = None,
+        as_of: Instant | None = None,
+        explain: bool = False,
+    ) -> dict[str, Levels]: ...
+    @overload
+    def levels(
+        self,
+        symbol: Sequence[str],
+        *,
+        model: Number | Model | None = None,
+        as_of: Iterable[Instant],
+        explain: bool = False,
+    ) -> dict[str, list[Levels]]: ...
+    def levels(
+        self,
+        symbol: str | Sequence[str] = "BTC",
+        *,
+        model: Number | Model | None = None,
+        as_of: Instants | None = None,
+        explain: bool = False,
+    ) -> Any:
         """The strongest long and short cluster of each leverage tier.
 
         Parameters
@@ -156,6 +283,12 @@ class _Estimates(_Blocking):
             Coin, such as ``BTC``; of a pair, in any spelling, its coin.
         model : {2, 3} or Model, optional
             As for :meth:`heatmap`; an extension of our server.
+        as_of : int, datetime or str, or several of them, optional
+            Answer as of then: nothing known later counts; now by default. Several instants give a list in their order,
+            a few of them asked for at a time. An extension of ``liqdata serve``.
+        explain : bool
+            Ask for what the estimate rests on, in ``meta["explain"]``. A market in this process
+            always tells it. An extension of ``liqdata serve``.
 
         Returns
         -------
@@ -170,15 +303,52 @@ class _Estimates(_Blocking):
         ...     list(client.levels("ETH")["tiers"])
         ['10', '25', '50', '100']
         """
-        return self._each("levels", symbol, _answers.plain, model=asked(model))
+        return self._listed("levels", symbol, _answers.plain, as_of, explain=explain, model=asked(model))
 
     @overload
-    def maxpain(self, symbol: str = "BTC", *, model: Number | Model | None = None) -> MaxPain: ...
-    @overload
-    def maxpain(self, symbol: Sequence[str], *, model: Number | Model | None = None) -> dict[str, MaxPain]: ...
     def maxpain(
-        self, symbol: str | Sequence[str] = "BTC", *, model: Number | Model | None = None
-    ) -> MaxPain | dict[str, MaxPain]:
+        self,
+        symbol: str = "BTC",
+        *,
+        model: Number | Model | None = None,
+        as_of: Instant | None = None,
+        explain: bool = False,
+    ) -> MaxPain: ...
+    @overload
+    def maxpain(
+        self,
+        symbol: str = "BTC",
+        *,
+        model: Number | Model | None = None,
+        as_of: Iterable[Instant],
+        explain: bool = False,
+    ) -> list[MaxPain]: ...
+    @overload
+    def maxpain(
+        self,
+        symbol: Sequence[str],
+        *,
+        model: Number | Model | None = None,
+        as_of: Instant | None = None,
+        explain: bool = False,
+    ) -> dict[str, MaxPain]: ...
+    @overload
+    def maxpain(
+        self,
+        symbol: Sequence[str],
+        *,
+        model: Number | Model | None = None,
+        as_of: Iterable[Instant],
+        explain: bool = False,
+    ) -> dict[str, list[MaxPain]]: ...
+    def maxpain(
+        self,
+        symbol: str | Sequence[str] = "BTC",
+        *,
+        model: Number | Model | None = None,
+        as_of: Instants | None = None,
+        explain: bool = False,
+    ) -> Any:
         """The strongest long and short cluster of a day and of a week.
 
         Parameters
@@ -187,6 +357,12 @@ class _Estimates(_Blocking):
             Coin, such as ``BTC``; of a pair, in any spelling, its coin.
         model : {2, 3} or Model, optional
             As for :meth:`heatmap`; an extension of our server.
+        as_of : int, datetime or str, or several of them, optional
+            Answer as of then: nothing known later counts; now by default. Several instants give a list in their order,
+            a few of them asked for at a time. An extension of ``liqdata serve``.
+        explain : bool
+            Ask for what the estimate rests on, in ``meta["explain"]``. A market in this process
+            always tells it. An extension of ``liqdata serve``.
 
         Returns
         -------
@@ -201,12 +377,12 @@ class _Estimates(_Blocking):
         ...     client.maxpain("BTC")["d1"]["long"]["distPct"] < 0
         True
         """
-        return self._each("maxpain", symbol, _answers.plain, model=asked(model))
+        return self._listed("maxpain", symbol, _answers.plain, as_of, explain=explain, model=asked(model))
 
 
 @told(OF_SERVICE, _Estimates)
 class _AsyncEstimates(_Awaiting):
-    """Estimates of where the next liquidations wait., awaited from a service."""
+    """Estimates of where the next liquidations wait, awaited from a service."""
 
     @overload
     async def heatmap(
@@ -216,7 +392,20 @@ class _AsyncEstimates(_Awaiting):
         model: Number | Model = 2,
         *,
         exchange: str | None = None,
+        as_of: Instant | None = None,
+        explain: bool = False,
     ) -> Heatmap: ...
+    @overload
+    async def heatmap(
+        self,
+        symbol: str = "BTC",
+        range: HeatmapRange = "24h",
+        model: Number | Model = 2,
+        *,
+        exchange: str | None = None,
+        as_of: Iterable[Instant],
+        explain: bool = False,
+    ) -> AsyncIterator[Heatmap]: ...
     @overload
     async def heatmap(
         self,
@@ -225,7 +414,20 @@ class _AsyncEstimates(_Awaiting):
         model: Number | Model = 2,
         *,
         exchange: str | None = None,
+        as_of: Instant | None = None,
+        explain: bool = False,
     ) -> dict[str, Heatmap]: ...
+    @overload
+    async def heatmap(
+        self,
+        symbol: Sequence[str],
+        range: HeatmapRange = "24h",
+        model: Number | Model = 2,
+        *,
+        exchange: str | None = None,
+        as_of: Iterable[Instant],
+        explain: bool = False,
+    ) -> dict[str, AsyncIterator[Heatmap]]: ...
     async def heatmap(
         self,
         symbol: str | Sequence[str] = "BTC",
@@ -233,7 +435,9 @@ class _AsyncEstimates(_Awaiting):
         model: Number | Model = 2,
         *,
         exchange: str | None = None,
-    ) -> Heatmap | dict[str, Heatmap]:
+        as_of: Instants | None = None,
+        explain: bool = False,
+    ) -> Any:
         """As :meth:`liqdata.Client.heatmap`.
 
         Examples
@@ -246,7 +450,16 @@ class _AsyncEstimates(_Awaiting):
         ...     asyncio.run(ask(server.url)).times.size
         144
         """
-        return await self._each("heatmap", symbol, _answers.heatmap, range=range, model=asked(model), exchange=exchange)
+        return await self._when(
+            "heatmap",
+            symbol,
+            _answers.heatmap,
+            as_of,
+            explain=explain,
+            range=range,
+            model=asked(model),
+            exchange=exchange,
+        )
 
     @overload
     async def liqmap(
@@ -257,7 +470,21 @@ class _AsyncEstimates(_Awaiting):
         model: Number | Model | None = None,
         bin: float | None = None,
         exchange: str | None = None,
+        as_of: Instant | None = None,
+        explain: bool = False,
     ) -> LiquidationMap: ...
+    @overload
+    async def liqmap(
+        self,
+        symbol: str = "BTC",
+        range: MapRange = "1d",
+        *,
+        model: Number | Model | None = None,
+        bin: float | None = None,
+        exchange: str | None = None,
+        as_of: Iterable[Instant],
+        explain: bool = False,
+    ) -> list[LiquidationMap]: ...
     @overload
     async def liqmap(
         self,
@@ -267,7 +494,21 @@ class _AsyncEstimates(_Awaiting):
         model: Number | Model | None = None,
         bin: float | None = None,
         exchange: str | None = None,
+        as_of: Instant | None = None,
+        explain: bool = False,
     ) -> dict[str, LiquidationMap]: ...
+    @overload
+    async def liqmap(
+        self,
+        symbol: Sequence[str],
+        range: MapRange = "1d",
+        *,
+        model: Number | Model | None = None,
+        bin: float | None = None,
+        exchange: str | None = None,
+        as_of: Iterable[Instant],
+        explain: bool = False,
+    ) -> dict[str, list[LiquidationMap]]: ...
     async def liqmap(
         self,
         symbol: str | Sequence[str] = "BTC",
@@ -276,7 +517,9 @@ class _AsyncEstimates(_Awaiting):
         model: Number | Model | None = None,
         bin: float | None = None,
         exchange: str | None = None,
-    ) -> LiquidationMap | dict[str, LiquidationMap]:
+        as_of: Instants | None = None,
+        explain: bool = False,
+    ) -> Any:
         """As :meth:`liqdata.Client.liqmap`.
 
         Examples
@@ -289,17 +532,62 @@ class _AsyncEstimates(_Awaiting):
         ...     asyncio.run(ask(server.url)).leverages.tolist()
         [10, 25, 50, 100]
         """
-        return await self._each(
-            "liqmap", symbol, _answers.liqmap, range=range, model=asked(model), bin=bin, exchange=exchange
+        return await self._listed(
+            "liqmap",
+            symbol,
+            _answers.liqmap,
+            as_of,
+            explain=explain,
+            range=range,
+            model=asked(model),
+            bin=bin,
+            exchange=exchange,
         )
 
     @overload
-    async def levels(self, symbol: str = "BTC", *, model: Number | Model | None = None) -> Levels: ...
-    @overload
-    async def levels(self, symbol: Sequence[str], *, model: Number | Model | None = None) -> dict[str, Levels]: ...
     async def levels(
-        self, symbol: str | Sequence[str] = "BTC", *, model: Number | Model | None = None
-    ) -> Levels | dict[str, Levels]:
+        self,
+        symbol: str = "BTC",
+        *,
+        model: Number | Model | None = None,
+        as_of: Instant | None = None,
+        explain: bool = False,
+    ) -> Levels: ...
+    @overload
+    async def levels(
+        self,
+        symbol: str = "BTC",
+        *,
+        model: Number | Model | None = None,
+        as_of: Iterable[Instant],
+        explain: bool = False,
+    ) -> list[Levels]: ...
+    @overload
+    async def levels(
+        self,
+        symbol: Sequence[str],
+        *,
+        model: Number | Model | None = None,
+        as_of: Instant | None = None,
+        explain: bool = False,
+    ) -> dict[str, Levels]: ...
+    @overload
+    async def levels(
+        self,
+        symbol: Sequence[str],
+        *,
+        model: Number | Model | None = None,
+        as_of: Iterable[Instant],
+        explain: bool = False,
+    ) -> dict[str, list[Levels]]: ...
+    async def levels(
+        self,
+        symbol: str | Sequence[str] = "BTC",
+        *,
+        model: Number | Model | None = None,
+        as_of: Instants | None = None,
+        explain: bool = False,
+    ) -> Any:
         """As :meth:`liqdata.Client.levels`.
 
         Examples
@@ -312,15 +600,52 @@ class _AsyncEstimates(_Awaiting):
         ...     list(asyncio.run(ask(server.url)))
         ['BTC', 'ETH']
         """
-        return await self._each("levels", symbol, _answers.plain, model=asked(model))
+        return await self._listed("levels", symbol, _answers.plain, as_of, explain=explain, model=asked(model))
 
     @overload
-    async def maxpain(self, symbol: str = "BTC", *, model: Number | Model | None = None) -> MaxPain: ...
-    @overload
-    async def maxpain(self, symbol: Sequence[str], *, model: Number | Model | None = None) -> dict[str, MaxPain]: ...
     async def maxpain(
-        self, symbol: str | Sequence[str] = "BTC", *, model: Number | Model | None = None
-    ) -> MaxPain | dict[str, MaxPain]:
+        self,
+        symbol: str = "BTC",
+        *,
+        model: Number | Model | None = None,
+        as_of: Instant | None = None,
+        explain: bool = False,
+    ) -> MaxPain: ...
+    @overload
+    async def maxpain(
+        self,
+        symbol: str = "BTC",
+        *,
+        model: Number | Model | None = None,
+        as_of: Iterable[Instant],
+        explain: bool = False,
+    ) -> list[MaxPain]: ...
+    @overload
+    async def maxpain(
+        self,
+        symbol: Sequence[str],
+        *,
+        model: Number | Model | None = None,
+        as_of: Instant | None = None,
+        explain: bool = False,
+    ) -> dict[str, MaxPain]: ...
+    @overload
+    async def maxpain(
+        self,
+        symbol: Sequence[str],
+        *,
+        model: Number | Model | None = None,
+        as_of: Iterable[Instant],
+        explain: bool = False,
+    ) -> dict[str, list[MaxPain]]: ...
+    async def maxpain(
+        self,
+        symbol: str | Sequence[str] = "BTC",
+        *,
+        model: Number | Model | None = None,
+        as_of: Instants | None = None,
+        explain: bool = False,
+    ) -> Any:
         """As :meth:`liqdata.Client.maxpain`.
 
         Examples
@@ -333,12 +658,12 @@ class _AsyncEstimates(_Awaiting):
         ...     asyncio.run(ask(server.url))["d1"]["long"]["distPct"] < 0
         True
         """
-        return await self._each("maxpain", symbol, _answers.plain, model=asked(model))
+        return await self._listed("maxpain", symbol, _answers.plain, as_of, explain=explain, model=asked(model))
 
 
 @told(OF_ESTIMATES, _Estimates)
 class _LocalEstimates(_Local):
-    """Estimates of where the next liquidations wait., asked of a market in this process."""
+    """Estimates of where the next liquidations wait, asked of a market in this process."""
 
     @overload
     def heatmap(
@@ -349,6 +674,7 @@ class _LocalEstimates(_Local):
         *,
         exchange: str | None = None,
         as_of: Instant | None = None,
+        explain: bool = False,
     ) -> Heatmap: ...
     @overload
     def heatmap(
@@ -359,6 +685,7 @@ class _LocalEstimates(_Local):
         *,
         exchange: str | None = None,
         as_of: Iterable[Instant],
+        explain: bool = False,
     ) -> Iterator[Heatmap]: ...
     @overload
     def heatmap(
@@ -369,6 +696,7 @@ class _LocalEstimates(_Local):
         *,
         exchange: str | None = None,
         as_of: Instant | None = None,
+        explain: bool = False,
     ) -> dict[str, Heatmap]: ...
     @overload
     def heatmap(
@@ -379,6 +707,7 @@ class _LocalEstimates(_Local):
         *,
         exchange: str | None = None,
         as_of: Iterable[Instant],
+        explain: bool = False,
     ) -> dict[str, Iterator[Heatmap]]: ...
     def heatmap(
         self,
@@ -388,6 +717,7 @@ class _LocalEstimates(_Local):
         *,
         exchange: str | None = None,
         as_of: Instants | None = None,
+        explain: bool = False,
     ) -> Any:
         """As :meth:`liqdata.Client.heatmap`, at ``as_of``.
 
@@ -403,7 +733,14 @@ class _LocalEstimates(_Local):
         [6, 12]
         """
         return self._when(
-            "heatmap", symbol, _answers.heatmap, as_of, range=range, model=asked(model), exchange=exchange
+            "heatmap",
+            symbol,
+            _answers.heatmap,
+            as_of,
+            explain=explain,
+            range=range,
+            model=asked(model),
+            exchange=exchange,
         )
 
     @overload
@@ -416,6 +753,7 @@ class _LocalEstimates(_Local):
         bin: float | None = None,
         exchange: str | None = None,
         as_of: Instant | None = None,
+        explain: bool = False,
     ) -> LiquidationMap: ...
     @overload
     def liqmap(
@@ -427,6 +765,7 @@ class _LocalEstimates(_Local):
         bin: float | None = None,
         exchange: str | None = None,
         as_of: Iterable[Instant],
+        explain: bool = False,
     ) -> list[LiquidationMap]: ...
     @overload
     def liqmap(
@@ -438,6 +777,7 @@ class _LocalEstimates(_Local):
         bin: float | None = None,
         exchange: str | None = None,
         as_of: Instant | None = None,
+        explain: bool = False,
     ) -> dict[str, LiquidationMap]: ...
     @overload
     def liqmap(
@@ -449,6 +789,7 @@ class _LocalEstimates(_Local):
         bin: float | None = None,
         exchange: str | None = None,
         as_of: Iterable[Instant],
+        explain: bool = False,
     ) -> dict[str, list[LiquidationMap]]: ...
     def liqmap(
         self,
@@ -459,6 +800,7 @@ class _LocalEstimates(_Local):
         bin: float | None = None,
         exchange: str | None = None,
         as_of: Instants | None = None,
+        explain: bool = False,
     ) -> Any:
         """As :meth:`liqdata.Client.liqmap`, at ``as_of``.
 
@@ -474,27 +816,60 @@ class _LocalEstimates(_Local):
         True
         """
         return self._listed(
-            "liqmap", symbol, _answers.liqmap, as_of, range=range, model=asked(model), bin=bin, exchange=exchange
+            "liqmap",
+            symbol,
+            _answers.liqmap,
+            as_of,
+            explain=explain,
+            range=range,
+            model=asked(model),
+            bin=bin,
+            exchange=exchange,
         )
 
     @overload
     def levels(
-        self, symbol: str = "BTC", *, model: Number | Model | None = None, as_of: Instant | None = None
+        self,
+        symbol: str = "BTC",
+        *,
+        model: Number | Model | None = None,
+        as_of: Instant | None = None,
+        explain: bool = False,
     ) -> Levels: ...
     @overload
     def levels(
-        self, symbol: str = "BTC", *, model: Number | Model | None = None, as_of: Iterable[Instant]
+        self,
+        symbol: str = "BTC",
+        *,
+        model: Number | Model | None = None,
+        as_of: Iterable[Instant],
+        explain: bool = False,
     ) -> list[Levels]: ...
     @overload
     def levels(
-        self, symbol: Sequence[str], *, model: Number | Model | None = None, as_of: Instant | None = None
+        self,
+        symbol: Sequence[str],
+        *,
+        model: Number | Model | None = None,
+        as_of: Instant | None = None,
+        explain: bool = False,
     ) -> dict[str, Levels]: ...
     @overload
     def levels(
-        self, symbol: Sequence[str], *, model: Number | Model | None = None, as_of: Iterable[Instant]
+        self,
+        symbol: Sequence[str],
+        *,
+        model: Number | Model | None = None,
+        as_of: Iterable[Instant],
+        explain: bool = False,
     ) -> dict[str, list[Levels]]: ...
     def levels(
-        self, symbol: str | Sequence[str] = "BTC", *, model: Number | Model | None = None, as_of: Instants | None = None
+        self,
+        symbol: str | Sequence[str] = "BTC",
+        *,
+        model: Number | Model | None = None,
+        as_of: Instants | None = None,
+        explain: bool = False,
     ) -> Any:
         """As :meth:`liqdata.Client.levels`, at ``as_of``.
 
@@ -507,26 +882,51 @@ class _LocalEstimates(_Local):
         >>> list(market.levels("ETH")["tiers"])
         ['10', '25', '50', '100']
         """
-        return self._listed("levels", symbol, _answers.plain, as_of, model=asked(model))
+        return self._listed("levels", symbol, _answers.plain, as_of, explain=explain, model=asked(model))
 
     @overload
     def maxpain(
-        self, symbol: str = "BTC", *, model: Number | Model | None = None, as_of: Instant | None = None
+        self,
+        symbol: str = "BTC",
+        *,
+        model: Number | Model | None = None,
+        as_of: Instant | None = None,
+        explain: bool = False,
     ) -> MaxPain: ...
     @overload
     def maxpain(
-        self, symbol: str = "BTC", *, model: Number | Model | None = None, as_of: Iterable[Instant]
+        self,
+        symbol: str = "BTC",
+        *,
+        model: Number | Model | None = None,
+        as_of: Iterable[Instant],
+        explain: bool = False,
     ) -> list[MaxPain]: ...
     @overload
     def maxpain(
-        self, symbol: Sequence[str], *, model: Number | Model | None = None, as_of: Instant | None = None
+        self,
+        symbol: Sequence[str],
+        *,
+        model: Number | Model | None = None,
+        as_of: Instant | None = None,
+        explain: bool = False,
     ) -> dict[str, MaxPain]: ...
     @overload
     def maxpain(
-        self, symbol: Sequence[str], *, model: Number | Model | None = None, as_of: Iterable[Instant]
+        self,
+        symbol: Sequence[str],
+        *,
+        model: Number | Model | None = None,
+        as_of: Iterable[Instant],
+        explain: bool = False,
     ) -> dict[str, list[MaxPain]]: ...
     def maxpain(
-        self, symbol: str | Sequence[str] = "BTC", *, model: Number | Model | None = None, as_of: Instants | None = None
+        self,
+        symbol: str | Sequence[str] = "BTC",
+        *,
+        model: Number | Model | None = None,
+        as_of: Instants | None = None,
+        explain: bool = False,
     ) -> Any:
         """As :meth:`liqdata.Client.maxpain`, at ``as_of``.
 
@@ -540,4 +940,4 @@ class _LocalEstimates(_Local):
         >>> [answer["d1"]["short"]["distPct"] > 0 for answer in answers]
         [True, True]
         """
-        return self._listed("maxpain", symbol, _answers.plain, as_of, model=asked(model))
+        return self._listed("maxpain", symbol, _answers.plain, as_of, explain=explain, model=asked(model))

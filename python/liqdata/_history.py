@@ -39,6 +39,7 @@ class _History(_Blocking, Generic[Amount]):
         end: Instant | None = None,
         exchange: str | None = None,
         min_usd: float | Decimal | None = None,
+        as_of: Instant | None = None,
     ) -> Rows[HistoryRow[Amount]]:
         """What was liquidated, period by period. An extension of ``liqdata serve`` beside the ten endpoints.
 
@@ -60,6 +61,8 @@ class _History(_Blocking, Generic[Amount]):
             Only orders of this exchange.
         min_usd : float or Decimal, optional
             Only orders of at least so many USD.
+        as_of : int, datetime or str, optional
+            Answer as of then: nothing known later counts; now by default. An extension of ``liqdata serve``.
 
         Returns
         -------
@@ -89,7 +92,7 @@ class _History(_Blocking, Generic[Amount]):
         ['timestamp', 'side', 'long_usd', 'short_usd']
         """
         asked = _asked(symbol, interval, by, (start, end), (exchange, min_usd))
-        return self._ask("history", _grouped(by), **asked)
+        return self._ask("history", _grouped(by), as_of, **asked)
 
 
 @told(OF_SERVICE, _History)
@@ -106,6 +109,7 @@ class _AsyncHistory(_Awaiting, Generic[Amount]):
         end: Instant | None = None,
         exchange: str | None = None,
         min_usd: float | Decimal | None = None,
+        as_of: Instant | None = None,
     ) -> Rows[HistoryRow[Amount]]:
         """As :meth:`liqdata.Client.history`.
 
@@ -120,7 +124,7 @@ class _AsyncHistory(_Awaiting, Generic[Amount]):
         ['timestamp', 'side']
         """
         asked = _asked(symbol, interval, by, (start, end), (exchange, min_usd))
-        return await self._ask("history", _grouped(by), **asked)
+        return await self._ask("history", _grouped(by), as_of, **asked)
 
 
 @told(OF_MARKET, _History)

@@ -64,6 +64,15 @@ def instant(value: Instant | None, parameter: str) -> int | None:
     raise BadQuery(msg, parameter=parameter)
 
 
+def named_instant(value: Any) -> int:
+    """Epoch milliseconds of one of several instants; each has to be one."""
+    found = instant(value, "as_of")
+    if found is None:
+        msg = "as_of: None stands among instants; allowed: an instant each"
+        raise BadQuery(msg, parameter="as_of")
+    return found
+
+
 def _in_milliseconds(value: object, whole: int, parameter: str) -> None:
     """Refuses a number that is an instant in another unit than milliseconds."""
     looks = [unit for unit, each in _UNITS if whole // each in _SECONDS]
@@ -126,6 +135,14 @@ def choice(value: object, parameter: str, allowed: tuple[str, ...]) -> str:
     if isinstance(value, str) and value in allowed:
         return value
     msg = f"{parameter}: {value!r} is not allowed; allowed: {' or '.join(map(repr, allowed))}"
+    raise BadQuery(msg, parameter=parameter)
+
+
+def switch(value: object, parameter: str) -> bool:
+    """A bool, or :class:`~liqdata.BadQuery` naming ``parameter``."""
+    if isinstance(value, bool):
+        return value
+    msg = f"{parameter}: {value!r} is not allowed; allowed: True or False"
     raise BadQuery(msg, parameter=parameter)
 
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar, cast
 from . import _answers, _core
 from ._answers import Convert, Origin, batch
 from ._doors import doors
-from ._inputs import datetime_of, instant, many, millis_of, spelled
-from .errors import ArchiveError, BadQuery
+from ._inputs import datetime_of, instant, many, millis_of, named_instant, spelled, switch
+from .errors import ArchiveError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -149,16 +149,24 @@ class _Local:
         }
 
     def _when(
-        self, endpoint: str, symbol: object, convert: Convert[A], as_of: Instants | None, **parameters: object
+        self,
+        endpoint: str,
+        symbol: object,
+        convert: Convert[A],
+        as_of: Instants | None,
+        *,
+        explain: bool,
+        **parameters: object,
     ) -> Any:
         """As :meth:`_each`; where ``as_of`` is several instants, an iterator of answers in place of each answer.
 
         Answers are made a few at a time, as they are taken.
         """
+        switch(explain, "explain")  # what an estimate rests on is told in any case
         instants = many(as_of)
         if instants is None:
             return self._each(endpoint, symbol, convert, cast("Instant | None", as_of), **parameters)
-        ats = [_named(one) for one in instants]
+        ats = [named_instant(one) for one in instants]
         self._open()
         symbols = many(symbol)
         if symbols is None:
@@ -179,13 +187,21 @@ class _Local:
                 yield convert(answer, self._origin(at).about(*asked))
 
     def _listed(
-        self, endpoint: str, symbol: object, convert: Convert[A], as_of: Instants | None, **parameters: object
+        self,
+        endpoint: str,
+        symbol: object,
+        convert: Convert[A],
+        as_of: Instants | None,
+        *,
+        explain: bool,
+        **parameters: object,
     ) -> Any:
         """As :meth:`_each`; where ``as_of`` is several instants, a list of answers in place of each answer."""
+        switch(explain, "explain")
         instants = many(as_of)
         if instants is None:
             return self._each(endpoint, symbol, convert, cast("Instant | None", as_of), **parameters)
-        ats = [_named(one) for one in instants]
+        ats = [named_instant(one) for one in instants]
         core = self._open()
         symbols = many(symbol)
         if symbols is None:
@@ -207,12 +223,3 @@ class _Local:
 
 # Answers that are made ahead of whoever takes them.
 _AT_ONCE = 16
-
-
-def _named(value: Any) -> int:
-    """One of several instants; each has to be one."""
-    found = instant(value, "as_of")
-    if found is None:
-        msg = "as_of: None stands among instants; allowed: an instant each"
-        raise BadQuery(msg, parameter="as_of")
-    return found

@@ -34,6 +34,7 @@ class _Maps(_Blocking):
         version: str | Model | None = None,
         start: Instant | None = None,
         end: Instant | None = None,
+        as_of: Instant | None = None,
     ) -> Rows[MapRow]: ...
     @overload
     def maps(
@@ -44,6 +45,7 @@ class _Maps(_Blocking):
         version: str | Model | None = None,
         start: Instant | None = None,
         end: Instant | None = None,
+        as_of: Instant | None = None,
     ) -> dict[str, Rows[MapRow]]: ...
     def maps(
         self,
@@ -53,6 +55,7 @@ class _Maps(_Blocking):
         version: str | Model | None = None,
         start: Instant | None = None,
         end: Instant | None = None,
+        as_of: Instant | None = None,
     ) -> Rows[MapRow] | dict[str, Rows[MapRow]]:
         """The estimated maps of an archive as they were served: what was shown then. An extension of ``liqdata serve``.
 
@@ -72,6 +75,8 @@ class _Maps(_Blocking):
             Only maps whose last bar closed then or later.
         end : int, datetime or str, optional
             Only maps whose last bar closed before then.
+        as_of : int, datetime or str, optional
+            Answer as of then: nothing known later counts; now by default. An extension of ``liqdata serve``.
 
         Returns
         -------
@@ -95,7 +100,9 @@ class _Maps(_Blocking):
         ...     client.maps("BTC", kind="levels")
         Rows(0 × kind, symbol, params, timestamp, computed_at, reply, explain, version; simulated)
         """
-        return self._each("maps", symbol, _versioned, kind=kind, version=_version(version), **spelled(start, end))
+        return self._each(
+            "maps", symbol, _versioned, as_of, kind=kind, version=_version(version), **spelled(start, end)
+        )
 
 
 @told(OF_SERVICE, _Maps)
@@ -111,6 +118,7 @@ class _AsyncMaps(_Awaiting):
         version: str | Model | None = None,
         start: Instant | None = None,
         end: Instant | None = None,
+        as_of: Instant | None = None,
     ) -> Rows[MapRow]: ...
     @overload
     async def maps(
@@ -121,6 +129,7 @@ class _AsyncMaps(_Awaiting):
         version: str | Model | None = None,
         start: Instant | None = None,
         end: Instant | None = None,
+        as_of: Instant | None = None,
     ) -> dict[str, Rows[MapRow]]: ...
     async def maps(
         self,
@@ -130,6 +139,7 @@ class _AsyncMaps(_Awaiting):
         version: str | Model | None = None,
         start: Instant | None = None,
         end: Instant | None = None,
+        as_of: Instant | None = None,
     ) -> Rows[MapRow] | dict[str, Rows[MapRow]]:
         """As :meth:`liqdata.Client.maps`.
 
@@ -143,7 +153,9 @@ class _AsyncMaps(_Awaiting):
         ...     len(asyncio.run(kept(server.url)))
         0
         """
-        return await self._each("maps", symbol, _versioned, kind=kind, version=_version(version), **spelled(start, end))
+        return await self._each(
+            "maps", symbol, _versioned, as_of, kind=kind, version=_version(version), **spelled(start, end)
+        )
 
 
 @told(OF_MARKET, _Maps)

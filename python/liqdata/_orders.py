@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Generic, overload
 
 from . import _answers, _core
-from ._inputs import instant, stretch, usd
+from ._inputs import instant, spelled, stretch, usd
 from ._local import _Local
 from ._progress import bar
 from ._service import _Awaiting, _Blocking
@@ -44,6 +44,7 @@ class _Orders(_Blocking, Generic[Amount]):
         symbol: str | None = None,
         exchange: str | None = None,
         min_usd: float | Decimal | None = None,
+        as_of: Instant | None = None,
     ) -> Rows[OrderRow[Amount]]: ...
     @overload
     def largest(
@@ -54,6 +55,7 @@ class _Orders(_Blocking, Generic[Amount]):
         symbol: Sequence[str],
         exchange: str | None = None,
         min_usd: float | Decimal | None = None,
+        as_of: Instant | None = None,
     ) -> dict[str, Rows[OrderRow[Amount]]]: ...
     def largest(
         self,
@@ -63,6 +65,7 @@ class _Orders(_Blocking, Generic[Amount]):
         symbol: str | Sequence[str] | None = None,
         exchange: str | None = None,
         min_usd: float | Decimal | None = None,
+        as_of: Instant | None = None,
     ) -> Rows[OrderRow[Amount]] | dict[str, Rows[OrderRow[Amount]]]:
         """The largest single liquidation orders within a window.
 
@@ -78,6 +81,8 @@ class _Orders(_Blocking, Generic[Amount]):
             Only this exchange.
         min_usd : float or Decimal, optional
             Only orders of at least so many USD, 0 or more.
+        as_of : int, datetime or str, optional
+            Answer as of then: nothing known later counts; now by default. An extension of ``liqdata serve``.
 
         Returns
         -------
@@ -88,8 +93,8 @@ class _Orders(_Blocking, Generic[Amount]):
         Raises
         ------
         BadQuery
-            For a parameter that is not allowed, and for ``symbol``, ``exchange`` or ``min_usd`` where the service does
-            not announce it.
+            For a parameter that is not allowed, and for ``symbol``, ``exchange``, ``min_usd`` or ``as_of`` where the
+            service does not announce it.
 
         Examples
         --------
@@ -98,8 +103,8 @@ class _Orders(_Blocking, Generic[Amount]):
         ...     len(client.largest("24h", limit=3)), {row["symbol"] for row in client.largest(symbol="ETH", limit=3)}
         (3, {'ETHUSDT'})
         """
-        asked = {"range": range, "limit": limit, "exchange": exchange, "min_usd": _least(min_usd)}
-        return self._each("largest", symbol, _answers.rows, **asked)
+        asked: dict[str, object] = {"range": range, "limit": limit, "exchange": exchange, "min_usd": _least(min_usd)}
+        return self._each("largest", symbol, _answers.rows, as_of, **asked)
 
     @overload
     def orders(
@@ -110,6 +115,9 @@ class _Orders(_Blocking, Generic[Amount]):
         offset: int = 0,
         *,
         min_usd: float | Decimal | None = None,
+        start: Instant | None = None,
+        end: Instant | None = None,
+        as_of: Instant | None = None,
     ) -> Rows[OrderRow[Amount]]: ...
     @overload
     def orders(
@@ -120,6 +128,9 @@ class _Orders(_Blocking, Generic[Amount]):
         offset: int = 0,
         *,
         min_usd: float | Decimal | None = None,
+        start: Instant | None = None,
+        end: Instant | None = None,
+        as_of: Instant | None = None,
     ) -> dict[str, Rows[OrderRow[Amount]]]: ...
     def orders(
         self,
@@ -129,6 +140,9 @@ class _Orders(_Blocking, Generic[Amount]):
         offset: int = 0,
         *,
         min_usd: float | Decimal | None = None,
+        start: Instant | None = None,
+        end: Instant | None = None,
+        as_of: Instant | None = None,
     ) -> Rows[OrderRow[Amount]] | dict[str, Rows[OrderRow[Amount]]]:
         """One page of the order feed, newest first; :meth:`iter_orders` walks all of it.
 
@@ -143,7 +157,14 @@ class _Orders(_Blocking, Generic[Amount]):
         offset : int
             Rows to skip from the newest.
         min_usd : float or Decimal, optional
-            Only orders of at least so many USD, 0 or more; an extension of ``liqdata serve``.
+            Only orders of at least so many USD, 0 or more; an extension of ``liqdata serve``, as what follows.
+        start : int, datetime or str, optional
+            Only orders from then on, by event time, however old they are; of the last day where neither this nor the
+            end is given.
+        end : int, datetime or str, optional
+            Only orders before then, however old they are.
+        as_of : int, datetime or str, optional
+            Answer as of then: nothing known later counts; now by default.
 
         Returns
         -------
@@ -154,7 +175,8 @@ class _Orders(_Blocking, Generic[Amount]):
         Raises
         ------
         BadQuery
-            For a parameter that is not allowed, and for ``min_usd`` where the service does not announce it.
+            For a parameter that is not allowed, and for ``min_usd``, ``start``, ``end`` or ``as_of`` where
+            the service does not announce it.
 
         Examples
         --------
@@ -163,8 +185,14 @@ class _Orders(_Blocking, Generic[Amount]):
         ...     {row["symbol"] for row in client.orders("BTCUSDT", limit=5)}
         {'BTCUSDT'}
         """
-        asked = {"exchange": exchange, "limit": limit, "offset": offset, "min_usd": _least(min_usd)}
-        return self._each("orders", symbol, _answers.rows, **asked)
+        asked: dict[str, object] = {
+            "exchange": exchange,
+            "limit": limit,
+            "offset": offset,
+            "min_usd": _least(min_usd),
+            **spelled(start, end),
+        }
+        return self._each("orders", symbol, _answers.rows, as_of, **asked)
 
     def iter_orders(
         self,
@@ -175,8 +203,15 @@ class _Orders(_Blocking, Generic[Amount]):
         max_rows: int | None = None,
         progress: bool = False,
         min_usd: float | Decimal | None = None,
+        start: Instant | None = None,
+        end: Instant | None = None,
+        as_of: Instant | None = None,
     ) -> OrderIterator:
-        """Every row of the order feed, newest first, each exactly once though the feed grows while it is read.
+        """Every order there is, newest first, each exactly once though more arrive while they are read.
+
+        What the feed holds comes first, by the contract the last 24 hours; then what is older, where the service
+        announces that it can be asked for it, as ``liqdata serve`` of an archive does. Another is at its end there, and
+        the iterator's :attr:`~liqdata.walk.OrderIterator.complete` is False.
 
         Parameters
         ----------
@@ -192,23 +227,33 @@ class _Orders(_Blocking, Generic[Amount]):
             Show a bar of rows on a terminal or in a notebook (needs tqdm).
         min_usd : float or Decimal, optional
             Only orders of at least so many USD, as of :meth:`orders`.
+        start, end : int, datetime or str, optional
+            Only orders from ``start`` until before ``end``, by event time. An extension of ``liqdata serve``.
+        as_of : int, datetime or str, optional
+            Only orders received by then. An extension of ``liqdata serve``.
 
         Returns
         -------
         OrderIterator
             An iterator of dict rows as of :meth:`orders`. Its ``to_pandas()``, ``to_polars()`` and ``to_arrow()`` take
-            all rows that are left as columns, without going through dicts.
+            all rows that are left as columns, without going through dicts. ``complete`` says in the end whether all
+            were given, and ``meta`` why not.
 
         Raises
         ------
+        BadQuery
+            When the first row is taken, for ``min_usd``, ``start``, ``end`` and ``as_of`` where the service does not
+            announce them.
         UnexpectedReply
-            If equal rows fill a whole page, so that pages cannot be told apart; if a page shows rows that were read,
-            but changed, taken back or in another order; if the feed moves faster than it can be read.
+            If equal rows fill a whole page, so that pages cannot be told apart; if more than a thousand orders are of
+            one instant, behind the last day; if a page shows rows that were read, but changed, taken back or in another
+            order; if the feed moves faster than it can be read.
 
         Notes
         -----
-        Pages are joined by the rows that they share, not by time: a feed may list its rows as they arrived, late ones
-        among them, or by their time.
+        Pages of the feed are joined by the rows that they share, not by time: a feed may list its rows as they arrived,
+        late ones among them, or by their time. What is older is asked for by time, each page from the oldest instant
+        that is known, and rows of that instant are left out as often as they were given.
 
         Examples
         --------
@@ -217,9 +262,13 @@ class _Orders(_Blocking, Generic[Amount]):
         ...     sum(1 for row in client.iter_orders("BTCUSDT", max_rows=250, page_size=100))
         250
         """
-        walk = self._core.walk(symbol, exchange, _least(min_usd), page_size, max_rows)
+        at = instant(as_of, "as_of")
+        walk = self._core.walk(symbol, exchange, _least(min_usd), page_size, max_rows, *stretch(start, end), at)
         return OrderIterator(
-            lambda: walk.begin_next().wait(), bar(wanted=progress, total=max_rows), self._options.origin
+            lambda: walk.begin_next().wait(),
+            bar(wanted=progress, total=max_rows),
+            lambda: self._options.origin(at),
+            lambda: walk.end,
         )
 
     def stream_orders(
@@ -293,6 +342,7 @@ class _AsyncOrders(_Awaiting, Generic[Amount]):
         symbol: str | None = None,
         exchange: str | None = None,
         min_usd: float | Decimal | None = None,
+        as_of: Instant | None = None,
     ) -> Rows[OrderRow[Amount]]: ...
     @overload
     async def largest(
@@ -303,6 +353,7 @@ class _AsyncOrders(_Awaiting, Generic[Amount]):
         symbol: Sequence[str],
         exchange: str | None = None,
         min_usd: float | Decimal | None = None,
+        as_of: Instant | None = None,
     ) -> dict[str, Rows[OrderRow[Amount]]]: ...
     async def largest(
         self,
@@ -312,6 +363,7 @@ class _AsyncOrders(_Awaiting, Generic[Amount]):
         symbol: str | Sequence[str] | None = None,
         exchange: str | None = None,
         min_usd: float | Decimal | None = None,
+        as_of: Instant | None = None,
     ) -> Rows[OrderRow[Amount]] | dict[str, Rows[OrderRow[Amount]]]:
         """As :meth:`liqdata.Client.largest`.
 
@@ -325,8 +377,8 @@ class _AsyncOrders(_Awaiting, Generic[Amount]):
         ...     len(asyncio.run(largest(server.url)))
         3
         """
-        asked = {"range": range, "limit": limit, "exchange": exchange, "min_usd": _least(min_usd)}
-        return await self._each("largest", symbol, _answers.rows, **asked)
+        asked: dict[str, object] = {"range": range, "limit": limit, "exchange": exchange, "min_usd": _least(min_usd)}
+        return await self._each("largest", symbol, _answers.rows, as_of, **asked)
 
     @overload
     async def orders(
@@ -337,6 +389,9 @@ class _AsyncOrders(_Awaiting, Generic[Amount]):
         offset: int = 0,
         *,
         min_usd: float | Decimal | None = None,
+        start: Instant | None = None,
+        end: Instant | None = None,
+        as_of: Instant | None = None,
     ) -> Rows[OrderRow[Amount]]: ...
     @overload
     async def orders(
@@ -347,6 +402,9 @@ class _AsyncOrders(_Awaiting, Generic[Amount]):
         offset: int = 0,
         *,
         min_usd: float | Decimal | None = None,
+        start: Instant | None = None,
+        end: Instant | None = None,
+        as_of: Instant | None = None,
     ) -> dict[str, Rows[OrderRow[Amount]]]: ...
     async def orders(
         self,
@@ -356,6 +414,9 @@ class _AsyncOrders(_Awaiting, Generic[Amount]):
         offset: int = 0,
         *,
         min_usd: float | Decimal | None = None,
+        start: Instant | None = None,
+        end: Instant | None = None,
+        as_of: Instant | None = None,
     ) -> Rows[OrderRow[Amount]] | dict[str, Rows[OrderRow[Amount]]]:
         """As :meth:`liqdata.Client.orders`.
 
@@ -369,8 +430,14 @@ class _AsyncOrders(_Awaiting, Generic[Amount]):
         ...     {row["symbol"] for row in asyncio.run(page(server.url))}
         {'BTCUSDT'}
         """
-        asked = {"exchange": exchange, "limit": limit, "offset": offset, "min_usd": _least(min_usd)}
-        return await self._each("orders", symbol, _answers.rows, **asked)
+        asked: dict[str, object] = {
+            "exchange": exchange,
+            "limit": limit,
+            "offset": offset,
+            "min_usd": _least(min_usd),
+            **spelled(start, end),
+        }
+        return await self._each("orders", symbol, _answers.rows, as_of, **asked)
 
     def iter_orders(
         self,
@@ -381,6 +448,9 @@ class _AsyncOrders(_Awaiting, Generic[Amount]):
         max_rows: int | None = None,
         progress: bool = False,
         min_usd: float | Decimal | None = None,
+        start: Instant | None = None,
+        end: Instant | None = None,
+        as_of: Instant | None = None,
     ) -> AsyncOrderIterator:
         """As :meth:`liqdata.Client.iter_orders`, for ``async for``.
 
@@ -396,9 +466,13 @@ class _AsyncOrders(_Awaiting, Generic[Amount]):
         """
         from ._loop import answer
 
-        walk = self._core.walk(symbol, exchange, _least(min_usd), page_size, max_rows)
+        at = instant(as_of, "as_of")
+        walk = self._core.walk(symbol, exchange, _least(min_usd), page_size, max_rows, *stretch(start, end), at)
         return AsyncOrderIterator(
-            lambda: answer(walk.begin_next), bar(wanted=progress, total=max_rows), self._options.origin
+            lambda: answer(walk.begin_next),
+            bar(wanted=progress, total=max_rows),
+            lambda: self._options.origin(at),
+            lambda: walk.end,
         )
 
     def stream_orders(
@@ -469,7 +543,7 @@ class _LocalOrders(_Local):
         >>> market.largest(limit=1)[0]["symbol"]
         'BTCUSDT'
         """
-        asked = {"range": range, "limit": limit, "exchange": exchange, "min_usd": _least(min_usd)}
+        asked: dict[str, object] = {"range": range, "limit": limit, "exchange": exchange, "min_usd": _least(min_usd)}
         found = self._each("largest", symbol, _answers.rows, as_of, **asked)
         return self._covered(found, range, as_of)
 
@@ -482,6 +556,8 @@ class _LocalOrders(_Local):
         offset: int = 0,
         *,
         min_usd: float | Decimal | None = None,
+        start: Instant | None = None,
+        end: Instant | None = None,
         as_of: Instant | None = None,
     ) -> Rows[OrderRow]: ...
     @overload
@@ -493,6 +569,8 @@ class _LocalOrders(_Local):
         offset: int = 0,
         *,
         min_usd: float | Decimal | None = None,
+        start: Instant | None = None,
+        end: Instant | None = None,
         as_of: Instant | None = None,
     ) -> dict[str, Rows[OrderRow]]: ...
     def orders(
@@ -503,6 +581,8 @@ class _LocalOrders(_Local):
         offset: int = 0,
         *,
         min_usd: float | Decimal | None = None,
+        start: Instant | None = None,
+        end: Instant | None = None,
         as_of: Instant | None = None,
     ) -> Rows[OrderRow] | dict[str, Rows[OrderRow]]:
         """As :meth:`liqdata.Client.orders`, at ``as_of``.
@@ -514,7 +594,13 @@ class _LocalOrders(_Local):
         >>> len(market.orders("BTC", limit=5)), len(market.orders("BTC", as_of="2026-05-01"))
         (5, 0)
         """
-        asked = {"exchange": exchange, "limit": limit, "offset": offset, "min_usd": _least(min_usd)}
+        asked: dict[str, object] = {
+            "exchange": exchange,
+            "limit": limit,
+            "offset": offset,
+            "min_usd": _least(min_usd),
+            **spelled(start, end),
+        }
         return self._each("orders", symbol, _answers.rows, as_of, **asked)
 
     def iter_orders(

@@ -30,6 +30,7 @@ class _Series(_Blocking):
         start: Instant | None = None,
         end: Instant | None = None,
         interval: str | timedelta | int | None = None,
+        as_of: Instant | None = None,
     ) -> Rows[BarRow]: ...
     @overload
     def bars(
@@ -39,6 +40,7 @@ class _Series(_Blocking):
         start: Instant | None = None,
         end: Instant | None = None,
         interval: str | timedelta | int | None = None,
+        as_of: Instant | None = None,
     ) -> dict[str, Rows[BarRow]]: ...
     def bars(
         self,
@@ -47,6 +49,7 @@ class _Series(_Blocking):
         start: Instant | None = None,
         end: Instant | None = None,
         interval: str | timedelta | int | None = None,
+        as_of: Instant | None = None,
     ) -> Rows[BarRow] | dict[str, Rows[BarRow]]:
         """The price bars of a coin that have closed. An extension of ``liqdata serve`` beside the ten endpoints.
 
@@ -62,6 +65,8 @@ class _Series(_Blocking):
             Length of the bars: such as ``"15m"``, ``"4h"`` or ``"1d"``, a timedelta, or milliseconds; whole minutes.
             They open at multiples of it since the epoch and are made of the bars there are whose length divides it; of
             those that are there, where some are missing. As they are by default, in an archive the shortest.
+        as_of : int, datetime or str, optional
+            Answer as of then: nothing known later counts; now by default. An extension of ``liqdata serve``.
 
         Returns
         -------
@@ -87,18 +92,33 @@ class _Series(_Blocking):
         ...     len(client.bars("BTC", interval="1h", start=market.now - timedelta(days=1)))
         24
         """
-        return self._each("bars", symbol, _answers.rows, interval=_interval(interval), **spelled(start, end))
+        return self._each("bars", symbol, _answers.rows, as_of, interval=_interval(interval), **spelled(start, end))
 
     @overload
     def open_interest(
-        self, symbol: str = "BTC", *, start: Instant | None = None, end: Instant | None = None
+        self,
+        symbol: str = "BTC",
+        *,
+        start: Instant | None = None,
+        end: Instant | None = None,
+        as_of: Instant | None = None,
     ) -> Rows[OpenInterestRow]: ...
     @overload
     def open_interest(
-        self, symbol: Sequence[str], *, start: Instant | None = None, end: Instant | None = None
+        self,
+        symbol: Sequence[str],
+        *,
+        start: Instant | None = None,
+        end: Instant | None = None,
+        as_of: Instant | None = None,
     ) -> dict[str, Rows[OpenInterestRow]]: ...
     def open_interest(
-        self, symbol: str | Sequence[str] = "BTC", *, start: Instant | None = None, end: Instant | None = None
+        self,
+        symbol: str | Sequence[str] = "BTC",
+        *,
+        start: Instant | None = None,
+        end: Instant | None = None,
+        as_of: Instant | None = None,
     ) -> Rows[OpenInterestRow] | dict[str, Rows[OpenInterestRow]]:
         """The readings of a coin's open interest. An extension of ``liqdata serve`` beside the ten endpoints.
 
@@ -110,6 +130,8 @@ class _Series(_Blocking):
             Only readings from then on.
         end : int, datetime or str, optional
             Only readings before then.
+        as_of : int, datetime or str, optional
+            Answer as of then: nothing known later counts; now by default. An extension of ``liqdata serve``.
 
         Returns
         -------
@@ -124,7 +146,7 @@ class _Series(_Blocking):
         ...     client.open_interest("BTC").columns
         ['symbol', 'exchange', 'timestamp', 'open_interest']
         """
-        return self._each("open_interest", symbol, _answers.rows, **spelled(start, end))
+        return self._each("open_interest", symbol, _answers.rows, as_of, **spelled(start, end))
 
 
 @told(OF_SERVICE, _Series)
@@ -139,6 +161,7 @@ class _AsyncSeries(_Awaiting):
         start: Instant | None = None,
         end: Instant | None = None,
         interval: str | timedelta | int | None = None,
+        as_of: Instant | None = None,
     ) -> Rows[BarRow]: ...
     @overload
     async def bars(
@@ -148,6 +171,7 @@ class _AsyncSeries(_Awaiting):
         start: Instant | None = None,
         end: Instant | None = None,
         interval: str | timedelta | int | None = None,
+        as_of: Instant | None = None,
     ) -> dict[str, Rows[BarRow]]: ...
     async def bars(
         self,
@@ -156,6 +180,7 @@ class _AsyncSeries(_Awaiting):
         start: Instant | None = None,
         end: Instant | None = None,
         interval: str | timedelta | int | None = None,
+        as_of: Instant | None = None,
     ) -> Rows[BarRow] | dict[str, Rows[BarRow]]:
         """As :meth:`liqdata.Client.bars`.
 
@@ -169,18 +194,35 @@ class _AsyncSeries(_Awaiting):
         ...     len(asyncio.run(days(server.url)))
         30
         """
-        return await self._each("bars", symbol, _answers.rows, interval=_interval(interval), **spelled(start, end))
+        return await self._each(
+            "bars", symbol, _answers.rows, as_of, interval=_interval(interval), **spelled(start, end)
+        )
 
     @overload
     async def open_interest(
-        self, symbol: str = "BTC", *, start: Instant | None = None, end: Instant | None = None
+        self,
+        symbol: str = "BTC",
+        *,
+        start: Instant | None = None,
+        end: Instant | None = None,
+        as_of: Instant | None = None,
     ) -> Rows[OpenInterestRow]: ...
     @overload
     async def open_interest(
-        self, symbol: Sequence[str], *, start: Instant | None = None, end: Instant | None = None
+        self,
+        symbol: Sequence[str],
+        *,
+        start: Instant | None = None,
+        end: Instant | None = None,
+        as_of: Instant | None = None,
     ) -> dict[str, Rows[OpenInterestRow]]: ...
     async def open_interest(
-        self, symbol: str | Sequence[str] = "BTC", *, start: Instant | None = None, end: Instant | None = None
+        self,
+        symbol: str | Sequence[str] = "BTC",
+        *,
+        start: Instant | None = None,
+        end: Instant | None = None,
+        as_of: Instant | None = None,
     ) -> Rows[OpenInterestRow] | dict[str, Rows[OpenInterestRow]]:
         """As :meth:`liqdata.Client.open_interest`.
 
@@ -194,7 +236,7 @@ class _AsyncSeries(_Awaiting):
         ...     asyncio.run(readings(server.url)).columns[:2]
         ['symbol', 'exchange']
         """
-        return await self._each("open_interest", symbol, _answers.rows, **spelled(start, end))
+        return await self._each("open_interest", symbol, _answers.rows, as_of, **spelled(start, end))
 
 
 @told(OF_MARKET, _Series)

@@ -5,16 +5,19 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, cast
 
 from . import _core
 from ._answers import Convert, Origin, batch
 from ._doors import door, doors
-from ._inputs import choice, datetime_of, many, number
+from ._inputs import choice, datetime_of, instant, many, named_instant, number, switch
 from .errors import BadQuery
 
 if TYPE_CHECKING:
-    from .types import RowDecimals
+    from collections.abc import AsyncIterator, Iterator
+
+    from .types import Instant, Instants, RowDecimals
 
 A = TypeVar("A")
 
@@ -80,9 +83,9 @@ class Options:
             raise TypeError(msg)
         return {**self._made, "headers": None, "decimals": self.decimals}
 
-    def origin(self) -> Origin:
+    def origin(self, as_of: int | None = None) -> Origin:
         """Where an answer that has just arrived came from, as of the service's clock rather than this machine's."""
-        told = self.core.told_at
+        told = self.core.told_at if as_of is None else as_of
         at = datetime.now(UTC) if told is None else datetime_of(told)
         return Origin(self.core.base_url, at, self.core.simulated, self.decimals, self.core.damaged)
 
@@ -173,53 +176,264 @@ def remake(kind: type[A], options: dict[str, Any]) -> A:
     return kind(**options)
 
 
+class _Asked(NamedTuple):
+    """A question as of each of some instants, and what its answers are about."""
+
+    question: _core.Question
+    ats: list[int]
+    explain: bool
+    endpoint: str
+    parameters: dict[str, object]
+    symbol: str | None
+
+    def part(self, start: int) -> _Asked:
+        """The same of a few of the instants."""
+        return self._replace(ats=self.ats[start : start + _AT_ONCE])
+
+    @property
+    def questions(self) -> list[_core.Question]:
+        return [self.question.beside(at, self.explain) for at in self.ats]
+
+    @property
+    def notes(self) -> list[str]:
+        """What a failure of each is about."""
+        named = "" if self.symbol is None else f"symbol: {self.symbol}, "
+        return [f"{named}as_of: {_shown(at)}" for at in self.ats]
+
+    def made(self, answers: list[Any], convert: Convert[A], options: Options) -> list[A]:
+        """What callers get of the answers."""
+        return [
+            convert(answer, options.origin(at).about(self.endpoint, self.parameters))
+            for at, answer in zip(self.ats, answers, strict=True)
+        ]
+
+
+# Answers as of an instant that are asked for at once: a server makes few of them side by side.
+_AT_ONCE = 4
+
+
+def _shown(at: int) -> str:
+    """An instant as messages have it."""
+    spec = "milliseconds" if at % 1000 else "seconds"
+    return datetime_of(at).isoformat(timespec=spec).replace("+00:00", "Z")
+
+
+def _beside(question: _core.Question, at: int | None, *, explain: bool) -> _core.Question:
+    """The question with what only our server is asked beside it."""
+    return question if at is None and not explain else question.beside(at, explain)
+
+
+def _each_at(
+    endpoint: str, symbol: object, instants: list[Any], parameters: dict[str, object], *, explain: bool
+) -> dict[str | None, _Asked]:
+    """The questions about each of several symbols, or about one (``None``), as of each of several instants."""
+    ats = [named_instant(one) for one in instants]
+    symbols = many(symbol)
+    if symbols is None:
+        asked = {"symbol": symbol, **parameters}
+        return {None: _Asked(_core.question(endpoint, **asked), ats, explain, endpoint, asked, None)}
+    questions = batch(endpoint, symbols, parameters)
+    return {
+        name: _Asked(question, ats, explain, endpoint, {"symbol": name, **parameters}, name)
+        for name, question in questions.items()
+    }
+
+
 class _Blocking(_Service):
     """Asks and waits, on the caller's own thread."""
 
-    def _ask(self, endpoint: str, convert: Convert[A], **parameters: object) -> A:
-        answer = self._core.ask(_core.question(endpoint, **parameters))
-        return convert(answer, self._options.origin().about(endpoint, parameters))
+    def _ask(
+        self,
+        endpoint: str,
+        convert: Convert[A],
+        as_of: Instant | None = None,
+        *,
+        explain: object = False,
+        **parameters: object,
+    ) -> A:
+        at, wanted = instant(as_of, "as_of"), switch(explain, "explain")
+        question = _beside(_core.question(endpoint, **parameters), at, explain=wanted)
+        answer = self._core.ask(question)
+        return convert(answer, self._options.origin(at).about(endpoint, parameters))
 
-    def _each(self, endpoint: str, symbol: object, convert: Convert[A], **parameters: object) -> A | dict[str, A]:
+    def _each(
+        self,
+        endpoint: str,
+        symbol: object,
+        convert: Convert[A],
+        as_of: Instant | None = None,
+        *,
+        explain: object = False,
+        **parameters: object,
+    ) -> A | dict[str, A]:
         """The answer about one symbol, or about each of several."""
         symbols = many(symbol)
         if symbols is None:
-            return self._ask(endpoint, convert, symbol=symbol, **parameters)
+            return self._ask(endpoint, convert, as_of, explain=explain, symbol=symbol, **parameters)
+        at, wanted = instant(as_of, "as_of"), switch(explain, "explain")
         questions = batch(endpoint, symbols, parameters)
         if not questions and not self._core.closed:
             return {}
-        answers = self._core.begin_many(list(questions.values()), list(questions)).wait()
-        origin = self._options.origin()
+        asked = [_beside(question, at, explain=wanted) for question in questions.values()]
+        answers = self._core.begin_many(asked, [f"symbol: {name}" for name in questions]).wait()
+        origin = self._options.origin(at)
         return {
             name: convert(answer, origin.about(endpoint, {"symbol": name, **parameters}))
             for name, answer in zip(questions, answers, strict=True)
         }
 
+    def _when(
+        self,
+        endpoint: str,
+        symbol: object,
+        convert: Convert[A],
+        as_of: Instants | None,
+        *,
+        explain: bool = False,
+        **parameters: object,
+    ) -> Any:
+        """As :meth:`_each`; where ``as_of`` is several instants, an iterator of answers in place of each answer."""
+        instants = many(as_of)
+        if instants is None:
+            at = cast("Instant | None", as_of)
+            return self._each(endpoint, symbol, convert, at, explain=explain, **parameters)
+        asked = _each_at(endpoint, symbol, instants, parameters, explain=switch(explain, "explain"))
+        found = {name: self._walked(one, convert) for name, one in asked.items()}
+        return found.get(None, found)
+
+    def _walked(self, asked: _Asked, convert: Convert[A]) -> Iterator[A]:
+        for start in range(0, len(asked.ats), _AT_ONCE):
+            some = asked.part(start)
+            answers = self._core.begin_many(some.questions, some.notes, at_once=_AT_ONCE).wait()
+            yield from some.made(answers, convert, self._options)
+
+    def _listed(
+        self,
+        endpoint: str,
+        symbol: object,
+        convert: Convert[A],
+        as_of: Instants | None,
+        *,
+        explain: bool = False,
+        **parameters: object,
+    ) -> Any:
+        """As :meth:`_each`; where ``as_of`` is several instants, a list of answers in place of each answer."""
+        instants = many(as_of)
+        if instants is None:
+            at = cast("Instant | None", as_of)
+            return self._each(endpoint, symbol, convert, at, explain=explain, **parameters)
+        asked = _each_at(endpoint, symbol, instants, parameters, explain=switch(explain, "explain"))
+        questions = [question for one in asked.values() for question in one.questions]
+        notes = [note for one in asked.values() for note in one.notes]
+        answers = iter(self._core.begin_many(questions, notes, at_once=_AT_ONCE).wait())
+        found = {
+            name: one.made(list(islice(answers, len(one.ats))), convert, self._options) for name, one in asked.items()
+        }
+        return found.get(None, found)
+
 
 class _Awaiting(_Service):
     """Asks and awaits, on the running event loop."""
 
-    async def _ask(self, endpoint: str, convert: Convert[A], **parameters: object) -> A:
+    async def _ask(
+        self,
+        endpoint: str,
+        convert: Convert[A],
+        as_of: Instant | None = None,
+        *,
+        explain: object = False,
+        **parameters: object,
+    ) -> A:
         from ._loop import answer
 
-        question = _core.question(endpoint, **parameters)
+        at, wanted = instant(as_of, "as_of"), switch(explain, "explain")
+        question = _beside(_core.question(endpoint, **parameters), at, explain=wanted)
         told = await answer(lambda bridge, token: self._core.begin(question, bridge, token))
-        return convert(told, self._options.origin().about(endpoint, parameters))
+        return convert(told, self._options.origin(at).about(endpoint, parameters))
 
-    async def _each(self, endpoint: str, symbol: object, convert: Convert[A], **parameters: object) -> A | dict[str, A]:
+    async def _each(
+        self,
+        endpoint: str,
+        symbol: object,
+        convert: Convert[A],
+        as_of: Instant | None = None,
+        *,
+        explain: object = False,
+        **parameters: object,
+    ) -> A | dict[str, A]:
         """The answer about one symbol, or about each of several."""
         from ._loop import answer
 
         symbols = many(symbol)
         if symbols is None:
-            return await self._ask(endpoint, convert, symbol=symbol, **parameters)
+            return await self._ask(endpoint, convert, as_of, explain=explain, symbol=symbol, **parameters)
+        at, wanted = instant(as_of, "as_of"), switch(explain, "explain")
         questions = batch(endpoint, symbols, parameters)
         if not questions and not self._core.closed:
             return {}
-        asked, names = list(questions.values()), list(questions)
-        answers = await answer(lambda bridge, token: self._core.begin_many(asked, names, bridge, token))
-        origin = self._options.origin()
+        asked = [_beside(question, at, explain=wanted) for question in questions.values()]
+        notes = [f"symbol: {name}" for name in questions]
+        answers = await answer(lambda bridge, token: self._core.begin_many(asked, notes, bridge, token))
+        origin = self._options.origin(at)
         return {
             name: convert(told, origin.about(endpoint, {"symbol": name, **parameters}))
-            for name, told in zip(names, answers, strict=True)
+            for name, told in zip(questions, answers, strict=True)
         }
+
+    async def _when(
+        self,
+        endpoint: str,
+        symbol: object,
+        convert: Convert[A],
+        as_of: Instants | None,
+        *,
+        explain: bool = False,
+        **parameters: object,
+    ) -> Any:
+        """As :meth:`_each`; where ``as_of`` is several instants, an iterator of answers in place of each answer."""
+        instants = many(as_of)
+        if instants is None:
+            at = cast("Instant | None", as_of)
+            return await self._each(endpoint, symbol, convert, at, explain=explain, **parameters)
+        asked = _each_at(endpoint, symbol, instants, parameters, explain=switch(explain, "explain"))
+        found = {name: self._walked(one, convert) for name, one in asked.items()}
+        return found.get(None, found)
+
+    async def _walked(self, asked: _Asked, convert: Convert[A]) -> AsyncIterator[A]:
+        for start in range(0, len(asked.ats), _AT_ONCE):
+            some = asked.part(start)
+            for made in some.made(await self._answers(some.questions, some.notes), convert, self._options):
+                yield made
+
+    async def _answers(self, questions: list[_core.Question], notes: list[str]) -> list[Any]:
+        from ._loop import answer
+
+        def begin(bridge: _core.Bridge | None, token: int) -> _core.Call:
+            return self._core.begin_many(questions, notes, bridge, token, at_once=_AT_ONCE)
+
+        found: list[Any] = await answer(begin)
+        return found
+
+    async def _listed(
+        self,
+        endpoint: str,
+        symbol: object,
+        convert: Convert[A],
+        as_of: Instants | None,
+        *,
+        explain: bool = False,
+        **parameters: object,
+    ) -> Any:
+        """As :meth:`_each`; where ``as_of`` is several instants, a list of answers in place of each answer."""
+        instants = many(as_of)
+        if instants is None:
+            at = cast("Instant | None", as_of)
+            return await self._each(endpoint, symbol, convert, at, explain=explain, **parameters)
+        asked = _each_at(endpoint, symbol, instants, parameters, explain=switch(explain, "explain"))
+        questions = [question for one in asked.values() for question in one.questions]
+        notes = [note for one in asked.values() for note in one.notes]
+        answers = iter(await self._answers(questions, notes))
+        found = {
+            name: one.made(list(islice(answers, len(one.ats))), convert, self._options) for name, one in asked.items()
+        }
+        return found.get(None, found)

@@ -21,8 +21,13 @@ if TYPE_CHECKING:
 class _Totals(_Blocking, Generic[Amount]):
     """Realised totals, asked of a service."""
 
-    def overview(self) -> Overview:
+    def overview(self, *, as_of: Instant | None = None) -> Overview:
         """Long, short and total USD and the count of the last 1, 4, 12 and 24 hours.
+
+        Parameters
+        ----------
+        as_of : int, datetime or str, optional
+            Answer as of then: nothing known later counts; now by default. An extension of ``liqdata serve``.
 
         Returns
         -------
@@ -37,10 +42,10 @@ class _Totals(_Blocking, Generic[Amount]):
         ...     list(client.overview())
         ['1h', '4h', '12h', '24h']
         """
-        answer: Overview = self._ask("overview", _answers.plain)
+        answer: Overview = self._ask("overview", _answers.plain, as_of)
         return answer
 
-    def coins(self, range: Window = "24h", limit: int = 30) -> Rows[CoinRow]:
+    def coins(self, range: Window = "24h", limit: int = 30, *, as_of: Instant | None = None) -> Rows[CoinRow]:
         """Coins by liquidated USD within a window.
 
         Parameters
@@ -49,6 +54,8 @@ class _Totals(_Blocking, Generic[Amount]):
             Rolling window; ``"1d"`` is ``"24h"``.
         limit : int
             Most rows wanted, 1 to 200.
+        as_of : int, datetime or str, optional
+            Answer as of then: nothing known later counts; now by default. An extension of ``liqdata serve``.
 
         Returns
         -------
@@ -62,15 +69,17 @@ class _Totals(_Blocking, Generic[Amount]):
         ...     len(client.coins(limit=5))
         5
         """
-        return self._ask("coins", _answers.rows, range=range, limit=limit)
+        return self._ask("coins", _answers.rows, as_of, range=range, limit=limit)
 
-    def exchanges(self, range: Window = "24h") -> Rows[ExchangeRow[Amount]]:
+    def exchanges(self, range: Window = "24h", *, as_of: Instant | None = None) -> Rows[ExchangeRow[Amount]]:
         """Liquidated USD per exchange within a window.
 
         Parameters
         ----------
         range : {"1h", "4h", "12h", "24h"}
             Rolling window; ``"1d"`` is ``"24h"``.
+        as_of : int, datetime or str, optional
+            Answer as of then: nothing known later counts; now by default. An extension of ``liqdata serve``.
 
         Returns
         -------
@@ -84,14 +93,14 @@ class _Totals(_Blocking, Generic[Amount]):
         ...     type(client.exchanges()[0]["total_usd"]).__name__
         'Decimal'
         """
-        return self._ask("exchanges", _answers.rows, range=range)
+        return self._ask("exchanges", _answers.rows, as_of, range=range)
 
     @overload
-    def chart(self, symbol: str = "BTCUSDT") -> Rows[ChartRow[Amount]]: ...
+    def chart(self, symbol: str = "BTCUSDT", *, as_of: Instant | None = None) -> Rows[ChartRow[Amount]]: ...
     @overload
-    def chart(self, symbol: Sequence[str]) -> dict[str, Rows[ChartRow[Amount]]]: ...
+    def chart(self, symbol: Sequence[str], *, as_of: Instant | None = None) -> dict[str, Rows[ChartRow[Amount]]]: ...
     def chart(
-        self, symbol: str | Sequence[str] = "BTCUSDT"
+        self, symbol: str | Sequence[str] = "BTCUSDT", *, as_of: Instant | None = None
     ) -> Rows[ChartRow[Amount]] | dict[str, Rows[ChartRow[Amount]]]:
         """Liquidated USD per hour and side over the last 24 hours.
 
@@ -99,6 +108,8 @@ class _Totals(_Blocking, Generic[Amount]):
         ----------
         symbol : str or sequence of str
             Trading pair, such as ``BTCUSDT``, or a coin for all its pairs; in any spelling.
+        as_of : int, datetime or str, optional
+            Answer as of then: nothing known later counts; now by default. An extension of ``liqdata serve``.
 
         Returns
         -------
@@ -112,14 +123,14 @@ class _Totals(_Blocking, Generic[Amount]):
         ...     list(client.chart(["BTCUSDT", "ETHUSDT"]))
         ['BTCUSDT', 'ETHUSDT']
         """
-        return self._each("chart", symbol, _answers.rows)
+        return self._each("chart", symbol, _answers.rows, as_of)
 
 
 @told(OF_SERVICE, _Totals)
 class _AsyncTotals(_Awaiting, Generic[Amount]):
     """Realised totals, awaited from a service."""
 
-    async def overview(self) -> Overview:
+    async def overview(self, *, as_of: Instant | None = None) -> Overview:
         """As :meth:`liqdata.Client.overview`.
 
         Examples
@@ -132,10 +143,10 @@ class _AsyncTotals(_Awaiting, Generic[Amount]):
         ...     list(asyncio.run(totals(server.url)))
         ['1h', '4h', '12h', '24h']
         """
-        answer: Overview = await self._ask("overview", _answers.plain)
+        answer: Overview = await self._ask("overview", _answers.plain, as_of)
         return answer
 
-    async def coins(self, range: Window = "24h", limit: int = 30) -> Rows[CoinRow]:
+    async def coins(self, range: Window = "24h", limit: int = 30, *, as_of: Instant | None = None) -> Rows[CoinRow]:
         """As :meth:`liqdata.Client.coins`.
 
         Examples
@@ -148,9 +159,9 @@ class _AsyncTotals(_Awaiting, Generic[Amount]):
         ...     len(asyncio.run(coins(server.url)))
         2
         """
-        return await self._ask("coins", _answers.rows, range=range, limit=limit)
+        return await self._ask("coins", _answers.rows, as_of, range=range, limit=limit)
 
-    async def exchanges(self, range: Window = "24h") -> Rows[ExchangeRow[Amount]]:
+    async def exchanges(self, range: Window = "24h", *, as_of: Instant | None = None) -> Rows[ExchangeRow[Amount]]:
         """As :meth:`liqdata.Client.exchanges`.
 
         Examples
@@ -163,14 +174,16 @@ class _AsyncTotals(_Awaiting, Generic[Amount]):
         ...     asyncio.run(exchanges(server.url))[0]["exchange"]
         'binance'
         """
-        return await self._ask("exchanges", _answers.rows, range=range)
+        return await self._ask("exchanges", _answers.rows, as_of, range=range)
 
     @overload
-    async def chart(self, symbol: str = "BTCUSDT") -> Rows[ChartRow[Amount]]: ...
+    async def chart(self, symbol: str = "BTCUSDT", *, as_of: Instant | None = None) -> Rows[ChartRow[Amount]]: ...
     @overload
-    async def chart(self, symbol: Sequence[str]) -> dict[str, Rows[ChartRow[Amount]]]: ...
     async def chart(
-        self, symbol: str | Sequence[str] = "BTCUSDT"
+        self, symbol: Sequence[str], *, as_of: Instant | None = None
+    ) -> dict[str, Rows[ChartRow[Amount]]]: ...
+    async def chart(
+        self, symbol: str | Sequence[str] = "BTCUSDT", *, as_of: Instant | None = None
     ) -> Rows[ChartRow[Amount]] | dict[str, Rows[ChartRow[Amount]]]:
         """As :meth:`liqdata.Client.chart`.
 
@@ -184,7 +197,7 @@ class _AsyncTotals(_Awaiting, Generic[Amount]):
         ...     list(asyncio.run(charts(server.url)))
         ['BTC', 'ETH']
         """
-        return await self._each("chart", symbol, _answers.rows)
+        return await self._each("chart", symbol, _answers.rows, as_of)
 
 
 @told(OF_MARKET, _Totals)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class _Undercount(_Blocking, Generic[Amount]):
     """What sampled exchanges leave out, asked of a service."""
 
-    def undercount(self, range: Window = "24h") -> Rows[UndercountRow[Amount]]:
+    def undercount(self, range: Window = "24h", *, as_of: Instant | None = None) -> Rows[UndercountRow[Amount]]:
         """What each exchange published, and an estimate of all it liquidated. An extension of ``liqdata serve``.
 
         Exchanges that publish one liquidation per symbol and second leave out the others. What that loses is measured
@@ -29,6 +29,8 @@ class _Undercount(_Blocking, Generic[Amount]):
         ----------
         range : {"1h", "4h", "12h", "24h"}
             Rolling window; ``"1d"`` is ``"24h"``.
+        as_of : int, datetime or str, optional
+            Answer as of then: nothing known later counts; now by default. An extension of ``liqdata serve``.
 
         Returns
         -------
@@ -56,14 +58,14 @@ class _Undercount(_Blocking, Generic[Amount]):
         ...     {row["sampling"] for row in client.undercount("1h")}  # a simulation shows everything
         {'complete'}
         """
-        return self._ask("undercount", _answers.rows, range=range)
+        return self._ask("undercount", _answers.rows, as_of, range=range)
 
 
 @told(OF_SERVICE, _Undercount)
 class _AsyncUndercount(_Awaiting, Generic[Amount]):
     """What sampled exchanges leave out, awaited from a service."""
 
-    async def undercount(self, range: Window = "24h") -> Rows[UndercountRow[Amount]]:
+    async def undercount(self, range: Window = "24h", *, as_of: Instant | None = None) -> Rows[UndercountRow[Amount]]:
         """As :meth:`liqdata.Client.undercount`.
 
         Examples
@@ -76,7 +78,7 @@ class _AsyncUndercount(_Awaiting, Generic[Amount]):
         ...     {row["sampling"] for row in asyncio.run(estimated(server.url))}
         {'complete'}
         """
-        return await self._ask("undercount", _answers.rows, range=range)
+        return await self._ask("undercount", _answers.rows, as_of, range=range)
 
 
 @told(OF_MARKET, _Undercount)

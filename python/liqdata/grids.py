@@ -258,7 +258,7 @@ class Heatmap(_Grid):
     def long(self) -> npt.NDArray[np.float64] | None:
         """The part of :attr:`matrix` that is longs, liquidated when the price falls: a new array of shape (P, T).
 
-        ``None`` where the source does not tell the sides apart, as no service of the contract does.
+        ``None`` where the source does not tell the sides apart: a service is asked for them with ``explain=True``.
         """
         return self._side(0)
 

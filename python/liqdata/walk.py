@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from bisect import bisect_right
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from typing import TYPE_CHECKING, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from . import _answers, _core
 from ._doors import door
@@ -83,8 +83,48 @@ class _Shelf:
         self._bar.close()
 
 
+class _Walked:
+    """What an iterator says of the walk behind it."""
+
+    _following: object
+    _origin: Callable[[], Origin]
+    _end: Callable[[], tuple[bool, str | None] | None]
+
+    @property
+    def complete(self) -> bool | None:
+        """Whether everything that was asked for has been given; ``None`` before the end.
+
+        False where older orders cannot be had, and where files of an archive are damaged: :attr:`meta` says why.
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> walk = liqdata.demo().iter_orders(max_rows=10)
+        >>> walk.complete, len(list(walk)), walk.complete
+        (None, 10, True)
+        """
+        return self._ended()[0]
+
+    @property
+    def meta(self) -> dict[str, Any]:
+        """What is known of the walk: source, as_of, simulated, ``complete``, and ``why`` where it is not complete."""
+        origin = self._origin()
+        complete, why = self._ended()
+        said = {} if why is None else {"why": why}
+        return {**origin.meta(None), "complete": complete, **said}
+
+    def _ended(self) -> tuple[bool | None, str | None]:
+        end = self._end() if self._following is None else None
+        if end is None:
+            return None, None
+        damaged = self._origin().damaged
+        if end[0] and damaged:
+            return False, f"{damaged} files of the archive are damaged: rows may be missing"
+        return end
+
+
 @told(OF_EXPORTS)
-class OrderIterator(Iterator["OrderRow"]):
+class OrderIterator(_Walked, Iterator["OrderRow"]):
     """The rows of an order feed, newest first; ``iter_orders`` makes it.
 
     Iterating gives dicts. ``to_pandas``, ``to_polars`` and ``to_arrow`` take all rows that are left as columns, without
@@ -106,8 +146,11 @@ class OrderIterator(Iterator["OrderRow"]):
         following: Following,
         bar: Progress,
         origin: Callable[[], Origin],
+        end: Callable[[], tuple[bool, str | None] | None] = lambda: (True, None),
     ) -> None:
         self._following: Following | None = following
+        self._origin = origin
+        self._end = end
         self._shelf = _Shelf(bar, origin)
 
     def __next__(self) -> OrderRow:
@@ -287,7 +330,7 @@ class OrderIterator(Iterator["OrderRow"]):
 
 
 @told(OF_EXPORTS, OrderIterator)
-class AsyncOrderIterator(AsyncIterator["OrderRow"]):
+class AsyncOrderIterator(_Walked, AsyncIterator["OrderRow"]):
     """The rows of an order feed for ``async for``, newest first; its exports are awaited.
 
     Otherwise as :class:`OrderIterator`.
@@ -308,8 +351,11 @@ class AsyncOrderIterator(AsyncIterator["OrderRow"]):
         following: Callable[[], Awaitable[_core.Table | None]],
         bar: Progress,
         origin: Callable[[], Origin],
+        end: Callable[[], tuple[bool, str | None] | None] = lambda: (True, None),
     ) -> None:
         self._following: Callable[[], Awaitable[_core.Table | None]] | None = following
+        self._origin = origin
+        self._end = end
         self._shelf = _Shelf(bar, origin)
 
     async def __anext__(self) -> OrderRow:

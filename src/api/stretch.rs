@@ -33,6 +33,9 @@ macro_rules! words {
     )+};
 }
 
+/// Epoch milliseconds of fewer digits are not read as such.
+const SHORT: u64 = 100_000_000_000;
+
 words! {
     /// A length in milliseconds.
     Period = i64 {
@@ -48,7 +51,11 @@ words! {
     At = Millis {
         "epoch milliseconds, or an ISO 8601 date or time such as 2026-06-11 or 2026-06-11T00:00:00Z";
         |text| Millis::read(text);
-        |at| at.0.to_string()
+        |at| if at.0.unsigned_abs() < SHORT {
+            at.to_string()
+        } else {
+            at.0.to_string()
+        }
     }
 }
 

@@ -131,6 +131,11 @@ impl Row for OrderRow {
         self.received_at
     }
 
+    fn weight(&self) -> usize {
+        // Its names are a few bytes each.
+        2 * size_of::<Self>() + self.raw.as_ref().map_or(0, String::len)
+    }
+
     fn sort_for_file(rows: &mut [Self]) {
         rows.sort_by(|a, b| {
             (a.order.timestamp, &a.order.exchange, &a.dedupe_key).cmp(&(

@@ -122,10 +122,23 @@ impl Archive {
     ///
     /// [`ArchiveError`] as [`Archive::orders`] gives.
     pub fn day_of_orders(&self, at: Millis, filter: &Filter) -> Result<Vec<Order>, ArchiveError> {
-        let mut rows = self.day::<OrderRow>(Day::of(at), filter)?.rows;
-        // As they lie, so they have arrived.
-        rows.sort_by_key(|row| (Reverse(row.order.timestamp), row.received_at));
-        Ok(rows.into_iter().map(|row| row.order).collect())
+        Ok(in_order(self.day(Day::of(at), filter)?.rows))
+    }
+
+    /// As [`Archive::day_of_orders`]; none where they take more than about so many bytes.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] as [`Archive::orders`] gives.
+    pub fn part_of_orders(
+        &self,
+        at: Millis,
+        filter: &Filter,
+        most: usize,
+    ) -> Result<Option<Vec<Order>>, ArchiveError> {
+        let mut room = Room::of(most);
+        let rows = self.day_within::<OrderRow>(Day::of(at), filter, &mut room)?;
+        Ok((!room.is_over()).then(|| in_order(rows.rows)))
     }
 
     /// The bars that `filter` asks for as they were observed, of every length, by exchange, coin, length and time.
@@ -387,4 +400,11 @@ impl Archive {
             reason,
         }
     }
+}
+
+/// Orders newest first, those of one instant in the order they were received.
+fn in_order(mut rows: Vec<OrderRow>) -> Vec<Order> {
+    // As they lie, so they have arrived.
+    rows.sort_by_key(|row| (Reverse(row.order.timestamp), row.received_at));
+    rows.into_iter().map(|row| row.order).collect()
 }

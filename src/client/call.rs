@@ -34,11 +34,13 @@ pub(super) const LOG: &str = "liqdata.client";
 pub(super) const ARCHIVE_LOG: &str = "liqdata.archive";
 
 /// What a service says beside its reply.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Remarks {
     /// Whether the amounts of an estimate are none: open interest is unknown, and a multiple of the volume stands in for
     /// it.
     pub relative: bool,
+    /// How the answer came to be, as JSON, where that was asked.
+    pub explain: Option<String>,
 }
 
 /// A success, apart from its body.
@@ -50,10 +52,11 @@ pub(super) struct Answer {
 
 impl Answer {
     /// What is said beside the reply.
-    pub(super) fn remarks(&self) -> Remarks {
+    pub(super) fn remarks(&self, explain: Option<String>) -> Remarks {
         let scale = self.headers.get(OPEN_INTEREST);
         Remarks {
             relative: scale.is_some_and(|scale| scale.as_bytes() == RELATIVE.as_bytes()),
+            explain,
         }
     }
 

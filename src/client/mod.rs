@@ -6,6 +6,7 @@
 //! page by page; an [`OrderStream`] follows it.
 
 mod announced;
+mod beside;
 mod blocking;
 mod call;
 mod coding;
@@ -16,6 +17,7 @@ mod dialects;
 mod error;
 mod events;
 mod fault;
+mod list;
 mod pool;
 mod retry;
 mod secrets;
@@ -23,6 +25,7 @@ mod service;
 mod stream;
 mod walk;
 
+pub use beside::Beside;
 pub use blocking::Blocking;
 pub use call::Remarks;
 #[doc(hidden)]
@@ -33,4 +36,4 @@ pub use dialects::{Contract, DIALECTS, named};
 pub use error::{Cause, Error};
 pub use service::Client;
 pub use stream::{Arrival, OrderStream};
-pub use walk::Walk;
+pub use walk::{End, Stretch, Walk};

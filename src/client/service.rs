@@ -9,7 +9,7 @@ use log::{debug, warn};
 use reqwest::header::{DATE, HeaderMap};
 use tokio::time::{Instant, sleep};
 
-use super::announced::Announced;
+use super::beside::{Beside, Explained};
 use super::call::{ARCHIVE_LOG, Answer, Call, Failed, LOG, Remarks};
 use super::config::Config;
 use super::connections::OwnRuntime;
@@ -17,6 +17,7 @@ use super::dialect::{Dialect, Question};
 use super::dialects::Contract;
 use super::error::{self, Cause, Error};
 use super::fault;
+use super::list::Known;
 use super::pool::{Kept, Pool};
 use super::retry::Retries;
 use crate::api::{DAMAGED, Endpoint, NOW, SIMULATED};
@@ -77,7 +78,7 @@ pub(super) struct Shared {
     pub(super) pool: Pool,
     pub(super) simulated: AtomicBool,
     /// What the service was found to have beside the contract.
-    pub(super) announced: Announced,
+    pub(super) announced: Known,
     /// How many files of the service's archive were damaged by its last answer.
     damaged: AtomicU64,
     /// The instant that the last answer was told at, by the service; [`UNTOLD`] where it did not say.
@@ -105,7 +106,7 @@ impl Client {
             dialect,
             pool: Pool::default(),
             simulated: AtomicBool::new(false),
-            announced: Announced::default(),
+            announced: Known::default(),
             damaged: AtomicU64::new(0),
             told_at: AtomicI64::new(UNTOLD),
         };
@@ -197,7 +198,20 @@ impl Client {
     ///
     /// As [`Client::send`].
     pub async fn fetch<E: Question>(&self, question: &E) -> Result<(E::Held, Remarks), Error> {
-        let fetched = match self.asked(question).await {
+        self.fetch_beside(question, Beside::default()).await
+    }
+
+    /// As [`Client::fetch`], with what is asked beside the question's own parameters.
+    ///
+    /// # Errors
+    ///
+    /// As [`Client::send`], and [`Error::BadQuery`] where the service does not announce that it can be asked so.
+    pub async fn fetch_beside<E: Question>(
+        &self,
+        question: &E,
+        beside: Beside,
+    ) -> Result<(E::Held, Remarks), Error> {
+        let fetched = match self.asked(question, beside).await {
             Err(error) => Err(self.unannounced(E::NAME, error).await),
             fetched => fetched,
         };
@@ -205,22 +219,29 @@ impl Client {
         fetched.map_err(|error| self.config().secrets().kept_from(error))
     }
 
-    async fn asked<E: Question>(&self, question: &E) -> Result<(E::Held, Remarks), Error> {
-        self.require(E::NAME, &beside(question)).await?;
-        let mut request = question.request(self.dialect())?;
+    async fn asked<E: Question>(
+        &self,
+        question: &E,
+        beside: Beside,
+    ) -> Result<(E::Held, Remarks), Error> {
+        let mut names = beside.names();
+        names.extend(of_no_contract(question));
+        self.require(E::NAME, &names).await?;
+        let mut request = question.request(self.dialect())?.with(beside.to_query());
+        let mut reply = Explained::around(&mut *request.reply, beside.explain);
         let answer = self
-            .answer(&request.path, &request.query, &mut *request.reply)
+            .answer(&request.path, &request.query, &mut reply)
             .await?;
-        match request.reply.finish() {
-            Ok(Reading::Reply(reply)) => {
+        match reply.finish() {
+            Ok((Reading::Reply(reply), explain)) => {
                 match request.judge.map_or(Ok(()), |judge| judge(&reply)) {
-                    Ok(()) => Ok((reply, answer.remarks())),
+                    Ok(()) => Ok((reply, answer.remarks(explain))),
                     Err(damage) => Err(answer.damaged(damage)),
                 }
             }
-            Ok(Reading::Refused { message }) => Err(Error::Refused {
+            Ok((Reading::Refused { message }, _)) => Err(Error::Refused {
                 status: answer.status.as_u16(),
-                body: error::excerpt(request.reply.kept()),
+                body: error::excerpt(reply.kept()),
                 retry_after: retry_after(&answer.headers),
                 message: format!(
                     "{} refused {}: {message}",
@@ -318,7 +339,7 @@ impl fmt::Debug for Client {
 }
 
 /// The parameters of `question` that the contract does not have.
-fn beside<E: Endpoint>(question: &E) -> Vec<&'static str> {
+fn of_no_contract<E: Endpoint>(question: &E) -> Vec<&'static str> {
     let beside = E::ENTRY.parameters.iter().filter(|known| known.beside);
     let mut beside: Vec<&'static str> = beside.map(|known| known.name).collect();
     if !beside.is_empty() {

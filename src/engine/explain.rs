@@ -5,8 +5,7 @@ use serde::Serialize;
 use super::fit::Fit;
 use super::parameters::SHOWN;
 use super::sources::Bars;
-use crate::model::FineGrid;
-use crate::model::Millis;
+use crate::model::{FineCells, FineGrid, Millis, Sides};
 
 /// A reply and what it rests on.
 #[derive(Clone, Debug, PartialEq)]
@@ -119,6 +118,31 @@ impl FineMap {
 }
 
 impl Explain {
+    /// Which of a heatmap's cells are longs and which are shorts; none of what is no heatmap.
+    #[must_use]
+    pub fn sides(&self) -> Option<Sides> {
+        let column = |value: fn(&Parting) -> f64| self.parted.iter().map(value).collect();
+        (!self.parted.is_empty()).then(|| Sides {
+            row: self.parted.iter().map(|parting| parting.row).collect(),
+            long: column(|parting| parting.long),
+            short: column(|parting| parting.short),
+            price: column(|parting| parting.price),
+        })
+    }
+
+    /// A map on the ledger's own grid; none of what is no map.
+    #[must_use]
+    pub fn fine_cells(&self) -> Option<FineCells> {
+        let fine = self.fine.as_ref()?;
+        Some(FineCells {
+            p0: fine.grid.p0,
+            h: fine.grid.h,
+            first: fine.first,
+            longs_end: fine.longs_end,
+            usd: fine.usd.clone(),
+        })
+    }
+
     /// Whether amounts are none, because open interest is unknown.
     #[must_use]
     pub fn is_relative(&self) -> bool {

@@ -148,11 +148,23 @@ pub fn largest(view: &View, window: Window, wanted: Wanted<'_>, limit: usize) ->
 /// One page of the orders `wanted`: newest first, orders of one instant in the order they arrived.
 #[must_use]
 pub fn orders(view: &View, wanted: Wanted<'_>, limit: usize, offset: u64) -> Vec<Order> {
+    orders_between(view, wanted, (None, None), limit, offset)
+}
+
+/// As [`orders`], from the first instant on, until before the second.
+#[must_use]
+pub fn orders_between(
+    view: &View,
+    wanted: Wanted<'_>,
+    (start, end): (Option<Millis>, Option<Millis>),
+    limit: usize,
+    offset: u64,
+) -> Vec<Order> {
     let ring = view.ring();
     let Some(is_wanted) = wanted.of(ring) else {
         return Vec::new();
     };
-    let seen = view.seen(i64::MAX).rev();
+    let seen = view.seen_between(start, end).rev();
     seen.filter(|place| is_wanted(*place))
         .skip(usize::try_from(offset).unwrap_or(usize::MAX))
         .take(limit)

@@ -162,6 +162,18 @@ impl<'a> View<'a> {
         self.places(range).filter(move |place| self.sees(*place))
     }
 
+    /// The places of the orders seen from one instant on, until before another, oldest first.
+    pub(super) fn seen_between(
+        self,
+        start: Option<Millis>,
+        end: Option<Millis>,
+    ) -> impl DoubleEndedIterator<Item = usize> {
+        let before = start.map_or(Millis(i64::MIN), |start| start.back(1));
+        let last = end.map_or(self.now, |end| end.back(1).min(self.now));
+        let places = self.ring.within(before, last);
+        places.filter(move |place| self.sees(*place))
+    }
+
     /// Shows `take` the sums of a window by exchange and coin: read off where they are kept, else counted.
     pub(super) fn each_sum(self, window: Window, mut take: impl FnMut(SumName, &Sums)) {
         if self.stands() {

@@ -204,8 +204,22 @@ impl Answer for api::Orders {
         })
     }
 
+    fn of_market(
+        &self,
+        market: &dyn Stretches,
+        as_of: Option<Millis>,
+        most: usize,
+    ) -> Option<Result<Self::Reply, Refusal>> {
+        self.is_of_stretch()
+            .then(|| market.orders(self, as_of, most))
+    }
+
     fn material(&self) -> Material {
-        Material::Realised(Window::H24)
+        if self.is_of_stretch() {
+            Material::Stretch
+        } else {
+            Material::Realised(Window::H24)
+        }
     }
 }
 

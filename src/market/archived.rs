@@ -339,6 +339,10 @@ impl Source for Archived {
         Some(&self.back.archive)
     }
 
+    fn archive_of_the_past(&self) -> Option<&Archive> {
+        Some(&self.past.archive)
+    }
+
     fn keep_of_the_past(&self, bytes: usize) {
         self.past.keep(bytes);
     }

@@ -15,6 +15,7 @@ use super::known::{is_exchange, is_well_known};
 use super::lane::in_lane;
 use super::maps::MapKeeper;
 use super::moving::{Clock, Moving};
+use super::orders;
 use super::refusal::{Code, Refusal};
 use super::revision::{Basis, Revision, Standing, wall_clock};
 use super::shared_look::SharedLook;
@@ -700,6 +701,29 @@ impl Market {
 impl Stretches for Market {
     fn newest(&self) -> Millis {
         self.now()
+    }
+
+    fn orders(
+        &self,
+        asked: &api::Orders,
+        as_of: Option<Millis>,
+        most: usize,
+    ) -> Result<Vec<Order>, Refusal> {
+        self.check_instant(as_of)?;
+        orders::check(asked)?;
+        match self.source.archive_of_the_past() {
+            Some(archive) => orders::page(archive, asked, self.source.instant(as_of)?, most),
+            None => shown(&*self.source, as_of, None, |view| {
+                let stretch = (asked.start, asked.end);
+                engine::orders_between(
+                    view,
+                    wanted(asked),
+                    stretch,
+                    asked.limit.into(),
+                    asked.offset,
+                )
+            }),
+        }
     }
 
     fn timeline(

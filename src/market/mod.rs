@@ -19,6 +19,7 @@ mod lane;
 mod listed;
 mod maps;
 mod moving;
+mod orders;
 mod refusal;
 mod revision;
 mod shared_look;

@@ -246,6 +246,10 @@ impl Source for Moving {
         self.place.archive()
     }
 
+    fn archive_of_the_past(&self) -> Option<&Archive> {
+        self.place.archive_of_the_past()
+    }
+
     fn keep_of_the_past(&self, bytes: usize) {
         self.place.keep_of_the_past(bytes);
     }

@@ -92,6 +92,11 @@ pub(super) trait Source: Debug + Send + Sync {
         None
     }
 
+    /// The same for long reads, which keep nobody waiting who asks about now.
+    fn archive_of_the_past(&self) -> Option<&Archive> {
+        self.archive()
+    }
+
     /// Keeps up to `bytes`, about, of what was read of the past for the next question about it.
     fn keep_of_the_past(&self, _bytes: usize) {}
 

@@ -6,8 +6,8 @@ use super::refusal::Refusal;
 use crate::api;
 use crate::engine::{CascadeQuestion, TimelineQuestion};
 use crate::model::{
-    Bar, CascadeRow, MapRow, Millis, MissedStretch, ObservedOpenInterest, PeriodRow, UndercountRow,
-    VenueCoverage, Window,
+    Bar, CascadeRow, MapRow, Millis, MissedStretch, ObservedOpenInterest, Order, PeriodRow,
+    UndercountRow, VenueCoverage, Window,
 };
 
 /// From the first instant on, until the second.
@@ -17,6 +17,18 @@ pub(super) type Ends = (Option<Millis>, Option<Millis>);
 pub trait Stretches {
     /// The instant every window ends at.
     fn newest(&self) -> Millis;
+
+    /// A page of the orders of any stretch of time, newest first, read within about so many bytes.
+    ///
+    /// # Errors
+    ///
+    /// A [`Refusal`] where it cannot be read, where the stretch is none, and where one instant alone has more.
+    fn orders(
+        &self,
+        wanted: &api::Orders,
+        as_of: Option<Millis>,
+        most: usize,
+    ) -> Result<Vec<Order>, Refusal>;
 
     /// What was liquidated period by period, the periods in order of time; those without an order are left out.
     ///

@@ -4,6 +4,7 @@
 //! encode itself exactly as the contract spells it; how a tolerant reader takes one apart is the
 //! [`wire`](crate::wire) room's business.
 
+mod apart;
 mod bar;
 mod brackets;
 mod brief;
@@ -40,6 +41,7 @@ mod symbol;
 mod time;
 mod totals;
 
+pub use apart::{FineCells, Sides};
 pub use bar::{Bar, ClosedBar, OpenInterest};
 pub use brackets::{BracketRow, Brackets};
 pub use brief::OrderBrief;

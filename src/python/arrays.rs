@@ -5,10 +5,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use super::foreign;
-use super::ground::Ground;
+use super::ground::{Account, Ground};
 use super::rows::times;
-use crate::api::RELATIVE;
-use crate::engine::Parting;
 use crate::model::{
     HeatmapGrid, LevelTier, LiquidationMap, MaxPain, Pain, Side, TierLevels, TotalsByWindow,
     WindowTotals,
@@ -31,43 +29,34 @@ pub(super) fn heatmap<'py>(
     fields.set_item("prices", map.prices.into_pyarray(py))?;
     fields.set_item("times", times(py, map.times.iter().map(|at| at.0)))?;
     fields.set_item("matrix", map.matrix.into_pyarray(py).reshape(shape)?)?;
-    if let Ground::Explained(explain) = ground
-        && explain.parted.len() == shape[1]
+    let account = Account::of(ground);
+    if let Some(sides) = account.sides
+        && sides.has(shape[1])
     {
-        let column = |value: fn(&Parting) -> f64| {
-            let column: Vec<f64> = explain.parted.iter().map(value).collect();
-            column.into_pyarray(py)
-        };
-        let rows: Vec<i64> = explain.parted.iter().map(|parting| parting.row).collect();
-        let longs = column(|parting| parting.long);
-        let shorts = column(|parting| parting.short);
-        let prices = column(|parting| parting.price);
-        let parted = (rows.into_pyarray(py), longs, shorts, prices);
+        let parted = (
+            sides.row.into_pyarray(py),
+            sides.long.into_pyarray(py),
+            sides.short.into_pyarray(py),
+            sides.price.into_pyarray(py),
+        );
         fields.set_item("parted", parted)?;
     }
-    fields.set_item("explain", explained(py, ground)?)?;
+    fields.set_item("explain", loaded(py, account.text)?)?;
     Ok(fields)
 }
 
-/// What an estimate rests on, keys as the server spells them; `None` where a service did not say.
-fn explained<'py>(py: Python<'py>, ground: &Ground) -> PyResult<Option<Bound<'py, PyAny>>> {
-    let text = match ground {
-        Ground::Untold => return Ok(None),
-        Ground::Relative => Ok(format!(r#"{{"openInterestScale":"{RELATIVE}"}}"#)),
-        Ground::Explained(explain) => serde_json::to_string(explain),
-    };
-    let Ok(text) = text else {
-        return Ok(None);
-    };
-    py.import("json")?.call_method1("loads", (text,)).map(Some)
+/// JSON as Python has it.
+fn loaded(py: Python<'_>, json: Option<String>) -> PyResult<Option<Bound<'_, PyAny>>> {
+    let loaded = |text| py.import("json")?.call_method1("loads", (text,));
+    json.map(loaded).transpose()
 }
 
 /// The fields of a liquidation map; `sides` as 0 for long and 1 for short.
-pub(super) fn liqmap(
-    py: Python<'_>,
+pub(super) fn liqmap<'py>(
+    py: Python<'py>,
     map: LiquidationMap,
-    mut ground: Ground,
-) -> PyResult<Bound<'_, PyDict>> {
+    ground: &Ground,
+) -> PyResult<Bound<'py, PyDict>> {
     foreign::numpy(py)?;
     let shape = [map.bins.len(), map.leverages.len()];
     let tiers: Vec<f64> = map
@@ -105,15 +94,15 @@ pub(super) fn liqmap(
             .collect::<Vec<_>>()
             .into_pyarray(py),
     )?;
-    if let Ground::Explained(explain) = &mut ground
-        && let Some(fine) = explain.fine.take()
+    let account = Account::of(ground);
+    if let Some(fine) = account.fine
+        && let Some(bins) = fine.bins(shape[1])
     {
-        let bins = fine.bins();
         let usd = fine.usd.into_pyarray(py).reshape([shape[1], bins])?;
-        let grid = (fine.grid.p0, fine.grid.h, fine.first, fine.longs_end, usd);
+        let grid = (fine.p0, fine.h, fine.first, fine.longs_end, usd);
         fields.set_item("fine", grid)?;
     }
-    fields.set_item("explain", explained(py, &ground)?)?;
+    fields.set_item("explain", loaded(py, account.text)?)?;
     Ok(fields)
 }
 
@@ -141,7 +130,11 @@ pub(super) fn overview<'py>(
 }
 
 /// The levels as the wire spells them.
-pub(super) fn levels(py: Python<'_>, levels: TierLevels) -> PyResult<Bound<'_, PyDict>> {
+pub(super) fn levels<'py>(
+    py: Python<'py>,
+    levels: TierLevels,
+    ground: &Ground,
+) -> PyResult<Bound<'py, PyDict>> {
     let tiers = PyDict::new(py);
     for (leverage, tier) in &levels.tiers {
         let LevelTier {
@@ -162,11 +155,16 @@ pub(super) fn levels(py: Python<'_>, levels: TierLevels) -> PyResult<Bound<'_, P
     fields.set_item("price", levels.price)?;
     fields.set_item("updatedAt", levels.updated_at.0)?;
     fields.set_item("tiers", tiers)?;
+    fields.set_item("explain", loaded(py, Account::of(ground).text)?)?;
     Ok(fields)
 }
 
 /// Max pain as the wire spells it.
-pub(super) fn maxpain(py: Python<'_>, pain: MaxPain) -> PyResult<Bound<'_, PyDict>> {
+pub(super) fn maxpain<'py>(
+    py: Python<'py>,
+    pain: MaxPain,
+    ground: &Ground,
+) -> PyResult<Bound<'py, PyDict>> {
     let range = |pain: &Pain| -> PyResult<Bound<'_, PyDict>> {
         let fields = PyDict::new(py);
         for (name, cluster) in [("long", pain.long), ("short", pain.short)] {
@@ -189,5 +187,6 @@ pub(super) fn maxpain(py: Python<'_>, pain: MaxPain) -> PyResult<Bound<'_, PyDic
             fields.set_item(name, range(&half)?)?;
         }
     }
+    fields.set_item("explain", loaded(py, Account::of(ground).text)?)?;
     Ok(fields)
 }

@@ -170,7 +170,7 @@ impl Call {
                 Outcome::Failed(failure, label) => {
                     let raised = error::python(py, &failure);
                     if let Some(label) = label {
-                        error::note(py, &raised, &format!("symbol: {label}"));
+                        error::note(py, &raised, &label);
                     }
                     Err(raised)
                 }

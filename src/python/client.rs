@@ -19,6 +19,7 @@ use super::signals::SIGNAL_TICK;
 use super::stream::Stream;
 use super::walk::Walk;
 use crate::client::{self, Config};
+use crate::model::Millis;
 
 /// How many questions of one call are under way at once.
 const IN_FLIGHT: usize = 8;
@@ -194,18 +195,19 @@ impl Client {
         Call::begin_on(threads, work, wakeup(bridge, token))
     }
 
-    /// Begins many questions, eight in flight; the first failure ends them all and is labelled.
+    /// Begins many questions, so many of them in flight; the first failure ends them all and is labelled.
     #[expect(
         clippy::needless_pass_by_value,
         reason = "arguments from Python come by value"
     )]
-    #[pyo3(signature = (questions, labels, bridge=None, token=0))]
+    #[pyo3(signature = (questions, labels, bridge=None, token=0, at_once=IN_FLIGHT))]
     fn begin_many(
         &self,
         questions: Vec<Bound<'_, Question>>,
         labels: Vec<String>,
         bridge: Option<&Bound<'_, Bridge>>,
         token: u64,
+        at_once: usize,
     ) -> PyResult<Call> {
         let client = self.open()?;
         let questions: Vec<_> = questions
@@ -220,7 +222,7 @@ impl Client {
             let mut asked = JoinSet::new();
             let mut answers = Vec::with_capacity(waiting.len());
             loop {
-                while asked.len() < IN_FLIGHT
+                while asked.len() < at_once
                     && let Some((place, (question, label))) = waiting.next()
                 {
                     let client = client.clone();
@@ -260,7 +262,11 @@ impl Client {
     }
 
     /// A walk over the whole order feed.
-    #[pyo3(signature = (symbol, exchange, min_usd, page_size, max_rows))]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "one per parameter of the public method"
+    )]
+    #[pyo3(signature = (symbol, exchange, min_usd, page_size, max_rows, start=None, end=None, as_of=None))]
     fn walk(
         &self,
         py: Python<'_>,
@@ -269,6 +275,9 @@ impl Client {
         min_usd: &Bound<'_, PyAny>,
         page_size: &Bound<'_, PyAny>,
         max_rows: Option<&Bound<'_, PyAny>>,
+        start: Option<i64>,
+        end: Option<i64>,
+        as_of: Option<i64>,
     ) -> PyResult<Walk> {
         let client = self.open()?;
         let orders = question::orders(symbol, exchange, min_usd)?;
@@ -276,7 +285,13 @@ impl Client {
         let max_rows = max_rows
             .map(|rows| whole("max_rows", rows, MAX_ROWS))
             .transpose()?;
+        let stretch = client::Stretch {
+            start: start.map(Millis),
+            end: end.map(Millis),
+            as_of: as_of.map(Millis),
+        };
         let walk = client::Walk::over(client, orders, page_size, max_rows)
+            .and_then(|walk| walk.within(stretch))
             .map_err(|refusal| error::bad_query(py, &refusal))?;
         Ok(Walk::new(walk))
     }

@@ -1,7 +1,11 @@
 //! What an estimate rests on: a service's remark, or the engine's whole account.
 
+use serde_json::{Map, Value};
+
+use crate::api::RELATIVE;
 use crate::client::Remarks;
 use crate::engine::Explain;
+use crate::model::{FineCells, Sides};
 
 /// What an estimate rests on, as far as that is known.
 #[derive(Debug)]
@@ -10,13 +14,17 @@ pub(super) enum Ground {
     Untold,
     /// A service says that open interest is unknown, so that amounts are none.
     Relative,
+    /// A service says all of it, as JSON.
+    Told(String),
     /// An engine in this process says all of it.
     Explained(Box<Explain>),
 }
 
 impl From<Remarks> for Ground {
     fn from(remarks: Remarks) -> Self {
-        if remarks.relative {
+        if let Some(told) = remarks.explain {
+            Self::Told(told)
+        } else if remarks.relative {
             Self::Relative
         } else {
             Self::Untold
@@ -27,5 +35,54 @@ impl From<Remarks> for Ground {
 impl From<Option<Explain>> for Ground {
     fn from(explain: Option<Explain>) -> Self {
         explain.map_or(Self::Untold, |explain| Self::Explained(Box::new(explain)))
+    }
+}
+
+/// What a service tells beside the account of an estimate.
+const BESIDE: [&str; 4] = ["source", "simulated", "as_of", "coverage"];
+
+/// What an estimate rests on, as it is shown.
+#[derive(Debug, Default)]
+pub(super) struct Account {
+    /// JSON, keys as the server spells them; none where a service did not say.
+    pub(super) text: Option<String>,
+    /// Which of a heatmap's cells are longs, and which are shorts.
+    pub(super) sides: Option<Sides>,
+    /// A map on the ledger's own grid.
+    pub(super) fine: Option<FineCells>,
+}
+
+impl Account {
+    pub(super) fn of(ground: &Ground) -> Self {
+        match ground {
+            Ground::Untold => Self::default(),
+            Ground::Relative => Self {
+                text: Some(format!(r#"{{"openInterestScale":"{RELATIVE}"}}"#)),
+                ..Self::default()
+            },
+            Ground::Told(text) => Self::told(text),
+            Ground::Explained(explain) => Self {
+                text: serde_json::to_string(explain).ok(),
+                sides: explain.sides(),
+                fine: explain.fine_cells(),
+            },
+        }
+    }
+
+    /// What a service says, without what is said of every answer.
+    fn told(text: &str) -> Self {
+        let Ok(mut told) = serde_json::from_str::<Map<String, Value>>(text) else {
+            return Self::default();
+        };
+        for name in BESIDE {
+            told.remove(name);
+        }
+        let sides = told.remove("sides");
+        let fine = told.remove("fine");
+        Self {
+            text: serde_json::to_string(&told).ok(),
+            sides: sides.and_then(|sides| serde_json::from_value(sides).ok()),
+            fine: fine.and_then(|fine| serde_json::from_value(fine).ok()),
+        }
     }
 }

@@ -16,7 +16,7 @@ use super::rows::Table;
 use super::specification::Specification;
 use super::untaken::{UntakenArrivals, UntakenOrders};
 use crate::api::{self, BadQuery, ENDPOINTS, EXTENSIONS, Endpoint, Entry, Parameter, Query};
-use crate::client::Client;
+use crate::client::{Beside, Client};
 use crate::market::Market;
 use crate::model::{
     Chosen, HeatmapGrid, LiquidationMap, MaxPain, Millis, OrderColumns, TierLevels, TotalsByWindow,
@@ -29,8 +29,8 @@ pub(super) enum Answer {
     Rows(Columns),
     Heatmap(HeatmapGrid, Ground),
     Liqmap(LiquidationMap, Ground),
-    Levels(TierLevels),
-    Maxpain(MaxPain),
+    Levels(TierLevels, Ground),
+    Maxpain(MaxPain, Ground),
     /// Orders of a walk, not taken yet.
     Walked(Arc<UntakenOrders>),
     /// Orders of a stream, not taken yet.
@@ -46,9 +46,11 @@ impl Answer {
             Self::Heatmap(reply, ground) => {
                 arrays::heatmap(py, reply, &ground)?.into_any().unbind()
             }
-            Self::Liqmap(reply, ground) => arrays::liqmap(py, reply, ground)?.into_any().unbind(),
-            Self::Levels(reply) => arrays::levels(py, reply)?.into_any().unbind(),
-            Self::Maxpain(reply) => arrays::maxpain(py, reply)?.into_any().unbind(),
+            Self::Liqmap(reply, ground) => arrays::liqmap(py, reply, &ground)?.into_any().unbind(),
+            Self::Levels(reply, ground) => arrays::levels(py, reply, &ground)?.into_any().unbind(),
+            Self::Maxpain(reply, ground) => {
+                arrays::maxpain(py, reply, &ground)?.into_any().unbind()
+            }
             Self::Walked(untaken) => {
                 Py::new(py, Table::from(Columns::from(untaken.take())))?.into_any()
             }
@@ -96,8 +98,8 @@ objects! {
     TotalsByWindow => |reply, _| Answer::Overview(reply);
     HeatmapGrid => |reply, ground| Answer::Heatmap(reply, ground);
     LiquidationMap => |reply, ground| Answer::Liqmap(reply, ground);
-    TierLevels => |reply, _| Answer::Levels(reply);
-    MaxPain => |reply, _| Answer::Maxpain(reply);
+    TierLevels => |reply, ground| Answer::Levels(reply, ground);
+    MaxPain => |reply, ground| Answer::Maxpain(reply, ground);
 }
 
 macro_rules! questions {
@@ -117,14 +119,14 @@ macro_rules! questions {
                     $(api::$endpoint::NAME => Kind::$endpoint(api::$endpoint::from_query(query)?),)+
                     name => return Err(BadQuery::new("endpoint", format!("there is no {name:?}"), "")),
                 };
-                Ok(Self { kind })
+                Ok(Self { kind, beside: Beside::default() })
             }
 
             /// Asks a service.
             pub(super) async fn send(&self, client: &Client) -> Result<Answer, Failure> {
                 match &self.kind {
                     $(Kind::$endpoint(query) => {
-                        let (reply, remarks) = client.fetch(query).await?;
+                        let (reply, remarks) = client.fetch_beside(query, self.beside).await?;
                         Ok(reply.into_answer(remarks.into()))
                     })+
                 }
@@ -197,6 +199,8 @@ macro_rules! questions {
 #[derive(Clone, Debug)]
 pub(super) struct Question {
     kind: Kind,
+    /// What a service is asked beside it.
+    beside: Beside,
 }
 
 api::endpoints!(questions);
@@ -210,6 +214,19 @@ impl Question {
 
 #[pymethods]
 impl Question {
+    /// The same, asked of a service as of an instant, and for how the answer came to be.
+    #[pyo3(signature = (as_of=None, explain=false))]
+    fn beside(&self, as_of: Option<i64>, explain: bool) -> Self {
+        let beside = Beside {
+            as_of: as_of.map(Millis),
+            explain,
+        };
+        Self {
+            beside,
+            ..self.clone()
+        }
+    }
+
     fn __repr__(&self) -> String {
         let parameters: Vec<String> = self
             .parameters()

@@ -1,6 +1,6 @@
 //! A walk over the order feed of a service, batch by batch.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use pyo3::prelude::*;
 
@@ -13,14 +13,16 @@ use crate::client;
 /// A walk over the order feed of a service, batch by batch.
 #[pyclass(frozen, module = "liqdata._core")]
 pub(super) struct Walk {
-    walk: Arc<tokio::sync::Mutex<client::Walk>>,
+    rows: Arc<tokio::sync::Mutex<client::Walk>>,
     untaken: Arc<UntakenOrders>,
+    end: Arc<OnceLock<client::End>>,
 }
 
 impl Walk {
     pub(super) fn new(walk: client::Walk) -> Self {
         Self {
-            walk: Arc::new(tokio::sync::Mutex::new(walk)),
+            end: walk.end(),
+            rows: Arc::new(tokio::sync::Mutex::new(walk)),
             untaken: Arc::default(),
         }
     }
@@ -28,10 +30,19 @@ impl Walk {
 
 #[pymethods]
 impl Walk {
+    /// Whether all that was asked for was given, and else why not; `None` before the end.
+    #[getter]
+    fn end(&self) -> Option<(bool, Option<&str>)> {
+        Some(match self.end.get()? {
+            client::End::Complete => (true, None),
+            client::End::Incomplete(why) => (false, Some(why)),
+        })
+    }
+
     /// Begins the next batch of rows; its answer is `None` at the end.
     #[pyo3(signature = (bridge=None, token=0))]
     fn begin_next(&self, bridge: Option<&Bound<'_, Bridge>>, token: u64) -> PyResult<Call> {
-        let (walk, untaken) = (Arc::clone(&self.walk), Arc::clone(&self.untaken));
+        let (walk, untaken) = (Arc::clone(&self.rows), Arc::clone(&self.untaken));
         let work = async move {
             let mut walk = walk.lock().await;
             if untaken.is_empty() {

@@ -18,7 +18,7 @@ use crate::api::{self, Envelope, RELATIVE};
 use crate::market::{
     Answer, Basis, Explain, Market, Material, Needed, Revision, Served, VenueCoverage, wall_clock,
 };
-use crate::model::{Millis, Window};
+use crate::model::{FineCells, Millis, Sides, Window};
 
 const OPEN_INTEREST: HeaderName = HeaderName::from_static(api::OPEN_INTEREST);
 
@@ -383,6 +383,12 @@ struct Explanation<'a> {
     coverage: Option<Vec<VenueCoverage>>,
     #[serde(flatten)]
     estimate: Option<&'a Explain>,
+    /// Which of a heatmap's cells are longs, and which are shorts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sides: Option<Sides>,
+    /// A liquidation map on the ledger's own grid.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fine: Option<FineCells>,
 }
 
 /// An encoded answer with the extra field `explain` behind its own.
@@ -399,6 +405,8 @@ fn explained(
         as_of: as_of.unwrap_or_else(|| market.now()),
         coverage,
         estimate,
+        sides: estimate.and_then(Explain::sides),
+        fine: estimate.and_then(Explain::fine_cells),
     })?;
     beside(plain, &explanation)
 }

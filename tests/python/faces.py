@@ -35,6 +35,22 @@ class Blocking:
         self._client.close()
 
 
+async def _whole(asked):
+    """The answer, answers that come one by one as an iterator like any other."""
+    answer = await asked
+    if isinstance(answer, dict):
+        return {name: await _listed(one) for name, one in answer.items()} if _comes(*answer.values()) else answer
+    return await _listed(answer) if _comes(answer) else answer
+
+
+def _comes(*answers):
+    return bool(answers) and all(hasattr(one, "__anext__") for one in answers)
+
+
+async def _listed(answers):
+    return iter([one async for one in answers])
+
+
 class Awaited:
     """The client for asyncio on a loop of its own; every call runs that loop until its answer is there."""
 
@@ -46,7 +62,7 @@ class Awaited:
         found = getattr(self._client, name)
         if not inspect.iscoroutinefunction(found):
             return found
-        return lambda *arguments, **options: self._runner.run(found(*arguments, **options))
+        return lambda *arguments, **options: self._runner.run(_whole(found(*arguments, **options)))
 
     def iter_orders(self, *arguments, **options):
         async def walk():

@@ -1,18 +1,26 @@
 """Market, Client and AsyncClient say the same of one archive of weeks, method by method, over a real socket."""
 
+from collections.abc import Iterator
+
 import pytest
 import weeks
+from numpy.testing import assert_array_equal
 from samples import DAY, HOUR, MINUTE, NOW
 
 import liqdata
-from liqdata import AsyncClient, BadQuery, Client, Market, Refused
+from liqdata import AsyncClient, BadQuery, Client, Heatmap, LiquidationMap, Market, Refused
+
+THEN = NOW - 7 * DAY
+# More than are asked for at a time.
+MANY = [THEN - place * HOUR for place in range(5)]
+OWN = liqdata.Model(prior=1, nu=1.5, name="ours")
 
 # What is asked of each method; a refusal has to be the same as well.
 ASKED = {
-    "overview": [{}],
-    "coins": [{}, {"range": "4h", "limit": 2}, {"range": "2h"}, {"limit": 0}],
-    "exchanges": [{}, {"range": "1d"}],
-    "largest": [{}, {"range": "12h", "limit": 1000}],
+    "overview": [{}, {"as_of": THEN}, {"as_of": "2031-01-01"}, {"as_of": "soon"}],
+    "coins": [{}, {"range": "4h", "limit": 2}, {"range": "2h"}, {"limit": 0}, {"limit": 1, "as_of": THEN}],
+    "exchanges": [{}, {"range": "1d"}, {"as_of": "2026-05-20T12:00:00.5Z"}],
+    "largest": [{}, {"range": "12h", "limit": 1000}, {"as_of": THEN}],
     "orders": [
         {},
         {"symbol": "BTC", "limit": 1000},
@@ -20,22 +28,68 @@ ASKED = {
         {"limit": 7, "offset": 40},
         {"symbol": "NOSUCH"},
         {"exchange": "bnance"},
+        {"as_of": THEN, "symbol": ["BTC", "ETH"]},
+        {"start": NOW - 12 * DAY, "end": THEN, "limit": 100, "offset": 3},
+        {"start": THEN, "as_of": THEN + DAY, "symbol": "BTC"},
+        {"end": THEN, "exchange": "bnance"},
+        {"start": NOW, "end": NOW - 1},
     ],
-    "chart": [{}, {"symbol": "BTC"}, {"symbol": ("BTCUSDT", "PEPE")}],
-    "heatmap": [{}, {"symbol": "ETH", "range": "7d", "model": 3}, {"symbol": ["BTC", "ETH"], "range": "12h"}],
-    "liqmap": [{}, {"symbol": "ETH-PERP", "range": "7d"}, {"symbol": "BTC", "bin": 250.0}, {"symbol": "SOL"}],
-    "levels": [{}, {"symbol": ["BTC", "ETH"]}, {"model": 3}],
-    "maxpain": [{}, {"symbol": "ETH"}, {"model": 7}],
+    "chart": [{}, {"symbol": "BTC"}, {"symbol": ("BTCUSDT", "PEPE")}, {"as_of": THEN, "symbol": ["BTC"]}],
+    "heatmap": [
+        {},
+        {"symbol": "ETH", "range": "7d", "model": 3},
+        {"symbol": ["BTC", "ETH"], "range": "12h"},
+        {"model": 3, "explain": True},
+        {"symbol": ["BTC", "ETH"], "range": "12h", "as_of": THEN, "explain": True},
+        {"range": "12h", "model": OWN, "as_of": MANY, "explain": True},
+        {"symbol": ["BTC", "ETH"], "range": "12h", "as_of": MANY[:2]},
+        {"as_of": [THEN, None]},
+        {"as_of": [THEN, NOW - 300 * DAY], "range": "12h"},
+        {"explain": 1},
+    ],
+    "liqmap": [
+        {},
+        {"symbol": "ETH-PERP", "range": "7d"},
+        {"symbol": "BTC", "bin": 250.0},
+        {"symbol": "SOL"},
+        {"model": OWN, "explain": True},
+        {"model": 3, "explain": True},
+        {"as_of": MANY, "explain": True},
+        {"symbol": ["ETH", "BTC"], "as_of": MANY[:3]},
+        {"symbol": "SOL", "as_of": MANY},
+    ],
+    "levels": [
+        {},
+        {"symbol": ["BTC", "ETH"]},
+        {"model": 3},
+        {"model": OWN},
+        {"explain": True, "as_of": THEN},
+        {"as_of": MANY, "symbol": ["BTC", "ETH"]},
+        {"as_of": []},
+    ],
+    "maxpain": [
+        {},
+        {"symbol": "ETH"},
+        {"model": 7},
+        {"model": OWN, "explain": True},
+        {"as_of": MANY, "symbol": "ETH", "explain": True},
+    ],
     "history": [
         {},
         {"by": (), "interval": "1d", "start": NOW - 20 * DAY},
         {"by": ("side", "exchange"), "interval": "5m", "start": NOW - 9 * DAY, "end": NOW - 8 * DAY},
         {"start": NOW + 2 * DAY},
+        {"as_of": THEN},
     ],
-    "cascades": [{}, {"symbol": "BTC", "gap": "5m", "min_usd": 0, "start": NOW - 9 * DAY}, {"gap": "2d"}],
-    "undercount": [{}, {"range": "4h"}, {"range": "2d"}],
-    "coverage": [{}, {"range": "1h"}, {"range": "1d"}, {"range": "3h"}],
-    "gaps": [{}, {"start": NOW - DAY}, {"end": NOW - DAY}, {"start": NOW, "end": NOW - 1}],
+    "cascades": [
+        {},
+        {"symbol": "BTC", "gap": "5m", "min_usd": 0, "start": NOW - 9 * DAY},
+        {"gap": "2d"},
+        {"min_usd": 0, "as_of": THEN},
+    ],
+    "undercount": [{}, {"range": "4h"}, {"range": "2d"}, {"as_of": THEN}],
+    "coverage": [{}, {"range": "1h"}, {"range": "1d"}, {"range": "3h"}, {"as_of": THEN}],
+    "gaps": [{}, {"start": NOW - DAY}, {"end": NOW - DAY}, {"start": NOW, "end": NOW - 1}, {"as_of": THEN}],
     "bars": [
         {},
         {"symbol": "ETH-USDT", "interval": "1h", "start": NOW - 10 * DAY, "end": NOW - 9 * DAY},
@@ -44,12 +98,14 @@ ASKED = {
         {"symbol": "BTCC"},
         {"interval": "7m"},
         {"interval": "90s"},
+        {"as_of": THEN, "interval": "1d"},
     ],
     "open_interest": [
         {},
         {"symbol": "ETH", "start": NOW - 3 * DAY, "end": NOW - 2 * DAY},
         {"symbol": ("BTC", "ETH"), "start": NOW - HOUR},
         {"symbol": "BTCC"},
+        {"as_of": THEN, "start": THEN - HOUR},
     ],
     "maps": [
         {},
@@ -58,10 +114,11 @@ ASKED = {
         {"version": "2.abc", "end": NOW},
         {"kind": "chart"},
         {"version": " "},
+        {"as_of": NOW - DAY + MINUTE},
     ],
 }
 # Asked in tests of their own: a walk, and what waits for what is still to come.
-ELSEWHERE = {"iter_orders": "below", "stream_orders": "test_stream.py"}
+ELSEWHERE = {"iter_orders": "test_walk_past.py", "stream_orders": "test_stream.py"}
 # What a connection has, and what a market has of its own.
 APART = {"close", "aclose", "base_url", "export", "now", "replayed", "simulated", "symbols", "true_positions"}
 
@@ -95,7 +152,10 @@ def test_every_public_method_is_asked(kind):
 def outcome(ask):
     """What was answered, or how it was refused."""
     try:
-        return ask()
+        found = ask()
+        if isinstance(found, dict) and found and all(isinstance(one, Iterator) for one in found.values()):
+            return {name: list(one) for name, one in found.items()}
+        return list(found) if isinstance(found, Iterator) else found
     except (BadQuery, Refused) as error:
         return type(error), getattr(error, "parameter", None), getattr(error, "status", None)
 
@@ -111,6 +171,13 @@ def dtypes(rows):
 
 def agree(told, wanted, asked):
     assert type(told) is type(wanted), asked
+    if isinstance(wanted, list):
+        assert len(told) == len(wanted), asked
+        for place, one in enumerate(wanted):
+            agree(told[place], one, (asked, place))
+        return
+    if isinstance(wanted, Heatmap | LiquidationMap) and "explain" in told.meta:
+        rests_alike(told, wanted, asked)
     if isinstance(wanted, dict) and any(isinstance(each, liqdata.Rows) for each in wanted.values()):
         assert told.keys() == wanted.keys(), asked
         for name, rows in wanted.items():
@@ -121,6 +188,18 @@ def agree(told, wanted, asked):
         assert dtypes(told) == dtypes(wanted), asked
         assert told.meta["as_of"] == wanted.meta["as_of"], asked
         assert told.meta["age"] == wanted.meta["age"], asked
+
+
+def rests_alike(told, wanted, asked):
+    """What an estimate rests on, and what is made of that: bit for bit."""
+    for name in ("explain", "view", "as_of", "age"):
+        assert told.meta[name] == wanted.meta[name], (asked, name)
+    for name in ("long", "short", "low", "high"):
+        if hasattr(wanted, name):
+            assert_array_equal(getattr(told, name), getattr(wanted, name), str((asked, name)))
+    if isinstance(wanted, LiquidationMap):
+        assert told.fine[:4] == wanted.fine[:4], asked
+        assert told.swept(0.9 * wanted.current_price) == wanted.swept(0.9 * wanted.current_price), asked
 
 
 @pytest.mark.parametrize("method", ASKED)
@@ -139,6 +218,8 @@ def test_the_archive_has_something_to_tell(local):
     """So that agreement is not that of nothing with nothing."""
     for method in ("orders", "history", "coverage", "gaps", "bars", "open_interest", "maps"):
         assert len(getattr(local, method)()) > 1, method
+    assert local.heatmap(model=3).low is not None
+    assert local.liqmap(model=3).high is not None
     assert len(local.gaps(start=NOW - 95 * MINUTE)) == 1
     assert local.maps().meta["versions"] == ["2.abc", None]
     assert len(local.history(by=(), interval="1d", start=NOW - 20 * DAY)) == 21

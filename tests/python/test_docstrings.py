@@ -99,7 +99,8 @@ def test_help_says_what_a_question_is_on_every_face(face):
     told = inspect.getdoc(getattr(liqdata, face).overview)
     assert told.startswith("Long, short and total USD and the count of the last 1, 4, 12 and 24 hours.")
     assert (f"liqdata.{'demo' if face == 'Market' else face}(") in told
-    assert ("as_of : " in told) == (face == "Market")
+    assert "as_of : " in told
+    assert ("An extension of ``liqdata serve``" in told) == (face != "Market")
     assert ("NoAnswer\n" in told) == (face != "Market")
 
 

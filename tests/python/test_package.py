@@ -1,6 +1,5 @@
 """The package as such: what importing it costs, what it names, how its parts travel and end."""
 
-import asyncio
 import copy
 import importlib.metadata
 import importlib.resources
@@ -152,18 +151,22 @@ def named(function):
 def test_every_source_takes_the_contracts_parameters_and_defaults(kind, method):
     function = getattr(kind, method)
     assert list(positional(function).items()) == list(SIGNATURES[method].items())
-    further = {"liqmap": ("model", "bin", "exchange"), "heatmap": ("exchange",)}
-    further |= {"largest": ("symbol", "exchange", "min_usd"), "orders": ("min_usd",)}
-    model = ("model",) if method in {"levels", "maxpain"} else ()
-    ours = dict.fromkeys(further.get(method, model))
-    assert named(function) == ours | ({"as_of": None} if kind is Market else {})
+    further = {
+        "largest": ("symbol", "exchange", "min_usd"),
+        "orders": ("min_usd", "start", "end"),
+        "heatmap": ("exchange",),
+        "liqmap": ("model", "bin", "exchange"),
+        "levels": ("model",),
+        "maxpain": ("model",),
+    }
+    ours = dict.fromkeys((*further.get(method, ()), "as_of"))
+    assert named(function) == ours | ({"explain": False} if "model" in SIGNATURES[method] or "model" in ours else {})
 
 
 @pytest.mark.parametrize("kind", [Client, AsyncClient, Market])
 def test_every_source_walks_the_feed_with_the_same_options(kind):
     assert positional(kind.iter_orders) == {"symbol": None, "exchange": None}
-    history = {"start": None, "end": None, "as_of": None} if kind is Market else {}
-    assert named(kind.iter_orders) == WALK | history
+    assert named(kind.iter_orders) == WALK | dict.fromkeys(("min_usd", "start", "end", "as_of"))
 
 
 @pytest.mark.parametrize("kind", [Client, AsyncClient])
@@ -204,8 +207,8 @@ def test_every_public_method_is_typed_and_documented(kind):
 @pytest.mark.parametrize("kind", [Client, AsyncClient, Market])
 @pytest.mark.parametrize("method", [name for name, defaults in SIGNATURES.items() if "symbol" in defaults])
 def test_one_symbol_and_many_have_overloads_of_their_own(kind, method):
-    # Estimates of a market are made at one instant or at several.
-    instants = 2 if kind is Market and method in {"heatmap", "liqmap", "levels", "maxpain"} else 1
+    # Estimates are made at one instant or at several.
+    instants = 2 if method in {"heatmap", "liqmap", "levels", "maxpain"} else 1
     assert len(typing.get_overloads(getattr(kind, method))) == 2 * instants
 
 
@@ -323,14 +326,6 @@ def test_a_closed_market_cannot_be_served():
     market.close()
     with pytest.raises(RuntimeError, match="market is closed"):
         liqdata.serve(market)
-
-
-@pytest.mark.parametrize("kind", [Client, AsyncClient])
-@pytest.mark.parametrize("method", [*TEN, "iter_orders"])
-def test_as_of_is_no_question_for_a_remote_service(kind, method):
-    client = kind("http://127.0.0.1:9")
-    with pytest.raises(TypeError, match="as_of"):
-        asyncio.run(getattr(client, method)(as_of=0))
 
 
 # --- the simulated market

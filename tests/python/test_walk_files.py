@@ -93,6 +93,8 @@ def feed(all_rows, broken):
     """The pages of ``all_rows``; from offset ``broken`` on no JSON."""
 
     def play(exchange):
+        if exchange.request.path == "/api":
+            return answer(b"{}", 404)(exchange)
         query = exchange.request.query
         offset, limit = int(query["offset"]), int(query["limit"])
         if offset >= broken:

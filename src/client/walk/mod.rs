@@ -7,28 +7,73 @@
 //!
 //! Positions are counted from the newest row at the first read: row 0 is that row, rows that arrived later have
 //! negative positions. After `shift` arrivals the row at position `p` stands at offset `p + shift`.
+//!
+//! A feed holds the last day. [`Behind`] is the pure half of what comes then: the service is asked for what is older, by
+//! time, where it announces that it can be.
 
+mod behind;
 mod feed;
 mod flight;
 
+use std::sync::{Arc, OnceLock};
+
+use super::beside::Beside;
 use super::error::Error;
 use super::service::Client;
-use crate::api::{BadQuery, Orders};
-use crate::model::OrderColumns;
+use crate::api::{BadQuery, Endpoint, Orders};
+use crate::model::{Millis, OrderColumns};
 
+use behind::{Behind, Oldest};
 use feed::{FLIGHT, Feed, LARGEST, Lost, Taken};
 use flight::Flight;
 
-/// A walk through the order feed from the newest row to the oldest, exact while the feed grows.
+/// Which orders of all times a walk is about; what the feed has and all that is older where nothing is said.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stretch {
+    /// Only orders from then on.
+    pub start: Option<Millis>,
+    /// Only orders before then.
+    pub end: Option<Millis>,
+    /// Only orders received by then.
+    pub as_of: Option<Millis>,
+}
+
+/// How a walk has ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum End {
+    /// All that was asked for has been given.
+    Complete,
+    /// There may be older rows, for this reason.
+    Incomplete(String),
+}
+
+/// Where a walk stands.
+#[derive(Debug)]
+enum Stage {
+    /// In the feed.
+    Feed,
+    /// Behind it, or in a stretch of time.
+    Behind(Behind),
+    Ended,
+}
+
+/// A walk through the orders from the newest row to the oldest, exact while the feed grows.
 ///
-/// Nothing that was in the feed at the start is lost and nothing comes twice; rows that look the same but are two
-/// orders stay two.
+/// Nothing that was there at the start is lost and nothing comes twice; rows that look the same but are two orders stay
+/// two. What is older than the feed is asked for by time, where the service announces that it has it.
 #[derive(Debug)]
 pub struct Walk {
     client: Client,
     first: Orders,
+    page: usize,
+    /// Rows still to hand out.
+    wanted: u64,
+    stretch: Stretch,
+    stage: Stage,
     feed: Feed,
     flight: Flight,
+    oldest: Oldest,
+    end: Arc<OnceLock<End>>,
 }
 
 impl Walk {
@@ -83,9 +128,42 @@ impl Walk {
         Ok(Self {
             client,
             first: orders,
+            page,
+            wanted,
+            stretch: Stretch::default(),
+            stage: Stage::Feed,
             feed: Feed::new(page, wanted),
             flight: Flight::new(),
+            oldest: Oldest::default(),
+            end: Arc::default(),
         })
+    }
+
+    /// The same walk over the orders of `stretch` alone; to be said before it is begun.
+    ///
+    /// # Errors
+    ///
+    /// [`BadQuery`] for an end that is not after the start.
+    pub fn within(mut self, stretch: Stretch) -> Result<Self, BadQuery> {
+        if stretch == Stretch::default() {
+            return Ok(self);
+        }
+        let Stretch { start, end, .. } = stretch;
+        if let (Some(start), Some(end)) = (start, end)
+            && end <= start
+        {
+            let message = format!("{end} is not after the start, {start}");
+            return Err(BadQuery::new("end", message, "a later instant"));
+        }
+        self.stretch = stretch;
+        self.stage = Stage::Behind(Behind::new(self.page, self.wanted, (start, end)));
+        Ok(self)
+    }
+
+    /// How the walk has ended, once it has.
+    #[must_use]
+    pub fn end(&self) -> Arc<OnceLock<End>> {
+        Arc::clone(&self.end)
     }
 
     /// The next rows, at least one; none at the end.
@@ -95,9 +173,101 @@ impl Walk {
     ///
     /// # Errors
     ///
-    /// [`Error`] of the page that failed, and [`Error::UnexpectedReply`] where a run of equal rows is longer than a
-    /// page or the feed moves faster than it can be read.
+    /// [`Error`] of the page that failed, [`Error::UnexpectedReply`] where a run of equal rows is longer than a page, one
+    /// instant has more rows than a page or the feed moves faster than it can be read, and [`Error::BadQuery`] where the
+    /// service does not announce that it can be asked for a stretch.
     pub async fn next(&mut self) -> Result<Option<OrderColumns>, Error> {
+        loop {
+            let found = match &mut self.stage {
+                Stage::Feed => self.of_feed().await?,
+                Stage::Behind(_) => self.of_behind().await?,
+                Stage::Ended => return Ok(None),
+            };
+            let Some(fresh) = found else { continue };
+            self.wanted = self.wanted.saturating_sub(fresh.len() as u64);
+            return Ok(Some(fresh));
+        }
+    }
+
+    /// Nothing more comes.
+    fn ends(&mut self, end: End) {
+        // It ends once.
+        let _ = self.end.set(end);
+        self.stage = Stage::Ended;
+    }
+
+    /// What is older than the feed cannot be asked for.
+    fn is_all_there_is(&mut self, reason: &str) {
+        let place = self.client.config().place();
+        self.ends(End::Incomplete(format!(
+            "{place} gives what its feed holds, by the contract the last 24 hours only, and what is older cannot be asked \
+             for: {reason}"
+        )));
+    }
+
+    /// The next rows of the feed; none where it has no more, and the walk is elsewhere then.
+    async fn of_feed(&mut self) -> Result<Option<OrderColumns>, Error> {
+        if let Some(fresh) = self.next_of_feed().await? {
+            self.oldest.note(&fresh);
+            return Ok(Some(fresh));
+        }
+        if self.wanted == 0 {
+            self.ends(End::Complete);
+            return Ok(None);
+        }
+        match self.client.takes(Orders::NAME, &["start", "end"]).await {
+            Ok(true) => {
+                let oldest = std::mem::take(&mut self.oldest);
+                self.stage = Stage::Behind(Behind::after(self.page, self.wanted, oldest));
+            }
+            Ok(false) => self.is_all_there_is("it does not announce start and end of orders"),
+            // A service that has no list, whichever way it says so.
+            Err(Error::Refused {
+                status: status @ (300..=400 | 402..=499),
+                ..
+            }) => self.is_all_there_is(&format!("it answers {status} to GET /api")),
+            Err(error) => return Err(self.client.config().secrets().kept_from(error)),
+        }
+        Ok(None)
+    }
+
+    /// The next rows behind the feed or of a stretch; none at the end.
+    async fn of_behind(&mut self) -> Result<Option<OrderColumns>, Error> {
+        let Stage::Behind(behind) = &mut self.stage else {
+            return Ok(None);
+        };
+        let Some(ask) = behind.ask() else {
+            self.ends(End::Complete);
+            return Ok(None);
+        };
+        let question = Orders {
+            limit: u16::try_from(ask.limit).unwrap_or(Orders::MAX),
+            start: ask.start,
+            end: ask.end,
+            ..self.first.clone()
+        };
+        let beside = Beside {
+            as_of: self.stretch.as_of,
+            explain: false,
+        };
+        let fetched = self.client.fetch_beside(&question, beside).await;
+        match fetched {
+            Ok((page, _)) => {
+                let fresh = behind.take(ask, &page)?;
+                Ok((!fresh.is_empty()).then_some(fresh))
+            }
+            // It is said to answer that, and does not: such as a server of ours that answers nothing about the past.
+            Err(error @ (Error::BadQuery(_) | Error::Refused { status: 400, .. }))
+                if self.stretch == Stretch::default() =>
+            {
+                self.ends(End::Incomplete(error.to_string()));
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn next_of_feed(&mut self) -> Result<Option<OrderColumns>, Error> {
         self.flight.forget_after_fork();
         let mut fresh = OrderColumns::default();
         let mut pages = 0;

@@ -1,0 +1,98 @@
+//! What can be asked beside the parameters of a question, where the service announces it.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::api::{At, Rule};
+use crate::model::Millis;
+use crate::wire::{Damage, Feed, Intake, Reading};
+
+/// What is asked beside the parameters of a question: extensions of our server, sent only where a service announces them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Beside {
+    /// The instant to answer as of; now where absent.
+    pub as_of: Option<Millis>,
+    /// Whether the answer is to say how it came to be.
+    pub explain: bool,
+}
+
+impl Beside {
+    /// The names of what is asked.
+    pub(super) fn names(self) -> Vec<&'static str> {
+        self.to_query().map(|(name, _)| name).collect()
+    }
+
+    /// The query string's pairs.
+    pub(super) fn to_query(self) -> impl Iterator<Item = (&'static str, String)> {
+        let as_of = self.as_of.as_ref().and_then(At::text);
+        let explain = self.explain.then(|| "1".to_owned());
+        let pairs = [("as_of", as_of), ("explain", explain)];
+        pairs
+            .into_iter()
+            .filter_map(|(name, text)| Some((name, text?)))
+    }
+}
+
+/// The one member of a body that is no part of the reply.
+#[derive(Deserialize)]
+struct Told<'a> {
+    #[serde(borrow)]
+    explain: Option<&'a RawValue>,
+}
+
+/// Takes a body that says beside the reply how it came to be; without that it is handed on as it comes.
+pub(super) struct Explained<'a, R> {
+    reply: &'a mut dyn Intake<R>,
+    body: Option<Vec<u8>>,
+}
+
+impl<'a, R> Explained<'a, R> {
+    /// Around what takes the reply; `wanted` where the body says how it came to be.
+    pub(super) fn around(reply: &'a mut dyn Intake<R>, wanted: bool) -> Self {
+        Self {
+            reply,
+            body: wanted.then(Vec::new),
+        }
+    }
+
+    /// What the body says, which has ended, and how the reply came to be, as JSON.
+    ///
+    /// # Errors
+    ///
+    /// [`Damage`] where the body breaks the contract, and where it does not say what was asked.
+    pub(super) fn finish(&mut self) -> Result<(Reading<R>, Option<String>), Damage> {
+        let reading = self.reply.finish()?;
+        let Some(body) = self.body.take() else {
+            return Ok((reading, None));
+        };
+        if matches!(reading, Reading::Refused { .. }) {
+            return Ok((reading, None));
+        }
+        let told: Option<Told<'_>> = serde_json::from_slice(&body).ok();
+        match told.and_then(|told| told.explain) {
+            Some(told) => Ok((reading, Some(told.get().to_owned()))),
+            None => Err(Damage::at("explain", "is missing, which was asked for")),
+        }
+    }
+
+    /// What is kept of the body.
+    pub(super) fn kept(&self) -> &[u8] {
+        self.reply.kept()
+    }
+}
+
+impl<R> Feed for Explained<'_, R> {
+    fn begin(&mut self, announced: Option<usize>) {
+        self.reply.begin(announced);
+        if let Some(body) = &mut self.body {
+            body.clear();
+        }
+    }
+
+    fn feed(&mut self, chunk: &[u8]) {
+        self.reply.feed(chunk);
+        if let Some(body) = &mut self.body {
+            body.extend_from_slice(chunk);
+        }
+    }
+}
