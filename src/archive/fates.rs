@@ -3,6 +3,7 @@
 use super::ArchiveError;
 use super::noted::Outcome;
 use super::reader::Archive;
+use super::runs::gaps;
 use super::spans::{Span, without};
 use crate::model::{GapState, Millis, MissedStretch};
 
@@ -60,15 +61,23 @@ impl Archive {
         Ok(missed)
     }
 
-    /// The parts of an exchange's gaps that are neither recovered nor known to be lost, in order and apart from each other.
+    /// The parts of an exchange's gaps that are neither recovered nor known to be lost, in order and apart from each other;
+    /// those of damaged files among them that reach beyond `damaged_since`, for that takes a look at the files.
     ///
     /// # Errors
     ///
     /// As [`Archive::gaps`].
-    pub fn unsettled(&self, exchange: &str) -> Result<Vec<(Millis, Millis)>, ArchiveError> {
+    pub fn unsettled(
+        &self,
+        exchange: &str,
+        damaged_since: Millis,
+    ) -> Result<Vec<(Millis, Millis)>, ArchiveError> {
         let (start, end) = (Millis(i64::MIN), Millis(i64::MAX));
-        let gaps = self.gaps(start, end)?.into_iter();
-        let gaps = gaps.map(|gap| (gap.exchange, gap.start, gap.end));
+        let mut gaps = self.ask(|journal| gaps(journal, start, end, None))?;
+        gaps.extend(self.gaps_of_damage(damaged_since, end)?);
+        let gaps = gaps
+            .into_iter()
+            .map(|gap| (gap.exchange, gap.start, gap.end));
         let topics = self.topic_gaps(start, end, None)?.into_iter();
         let topics = topics.map(|gap| (gap.exchange, gap.start, gap.end));
         let outcomes = self.outcomes(start, end, None)?.into_iter();

@@ -64,7 +64,7 @@ impl VenueTasks {
                 };
                 before = archive.orders(&filter)?.rows;
             }
-            Ok((last_seen, archive.unsettled(name)?, before))
+            Ok((last_seen, archive.unsettled(name, furthest)?, before))
         };
         let (last_seen, mut missing, before) = match tokio::task::spawn_blocking(read).await {
             Ok(Ok(found)) => found,

@@ -226,7 +226,7 @@ impl Rest {
     fn pause(&self, after: Option<Duration>) {
         let mut pause = locked(&self.pause);
         let wait = pause.backoff.next();
-        let wait = after.map_or(wait, |after| after.min(LONGEST).max(wait));
+        let wait = standstill(after, wait);
         pause.until = pause.until.max(Some(Instant::now() + wait));
         drop(pause);
         if wait >= LONG {
@@ -302,6 +302,11 @@ impl Rest {
     }
 }
 
+/// How long nothing is asked: as the venue says, however long, and no less than `wait`.
+fn standstill(said: Option<Duration>, wait: Duration) -> Duration {
+    said.map_or(wait, |said| said.min(LONGEST).max(wait))
+}
+
 /// Until when a refusal says that we are banned, as Binance does: "… banned until 1790000000000. …".
 fn banned_until(body: &str) -> Option<Millis> {
     let (_, rest) = body.split_once("banned until ")?;
@@ -324,6 +329,20 @@ fn full(error: &dyn std::error::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_venue_is_left_alone_for_as_long_as_it_says() {
+        let seconds = Duration::from_secs;
+        for (said, wait, asked) in [
+            (None, 7, 7),
+            (Some(3), 7, 7),
+            (Some(1200), 7, 1200),
+            (Some(3 * 86_400), 7, 3 * 86_400),
+            (Some(u64::MAX), 7, 31 * 86_400),
+        ] {
+            assert_eq!(standstill(said.map(seconds), seconds(wait)), seconds(asked));
+        }
+    }
 
     #[test]
     fn a_ban_ends_when_the_refusal_says() {
