@@ -247,7 +247,7 @@ pub fn questions() -> Vec<Vec<u8>> {
 }
 
 /// Bodies of either coding: short, long and of one byte over and over, of two members, with a name and a checksum in the
-/// head, cut short, with something behind them.
+/// head, cut short, with something behind them, with less in them than they say.
 #[must_use]
 pub fn codings() -> Vec<Vec<u8>> {
     let gzip = |text: &[u8], level| {
@@ -259,7 +259,8 @@ pub fn codings() -> Vec<Vec<u8>> {
     };
     let json = sample!("heatmap.json").as_bytes();
     let zeros = vec![b'0'; 200_000];
-    let mut bodies = Vec::new();
+    // A head of zstd that says one byte, and nothing behind it.
+    let mut bodies = vec![b"\x01\xff\x28\xb5\x2f\xfd\x20\x01\x01\0\0".to_vec()];
     for text in [b"".as_slice(), b"[1,2]", json, &zeros] {
         for (coding, packed) in [
             (0, gzip(text, 1)),

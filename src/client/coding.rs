@@ -8,6 +8,7 @@ use std::io::{self, Write};
 use flate2::write::MultiGzDecoder;
 use reqwest::header::{CONTENT_ENCODING, HeaderMap, HeaderValue};
 use zstd::stream::raw::{DParameter, Decoder, InBuffer, Operation, OutBuffer};
+use zstd::zstd_safe::get_frame_content_size;
 
 use crate::wire::Feed;
 
@@ -25,6 +26,8 @@ const GZIP: &[u8; 3] = b"\x1f\x8b\x08";
 const FRAME: usize = 18;
 /// The largest buffers that are kept for the next body.
 const SPARE: usize = 16 << 20;
+/// The longest head of a zstd frame.
+const HEAD: usize = 18;
 /// How much is taken out of zstd at a time.
 const PIECE: usize = 128 << 10;
 
@@ -115,6 +118,10 @@ struct Zstd<'a> {
     open: bool,
     /// Whether more may wait to be taken out than there was room for.
     full: bool,
+    /// The first bytes of the frame, which may say how many it is of.
+    head: Vec<u8>,
+    /// How many of them are out.
+    out: u64,
     sink: Sink<'a>,
 }
 
@@ -151,6 +158,8 @@ impl<'a> Unpacking<'a> {
                 room: vec![0; PIECE],
                 open: false,
                 full: false,
+                head: Vec::with_capacity(HEAD),
+                out: 0,
                 sink: sink(intake, None),
             })),
         };
@@ -212,13 +221,34 @@ impl Zstd<'_> {
         // Asked with nothing at hand, the decoder says how a further frame would begin.
         while input.pos() < chunk.len() || self.full {
             let mut output = OutBuffer::around(self.room.as_mut_slice());
+            let before = input.pos();
             let hint = self.decoder.run(&mut input, &mut output);
             // What is left of the frame; none at its end.
             self.open = hint.map_err(|error| damaged(&error))? != 0;
             // At a frame's end nothing waits to be taken out.
             self.full = self.open && output.pos() == PIECE;
+            let taken = chunk.get(before..input.pos()).unwrap_or_default();
+            let room = HEAD.saturating_sub(self.head.len());
+            self.head.extend(taken.iter().take(room));
+            self.out = self.out.saturating_add(output.pos() as u64);
             self.sink.take(output.as_slice())?;
+            if !self.open {
+                self.check_length()?;
+            }
         }
+        Ok(())
+    }
+
+    /// Refuses a frame that ended short of what its head says, which the decoder lets pass where the last block is empty.
+    fn check_length(&mut self) -> Result<(), Spoiled> {
+        let said = get_frame_content_size(&self.head).ok().flatten();
+        if let Some(said) = said.filter(|said| *said != self.out) {
+            let out = self.out;
+            let why = format!("the zstd frame says that it is of {said} bytes, and is of {out}");
+            return Err(Spoiled::Damaged(why));
+        }
+        self.head.clear();
+        self.out = 0;
         Ok(())
     }
 }
@@ -419,6 +449,25 @@ mod tests {
         let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
         encoder.write_all(body).unwrap();
         encoder.finish().unwrap()
+    }
+
+    #[test]
+    fn a_zstd_frame_that_ends_short_of_what_its_head_says_is_refused_however_it_arrives() {
+        // A head that says one byte, and a last block that is empty; then a frame that keeps what it says.
+        let short = b"\x28\xb5\x2f\xfd\x20\x01\x01\0\0";
+        let whole = zstd::encode_all(b"[1,2]".as_slice(), 1).unwrap();
+        let behind = [whole.as_slice(), short].concat();
+        for piece in [1, 4, 1000] {
+            for packed in [short.as_slice(), &behind] {
+                let found = received("zstd", packed, piece, 100);
+                assert!(
+                    matches!(found, Err(Spoiled::Damaged(_))),
+                    "in pieces of {piece}"
+                );
+            }
+            let both = received("zstd", &[whole.as_slice(), &whole].concat(), piece, 100);
+            assert_eq!(both.unwrap().bytes, b"[1,2][1,2]");
+        }
     }
 
     #[test]
