@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
@@ -11,20 +10,24 @@ from typing import TYPE_CHECKING, Any
 
 from . import _core
 from ._doors import door
+from ._finished import FINISHED, Finished, add_line, lines_of
 from ._intake import table
 from ._printable import printable
-from ._progress import bar
+from ._progress import bar, meant
 from .errors import BadQuery
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from ._progress import Progress
+    from ._progress import Shown
+    from .types import Progress
 
 __all__ = ["Ingested", "ingest"]
 
 RECORD = "ingested.jsonl"
 """The file of an archive that says what was ingested."""
+
+SAME = ("refused", "first", "files")
 
 COLUMNS = {
     "venue": "exchange",
@@ -108,14 +111,15 @@ def ingest(
     positions: Any = None,
     exchange: str | None = None,
     source: str | None = None,
-    progress: bool = False,
+    progress: Progress = False,
 ) -> Ingested:
     r"""Bring files and tables of the past into an archive.
 
     What is there already stays as it was and is counted as repeated, so that the same file twice adds nothing, and an
-    ingest that was cut short is done again. Days that are over go straight into files, days that are not into the
-    journal; each lot is there whole or not at all. A row that is not what its format says is never taken: it is counted
-    by its reason, and the others stand.
+    ingest that was cut short is done again: files that it had kept to their end are not read once more, as long as they
+    are what they were, and counted as if they had been. Days that are over go straight into files, days that are not
+    into the journal; each lot is there whole or not at all. A row that is not what its format says is never taken: it
+    is counted by its reason, and the others stand.
 
     Parameters
     ----------
@@ -137,8 +141,9 @@ def ingest(
     source : str, optional
         Where they are from, in your words. Each ingest that comes to its end is a line of the archive's
         ``ingested.jsonl``: when, from where, what each file was taken for, and what became of the rows.
-    progress : bool
-        Show a bar of the rows (with tqdm, on a terminal or in a notebook).
+    progress : bool or callable
+        Show a bar of the rows (with tqdm, on a terminal or in a notebook), or tell a function how many are done and of
+        how many (``None`` where that is unknown).
 
     Returns
     -------
@@ -172,22 +177,33 @@ def ingest(
     """
     given = {"orders": orders, "bars": bars, "open_interest": open_interest}
     _check(files, given, positions, format=format, exchange=exchange, source=source)
+    meant(progress)
     folder = os.fspath(path)
     named = [os.fspath(file) for file in files]
-    parquet = [file for file in named if file.lower().endswith((".parquet", ".pq"))]
-    plain = [file for file in named if file not in parquet]
+    finished = Finished(folder, named, {"format": format, "exchange": exchange})
+    known = {file: _again(told) for file in named if (told := finished.known(file)) is not None}
+    left = [file for file in named if file not in known]
+    parquet = [file for file in left if file.lower().endswith((".parquet", ".pq"))]
+    plain = [file for file in left if file not in parquet]
     tables = [(file, *_parquet(file, format)) for file in parquet]
     shown = bar(wanted=progress, total=None, what="ingest")
-    done: list[Ingested] = []
     contracts = _contracts(folder)
+    for one in known.values():
+        shown.update(one.rows)
+    done = list(known.values())
     try:
         if plain:
-            told = _core.ingest_files(folder, plain, format, exchange, contracts, _counting(shown.update))
+
+            def kept(file: str, told: dict[str, Any]) -> None:
+                finished.keep(os.fspath(file), _counts(_told(told)) | {"contracts": told["contracts"]})
+
+            told = _core.ingest_files(folder, plain, format, exchange, contracts, _counting(shown.update), kept)
             contracts = told["contracts"]
             done.append(_told(told))
         for file, kind, held in tables:
-            one = dict.fromkeys(given) | {kind: table(held, kind)}
-            done.append(_told(_tables(folder, one, exchange, shown), file=file, kind=kind))
+            alone = dict.fromkeys(given) | {kind: table(held, kind)}
+            done.append(_told(_tables(folder, alone, exchange, shown), file=file, kind=kind))
+            finished.keep(file, _counts(done[-1]))
         if any(one is not None for one in given.values()):
             given = {kind: table(one, kind) for kind, one in given.items()}
             done.append(_told(_tables(folder, given, exchange, shown)))
@@ -198,19 +214,21 @@ def ingest(
     return whole
 
 
+def _counts(done: Ingested) -> dict[str, Any]:
+    """What goes on record of a file."""
+    return {name: getattr(done, name) for name in ("rows", "refused", "first", "files")}
+
+
+def _again(told: dict[str, Any]) -> Ingested:
+    """What would become of a file's rows if it were read once more."""
+    return Ingested(told["rows"], 0, told["rows"] - sum(told["refused"].values()), *(told[name] for name in SAME))
+
+
 def _contracts(folder: str) -> list[list[str]]:
     """Of which contracts the archive's bars and readings are, as far as they were ingested."""
-    try:
-        lines = Path(folder, RECORD).read_text(encoding="utf-8").splitlines()
-    except FileNotFoundError:
-        return []
     known: dict[tuple[str, ...], str] = {}
-    for line in lines:
-        try:
-            told = json.loads(line)["contracts"]
-        except (ValueError, KeyError):  # the end of a line that was cut short, or a line of somebody else
-            continue
-        for kind, exchange, coin, contract in told:
+    for line in [*lines_of(Path(folder, RECORD)), *lines_of(Path(folder, FINISHED))]:
+        for kind, exchange, coin, contract in line.get("contracts", []):
             known.setdefault((kind, exchange, coin), contract)
     return [[*of, contract] for of, contract in known.items()]
 
@@ -219,8 +237,7 @@ def _record(folder: str, told: Ingested, source: str | None, contracts: list[lis
     """Write down beside the journal what was ingested, and from where."""
     at = datetime.now(UTC).isoformat(timespec="milliseconds")
     line = {"at": at, "source": source} | asdict(told) | {"contracts": contracts}
-    with Path(folder, RECORD).open("a", encoding="utf-8") as record:
-        record.write(json.dumps(line) + "\n")
+    add_line(Path(folder, RECORD), line)
 
 
 def _check(files: tuple[object, ...], tables: Mapping[str, object], positions: object, **names: object) -> None:
@@ -244,7 +261,7 @@ def _check(files: tuple[object, ...], tables: Mapping[str, object], positions: o
         raise BadQuery(msg, parameter="files")
 
 
-def _tables(folder: str, given: Mapping[str, object], exchange: str | None, shown: Progress) -> dict[str, Any]:
+def _tables(folder: str, given: Mapping[str, object], exchange: str | None, shown: Shown) -> dict[str, Any]:
     orders, bars, open_interest = given["orders"], given["bars"], given["open_interest"]
     return _core.ingest_tables(folder, orders, bars, open_interest, exchange, _counting(shown.update))
 

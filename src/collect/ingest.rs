@@ -94,23 +94,62 @@ pub struct Ingested {
     pub contracts: Vec<Contract>,
 }
 
-impl Ingested {
-    fn refuse(&mut self, reason: String, shown: String, place: impl FnOnce() -> String) {
-        if let Some(known) = self.refused.iter_mut().find(|known| known.reason == reason) {
-            known.count += 1;
-            return;
+/// A file that was read to its end, of which all that can be kept is kept.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Finished {
+    /// The file, as it was named.
+    pub path: PathBuf,
+    /// Rows that were read.
+    pub rows: u64,
+    /// Those that were not kept, by their reasons.
+    pub refused: Vec<Refused>,
+    /// What it, or each of its members, was taken for.
+    pub files: Vec<(String, Format)>,
+    /// Of which contracts the bars and readings are of all that was read so far.
+    pub contracts: Vec<Contract>,
+}
+
+impl From<Finished> for Ingested {
+    /// Read once more it would be this.
+    fn from(file: Finished) -> Self {
+        let refused: u64 = file.refused.iter().map(|refused| refused.count).sum();
+        Self {
+            rows: file.rows,
+            new: 0,
+            repeated: file.rows.saturating_sub(refused),
+            refused: file.refused,
+            files: file.files,
+            contracts: file.contracts,
         }
-        self.refused.push(Refused {
-            reason,
-            count: 1,
-            place: place(),
-            shown,
-        });
     }
 }
 
+/// A file on its way.
+#[derive(Debug, Default)]
+struct Part {
+    read: Finished,
+    /// Members that are to be read.
+    left: usize,
+    told: bool,
+}
+
+/// Counts a row that is not kept; `place` says where it stood.
+fn refuse(refused: &mut Vec<Refused>, (reason, shown): (&str, &str), place: &str) {
+    if let Some(known) = refused.iter_mut().find(|known| known.reason == reason) {
+        known.count += 1;
+        return;
+    }
+    refused.push(Refused {
+        reason: reason.to_owned(),
+        count: 1,
+        place: place.to_owned(),
+        shown: shown.to_owned(),
+    });
+}
+
 /// Brings files into the archive in the folder `path`, which is made where it is missing. `goes_on` is told how many rows have
-/// been read, and says whether to go on; `None` where it did not: what was kept until then stays.
+/// been read, and says whether to go on; `None` where it did not: what was kept until then stays. `finished` is told of each
+/// file as soon as it is kept to its end.
 ///
 /// # Errors
 ///
@@ -120,10 +159,14 @@ pub fn ingest(
     path: &Path,
     files: &Files,
     goes_on: &mut dyn FnMut(u64) -> bool,
+    finished: &mut dyn FnMut(Finished),
 ) -> Result<Option<Ingested>, IngestError> {
     let exchange = files.exchange.as_deref();
-    let mut found: Vec<(Source, Format)> = Vec::new();
-    for file in &files.paths {
+    let mut found: Vec<(Source, Format, usize)> = Vec::new();
+    let mut parts = Vec::new();
+    for (number, file) in files.paths.iter().enumerate() {
+        let mut part = Part::default();
+        part.read.path.clone_from(file);
         for source in sources(file)? {
             if !goes_on(0) {
                 return Ok(None);
@@ -131,21 +174,27 @@ pub fn ingest(
             let format = source.with(|bytes| {
                 Rows::open(&source.name, files.format, exchange, bytes).map(|rows| rows.format())
             })??;
-            found.push((source, format));
+            part.left += 1;
+            found.push((source, format, number));
         }
+        parts.push(part);
     }
     // Files of one day are kept together, however many contracts they are of.
-    found.sort_by_key(|(source, _)| source.name.span());
+    found.sort_by_key(|(source, ..)| source.name.span());
     let mut writer = Archive::create_or_open(path)?;
-    let mut intake = Intake::new(&mut writer, goes_on);
+    let mut intake = Intake::new(&mut writer, goes_on, finished);
+    intake.parts = parts;
     for known in &files.contracts {
         let key = [&known.table, &known.exchange, &known.coin].map(String::clone);
         intake.contracts.insert(key, known.contract.clone());
     }
-    for (source, format) in &found {
+    for (source, format, part) in &found {
         let shown = source.name.shown.clone();
         intake.done.files.push((shown.clone(), *format));
-        intake.names.push(shown);
+        if let Some(part) = intake.parts.get_mut(*part) {
+            part.read.files.push((shown.clone(), *format));
+        }
+        intake.names.push((shown, *part));
         let went_on = source.with(|bytes| {
             let rows = Rows::open(&source.name, Some(*format), exchange, bytes)?;
             Ok::<_, IngestError>(intake.file(rows)?)
@@ -155,17 +204,11 @@ pub fn ingest(
         }
     }
     let whole = intake.keep()?;
-    let mut done = intake.done;
-    let contracts = intake.contracts.into_iter();
-    done.contracts = contracts
-        .map(|([table, exchange, coin], contract)| Contract {
-            table,
-            exchange,
-            coin,
-            contract,
-        })
-        .collect();
-    done.contracts.sort();
+    let contracts = intake.contracts();
+    let done = Ingested {
+        contracts,
+        ..intake.done
+    };
     Ok(whole.then_some(done))
 }
 
@@ -180,9 +223,10 @@ pub fn ingest_rows(
     goes_on: &mut dyn FnMut(u64) -> bool,
 ) -> Result<Option<Ingested>, ArchiveError> {
     let mut writer = Archive::create_or_open(path)?;
-    let mut intake = Intake::new(&mut writer, goes_on);
+    let mut nobody = |_| ();
+    let mut intake = Intake::new(&mut writer, goes_on, &mut nobody);
     intake.names = ["orders", "bars", "open_interest"]
-        .map(str::to_owned)
+        .map(|name| (name.to_owned(), 0))
         .to_vec();
     let whole = intake.tables(rows)? && intake.keep()?;
     Ok(whole.then_some(intake.done))
@@ -211,8 +255,11 @@ struct Stretch {
 struct Intake<'a> {
     writer: &'a mut Writer,
     goes_on: &'a mut dyn FnMut(u64) -> bool,
+    finished: &'a mut dyn FnMut(Finished),
     done: Ingested,
-    names: Vec<String>,
+    /// What is read, as it is shown, and the number of its file among the parts.
+    names: Vec<(String, usize)>,
+    parts: Vec<Part>,
     rows: Batch,
     places: Places,
     /// What has been read to its end, and is told once its rows are kept.
@@ -224,12 +271,18 @@ struct Intake<'a> {
 }
 
 impl<'a> Intake<'a> {
-    fn new(writer: &'a mut Writer, goes_on: &'a mut dyn FnMut(u64) -> bool) -> Self {
+    fn new(
+        writer: &'a mut Writer,
+        goes_on: &'a mut dyn FnMut(u64) -> bool,
+        finished: &'a mut dyn FnMut(Finished),
+    ) -> Self {
         Self {
             writer,
             goes_on,
+            finished,
             done: Ingested::default(),
             names: Vec::new(),
+            parts: Vec::new(),
             rows: Batch::default(),
             places: Places::default(),
             told: Vec::new(),
@@ -241,6 +294,7 @@ impl<'a> Intake<'a> {
     /// Reads a file; gives whether it came to the end.
     fn file(&mut self, mut rows: Rows<'_>) -> Result<bool, ArchiveError> {
         let file = self.names.len().saturating_sub(1);
+        let before = self.done.rows;
         let mut stretches: BTreeMap<String, Stretch> = BTreeMap::new();
         let mut is_whole = true;
         while let Some((line, read)) = rows.next_line() {
@@ -273,7 +327,7 @@ impl<'a> Intake<'a> {
                 Ok(None) => self.done.repeated += 1,
                 Err(flaw) => {
                     is_whole &= !flaw.is_last;
-                    self.refuse(flaw.reason, flaw.shown, place);
+                    self.refuse(&flaw.reason, &flaw.shown, place);
                 }
             }
             if self.done.rows.is_multiple_of(LOOK) && !(self.goes_on)(self.done.rows) {
@@ -308,6 +362,11 @@ impl<'a> Intake<'a> {
                 start: start.min(stretch.first),
                 end: end.max(stretch.last),
             });
+        }
+        let read = self.done.rows - before;
+        if let Some(part) = part_of(&self.names, &mut self.parts, file) {
+            part.read.rows += read;
+            part.left = part.left.saturating_sub(1);
         }
         if self.gathered() >= WHOLE {
             return self.keep();
@@ -397,16 +456,46 @@ impl<'a> Intake<'a> {
             "{table} of a coin on an exchange are those of one contract, and another one of the coin came before"
         );
         let shown = format!("{contract} after {first}");
-        self.refuse(reason, shown, place);
+        self.refuse(&reason, &shown, place);
         false
     }
 
-    fn refuse(&mut self, reason: String, shown: String, (file, line): Place) {
-        let names = &self.names;
-        self.done.refuse(reason, shown, || {
-            let name = names.get(file).map_or("", String::as_str);
-            format!("{name}:{line}")
-        });
+    fn refuse(&mut self, reason: &str, shown: &str, (file, line): Place) {
+        let name = self.names.get(file).map_or("", |(name, _)| name);
+        let place = format!("{name}:{line}");
+        refuse(&mut self.done.refused, (reason, shown), &place);
+        if let Some(part) = part_of(&self.names, &mut self.parts, file) {
+            refuse(&mut part.read.refused, (reason, shown), &place);
+        }
+    }
+
+    /// Of which contracts the bars and readings are so far.
+    fn contracts(&self) -> Vec<Contract> {
+        let known = self.contracts.iter();
+        let mut contracts: Vec<Contract> = known
+            .map(|([table, exchange, coin], contract)| Contract {
+                table: table.clone(),
+                exchange: exchange.clone(),
+                coin: coin.clone(),
+                contract: contract.clone(),
+            })
+            .collect();
+        contracts.sort();
+        contracts
+    }
+
+    /// Tells of the files of which nothing is left to read or to keep.
+    fn tell_finished(&mut self) {
+        let contracts = self.contracts();
+        for part in &mut self.parts {
+            if part.left == 0 && !part.told {
+                part.told = true;
+                (self.finished)(Finished {
+                    contracts: contracts.clone(),
+                    ..std::mem::take(&mut part.read)
+                });
+            }
+        }
     }
 
     /// Keeps what was gathered; gives whether it was kept.
@@ -438,10 +527,21 @@ impl<'a> Intake<'a> {
             } else {
                 format!("{}: {} cannot be kept as it is", unfit.table, unfit.column)
             };
-            self.refuse(reason, unfit.message, place.copied().unwrap_or_default());
+            self.refuse(&reason, &unfit.message, place.copied().unwrap_or_default());
         }
+        self.tell_finished();
         Ok(true)
     }
+}
+
+/// The part that what is read under this number belongs to.
+fn part_of<'a>(
+    names: &[(String, usize)],
+    parts: &'a mut [Part],
+    number: usize,
+) -> Option<&'a mut Part> {
+    let (_, part) = names.get(number)?;
+    parts.get_mut(*part)
 }
 
 /// Takes note that an order tells of its time.

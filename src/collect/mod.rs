@@ -43,7 +43,7 @@ mod yardstick;
 
 pub use collector::Collector;
 pub use files::Unopened;
-pub use ingest::{Contract, Files, IngestError, Ingested, Refused, ingest, ingest_rows};
+pub use ingest::{Contract, Files, Finished, IngestError, Ingested, Refused, ingest, ingest_rows};
 pub use plan::{CollectError, Plan};
 pub use settings::{Pace, Reach, Settings, SettingsError};
 pub use status::{Status, VenueState, VenueStatus};

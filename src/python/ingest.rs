@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -11,7 +12,7 @@ use super::archive::{bar_row, order_row, reading_row};
 use super::{error, logs, tables};
 use crate::api::BadQuery;
 use crate::archive::{Archive, ArchiveError, Batch, Filter, OrderRow};
-use crate::collect::{Contract, Files, IngestError, Ingested, ingest, ingest_rows};
+use crate::collect::{Contract, Files, Finished, IngestError, Ingested, ingest, ingest_rows};
 use crate::engine::{InterestUnit, in_base_units};
 use crate::feeds::dumps::Format;
 use crate::model::{Millis, ObservedBar, ObservedOrder, Order, Symbol, Vocabulary, exchange_name};
@@ -22,8 +23,14 @@ pub(super) fn formats() -> Vec<&'static str> {
     Format::ALL.iter().map(|format| format.name()).collect()
 }
 
-/// Brings files into the archive in the folder `path`, whose bars and readings are of `contracts`; `seen` is told how many rows have been read.
+/// Brings files into the archive in the folder `path`, whose bars and readings are of `contracts`; `seen` is told how many rows have
+/// been read, and `kept` of each file that is kept to its end: its path, and what [`told`] tells.
 #[pyfunction]
+#[expect(
+    clippy::too_many_arguments,
+    clippy::needless_pass_by_value,
+    reason = "arguments from Python come by value, one by one"
+)]
 pub(super) fn ingest_files<'py>(
     py: Python<'py>,
     path: PathBuf,
@@ -32,6 +39,7 @@ pub(super) fn ingest_files<'py>(
     exchange: Option<String>,
     contracts: Vec<[String; 4]>,
     seen: Py<PyAny>,
+    kept: Py<PyAny>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let format = format.map(|name| format_of(py, name)).transpose()?;
     let files = Files {
@@ -40,7 +48,25 @@ pub(super) fn ingest_files<'py>(
         exchange,
         contracts: contracts.into_iter().map(contract).collect(),
     };
-    let done = watched(py, seen, move |goes_on| ingest(&path, &files, goes_on))?;
+    let failed = Mutex::new(None);
+    let is_well = || failed.lock().is_ok_and(|failed| failed.is_none());
+    let mut finished = |file: Finished| {
+        let kept = Python::attach(|py| {
+            let path = file.path.clone();
+            kept.call1(py, (path, told(py, Some(file.into()))?))
+                .map(drop)
+        });
+        if let (Err(raised), Ok(mut failed)) = (kept, failed.lock()) {
+            failed.get_or_insert(raised);
+        }
+    };
+    let done = watched(py, seen, |goes_on| {
+        let goes_on = &mut |rows| goes_on(rows) && is_well();
+        ingest(&path, &files, goes_on, &mut finished)
+    })?;
+    if let Some(raised) = failed.into_inner().unwrap_or_default() {
+        return Err(raised);
+    }
     told(py, done.map_err(|fault| fault_of(py, &fault))?)
 }
 

@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -565,7 +566,7 @@ def stopped(folder, files, looks):
             if looks == {looks}:
                 print("reached", flush=True)
                 sys.stdin.readline()
-        _core.ingest_files({str(folder)!r}, {[str(file) for file in files]!r}, None, None, [], seen)
+        _core.ingest_files({str(folder)!r}, {[str(file) for file in files]!r}, None, None, [], seen, print)
         print("done", flush=True)
     """)
     process = subprocess.Popen(
@@ -611,6 +612,60 @@ def test_ctrl_c_ends_it_and_the_next_time_it_goes_on(folder, month, looks):
     done = liqdata.ingest(folder, *month)
     assert (done.rows, done.new + done.repeated) == (40 * 1440, 40 * 1440)
     is_sound(folder)
+
+
+def changed(file, before, after, *, seen):
+    """The file with other values and, unless that is to be seen, everything that tells it from before as it was."""
+    was = file.stat()
+    file.write_text(file.read_text().replace(before, after))
+    assert file.stat().st_size == was.st_size
+    os.utime(file, ns=(was.st_atime_ns, was.st_mtime_ns + seen))
+
+
+def test_what_was_kept_before_it_was_cut_short_is_not_read_again(folder, month):
+    def enough(done, _):
+        if done > 52_000:
+            raise TimeoutError
+
+    with pytest.raises(TimeoutError):
+        liqdata.ingest(folder, *month, progress=enough)
+    kept = [Path(json.loads(line)["file"]) for line in (folder / "finished.jsonl").read_text().splitlines()]
+    assert len(set(kept) & set(month)) == len(kept) == 35
+    assert not (folder / "ingested.jsonl").exists()
+    changed(kept[0], ",99,", ",98,", seen=False)
+    changed(kept[1], ",99,", ",98,", seen=True)
+    done = liqdata.ingest(folder, *month)
+    assert (done.rows, done.new) == (40 * 1440, 5 * 1440)
+    assert done.refused == {"the archive has the row of bars with other values": 1440}
+    assert set(done.files) == {str(file) for file in month}
+    # Asked otherwise, or of another archive, it is read.
+    assert sum(liqdata.ingest(folder, kept[0], exchange="binance").refused.values()) == 1440
+    shutil.copytree(folder, folder.with_name("copy"))
+    assert sum(liqdata.ingest(folder.with_name("copy"), kept[0]).refused.values()) == 1440
+    is_sound(folder)
+
+
+def test_what_was_lost_is_read_again(tmp_path, folder):
+    files = [written(tmp_path, f"BTCUSDT-1m-2024-01-0{day}.csv", kline(0, start=START + day * DAY)) for day in (2, 3)]
+    assert liqdata.ingest(folder, *files).new == 2
+    lost = min(folder.glob("bars/**/*.parquet"))
+    lost.unlink()
+    assert len(liqdata.verify(folder, repair=True)) == 1
+    done = liqdata.ingest(folder, *files)
+    assert (done.rows, done.new, done.repeated) == (2, 1, 1)
+
+
+def test_a_zip_is_kept_once_all_its_members_are(tmp_path, folder):
+    archive = tmp_path / "BTCUSDT-1m-2024-01.zip"
+    with zipfile.ZipFile(archive, "w") as made:
+        for day in (2, 3):
+            made.writestr(f"BTCUSDT-1m-2024-01-0{day}.csv", kline(0, start=START + day * DAY) + "\n")
+    first = liqdata.ingest(folder, archive)
+    again = liqdata.ingest(folder, archive)
+    assert (first.rows, first.new, again.rows, again.repeated) == (2, 2, 2, 2)
+    assert again.files == first.files
+    (line,) = (json.loads(line) for line in (folder / "finished.jsonl").read_text().splitlines())
+    assert (line["file"], line["rows"]) == (str(archive), 2)
 
 
 def test_killed_at_any_look_it_leaves_nothing_twice_and_nothing_broken(folder, month):
