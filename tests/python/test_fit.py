@@ -121,6 +121,17 @@ def test_an_answer_as_of_an_instant_knows_nothing_that_came_later(tables: dict[s
                 assert alone.liqmap("BTC", "7d", as_of=at) == map
 
 
+def test_a_share_that_cannot_be_is_said(tables: dict[str, Any], market: liqdata.Market) -> None:
+    more = dict(tables["liquidations"])
+    more["long_usd"] = 40.0 * more["long_usd"]
+    with liqdata.Market(**{**tables, "liquidations": more}) as other:
+        explain = other.liqmap("BTC", "7d").meta["explain"]
+    longs, shorts = explain["kappa"]
+    assert longs > 1.0 > shorts
+    assert explain["fit"]["doubt"].startswith(f"{longs:.2f} USD of longs were realised per USD of the map")
+    assert "doubt" not in market.liqmap("BTC", "7d").meta["explain"]["fit"]
+
+
 def told_as_orders(tables: dict[str, Any], shares: dict[str, float] | None = None) -> list[dict[str, Any]]:
     """An order of each exchange and side in each hour, with its share of what was liquidated."""
     told = tables["liquidations"]

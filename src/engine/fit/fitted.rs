@@ -62,6 +62,9 @@ pub struct Fit {
     pub(super) past: [Past; 2],
     /// By distance from the price, what takes the map to the ends of its interval.
     pub interval: Option<Interval>,
+    /// What cannot be as it is fitted, and what it is a sign of; absent where nothing is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub doubt: Option<String>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "as the derive calls it")]
@@ -89,6 +92,7 @@ impl Fit {
             score: None,
             past: [Past::default(); 2],
             interval: None,
+            doubt: None,
         }
     }
 
@@ -129,8 +133,26 @@ impl Fit {
         }
         Self {
             interval: self.is_fitted().then(|| Interval::new(&self.past, &unsure)),
+            doubt: self.doubt(),
             ..self.clone()
         }
+    }
+
+    /// Says so where more is realised than the map has.
+    fn doubt(&self) -> Option<String> {
+        let over = ["longs", "shorts"].into_iter().zip(self.kappa);
+        let over: Vec<String> = over
+            .filter(|(_, kappa)| self.is_fitted() && *kappa > 1.0)
+            .map(|(side, kappa)| format!("{kappa:.2} USD of {side}"))
+            .collect();
+        if over.is_empty() {
+            return None;
+        }
+        let over = over.join(" and ");
+        Some(format!(
+            "{over} were realised per USD of the map that the price crossed, and more than 1 cannot be: there is more open \
+             interest than is known here, or what was realised is of more exchanges or in another unit"
+        ))
     }
 }
 

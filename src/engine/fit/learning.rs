@@ -262,6 +262,7 @@ impl Learning {
             score: self.score(&recent),
             past: [0, 1].map(|side| self.past(side, day)),
             interval: None,
+            doubt: None,
         }
     }
 
