@@ -3,12 +3,34 @@
 //! `PyO3` catches every panic that comes to the border, in functions, methods, properties, iterators and finalisers alike,
 //! and raises one class of its own, which stands beside `Exception` so that it ends programs. That class is made a
 //! `Defect` here, once for all of them. What ends on a thread of the runtime comes home with its call as the same.
+//!
+//! Since the exception has the message, Rust's own words on standard error are left out, unless `RUST_BACKTRACE` asks for
+//! them. What ends where no call waits, in a thread of a server or of an archive that is written, is said there as ever.
+
+use std::{env, panic, thread};
 
 use pyo3::panic::PanicException;
 use pyo3::prelude::*;
 
+/// What the names of threads begin with whose panics nobody is told of but by standard error; those that calls wait for
+/// are called `liqdata` or have no name.
+const ALONE: &str = "liqdata-";
+
+/// Leaves what a caller is told to the exception. It is of this library alone: others have hooks of their own.
+fn keep_quiet() {
+    let aloud = panic::take_hook();
+    panic::set_hook(Box::new(move |panic| {
+        let asked = env::var_os("RUST_BACKTRACE").is_some_and(|asked| asked != "0");
+        let alone = thread::current();
+        if asked || alone.name().is_some_and(|name| name.starts_with(ALONE)) {
+            aloud(panic);
+        }
+    }));
+}
+
 /// Makes every panic that is raised a `Defect`.
 pub(super) fn declare(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    keep_quiet();
     let py = module.py();
     let defect = py.import("liqdata.errors")?.getattr("Defect")?;
     let panic = py.get_type::<PanicException>();

@@ -68,6 +68,32 @@ def test_what_called_it_is_named_and_goes_into_a_pickle(monkeypatch):
     assert (type(again), str(again)) == (Defect, str(caught.value))
 
 
+SILENT = """
+    from liqdata import _core
+    from liqdata.errors import Defect
+    faulty = _core._Faulty("no entry at 7")
+    for way in (faulty.call, faulty.compute, lambda: faulty.begin().wait()):
+        try:
+            way()
+        except Defect:
+            print("caught")
+"""
+
+
+@pytest.mark.parametrize("asked", [None, "0", "1"])
+def test_what_is_raised_is_said_on_standard_error_only_where_a_backtrace_is_asked_for(asked):
+    environment = {name: value for name, value in os.environ.items() if name != "RUST_BACKTRACE"}
+    if asked is not None:
+        environment["RUST_BACKTRACE"] = asked
+    command = [sys.executable, "-c", textwrap.dedent(SILENT)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout == "caught\n" * 3
+    if asked == "1":
+        assert done.stderr.count("panicked at src/python/defect.rs") == 3
+    else:
+        assert done.stderr == ""
+
+
 def test_a_panic_in_a_finaliser_is_told_and_ends_nothing(monkeypatch):
     told = []
     monkeypatch.setattr(sys, "unraisablehook", lambda unraisable: told.append(unraisable.exc_value))
