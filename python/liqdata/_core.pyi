@@ -74,7 +74,7 @@ _Lists: TypeAlias = tuple[int, int | None, list[tuple[str, str, int, int, str, b
 def archive_lists(path: str) -> _Lists: ...
 def copy_lists(path: str, into: str, start: int | None, end: int | None, kinds: list[str]) -> _Lists: ...
 def merge_archives(paths: list[str], into: str, seen: Callable[[int, int], object]) -> None: ...
-def verify(path: str, repair: bool, seen: Callable[[int, int], object]) -> Table: ...
+def verify(path: str, repair: bool, seen: Callable[[int, int], object] | None = None) -> Table: ...
 def formats() -> list[str]: ...
 def ingest_files(
     path: str,
@@ -83,6 +83,7 @@ def ingest_files(
     exchange: str | None,
     contracts: list[list[str]],
     seen: Callable[[int], object],
+    kept: Callable[[str, dict[str, Any]], object],
 ) -> dict[str, Any]: ...
 def ingest_tables(
     path: str,
@@ -256,9 +257,20 @@ class Market:
         seen: Callable[[int], object] | None = None,
     ) -> Market: ...
     @staticmethod
-    def demo(seed: int, now: int, habits: tuple[float, float, float] | None = None) -> Market: ...
+    def demo(
+        seed: int,
+        now: int,
+        habits: tuple[float, float, float] | None = None,
+        watcher: Callable[[int, int], object] | None = None,
+    ) -> Market: ...
     @staticmethod
-    def live_demo(seed: int, now: int, faster: float | None = None, at: int | None = None) -> Market: ...
+    def live_demo(
+        seed: int,
+        now: int,
+        faster: float | None = None,
+        at: int | None = None,
+        watcher: Callable[[int, int], object] | None = None,
+    ) -> Market: ...
     @staticmethod
     def replay(
         path: str | PathLike[str],
@@ -266,6 +278,7 @@ class Market:
         end: int | None = None,
         faster: float | None = None,
         at: int | None = None,
+        watcher: Callable[[int, int], object] | None = None,
     ) -> Market: ...
     @property
     def replayed(self) -> bool: ...

@@ -12,7 +12,7 @@ from .errors import BadQuery
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from .types import ArchiveTable, Instant
+    from .types import ArchiveTable, Instant, Progress
 
 __all__ = ["Exported"]
 
@@ -64,7 +64,7 @@ class _LocalExport(_Local):
         end: Instant | None = None,
         tables: Sequence[ArchiveTable] = ("orders", "bars", "open_interest"),
         partition: Literal["day"] = "day",
-        progress: bool = False,
+        progress: Progress = False,
     ) -> Exported:
         """Bring the closed days of an archive to object storage, where other engines read its files as they are.
 
@@ -84,8 +84,9 @@ class _LocalExport(_Local):
             What to export; coverage goes with the orders.
         partition : {"day"}
             Files are of one UTC day each, as in the archive.
-        progress : bool
-            Show a bar of the files (with tqdm, on a terminal or in a notebook).
+        progress : bool or callable
+            Show a bar of the files (with tqdm, on a terminal or in a notebook), or tell a function how many are done
+            and of how many (``None`` where that is unknown).
 
         Returns
         -------

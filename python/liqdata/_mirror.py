@@ -26,6 +26,8 @@ from .errors import ArchiveError
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 
+    from .types import Progress
+
 _WAIT = 0.1  # seconds between two looks whether another process has let go
 
 
@@ -59,7 +61,7 @@ def cache_folder(cache: str | os.PathLike[str] | None) -> Path:
 
 
 def mirrored(
-    addresses: Sequence[str], *, cache: str | os.PathLike[str] | None, start: int | None, progress: bool
+    addresses: Sequence[str], *, cache: str | os.PathLike[str] | None, start: int | None, progress: Progress
 ) -> Mirror:
     """What is behind addresses as one archive on this machine, fetched as far as it is not here yet."""
     root = cache_folder(cache)
@@ -97,7 +99,7 @@ async def _named(address: str) -> list[str]:
     return found
 
 
-async def _fetched(root: Path, address: str, start: int | None, *, progress: bool) -> _Fetched:
+async def _fetched(root: Path, address: str, start: int | None, *, progress: Progress) -> _Fetched:
     objects = Objects(address)
     journal = await objects.get(JOURNAL)
     if journal is None:
@@ -134,7 +136,7 @@ async def _told(ask: Callable[..., object], folder: Path, address: str, *argumen
         raise ArchiveError(str(error).replace(str(folder / JOURNAL), where), path=where) from None
 
 
-async def _files(objects: Objects, pool: Path, folder: Path, files: list[File], progress: bool) -> list[str]:  # noqa: FBT001 - as it was given
+async def _files(objects: Objects, pool: Path, folder: Path, files: list[File], progress: Progress) -> list[str]:
     """Fetch what is not there yet, and give every file its name in the folder; those are told that are not sound."""
     new = [file for file in files if not _has_length(pool / file.path, file.bytes)]
     shown = bar(wanted=progress, total=len(new), what="files", unit=" files")
@@ -220,7 +222,7 @@ def _has_length(path: Path, length: int) -> bool:
 
 
 async def _merged(
-    root: Path, addresses: Sequence[str], fetched: list[_Fetched], goes_on: Callable[[], bool], *, progress: bool
+    root: Path, addresses: Sequence[str], fetched: list[_Fetched], goes_on: Callable[[], bool], *, progress: Progress
 ) -> Mirror:
     """Several archives of the cache as one of its own."""
     base = root / _digest("\n".join(addresses).encode())

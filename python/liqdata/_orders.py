@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from decimal import Decimal
 
     from .rows import Rows
-    from .types import Instant, OrderRow, Window
+    from .types import Instant, OrderRow, Progress, Window
 
 
 def _least(min_usd: object) -> str | None:
@@ -201,7 +201,7 @@ class _Orders(_Blocking, Generic[Amount]):
         *,
         page_size: int = 1000,
         max_rows: int | None = None,
-        progress: bool = False,
+        progress: Progress = False,
         min_usd: float | Decimal | None = None,
         start: Instant | None = None,
         end: Instant | None = None,
@@ -223,8 +223,9 @@ class _Orders(_Blocking, Generic[Amount]):
             Rows per request, 1 to 1000.
         max_rows : int, optional
             Stop after so many rows.
-        progress : bool
-            Show a bar of rows on a terminal or in a notebook (needs tqdm).
+        progress : bool or callable
+            Show a bar of the rows (with tqdm, on a terminal or in a notebook), or tell a function how many are done and
+            of how many (``None`` where that is unknown).
         min_usd : float or Decimal, optional
             Only orders of at least so many USD, as of :meth:`orders`.
         start, end : int, datetime or str, optional
@@ -446,7 +447,7 @@ class _AsyncOrders(_Awaiting, Generic[Amount]):
         *,
         page_size: int = 1000,
         max_rows: int | None = None,
-        progress: bool = False,
+        progress: Progress = False,
         min_usd: float | Decimal | None = None,
         start: Instant | None = None,
         end: Instant | None = None,
@@ -610,7 +611,7 @@ class _LocalOrders(_Local):
         *,
         page_size: int = 1000,
         max_rows: int | None = None,
-        progress: bool = False,
+        progress: Progress = False,
         min_usd: float | Decimal | None = None,
         start: Instant | None = None,
         end: Instant | None = None,
@@ -628,8 +629,9 @@ class _LocalOrders(_Local):
             Without effect here: nothing is paged.
         max_rows : int, optional
             Most rows.
-        progress : bool
-            Show a progress bar.
+        progress : bool or callable
+            Show a bar of the rows (with tqdm, on a terminal or in a notebook), or tell a function how many are done and
+            of how many (``None`` where that is unknown).
         min_usd : float or Decimal, optional
             Only orders of at least so many USD.
         start, end : int, datetime or str, optional

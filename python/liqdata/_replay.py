@@ -9,11 +9,12 @@ from . import _core
 from ._doors import door
 from ._inputs import stretch
 from ._local import _Moves
+from ._progress import counting
 from .errors import BadQuery
 from .market import Market, faster
 
 if TYPE_CHECKING:
-    from .types import Instant
+    from .types import Instant, Progress
 
 __all__ = ["replay"]
 
@@ -25,6 +26,7 @@ def replay(
     start: Instant | None = None,
     end: Instant | None = None,
     speed: float = 60.0,
+    progress: Progress = False,
 ) -> Market:
     """A market in which what an archive has arrives again, by a clock that goes faster than here.
 
@@ -43,6 +45,9 @@ def replay(
         Where it ends: nothing that was received later arrives. The last that was received by default.
     speed : float
         How many times as fast as here time passes: with ``speed=60`` an hour is a minute.
+    progress : bool or callable
+        While the archive is read in the beginning: show a bar of its days (with tqdm, on a terminal or in a notebook),
+        or tell a function how many are done and of how many.
 
     Returns
     -------
@@ -81,12 +86,21 @@ def replay(
         msg = f"path: {path!r} is not allowed; allowed: the folder of an archive on this machine"
         raise BadQuery(msg, parameter="path")
     first, last = stretch(start, end)
-    return _replayed(os.path.realpath(path), first, last, faster(speed))
+    return _replayed(os.path.realpath(path), first, last, faster(speed), progress=progress)
 
 
-def _replayed(path: str, start: int | None, end: int | None, speed: float | None, at: int | None = None) -> Market:
+def _replayed(
+    path: str,
+    start: int | None,
+    end: int | None,
+    speed: float | None,
+    at: int | None = None,
+    *,
+    progress: Progress = False,
+) -> Market:
     """An archive told again; without a speed its clock is driven by hand (``_core.Market.advance``)."""
     made = Market.__new__(Market)
-    core = _core.Market.replay(path, start, end, speed, at)
+    with counting(progress, "replay", " days") as seen:
+        core = _core.Market.replay(path, start, end, speed, at, seen)
     moves = _Moves(_replayed, (path, start, end), speed)
     return made._set_up(core, archive=(path, None), moves=moves)  # noqa: SLF001 - users make markets of tables

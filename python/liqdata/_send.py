@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from . import _core
 from ._inputs import choice, datetime_of, instant, many
 from ._objects import Objects, checked, each, run
-from ._progress import bar
+from ._progress import bar, meant
 from .errors import ArchiveError, BadQuery
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import datetime
 
-    from .types import ArchiveTable, Instant
+    from .types import ArchiveTable, Instant, Progress
 
 JOURNAL = "journal.sqlite"
 TABLES = ("orders", "bars", "open_interest", "maps")
@@ -84,10 +84,11 @@ def export(
     end: Instant | None,
     tables: Sequence[ArchiveTable],
     partition: str,
-    progress: bool,
+    progress: Progress,
 ) -> Sent:
     """Brings the closed days of the archive in ``folder`` behind an address."""
     address = checked(url, "url")
+    meant(progress)
     choice(partition, "partition", ("day",))
     named = [tables] if isinstance(tables, str) else many(tables)
     kinds = [choice(one, "tables", TABLES) for one in named or ()]
@@ -114,7 +115,7 @@ def export(
         return run(work)
 
 
-async def _sent(folder: Path, objects: Objects, scratch: Path, lists: Lists, until: int, *, progress: bool) -> Sent:
+async def _sent(folder: Path, objects: Objects, scratch: Path, lists: Lists, until: int, *, progress: Progress) -> Sent:
     journal = (scratch / "here" / JOURNAL).read_bytes()
     before = await objects.get(JOURNAL)
     there = None if before is None else await _there(objects.address, scratch / "there", before)

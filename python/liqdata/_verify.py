@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 from . import _core
 from ._doors import door
 from ._inputs import folder
-from ._progress import Progress, bar
+from ._progress import counting
 from .rows import Rows
 
 if TYPE_CHECKING:
     import os
 
-    from .types import FindingRow
+    from .types import FindingRow, Progress
 
 
 @door
-def verify(path: str | os.PathLike[str], *, repair: bool = False, progress: bool = False) -> Rows[FindingRow]:
+def verify(path: str | os.PathLike[str], *, repair: bool = False, progress: Progress = False) -> Rows[FindingRow]:
     """What is damaged, missing or unexpected in an archive.
 
     Every file is read and held against its SHA-256; the journal's log, structure and indexes are looked through, and
@@ -33,8 +33,9 @@ def verify(path: str | os.PathLike[str], *, repair: bool = False, progress: bool
         made anew, and its rows that are not as they were written are taken out, after a copy of it was kept beside the
         files. Nothing is deleted for good, and what it leaves unknown becomes a gap, so that every answer tells of it.
         Needs the archive for itself: no collector may be writing to it.
-    progress : bool
-        Show a bar of the files (with tqdm, on a terminal or in a notebook).
+    progress : bool or callable
+        Show a bar of the files (with tqdm, on a terminal or in a notebook), or tell a function how many are done and of
+        how many (``None`` where that is unknown).
 
     Returns
     -------
@@ -66,17 +67,6 @@ def verify(path: str | os.PathLike[str], *, repair: bool = False, progress: bool
     >>> len(liqdata.verify(folder))
     0
     """
-    shown: list[Progress] = []
-
-    def seen(_: int, of: int) -> None:
-        if not shown:
-            shown.append(bar(wanted=progress, total=of, what="files", unit=" files"))
-        else:
-            shown[0].update(1)
-
-    try:
+    with counting(progress, "files", " files") as seen:
         table = _core.verify(folder(path), repair, seen)
-    finally:
-        for one in shown:
-            one.close()
     return Rows(table, meta={"source": "archive", "as_of": datetime.now(UTC), "simulated": None, "age": None})

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 from . import _core
 from ._doors import door
 from ._inputs import instant
-from ._progress import bar
+from ._progress import bar, meant
 from .errors import BadQuery, UnexpectedReply
 from .rows import Rows
 
 if TYPE_CHECKING:
-    from .types import Instant, Instrument, LiquidationRow
+    from .types import Instant, Instrument, LiquidationRow, Progress
 
 __all__ = ["decode"]
 
@@ -34,7 +34,7 @@ def decode(
     *,
     received_at: Instant | Sequence[Instant | None] | None = None,
     instruments: Mapping[str, Instrument] | None = None,
-    progress: bool = False,
+    progress: Progress = False,
 ) -> Rows[LiquidationRow]:
     """Decode one frame of an exchange, or many, into liquidation events.
 
@@ -56,8 +56,9 @@ def decode(
         coin-margined contracts of Binance, Bybit and HTX, BitMEX but for XBTUSD), for the names of Lighter's markets,
         and for Bitget's REST body, where the contract size is the lot. REST bodies of Kraken and dYdX do not name
         their market: the only instrument given does.
-    progress : bool
-        Of many frames, show a progress bar on standard error; needs tqdm.
+    progress : bool or callable
+        Show a bar of many frames (with tqdm, on a terminal or in a notebook), or tell a function how many are done and
+        of how many (``None`` where that is unknown).
 
     Returns
     -------
@@ -87,12 +88,13 @@ def decode(
     if not isinstance(exchange, str):
         msg = f"exchange: {exchange!r} is not the name of an exchange; allowed: text such as 'binance'"
         raise BadQuery(msg, parameter="exchange")
+    meant(progress)
     known = None if instruments is None else _instruments(instruments)
     if isinstance(frame, (list, tuple)):
         frames = [one if type(one) is bytes else _bytes(one) for one in frame]
         times = _times(received_at, len(frames))
         with contextlib.closing(bar(wanted=progress, total=len(frames), what="frames", unit=" frames")) as shown:
-            table = _core.decode_all(exchange, frames, times, known, shown.update if progress else None)
+            table = _core.decode_all(exchange, frames, times, known, None if progress is False else shown.update)
         return Rows(table, meta={"source": "frames", "exchange": exchange})
     received = None if received_at is None else _time(received_at)
     raw = frame if type(frame) is bytes else _bytes(frame)

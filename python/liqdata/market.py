@@ -19,7 +19,7 @@ from ._intake import table
 from ._local import _Mirrored, _Moves
 from ._maps import _LocalMaps
 from ._orders import _LocalOrders
-from ._progress import bar
+from ._progress import bar, counting, meant
 from ._series import _LocalSeries
 from ._totals import _LocalTotals
 from ._undercount import _LocalUndercount
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from .rows import Rows
-    from .types import Instant, PositionRow
+    from .types import Instant, PositionRow, Progress
 
 __all__ = ["Market", "demo", "open"]
 
@@ -75,8 +75,9 @@ class Market(
         fitted to them; coins without any are fitted to their orders. They are part of no realised total.
     now : int, datetime or str, optional
         The instant the windows end at; the newest of order time, bar close and open-interest time by default.
-    progress : bool
-        Show a bar of the rows that are read, on standard error; needs tqdm.
+    progress : bool or callable
+        Show a bar of the rows that are read (with tqdm, on a terminal or in a notebook), or tell a function how many
+        are done and of how many (``None`` where that is unknown).
 
     Raises
     ------
@@ -130,8 +131,9 @@ class Market(
         liquidations: object = None,
         *,
         now: Instant | None = None,
-        progress: bool = False,
+        progress: Progress = False,
     ) -> None:
+        meant(progress)
         tables = (
             table(orders, "orders"),
             table(bars, "bars"),
@@ -140,7 +142,7 @@ class Market(
         )
         at = instant(now, "now")
         with contextlib.closing(bar(wanted=progress, total=None, what="tables")) as shown:
-            core = _core.Market(*tables, at, shown.update if progress else None)
+            core = _core.Market(*tables, at, None if progress is False else shown.update)
         self._set_up(core)
 
     def true_positions(self, symbol: str = "BTC") -> Rows[PositionRow]:
@@ -234,7 +236,7 @@ def open(
     as_of: Instant | None = None,
     start: Instant | None = None,
     cache: str | os.PathLike[str] | None = None,
-    progress: bool = False,
+    progress: Progress = False,
 ) -> Market:
     """A market that lies in an archive on this machine, which a collector may be filling, or in object storage.
 
@@ -252,8 +254,9 @@ def open(
     cache : str or path-like, optional
         Of an address: the folder that its files are fetched into, below the user's folder of caches by default. What is
         there is not fetched again.
-    progress : bool
-        Of an address: show a bar of the files that are fetched (with tqdm, on a terminal or in a notebook).
+    progress : bool or callable
+        Of an address: show a bar of the files that are fetched (with tqdm, on a terminal or in a notebook), or tell a
+        function how many are done and of how many (``None`` where that is unknown).
 
     Returns
     -------
@@ -282,6 +285,7 @@ def open(
     0
     """
     at = instant(as_of, "as_of")
+    meant(progress)
     several = list(path) if isinstance(path, list | tuple) else None
     if several is None and not (isinstance(path, str) and "://" in path):
         for name, value in {"start": start, "cache": cache}.items():
@@ -301,7 +305,7 @@ def open(
 
 
 def _fetched(
-    addresses: list[str], start: int | None, cache: str | None, as_of: int | None, *, progress: bool = False
+    addresses: list[str], start: int | None, cache: str | None, as_of: int | None, *, progress: Progress = False
 ) -> Market:
     from ._mirror import mirrored
 
@@ -326,7 +330,14 @@ def _of_archive(core: _core.Market, path: str, as_of: int | None) -> Market:
 
 
 @door
-def demo(*, seed: int = 0, now: Instant | None = None, live: bool = False, speed: float = 1.0) -> Market:
+def demo(
+    *,
+    seed: int = 0,
+    now: Instant | None = None,
+    live: bool = False,
+    speed: float = 1.0,
+    progress: Progress = False,
+) -> Market:
     """A simulated market with known positions: works on a fresh machine with no network and no account.
 
     Traders with leverages, entries and stops live through a price path with jumps; those whose liquidation price the
@@ -345,6 +356,9 @@ def demo(*, seed: int = 0, now: Instant | None = None, live: bool = False, speed
         days of its own time. What happens is the same each time, whoever looks and however fast it goes.
     speed : float
         How many times as fast as here time passes in a live one: with ``speed=60`` an hour is a minute.
+    progress : bool or callable
+        Show a bar of the bars that its coins live through (with tqdm, on a terminal or in a notebook), or tell a
+        function how many are done and of how many.
 
     Returns
     -------
@@ -373,11 +387,11 @@ def demo(*, seed: int = 0, now: Instant | None = None, live: bool = False, speed
     at = instant(_DEMO_NOW if now is None else now, "now") or 0
     pace = faster(speed)
     if live:
-        return _live(seed, at, pace)
+        return _live(seed, at, pace, progress=progress)
     if pace != 1:
         msg = f"speed: {speed!r} is of no use in a market that stands still; allowed: with live=True"
         raise BadQuery(msg, parameter="speed")
-    return _demo(seed, at)
+    return _demo(seed, at, progress=progress)
 
 
 def faster(speed: float) -> float:
@@ -390,17 +404,22 @@ def faster(speed: float) -> float:
     return found
 
 
-def _live(seed: int, now: int, speed: float | None, at: int | None = None) -> Market:
+def _live(seed: int, now: int, speed: float | None, at: int | None = None, *, progress: Progress = False) -> Market:
     """A simulated market that goes on; without a speed its clock is driven by hand (``_core.Market.advance``)."""
     made = Market.__new__(Market)
-    core = _core.Market.live_demo(seed, now, speed, at)
+    with counting(progress, "demo", " bars") as seen:
+        core = _core.Market.live_demo(seed, now, speed, at, seen)
     return made._set_up(core, moves=_Moves(_live, (seed, now), speed))  # noqa: SLF001 - as in _of_archive
 
 
-def _demo(seed: int, now: int, habits: tuple[float, float, float] | None = None) -> Market:
+def _demo(
+    seed: int, now: int, habits: tuple[float, float, float] | None = None, *, progress: Progress = False
+) -> Market:
     """A simulated market; of traders with other habits (``docs/simulation.md``) where they are given."""
     made = Market.__new__(Market)
-    return made._set_up(_core.Market.demo(seed, now, habits), demo=(seed, now, habits))  # noqa: SLF001 - as in _of_archive
+    with counting(progress, "demo", " bars") as seen:
+        core = _core.Market.demo(seed, now, habits, seen)
+    return made._set_up(core, demo=(seed, now, habits))  # noqa: SLF001 - as in _of_archive
 
 
 def _from_tables(tables: tuple[_core.Table, ...], now: int) -> Market:

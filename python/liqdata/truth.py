@@ -6,12 +6,14 @@ them are public. What is compared is USD by distance from the price, side by sid
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
 from . import _core
 from ._doors import door
+from ._progress import bar
 from .errors import Refused
 from .model import Model
 from .scoring.columns import Table, mine, refuse, rows
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     from .rows import Rows
     from .scoring.columns import Flags, Floats
     from .scoring.curves import Held
-    from .types import TruthRow
+    from .types import Progress, TruthRow
 
 __all__ = ["score_truth"]
 
@@ -46,6 +48,7 @@ def score_truth(
     positions: Any = None,
     symbols: str | Sequence[str] | None = None,
     model: Literal[2] | Model | None = None,
+    progress: Progress = False,
 ) -> Rows[TruthRow]:
     """Hold the seven-day map against positions that are known.
 
@@ -67,6 +70,9 @@ def score_truth(
         Coins; by default those of the positions, else all of the market's.
     model : 2 or Model, optional
         What the map is made with; 2 by default. Its USD must be of exposed open interest.
+    progress : bool or callable
+        Show a bar of the coins (with tqdm, on a terminal or in a notebook), or tell a function how many are done and of
+        how many.
 
     Returns
     -------
@@ -108,13 +114,15 @@ def score_truth(
     lines: list[dict[str, Any]] = []
     counts: dict[str, int] = {}
     left_out: list[dict[str, Any]] = []
-    for coin in coins:
-        pairs = list(_pairs(market, coin, measured, model, left_out))
-        if not pairs:
-            why = next((f": {one['why']}" for one in left_out if one["symbol"] == coin), "")
-            refuse("positions", f"no snapshot of {coin!r} can be used{why}", "snapshots of times the market knows")
-        counts[coin] = len(pairs)
-        lines += [{"symbol": coin, "side": side, **scores([pair[side] for pair in pairs])} for side in SIDES]
+    with closing(bar(wanted=progress, total=len(coins), what="coins", unit=" coins")) as shown:
+        for coin in coins:
+            pairs = list(_pairs(market, coin, measured, model, left_out))
+            if not pairs:
+                why = next((f": {one['why']}" for one in left_out if one["symbol"] == coin), "")
+                refuse("positions", f"no snapshot of {coin!r} can be used{why}", "snapshots of times the market knows")
+            counts[coin] = len(pairs)
+            lines += [{"symbol": coin, "side": side, **scores([pair[side] for pair in pairs])} for side in SIDES]
+            shown.update(1)
     kinds = {name: "text" if name in {"symbol", "side"} else "float" for name in lines[0]}
     found = rows({name: (kind, [line[name] for line in lines]) for name, kind in kinds.items()})
     found.meta.update(

@@ -16,7 +16,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Generic, Literal, NotRequired, TypeAlias, TypedDict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from datetime import datetime
     from decimal import Decimal
 
@@ -66,6 +66,7 @@ __all__ = [
     "Pain",
     "PositionRow",
     "PriceKind",
+    "Progress",
     "Sampling",
     "Side",
     "TruthRow",
@@ -82,6 +83,9 @@ Instant: TypeAlias = "int | str | datetime"
 
 Instants: TypeAlias = "Instant | Iterable[Instant]"
 """An instant, or several."""
+
+Progress: TypeAlias = "bool | Callable[[int, int | None], object]"
+"""Whether to show a bar of what is done, or what to call with how many are done and of how many, if that is known."""
 
 Window: TypeAlias = Literal["1h", "4h", "12h", "24h", "1d"]
 """Rolling window of a realised total; ``1d`` is ``24h``."""

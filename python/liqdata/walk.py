@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from ._answers import Origin
-    from ._progress import Progress
+    from ._progress import Shown
     from .rows import Rows
     from .types import OrderRow
 
@@ -37,7 +37,7 @@ _Frame = Literal["float", "decimal"]
 class _Shelf:
     """Tables that have come, and how far their rows have been handed out."""
 
-    def __init__(self, bar: Progress, origin: Callable[[], Origin]) -> None:
+    def __init__(self, bar: Shown, origin: Callable[[], Origin]) -> None:
         self._bar = bar
         self._origin = origin
         self._tables: list[_core.Table] = []
@@ -144,7 +144,7 @@ class OrderIterator(_Walked, Iterator["OrderRow"]):
     def __init__(
         self,
         following: Following,
-        bar: Progress,
+        bar: Shown,
         origin: Callable[[], Origin],
         end: Callable[[], tuple[bool, str | None] | None] = lambda: (True, None),
     ) -> None:
@@ -349,7 +349,7 @@ class AsyncOrderIterator(_Walked, AsyncIterator["OrderRow"]):
     def __init__(
         self,
         following: Callable[[], Awaitable[_core.Table | None]],
-        bar: Progress,
+        bar: Shown,
         origin: Callable[[], Origin],
         end: Callable[[], tuple[bool, str | None] | None] = lambda: (True, None),
     ) -> None:

@@ -103,8 +103,8 @@ pub enum ArchiveError {
     },
     /// A file that is held open was deleted or replaced: what is written now might never be found again, another might
     /// write as well, and what is read is no longer the archive's. Nothing of the call was kept.
-    #[error("{} was {what} since this process opened its archive; nothing of this call was kept; open the archive \
-             again", path.display())]
+    #[error("{} was {what} since this process opened its archive: what it has open is no longer the archive's, and nothing \
+             of this call was kept; open the archive again (a new liqdata.open, or the server or collector started anew)", path.display())]
     Replaced {
         /// The lock file or the journal.
         path: PathBuf,

@@ -45,6 +45,15 @@ pub struct Plan {
     pub settings: Settings,
 }
 
+/// Whether an exchange could list a coin under this name: of a question mark, or of two coins in one text, nothing would
+/// ever be heard.
+fn may_be_listed(coin: &str) -> bool {
+    coin.chars().any(char::is_alphanumeric)
+        && coin
+            .chars()
+            .all(|sign| sign.is_alphanumeric() || "-_.:".contains(sign))
+}
+
 impl Plan {
     /// The venues that are meant.
     pub(super) fn venues(&self) -> Result<Vec<&'static Venue>, CollectError> {
@@ -68,6 +77,13 @@ impl Plan {
             let coin = Coin::new(name).ok_or_else(|| CollectError::Coin {
                 message: format!("{name:?} is blank; a coin such as \"BTC\" is expected"),
             })?;
+            if !may_be_listed(coin.as_str()) {
+                let message = format!(
+                    "{name:?} is no name of a coin; allowed: letters, digits, and - _ . : between them, such as \"BTC\", \
+                     several as [\"BTC\", \"ETH\"]"
+                );
+                return Err(CollectError::Coin { message });
+            }
             coins.insert(coin.to_string());
         }
         Ok(coins.into_iter().collect())

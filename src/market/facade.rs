@@ -116,11 +116,12 @@ impl Market {
         path: impl AsRef<Path>,
         stretch: (Option<Millis>, Option<Millis>),
         clock: impl FnOnce(Millis) -> Arc<dyn Clock>,
+        read: &dyn Fn(usize, usize),
     ) -> Result<Self, Refusal> {
         let path = path.as_ref();
         let place = Arc::new(Archived::open(path, None)?);
         let archive = Archive::read(path)?;
-        let moving = Moving::of_archive(place, archive, stretch, clock)?;
+        let moving = Moving::of_archive(place, archive, stretch, clock, read)?;
         let origin = format!("replay of archive {}", path.display());
         Ok(Self::of_moving(moving, origin))
     }

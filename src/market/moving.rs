@@ -60,8 +60,9 @@ impl Moving {
         archive: Archive,
         (start, end): Stretch,
         clock: impl FnOnce(Millis) -> Arc<dyn Clock>,
+        read: &dyn Fn(usize, usize),
     ) -> Result<Self, Refusal> {
-        let timetable = Timetable::of_archive(archive, start, end)?;
+        let timetable = Timetable::of_archive(archive, start, end, read)?;
         Ok(Self::by(place, timetable, clock))
     }
 

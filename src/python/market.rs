@@ -17,9 +17,10 @@ use super::history::History;
 use super::moving::{Live, Pace};
 use super::question::{self, Answer, Question};
 use super::rows::Table;
-use super::signals::interruptible;
+use super::signals::{Progress, interruptible, watched};
 use super::stream::Stream;
 use super::tables;
+use crate::api;
 use crate::archive::Filter;
 use crate::engine;
 use crate::model::{Millis, Position};
@@ -157,14 +158,16 @@ impl Market {
         Ok(market::Market::fixed(observations, "tables").into())
     }
 
-    /// A simulated market; of traders with other habits (tilt, patience, extra) where they are given.
+    /// A simulated market; of traders with other habits (tilt, patience, extra) where they are given. `watcher` is told how
+    /// many bars have been lived through, of how many.
     #[staticmethod]
-    #[pyo3(signature = (seed, now, habits=None))]
+    #[pyo3(signature = (seed, now, habits=None, watcher=None))]
     fn demo(
         py: Python<'_>,
         seed: u64,
         now: i64,
         habits: Option<(f64, f64, f64)>,
+        watcher: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let said = match habits {
             None => format!("simulated (seed {seed})"),
@@ -175,8 +178,10 @@ impl Market {
             patience,
             extra,
         });
-        let made = interruptible(py, move || {
-            let world = simulate::simulate_with(habits, seed, Millis(now));
+        let progress = Arc::new(Progress::of(simulate::bars_to_live(0)));
+        let made = watched(py, &progress, watcher, move |progress| {
+            let now = Millis(now);
+            let world = simulate::simulate_counted(habits, seed, now, 0, progress.done());
             let now = world.now;
             let made =
                 engine::Observations::new(world.orders, world.bars, world.open_interest, Some(now));
@@ -190,22 +195,25 @@ impl Market {
         })
     }
 
-    /// A simulated market that goes on from `now` at `faster` times, or by hand; it stands at `at` in the beginning.
+    /// A simulated market that goes on from `now` at `faster` times, or by hand; it stands at `at` in the beginning. `watcher`
+    /// is told how many bars have been lived through, of how many.
     #[staticmethod]
-    #[pyo3(signature = (seed, now, faster=None, at=None))]
+    #[pyo3(signature = (seed, now, faster=None, at=None, watcher=None))]
     fn live_demo(
         py: Python<'_>,
         seed: u64,
         now: i64,
         faster: Option<f64>,
         at: Option<i64>,
+        watcher: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let start = Millis(now);
         let at = Millis(at.unwrap_or(now));
         let pace = Pace::of(faster, at);
         let clock = pace.clone();
-        let made = interruptible(py, move || {
-            let world = Live::world(seed, start);
+        let progress = Arc::new(Progress::of(Live::bars_to_live()));
+        let made = watched(py, &progress, watcher, move |progress| {
+            let world = Live::world(seed, start, progress.done());
             let made =
                 engine::Observations::new(world.orders, world.bars, world.open_interest, None);
             let said = format!("simulated (seed {seed}, live)");
@@ -221,8 +229,9 @@ impl Market {
     }
 
     /// An archive that is told again from `start` until `end` at `faster` times, or by hand; it stands at `at` in the beginning.
+    /// `watcher` is told how many days have been read, of how many.
     #[staticmethod]
-    #[pyo3(signature = (path, start=None, end=None, faster=None, at=None))]
+    #[pyo3(signature = (path, start=None, end=None, faster=None, at=None, watcher=None))]
     fn replay(
         py: Python<'_>,
         path: PathBuf,
@@ -230,14 +239,16 @@ impl Market {
         end: Option<i64>,
         faster: Option<f64>,
         at: Option<i64>,
+        watcher: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         // By hand it stands before everything until it is told where.
         let pace = Pace::of(faster, Millis(i64::MIN));
         let clock = pace.clone();
-        let market = interruptible(py, move || {
+        let market = watched(py, &Arc::default(), watcher, move |progress| {
             let stretch = (start.map(Millis), end.map(Millis));
             let clock = |start: Millis| clock.clock(at.map_or(start, |at| Millis(at).max(start)));
-            Ok(market::Market::replayed(path, stretch, clock)?)
+            let read = |done, of| progress.note(done, of);
+            Ok(market::Market::replayed(path, stretch, clock, &read)?)
         })?;
         Ok(Self {
             pace: Some(pace),
@@ -293,6 +304,17 @@ impl Market {
         last_event_id: &Bound<'_, PyAny>,
     ) -> PyResult<Stream> {
         let question = question::stream(symbol, exchange, min_usd, last_event_id)?;
+        // What a service calls its places is its own affair; these are ours.
+        if let Some(id) = &question.last_event_id
+            && id.parse::<market::ArrivalId>().is_err()
+        {
+            let refusal = api::BadQuery::new(
+                "last_event_id",
+                format!("{id:?} is the place of no stream of a market"),
+                "the last_event_id of an earlier stream, such as \"beef-7\", or None to begin now",
+            );
+            return Err(error::bad_query(py, &refusal));
+        }
         let market = self.shared();
         compute(py, || Ok(Stream::of_market(market, question)?))
     }

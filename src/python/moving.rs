@@ -1,5 +1,6 @@
 //! Markets whose orders arrive without a network: a simulation that goes on, and an archive that is told again.
 
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::prelude::*;
@@ -62,9 +63,14 @@ impl Live {
         }
     }
 
-    /// What happens in it, from before `now` until long after.
-    pub(super) fn world(seed: u64, now: Millis) -> Simulation {
-        simulate::simulate_beyond(Habits::default(), seed, now, BEYOND)
+    /// What happens in it, from before `now` until long after; its bars are counted in `lived`.
+    pub(super) fn world(seed: u64, now: Millis, lived: &AtomicUsize) -> Simulation {
+        simulate::simulate_counted(Habits::default(), seed, now, BEYOND, lived)
+    }
+
+    /// How many bars its coins live through.
+    pub(super) fn bars_to_live() -> usize {
+        simulate::bars_to_live(BEYOND)
     }
 
     /// The positions at the close of the last bar by `at`: those of the same simulation that ends there.

@@ -1,8 +1,9 @@
 //! Ctrl-C while the native half works: who waits or loops looks for signals now and then.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -24,6 +25,67 @@ pub(super) fn interruptible<T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
 ) -> PyResult<T> {
+    attended(py, work, || Ok(()))
+}
+
+/// How far a work is, as it says itself while it works.
+#[derive(Debug, Default)]
+pub(super) struct Progress {
+    done: AtomicUsize,
+    of: AtomicUsize,
+}
+
+impl Progress {
+    /// Nothing is done of so many.
+    pub(super) fn of(count: usize) -> Self {
+        Self {
+            done: AtomicUsize::new(0),
+            of: AtomicUsize::new(count),
+        }
+    }
+
+    /// What counts each that is done.
+    pub(super) fn done(&self) -> &AtomicUsize {
+        &self.done
+    }
+
+    /// So many are done of so many.
+    pub(super) fn note(&self, done: usize, of: usize) {
+        self.done.store(done, Ordering::Relaxed);
+        self.of.store(of, Ordering::Relaxed);
+    }
+
+    /// Tells `seen` how many are done of how many.
+    fn tell(&self, seen: Seen<'_, '_>) -> PyResult<()> {
+        match (seen, self.of.load(Ordering::Relaxed)) {
+            (Some(seen), of @ 1..) => {
+                let done = self.done.load(Ordering::Relaxed).min(of);
+                seen.call1((done, of)).map(drop)
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// As [`interruptible`]; `seen` is told meanwhile, and in the end, how far the work is.
+pub(super) fn watched<T: Send + 'static>(
+    py: Python<'_>,
+    progress: &Arc<Progress>,
+    seen: Seen<'_, '_>,
+    work: impl FnOnce(&Progress) -> Result<T, Failure> + Send + 'static,
+) -> PyResult<T> {
+    let at_work = Arc::clone(progress);
+    let made = attended(py, move || work(&at_work), || progress.tell(seen))?;
+    progress.tell(seen)?;
+    Ok(made)
+}
+
+/// As [`interruptible`], and does something meanwhile, which may end the wait as well.
+fn attended<T: Send + 'static>(
+    py: Python<'_>,
+    work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
+    meanwhile: impl Fn() -> PyResult<()>,
+) -> PyResult<T> {
     let (tell, told) = mpsc::sync_channel(1);
     let work = move || {
         let outcome = catch_unwind(AssertUnwindSafe(work))
@@ -42,7 +104,10 @@ pub(super) fn interruptible<T: Send + 'static>(
     let outcome = loop {
         match py.detach(wait) {
             Ok(outcome) => break outcome,
-            Err(RecvTimeoutError::Timeout) => py.check_signals()?,
+            Err(RecvTimeoutError::Timeout) => {
+                py.check_signals()?;
+                meanwhile()?;
+            }
             Err(RecvTimeoutError::Disconnected) => break Err(Failure::Cancelled),
         }
     };

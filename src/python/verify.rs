@@ -12,18 +12,22 @@ use crate::archive::{Archive, ArchiveError, Finding};
 /// What is damaged, missing or unexpected in the archive in the folder `path`; `seen` is told after each file how many
 /// have been read of how many.
 #[pyfunction]
+#[pyo3(signature = (path, repair, seen=None))]
 pub(super) fn verify(
     py: Python<'_>,
     path: PathBuf,
     repair: bool,
-    seen: Py<PyAny>,
+    seen: Option<Py<PyAny>>,
 ) -> PyResult<Table> {
     let (found, raised) = py.detach(move || {
         let mut raised = None;
         let found = findings(&path, repair, &mut |read, of| {
             let went_on = Python::attach(|py| {
                 py.check_signals()?;
-                seen.call1(py, (read, of)).map(drop)
+                match &seen {
+                    Some(seen) => seen.call1(py, (read, of)).map(drop),
+                    None => Ok(()),
+                }
             });
             raised = went_on.err();
             raised.is_none()

@@ -1,5 +1,7 @@
 //! The history of one coin: the price moves, traders come and go, and the mark price liquidates them.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use rand::{Rng, RngExt};
 
 use super::book::Book;
@@ -57,13 +59,15 @@ struct Forming {
 }
 
 impl History {
-    /// Lives through the whole simulation of `coin`, which ends at `end`, under the weather of the market.
+    /// Lives through the whole simulation of `coin`, which ends at `end`, under the weather of the market; every bar is
+    /// counted in `lived`.
     pub(super) fn live(
         coin: Coin,
         habits: Habits,
         market: &[Weather],
         end: Millis,
         rng: &mut impl Rng,
+        lived: &AtomicUsize,
     ) -> Self {
         let mut coins_own = Climate::new(0.7);
         let mut price = Price::new(coin.start);
@@ -116,6 +120,7 @@ impl History {
                 history.bars.push(bar.closed(&coin, open_time, traded));
                 history.open_interest.push(history.held());
             }
+            lived.fetch_add(1, Ordering::Relaxed);
         }
         history
     }

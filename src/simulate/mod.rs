@@ -22,6 +22,7 @@ mod path;
 mod traders;
 
 use std::panic::resume_unwind;
+use std::sync::atomic::AtomicUsize;
 
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -96,12 +97,38 @@ pub fn simulate_with(habits: Habits, seed: u64, now: Millis) -> Simulation {
 /// ```
 #[must_use]
 pub fn simulate_beyond(habits: Habits, seed: u64, now: Millis, bars: usize) -> Simulation {
+    simulate_counted(habits, seed, now, bars, &AtomicUsize::new(0))
+}
+
+/// As [`simulate_beyond`]; every bar that a coin lives through is counted in `lived`, [`bars_to_live`] in all.
+#[must_use]
+pub fn simulate_counted(
+    habits: Habits,
+    seed: u64,
+    now: Millis,
+    bars: usize,
+    lived: &AtomicUsize,
+) -> Simulation {
     let end = Millis(now.0.div_euclid(INTERVAL).saturating_mul(INTERVAL));
-    observed(&live(habits, seed, end, bars), now)
+    observed(&live(habits, seed, end, bars, lived), now)
+}
+
+/// How many bars all coins live through in a simulation that goes on for another so many.
+#[must_use]
+pub fn bars_to_live(beyond: usize) -> usize {
+    (WARM_UP + BARS)
+        .saturating_add(beyond)
+        .saturating_mul(COINS.len())
 }
 
 /// The history of every coin, up to `end` and for so many bars beyond.
-fn live(habits: Habits, seed: u64, end: Millis, beyond: usize) -> Vec<History> {
+fn live(
+    habits: Habits,
+    seed: u64,
+    end: Millis,
+    beyond: usize,
+    lived: &AtomicUsize,
+) -> Vec<History> {
     let market = weather(end, beyond, &mut stream(seed, 0));
     // Every coin has its own stream of chance: its traders depend neither on those of the others nor on which thread
     // is faster.
@@ -111,7 +138,7 @@ fn live(habits: Habits, seed: u64, end: Millis, beyond: usize) -> Vec<History> {
             .zip(COINS)
             .map(|(number, coin)| {
                 scope.spawn(move || {
-                    History::live(coin, habits, market, end, &mut stream(seed, number))
+                    History::live(coin, habits, market, end, &mut stream(seed, number), lived)
                 })
             })
             .collect();

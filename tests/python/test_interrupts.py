@@ -17,6 +17,9 @@ WAYS = {
     "market of arrow": "liqdata.Market(orders=arrow)",
     "decode": 'feeds.decode("bybit", frames)',
     "demo": "liqdata.demo(seed=5)",
+    "live demo": "liqdata.demo(seed=5, live=True)",
+    "truth": "liqdata.score_truth(market)",
+    "replay": "liqdata.replay(folder)",
     "to_arrow": "rows.to_arrow()",
     "exact to_arrow": 'rows.to_arrow(decimals="decimal")',
     "to_pandas": "rows.to_pandas()",
@@ -43,6 +46,14 @@ SOURCE = """
     frames = [one % ", ".join([row] * (count // 20_000))] * 20_000
     if "arrow" == sys.argv[2]:
         arrow = pyarrow.table(table)
+    if "market" == sys.argv[2]:
+        market = liqdata.demo(seed=5)
+    if "folder" == sys.argv[2]:
+        import tempfile
+        folder = tempfile.mkdtemp() + "/archive"
+        writer = liqdata._core.ArchiveWriter(folder)
+        writer.append(liqdata.Rows(liqdata.Market(orders=table)._core.tables()[0]).to_arrow(), None, None)
+        writer.close()
     if "rows" == sys.argv[2]:
         rows = liqdata.Rows(liqdata.Market(orders=table)._core.tables()[0], decimals="decimal")
     call = lambda: WAY
@@ -76,7 +87,7 @@ SOURCE = """
 @pytest.mark.parametrize("way", WAYS)
 def test_ctrl_c_ends_it_at_once_and_the_next_call_works(way):
     call = WAYS[way]
-    needs = "arrow" if "arrow)" in call else "rows" if "rows" in call else "table"
+    needs = next((one for one in ("arrow)", "rows", "(market)", "folder") if one in call), "table").strip("()")
     source = textwrap.dedent(SOURCE).replace("WAY", call).replace("SHARES", str(SHARES))
     command = [sys.executable, "-c", source, str(ROWS), needs]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)

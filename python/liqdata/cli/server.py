@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from liqdata._progress import late
+
 from . import collection
 from .command import Command, flag, option
 from .mistakes import refuse
@@ -96,7 +98,7 @@ def _serve(**given: Any) -> None:
     # Set before anything is announced, so that no signal falls between; put back for a second Ctrl-C while closing.
     before = {number: signal.signal(number, lambda *_: enough.set()) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        made = demo(seed=given["seed"] or 0) if archive is None else open(archive)
+        made = demo(seed=given["seed"] or 0, progress=late("demo", " bars")) if archive is None else open(archive)
         with made as market, serve(market, **served) as server:
             print(server.url, flush=True)
             what = "a simulated market" if archive is None else f"the archive {archive}"

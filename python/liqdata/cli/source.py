@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from liqdata._progress import late
+
 from .command import flag, option
 from .mistakes import refuse
 from .words import Headers, Number, Place, Seconds
@@ -35,7 +37,7 @@ class Source(NamedTuple):
         from liqdata import Client, demo, open
 
         if self.demo:
-            return demo(seed=self.seed or 0)
+            return demo(seed=self.seed or 0, progress=late("demo", " bars"))
         if self.archive is not None:
             return open(self.archive)
         if not self.url and not os.environ.get("LIQDATA_BASE_URL"):

@@ -7,6 +7,7 @@ import time
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from liqdata._progress import late
 from liqdata._table import endpoints
 
 from . import layout, table
@@ -40,7 +41,7 @@ def tour(out: Path, *, seed: int = 0) -> None:
 
     out.mkdir(parents=True, exist_ok=True)
     began = time.perf_counter()
-    with demo(seed=seed) as market:
+    with demo(seed=seed, progress=late("demo", " bars")) as market:
         built = time.perf_counter() - began
         _say(f"A simulated market (seed {seed}), none of it real, built in {built:.2f} s.")
         with serve(market) as server, Client(server.url) as client:

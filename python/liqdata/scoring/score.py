@@ -11,7 +11,7 @@ import numpy as np
 from liqdata import _core
 from liqdata._doors import door
 from liqdata._inputs import choice, datetime_of, many, stretch
-from liqdata._progress import bar
+from liqdata._progress import bar, meant
 from liqdata.errors import BadQuery
 
 from . import fit, gain, sources, trial
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import timedelta
 
-    from liqdata.types import Instant
+    from liqdata.types import Instant, Progress
 
     from .trial import Paths, Run, Trial
 
@@ -50,7 +50,7 @@ def score(
     reference: Literal["adaptive", "strong", "weak"] = "adaptive",
     baselines: object = (),
     seed: int = 0,
-    progress: bool = False,
+    progress: Progress = False,
     client: object = None,
 ) -> Scorecard: ...
 @overload
@@ -67,7 +67,7 @@ def score(
     reference: Literal["adaptive", "strong", "weak"] = "adaptive",
     baselines: object = (),
     seed: int = 0,
-    progress: bool = False,
+    progress: Progress = False,
     client: object = None,
 ) -> dict[str, Scorecard]: ...
 @door
@@ -84,7 +84,7 @@ def score(
     reference: Literal["adaptive", "strong", "weak"] = "adaptive",
     baselines: object = (),
     seed: int = 0,
-    progress: bool = False,
+    progress: Progress = False,
     client: object = None,
 ) -> Scorecard | dict[str, Scorecard]:
     """Score maps of liquidations against what was then liquidated, given where the price went.
@@ -124,8 +124,9 @@ def score(
         the names ``"template"``, ``"prints"``, ``"interest"`` (needs ``open_interest``) and ``"turnover"``.
     seed : int
         Of the resamples.
-    progress : bool
-        Show a bar.
+    progress : bool or callable
+        Show a bar of the stages (with tqdm, on a terminal or in a notebook), or tell a function how many are done and
+        of how many (``None`` where that is unknown).
     client : distributed.Client, optional
         Where the parts are computed, by stretches of days; the same result as here. Here by default.
 
@@ -148,6 +149,7 @@ def score(
     liqdata.errors.BadQuery: realised: column 'short_usd', row 0: -1 cannot be; allowed: finite numbers from 0 on
     """
     choice(reference, "reference", trial.PATHS)
+    meant(progress)
     if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
         refuse("seed", f"{seed!r} is not allowed", "a whole number from 0 on")
     first, last = stretch(start, end)

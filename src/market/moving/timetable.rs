@@ -179,11 +179,13 @@ impl Timetable {
         }
     }
 
-    /// What of an archive arrives after `start`, or else from the first that ever did, until `end`, or else the last.
+    /// What of an archive arrives after `start`, or else from the first that ever did, until `end`, or else the last; `read`
+    /// is told how many days have been read, of how many.
     pub(super) fn of_archive(
         archive: Archive,
         start: Option<Millis>,
         end: Option<Millis>,
+        read: &dyn Fn(usize, usize),
     ) -> Result<Self, Refusal> {
         let all = Filter {
             end: end.map(|end| end.on(1)),
@@ -192,7 +194,10 @@ impl Timetable {
         };
         let after = start.unwrap_or(Millis(i64::MIN));
         let mut drafts = Drafts::default();
-        for day in archive.days_of_rows(&all)? {
+        let days = archive.days_of_rows(&all)?;
+        let of = days.len();
+        for (done, day) in days.into_iter().enumerate() {
+            read(done, of);
             let filter = Filter {
                 start: Some(day),
                 end: Some(day.on(Millis::DAY)),
@@ -210,6 +215,7 @@ impl Timetable {
                 }
             })?;
         }
+        read(of, of);
         let outlines = drafts.outlines();
         let (Some(first), Some(last)) = (outlines.first(), outlines.last()) else {
             return Err(nothing(&archive, start));

@@ -1,0 +1,88 @@
+"""How far a long call is: told to a function of the caller's, whichever call it is."""
+
+import contextlib
+import shutil
+import subprocess
+import sys
+
+import pytest
+import samples
+
+import liqdata
+from liqdata import _core, feeds
+
+FRAME = """{"topic": "allLiquidation.SOLUSDT", "type": "snapshot", "ts": 1790000000500, "data": []}"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("progress") / "archive"
+    with contextlib.closing(_core.ArchiveWriter(path)) as writer:
+        bars = samples.bars()
+        writer.append(samples.orders(), {**bars, "interval": [5 * samples.MINUTE] * len(bars["symbol"])}, None)
+        writer.roll(samples.NOW)
+    return path
+
+
+def exported(folder, tell):
+    with liqdata.open(folder) as market:
+        market.export(f"file://{folder}-kept", progress=tell)
+
+
+def walked(folder, tell):
+    with liqdata.open(folder) as market:
+        list(market.iter_orders(max_rows=10, progress=tell))
+
+
+# The call, and of how many it knows: None where nobody does.
+WAYS = {
+    "demo": (lambda _, tell: liqdata.demo(progress=tell), int),
+    "live demo": (lambda _, tell: liqdata.demo(live=True, progress=tell).close(), int),
+    "replay": (lambda folder, tell: liqdata.replay(folder, progress=tell).close(), int),
+    "verify": (lambda folder, tell: liqdata.verify(folder, progress=tell), int),
+    "export": (exported, int),
+    "walk": (walked, int),
+    "market": (lambda _, tell: liqdata.Market(samples.orders(), progress=tell), type(None)),
+    "ingest": (
+        lambda folder, tell: liqdata.ingest(f"{folder}-new", orders=samples.orders(), progress=tell),
+        type(None),
+    ),
+    "decode": (lambda _, tell: feeds.decode("bybit", [FRAME] * 5000, progress=tell), int),
+    "truth": (lambda _, tell: liqdata.score_truth(samples.simulated(), progress=tell), int),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_function_is_told_how_far_it_is(way, folder):
+    call, of = WAYS[way]
+    told = []
+    call(folder, lambda *how_far: told.append(how_far))
+    assert told
+    done = [one for one, _ in told]
+    assert done == sorted(done)
+    assert {type(whole) for _, whole in told} == {of}
+    if of is int:
+        assert told[-1] == (done[-1], done[-1])
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_what_the_function_raises_ends_the_call(way, folder):
+    def enough(*_):
+        raise StopAsyncIteration
+
+    with pytest.raises(StopAsyncIteration):
+        WAYS[way][0](f"{folder}" if way != "export" else linked(folder), enough)
+
+
+def linked(folder):
+    """The archive under a name of its own, so that nothing of it is exported yet."""
+    other = folder.parent / "again"
+    shutil.copytree(folder, other)
+    return other
+
+
+def test_a_command_draws_nothing_where_nobody_looks():
+    command = [sys.executable, "-m", "liqdata", "coins", "--demo", "--csv"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    assert done.stdout.startswith("coin,")
+    assert done.stderr == "simulated market\n"
