@@ -13,7 +13,7 @@ use super::reader::Archive;
 use super::row::Row;
 use super::runs::{Gap, Run, by, gaps, runs, silences};
 use super::spans::{Span, without};
-use crate::model::{Completeness, GapState, Millis, VenueCoverage};
+use crate::model::{Completeness, GapState, Millis, VenueCoverage, sort_small};
 
 /// An exchange, how many orders it has, and the time of the last.
 type Counted = (String, u64, Millis);
@@ -62,7 +62,7 @@ impl Archive {
                 known.push(gap);
             }
         }
-        known.sort_by(|a, b| {
+        sort_small(&mut known, |a, b| {
             (a.start, &a.exchange, a.end, &a.reason).cmp(&(b.start, &b.exchange, b.end, &b.reason))
         });
         Ok(known)

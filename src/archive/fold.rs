@@ -26,7 +26,7 @@ use super::parquet;
 use super::reader::Archive;
 use super::row::Row;
 use super::verify::Sound;
-use crate::model::{FiledColumns, FiledOrders, Listings, Millis, OrderBrief};
+use crate::model::{FiledColumns, FiledOrders, Listings, Millis, OrderBrief, sort_small};
 
 /// Threads at most: beyond, the disk and what is done by one decide.
 const THREADS: usize = 8;
@@ -422,7 +422,7 @@ fn side_by_side<G: Send, E: Send>(
         }
         made
     })?;
-    made.sort_by_key(|(number, _)| *number);
+    sort_small(&mut made, |(one, _), (other, _)| one.cmp(other));
     Ok(made.into_iter().map(|(_, made)| made).collect())
 }
 

@@ -29,7 +29,7 @@ use super::runs::{self, Gap, Run};
 use super::spans::{self, Span};
 use super::writer::Writer;
 use super::{ArchiveError, journal, known, table};
-use crate::model::{Millis, Vocabulary};
+use crate::model::{Millis, Vocabulary, sort_small};
 
 /// The time there is.
 const ALWAYS: Span = (Millis(i64::MIN), Millis(i64::MAX));
@@ -308,13 +308,15 @@ impl Merge<'_> {
                 }
             }
         }
-        gaps.sort_by_key(|(gap, _)| gap.recorded_at);
+        sort_small(&mut gaps, |(one, _), (other, _)| {
+            one.recorded_at.cmp(&other.recorded_at)
+        });
         let mut runs: Vec<&Run> = self
             .sources
             .iter()
             .flat_map(|source| &source.runs)
             .collect();
-        runs.sort_by_key(|run| run.started);
+        sort_small(&mut runs, |one, other| one.started.cmp(&other.started));
         let topic_gaps = self.topic_gaps();
         let tallies = self.tallies();
         let sources = self.sources;

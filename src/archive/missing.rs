@@ -3,8 +3,6 @@
 //! A reader cannot write a gap down, and need not wait for a writer that does: what a file was to hold stands in the
 //! journal's list.
 
-use std::cmp::Reverse;
-
 use super::ArchiveError;
 use super::damaged::DamagedPart;
 use super::manifest::{self, Part, State};
@@ -13,7 +11,7 @@ use super::reader::Archive;
 use super::row::Row;
 use super::runs::Gap;
 use super::verify::DAMAGED;
-use crate::model::Millis;
+use crate::model::{Millis, sort_small};
 
 impl Archive {
     /// The gaps that damaged files of orders leave in the time from `start` until before `end`, by their start: those
@@ -49,7 +47,7 @@ impl Archive {
                 );
             }
         }
-        gaps.sort();
+        sort_small(&mut gaps, Ord::cmp);
         gaps.dedup();
         Ok(gaps)
     }
@@ -94,7 +92,7 @@ impl Archive {
             self.warn_of_journal(reason);
         }
         let (mut kept, _) = self.parts()?;
-        kept.sort_by_key(|part| Reverse(part.last));
+        sort_small(&mut kept, |one, other| other.last.cmp(&one.last));
         for part in &kept {
             if !goes_on() {
                 return Ok(());

@@ -2,6 +2,7 @@
 //!
 //! A service may repeat in a refusal what it was sent, and errors travel into logs, pickles and reports.
 
+use crate::model::sort_small;
 use reqwest::header::HeaderMap;
 
 use super::error::Error;
@@ -33,7 +34,7 @@ impl Secrets {
             }
         }
         known.retain(|text| text.len() >= SHORTEST);
-        known.sort_by_key(|text| std::cmp::Reverse(text.len()));
+        sort_small(&mut known, |one, other| other.len().cmp(&one.len()));
         known.dedup();
         Self(known)
     }

@@ -17,7 +17,7 @@ use super::settings::{millis, span};
 use super::venue::VenueTasks;
 use crate::archive::{Archive, ArchiveError, BarRow, Batch, Filter, OpenInterestRow};
 use crate::feeds::{Ask, Bar, Error, Listing, Reading, price_of_one, unscaled};
-use crate::model::Millis;
+use crate::model::{Millis, sort_small};
 use crate::net::Backoff;
 
 /// Requests of one venue under way at once.
@@ -135,7 +135,9 @@ impl<'a> History<'a> {
                 }
             }
         }
-        errands.sort_by_key(|errand| std::cmp::Reverse(errand.ask.until));
+        sort_small(&mut errands, |one, other| {
+            other.ask.until.cmp(&one.ask.until)
+        });
         self.intake().board.will_ask(errands.len());
         self.run_again(errands).await;
         while self.venue.once && !self.failed.is_empty() && self.attempts < 3 {

@@ -13,7 +13,7 @@ use crate::archive::{
     Archive, ArchiveError, BarRow, Batch, Completeness, OpenInterestRow, OrderRow, Told, Writer,
 };
 use crate::feeds::dumps::{Format, Row, RowBar, RowOrder, RowReading, Rows, Unclear};
-use crate::model::{Millis, Vocabulary};
+use crate::model::{Millis, Vocabulary, sort_small};
 
 /// Rows that are gathered before they are kept.
 const LOT: usize = 250_000;
@@ -180,7 +180,9 @@ pub fn ingest(
         parts.push(part);
     }
     // Files of one day are kept together, however many contracts they are of.
-    found.sort_by_key(|(source, ..)| source.name.span());
+    sort_small(&mut found, |one, other| {
+        one.0.name.span().cmp(&other.0.name.span())
+    });
     let mut writer = Archive::create_or_open(path)?;
     let mut intake = Intake::new(&mut writer, goes_on, finished);
     intake.parts = parts;
@@ -480,7 +482,7 @@ impl<'a> Intake<'a> {
                 contract: contract.clone(),
             })
             .collect();
-        contracts.sort();
+        sort_small(&mut contracts, Ord::cmp);
         contracts
     }
 

@@ -5,6 +5,7 @@ use super::error::Error;
 use super::frame::Frame;
 use super::members::{Cell, Raw};
 use super::place::Place;
+use crate::model::sort_small;
 
 /// One row of a table of raw cells.
 pub(super) type Row<'a> = Vec<Raw<'a>>;
@@ -31,7 +32,7 @@ pub(super) fn bars(
     columns: Columns,
 ) -> Result<Vec<Bar>, Error> {
     let mut found = frame.each(place, rows, |place, row| bar(place, row, columns))?;
-    found.sort_by_key(|bar| bar.timestamp);
+    sort_small(&mut found, |one, other| one.timestamp.cmp(&other.timestamp));
     Ok(found)
 }
 

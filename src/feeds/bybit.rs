@@ -21,7 +21,7 @@ use super::members::{Cell, Part, Raw, members};
 use super::naming::{self, Market, perpetual};
 use super::place::{Place, says, shown, text_of};
 use super::venue::{Lines, Listen, Rest, Venue};
-use crate::model::{Millis, quote_of_pair, without_month};
+use crate::model::{Millis, quote_of_pair, sort_small, without_month};
 
 /// Topics of one message; so many were measured to be taken.
 const BATCH: usize = 200;
@@ -343,7 +343,9 @@ fn read_open_interest(frame: &Frame<'_>) -> Result<Vec<Reading>, Error> {
             shown(&both.map(|both| both.to_string()).unwrap_or_default())
         )))?;
     }
-    readings.sort_by_key(|reading| reading.timestamp);
+    sort_small(&mut readings, |one, other| {
+        one.timestamp.cmp(&other.timestamp)
+    });
     Ok(readings)
 }
 

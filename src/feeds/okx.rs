@@ -19,7 +19,7 @@ use super::members::{Part, members};
 use super::naming;
 use super::place::{Place, joined, says, shown, text_of};
 use super::venue::{Lines, Listen, Rest, Venue};
-use crate::model::{Millis, Side};
+use crate::model::{Millis, Side, sort_small};
 
 /// Requests in two seconds, by kind.
 const PUBLIC: Limit = Limit::of("public", 18, 2);
@@ -354,6 +354,8 @@ fn read_open_interest(frame: &Frame<'_>) -> Result<Vec<Reading>, Error> {
             open_interest: number.value.normalize(),
         }))
     })?;
-    readings.sort_by_key(|reading| reading.timestamp);
+    sort_small(&mut readings, |one, other| {
+        one.timestamp.cmp(&other.timestamp)
+    });
     Ok(readings)
 }

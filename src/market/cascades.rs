@@ -7,7 +7,7 @@ use super::refusal::Refusal;
 use super::stretches::Stretches;
 use crate::api::{BadQuery, Cascades};
 use crate::engine::{self, CascadeQuestion, EngineError, View, priced, reach};
-use crate::model::{Bar, CascadeRow, Millis};
+use crate::model::{Bar, CascadeRow, Millis, sort_small};
 
 /// More events than this are not put together.
 const MOST: usize = 1_000_000;
@@ -54,7 +54,7 @@ pub(super) fn price(
 ) -> Result<(), Refusal> {
     let mut coins: Vec<&mut CascadeRow> = rows.iter_mut().collect();
     // A stable sort: of one coin they stay in order.
-    coins.sort_by(|a, b| a.coin.cmp(&b.coin));
+    sort_small(&mut coins, |a, b| a.coin.cmp(&b.coin));
     for of_coin in coins.chunk_by_mut(|a, b| a.coin == b.coin) {
         let near = |first: &&mut CascadeRow, next: &&mut CascadeRow| {
             let read_with = |row: &CascadeRow| reach(row).0.0.div_euclid(READ);

@@ -35,6 +35,7 @@ mod record;
 mod sampling;
 mod short;
 mod side;
+mod sorting;
 mod specification;
 mod spelled;
 mod symbol;
@@ -76,6 +77,7 @@ pub use record::{Cell, Column, Kind, Record, Source, Value, Visitor};
 pub(crate) use record::{record, value};
 pub use sampling::{Sampling, UndercountRow};
 pub use side::Side;
+pub use sorting::sort_small;
 pub use specification::{BadSpecification, Chosen, Margins, Prior, Specification};
 pub use spelled::{ContractKind, Symbol, without_month};
 pub use symbol::{

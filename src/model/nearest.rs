@@ -1,5 +1,6 @@
 //! Which known names are most like one that is unknown.
 
+use super::sorting::sort_small;
 use strsim::jaro_winkler;
 
 /// So many names are offered.
@@ -20,7 +21,7 @@ pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>, alike: f64)
         .map(|known| (jaro_winkler(name, known), known))
         .filter(|(found, _)| *found >= alike)
         .collect();
-    found.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
+    sort_small(&mut found, |a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
     found.dedup_by(|a, b| a.1 == b.1);
     let names = found.into_iter().map(|(_, name)| name);
     names.take(OFFERED).collect()

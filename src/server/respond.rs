@@ -2,9 +2,11 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use axum::extract::State;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Uri};
-use axum::response::Response;
+use axum::extract::Request;
+use axum::handler::Handler;
+use axum::http::{HeaderMap, HeaderName, HeaderValue};
+use axum::response::{IntoResponse, Response};
+use futures_util::future::BoxFuture;
 use serde::Serialize;
 
 use super::encoded::{Estimated, Key, Realised};
@@ -67,17 +69,46 @@ impl Asked {
 /// with an answer is compiled once, not for each of the ten.
 type Make = Box<dyn Fn(&Market) -> Result<(Vec<u8>, Option<Explain>), Rejection> + Send>;
 
-/// The page of an endpoint.
-pub(super) async fn respond<E: Answer>(
-    State(shared): State<Shared>,
-    headers: HeaderMap,
-    uri: Uri,
-) -> Result<Response, Rejection> {
+/// What is to be done about a question.
+struct Plan {
+    asked: Asked,
+    material: Material,
+    make: Make,
+}
+
+/// The page of an endpoint; one kind of page for all of them, so that what a page does is compiled once.
+#[derive(Clone, Copy)]
+pub(super) struct Page(fn(&Shared, &str) -> Result<Plan, Rejection>);
+
+impl Page {
+    pub(super) fn of<E: Answer>() -> Self {
+        Self(plan::<E>)
+    }
+}
+
+impl Handler<(), Shared> for Page {
+    type Future = BoxFuture<'static, Response>;
+
+    fn call(self, request: Request, shared: Shared) -> Self::Future {
+        let (parts, _) = request.into_parts();
+        Box::pin(async move {
+            let planned = self.0(&shared, parts.uri.query().unwrap_or_default());
+            let answered = match planned {
+                Ok(plan) => respond(shared, &parts.headers, plan).await,
+                Err(rejection) => Err(rejection),
+            };
+            answered.into_response()
+        })
+    }
+}
+
+/// What a query string asks of an endpoint.
+fn plan<E: Answer>(shared: &Shared, query: &str) -> Result<Plan, Rejection> {
     let Question {
         endpoint,
         explain,
         as_of,
-    } = Question::<E>::read(uri.query().unwrap_or_default())?;
+    } = Question::<E>::read(query)?;
     let material = endpoint.material();
     if as_of.is_some() {
         shared.past.check("as_of")?;
@@ -102,12 +133,25 @@ pub(super) async fn respond<E: Answer>(
         let body = enveloped::<E, _>(answered.reply, most)?;
         Ok((body, answered.explain))
     });
+    Ok(Plan {
+        asked,
+        material,
+        make,
+    })
+}
+
+async fn respond(shared: Shared, headers: &HeaderMap, plan: Plan) -> Result<Response, Rejection> {
+    let Plan {
+        asked,
+        material,
+        make,
+    } = plan;
     match material {
-        Material::Estimated(needed) => estimated(shared, &headers, asked, needed, make).await,
+        Material::Estimated(needed) => estimated(shared, headers, asked, needed, make).await,
         Material::Realised(window) | Material::Recorded(window) => {
-            realised(shared, &headers, asked, window, make).await
+            realised(shared, headers, asked, window, make).await
         }
-        Material::Stretch => realised(shared, &headers, asked, Window::H24, make).await,
+        Material::Stretch => realised(shared, headers, asked, Window::H24, make).await,
     }
 }
 

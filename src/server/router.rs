@@ -26,7 +26,7 @@ use super::metrics::metrics;
 use super::question::{max_age, nothing};
 use super::ready::ReadyAnswers;
 use super::reject::Rejection;
-use super::respond::{Origin, respond};
+use super::respond::{Origin, Page};
 use super::response::{encoded, json, sign};
 use super::shared::{Lane, Shared};
 use crate::api::{self, Stream};
@@ -83,7 +83,7 @@ struct Routes(Router<Shared>);
 
 impl Visit for Routes {
     fn endpoint<E: Answer>(self) -> Self {
-        Self(self.0.route(E::PATH, get(respond::<E>)))
+        Self(self.0.route(E::PATH, get(Page::of::<E>())))
     }
 }
 

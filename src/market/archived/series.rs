@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::archive::{Archive, ArchiveError, Filter, SizedBar};
 use crate::engine::Sources;
-use crate::model::{Bar, Millis, ObservedBar, nearest_f64};
+use crate::model::{Bar, Millis, ObservedBar, nearest_f64, sort_small};
 
 /// Bars of this length are made where there are shorter ones.
 const SIZE: i64 = 5 * Millis::MINUTE;
@@ -105,8 +105,9 @@ fn ranked<'a>(days: impl Iterator<Item = &'a DayBars>) -> Vec<&'a str> {
             .unwrap_or(FIRST.len())
     };
     let mut venues: Vec<(&str, i64)> = observed.into_iter().collect();
-    venues.sort_by_key(|(venue, observed)| {
-        (std::cmp::Reverse(*observed), better_known(venue), *venue)
+    let rank = |(venue, observed): &(&str, i64)| (-observed, better_known(venue));
+    sort_small(&mut venues, |one, other| {
+        rank(one).cmp(&rank(other)).then(one.0.cmp(other.0))
     });
     venues.into_iter().map(|(venue, _)| venue).collect()
 }
