@@ -259,8 +259,11 @@ pub fn codings() -> Vec<Vec<u8>> {
     };
     let json = sample!("heatmap.json").as_bytes();
     let zeros = vec![b'0'; 200_000];
-    // A head of zstd that says one byte, and nothing behind it.
-    let mut bodies = vec![b"\x01\xff\x28\xb5\x2f\xfd\x20\x01\x01\0\0".to_vec()];
+    // A head of zstd that says one byte, and nothing behind it; a packed block of no byte.
+    let mut bodies = vec![
+        b"\x01\xff\x28\xb5\x2f\xfd\x20\x01\x01\0\0".to_vec(),
+        b"\x01\xff\x28\xb5\x2f\xfd\x20\0\x05\0\0".to_vec(),
+    ];
     for text in [b"".as_slice(), b"[1,2]", json, &zeros] {
         for (coding, packed) in [
             (0, gzip(text, 1)),
