@@ -32,15 +32,15 @@ def five_minutes(folder: Path) -> pd.DataFrame:
     return bars[["timestamp", "open", "high", "low", "close", "volume"]].assign(symbol="BTC")
 
 
-def gains(maps: dict[str, Any], told: pd.DataFrame, options: dict[str, Any]) -> pd.DataFrame:
-    """What each map adds to the adaptive path, by half of the time, of both sides together."""
-    times = told["timestamp"]
-    middle = times.iloc[len(times) // 2].floor("1D")
+def gains(
+    maps: dict[str, Any], told: pd.DataFrame, options: dict[str, Any], spans: dict[str, dict[str, Any]]
+) -> pd.DataFrame:
+    """What each map adds to the adaptive path, by stretch of time, of both sides together."""
     rows = []
-    for half, span in (("first", {"end": middle}), ("second", {"start": middle})):
+    for half, span in spans.items():
         card = liqdata.score(maps, told, period="1h", **options, **span)
         rows += [
-            {"half": half, **{name: row[name] for name in ("map", "state", "n", "dig", "dig_low", "dig_high")}}
+            {"span": half, **{name: row[name] for name in ("map", "state", "n", "dig", "dig_low", "dig_high")}}
             for row in (*card.rows(), *card.references())
             if row["side"] == "both"
             and row["map"].startswith((*maps, "pool", "baseline"))
@@ -64,7 +64,10 @@ def finer(folder: Path) -> pd.DataFrame:
             "bars of 5 minutes": liqdata.Market(bars=fine, open_interest=interest),
         }
         options = {"bars": fine, "open_interest": interest}
-        found.append(gains(maps, told, options).assign(seed=seed))
+        times = told["timestamp"]
+        middle = times.iloc[len(times) // 2].floor("1D")
+        spans = {"first": {"end": middle}, "second": {"start": middle}}
+        found.append(gains(maps, told, options, spans).assign(seed=seed))
     return pd.concat(found, ignore_index=True)
 
 
@@ -75,14 +78,12 @@ def others(folder: Path) -> pd.DataFrame:
     clocks = [(share, 24 / hours) for share, hours in LIVES]
     tiers = [int(leverage) for leverage in LEVERAGES]
     rest = {
-        "20 entries": liqdata.Model(entries=20),
         "three clocks": liqdata.Model(clocks=[(0.2, 0.1), (0.4, 2.0), (0.4, 16.0)]),
-        "only the fast clock": liqdata.Model(clocks=[(1.0, 16.0)]),
-        "only the slow clock": liqdata.Model(clocks=[(1.0, 0.1)]),
         "knows leverages and lives": liqdata.Model(tiers=tiers, weights=list(WEIGHTS), mmr=MARGIN, clocks=clocks),
     }
     options = {"bars": bars, "open_interest": interest, "baselines": rest}
-    return gains({"version 2": liqdata.Model()}, told, options)
+    spans = {"whole": {}, "second half": {"start": "2026-03-12"}}
+    return gains({"version 2": liqdata.Model()}, told, options, spans)
 
 
 def of_venue(folder: Path) -> pd.DataFrame:
