@@ -207,6 +207,8 @@ fn is_optional(name: &str, path: &str) -> bool {
             let kept = ["exchange", "completeness", "gaps", "cnt"];
             path.starts_with("data[") && !kept.contains(&member)
         }
+        // What did not come to anything, or concerns no topic.
+        "gaps" => matches!(member, "topic" | "recovered_at" | "recovered"),
         "maps" => matches!(member, "explain" | "version"),
         "open_interest" => member == "exchange",
         _ => false,
@@ -256,6 +258,7 @@ fn a_missing_member_is_named_unless_it_may_be_absent() {
                 | "cascades"
                 | "undercount"
                 | "coverage"
+                | "gaps"
                 | "maps"
                 | "open_interest"
         );
