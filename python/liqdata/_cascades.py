@@ -1,4 +1,4 @@
-"""Cascades: orders of one coin and side that follow each other closely, as events."""
+"""Cascades: orders of one coin and side that follow each other closely, as events; asked for, and as they close."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from ._local import _Local
 from ._service import _Awaiting, _Blocking
 from ._told import OF_MARKET, OF_SERVICE, told
 from .errors import BadQuery
+from .stream import AsyncCascadeStream, CascadeStream
 from .types import Amount
 
 if TYPE_CHECKING:
@@ -90,6 +91,61 @@ class _Cascades(_Blocking, Generic[Amount]):
         """
         return self._ask("cascades", _answers.rows, as_of, **asked(symbol, gap, min_usd, (start, end)))
 
+    def stream_cascades(
+        self,
+        symbol: str | None = None,
+        *,
+        gap: str | timedelta | int = "60s",
+        min_usd: float | Decimal = 100_000,
+        last_event_id: str | None = None,
+    ) -> CascadeStream[Amount]:
+        """The cascades as they close: an iterator that waits for the next and has no end of its own.
+
+        A cascade is told once, when the newest event time of all orders has passed its end by ``gap``, so that no order
+        in time can join it. Its row is that of :meth:`cascades` then: what bars do not tell yet, such as the changes
+        after it, is ``None``, and ask :meth:`cascades` for it later. An order that comes late may change what
+        :meth:`cascades` tells of it; it is not told again. One that is more than two hours older than the newest
+        changes nothing here. An extension of ``liqdata serve``.
+
+        Parameters
+        ----------
+        symbol : str, optional
+            Only this coin, or this trading pair (whose orders alone count then).
+        gap : str, timedelta or int
+            The most time between one order and the next, as of :meth:`cascades`.
+        min_usd : float or Decimal
+            Only cascades of at least so many USD, 0 or more.
+        last_event_id : str, optional
+            Go on behind this cascade: an earlier stream's ``last_event_id``, of the same question. From now on where
+            absent; a cascade that is under way counts.
+
+        Returns
+        -------
+        CascadeStream
+            An iterator of rows as of :meth:`cascades`; its ``last_event_id`` is the id of the last one. Use it in
+            ``with``, or ``close()`` it.
+
+        Raises
+        ------
+        BadQuery
+            For a parameter that is not allowed, and where the service does not announce ``events`` of its stream.
+        NoAnswer
+            If no connection can be had within the client's retries; asked again, the stream goes on where it was.
+        Refused
+            With status 410 if the service no longer knows the place to go on from, so that cascades are missing:
+            :meth:`cascades` has them, and the stream, asked again, goes on behind the gap.
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> def watch(url):
+        ...     with liqdata.Client(url) as client, client.stream_cascades("BTC", min_usd=1_000_000) as stream:
+        ...         for row in stream:
+        ...             print(row["side"], row["usd"], row["cnt"])
+        """
+        core = self._core.cascade_stream(symbol, str(milliseconds(gap)), usd(min_usd), last_event_id)
+        return CascadeStream(core, decimals=self._options.decimals)
+
 
 @told(OF_SERVICE, _Cascades)
 class _AsyncCascades(_Awaiting, Generic[Amount]):
@@ -119,6 +175,27 @@ class _AsyncCascades(_Awaiting, Generic[Amount]):
         """
         return await self._ask("cascades", _answers.rows, as_of, **asked(symbol, gap, min_usd, (start, end)))
 
+    def stream_cascades(
+        self,
+        symbol: str | None = None,
+        *,
+        gap: str | timedelta | int = "60s",
+        min_usd: float | Decimal = 100_000,
+        last_event_id: str | None = None,
+    ) -> AsyncCascadeStream[Amount]:
+        """As :meth:`liqdata.Client.stream_cascades`, for ``async for``.
+
+        Examples
+        --------
+        >>> import asyncio, liqdata
+        >>> async def watch(url):
+        ...     async with liqdata.AsyncClient(url) as client, client.stream_cascades("BTC") as stream:
+        ...         async for row in stream:
+        ...             print(row["side"], row["usd"], row["cnt"])
+        """
+        core = self._core.cascade_stream(symbol, str(milliseconds(gap)), usd(min_usd), last_event_id)
+        return AsyncCascadeStream(core, decimals=self._options.decimals)
+
 
 @told(OF_MARKET, _Cascades)
 class _LocalCascades(_Local):
@@ -145,6 +222,25 @@ class _LocalCascades(_Local):
         (20, True)
         """
         return self._ask("cascades", _answers.rows, as_of, **asked(symbol, gap, min_usd, (start, end)))
+
+    def stream_cascades(
+        self,
+        symbol: str | None = None,
+        *,
+        gap: str | timedelta | int = "60s",
+        min_usd: float | Decimal = 100_000,
+        last_event_id: str | None = None,
+    ) -> CascadeStream:
+        """As :meth:`liqdata.Client.stream_cascades`; in tables nothing arrives, and their stream ends at once.
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> list(liqdata.demo().stream_cascades("BTC"))
+        []
+        """
+        core = self._open().cascade_stream(symbol, str(milliseconds(gap)), usd(min_usd), last_event_id)
+        return CascadeStream(core, decimals="decimal")
 
 
 def asked(symbol: object, gap: object, min_usd: object, between: tuple[Any, Any]) -> dict[str, str | None]:

@@ -206,7 +206,7 @@ class _Orders(_Blocking, Generic[Amount]):
         start: Instant | None = None,
         end: Instant | None = None,
         as_of: Instant | None = None,
-    ) -> OrderIterator:
+    ) -> OrderIterator[Amount]:
         """Every order there is, newest first, each exactly once though more arrive while they are read.
 
         What the feed holds comes first, by the contract the last 24 hours; then what is older, where the service
@@ -279,7 +279,7 @@ class _Orders(_Blocking, Generic[Amount]):
         *,
         min_usd: float | Decimal | None = None,
         last_event_id: str | None = None,
-    ) -> OrderStream:
+    ) -> OrderStream[Amount]:
         """The orders as they arrive, oldest first: an iterator that waits for the next and has no end of its own.
 
         A connection that breaks off or falls silent is replaced by another, which goes on behind the last order. The
@@ -452,7 +452,7 @@ class _AsyncOrders(_Awaiting, Generic[Amount]):
         start: Instant | None = None,
         end: Instant | None = None,
         as_of: Instant | None = None,
-    ) -> AsyncOrderIterator:
+    ) -> AsyncOrderIterator[Amount]:
         """As :meth:`liqdata.Client.iter_orders`, for ``async for``.
 
         Examples
@@ -483,7 +483,7 @@ class _AsyncOrders(_Awaiting, Generic[Amount]):
         *,
         min_usd: float | Decimal | None = None,
         last_event_id: str | None = None,
-    ) -> AsyncOrderStream:
+    ) -> AsyncOrderStream[Amount]:
         """As :meth:`liqdata.Client.stream_orders`, for ``async for``.
 
         Examples

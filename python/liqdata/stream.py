@@ -1,24 +1,28 @@
-"""Streams: the orders as they arrive, for ``for`` and for ``async for``."""
+"""Streams: the orders as they arrive and the cascades as they close, for ``for`` and for ``async for``."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
-from typing import TYPE_CHECKING, Self, cast
+from typing import TYPE_CHECKING, Generic, Self, TypeVar, cast
+
+from .types import Amount, CascadeRow, OrderRow
 
 if TYPE_CHECKING:
     from . import _core
-    from .types import OrderRow, RowDecimals
+    from .types import RowDecimals
 
-__all__ = ["AsyncOrderStream", "OrderStream"]
+__all__ = ["AsyncCascadeStream", "AsyncOrderStream", "CascadeStream", "OrderStream"]
+
+R = TypeVar("R")
 
 
-class _Batch:
+class _Batch(Generic[R]):
     """Rows that have arrived and not been handed out, and the place behind those that have."""
 
     def __init__(self, core: _core.Stream, *, decimals: RowDecimals) -> None:
         self._core = core
         self._decimals: RowDecimals = decimals
-        self._rows: Iterator[tuple[OrderRow, str | None]] = iter(())
+        self._rows: Iterator[tuple[R, str | None]] = iter(())
         self._left = 0
         self._given: str | None = None
         self.ended = False
@@ -29,10 +33,10 @@ class _Batch:
             self.ended = True
             return
         table, ids = answer
-        self._rows = zip(cast("list[OrderRow]", table.dicts(self._decimals)), ids, strict=True)
+        self._rows = zip(cast("list[R]", table.dicts(self._decimals)), ids, strict=True)
         self._left = len(ids)
 
-    def row(self) -> OrderRow | None:
+    def row(self) -> R | None:
         """The next row, if there is one."""
         for row, place in self._rows:
             self._left -= 1
@@ -45,33 +49,22 @@ class _Batch:
         return self._given if self._left else self._core.last_event_id
 
 
-class OrderStream(Iterator["OrderRow"]):
-    """The orders as they arrive; :meth:`liqdata.Client.stream_orders` and the market's make them.
-
-    It waits for the next order as long as it takes; Ctrl-C interrupts the wait. Use ``with``, or :meth:`close` it.
-    After an error it may be asked again and goes on where it was.
-
-    Examples
-    --------
-    >>> import liqdata
-    >>> with liqdata.demo().stream_orders() as stream:  # nothing arrives in tables, so this one ends at once
-    ...     list(stream)
-    []
-    """
+class _Stream(Iterator[R]):
+    """Rows that are waited for."""
 
     def __init__(self, core: _core.Stream, *, decimals: RowDecimals) -> None:
         self._core = core
-        self._batch = _Batch(core, decimals=decimals)
+        self._batch: _Batch[R] = _Batch(core, decimals=decimals)
 
     @property
     def last_event_id(self) -> str | None:
-        """The id of the last order handed out: the place from which another stream goes on.
+        """The id of the last row handed out: the place from which another stream goes on.
 
         ``None`` until the service has named a place.
         """
         return self._batch.last_event_id
 
-    def __next__(self) -> OrderRow:
+    def __next__(self) -> R:
         batch = self._batch
         while not batch.ended:
             row = batch.row()
@@ -101,33 +94,22 @@ class OrderStream(Iterator["OrderRow"]):
         self.close()
 
 
-class AsyncOrderStream(AsyncIterator["OrderRow"]):
-    """The orders as they arrive, for ``async for`` and ``async with``; a cancelled wait loses no order.
-
-    Otherwise as :class:`OrderStream`.
-
-    Examples
-    --------
-    >>> import asyncio, liqdata
-    >>> async def first(url):
-    ...     async with liqdata.AsyncClient(url) as client, client.stream_orders("BTC") as stream:
-    ...         async for row in stream:
-    ...             return row, stream.last_event_id
-    """
+class _AsyncStream(AsyncIterator[R]):
+    """Rows that are awaited."""
 
     def __init__(self, core: _core.Stream, *, decimals: RowDecimals) -> None:
         self._core = core
-        self._batch = _Batch(core, decimals=decimals)
+        self._batch: _Batch[R] = _Batch(core, decimals=decimals)
 
     @property
     def last_event_id(self) -> str | None:
-        """The id of the last order handed out: the place from which another stream goes on.
+        """The id of the last row handed out: the place from which another stream goes on.
 
         ``None`` until the service has named a place.
         """
         return self._batch.last_event_id
 
-    async def __anext__(self) -> OrderRow:
+    async def __anext__(self) -> R:
         from ._loop import answer
 
         batch = self._batch
@@ -144,13 +126,12 @@ class AsyncOrderStream(AsyncIterator["OrderRow"]):
         Examples
         --------
         >>> import asyncio, liqdata
-        >>> async def ended(url):
+        >>> async def placed(url):
         ...     async with liqdata.AsyncClient(url) as client:
-        ...         stream = client.stream_orders("BTC")
+        ...         stream = client.stream_orders()
         ...         await stream.aclose()
         ...         return [row async for row in stream]
-        >>> with liqdata.serve(liqdata.demo()) as server:
-        ...     asyncio.run(ended(server.url))
+        >>> asyncio.run(placed("https://data.example"))
         []
         """
         self._batch.ended = True
@@ -161,3 +142,62 @@ class AsyncOrderStream(AsyncIterator["OrderRow"]):
 
     async def __aexit__(self, *_: object) -> None:
         await self.aclose()
+
+
+class OrderStream(_Stream[OrderRow[Amount]], Generic[Amount]):
+    """The orders as they arrive; :meth:`liqdata.Client.stream_orders` and the market's make them.
+
+    It waits for the next order as long as it takes; Ctrl-C interrupts the wait. Use ``with``, or :meth:`close` it.
+    After an error it may be asked again and goes on where it was.
+
+    Examples
+    --------
+    >>> import liqdata
+    >>> with liqdata.demo().stream_orders() as stream:  # nothing arrives in tables, so this one ends at once
+    ...     list(stream)
+    []
+    """
+
+
+class AsyncOrderStream(_AsyncStream[OrderRow[Amount]], Generic[Amount]):
+    """The orders as they arrive, for ``async for`` and ``async with``; a cancelled wait loses no order.
+
+    Otherwise as :class:`OrderStream`.
+
+    Examples
+    --------
+    >>> import asyncio, liqdata
+    >>> async def first(url):
+    ...     async with liqdata.AsyncClient(url) as client, client.stream_orders("BTC") as stream:
+    ...         async for row in stream:
+    ...             return row, stream.last_event_id
+    """
+
+
+class CascadeStream(_Stream[CascadeRow[Amount]], Generic[Amount]):
+    """The cascades as they close; :meth:`liqdata.Client.stream_cascades` and the market's make them.
+
+    As :class:`OrderStream` otherwise.
+
+    Examples
+    --------
+    >>> import liqdata
+    >>> with liqdata.demo().stream_cascades("BTC") as stream:  # nothing arrives in tables, so this one ends at once
+    ...     list(stream)
+    []
+    """
+
+
+class AsyncCascadeStream(_AsyncStream[CascadeRow[Amount]], Generic[Amount]):
+    """The cascades as they close, for ``async for`` and ``async with``; a cancelled wait loses no cascade.
+
+    Otherwise as :class:`CascadeStream`.
+
+    Examples
+    --------
+    >>> import asyncio, liqdata
+    >>> async def first(url):
+    ...     async with liqdata.AsyncClient(url) as client, client.stream_cascades("BTC") as stream:
+    ...         async for row in stream:
+    ...             return row, stream.last_event_id
+    """

@@ -5,13 +5,14 @@ from __future__ import annotations
 import operator
 from bisect import bisect_right
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, cast
 
 from . import _answers, _core
 from ._doors import door
 from ._inputs import choice
 from ._told import OF_EXPORTS, told
 from ._written import written
+from .types import Amount
 
 if TYPE_CHECKING:
     import os
@@ -34,21 +35,21 @@ F = TypeVar("F")
 _Frame = Literal["float", "decimal"]
 
 
-class _Shelf:
+class _Shelf(Generic[Amount]):
     """Tables that have come, and how far their rows have been handed out."""
 
     def __init__(self, bar: Shown, origin: Callable[[], Origin]) -> None:
         self._bar = bar
         self._origin = origin
         self._tables: list[_core.Table] = []
-        self._rows: Iterator[OrderRow] = iter(())
+        self._rows: Iterator[OrderRow[Amount]] = iter(())
         self._open: _core.Table | None = None  # whose rows those are
 
     def put(self, table: _core.Table) -> None:
         self._tables.append(table)
         self._bar.update(len(table))
 
-    def row(self) -> OrderRow | None:
+    def row(self) -> OrderRow[Amount] | None:
         """The next row, if there is one."""
         while True:
             for row in self._rows:
@@ -57,7 +58,7 @@ class _Shelf:
                 return None
             # Only one table's rows are dicts at a time; an interrupt while they are made leaves it where it is.
             table = self._tables[0]
-            rows = iter(cast("list[OrderRow]", table.dicts(self._origin().decimals)))
+            rows = iter(cast("list[OrderRow[Amount]]", table.dicts(self._origin().decimals)))
             self._rows, self._open, self._tables = rows, table, self._tables[1:]
 
     def _shut(self) -> None:
@@ -72,7 +73,7 @@ class _Shelf:
         self._shut()
         return self._tables.pop(0) if self._tables else None
 
-    def rest(self) -> Rows[OrderRow]:
+    def rest(self) -> Rows[OrderRow[Amount]]:
         """All rows that have come and not been handed out, which are taken."""
         self._shut()
         table = _core.Table.joined_orders(self._tables)
@@ -124,7 +125,7 @@ class _Walked:
 
 
 @told(OF_EXPORTS)
-class OrderIterator(_Walked, Iterator["OrderRow"]):
+class OrderIterator(_Walked, Iterator["OrderRow[Amount]"], Generic[Amount]):
     """The rows of an order feed, newest first; ``iter_orders`` makes it.
 
     Iterating gives dicts. ``to_pandas``, ``to_polars`` and ``to_arrow`` take all rows that are left as columns, without
@@ -151,9 +152,9 @@ class OrderIterator(_Walked, Iterator["OrderRow"]):
         self._following: Following | None = following
         self._origin = origin
         self._end = end
-        self._shelf = _Shelf(bar, origin)
+        self._shelf: _Shelf[Amount] = _Shelf(bar, origin)
 
-    def __next__(self) -> OrderRow:
+    def __next__(self) -> OrderRow[Amount]:
         while (row := self._shelf.row()) is None:
             if not self._more():
                 raise StopIteration
@@ -173,7 +174,7 @@ class OrderIterator(_Walked, Iterator["OrderRow"]):
         self._shelf.put(table)
         return True
 
-    def _rest(self) -> Rows[OrderRow]:
+    def _rest(self) -> Rows[OrderRow[Amount]]:
         while self._more():
             pass
         return self._shelf.rest()
@@ -330,7 +331,7 @@ class OrderIterator(_Walked, Iterator["OrderRow"]):
 
 
 @told(OF_EXPORTS, OrderIterator)
-class AsyncOrderIterator(_Walked, AsyncIterator["OrderRow"]):
+class AsyncOrderIterator(_Walked, AsyncIterator["OrderRow[Amount]"], Generic[Amount]):
     """The rows of an order feed for ``async for``, newest first; its exports are awaited.
 
     Otherwise as :class:`OrderIterator`.
@@ -356,9 +357,9 @@ class AsyncOrderIterator(_Walked, AsyncIterator["OrderRow"]):
         self._following: Callable[[], Awaitable[_core.Table | None]] | None = following
         self._origin = origin
         self._end = end
-        self._shelf = _Shelf(bar, origin)
+        self._shelf: _Shelf[Amount] = _Shelf(bar, origin)
 
-    async def __anext__(self) -> OrderRow:
+    async def __anext__(self) -> OrderRow[Amount]:
         while (row := self._shelf.row()) is None:
             if not await self._more():
                 raise StopAsyncIteration
@@ -376,7 +377,7 @@ class AsyncOrderIterator(_Walked, AsyncIterator["OrderRow"]):
         self._shelf.put(table)
         return True
 
-    async def _rest(self) -> Rows[OrderRow]:
+    async def _rest(self) -> Rows[OrderRow[Amount]]:
         while await self._more():
             pass
         return self._shelf.rest()

@@ -4,6 +4,7 @@ use std::fmt::Debug;
 
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
+use serde_json::Value;
 
 use super::parameter::Parameter;
 use super::query::Query;
@@ -102,6 +103,9 @@ pub struct Member {
     pub unit: &'static str,
     /// What it means, in a line.
     pub meaning: &'static str,
+    /// What it is made of in turn, as a schema of JSON, where it is a list or an object.
+    #[serde(skip)]
+    pub within: Option<fn() -> Value>,
 }
 
 impl Member {
@@ -110,13 +114,20 @@ impl Member {
         kind: &'static str,
         unit: &'static str,
         meaning: &'static str,
+        within: Option<fn() -> Value>,
     ) -> Self {
         Self {
             name,
             kind,
             unit,
             meaning,
+            within,
         }
+    }
+
+    /// Whether it may be left out: what is told of a stretch of time, of which nothing may be known.
+    pub(super) fn may_be_missing(&self) -> bool {
+        self.kind == "object"
     }
 
     fn of(column: &Column) -> Self {
@@ -124,7 +135,7 @@ impl Member {
             Kind::Side => Kind::Text,
             kind => kind,
         };
-        Self::new(column.name, kind.name(), column.unit, column.meaning)
+        Self::new(column.name, kind.name(), column.unit, column.meaning, None)
     }
 }
 
@@ -274,12 +285,21 @@ macro_rules! endpoint {
     (@bare) => { false };
 }
 
-/// Says what the object of a reply is made of: `"name" kind "unit": "meaning";`, the unit where there is one.
+/// Says what the object of a reply is made of: `"name" kind "unit": "meaning";`, the unit where there is one, and `=> schema`
+/// behind the meaning of a list or an object, which gives what that is made of.
 macro_rules! object {
-    ($reply:ty; $($name:literal $kind:ident $($unit:literal)?: $meaning:literal;)+) => {
+    (@within) => { None };
+    (@within $within:expr) => { Some($within) };
+    ($reply:ty; $($name:literal $kind:ident $($unit:literal)?: $meaning:literal $(=> $within:expr)?;)+) => {
         impl $crate::api::Reply for $reply {
             const SHAPE: $crate::api::Shape = $crate::api::Shape::Object(&[$(
-                $crate::api::Member::new($name, stringify!($kind), concat!($($unit)?), $meaning)
+                $crate::api::Member::new(
+                    $name,
+                    stringify!($kind),
+                    concat!($($unit)?),
+                    $meaning,
+                    object!(@within $($within)?),
+                )
             ),+]);
         }
     };

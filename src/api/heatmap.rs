@@ -1,5 +1,7 @@
 //! `/api/liq-heatmap`: estimated liquidations over price and time.
 
+use serde_json::{Value, json};
+
 use super::endpoint::{endpoint, object};
 use super::parameter::{Exchange, Modelled};
 use crate::model::{Coin, HeatmapGrid, HeatmapRange};
@@ -21,7 +23,11 @@ object! {
     "model" int: "the model asked for";
     "updatedAt" time "ms": "the time of the last input";
     "currentPrice" float "USD": "the last close";
-    "prices" list "USD": "the price of each row of the matrix";
-    "times" list "ms": "the end of each column of the matrix";
-    "matrix" list "USD": "the estimate, a list for each price";
+    "prices" list "USD": "the price of each row of the matrix" => numbers;
+    "times" list "ms": "the end of each column of the matrix" => || json!({"type": "array", "items": {"type": "integer"}});
+    "matrix" list "USD": "the estimate, a list for each price" => || json!({"type": "array", "items": numbers()});
+}
+
+fn numbers() -> Value {
+    json!({"type": "array", "items": {"type": "number"}})
 }

@@ -1,6 +1,9 @@
 //! `/api/liq-levels`: key liquidation levels per leverage tier.
 
+use serde_json::{Value, json};
+
 use super::endpoint::{endpoint, object};
+use super::openapi;
 use super::parameter::Modelled;
 use crate::model::{Coin, TierLevels};
 
@@ -17,5 +20,16 @@ object! {
     "symbol" text: "the coin asked for";
     "price" float "USD": "the last close";
     "updatedAt" time "ms": "the time of the last input";
-    "tiers" object: "by leverage, price and intensity (0 to 1) of the strongest level of either side";
+    "tiers" object: "by leverage, price and intensity (0 to 1) of the strongest level of either side" => tiers;
+}
+
+/// What is told by leverage.
+fn tiers() -> Value {
+    let number = || json!({"type": "number"});
+    let share = || json!({"type": "number", "minimum": 0, "maximum": 1});
+    let names = ["longPrice", "longIntensity", "shortPrice", "shortIntensity"];
+    let members = names
+        .into_iter()
+        .zip([number(), share(), number(), share()]);
+    json!({"type": "object", "additionalProperties": openapi::object(members, &names)})
 }

@@ -1,6 +1,9 @@
 //! `/api/liq-map`: estimated liquidations by price and leverage tier.
 
+use serde_json::{Value, json};
+
 use super::endpoint::{endpoint, object};
+use super::openapi;
 use super::parameter::{Exchange, Modelled};
 use crate::model::{BinWidth, Coin, LiquidationMap, MapRange};
 
@@ -22,6 +25,22 @@ object! {
     "updatedAt" time "ms": "the time of the last input";
     "currentPrice" float "USD": "the last close";
     "binWidth" float "USD": "how much price a bin spans";
-    "leverages" list: "the leverages of the tiers";
-    "bins" list "USD": "price, side, USD by tier and in total of each bin";
+    "leverages" list: "the leverages of the tiers" => || json!({"type": "array", "items": {"type": "integer"}});
+    "bins" list "USD": "price, side, USD by tier and in total of each bin" => bins;
+}
+
+/// What is told of each bin.
+fn bins() -> Value {
+    let number = || json!({"type": "number"});
+    let members = [
+        ("price", number()),
+        ("side", json!({"type": "string", "enum": ["long", "short"]})),
+        (
+            "tiers",
+            json!({"type": "object", "additionalProperties": number()}),
+        ),
+        ("total", number()),
+    ];
+    let bin = openapi::object(members, &["price", "side", "tiers", "total"]);
+    json!({"type": "array", "items": bin})
 }

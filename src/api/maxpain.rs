@@ -1,6 +1,9 @@
 //! `/api/liq-maxpain`: the strongest clusters of a day and a week.
 
+use serde_json::{Value, json};
+
 use super::endpoint::{endpoint, object};
+use super::openapi;
 use super::parameter::Modelled;
 use crate::model::{Coin, MaxPain};
 
@@ -17,6 +20,20 @@ object! {
     "symbol" text: "the coin asked for";
     "price" float "USD": "the last close";
     "updatedAt" time "ms": "the time of the last input";
-    "d1" object "USD": "the strongest cluster of either side over a day, and the totals";
-    "d7" object "USD": "the same over seven days";
+    "d1" object "USD": "the strongest cluster of either side over a day, and the totals" => pain;
+    "d7" object "USD": "the same over seven days" => pain;
+}
+
+/// What is told of a range.
+fn pain() -> Value {
+    let number = || json!({"type": "number"});
+    let names = ["price", "usd", "distPct"];
+    let cluster = || openapi::object(names.map(|name| (name, number())), &names);
+    let members = [
+        ("long", cluster()),
+        ("short", cluster()),
+        ("totalLong", number()),
+        ("totalShort", number()),
+    ];
+    openapi::object(members, &["long", "short", "totalLong", "totalShort"])
 }

@@ -21,6 +21,7 @@ mod liqmap;
 mod maps;
 mod maxpain;
 mod open_interest;
+mod openapi;
 mod orders;
 mod overview;
 mod parameter;
@@ -35,12 +36,13 @@ pub use endpoint::{Endpoint, Entry, Member, Reply, Shape};
 pub use envelope::{Envelope, RefusedBody};
 pub use history::{Group, Groups, Symbols, Usd};
 pub use maps::Version;
+pub use openapi::{OPENAPI, openapi};
 pub use parameter::{
     EVERYWHERE, Exchange, Limit, Modelled, Offset, Parameter, RawModel, Rule, coded, specification,
 };
 pub use query::Query;
 pub use refusal::BadQuery;
-pub use stream::Stream;
+pub use stream::{Events, Stream};
 pub use stretch::{At, Period};
 
 /// The response header by which a server of ours says that its market is a simulated one.

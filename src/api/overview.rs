@@ -1,6 +1,9 @@
 //! `/api/liquidations/overview`: totals of the four windows.
 
+use serde_json::{Value, json};
+
 use super::endpoint::{endpoint, object};
+use super::openapi;
 use crate::model::TotalsByWindow;
 
 endpoint! {
@@ -12,8 +15,20 @@ endpoint! {
 
 object! {
     TotalsByWindow;
-    "1h" object: "long, short and total USD and the count of the last hour";
-    "4h" object: "the same of four hours";
-    "12h" object: "the same of twelve hours";
-    "24h" object: "the same of a day";
+    "1h" object: "long, short and total USD and the count of the last hour" => totals;
+    "4h" object: "the same of four hours" => totals;
+    "12h" object: "the same of twelve hours" => totals;
+    "24h" object: "the same of a day" => totals;
+}
+
+/// What is told of a window.
+fn totals() -> Value {
+    let usd = || json!({"type": "number"});
+    let members = [
+        ("long_usd", usd()),
+        ("short_usd", usd()),
+        ("total_usd", usd()),
+        ("cnt", json!({"type": "integer"})),
+    ];
+    openapi::object(members, &["long_usd", "short_usd", "total_usd", "cnt"])
 }

@@ -6,6 +6,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
+use serde_json::{Value, json};
 
 use super::refusal::BadQuery;
 use crate::model::{
@@ -24,6 +25,7 @@ pub const EVERYWHERE: [Parameter; 2] = [
         optional: false,
         beside: true,
         allowed: || "0 or 1: whether to say how the answer came to be".to_owned(),
+        schema: || json!({"type": "integer", "enum": [0, 1]}),
     },
     Parameter {
         name: "as_of",
@@ -37,6 +39,7 @@ pub const EVERYWHERE: [Parameter; 2] = [
             let iso = Millis::ISO;
             format!("epoch milliseconds, or {iso}: the instant to answer as of")
         },
+        schema: || json!({"type": "string"}),
     },
 ];
 
@@ -63,6 +66,7 @@ pub struct Parameter {
     /// what it does not know.
     pub beside: bool,
     allowed: fn() -> String,
+    schema: fn() -> Value,
 }
 
 impl Parameter {
@@ -81,7 +85,14 @@ impl Parameter {
             optional: R::OPTIONAL,
             beside: false,
             allowed: R::allowed,
+            schema: R::schema,
         }
+    }
+
+    /// What is allowed, as a schema of JSON as far as that can say it.
+    #[must_use]
+    pub fn schema(&self) -> Value {
+        (self.schema)()
     }
 
     /// The same, asked of a service only that says it has it.
@@ -136,6 +147,16 @@ pub trait Rule {
     /// What is allowed, as refusals say it.
     fn allowed() -> String;
 
+    /// What is allowed, as a schema of JSON as far as that can say it.
+    fn schema() -> Value {
+        let kind = match (Self::WHOLE, Self::FRACTION) {
+            (true, _) => "integer",
+            (_, true) => "number",
+            _ => "string",
+        };
+        json!({"type": kind})
+    }
+
     /// What stands in a query string, not checked yet.
     ///
     /// # Errors
@@ -156,13 +177,19 @@ pub trait Rule {
 
 /// The part of a [`Rule`] that tells rules of text from each other.
 macro_rules! texts {
-    ($(impl [$($generic:tt)*] for $rule:ty = $value:ty { $allowed:expr; |$name:ident, $text:ident| $check:expr })+) => {$(
+    ($(impl [$($generic:tt)*] for $rule:ty = $value:ty {
+        $allowed:expr; |$name:ident, $text:ident| $check:expr; $schema:tt
+    })+) => {$(
         impl<$($generic)*> Rule for $rule {
             type Value = $value;
             type Raw<'a> = &'a str;
 
             fn allowed() -> String {
                 $allowed
+            }
+
+            fn schema() -> Value {
+                json!($schema)
             }
 
             fn raw<'a>(_: &'static str, text: Option<&'a str>) -> Result<&'a str, BadQuery> {
@@ -184,18 +211,21 @@ texts! {
     impl [V: Vocabulary + Display] for V = V {
         V::spellings();
         |name, text| V::parse(text)
-            .ok_or_else(|| BadQuery::new(name, format!("{text:?} is not allowed"), Self::allowed()))
+            .ok_or_else(|| BadQuery::new(name, format!("{text:?} is not allowed"), Self::allowed()));
+        {"type": "string", "enum": (spelled::<V>())}
     }
     impl [] for Coin = Self {
         r#"a coin such as "BTC""#.to_owned();
         |name, text| {
             let symbol = read(name, text, &Self::allowed())?;
             Self::new(symbol.coin()).ok_or_else(|| blank(name, text, Self::allowed()))
-        }
+        };
+        {"type": "string", "minLength": 1}
     }
     impl [] for Symbol = Self {
         r#"a trading pair such as "BTCUSDT", or a coin such as "BTC" for all its pairs"#.to_owned();
-        |name, text| read(name, text, &Self::allowed())
+        |name, text| read(name, text, &Self::allowed());
+        {"type": "string", "minLength": 1}
     }
     impl [] for Exchange = String {
         r#"an exchange's name such as "binance""#.to_owned();
@@ -205,8 +235,17 @@ texts! {
                 return Err(blank(name, text, Self::allowed()));
             }
             Ok(venue)
-        }
+        };
+        {"type": "string", "minLength": 1}
     }
+}
+
+/// All spellings of a vocabulary.
+fn spelled<V: Vocabulary>() -> Vec<&'static str> {
+    let spelled = V::ALL
+        .iter()
+        .flat_map(|one| [Some(one.name()), one.alias()]);
+    spelled.flatten().collect()
 }
 
 fn blank(name: &'static str, text: &str, allowed: String) -> BadQuery {
@@ -235,7 +274,9 @@ pub struct Exchange;
 
 /// The part of a [`Rule`] that tells rules of whole numbers from each other.
 macro_rules! numbers {
-    ($(impl [$($generic:tt)*] for $rule:ty = $value:ty { $allowed:expr; |$number:ident| $check:expr; $wrong:literal })+) => {$(
+    ($(impl [$($generic:tt)*] for $rule:ty = $value:ty {
+        $allowed:expr; |$number:ident| $check:expr; $wrong:literal; $schema:tt
+    })+) => {$(
         impl<$($generic)*> Rule for $rule {
             type Value = $value;
             type Raw<'a> = i128;
@@ -243,6 +284,10 @@ macro_rules! numbers {
 
             fn allowed() -> String {
                 $allowed
+            }
+
+            fn schema() -> Value {
+                json!($schema)
             }
 
             fn raw(name: &'static str, text: Option<&str>) -> Result<i128, BadQuery> {
@@ -270,12 +315,14 @@ numbers! {
     impl [const MAX: u16] for Limit<MAX> = u16 {
         format!("a whole number from 1 to {MAX}");
         |number| u16::try_from(number).ok().filter(|limit| (1..=MAX).contains(limit));
-        "is out of bounds"
+        "is out of bounds";
+        {"type": "integer", "minimum": 1, "maximum": MAX}
     }
     impl [] for Offset = u64 {
         format!("a whole number from 0 to {}", i64::MAX);
         |number| i64::try_from(number).ok().and_then(|offset| u64::try_from(offset).ok());
-        "is out of bounds"
+        "is out of bounds";
+        {"type": "integer", "minimum": 0, "maximum": (i64::MAX)}
     }
 }
 
@@ -294,6 +341,10 @@ impl Rule for BinWidth {
 
     fn allowed() -> String {
         "a finite number above 0: how much price a bin spans".to_owned()
+    }
+
+    fn schema() -> Value {
+        json!({"type": "number", "exclusiveMinimum": 0})
     }
 
     fn raw(name: &'static str, text: Option<&str>) -> Result<f64, BadQuery> {
@@ -343,6 +394,10 @@ impl Rule for Modelled {
 
     fn allowed() -> String {
         "2 or 3, or a Model (base64url JSON in a query string)".to_owned()
+    }
+
+    fn schema() -> Value {
+        json!({"anyOf": [{"type": "integer", "enum": [2, 3]}, {"type": "string"}]})
     }
 
     fn raw<'a>(_: &'static str, text: Option<&'a str>) -> Result<RawModel<'a>, BadQuery> {
@@ -430,6 +485,10 @@ impl<R: Rule> Rule for Option<R> {
 
     fn allowed() -> String {
         R::allowed()
+    }
+
+    fn schema() -> Value {
+        R::schema()
     }
 
     fn raw<'a>(name: &'static str, text: Option<&'a str>) -> Result<Self::Raw<'a>, BadQuery> {

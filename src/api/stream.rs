@@ -1,18 +1,50 @@
-//! `/api/liquidations/stream`: the orders as they arrive, as server-sent events; an extension beside the ten.
+//! `/api/liquidations/stream`: the orders as they arrive, or the cascades as they close, as server-sent events; an extension
+//! beside the ten.
+
+use std::fmt;
 
 use rust_decimal::Decimal;
 
+use super::cascades::Gap;
 use super::endpoint::{Entry, Shape};
 use super::history::Usd;
 use super::parameter::{EVERYWHERE, Exchange, Parameter, Rule};
 use super::query::Query;
 use super::refusal::BadQuery;
-use crate::model::{Order, Record, Symbol, coin_of_pair};
+use crate::model::{Millis, Order, Record, Symbol, Vocabulary, coin_of_pair};
 
-/// Asks for the orders as they arrive.
+/// What a stream tells of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Events {
+    /// The orders as they arrive.
+    #[default]
+    Orders,
+    /// Cascades as they close.
+    Cascades,
+}
+
+impl Vocabulary for Events {
+    const ALL: &'static [Self] = &[Self::Orders, Self::Cascades];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Orders => "orders",
+            Self::Cascades => "cascades",
+        }
+    }
+}
+
+impl fmt::Display for Events {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Asks for the orders as they arrive, or for the cascades as they close.
 ///
-/// Each event is one order as `/api/liquidations` lists it, and its id names the place behind it. An event `gap` says
-/// that the place to go on from is no longer known: what arrived since is not in the stream.
+/// Each event is one order as `/api/liquidations` lists it, and its id names the place behind it; or, named `cascade`, one
+/// cascade as `/api/liquidations/cascades` tells it when the newest event time has passed its end by the gap. An event `gap`
+/// says that the place to go on from is no longer known: what arrived since is not in the stream.
 ///
 /// # Examples
 ///
@@ -30,10 +62,27 @@ pub struct Stream {
     pub symbol: Option<Symbol>,
     /// Only this exchange, in our spelling.
     pub exchange: Option<String>,
-    /// Only orders of at least so many USD.
+    /// Only orders, or cascades, of at least so many USD.
     pub min_usd: Option<Decimal>,
+    /// What it tells of.
+    pub events: Events,
+    /// The most milliseconds between one order of a cascade and the next.
+    pub gap: i64,
     /// The place to go on from; the newest order's where absent.
     pub last_event_id: Option<String>,
+}
+
+impl Default for Stream {
+    fn default() -> Self {
+        Self {
+            symbol: None,
+            exchange: None,
+            min_usd: None,
+            events: Events::Orders,
+            gap: Self::GAP_MILLIS,
+            last_event_id: None,
+        }
+    }
 }
 
 impl Stream {
@@ -42,8 +91,14 @@ impl Stream {
     /// Path below the base address.
     pub const PATH: &'static str = "/api/liquidations/stream";
     /// Names of the query parameters.
-    pub const PARAMETERS: &'static [&'static str] =
-        &["symbol", "exchange", "min_usd", "last_event_id"];
+    pub const PARAMETERS: &'static [&'static str] = &[
+        "symbol",
+        "exchange",
+        "events",
+        "gap",
+        "min_usd",
+        "last_event_id",
+    ];
     /// All there is to say of it.
     pub const ENTRY: Entry = Entry {
         name: Self::NAME,
@@ -56,24 +111,46 @@ impl Stream {
                 "trading pair such as BTCUSDT, or coin for all its pairs",
             ),
             Parameter::new::<Option<Exchange>>("exchange", None, "exchange, such as binance"),
-            Parameter::new::<Option<Usd>>("min_usd", None, "only orders of at least so many USD")
-                .beside(),
+            Parameter::new::<Events>(
+                "events",
+                Some("orders"),
+                "what it tells of: orders as they arrive, or cascades as they close",
+            )
+            .beside(),
+            Parameter::new::<Option<Gap>>(
+                "gap",
+                None,
+                "the most time between one order of a cascade and the next; 60s where absent",
+            )
+            .beside(),
+            Parameter::new::<Option<Usd>>(
+                "min_usd",
+                None,
+                "only orders, or cascades, of at least so many USD; of cascades 100000 where absent",
+            )
+            .beside(),
             Parameter::new::<Option<EventId>>(
                 "last_event_id",
                 None,
                 "the place to go on from; the newest order's where absent",
             ),
         ],
-        meaning: "the orders as they arrive",
+        meaning: "the orders as they arrive, or the cascades as they close",
         reply: Shape::Events(Order::COLUMNS),
         large: false,
     };
     /// The event that tells of a gap; orders come under no name.
     pub const GAP: &'static str = "gap";
+    /// The event that tells of a cascade.
+    pub const CASCADE: &'static str = "cascade";
     /// The response header that says after how many seconds without an order the service gives a sign of life.
     pub const KEEP_ALIVE: &'static str = "x-liqdata-keep-alive";
     /// The longest id, in bytes.
     pub const LONGEST_ID: usize = 256;
+    /// The gap of cascades where none is given, as [`Cascades`](crate::api::Cascades) has it.
+    const GAP_MILLIS: i64 = Millis::MINUTE;
+    /// The USD of cascades where none are given, as there.
+    const LEAST: i64 = 100_000;
 
     /// The question of these parameters.
     ///
@@ -88,8 +165,8 @@ impl Stream {
         Ok(Self {
             symbol: Option::<Symbol>::check("symbol", symbol)?,
             exchange: Option::<Exchange>::check("exchange", exchange)?,
-            min_usd: None,
             last_event_id: Option::<EventId>::check("last_event_id", last_event_id)?,
+            ..Self::default()
         })
     }
 
@@ -97,7 +174,8 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// [`BadQuery`] for a value outside the contract, and for the parameters of answers about one instant.
+    /// [`BadQuery`] for a value outside the contract, for the parameters of answers about one instant, and for those of
+    /// events that are not asked for.
     pub fn from_query(query: &Query) -> Result<Self, BadQuery> {
         for Parameter { name, .. } in EVERYWHERE {
             if query.text(name).is_some() {
@@ -113,22 +191,51 @@ impl Stream {
             query.text("exchange"),
             query.text("last_event_id"),
         )?;
+        let events = Option::<Events>::check("events", query.text("events"))?.unwrap_or_default();
+        let gap = Option::<Gap>::check("gap", query.text("gap"))?;
+        match events {
+            Events::Orders if gap.is_some() => {
+                let problem = "is not asked of a stream of orders";
+                return Err(BadQuery::new("gap", problem, "with events=cascades"));
+            }
+            Events::Cascades if asked.exchange.is_some() => {
+                let problem = "a cascade has orders of all exchanges";
+                return Err(BadQuery::new("exchange", problem, "with events=orders"));
+            }
+            _ => {}
+        }
         Ok(Self {
             min_usd: Option::<Usd>::check("min_usd", query.text("min_usd"))?,
+            events,
+            gap: gap.unwrap_or(Self::GAP_MILLIS),
             ..asked
         })
+    }
+
+    /// The least USD of the cascades that are asked for.
+    #[must_use]
+    pub fn least(&self) -> Decimal {
+        self.min_usd.unwrap_or_else(|| Self::LEAST.into())
     }
 
     /// The query string's pairs, apart from the place, which a client names in the header `Last-Event-ID`.
     #[must_use]
     pub fn to_query(&self) -> Vec<(&'static str, String)> {
-        let symbol = self
-            .symbol
-            .as_ref()
-            .map(|pair| ("symbol", pair.to_string()));
-        let exchange = self.exchange.clone().map(|name| ("exchange", name));
-        let min_usd = self.min_usd.map(|usd| ("min_usd", usd.to_string()));
-        symbol.into_iter().chain(exchange).chain(min_usd).collect()
+        let mut pairs = Vec::new();
+        if let Some(symbol) = &self.symbol {
+            pairs.push(("symbol", symbol.to_string()));
+        }
+        if let Some(exchange) = &self.exchange {
+            pairs.push(("exchange", exchange.clone()));
+        }
+        if let Some(least) = &self.min_usd {
+            pairs.push(("min_usd", least.to_string()));
+        }
+        if self.events == Events::Cascades {
+            pairs.push(("events", self.events.to_string()));
+            pairs.push(("gap", self.gap.to_string()));
+        }
+        pairs
     }
 
     /// The parameters that are asked for and that not every service with such a stream has.

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use std::fmt::{self, Debug};
 
 use crate::api::{self, BadQuery, Endpoint, Stream};
-use crate::model::Order;
+use crate::model::{CascadeRow, Order};
 use crate::wire::{Damage, Intake, Reading, Whole};
 
 /// How a question is asked of a service: where, and what takes the body of the answer.
@@ -122,6 +122,18 @@ macro_rules! dialect {
             ///
             /// [`BadQuery`] where the service has no such stream.
             fn stream(&self, _question: &Stream) -> Result<Request<Vec<Order>>, BadQuery> {
+                Err(unanswered(self.name(), Stream::NAME))
+            }
+
+            /// How the cascades are asked for as they close, in the same way.
+            ///
+            /// # Errors
+            ///
+            /// [`BadQuery`] where the service has no such stream.
+            fn cascade_stream(
+                &self,
+                _question: &Stream,
+            ) -> Result<Request<Vec<CascadeRow>>, BadQuery> {
                 Err(unanswered(self.name(), Stream::NAME))
             }
         }

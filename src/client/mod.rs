@@ -35,5 +35,5 @@ pub use dialect::{Dialect, Question, Request};
 pub use dialects::{Contract, DIALECTS, named};
 pub use error::{Cause, Error};
 pub use service::Client;
-pub use stream::{Arrival, OrderStream};
+pub use stream::{Arrival, CascadeStream, OrderStream, RowStream, Streamed};
 pub use walk::{End, Stretch, Walk};

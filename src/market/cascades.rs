@@ -10,7 +10,7 @@ use crate::engine::{self, CascadeQuestion, EngineError, View, priced, reach};
 use crate::model::{Bar, CascadeRow, Millis, sort_small};
 
 /// More events than this are not put together.
-const MOST: usize = 1_000_000;
+pub(super) const MOST: usize = 1_000_000;
 
 /// Bars of a coin are read for this long at a time.
 const READ: i64 = Millis::DAY;
@@ -26,6 +26,14 @@ fn about(question: &Cascades, now: Millis) -> CascadeQuestion {
         symbols: question.symbol.clone().unwrap_or_default(),
         most: MOST,
     }
+}
+
+/// The row of `rows` that tells of the orders of `event`, if one does.
+pub(super) fn row_of<'a>(event: &CascadeRow, rows: &'a [CascadeRow]) -> Option<&'a CascadeRow> {
+    rows.iter().find(|row| {
+        let same = row.coin == event.coin && row.side == event.side;
+        same && row.start <= event.end && event.start <= row.end
+    })
 }
 
 /// Refuses what cannot be meant.

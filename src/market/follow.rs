@@ -96,10 +96,15 @@ impl Follower {
     ) -> Result<Self, Refusal> {
         let make = move || Self::new(market, question, page);
         let follower = in_lane(Some(Arc::clone(&lane)), make).await?;
-        Ok(Self {
+        Ok(follower.within(lane))
+    }
+
+    /// The same, whose looks wait for room in `lane`.
+    pub(super) fn within(self, lane: Arc<Semaphore>) -> Self {
+        Self {
             lane: Some(lane),
-            ..follower
-        })
+            ..self
+        }
     }
 
     /// The place behind what has been read, as far as it is one.

@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use super::arrivals::ArrivalId;
 use crate::api::{BadQuery, Endpoint};
 use crate::archive::ArchiveError;
 use crate::engine::{EngineError, RingFault, TableFault};
@@ -99,7 +98,7 @@ impl Refusal {
 
     /// An order of arrival cannot go on from the place `asked`, and does from `newest`.
     #[must_use]
-    pub fn gone(asked: Option<String>, newest: ArrivalId) -> Self {
+    pub fn gone(asked: Option<String>, newest: impl fmt::Display) -> Self {
         let message = format!(
             "the market cannot go on from {:?}: what arrived since is missing from the stream; orders() and \
              iter_orders() have it, and the stream goes on from {:?}",

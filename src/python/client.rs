@@ -257,8 +257,29 @@ impl Client {
     ) -> PyResult<Stream> {
         let client = self.open()?;
         let question = question::stream(symbol, exchange, min_usd, last_event_id)?;
-        let stream = client::OrderStream::new(client, question);
-        Ok(Stream::of_service(stream, Arc::clone(&self.closed)))
+        Ok(Stream::of_service(
+            client,
+            question,
+            Arc::clone(&self.closed),
+        ))
+    }
+
+    /// The cascades as they close, behind a place or from now on.
+    #[pyo3(signature = (symbol, gap, min_usd, last_event_id))]
+    fn cascade_stream(
+        &self,
+        symbol: &Bound<'_, PyAny>,
+        gap: &Bound<'_, PyAny>,
+        min_usd: &Bound<'_, PyAny>,
+        last_event_id: &Bound<'_, PyAny>,
+    ) -> PyResult<Stream> {
+        let client = self.open()?;
+        let question = question::cascade_stream(symbol, gap, min_usd, last_event_id)?;
+        Ok(Stream::of_service(
+            client,
+            question,
+            Arc::clone(&self.closed),
+        ))
     }
 
     /// A walk over the whole order feed.

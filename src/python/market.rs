@@ -319,6 +319,21 @@ impl Market {
         compute(py, || Ok(Stream::of_market(market, question)?))
     }
 
+    /// The cascades as they close, behind a place or from now on.
+    #[pyo3(signature = (symbol, gap, min_usd, last_event_id))]
+    fn cascade_stream(
+        &self,
+        py: Python<'_>,
+        symbol: &Bound<'_, PyAny>,
+        gap: &Bound<'_, PyAny>,
+        min_usd: &Bound<'_, PyAny>,
+        last_event_id: &Bound<'_, PyAny>,
+    ) -> PyResult<Stream> {
+        let question = question::cascade_stream(symbol, gap, min_usd, last_event_id)?;
+        let market = self.shared();
+        compute(py, || Ok(Stream::of_market(market, question)?))
+    }
+
     /// A market that lies in an archive.
     #[staticmethod]
     #[pyo3(signature = (path, as_of=None))]

@@ -20,6 +20,7 @@ use crate::client::{Beside, Client};
 use crate::market::Market;
 use crate::model::{
     Chosen, HeatmapGrid, LiquidationMap, MaxPain, Millis, OrderColumns, TierLevels, TotalsByWindow,
+    Vocabulary,
 };
 
 /// A reply that has not met Python yet.
@@ -446,6 +447,28 @@ pub(super) fn stream(
         Ok(match name {
             "symbol" => Some(symbol.clone()),
             "exchange" => Some(exchange.clone()),
+            "min_usd" => Some(min_usd.clone()),
+            "last_event_id" => Some(last_event_id.clone()),
+            _ => None,
+        })
+    })?;
+    api::Stream::from_query(&query).map_err(|refusal| bad_query(py, &refusal))
+}
+
+/// The question for the cascades as they close.
+pub(super) fn cascade_stream(
+    symbol: &Bound<'_, PyAny>,
+    gap: &Bound<'_, PyAny>,
+    min_usd: &Bound<'_, PyAny>,
+    last_event_id: &Bound<'_, PyAny>,
+) -> PyResult<api::Stream> {
+    let py = symbol.py();
+    let events = PyString::new(py, api::Events::Cascades.name()).into_any();
+    let query = query(py, &api::Stream::ENTRY, |name| {
+        Ok(match name {
+            "symbol" => Some(symbol.clone()),
+            "events" => Some(events.clone()),
+            "gap" => Some(gap.clone()),
             "min_usd" => Some(min_usd.clone()),
             "last_event_id" => Some(last_event_id.clone()),
             _ => None,

@@ -1,4 +1,4 @@
-//! Following the orders as they arrive, from a service or from a market in this process.
+//! Following the orders as they arrive, or the cascades as they close, from a service or from a market in this process.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,38 +9,62 @@ use tokio::time::timeout;
 
 use super::bridge::{Bridge, wakeup};
 use super::call::{Call, Outcome};
+use super::columns::Columns;
 use super::error::Failure;
 use super::question::Answer;
 use super::signals::SIGNAL_TICK;
-use super::untaken::UntakenArrivals;
-use crate::api;
-use crate::client::{self, Arrival};
-use crate::market::{ArrivalId, Followed, Follower, Market, Refusal};
-use crate::model::Order;
+use super::untaken::{Batch, UntakenArrivals};
+use crate::api::{self, Events};
+use crate::client;
+use crate::market::{CascadeFollower, Followed, FollowedCascades, Follower, Market, Refusal};
 
 /// Orders read from a market at a time.
 const PAGE: usize = 1024;
 
-/// Where the orders come from.
+/// Where the rows come from.
 enum Source {
     Service(Box<client::OrderStream>),
     Market(Box<Follower>),
+    CascadesOfService(Box<client::CascadeStream>),
+    CascadesOfMarket(Box<CascadeFollower>),
     /// The stream has been closed.
     Ended,
 }
 
+/// Rows that have come, and the id of each.
+fn batch<I: ToString, R>(rows: Vec<(I, R)>) -> Batch
+where
+    Columns: From<Vec<R>>,
+{
+    let named = rows
+        .into_iter()
+        .map(|(id, row)| (Some(id.to_string()), row));
+    told(named.collect())
+}
+
+fn told<R>(rows: Vec<(Option<String>, R)>) -> Batch
+where
+    Columns: From<Vec<R>>,
+{
+    let (ids, rows): (Vec<_>, Vec<R>) = rows.into_iter().unzip();
+    (rows.into(), ids)
+}
+
 impl Source {
-    /// The next orders; none at the end.
-    async fn next(&mut self) -> Result<Option<Vec<Arrival>>, Failure> {
+    /// The next rows; none at the end.
+    async fn next(&mut self) -> Result<Option<Batch>, Failure> {
         match self {
-            Self::Service(stream) => Ok(Some(stream.next().await?)),
+            Self::Service(stream) => Ok(Some(told(stream.next().await?))),
+            Self::CascadesOfService(stream) => Ok(Some(told(stream.next().await?))),
             Self::Market(follower) => match follower.next().await? {
-                Followed::Orders(orders) => {
-                    let named = |(id, order): (ArrivalId, Order)| (Some(id.to_string()), order);
-                    Ok(Some(orders.into_iter().map(named).collect()))
-                }
+                Followed::Orders(orders) => Ok(Some(batch(orders))),
                 Followed::Gap { asked, newest } => Err(Refusal::gone(asked, newest).into()),
                 Followed::End => Ok(None),
+            },
+            Self::CascadesOfMarket(follower) => match follower.next().await? {
+                FollowedCascades::Cascades(cascades) => Ok(Some(batch(cascades))),
+                FollowedCascades::Gap { asked, newest } => Err(Refusal::gone(asked, newest).into()),
+                FollowedCascades::End => Ok(None),
             },
             Self::Ended => Ok(None),
         }
@@ -50,12 +74,14 @@ impl Source {
         match self {
             Self::Service(stream) => stream.last_event_id().map(str::to_owned),
             Self::Market(follower) => Some(follower.last_event_id()),
+            Self::CascadesOfService(stream) => stream.last_event_id().map(str::to_owned),
+            Self::CascadesOfMarket(follower) => Some(follower.last_event_id()),
             Self::Ended => None,
         }
     }
 }
 
-/// A stream of orders, batch by batch.
+/// A stream of orders or cascades, batch by batch.
 #[pyclass(frozen, module = "liqdata._core")]
 pub(super) struct Stream {
     source: Arc<tokio::sync::Mutex<Source>>,
@@ -68,18 +94,30 @@ pub(super) struct Stream {
 }
 
 impl Stream {
-    /// The stream of a service.
-    pub(super) fn of_service(stream: client::OrderStream, closed: Arc<AtomicBool>) -> Self {
-        Self::new(Source::Service(Box::new(stream)), closed)
+    /// The stream of a service that `client` asks.
+    pub(super) fn of_service(
+        client: client::Client,
+        question: api::Stream,
+        closed: Arc<AtomicBool>,
+    ) -> Self {
+        let source = match question.events {
+            Events::Orders => Source::Service(client::OrderStream::new(client, question).into()),
+            Events::Cascades => {
+                Source::CascadesOfService(client::CascadeStream::new(client, question).into())
+            }
+        };
+        Self::new(source, closed)
     }
 
     /// The stream of a market: behind the place asked for, or from now on.
     pub(super) fn of_market(market: Arc<Market>, question: api::Stream) -> Result<Self, Refusal> {
-        let follower = Follower::new(market, question, PAGE)?;
-        Ok(Self::new(
-            Source::Market(Box::new(follower)),
-            Arc::default(),
-        ))
+        let source = match question.events {
+            Events::Orders => Source::Market(Follower::new(market, question, PAGE)?.into()),
+            Events::Cascades => {
+                Source::CascadesOfMarket(CascadeFollower::new(market, question, PAGE)?.into())
+            }
+        };
+        Ok(Self::new(source, Arc::default()))
     }
 
     fn new(source: Source, closed: Arc<AtomicBool>) -> Self {

@@ -5,8 +5,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::columns::Columns;
-use crate::client::Arrival;
-use crate::model::{Order, OrderColumns};
+use crate::model::OrderColumns;
 
 /// Those of a walk.
 #[derive(Debug, Default)]
@@ -31,13 +30,16 @@ impl UntakenOrders {
     }
 }
 
+/// Rows of a stream, and the id of each.
+pub(super) type Batch = (Columns, Vec<Option<String>>);
+
 /// Those of a stream, and the place behind what has been taken.
 #[derive(Debug, Default)]
 pub(super) struct UntakenArrivals(Mutex<Arrivals>);
 
 #[derive(Debug, Default)]
 struct Arrivals {
-    batch: Option<Vec<Arrival>>,
+    batch: Option<Batch>,
     place: Option<String>,
 }
 
@@ -50,7 +52,7 @@ impl UntakenArrivals {
         self.lock().batch.is_none()
     }
 
-    pub(super) fn put(&self, batch: Vec<Arrival>) {
+    pub(super) fn put(&self, batch: Batch) {
         self.lock().batch = Some(batch);
     }
 
@@ -65,12 +67,10 @@ impl UntakenArrivals {
     /// Takes what is there: the rows, and the id of each.
     pub(super) fn take(&self) -> (Columns, Vec<Option<String>>) {
         let mut arrivals = self.lock();
-        let batch = arrivals.batch.take().unwrap_or_default();
-        if let Some((Some(id), _)) = batch.last() {
+        let (rows, ids) = arrivals.batch.take().unwrap_or_default();
+        if let Some(Some(id)) = ids.last() {
             arrivals.place = Some(id.clone());
         }
-        drop(arrivals);
-        let (ids, orders): (Vec<_>, Vec<Order>) = batch.into_iter().unzip();
-        (orders.into(), ids)
+        (rows, ids)
     }
 }

@@ -42,6 +42,10 @@ pub struct Access {
     pub origins: Vec<String>,
 }
 
+/// Marks a request that had to bring a token.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Guarded;
+
 /// What the answer to a request that passed is told to browsers.
 #[derive(Debug, Default)]
 pub(super) struct Passed {

@@ -25,7 +25,7 @@ use tokio::time::timeout;
 use tokio_io_timeout::TimeoutWriter;
 use tower::ServiceExt;
 
-use super::access::Access;
+use super::access::{Access, Guarded};
 use super::limits::Limits;
 use super::peers::{Peers, UnderWay};
 use super::reject::Rejection;
@@ -106,7 +106,7 @@ impl House {
     async fn admitted(
         &self,
         peer: IpAddr,
-        request: Request<Incoming>,
+        mut request: Request<Incoming>,
     ) -> (Response<Body>, Option<UnderWay>) {
         if let Err(rejection) = self.limits.check(&request) {
             return (signed(rejection.into_response()), None);
@@ -115,6 +115,9 @@ impl House {
             Ok(passed) => passed,
             Err(response) => return (signed(*response), None),
         };
+        if !self.access.is_open() {
+            request.extensions_mut().insert(Guarded);
+        }
         let asking = self.peers.asking(peer, request.headers());
         if let Err(rejection) = self.unread.check(asking) {
             return (signed(rejection.into_response()), None);

@@ -1,8 +1,9 @@
-//! The stream of orders as they arrive: server-sent events, each reader at its own pace.
+//! The stream of orders as they arrive, and of cascades as they close: server-sent events, each reader at its own pace.
 //!
 //! Written here and not by axum's `Sse`: that sends every event in a chunk of its own, where a page of orders is one here,
 //! and its sign of life cannot name the place that a reader has come to.
 
+use std::fmt::Display;
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
@@ -18,8 +19,8 @@ use super::question::pairs;
 use super::reject::Rejection;
 use super::response::EVENTS;
 use super::shared::Shared;
-use crate::api::{Query, Stream};
-use crate::market::{ArrivalId, Followed, Follower};
+use crate::api::{Events, Query, Stream};
+use crate::market::{CascadeFollower, Followed, FollowedCascades, Follower};
 
 /// Orders read from the market at a time.
 const PAGE: usize = 256;
@@ -45,7 +46,16 @@ pub(super) async fn follow(
         question.last_event_id = Some(String::from_utf8_lossy(id.as_bytes()).into_owned());
     }
     let named = question.last_event_id.is_some();
-    let follower = Follower::begin(shared.market, question, PAGE, shared.stream).await?;
+    let (market, lane) = (shared.market, shared.stream);
+    let follower = match question.events {
+        Events::Orders => {
+            Reader::Orders(Follower::begin(market, question, PAGE, lane).await?.into())
+        }
+        Events::Cascades => {
+            let follower = CascadeFollower::begin(market, question, PAGE, lane).await?;
+            Reader::Cascades(follower.into())
+        }
+    };
     let opening = match follower.place().filter(|_| !named) {
         Some(newest) => format!("{RETRY}id: {newest}\n\n"),
         None => format!("{RETRY}\n"),
@@ -85,28 +95,67 @@ struct Gap<'a> {
     message: &'static str,
 }
 
+/// Who reads, and of what.
+enum Reader {
+    Orders(Box<Follower>),
+    Cascades(Box<CascadeFollower>),
+}
+
+impl Reader {
+    /// The place behind what has been read, as far as it is one.
+    fn place(&self) -> Option<String> {
+        match self {
+            Self::Orders(follower) => follower.place().map(|place| place.to_string()),
+            Self::Cascades(follower) => follower.place().map(|place| place.to_string()),
+        }
+    }
+
+    /// The next events, as they are sent; none where nothing will come.
+    async fn next(&mut self) -> Result<Option<Bytes>, Rejection> {
+        let mut events = Vec::new();
+        match self {
+            Self::Orders(follower) => match follower.next().await? {
+                Followed::Orders(orders) => {
+                    for (id, order) in orders {
+                        event(&mut events, None, id, &order)?;
+                    }
+                }
+                Followed::Gap { asked, newest } => gap(&mut events, asked.as_deref(), newest)?,
+                Followed::End => return Ok(None),
+            },
+            Self::Cascades(follower) => match follower.next().await? {
+                FollowedCascades::Cascades(cascades) => {
+                    for (id, cascade) in cascades {
+                        event(&mut events, Some(Stream::CASCADE), id, &cascade)?;
+                    }
+                }
+                FollowedCascades::Gap { asked, newest } => {
+                    gap(&mut events, asked.as_deref(), newest)?;
+                }
+                FollowedCascades::End => return Ok(None),
+            },
+        }
+        Ok(Some(events.into()))
+    }
+}
+
+/// Writes the event of a gap.
+fn gap(events: &mut Vec<u8>, asked: Option<&str>, newest: impl Display) -> Result<(), Rejection> {
+    let gap = Gap {
+        asked,
+        message: "the place to go on from is no longer known; \
+                  what arrived between it and this event is not in the stream",
+    };
+    event(events, Some(Stream::GAP), newest, &gap)
+}
+
 /// The next events, as soon as there are any; a sign of life where there are none for long.
-async fn next(follower: &mut Follower, keep_alive: Duration) -> Result<Bytes, Rejection> {
+async fn next(follower: &mut Reader, keep_alive: Duration) -> Result<Bytes, Rejection> {
     let silence = Instant::now() + keep_alive;
-    let mut events = Vec::new();
     if let Ok(next) = timeout_at(silence, follower.next()).await {
         match next? {
-            Followed::Orders(orders) => {
-                for (id, order) in orders {
-                    event(&mut events, None, id, &order)?;
-                }
-                return Ok(events.into());
-            }
-            Followed::Gap { asked, newest } => {
-                let gap = Gap {
-                    asked: asked.as_deref(),
-                    message: "the place to go on from is no longer known; \
-                              what arrived between it and this event is not in the stream",
-                };
-                event(&mut events, Some(Stream::GAP), newest, &gap)?;
-                return Ok(events.into());
-            }
-            Followed::End => sleep_until(silence).await,
+            Some(events) => return Ok(events),
+            None => sleep_until(silence).await,
         }
     }
     // Who comes back need not be shown again what was left out for it.
@@ -118,7 +167,7 @@ async fn next(follower: &mut Follower, keep_alive: Duration) -> Result<Bytes, Re
 fn event<T: Serialize>(
     events: &mut Vec<u8>,
     kind: Option<&str>,
-    id: ArrivalId,
+    id: impl Display,
     data: &T,
 ) -> Result<(), Rejection> {
     if let Some(kind) = kind {

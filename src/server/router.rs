@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::body::to_bytes;
-use axum::extract::{Request, State};
+use axum::extract::{Extension, Request, State};
 use axum::http::header::{ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, VARY};
 use axum::http::{HeaderName, HeaderValue, Method, StatusCode, Uri};
 use axum::middleware::{Next, from_fn_with_state};
@@ -17,6 +17,7 @@ use tower_http::CompressionLevel;
 use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{NotForContentType, Predicate, SizeAbove};
 
+use super::access::Guarded;
 use super::encoded::Key;
 use super::follow::follow;
 use super::freshness::REVALIDATE;
@@ -29,7 +30,7 @@ use super::reject::Rejection;
 use super::respond::{Origin, Page};
 use super::response::{encoded, json, sign};
 use super::shared::{Lane, Shared};
-use crate::api::{self, Stream};
+use crate::api::{self, OPENAPI, Stream, openapi};
 use crate::market::{Answer, Market, Visit, every_endpoint};
 
 /// Bodies below this many bytes fit a packet or two as they are.
@@ -64,6 +65,7 @@ pub(super) fn pages(shared: Shared) -> Router {
         .route(Stream::PATH, get(follow))
         .route("/", get(index))
         .route("/api", get(index))
+        .route(OPENAPI, get(description))
         .route("/health", get(health))
         .route("/ready", get(readiness))
         .route("/metrics", get(metrics))
@@ -94,6 +96,13 @@ async fn index(State(shared): State<Shared>, uri: Uri) -> Result<Response, Rejec
         .look(|market| encoded(&Index::of(market)))
         .await?;
     Ok(json(index?))
+}
+
+/// The table of endpoints for machines; where a token had to be brought it says so.
+async fn description(guarded: Option<Extension<Guarded>>, uri: Uri) -> Result<Response, Rejection> {
+    nothing(uri.query().unwrap_or_default())?;
+    let told = openapi(env!("CARGO_PKG_VERSION"), guarded.is_some());
+    Ok(json(encoded(&told)?))
 }
 
 async fn health(State(shared): State<Shared>, uri: Uri) -> Result<Response, Rejection> {

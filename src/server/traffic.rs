@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::sync::Semaphore;
 
 use super::seats::Seats;
-use crate::api::{ENDPOINTS, EXTENSIONS};
+use crate::api::{ENDPOINTS, EXTENSIONS, OPENAPI};
 
 /// The upper bounds of the classes of latency, in seconds; one more class has none.
 pub(super) const BOUNDS: [f64; 12] = [
@@ -16,7 +16,7 @@ pub(super) const BOUNDS: [f64; 12] = [
 ];
 
 /// What is asked beside the endpoints.
-const ASIDE: [&str; 5] = ["/", "/api", "/health", "/ready", "/metrics"];
+const ASIDE: [&str; 6] = ["/", "/api", OPENAPI, "/health", "/ready", "/metrics"];
 
 /// Every path that is none of the server's.
 pub(super) const OTHER: &str = "other";

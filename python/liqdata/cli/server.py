@@ -22,7 +22,9 @@ from .words import File, Number, OneOf, Place
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["command"]
+    from liqdata.market import Market
+
+__all__ = ["command", "until_told"]
 
 
 def command(name: str, sentence: str) -> Command:
@@ -81,7 +83,7 @@ def _options() -> list[click.Parameter]:
 
 
 def _serve(**given: Any) -> None:
-    from liqdata import demo, open, serve
+    from liqdata import demo, open
 
     log: Callable[[str], None] = click.get_current_context().obj
     log(given.pop("log_format"))
@@ -94,14 +96,31 @@ def _serve(**given: Any) -> None:
         plan = collection.plan(*(given[name] for name in ("venues", "symbols", "settings")))
         collect_and_serve(archive, **plan, served=served)
         return
+    made = demo(seed=given["seed"] or 0, progress=late("demo", " bars")) if archive is None else open(archive)
+    with made as market:
+        until_told(market, "a simulated market" if archive is None else f"the archive {archive}", served)
+
+
+def until_told(market: Market, what: str, served: dict[str, Any]) -> None:
+    """Serve a market until Ctrl-C, and say where.
+
+    Parameters
+    ----------
+    market : Market
+        What is served.
+    what : str
+        What it is, in a few words.
+    served : dict
+        The arguments of :func:`liqdata.serve`.
+    """
+    from liqdata import serve
+
     enough = threading.Event()
     # Set before anything is announced, so that no signal falls between; put back for a second Ctrl-C while closing.
     before = {number: signal.signal(number, lambda *_: enough.set()) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        made = demo(seed=given["seed"] or 0, progress=late("demo", " bars")) if archive is None else open(archive)
-        with made as market, serve(market, **served) as server:
+        with serve(market, **served) as server:
             print(server.url, flush=True)
-            what = "a simulated market" if archive is None else f"the archive {archive}"
             print(f"{what}; Ctrl-C ends it", file=sys.stderr, flush=True)
             enough.wait()
             for number, handler in before.items():

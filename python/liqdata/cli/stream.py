@@ -1,11 +1,11 @@
-"""The orders as they arrive, a line each."""
+"""The orders as they arrive, or the cascades as they close, a line each."""
 
 from __future__ import annotations
 
 import json
 import sys
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from liqdata._table import endpoints
 
@@ -13,59 +13,112 @@ from . import formats, source
 from .command import Command, flag, option
 from .lines import Lines
 from .mistakes import refuse
-from .question import one_symbol, parameters
+from .question import SECTION, one_symbol, parameters
 from .words import Number
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     import click
 
-__all__ = ["command"]
+__all__ = ["Form", "command", "forms", "limit"]
 
 
 def command(name: str, sentence: str) -> Command:
     """The command ``stream``."""
     options: list[click.Parameter] = [
-        *parameters(name),
-        option(
-            "--limit",
-            type=Number(int, "a whole number from 1 on"),
-            metavar="N",
-            help="End behind so many orders.",
-            section="The question",
-        ),
+        *(each for each in parameters(name) if each.name != "events"),
+        flag("--cascades", help="Cascades as they close, not orders.", section=SECTION),
+        limit("orders or cascades"),
         *source.options(),
-        flag("--json", help="Print JSON, an order a line, exact amounts as text.", section=formats.SECTION),
-        flag("--csv", help="Print CSV.", section=formats.SECTION),
+        *forms(),
     ]
     return Command(name, sentence, _follow, options)
 
 
 def _follow(**given: Any) -> None:
     asked_of = source.taken(given)
-    as_json, as_csv, most = given.pop("json"), given.pop("csv"), given.pop("limit")
-    if as_json and as_csv:
-        refuse("output: --json and --csv are given; allowed: one of them", "output")
-    if most is not None and most < 1:
-        refuse(f"limit: {most} is not allowed; allowed: a whole number from 1 on", "limit")
-    arguments = {key: value for key, value in given.items() if value is not None}
-    one_symbol(arguments)
-    columns = [column["name"] for column in endpoints()["stream"].columns]
-    lines = Lines(endpoints()["stream"])
-    with asked_of.opened() as of, of.stream_orders(**arguments) as stream:
+    form = Form.taken(given)
+    cascades = given.pop("cascades")
+    arguments = _arguments(given, cascades=cascades)
+    with asked_of.opened() as of, _begun(of, cascades=cascades)(**arguments) as stream:
         if asked_of.demo:
             print("simulated market: nothing arrives in it", file=sys.stderr)
-        if as_csv:
+        what, note = ("cascades", "as they close") if cascades else ("stream", "as they arrive")
+        title = f"{what} {arguments.get('symbol', '')}".rstrip()
+        form.write(stream, "cascades" if cascades else "stream", (title, source.told(of, None), note))
+
+
+class Form(NamedTuple):
+    """How rows are wanted that come one by one, and how many of them."""
+
+    json: bool
+    csv: bool
+    most: int | None
+
+    @classmethod
+    def taken(cls, given: dict[str, Any]) -> Form:
+        """Take the options of :func:`forms` out of what was given."""
+        form = cls(given.pop("json"), given.pop("csv"), given.pop("limit"))
+        if form.json and form.csv:
+            refuse("output: --json and --csv are given; allowed: one of them", "output")
+        if form.most is not None and form.most < 1:
+            refuse(f"limit: {form.most} is not allowed; allowed: a whole number from 1 on", "limit")
+        return form
+
+    def write(self, stream: Iterator[Any], name: str, head: tuple[str, source.Told, str]) -> None:
+        """Write the rows of an endpoint as they come, below what stands above them."""
+        endpoint = endpoints()[name]
+        columns = [column["name"] for column in endpoint.columns]
+        lines = Lines(endpoint)
+        if self.csv:
             formats.as_csv(columns, ())
-        elif not as_json:
-            lines.head(f"stream {arguments.get('symbol', '')}".rstrip(), source.told(of, None), "as they arrive")
+        elif not self.json:
+            lines.head(*head)
             lines.write(())
         sys.stdout.flush()
-        for row in islice(stream, most):
-            if as_json:
+        for row in islice(stream, self.most):
+            if self.json:
                 sys.stdout.write(json.dumps(row, default=formats.exact, allow_nan=False) + "\n")
-            elif as_csv:
+            elif self.csv:
                 formats.as_csv(columns, (row,), header=False)
             else:
                 lines.write((row,))
-            # Whoever reads a pipe wants an order when it comes.
+            # Whoever reads a pipe wants a row when it comes.
             sys.stdout.flush()
+
+
+def limit(what: str) -> click.Parameter:
+    """How many are wanted."""
+    return option(
+        "--limit",
+        type=Number(int, "a whole number from 1 on"),
+        metavar="N",
+        help=f"End behind so many {what}.",
+        section=SECTION,
+    )
+
+
+def forms() -> list[click.Parameter]:
+    """How they are wanted."""
+    return [
+        flag("--json", help="Print JSON, a row a line, exact amounts as text.", section=formats.SECTION),
+        flag("--csv", help="Print CSV.", section=formats.SECTION),
+    ]
+
+
+def _arguments(given: dict[str, Any], *, cascades: bool) -> dict[str, Any]:
+    """What the stream is begun with."""
+    arguments = {key: value for key, value in given.items() if value is not None}
+    one_symbol(arguments)
+    if "gap" in arguments and not cascades:
+        refuse("gap: an order has none; allowed: with --cascades", "gap")
+    if "exchange" in arguments and cascades:
+        refuse("exchange: a cascade has orders of all exchanges; allowed: without --cascades", "exchange")
+    return arguments
+
+
+def _begun(of: Any, *, cascades: bool) -> Callable[..., Any]:
+    """What begins the stream."""
+    begun: Callable[..., Any] = of.stream_cascades if cascades else of.stream_orders
+    return begun

@@ -2,7 +2,7 @@
 
 use crate::api::{self, BadQuery, Endpoint, Query, Stream};
 use crate::client::dialect::{Dialect, Request};
-use crate::model::Order;
+use crate::model::{CascadeRow, Order};
 use crate::wire::{self, Damage, Decode};
 
 /// The contract that the ten endpoints are.
@@ -68,6 +68,13 @@ macro_rules! contract {
             )+
 
             fn stream(&self, question: &Stream) -> Result<Request<Vec<Order>>, BadQuery> {
+                Ok(Request::new(Stream::PATH, wire::intake(false)).with(question.to_query()))
+            }
+
+            fn cascade_stream(
+                &self,
+                question: &Stream,
+            ) -> Result<Request<Vec<CascadeRow>>, BadQuery> {
                 Ok(Request::new(Stream::PATH, wire::intake(false)).with(question.to_query()))
             }
         }

@@ -1,4 +1,4 @@
-//! Following the orders as they arrive, over connections that come and go.
+//! Following the orders as they arrive, or the cascades as they close, over connections that come and go.
 //!
 //! A stream is one request without an end. A connection that breaks off, or falls silent for longer than the service's
 //! signs of life allow, is replaced by another that goes on behind the last order seen; what comes twice is dropped by
@@ -8,24 +8,63 @@ mod connect;
 
 use std::collections::{HashSet, VecDeque};
 
-use super::dialect::Request;
+use super::dialect::{Dialect, Request};
 use super::error::Error;
 use super::events::Event;
 use super::fault::Fault;
 use super::retry::Kind;
 use super::service::Client;
 use crate::api::{BadQuery, Stream};
-use crate::model::Order;
+use crate::model::{CascadeRow, Order};
 use crate::wire::Reading;
 use connect::{Connecting, Open, Reconnection};
 
 /// Ids by which what comes twice is known.
 const REMEMBERED: usize = 4096;
 
-/// An order of a stream, and the id that names the place behind it; none where the service gives none.
-pub type Arrival = (Option<String>, Order);
+/// A row of a stream, and the id that names the place behind it; none where the service gives none.
+pub type Arrival<R = Order> = (Option<String>, R);
 
 /// The orders of a service as they arrive; it never ends by itself.
+pub type OrderStream = RowStream<Order>;
+
+/// The cascades of a service as they close; it never ends by itself.
+pub type CascadeStream = RowStream<CascadeRow>;
+
+/// Rows that a service tells of as they come, an event each.
+pub trait Streamed: Sized {
+    /// Whether events of this name are such rows.
+    fn is_told_by(kind: &str) -> bool;
+
+    /// How `dialect` asks for them.
+    ///
+    /// # Errors
+    ///
+    /// [`BadQuery`] where the service has no such stream.
+    fn request(dialect: &dyn Dialect, question: &Stream) -> Result<Request<Vec<Self>>, BadQuery>;
+}
+
+impl Streamed for Order {
+    fn is_told_by(kind: &str) -> bool {
+        kind.is_empty() || kind == "message"
+    }
+
+    fn request(dialect: &dyn Dialect, question: &Stream) -> Result<Request<Vec<Self>>, BadQuery> {
+        dialect.stream(question)
+    }
+}
+
+impl Streamed for CascadeRow {
+    fn is_told_by(kind: &str) -> bool {
+        kind == Stream::CASCADE
+    }
+
+    fn request(dialect: &dyn Dialect, question: &Stream) -> Result<Request<Vec<Self>>, BadQuery> {
+        dialect.cascade_stream(question)
+    }
+}
+
+/// The rows of a service as they come; it never ends by itself.
 ///
 /// # Examples
 ///
@@ -44,10 +83,10 @@ pub type Arrival = (Option<String>, Order);
 /// # }
 /// ```
 #[derive(Debug)]
-pub struct OrderStream {
+pub struct RowStream<R> {
     client: Client,
-    /// How the orders are asked for, or why they cannot be.
-    request: Result<Request<Vec<Order>>, BadQuery>,
+    /// How the rows are asked for, or why they cannot be.
+    request: Result<Request<Vec<R>>, BadQuery>,
     /// What is asked for that not every service with a stream has.
     beside: Vec<&'static str>,
     open: Option<Open>,
@@ -92,12 +131,12 @@ impl Seen {
     }
 }
 
-impl OrderStream {
-    /// The orders that arrive behind the place the question names, or else from now on. Opens no connection.
+impl<R: Streamed> RowStream<R> {
+    /// The rows that come behind the place the question names, or else from now on. Opens no connection.
     #[must_use]
     pub fn new(client: Client, question: Stream) -> Self {
         Self {
-            request: client.dialect().stream(&question),
+            request: R::request(client.dialect(), &question),
             beside: question.beside(),
             client,
             open: None,
@@ -130,13 +169,13 @@ impl OrderStream {
     /// [`Error`] where no connection can be had within the retries of the client; [`Error::Refused`] with status 410
     /// where the service no longer knows the place to go on from, so that orders are missing, and 404 where it has no
     /// stream; [`Error::UnexpectedReply`] for an event outside the contract, which is left out.
-    pub async fn next(&mut self) -> Result<Vec<Arrival>, Error> {
+    pub async fn next(&mut self) -> Result<Vec<Arrival<R>>, Error> {
         let next = self.following().await;
         // A service may repeat what it was sent.
         next.map_err(|error| self.client.config().secrets().kept_from(error))
     }
 
-    async fn following(&mut self) -> Result<Vec<Arrival>, Error> {
+    async fn following(&mut self) -> Result<Vec<Arrival<R>>, Error> {
         self.forget_after_fork();
         loop {
             if let Some(error) = self.failed.take() {
@@ -164,17 +203,6 @@ impl OrderStream {
                 }
                 self.lost = Some(fault);
             }
-        }
-    }
-
-    /// In a forked child a connection belongs to threads that are not there; it can be neither used nor closed.
-    fn forget_after_fork(&mut self) {
-        let pid = std::process::id();
-        if self.open.as_ref().is_some_and(|open| open.pid != pid) {
-            std::mem::forget(self.open.take());
-        }
-        if self.connecting.as_ref().is_some_and(|made| made.pid != pid) {
-            std::mem::forget(self.connecting.take());
         }
     }
 
@@ -247,11 +275,10 @@ impl OrderStream {
     }
 
     /// Hands out the orders read up to the first event that is something else.
-    fn take(&mut self) -> Vec<Arrival> {
+    fn take(&mut self) -> Vec<Arrival<R>> {
         let mut orders: Vec<Event> = Vec::new();
         while let Some(event) = self.read.pop_front() {
-            let is_order = event.kind.is_empty() || event.kind == "message";
-            if event.data.is_some() && is_order {
+            if event.data.is_some() && R::is_told_by(&event.kind) {
                 let named = event.id.as_ref().filter(|id| !id.is_empty());
                 if named.is_none_or(|id| self.seen.is_new(id)) {
                     orders.push(event);
@@ -282,7 +309,7 @@ impl OrderStream {
     }
 
     /// The rows of `events`, or of those before the first that is none.
-    fn decode(&mut self, mut events: Vec<Event>) -> Vec<Arrival> {
+    fn decode(&mut self, mut events: Vec<Event>) -> Vec<Arrival<R>> {
         let rows = self
             .rows(&events)
             .unwrap_or_else(|_| self.decode_some(&mut events));
@@ -299,7 +326,7 @@ impl OrderStream {
 
     /// The rows of those of `events` that stand before the first that is none, and leaves only these. Those behind it
     /// come later.
-    fn decode_some(&mut self, events: &mut Vec<Event>) -> Vec<Order> {
+    fn decode_some(&mut self, events: &mut Vec<Event>) -> Vec<R> {
         let mut good = Vec::new();
         let mut rest = std::mem::take(events).into_iter();
         for event in rest.by_ref() {
@@ -324,7 +351,7 @@ impl OrderStream {
     }
 
     /// The rows of the data of `events`, one each.
-    fn rows(&mut self, events: &[Event]) -> Result<Vec<Order>, Error> {
+    fn rows(&mut self, events: &[Event]) -> Result<Vec<R>, Error> {
         if events.is_empty() {
             return Ok(Vec::new());
         }
@@ -340,7 +367,7 @@ impl OrderStream {
             Reading::Reply(rows) if rows.len() == events.len() => Ok(rows),
             Reading::Reply(_) | Reading::Refused { .. } => Err(Error::UnexpectedReply {
                 path: String::new(),
-                message: "an event of the stream is not one order".to_owned(),
+                message: "an event of the stream is not one row".to_owned(),
             }),
         }
     }
@@ -361,7 +388,20 @@ impl OrderStream {
     }
 }
 
-impl Drop for OrderStream {
+impl<R> RowStream<R> {
+    /// In a forked child a connection belongs to threads that are not there; it can be neither used nor closed.
+    fn forget_after_fork(&mut self) {
+        let pid = std::process::id();
+        if self.open.as_ref().is_some_and(|open| open.pid != pid) {
+            std::mem::forget(self.open.take());
+        }
+        if self.connecting.as_ref().is_some_and(|made| made.pid != pid) {
+            std::mem::forget(self.connecting.take());
+        }
+    }
+}
+
+impl<R> Drop for RowStream<R> {
     fn drop(&mut self) {
         self.forget_after_fork();
     }

@@ -1,0 +1,401 @@
+//! `/openapi.json`: the table of endpoints for machines, as OpenAPI 3.1 has it.
+//!
+//! Made of the same table that answers and refuses; only the pages that tell of the service itself are described here.
+
+use serde_json::{Map, Value, json};
+
+use super::endpoint::{Entry, Member, Shape};
+use super::parameter::{EVERYWHERE, Parameter};
+use super::stream::Stream;
+use super::{Cascades, ENDPOINTS, EXTENSIONS, Endpoint};
+use crate::model::{Column, Kind, Side, Vocabulary};
+
+/// Where it is served.
+pub const OPENAPI: &str = "/openapi.json";
+
+/// The refusals that any page may answer with: the status and what it says.
+const REFUSALS: [(&str, &str); 7] = [
+    (
+        "400",
+        "A value outside the contract; the body names the parameter.",
+    ),
+    (
+        "401",
+        "No token that opens the service came with the request.",
+    ),
+    (
+        "404",
+        "Nothing is known of what is asked about, or there is no such page.",
+    ),
+    (
+        "406",
+        "None of the encodings that are accepted can be sent.",
+    ),
+    (
+        "421",
+        "The service does not go by the name it was asked under.",
+    ),
+    (
+        "429",
+        "Too many requests; Retry-After says when to come back.",
+    ),
+    (
+        "503",
+        "No answer at present; Retry-After says when to come back, where that is known.",
+    ),
+];
+
+/// The description of a service: of `version`, and of whether a token opens it.
+#[must_use]
+pub fn openapi(version: &str, guarded: bool) -> Value {
+    let mut paths = Map::new();
+    for entry in ENDPOINTS.iter().chain(EXTENSIONS) {
+        paths.insert(entry.path.to_owned(), json!({"get": operation(entry)}));
+    }
+    for (path, get) in pages() {
+        paths.insert(path.to_owned(), json!({"get": get}));
+    }
+    let mut told = json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "liqdata",
+            "version": version,
+            "description": "Crypto liquidations: what was liquidated, and estimates of what would be.",
+            "license": {"name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0"},
+        },
+        "servers": [{"url": "/"}],
+        "paths": paths,
+        "components": {
+            "schemas": {"Refusal": refusal(), "Explanation": explanation()},
+            "responses": responses(),
+        },
+    });
+    if guarded {
+        let scheme = json!({"token": {"type": "http", "scheme": "bearer"}});
+        if let Some(components) = told.get_mut("components").and_then(Value::as_object_mut) {
+            components.insert("securitySchemes".to_owned(), scheme);
+        }
+        if let Some(told) = told.as_object_mut() {
+            told.insert("security".to_owned(), json!([{"token": []}]));
+        }
+    }
+    told
+}
+
+fn operation(entry: &Entry) -> Value {
+    let events = matches!(entry.reply, Shape::Events(_));
+    let mut parameters: Vec<Value> = entry.parameters.iter().map(parameter).collect();
+    let content = if events {
+        parameters.push(json!({
+            "name": "Last-Event-ID", "in": "header", "required": false,
+            "schema": {"type": "string"},
+            "description": "As last_event_id, which it goes before.",
+        }));
+        json!({"text/event-stream": {
+            "schema": {"type": "string"},
+            "x-events": {
+                "message": schema_of(entry.reply),
+                (Stream::CASCADE): schema_of(<Cascades as Endpoint>::ENTRY.reply),
+            },
+        }})
+    } else {
+        parameters.extend(EVERYWHERE.iter().map(parameter));
+        json!({"application/json": {"schema": reply(entry)}})
+    };
+    let beside = EXTENSIONS.iter().any(|known| known.name == entry.name);
+    let mut get = described(entry.name, entry.meaning, parameters, content);
+    if let Some(get) = get.as_object_mut() {
+        let tag = if beside { "extensions" } else { "contract" };
+        get.insert("tags".to_owned(), json!([tag]));
+    }
+    get
+}
+
+fn described(name: &str, meaning: &str, parameters: Vec<Value>, content: Value) -> Value {
+    let mut responses = Map::new();
+    responses.insert(
+        "200".to_owned(),
+        json!({"description": "The answer.", "content": content}),
+    );
+    responses.insert(
+        "304".to_owned(),
+        json!({"description": "What If-None-Match or If-Modified-Since names still holds."}),
+    );
+    for (status, _) in REFUSALS {
+        let told = format!("#/components/responses/{status}");
+        responses.insert(status.to_owned(), json!({"$ref": told}));
+    }
+    json!({
+        "operationId": name,
+        "summary": sentence(meaning),
+        "parameters": parameters,
+        "responses": responses,
+    })
+}
+
+fn sentence(meaning: &str) -> String {
+    let mut letters = meaning.chars();
+    let first = letters.next().map(|first| first.to_uppercase().to_string());
+    format!("{}{}.", first.unwrap_or_default(), letters.as_str())
+}
+
+fn parameter(parameter: &Parameter) -> Value {
+    let mut schema = parameter.schema();
+    if let (Some(schema), Some(default)) = (schema.as_object_mut(), parameter.default) {
+        let whole = default.parse::<i64>().ok().filter(|_| parameter.whole);
+        let default = whole.map_or_else(|| json!(default), |number| json!(number));
+        schema.insert("default".to_owned(), default);
+    }
+    json!({
+        "name": parameter.name,
+        "in": "query",
+        "required": false,
+        "schema": schema,
+        "description": format!("{} Allowed: {}.", sentence(parameter.meaning), parameter.allowed()),
+        "x-extension": parameter.beside,
+    })
+}
+
+/// The schema of a whole reply.
+fn reply(entry: &Entry) -> Value {
+    let explained = json!({"$ref": "#/components/schemas/Explanation"});
+    if entry.enveloped {
+        return object(
+            [
+                ("success", json!({"const": true})),
+                ("data", schema_of(entry.reply)),
+                ("explain", explained),
+            ],
+            &["success", "data"],
+        );
+    }
+    let mut schema = schema_of(entry.reply);
+    if let Some(members) = schema.get_mut("properties").and_then(Value::as_object_mut) {
+        members.insert("explain".to_owned(), explained);
+    }
+    schema
+}
+
+/// The schema of a reply without what stands around it; of events, of one of them.
+fn schema_of(shape: Shape) -> Value {
+    match shape {
+        Shape::Rows(columns) => json!({"type": "array", "items": row(columns)}),
+        Shape::Events(columns) => row(columns),
+        Shape::Object(members) => {
+            let needed: Vec<&str> = members
+                .iter()
+                .filter(|member| !member.may_be_missing())
+                .map(|member| member.name)
+                .collect();
+            object(
+                members
+                    .iter()
+                    .map(|member| (member.name, member_schema(member))),
+                &needed,
+            )
+        }
+    }
+}
+
+fn row(columns: &[Column]) -> Value {
+    let needed: Vec<&str> = columns
+        .iter()
+        .filter(|column| !column.optional)
+        .map(|column| column.name)
+        .collect();
+    let members = columns.iter().map(|column| {
+        let mut schema = cell(column.kind, column.unit, column.meaning);
+        if column.optional
+            && let Some(kind) = schema.get("type").cloned()
+            && let Some(schema) = schema.as_object_mut()
+        {
+            schema.insert("type".to_owned(), json!([kind, "null"]));
+        }
+        (column.name, schema)
+    });
+    object(members, &needed)
+}
+
+fn cell(kind: Kind, unit: &str, meaning: &str) -> Value {
+    let mut schema = match kind {
+        Kind::Text => json!({"type": "string"}),
+        Kind::Side => {
+            let names: Vec<&str> = Side::ALL.iter().map(|side| side.name()).collect();
+            json!({"type": "string", "enum": names})
+        }
+        Kind::Decimal => json!({"type": "string", "pattern": r"^-?[0-9]+(\.[0-9]+)?$"}),
+        Kind::Float => json!({"type": "number"}),
+        Kind::Int => json!({"type": "integer"}),
+        Kind::Time => json!({"type": "integer", "description": "epoch milliseconds"}),
+        Kind::Bool => json!({"type": "boolean"}),
+    };
+    tell(&mut schema, unit, meaning);
+    schema
+}
+
+fn member_schema(member: &Member) -> Value {
+    let mut schema = match member.within {
+        Some(within) => within(),
+        None => match Kind::parse(member.kind) {
+            Some(kind) => return cell(kind, member.unit, member.meaning),
+            None if member.kind == "list" => json!({"type": "array"}),
+            None => json!({"type": "object"}),
+        },
+    };
+    tell(&mut schema, member.unit, member.meaning);
+    schema
+}
+
+fn tell(schema: &mut Value, unit: &str, meaning: &str) {
+    let Some(schema) = schema.as_object_mut() else {
+        return;
+    };
+    schema.insert("description".to_owned(), json!(meaning));
+    if !unit.is_empty() {
+        schema.insert("x-unit".to_owned(), json!(unit));
+    }
+}
+
+/// The schema of an object of these members and no others.
+pub(super) fn object<'a>(
+    members: impl IntoIterator<Item = (&'a str, Value)>,
+    needed: &[&str],
+) -> Value {
+    let members: Map<String, Value> = members
+        .into_iter()
+        .map(|(name, schema)| (name.to_owned(), schema))
+        .collect();
+    json!({
+        "type": "object",
+        "properties": members,
+        "required": needed,
+        "additionalProperties": false,
+    })
+}
+
+fn refusal() -> Value {
+    let text = || json!({"type": ["string", "null"]});
+    let fault = object(
+        [
+            ("parameter", text()),
+            ("message", json!({"type": "string"})),
+            ("allowed", text()),
+        ],
+        &["parameter", "message", "allowed"],
+    );
+    object(
+        [("success", json!({"const": false})), ("error", fault)],
+        &["success", "error"],
+    )
+}
+
+fn explanation() -> Value {
+    json!({
+        "type": "object",
+        "description": "How the answer came to be; there with explain=1.",
+        "properties": {
+            "source": {"type": "string"},
+            "simulated": {"type": "boolean"},
+            "as_of": {"type": "integer", "description": "epoch milliseconds"},
+        },
+        "required": ["source", "simulated", "as_of"],
+    })
+}
+
+fn responses() -> Value {
+    let schema = json!({"$ref": "#/components/schemas/Refusal"});
+    let told = REFUSALS.iter().map(|(status, meaning)| {
+        let content = json!({"application/json": {"schema": schema}});
+        (
+            (*status).to_owned(),
+            json!({"description": meaning, "content": content}),
+        )
+    });
+    Value::Object(told.collect())
+}
+
+/// The pages that tell of the service itself.
+fn pages() -> [(&'static str, Value); 6] {
+    let whole = || json!({"type": "integer"});
+    let plain = |schema: Value| json!({"application/json": {"schema": schema}});
+    let health = object(
+        [("success", json!({"const": true})), ("now", whole())],
+        &["success", "now"],
+    );
+    let file = object(
+        [
+            ("holds", json!({"type": "string"})),
+            ("rows", whole()),
+            ("first", whole()),
+            ("last", whole()),
+            ("reason", json!({"type": "string"})),
+        ],
+        &["holds", "rows", "first", "last", "reason"],
+    );
+    let ready = object(
+        [
+            ("success", json!({"const": true})),
+            ("now", whole()),
+            ("age", whole()),
+            ("damaged", json!({"type": "array", "items": file})),
+        ],
+        &["success", "now", "age", "damaged"],
+    );
+    let max_age = json!({
+        "name": "max_age", "in": "query", "required": false,
+        "schema": {"type": "integer", "minimum": 0, "maximum": u32::MAX},
+        "description": "Refuse where the newest that is known is older than so many seconds.",
+    });
+    let index = || {
+        json!({
+            "type": "object",
+            "required": ["success", "service", "version", "endpoints", "everywhere", "extensions"],
+            "properties": {
+                "success": {"const": true},
+                "service": {"const": "liqdata"},
+                "version": {"type": "string"},
+                "coins": {"type": "array", "items": {"type": "string"}},
+                "endpoints": {"type": "array", "items": {"type": "object"}},
+                "everywhere": {"type": "array", "items": {"type": "object"}},
+                "extensions": {"type": "array", "items": {"type": "object"}},
+            },
+        })
+    };
+    let list = "what this service has, with parameters";
+    let text = json!({"text/plain": {"schema": {"type": "string"}}});
+    [
+        ("/", described("root", list, Vec::new(), plain(index()))),
+        ("/api", described("index", list, Vec::new(), plain(index()))),
+        (
+            "/health",
+            described(
+                "health",
+                "whether the service runs",
+                Vec::new(),
+                plain(health),
+            ),
+        ),
+        (
+            "/ready",
+            described(
+                "ready",
+                "whether it can answer",
+                vec![max_age],
+                plain(ready),
+            ),
+        ),
+        (
+            "/metrics",
+            described("metrics", "numbers for Prometheus", Vec::new(), text),
+        ),
+        (
+            OPENAPI,
+            described(
+                "openapi",
+                "this description",
+                Vec::new(),
+                plain(json!({"type": "object"})),
+            ),
+        ),
+    ]
+}

@@ -1,0 +1,149 @@
+"""``/openapi.json``: sound by the standard, and every reply of a server is what it says."""
+
+import gc
+import itertools
+import json
+import urllib.error
+import urllib.parse
+import urllib.request
+
+import pytest
+from jsonschema import Draft202012Validator
+from openapi_spec_validator import OpenAPIV31SpecValidator
+from referencing import Registry, Resource
+from referencing.jsonschema import DRAFT202012
+
+import liqdata
+
+OPENS = "a-token-of-some-length-0123456789"
+
+
+def fetch(url, path, token=None):
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    asked = urllib.request.Request(url + path, headers=headers)
+    try:
+        with urllib.request.urlopen(asked, timeout=60) as reply:
+            return reply.status, json.load(reply)
+    except urllib.error.HTTPError as refused:
+        with refused:
+            return refused.code, json.load(refused)
+
+
+@pytest.fixture(scope="module")
+def told(server):
+    return fetch(server.url, "/openapi.json")[1]
+
+
+@pytest.fixture(scope="module")
+def index(server):
+    return fetch(server.url, "/api")[1]
+
+
+def holds(told, path, status, body):
+    """Hold a body against what the description says of it."""
+    responses = told["paths"][path]["get"]["responses"]
+    pointer = responses[str(status)].get("$ref", f"#/paths/{path.replace('/', '~1')}/get/responses/{status}")
+    registry = Registry().with_resource("urn:told", Resource.from_contents(told, default_specification=DRAFT202012))
+    schema = {"$ref": f"urn:told{pointer}/content/application~1json/schema"}
+    Draft202012Validator(schema, registry=registry).validate(body)
+
+
+def test_it_is_sound_by_the_standard(told):
+    OpenAPIV31SpecValidator(told).validate()
+    assert told["openapi"].startswith("3.1")
+    assert told["info"]["version"] == liqdata.__version__
+    names = [page["get"]["operationId"] for page in told["paths"].values()]
+    assert len(names) == len(set(names))
+
+
+def test_every_endpoint_and_parameter_of_the_list_is_there(told, index):
+    entries = index["endpoints"] + index["extensions"]
+    assert len(entries) > 15
+    for entry in entries:
+        get = told["paths"][entry["path"]]["get"]
+        assert get["operationId"] == entry["name"]
+        known = {each["name"]: each for each in get["parameters"] if each["in"] == "query"}
+        everywhere = [] if entry["reply"] == "events" else index["everywhere"]
+        assert list(known) == [each["name"] for each in entry["parameters"] + everywhere]
+        for each in entry["parameters"] + everywhere:
+            schema = known[each["name"]]["schema"]
+            default = schema.get("default")
+            assert each["default"] in (default, None if default is None else str(default))
+            assert each["allowed"] in known[each["name"]]["description"]
+            if each["type"] == "int" and "anyOf" not in schema:
+                assert schema["type"] == "integer"
+    assert told["paths"]["/api/liquidations/coins"]["get"]["parameters"][0]["schema"]["enum"] == [
+        "1h",
+        "4h",
+        "12h",
+        "24h",
+        "1d",
+    ]
+    limit = told["paths"]["/api/liquidations"]["get"]["parameters"][2]["schema"]
+    assert limit == {"type": "integer", "minimum": 1, "maximum": 1000, "default": 50}
+
+
+QUERIES = {
+    "heatmap": ["", "range=12h&model=3", "symbol=ETH&explain=1", "symbol=NOPE", "model=9"],
+    "history": ["", "by=none", "by=coin,symbol,exchange,side&interval=4h", "interval=7s"],
+    "cascades": ["", "min_usd=0&symbol=BTC", "gap=2d"],
+    "orders": ["", "symbol=PEPE&min_usd=1000&limit=3", "offset=-1", "nothing=1"],
+    "largest": ["symbol=BTC&limit=3", "min_usd=x"],
+    "bars": ["interval=1h", "interval=61s"],
+}
+
+
+def test_every_reply_is_what_it_says(told, server, index):
+    answered = []
+    for entry in index["endpoints"] + index["extensions"]:
+        if entry["reply"] == "events":
+            continue
+        for query in QUERIES.get(entry["name"], ["", "explain=1", "symbol="]):
+            status, body = fetch(server.url, f"{entry['path']}?{query}")
+            holds(told, entry["path"], status, body)
+            answered.append(status)
+        gc.collect()
+    assert {200, 400, 404} <= set(answered)
+    for path in ("/", "/api", "/health", "/ready", "/openapi.json"):
+        status, body = fetch(server.url, path)
+        assert status == 200
+        holds(told, path, status, body)
+    assert told["paths"]["/metrics"]
+    status, body = fetch(server.url, "/openapi.json?x=1")
+    assert (status, body["error"]["parameter"]) == (400, "x")
+
+
+def test_each_default_and_each_word_of_a_vocabulary_is_taken(told, server):
+    asked = 0
+    for path, page in told["paths"].items():
+        if "text/event-stream" in page["get"]["responses"]["200"]["content"]:
+            continue
+        for each in page["get"]["parameters"]:
+            schema = each["schema"]
+            bounds = [schema[bound] for bound in ("minimum", "maximum", "default") if bound in schema]
+            for value in itertools.chain(schema.get("enum", ()), bounds):
+                if path == "/ready":
+                    continue
+                if str(value) in {"3M", "6M", "1y", "all", "1M", "30d"}:
+                    continue  # of a demo that does not reach so far back they are refused as what they are
+                query = urllib.parse.urlencode({each["name"]: value})
+                status, body = fetch(server.url, f"{path}?{query}")
+                assert status == 200, (path, query, body)
+                asked += 1
+    assert asked > 40
+
+
+def test_a_server_with_a_token_says_so_to_who_has_it():
+    with liqdata.serve(liqdata.demo(), token=OPENS) as server:
+        assert fetch(server.url, "/openapi.json")[0] == 401
+        status, told = fetch(server.url, "/openapi.json", OPENS)
+        assert status == 200
+        OpenAPIV31SpecValidator(told).validate()
+        assert told["components"]["securitySchemes"] == {"token": {"type": "http", "scheme": "bearer"}}
+        assert told["security"] == [{"token": []}]
+        holds(told, "/api/liquidations/coins", *fetch(server.url, "/api/liquidations/coins"))
+
+
+def test_a_server_without_one_does_not(told):
+    assert "security" not in told
+    assert "securitySchemes" not in told["components"]
