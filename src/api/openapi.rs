@@ -204,7 +204,12 @@ fn row(columns: &[Column]) -> Value {
         .map(|column| column.name)
         .collect();
     let members = columns.iter().map(|column| {
-        let mut schema = cell(column.kind, column.unit, column.meaning);
+        // The contract's chart has its hours as text.
+        let kind = match (column.name, column.kind) {
+            ("hour", Kind::Time) => Kind::Decimal,
+            (_, kind) => kind,
+        };
+        let mut schema = cell(kind, column.unit, column.meaning);
         if column.optional
             && let Some(kind) = schema.get("type").cloned()
             && let Some(schema) = schema.as_object_mut()

@@ -296,7 +296,7 @@ def test_the_command_prints_them(told):
     rows = [json.loads(line) for line in done.stdout.splitlines()]
     assert [(row["coin"], row["side"]) for row in rows] == [line for line, *_ in CLOSED[:3]]
     refused = subprocess.run(
-        [*command[:4], "--exchange", "okx", "--url", server.url],
+        [*command[:5], "--exchange", "okx", "--url", server.url],
         capture_output=True,
         text=True,
         timeout=60,

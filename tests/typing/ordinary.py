@@ -25,10 +25,16 @@ with liqdata.Client("https://data.example", timeout=5) as client:
     count: int = client.overview()["1h"]["cnt"]
     for order in client.iter_orders("BTC", max_rows=10):
         print(order["symbol"], order["value_usd"] * 2)
+        spent: Decimal = order["price"] * order["qty"]
+    with client.stream_cascades("BTC") as cascades:
+        felt: Decimal = next(cascades)["usd"]
 
 with liqdata.Client("https://data.example", decimals="float") as quick:
     plain: float = quick.exchanges()[0]["total_usd"]
     quantity: float = quick.orders("BTC")[0]["qty"] * quick.largest(limit=1)[0]["price"]
+    walked: float = sum(order["value_usd"] * 2.5 for order in quick.iter_orders("BTC", min_usd=1000))
+    with quick.stream_orders() as stream:
+        arrived: float = next(stream)["price"] / 2.5
     longs: float = quick.coins()[0]["long_usd"] + quick.history("BTC")[0]["long_usd"] + quick.chart()[0]["total_usd"]
 
 
@@ -46,6 +52,10 @@ async def both() -> float:
     async with liqdata.AsyncClient("https://data.example", decimals="float") as quick:
         venues = await quick.exchanges()
         print(venues[0]["total_usd"] / 2.5)
+        async for light in quick.iter_orders(max_rows=10):
+            print(light["price"] / 2.5)
+        async with quick.stream_cascades() as cascades:
+            print((await anext(cascades))["usd"] / 2.5)
     async with liqdata.AsyncClient("https://data.example") as client:
         rows, levels = await asyncio.gather(client.coins(limit=3), client.levels("BTC"))
         async for order in client.iter_orders(max_rows=10):
