@@ -1,4 +1,4 @@
-//! `/openapi.json`: the table of endpoints for machines, as OpenAPI 3.1 has it.
+//! `/openapi.json`: the table of endpoints for machines, as `OpenAPI` 3.1 has it.
 //!
 //! Made of the same table that answers and refuses; only the pages that tell of the service itself are described here.
 
@@ -103,7 +103,7 @@ fn operation(entry: &Entry) -> Value {
         json!({"application/json": {"schema": reply(entry)}})
     };
     let beside = EXTENSIONS.iter().any(|known| known.name == entry.name);
-    let mut get = described(entry.name, entry.meaning, parameters, content);
+    let mut get = described(entry.name, entry.meaning, &parameters, &content);
     if let Some(get) = get.as_object_mut() {
         let tag = if beside { "extensions" } else { "contract" };
         get.insert("tags".to_owned(), json!([tag]));
@@ -111,7 +111,7 @@ fn operation(entry: &Entry) -> Value {
     get
 }
 
-fn described(name: &str, meaning: &str, parameters: Vec<Value>, content: Value) -> Value {
+fn described(name: &str, meaning: &str, parameters: &[Value], content: &Value) -> Value {
     let mut responses = Map::new();
     responses.insert(
         "200".to_owned(),
@@ -369,37 +369,27 @@ fn pages() -> [(&'static str, Value); 6] {
     let list = "what this service has, with parameters";
     let text = json!({"text/plain": {"schema": {"type": "string"}}});
     [
-        ("/", described("root", list, Vec::new(), plain(index()))),
-        ("/api", described("index", list, Vec::new(), plain(index()))),
+        ("/", described("root", list, &[], &plain(index()))),
+        ("/api", described("index", list, &[], &plain(index()))),
         (
             "/health",
-            described(
-                "health",
-                "whether the service runs",
-                Vec::new(),
-                plain(health),
-            ),
+            described("health", "whether the service runs", &[], &plain(health)),
         ),
         (
             "/ready",
-            described(
-                "ready",
-                "whether it can answer",
-                vec![max_age],
-                plain(ready),
-            ),
+            described("ready", "whether it can answer", &[max_age], &plain(ready)),
         ),
         (
             "/metrics",
-            described("metrics", "numbers for Prometheus", Vec::new(), text),
+            described("metrics", "numbers for Prometheus", &[], &text),
         ),
         (
             OPENAPI,
             described(
                 "openapi",
                 "this description",
-                Vec::new(),
-                plain(json!({"type": "object"})),
+                &[],
+                &plain(json!({"type": "object"})),
             ),
         ),
     ]

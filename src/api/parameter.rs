@@ -148,6 +148,7 @@ pub trait Rule {
     fn allowed() -> String;
 
     /// What is allowed, as a schema of JSON as far as that can say it.
+    #[must_use]
     fn schema() -> Value {
         let kind = match (Self::WHOLE, Self::FRACTION) {
             (true, _) => "integer",

@@ -168,16 +168,14 @@ impl Closing {
             told: None,
         };
         let near = line.range_mut(..=at).next_back();
-        let (start, before) = match near.filter(|(_, run)| at <= run.end.on(gap)) {
-            Some((start, run)) => {
-                let before = run.end;
-                run.join(alone);
-                (*start, Some(before))
-            }
-            None => {
-                line.insert(at, alone);
-                (at, None)
-            }
+        let near = near.filter(|(_, run)| at <= run.end.on(gap));
+        let (start, before) = if let Some((start, run)) = near {
+            let before = run.end;
+            run.join(alone);
+            (*start, Some(before))
+        } else {
+            line.insert(at, alone);
+            (at, None)
         };
         while let Some(end) = line.get(&start).map(|run| run.end)
             && let Some((next, _)) = line.range(start.on(1)..).next()
@@ -289,7 +287,7 @@ impl Closing {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "tests")]
+#[expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
 mod tests {
     use proptest::prelude::*;
 

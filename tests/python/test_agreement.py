@@ -118,7 +118,11 @@ ASKED = {
     ],
 }
 # Asked in tests of their own: a walk, and what waits for what is still to come.
-ELSEWHERE = {"iter_orders": "test_walk_past.py", "stream_orders": "test_stream.py"}
+ELSEWHERE = {
+    "iter_orders": "test_walk_past.py",
+    "stream_orders": "test_stream.py",
+    "stream_cascades": "test_stream_cascades.py",
+}
 # What a connection has, and what a market has of its own.
 APART = {"close", "aclose", "base_url", "export", "now", "replayed", "simulated", "symbols", "true_positions"}
 

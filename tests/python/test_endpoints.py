@@ -138,9 +138,14 @@ def test_the_command_line_has_its_parameters(endpoint):
 
 
 def test_the_stream_asks_with_the_parameters_of_the_table():
-    wanted = [parameter.name for parameter in TABLE["stream"].parameters]
+    wanted = {parameter.name for parameter in TABLE["stream"].parameters}
     for kind, _ in FACES.values():
-        assert list(inspect.signature(kind.stream_orders).parameters)[1:] == wanted
+        orders, cascades = (
+            list(inspect.signature(ask).parameters)[1:] for ask in (kind.stream_orders, kind.stream_cascades)
+        )
+        assert orders == ["symbol", "exchange", "min_usd", "last_event_id"]
+        assert cascades == ["symbol", "gap", "min_usd", "last_event_id"]
+        assert {*orders, *cascades, "events"} == wanted
 
 
 def test_every_type_of_the_table_is_a_known_one():

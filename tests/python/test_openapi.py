@@ -84,7 +84,7 @@ def test_every_endpoint_and_parameter_of_the_list_is_there(told, index):
 
 
 QUERIES = {
-    "heatmap": ["", "range=12h&model=3", "symbol=ETH&explain=1", "symbol=NOPE", "model=9"],
+    "heatmap": ["", "range=12h&model=3", "symbol=ETH&explain=1", "symbol=NOPE", "symbol=ATOM", "model=9"],
     "history": ["", "by=none", "by=coin,symbol,exchange,side&interval=4h", "interval=7s"],
     "cascades": ["", "min_usd=0&symbol=BTC", "gap=2d"],
     "orders": ["", "symbol=PEPE&min_usd=1000&limit=3", "offset=-1", "nothing=1"],

@@ -77,6 +77,9 @@ def _print(market: Any, given: dict[str, Any]) -> None:
     form = Form.taken(given)
     arguments = {key: value for key, value in given.items() if value is not None}
     one_symbol(arguments)
-    with market.stream_orders(**arguments) as stream:
+    with market.stream_orders() as now:
+        series, _, _ = (now.last_event_id or "").partition("-")
+    # From its beginning, however much has arrived since.
+    with market.stream_orders(**arguments, last_event_id=f"{series}-0") as stream:
         title = f"replay {arguments.get('symbol', '')}".rstrip()
         form.write(stream, "stream", (title, source.told(market, None), "as they arrive"))

@@ -27,8 +27,8 @@ __all__ = ["Form", "command", "forms", "limit"]
 def command(name: str, sentence: str) -> Command:
     """The command ``stream``."""
     options: list[click.Parameter] = [
-        *(each for each in parameters(name) if each.name != "events"),
-        flag("--cascades", help="Cascades as they close, not orders.", section=SECTION),
+        *parameters(name),
+        flag("--cascades", help="The same as --events cascades.", section=SECTION),
         limit("orders or cascades"),
         *source.options(),
         *forms(),
@@ -39,7 +39,7 @@ def command(name: str, sentence: str) -> Command:
 def _follow(**given: Any) -> None:
     asked_of = source.taken(given)
     form = Form.taken(given)
-    cascades = given.pop("cascades")
+    cascades = _events(given) == "cascades"
     arguments = _arguments(given, cascades=cascades)
     with asked_of.opened() as of, _begun(of, cascades=cascades)(**arguments) as stream:
         if asked_of.demo:
@@ -105,6 +105,16 @@ def forms() -> list[click.Parameter]:
         flag("--json", help="Print JSON, a row a line, exact amounts as text.", section=formats.SECTION),
         flag("--csv", help="Print CSV.", section=formats.SECTION),
     ]
+
+
+def _events(given: dict[str, Any]) -> str:
+    """What is to be told of, taken out of what was given."""
+    events, cascades = given.pop("events"), given.pop("cascades")
+    if events not in {None, "orders", "cascades"}:
+        refuse(f'events: {events!r} is not allowed; allowed: "orders" or "cascades"', "events")
+    if cascades and events == "orders":
+        refuse("events: --events orders and --cascades are given; allowed: one of them", "events")
+    return "cascades" if cascades else events or "orders"
 
 
 def _arguments(given: dict[str, Any], *, cascades: bool) -> dict[str, Any]:
