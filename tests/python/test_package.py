@@ -179,7 +179,7 @@ def test_markets_demos_and_servers_take_what_the_documentation_says():
     assert positional(Market.__init__) == dict.fromkeys(("orders", "bars", "open_interest", "liquidations"))
     assert named(Market.__init__) == {"now": None, "progress": False}
     assert positional(liqdata.demo) == {}
-    assert named(liqdata.demo) == {"seed": 0, "now": None, "live": False, "speed": 1.0}
+    assert named(liqdata.demo) == {"seed": 0, "now": None, "live": False, "speed": 1.0, "progress": False}
     assert list(positional(liqdata.serve)) == ["market", "host", "port"]
     assert inspect.signature(liqdata.serve).parameters["host"].default == "127.0.0.1"
     assert inspect.signature(liqdata.serve).parameters["port"].default == 0
