@@ -20,7 +20,7 @@ FOLDER = Path(__file__).parents[2] / "docs" / "reference"
 MODULES = ["errors", "feeds", "plot", "types"]
 GIVEN = {  # what methods of public classes give, beside what the package names
     "liqdata.walk": ["OrderIterator", "AsyncOrderIterator"],
-    "liqdata.stream": ["OrderStream", "AsyncOrderStream"],
+    "liqdata.stream": ["OrderStream", "AsyncOrderStream", "CascadeStream", "AsyncCascadeStream"],
 }
 ROLE = re.compile(r":(?:meth|class|func|mod|attr|data|exc):`~?([^`]+)`")
 WIDE = 100
