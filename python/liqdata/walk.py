@@ -87,7 +87,7 @@ class _Shelf(Generic[Amount]):
 class _Walked:
     """What an iterator says of the walk behind it."""
 
-    _following: object
+    _following: Any
     _origin: Callable[[], Origin]
     _end: Callable[[], tuple[bool, str | None] | None]
 
