@@ -100,7 +100,7 @@ class Market(
     enough to tell; ``docs/model.md`` says what else cannot be told.
 
     Every method takes ``as_of=``: it sets *now* and hides rows received later. A bar counts once it has closed. The
-    four estimated answers raise :class:`~liqdata.Refused`: 404 for an unknown coin or no bars in the window, 400 for
+    four estimated answers raise :class:`~liqdata.Refused`: 404 for a coin that has no bars in the window, 400 for
     bars too coarse for the range.
 
     Examples

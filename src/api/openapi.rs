@@ -4,10 +4,10 @@
 
 use serde_json::{Map, Value, json};
 
-use super::endpoint::{Entry, Member, Shape};
+use super::cascades::Cascades;
+use super::endpoint::{Endpoint, Entry, Member, Shape};
 use super::parameter::{EVERYWHERE, Parameter};
 use super::stream::Stream;
-use super::{Cascades, ENDPOINTS, EXTENSIONS, Endpoint};
 use crate::model::{Column, Kind, Side, Vocabulary};
 
 /// Where it is served.
@@ -45,12 +45,15 @@ const REFUSALS: [(&str, &str); 7] = [
     ),
 ];
 
-/// The description of a service: of `version`, and of whether a token opens it.
+/// The description of a service: of `version`, of the contract's endpoints and those beside them, and of whether a token
+/// opens it.
 #[must_use]
-pub fn openapi(version: &str, guarded: bool) -> Value {
+pub fn openapi(version: &str, contract: &[Entry], beside: &[Entry], guarded: bool) -> Value {
     let mut paths = Map::new();
-    for entry in ENDPOINTS.iter().chain(EXTENSIONS) {
-        paths.insert(entry.path.to_owned(), json!({"get": operation(entry)}));
+    for (tag, entries) in [("contract", contract), ("extensions", beside)] {
+        for entry in entries {
+            paths.insert(entry.path.to_owned(), json!({"get": operation(entry, tag)}));
+        }
     }
     for (path, get) in pages() {
         paths.insert(path.to_owned(), json!({"get": get}));
@@ -82,7 +85,7 @@ pub fn openapi(version: &str, guarded: bool) -> Value {
     told
 }
 
-fn operation(entry: &Entry) -> Value {
+fn operation(entry: &Entry, tag: &str) -> Value {
     let events = matches!(entry.reply, Shape::Events(_));
     let mut parameters: Vec<Value> = entry.parameters.iter().map(parameter).collect();
     let content = if events {
@@ -102,10 +105,8 @@ fn operation(entry: &Entry) -> Value {
         parameters.extend(EVERYWHERE.iter().map(parameter));
         json!({"application/json": {"schema": reply(entry)}})
     };
-    let beside = EXTENSIONS.iter().any(|known| known.name == entry.name);
     let mut get = described(entry.name, entry.meaning, &parameters, &content);
     if let Some(get) = get.as_object_mut() {
-        let tag = if beside { "extensions" } else { "contract" };
         get.insert("tags".to_owned(), json!([tag]));
     }
     get

@@ -30,7 +30,7 @@ use super::reject::Rejection;
 use super::respond::{Origin, Page};
 use super::response::{encoded, json, sign};
 use super::shared::{Lane, Shared};
-use crate::api::{self, OPENAPI, Stream, openapi};
+use crate::api::{self, ENDPOINTS, EXTENSIONS, OPENAPI, Stream, openapi};
 use crate::market::{Answer, Market, Visit, every_endpoint};
 
 /// Bodies below this many bytes fit a packet or two as they are.
@@ -101,7 +101,12 @@ async fn index(State(shared): State<Shared>, uri: Uri) -> Result<Response, Rejec
 /// The table of endpoints for machines; where a token had to be brought it says so.
 async fn description(guarded: Option<Extension<Guarded>>, uri: Uri) -> Result<Response, Rejection> {
     nothing(uri.query().unwrap_or_default())?;
-    let told = openapi(env!("CARGO_PKG_VERSION"), guarded.is_some());
+    let told = openapi(
+        env!("CARGO_PKG_VERSION"),
+        ENDPOINTS,
+        EXTENSIONS,
+        guarded.is_some(),
+    );
     Ok(json(encoded(&told)?))
 }
 

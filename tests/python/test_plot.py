@@ -468,3 +468,18 @@ def test_answers_know_their_question(request, source):
     assert told.meta["question"] == {"endpoint": "levels", "symbol": "ETH"}
     assert told.meta["simulated"]
     assert pickle.loads(pickle.dumps(told)).meta == told.meta
+
+
+def test_the_answer_of_another_question_is_named_with_its_own_picture():
+    market = liqdata.demo()
+    answers = {name: getattr(market, name)("BTC") for name in ("heatmap", "liqmap", "levels", "maxpain")}
+    answers["overview"] = market.overview()
+    for kind in answers:
+        draw = getattr(liqdata.plot, kind)
+        for other, answer in answers.items():
+            if kind == other:
+                draw(answer, Figure().add_subplot())
+                continue
+            said = rf"the answer of {other}\(\) .*allowed: the answer of {kind}\(\)"
+            with pytest.raises(liqdata.BadQuery, match=said):
+                draw(answer, Figure().add_subplot())

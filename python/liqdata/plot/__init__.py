@@ -67,6 +67,11 @@ def overview(totals: Overview | Mapping[str, Any], ax: Axes | None = None) -> Ax
     -------
     matplotlib.axes.Axes
 
+    Raises
+    ------
+    BadQuery
+        For the answer of another question.
+
     Examples
     --------
     >>> import liqdata
@@ -78,7 +83,9 @@ def overview(totals: Overview | Mapping[str, Any], ax: Axes | None = None) -> Ax
     """
     _needed()
     from . import ranking
+    from .pictures import of_kind
 
+    of_kind("overview", totals, "totals")
     return ranking.overview(totals, ax)
 
 
@@ -325,7 +332,9 @@ def heatmap(
     """
     _needed()
     from . import heat
+    from .pictures import of_kind
 
+    of_kind("heatmap", grid, "grid")
     scale = heat.Scale(cmap, vmin, vmax, threshold)
     return heat.heatmap(
         grid, ax, price=price, candles=candles, bound=bound, scale=scale, levels=levels, maxpain=maxpain
@@ -376,7 +385,9 @@ def liqmap(
     """
     _needed()
     from . import bins
+    from .pictures import of_kind
 
+    of_kind("liqmap", grid, "grid")
     return bins.liqmap(grid, ax, interval=interval, levels=levels, maxpain=maxpain)
 
 
@@ -394,6 +405,11 @@ def levels(answer: Levels, ax: Axes | None = None) -> Axes:
     -------
     matplotlib.axes.Axes
 
+    Raises
+    ------
+    BadQuery
+        For the answer of another question.
+
     Examples
     --------
     >>> import liqdata
@@ -405,7 +421,9 @@ def levels(answer: Levels, ax: Axes | None = None) -> Axes:
     """
     _needed()
     from . import ladder
+    from .pictures import of_kind
 
+    of_kind("levels", answer, "answer")
     return ladder.levels(answer, ax)
 
 
@@ -423,6 +441,11 @@ def maxpain(answer: MaxPain, ax: Axes | None = None) -> Axes:
     -------
     matplotlib.axes.Axes
 
+    Raises
+    ------
+    BadQuery
+        For the answer of another question.
+
     Examples
     --------
     >>> import liqdata
@@ -434,7 +457,9 @@ def maxpain(answer: MaxPain, ax: Axes | None = None) -> Axes:
     """
     _needed()
     from . import ladder
+    from .pictures import of_kind
 
+    of_kind("maxpain", answer, "answer")
     return ladder.maxpain(answer, ax)
 
 

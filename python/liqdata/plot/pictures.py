@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["kind_of", "on_figure"]
+__all__ = ["kind_of", "of_kind", "on_figure"]
 
 _WINDOWS = ("1h", "4h", "12h", "24h")
 # The columns by which rows are told apart, the most particular first.
@@ -50,6 +50,14 @@ def kind_of(answer: Any) -> str:
     allowed = f"the answers of overview, heatmap, liqmap, levels, maxpain, {', '.join(_COLUMNS)}"
     msg = f"answer: {what}, of which there is no picture; allowed: {allowed}"
     raise BadQuery(msg, parameter="answer")
+
+
+def of_kind(kind: str, answer: Any, name: str) -> None:
+    """Refuse an answer whose picture is another one."""
+    found = kind_of(answer)
+    if found != kind:
+        msg = f"{name}: the answer of {found}() is drawn by liqdata.plot.{found}; allowed: the answer of {kind}()"
+        raise BadQuery(msg, parameter=name)
 
 
 def on_figure(
