@@ -1,7 +1,7 @@
 """The examples of the docstrings: all of them look at the same simulated markets, each made once."""
 
 import pytest
-from simulated import once
+from made_once import once
 
 
 @pytest.fixture(autouse=True)

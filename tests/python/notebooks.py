@@ -101,9 +101,13 @@ def shown(notebook):
     """What each cell of code shows: its text, and how many pictures."""
     found = []
     for cell in notebook["cells"]:
-        texts, pictures = [], 0
+        texts, pictures, last = [], 0, None
         for output in cell.get("outputs", []):
-            if output["output_type"] == "stream":
+            before, last = last, output.get("name")
+            if output["output_type"] == "stream" and last == before:
+                # A kernel sends what is printed in as many pieces as it likes.
+                texts[-1] += "".join(output["text"])
+            elif output["output_type"] == "stream":
                 texts.append(f"{output['name']}: {''.join(output['text'])}")
             elif "image/png" in output["data"]:
                 pictures += 1

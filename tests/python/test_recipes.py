@@ -4,9 +4,9 @@ import ast
 import re
 
 import pytest
+from made_once import once
 from PIL import Image
 from recipes import FOLDER, PAGES, printed, recipe, written
-from simulated import once
 
 FILES = re.compile(r'"([\w-]+\.(?:png|gif|parquet))"')
 LONGEST = 10
