@@ -53,7 +53,7 @@ def _no_such_attribute(self: object, name: str) -> object:
 def doors(kind: C) -> C:
     """The class, whose public methods are doors, and which says what is near a name that it has not."""
     # Here, where type checkers do not see it: they know each name.
-    kind.__getattr__ = _no_such_attribute  # type: ignore[attr-defined]
+    kind.__getattr__ = _no_such_attribute  # type: ignore[attr-defined]  # an unbound C has none yet
     for name, member in list(vars(kind).items()):
         if isinstance(member, FunctionType) and (not name.startswith("_") or name in {"__init__", "__getitem__"}):
             setattr(kind, name, door(member))

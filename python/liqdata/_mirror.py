@@ -130,7 +130,7 @@ async def _fetched(root: Path, address: str, start: int | None, *, progress: Pro
 async def _told(ask: Callable[..., object], folder: Path, address: str, *arguments: object) -> Lists:
     """Lists of a journal that was fetched; what is wrong with it is told of the object."""
     try:
-        return lists_of(await asyncio.to_thread(ask, *arguments))  # type: ignore[arg-type]
+        return lists_of(await asyncio.to_thread(ask, *arguments))  # type: ignore[arg-type]  # some list
     except ArchiveError as error:
         where = f"{address}/{JOURNAL}"
         raise ArchiveError(str(error).replace(str(folder / JOURNAL), where), path=where) from None
