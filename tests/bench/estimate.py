@@ -294,8 +294,8 @@ Written by `make bench` on {datetime.now(UTC):%Y-%m-%d}; do not edit.
 ## A map at every bar of half a year
 
 `liqmap("BTC", "all", as_of=[…])` with {many.instants:,} instants: **{report.took(many.together)}**, {each} a map, the
-quickest of {BATCHES} rounds. The maps take {many.memory / 1e9:.1f} GB, which the first round is the first to touch: it takes
-{report.took(many.rounds[0])} with what the kernel does to find that much.
+quickest of {BATCHES} rounds. The maps take {many.memory / 1e9:.1f} GB, which the first round is the first to touch: it
+takes {report.took(many.rounds[0])} with what the kernel does to find that much.
 One by one they take {report.took(many.alone)}, **{many.alone / many.together:.0f} times** as long: every {SINGLE}th
 single call was made ({len(many.single)} of them, {least} to {most}), and the sum is their mean times the number of
 instants. Each was equal to the map of the batch.
