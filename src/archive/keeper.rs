@@ -7,6 +7,7 @@
 //! the disk is full.
 
 use std::collections::VecDeque;
+use std::fmt;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -17,7 +18,7 @@ use tokio::sync::Semaphore;
 use super::ArchiveError;
 use super::batch::Batch;
 use super::clock::wall_clock;
-use super::inbox::{Inbox, Job, Message, Missed, NotKept, Sender, Shared, Taken, count};
+use super::inbox::{Inbox, Job, Message, Missed, NotKept, Sender, Shared, Side, Taken, count};
 use super::runs::Gap;
 use super::writer::Writer;
 
@@ -92,17 +93,9 @@ impl Keeper {
     ///
     /// [`ArchiveError::Io`] where no thread can be had.
     pub fn start_at(writer: Writer, pace: Pace) -> Result<Self, ArchiveError> {
-        let (inbox, (messages, room, shared)) = Inbox::of(pace.queue);
+        let (inbox, side) = Inbox::of(pace.queue);
         let path = writer.path().to_owned();
-        let desk = Desk {
-            writer,
-            pace,
-            messages,
-            held: VecDeque::new(),
-            stopping: false,
-            room,
-            shared,
-        };
+        let desk = Desk::of(writer, pace, side);
         let thread = thread::Builder::new()
             .name("liqdata-keeper".to_owned())
             .spawn(move || desk.work())
@@ -145,6 +138,65 @@ impl Drop for Keeper {
     }
 }
 
+/// A keeper without a thread: whoever has it says when it works. For a time that is not this machine's.
+pub struct KeeperByHand {
+    inbox: Inbox,
+    /// Absent once it has stopped.
+    desk: Option<Desk>,
+}
+
+impl fmt::Debug for KeeperByHand {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("KeeperByHand")
+            .field("inbox", &self.inbox)
+            .finish_non_exhaustive()
+    }
+}
+
+impl KeeperByHand {
+    /// A keeper that has done nothing yet.
+    #[must_use]
+    pub fn new(writer: Writer, pace: Pace) -> Self {
+        let (inbox, side) = Inbox::of(pace.queue);
+        let pace = Pace {
+            delay: Duration::ZERO,
+            ..pace
+        };
+        let desk = Some(Desk::of(writer, pace, side));
+        Self { inbox, desk }
+    }
+
+    /// A place to hand batches over.
+    #[must_use]
+    pub fn inbox(&self) -> Inbox {
+        self.inbox.clone()
+    }
+
+    /// Says why nothing is written, until something is.
+    pub fn stall(&self, why: &str) {
+        if let Some(desk) = &self.desk {
+            desk.lock().status.stalled = Some(why.to_owned());
+        }
+    }
+
+    /// Does all that was handed over so far.
+    pub fn work(&mut self) {
+        if let Some(desk) = &mut self.desk {
+            while let Ok(first) = desk.messages.try_recv() {
+                desk.serve(first);
+            }
+        }
+    }
+}
+
+impl Drop for KeeperByHand {
+    fn drop(&mut self) {
+        // What was not done is not done any more; whoever waits for it hears so.
+        self.desk = None;
+        self.inbox.rolls().end();
+    }
+}
+
 /// The keeper's own side.
 struct Desk {
     writer: Writer,
@@ -158,13 +210,29 @@ struct Desk {
 }
 
 impl Desk {
+    fn of(writer: Writer, pace: Pace, (messages, room, shared): Side) -> Self {
+        Self {
+            writer,
+            pace,
+            messages,
+            held: VecDeque::new(),
+            stopping: false,
+            room,
+            shared,
+        }
+    }
+
+    fn serve(&mut self, first: Message) {
+        let (taken, job) = self.gather(first);
+        self.keep(taken);
+        if let Some(job) = job {
+            job(&mut self.writer);
+        }
+    }
+
     fn work(mut self) -> Writer {
         while let Some(first) = self.next(None) {
-            let (taken, job) = self.gather(first);
-            self.keep(taken);
-            if let Some(job) = job {
-                job(&mut self.writer);
-            }
+            self.serve(first);
         }
         self.room.close();
         self.keep(Vec::new());

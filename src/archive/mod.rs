@@ -100,6 +100,8 @@ pub use filing::{Filed, Unfit};
 pub use filter::Filter;
 pub use fold::Gather;
 pub use inbox::{Inbox, KeeperStatus, NotKept, Receipt};
+#[doc(hidden)]
+pub use keeper::KeeperByHand;
 pub use keeper::{Keeper, Pace};
 pub use known::{Known, KnownCoin, Place};
 pub use maps::MapRow;

@@ -9,9 +9,12 @@
 use std::collections::HashMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use tokio::time::Instant;
 
 use super::lock::locked;
+use super::world::Elsewhere;
 use crate::model::Millis;
 
 /// How far off the middle of the venues a clock may be, in milliseconds.
@@ -45,6 +48,8 @@ struct Turn {
 /// The clock of one collector.
 #[derive(Debug)]
 pub(super) struct Clock {
+    /// Where it runs, if not on this machine.
+    world: Elsewhere,
     /// How far the machine's is ahead, where that is corrected.
     ahead: AtomicI64,
     /// How far it is ahead of each venue's.
@@ -62,9 +67,10 @@ pub(super) struct Measure {
 }
 
 impl Clock {
-    pub(super) fn new() -> Self {
-        let now = machine();
+    pub(super) fn new(world: Elsewhere) -> Self {
+        let now = world.as_ref().map_or_else(machine, |world| world.now());
         Self {
+            world,
             ahead: AtomicI64::new(0),
             of_venues: Mutex::default(),
             turn: Mutex::new(Turn {
@@ -75,9 +81,16 @@ impl Clock {
         }
     }
 
+    fn machine(&self) -> Millis {
+        match &self.world {
+            Some(world) => world.now(),
+            None => machine(),
+        }
+    }
+
     /// The instant it is.
     pub(super) fn now(&self) -> Millis {
-        machine().back(self.ahead.load(Ordering::Relaxed))
+        self.machine().back(self.ahead.load(Ordering::Relaxed))
     }
 
     /// Learns what time it was at a venue between two instants of this machine, the later one being just now.
@@ -86,7 +99,7 @@ impl Clock {
         let there = date.duration_since(UNIX_EPOCH).unwrap_or_default();
         // It is cut to the second.
         let there = Millis(i64::try_from(there.as_millis()).unwrap_or(i64::MAX)).on(500);
-        self.learn(venue, machine().back(half).0.saturating_sub(there.0))
+        self.learn(venue, self.machine().back(half).0.saturating_sub(there.0))
     }
 
     fn learn(&self, venue: &'static str, ahead: i64) -> Measure {
@@ -112,7 +125,7 @@ impl Clock {
 
     /// Notes that this process has a turn; whether what comes now proves that it has listened up to now.
     pub(super) fn is_present(&self) -> bool {
-        self.is_present_at(machine(), Instant::now())
+        self.is_present_at(self.machine(), Instant::now())
     }
 
     fn is_present_at(&self, now: Millis, by: Instant) -> bool {
@@ -156,7 +169,7 @@ mod tests {
 
     #[test]
     fn a_clock_that_is_off_the_middle_of_the_venues_is_corrected() {
-        let clock = Clock::new();
+        let clock = Clock::new(None);
         let told = |of_venue, corrected| Measure {
             of_venue,
             corrected,
@@ -174,7 +187,7 @@ mod tests {
 
     #[test]
     fn what_comes_after_an_absence_proves_nothing_for_a_while() {
-        let clock = Clock::new();
+        let clock = Clock::new(None);
         let (start, by) = (machine(), Instant::now());
         let at = |millis: u64| {
             let on = i64::try_from(millis).unwrap_or(0);
@@ -189,7 +202,7 @@ mod tests {
 
     #[test]
     fn what_was_measured_of_a_clock_that_is_set_anew_holds_no_more() {
-        let clock = Clock::new();
+        let clock = Clock::new(None);
         let (start, by) = (machine(), Instant::now());
         clock.learn("okx", 90_000);
         assert!(clock.is_present_at(start.on(1000), by + Duration::from_secs(1)));

@@ -1,37 +1,22 @@
-//! Collecting: every venue's tasks on a runtime of their own, one archive that takes what they bring.
+//! Collecting: the listening on a runtime of its own, and one archive that takes what it brings.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use tokio::runtime::{Builder, Runtime};
-use tokio::sync::watch;
-use tokio::task::JoinSet;
 
-use super::clock::Clock;
-use super::delivery::Delivery;
-use super::intake::Intake;
+use super::listening::Listening;
 use super::lock::locked;
-use super::mute;
 use super::plan::{CollectError, Plan};
-use super::rest::{Http, Rest};
 use super::settings::span;
-use super::status::{Status, VenueState};
-use super::tend::tend;
-use super::venue::VenueTasks;
-use super::yardstick::Yardstick;
+use super::status::Status;
 use crate::archive::{Archive, Inbox, Keeper, NotKept, Pace as Keeping};
-use crate::model::Millis;
-
-/// How long the venues may take to say goodbye.
-const FAREWELL: Duration = Duration::from_secs(5);
 
 /// What runs, until it is stopped.
 #[derive(Debug)]
 struct Running {
     runtime: Runtime,
-    tasks: JoinSet<()>,
     keeper: Keeper,
 }
 
@@ -53,12 +38,8 @@ struct Running {
 /// ```
 #[derive(Debug)]
 pub struct Collector {
-    clock: Arc<Clock>,
-    since: Millis,
     archive: PathBuf,
-    venues: Vec<Arc<VenueTasks>>,
-    delivery: Delivery,
-    stop: watch::Sender<bool>,
+    listening: Listening,
     running: Mutex<Option<Running>>,
     pid: u32,
 }
@@ -71,10 +52,8 @@ impl Collector {
     /// [`CollectError`] where a venue, a coin or a setting cannot be used, or the archive cannot be written; nothing has
     /// been connected to then.
     pub fn start(archive: impl AsRef<Path>, plan: &Plan) -> Result<Self, CollectError> {
-        let chosen = plan.venues()?;
-        let coins = plan.coins()?;
-        plan.settings.check()?;
-        let settings = Arc::new(plan.settings.clone());
+        plan.check()?;
+        let settings = &plan.settings;
         let writer = Archive::create_or_open(archive)?;
         let archive = writer.path().to_owned();
         let keeper = Keeper::start_at(
@@ -86,7 +65,6 @@ impl Collector {
                 retry: span(settings.pace.rewrite),
             },
         )?;
-        let http = Http::new(&settings).map_err(CollectError::Start)?;
         let runtime = Builder::new_multi_thread()
             .worker_threads(2)
             .thread_name("liqdata-collect")
@@ -94,59 +72,12 @@ impl Collector {
             .build()
             .map_err(|error| CollectError::Start(error.to_string()))?;
         let inside = runtime.enter();
-        let delivery = Delivery::new(keeper.inbox(), &archive, &settings);
-        let yardstick = Arc::new(Yardstick::default());
-        let clock = Arc::new(Clock::new());
-        let wanted = (!coins.is_empty()).then_some(coins);
-        let of_settings = || settings.coins.iter().map(|coin| coin.to_uppercase());
-        let history_coins = wanted.clone().unwrap_or_else(|| of_settings().collect());
-        let (stop, stopped) = watch::channel(false);
-        let mut tasks = JoinSet::new();
-        let mut venues = Vec::with_capacity(chosen.len());
-        for venue in chosen {
-            let intake = Arc::new(Intake::new(
-                venue,
-                &settings,
-                wanted.clone(),
-                delivery.clone(),
-                Arc::clone(&yardstick),
-                Arc::clone(&clock),
-            ));
-            let one = Arc::new(VenueTasks {
-                rest: {
-                    let http = http.of_venue(&settings, venue.name());
-                    Rest::new(Arc::clone(&intake), http.map_err(CollectError::Start)?)
-                },
-                intake,
-                archive: archive.clone(),
-                history_coins: history_coins.clone(),
-                yardstick: Arc::clone(&yardstick),
-                once: plan.once,
-                filled: false.into(),
-                known: watch::Sender::new(false),
-                renewal: watch::Sender::new(None),
-            });
-            tasks.spawn(tend(Arc::clone(&one), stopped.clone()));
-            venues.push(one);
-        }
-        if !plan.once {
-            runtime.spawn(mute::watch(venues.clone(), settings, Arc::clone(&clock)));
-        }
-        let ticking = Arc::clone(&clock);
-        runtime.spawn(async move { ticking.tick().await });
+        let listening = Listening::begin(&archive, keeper.inbox(), plan, None)?;
         drop(inside);
         Ok(Self {
-            since: clock.now(),
-            clock,
             archive,
-            venues,
-            delivery,
-            stop,
-            running: Mutex::new(Some(Running {
-                runtime,
-                tasks,
-                keeper,
-            })),
+            listening,
+            running: Mutex::new(Some(Running { runtime, keeper })),
             pid: std::process::id(),
         })
     }
@@ -160,41 +91,19 @@ impl Collector {
     /// The way into the archive, for what else this process has to keep there.
     #[must_use]
     pub fn inbox(&self) -> Inbox {
-        self.delivery.inbox()
+        self.listening.inbox()
     }
 
     /// How it goes.
     #[must_use]
     pub fn status(&self) -> Status {
-        let now = self.clock.now();
-        let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        Status {
-            at: now,
-            since: self.since,
-            venues: self
-                .venues
-                .iter()
-                .map(|one| one.intake.board.picture(now))
-                .collect(),
-            orders: count(&self.delivery.counts.orders),
-            bars: count(&self.delivery.counts.bars),
-            open_interest: count(&self.delivery.counts.open_interest),
-            repeated: count(&self.delivery.counts.repeated),
-            waiting: self.delivery.waiting(),
-            trouble: self.delivery.trouble(),
-            is_filled: self
-                .venues
-                .iter()
-                .all(|one| one.filled.load(Ordering::Acquire)),
-        }
+        self.listening.status()
     }
 
     /// Whether every venue has ended, as it does where only the past was asked for, and no day is on its way into a file.
     #[must_use]
     pub fn is_over(&self) -> bool {
-        let mut venues = self.venues.iter();
-        venues.all(|one| one.intake.board.picture(self.since).state == VenueState::Stopped)
-            && !self.delivery.is_rolling()
+        self.listening.is_over()
     }
 
     /// Closes the sockets, keeps what came in, ends the runs and lets go of the archive; again is harmless.
@@ -206,23 +115,11 @@ impl Collector {
     /// [`NotKept`] where the archive's keeper had failed.
     pub fn stop(&self) -> Result<(), NotKept> {
         let running = locked(&self.running).take();
-        let Some(Running {
-            runtime,
-            mut tasks,
-            keeper,
-        }) = running
-        else {
+        let Some(Running { runtime, keeper }) = running else {
             return Ok(());
         };
-        let _ = self.stop.send(true);
-        runtime.block_on(async {
-            let all = async { while tasks.join_next().await.is_some() {} };
-            let _ = tokio::time::timeout(FAREWELL, all).await;
-            tasks.shutdown().await;
-            // What the keeper has it keeps before it stops, however long that takes; the runtime ends with what it has not.
-            self.delivery.hand_over(FAREWELL).await;
-            self.delivery.flush().await;
-        });
+        // What the keeper has it keeps before it stops, however long that takes; the runtime ends with what it has not.
+        runtime.block_on(self.listening.end());
         runtime.shutdown_timeout(Duration::from_secs(1));
         keeper.stop().map(drop)
     }
@@ -233,7 +130,10 @@ impl Drop for Collector {
         let running = locked(&self.running).take();
         match running {
             // After a fork its threads are the parent's, and waiting for them would never end.
-            Some(running) if self.pid != std::process::id() => std::mem::forget(running),
+            Some(running) if self.pid != std::process::id() => {
+                self.listening.forget();
+                std::mem::forget(running);
+            }
             Some(running) => running.runtime.shutdown_background(),
             None => {}
         }

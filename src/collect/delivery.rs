@@ -12,7 +12,7 @@ use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 
 use super::aside::{Aside, AsideFile};
-use super::clock::machine;
+use super::clock::Clock;
 use super::lock::locked;
 use super::settings::{Settings, span};
 use crate::archive::{
@@ -79,12 +79,17 @@ pub(super) struct NotTaken {
 
 impl Delivery {
     /// A way to `inbox`; what is to be done beside it is done on the runtime of the caller.
-    pub(super) fn new(inbox: Inbox, archive: &Path, settings: &Settings) -> Self {
+    pub(super) fn new(
+        inbox: Inbox,
+        archive: &Path,
+        settings: &Settings,
+        clock: &Arc<Clock>,
+    ) -> Self {
         let (posted, received) = mpsc::unbounded_channel();
         let counts = Arc::new(Counts::default());
         tokio::spawn(settle(inbox.clone(), received, Arc::clone(&counts)));
         let rolling = Arc::new(AtomicBool::new(true));
-        tokio::spawn(roll(inbox.clone(), Arc::clone(&rolling)));
+        tokio::spawn(roll(inbox.clone(), Arc::clone(&rolling), Arc::clone(clock)));
         Self {
             inbox,
             posted,
@@ -343,9 +348,9 @@ fn count(counts: &Counts, done: Acknowledged) {
 }
 
 /// Moves the days that are over into files, at the start and once an hour.
-async fn roll(inbox: Inbox, rolling: Arc<AtomicBool>) {
+async fn roll(inbox: Inbox, rolling: Arc<AtomicBool>, clock: Arc<Clock>) {
     loop {
-        let until = machine().back(LATE);
+        let until = clock.now().back(LATE);
         rolling.store(true, Ordering::Release);
         let rolled = match inbox.roll(until) {
             Ok(rolled) => rolled.await,
@@ -383,7 +388,10 @@ mod tests {
             ..Pace::default()
         };
         let keeper = Keeper::start_at(writer, pace).unwrap();
-        let delivery = Delivery::new(keeper.inbox(), &folder, &Settings::default());
+        let delivery = {
+            let clock = Arc::new(Clock::new(None));
+            Delivery::new(keeper.inbox(), &folder, &Settings::default(), &clock)
+        };
         let gap = |at: i64| Gap {
             exchange: "okx".to_owned(),
             start: Millis(at),

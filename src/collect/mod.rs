@@ -1,6 +1,6 @@
 //! Listening to the exchanges: what their public feeds tell goes into an archive, with what was missed.
 //!
-//! A [`Collector`] tends every venue by itself (`tend`): its markets (`listings`), its sockets (`lines`, each kept open by
+//! A [`Collector`] tends every venue by itself (`listening`, `tend`): its markets (`listings`), its sockets (`lines`, each kept open by
 //! `line` and spoken with in `socket`), what was missed (`missed`), bars and open interest (`history`), with requests within
 //! the venue's limits (`rest`). What comes in is compared with what was heard, priced or held (`intake`, `unpriced`), and
 //! handed to the archive's keeper (`delivery`), with what is known of the listening (`noted`). What others have recorded of the past comes from files (`ingest`). What a venue says and how, [`feeds`](crate::feeds) knows.
@@ -21,6 +21,7 @@ mod keys;
 mod life;
 mod line;
 mod lines;
+mod listening;
 mod listings;
 mod lock;
 mod markets;
@@ -39,11 +40,18 @@ mod tend;
 mod troubles;
 mod unpriced;
 mod venue;
+mod world;
 mod yardstick;
 
+#[doc(hidden)]
+pub use crate::net::{Dial, Stream};
 pub use collector::Collector;
 pub use files::Unopened;
 pub use ingest::{Contract, Files, Finished, IngestError, Ingested, Refused, ingest, ingest_rows};
+#[doc(hidden)]
+pub use listening::Listening;
 pub use plan::{CollectError, Plan};
 pub use settings::{Pace, Reach, Settings, SettingsError};
 pub use status::{Status, VenueState, VenueStatus};
+#[doc(hidden)]
+pub use world::{Reply, World};

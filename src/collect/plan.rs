@@ -55,6 +55,13 @@ fn may_be_listed(coin: &str) -> bool {
 }
 
 impl Plan {
+    /// Looks over everything.
+    pub(super) fn check(&self) -> Result<(), CollectError> {
+        self.venues()?;
+        self.coins()?;
+        Ok(self.settings.check()?)
+    }
+
     /// The venues that are meant.
     pub(super) fn venues(&self) -> Result<Vec<&'static Venue>, CollectError> {
         if self.venues.is_empty() {

@@ -10,12 +10,14 @@ use std::time::Duration;
 
 use futures_util::StreamExt;
 use reqwest::StatusCode;
+use reqwest::header::HeaderMap;
 use tokio::time::Instant;
 use url::Url;
 
 use super::intake::Intake;
 use super::lock::locked;
 use super::settings::{Settings, span};
+use super::world::{Elsewhere, Reply};
 use crate::feeds::Ask;
 use crate::model::Millis;
 use crate::net::{self, Backoff, Connector, Limiter, date, is_loopback, is_passing, retry_after};
@@ -78,6 +80,8 @@ pub(super) struct Http {
     far: reqwest::Client,
     /// The same way for sockets.
     pub(super) connector: Connector,
+    /// What is asked in their place.
+    world: Elsewhere,
 }
 
 impl Http {
@@ -86,12 +90,16 @@ impl Http {
     /// # Errors
     ///
     /// The library's own, as text.
-    pub(super) fn new(settings: &Settings) -> Result<Self, String> {
-        let connector = Connector::of_system();
+    pub(super) fn new(settings: &Settings, world: Elsewhere) -> Result<Self, String> {
+        let mut connector = Connector::of_system();
+        if let Some(world) = world.clone() {
+            connector = connector.over(world);
+        }
         Ok(Self {
             near: Self::made(builder(settings).no_proxy(), &connector)?,
             far: Self::made(builder(settings), &connector)?,
             connector,
+            world,
         })
     }
 
@@ -112,6 +120,7 @@ impl Http {
             near: self.near.clone(),
             far: Self::made(far, &connector)?,
             connector,
+            world: self.world.clone(),
         })
     }
 
@@ -130,6 +139,39 @@ impl Http {
             _ if is_loopback(url) => Ok(&self.near),
             _ => Ok(&self.far),
         }
+    }
+
+    /// The answer to a request for `url`; as soon as its head is there, `heard` gets it, and how long that took.
+    async fn get(
+        &self,
+        url: Url,
+        patience: Duration,
+        heard: impl FnOnce(&HeaderMap, Duration),
+    ) -> Result<Reply, String> {
+        let asked = Instant::now();
+        if let Some(world) = &self.world {
+            let reply = tokio::time::timeout(patience, world.get(&url)).await;
+            let reply = reply.map_err(|_| "no reply in time".to_owned())??;
+            heard(&reply.headers, asked.elapsed());
+            return Ok(reply);
+        }
+        let sent = self.client(&url)?.get(url).send().await;
+        let reply = sent.map_err(|error| full(&error))?;
+        let (status, headers) = (reply.status().as_u16(), reply.headers().clone());
+        heard(&headers, asked.elapsed());
+        let mut body = Vec::new();
+        let mut chunks = reply.bytes_stream();
+        while let Some(chunk) = chunks.next().await {
+            body.extend_from_slice(&chunk.map_err(|error| full(&error))?);
+            if body.len() > LARGEST {
+                return Err(format!("the body is over {LARGEST} bytes"));
+            }
+        }
+        Ok(Reply {
+            status,
+            headers,
+            body,
+        })
     }
 }
 
@@ -267,38 +309,27 @@ impl Rest {
         if !ask.query.is_empty() {
             url.query_pairs_mut().extend_pairs(&ask.query);
         }
-        let http = self.http.client(&url).map_err(no_answer)?;
-        let asked = Instant::now();
-        let reply = http
-            .get(url)
-            .send()
-            .await
-            .map_err(|error| no_answer(full(&error)))?;
-        let status = reply.status();
-        if let Some(date) = date(reply.headers()) {
-            self.intake.measure_clock(date, asked.elapsed());
-        }
-        let after = retry_after(reply.headers())
-            .map(|seconds| Duration::try_from_secs_f64(seconds).unwrap_or(LONGEST));
-        let mut body = Vec::new();
-        let mut chunks = reply.bytes_stream();
-        while let Some(chunk) = chunks.next().await {
-            body.extend_from_slice(&chunk.map_err(|error| no_answer(full(&error)))?);
-            if body.len() > LARGEST {
-                return Err(no_answer(format!("the body is over {LARGEST} bytes")));
+        let heard = |headers: &HeaderMap, took: Duration| {
+            if let Some(date) = date(headers) {
+                self.intake.measure_clock(date, took);
             }
-        }
-        if status != StatusCode::OK {
-            let text = String::from_utf8_lossy(&body);
-            let body = text.chars().take(SHOWN).collect();
+        };
+        let patience = span(settings.pace.request);
+        let reply = self.http.get(url, patience, heard).await;
+        let reply = reply.map_err(no_answer)?;
+        let after = retry_after(&reply.headers)
+            .map(|seconds| Duration::try_from_secs_f64(seconds).unwrap_or(LONGEST));
+        if reply.status != StatusCode::OK {
+            let text = String::from_utf8_lossy(&reply.body);
             let fault = RestError::Status {
                 url: place,
-                status: status.as_u16(),
-                body,
+                status: reply.status,
+                body: text.chars().take(SHOWN).collect(),
             };
             return Err((fault, after));
         }
-        String::from_utf8(body).map_err(|_| no_answer("the body is not UTF-8 text".to_owned()))
+        String::from_utf8(reply.body)
+            .map_err(|_| no_answer("the body is not UTF-8 text".to_owned()))
     }
 }
 

@@ -1,9 +1,11 @@
 //! A stream of bytes to where an address says: through the proxy that the environment names, with TLS where the scheme
 //! asks for it.
 
+use std::fmt;
 use std::io;
 use std::sync::Arc;
 
+use futures_util::future::BoxFuture;
 use hyper::Uri;
 use hyper::http::uri::InvalidUri;
 use hyper_util::client::legacy::connect::proxy::{SocksV5, Tunnel};
@@ -20,8 +22,18 @@ use super::proxy::{Proxies, Proxy, target};
 use super::tls;
 
 /// A connection, whatever it is made of.
-pub(crate) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+pub trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
+
+/// A network that is not this machine's.
+pub trait Dial: fmt::Debug + Send + Sync {
+    /// Opens a connection to host and port of `url`.
+    ///
+    /// # Errors
+    ///
+    /// What failed.
+    fn dial(&self, url: &Url) -> BoxFuture<'static, Result<Box<dyn Stream>, String>>;
+}
 
 /// Opens connections, with the proxies and the trust that this machine had when it was made.
 #[derive(Clone, Debug)]
@@ -29,6 +41,8 @@ pub(crate) struct Connector {
     proxies: Arc<Proxies>,
     /// What certificates are judged by; why they cannot be, otherwise.
     tls: Result<Arc<ClientConfig>, rustls::Error>,
+    /// What connections are opened by, where not by this machine.
+    elsewhere: Option<Arc<dyn Dial>>,
 }
 
 impl Connector {
@@ -37,6 +51,15 @@ impl Connector {
         Self {
             proxies: Arc::new(Proxies::of_system()),
             tls: tls::trusting().map(Arc::new),
+            elsewhere: None,
+        }
+    }
+
+    /// The same on another network.
+    pub(crate) fn over(self, elsewhere: Arc<dyn Dial>) -> Self {
+        Self {
+            elsewhere: Some(elsewhere),
+            ..self
         }
     }
 
@@ -45,6 +68,7 @@ impl Connector {
         Self {
             proxies: Arc::new(Proxies::set(address, setting)),
             tls: self.tls.clone(),
+            elsewhere: self.elsewhere.clone(),
         }
     }
 
@@ -64,6 +88,9 @@ impl Connector {
     ///
     /// What failed, with the proxy where one is on the way.
     pub(crate) async fn open(&self, url: &Url) -> Result<Box<dyn Stream>, String> {
+        if let Some(elsewhere) = &self.elsewhere {
+            return elsewhere.dial(url).await;
+        }
         let target = target(url).ok_or("it names no host")?;
         let Some(proxy) = self.proxy(url) else {
             return self.reach(&target).await;

@@ -10,7 +10,8 @@ mod proxy;
 mod retry;
 mod tls;
 
-pub(crate) use connect::{Connector, Stream};
+pub(crate) use connect::Connector;
+pub use connect::{Dial, Stream};
 pub(crate) use limiter::Limiter;
 pub(crate) use loopback::{is_local_name, is_loopback};
 pub(crate) use proxy::{Proxies, Proxy};

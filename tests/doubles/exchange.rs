@@ -3,19 +3,20 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::convert::Infallible;
 use std::fmt;
+use std::io;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 
 use axum::body::Body;
 use axum::http::{Request, Response, StatusCode, header};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 use tokio::sync::{mpsc, watch};
 use tokio::task::{AbortHandle, JoinSet};
-use tokio::time::{MissedTickBehavior, interval, timeout};
+use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Bytes;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
@@ -24,6 +25,7 @@ use tokio_tungstenite::tungstenite::protocol::Role;
 use super::book::{Book, Setup};
 use super::dialect::Dialect;
 use super::fault::{Act, Faults, Limit};
+use super::pipe::{Memory, Pipe as _, Wire};
 use super::quota::Used;
 use super::rest::{Answer, Ask, parameters};
 use super::session::Session;
@@ -172,7 +174,8 @@ impl Inner {
 #[derive(Debug)]
 pub struct Exchange {
     inner: Arc<Inner>,
-    address: SocketAddr,
+    /// Where it listens; absent in memory.
+    address: Option<SocketAddr>,
     stream: Mutex<Liquidations>,
     listener: Mutex<Option<AbortHandle>>,
     /// Everything that runs; dropped with the exchange.
@@ -192,12 +195,20 @@ impl Exchange {
     }
 
     pub async fn with(setup: Setup) -> Self {
+        let listener = TcpListener::bind(("127.0.0.1", setup.port)).await.unwrap();
+        let mut exchange = Self::in_memory(setup);
+        exchange.address = Some(listener.local_addr().unwrap());
+        exchange.listen(listener);
+        exchange
+    }
+
+    /// A venue that nobody reaches but by [`Exchange::connect`] and [`Exchange::ask`].
+    pub fn in_memory(setup: Setup) -> Self {
         let dialect = venues::dialect(&setup.venue)
             .unwrap_or_else(|| panic!("{} is none of {:?}", setup.venue, venues::names()));
-        let listener = TcpListener::bind(("127.0.0.1", setup.port)).await.unwrap();
         let stream = Liquidations::new(dialect.venue(), dialect.markets(), setup.seed);
-        let exchange = Self {
-            address: listener.local_addr().unwrap(),
+        Self {
+            address: None,
             inner: Arc::new(Inner {
                 dialect,
                 book: Book::new(setup, dialect.markets()),
@@ -211,27 +222,70 @@ impl Exchange {
             stream: Mutex::new(stream),
             listener: Mutex::default(),
             tasks: Arc::default(),
-        };
-        exchange.listen(listener);
-        exchange
+        }
+    }
+
+    /// A connection in memory.
+    ///
+    /// # Errors
+    ///
+    /// Where it refuses.
+    pub fn connect(&self) -> io::Result<Memory> {
+        self.inner
+            .count(|tally| tally.connections.push(Instant::now()));
+        if self.inner.faults.borrow().refuse {
+            return Err(io::ErrorKind::ConnectionRefused.into());
+        }
+        let (near, far) = Memory::pair();
+        run(&self.tasks, &self.inner, Box::new(far));
+        Ok(near)
+    }
+
+    /// The answer to a REST request without a connection; the address is path and query.
+    ///
+    /// # Errors
+    ///
+    /// Where it refuses.
+    pub fn ask(
+        &self,
+        asked: &str,
+    ) -> io::Result<impl Future<Output = Response<Body>> + Send + 'static> {
+        if self.inner.faults.borrow().refuse {
+            return Err(io::ErrorKind::ConnectionRefused.into());
+        }
+        let (path, query) = asked.split_once('?').unwrap_or((asked, ""));
+        let (inner, ask) = (Arc::clone(&self.inner), Ask::new(path, query));
+        let asked = asked.to_owned();
+        Ok(async move { rest(&inner, &asked, &ask).await })
     }
 
     pub fn venue(&self) -> &'static str {
         self.inner.dialect.venue()
     }
 
+    fn host(&self) -> String {
+        let of_memory = || format!("{}.invalid", self.venue());
+        self.address
+            .map_or_else(of_memory, |address| address.to_string())
+    }
+
     /// The base of every WebSocket path, without a slash at its end.
     pub fn ws(&self) -> String {
-        format!("ws://{}", self.address)
+        format!("ws://{}", self.host())
     }
 
     /// The base of every REST path, without a slash at its end.
     pub fn rest(&self) -> String {
-        format!("http://{}", self.address)
+        format!("http://{}", self.host())
     }
 
     pub fn book(&self) -> &Book {
         &self.inner.book
+    }
+
+    /// An event as the REST back-fill tells it.
+    pub fn told_by_rest(&self, truth: &Truth) -> Truth {
+        self.inner.dialect.told_by_rest(truth)
     }
 
     /// Everything that has happened here.
@@ -430,7 +484,7 @@ impl Exchange {
     /// Listens again where it did.
     pub async fn reopen(&self) {
         self.shut().await;
-        self.listen(TcpListener::bind(self.address).await.unwrap());
+        self.listen(TcpListener::bind(self.address.unwrap()).await.unwrap());
     }
 
     fn listen(&self, listener: TcpListener) {
@@ -439,27 +493,32 @@ impl Exchange {
         let weak = Arc::downgrade(&tasks);
         let handle = tasks.lock().unwrap().spawn(async move {
             loop {
-                let Ok((stream, _)) = listener.accept().await else {
+                let Ok((mut stream, _)) = listener.accept().await else {
                     continue;
                 };
                 inner.count(|tally| tally.connections.push(Instant::now()));
                 if inner.faults.borrow().refuse {
-                    let _ = stream.set_zero_linger();
+                    stream.reset();
                     continue;
                 }
                 let Some(tasks) = weak.upgrade() else { return };
-                let mut running = tasks.lock().unwrap();
-                while running.try_join_next().is_some() {}
-                running.spawn(connection(Arc::clone(&inner), stream));
+                let _ = stream.set_nodelay(true);
+                run(&tasks, &inner, Box::new(stream));
             }
         });
         *self.listener.lock().unwrap() = Some(handle);
     }
 }
 
-/// One TCP connection: REST requests, and perhaps a WebSocket at its end.
-async fn connection(inner: Arc<Inner>, stream: TcpStream) {
-    let _ = stream.set_nodelay(true);
+/// Speaks on a connection, beside everything else that runs.
+fn run(tasks: &Mutex<JoinSet<()>>, inner: &Arc<Inner>, wire: Wire) {
+    let mut running = tasks.lock().unwrap();
+    while running.try_join_next().is_some() {}
+    running.spawn(connection(Arc::clone(inner), wire));
+}
+
+/// One connection: REST requests, and perhaps a WebSocket at its end.
+async fn connection(inner: Arc<Inner>, stream: Wire) {
     let upgraded = Arc::new(Mutex::new(None));
     let service = {
         let (inner, upgraded) = (Arc::clone(&inner), Arc::clone(&upgraded));
@@ -474,7 +533,7 @@ async fn connection(inner: Arc<Inner>, stream: TcpStream) {
         return;
     };
     let Ok(upgraded) = upgrade.await else { return };
-    let Ok(parts) = upgraded.downcast::<TokioIo<TcpStream>>() else {
+    let Ok(parts) = upgraded.downcast::<TokioIo<Wire>>() else {
         return;
     };
     let stream = WebSocketStream::from_partially_read(

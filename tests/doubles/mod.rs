@@ -1,4 +1,4 @@
-//! Doubles of the exchanges, on loopback.
+//! Doubles of the exchanges, on loopback, or in memory where time is not this machine's.
 //!
 //! [`Exchange::open`] starts one venue: its WebSocket dialect and its REST bodies on one port, told apart by the path. A
 //! seeded generator makes liquidations as *truth* ([`Truth`]: what a decoder must yield), the venue's dialect renders them,
@@ -30,6 +30,7 @@ mod dialect;
 mod exchange;
 mod fault;
 mod market;
+mod pipe;
 mod quota;
 mod rest;
 mod session;
@@ -46,6 +47,7 @@ pub use dialect::Dialect;
 pub use exchange::{Exchange, Prepared};
 pub use fault::{Act, Ending, Faults, Garbage, Limit};
 pub use market::{Market, Unit};
+pub use pipe::Memory;
 pub use tally::{RestRequest, Tally};
 pub use truth::{Liquidations, Truth};
 pub use venues::{dialect, names};

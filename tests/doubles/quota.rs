@@ -1,7 +1,9 @@
 //! How often a venue may be asked.
 
 use std::collections::HashMap;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use tokio::time::Instant;
 
 /// So much weight within a time, and the status of what is beyond it.
 #[derive(Clone, Copy, Debug)]

@@ -1,7 +1,8 @@
 //! One socket as its dialect sees it.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::time::Instant;
+
+use tokio::time::Instant;
 
 /// What the server says of itself, beside data.
 #[derive(Clone, Debug, PartialEq, Eq)]

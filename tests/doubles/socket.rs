@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpStream;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{MissedTickBehavior, interval};
 use tokio_tungstenite::WebSocketStream;
@@ -14,6 +13,7 @@ use tokio_tungstenite::tungstenite::{Bytes, Message};
 
 use super::exchange::{Frame, Inner};
 use super::fault::{Act, Ending, Faults, Garbage};
+use super::pipe::{Pipe as _, Wire};
 use super::session::{Say, Session};
 use super::wire;
 
@@ -32,7 +32,7 @@ pub enum Order {
 pub struct Socket {
     pub inner: Arc<Inner>,
     pub session: Session,
-    pub stream: WebSocketStream<TcpStream>,
+    pub stream: WebSocketStream<Wire>,
     pub orders: mpsc::UnboundedReceiver<Order>,
     pub faults: watch::Receiver<Arc<Faults>>,
     pub muted: bool,
@@ -375,7 +375,7 @@ impl Socket {
                 let _ = tokio::time::timeout(Duration::from_secs(1), self.drain()).await;
             }
             Ending::Reset => {
-                let _ = self.stream.get_mut().set_zero_linger();
+                self.stream.get_mut().reset();
             }
             Ending::MidFrame => {
                 let whole = self
@@ -383,7 +383,7 @@ impl Socket {
                     .clone()
                     .unwrap_or_else(|| wire::text("{\"half\":true}"));
                 let _ = self.write(&whole[..whole.len() / 2]).await;
-                let _ = self.stream.get_mut().set_zero_linger();
+                self.stream.get_mut().reset();
             }
         }
         Onward::Break(())

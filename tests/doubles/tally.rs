@@ -1,7 +1,8 @@
 //! What was asked of a double.
 
 use std::collections::BTreeMap;
-use std::time::Instant;
+
+use tokio::time::Instant;
 
 /// One request to the REST side.
 #[derive(Clone, Debug)]

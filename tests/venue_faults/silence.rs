@@ -1,8 +1,9 @@
 //! Venues that are connected and say nothing.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use liqdata::collect::VenueState;
+use tokio::time::Instant;
 
 use crate::bench::{Collecting, Doubles, Folder, assert_kept, gaps};
 use crate::doubles::{Act, Exchange, Setup};

@@ -2,7 +2,9 @@
 //!
 //! Before every other liquidation comes an ordinary trade, before every fifth a deleveraging.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use tokio::time::Instant;
 
 use liqdata::model::Millis;
 use serde_json::{Map, Value, json};
