@@ -1,6 +1,6 @@
 //! The sockets of one venue: those that its markets ask for, kept open.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -45,6 +45,9 @@ impl VenueTasks {
             let known = planned.as_ref();
             if known.is_none_or(|known| !Arc::ptr_eq(known, &markets)) {
                 let plan = self.intake.venue.lines(&self.wanted());
+                if run.is_some() {
+                    self.note_listed(known.and_then(|known| known.known_until()), &plan, &lines);
+                }
                 // A line that is no longer wanted ends with the way to change it.
                 lines.retain(|name, _| plan.iter().any(|line| line.name == *name));
                 // Until all are heard for the first time nothing is called covered.
@@ -57,11 +60,8 @@ impl VenueTasks {
             tokio::select! {
                 () = said(&mut stop) => break,
                 Some(LineNews::Live) = heard.recv() => {
-                    if run.is_none() && self.intake.board.seen().is_some() {
-                        let now = self.intake.clock.now();
-                        run = self.begin_run(now).await;
-                        // What happened while the markets were read and the sockets opened.
-                        self.intake.owe((begun, now));
+                    if run.is_none() {
+                        run = self.begin_when_heard(begun).await;
                     }
                 }
                 Ok(()) = renewal.changed() => {
@@ -70,12 +70,46 @@ impl VenueTasks {
                         let _ = line.send(LineChange::Renew(reason.clone()));
                     }
                 }
-                _ = seen.tick() => self.note_seen(run),
+                _ = seen.tick() => {
+                    // The last of its markets may be known later than all sockets listen.
+                    if run.is_none() {
+                        run = self.begin_when_heard(begun).await;
+                    }
+                    self.note_seen(run);
+                }
             }
         }
         self.note_seen(run);
         drop(lines);
         while tasks.join_next().await.is_some() {}
+    }
+
+    /// Writes down that topics that are new may have been told of since the markets were read before.
+    fn note_listed(&self, since: Option<Millis>, plan: &[Line], lines: &Lines) {
+        let topics = |line: &Line| line.batches.concat();
+        let known: HashSet<String> = lines.values().flat_map(|(line, _)| topics(line)).collect();
+        let new = plan.iter().flat_map(topics);
+        let new = new.filter(|topic| !known.contains(topic));
+        let Some(since) = since else { return };
+        let reason = "listed since the markets were read before";
+        let new: BTreeMap<_, _> = new
+            .map(|topic| (topic, (since, reason.to_owned())))
+            .collect();
+        if !new.is_empty() {
+            let now = self.intake.clock.now();
+            self.intake.unheard(&new, now);
+            self.intake.owe((since, now));
+        }
+    }
+
+    /// Writes down that the listening begins, once all sockets listen.
+    async fn begin_when_heard(&self, begun: Millis) -> Option<RunId> {
+        self.intake.board.seen()?;
+        let now = self.intake.clock.now();
+        let run = self.begin_run(now).await?;
+        // What happened while the markets were read and the sockets opened.
+        self.intake.owe((begun, now));
+        Some(run)
     }
 
     /// Writes down until when all of the sockets certainly listened.

@@ -16,9 +16,10 @@ impl VenueTasks {
     /// nothing; gives why, where that happened.
     async fn read_markets(&self) -> Result<Option<Failure>, Failure> {
         let known = self.intake.markets.load_full();
-        let mut lists = known.lists.clone();
+        let (mut lists, mut read_at) = (known.lists.clone(), known.read.clone());
         let mut failed = None;
         for (place, ask) in self.intake.venue.listing_requests().into_iter().enumerate() {
+            let asked = self.intake.clock.now();
             let read = match self.read_list(ask).await {
                 Ok(listings) => Some(listings),
                 // A kind of market that the venue has no more.
@@ -31,6 +32,11 @@ impl VenueTasks {
                     None
                 }
             };
+            let is_read = read.as_ref().map(|_| asked);
+            match read_at.get_mut(place) {
+                Some(at) => *at = is_read.or(*at),
+                None => read_at.push(is_read),
+            }
             match (lists.get_mut(place), read) {
                 (Some(list), Some(read)) => *list = Some(read),
                 (None, read) => lists.push(read),
@@ -41,7 +47,9 @@ impl VenueTasks {
             return Err(failed.unwrap_or(Failure::NoMarkets));
         }
         self.intake.board.notes().unlisted = lists.iter().any(Option::is_none);
-        self.intake.markets.store(Arc::new(Markets::of(lists)));
+        self.intake
+            .markets
+            .store(Arc::new(Markets::of(lists, read_at)));
         self.known.send_replace(true);
         Ok(failed)
     }

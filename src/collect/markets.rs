@@ -4,24 +4,39 @@ use std::borrow::Cow;
 
 use crate::feeds::Instruments;
 use crate::feeds::Listing;
+use crate::model::Millis;
 
 /// The markets of a venue.
 #[derive(Debug, Default)]
 pub(super) struct Markets {
     /// By the requests that list them; absent where that was never answered.
     pub(super) lists: Vec<Option<Vec<Listing>>>,
+    /// When each of them was asked for, the last time it was answered.
+    pub(super) read: Vec<Option<Millis>>,
     pub(super) listings: Vec<Listing>,
     pub(super) instruments: Instruments,
 }
 
 impl Markets {
-    pub(super) fn of(lists: Vec<Option<Vec<Listing>>>) -> Self {
+    pub(super) fn of(lists: Vec<Option<Vec<Listing>>>, read: Vec<Option<Millis>>) -> Self {
         let listings: Vec<Listing> = lists.iter().flatten().flatten().cloned().collect();
         Self {
             instruments: listings.iter().collect(),
             listings,
             lists,
+            read,
         }
+    }
+
+    /// Since when a market that was not listed may have been traded.
+    pub(super) fn known_until(&self) -> Option<Millis> {
+        self.read.iter().flatten().min().copied()
+    }
+
+    /// Whether there are markets that `others` are without.
+    pub(super) fn has_more_than(&self, others: &Self) -> bool {
+        let mut listings = self.listings.iter();
+        listings.any(|listing| others.instruments.get(&listing.native_id).is_none())
     }
 
     /// What a body is read by: the market alone that was asked for, where it does not name it, or all.

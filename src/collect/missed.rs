@@ -306,8 +306,18 @@ impl VenueTasks {
         let mut run = None;
         // Until when it is covered, and whether a poll since then went unanswered.
         let (mut covered, mut in_vain) = (None, false);
+        let mut known = self.intake.markets.load_full();
         loop {
             let now = self.intake.clock.now();
+            let markets = self.intake.markets.load_full();
+            // A market that is new may have been traded since the markets were read before.
+            if let Some(since) = known
+                .known_until()
+                .filter(|_| markets.has_more_than(&known))
+            {
+                from = from.min(since);
+            }
+            known = markets;
             let told = self.fill_missed(from, now).await;
             let answered = told.answer == Answer::Whole;
             self.intake.board.notes().polled = Some(answered);
