@@ -45,6 +45,8 @@ pub(super) struct LineNote {
     pub(super) was_live: bool,
     /// When the other end last gave a sign.
     pub(super) last_sign: Option<Millis>,
+    /// When a socket that was replaced last gave one, until it shows whether it listened as long as it had to.
+    pub(super) doubt: Option<Millis>,
     /// How many topics it asks for.
     pub(super) topics: usize,
     pub(super) uncovered: BTreeSet<String>,
@@ -163,7 +165,10 @@ impl Board {
         notes
             .lines
             .values()
-            .map(|line| line.last_sign)
+            .map(|line| match line.doubt {
+                Some(_) => line.last_sign.min(line.doubt),
+                None => line.last_sign,
+            })
             .min()
             .flatten()
     }
@@ -285,6 +290,7 @@ mod tests {
                 is_live: false,
                 was_live: true,
                 last_sign: None,
+                doubt: None,
                 topics: 1,
                 uncovered: BTreeSet::from(["x".to_owned()]),
             };

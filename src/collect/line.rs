@@ -1,8 +1,9 @@
 //! A socket that is kept open: opened again after a loss, replaced by a fresh one before it grows too old.
 //!
 //! The time from the last sign of a lost connection until the next one listens is a gap, with the reason of the loss. At a
-//! replacement the new socket listens before the old one is closed, so there is none. The old one is listened to for a
-//! while longer, for what happened before the new one was heard may still be on its way.
+//! replacement the new socket listens before the old one is closed, so there is none where the old one gives a sign after
+//! that; it may have been dead for a while, and nobody have noticed. It is listened to for a while longer, for what happened
+//! before the new one was heard may still be on its way.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -48,13 +49,14 @@ struct Connection {
 }
 
 impl Connection {
-    fn open(intake: &Arc<Intake>, connector: &Connector, line: &Line) -> Self {
+    fn open(intake: &Arc<Intake>, connector: &Connector, line: &Line, was_mute: bool) -> Self {
         let (said, covers) = mpsc::unbounded_channel();
         let (ending, heard) = watch::channel(Ending::Listen);
         let task = tokio::spawn(socket::listen(
             Arc::clone(intake),
             connector.clone(),
             line.clone(),
+            was_mute,
             said,
             heard,
         ));
@@ -80,13 +82,23 @@ impl Connection {
         Turn::Lost(lost.unwrap_or_else(|error| Loss {
             reason: format!("a bug in liqdata, please report it: {error}"),
             last_sign: None,
+            is_mute: false,
         }))
     }
 
-    async fn close(self) {
+    /// Closes it; until when it listened.
+    async fn close(self) -> Option<Millis> {
         let _ = self.ending.send(Ending::Close);
-        let _ = self.task.await;
+        self.task.await.ok()?.last_sign
     }
+}
+
+/// A socket that was replaced and is closed.
+struct Parted {
+    /// When it was replaced.
+    replaced: Millis,
+    /// Until when it listened.
+    last_sign: Option<Millis>,
 }
 
 /// Either of what a connection may come to.
@@ -138,6 +150,9 @@ pub(super) async fn tend(
                 Turn::Live(uncovered) | Turn::Covers(uncovered) => keeper.on_replaced(&uncovered),
                 Turn::Lost(loss) => keeper.on_failed_replacement(&loss),
             },
+            Some(parted) = keeper.parting.join_next(), if !keeper.parting.is_empty() => {
+                keeper.on_parted(parted.ok());
+            }
             () = at(keeper.retry_at) => keeper.retry(),
             () = at(rotate_at) => keeper.replace(),
             () = at(keeper.note_at) => keeper.note_unheard(),
@@ -154,11 +169,13 @@ struct LineKeeper {
     current: Option<Connection>,
     next: Option<Connection>,
     /// Sockets that were replaced, on their way out.
-    parting: JoinSet<()>,
+    parting: JoinSet<Parted>,
     retry_at: Option<Instant>,
     /// A replacement that failed is not tried before this.
     no_rotation_before: Option<Instant>,
     backoff: Backoff,
+    /// Whether the last socket answered and told nothing.
+    is_mute: bool,
     /// Since when nothing listens, and why.
     missing: Option<(Millis, String)>,
     /// Topics that are not heard while others are.
@@ -184,7 +201,7 @@ impl LineKeeper {
             .lines
             .entry(line.name.clone())
             .or_default();
-        let current = Some(Connection::open(&intake, &connector, &line));
+        let current = Some(Connection::open(&intake, &connector, &line, false));
         let missing = planned.map(|since| (since, format!("{}: not heard yet", line.name)));
         Self {
             intake,
@@ -197,6 +214,7 @@ impl LineKeeper {
             retry_at: None,
             no_rotation_before: None,
             backoff,
+            is_mute: false,
             missing,
             unheard: Unheard::new(),
             note_at: None,
@@ -326,6 +344,7 @@ impl LineKeeper {
     fn on_live(&mut self, uncovered: &BTreeSet<String>) {
         let now = self.intake.clock.now();
         log::info!(target: "liqdata::feeds", "{}: {} is live", self.intake.name(), self.line.name);
+        self.is_mute = false;
         // The gap is recorded before it can be written down that the listening goes on.
         if let Some((since, reason)) = self.missing.take() {
             self.intake.gap(since, now, &reason);
@@ -343,6 +362,7 @@ impl LineKeeper {
         if lived.is_some_and(|since| since.elapsed() >= healthy) {
             self.backoff.reset();
         }
+        self.is_mute = loss.is_mute;
         let reason = format!("{}: {}", self.line.name, loss.reason);
         if lived.is_some() && self.missing.is_none() {
             let since = loss.last_sign.unwrap_or_else(|| self.intake.clock.now());
@@ -362,29 +382,66 @@ impl LineKeeper {
     fn retry(&mut self) {
         self.retry_at = None;
         self.stale = false;
-        self.current = Some(Connection::open(&self.intake, &self.connector, &self.line));
+        self.current = Some(self.open());
+    }
+
+    fn open(&self) -> Connection {
+        Connection::open(&self.intake, &self.connector, &self.line, self.is_mute)
     }
 
     fn replace(&mut self) {
         if self.current.is_some() && self.next.is_none() {
             self.no_rotation_before = None;
-            self.next = Some(Connection::open(&self.intake, &self.connector, &self.line));
+            self.next = Some(self.open());
         }
     }
 
     fn on_replaced(&mut self, uncovered: &BTreeSet<String>) {
         if let Some(old) = self.current.take() {
             let overlap = span(self.intake.settings.pace.overlap);
-            while self.parting.try_join_next().is_some() {}
+            let replaced = self.intake.clock.now();
+            if self.missing.is_none() {
+                self.doubt();
+            }
             self.parting.spawn(async move {
                 tokio::time::sleep(overlap).await;
-                old.close().await;
+                Parted {
+                    replaced,
+                    last_sign: old.close().await,
+                }
             });
         }
         self.current = self.next.take();
         self.stale = false;
         self.backoff.reset();
         self.on_live(uncovered);
+    }
+
+    /// Takes nothing of the line for heard beyond the last sign so far.
+    fn doubt(&self) {
+        let mut notes = self.intake.board.notes();
+        if let Some(note) = notes.lines.get_mut(&self.line.name) {
+            note.doubt = note.doubt.or(note.last_sign);
+        }
+    }
+
+    /// Records the time from the last sign of a socket until it was replaced.
+    fn on_parted(&mut self, parted: Option<Parted>) {
+        if let Some(Parted {
+            replaced,
+            last_sign: Some(last_sign),
+        }) = parted
+            && last_sign < replaced
+        {
+            let reason = format!("{}: replaced, and silent since before", self.line.name);
+            self.intake.gap(last_sign, replaced, &reason);
+        }
+        if self.parting.is_empty() {
+            let mut notes = self.intake.board.notes();
+            if let Some(note) = notes.lines.get_mut(&self.line.name) {
+                note.doubt = None;
+            }
+        }
     }
 
     fn on_failed_replacement(&mut self, loss: &Loss) {
@@ -403,7 +460,9 @@ impl LineKeeper {
         {
             connection.close().await;
         }
-        while self.parting.join_next().await.is_some() {}
+        while let Some(parted) = self.parting.join_next().await {
+            self.on_parted(parted.ok());
+        }
         self.end_unheard(|_| true);
         if let Some((since, reason)) = self.missing.take() {
             self.intake.gap(since, self.intake.clock.now(), &reason);

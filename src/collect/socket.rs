@@ -34,6 +34,8 @@ pub(super) struct Loss {
     pub(super) reason: String,
     /// When the other end last gave a sign; absent where it never listened.
     pub(super) last_sign: Option<Millis>,
+    /// Whether it answered and its control stream was missing.
+    pub(super) is_mute: bool,
 }
 
 /// What ends a socket from outside.
@@ -51,17 +53,19 @@ pub(super) enum Ending {
 type Socket = WebSocketStream<Box<dyn Stream>>;
 
 /// Opens `line`, listens on it until it is lost, and says through `covers` which topics it does not cover: once it covers
-/// what it can, and whenever that has changed.
+/// what it can, and whenever that has changed. Where the last one `was_mute`, that is not before the control stream is heard.
 pub(super) async fn listen(
     intake: Arc<Intake>,
     connector: Connector,
     line: Line,
+    was_mute: bool,
     covers: mpsc::UnboundedSender<BTreeSet<String>>,
     mut ending: watch::Receiver<Ending>,
 ) -> Loss {
     let never = |reason: String| Loss {
         reason,
         last_sign: None,
+        is_mute: was_mute,
     };
     let patience = span(intake.settings.pace.connect);
     let opening = tokio::time::timeout(patience, open(&intake, &connector, &line));
@@ -74,7 +78,7 @@ pub(super) async fn listen(
         () = ended(&mut ending) => return never("closed".to_owned()),
     };
     intake.board.notes().status.connections += 1;
-    Conversation::new(intake, line, covers, stream)
+    Conversation::new(intake, line, was_mute, covers, stream)
         .run(ending)
         .await
 }
@@ -128,6 +132,11 @@ struct Conversation {
     covers: mpsc::UnboundedSender<BTreeSet<String>>,
     /// Whether it has said that it covers what it can.
     is_ready: bool,
+    /// Whether that waits for a sign of the control stream.
+    wants_control: bool,
+    /// Whether all was asked for, and answered or waited for long enough.
+    is_settled: bool,
+    is_mute: bool,
     /// When topics that are not covered are asked for again, and after how long the next time.
     again: Option<Instant>,
     patience: Backoff,
@@ -144,6 +153,7 @@ impl Conversation {
     fn new(
         intake: Arc<Intake>,
         line: Line,
+        was_mute: bool,
         covers: mpsc::UnboundedSender<BTreeSet<String>>,
         stream: Socket,
     ) -> Self {
@@ -161,6 +171,9 @@ impl Conversation {
             last_sign: None,
             covers,
             is_ready: false,
+            wants_control: was_mute,
+            is_settled: false,
+            is_mute: false,
             again: None,
             patience: Backoff::new(span(pace.again), span(pace.again) * 8),
             intake,
@@ -174,17 +187,25 @@ impl Conversation {
             Ok(()) => self.converse(&mut ending).await,
             Err(reason) => reason,
         };
-        let last_sign = self.last_sign;
         // Nobody to say that it goes on is as good as a word to close.
         let is_our_wish = *ending.borrow() == Ending::Close || ending.has_changed().is_err();
         self.part(is_our_wish).await;
-        Loss { reason, last_sign }
+        let last_sign = self.last_sign;
+        let is_mute = self.is_mute || self.wants_control;
+        Loss {
+            reason,
+            last_sign,
+            is_mute,
+        }
     }
 
     /// Says farewell. Where it is our wish, what was on its way before the other end heard of it is still taken: its own
-    /// farewell comes behind all of that.
+    /// farewell comes behind all of that, and proves as any word does that it was heard until now.
     async fn part(&mut self, is_our_wish: bool) {
         let deadline = Instant::now() + FAREWELL;
+        if is_our_wish {
+            let _ = tokio::time::timeout_at(deadline, self.beat()).await;
+        }
         // It is a courtesy otherwise: the other end may be long gone.
         let said = tokio::time::timeout_at(deadline, self.stream.close(None)).await;
         if !is_our_wish || !matches!(said, Ok(Ok(()))) {
@@ -193,6 +214,7 @@ impl Conversation {
         while let Ok(Some(Ok(message))) =
             tokio::time::timeout_at(deadline, self.stream.next()).await
         {
+            self.is_alive();
             // Nothing can be answered any more, and nothing needs to be.
             let _ = self.on_message(message).await;
         }
@@ -238,7 +260,7 @@ impl Conversation {
     /// When something is to be done next, if nothing comes.
     fn due(&self) -> Instant {
         let ask = self.subscriptions.are_to_ask().then_some(self.next_ask);
-        let give_up = (!self.is_ready).then_some(self.give_up_waiting);
+        let give_up = (!self.is_ready && !self.is_settled).then_some(self.give_up_waiting);
         [self.life.next(), ask, give_up, self.again]
             .into_iter()
             .flatten()
@@ -250,6 +272,7 @@ impl Conversation {
         if let Some(missing) = self.life.look(now) {
             // Other signs may have come since; what this one stands for has not.
             let since = i64::try_from(missing.since.as_millis()).unwrap_or(i64::MAX);
+            self.is_mute = missing.sign == Sign::Control;
             self.last_sign = self
                 .last_sign
                 .min(Some(self.intake.clock.now().back(since)));
@@ -279,7 +302,7 @@ impl Conversation {
             self.subscriptions.ask_again();
             self.again = Some(now + self.patience.next());
         }
-        if !self.is_ready && now >= self.give_up_waiting {
+        if !self.is_ready && !self.is_settled && now >= self.give_up_waiting {
             if self.subscriptions.cover_nothing() {
                 return Err(format!(
                     "no subscription was acknowledged within {} s",
@@ -384,7 +407,12 @@ impl Conversation {
                 return self.say(Message::text(answer)).await;
             }
             Heard::Pong => self.sign(Sign::Pong),
-            Heard::Control => self.sign(Sign::Control),
+            Heard::Control => {
+                self.sign(Sign::Control);
+                if std::mem::take(&mut self.wants_control) && self.is_settled {
+                    self.is_live();
+                }
+            }
             Heard::Data | Heard::Other => self.is_alive(),
             Heard::Ack { topics } => {
                 self.is_alive();
@@ -421,9 +449,13 @@ impl Conversation {
         }
     }
 
-    /// Says that it covers what it can.
+    /// Says that it covers what it can, once that is certain.
     fn is_live(&mut self) {
         self.is_alive();
+        self.is_settled = true;
+        if self.wants_control {
+            return;
+        }
         self.is_ready = true;
         self.say_covered();
     }
