@@ -32,15 +32,12 @@ async fn the_old_path_that_acknowledges_and_never_sends_is_found_out_by_its_cont
         .paths
         .insert("/market/ws".to_owned(), "/ws".to_owned());
     let collecting = Collecting::start(&folder.archive(), &plan);
-    let found =
-        |status: &liqdata::collect::VenueStatus| status.gaps >= 1 && status.connections >= 2;
+    // Of a venue that was mute acknowledgements prove nothing: the next ones are not called live.
+    let found = |status: &liqdata::collect::VenueStatus| status.connections >= 3;
     let status = collecting
         .until_of("binance", "it has reconnected", found)
         .await;
-    assert!(
-        status.last_gap.as_ref().unwrap().contains("no control"),
-        "{status:?}"
-    );
+    assert_ne!(status.state, VenueState::Live, "{status:?}");
     let sockets = doubles.of("binance").tally().sockets;
     assert!(sockets.iter().all(|(_, path)| path == "/ws"));
     let archive = folder.archive();
