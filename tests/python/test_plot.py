@@ -234,8 +234,7 @@ def test_a_price_without_time_or_close_is_refused(ax, price, missing):
 def test_a_map_stacks_its_tiers_to_the_total(ax):
     grid = liqmap()
     grid.plot(ax)
-    count = len(grid.prices)
-    tops = np.array([patch.get_y() + patch.get_height() for patch in ax.patches]).reshape(-1, count)
+    tops = [[path.vertices[:, 1].max() for path in bars.get_paths()] for bars in ax.collections]
     assert len(tops) == len(grid.leverages)
     assert tops[-1] == pytest.approx(grid.total)
 

@@ -6,6 +6,7 @@ from datetime import UTC
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+from matplotlib.collections import PolyCollection
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
@@ -43,7 +44,7 @@ def liqmap(grid: LiquidationMap, ax: Axes | None, *, interval: bool, levels: Any
         entries.append(Patch(color=shades[i], label=f"{leverage}×"))
         if len(grid.prices):
             usd = np.nan_to_num(grid.tiers[:, i])
-            ax.bar(grid.prices, usd, grid.bin_width, floor, color=shades[i], linewidth=0)
+            ax.add_collection(_bars(grid, floor, floor + usd, shades[i]), autolim=False)
             floor = floor + usd
 
     curves = ax.twinx()
@@ -71,6 +72,13 @@ def liqmap(grid: LiquidationMap, ax: Axes | None, *, interval: bool, levels: Any
     )
     paper.fit(ax, curves)
     return ax
+
+
+def _bars(grid: LiquidationMap, foot: Floats, top: Floats, shade: Any) -> PolyCollection:
+    """The bars of one leverage as one artist: a thousand rectangles of their own take seconds."""
+    left, right = grid.prices - grid.bin_width / 2, grid.prices + grid.bin_width / 2
+    corners = np.stack([left, foot, left, top, right, top, right, foot], axis=1).reshape(-1, 4, 2)
+    return PolyCollection(list(corners), facecolors=[shade], linewidths=0)
 
 
 def _view(grid: LiquidationMap) -> tuple[float, float]:
