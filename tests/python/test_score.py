@@ -147,6 +147,12 @@ def test_a_function_that_knows_what_came_later_is_refused():
     with pytest.raises(liqdata.BadQuery, match="know nothing of what came later") as caught:
         liqdata.score(lambda at: ahead(at + timedelta(hours=1)), totals(seen.opens, lumpy(seen)), bars=table)
     assert caught.value.parameter == "maps"
+    # What its earlier columns count was learnt later.
+    heatmap = grids(table, kind="heatmap")(opened(seen)[-1])
+    heatmap.meta["explain"]["fit"] = {"state": "fitted"}
+    with pytest.raises(liqdata.BadQuery, match="all columns of a fitted heatmap") as caught:
+        liqdata.score(heatmap, totals(seen.opens, lumpy(seen)), bars=table)
+    assert caught.value.parameter == "maps"
 
 
 # --- maps of every kind

@@ -209,6 +209,9 @@ def _recorded(name: str, values: Iterable[Any], asking: Asking) -> Source:
         if not isinstance(grid, (Heatmap, LiquidationMap)):
             refuse("maps", f"item {place} is a {type(grid).__name__}", ALLOWED)
         made = _checked(grid, asking.symbol)
+        if only is not None and at is None and isinstance(grid, Heatmap) and _fitted(grid):
+            what = f"all columns of a fitted heatmap are read with what was learnt by {datetime_of(made).isoformat()}"
+            refuse("maps", what, "a liqdata.Model, or maps as of each instant")
         if at is not None and made > at:
             what = f"item {place}, said to be of {datetime_of(at).isoformat()}, is of {datetime_of(made).isoformat()}"
             refuse("maps", what, "instants at which the maps were known")
@@ -273,6 +276,12 @@ def _held(grid: Heatmap | LiquidationMap, at: int, bars: Any, *, last: bool) -> 
     prices[-1] = grid.current_price
     found = curves.of_columns(grid, prices, last=last)
     return [one._replace(at=at) for one in found] if last else found
+
+
+def _fitted(grid: Heatmap) -> bool:
+    """Whether what its cells count was learnt from what was realised."""
+    fit = (grid.meta.get("explain") or {}).get("fit") or {}
+    return bool(fit.get("state") == "fitted")
 
 
 def _version(explain: Any) -> str | None:
