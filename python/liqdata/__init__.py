@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ._asof import join_asof
     from ._export import Exported
     from ._ingest import Ingested, ingest
+    from ._rebuild import Rebuilt, rebuild
     from ._replay import replay
     from ._verify import verify
     from .async_client import AsyncClient
@@ -54,6 +55,7 @@ __all__ = [
     "Market",
     "Model",
     "NoAnswer",
+    "Rebuilt",
     "Refused",
     "Rows",
     "Scorecard",
@@ -72,6 +74,7 @@ __all__ = [
     "liquidation_price",
     "open",
     "plot",
+    "rebuild",
     "replay",
     "score",
     "score_truth",
@@ -96,6 +99,7 @@ _HOMES = {
     "Market": "market",
     "Model": "model",
     "NoAnswer": "errors",
+    "Rebuilt": "_rebuild",
     "Refused": "errors",
     "Rows": "rows",
     "Scorecard": "scoring.card",
@@ -113,6 +117,7 @@ _HOMES = {
     "liquidation_price": "margin",
     "open": "market",
     "plot": "",
+    "rebuild": "_rebuild",
     "replay": "_replay",
     "score": "scoring.score",
     "score_truth": "truth",

@@ -213,7 +213,8 @@ def _summary(status: dict[str, Any]) -> str:
         kept += f", {status['maps']:,} maps" + (f" ({status['maps_lost']:,} not)" if status["maps_lost"] else "")
     waiting = f" · {status['waiting']:,} waiting" if status["waiting"] else ""
     trouble = f" · NOT WRITING: {status['trouble']}" if status["trouble"] else ""
-    return kept + waiting + trouble
+    frames = f" · frames are not kept: {status['raw']['trouble']}" if status["raw"]["trouble"] else ""
+    return kept + waiting + trouble + frames
 
 
 def _troubles(status: dict[str, Any]) -> str:

@@ -41,10 +41,10 @@ def verify(path: str | os.PathLike[str], *, repair: bool = False, progress: Prog
     -------
     Rows
         Nothing where all is as it was written, else one row each, the journal first: ``file`` (below the archive's
-        folder), ``holds`` (``journal``, ``orders``, ``bars``, ``open_interest`` or ``maps``), ``problem`` (``damaged``,
-        ``missing``, or ``unexpected`` for a file that the archive did not write and never reads), ``detail``, ``rows``,
-        ``first`` and ``last`` (how many rows there were, and epoch ms of the first and last; ``None`` where unknown),
-        and ``repaired``: whether it is out of use with its gap on record.
+        folder), ``holds`` (``journal``, ``orders``, ``bars``, ``open_interest``, ``maps`` or ``raw``), ``problem``
+        (``damaged``, ``missing``, or ``unexpected`` for a file that the archive did not write and never reads),
+        ``detail``, ``rows``, ``first`` and ``last`` (how many rows there were, and epoch ms of the first and last;
+        ``None`` where unknown), and ``repaired``: whether it is out of use with its gap on record.
 
     Raises
     ------

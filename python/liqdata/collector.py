@@ -71,7 +71,8 @@ class Collector:
         dict
             ``at`` and ``since`` (epoch ms), ``venues`` (a dict each: ``exchange``, ``state``, ``events``, ``lag`` in
             ms, ``gaps``, ``trouble`` and more), ``orders``, ``bars`` and ``open_interest`` that are durable, rows that
-            are ``waiting`` to be, and ``trouble`` where nothing can be written. Counts are since it began.
+            are ``waiting`` to be, ``trouble`` where nothing can be written, and ``raw``: how many frames are kept.
+            Counts are since it began.
 
         Raises
         ------

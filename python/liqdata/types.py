@@ -67,6 +67,7 @@ __all__ = [
     "PositionRow",
     "PriceKind",
     "Progress",
+    "RawStatus",
     "Sampling",
     "Side",
     "TruthRow",
@@ -490,6 +491,15 @@ class VenueStatus(TypedDict):
     troubles: int
 
 
+class RawStatus(TypedDict):
+    """How the keeping of frames goes; ``bytes`` are those on the disk, ``dropped`` those that could not be kept."""
+
+    frames: int
+    dropped: int
+    bytes: int
+    trouble: str | None
+
+
 class CollectorStatus(TypedDict):
     """How a collector does; rows are counted once they are durable and were not there before."""
 
@@ -502,6 +512,7 @@ class CollectorStatus(TypedDict):
     repeated: int
     waiting: int
     trouble: str | None
+    raw: RawStatus
     filled: bool
     maps: NotRequired[int]
     maps_lost: NotRequired[int]

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use rusqlite::Connection;
 
-use super::ArchiveError;
 use super::filter::Filter;
 use super::manifest::{self, Day, State};
 use super::noted::{self, Measured, Outcome, Tallied, TopicGap};
@@ -13,6 +12,7 @@ use super::reader::Archive;
 use super::row::Row;
 use super::runs::{Gap, Run, by, gaps, runs, silences};
 use super::spans::{Span, without};
+use super::{ArchiveError, generations};
 use crate::model::{Completeness, GapState, Millis, VenueCoverage, sort_small};
 
 /// An exchange, how many orders it has, and the time of the last.
@@ -250,13 +250,14 @@ impl Archive {
                 )?
                 .query_map([start.0, end.0], counted)?
                 .collect::<rusqlite::Result<Vec<_>>>()?;
+            let is_told = generations::is_told(journal, "?2")?;
             let listed = journal
-                .prepare_cached(
+                .prepare_cached(&format!(
                     "SELECT exchange, sum(part_venues.rows), max(part_venues.last) FROM part_venues
                      JOIN manifest USING (path)
-                     WHERE holds = 'orders' AND day = ?1 AND state = 'kept' GROUP BY exchange",
-                )?
-                .query_map([day.0], counted)?
+                     WHERE holds = 'orders' AND day = ?1 AND state = 'kept' AND {is_told} GROUP BY exchange"
+                ))?
+                .query_map([day.0, generations::at(None)], counted)?
                 .collect::<rusqlite::Result<Vec<_>>>()?;
             Ok((parts, journaled, listed))
         })?;

@@ -381,7 +381,7 @@ impl Filing<'_> {
 }
 
 /// Rows as they are divided into files, each in its order.
-fn lots<R: Row>(mut rows: Vec<R>) -> Vec<Vec<R>> {
+pub(super) fn lots<R: Row>(mut rows: Vec<R>) -> Vec<Vec<R>> {
     R::sort_for_file(&mut rows);
     if rows.is_empty() {
         return Vec::new();

@@ -95,7 +95,8 @@ fn files(journal: &Connection, filter: &Filter) -> rusqlite::Result<Vec<(Day, Ve
     let days = manifest::days(journal, OrderRow::TABLE)?.into_iter();
     days.filter(|day| day.end() > start && day.start() < end)
         .map(|day| {
-            let parts = manifest::of_day(journal, OrderRow::TABLE, day, State::Kept)?;
+            let state = State::Kept;
+            let parts = manifest::of_day_at(journal, OrderRow::TABLE, day, state, filter.as_of)?;
             Ok((day, parts))
         })
         .collect()
@@ -109,7 +110,8 @@ impl Plan {
         let mut late = Vec::new();
         let mut quarantined = Vec::new();
         for (day, _) in &filed {
-            let aside = manifest::of_day(journal, OrderRow::TABLE, *day, State::Quarantined)?;
+            let state = State::Quarantined;
+            let aside = manifest::of_day_at(journal, OrderRow::TABLE, *day, state, filter.as_of)?;
             quarantined.extend(aside);
             let (start, end) = (start.max(day.start()), end.min(day.end()));
             late.extend(journal::rows::<OrderRow>(journal, start, end, filter)?);

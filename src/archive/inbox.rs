@@ -83,6 +83,8 @@ pub struct KeeperStatus {
     pub commits: u64,
     /// Why nothing is being written at the moment, if so.
     pub stalled: Option<String>,
+    /// Whether that is because no space is left.
+    pub is_full: bool,
 }
 
 /// Rows of one exchange that were not taken, since the last that were.

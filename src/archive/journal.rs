@@ -15,7 +15,7 @@ use super::open_interest::OpenInterestRow;
 use super::orders::OrderRow;
 use super::row::Row;
 use super::runs::{self, Gap};
-use super::{ArchiveError, files, known, noted, summed, sums, table};
+use super::{ArchiveError, files, generations, known, noted, summed, sums, table};
 use crate::model::{Millis, Record};
 
 /// The journal's file name in the archive's folder.
@@ -25,7 +25,9 @@ const OLDEST_SQLITE: i32 = 3_051_003;
 /// `liqd` in ASCII.
 const APPLICATION: i32 = 0x6C69_7164;
 /// The version of the tables.
-const VERSION: i32 = 6;
+const VERSION: i32 = 7;
+/// The version of those whose files had one generation.
+const WITHOUT_GENERATIONS: i32 = 6;
 /// The version of those that knew of no topics, outcomes, tallies and marks.
 const WITHOUT_NOTES: i32 = 5;
 /// The version of those that had no checksums.
@@ -110,6 +112,14 @@ pub(super) fn open_to_write(path: &Path) -> Result<Connection, ArchiveError> {
 pub(super) fn is_summed(journal: &Connection) -> rusqlite::Result<bool> {
     let version: i32 = journal.query_row("PRAGMA user_version", [], |row| row.get(0))?;
     Ok(version > WITHOUT_SUMS)
+}
+
+/// Whether some of the files may have taken the place of others.
+pub(super) fn has_generations(journal: &Connection) -> rusqlite::Result<bool> {
+    let version: i32 = journal
+        .prepare_cached("PRAGMA user_version")?
+        .query_row([], |row| row.get(0))?;
+    Ok(version > WITHOUT_GENERATIONS)
 }
 
 /// Opens the journal for reading.
@@ -248,12 +258,13 @@ fn bring_up(journal: &mut Connection, version: i32) -> rusqlite::Result<()> {
     if version == WITHOUT_VERSIONS {
         transaction.execute_batch("ALTER TABLE maps ADD COLUMN \"version\" TEXT")?;
     }
-    transaction.execute_batch(&noted::create())?;
-    let summed = if version > WITHOUT_SUMS {
-        WITHOUT_NOTES
-    } else {
-        0
-    };
+    if version <= WITHOUT_NOTES {
+        transaction.execute_batch(&noted::create())?;
+    }
+    if version <= WITHOUT_GENERATIONS {
+        transaction.execute_batch(generations::CREATE)?;
+    }
+    let summed = if version > WITHOUT_SUMS { version } else { 0 };
     summed::add(&transaction, summed)?;
     transaction.pragma_update(None, "user_version", VERSION)?;
     transaction.commit()
@@ -297,6 +308,7 @@ fn create(journal: &mut Connection) -> rusqlite::Result<()> {
             runs::create(),
             noted::create(),
             manifest::CREATE.to_owned(),
+            generations::CREATE.to_owned(),
             known::CREATE.to_owned(),
         ] {
             transaction.execute_batch(&table)?;
@@ -433,7 +445,7 @@ pub(super) fn rows_within<R: Row>(
 }
 
 /// The row of a line that has its number, whether it is as it was written, and its cells.
-fn sound_row<R: Row>(line: &rusqlite::Row<'_>) -> rusqlite::Result<R> {
+pub(super) fn sound_row<R: Row>(line: &rusqlite::Row<'_>) -> rusqlite::Result<R> {
     if line.get(1)? {
         return Ok(table::read::<R>(line, 2)?.completed());
     }

@@ -305,6 +305,7 @@ impl Desk {
                     shared.forget(&missed);
                     shared.status.commits += 1;
                     shared.status.stalled = None;
+                    shared.status.is_full = false;
                     for ((rows, receipt, _), acknowledged) in senders.into_iter().zip(acknowledged)
                     {
                         shared.status.waiting -= rows;
@@ -329,16 +330,16 @@ impl Desk {
                 continue;
             }
             if may_pass(&fault) && !self.stopping {
-                if self
-                    .lock()
-                    .status
-                    .stalled
-                    .replace(fault.to_string())
-                    .is_none()
-                {
+                let is_full = matches!(fault, ArchiveError::DiskFull { .. });
+                let before = {
+                    let mut shared = self.lock();
+                    shared.status.is_full = is_full;
+                    shared.status.stalled.replace(fault.to_string())
+                };
+                if before.is_none() {
                     log::warn!("writing to the archive has stalled: {fault}");
                 }
-                self.pause(matches!(fault, ArchiveError::DiskFull { .. }));
+                self.pause(is_full);
                 continue;
             }
             log::error!("rows were given up: {fault}");

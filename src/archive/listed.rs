@@ -2,6 +2,7 @@
 
 use rusqlite::{Connection, params};
 
+use super::generations::{self, Generation};
 use super::manifest::{self, Day, Part, State, Venues};
 use crate::model::Millis;
 
@@ -12,16 +13,18 @@ pub(super) struct Listed {
     pub(super) state: State,
     pub(super) rolled_at: Millis,
     pub(super) venues: Venues,
+    pub(super) generation: Generation,
 }
 
 /// The files of one kind and day that are or were in use.
 pub(super) fn of_day(journal: &Connection, holds: &str, day: Day) -> rusqlite::Result<Vec<Listed>> {
     let mut found = Vec::new();
     for state in [State::Kept, State::Quarantined] {
-        for part in manifest::of_day(journal, holds, day, state)? {
+        for part in manifest::of_day_ever(journal, holds, day, state)? {
             found.push(Listed {
                 rolled_at: rolled_at(journal, &part.path)?,
                 venues: venues(journal, &part.path)?,
+                generation: generations::of(journal, &part.path)?,
                 part,
                 state,
             });
@@ -52,5 +55,6 @@ pub(super) fn add(journal: &Connection, listed: &Listed) -> rusqlite::Result<()>
     let path = &listed.part.path;
     manifest::intend(journal, &listed.part, listed.rolled_at)?;
     manifest::mark(journal, path, listed.state, listed.part.reason.as_deref())?;
+    generations::set(journal, path, listed.generation)?;
     manifest::list_venues(journal, path, &listed.venues)
 }

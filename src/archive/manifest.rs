@@ -10,6 +10,7 @@ use uuid::Uuid;
 use super::bars::BarRow;
 use super::checksum::{checksum, checksum_of};
 use super::files;
+use super::generations;
 use super::maps::MapRow;
 use super::open_interest::OpenInterestRow;
 use super::orders::OrderRow;
@@ -208,8 +209,39 @@ fn part(row: &rusqlite::Row<'_>) -> rusqlite::Result<Part> {
     })
 }
 
-/// The files of one kind and day that are in `state`, oldest first.
+/// The files of one kind and day that are in `state` and told now, oldest first.
 pub(super) fn of_day(
+    journal: &Connection,
+    holds: &str,
+    day: Day,
+    state: State,
+) -> rusqlite::Result<Vec<Part>> {
+    of_day_at(journal, holds, day, state, None)
+}
+
+/// The files of one kind and day that are in `state` and told as of an instant, oldest first.
+pub(super) fn of_day_at(
+    journal: &Connection,
+    holds: &str,
+    day: Day,
+    state: State,
+    as_of: Option<Millis>,
+) -> rusqlite::Result<Vec<Part>> {
+    let is_told = generations::is_told(journal, "?4")?;
+    journal
+        .prepare_cached(&format!(
+            "SELECT {COLUMNS} FROM manifest WHERE holds = ?1 AND day = ?2 AND state = ?3 AND {is_told}
+             ORDER BY rolled_at, path"
+        ))?
+        .query_map(
+            params![holds, day.0, state.name(), generations::at(as_of)],
+            part,
+        )?
+        .collect()
+}
+
+/// The files of one kind and day that are in `state`, whenever they are or were told, oldest first.
+pub(super) fn of_day_ever(
     journal: &Connection,
     holds: &str,
     day: Day,
@@ -224,7 +256,18 @@ pub(super) fn of_day(
         .collect()
 }
 
-/// Every file that is in `state`.
+/// Every file that is in `state` and told now.
+pub(super) fn told(journal: &Connection, state: State) -> rusqlite::Result<Vec<Part>> {
+    let is_told = generations::is_told(journal, "?2")?;
+    journal
+        .prepare_cached(&format!(
+            "SELECT {COLUMNS} FROM manifest WHERE state = ?1 AND {is_told} ORDER BY holds, day, path"
+        ))?
+        .query_map(params![state.name(), generations::at(None)], part)?
+        .collect()
+}
+
+/// Every file that is in `state`, whenever it is or was told.
 pub(super) fn all(journal: &Connection, state: State) -> rusqlite::Result<Vec<Part>> {
     journal
         .prepare_cached(&format!(

@@ -15,6 +15,7 @@ use super::bars::BarRow;
 use super::clock::wall_clock;
 use super::files;
 use super::filter::Filter;
+use super::generations::Generation;
 use super::listed::{self, Listed};
 use super::manifest::{self, Day, Part, Partition, State};
 use super::maps::MapRow;
@@ -281,6 +282,7 @@ impl Merge<'_> {
             state: State::Kept,
             rolled_at: wall_clock(),
             venues: manifest::venues(rows),
+            generation: Generation::default(),
         };
         self.writer.change(|journal| {
             let transaction = journal.transaction()?;

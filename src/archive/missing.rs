@@ -24,8 +24,9 @@ impl Archive {
     /// [`ArchiveError`] where the journal or a file cannot be read.
     pub fn gaps_of_damage(&self, start: Millis, end: Millis) -> Result<Vec<Gap>, ArchiveError> {
         let parts = self.ask(|journal| {
-            let mut parts = manifest::all(journal, State::Quarantined)?;
-            parts.extend(manifest::all(journal, State::Kept)?);
+            // What others took the place of is missing from no answer but those as of before.
+            let mut parts = manifest::told(journal, State::Quarantined)?;
+            parts.extend(manifest::told(journal, State::Kept)?);
             parts.retain(|part| {
                 part.holds == OrderRow::TABLE && part.last >= start && part.first < end
             });

@@ -59,6 +59,14 @@ record! {
     }
 }
 
+impl OrderRow {
+    /// What keeps it from being kept exactly, with its column; nothing as a rule.
+    #[must_use]
+    pub fn fault(&self) -> Option<(&'static str, String)> {
+        self.check().err()
+    }
+}
+
 impl From<OrderRow> for ObservedOrder {
     fn from(row: OrderRow) -> Self {
         Self {

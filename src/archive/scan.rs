@@ -287,8 +287,8 @@ impl Archive {
         let (rows, kept, quarantined) = self.ask(|journal| {
             Ok((
                 journal::rows_within::<R>(journal, start, end, filter, room)?,
-                manifest::of_day(journal, R::TABLE, day, State::Kept)?,
-                manifest::of_day(journal, R::TABLE, day, State::Quarantined)?,
+                manifest::of_day_at(journal, R::TABLE, day, State::Kept, filter.as_of)?,
+                manifest::of_day_at(journal, R::TABLE, day, State::Quarantined, filter.as_of)?,
             ))
         })?;
         self.together(day, filter, rows, (kept, &quarantined), room)

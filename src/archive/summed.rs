@@ -13,7 +13,7 @@ use super::open_interest::OpenInterestRow;
 use super::orders::OrderRow;
 use super::row::Row;
 use super::sums::{COLUMN, FUNCTION};
-use super::table;
+use super::{generations, table};
 
 /// How many lines of a table are named at most.
 const NAMED: i64 = 20;
@@ -32,8 +32,10 @@ struct Summed {
 const FIRST: i32 = 5;
 /// The version in which what is noted of the listening got its tables.
 const NOTED: i32 = 6;
+/// The version in which files got generations.
+const GENERATIONS: i32 = 7;
 
-fn tables() -> [Summed; 14] {
+fn tables() -> [Summed; 15] {
     fn of<R: Row>() -> Summed {
         Summed {
             table: R::TABLE,
@@ -50,6 +52,12 @@ fn tables() -> [Summed; 14] {
             since: NOTED,
         }
     }
+    let generations = Summed {
+        table: "generations",
+        columns: generations::COLUMNS.to_owned(),
+        changes: true,
+        since: GENERATIONS,
+    };
     let changing = |table, columns: &str| Summed {
         table,
         columns: columns.to_owned(),
@@ -77,6 +85,7 @@ fn tables() -> [Summed; 14] {
         noted("outcomes", table::columns::<Outcome>()),
         noted("tallies", "exchange, day, kind, count".to_owned()),
         noted("marks", table::columns::<Mark>()),
+        generations,
     ]
 }
 

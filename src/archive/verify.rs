@@ -18,7 +18,7 @@ use super::reader::{Archive, Stamp};
 use super::row::Row;
 use super::runs::{Gap, add_gap};
 use super::writer::Writer;
-use super::{ArchiveError, ahead, files, journal, mend, summed};
+use super::{ArchiveError, ahead, files, generations, journal, mend, raw, summed};
 use crate::model::{Millis, record};
 
 /// The reason of a gap that a damaged file leaves.
@@ -40,6 +40,10 @@ pub struct Verification {
     pub set_aside: HashSet<PathBuf>,
     /// Parquet files in the archive's folders that it did not write or has not finished; they are never served.
     pub unlisted: Vec<PathBuf>,
+    /// Files of frames that can be read to their end, or to where a killed process left them.
+    pub raw: u64,
+    /// Those that cannot, with what is wrong.
+    pub raw_damaged: Vec<(PathBuf, String)>,
     /// What is wrong with the journal.
     pub journal: Vec<String>,
     /// What was wrong with the journal before a repair.
@@ -52,7 +56,7 @@ record! {
     pub struct Finding {
         /// The file, below the archive's folder.
         pub file: String,
-        /// `journal`, `orders`, `bars`, `open_interest` or `maps`.
+        /// `journal`, `orders`, `bars`, `open_interest`, `maps` or `raw`.
         pub holds: String,
         /// `damaged`, `missing` or `unexpected`.
         pub problem: String,
@@ -113,12 +117,23 @@ impl Verification {
             last: None,
             repaired: false,
         };
+        let of_raw = |(path, detail): &(PathBuf, String)| Finding {
+            file: below(path),
+            holds: raw::FOLDER.to_owned(),
+            problem: "damaged".to_owned(),
+            detail: detail.clone(),
+            rows: None,
+            first: None,
+            last: None,
+            repaired: self.set_aside.contains(path),
+        };
         let journal = self.journal.iter().map(|detail| (detail, false));
         let mended = self.mended.iter().map(|detail| (detail, true));
         journal
             .chain(mended)
             .map(of_journal)
             .chain(self.damaged.iter().map(of_part))
+            .chain(self.raw_damaged.iter().map(of_raw))
             .chain(self.unlisted.iter().map(of_stranger))
             .collect()
     }
@@ -126,7 +141,7 @@ impl Verification {
     /// Whether everything is as it was written.
     #[must_use]
     pub fn is_sound(&self) -> bool {
-        self.damaged.is_empty() && self.journal.is_empty()
+        self.damaged.is_empty() && self.raw_damaged.is_empty() && self.journal.is_empty()
     }
 }
 
@@ -169,8 +184,10 @@ impl Archive {
             found.set_aside.insert(self.folder.join(&part.path));
             found.damaged.push(self.damaged(part, reason));
         }
+        let (frames, strange) = self.raw_listing()?;
+        let all = kept.len() + frames.len();
         for (read, part) in kept.iter().enumerate() {
-            if !goes_on(read, kept.len()) {
+            if !goes_on(read, all) {
                 return Ok(found);
             }
             match self.fault_now(part)? {
@@ -181,6 +198,16 @@ impl Archive {
                 Some(reason) => found.damaged.push(self.damaged(part, reason)),
             }
         }
+        for (read, part) in frames.iter().enumerate() {
+            if !goes_on(kept.len() + read, all) {
+                return Ok(found);
+            }
+            match self.raw_fault(part)? {
+                None => found.raw += 1,
+                Some(fault) => found.raw_damaged.push((part.path.clone(), fault)),
+            }
+        }
+        found.unlisted.extend(strange);
         let listed: HashSet<PathBuf> = kept
             .iter()
             .map(|part| self.folder.join(&part.path))
@@ -408,6 +435,10 @@ impl Writer {
             })?;
         }
         let mut found = self.quarantine()?;
+        for (path, _) in &found.raw_damaged {
+            self.set_raw_aside(path)?;
+            found.set_aside.insert(path.clone());
+        }
         found.mended = faults;
         found.mended.retain(|fault| !found.journal.contains(fault));
         Ok(found)
@@ -434,7 +465,8 @@ impl Writer {
         self.change(|journal| {
             let transaction = journal.transaction()?;
             manifest::mark(&transaction, &part.path, State::Quarantined, Some(reason))?;
-            if part.holds == OrderRow::TABLE {
+            let generation = generations::of(&transaction, &part.path)?;
+            if part.holds == OrderRow::TABLE && generation.superseded_at.is_none() {
                 miss_part(&transaction, &part.path, part.first, part.last)?;
             }
             transaction.commit()

@@ -121,6 +121,8 @@ impl Collector {
         // What the keeper has it keeps before it stops, however long that takes; the runtime ends with what it has not.
         runtime.block_on(self.listening.end());
         runtime.shutdown_timeout(Duration::from_secs(1));
+        // While the archive is still ours.
+        self.listening.end_raw();
         keeper.stop().map(drop)
     }
 }

@@ -16,7 +16,7 @@ use super::clock::Clock;
 use super::lock::locked;
 use super::settings::{Settings, span};
 use crate::archive::{
-    Acknowledged, ArchiveError, Batch, Completeness, Gap, Inbox, NotKept, Receipt, RunId,
+    Acknowledged, ArchiveError, Batch, Completeness, Gap, Inbox, NotKept, RawInbox, Receipt, RunId,
 };
 use crate::model::Millis;
 
@@ -47,6 +47,8 @@ enum Posted {
 #[derive(Clone, Debug)]
 pub(super) struct Delivery {
     inbox: Inbox,
+    /// Where the frames themselves go.
+    pub(super) raw: RawInbox,
     posted: mpsc::UnboundedSender<Posted>,
     aside: Arc<Mutex<AsideFile>>,
     patience: Duration,
@@ -92,6 +94,7 @@ impl Delivery {
         tokio::spawn(roll(inbox.clone(), Arc::clone(&rolling), Arc::clone(clock)));
         Self {
             inbox,
+            raw: RawInbox::default(),
             posted,
             aside: Arc::new(Mutex::new(AsideFile::new(archive, settings.aside_bytes))),
             patience: span(settings.pace.patience),
@@ -100,6 +103,11 @@ impl Delivery {
             rolling,
             counts,
         }
+    }
+
+    /// The same way, on which the frames go to `raw`.
+    pub(super) fn keeping(self, raw: RawInbox) -> Self {
+        Self { raw, ..self }
     }
 
     /// The way into the archive itself.

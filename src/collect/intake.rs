@@ -20,10 +20,8 @@ use super::owed::Stretch;
 use super::settings::{Settings, millis};
 use super::yardstick::{Doubt, Yardstick};
 use crate::archive::{self, Batch, OrderRow, Receipt, Tallied};
-use crate::feeds::{
-    Ask, Asked, Completeness, Error, Event, Frame, Heard, Keyed, Venue, price_of_one,
-};
-use crate::model::{Millis, Order, Vocabulary, coin_of_base, quote_of_pair};
+use crate::feeds::{Ask, Asked, Completeness, Error, Event, Frame, Heard, Keyed, Venue};
+use crate::model::{Millis, Order, Vocabulary};
 
 /// What is lost while the archive takes nothing: since when, how much, why.
 #[derive(Debug)]
@@ -126,10 +124,12 @@ impl Intake {
             Ok(events) => events,
             Err(fault) => {
                 self.reject(text, &[fault], now);
+                self.keep_frame(text, now);
                 return (Heard::Other, Vec::new());
             }
         };
-        self.reject(text, &faults.take(), now);
+        let faults = faults.take();
+        self.reject(text, &faults, now);
         // Some venues acknowledge with a frame that carries data.
         let heard = if events.is_empty() || !all_taken {
             match self.control(&frame, asked) {
@@ -147,20 +147,26 @@ impl Intake {
         } else {
             Way::Socket
         };
-        self.assign_keys(&frame, &mut events, way, now);
-        (heard, self.sift(events, text, None, way, now))
+        let announces = self.assign_keys(&frame, &mut events, way, now);
+        let (ready, is_new) = self.sift(events, text, None, way, now);
+        if is_new || announces || !faults.is_empty() {
+            self.keep_frame(text, now);
+        }
+        (heard, ready)
     }
 
-    /// Gives events the keys under which they are kept.
-    fn assign_keys(&self, frame: &Frame<'_>, events: &mut [Event], way: Way, now: Millis) {
+    /// Gives events the keys under which they are kept; whether the frame announces more.
+    fn assign_keys(&self, frame: &Frame<'_>, events: &mut [Event], way: Way, now: Millis) -> bool {
         let keyed = self.venue.keyed();
         if keyed == Keyed::Whole {
-            return;
+            return false;
         }
-        let announced = self.venue.announced(frame);
+        let positions = self.venue.announced(frame);
+        let announces = !positions.is_empty();
         let mut keys = locked(&self.keys);
-        keys.announce(announced, now);
+        keys.announce(positions, now);
         keys.assign(keyed, events, way, now);
+        announces
     }
 
     fn control(&self, frame: &Frame<'_>, asked: &Asked) -> Result<Heard, Error> {
@@ -186,16 +192,21 @@ impl Intake {
             let faults = RefCell::default();
             let frame = self.venue.frame(body, Some(now), &instruments);
             let frame = frame.keeping(&faults);
-            let mut events = self.venue.decode(&frame)?;
-            self.assign_keys(&frame, &mut events, Way::Request, now);
+            let decoded = self.venue.decode(&frame);
+            let mut events = decoded.inspect_err(|_| self.keep_body(ask, body, now))?;
+            let announces = self.assign_keys(&frame, &mut events, Way::Request, now);
             let rest = self.venue.go_on(ask, &frame);
-            self.reject(body, &faults.take(), now);
+            let faults = faults.take();
+            self.reject(body, &faults, now);
             events.retain(|event| {
                 event
                     .timestamp
                     .is_none_or(|at| ask.from <= at && at < ask.until)
             });
-            let ready = self.sift(events, body, ask.market.as_deref(), Way::Request, now);
+            let (ready, is_new) = self.sift(events, body, ask.market.as_deref(), Way::Request, now);
+            if is_new || announces || !faults.is_empty() {
+                self.keep_body(ask, body, now);
+            }
             (ready, rest)
         };
         let (receipt, all) = self.hand_over_told(ready).await;
@@ -236,7 +247,8 @@ impl Intake {
         }
     }
 
-    /// The rows to be kept of the events of a frame; the others are counted by what became of them.
+    /// The rows to be kept of the events of a frame, and whether any event was not heard before; the others are counted by
+    /// what became of them.
     fn sift(
         &self,
         events: Vec<Event>,
@@ -244,10 +256,11 @@ impl Intake {
         market: Option<&str>,
         way: Way,
         now: Millis,
-    ) -> Ready {
+    ) -> (Ready, bool) {
         if events.is_empty() {
-            return Vec::new();
+            return (Vec::new(), false);
         }
+        let mut is_new = false;
         if way == Way::Socket {
             self.board.notes().last_event_at = Some(now);
         }
@@ -259,6 +272,7 @@ impl Intake {
                 continue;
             }
             if let Some(reason) = self.out_of_time(&event, way, now) {
+                is_new = true;
                 self.refuse(text, &format!("{}: {reason}", event.dedupe_key), now);
                 continue;
             }
@@ -267,6 +281,7 @@ impl Intake {
                 self.board.notes().status.repeated += 1;
                 continue;
             }
+            is_new = true;
             if let Kept::Twice(why) = kept {
                 self.quarantine(&event.dedupe_key, &why, text, now);
                 continue;
@@ -284,7 +299,7 @@ impl Intake {
             self.note_event(&event, way, now);
             ready.extend(self.row(event, text, now));
         }
-        ready
+        (ready, is_new)
     }
 
     /// Counts an event whose quantity is known.
@@ -318,25 +333,17 @@ impl Intake {
 
     /// The row of an event whose quantity is known; one that cannot be valued in USD is set aside.
     pub(super) fn row(&self, event: Event, text: &str, now: Millis) -> Option<OrderRow> {
-        let (Some(qty), Some(value_usd), Some(timestamp)) =
-            (event.qty, event.value_usd, event.timestamp)
-        else {
-            let reason = format!(
-                "{}: {} has no value in USD",
-                event.dedupe_key, event.native_id
-            );
+        let unpriced = format!(
+            "{}: {} has no value in USD",
+            event.dedupe_key, event.native_id
+        );
+        let Some(mut row) = order_row(event, self.venue.completeness(), None, now) else {
             self.count_unpriced();
-            self.set_aside(text, &reason, now);
+            self.set_aside(text, &unpriced, now);
             return None;
         };
-        let quote = quote_of_pair(&event.symbol).unwrap_or_default();
-        let base = event.symbol.strip_suffix(quote);
-        let (_, scale) = coin_of_base(base.unwrap_or(&event.symbol));
-        let doubt = price_of_one(event.price, scale).and_then(|price| {
-            self.yardstick
-                .doubt(&event.coin, self.name(), price, value_usd, now)
-        });
-        let key = &event.dedupe_key;
+        let doubt = self.yardstick.doubt_row(self.name(), &row);
+        let key = &row.dedupe_key;
         match &doubt {
             Some(Doubt::Impossible(why)) => {
                 self.quarantine(key, why, text, now);
@@ -349,24 +356,8 @@ impl Intake {
             None => {}
         }
         let worth_keeping = self.settings.raw || doubt.is_some();
-        Some(OrderRow {
-            order: Order {
-                exchange: event.exchange.to_owned(),
-                symbol: event.symbol,
-                side: event.side,
-                price: event.price,
-                qty,
-                value_usd,
-                timestamp,
-            },
-            coin: event.coin,
-            price_kind: event.price_kind.name().to_owned(),
-            completeness: recorded(self.venue.completeness()),
-            native_id: Some(event.native_id),
-            dedupe_key: event.dedupe_key,
-            received_at: now,
-            raw: worth_keeping.then(|| text.to_owned()),
-        })
+        row.raw = worth_keeping.then(|| text.to_owned());
+        Some(row)
     }
 
     /// Counts an event that is not kept, because it cannot mean what it says, and sets its frame aside.
@@ -462,6 +453,33 @@ impl Intake {
             Aside::Full(why) => self.board.trouble(format!("set aside: {why}")),
         }
     }
+}
+
+/// The row of an event that was received at an instant; `None` where it cannot be valued in USD.
+pub(super) fn order_row(
+    event: Event,
+    completeness: Completeness,
+    raw: Option<String>,
+    received_at: Millis,
+) -> Option<OrderRow> {
+    Some(OrderRow {
+        order: Order {
+            exchange: event.exchange.to_owned(),
+            symbol: event.symbol,
+            side: event.side,
+            price: event.price,
+            qty: event.qty?,
+            value_usd: event.value_usd?,
+            timestamp: event.timestamp?,
+        },
+        coin: event.coin,
+        price_kind: event.price_kind.name().to_owned(),
+        completeness: recorded(completeness),
+        native_id: Some(event.native_id),
+        dedupe_key: event.dedupe_key,
+        received_at,
+        raw,
+    })
 }
 
 /// The same in the archive's words.

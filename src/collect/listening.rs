@@ -20,7 +20,7 @@ use super::tend::tend;
 use super::venue::VenueTasks;
 use super::world::World;
 use super::yardstick::Yardstick;
-use crate::archive::Inbox;
+use crate::archive::{Came, Inbox, RawBounds, RawInbox, RawLine};
 use crate::model::Millis;
 
 /// How long the venues may take to say goodbye.
@@ -61,8 +61,19 @@ impl Listening {
         let coins = plan.coins()?;
         let settings = Arc::new(plan.settings.clone());
         let http = Http::new(&settings, world.clone()).map_err(CollectError::Start)?;
+        let world_is_ours = world.is_none();
         let clock = Arc::new(Clock::new(world));
-        let delivery = Delivery::new(inbox, archive, &settings, &clock);
+        // Another world is not kept as it came.
+        let raw = if world_is_ours {
+            let (days, bytes) = (settings.raw_days, settings.raw_bytes);
+            let rows = inbox.clone();
+            RawInbox::start(archive, RawBounds { days, bytes }, move || {
+                rows.status().is_full
+            })?
+        } else {
+            RawInbox::default()
+        };
+        let delivery = Delivery::new(inbox, archive, &settings, &clock).keeping(raw.clone());
         let yardstick = Arc::new(Yardstick::default());
         let wanted = (!coins.is_empty()).then_some(coins);
         let of_settings = || settings.coins.iter().map(|coin| coin.to_uppercase());
@@ -71,6 +82,10 @@ impl Listening {
         let mut tasks = Tasks::default();
         let mut venues = Vec::with_capacity(chosen.len());
         for venue in chosen {
+            raw.offer(RawLine {
+                coins: wanted.clone(),
+                ..RawLine::new(venue.name(), clock.now(), Came::Start)
+            });
             let intake = Arc::new(Intake::new(
                 venue,
                 &settings,
@@ -136,6 +151,7 @@ impl Listening {
             repeated: count(&self.delivery.counts.repeated),
             waiting: self.delivery.waiting(),
             trouble: self.delivery.trouble(),
+            raw: self.delivery.raw.status(),
             is_filled: self
                 .venues
                 .iter()
@@ -159,6 +175,11 @@ impl Listening {
         tasks.shutdown().await;
         self.delivery.hand_over(FAREWELL).await;
         self.delivery.flush().await;
+    }
+
+    /// Writes what frames are left and ends their keeping; not on a thread that drives asynchronous tasks.
+    pub(super) fn end_raw(&self) {
+        self.delivery.raw.stop();
     }
 
     /// Leaves the tasks alone: after a fork they are the parent's.

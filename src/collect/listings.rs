@@ -9,6 +9,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 use super::markets::Markets;
 use super::settings::span;
 use super::venue::{Failure, VenueTasks};
+use crate::archive::RawLine;
 use crate::feeds::{Ask, Error, Instruments, Listing, Page};
 
 impl VenueTasks {
@@ -20,8 +21,13 @@ impl VenueTasks {
         let mut failed = None;
         for (place, ask) in self.intake.venue.listing_requests().into_iter().enumerate() {
             let asked = self.intake.clock.now();
-            let read = match self.read_list(ask).await {
-                Ok(listings) => Some(listings),
+            let read = match self.read_list(place, ask).await {
+                Ok((listings, pages)) => {
+                    if known.lists.get(place).and_then(Option::as_ref) != Some(&listings) {
+                        self.keep_markets(place, pages);
+                    }
+                    Some(listings)
+                }
                 // A kind of market that the venue has no more.
                 Err(Failure::Rest(fault)) if fault.is_absent() => {
                     self.trouble(fault.to_string());
@@ -54,17 +60,23 @@ impl VenueTasks {
         Ok(failed)
     }
 
-    /// Reads one list of markets, page by page.
-    async fn read_list(&self, ask: Ask) -> Result<Vec<Listing>, Failure> {
+    /// Reads one list of markets, page by page; gives the pages, too, where they are kept.
+    async fn read_list(
+        &self,
+        place: usize,
+        ask: Ask,
+    ) -> Result<(Vec<Listing>, Vec<RawLine>), Failure> {
         let mut listings = Vec::new();
+        let mut pages = Vec::new();
         let mut asks = VecDeque::from([ask]);
         while let Some(ask) = asks.pop_front() {
             let body = self.rest.get(&ask).await?;
             let page = self.read_listings(&ask, &body)?;
+            pages.extend(self.page(place, pages.len(), &ask, &body));
             listings.extend(page.rows);
             asks.extend(page.rest);
         }
-        Ok(listings)
+        Ok((listings, pages))
     }
 
     fn read_listings(&self, ask: &Ask, body: &str) -> Result<Page<Listing>, Error> {

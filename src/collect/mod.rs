@@ -3,7 +3,7 @@
 //! A [`Collector`] tends every venue by itself (`listening`, `tend`): its markets (`listings`), its sockets (`lines`, each kept open by
 //! `line` and spoken with in `socket`), what was missed (`missed`), bars and open interest (`history`), with requests within
 //! the venue's limits (`rest`). What comes in is compared with what was heard, priced or held (`intake`, `unpriced`), and
-//! handed to the archive's keeper (`delivery`), with what is known of the listening (`noted`). What others have recorded of the past comes from files (`ingest`). What a venue says and how, [`feeds`](crate::feeds) knows.
+//! handed to the archive's keeper (`delivery`), with what is known of the listening (`noted`); the frames themselves are kept beside them (`frames`). What others have recorded of the past comes from files (`ingest`). What a venue says and how, [`feeds`](crate::feeds) knows.
 
 mod aside;
 mod board;
@@ -13,6 +13,7 @@ mod counts;
 mod dedupe;
 mod delivery;
 mod files;
+mod frames;
 mod history;
 mod hold;
 mod ingest;
@@ -25,12 +26,16 @@ mod listening;
 mod listings;
 mod lock;
 mod markets;
+mod measured;
 mod missed;
 mod mute;
 mod noted;
 mod owed;
 mod plan;
 mod proof;
+mod rebuild;
+mod rebuilt;
+mod reread;
 mod rest;
 mod settings;
 mod socket;
@@ -51,6 +56,8 @@ pub use ingest::{Contract, Files, Finished, IngestError, Ingested, Refused, inge
 #[doc(hidden)]
 pub use listening::Listening;
 pub use plan::{CollectError, Plan};
+pub use rebuild::rebuild;
+pub use rebuilt::{Again, Compared, Rebuilt};
 pub use settings::{Pace, Reach, Settings, SettingsError};
 pub use status::{Status, VenueState, VenueStatus};
 #[doc(hidden)]

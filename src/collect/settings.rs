@@ -218,6 +218,10 @@ settings! {
         missed_hours: u32 = 24,
         /// Most requests of one back-fill of liquidations of one venue.
         missed_requests: u32 = 10_000,
+        /// For how many days the frames are kept from which orders are read, beside the orders; 0 keeps none.
+        raw_days: u32 = 30,
+        /// Most bytes of them, as they lie on the disk; 0 keeps none.
+        raw_bytes: u64 = 2 << 30,
         /// Whether each order keeps the frame it was read from.
         raw: bool = false,
         /// Most bytes of a frame.

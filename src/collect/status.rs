@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::archive::RawStatus;
 use crate::model::Millis;
 
 /// How a venue is.
@@ -102,6 +103,8 @@ pub struct Status {
     pub waiting: u64,
     /// Why nothing can be written, where nothing can.
     pub trouble: Option<String>,
+    /// How the keeping of frames goes.
+    pub raw: RawStatus,
     /// Whether the back-fills of the start are over.
     #[serde(rename = "filled")]
     pub is_filled: bool,

@@ -9,7 +9,9 @@ use std::sync::{Mutex, PoisonError};
 
 use rust_decimal::Decimal;
 
-use crate::model::Millis;
+use crate::archive::OrderRow;
+use crate::feeds::price_of_one;
+use crate::model::{Millis, coin_of_base, quote_of_pair};
 
 /// Readings older than this measure nothing.
 const FRESH: i64 = 15 * Millis::MINUTE;
@@ -83,6 +85,21 @@ impl Yardstick {
                 *known = Read { at, value };
             }
         });
+    }
+
+    /// Why a row cannot be right, by when it was received; see [`Yardstick::doubt`].
+    pub(super) fn doubt_row(&self, exchange: &'static str, row: &OrderRow) -> Option<Doubt> {
+        let symbol = &row.order.symbol;
+        let base = symbol.strip_suffix(quote_of_pair(symbol).unwrap_or_default());
+        let (_, scale) = coin_of_base(base.unwrap_or(symbol));
+        let price = price_of_one(row.order.price, scale)?;
+        self.doubt(
+            &row.coin,
+            exchange,
+            price,
+            row.order.value_usd,
+            row.received_at,
+        )
     }
 
     /// Why an order cannot be right: its price, of a single coin, or its value. What is not impossible measures those of the

@@ -30,6 +30,7 @@ mod market;
 mod moving;
 mod question;
 mod reading;
+mod rebuild;
 mod reply;
 mod rows;
 mod runtime;
@@ -81,6 +82,8 @@ mod _core {
     use super::market::Market;
     #[pymodule_export]
     use super::question::{Question, endpoints, question};
+    #[pymodule_export]
+    use super::rebuild::rebuild;
     #[pymodule_export]
     use super::reply::read_reply;
     #[pymodule_export]

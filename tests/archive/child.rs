@@ -131,6 +131,7 @@ fn plays_its_part() {
             crate::days::live(Path::new(&archive), days, orders);
         }
         ["file", step, file] => file_rows(Path::new(&archive), step, file.parse().unwrap()),
+        ["revise", step] => revise(Path::new(&archive), step),
         ["roll", step, file] => roll(Path::new(&archive), step, file.parse().unwrap()),
         ["roll-beside", step, file] => {
             roll_beside(Path::new(&archive), step, file.parse().unwrap());
@@ -169,6 +170,21 @@ fn file_rows(archive: &Path, step: &str, file: usize) {
     let told = [crate::filing::told()];
     writer
         .file_observed(rows, &told, until, &mut || true, halt)
+        .unwrap();
+}
+
+/// Tells a day otherwise and stops for ever once a file has come to `step`.
+fn revise(archive: &Path, step: &str) {
+    let mut writer = Archive::create_or_open(archive).unwrap();
+    let revision = crate::killing::revision();
+    let halt = &mut |done: RollStep, _: &Path| {
+        if format!("{done:?}") == step {
+            tell("reached");
+            wait();
+        }
+    };
+    writer
+        .revise_observed(Millis(START), &revision, halt)
         .unwrap();
 }
 

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use liqdata::archive::{Archive, Filter, RollStep};
+use liqdata::archive::{Archive, Filter, OrderRow, Revision, RollStep};
 use liqdata::model::Millis;
+use rust_decimal::Decimal;
 
 use crate::child::{Process, whole_batches};
 use crate::maps::{map, of_maps};
@@ -54,6 +55,88 @@ fn a_roll_killed_at_any_step_leaves_every_row_in_one_place() {
             each_row_is_in_one_place(&writer, rows.len());
             assert_eq!(journaled(&folder.archive()), 0);
             assert_eq!(files(&folder.archive(), "parquet").len(), 2);
+        }
+    }
+}
+
+/// Half of sixty rows are worth ten times as much, one is gone and one is new.
+pub(crate) fn revision() -> Revision {
+    let mut corrected: Vec<OrderRow> = (1..30).map(|key| order(key * 2, START + 5)).collect();
+    for row in &mut corrected {
+        row.order.value_usd *= Decimal::TEN;
+    }
+    Revision {
+        corrected,
+        new: vec![order(60, START + 7)],
+        gone: vec![("binance".to_owned(), "binance|0".to_owned())],
+    }
+}
+
+#[test]
+fn a_revision_killed_at_any_step_tells_all_of_a_day_as_before_or_all_as_corrected() {
+    let before = sorted((0..60).map(|key| order(key, START + 5)).collect());
+    let revision = revision();
+    let mut after: Vec<OrderRow> = before
+        .iter()
+        .filter(|row| row.dedupe_key != "binance|0")
+        .map(|row| {
+            let mut same = revision.corrected.iter();
+            let same = same.find(|other| other.dedupe_key == row.dedupe_key);
+            same.unwrap_or(row).clone()
+        })
+        .collect();
+    after.extend(revision.new.clone());
+    let after = sorted(after);
+    let as_of = |archive: &Archive| {
+        let filter = Filter {
+            as_of: Some(Millis(START + Millis::HOUR)),
+            ..Filter::default()
+        };
+        sound(archive.orders(&filter).unwrap())
+    };
+    for step in RollStep::ALL {
+        let folder = Folder::new();
+        let mut writer = Archive::create_or_open(folder.archive()).unwrap();
+        writer.append(&of_orders(before[..40].to_vec())).unwrap();
+        writer.roll(Millis(START + Millis::DAY)).unwrap();
+        writer.append(&of_orders(before[40..].to_vec())).unwrap();
+        drop(writer);
+        let mut process = Process::start(&folder.archive(), &format!("revise {step:?}"));
+        assert!(process.hear("reached").is_some(), "{step:?}");
+        process.kill();
+        let told = if step == RollStep::Committed {
+            &after
+        } else {
+            &before
+        };
+        assert_eq!(
+            &all_orders(&Archive::read(folder.archive()).unwrap()),
+            told,
+            "{step:?}"
+        );
+        let mut writer = Archive::create_or_open(folder.archive()).unwrap();
+        assert_eq!(&all_orders(&writer), told, "{step:?}");
+        if step != RollStep::Committed {
+            writer.revise(Millis(START), &revision).unwrap();
+        }
+        assert_eq!(all_orders(&writer), after, "{step:?}");
+        assert_eq!(as_of(&writer), before, "{step:?}");
+        // What a copy of it tells is the same, and so is what an archive of several tells.
+        let verified = writer.verify().unwrap();
+        assert!(
+            verified.is_sound() && verified.unlisted.is_empty(),
+            "{verified:?}"
+        );
+        drop(writer);
+        if step == RollStep::Committed {
+            let merged = folder.path().join("merged");
+            let only = [Archive::read(folder.archive()).unwrap()];
+            assert!(Archive::merge(&only, &merged, &mut |_, _| true).unwrap());
+            let merged = Archive::read(merged).unwrap();
+            assert_eq!(
+                (all_orders(&merged), as_of(&merged)),
+                (after.clone(), before.clone())
+            );
         }
     }
 }

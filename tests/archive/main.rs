@@ -30,6 +30,7 @@ mod place;
 mod power;
 #[cfg(unix)]
 mod prepared;
+mod raw;
 mod reading;
 mod rolling;
 mod rows;

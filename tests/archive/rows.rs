@@ -113,7 +113,7 @@ pub(crate) fn journaled(folder: &std::path::Path) -> u64 {
 
 /// Takes the checksums of lines away, as journals before version 5 had none.
 pub(crate) fn without_sums(journal: &rusqlite::Connection) {
-    for table in ["topic_gaps", "outcomes", "tallies", "marks"] {
+    for table in ["topic_gaps", "outcomes", "tallies", "marks", "generations"] {
         journal
             .execute_batch(&format!("DROP TABLE {table}"))
             .unwrap();

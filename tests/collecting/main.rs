@@ -22,6 +22,7 @@ mod past;
 mod peculiar;
 mod planned;
 mod proxied;
+mod rebuilt;
 mod recovered;
 mod serving;
 mod tapes;

@@ -32,6 +32,7 @@ BESIDE = {
         "collect": ("collection", "listen to the exchanges and keep what they tell, until Ctrl-C"),
         "ingest": ("ingest", "bring files of the past into an archive"),
         "verify": ("archive", "hold an archive against what was written"),
+        "rebuild": ("rebuilding", "read what an archive keeps as it came anew, into corrected orders"),
         "replay": ("replaying", "tell an archive again: its orders as they arrived, or a server of them"),
         "export": ("archive", "bring the closed days of an archive to object storage"),
         "score": ("scorecard", "hold the estimate of an archive against what was liquidated"),

@@ -1,0 +1,38 @@
+//! Looking whether the files of frames can be read, and taking those out of the way that cannot.
+
+use std::fs;
+use std::path::Path;
+
+use super::raw::RawPart;
+use super::reader::Archive;
+use super::writer::Writer;
+use super::{ArchiveError, files};
+
+impl Archive {
+    /// What is wrong with a file of frames, if anything is; that it ends in the middle is not.
+    pub(super) fn raw_fault(&self, part: &RawPart) -> Result<Option<String>, ArchiveError> {
+        let mut lines = self.raw_lines(part)?;
+        lines.by_ref().for_each(drop);
+        Ok(lines.fault().map(str::to_owned))
+    }
+}
+
+impl Writer {
+    /// Moves a file of frames to the quarantine.
+    pub(super) fn set_raw_aside(&self, path: &Path) -> Result<(), ArchiveError> {
+        let fault = |source| ArchiveError::of_file(path, source);
+        let Ok(relative) = path.strip_prefix(&self.folder) else {
+            return Ok(());
+        };
+        let to = Path::new(files::QUARANTINE).join(relative);
+        files::refuse_link(&self.folder, relative)?;
+        files::refuse_link(&self.folder, &to)?;
+        let to = self.folder.join(to);
+        if let Some(target) = to.parent() {
+            files::make_folder(&self.folder, target)?;
+            fs::rename(path, &to).map_err(fault)?;
+            files::sync_folder(target)?;
+        }
+        Ok(())
+    }
+}

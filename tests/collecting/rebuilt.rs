@@ -1,0 +1,176 @@
+//! What was kept as it came, read anew: rows in a wrong unit are mended, and what was answered before stays.
+
+use std::path::Path;
+
+use liqdata::archive::{Archive, Batch, Filter, OrderRow};
+use liqdata::collect::{Again, Compared, Rebuilt, rebuild};
+use liqdata::model::Millis;
+use rust_decimal::Decimal;
+
+use crate::bench::{Collecting, Doubles, Folder, assert_kept, orders, quick};
+use crate::doubles::{Act, Ending};
+
+const VENUES: [&str; 4] = ["okx", "bybit", "bitfinex", "binance"];
+
+/// What the archive's orders come to, and how many they are: by the rows, and as totals are made.
+fn total(archive: &Path, as_of: Option<Millis>) -> (Decimal, usize) {
+    let reader = Archive::read(archive).unwrap();
+    let filter = Filter {
+        as_of,
+        ..Filter::default()
+    };
+    let rows = reader.orders(&filter).unwrap().rows;
+    let sum = rows.iter().map(|row| row.order.value_usd).sum();
+    let mut briefly = (Decimal::ZERO, 0);
+    reader
+        .orders_briefly(&filter, &mut |brief| {
+            briefly.0 += brief.value_usd;
+            briefly.1 += 1;
+        })
+        .unwrap();
+    assert_eq!(briefly, (sum, rows.len()));
+    briefly
+}
+
+fn again(archive: &Path, again: &Again) -> Rebuilt {
+    rebuild(archive, again, &mut |_, _| true).unwrap().unwrap()
+}
+
+/// What became of the rows: same, corrected, new, gone.
+fn counts(done: &Rebuilt) -> [u64; 4] {
+    assert!(done.damaged.is_empty(), "{done:?}");
+    let sum = |of: fn(&Compared) -> u64| done.exchanges.values().map(of).sum();
+    let others = sum(|one| one.unread + one.doubtful);
+    assert_eq!(others, 0, "{done:?}");
+    [
+        sum(|one| one.same),
+        sum(|one| one.corrected),
+        sum(|one| one.new),
+        sum(|one| one.gone),
+    ]
+}
+
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy(&entry.path(), &target);
+        } else {
+            std::fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}
+
+fn of_orders(orders: &[OrderRow]) -> Batch {
+    Batch {
+        orders: orders.to_vec(),
+        ..Batch::default()
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn rows_in_a_wrong_unit_are_mended_and_answers_as_of_before_stay() {
+    let (folder, doubles) = (Folder::new(), Doubles::open(&VENUES).await);
+    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+    collecting.until_live().await;
+    let mut truths = Vec::new();
+    for venue in VENUES {
+        truths.extend(doubles.of(venue).liquidate(30));
+    }
+    collecting.until_kept(truths.len()).await;
+    // What is told again as a body is known already.
+    doubles.of("okx").act(Act::Disconnect(Ending::Close));
+    collecting
+        .until_of("okx", "it is told again", |one| one.repeated >= 30)
+        .await;
+    collecting.stop().await;
+    assert_kept(&folder.archive(), &truths);
+    let all = u64::try_from(truths.len()).unwrap();
+    let dry = Again {
+        dry_run: true,
+        ..Again::default()
+    };
+    assert_eq!(counts(&again(&folder.archive(), &dry)), [all, 0, 0, 0]);
+
+    // As a decoder would have kept it that took a contract for ten; one row it did not know, another it made up.
+    let right = orders(&folder.archive());
+    let mut wrong = right.clone();
+    for row in wrong.iter_mut().filter(|row| row.order.exchange == "okx") {
+        row.order.qty *= Decimal::TEN;
+        row.order.value_usd *= Decimal::TEN;
+    }
+    let lost = wrong.iter().position(|row| row.order.exchange == "bybit");
+    wrong.remove(lost.unwrap());
+    let made_up = OrderRow {
+        dedupe_key: "binance|made up".to_owned(),
+        ..wrong
+            .iter()
+            .find(|row| row.order.exchange == "binance")
+            .unwrap()
+            .clone()
+    };
+    wrong.push(made_up);
+    // What did not come with any frame that is kept is left alone.
+    let mut other = wrong
+        .iter()
+        .find(|row| row.order.exchange == "bitfinex")
+        .unwrap()
+        .clone();
+    other.dedupe_key = "bitfinex|of old".to_owned();
+    other.received_at = Millis(other.received_at.0 - 3_600_000);
+    wrong.push(other);
+
+    let second = Folder::new();
+    let path = second.archive();
+    let mut writer = Archive::create_or_open(&path).unwrap();
+    copy(&folder.archive().join("raw"), &path.join("raw"));
+    let (filed, journaled) = wrong.split_at(wrong.len() / 2);
+    writer.append(&of_orders(filed)).unwrap();
+    writer.roll(Millis(i64::MAX / 2)).unwrap();
+    writer.append(&of_orders(journaled)).unwrap();
+    let place = writer.summary().unwrap().end;
+    drop(writer);
+    let before = total(&path, None);
+    let now = orders(&path).iter().map(|row| row.received_at).max();
+
+    assert_eq!(counts(&again(&path, &dry)), [all - 31, 30, 1, 1]);
+    assert_eq!(total(&path, None), before);
+    let done = again(&path, &Again::default());
+    assert_eq!(counts(&done), [all - 31, 30, 1, 1]);
+    let (sum, count) = total(&folder.archive(), None);
+    let old = wrong.last().unwrap().order.value_usd;
+    assert_eq!(total(&path, None), (sum + old, count + 1));
+    assert_eq!(total(&path, now), before);
+    let mut kept = orders(&path);
+    kept.retain(|row| row.dedupe_key != "bitfinex|of old");
+    assert_eq!(kept, right);
+    // Whoever reads on from before reads all of it again.
+    let reader = Archive::read(&path).unwrap();
+    assert!(
+        reader
+            .news(place, i64::MAX / 2, &mut |_| ())
+            .unwrap()
+            .missed
+    );
+    assert!(reader.verify().unwrap().is_sound());
+    drop(reader);
+
+    // Once more changes nothing, and neither does it in part.
+    let listed = Archive::read(&path).unwrap().lists().unwrap();
+    assert_eq!(counts(&again(&path, &Again::default())), [all, 0, 0, 0]);
+    let part = Again {
+        venues: vec!["okx".to_owned()],
+        start: Some(Millis(0)),
+        ..Again::default()
+    };
+    assert_eq!(counts(&again(&path, &part)), [30, 0, 0, 0]);
+    assert_eq!(Archive::read(&path).unwrap().lists().unwrap(), listed);
+    // The days roll on as ever, and what was answered before is answered still.
+    let mut writer = Archive::create_or_open(&path).unwrap();
+    writer.roll(Millis(i64::MAX / 2)).unwrap();
+    drop(writer);
+    assert_eq!(total(&path, now), before);
+    assert_eq!(total(&path, None), (sum + old, count + 1));
+}
