@@ -138,8 +138,8 @@ def rebuild(
 
     Notes
     -----
-    A day is corrected as a whole or not at all. Ctrl-C, or a kill, leaves days that are done corrected and the others as
-    they were; done again, the rest follows. Done twice, the second time changes nothing.
+    A day is corrected as a whole or not at all. Ctrl-C, or a kill, leaves days that are done corrected and the others
+    as they were; done again, the rest follows. Done twice, the second time changes nothing.
 
     Examples
     --------
@@ -169,7 +169,8 @@ def rebuild(
 def _venues(exchange: object) -> list[str]:
     if exchange is None:
         return []
-    names = [exchange] if isinstance(exchange, str) else list(exchange) if isinstance(exchange, Iterable) else [exchange]
+    several = isinstance(exchange, Iterable) and not isinstance(exchange, str)
+    names = list(exchange) if isinstance(exchange, Iterable) and several else [exchange]
     for name in names:
         if not isinstance(name, str):
             msg = f"exchange: {name!r} is not the name of an exchange; allowed: text such as 'binance', or several"

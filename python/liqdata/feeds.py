@@ -65,8 +65,9 @@ def decode(
     Rows
         One row per event, in the order of the frames and within them: ``exchange``, ``symbol``, ``coin``, ``side`` of
         the position that was liquidated, ``price``, ``price_kind``, ``qty`` in base units, ``value_usd``,
-        ``timestamp``, ``received_at``, ``native_id``, ``sampled`` (the venue does not claim to publish everything) and
-        ``dedupe_key``. ``qty`` and ``value_usd`` are ``None`` while the contract's multiplier is unknown.
+        ``timestamp``, ``received_at``, ``native_id``, ``sampled`` (the venue does not claim to publish everything),
+        ``dedupe_key`` and ``group_id``. ``qty`` and ``value_usd`` are ``None`` while the contract's multiplier is
+        unknown, ``group_id`` where the venue does not tell which fills are of one order or position.
 
     Raises
     ------

@@ -448,6 +448,7 @@ class LiquidationRow(TypedDict):
     native_id: str
     sampled: bool
     dedupe_key: str
+    group_id: str | None
 
 
 class Instrument(TypedDict):

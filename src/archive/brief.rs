@@ -2,6 +2,11 @@
 
 use std::sync::Arc;
 
+use ::parquet::arrow::arrow_reader::{
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder,
+};
+use ::parquet::errors::ParquetError;
+use ::parquet::file::reader::ChunkReader;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Decimal128Type, Int32Type, TimestampMillisecondType};
 use arrow_array::{Array, RecordBatch, StringArray};
@@ -10,10 +15,9 @@ use rusqlite::Statement;
 use rusqlite::types::ValueRef;
 use rust_decimal::Decimal;
 
-use super::orders::OrderRow;
+use super::exact;
 use super::row::{Fault, unknown_word};
 use super::table::not_readable;
-use super::{arrays, exact};
 use crate::model::{Listings, Millis, Numbered, OrderBrief, Side, Vocabulary};
 
 /// The columns that briefs are made of, of the journal behind a number and of files.
@@ -122,9 +126,20 @@ pub(super) fn columns_of_files(keyed: bool) -> impl Iterator<Item = &'static str
     COLUMNS.into_iter().chain(keyed.then_some(KEY))
 }
 
-/// The schema of a file of orders, with numbers in place of the names that repeat.
-pub(super) fn schema_of_files() -> SchemaRef {
-    let schema = arrays::schema::<OrderRow>();
+/// A file of orders to be read with numbers in place of the names that repeat; an older one lacks columns that came later.
+pub(super) fn open<F: ChunkReader + 'static>(
+    file: F,
+) -> Result<ParquetRecordBatchReaderBuilder<F>, ParquetError> {
+    let found = ArrowReaderMetadata::load(&file, ArrowReaderOptions::new())?;
+    let options = ArrowReaderOptions::new().with_schema(numbered(found.schema()));
+    let metadata = ArrowReaderMetadata::try_new(Arc::clone(found.metadata()), options)?;
+    Ok(ParquetRecordBatchReaderBuilder::new_with_metadata(
+        file, metadata,
+    ))
+}
+
+/// A schema with numbers in place of the names that repeat.
+fn numbered(schema: &SchemaRef) -> SchemaRef {
     let fields = schema.fields().iter().map(|field| {
         if FEW.contains(&field.name().as_str()) {
             let names = DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8));

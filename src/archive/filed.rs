@@ -3,10 +3,7 @@
 use std::sync::Arc;
 
 use ::parquet::arrow::ProjectionMask;
-use ::parquet::arrow::arrow_reader::{
-    ArrowPredicate, ArrowPredicateFn, ArrowReaderOptions, ParquetRecordBatchReaderBuilder,
-    RowFilter,
-};
+use ::parquet::arrow::arrow_reader::{ArrowPredicate, ArrowPredicateFn, RowFilter};
 use ::parquet::file::metadata::RowGroupMetaData;
 use ::parquet::file::reader::ChunkReader;
 use ::parquet::file::statistics::Statistics;
@@ -37,8 +34,7 @@ pub(super) fn show(
     if filter.kind.is_some() || filter.version.is_some() {
         return Ok(());
     }
-    let options = ArrowReaderOptions::new().with_schema(brief::schema_of_files());
-    let reader = ParquetRecordBatchReaderBuilder::try_new_with_options(file, options)?;
+    let reader = brief::open(file)?;
     check_rows(reader.metadata())?;
     let groups = groups::<OrderRow>(reader.metadata(), filter);
     let within: Vec<&RowGroupMetaData> = groups

@@ -29,12 +29,13 @@ use super::{ArchiveError, exact, table};
 use crate::model::{Cell, Column, Millis, Value, Visitor};
 
 /// Columns in which the same row may differ: when and how it came, and not what happened.
-const BESIDE: [&str; 5] = [
+const BESIDE: [&str; 6] = [
     "received_at",
     "completeness",
     "price_kind",
     "native_id",
     "raw",
+    "group_id",
 ];
 
 /// What became of rows that were handed in.

@@ -6,7 +6,7 @@
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::journal;
+use super::versions;
 use crate::model::Millis;
 
 pub(super) const CREATE: &str = "
@@ -31,7 +31,7 @@ pub(super) struct Generation {
 /// The condition that a file of the manifest is told as of the instant of a parameter.
 pub(super) fn is_told(journal: &Connection, parameter: &str) -> rusqlite::Result<String> {
     // Before there were generations there was one.
-    if !journal::has_generations(journal)? {
+    if !versions::has_generations(journal)? {
         return Ok(format!("{parameter} IS NOT NULL"));
     }
     Ok(format!(
@@ -47,7 +47,7 @@ pub(super) fn at(as_of: Option<Millis>) -> i64 {
 
 /// From when until when a file is told.
 pub(super) fn of(journal: &Connection, path: &str) -> rusqlite::Result<Generation> {
-    if !journal::has_generations(journal)? {
+    if !versions::has_generations(journal)? {
         return Ok(Generation::default());
     }
     let found = journal

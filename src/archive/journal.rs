@@ -15,7 +15,10 @@ use super::open_interest::OpenInterestRow;
 use super::orders::OrderRow;
 use super::row::Row;
 use super::runs::{self, Gap};
-use super::{ArchiveError, files, generations, known, noted, summed, sums, table};
+use super::versions::{
+    VERSION, WITHOUT_GENERATIONS, WITHOUT_GROUPS, WITHOUT_NOTES, WITHOUT_SUMS, WITHOUT_VERSIONS,
+};
+use super::{ArchiveError, files, generations, known, noted, summed, sums, table, versions};
 use crate::model::{Millis, Record};
 
 /// The journal's file name in the archive's folder.
@@ -24,16 +27,6 @@ pub(super) const FILE: &str = "journal.sqlite";
 const OLDEST_SQLITE: i32 = 3_051_003;
 /// `liqd` in ASCII.
 const APPLICATION: i32 = 0x6C69_7164;
-/// The version of the tables.
-const VERSION: i32 = 7;
-/// The version of those whose files had one generation.
-const WITHOUT_GENERATIONS: i32 = 6;
-/// The version of those that knew of no topics, outcomes, tallies and marks.
-const WITHOUT_NOTES: i32 = 5;
-/// The version of those that had no checksums.
-const WITHOUT_SUMS: i32 = 4;
-/// The version of those that had no version of a map either.
-const WITHOUT_VERSIONS: i32 = 3;
 /// How long a call waits for another process to let go of the journal.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -106,20 +99,6 @@ pub(super) fn open_to_write(path: &Path) -> Result<Connection, ArchiveError> {
         bring_up(&mut journal, version).map_err(fault)?;
     }
     Ok(journal)
-}
-
-/// Whether the lines of the journal have checksums.
-pub(super) fn is_summed(journal: &Connection) -> rusqlite::Result<bool> {
-    let version: i32 = journal.query_row("PRAGMA user_version", [], |row| row.get(0))?;
-    Ok(version > WITHOUT_SUMS)
-}
-
-/// Whether some of the files may have taken the place of others.
-pub(super) fn has_generations(journal: &Connection) -> rusqlite::Result<bool> {
-    let version: i32 = journal
-        .prepare_cached("PRAGMA user_version")?
-        .query_row([], |row| row.get(0))?;
-    Ok(version > WITHOUT_GENERATIONS)
 }
 
 /// Opens the journal for reading.
@@ -257,6 +236,21 @@ fn bring_up(journal: &mut Connection, version: i32) -> rusqlite::Result<()> {
     let transaction = journal.transaction()?;
     if version == WITHOUT_VERSIONS {
         transaction.execute_batch("ALTER TABLE maps ADD COLUMN \"version\" TEXT")?;
+    }
+    if version <= WITHOUT_GROUPS {
+        transaction.execute_batch(&format!(
+            "ALTER TABLE orders ADD COLUMN {} TEXT",
+            versions::GROUP
+        ))?;
+        if version > WITHOUT_SUMS {
+            let (now, before) = (table::columns::<OrderRow>(), versions::without_groups());
+            // One that is not as it was written stays so.
+            transaction.execute_batch(&format!(
+                "UPDATE orders SET {sum} = CASE WHEN {sum} IS {of}({before}) THEN {of}({now}) ELSE -1 END",
+                sum = sums::COLUMN,
+                of = sums::FUNCTION,
+            ))?;
+        }
     }
     if version <= WITHOUT_NOTES {
         transaction.execute_batch(&noted::create())?;
@@ -408,9 +402,9 @@ pub(super) fn rows_within<R: Row>(
             None => format!(" AND ?{place} IS NULL"),
         })
         .collect();
-    let columns = table::columns::<R>();
-    let sound = if is_summed(journal)? {
-        format!("{} IS {}({columns})", sums::COLUMN, sums::FUNCTION)
+    let (columns, summed) = versions::columns::<R>(journal)?;
+    let sound = if versions::is_summed(journal)? {
+        format!("{} IS {}({summed})", sums::COLUMN, sums::FUNCTION)
     } else {
         "TRUE".to_owned()
     };

@@ -93,6 +93,7 @@ mod summed;
 mod sums;
 mod table;
 mod verify;
+mod versions;
 mod writer;
 
 pub use bars::BarRow;

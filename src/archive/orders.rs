@@ -28,6 +28,9 @@ pub struct OrderRow {
     pub received_at: Millis,
     /// The message it was read from, where that is worth keeping.
     pub raw: Option<String>,
+    /// What the exchange tells of what belongs together, such as the order or the position that all fills of one liquidation
+    /// are of.
+    pub group_id: Option<String>,
 }
 
 record! {
@@ -46,6 +49,7 @@ record! {
         native_id: Option<String> = native_id,
         dedupe_key: String = dedupe_key,
         raw: Option<String> = raw,
+        group_id: Option<String> = group_id,
     }
     made of {
         order: Order { exchange, symbol, side, price, qty, value_usd, timestamp },
@@ -56,6 +60,7 @@ record! {
         dedupe_key,
         received_at,
         raw,
+        group_id,
     }
 }
 

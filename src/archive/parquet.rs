@@ -2,7 +2,7 @@
 
 use std::fs::File;
 
-use ::parquet::arrow::arrow_reader::{ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
+use ::parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use ::parquet::arrow::{ArrowWriter, ProjectionMask};
 use ::parquet::basic::{Compression, ZstdLevel};
 use ::parquet::errors::ParquetError;
@@ -114,8 +114,7 @@ pub(super) fn briefs(
     keyed: bool,
     sink: &mut dyn FnMut(OrderBrief<'_>, &str),
 ) -> Result<(), FileFault> {
-    let options = ArrowReaderOptions::new().with_schema(brief::schema_of_files());
-    let reader = ParquetRecordBatchReaderBuilder::try_new_with_options(bytes, options)?;
+    let reader = brief::open(bytes)?;
     check_rows(reader.metadata())?;
     let columns = ProjectionMask::columns(reader.parquet_schema(), brief::columns_of_files(keyed));
     let groups = groups::<OrderRow>(reader.metadata(), filter);

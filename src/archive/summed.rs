@@ -13,7 +13,7 @@ use super::open_interest::OpenInterestRow;
 use super::orders::OrderRow;
 use super::row::Row;
 use super::sums::{COLUMN, FUNCTION};
-use super::{generations, table};
+use super::{generations, table, versions};
 
 /// How many lines of a table are named at most.
 const NAMED: i64 = 20;
@@ -127,6 +127,11 @@ pub(super) fn faults(journal: &Connection) -> rusqlite::Result<Vec<String>> {
     let version: i32 = journal.query_row("PRAGMA user_version", [], |row| row.get(0))?;
     let there = tables().into_iter().filter(|table| table.since <= version);
     for Summed { table, columns, .. } in there {
+        let columns = if table == OrderRow::TABLE {
+            versions::columns::<OrderRow>(journal)?.1
+        } else {
+            columns
+        };
         let mut lines = journal.prepare(&format!(
             "SELECT rowid FROM {table} NOT INDEXED WHERE {COLUMN} IS NOT {FUNCTION}({columns}) LIMIT {NAMED}"
         ))?;

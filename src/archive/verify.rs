@@ -18,7 +18,7 @@ use super::reader::{Archive, Stamp};
 use super::row::Row;
 use super::runs::{Gap, add_gap};
 use super::writer::Writer;
-use super::{ArchiveError, ahead, files, generations, journal, mend, raw, summed};
+use super::{ArchiveError, ahead, files, generations, journal, mend, raw, summed, versions};
 use crate::model::{Millis, record};
 
 /// The reason of a gap that a damaged file leaves.
@@ -244,7 +244,7 @@ impl Archive {
                 .query_map([], |row| row.get::<_, String>(0))?
                 .filter(|problem| !problem.as_ref().is_ok_and(|problem| problem == "ok"))
                 .collect::<rusqlite::Result<Vec<_>>>()?;
-            if journal::is_summed(journal)? {
+            if versions::is_summed(journal)? {
                 problems.extend(summed::faults(journal)?);
             }
             Ok(problems)

@@ -100,6 +100,7 @@ mod tests {
                 received_at: None,
                 sampled: true,
                 dedupe_key: key.to_owned(),
+                group_id: None,
             },
             frame: "{}".into(),
             market: None,

@@ -584,6 +584,7 @@ fn order(row: RowOrder) -> OrderRow {
         received_at: row.received_at.unwrap_or(row.order.timestamp),
         order: row.order,
         raw: None,
+        group_id: None,
     }
 }
 

@@ -479,6 +479,7 @@ pub(super) fn order_row(
         dedupe_key: event.dedupe_key,
         received_at,
         raw,
+        group_id: event.group_id,
     })
 }
 

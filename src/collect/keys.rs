@@ -211,6 +211,7 @@ mod tests {
             received_at: None,
             sampled: false,
             dedupe_key: key.to_owned(),
+            group_id: None,
         }
     }
 

@@ -99,7 +99,8 @@ fn content(row: &OrderRow) -> u64 {
     (&order.symbol, &row.coin, order.side.name(), &row.price_kind).hash(&mut hasher);
     let amounts = [order.price, order.qty, order.value_usd];
     amounts.map(|amount| amount.normalize()).hash(&mut hasher);
-    (order.timestamp, &row.native_id, row.completeness.name()).hash(&mut hasher);
+    (order.timestamp, &row.native_id, &row.group_id).hash(&mut hasher);
+    row.completeness.name().hash(&mut hasher);
     hasher.finish()
 }
 
@@ -195,7 +196,7 @@ impl OfVenue {
             known.extend(page.rows);
             *list = Some(known);
         }
-        self.markets = Markets::of(self.lists.clone());
+        self.markets = Markets::of(self.lists.clone(), vec![None; self.lists.len()]);
     }
 
     fn is_asked_for(&self, coin: &str) -> bool {

@@ -234,7 +234,8 @@ fn position(frame: &Frame<'_>, place: &Place<'_>, row: &[Raw<'_>]) -> Result<Opt
         timestamp: Some(timestamp),
         dedupe_key: format!("bitfinex|{position}|{}|{is_match}|{sold}", timestamp.0),
     };
-    frame.event(place, seen).map(Some)
+    let event = frame.event(place, seen)?;
+    Ok(Some(event.of_position(&position)))
 }
 
 fn control(frame: &Frame<'_>, asked: &Asked) -> Result<Heard, Error> {

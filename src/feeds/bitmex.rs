@@ -129,7 +129,8 @@ fn liquidation(
         timestamp: None,
         dedupe_key: format!("bitmex|{order_id}"),
     };
-    frame.event(place, seen).map(Some)
+    let event = frame.event(place, seen)?;
+    Ok(Some(event.of_order(&order_id)))
 }
 
 #[derive(Debug, Default, serde::Deserialize)]

@@ -77,12 +77,34 @@ record! {
         pub sampled: bool,
         /// The same for the same event, however often and by whichever way it arrives.
         pub dedupe_key: String,
+        /// What the venue tells of what belongs together: the order that closed the position (`order:…`), or the position
+        /// (`position:…`). The same for all fills of one liquidation, and no other's on the exchange; absent where the venue
+        /// tells neither.
+        pub group_id: Option<String>,
     }
 }
 
 value!(PriceKind as words);
 
 impl Event {
+    /// The event as one of those of an order, of which the venue tells the number.
+    #[must_use]
+    pub(super) fn of_order(self, id: &str) -> Self {
+        Self {
+            group_id: Some(format!("order:{id}")),
+            ..self
+        }
+    }
+
+    /// The event as one of those of a position, of which the venue tells the number.
+    #[must_use]
+    pub(super) fn of_position(self, id: &str) -> Self {
+        Self {
+            group_id: Some(format!("position:{id}")),
+            ..self
+        }
+    }
+
     /// Whether the row has to wait until the contract's multiplier is known.
     #[must_use]
     pub fn is_held(&self) -> bool {

@@ -334,6 +334,7 @@ impl<'a> Frame<'a> {
             received_at: self.received_at,
             sampled: self.rules.completeness != Completeness::Complete,
             dedupe_key: seen.dedupe_key,
+            group_id: None,
         })
     }
 

@@ -84,6 +84,8 @@ members!(Trade<'a> {
     price = "price",
     usd_amount = "usd_amount",
     is_maker_ask = "is_maker_ask",
+    ask = "ask_id",
+    bid = "bid_id",
     timestamp = "timestamp",
 });
 
@@ -122,10 +124,11 @@ fn trade(frame: &Frame<'_>, place: &Place<'_>, row: &Trade<'_>) -> Result<Option
     let trade_id = place.name("trade_id", row.id)?;
     let qty = place.positive("size", row.size)?.value;
     let value = place.positive("usd_amount", row.usd_amount)?.value;
+    let is_maker_ask = place.truth("is_maker_ask", row.is_maker_ask)?;
     let seen = Sighting {
         native_id: &native_id,
         market: frame.market(&native_id),
-        side: if place.truth("is_maker_ask", row.is_maker_ask)? {
+        side: if is_maker_ask {
             Side::Short
         } else {
             Side::Long
@@ -140,7 +143,13 @@ fn trade(frame: &Frame<'_>, place: &Place<'_>, row: &Trade<'_>) -> Result<Option
         timestamp: Some(place.instant("timestamp", row.timestamp)?),
         dedupe_key: format!("lighter|{trade_id}"),
     };
-    frame.event(place, seen).map(Some)
+    let event = frame.event(place, seen)?;
+    // The order of the one who was liquidated takes.
+    let taker = text_of(if is_maker_ask { row.bid } else { row.ask });
+    Ok(Some(match taker {
+        Some(id) => event.of_order(&id),
+        None => event,
+    }))
 }
 
 fn lines(listings: &[Listing]) -> Vec<Line> {

@@ -96,6 +96,7 @@ pub(super) fn dict<'py>(
         native_id,
         sampled,
         dedupe_key,
+        group_id,
     ] = known.keys.each_ref().map(|key| key.bind(py));
     let id = PyString::new(py, &event.native_id);
     // Most venues name their contracts as we do.
@@ -123,5 +124,8 @@ pub(super) fn dict<'py>(
     }
     dict.set_item(sampled, event.sampled)?;
     dict.set_item(dedupe_key, PyString::new(py, &event.dedupe_key))?;
+    if let Some(group) = &event.group_id {
+        dict.set_item(group_id, group)?;
+    }
     Ok(dict)
 }

@@ -17,7 +17,11 @@ const NEXT_DAY: i64 = START + Millis::DAY;
 fn orders() -> Vec<OrderRow> {
     let rolled = (0..60).map(|key| order(key, START + i64::try_from(key).unwrap() * 1000));
     let journaled = (60..100).map(|key| order(key, NEXT_DAY + i64::try_from(key).unwrap() * 1000));
-    sorted(rolled.chain(journaled).collect())
+    let of_none = |row| OrderRow {
+        group_id: None,
+        ..row
+    };
+    sorted(rolled.chain(journaled).map(of_none).collect())
 }
 
 fn map(timestamp: i64) -> MapRow {

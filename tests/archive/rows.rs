@@ -36,6 +36,7 @@ pub(crate) fn order(key: u64, timestamp: i64) -> OrderRow {
         dedupe_key: format!("{exchange}|{key}"),
         received_at: Millis(timestamp + 40),
         raw: key.is_multiple_of(7).then(|| format!("{{\"key\":{key}}}")),
+        group_id: key.is_multiple_of(4).then(|| format!("order:{}", key / 2)),
     }
 }
 
@@ -130,4 +131,6 @@ pub(crate) fn without_sums(journal: &rusqlite::Connection) {
             .execute_batch(&format!("ALTER TABLE {table} DROP COLUMN sum"))
             .unwrap();
     }
+    let without = "ALTER TABLE orders DROP COLUMN group_id";
+    journal.execute_batch(without).unwrap();
 }

@@ -40,6 +40,7 @@ pub(crate) fn order(key: u64, timestamp: i64, received_at: i64) -> OrderRow {
         dedupe_key: format!("{key:08}"),
         received_at: Millis(received_at),
         raw: None,
+        group_id: None,
     }
 }
 

@@ -798,3 +798,51 @@ fn a_venues_own_name_of_a_contract_means_the_pair_again() {
         assert_eq!(venue.native_id(&dated), None);
     }
 }
+
+#[test]
+fn fills_of_one_order_or_position_share_a_group() {
+    let groups = |exchange: &str, frame: &str| -> Vec<Option<String>> {
+        let events = decode(
+            exchange,
+            frame.as_bytes(),
+            Some(Millis(1)),
+            &Instruments::default(),
+        );
+        events
+            .unwrap()
+            .into_iter()
+            .map(|event| event.group_id)
+            .collect()
+    };
+    let of = |group: &str| Some(group.to_owned());
+    let position = |id: u32, at: u32| {
+        format!(r#"["pos",{id},{at}000,null,"tBTCF0:USTF0",0.5,41000,null,1,1,null,42735]"#)
+    };
+    let frame = format!(
+        "[1,[{},{},{}]]",
+        position(7, 1_790_000),
+        position(7, 1_790_001),
+        position(8, 1_790_001)
+    );
+    let told = ["position:7", "position:7", "position:8"].map(of);
+    assert_eq!(groups("bitfinex", &frame), told);
+    let trade = |id: u32, is_maker_ask: bool, orders: &str| {
+        format!(
+            r#"{{"trade_id":{id},"type":"liquidation","market_id":1,"size":"1","price":"2","usd_amount":"2",{orders}"is_maker_ask":{is_maker_ask},"timestamp":1790000000000}}"#
+        )
+    };
+    let orders = r#""ask_id":5,"bid_id":6,"#;
+    let trades = [
+        trade(1, true, orders),
+        trade(2, false, orders),
+        trade(3, true, ""),
+    ];
+    let frame = format!(
+        r#"{{"type":"update/trade","liquidation_trades":[{}]}}"#,
+        trades.join(",")
+    );
+    assert_eq!(
+        groups("lighter", &frame),
+        [of("order:6"), of("order:5"), None]
+    );
+}

@@ -29,6 +29,7 @@ COLUMNS = [
     "native_id",
     "sampled",
     "dedupe_key",
+    "group_id",
 ]
 LONG = (
     '{"topic":"allLiquidation.SOLUSDT","type":"snapshot","ts":1790000200500,'
@@ -112,6 +113,7 @@ def test_a_row_has_every_column_in_order_and_exact_decimals():
             "native_id": "SOLUSDT",
             "sampled": False,
             "dedupe_key": "bybit|SOLUSDT|Buy|1790000200001|2.5|180.40",
+            "group_id": None,
         }
     ]
     assert rows[0]["sampled"] is False

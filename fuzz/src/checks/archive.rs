@@ -63,6 +63,7 @@ fn batch(day: i64) -> Batch {
         dedupe_key: format!("{day}-{place}"),
         received_at: at(place),
         raw: None,
+        group_id: None,
     });
     let bars = (0..20).map(|place| BarRow {
         exchange: "okx".to_owned(),

@@ -183,6 +183,7 @@ pub(super) fn recorded(key: u32, minutes: i64) -> Batch {
             dedupe_key: key.to_string(),
             received_at: at,
             raw: None,
+            group_id: None,
         }],
         ..Batch::default()
     }

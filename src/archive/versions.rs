@@ -1,0 +1,54 @@
+//! The versions of the journal's tables, and what a journal of an earlier one does not have.
+
+use rusqlite::Connection;
+
+use super::orders::OrderRow;
+use super::row::Row;
+use super::table;
+
+/// The version of the tables.
+pub(super) const VERSION: i32 = 8;
+/// The version of those whose orders were of no group.
+pub(super) const WITHOUT_GROUPS: i32 = 7;
+/// The version of those whose files had one generation.
+pub(super) const WITHOUT_GENERATIONS: i32 = 6;
+/// The version of those that knew of no topics, outcomes, tallies and marks.
+pub(super) const WITHOUT_NOTES: i32 = 5;
+/// The version of those that had no checksums.
+pub(super) const WITHOUT_SUMS: i32 = 4;
+/// The version of those that had no version of a map either.
+pub(super) const WITHOUT_VERSIONS: i32 = 3;
+
+/// The column of orders that came last.
+pub(super) const GROUP: &str = "\"group_id\"";
+
+/// The columns of orders as they were before they had groups.
+pub(super) fn without_groups() -> String {
+    table::columns::<OrderRow>().replace(&format!(", {GROUP}"), "")
+}
+
+/// The columns of a kind of rows as this journal has them: as they are asked for, and as checksums are of them.
+pub(super) fn columns<R: Row>(journal: &Connection) -> rusqlite::Result<(String, String)> {
+    let all = table::columns::<R>();
+    if R::TABLE != OrderRow::TABLE || version(journal)? > WITHOUT_GROUPS {
+        return Ok((all.clone(), all));
+    }
+    Ok((all.replace(GROUP, "NULL"), without_groups()))
+}
+
+fn version(journal: &Connection) -> rusqlite::Result<i32> {
+    journal
+        .prepare_cached("PRAGMA user_version")?
+        .query_row([], |row| row.get(0))
+}
+
+/// Whether the lines of the journal have checksums.
+pub(super) fn is_summed(journal: &Connection) -> rusqlite::Result<bool> {
+    let version: i32 = journal.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+    Ok(version > WITHOUT_SUMS)
+}
+
+/// Whether some of the files may have taken the place of others.
+pub(super) fn has_generations(journal: &Connection) -> rusqlite::Result<bool> {
+    Ok(version(journal)? > WITHOUT_GENERATIONS)
+}
