@@ -50,6 +50,7 @@ def table(value: Any, name: str) -> Any:
         return held
     if _is_empty(value):
         return None  # no rows, as where there is no table
+    _refuse_frames(value, name)
     columns = _columns(value, name)
     if columns is not None:
         return {
@@ -66,6 +67,15 @@ def table(value: Any, name: str) -> Any:
         _refuse(name, f"a {type(value).__name__} is not a table", allowed)
     allowed = "a list of what it gives" if isinstance(value, Iterator) else _TABLES
     return _refuse(name, f"a {type(value).__name__} is not a table", allowed)
+
+
+def _refuse_frames(value: object, name: str) -> None:
+    """Say what to write instead of a frame for each coin."""
+    if isinstance(value, Mapping):
+        for coin, frame in value.items():
+            if hasattr(frame, "columns") or hasattr(frame, "column_names"):
+                allowed = f"one table with a column 'symbol', such as frame.assign(symbol={coin!r}) of pandas"
+                _refuse(name, f"{coin!r} is a {type(frame).__name__}", allowed)
 
 
 def _is_empty(value: object) -> bool:

@@ -119,6 +119,8 @@ def test_lists_of_ccxt_without_a_coin_are_told_what_to_write():
     assert 'bars={"BTC": rows}' in said
     assert 'bars={"BTC": rows}' in refused(bars=np.array(ohlcv()))
     assert "row 1 of 'BTC' has 5 cells" in refused(bars={"BTC": [ohlcv()[0], ohlcv()[1][:5]]})
+    for name in ("bars", "open_interest"):
+        assert "frame.assign(symbol='BTC')" in refused(**{name: {"BTC": pd.DataFrame(ohlcv())}})
 
 
 def test_liquidations_of_ccxt_are_told_what_to_write():

@@ -616,6 +616,12 @@ def mistakes():
         (({}, good, table, {}), "maps", "nothing was given"),
         (("BTC", good, table, {}), "maps", "'BTC' cannot be scored"),
         (([3], good, table, {}), "maps", "item 0 is a int"),
+        ((liqdata.Model, good, table, {}), "maps", "the class Model cannot be scored"),
+        (
+            (source, good, {name: cells[:0] for name, cells in table.items()} | {"symbol": []}, {}),
+            "bars",
+            "it is empty",
+        ),
         ((lambda _: 3, good, table, {}), "maps", "a int came back"),
         (([], good, table, {}), "maps", "has no maps"),
     ]

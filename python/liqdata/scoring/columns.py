@@ -180,7 +180,8 @@ def mine(held: Table, symbol: str) -> Flags | None:
     chosen: Flags = names == symbol
     if not chosen.any():
         seen = sorted(set(names.tolist()))[:5]
-        refuse(held.parameter, f"none of its rows is of {symbol!r}", f"rows of it; there are {seen}")
+        what = f"none of its rows is of {symbol!r}" + ("" if seen else ", it is empty")
+        refuse(held.parameter, what, f"rows of it; there are {seen}" if seen else "rows of it")
     return chosen
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import TYPE_CHECKING, Any
 
 from matplotlib.figure import Figure
@@ -43,7 +44,7 @@ def scores(card: Scorecard, ax: Axes | None = None) -> Axes:
     ax.set_yticks(range(len(names)), names)
     ax.invert_yaxis()
     ax.set_xlabel(f"nats per liquidated USD over the {card.meta['reference']} path, 95 % of days drawn anew")
-    ax.set_title(
-        f"liquidation maps scored\n{text.head(card)}", loc="left", fontsize=10, color=ax.yaxis.label.get_color()
-    )
+    # The names of the lines stand to the left of what a title may be as wide as.
+    said = textwrap.fill(text.head(card), 90)
+    ax.set_title(f"liquidation maps scored\n{said}", loc="left", fontsize=10, color=ax.yaxis.label.get_color())
     return ax

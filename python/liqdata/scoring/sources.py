@@ -154,6 +154,8 @@ def _source(value: Any, name: str | None, asking: Asking) -> list[Source]:
         found = [on_tables(value, tables, asking.truth, asking.symbol, name)]
     elif isinstance(value, (Heatmap, LiquidationMap)):
         found = [_recorded(name or type(value).__name__.lower(), [value], asking)]
+    elif isinstance(value, type):
+        refuse("maps", f"the class {value.__name__} cannot be scored", f"an object of it, or {ALLOWED}")
     elif callable(value):
         found = [_asked(name or str(getattr(value, "__name__", "function")), value, asking)]
     elif hasattr(value, "__arrow_c_stream__") or hasattr(value, "columns"):
