@@ -2,6 +2,7 @@
 
 import pickle
 import sys
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
@@ -623,6 +624,7 @@ def mistakes():
             "it is empty",
         ),
         ((lambda _: 3, good, table, {}), "maps", "a int came back"),
+        ((lambda at: replace(grids(table)(at), symbol="WBTC"), good, table, {}), "maps", "a map is of 'WBTC'"),
         (([], good, table, {}), "maps", "has no maps"),
     ]
 

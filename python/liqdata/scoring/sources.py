@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from .truth import Truth
 
     Run = Callable[[Callable[..., Any], list[tuple[Any, ...]]], list[Any]]
+
+_WORDS = re.compile("[0-9A-Za-z]+")
 
 ALLOWED = (
     "a Market, a Model, a function of an instant that gives a LiquidationMap or Heatmap, maps or pairs of an instant "
@@ -263,7 +266,8 @@ def _checked(grid: Any, symbol: str) -> int:
     """The instant of a map of the coin."""
     if not isinstance(grid, (Heatmap, LiquidationMap)):
         refuse("maps", f"a {type(grid).__name__} came back", "LiquidationMap or Heatmap, or None where there is no map")
-    if symbol not in grid.symbol.upper():
+    # Other makers' names have an exchange or a contract beside the coin.
+    if all(_core.coin(part) != symbol for part in (grid.symbol, *_WORDS.findall(grid.symbol)) if part.strip()):
         refuse("maps", f"a map is of {grid.symbol!r}", f"maps of {symbol!r}")
     return millis_of(grid.updated_at)
 
