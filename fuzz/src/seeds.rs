@@ -27,7 +27,7 @@ const REPLIES: [&str; 10] = [
 ];
 
 /// Frames of each venue, a line each.
-const FRAMES: [(&str, &str); 14] = [
+const FRAMES: [(&str, &str); 18] = [
     ("binance", sample!("feeds/binance.jsonl")),
     ("bybit", sample!("feeds/bybit.jsonl")),
     ("okx", sample!("feeds/okx.jsonl")),
@@ -42,6 +42,10 @@ const FRAMES: [(&str, &str); 14] = [
     ("dydx", sample!("feeds/dydx.jsonl")),
     ("coinex", sample!("feeds/coinex.jsonl")),
     ("lighter", sample!("feeds/lighter.jsonl")),
+    ("lighter_rh", sample!("feeds/lighter_rh.jsonl")),
+    ("pacifica", sample!("feeds/pacifica.jsonl")),
+    ("extended", sample!("feeds/extended.jsonl")),
+    ("orderly", sample!("feeds/orderly.jsonl")),
 ];
 
 /// REST bodies that are not events: the name of a venue and a body, a line each.

@@ -45,7 +45,8 @@ def decode(
     ----------
     exchange : str
         ``binance``, ``bybit``, ``okx``, ``gate``, ``bitget``, ``htx``, ``aster``, ``deribit``, ``kraken``, ``bitmex``,
-        ``bitfinex``, ``dydx``, ``coinex`` or ``lighter``; ``gateio`` and ``huobi`` are taken, too.
+        ``bitfinex``, ``dydx``, ``coinex``, ``lighter``, ``lighter_rh``, ``pacifica``, ``extended`` or ``orderly``;
+        ``gateio`` and ``huobi`` are taken, too.
     frame : str or bytes, or a sequence of them
         The frame as it was received. Many at once, such as a capture, are decoded several times as fast as one by one.
     received_at : int, datetime or str, or a sequence of them, optional

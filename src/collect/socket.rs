@@ -224,7 +224,8 @@ impl Conversation {
         for greeting in self.intake.venue.greeting() {
             self.say(Message::text(*greeting)).await?;
         }
-        Ok(())
+        // Where the path of the socket asked for it, the answer may be there already.
+        self.on_time().await
     }
 
     /// Listens until there is a reason to stop.
@@ -288,7 +289,10 @@ impl Conversation {
             self.next_ask = now + self.line.between;
             let venue = self.intake.venue;
             let text = venue.subscription(number, &topics, self.intake.clock.now());
-            self.say(Message::text(text)).await?;
+            // Where the path of the socket says what is wanted, there is nothing to say.
+            if !text.is_empty() {
+                self.say(Message::text(text)).await?;
+            }
         }
         if now >= self.next_beat {
             let every = span_or(
@@ -416,8 +420,9 @@ impl Conversation {
             Heard::Data | Heard::Other => self.is_alive(),
             Heard::Ack { topics } => {
                 self.is_alive();
-                self.subscriptions.take(&topics);
-                self.when_all_are_settled();
+                if self.subscriptions.take(&topics) {
+                    self.when_all_are_settled();
+                }
             }
             Heard::Refused { topics, message } => self.on_refusal(&topics, &message)?,
             Heard::Notice(notice) => {

@@ -60,11 +60,13 @@ impl Subscriptions {
         Some((self.asked.number(topics.clone()), topics))
     }
 
-    /// Notes that topics were acknowledged.
-    pub(super) fn take(&mut self, topics: &[String]) {
+    /// Notes that topics were acknowledged; whether that is news.
+    pub(super) fn take(&mut self, topics: &[String]) -> bool {
+        let before = self.open.len();
         for topic in topics {
             self.open.remove(topic);
         }
+        self.open.len() < before
     }
 
     /// Notes that a request for these topics was refused.

@@ -129,12 +129,18 @@ impl Envelope {
         code: Cell<'_>,
         said: &[Cell<'_>],
     ) -> Result<(), Error> {
-        match text_of(code) {
+        match text_of(code).or_else(|| truth_of(code)) {
             Some(code) if code == self.fine => Ok(()),
             Some(_) => Err(frame.refused(Place::ROOT.member(self.code), &joined(said))),
             None => Err(frame.unknown()),
         }
     }
+}
+
+/// `true` or `false`, where a member is that.
+fn truth_of(cell: Cell<'_>) -> Option<Cow<'_, str>> {
+    let said = cell.map(Raw::text)?;
+    matches!(said, "true" | "false").then_some(Cow::Borrowed(said))
 }
 
 /// What a JSON text holds.

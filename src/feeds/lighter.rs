@@ -4,6 +4,7 @@
 //! USD. A market is a number; its name comes with the list of markets, and a row of an unnamed market is held under its
 //! number. Missed ones cannot be asked for, but each acknowledgement carries the last ones of its market.
 //! There are as many sockets as the markets need, and a message for each market.
+//! The exchange runs a second time on another chain, under [a name of its own](super::lighter_rh).
 
 use std::time::Duration;
 
@@ -35,46 +36,57 @@ const REPLY: Envelope = Envelope {
     said: &["code", "message"],
 };
 
-pub(super) static VENUE: Venue = Venue {
-    rules: Rules {
-        name: "lighter",
-        completeness: Completeness::Complete,
-        // A market number: no name until the market list gives one.
-        market: |native_id| Market::unnamed(native_id),
-        native: |_, _| None,
-        contract: |_| None,
-    },
-    price_kinds: &[PriceKind::Fill],
-    hosts: &[
+pub(super) static VENUE: Venue = of(
+    "lighter",
+    &[
         ("socket", "wss://mainnet.zklighter.elliot.ai"),
         ("rest", "https://mainnet.zklighter.elliot.ai"),
     ],
-    decode,
-    listen: Listen {
-        lines: Lines::ByMarket(lines),
-        subscription: |_, topics, _| {
-            // A message names one channel.
-            let topic = topics.first().map(String::as_str).unwrap_or_default();
-            json!({"type": "subscribe", "channel": topic}).to_string()
+);
+
+/// One deployment of the exchange.
+pub(super) const fn of(
+    name: &'static str,
+    hosts: &'static [(&'static str, &'static str)],
+) -> Venue {
+    Venue {
+        rules: Rules {
+            name,
+            completeness: Completeness::Complete,
+            // A market number: no name until the market list gives one.
+            market: |native_id| Market::unnamed(native_id),
+            native: |_, _| None,
+            contract: |_| None,
         },
-        control,
-        answer: |frame| {
-            let message: Message<'_> = frame.object()?;
-            Ok(says(message.kind, "ping").then(|| r#"{"type":"pong"}"#.to_owned()))
+        price_kinds: &[PriceKind::Fill],
+        hosts,
+        decode,
+        listen: Listen {
+            lines: Lines::ByMarket(lines),
+            subscription: |_, topics, _| {
+                // A message names one channel.
+                let topic = topics.first().map(String::as_str).unwrap_or_default();
+                json!({"type": "subscribe", "channel": topic}).to_string()
+            },
+            control,
+            answer: |frame| {
+                let message: Message<'_> = frame.object()?;
+                Ok(says(message.kind, "ping").then(|| r#"{"type":"pong"}"#.to_owned()))
+            },
+            recalls: |frame| {
+                let message = frame.object::<Message<'_>>();
+                message.is_ok_and(|message| says(message.kind, "subscribed/trade"))
+            },
+            heartbeat: Heartbeat::each_20_seconds(Beat::Text(r#"{"type":"ping"}"#)),
+            ..Listen::NONE
         },
-        recalls: |frame| {
-            let message = frame.object::<Message<'_>>();
-            message.is_ok_and(|message| says(message.kind, "subscribed/trade"))
+        rest: Rest {
+            listings: || vec![Ask::new("/api/v1/orderBooks", REQUESTS)],
+            read_listings,
+            ..Rest::NONE
         },
-        heartbeat: Heartbeat::each_20_seconds(Beat::Text(r#"{"type":"ping"}"#)),
-        ..Listen::NONE
-    },
-    rest: Rest {
-        listings: || vec![Ask::new("/api/v1/orderBooks", REQUESTS)],
-        read_listings,
-        ..Rest::NONE
-    },
-};
+    }
+}
 
 members!(Trade<'a> {
     id = "trade_id",
@@ -141,7 +153,7 @@ fn trade(frame: &Frame<'_>, place: &Place<'_>, row: &Trade<'_>) -> Result<Option
             Size::Unknown
         },
         timestamp: Some(place.instant("timestamp", row.timestamp)?),
-        dedupe_key: format!("lighter|{trade_id}"),
+        dedupe_key: format!("{}|{trade_id}", frame.name()),
     };
     let event = frame.event(place, seen)?;
     // The order of the one who was liquidated takes.

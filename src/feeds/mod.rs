@@ -22,16 +22,20 @@ pub mod dumps;
 mod dydx;
 mod error;
 mod event;
+mod extended;
 mod frame;
 mod gate;
 mod htx;
 mod instruments;
 mod kraken;
 mod lighter;
+mod lighter_rh;
 mod listen;
 mod members;
 mod naming;
 mod okx;
+mod orderly;
+mod pacifica;
 mod paging;
 mod place;
 #[cfg(test)]
@@ -60,7 +64,7 @@ const LARGEST: usize = 64 << 20;
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
 /// Every venue with a decoder, the largest feeds first.
-pub static VENUES: [&Venue; 14] = [
+pub static VENUES: [&Venue; 18] = [
     &binance::VENUE,
     &bybit::VENUE,
     &okx::VENUE,
@@ -75,6 +79,10 @@ pub static VENUES: [&Venue; 14] = [
     &dydx::VENUE,
     &coinex::VENUE,
     &lighter::VENUE,
+    &lighter_rh::VENUE,
+    &pacifica::VENUE,
+    &extended::VENUE,
+    &orderly::VENUE,
 ];
 
 /// The venue of that name; other spellings in use (`gateio`, `huobi`) are taken.

@@ -25,8 +25,8 @@ impl Sampling {
     #[must_use]
     pub fn of_venue(name: &str) -> Self {
         match name {
-            "bitfinex" | "bitmex" | "bybit" | "deribit" | "dydx" | "gate" | "kraken"
-            | "lighter" => Self::Complete,
+            "bitfinex" | "bitmex" | "bybit" | "deribit" | "dydx" | "extended" | "gate"
+            | "kraken" | "lighter" | "lighter_rh" | "pacifica" => Self::Complete,
             "aster" => Self::Latest,
             "bitget" => Self::LargestOfSide,
             "binance" | "okx" => Self::LatestOrLargest,

@@ -140,13 +140,29 @@ pub fn own_name(currency: &str) -> &str {
 }
 
 /// The exchanges that this package listens to, in our spelling, the largest feeds first.
-pub const EXCHANGES: [&str; 14] = [
-    "binance", "bybit", "okx", "gate", "bitget", "htx", "aster", "deribit", "kraken", "bitmex",
-    "bitfinex", "dydx", "coinex", "lighter",
+pub const EXCHANGES: [&str; 18] = [
+    "binance",
+    "bybit",
+    "okx",
+    "gate",
+    "bitget",
+    "htx",
+    "aster",
+    "deribit",
+    "kraken",
+    "bitmex",
+    "bitfinex",
+    "dydx",
+    "coinex",
+    "lighter",
+    "lighter_rh",
+    "pacifica",
+    "extended",
+    "orderly",
 ];
 
 /// Names that others give them.
-const OTHER_NAMES: [(&str, &str); 20] = [
+const OTHER_NAMES: [(&str, &str); 21] = [
     ("binanceusdm", "binance"),
     ("binancecoinm", "binance"),
     ("binance-futures", "binance"),
@@ -166,6 +182,7 @@ const OTHER_NAMES: [(&str, &str); 20] = [
     ("huobi-dm-swap", "htx"),
     ("krakenfutures", "kraken"),
     ("cryptofacilities", "kraken"),
+    ("lighter-rh", "lighter_rh"),
     ("okex", "okx"),
 ];
 

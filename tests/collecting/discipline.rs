@@ -451,9 +451,22 @@ async fn a_rest_side_that_says_too_many_is_left_alone_for_a_while() {
 }
 
 /// Every venue whose events have a time and come over a socket.
-const TIMED: [&str; 12] = [
-    "binance", "bybit", "okx", "gate", "bitget", "htx", "aster", "deribit", "kraken", "bitfinex",
-    "dydx", "lighter",
+const TIMED: [&str; 15] = [
+    "binance",
+    "bybit",
+    "okx",
+    "gate",
+    "bitget",
+    "htx",
+    "aster",
+    "deribit",
+    "kraken",
+    "bitfinex",
+    "dydx",
+    "lighter",
+    "lighter_rh",
+    "pacifica",
+    "extended",
 ];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

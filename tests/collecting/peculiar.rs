@@ -84,6 +84,11 @@ async fn pages_of_coinex_follow_each_other_by_their_numbers() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn pages_of_orderly_follow_each_other_by_their_numbers() {
+    fills("orderly", 350, "/v1/public/liquidated_positions", 4).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn amounts_of_bitget_are_read_right_in_either_coin() {
     let (folder, doubles) = (Folder::new(), Doubles::open(&["bitget"]).await);
     let bitget = doubles.of("bitget");

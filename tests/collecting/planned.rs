@@ -209,6 +209,7 @@ async fn a_replacement_that_failed_is_tried_again_and_its_time_is_missing() {
         ("kraken", "PF_NEWUSD", "/"),
         ("dydx", "NEW-USD", "/"),
         ("lighter", "77", "/"),
+        ("pacifica", "NEW", "/ws"),
     ];
     let folder = Folder::new();
     let doubles = Doubles::open(&paths.map(|(venue, ..)| venue)).await;

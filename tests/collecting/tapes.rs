@@ -140,7 +140,7 @@ async fn an_instant_that_fills_a_page_costs_its_own_rest_and_no_more() {
 /// What comes with a subscription may be older than anything that a live channel tells.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn old_trades_that_come_with_a_subscription_are_kept() {
-    let (folder, venues) = (Folder::new(), ["kraken", "dydx", "lighter"]);
+    let (folder, venues) = (Folder::new(), ["kraken", "dydx", "lighter", "extended"]);
     let doubles = Doubles::open(&venues).await;
     let two_days_ago = now() - 2 * 24 * 60 * MINUTE;
     let mut happened = Vec::new();
@@ -207,7 +207,10 @@ async fn what_bitmex_tells_is_kept_under_the_time_of_receipt_and_a_partial_adds_
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_venue_answers_pings_and_keeps_its_socket() {
     let folder = Folder::new();
-    let doubles = Doubles::open(&["deribit", "kraken", "bitmex", "dydx", "lighter"]).await;
+    let doubles = Doubles::open(&[
+        "deribit", "kraken", "bitmex", "dydx", "lighter", "pacifica", "extended",
+    ])
+    .await;
     let collecting = Collecting::start(&folder.archive(), &doubles.plan(lively()));
     collecting.until_live().await;
     for exchange in doubles.0.values() {
@@ -311,6 +314,12 @@ async fn a_market_that_dydx_refuses_is_named() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_market_that_lighter_refuses_is_named() {
     names_what_is_refused("lighter", "trade/0", "0").await;
+}
+
+/// Which one is meant it does not say.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_market_that_pacifica_refuses_is_named() {
+    names_what_is_refused("pacifica", "ETH", "ETH").await;
 }
 
 /// A channel that does not exist is left out of the reply.

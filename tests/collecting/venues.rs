@@ -1,7 +1,7 @@
 //! Each venue end to end: subscribed to, heard, priced, kept, and asked for what was missed.
 
 use liqdata::archive::{Archive, VenueCoverage};
-use liqdata::collect::VenueState;
+use liqdata::collect::{Plan, VenueState};
 
 use crate::bench::{Collecting, Doubles, Folder, assert_kept, quick};
 use crate::doubles::names;
@@ -63,6 +63,30 @@ venues! {
     what_dydx_tells_is_kept: "dydx",
     what_coinex_tells_is_kept: "coinex",
     what_lighter_tells_is_kept: "lighter",
+    what_lighter_on_robinhood_chain_tells_is_kept: "lighter_rh",
+    what_pacifica_tells_is_kept: "pacifica",
+    what_extended_tells_is_kept: "extended",
+    what_orderly_tells_is_kept: "orderly",
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_the_coins_that_are_asked_for_and_of_no_others() {
+    let (folder, doubles) = (Folder::new(), Doubles::open(&["dydx", "extended"]).await);
+    let plan = Plan {
+        coins: vec!["BTC".to_owned()],
+        ..doubles.plan(quick())
+    };
+    let collecting = Collecting::start(&folder.archive(), &plan);
+    collecting.until_live().await;
+    let mut happened = Vec::new();
+    for exchange in doubles.0.values() {
+        happened.extend(exchange.liquidate(40));
+    }
+    happened.retain(|truth| truth.market.base == "BTC");
+    collecting.until_kept(happened.len()).await;
+    let archive = folder.archive();
+    collecting.stop().await;
+    assert_kept(&archive, &happened);
 }
 
 /// As long as every socket of a venue gives signs of life, the time counts as listened to.

@@ -334,6 +334,12 @@ fn back_fill(venue: &str) -> (&'static str, Walk) {
                 found.len() / 26 + 1
             ))
         }),
+        "orderly" => ("PERP_BTC_USDC", |market, found| {
+            Some(format!(
+                "/v1/public/liquidated_positions?symbol={market}&size=26&page={}",
+                found.len() / 26 + 1
+            ))
+        }),
         "kraken" => ("PF_XBTUSD", |market, found| {
             let before = oldest(found)
                 .map(|time| format!("&lastTime={}", Millis(time)))
@@ -367,7 +373,7 @@ fn back_fill(venue: &str) -> (&'static str, Walk) {
 #[tokio::test]
 async fn every_back_fill_tells_the_truth_page_by_page() {
     for venue in [
-        "gate", "bitget", "htx", "coinex", "kraken", "deribit", "dydx", "bitfinex",
+        "gate", "bitget", "htx", "coinex", "orderly", "kraken", "deribit", "dydx", "bitfinex",
     ] {
         let mut setup = Setup::of(venue);
         setup.clock = std::sync::Arc::new(|| NOW);
@@ -414,7 +420,8 @@ async fn every_back_fill_tells_the_truth_page_by_page() {
 #[tokio::test]
 async fn the_same_order_has_the_same_key_on_the_socket_and_over_rest() {
     for venue in [
-        "okx", "gate", "bitget", "htx", "coinex", "kraken", "deribit", "dydx", "bitfinex",
+        "okx", "gate", "bitget", "htx", "coinex", "orderly", "kraken", "deribit", "dydx",
+        "bitfinex",
     ] {
         let mut setup = Setup::of(venue);
         setup.clock = std::sync::Arc::new(|| NOW);

@@ -131,7 +131,7 @@ async fn okx_acknowledges_each_argument_and_answers_pings_in_words() {
 }
 
 /// Where a venue is listened to, what is said to it, and a part of each message that comes before the data.
-const TALKS: [(&str, &str, &[&str], &[&str]); 13] = [
+const TALKS: [(&str, &str, &[&str], &[&str]); 16] = [
     (
         "binance",
         "/market/stream?streams=!forceOrder@arr",
@@ -236,6 +236,32 @@ const TALKS: [(&str, &str, &[&str], &[&str]); 13] = [
             "subscribed/trade",
         ],
     ),
+    (
+        "lighter_rh",
+        "/stream",
+        &[r#"{"type":"subscribe","channel":"trade/0"}"#],
+        &[r#""type":"connected""#, "subscribed/trade"],
+    ),
+    (
+        "pacifica",
+        "/ws",
+        &[
+            r#"{"method":"ping"}"#,
+            r#"{"method":"subscribe","params":{"source":"trades","symbol":"SOON"}}"#,
+            r#"{"method":"subscribe","params":{"source":"trades","symbol":"BTC"}}"#,
+        ],
+        &[
+            r#""channel":"pong""#,
+            "Symbol not found",
+            r#""channel":"subscribe""#,
+        ],
+    ),
+    (
+        "extended",
+        "/stream.extended.exchange/v1/publicTrades",
+        &[],
+        &[r#""seq":1}"#],
+    ),
 ];
 
 /// The words of a frame, unzipped where it is gzip.
@@ -255,8 +281,8 @@ fn words(frame: &[u8]) -> String {
 async fn every_venue_answers_in_its_own_words_and_then_tells_the_truth() {
     assert_eq!(
         TALKS.len(),
-        names().len() - 1,
-        "all but the one without a socket"
+        names().len() - 2,
+        "all but the two without a socket"
     );
     for (venue, path, said, heard) in TALKS {
         let exchange = Exchange::open(venue).await;

@@ -18,7 +18,8 @@ use std::path::{Path, PathBuf};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use liqdata::feeds::{
-    Completeness, Error, Event, Instrument, Instruments, VENUES, Venue, answer, decode, venue,
+    Completeness, Error, Event, Instrument, Instruments, PriceKind, Sign, VENUES, Venue, answer,
+    decode, venue,
 };
 use liqdata::model::{EXCHANGES, Millis, Side, Symbol, Vocabulary};
 use serde_json::{Value, json};
@@ -582,6 +583,18 @@ fn an_unknown_side_is_an_error_that_names_its_place_and_what_is_allowed() {
             r#""long" or "short""#,
         ),
         (
+            "pacifica",
+            r#"{"channel":"trades","data":[{"h":1,"s":"BTC","a":"1","p":"1","d":"open_long","tc":"market_liquidation","t":1790000000000}]}"#,
+            "data[0].d",
+            r#""close_long" or "close_short""#,
+        ),
+        (
+            "orderly",
+            r#"{"success":true,"data":{"rows":[{"timestamp":1790000000000,"liquidation_id":1,"type":"taken","positions_by_perp":[]}]}}"#,
+            "data.rows[0].type",
+            r#""liquidated" or "claim""#,
+        ),
+        (
             "deribit",
             r#"{"jsonrpc":"2.0","result":{"trades":[{"liquidation":"X","instrument_name":"BTC-PERPETUAL","direction":"buy"}]}}"#,
             "result.trades[0].liquidation",
@@ -737,8 +750,8 @@ fn paragraph<'a>(text: &'a str, start: &str) -> &'a str {
 
 #[test]
 fn what_is_said_of_all_venues_names_each() {
-    const NUMBERS: [&str; 4] = ["thirteen", "fourteen", "fifteen", "sixteen"];
-    let number = NUMBERS[VENUES.len() - 13];
+    const NUMBERS: [&str; 4] = ["seventeen", "eighteen", "nineteen", "twenty"];
+    let number = NUMBERS[VENUES.len() - 17];
     let page = include_str!("../../docs/feeds.md");
     let told = [
         paragraph(
@@ -763,6 +776,82 @@ fn what_is_said_of_all_venues_names_each() {
     assert!(include_str!("../../docs/index.md").contains(&format!("the {number}")));
 }
 
+/// The cells of the rows that the page has of each venue, in the order of its tables.
+fn rows_of(page: &str, venue: &Venue) -> Vec<Vec<String>> {
+    let start = format!("| `{}` |", venue.name());
+    page.lines()
+        .filter(|line| line.starts_with(&start))
+        .map(|line| line.split('|').map(|cell| cell.trim().to_owned()).collect())
+        .collect()
+}
+
+#[test]
+fn what_the_tables_say_of_a_venue_is_what_it_is() {
+    let page = include_str!("../../docs/feeds.md");
+    for venue in VENUES {
+        let name = venue.name();
+        let rows = rows_of(page, venue);
+        let [read, heard] = rows.as_slice() else {
+            panic!("{name}: {rows:?}");
+        };
+        let complete = match venue.completeness() {
+            Completeness::Complete => "complete",
+            Completeness::Sampled => "sampled",
+            Completeness::Unknown => "unknown",
+        };
+        assert!(read[3].starts_with(complete), "{name}: {read:?}");
+        let told: Vec<&str> = PriceKind::ALL
+            .iter()
+            .map(|kind| kind.name())
+            .filter(|kind| read[5].contains(&format!("`{kind}`")))
+            .collect();
+        let mut kinds: Vec<&str> = venue.price_kinds().iter().map(|kind| kind.name()).collect();
+        kinds.sort_by_key(|kind| told.iter().position(|one| one == kind));
+        assert_eq!(told, kinds, "{name}: {read:?}");
+
+        assert_eq!(heard[2].starts_with("none"), venue.is_polled(), "{name}");
+        let signs = venue.heartbeat().signs;
+        for (sign, words) in [
+            (Sign::Pong, "pong within"),
+            (Sign::Ping, "their ping within"),
+            (Sign::Control, "within 15 s"),
+        ] {
+            let within = signs.iter().find(|(known, _)| *known == sign);
+            let is_told = heard[3].contains(words);
+            assert_eq!(
+                is_told,
+                within.is_some() && !venue.is_polled(),
+                "{name} {sign:?}"
+            );
+            if let Some((_, most)) = within.filter(|_| is_told) {
+                let seconds = format!("{} s", most.as_secs());
+                assert!(heard[3].contains(&seconds), "{name}: {heard:?}");
+            }
+        }
+        let back = venue.look_back();
+        assert_eq!(heard[4] == "not possible", back == 0, "{name}: {heard:?}");
+        if let Some((days, _)) = heard[4].split_once(" days") {
+            assert_eq!(days.parse::<i64>().unwrap() * Millis::DAY, back, "{name}");
+        }
+        let has_history = ["binance", "bybit", "okx"].contains(&name);
+        assert_eq!(!heard[5].is_empty(), has_history, "{name}: {heard:?}");
+        assert_eq!(venue.open_interest_look_back() > 0, has_history, "{name}");
+    }
+}
+
+#[test]
+fn who_cuts_connections_is_left_before_that() {
+    let page = include_str!("../../docs/feeds.md");
+    let (told, _) = page
+        .split_once("cut connections at 24 hours: at 23")
+        .unwrap();
+    let told = told.rsplit("**").nth(1).unwrap().to_lowercase();
+    for venue in VENUES {
+        let hours = venue.rotation().map(|after| after.as_secs() / 3600);
+        assert_eq!(told.contains(venue.name()), hours == Some(23), "{hours:?}");
+    }
+}
+
 #[test]
 fn only_venues_that_claim_it_count_as_complete() {
     let complete: Vec<&str> = VENUES
@@ -773,7 +862,17 @@ fn only_venues_that_claim_it_count_as_complete() {
     assert_eq!(
         complete,
         [
-            "bybit", "gate", "deribit", "kraken", "bitmex", "bitfinex", "dydx", "lighter"
+            "bybit",
+            "gate",
+            "deribit",
+            "kraken",
+            "bitmex",
+            "bitfinex",
+            "dydx",
+            "lighter",
+            "lighter_rh",
+            "pacifica",
+            "extended"
         ]
     );
 }

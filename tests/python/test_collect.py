@@ -173,6 +173,25 @@ def test_a_flood_of_troubles_is_a_line_at_once_and_one_a_minute(capsys, monkeypa
     assert quiet.endswith("rejected: the last")
 
 
+def test_a_screen_has_a_line_for_every_exchange_and_says_what_is_not_covered(capsys):
+    from liqdata import _collect
+
+    console = pytest.importorskip("rich.console").Console(width=160)
+    venue = dict.fromkeys(("events_per_minute", "events", "gaps", "rejected", "held", "asked", "to_ask"), 0) | {
+        "last_event": None,
+        "lag": None,
+        "trouble": None,
+        "uncovered_count": 0,
+    }
+    okx = venue | {"exchange": "okx", "state": "live", "events": 7, "uncovered_count": 2}
+    gate = venue | {"exchange": "gate", "state": "down", "trouble": "socket: no pong"}
+    status = {"at": 0, "venues": [okx, gate], "orders": 7, "bars": 0, "open_interest": 0, "waiting": 0, "trouble": None}
+    console.print(_collect._table(status))
+    shown = capsys.readouterr().out
+    for told in ("kept 7 orders", "okx", "live", "gate", "down", "gate: socket: no pong", "okx: 2 topics not covered"):
+        assert told in shown
+
+
 def test_days_that_are_over_go_to_files_at_the_start(capsys, tmp_path, nowhere):
     file = tmp_path / "settings.toml"
     file.write_text(nowhere)

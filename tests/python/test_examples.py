@@ -10,7 +10,8 @@ import pytest
 EXAMPLES = Path(__file__).parents[2] / "examples"
 DOUBLE = Path(__file__).parents[2] / "target" / "debug" / "examples" / "exchange_double"
 VENUES = (
-    "binance bybit okx gate bitget htx aster deribit kraken bitmex bitfinex dydx coinex lighter".split()  # noqa: SIM905
+    "binance bybit okx gate bitget htx aster deribit kraken bitmex bitfinex dydx coinex lighter lighter_rh pacifica "  # noqa: SIM905
+    "extended orderly".split()
 )
 
 

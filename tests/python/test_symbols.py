@@ -266,11 +266,15 @@ def test_a_symbol_tells_all_its_parts():
         "coinex",
         "deribit",
         "dydx",
+        "extended",
         "gate",
         "htx",
         "kraken",
         "lighter",
+        "lighter_rh",
         "okx",
+        "orderly",
+        "pacifica",
     ],
 )
 @pytest.mark.parametrize("pair", ["BTCUSDT", "BTCUSD", "ETHUSDC", "SOLUSDT"])

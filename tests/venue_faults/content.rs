@@ -58,7 +58,7 @@ async fn garbage_of_every_venue_is_counted_once_and_over_with() {
 }
 
 /// Venues whose rows have names for their members, and a member without which a row means nothing.
-const NEEDED: [(&str, &str); 12] = [
+const NEEDED: [(&str, &str); 15] = [
     ("binance", "z"),
     ("bybit", "v"),
     ("okx", "bkPx"),
@@ -71,6 +71,9 @@ const NEEDED: [(&str, &str); 12] = [
     ("bitmex", "orderID"),
     ("dydx", "size"),
     ("lighter", "usd_amount"),
+    ("lighter_rh", "price"),
+    ("pacifica", "a"),
+    ("extended", "q"),
 ];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -164,6 +167,7 @@ async fn a_market_that_is_listed_later_is_listened_to() {
         ("kraken", "PF_NEWUSD"),
         ("dydx", "NEW-USD"),
         ("lighter", "77"),
+        ("pacifica", "NEW"),
     ];
     let folder = Folder::new();
     let doubles = Doubles::open(&later.map(|(venue, _)| venue)).await;

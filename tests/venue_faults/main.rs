@@ -29,7 +29,21 @@ fn quick() -> liqdata::collect::Settings {
 }
 
 /// Every venue that has a socket.
-const SOCKETS: [&str; 13] = [
-    "binance", "bybit", "okx", "gate", "bitget", "htx", "aster", "deribit", "kraken", "bitmex",
-    "bitfinex", "dydx", "lighter",
+const SOCKETS: [&str; 16] = [
+    "binance",
+    "bybit",
+    "okx",
+    "gate",
+    "bitget",
+    "htx",
+    "aster",
+    "deribit",
+    "kraken",
+    "bitmex",
+    "bitfinex",
+    "dydx",
+    "lighter",
+    "lighter_rh",
+    "pacifica",
+    "extended",
 ];

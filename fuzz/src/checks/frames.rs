@@ -1,4 +1,4 @@
-//! The frames of the fourteen exchanges: read plainly and by serde, zipped and not, with markets known and unknown.
+//! The frames of the eighteen exchanges: read plainly and by serde, zipped and not, with markets known and unknown.
 
 use std::cell::RefCell;
 use std::collections::HashMap;

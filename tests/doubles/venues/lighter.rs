@@ -1,4 +1,4 @@
-//! Lighter: `trade/<market>`, markets by number.
+//! Lighter: `trade/<market>`, markets by number; and its like on Robinhood Chain, with other numbers.
 
 use serde_json::{Value, json};
 
@@ -11,7 +11,40 @@ use crate::doubles::session::Session;
 use crate::doubles::truth::Truth;
 
 #[derive(Debug)]
-pub struct Lighter;
+pub struct Lighter {
+    name: &'static str,
+    markets: &'static [Market],
+}
+
+pub static MAIN: Lighter = Lighter {
+    name: "lighter",
+    markets: &MARKETS,
+};
+
+pub static ON_ROBINHOOD_CHAIN: Lighter = Lighter {
+    name: "lighter_rh",
+    markets: &OTHERS,
+};
+
+static OTHERS: [Market; 3] = [
+    Market::new(
+        "0",
+        ["BTC", "USD"],
+        Unit::Base,
+        "perp",
+        (826_505, 1),
+        (1, 5),
+    ),
+    Market::new(
+        "1",
+        ["ETH", "USD"],
+        Unit::Base,
+        "perp",
+        (244_619, 2),
+        (1, 4),
+    ),
+    Market::new("57", ["NEW", "USD"], Unit::Base, "perp", (1234, 4), (1, 0)).unlisted(),
+];
 
 static MARKETS: [Market; 4] = [
     Market::new(
@@ -43,11 +76,11 @@ static MARKETS: [Market; 4] = [
 
 impl Dialect for Lighter {
     fn venue(&self) -> &'static str {
-        "lighter"
+        self.name
     }
 
     fn markets(&self) -> &'static [Market] {
-        &MARKETS
+        self.markets
     }
 
     fn open(&self, session: &mut Session, _book: &Book) -> Result<(), u16> {
@@ -68,7 +101,8 @@ impl Dialect for Lighter {
             }
             Some("pong") => session.heard_pong(),
             Some("subscribe") => {
-                let exists = MARKETS
+                let exists = self
+                    .markets
                     .iter()
                     .any(|market| channel == format!("trade/{}", market.native_id));
                 if !exists || book.is_refused(&channel) {

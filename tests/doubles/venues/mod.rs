@@ -9,11 +9,14 @@ mod bybit;
 mod coinex;
 mod deribit;
 mod dydx;
+mod extended;
 mod gate;
 mod htx;
 mod kraken;
 mod lighter;
 mod okx;
+mod orderly;
+mod pacifica;
 
 use super::dialect::Dialect;
 
@@ -31,7 +34,11 @@ static DIALECTS: &[&dyn Dialect] = &[
     &bitfinex::Bitfinex,
     &dydx::Dydx,
     &coinex::Coinex,
-    &lighter::Lighter,
+    &lighter::MAIN,
+    &lighter::ON_ROBINHOOD_CHAIN,
+    &pacifica::Pacifica,
+    &extended::Extended,
+    &orderly::Orderly,
 ];
 
 /// Every venue with a double.

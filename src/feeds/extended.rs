@@ -1,0 +1,163 @@
+//! Extended: `publicTrades` of all markets, where `tT` says what kind a trade is.
+//!
+//! Only trades of type `LIQUIDATION` count, not `DELEVERAGE`. The taker was liquidated: `SELL` closed a long. Quantities are
+//! base units. The path of the socket is the subscription: the first frame acknowledges it, and tells the last fifty trades
+//! again. What REST tells are the last trades of a market whenever asked, so a stretch of the past cannot be asked for.
+
+use super::error::Error;
+use super::event::{Completeness, Event, PriceKind};
+use super::frame::{Envelope, Frame, Rules, Sighting, Size};
+use super::listen::{Asked, Beat, Heard, Heartbeat};
+use super::members::{Part, members};
+use super::naming::{Market, before};
+use super::place::{Place, says, shown};
+use super::venue::{Lines, Listen, Rest, Venue};
+
+const REPLY: Envelope = Envelope {
+    code: "status",
+    fine: "OK",
+    said: &["error"],
+};
+
+pub(super) static VENUE: Venue = Venue {
+    rules: Rules {
+        name: "extended",
+        completeness: Completeness::Complete,
+        market,
+        native: |base, quote| (quote == "USD").then(|| format!("{base}-USD")),
+        contract: |_| None,
+    },
+    price_kinds: &[PriceKind::Fill],
+    hosts: &[
+        ("socket", "wss://api.starknet.extended.exchange"),
+        ("rest", "https://api.starknet.extended.exchange"),
+    ],
+    decode,
+    listen: Listen {
+        lines: Lines::Fixed(&[(
+            "trades",
+            "/stream.extended.exchange/v1/publicTrades",
+            &["publicTrades"],
+        )]),
+        // Who does not name himself is turned away.
+        headers: &[("user-agent", concat!("liqdata/", env!("CARGO_PKG_VERSION")))],
+        // Nothing is said: the path says it.
+        subscription: |_, _, _| String::new(),
+        control,
+        recalls: |frame| {
+            let message = frame.object::<Message<'_>>();
+            message.is_ok_and(|message| says(message.seq, "1"))
+        },
+        heartbeat: Heartbeat::each_20_seconds(Beat::Protocol),
+        ..Listen::NONE
+    },
+    rest: Rest::NONE,
+};
+
+/// `BTC-USD`, and `NVDA_24_5-USD` of what is traded on five days.
+fn market(native_id: &str) -> Market<'_> {
+    match native_id.rsplit_once('-') {
+        Some((base, quote)) => Market::new(before(base, b'_'), quote),
+        None => Market::unnamed(native_id),
+    }
+}
+
+members!(Trade<'a> {
+    id = "i",
+    market = "m",
+    side = "S",
+    kind = "tT",
+    time = "T",
+    price = "p",
+    qty = "q",
+});
+
+members!(Refusal<'a> {
+    code = "code",
+    words = "message",
+});
+
+members!(Message<'a> {
+    kind = "type",
+    status = "status",
+    data: Part<Trade<'a>> = "data",
+    error: Part<Refusal<'a>> = "error",
+    seq = "seq",
+});
+
+/// The events of a frame or a body.
+fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
+    let message: Message<'_> = frame.object()?;
+    // Other channels name their kind.
+    if message.kind.is_some() {
+        return Ok(Vec::new());
+    }
+    if message.status.is_some() {
+        let words = match &message.error {
+            Part::Object(refusal) => [refusal.code, refusal.words],
+            _ => [None, None],
+        };
+        REPLY.judge(frame, message.status, &words)?;
+    } else if matches!(message.data, Part::Missing) {
+        return Err(frame.unknown());
+    }
+    frame.rows(&Place::ROOT.member("data"), &message.data, liquidation)
+}
+
+fn liquidation(
+    frame: &Frame<'_>,
+    place: &Place<'_>,
+    row: &Trade<'_>,
+) -> Result<Option<Event>, Error> {
+    let kind = place.text("tT", row.kind)?;
+    match &*kind {
+        "TRADE" | "DELEVERAGE" => return Ok(None),
+        "LIQUIDATION" => {}
+        _ => {
+            let message = format!("{} is no type of a trade that is known", shown(&kind));
+            return Err(place.member("tT").fault(message));
+        }
+    }
+    let native_id = place.name("m", row.market)?;
+    let id = place.name("i", row.id)?;
+    let (_, side) = place.side("S", row.side, "SELL", "BUY")?;
+    let seen = Sighting {
+        native_id: &native_id,
+        market: frame.market(&native_id),
+        side,
+        price: place.positive("p", row.price)?.value,
+        price_kind: PriceKind::Fill,
+        size: Size::Base(place.positive("q", row.qty)?.value),
+        timestamp: Some(place.instant("T", row.time)?),
+        dedupe_key: format!("extended|{id}"),
+    };
+    frame.event(place, seen).map(Some)
+}
+
+fn control(frame: &Frame<'_>, asked: &Asked) -> Result<Heard, Error> {
+    let message: Message<'_> = frame.object()?;
+    Ok(match message.data {
+        Part::List(_) => Heard::Ack {
+            topics: asked.all(),
+        },
+        _ => Heard::Other,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::VENUE;
+    use crate::feeds::testing::come_down;
+
+    #[test]
+    fn names_come_down_to_symbol_and_coin() {
+        come_down(
+            &VENUE,
+            &[
+                ["BTC-USD", "BTCUSD", "BTC"],
+                ["1000PEPE-USD", "1000PEPEUSD", "PEPE"],
+                ["NVDA_24_5-USD", "NVDAUSD", "NVDA"],
+            ],
+        );
+    }
+}

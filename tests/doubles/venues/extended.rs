@@ -1,0 +1,126 @@
+//! Extended: `publicTrades` of all markets; the path of the socket is the subscription.
+//!
+//! The first frame tells the last trades again. Before every other liquidation comes an ordinary trade, before every fifth a
+//! deleveraging.
+
+use crate::doubles::book::Book;
+use crate::doubles::dialect::Dialect;
+use crate::doubles::market::{Market, Unit};
+use crate::doubles::rest::{Answer, Ask};
+use crate::doubles::session::Session;
+use crate::doubles::truth::Truth;
+
+#[derive(Debug)]
+pub struct Extended;
+
+static MARKETS: [Market; 3] = [
+    Market::new(
+        "BTC-USD",
+        ["BTC", "USD"],
+        Unit::Base,
+        "PERPETUAL",
+        (82_650, 0),
+        (1, 5),
+    ),
+    Market::new(
+        "ETH-USD",
+        ["ETH", "USD"],
+        Unit::Base,
+        "PERPETUAL",
+        (24_461, 1),
+        (1, 3),
+    ),
+    Market::new(
+        "SOL-USD",
+        ["SOL", "USD"],
+        Unit::Base,
+        "PERPETUAL",
+        (18_041, 2),
+        (1, 2),
+    ),
+];
+
+const TOPIC: &str = "publicTrades";
+/// Trades that are told again.
+const RECENT: usize = 50;
+
+impl Dialect for Extended {
+    fn venue(&self) -> &'static str {
+        "extended"
+    }
+
+    fn markets(&self) -> &'static [Market] {
+        &MARKETS
+    }
+
+    fn open(&self, session: &mut Session, book: &Book) -> Result<(), u16> {
+        if session.path != "/stream.extended.exchange/v1/publicTrades" {
+            return Err(404);
+        }
+        session.take(TOPIC);
+        let recent = book.last(RECENT, |_| true);
+        session.say(frame(&recent, book.now(), 1));
+        Ok(())
+    }
+
+    fn hear(&self, session: &mut Session, text: &str, _book: &Book) {
+        session.strange.push(text.to_owned());
+    }
+
+    fn beat(&self, session: &mut Session, beat: u64, _muted: bool, _book: &Book) {
+        if beat.is_multiple_of(15) {
+            session.ping();
+        }
+        if session.unanswered > 0 && beat % 15 == 10 {
+            session.close(1001, "no pong");
+        }
+    }
+
+    fn topics(&self, _market: &Market) -> Vec<String> {
+        vec![TOPIC.to_owned()]
+    }
+
+    fn most(&self) -> usize {
+        10
+    }
+
+    fn render(&self, _topic: &str, truths: &[Truth], _book: &Book) -> Vec<String> {
+        let last = truths.last().map_or(0, |truth| truth.time);
+        let seq = truths.first().map_or(0, |truth| truth.seq) + 2;
+        vec![frame(truths, last, seq)]
+    }
+
+    fn rest(&self, _ask: &Ask, _book: &Book) -> Answer {
+        Answer::not_found()
+    }
+}
+
+fn frame(truths: &[Truth], ts: i64, seq: u64) -> String {
+    let rows: Vec<String> = truths.iter().flat_map(rows).collect();
+    format!(r#"{{"data":[{}],"ts":{ts},"seq":{seq}}}"#, rows.join(","))
+}
+
+/// The trade, and those that come before it.
+fn rows(truth: &Truth) -> Vec<String> {
+    let row = |mark: u8, kind: &str| {
+        format!(
+            r#"{{"i":{}{:04}{mark},"m":"{}","S":"{}","tT":"{kind}","T":{},"p":"{}","q":"{}"}}"#,
+            truth.time,
+            truth.seq % 10_000,
+            truth.market.native_id,
+            truth.word("SELL", "BUY"),
+            truth.time,
+            truth.price,
+            truth.size
+        )
+    };
+    let mut rows = Vec::new();
+    if truth.seq.is_multiple_of(2) {
+        rows.push(row(1, "TRADE"));
+    }
+    if truth.seq.is_multiple_of(5) {
+        rows.push(row(2, "DELEVERAGE"));
+    }
+    rows.push(row(0, "LIQUIDATION"));
+    rows
+}
