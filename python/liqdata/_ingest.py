@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import tempfile
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -53,6 +55,24 @@ KINDS = {
     "open_interest": {"timestamp", "symbol"},
 }
 """What a table of each kind cannot do without."""
+
+FILLS = "hyperliquid_fills"
+"""The format of a node's fills."""
+
+RESERVOIR = {
+    "address": "text",
+    "coin": "text",
+    "dex": "text",
+    "quote_symbol": "text",
+    "side": "text",
+    "price": "text",
+    "size": "text",
+    "start_position": "text",
+    "direction": "text",
+    "trade_id": "number",
+    "timestamp": "instant",
+}
+"""Columns of a reservoir's Parquet of fills that are read, beside ``is_liquidation``."""
 
 
 @dataclass(frozen=True)
@@ -129,8 +149,9 @@ def ingest(
         CSV or JSON files, plain, in gzip or in a zip, and Parquet files (these with pyarrow).
     format : str, optional
         What the files are; told by name and columns by default. One of ``binance_liquidations``, ``binance_metrics``,
-        ``binance_klines``, ``tardis_liquidations``, ``tardis_derivative_ticker``, ``ccxt_ohlcv``, ``orders``,
-        ``force_orders`` (orders whose side is that of the order that closed the position), ``bars``, ``open_interest``.
+        ``binance_klines``, ``tardis_liquidations``, ``tardis_derivative_ticker``, ``hyperliquid_fills``,
+        ``ccxt_ohlcv``, ``orders``, ``force_orders`` (orders whose side is that of the order that closed the position),
+        ``bars``, ``open_interest``.
     orders, bars, open_interest : table, optional
         Tables, as :class:`Market` takes them; bars may have a column ``exchange``. Where one is refused nothing of the
         tables is kept. Open interest in USD is brought to coins with ``bars``, else with the archive's own.
@@ -201,6 +222,10 @@ def ingest(
             contracts = told["contracts"]
             done.append(_told(told))
         for file, kind, held in tables:
+            if kind == FILLS:
+                done.append(_told(_fills(folder, held, contracts, shown), file=file, kind=kind))
+                finished.keep(file, _counts(done[-1]))
+                continue
             alone = dict.fromkeys(given) | {kind: table(held, kind)}
             done.append(_told(_tables(folder, alone, exchange, shown), file=file, kind=kind))
             finished.keep(file, _counts(done[-1]))
@@ -282,6 +307,8 @@ def _counting(update: Callable[[int], object]) -> Callable[[int], None]:
 def _parquet(file: str, name: str | None) -> tuple[str, Any]:
     """The kind of a Parquet file's rows, and the rows."""
     held = _read(file)
+    if name in (None, FILLS) and {"is_liquidation", *RESERVOIR} <= set(held.column_names):
+        return FILLS, _liquidations(held)
     given = [str(name).lower() for name in held.column_names]
     # Another name is understood where the column itself is not there: frames of orders have a pair and its coin.
     names = [column if COLUMNS.get(column, column) in given else COLUMNS.get(column, column) for column in given]
@@ -311,6 +338,46 @@ def _read(file: str) -> Any:
     except (OSError, ArrowException) as error:
         msg = f"files: {file}: it cannot be read as Parquet: {error}"
         raise BadQuery(msg, parameter="files") from None
+
+
+def _liquidations(held: Any) -> list[str]:
+    """The fills of a reservoir's by which an account was liquidated, each as a node writes it."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    held = held.filter(compute.fill_null(held.column("is_liquidation"), fill_value=False))
+    columns = {}
+    for name, what in RESERVOIR.items():
+        column = held.column(name)
+        if what == "instant" and pa.types.is_timestamp(column.type):
+            column = column.cast(pa.timestamp("ms"), safe=False).cast(pa.int64())
+        columns[name] = column.cast(pa.string()) if what == "text" else column
+    return [_as_a_node_writes(row) for row in pa.table(columns).to_pylist()]
+
+
+def _as_a_node_writes(row: dict[str, Any]) -> str:
+    coin, quote = row["coin"], row["quote_symbol"]
+    if quote not in (None, "USDC") and coin is not None and ":" not in coin:
+        coin = f"{row['dex']}:{coin}"
+    fill = {
+        "coin": coin,
+        "px": row["price"],
+        "sz": row["size"],
+        "side": {"buy": "B", "sell": "A"}.get(row["side"], row["side"]),
+        "time": row["timestamp"],
+        "startPosition": row["start_position"],
+        "dir": row["direction"] or "",
+        "tid": row["trade_id"],
+        "liquidation": {"liquidatedUser": row["address"]},
+    }
+    return json.dumps([row["address"], fill])
+
+
+def _fills(folder: str, lines: list[str], contracts: list[list[str]], shown: Shown) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory() as beside:
+        file = Path(beside, "fills")
+        file.write_text("\n".join(lines), encoding="utf-8")
+        return _core.ingest_files(folder, [str(file)], FILLS, None, contracts, _counting(shown.update), lambda *_: None)
 
 
 def _told(told: dict[str, Any], *, file: str | None = None, kind: str = "") -> Ingested:

@@ -4,6 +4,7 @@
 //! a long. Amounts are base units. A subscription tells nothing of the past, and what REST tells of it has no ids, so missed
 //! ones cannot be asked for. So many markets go on a connection, and a message for each.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use serde_json::json;
@@ -167,7 +168,7 @@ fn control(frame: &Frame<'_>, _asked: &Asked) -> Result<Heard, Error> {
         Some("subscribe") => match frame.object::<Reply<'_>>()?.topic {
             Part::Object(topic) if says(topic.source, "trades") => Heard::Ack {
                 topics: text_of(topic.symbol)
-                    .map(|symbol| symbol.into_owned())
+                    .map(Cow::into_owned)
                     .into_iter()
                     .collect(),
             },

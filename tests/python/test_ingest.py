@@ -327,6 +327,129 @@ def test_a_ticker_gives_open_interest_where_it_changes_and_every_five_minutes(tm
     assert (again.new, again.repeated) == (0, 6)
 
 
+# --- Hyperliquid
+
+LIQUIDATED = "0x5ef8000000000000000000000000000000000001"
+OTHER = "0xa775000000000000000000000000000000000002"
+
+
+def fill(
+    at=1, *, side="A", before="8.5", qty="0.58", price="72.153", coin="SOL", tid=11, of=LIQUIDATED, way="Close Long"
+):
+    """A fill as a node writes it; every member that is read is as in its files."""
+    told = {"coin": coin, "px": price, "sz": qty, "side": side, "time": START + at, "startPosition": before}
+    told |= {"dir": way, "closedPnl": "-1.5", "hash": "0x0", "oid": 5, "crossed": True, "fee": "0.01", "tid": tid}
+    if of is not None:
+        told["liquidation"] = {"liquidatedUser": of, "markPx": "72.149", "method": "market"}
+    return told
+
+
+def legs(*accounts_and_fills):
+    return [json.dumps(list(one)) for one in accounts_and_fills]
+
+
+FILLS = (
+    (LIQUIDATED.upper().replace("0X", "0x"), fill(1)),
+    (OTHER, fill(1, side="B", before="-162.6", way="Close Short")),  # the other side of the same trade
+    (LIQUIDATED, fill(2, side="B", before="-3", coin="kPEPE", price="0.01", qty="1000", tid=12)),
+    (OTHER, fill(3, of=None, tid=13)),
+    (LIQUIDATED, fill(4, way="Auto-Deleveraging", tid=14)),
+)
+
+
+def assert_the_two_of(folder, file, again):
+    done = liqdata.ingest(folder, file)
+    assert (done.rows, done.new, done.refused) == (2, 2, {})
+    assert done.files == {str(file): "hyperliquid_fills"}
+    told = [(row["symbol"], row["side"], row["qty"], row["price"], row["value_usd"]) for row in orders_of(folder)]
+    assert told == [
+        ("KPEPEUSDC", "SHORT", Decimal(1000), Decimal("0.01"), Decimal(10)),
+        ("SOLUSDC", "LONG", Decimal("0.58"), Decimal("72.153"), Decimal("41.84874")),
+    ]
+    with liqdata.open(folder, as_of=START + MINUTE) as market:
+        assert [row["side"] for row in market.iter_orders("PEPE", start=0)] == ["SHORT"]
+        (row,) = (row for row in market.coverage("24h") if row["exchange"] == "hyperliquid")
+    assert row["completeness"] == "unknown"
+    assert (liqdata.ingest(folder, again).new, liqdata.ingest(folder, again).repeated) == (0, 2)
+
+
+def test_of_a_nodes_fills_those_are_kept_by_which_their_own_account_was_liquidated(tmp_path, folder):
+    file = written(tmp_path, "8", *legs(*FILLS))
+    block = {"local_time": "2024-01-02T00:00:00.5", "block_time": "2024-01-02T00:00:00.4", "block_number": 7}
+    blocks = [json.dumps(block | {"events": events}) for events in ([], FILLS[:2], FILLS[2:])]
+    assert_the_two_of(folder, file, written(tmp_path, "by_block.json.gz", *blocks))
+
+
+def test_a_fill_that_is_not_what_it_should_be_is_refused_alone(tmp_path, folder):
+    file = written(
+        tmp_path,
+        "8",
+        *legs(
+            (LIQUIDATED, fill(1)),
+            (LIQUIDATED, fill(2, before="-1", tid=2)),
+            (LIQUIDATED, fill(3, side="X", tid=3)),
+            (LIQUIDATED, fill(4, price="0", tid=4)),
+            (LIQUIDATED, fill(5, coin="xyz:TSLA", tid=5)),
+            (LIQUIDATED, fill(6, coin="@107", tid=6)),
+            (LIQUIDATED, {name: value for name, value in fill(7, tid=7).items() if name != "tid"}),
+        ),
+        '["0xa775", {"coin"',
+    )
+    done = liqdata.ingest(folder, file)
+    assert (done.rows, done.new) == (8, 1)
+    assert {reason.partition(":")[0] for reason in done.refused} == {
+        "startPosition",
+        "side",
+        "px",
+        "coin",
+        "the fill is not as it should be",
+        "the line is no fill and no block of them",
+    }
+    assert done.first["side: not A or B"].startswith(f"{file}:3 ")
+    packed = tmp_path / "8.lz4"
+    packed.write_bytes(b"\x04\x22\x4d\x18" + b"\x40" * 40)
+    with pytest.raises(BadQuery, match="lz4 -d"):
+        liqdata.ingest(folder, packed)
+
+
+def test_a_reservoirs_fills_are_those_of_a_node(tmp_path, folder):
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    ten = pyarrow.decimal128(20, 10)
+    told = [one for _, one in FILLS]
+    columns = {
+        "address": [account for account, _ in FILLS],
+        "coin": [one["coin"] for one in told],
+        "dex": ["hyperliquid"] * len(told),
+        "asset_class": ["perp"] * len(told),
+        "base_symbol": [one["coin"] for one in told],
+        "quote_symbol": ["USDC"] * len(told),
+        "side": ["sell" if one["side"] == "A" else "buy" for one in told],
+        "direction": [one["dir"] for one in told],
+        "crossed": [one["crossed"] for one in told],
+        "is_liquidation": [True, False, True, None, True],
+        "trade_id": [one["tid"] for one in told],
+        "order_id": [one["oid"] for one in told],
+    }
+    amounts = {"price": "px", "size": "sz", "start_position": "startPosition"}
+    table = pyarrow.table(
+        columns
+        | {name: pyarrow.array([Decimal(one[of]) for one in told], ten) for name, of in amounts.items()}
+        | {"timestamp": pyarrow.array([one["time"] for one in told], pyarrow.timestamp("ms", "UTC"))}
+    )
+    file = tmp_path / "fills.parquet"
+    parquet.write_table(table, file)
+    assert_the_two_of(folder, file, written(tmp_path, "8", *legs(*FILLS)))
+    # What a builder's market is quoted in is told, but it is no dollar of which all agree.
+    usde = table.set_column(table.column_names.index("quote_symbol"), "quote_symbol", [["USDH"] * len(told)])
+    parquet.write_table(usde, tmp_path / "others.parquet")
+    done = liqdata.ingest(folder, tmp_path / "others.parquet")
+    assert (done.rows, done.new, sum(done.refused.values())) == (2, 0, 2)
+    with pytest.raises(BadQuery, match="of no one kind"):
+        liqdata.ingest(folder, file, format="orders")
+
+
 # --- ccxt and tables
 
 

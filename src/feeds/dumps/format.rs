@@ -15,6 +15,8 @@ pub enum Format {
     TardisLiquidations,
     /// Tardis' `derivative_ticker`.
     TardisDerivativeTicker,
+    /// Fills that a node of Hyperliquid's writes.
+    HyperliquidFills,
     /// Arrays of bars in JSON.
     CcxtOhlcv,
     /// Orders with the side of the position.
@@ -34,6 +36,7 @@ impl Vocabulary for Format {
         Self::BinanceKlines,
         Self::TardisLiquidations,
         Self::TardisDerivativeTicker,
+        Self::HyperliquidFills,
         Self::CcxtOhlcv,
         Self::Orders,
         Self::ForceOrders,
@@ -48,6 +51,7 @@ impl Vocabulary for Format {
             Self::BinanceKlines => "binance_klines",
             Self::TardisLiquidations => "tardis_liquidations",
             Self::TardisDerivativeTicker => "tardis_derivative_ticker",
+            Self::HyperliquidFills => "hyperliquid_fills",
             Self::CcxtOhlcv => "ccxt_ohlcv",
             Self::Orders => "orders",
             Self::ForceOrders => "force_orders",

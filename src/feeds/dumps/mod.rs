@@ -7,6 +7,7 @@
 mod binance;
 mod ccxt;
 mod format;
+mod hyperliquid;
 mod line;
 mod name;
 mod reader;

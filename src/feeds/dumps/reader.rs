@@ -12,7 +12,7 @@ use super::name::Name;
 use super::row::Row;
 use super::signs::{detect, header};
 use super::table::Table;
-use super::{binance, ccxt, tardis};
+use super::{binance, ccxt, hyperliquid, tardis};
 use crate::model::{Millis, Vocabulary, exchange_name};
 
 /// Bytes that are looked at to tell what a file is.
@@ -36,6 +36,7 @@ pub struct Rows<'a> {
 enum Source<'a> {
     Csv(Box<csv::Reader<Box<dyn io::Read + 'a>>>),
     Lines(u64, vec::IntoIter<ByteRecord>),
+    Fills(hyperliquid::Fills<'a>),
 }
 
 enum Decoder {
@@ -45,6 +46,8 @@ enum Decoder {
     TardisLiquidations(tardis::Liquidations),
     Ticker(tardis::Ticker),
     Table(Table),
+    /// The source gives rows itself.
+    None,
 }
 
 impl std::fmt::Debug for Rows<'_> {
@@ -144,6 +147,11 @@ impl<'a> Rows<'a> {
                 *line += 1;
                 *line
             }
+            Source::Fills(fills) => {
+                let (line, read) = fills.next()?;
+                self.is_over = matches!(&read, Err(flaw) if flaw.is_last);
+                return Some((line, read.map(Some)));
+            }
         };
         Some((line, self.decoded()))
     }
@@ -161,6 +169,7 @@ impl<'a> Rows<'a> {
             Decoder::TardisLiquidations(of) => of.row(line),
             Decoder::Table(of) => of.row(line),
             Decoder::Ticker(of) => return of.row(line),
+            Decoder::None => return Ok(None),
         }
         .map(Some)
     }
@@ -212,6 +221,10 @@ fn begin<'a>(
             .map(|name| (*name).to_owned())
             .collect::<Vec<_>>()
     };
+    if format == Format::HyperliquidFills {
+        let fills = hyperliquid::Fills::of(bytes);
+        return Ok((Source::Fills(fills), 0, Decoder::None));
+    }
     if format == Format::CcxtOhlcv {
         let mut text = String::new();
         bytes

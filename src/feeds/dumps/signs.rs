@@ -3,7 +3,7 @@
 use super::format::Format;
 use super::line::{column, columns};
 use super::name::Name;
-use super::{binance, ccxt, table, tardis};
+use super::{binance, ccxt, hyperliquid, table, tardis};
 
 /// The header of a file that has one: names in lower case.
 pub(super) fn header(first: &[String]) -> Option<Vec<String>> {
@@ -25,6 +25,14 @@ pub(super) fn detect(name: &Name, head: &str, first: &[Vec<String>]) -> Result<F
     if ccxt::is_list(begin) {
         return Ok(Format::CcxtOhlcv);
     }
+    if hyperliquid::is_fills(begin) {
+        return Ok(Format::HyperliquidFills);
+    }
+    if begin.starts_with(LZ4) {
+        return Err(
+            "it is compressed by lz4, which is not read; unpack it first (lz4 -d)".to_owned(),
+        );
+    }
     if begin.starts_with('{') && begin.contains("\"code\"") {
         return Err(COINGLASS.to_owned());
     }
@@ -37,6 +45,8 @@ pub(super) fn detect(name: &Name, head: &str, first: &[Vec<String>]) -> Result<F
     }
 }
 
+/// What a file begins with that `lz4` has written.
+const LZ4: &str = "\u{4}\"M\u{18}";
 const COINGLASS: &str = "it is an answer of CoinGlass': its orders say a side of which its documents give two meanings, and \
     its history has totals of periods, which are no orders; give the totals to Market(liquidations=), and bring the exchange's \
     own orders";

@@ -1,0 +1,246 @@
+//! Fills of Hyperliquid, as a node writes them: `["0x…", {fill}]` a line (`node_fills`), or a block a line, whose `events` are
+//! such pairs (`node_fills_by_block`).
+//!
+//! A fill of a liquidation has an object `liquidation`, and so has that of the other side: the row is that of the account which
+//! it names. `A` is a sale: of an account that was long before (`startPosition`) it closed a long. Every other fill is passed
+//! over. What a builder's market (`dex:COIN`) is quoted in is not told.
+
+use std::borrow::Cow;
+use std::collections::VecDeque;
+use std::io::{self, BufRead as _};
+
+use memchr::memmem;
+use rust_decimal::Decimal;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::line::Flaw;
+use super::row::{Row, RowOrder};
+use crate::feeds::event::{Completeness, PriceKind};
+use crate::feeds::frame::{Frame, Rules, Sighting, Size};
+use crate::feeds::instruments::Instruments;
+use crate::feeds::naming::Market;
+use crate::feeds::place::Place;
+use crate::model::{Millis, Side};
+use crate::wire::exact_decimal;
+
+/// The longest line that is read: a block of many thousands of fills.
+const LONGEST: u64 = 256 << 20;
+
+/// What a fill of a liquidation has somewhere.
+const MARK: &[u8] = b"\"liquidation\"";
+
+/// How a position was closed whose owner was not liquidated.
+const DELEVERAGED: &str = "Auto-Deleveraging";
+
+/// What the perpetual contracts of the exchange itself are settled in.
+const QUOTE: &str = "USDC";
+
+static RULES: Rules = Rules {
+    name: "hyperliquid",
+    // A node writes every fill; whether a file has all of its time nobody knows.
+    completeness: Completeness::Complete,
+    market: |native_id| Market::new(native_id, QUOTE),
+    native: |_, _| None,
+    contract: |_| None,
+};
+
+/// Whether a text begins as a file of fills does.
+pub(super) fn is_fills(begin: &str) -> bool {
+    let pair = begin.strip_prefix('[').map(str::trim_start);
+    pair.is_some_and(|rest| rest.starts_with("\"0x"))
+        || begin.starts_with('{')
+            && begin.contains("\"block_number\"")
+            && begin.contains("\"events\"")
+}
+
+/// Fills being read.
+pub(super) struct Fills<'a> {
+    from: io::BufReader<Box<dyn io::Read + 'a>>,
+    line: u64,
+    bytes: Vec<u8>,
+    /// What the line has that was read last.
+    rows: VecDeque<Result<Row, Flaw>>,
+}
+
+impl<'a> Fills<'a> {
+    pub(super) fn of(bytes: Box<dyn io::Read + 'a>) -> Self {
+        Self {
+            from: io::BufReader::with_capacity(256 << 10, bytes),
+            line: 0,
+            bytes: Vec::new(),
+            rows: VecDeque::new(),
+        }
+    }
+
+    /// The next liquidation and the line it stands in, or what is wrong there.
+    pub(super) fn next(&mut self) -> Option<(u64, Result<Row, Flaw>)> {
+        loop {
+            if let Some(row) = self.rows.pop_front() {
+                return Some((self.line, row));
+            }
+            self.bytes.clear();
+            self.line += 1;
+            let mut line = io::Read::take(&mut self.from, LONGEST);
+            match line.read_until(b'\n', &mut self.bytes) {
+                Ok(0) => return None,
+                Ok(_) => {}
+                Err(fault) => {
+                    let reason = "the file cannot be read from here on: it is cut short or damaged";
+                    return Some((self.line, Err(Flaw::last(reason, &fault.to_string()))));
+                }
+            }
+            if memmem::find(&self.bytes, MARK).is_some() {
+                self.rows.extend(rows(&self.bytes));
+            } else if !is_whole(&self.bytes) {
+                self.rows.push_back(Err(none(&self.bytes)));
+            }
+        }
+    }
+}
+
+/// Whether a line of no interest ends as it begins, which one that is cut short does not.
+fn is_whole(line: &[u8]) -> bool {
+    let line = line.trim_ascii();
+    matches!(
+        (line.first(), line.last()),
+        (None, None) | (Some(b'['), Some(b']')) | (Some(b'{'), Some(b'}'))
+    )
+}
+
+/// The flaw of a line that has no fills.
+fn none(line: &[u8]) -> Flaw {
+    let shown = line.get(..200).unwrap_or(line);
+    Flaw::new(
+        "the line is no fill and no block of them",
+        &String::from_utf8_lossy(shown),
+    )
+}
+
+/// An account, and what it has traded.
+type Leg<'a> = (Cow<'a, str>, &'a RawValue);
+
+#[derive(Deserialize)]
+struct Block<'a> {
+    #[serde(borrow)]
+    events: Vec<Leg<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Caused<'a> {
+    #[serde(borrow, default)]
+    liquidation: Option<Liquidation<'a>>,
+    #[serde(borrow, default)]
+    dir: Cow<'a, str>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Liquidation<'a> {
+    #[serde(borrow)]
+    liquidated_user: Cow<'a, str>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Fill<'a> {
+    #[serde(borrow)]
+    coin: Cow<'a, str>,
+    #[serde(borrow)]
+    px: Cow<'a, str>,
+    #[serde(borrow)]
+    sz: Cow<'a, str>,
+    #[serde(borrow)]
+    side: Cow<'a, str>,
+    #[serde(borrow)]
+    start_position: Cow<'a, str>,
+    time: i64,
+    tid: u64,
+}
+
+/// The liquidations of a line.
+fn rows(line: &[u8]) -> Vec<Result<Row, Flaw>> {
+    let line_of = |text| -> Option<Vec<Leg<'_>>> {
+        if str::starts_with(text, '{') {
+            return serde_json::from_str::<Block<'_>>(text)
+                .ok()
+                .map(|block| block.events);
+        }
+        serde_json::from_str::<Leg<'_>>(text)
+            .ok()
+            .map(|leg| vec![leg])
+    };
+    let legs = std::str::from_utf8(line.trim_ascii())
+        .ok()
+        .and_then(line_of);
+    let Some(legs) = legs else {
+        return vec![Err(none(line))];
+    };
+    let found = legs.iter().map(|(account, fill)| row(account, fill.get()));
+    found.filter_map(Result::transpose).collect()
+}
+
+/// What a fill tells: nothing, where its account was not liquidated by it.
+fn row(account: &str, fill: &str) -> Result<Option<Row>, Flaw> {
+    let wrong = |fault: serde_json::Error| {
+        // Where in the line it stands is not the same for all lines with the fault.
+        let said = fault.to_string();
+        let said = said.split(" at line ").next().unwrap_or_default();
+        Flaw::new(format!("the fill is not as it should be: {said}"), fill)
+    };
+    let caused: Caused<'_> = serde_json::from_str(fill).map_err(wrong)?;
+    let Some(liquidation) = caused.liquidation else {
+        return Ok(None);
+    };
+    let of_account = liquidation.liquidated_user.eq_ignore_ascii_case(account);
+    if !of_account || caused.dir == DELEVERAGED {
+        return Ok(None);
+    }
+    let read: Fill<'_> = serde_json::from_str(fill).map_err(wrong)?;
+    let coin = &*read.coin;
+    if coin.contains(':') {
+        let reason = "coin: of a builder's market, and what that is quoted in is not told";
+        return Err(Flaw::new(reason, coin));
+    }
+    if coin.contains(['/', '@', '#', '+']) {
+        return Err(Flaw::new("coin: not a perpetual contract", coin));
+    }
+    let before = number("startPosition", &read.start_position)?;
+    let (price, qty) = (positive("px", &read.px)?, positive("sz", &read.sz)?);
+    let side = match (&*read.side, before) {
+        ("A", before) if before > Decimal::ZERO => Side::Long,
+        ("B", before) if before < Decimal::ZERO => Side::Short,
+        ("A" | "B", before) => {
+            let reason = "startPosition: the fill does not close the position";
+            return Err(Flaw::new(reason, &format!("{} of {before}", read.side)));
+        }
+        (other, _) => return Err(Flaw::new("side: not A or B", other)),
+    };
+    let seen = Sighting {
+        native_id: coin,
+        market: (RULES.market)(coin),
+        side,
+        price,
+        price_kind: PriceKind::Fill,
+        size: Size::Base(qty),
+        timestamp: Some(Millis(read.time)),
+        dedupe_key: format!("hyperliquid|{coin}|{}|{}", read.tid, read.side),
+    };
+    let none = Instruments::default();
+    let event = Frame::new(&RULES, "", None, &none)
+        .event(&Place::ROOT, seen)
+        .map_err(|fault| Flaw::new(fault.to_string(), coin))?;
+    RowOrder::of(event).map(|order| Some(Row::Order(order)))
+}
+
+fn number(name: &str, text: &str) -> Result<Decimal, Flaw> {
+    exact_decimal(text).map_err(|_| Flaw::new(format!("{name}: not an exact decimal"), text))
+}
+
+fn positive(name: &str, text: &str) -> Result<Decimal, Flaw> {
+    let value = number(name, text)?;
+    if value > Decimal::ZERO {
+        return Ok(value);
+    }
+    Err(Flaw::new(format!("{name}: not above 0"), text))
+}
