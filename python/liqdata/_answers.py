@@ -97,6 +97,16 @@ def rows(answer: _core.Table, origin: Origin) -> Rows[Any]:
     return Rows(answer, decimals=origin.decimals, meta=origin.meta(None if newest is None else datetime_of(newest)))
 
 
+def positions(answer: _core.Table, origin: Origin) -> Rows[Any]:
+    """Positions of a snapshot; what is the same of all of them stands in the meta."""
+    told = {(row["exchange"], row["timestamp"], row["seen_share"]) for row in answer.dicts("float")}
+    found = rows(answer.keeping(["timestamp", "seen_share"], []), origin)
+    shares = {exchange: share for exchange, _, share in told}
+    found.meta["seen_share"] = next(iter(shares.values()), None) if len(shares) <= 1 else shares
+    found.meta["snapshot"] = max((datetime_of(at) for _, at, _ in told), default=None)
+    return found
+
+
 def heatmap(answer: dict[str, Any], origin: Origin) -> Heatmap:
     """A heatmap around the decoded buffers, with the bars that whoever answered can bring."""
     from .grids import Heatmap
@@ -114,7 +124,12 @@ def liqmap(answer: dict[str, Any], origin: Origin) -> LiquidationMap:
     from .grids import LiquidationMap
 
     answer["sides"] = np.array(["long", "short"])[answer["sides"]]
-    return LiquidationMap(**_dated(answer), meta=_explained(answer.get("explain"), origin.meta(answer["updated_at"])))
+    measured = answer.pop("measured", None)
+    made = LiquidationMap(**_dated(answer), meta=_explained(answer.get("explain"), origin.meta(answer["updated_at"])))
+    if measured is not None:
+        seen_share = measured.pop("seen_share")
+        made.meta.update(view="measured", seen_share=seen_share, measured=measured)
+    return made
 
 
 _VIEWS = {2: "exposure", 3: "expected"}

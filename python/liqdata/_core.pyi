@@ -98,6 +98,7 @@ def ingest_tables(
     orders: object,
     bars: object,
     open_interest: object,
+    positions: object,
     exchange: str | None,
     seen: Callable[[int], object],
 ) -> dict[str, Any]: ...
@@ -382,6 +383,7 @@ class Collector:
         settings: str,
         once: bool,
         json: bool = False,
+        positions: bool = False,
     ) -> Collector: ...
     def status(self) -> dict[str, Any] | None: ...
     def market(self) -> Market: ...

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, overload
 
-from . import _answers
+from . import _answers, _core
+from ._inputs import choice
 from ._local import _Local
 from ._service import _Awaiting, _Blocking
 from ._told import OF_ESTIMATES, OF_SERVICE, told
+from .errors import BadQuery
 from .model import asked
 
 if TYPE_CHECKING:
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
 
     from .grids import Heatmap, LiquidationMap
     from .model import Model
-    from .types import HeatmapRange, Instant, Instants, Levels, MapRange, MaxPain
+    from .types import HeatmapRange, Instant, Instants, Levels, MapRange, MapSource, MaxPain
     from .types import Model as Number
 
 
@@ -134,6 +136,7 @@ class _Estimates(_Blocking):
         model: Number | Model | None = None,
         bin: float | None = None,
         exchange: str | None = None,
+        source: MapSource | None = None,
         as_of: Instant | None = None,
         explain: bool = False,
     ) -> LiquidationMap: ...
@@ -146,6 +149,7 @@ class _Estimates(_Blocking):
         model: Number | Model | None = None,
         bin: float | None = None,
         exchange: str | None = None,
+        source: MapSource | None = None,
         as_of: Iterable[Instant],
         explain: bool = False,
     ) -> list[LiquidationMap]: ...
@@ -158,6 +162,7 @@ class _Estimates(_Blocking):
         model: Number | Model | None = None,
         bin: float | None = None,
         exchange: str | None = None,
+        source: MapSource | None = None,
         as_of: Instant | None = None,
         explain: bool = False,
     ) -> dict[str, LiquidationMap]: ...
@@ -170,6 +175,7 @@ class _Estimates(_Blocking):
         model: Number | Model | None = None,
         bin: float | None = None,
         exchange: str | None = None,
+        source: MapSource | None = None,
         as_of: Iterable[Instant],
         explain: bool = False,
     ) -> dict[str, list[LiquidationMap]]: ...
@@ -181,6 +187,7 @@ class _Estimates(_Blocking):
         model: Number | Model | None = None,
         bin: float | None = None,
         exchange: str | None = None,
+        source: MapSource | None = None,
         as_of: Instants | None = None,
         explain: bool = False,
     ) -> Any:
@@ -199,6 +206,10 @@ class _Estimates(_Blocking):
             step 1, 2 or 5 times a power of ten nearest to 0.1 % of the price by default. An extension of our server.
         exchange : str, optional
             As for :meth:`heatmap`; an extension of our server.
+        source : {"estimate", "positions"}, optional
+            ``"positions"`` makes the map of positions that were seen (:meth:`positions`) instead of estimating it: it is
+            measured, and of few of all there are. ``range`` and ``model`` say nothing then and must be left out, or
+            ``range`` be ``"all"``: positions do not tell when they were opened. An extension of ``liqdata serve``.
         as_of : int, datetime or str, or several of them, optional
             Answer as of then: nothing known later counts; now by default. Several instants give a list in their order,
             a few of them asked for at a time. An extension of ``liqdata serve``.
@@ -211,6 +222,10 @@ class _Estimates(_Blocking):
         -------
         LiquidationMap or dict of str to LiquidationMap
             ``tiers`` is (N, L) float64 in USD, ``prices``, ``sides`` and ``total`` are (N,), ``leverages`` (L,).
+            Of positions that were seen ``meta`` has ``view`` (``"measured"``), ``seen_share`` (of the coin's open
+            interest, both sides of it; ``None`` where that is not known) and ``measured``: ``positions``, ``accounts``,
+            ``observed_at`` (epoch ms), ``unplaced_usd`` (of positions that no price liquidates) and ``crossed_usd`` (of
+            those whose price was passed since).
 
         Examples
         --------
@@ -225,10 +240,10 @@ class _Estimates(_Blocking):
             _answers.liqmap,
             as_of,
             explain=explain,
-            range=range,
             model=asked(model),
             bin=bin,
             exchange=exchange,
+            **_made_of(source, range),
         )
 
     @overload
@@ -470,6 +485,7 @@ class _AsyncEstimates(_Awaiting):
         model: Number | Model | None = None,
         bin: float | None = None,
         exchange: str | None = None,
+        source: MapSource | None = None,
         as_of: Instant | None = None,
         explain: bool = False,
     ) -> LiquidationMap: ...
@@ -482,6 +498,7 @@ class _AsyncEstimates(_Awaiting):
         model: Number | Model | None = None,
         bin: float | None = None,
         exchange: str | None = None,
+        source: MapSource | None = None,
         as_of: Iterable[Instant],
         explain: bool = False,
     ) -> list[LiquidationMap]: ...
@@ -494,6 +511,7 @@ class _AsyncEstimates(_Awaiting):
         model: Number | Model | None = None,
         bin: float | None = None,
         exchange: str | None = None,
+        source: MapSource | None = None,
         as_of: Instant | None = None,
         explain: bool = False,
     ) -> dict[str, LiquidationMap]: ...
@@ -506,6 +524,7 @@ class _AsyncEstimates(_Awaiting):
         model: Number | Model | None = None,
         bin: float | None = None,
         exchange: str | None = None,
+        source: MapSource | None = None,
         as_of: Iterable[Instant],
         explain: bool = False,
     ) -> dict[str, list[LiquidationMap]]: ...
@@ -517,6 +536,7 @@ class _AsyncEstimates(_Awaiting):
         model: Number | Model | None = None,
         bin: float | None = None,
         exchange: str | None = None,
+        source: MapSource | None = None,
         as_of: Instants | None = None,
         explain: bool = False,
     ) -> Any:
@@ -538,10 +558,10 @@ class _AsyncEstimates(_Awaiting):
             _answers.liqmap,
             as_of,
             explain=explain,
-            range=range,
             model=asked(model),
             bin=bin,
             exchange=exchange,
+            **_made_of(source, range),
         )
 
     @overload
@@ -752,6 +772,7 @@ class _LocalEstimates(_Local):
         model: Number | Model | None = None,
         bin: float | None = None,
         exchange: str | None = None,
+        source: MapSource | None = None,
         as_of: Instant | None = None,
         explain: bool = False,
     ) -> LiquidationMap: ...
@@ -764,6 +785,7 @@ class _LocalEstimates(_Local):
         model: Number | Model | None = None,
         bin: float | None = None,
         exchange: str | None = None,
+        source: MapSource | None = None,
         as_of: Iterable[Instant],
         explain: bool = False,
     ) -> list[LiquidationMap]: ...
@@ -776,6 +798,7 @@ class _LocalEstimates(_Local):
         model: Number | Model | None = None,
         bin: float | None = None,
         exchange: str | None = None,
+        source: MapSource | None = None,
         as_of: Instant | None = None,
         explain: bool = False,
     ) -> dict[str, LiquidationMap]: ...
@@ -788,6 +811,7 @@ class _LocalEstimates(_Local):
         model: Number | Model | None = None,
         bin: float | None = None,
         exchange: str | None = None,
+        source: MapSource | None = None,
         as_of: Iterable[Instant],
         explain: bool = False,
     ) -> dict[str, list[LiquidationMap]]: ...
@@ -799,6 +823,7 @@ class _LocalEstimates(_Local):
         model: Number | Model | None = None,
         bin: float | None = None,
         exchange: str | None = None,
+        source: MapSource | None = None,
         as_of: Instants | None = None,
         explain: bool = False,
     ) -> Any:
@@ -821,10 +846,10 @@ class _LocalEstimates(_Local):
             _answers.liqmap,
             as_of,
             explain=explain,
-            range=range,
             model=asked(model),
             bin=bin,
             exchange=exchange,
+            **_made_of(source, range),
         )
 
     @overload
@@ -941,3 +966,18 @@ class _LocalEstimates(_Local):
         [True, True]
         """
         return self._listed("maxpain", symbol, _answers.plain, as_of, explain=explain, model=asked(model))
+
+
+def _made_of(source: MapSource | None, range: MapRange) -> dict[str, str]:
+    """What the map is made of and over which range, as the question has it."""
+    if source is None or choice(source, "source", ("estimate", "positions")) == "estimate":
+        return {"range": range}
+    # The default cannot be told from what is given; whatever else is wrong with a range its rule says.
+    _core.question("liqmap", range=range)
+    if range not in {"1d", "all"}:
+        msg = (
+            f"range: {range!r} is not allowed of positions that were seen, which do not tell when they were opened; "
+            'allowed: "all", which is also meant where none is given'
+        )
+        raise BadQuery(msg, parameter="range")
+    return {"range": "all", "source": source}

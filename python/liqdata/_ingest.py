@@ -53,6 +53,7 @@ KINDS = {
     "orders": {"timestamp", "exchange", "symbol", "side", "price", "qty", "value_usd"},
     "bars": {"timestamp", "symbol", "open", "high", "low", "close", "volume"},
     "open_interest": {"timestamp", "symbol"},
+    "positions": {"timestamp", "coin", "side", "liquidation_price", "value_usd"},
 }
 """What a table of each kind cannot do without."""
 
@@ -155,8 +156,14 @@ def ingest(
     orders, bars, open_interest : table, optional
         Tables, as :class:`Market` takes them; bars may have a column ``exchange``. Where one is refused nothing of the
         tables is kept. Open interest in USD is brought to coins with ``bars``, else with the archive's own.
-    positions : None
-        Not kept yet.
+    positions : table, optional
+        Positions of single accounts (:meth:`Market.positions`), snapshot by snapshot: ``timestamp`` (of the snapshot,
+        the same in all its rows), ``coin``, ``side`` and ``value_usd``; if known ``exchange``, ``account``, ``qty``
+        (base units), ``entry_price``, ``leverage``, ``margin_mode``, ``liquidation_price``, ``observed_at``,
+        ``seen_share`` and ``current_price``, the price of the snapshot, which is needed where ``qty`` is not there.
+        Positions without an account are numbered within their snapshot. A snapshot whose price is more than 10 % from
+        the market's is not taken: from that of the archive's bars, or where it has none then from the middle of three
+        snapshots and more within three hours.
     exchange : str, optional
         Whose the rows are that do not say so.
     source : str, optional
@@ -196,8 +203,8 @@ def ingest(
     >>> done.rows, done.new, liqdata.ingest(folder / "archive", file).repeated
     (1, 1, 1)
     """
-    given = {"orders": orders, "bars": bars, "open_interest": open_interest}
-    _check(files, given, positions, format=format, exchange=exchange, source=source)
+    given = {"orders": orders, "bars": bars, "open_interest": open_interest, "positions": positions}
+    _check(files, given, format=format, exchange=exchange, source=source)
     meant(progress)
     folder = os.fspath(path)
     named = [os.fspath(file) for file in files]
@@ -265,10 +272,7 @@ def _record(folder: str, told: Ingested, source: str | None, contracts: list[lis
     add_line(Path(folder, RECORD), line)
 
 
-def _check(files: tuple[object, ...], tables: Mapping[str, object], positions: object, **names: object) -> None:
-    if positions is not None:
-        msg = "positions: an archive keeps none yet; allowed: orders, bars, open_interest, and files"
-        raise BadQuery(msg, parameter="positions")
+def _check(files: tuple[object, ...], tables: Mapping[str, object], **names: object) -> None:
     for parameter, text in names.items():
         if text is not None and (not isinstance(text, str) or not text.strip()):
             msg = f"{parameter}: {text!r} is not allowed; allowed: a name"
@@ -279,16 +283,16 @@ def _check(files: tuple[object, ...], tables: Mapping[str, object], positions: o
     for file in files:
         if not isinstance(file, (str, os.PathLike)):
             what = type(file).__name__
-            msg = f"files: a {what} is no file; allowed: paths, and tables as orders=, bars= or open_interest="
+            msg = f"files: a {what} is no file; allowed: paths, and tables as orders=, bars=, open_interest= or positions="
             raise BadQuery(msg, parameter="files")
     if not files and all(one is None for one in tables.values()):
-        msg = "files: there is nothing to ingest; allowed: files, or orders=, bars=, open_interest="
+        msg = "files: there is nothing to ingest; allowed: files, or orders=, bars=, open_interest=, positions="
         raise BadQuery(msg, parameter="files")
 
 
 def _tables(folder: str, given: Mapping[str, object], exchange: str | None, shown: Shown) -> dict[str, Any]:
-    orders, bars, open_interest = given["orders"], given["bars"], given["open_interest"]
-    return _core.ingest_tables(folder, orders, bars, open_interest, exchange, _counting(shown.update))
+    tables = (given[kind] for kind in ("orders", "bars", "open_interest", "positions"))
+    return _core.ingest_tables(folder, *tables, exchange, _counting(shown.update))
 
 
 def _counting(update: Callable[[int], object]) -> Callable[[int], None]:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .types import ArchiveTable, Instant, Progress
 
 JOURNAL = "journal.sqlite"
-TABLES = ("orders", "bars", "open_interest", "maps")
+TABLES = ("orders", "bars", "open_interest", "maps", "positions")
 _DAY = 86_400_000
 # The collector leaves a day in the journal so long, for what comes late.
 _LATE = 3_600_000

@@ -10,6 +10,7 @@ from ._estimates import _AsyncEstimates
 from ._history import _AsyncHistory
 from ._maps import _AsyncMaps
 from ._orders import _AsyncOrders
+from ._positions import _AsyncPositions
 from ._series import _AsyncSeries
 from ._told import made_as
 from ._totals import _AsyncTotals
@@ -32,6 +33,7 @@ class AsyncClient(
     _AsyncHistory[Amount],
     _AsyncCascades[Amount],
     _AsyncUndercount[Amount],
+    _AsyncPositions[Amount],
     _AsyncOrders[Amount],
     _AsyncEstimates,
     _AsyncCoverage,

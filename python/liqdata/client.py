@@ -10,6 +10,7 @@ from ._estimates import _Estimates
 from ._history import _History
 from ._maps import _Maps
 from ._orders import _Orders
+from ._positions import _Positions
 from ._series import _Series
 from ._totals import _Totals
 from ._undercount import _Undercount
@@ -29,6 +30,7 @@ class Client(
     _History[Amount],
     _Cascades[Amount],
     _Undercount[Amount],
+    _Positions[Amount],
     _Orders[Amount],
     _Estimates,
     _Coverage,

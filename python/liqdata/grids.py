@@ -37,6 +37,7 @@ __all__ = ["Heatmap", "LiquidationMap"]
 
 EXPOSED = "USD of open interest exposed"
 EXPECTED = "USD expected to be reported liquidated"
+MEASURED = "USD of positions that were seen"
 ESTIMATED = "USD"
 # The model whose cells are an expectation.
 EXPECTING = 3
@@ -45,7 +46,7 @@ RELATIVE = "relative units: open interest is unknown, a multiple of the volume s
 
 _FRESH = 15 * 60 * 1000  # milliseconds for which a reading of open interest is carried forward
 
-_VIEWS: dict[Any, str] = {"exposure": EXPOSED, "expected": EXPECTED}
+_VIEWS: dict[Any, str] = {"exposure": EXPOSED, "expected": EXPECTED, "measured": MEASURED}
 
 
 def _equal(left: object, right: object) -> bool:

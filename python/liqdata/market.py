@@ -19,6 +19,7 @@ from ._intake import table
 from ._local import _Mirrored, _Moves
 from ._maps import _LocalMaps
 from ._orders import _LocalOrders
+from ._positions import _LocalPositions
 from ._progress import bar, counting, meant
 from ._series import _LocalSeries
 from ._totals import _LocalTotals
@@ -43,6 +44,7 @@ class Market(
     _LocalHistory,
     _LocalCascades,
     _LocalUndercount,
+    _LocalPositions,
     _LocalOrders,
     _LocalEstimates,
     _LocalCoverage,

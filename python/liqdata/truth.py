@@ -7,12 +7,14 @@ them are public. What is compared is USD by distance from the price, side by sid
 from __future__ import annotations
 
 from contextlib import closing
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
 from . import _core
 from ._doors import door
+from ._inputs import millis_of
 from ._progress import bar
 from .errors import Refused
 from .model import Model
@@ -33,6 +35,9 @@ __all__ = ["score_truth"]
 
 BIN = 0.005
 REACH = 0.30
+SNAPSHOTS = 24
+"""So many snapshots of what a market has seen are held against its maps."""
+
 NEAR = (0.01, 0.02, 0.05, 0.10)
 APART = 0.02
 """The prices of a snapshot and of the market differ by no more: within a bar or two the price moves less as a rule."""
@@ -60,7 +65,9 @@ def score_truth(
     ----------
     market : Market
         Whose map. Where it is simulated and no positions are given, its :meth:`Market.true_positions` are the truth,
-        each with its USD at its liquidation price, as the map counts them.
+        each with its USD at its liquidation price, as the map counts them. Where it has seen positions of single
+        accounts (:meth:`Market.positions`) those are: of up to 24 snapshots, the last and others an hour apart and
+        more, each with its USD at its liquidation price.
     positions : table, optional
         Measured positions, as pandas, polars, pyarrow or a dict of columns: ``timestamp`` (or ``t``) of the snapshot,
         ``side``, ``price`` (where it is liquidated), ``value_usd`` (or ``value``); if known ``current_price`` (or
@@ -85,7 +92,9 @@ def score_truth(
         means over those with positions of that side within 30 %, and a ratio is one of sums. NaN where there are none.
         ``meta`` has ``truth`` (``simulated`` or ``measured``), the map's ``version`` (:attr:`Model.version`), ``bin``,
         ``reach``, ``snapshots`` (by coin) and ``left_out``: the coin and instant of each snapshot that was not used,
-        and why: its price differs from the market's by more than 2 %, or the market has no map then.
+        and why: its price differs from the market's by more than 2 %, or the market has no map then. Of positions that
+        the market has seen also ``seen_share``, their least share of open interest by coin (``None`` where that is not
+        known), and ``unplaced_usd``: what of them has no liquidation price on its side of the price, and enters nothing.
 
     Raises
     ------
@@ -104,8 +113,13 @@ def score_truth(
     """
     if not hasattr(market, "true_positions"):
         refuse("market", f"a {type(market).__name__} is not allowed", "a liqdata.Market")
+    seen = None
     if positions is None and not market.simulated:
-        refuse("positions", "nobody knows those of a market that is not simulated", "a table of measured positions")
+        seen = _Seen.of(market, symbols)
+        if seen is None:
+            what = "nobody knows those of a market that is not simulated, and this one has seen none"
+            refuse("positions", what, "a table of measured positions")
+        positions = seen.table
     version = _version(model)
     # Never what is answered by default, which may be the expected view.
     model = 2 if model is None else model
@@ -135,6 +149,8 @@ def score_truth(
         snapshots=counts,
         left_out=left_out,
     )
+    if seen is not None:
+        found.meta.update(seen_share=seen.share, unplaced_usd=seen.unplaced_usd)
     return found
 
 
@@ -182,6 +198,53 @@ class _Measured(NamedTuple):
             held.floats(value, least=0.0),
             current,
         )
+
+
+class _Seen(NamedTuple):
+    """Positions that the market itself has seen, as a table of measured ones."""
+
+    table: dict[str, list[Any]]
+    share: dict[str, float | None]
+    unplaced_usd: float
+
+    @classmethod
+    def of(cls, market: Market, symbols: str | Sequence[str] | None) -> _Seen | None:
+        names = ("timestamp", "symbol", "side", "price", "value_usd", "current_price")
+        table: dict[str, list[Any]] = {name: [] for name in names}
+        share: dict[str, float | None] = {}
+        unplaced = 0.0
+        for coin in _coins(market, symbols, None):
+            for found in _snapshots(market, coin):
+                at, now = millis_of(found.meta["snapshot"]), _valued_at(found)
+                told = found.meta["seen_share"]
+                least = share.get(coin, told)
+                share[coin] = None if told is None or least is None else min(told, least)
+                for row in found:
+                    price, qty = row["liquidation_price"], float(row["qty"])
+                    if price is None or (float(price) < now) != (row["side"] == "LONG"):
+                        unplaced += float(row["value_usd"])
+                        continue
+                    line = (at, coin, row["side"], float(price), qty * float(price), now)
+                    for name, cell in zip(names, line, strict=True):
+                        table[name].append(cell)
+        return cls(table, share, unplaced) if table["price"] else None
+
+
+def _snapshots(market: Market, coin: str) -> Iterator[Rows[Any]]:
+    """The last snapshots of a coin, the newest first."""
+    at: Any = None
+    for _ in range(SNAPSHOTS):
+        found = market.positions(coin, as_of=at)
+        if not len(found):
+            return
+        yield found
+        at = found.meta["snapshot"] - timedelta(hours=1)
+
+
+def _valued_at(found: Rows[Any]) -> float:
+    """The price that a snapshot was taken at, of its largest position."""
+    largest = max(found, key=lambda row: row["value_usd"])
+    return float(largest["value_usd"]) / float(largest["qty"])
 
 
 def _longs(held: Table) -> Flags:

@@ -58,6 +58,7 @@ __all__ = [
     "MapRange",
     "MapRow",
     "MapSide",
+    "MapSource",
     "MaxPain",
     "Model",
     "OpenInterestRow",
@@ -69,6 +70,7 @@ __all__ = [
     "Progress",
     "RawStatus",
     "Sampling",
+    "SeenPositionRow",
     "Side",
     "TruthRow",
     "UndercountRow",
@@ -116,14 +118,17 @@ Side: TypeAlias = Literal["LONG", "SHORT"]
 MapKind: TypeAlias = Literal["heatmap", "liqmap", "levels", "maxpain"]
 """The question that an estimated map answers."""
 
-ArchiveTable: TypeAlias = Literal["orders", "bars", "open_interest", "maps"]
+ArchiveTable: TypeAlias = Literal["orders", "bars", "open_interest", "maps", "positions"]
 """A kind of rows that an archive keeps."""
+
+MapSource: TypeAlias = Literal["estimate", "positions"]
+"""What a liquidation map is made of: an estimated ledger, or positions that were seen."""
 
 MapSide: TypeAlias = Literal["long", "short"]
 """Side of the positions in a bin of a liquidation map."""
 
-View: TypeAlias = Literal["exposure", "expected"]
-"""What an estimated USD figure counts: open interest exposed, or liquidations expected to be reported."""
+View: TypeAlias = Literal["exposure", "expected", "measured"]
+"""What a map's USD count: open interest exposed, liquidations expected to be reported, or positions that were seen."""
 
 Decimals: TypeAlias = Literal["decimal", "float"]
 """How exact amounts are given in frames: ``decimal.Decimal`` or ``float``."""
@@ -338,6 +343,22 @@ class PositionRow(TypedDict):
     entry_price: float
     liquidation_price: float
     qty: float
+
+
+class SeenPositionRow(TypedDict, Generic[Amount]):
+    """One open position of an account that was looked at; ``None`` is what is not known."""
+
+    exchange: str
+    account: str
+    coin: str
+    side: Side
+    qty: Amount
+    entry_price: Amount | None
+    leverage: float | None
+    margin_mode: str | None
+    liquidation_price: Amount | None
+    value_usd: Amount
+    observed_at: int
 
 
 class TruthRow(TypedDict):

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::endpoint::{endpoint, object};
 use super::openapi;
 use super::parameter::{Exchange, Modelled};
-use crate::model::{BinWidth, Coin, LiquidationMap, MapRange};
+use crate::model::{BinWidth, Coin, LiquidationMap, MapRange, MapSource};
 
 endpoint! {
     /// Asks for the liquidation map of a coin.
@@ -15,6 +15,7 @@ endpoint! {
     model: Option<Modelled>, "2, 3 or a model of your own parameters; an extension of our server";
     bin: Option<BinWidth>, "how much price a bin spans; about 0.1 % of the price where absent; an extension of our server";
     exchange: Option<Exchange>, "exchange, for its ledger alone; all together where absent; an extension of our server";
+    [beside] source: Option<MapSource>, "estimate, or positions for the map of those that were seen, whatever their age; an extension of our server";
     => bare LiquidationMap; large
 }
 

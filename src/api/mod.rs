@@ -25,6 +25,7 @@ mod openapi;
 mod orders;
 mod overview;
 mod parameter;
+mod positions;
 mod query;
 mod refusal;
 mod stream;
@@ -75,7 +76,7 @@ macro_rules! endpoints {
             ]
             [
                 history(History) cascades(Cascades) undercount(Undercount) coverage(Coverage) gaps(Gaps)
-                bars(Bars) open_interest(OpenInterest) maps(Maps)
+                bars(Bars) open_interest(OpenInterest) maps(Maps) positions(Positions)
             ]
         }
     };

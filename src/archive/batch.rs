@@ -6,6 +6,7 @@ use super::maps::MapRow;
 use super::noted::{self, Mark, Outcome, Tally, TopicGap};
 use super::open_interest::OpenInterestRow;
 use super::orders::OrderRow;
+use super::positions::PositionRow;
 use super::row::{Row, check_all};
 use super::runs::{self, Gap, RunId};
 use crate::model::Millis;
@@ -21,6 +22,8 @@ pub struct Batch {
     pub open_interest: Vec<OpenInterestRow>,
     /// Estimated maps as they were served.
     pub maps: Vec<MapRow>,
+    /// Positions of single accounts, whole snapshots of them.
+    pub positions: Vec<PositionRow>,
     /// Stretches in which something was missed.
     pub gaps: Vec<Gap>,
     /// Up to when each run was still being listened to.
@@ -60,6 +63,7 @@ impl Batch {
         check_all(BarRow::TABLE, &self.bars, Row::check)?;
         check_all(OpenInterestRow::TABLE, &self.open_interest, Row::check)?;
         check_all(MapRow::TABLE, &self.maps, Row::check)?;
+        check_all(PositionRow::TABLE, &self.positions, Row::check)?;
         check_all("gaps", &self.gaps, runs::check)?;
         check_all("topic_gaps", &self.topic_gaps, noted::check_topic_gap)?;
         check_all("outcomes", &self.outcomes, noted::check_outcome)?;
@@ -69,7 +73,11 @@ impl Batch {
 
     /// How many rows there are, gaps and what else is noted aside.
     pub(super) fn rows(&self) -> usize {
-        self.orders.len() + self.bars.len() + self.open_interest.len() + self.maps.len()
+        self.orders.len()
+            + self.bars.len()
+            + self.open_interest.len()
+            + self.maps.len()
+            + self.positions.len()
     }
 }
 
@@ -84,6 +92,8 @@ pub struct Acknowledged {
     pub open_interest: usize,
     /// Maps that are new.
     pub maps: usize,
+    /// Positions that are new.
+    pub positions: usize,
     /// Rows that were there before and stayed as they were.
     pub repeated: usize,
 }

@@ -17,6 +17,7 @@ use super::manifest::{self, Day, State};
 use super::maps::MapRow;
 use super::open_interest::OpenInterestRow;
 use super::orders::OrderRow;
+use super::positions::PositionRow;
 use super::reader::Archive;
 use super::row::Row;
 use super::{ArchiveError, files, journal, known, listed, noted, table};
@@ -38,7 +39,7 @@ pub struct Cut {
 pub struct ListedFile {
     /// The path below the archive's folder, with `/` between names.
     pub path: String,
-    /// `orders`, `bars`, `open_interest` or `maps`.
+    /// `orders`, `bars`, `open_interest`, `maps` or `positions`.
     pub holds: String,
     /// Rows in it.
     pub rows: u64,
@@ -111,11 +112,12 @@ impl Cut {
 }
 
 /// The kinds of rows there are.
-const KINDS: [&str; 4] = [
+const KINDS: [&str; 5] = [
     OrderRow::TABLE,
     BarRow::TABLE,
     OpenInterestRow::TABLE,
     MapRow::TABLE,
+    PositionRow::TABLE,
 ];
 
 impl Archive {
@@ -145,13 +147,11 @@ impl Archive {
                     });
                 }
             }
-            for kind in KINDS {
-                let rows: i64 =
-                    journal.query_row(&format!("SELECT count(*) FROM {kind}"), [], |line| {
-                        line.get(0)
-                    })?;
-                lists.journaled += u64::try_from(rows).unwrap_or_default();
-            }
+            lists.journaled = journal::count::<OrderRow>(journal)?
+                + journal::count::<BarRow>(journal)?
+                + journal::count::<OpenInterestRow>(journal)?
+                + journal::count::<MapRow>(journal)?
+                + journal::count::<PositionRow>(journal)?;
             Ok(lists)
         })
     }
@@ -266,7 +266,8 @@ fn fill(
     kind::<OrderRow>(from, into, cut)?;
     kind::<BarRow>(from, into, cut)?;
     kind::<OpenInterestRow>(from, into, cut)?;
-    kind::<MapRow>(from, into, cut)
+    kind::<MapRow>(from, into, cut)?;
+    kind::<PositionRow>(from, into, cut)
 }
 
 /// Copies what is noted of the listening beside runs and gaps.

@@ -54,7 +54,7 @@ pub struct Filed {
 /// A row that was not kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unfit {
-    /// `orders`, `bars` or `open_interest`.
+    /// `orders`, `bars`, `open_interest` or `positions`.
     pub table: &'static str,
     /// Its place among those that were handed in.
     pub row: usize,
@@ -183,6 +183,7 @@ impl Filing<'_> {
         let went_on = self.kind(rows.orders, |open| &mut open.orders)?
             && self.kind(rows.bars, |open| &mut open.bars)?
             && self.kind(rows.open_interest, |open| &mut open.open_interest)?
+            && self.kind(rows.positions, |open| &mut open.positions)?
             && (self.goes_on)();
         if went_on {
             self.place()?;
@@ -366,6 +367,7 @@ impl Filing<'_> {
             table::insert(&transaction, &open.orders)?;
             table::insert(&transaction, &open.bars)?;
             table::insert(&transaction, &open.open_interest)?;
+            table::insert(&transaction, &open.positions)?;
             noted.write(&transaction)?;
             for told in told {
                 runs::tell(&transaction, told)?;

@@ -13,10 +13,11 @@ use super::manifest::{self, Day, Partition};
 use super::maps::MapRow;
 use super::open_interest::OpenInterestRow;
 use super::orders::OrderRow;
+use super::positions::PositionRow;
 use super::row::Row;
 use super::runs::{self, Gap};
 use super::versions::{
-    VERSION, WITHOUT_GENERATIONS, WITHOUT_GROUPS, WITHOUT_NOTES, WITHOUT_SUMS, WITHOUT_VERSIONS,
+    VERSION, WITHOUT_GENERATIONS, WITHOUT_GROUPS, WITHOUT_NOTES, WITHOUT_POSITIONS, WITHOUT_SUMS, WITHOUT_VERSIONS,
 };
 use super::{ArchiveError, files, generations, known, noted, summed, sums, table, versions};
 use crate::model::{Millis, Record};
@@ -258,6 +259,9 @@ fn bring_up(journal: &mut Connection, version: i32) -> rusqlite::Result<()> {
     if version <= WITHOUT_GENERATIONS {
         transaction.execute_batch(generations::CREATE)?;
     }
+    if version <= WITHOUT_POSITIONS {
+        transaction.execute_batch(&table::create::<PositionRow>())?;
+    }
     let summed = if version > WITHOUT_SUMS { version } else { 0 };
     summed::add(&transaction, summed)?;
     transaction.pragma_update(None, "user_version", VERSION)?;
@@ -299,6 +303,7 @@ fn create(journal: &mut Connection) -> rusqlite::Result<()> {
             table::create::<BarRow>(),
             table::create::<OpenInterestRow>(),
             table::create::<MapRow>(),
+            table::create::<PositionRow>(),
             runs::create(),
             noted::create(),
             manifest::CREATE.to_owned(),
@@ -329,6 +334,7 @@ pub(super) fn append(
             let bars = table::insert(&transaction, &batch.bars)?;
             let open_interest = table::insert(&transaction, &batch.open_interest)?;
             let maps = table::insert(&transaction, &batch.maps)?;
+            let positions = table::insert(&transaction, &batch.positions)?;
             for gap in &batch.gaps {
                 runs::add_gap(&transaction, gap)?;
             }
@@ -353,7 +359,8 @@ pub(super) fn append(
                 bars,
                 open_interest,
                 maps,
-                repeated: batch.rows() - orders - bars - open_interest - maps,
+                positions,
+                repeated: batch.rows() - orders - bars - open_interest - maps - positions,
             })
         })
         .collect::<rusqlite::Result<Vec<_>>>()?;
@@ -383,7 +390,8 @@ pub(super) fn rows_within<R: Row>(
     room: &mut Room,
 ) -> rusqlite::Result<Vec<R>> {
     // What has no exchange is asked for by none, and what has no kind by none of them.
-    if filter.exchange.is_some() && R::APART != "exchange"
+    if !versions::has::<R>(journal)?
+        || filter.exchange.is_some() && R::APART != "exchange"
         || filter.kind.is_some() && R::KIND.is_none()
     {
         return Ok(Vec::new());
@@ -478,6 +486,9 @@ pub(super) fn days<R: Row>(
     start: Millis,
     end: Millis,
 ) -> rusqlite::Result<Vec<Day>> {
+    if !versions::has::<R>(journal)? {
+        return Ok(Vec::new());
+    }
     let mut statement = journal.prepare_cached(&format!(
         "SELECT min(timestamp) FROM {} WHERE timestamp >= ?1 AND timestamp < ?2",
         R::TABLE
@@ -492,6 +503,37 @@ pub(super) fn days<R: Row>(
         from = day.end();
     }
     Ok(days)
+}
+
+/// The last instant from `start` until before `end` that has rows in the journal.
+pub(super) fn newest<R: Row>(
+    journal: &Connection,
+    start: Millis,
+    end: Millis,
+) -> rusqlite::Result<Option<Millis>> {
+    if !versions::has::<R>(journal)? {
+        return Ok(None);
+    }
+    journal
+        .prepare_cached(&format!(
+            "SELECT max(timestamp) FROM {} WHERE timestamp >= ?1 AND timestamp < ?2",
+            R::TABLE
+        ))?
+        .query_row([start.0, end.0], |row| {
+            row.get::<_, Option<i64>>(0).map(|at| at.map(Millis))
+        })
+}
+
+/// How many rows of one kind the journal has.
+pub(super) fn count<R: Row>(journal: &Connection) -> rusqlite::Result<u64> {
+    if !versions::has::<R>(journal)? {
+        return Ok(0);
+    }
+    let rows: i64 =
+        journal.query_row(&format!("SELECT count(*) FROM {}", R::TABLE), [], |line| {
+            line.get(0)
+        })?;
+    Ok(u64::try_from(rows).unwrap_or_default())
 }
 
 /// How many rows of a partition each exchange has, or whatever else keeps rows apart.

@@ -14,6 +14,7 @@ use super::generations;
 use super::maps::MapRow;
 use super::open_interest::OpenInterestRow;
 use super::orders::OrderRow;
+use super::positions::PositionRow;
 use super::row::Row;
 use super::table::not_readable;
 use crate::model::Millis;
@@ -170,6 +171,7 @@ fn is_generated(path: &str, holds: &str, partition: Partition) -> bool {
         BarRow::TABLE => partition.folder::<BarRow>(),
         OpenInterestRow::TABLE => partition.folder::<OpenInterestRow>(),
         MapRow::TABLE => partition.folder::<MapRow>(),
+        PositionRow::TABLE => partition.folder::<PositionRow>(),
         _ => return false,
     };
     let folder: Vec<_> = folder.iter().map(|name| name.to_string_lossy()).collect();

@@ -6,6 +6,7 @@ use super::bars::BarRow;
 use super::maps::MapRow;
 use super::open_interest::OpenInterestRow;
 use super::orders::OrderRow;
+use super::positions::PositionRow;
 use super::row::Row;
 use super::runs::{Gap, add_gap};
 use super::sums::{COLUMN, FUNCTION};
@@ -25,7 +26,8 @@ pub(super) fn let_go(journal: &Connection, now: Millis) -> rusqlite::Result<()> 
     delete::<OrderRow>(journal, &orders)?;
     delete::<BarRow>(journal, &damaged::<BarRow>(journal)?)?;
     delete::<OpenInterestRow>(journal, &damaged::<OpenInterestRow>(journal)?)?;
-    delete::<MapRow>(journal, &damaged::<MapRow>(journal)?)
+    delete::<MapRow>(journal, &damaged::<MapRow>(journal)?)?;
+    delete::<PositionRow>(journal, &damaged::<PositionRow>(journal)?)
 }
 
 /// The condition that a row is as it was written.

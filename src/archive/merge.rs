@@ -23,6 +23,7 @@ use super::noted::{self, Mark, Outcome, Tallied, Tally, TopicGap};
 use super::open_interest::OpenInterestRow;
 use super::orders::OrderRow;
 use super::parquet::{self, MOST};
+use super::positions::PositionRow;
 use super::reader::Archive;
 use super::roll::{HEAVY, MOST_BYTES, of_fault};
 use super::row::Row;
@@ -72,6 +73,7 @@ impl Archive {
         days += count::<BarRow>(&sources)?;
         days += count::<OpenInterestRow>(&sources)?;
         days += count::<MapRow>(&sources)?;
+        days += count::<PositionRow>(&sources)?;
         let mut merge = Merge {
             sources: &sources,
             writer: &mut writer,
@@ -82,7 +84,8 @@ impl Archive {
         let whole = merge.kind::<OrderRow>()?
             && merge.kind::<BarRow>()?
             && merge.kind::<OpenInterestRow>()?
-            && merge.kind::<MapRow>()?;
+            && merge.kind::<MapRow>()?
+            && merge.kind::<PositionRow>()?;
         merge.lists()?;
         Ok(whole)
     }

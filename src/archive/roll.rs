@@ -22,6 +22,7 @@ use super::maps::MapRow;
 use super::open_interest::OpenInterestRow;
 use super::orders::OrderRow;
 use super::parquet::{self, FileFault, MOST};
+use super::positions::PositionRow;
 use super::reader::Archive;
 use super::row::Row;
 use super::writer::Writer;
@@ -144,6 +145,7 @@ pub(super) fn roll<H: Hand>(
     roll.kind::<BarRow>()?;
     roll.kind::<OpenInterestRow>()?;
     roll.kind::<MapRow>()?;
+    roll.kind::<PositionRow>()?;
     Ok(roll.rolled)
 }
 

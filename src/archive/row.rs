@@ -17,6 +17,8 @@ pub(super) type Fault = (&'static str, String);
 pub(super) trait Row: Record + Clone + Send + 'static {
     /// The journal's table and the tree's folder.
     const TABLE: &'static str;
+    /// The version of the journal's tables that it came with.
+    const SINCE: i32 = 0;
     /// The columns that together are another's in no other row.
     const UNIQUE: &'static str;
     /// Whether rows differ in length and are kept apart by it.

@@ -239,7 +239,7 @@ impl Archive {
         Ok(scan)
     }
 
-    fn scan<R: Row>(&self, filter: &Filter) -> Result<Scan<R>, ArchiveError> {
+    pub(super) fn scan<R: Row>(&self, filter: &Filter) -> Result<Scan<R>, ArchiveError> {
         filter.check()?;
         let mut all = Scan::default();
         for day in self.days::<R>(filter)? {

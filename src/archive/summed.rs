@@ -11,6 +11,7 @@ use super::maps::MapRow;
 use super::noted::{Mark, Outcome, TopicGap};
 use super::open_interest::OpenInterestRow;
 use super::orders::OrderRow;
+use super::positions::PositionRow;
 use super::row::Row;
 use super::sums::{COLUMN, FUNCTION};
 use super::{generations, table, versions};
@@ -41,7 +42,7 @@ fn tables() -> [Summed; 15] {
             table: R::TABLE,
             columns: table::columns::<R>(),
             changes: false,
-            since: FIRST,
+            since: FIRST.max(R::SINCE),
         }
     }
     fn noted(table: &'static str, columns: String) -> Summed {
@@ -69,6 +70,7 @@ fn tables() -> [Summed; 15] {
         of::<BarRow>(),
         of::<OpenInterestRow>(),
         of::<MapRow>(),
+        of::<PositionRow>(),
         changing(
             "gaps",
             "exchange, start, \"end\", reason, recorded_at, silent_from",

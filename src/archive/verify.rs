@@ -14,6 +14,7 @@ use super::manifest::{self, Part, State};
 use super::maps::MapRow;
 use super::open_interest::OpenInterestRow;
 use super::orders::OrderRow;
+use super::positions::PositionRow;
 use super::reader::{Archive, Stamp};
 use super::row::Row;
 use super::runs::{Gap, add_gap};
@@ -56,7 +57,7 @@ record! {
     pub struct Finding {
         /// The file, below the archive's folder.
         pub file: String,
-        /// `journal`, `orders`, `bars`, `open_interest`, `maps` or `raw`.
+        /// `journal`, `orders`, `bars`, `open_interest`, `maps`, `positions` or `raw`.
         pub holds: String,
         /// `damaged`, `missing` or `unexpected`.
         pub problem: String,
@@ -217,6 +218,7 @@ impl Archive {
             BarRow::TABLE,
             OpenInterestRow::TABLE,
             MapRow::TABLE,
+            PositionRow::TABLE,
         ] {
             let folder = self.folder.join(kind);
             // What lies behind a link is not the archive's.

@@ -7,7 +7,9 @@ use super::row::Row;
 use super::table;
 
 /// The version of the tables.
-pub(super) const VERSION: i32 = 8;
+pub(super) const VERSION: i32 = 9;
+/// The version of those that had no positions.
+pub(super) const WITHOUT_POSITIONS: i32 = 8;
 /// The version of those whose orders were of no group.
 pub(super) const WITHOUT_GROUPS: i32 = 7;
 /// The version of those whose files had one generation.
@@ -46,6 +48,11 @@ fn version(journal: &Connection) -> rusqlite::Result<i32> {
 pub(super) fn is_summed(journal: &Connection) -> rusqlite::Result<bool> {
     let version: i32 = journal.query_row("PRAGMA user_version", [], |row| row.get(0))?;
     Ok(version > WITHOUT_SUMS)
+}
+
+/// Whether the journal has the table of a kind of rows: one of an earlier version has none of what came later.
+pub(super) fn has<R: Row>(journal: &Connection) -> rusqlite::Result<bool> {
+    Ok(R::SINCE == 0 || version(journal)? >= R::SINCE)
 }
 
 /// Whether some of the files may have taken the place of others.

@@ -14,6 +14,7 @@ use super::manifest::{self, State};
 use super::maps::MapRow;
 use super::open_interest::OpenInterestRow;
 use super::orders::OrderRow;
+use super::positions::PositionRow;
 use super::reader::Archive;
 use super::row::{Row, check_name, check_time};
 use super::runs::{self, Gap, RunId};
@@ -227,6 +228,7 @@ fn check_folder(folder: &Path) -> Result<(), ArchiveError> {
             BarRow::TABLE,
             OpenInterestRow::TABLE,
             MapRow::TABLE,
+            PositionRow::TABLE,
         ];
         if kinds.iter().any(|kind| name == *kind) {
             return refused(format!(

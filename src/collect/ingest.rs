@@ -227,7 +227,7 @@ pub fn ingest_rows(
     let mut writer = Archive::create_or_open(path)?;
     let mut nobody = |_| ();
     let mut intake = Intake::new(&mut writer, goes_on, &mut nobody);
-    intake.names = ["orders", "bars", "open_interest"]
+    intake.names = ["orders", "bars", "open_interest", "positions"]
         .map(|name| (name.to_owned(), 0))
         .to_vec();
     let whole = intake.tables(rows)? && intake.keep()?;
@@ -243,6 +243,7 @@ struct Places {
     orders: Vec<Place>,
     bars: Vec<Place>,
     open_interest: Vec<Place>,
+    positions: Vec<Place>,
 }
 
 /// The time of which a source tells an exchange's orders so far.
@@ -407,6 +408,13 @@ impl<'a> Intake<'a> {
                 return Ok(false);
             }
         }
+        for (row, line) in rows.positions.into_iter().zip(0..) {
+            self.rows.positions.push(row);
+            self.places.positions.push((3, line));
+            if !self.took_one()? {
+                return Ok(false);
+            }
+        }
         self.told
             .extend(stretches.into_iter().map(|(exchange, stretch)| Told {
                 exchange,
@@ -426,7 +434,10 @@ impl<'a> Intake<'a> {
     }
 
     fn gathered(&self) -> usize {
-        self.rows.orders.len() + self.rows.bars.len() + self.rows.open_interest.len()
+        self.rows.orders.len()
+            + self.rows.bars.len()
+            + self.rows.open_interest.len()
+            + self.rows.positions.len()
     }
 
     /// Whether a row is of the contract that the coin's others are of; else it is refused.
@@ -518,6 +529,7 @@ impl<'a> Intake<'a> {
             let places = match unfit.table {
                 "orders" => &places.orders,
                 "bars" => &places.bars,
+                "positions" => &places.positions,
                 _ => &places.open_interest,
             };
             let place = places.get(unfit.row);

@@ -15,7 +15,9 @@ use super::lock::locked;
 use super::mute;
 use super::plan::{CollectError, Plan};
 use super::rest::{Http, Rest};
+use super::rounds::Rounds;
 use super::status::{Status, VenueState};
+use super::tape;
 use super::tend::tend;
 use super::venue::VenueTasks;
 use super::world::World;
@@ -33,6 +35,8 @@ pub struct Listening {
     since: Millis,
     venues: Vec<Arc<VenueTasks>>,
     delivery: Delivery,
+    /// Where positions are looked at.
+    rounds: Option<Arc<Rounds>>,
     stop: watch::Sender<bool>,
     tasks: Mutex<Tasks>,
 }
@@ -111,6 +115,17 @@ impl Listening {
             tasks.venues.spawn(tend(Arc::clone(&one), stopped.clone()));
             venues.push(one);
         }
+        let mut rounds = None;
+        if plan.positions && !plan.once {
+            let (http, delivery) = (http.clone(), delivery.clone());
+            let of = Rounds::new(&settings, http, &clock, delivery, wanted.clone());
+            let of = Arc::new(of);
+            of.remember(archive)?;
+            tasks.venues.spawn(Arc::clone(&of).run(stopped.clone()));
+            let hearing = tape::listen(Arc::clone(&of), history_coins, stopped.clone());
+            tasks.venues.spawn(hearing);
+            rounds = Some(of);
+        }
         if !plan.once {
             let watch = mute::watch(venues.clone(), settings, Arc::clone(&clock));
             tasks.beside.spawn(watch);
@@ -122,6 +137,7 @@ impl Listening {
             clock,
             venues,
             delivery,
+            rounds,
             stop,
             tasks: Mutex::new(tasks),
         })
@@ -148,6 +164,7 @@ impl Listening {
             orders: count(&self.delivery.counts.orders),
             bars: count(&self.delivery.counts.bars),
             open_interest: count(&self.delivery.counts.open_interest),
+            positions: self.rounds.as_ref().map(|rounds| rounds.status()),
             repeated: count(&self.delivery.counts.repeated),
             waiting: self.delivery.waiting(),
             trouble: self.delivery.trouble(),

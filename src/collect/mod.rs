@@ -3,7 +3,10 @@
 //! A [`Collector`] tends every venue by itself (`listening`, `tend`): its markets (`listings`), its sockets (`lines`, each kept open by
 //! `line` and spoken with in `socket`), what was missed (`missed`), bars and open interest (`history`), with requests within
 //! the venue's limits (`rest`). What comes in is compared with what was heard, priced or held (`intake`, `unpriced`), and
-//! handed to the archive's keeper (`delivery`), with what is known of the listening (`noted`); the frames themselves are kept beside them (`frames`). What others have recorded of the past comes from files (`ingest`). What a venue says and how, [`feeds`](crate::feeds) knows.
+//! handed to the archive's keeper (`delivery`), with what is known of the listening (`noted`); the frames themselves are kept
+//! beside them (`frames`). Where it is asked for, single accounts are heard of on a tape (`tape`) and looked at (`rounds`,
+//! `watched`). What others have recorded of the past comes from files (`ingest`) and tables (`snapshots`). What a venue says
+//! and how, [`feeds`](crate::feeds) knows.
 
 mod aside;
 mod board;
@@ -37,14 +40,18 @@ mod rebuild;
 mod rebuilt;
 mod reread;
 mod rest;
+mod rounds;
 mod settings;
+mod snapshots;
 mod socket;
 mod status;
 mod subscriptions;
+mod tape;
 mod tend;
 mod troubles;
 mod unpriced;
 mod venue;
+mod watched;
 mod world;
 mod yardstick;
 
@@ -58,7 +65,8 @@ pub use listening::Listening;
 pub use plan::{CollectError, Plan};
 pub use rebuild::rebuild;
 pub use rebuilt::{Again, Compared, Rebuilt};
-pub use settings::{Pace, Reach, Settings, SettingsError};
-pub use status::{Status, VenueState, VenueStatus};
+pub use settings::{Pace, Positions, Reach, Settings, SettingsError};
+pub use snapshots::{Unclear as UnclearPosition, snapshots};
+pub use status::{PositionsStatus, Status, VenueState, VenueStatus};
 #[doc(hidden)]
 pub use world::{Reply, World};

@@ -39,6 +39,8 @@ pub struct Plan {
     /// The coins: orders of no others are kept, and bars and open interest of these. Without any, orders of all coins
     /// are kept, and bars and open interest of those in the settings.
     pub coins: Vec<String>,
+    /// Whether the positions of single accounts are looked at.
+    pub positions: bool,
     /// Whether only the past is asked for.
     pub once: bool,
     /// Everything else.

@@ -133,7 +133,7 @@ impl Http {
     }
 
     /// The client for `url`; why there can be none, otherwise.
-    fn client(&self, url: &Url) -> Result<&reqwest::Client, String> {
+    pub(super) fn client(&self, url: &Url) -> Result<&reqwest::Client, String> {
         match self.connector.tls() {
             Err(error) if url.scheme() == "https" => Err(format!("TLS: {error}")),
             _ if is_loopback(url) => Ok(&self.near),
@@ -334,7 +334,7 @@ impl Rest {
 }
 
 /// How long nothing is asked: as the venue says, however long, and no less than `wait`.
-fn standstill(said: Option<Duration>, wait: Duration) -> Duration {
+pub(super) fn standstill(said: Option<Duration>, wait: Duration) -> Duration {
     said.map_or(wait, |said| said.min(LONGEST).max(wait))
 }
 
@@ -347,7 +347,7 @@ fn banned_until(body: &str) -> Option<Millis> {
 }
 
 /// An error with its causes.
-fn full(error: &dyn std::error::Error) -> String {
+pub(super) fn full(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(inner) = cause {

@@ -22,6 +22,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use url::Url;
 
+use crate::feeds::accounts::MOST_WEIGHT;
 use crate::feeds::{VENUES, Venue, venue};
 use crate::net::Backoff;
 
@@ -206,6 +207,41 @@ fn check_seconds(setting: &str, seconds: f64) -> Result<(), SettingsError> {
 const DEFAULT_COINS: [&str; 6] = ["BTC", "ETH", "SOL", "XRP", "DOGE", "BNB"];
 
 settings! {
+    /// How the positions of single accounts are looked at.
+    Positions {
+        /// Where trades are heard that name both accounts.
+        socket: String = "wss://api.hyperliquid.xyz".to_owned(),
+        /// Where an account's positions are asked for.
+        rest: String = "https://api.hyperliquid.xyz".to_owned(),
+        /// How many accounts are looked at in a round.
+        accounts: usize = 400,
+        /// Time between the beginnings of two rounds, in seconds.
+        every: f64 = 900.0,
+        /// Most weight of the questions of a minute; the exchange takes 1200 of one address.
+        weight: u32 = 600,
+    }
+}
+
+impl Positions {
+    fn check(&self) -> Result<(), SettingsError> {
+        check_address("positions.socket", &self.socket, ["ws", "wss"])?;
+        check_address("positions.rest", &self.rest, ["http", "https"])?;
+        if !(1..=MOST_ACCOUNTS).contains(&self.accounts) {
+            let message = format!("{} is not allowed; 1 to {MOST_ACCOUNTS} are", self.accounts);
+            return refused("positions.accounts", message);
+        }
+        if !(20..=MOST_WEIGHT).contains(&self.weight) {
+            let message = format!("{} is not allowed; 20 to {MOST_WEIGHT} are", self.weight);
+            return refused("positions.weight", message);
+        }
+        check_seconds("positions.every", self.every)
+    }
+}
+
+/// Most accounts that are looked at.
+const MOST_ACCOUNTS: usize = 100_000;
+
+settings! {
     /// Everything a collector may be told.
     Settings {
         /// Where the venues are reached, by name.
@@ -238,6 +274,8 @@ settings! {
         aside_bytes: u64 = 64 << 20,
         /// Most bytes of the estimated maps of a day that a server in the same process keeps, compressed; 0 keeps none.
         maps_bytes: u64 = 256 << 20,
+        /// How positions are looked at, where that is asked for.
+        positions: Positions = Positions::default(),
         /// Time constants.
         pace: Pace = Pace::default(),
     }
@@ -308,6 +346,7 @@ impl Settings {
             let message = format!("{} is not allowed; 0 to 3650 are", self.history_days);
             return refused("history_days", message);
         }
+        self.positions.check()?;
         self.pace.check()
     }
 
@@ -327,6 +366,25 @@ impl Settings {
             .map_or(path, String::as_str);
         format!("{}{path}", base.trim_end_matches('/'))
     }
+}
+
+fn check_address(setting: &str, address: &str, schemes: [&str; 2]) -> Result<(), SettingsError> {
+    let usable = Url::parse(address).is_ok_and(|url| {
+        schemes.contains(&url.scheme())
+            && url.has_host()
+            && url.username().is_empty()
+            && url.password().is_none()
+            && url.query().is_none()
+            && url.fragment().is_none()
+    });
+    if usable {
+        return Ok(());
+    }
+    let message = format!(
+        "{address:?} is not allowed; a {} or {} address without user info, query or fragment is",
+        schemes[0], schemes[1]
+    );
+    refused(setting, message)
 }
 
 fn check_reach(name: &str, reach: &Reach) -> Result<(), SettingsError> {
@@ -354,21 +412,7 @@ fn check_reach(name: &str, reach: &Reach) -> Result<(), SettingsError> {
         } else {
             ["http", "https"]
         };
-        let usable = Url::parse(address).is_ok_and(|url| {
-            schemes.contains(&url.scheme())
-                && url.has_host()
-                && url.username().is_empty()
-                && url.password().is_none()
-                && url.query().is_none()
-                && url.fragment().is_none()
-        });
-        if !usable {
-            let message = format!(
-                "{address:?} is not allowed; a {} or {} address without user info, query or fragment is",
-                schemes[0], schemes[1]
-            );
-            return refused(setting, message);
-        }
+        check_address(&setting, address, schemes)?;
     }
     if let Some(address) = reach.proxy.as_deref().filter(|address| !address.is_empty()) {
         let schemes = ["http", "https", "socks5", "socks5h"];
@@ -461,6 +505,16 @@ mod tests {
             ("queue_rows = 0", "queue_rows", "0 is not allowed"),
             ("coins = [\" \"]", "coins", "no coin"),
             ("history_days = ", "settings", "history_days"),
+            (
+                "[positions]\nweight = 1300",
+                "positions.weight",
+                "20 to 1200 are",
+            ),
+            (
+                "[positions]\nrest = \"ws://a\"",
+                "positions.rest",
+                "http or https",
+            ),
         ] {
             let refused = Settings::read(text).unwrap_err();
             assert_eq!(refused.setting, setting, "{text}");

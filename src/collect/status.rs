@@ -82,6 +82,27 @@ pub struct VenueStatus {
     pub troubles: u64,
 }
 
+/// How the looking at positions goes. Counts are since the start.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct PositionsStatus {
+    /// Whether trades are heard of all coins asked for.
+    pub live: bool,
+    /// How many accounts the last round was to look at.
+    pub accounts: u64,
+    /// How many of them could not be looked at.
+    pub missing: u64,
+    /// How many positions the last snapshot has.
+    pub positions: u64,
+    /// How many snapshots there were.
+    pub snapshots: u64,
+    /// When the last was complete.
+    pub last_snapshot: Option<Millis>,
+    /// How often the venue refused a question.
+    pub refused: u64,
+    /// The last trouble, in words.
+    pub trouble: Option<String>,
+}
+
 /// The collecting at an instant.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Status {
@@ -97,6 +118,9 @@ pub struct Status {
     pub bars: u64,
     /// The same of readings of open interest.
     pub open_interest: u64,
+    /// How positions are looked at, where that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub positions: Option<PositionsStatus>,
     /// Rows that the archive had already.
     pub repeated: u64,
     /// Rows that wait to be committed.

@@ -83,6 +83,14 @@ pub enum EngineError {
         /// The current price.
         price: String,
     },
+    /// No position of the coin has been seen.
+    #[error(
+        "no position of {coin:?} has been seen: positions are collected where that is asked for (liqdata collect --positions)"
+    )]
+    NoPositions {
+        /// The coin asked for.
+        coin: String,
+    },
     /// Bars of the length asked for cannot be made of the bars of the coin.
     #[error(
         "bars of {} cannot be made of the bars of {coin:?}, which are {} long; {}",

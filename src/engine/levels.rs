@@ -109,6 +109,7 @@ mod tests {
                 bin(108.5, Side::Short),
             ],
             tiers: vec![5.0, 2.0, 5.0, 2.0, 0.0, 7.0, 0.0, 7.0],
+            measured: None,
         };
         assert_eq!(strongest(&map, 0, Side::Long), Some((95.5, 5.0)));
         assert_eq!(strongest(&map, 1, Side::Short), Some((104.5, 7.0)));

@@ -118,6 +118,7 @@ pub(super) fn shown(
             leverages: SHOWN.map(i64::from).to_vec(),
             bins,
             tiers,
+            measured: None,
         },
         explain,
     })
@@ -172,7 +173,7 @@ fn fine(frame: &Frame<'_>, ledger: &Ledger, counted: &[Vec<f64>; 2]) -> (FineMap
     clippy::cast_possible_truncation,
     reason = "prices are a few thousand bins apart"
 )]
-fn map_bin(price: f64, current: f64, width: f64) -> i64 {
+pub(super) fn map_bin(price: f64, current: f64, width: f64) -> i64 {
     ((price - current) / width).floor() as i64
 }
 
@@ -185,6 +186,6 @@ fn above(value: f64) -> String {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "bins are counted in thousands")]
-fn centre(bin: i64, current: f64, width: f64) -> f64 {
+pub(super) fn centre(bin: i64, current: f64, width: f64) -> f64 {
     current + (bin as f64 + 0.5) * width
 }

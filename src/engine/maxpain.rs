@@ -97,6 +97,7 @@ mod tests {
                 bin(108.5, Side::Short, 8.0),
             ],
             tiers: vec![7.0, 7.0, 6.0, 3.0, 8.0, 8.0],
+            measured: None,
         };
         let pain = pain(&map);
         assert_eq!(pain.long.price.to_bits(), 95.5_f64.to_bits());

@@ -8,6 +8,7 @@
 //! quantity and value absent. Numbers are read from the raw text into exact decimals; only quotients are rounded, half to
 //! even at eight places.
 
+pub mod accounts;
 mod ask;
 mod aster;
 mod bars;

@@ -1,5 +1,6 @@
 //! From a question of the contract to the engine's answer: a short impl for each.
 
+use super::positions::{is_measured, measured};
 use super::refusal::Refusal;
 use super::source::Needed;
 use super::stretches::Stretches;
@@ -281,7 +282,19 @@ impl Answer for api::Liqmap {
         Ok(engine::binned(&view, coin, self.range, model, self.bin)?.into())
     }
 
+    fn of_market(
+        &self,
+        market: &dyn Stretches,
+        as_of: Option<Millis>,
+        _most: usize,
+    ) -> Option<Result<Self::Reply, Refusal>> {
+        is_measured(self).then(|| measured(market, self, as_of))
+    }
+
     fn material(&self) -> Material {
+        if is_measured(self) {
+            return Material::Stretch;
+        }
         let material = Material::map(&self.symbol, self.model.as_ref(), self.range, self.range);
         match material {
             Material::Estimated(needed) => Material::Estimated(Needed {
@@ -293,7 +306,7 @@ impl Answer for api::Liqmap {
     }
 
     fn is_one_ledger(&self) -> bool {
-        self.range == MapRange::All
+        self.range == MapRange::All && !is_measured(self)
     }
 
     fn of_one_ledger(&self, view: &View<'_>, instants: &[Millis]) -> Answers<Self::Reply> {

@@ -29,7 +29,7 @@ use crate::engine::{
 };
 use crate::model::{
     Bar, CascadeRow, FiledColumns, FiledOrders, MapRow, Millis, MissedStretch,
-    ObservedOpenInterest, Order, OrderBrief, PeriodRow, VenueCoverage, Window,
+    ObservedOpenInterest, Order, OrderBrief, PeriodRow, PositionRow, VenueCoverage, Window,
 };
 use cascades::{Tails, of_stretch};
 use desk::Desk;
@@ -530,6 +530,17 @@ impl Source for Archived {
         let filter = self.filter(Some(coin), as_of, stretch)?;
         let rows = self.desk(as_of).archive.open_interest(&filter)?.rows;
         Ok(rows.into_iter().map(Into::into).collect())
+    }
+
+    fn positions(
+        &self,
+        coin: &str,
+        exchange: Option<&str>,
+        as_of: Option<Millis>,
+    ) -> Result<Vec<PositionRow>, Refusal> {
+        let at = self.instant(as_of)?;
+        let archive = &self.desk(as_of).archive;
+        Ok(archive.last_positions(coin, exchange, at)?.rows)
     }
 
     fn maps(

@@ -28,8 +28,8 @@ use crate::engine::{
 };
 use crate::model::{
     Bar, CascadeRow, Chosen, Coin, Completeness, MapRow, Millis, MissedStretch, Model,
-    ObservedLiquidations, ObservedOpenInterest, Order, PeriodRow, Symbol, UndercountRow,
-    VenueCoverage, Vocabulary, Window,
+    ObservedLiquidations, ObservedOpenInterest, Order, PeriodRow, PositionRow, Symbol,
+    UndercountRow, VenueCoverage, Vocabulary, Window,
 };
 
 /// What a server, or a caller in this process, asks its questions of.
@@ -622,6 +622,26 @@ impl Market {
         Ok(readings)
     }
 
+    /// The positions of a coin in the last snapshot of single accounts that was complete at `as_of`, or else now; of one
+    /// exchange where it is named. Only archives have any.
+    ///
+    /// # Errors
+    ///
+    /// A [`Refusal`] as of [`Market::answer`].
+    pub fn positions(
+        &self,
+        coin: &str,
+        exchange: Option<&str>,
+        as_of: Option<Millis>,
+    ) -> Result<Vec<PositionRow>, Refusal> {
+        self.check_instant(as_of)?;
+        let positions = self.source.positions(coin, exchange, as_of)?;
+        if positions.is_empty() {
+            self.check_coin(coin)?;
+        }
+        Ok(positions)
+    }
+
     /// The estimated maps that were served and kept, as they were: of `kind`, `coin` and the model's `version` where they
     /// are named ([`Filter::UNKNOWN`](crate::archive::Filter::UNKNOWN) where it is not known), made of bars up to the first
     /// instant or later and before the second, computed by `as_of`; at most so many bytes of them. Only archives have any.
@@ -804,6 +824,15 @@ impl Stretches for Market {
         stretch: Ends,
     ) -> Result<Vec<ObservedOpenInterest>, Refusal> {
         self.open_interest(coin, as_of, stretch)
+    }
+
+    fn positions(
+        &self,
+        coin: &str,
+        exchange: Option<&str>,
+        as_of: Option<Millis>,
+    ) -> Result<Vec<PositionRow>, Refusal> {
+        self.positions(coin, exchange, as_of)
     }
 
     fn maps(

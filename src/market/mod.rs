@@ -22,6 +22,7 @@ mod listed;
 mod maps;
 mod moving;
 mod orders;
+mod positions;
 mod refusal;
 mod revision;
 mod shared_look;

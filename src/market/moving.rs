@@ -22,7 +22,8 @@ use super::source::{Needed, Source, Stretch};
 use crate::archive::Archive;
 use crate::engine::{Observations, Rows, TimelineQuestion, View};
 use crate::model::{
-    Bar, MapRow, Millis, MissedStretch, ObservedOpenInterest, PeriodRow, VenueCoverage, Window,
+    Bar, MapRow, Millis, MissedStretch, ObservedOpenInterest, PeriodRow, PositionRow,
+    VenueCoverage, Window,
 };
 pub use clock::{Clock, Driven, Scaled};
 use timetable::{Stand, Timetable};
@@ -315,6 +316,15 @@ impl Source for Moving {
         as_of: Option<Millis>,
     ) -> Result<Option<Vec<PeriodRow>>, Refusal> {
         self.place.timeline(asked, self.at(as_of)?)
+    }
+
+    fn positions(
+        &self,
+        coin: &str,
+        exchange: Option<&str>,
+        as_of: Option<Millis>,
+    ) -> Result<Vec<PositionRow>, Refusal> {
+        self.place.positions(coin, exchange, self.at(as_of)?)
     }
 
     fn maps(

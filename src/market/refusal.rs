@@ -20,6 +20,8 @@ pub enum Code {
     UnknownCoin,
     /// No bar of the coin closed in the window.
     NoBars,
+    /// No position of the coin has been seen.
+    NoPositions,
     /// The bars of the coin are too long for the range.
     TooCoarse,
     /// The bars of the coin do not reach back to the start of the range.
@@ -138,6 +140,7 @@ impl From<EngineError> for Refusal {
         let (code, parameter) = match &error {
             EngineError::UnknownCoin { .. } => (Code::UnknownCoin, "symbol"),
             EngineError::NoBars { .. } => (Code::NoBars, "symbol"),
+            EngineError::NoPositions { .. } => (Code::NoPositions, "symbol"),
             EngineError::TooCoarse { .. } => (Code::TooCoarse, "symbol"),
             EngineError::UnknownVenue { .. } => (Code::BadQuery, "exchange"),
             EngineError::BadBin { .. } => (Code::BadQuery, "bin"),

@@ -16,8 +16,8 @@ use super::revision::{Basis, Revision, Standing};
 use crate::archive::Archive;
 use crate::engine::{self, CascadeQuestion, Covered, Rows, TimelineQuestion, View};
 use crate::model::{
-    Bar, CascadeRow, MapRow, Millis, MissedStretch, ObservedOpenInterest, PeriodRow, VenueCoverage,
-    Window,
+    Bar, CascadeRow, MapRow, Millis, MissedStretch, ObservedOpenInterest, PeriodRow, PositionRow,
+    VenueCoverage, Window,
 };
 
 /// From the first instant on, until the second.
@@ -191,6 +191,16 @@ pub(super) trait Source: Debug + Send + Sync {
         shown(self, as_of, None, |view| {
             engine::cascades(view, asked).rows(asked)
         })
+    }
+
+    /// The positions of a coin in the last snapshot of single accounts, of one exchange where it is named.
+    fn positions(
+        &self,
+        _coin: &str,
+        _exchange: Option<&str>,
+        _as_of: Option<Millis>,
+    ) -> Result<Vec<PositionRow>, Refusal> {
+        Ok(Vec::new())
     }
 
     /// The estimated maps that were served and kept, of a kind, a coin and a version where they are named.

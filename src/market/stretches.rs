@@ -7,7 +7,7 @@ use crate::api;
 use crate::engine::{CascadeQuestion, TimelineQuestion};
 use crate::model::{
     Bar, CascadeRow, MapRow, Millis, MissedStretch, ObservedOpenInterest, Order, PeriodRow,
-    UndercountRow, VenueCoverage, Window,
+    PositionRow, UndercountRow, VenueCoverage, Window,
 };
 
 /// From the first instant on, until the second.
@@ -106,6 +106,18 @@ pub trait Stretches {
         as_of: Option<Millis>,
         stretch: Ends,
     ) -> Result<Vec<ObservedOpenInterest>, Refusal>;
+
+    /// The positions of a coin in the last snapshot of single accounts, of one exchange where it is named.
+    ///
+    /// # Errors
+    ///
+    /// A [`Refusal`] where it cannot be read.
+    fn positions(
+        &self,
+        coin: &str,
+        exchange: Option<&str>,
+        as_of: Option<Millis>,
+    ) -> Result<Vec<PositionRow>, Refusal>;
 
     /// The estimated maps that were served and kept, at most so many bytes of them.
     ///

@@ -1,9 +1,11 @@
 //! The liquidation map: estimated liquidations by price and leverage tier.
 
+use std::fmt;
+
 use serde::ser::{SerializeMap, SerializeSeq, SerializeStruct};
 use serde::{Serialize, Serializer};
 
-use super::{Millis, Side};
+use super::{Millis, Side, Vocabulary};
 
 /// How much price a bin of a liquidation map is to span.
 ///
@@ -36,6 +38,51 @@ impl BinWidth {
     }
 }
 
+/// What a liquidation map is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum MapSource {
+    /// A ledger that is estimated from bars and open interest.
+    Estimate,
+    /// Positions of single accounts as they were seen.
+    Positions,
+}
+
+impl Vocabulary for MapSource {
+    const ALL: &'static [Self] = &[Self::Estimate, Self::Positions];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Estimate => "estimate",
+            Self::Positions => "positions",
+        }
+    }
+}
+
+impl fmt::Display for MapSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// What a map that is measured, not estimated, is of.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Measured {
+    /// The share of the coin's open interest, both sides of it, that the positions make up, 0 to 1; none where that is not
+    /// known.
+    pub seen_share: Option<f64>,
+    /// When the snapshot was complete.
+    pub observed_at: Millis,
+    /// How many positions were seen.
+    pub positions: i64,
+    /// How many accounts hold them.
+    pub accounts: i64,
+    /// USD of positions that no price liquidates, or of which no price is told: they are in no bin.
+    pub unplaced_usd: f64,
+    /// USD of positions whose price was passed since the snapshot: they are in no bin.
+    pub crossed_usd: f64,
+}
+
 /// One bin of a liquidation map.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MapBin {
@@ -66,6 +113,8 @@ pub struct LiquidationMap {
     pub bins: Vec<MapBin>,
     /// N × L cells, bin after bin; NaN marks a tier the bin does not name.
     pub tiers: Vec<f64>,
+    /// What it is of, where it is measured.
+    pub measured: Option<Measured>,
 }
 
 struct Tiers<'a> {
@@ -127,7 +176,7 @@ impl Serialize for Bins<'_> {
 
 impl Serialize for LiquidationMap {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut object = serializer.serialize_struct("LiquidationMap", 7)?;
+        let mut object = serializer.serialize_struct("LiquidationMap", 8)?;
         object.serialize_field("symbol", &self.symbol)?;
         object.serialize_field("range", &self.range)?;
         object.serialize_field("updatedAt", &self.updated_at)?;
@@ -135,6 +184,10 @@ impl Serialize for LiquidationMap {
         object.serialize_field("binWidth", &self.bin_width)?;
         object.serialize_field("leverages", &self.leverages)?;
         object.serialize_field("bins", &Bins(self))?;
+        match &self.measured {
+            Some(measured) => object.serialize_field("measured", measured)?,
+            None => object.skip_field("measured")?,
+        }
         object.end()
     }
 }

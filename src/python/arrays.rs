@@ -103,6 +103,16 @@ pub(super) fn liqmap<'py>(
         fields.set_item("fine", grid)?;
     }
     fields.set_item("explain", loaded(py, account.text)?)?;
+    if let Some(measured) = map.measured {
+        let told = PyDict::new(py);
+        told.set_item("seen_share", measured.seen_share)?;
+        told.set_item("observed_at", measured.observed_at.0)?;
+        told.set_item("positions", measured.positions)?;
+        told.set_item("accounts", measured.accounts)?;
+        told.set_item("unplaced_usd", measured.unplaced_usd)?;
+        told.set_item("crossed_usd", measured.crossed_usd)?;
+        fields.set_item("measured", told)?;
+    }
     Ok(fields)
 }
 

@@ -86,7 +86,7 @@ impl Collector {
 #[pymethods]
 impl Collector {
     #[new]
-    #[pyo3(signature = (archive, venues, coins, settings, once, json=false))]
+    #[pyo3(signature = (archive, venues, coins, settings, once, json=false, positions=false))]
     fn new(
         py: Python<'_>,
         archive: std::path::PathBuf,
@@ -95,6 +95,7 @@ impl Collector {
         settings: &str,
         once: bool,
         json: bool,
+        positions: bool,
     ) -> PyResult<Self> {
         let settings = if json {
             Settings::read_json(settings)
@@ -106,6 +107,7 @@ impl Collector {
         let plan = Plan {
             venues,
             coins,
+            positions,
             once,
             settings,
         };

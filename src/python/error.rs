@@ -170,6 +170,7 @@ fn from_market(py: Python<'_>, refusal: &Refusal) -> PyErr {
         }
         Code::UnknownCoin
         | Code::NoBars
+        | Code::NoPositions
         | Code::TooCoarse
         | Code::TooShort
         | Code::NoSuchLength

@@ -11,11 +11,17 @@ use pyo3::types::PyDict;
 use super::archive::{bar_row, order_row, reading_row};
 use super::{error, logs, tables};
 use crate::api::BadQuery;
-use crate::archive::{Archive, ArchiveError, Batch, Filter, OrderRow};
-use crate::collect::{Contract, Files, Finished, IngestError, Ingested, ingest, ingest_rows};
+use crate::archive::{Archive, ArchiveError, Batch, Filter, OrderRow, PositionRow};
+use crate::collect::{
+    Contract, Files, Finished, IngestError, Ingested, Refused, UnclearPosition, ingest,
+    ingest_rows, snapshots,
+};
 use crate::engine::{InterestUnit, in_base_units};
 use crate::feeds::dumps::Format;
-use crate::model::{Millis, ObservedBar, ObservedOrder, Order, Symbol, Vocabulary, exchange_name};
+use crate::model::{
+    Millis, ObservedBar, ObservedOrder, ObservedPosition, Order, Symbol, Vocabulary, exchange_name,
+    nearest_f64,
+};
 
 /// The formats of files, by name.
 #[pyfunction]
@@ -73,19 +79,78 @@ pub(super) fn ingest_files<'py>(
 /// Brings tables into the archive in the folder `path`; otherwise as [`ingest_files`]. Bars and readings without an exchange
 /// are `exchange`'s.
 #[pyfunction]
+#[expect(
+    clippy::too_many_arguments,
+    clippy::needless_pass_by_value,
+    reason = "arguments from Python come by value, one by one"
+)]
 pub(super) fn ingest_tables<'py>(
     py: Python<'py>,
     path: PathBuf,
     orders: &Bound<'py, PyAny>,
     bars: &Bound<'py, PyAny>,
     open_interest: &Bound<'py, PyAny>,
+    positions: &Bound<'py, PyAny>,
     exchange: Option<&str>,
     seen: Py<PyAny>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let rows = batch(py, &path, (orders, bars, open_interest), exchange)?;
+    let mut rows = batch(py, &path, (orders, bars, open_interest), exchange)?;
+    let given = tables::positions(positions)?;
+    let (kept, refused) = py
+        .detach(|| snapshots_of(&path, given, exchange))
+        .map_err(|fault| match fault {
+            Fault::Archive(fault) => error::archive(py, &fault),
+            Fault::Row(fault) => tables::fault_of(py, "positions", fault),
+        })?;
+    rows.positions = kept;
     let done = watched(py, seen, move |goes_on| ingest_rows(&path, rows, goes_on))?;
-    told(py, done.map_err(|fault| error::archive(py, &fault))?)
+    let mut done = done.map_err(|fault| error::archive(py, &fault))?;
+    if let Some(done) = &mut done {
+        done.rows += refused.iter().map(|one| one.count).sum::<u64>();
+        done.refused.extend(refused);
+    }
+    told(py, done)
 }
+
+/// Why positions are not taken.
+enum Fault {
+    Archive(ArchiveError),
+    Row(UnclearPosition),
+}
+
+/// The positions of a table as they are kept, held against the archive's prices.
+fn snapshots_of(
+    path: &Path,
+    given: Vec<ObservedPosition>,
+    exchange: Option<&str>,
+) -> Result<(Vec<PositionRow>, Vec<Refused>), Fault> {
+    let archive = if given.is_empty() || !path.join("journal.sqlite").exists() {
+        None
+    } else {
+        Some(Archive::read(path).map_err(Fault::Archive)?)
+    };
+    let mut failed = None;
+    let mut price_at = |coin: &str, at: Millis| {
+        let filter = Filter {
+            start: Some(at.back(PRICED)),
+            end: Some(at),
+            coin: Some(coin.to_owned()),
+            ..Filter::default()
+        };
+        match archive.as_ref()?.last_bar(&filter) {
+            Ok(bar) => bar.map(|bar| nearest_f64(bar.close)),
+            Err(fault) => {
+                failed.get_or_insert(fault);
+                None
+            }
+        }
+    };
+    let made = snapshots(given, exchange, &mut price_at).map_err(Fault::Row)?;
+    failed.map_or(Ok(made), |fault| Err(Fault::Archive(fault)))
+}
+
+/// How old a bar may be that tells the price of a snapshot, in milliseconds.
+const PRICED: i64 = 2 * Millis::HOUR;
 
 fn contract([table, exchange, coin, contract]: [String; 4]) -> Contract {
     Contract {

@@ -24,7 +24,8 @@ use crate::api::BadQuery;
 use crate::engine::{InterestUnit, TableFault};
 use crate::model::{
     self, Column, Kind, Millis, ObservedBar, ObservedLiquidations, ObservedOpenInterest,
-    ObservedOpenInterestUsd, ObservedOrder, Record, Side, Value, nearest_f64, read_span,
+    ObservedOpenInterestUsd, ObservedOrder, ObservedPosition, Record, Side, Value, nearest_f64,
+    read_span,
 };
 use crate::wire::{exact_decimal, nearest_double};
 
@@ -512,6 +513,26 @@ pub(super) fn exchanges(
 /// Price bars.
 pub(super) fn bars(object: &Bound<'_, PyAny>, seen: Seen<'_, '_>) -> PyResult<Vec<ObservedBar>> {
     rows("bars", object, seen)
+}
+
+/// Positions of single accounts.
+pub(super) fn positions(object: &Bound<'_, PyAny>) -> PyResult<Vec<ObservedPosition>> {
+    rows("positions", object, None)
+}
+
+/// The fault of a row of a table.
+pub(super) fn fault_of(
+    py: Python<'_>,
+    table: &'static str,
+    (row, column, message): (usize, &'static str, String),
+) -> PyErr {
+    let fault = TableFault {
+        table,
+        column,
+        row,
+        message,
+    };
+    bad_table(py, &fault)
 }
 
 /// What was liquidated period by period.

@@ -140,7 +140,7 @@ pub fn status(code: Code) -> StatusCode {
         | Code::NoSuchLength
         | Code::Later
         | Code::EmptyRange => StatusCode::BAD_REQUEST,
-        Code::UnknownCoin | Code::NoBars => StatusCode::NOT_FOUND,
+        Code::UnknownCoin | Code::NoBars | Code::NoPositions => StatusCode::NOT_FOUND,
         Code::Gone => StatusCode::GONE,
         Code::Unreadable | Code::Inexact | Code::NotTables => StatusCode::SERVICE_UNAVAILABLE,
         Code::Defect => StatusCode::INTERNAL_SERVER_ERROR,
@@ -225,6 +225,7 @@ fn told(refusal: &Refusal) -> String {
         Code::BadQuery
         | Code::UnknownCoin
         | Code::NoBars
+        | Code::NoPositions
         | Code::TooCoarse
         | Code::TooShort
         | Code::NoSuchLength

@@ -8,7 +8,7 @@ use super::number::whole_number;
 use super::quick::{Cursor, first};
 use super::reply::Reply;
 use super::token::object;
-use crate::model::{LiquidationMap, MapBin, Millis, Side};
+use crate::model::{LiquidationMap, MapBin, Measured, Millis, Side};
 
 /// A map as it stands in the body, its tiers not yet placed: `leverages` may come after `bins`.
 #[derive(Debug)]
@@ -21,11 +21,17 @@ pub struct Sheet {
     bin_width: f64,
     leverages: Vec<i64>,
     bins: Vec<Bin>,
+    measured: Option<Measured>,
 }
 
 object!(Sheet, "a liquidation map", {
     success, symbol, range, updated_at: "updatedAt", current_price: "currentPrice",
-    bin_width: "binWidth", leverages, bins,
+    bin_width: "binWidth", leverages, bins, measured,
+});
+
+object!(Measured, "what a map is of", {
+    seen_share: "seenShare", observed_at: "observedAt", positions, accounts, unplaced_usd: "unplacedUsd",
+    crossed_usd: "crossedUsd",
 });
 
 #[derive(Debug)]
@@ -84,6 +90,7 @@ impl Sheet {
             leverages: self.leverages,
             bins,
             tiers,
+            measured: self.measured,
         })
     }
 }
@@ -118,6 +125,7 @@ impl Sheet {
             bin_width: bin_width?,
             leverages: leverages?,
             bins: bins?,
+            measured: None,
         })
     }
 }

@@ -1,7 +1,7 @@
 //! An archive that an earlier version made: it opens, is sound, and goes on where it was left.
 //!
-//! `tests/data/archive-4` was written by the version whose tables have the number 4, with the rows below; `archive-5` is
-//! the same, brought up by the version of number 5. They are never written anew: the code that made them is gone.
+//! `tests/data/archive-4` was written by the version whose tables have the number 4, with the rows below; `archive-5`
+//! and `archive-6` are the same, brought up by the versions of these numbers. They are never written anew: the code that made them is gone.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -47,7 +47,7 @@ fn gap() -> Gap {
     }
 }
 
-const VERSIONS: [&str; 2] = ["archive-4", "archive-5"];
+const VERSIONS: [&str; 3] = ["archive-4", "archive-5", "archive-6"];
 
 /// A copy of the archive of an earlier version.
 fn copy(folder: &Folder, version: &str) -> PathBuf {
@@ -89,6 +89,7 @@ fn check(archive: &Archive) {
     );
     let maps = sound(archive.maps(&Filter::default(), None).unwrap());
     assert_eq!(maps, [map(START + 2000), map(NEXT_DAY + 2000)]);
+    assert!(sound(archive.positions(&Filter::default()).unwrap()).is_empty());
     let gaps = archive.gaps(Millis(START), Millis(NEXT_DAY)).unwrap();
     assert_eq!(gaps, [gap()]);
     let verified = archive.verify().unwrap();

@@ -43,6 +43,7 @@ fn rows_come_back_exactly_before_and_after_a_restart_and_a_roll() {
             bars: 300,
             open_interest: 100,
             maps: 0,
+            positions: 0,
             repeated: 0
         }
     );

@@ -26,6 +26,7 @@ mod locking;
 mod maps;
 mod merging;
 mod place;
+mod positions;
 #[cfg(target_os = "linux")]
 mod power;
 #[cfg(unix)]

@@ -1,7 +1,7 @@
 //! Rows to keep, and what is read back of them.
 
 use liqdata::archive::{
-    Archive, BarRow, Batch, Completeness, Filter, OpenInterestRow, OrderRow, Scan,
+    Archive, BarRow, Batch, Completeness, Filter, OpenInterestRow, OrderRow, PositionRow, Scan,
 };
 use liqdata::model::{Millis, Order, Side};
 use rust_decimal::Decimal;
@@ -66,6 +66,25 @@ pub(crate) fn reading(symbol: &str, timestamp: i64) -> OpenInterestRow {
     }
 }
 
+/// A position of one account of one snapshot.
+pub(crate) fn position(account: &str, coin: &str, timestamp: i64) -> PositionRow {
+    PositionRow {
+        exchange: "hyperliquid".to_owned(),
+        account: account.to_owned(),
+        coin: coin.to_owned(),
+        side: Side::Short,
+        qty: Decimal::new(785, 5),
+        entry_price: Some(Decimal::new(269_510, 1)),
+        leverage: Some(20.0),
+        margin_mode: Some("cross".to_owned()),
+        liquidation_price: None,
+        value_usd: Decimal::new(21_164_542, 5),
+        observed_at: Millis(timestamp - 1500),
+        timestamp: Millis(timestamp),
+        seen_share: Some(0.25),
+    }
+}
+
 pub(crate) fn of_orders(orders: Vec<OrderRow>) -> Batch {
     Batch {
         orders,
@@ -114,7 +133,14 @@ pub(crate) fn journaled(folder: &std::path::Path) -> u64 {
 
 /// Takes the checksums of lines away, as journals before version 5 had none.
 pub(crate) fn without_sums(journal: &rusqlite::Connection) {
-    for table in ["topic_gaps", "outcomes", "tallies", "marks", "generations"] {
+    for table in [
+        "topic_gaps",
+        "outcomes",
+        "tallies",
+        "marks",
+        "generations",
+        "positions",
+    ] {
         journal
             .execute_batch(&format!("DROP TABLE {table}"))
             .unwrap();

@@ -232,6 +232,7 @@ proptest! {
                 .map(|&(price, long, total, _)| MapBin { price, side: if long { Side::Long } else { Side::Short }, total })
                 .collect(),
             tiers: Vec::new(),
+            measured: None,
         };
         let text = serde_json::to_value(LiquidationMap { tiers: tiers.clone(), ..map.clone() }).unwrap();
         let mut read = LiquidationMap::decode(text.to_string().as_bytes()).unwrap();

@@ -57,6 +57,12 @@ ASKED = {
         {"as_of": MANY, "explain": True},
         {"symbol": ["ETH", "BTC"], "as_of": MANY[:3]},
         {"symbol": "SOL", "as_of": MANY},
+        {"source": "positions"},
+        {"source": "positions", "range": "all", "bin": 250.0, "exchange": "hyperliquid", "as_of": [NOW, THEN]},
+        {"source": "positions", "range": "7d"},
+        {"source": "positions", "model": 3},
+        {"source": "positions", "symbol": "ETH"},
+        {"source": "tape"},
     ],
     "levels": [
         {},
@@ -107,6 +113,7 @@ ASKED = {
         {"symbol": "BTCC"},
         {"as_of": THEN, "start": THEN - HOUR},
     ],
+    "positions": [{}, {"symbol": ["BTC", "ETH"]}, {"symbol": "BTCC"}, {"as_of": THEN}, {"as_of": NOW - 8 * DAY}],
     "maps": [
         {},
         {"symbol": "BTC", "kind": "levels", "start": NOW - DAY},
@@ -180,6 +187,9 @@ def agree(told, wanted, asked):
         for place, one in enumerate(wanted):
             agree(told[place], one, (asked, place))
         return
+    if isinstance(wanted, LiquidationMap):
+        for name in ("view", "seen_share", "measured"):
+            assert "measured" not in wanted.meta or told.meta[name] == wanted.meta[name], asked
     if isinstance(wanted, Heatmap | LiquidationMap) and "explain" in told.meta:
         rests_alike(told, wanted, asked)
     if isinstance(wanted, dict) and any(isinstance(each, liqdata.Rows) for each in wanted.values()):
@@ -192,6 +202,7 @@ def agree(told, wanted, asked):
         assert dtypes(told) == dtypes(wanted), asked
         assert told.meta["as_of"] == wanted.meta["as_of"], asked
         assert told.meta["age"] == wanted.meta["age"], asked
+        assert told.meta.get("seen_share") == wanted.meta.get("seen_share"), asked
 
 
 def rests_alike(told, wanted, asked):
@@ -220,10 +231,16 @@ def test_they_answer_and_refuse_alike(local, served, connect, method):
 
 def test_the_archive_has_something_to_tell(local):
     """So that agreement is not that of nothing with nothing."""
-    for method in ("orders", "history", "coverage", "gaps", "bars", "open_interest", "maps"):
+    for method in ("orders", "history", "coverage", "gaps", "bars", "open_interest", "maps", "positions"):
         assert len(getattr(local, method)()) > 1, method
     assert local.heatmap(model=3).low is not None
     assert local.liqmap(model=3).high is not None
     assert len(local.gaps(start=NOW - 95 * MINUTE)) == 1
+    measured = local.liqmap(source="positions")
+    assert (measured.meta["view"], measured.meta["seen_share"], measured.meta["measured"]["accounts"]) == (
+        "measured",
+        0.125,
+        2,
+    )
     assert local.maps().meta["versions"] == ["2.abc", None]
     assert len(local.history(by=(), interval="1d", start=NOW - 20 * DAY)) == 21

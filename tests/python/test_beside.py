@@ -16,7 +16,7 @@ THEN = NOW - DAY
 SEVERAL = [THEN - place * HOUR for place in range(9)]
 REALISED = ("overview", "coins", "exchanges", "largest", "orders", "chart")
 ESTIMATES = ("heatmap", "liqmap", "levels", "maxpain")
-OTHERS = ("history", "cascades", "undercount", "coverage", "gaps", "bars", "open_interest", "maps")
+OTHERS = ("history", "cascades", "undercount", "coverage", "gaps", "bars", "open_interest", "maps", "positions")
 NOWHERE = answer({"success": False}, 404)
 OURS = answer({"everywhere": [{"name": "as_of"}, {"name": "explain"}]})
 

@@ -6,6 +6,7 @@ from decimal import Decimal
 import samples
 from samples import DAY, HOUR, MINUTE, NOW
 
+import liqdata
 from liqdata import _core
 
 DAYS = 21
@@ -32,6 +33,32 @@ def orders(days=DAYS, a_day=120, seed=9):
     return samples.columns([*rows, dict(rows[7])])
 
 
+def positions():
+    """Snapshots of three accounts, one a week ago and one of now, in which one has gone."""
+    bars = samples.rows(samples.bars(hours=24 * 15))
+    closes = {bar["timestamp"] + 5 * MINUTE: bar["close"] for bar in bars if bar["symbol"] == "BTC"}
+    rows = [
+        {
+            "timestamp": at,
+            "observed_at": at - place * 1000,
+            "account": f"0x{place:040x}",
+            "coin": coin,
+            "side": side,
+            "qty": Decimal(2 + place),
+            "entry_price": None if place == 1 else Decimal(100),
+            "leverage": (3.0, 25.0, None)[place],
+            "margin_mode": ("cross", "isolated", None)[place],
+            "liquidation_price": (Decimal(str(price * 0.9)), Decimal(str(price * 1.2)), None)[place],
+            "value_usd": Decimal(str(round(price, 2))) * (2 + place),
+            "seen_share": 0.125,
+        }
+        for at, price in ((at, closes[at]) for at in (NOW - 7 * DAY, NOW))
+        for place, (coin, side) in enumerate([("BTC", "LONG"), ("BTC", "SHORT"), ("BTC", "LONG")])
+        if at < NOW or place < 2
+    ]
+    return samples.columns(rows)
+
+
 def write(path, found=None):
     """Write it to ``path``."""
     writer = _core.ArchiveWriter(path)
@@ -47,4 +74,5 @@ def write(path, found=None):
         writer.map(kind, "BTC", "range=7d", close, close + 1000, f'{{"place":{place}}}', None, version)
     writer.roll(NOW - 2 * DAY)
     writer.close()
+    liqdata.ingest(path, positions=positions(), exchange="hyperliquid")
     return path

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["command"]
 
-TABLES = ("orders", "bars", "open_interest", "maps")
+TABLES = ("orders", "bars", "open_interest", "maps", "positions")
 
 
 def command(name: str, sentence: str) -> Command:

@@ -357,6 +357,8 @@ def tag(axis: Any, value: float, most: int) -> None:
 
 def estimate(meta: Mapping[str, Any]) -> str:
     """What has to be said beside a subject that nobody publishes."""
+    if meta.get("view") == "measured":
+        return "measured"
     return "estimate, simulated market" if meta.get("simulated") else "estimate"
 
 

@@ -92,7 +92,8 @@ fn by_header(name: &Name, header: &[String], row: Option<&Vec<String>>) -> Resul
         return Err(TOTALS.to_owned());
     }
     if has("liquidation_price") || has("25x") {
-        return Err("it has positions or levels, which an archive keeps none of".to_owned());
+        return Err("it has positions or levels: give positions as a table, ingest(path, positions=…), and levels, which are sums of them, to \
+             score_truth(positions=)".to_owned());
     }
     if column(header, table::TIME).is_some() {
         if columns(header, [table::SIDE, table::PRICE, table::QTY]).is_some() {
