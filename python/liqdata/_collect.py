@@ -35,7 +35,14 @@ COLUMNS = ("exchange", "state", "events/min", "events", "last event", "lag", "ga
 
 
 def collect(
-    archive: Path, *, venues: Sequence[str], coins: Sequence[str], settings: str, once: bool, screen: bool | None = None
+    archive: Path,
+    *,
+    venues: Sequence[str],
+    coins: Sequence[str],
+    settings: str,
+    once: bool,
+    positions: bool = False,
+    screen: bool | None = None,
 ) -> None:
     """Collect into an archive until SIGINT or SIGTERM, or until the past is filled.
 
@@ -51,6 +58,8 @@ def collect(
         TOML text.
     once : bool
         Whether only the past is asked for.
+    positions : bool
+        Whether the positions of single accounts are looked at.
     screen : bool, optional
         Whether to draw a screen; by default where standard output is a terminal and rich is installed.
 
@@ -60,7 +69,7 @@ def collect(
         If only the past was asked for and an exchange told nothing; what the others told is kept.
     """
     with _until_told() as enough:
-        collector = _core.Collector(archive, list(venues), list(coins), settings, once)
+        collector = _core.Collector(archive, list(venues), list(coins), settings, once, positions=positions)
         try:
             status = _watch(collector, enough, once=once, screen=screen)
         finally:

@@ -207,8 +207,8 @@ class _Estimates(_Blocking):
         exchange : str, optional
             As for :meth:`heatmap`; an extension of our server.
         source : {"estimate", "positions"}, optional
-            ``"positions"`` makes the map of positions that were seen (:meth:`positions`) instead of estimating it: it is
-            measured, and of few of all there are. ``range`` and ``model`` say nothing then and must be left out, or
+            ``"positions"`` makes the map of positions that were seen (:meth:`positions`) instead of estimating it: it
+            is measured, and of few of all there are. ``range`` and ``model`` say nothing then and must be left out, or
             ``range`` be ``"all"``: positions do not tell when they were opened. An extension of ``liqdata serve``.
         as_of : int, datetime or str, or several of them, optional
             Answer as of then: nothing known later counts; now by default. Several instants give a list in their order,

@@ -282,8 +282,8 @@ def _check(files: tuple[object, ...], tables: Mapping[str, object], **names: obj
         raise BadQuery(msg, parameter="format")
     for file in files:
         if not isinstance(file, (str, os.PathLike)):
-            what = type(file).__name__
-            msg = f"files: a {what} is no file; allowed: paths, and tables as orders=, bars=, open_interest= or positions="
+            what, kinds = type(file).__name__, "orders=, bars=, open_interest= or positions="
+            msg = f"files: a {what} is no file; allowed: paths, and tables as {kinds}"
             raise BadQuery(msg, parameter="files")
     if not files and all(one is None for one in tables.values()):
         msg = "files: there is nothing to ingest; allowed: files, or orders=, bars=, open_interest=, positions="
@@ -291,8 +291,9 @@ def _check(files: tuple[object, ...], tables: Mapping[str, object], **names: obj
 
 
 def _tables(folder: str, given: Mapping[str, object], exchange: str | None, shown: Shown) -> dict[str, Any]:
-    tables = (given[kind] for kind in ("orders", "bars", "open_interest", "positions"))
-    return _core.ingest_tables(folder, *tables, exchange, _counting(shown.update))
+    orders, bars, open_interest = given["orders"], given["bars"], given["open_interest"]
+    seen = _counting(shown.update)
+    return _core.ingest_tables(folder, orders, bars, open_interest, given["positions"], exchange, seen)
 
 
 def _counting(update: Callable[[int], object]) -> Callable[[int], None]:

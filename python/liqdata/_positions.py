@@ -22,9 +22,7 @@ class _Positions(_Blocking, Generic[Amount]):
     """Positions of single accounts, asked of a service."""
 
     @overload
-    def positions(
-        self, symbol: str = "BTC", *, as_of: Instant | None = None
-    ) -> Rows[SeenPositionRow[Amount]]: ...
+    def positions(self, symbol: str = "BTC", *, as_of: Instant | None = None) -> Rows[SeenPositionRow[Amount]]: ...
     @overload
     def positions(
         self, symbol: Sequence[str], *, as_of: Instant | None = None
@@ -107,9 +105,7 @@ class _LocalPositions(_Local):
     @overload
     def positions(self, symbol: str = "BTC", *, as_of: Instant | None = None) -> Rows[SeenPositionRow]: ...
     @overload
-    def positions(
-        self, symbol: Sequence[str], *, as_of: Instant | None = None
-    ) -> dict[str, Rows[SeenPositionRow]]: ...
+    def positions(self, symbol: Sequence[str], *, as_of: Instant | None = None) -> dict[str, Rows[SeenPositionRow]]: ...
     def positions(
         self, symbol: str | Sequence[str] = "BTC", *, as_of: Instant | None = None
     ) -> Rows[SeenPositionRow] | dict[str, Rows[SeenPositionRow]]:

@@ -249,7 +249,9 @@ def collect(
         Hosts, paths and times (``docs/feeds.md`` has them all): the path of a TOML file, TOML text (a text with an
         ``=``), or a mapping of the same shape.
     positions : bool
-        Not there yet: ``True`` is refused.
+        Look at the positions of the most active and largest accounts of Hyperliquid, too, within its public rate limit,
+        and keep snapshots of them (:meth:`Market.positions`; ``docs/positions.md``). Not with ``once``: the venue tells
+        no past of them.
     once : bool
         Only fetch the past that the exchanges still tell, then be over: :meth:`Collector.wait` waits for it.
 
@@ -276,17 +278,18 @@ def collect(
     if not isinstance(path, str | os.PathLike) or not os.fspath(path):
         msg = f"path: {path!r} is not allowed; allowed: the folder of an archive"
         raise BadQuery(msg, parameter="path")
-    if positions is not False:
-        msg = "positions: collecting positions is not there yet; allowed: False"
+    for name, value in (("positions", positions), ("once", once)):
+        if not isinstance(value, bool):
+            msg = f"{name}: {value!r} is not allowed; allowed: True or False"
+            raise BadQuery(msg, parameter=name)
+    if positions and once:
+        msg = "positions: their past is not told, so that they cannot be asked for once; allowed: False with once=True"
         raise BadQuery(msg, parameter="positions")
-    if not isinstance(once, bool):
-        msg = f"once: {once!r} is not allowed; allowed: True or False"
-        raise BadQuery(msg, parameter="once")
     folder = os.path.realpath(path)
     asked = (_names(venues, "venues"), _names(coins, "coins"))
     text, is_json = _read(settings)
     try:
-        core = _core.Collector(folder, *asked, text, once, json=is_json)
+        core = _core.Collector(folder, *asked, text, once, json=is_json, positions=positions)
     except BadQuery as error:
         if error.parameter != "symbols":  # as the command line has it
             raise

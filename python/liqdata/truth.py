@@ -94,7 +94,7 @@ def score_truth(
         ``reach``, ``snapshots`` (by coin) and ``left_out``: the coin and instant of each snapshot that was not used,
         and why: its price differs from the market's by more than 2 %, or the market has no map then. Of positions that
         the market has seen also ``seen_share``, their least share of open interest by coin (``None`` where that is not
-        known), and ``unplaced_usd``: what of them has no liquidation price on its side of the price, and enters nothing.
+        known), and ``unplaced_usd``: what of them has no liquidation price on its side of the price and enters nothing.
 
     Raises
     ------

@@ -66,6 +66,7 @@ __all__ = [
     "Overview",
     "Pain",
     "PositionRow",
+    "PositionsStatus",
     "PriceKind",
     "Progress",
     "RawStatus",
@@ -522,6 +523,19 @@ class RawStatus(TypedDict):
     trouble: str | None
 
 
+class PositionsStatus(TypedDict):
+    """How the looking at positions goes; counts are since the start."""
+
+    live: bool
+    accounts: int
+    missing: int
+    positions: int
+    snapshots: int
+    last_snapshot: int | None
+    refused: int
+    trouble: str | None
+
+
 class CollectorStatus(TypedDict):
     """How a collector does; rows are counted once they are durable and were not there before."""
 
@@ -536,5 +550,6 @@ class CollectorStatus(TypedDict):
     trouble: str | None
     raw: RawStatus
     filled: bool
+    positions: NotRequired[PositionsStatus]
     maps: NotRequired[int]
     maps_lost: NotRequired[int]

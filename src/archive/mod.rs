@@ -89,6 +89,7 @@ mod row;
 mod runs;
 mod scan;
 mod shown;
+mod snapshots;
 mod spans;
 mod summed;
 mod sums;

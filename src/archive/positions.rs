@@ -1,13 +1,6 @@
 //! Positions of single accounts as they are kept: snapshots, each of which has all rows of one round of looking.
 
-use std::collections::BTreeMap;
-
-use super::filter::Filter;
-use super::manifest::{self, State};
-use super::reader::Archive;
 use super::row::{Fault, Row, check_amount, check_name, check_time};
-use super::scan::Scan;
-use super::{ArchiveError, journal};
 use crate::model::Millis;
 pub use crate::model::PositionRow;
 
@@ -95,85 +88,5 @@ impl Row for PositionRow {
                 b.side,
             ))
         });
-    }
-}
-
-impl Archive {
-    /// The positions that `filter` asks for, by snapshot, exchange, coin and account.
-    ///
-    /// # Errors
-    ///
-    /// [`ArchiveError`] as [`Archive::orders`] gives.
-    pub fn positions(&self, filter: &Filter) -> Result<Scan<PositionRow>, ArchiveError> {
-        let mut scan = self.scan::<PositionRow>(filter)?;
-        PositionRow::sort_for_file(&mut scan.rows);
-        Ok(scan)
-    }
-
-    /// The positions of a coin in the last snapshot that each exchange has by `as_of`, or else in the last of all, by
-    /// exchange and account; of `exchange` alone where it is named. An exchange whose last snapshot is more than an hour
-    /// older than the newest is left out. A snapshot in which the coin has none gives none.
-    ///
-    /// # Errors
-    ///
-    /// [`ArchiveError`] as [`Archive::orders`] gives.
-    pub fn last_positions(
-        &self,
-        coin: &str,
-        exchange: Option<&str>,
-        as_of: Option<Millis>,
-    ) -> Result<Scan<PositionRow>, ArchiveError> {
-        let mut filter = Filter {
-            end: as_of.map(|at| at.on(1)),
-            exchange: exchange.map(str::to_owned),
-            ..Filter::default()
-        };
-        let Some(newest) = self.newest_snapshot(&filter)? else {
-            return Ok(Scan::default());
-        };
-        filter.start = Some(newest.back(Millis::HOUR));
-        let scan = self.scan::<PositionRow>(&filter)?;
-        let mut last: BTreeMap<String, Millis> = BTreeMap::new();
-        for row in &scan.rows {
-            let at = last.entry(row.exchange.clone()).or_default();
-            *at = row.timestamp.max(*at);
-        }
-        let is_last = |row: &PositionRow| last.get(&row.exchange) == Some(&row.timestamp);
-        let mut rows = scan.rows;
-        rows.retain(|row| row.coin == coin && is_last(row));
-        rows.sort_by(|a, b| {
-            (&a.exchange, &a.account, a.side).cmp(&(&b.exchange, &b.account, b.side))
-        });
-        Ok(Scan {
-            rows,
-            damaged: scan.damaged,
-        })
-    }
-
-    /// When the newest snapshot was that a filter of an end and an exchange asks for.
-    fn newest_snapshot(&self, filter: &Filter) -> Result<Option<Millis>, ArchiveError> {
-        let end = filter.end.unwrap_or(Millis(i64::MAX));
-        for day in self.days::<PositionRow>(filter)?.into_iter().rev() {
-            let (journaled, filed) = self.ask(|journal| {
-                let end = end.min(day.end());
-                Ok((
-                    journal::newest::<PositionRow>(journal, day.start(), end)?,
-                    manifest::of_day(journal, PositionRow::TABLE, day, State::Kept)?,
-                ))
-            })?;
-            let filed = filed.iter().map(|part| part.last).max();
-            // The lists tell it, unless an exchange is named or a file reaches past the end.
-            if filter.exchange.is_none() && filed.is_none_or(|last| last < end) {
-                if let Some(at) = journaled.max(filed) {
-                    return Ok(Some(at));
-                }
-                continue;
-            }
-            let rows = self.day::<PositionRow>(day, filter)?.rows;
-            if let Some(at) = rows.iter().map(|row| row.timestamp).max() {
-                return Ok(Some(at));
-            }
-        }
-        Ok(None)
     }
 }

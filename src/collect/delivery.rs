@@ -222,6 +222,9 @@ impl Delivery {
             "open_interest" if row < batch.open_interest.len() => {
                 format!("{:?}", batch.open_interest.remove(row))
             }
+            "positions" if row < batch.positions.len() => {
+                format!("{:?}", batch.positions.remove(row))
+            }
             // Nothing tells which row is at fault: better to lose the batch than to turn in circles.
             _ => format!("{:?}", std::mem::take(batch)),
         };

@@ -31,7 +31,7 @@ use crate::net::{Limiter, is_passing, retry_after};
 /// How often a request is tried.
 const ATTEMPTS: u32 = 5;
 /// The first round waits so long for accounts to be heard of, at most.
-const FIRST: Duration = Duration::from_secs(60);
+const FIRST: Duration = Duration::from_mins(1);
 
 /// The looking at positions.
 pub(super) struct Rounds {
@@ -176,18 +176,34 @@ impl Rounds {
             rows.retain(|row| wanted.contains(&row.coin));
         }
         let count = rows.len() as u64;
-        self.delivery
-            .rows_patiently(Batch {
-                positions: rows,
-                ..Batch::default()
-            })
-            .await;
+        let batch = Batch {
+            positions: rows,
+            ..Batch::default()
+        };
+        if !batch.is_empty() {
+            self.keep(batch).await?;
+        }
         self.note(|status| {
             status.snapshots += 1;
             status.last_snapshot = Some(timestamp);
             status.positions = count;
             status.missing = missing;
         });
+        Ok(())
+    }
+
+    /// Returns once a snapshot is durable.
+    async fn keep(&self, batch: Batch) -> Result<(), String> {
+        let sent = self.delivery.send(batch).await;
+        let sent = sent.map_err(|fault| format!("a snapshot was lost: {}", fault.reason))?;
+        for reason in sent.unfit {
+            self.trouble(format!("a position cannot be kept: {reason}"));
+        }
+        if let Some(receipt) = sent.receipt
+            && self.delivery.kept(receipt).await.is_none()
+        {
+            return Err("a snapshot was lost: it could not be kept".to_owned());
+        }
         Ok(())
     }
 

@@ -122,7 +122,7 @@ pub fn open_coins(body: &str) -> Result<Vec<OpenCoin>, Error> {
     }
     let coins = universe.universe.into_iter().zip(contexts).enumerate();
     let told = coins.map(|(place, (listed, context))| {
-        let (coin, scale) = coin_of_base(&listed.name);
+        let (coin, scale) = coin_of(&listed.name);
         let text = &context.open_interest;
         let open = exact(|| format!("[1][{place}].openInterest"), text)?;
         Ok(OpenCoin {
@@ -153,7 +153,8 @@ struct Position {
     entry_px: Option<String>,
     leverage: Leverage,
     liquidation_px: Option<String>,
-    position_value: String,
+    #[serde(rename = "positionValue")]
+    value: String,
 }
 
 #[derive(Deserialize)]
@@ -174,7 +175,7 @@ pub fn positions(account: &str, body: &str, at: Millis) -> Result<Vec<PositionRo
     let mut rows = Vec::with_capacity(state.asset_positions.len());
     for (place, Held { position }) in state.asset_positions.into_iter().enumerate() {
         let of = |name: &'static str| move || format!("assetPositions[{place}].position.{name}");
-        let (coin, scale) = coin_of_base(&position.coin);
+        let (coin, scale) = coin_of(&position.coin);
         let size = exact(of("szi"), &position.szi)?;
         if size.is_zero() {
             continue;
@@ -203,13 +204,23 @@ pub fn positions(account: &str, body: &str, at: Millis) -> Result<Vec<PositionRo
             leverage: Some(position.leverage.value),
             margin_mode: Some(position.leverage.kind),
             liquidation_price: price("liquidationPx", position.liquidation_px)?,
-            value_usd: exact(of("positionValue"), &position.position_value)?.abs(),
+            value_usd: exact(of("positionValue"), &position.value)?.abs(),
             observed_at: at,
             timestamp: at,
             seen_share: None,
         });
     }
     Ok(rows)
+}
+
+/// The coin that the exchange spells so, and how many of it one listed unit holds: `kPEPE` are thousands of `PEPE`.
+fn coin_of(native: &str) -> (String, u32) {
+    match native.strip_prefix('k') {
+        Some(coin) if coin.starts_with(|first: char| first.is_ascii_uppercase()) => {
+            (coin.to_owned(), 1000)
+        }
+        _ => coin_of_base(native),
+    }
 }
 
 /// Whether a frame says that a subscription is there.
@@ -263,9 +274,8 @@ mod tests {
     #[test]
     fn a_state_becomes_positions_in_single_units() {
         let rows = positions("0xa", STATE, Millis(7)).unwrap();
-        let [short, long] = rows.as_slice() else {
-            panic!("{rows:?}")
-        };
+        assert_eq!(rows.len(), 2);
+        let (short, long) = (&rows[0], &rows[1]);
         assert_eq!((short.coin.as_str(), short.side), ("BTC", Side::Short));
         assert_eq!(short.qty, Decimal::new(785, 5));
         assert_eq!(

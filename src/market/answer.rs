@@ -1,6 +1,6 @@
 //! From a question of the contract to the engine's answer: a short impl for each.
 
-use super::positions::{is_measured, measured};
+use super::measured::{is_measured, measured};
 use super::refusal::Refusal;
 use super::source::Needed;
 use super::stretches::Stretches;

@@ -20,6 +20,7 @@ mod known;
 mod lane;
 mod listed;
 mod maps;
+mod measured;
 mod moving;
 mod orders;
 mod positions;

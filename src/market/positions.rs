@@ -1,11 +1,11 @@
-//! Positions of single accounts, and the map that is made of them: measured, where all other maps are estimated.
+//! Positions of single accounts as an answer beside the ten.
 
 use super::answer::{Answer, Answered, Material};
 use super::refusal::Refusal;
 use super::stretches::Stretches;
-use crate::api::{self, BadQuery, Positions};
-use crate::engine::{self, EngineError, View};
-use crate::model::{LiquidationMap, MapRange, MapSource, Millis, Vocabulary};
+use crate::api::Positions;
+use crate::engine::{EngineError, View};
+use crate::model::Millis;
 
 impl Answer for Positions {
     /// Tables know of none.
@@ -25,48 +25,4 @@ impl Answer for Positions {
     fn material(&self) -> Material {
         Material::Stretch
     }
-}
-
-/// Whether `asked` is for the map of positions that were seen.
-pub(super) fn is_measured(asked: &api::Liqmap) -> bool {
-    asked.source == Some(MapSource::Positions)
-}
-
-/// The map of the positions of the last snapshot, seen from the last close, or where there is none from the price that
-/// they were valued at.
-pub(super) fn measured(
-    market: &dyn Stretches,
-    asked: &api::Liqmap,
-    as_of: Option<Millis>,
-) -> Result<LiquidationMap, Refusal> {
-    // The default cannot be told from what is given.
-    if !matches!(asked.range, MapRange::D1 | MapRange::All) {
-        let message = format!(
-            "{:?} is not allowed of positions that were seen: they do not tell when they were opened",
-            asked.range.name()
-        );
-        return Err(BadQuery::new(
-            "range",
-            message,
-            "all, which is also meant where none is given",
-        )
-        .into());
-    }
-    if asked.model.is_some() {
-        let message = "a map of positions that were seen is made by no model";
-        return Err(BadQuery::new("model", message, "none, with source=positions").into());
-    }
-    let coin = asked.symbol.as_str();
-    let positions = market.positions(coin, asked.exchange.as_deref(), as_of)?;
-    let mut price = None;
-    if let Some(from) = engine::priced_from(&positions) {
-        let bars = market.bars(coin, as_of, (Some(from), None), None)?;
-        price = bars.last().map(|bar| bar.close);
-    }
-    // Without a price there are no positions either, which is what the engine refuses.
-    let price = price
-        .or_else(|| engine::valued_at(&positions))
-        .unwrap_or(1.0);
-    let range = MapRange::All.name();
-    Ok(engine::measured(coin, range, &positions, price, asked.bin)?)
 }

@@ -87,6 +87,7 @@ impl Collector {
 impl Collector {
     #[new]
     #[pyo3(signature = (archive, venues, coins, settings, once, json=false, positions=false))]
+    #[expect(clippy::too_many_arguments, reason = "each is one of a plan's")]
     fn new(
         py: Python<'_>,
         archive: std::path::PathBuf,

@@ -81,8 +81,7 @@ pub(super) fn ingest_files<'py>(
 #[pyfunction]
 #[expect(
     clippy::too_many_arguments,
-    clippy::needless_pass_by_value,
-    reason = "arguments from Python come by value, one by one"
+    reason = "arguments from Python come one by one"
 )]
 pub(super) fn ingest_tables<'py>(
     py: Python<'py>,
@@ -133,7 +132,7 @@ fn snapshots_of(
     let mut price_at = |coin: &str, at: Millis| {
         let filter = Filter {
             start: Some(at.back(PRICED)),
-            end: Some(at),
+            as_of: Some(at),
             coin: Some(coin.to_owned()),
             ..Filter::default()
         };

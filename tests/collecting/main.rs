@@ -21,6 +21,7 @@ mod keyed;
 mod past;
 mod peculiar;
 mod planned;
+mod positions;
 mod proxied;
 mod rebuilt;
 mod recovered;

@@ -29,6 +29,7 @@ mod chart;
 mod dialect;
 mod exchange;
 mod fault;
+pub mod hyperliquid;
 mod market;
 mod pipe;
 mod quota;

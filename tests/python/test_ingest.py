@@ -835,3 +835,80 @@ def test_recorded_files_come_in_whole(folder):
     with pytest.raises(BadQuery, match="positions or levels"):
         liqdata.ingest(folder, market_files / "hl_top_trader_btc_liqmap_20260126_20260222.csv")
     is_sound(folder)
+
+
+def snapshots(*prices):
+    """A long and a short at each price, ten minutes apart."""
+    rows = [
+        {
+            "timestamp": START + place * 10 * MINUTE,
+            "coin": "BTC-PERP",
+            "side": side,
+            "value_usd": 2 * price,
+            "liquidation_price": at,
+            "current_price": price,
+        }
+        for place, price in enumerate(prices)
+        for side, at in (("LONG", 0.9 * price), ("SHORT", None))
+    ]
+    return {name: [row[name] for row in rows] for name in rows[0]}
+
+
+def test_snapshots_of_positions_are_kept_and_those_of_no_market_refused(tmp_path):
+    archive = tmp_path / "archive"
+    given = snapshots(100.0, 101.0, 125.0, 99.0)
+    with pytest.raises(BadQuery, match=r"row 0: is missing, and no exchange= says") as refused:
+        liqdata.ingest(archive, positions=given)
+    assert refused.value.parameter == "positions"
+    done = liqdata.ingest(archive, positions=given, exchange="Hyperliquid")
+    reason = "positions: the price of the snapshot is not the market's"
+    assert (done.rows, done.new, done.refused) == (8, 6, {reason: 2})
+    assert done.first[reason].startswith("positions:4 (125 at 2024-01-02T00:20:00Z, where the market's was 101")
+    assert liqdata.ingest(archive, positions=given, exchange="hyperliquid").repeated == 6
+    with liqdata.open(archive) as market:
+        before, after = (market.positions("BTC", as_of=START + minutes * MINUTE) for minutes in (25, 30))
+        assert [row["account"] for row in before] == ["unnamed 1", "unnamed 2"]
+        assert before[0]["qty"] == 2
+        assert before[0]["entry_price"] is None
+        assert before.meta["seen_share"] is None
+        assert (before[0]["value_usd"], after[0]["value_usd"]) == (202, 198)
+        # The archive's own bars decide where it has them: by those 99 is the price of no market.
+        bars = {"timestamp": [START], "symbol": ["BTC"], "interval": ["15m"]}
+        bars |= {name: [120.0] for name in ("open", "high", "low", "close", "volume")}
+        liqdata.ingest(archive, bars=bars, exchange="binance")
+        assert liqdata.ingest(archive, positions=given, exchange="dydx").refused == {reason: 2}
+
+
+@pytest.mark.skipif(RECORDED is None, reason="LIQDATA_REAL_DATA is not set")
+def test_recorded_snapshots_make_a_measured_map_without_the_one_that_was_made_up(tmp_path):
+    import csv
+
+    recorded = Path(RECORDED, "market", "hl_top_trader_btc_liqmap_20260126_20260222.csv")
+    with recorded.open(encoding="utf-8") as lines:
+        levels = list(csv.DictReader(lines))
+    rows = [
+        {
+            "timestamp": level["t"],
+            "coin": "BTC",
+            "side": level["side"],
+            "liquidation_price": level["price"],
+            "value_usd": level[tier],
+            "leverage": float(tier.removesuffix("x")),
+            "current_price": level["cur"],
+        }
+        for level in levels
+        for tier in ("10x", "25x", "50x", "100x")
+        if float(level[tier]) > 0
+    ]
+    given = {name: [row[name] for row in rows] for name in rows[0]}
+    done = liqdata.ingest(tmp_path / "archive", positions=given, exchange="hyperliquid")
+    assert (done.rows, done.new, sum(done.refused.values())) == (len(rows), 2349, 88)
+    (first,) = done.first.values()
+    assert "105234 at 2026-01-26T10:39:18Z, where the market's was 87884" in first
+    with liqdata.open(tmp_path / "archive") as market:
+        map = market.liqmap("BTC", source="positions", as_of="2026-02-22T17:00:00Z")
+    assert map.current_price == pytest.approx(67541)
+    last = [level for level in levels if level["t"] == "2026-02-22T16:30:40Z"]
+    at_liquidation = sum(float(level["value"]) * float(level["price"]) / 67541 for level in last)
+    assert map.total.sum() == pytest.approx(at_liquidation)
+    assert (map.units, map.meta["view"]) == ("USD of positions that were seen", "measured")

@@ -125,7 +125,7 @@ def test_each_default_and_each_word_of_a_vocabulary_is_taken(told, server):
                 if path == "/ready":
                     continue
                 if str(value) in {"3M", "6M", "1y", "all", "1M", "30d", "positions"}:
-                    continue  # of a demo that does not reach so far back, or has seen none, they are refused as what they are
+                    continue  # a demo that does not reach so far back, or has seen none, refuses them as what they are
                 query = urllib.parse.urlencode({each["name"]: value})
                 status, body = fetch(server.url, f"{path}?{query}")
                 assert status == 200, (path, query, body)

@@ -265,3 +265,28 @@ def test_the_exposed_view_is_held_against_the_truth_whatever_is_answered_by_defa
     rows = liqdata.score_truth(market, positions=positions)
     assert asked == [2]
     assert rows.meta["version"] == own(market, "BTC", "7d", model=2).meta["explain"]["modelVersion"]
+
+
+def test_positions_that_an_archive_has_seen_are_the_truth_of_its_own_estimate(tmp_path):
+    demo = liqdata.demo(seed=7)
+    true = demo.true_positions("BTC").to_pandas()
+    price = demo.bars("BTC")["close"][-1]
+    seen = {
+        "timestamp": [demo.now] * len(true),
+        "coin": list(true["symbol"]),
+        "account": [f"account {place}" for place in range(len(true))],
+        "value_usd": list(true["qty"] * price),
+        "seen_share": [0.5] * len(true),
+    } | {name: list(true[name]) for name in ("side", "qty", "entry_price", "leverage", "liquidation_price")}
+    interest = demo.open_interest("BTC")
+    tables = {"bars": demo.bars("BTC"), "open_interest": interest, "positions": seen}
+    liqdata.ingest(tmp_path / "archive", **tables, exchange="hyperliquid")
+    with liqdata.open(tmp_path / "archive") as market:
+        found = liqdata.score_truth(market, symbols="BTC")
+        measured = market.liqmap("BTC", source="positions")
+    wanted = liqdata.score_truth(demo, symbols="BTC")
+    for row, other in zip(found, wanted, strict=True):
+        assert row["overlap"] == pytest.approx(other["overlap"], abs=0.01)
+        assert row["ratio_5pct"] == pytest.approx(other["ratio_5pct"], rel=0.01)
+    assert (found.meta["truth"], found.meta["seen_share"]) == ("measured", {"BTC": 0.5})
+    assert measured.total.sum() == pytest.approx((true["qty"] * true["liquidation_price"]).sum())

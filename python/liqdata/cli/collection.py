@@ -21,7 +21,10 @@ def command(name: str, sentence: str) -> Command:
     """The command ``collect``."""
     folder = click.Argument(["archive"], type=Folder(), metavar="DIR")
     once = flag("--once", help="Ask for the past and end.")
-    return Command(name, sentence, _collect, [folder, once, *options()])
+    positions = flag(
+        "--positions", help="Look at the positions of the largest and most active accounts of Hyperliquid, too."
+    )
+    return Command(name, sentence, _collect, [folder, once, positions, *options()])
 
 
 def options() -> list[click.Parameter]:
@@ -46,11 +49,20 @@ def plan(venues: list[str] | None, symbols: list[str] | None, settings: Path | N
 
 
 def _collect(
-    *, archive: Path, once: bool, venues: list[str] | None, symbols: list[str] | None, settings: Path | None
+    *,
+    archive: Path,
+    once: bool,
+    positions: bool,
+    venues: list[str] | None,
+    symbols: list[str] | None,
+    settings: Path | None,
 ) -> None:
     from liqdata._collect import collect
 
-    collect(archive, **plan(venues, symbols, settings), once=once)
+    if positions and once:
+        msg = "positions: their past is not told; allowed: --positions without --once"
+        raise BadQuery(msg, parameter="positions")
+    collect(archive, **plan(venues, symbols, settings), once=once, positions=positions)
 
 
 def _read(file: Path) -> str:

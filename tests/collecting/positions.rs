@@ -1,0 +1,110 @@
+//! Positions of single accounts: heard of on the tape, looked at in rounds, kept snapshot by snapshot.
+
+use liqdata::archive::{Archive, PositionRow};
+use liqdata::collect::{PositionsStatus, Status};
+use liqdata::model::Side;
+use rust_decimal::Decimal;
+
+use crate::bench::{Collecting, Doubles, Folder, quick};
+use crate::doubles::hyperliquid::{Hyperliquid, position};
+
+fn of(status: &Status) -> &PositionsStatus {
+    status.positions.as_ref().unwrap()
+}
+
+fn last(archive: &std::path::Path, coin: &str) -> Vec<PositionRow> {
+    let archive = Archive::read(archive).unwrap();
+    archive.last_positions(coin, None, None).unwrap().rows
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn accounts_that_trade_are_looked_at_and_what_they_hold_is_kept_with_the_share_that_is_seen()
+{
+    let (folder, doubles) = (Folder::new(), Doubles::open(&["coinex"]).await);
+    let venue = Hyperliquid::open().await;
+    venue.lists("BTC", "10");
+    venue.lists("kPEPE", "5000");
+    venue.holds(
+        "0xlong",
+        vec![position("BTC", "2.0", Some("80.5"), "200.0")],
+    );
+    venue.holds(
+        "0xshort",
+        vec![
+            position("BTC", "-1.0", None, "100.0"),
+            position("kPEPE", "-2500", Some("0.02"), "30.0"),
+        ],
+    );
+    let mut settings = quick();
+    settings.coins = vec!["BTC".to_owned()];
+    settings.positions.socket = venue.socket();
+    settings.positions.rest = venue.rest();
+    settings.positions.every = 0.2;
+    settings.positions.accounts = 2;
+    settings.positions.weight = 1200;
+    let mut plan = doubles.plan(settings.clone());
+    plan.positions = true;
+    // The first question is refused, which is waited out.
+    venue.refuse(429, "0");
+    let collecting = Collecting::start(&folder.archive(), &plan);
+    collecting
+        .until("the tape is heard", |status| of(status).live)
+        .await;
+    assert_eq!(venue.subscribed(), ["BTC"]);
+    venue.trades("BTC", "0xlong", "0xshort");
+    collecting
+        .until("a snapshot is kept", |status| of(status).snapshots > 0)
+        .await;
+    let archive = folder.archive();
+    let rows = last(&archive, "BTC");
+    let told: Vec<_> = rows
+        .iter()
+        .map(|row| (row.account.as_str(), row.side, row.liquidation_price))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            ("0xlong", Side::Long, Some(Decimal::new(805, 1))),
+            ("0xshort", Side::Short, None)
+        ]
+    );
+    assert!(
+        rows.iter().all(|row| row.seen_share == Some(0.15)),
+        "{rows:?}"
+    );
+    assert!(rows.iter().all(|row| row.observed_at <= row.timestamp));
+    // What is counted in thousands is told in single units.
+    assert_eq!(last(&archive, "PEPE")[0].qty, 2_500_000.into());
+    // A position that is closed is in no later snapshot, and whoever fell asleep is still looked at.
+    venue.holds("0xlong", Vec::new());
+    let seen = of(&collecting.status()).snapshots;
+    let status = collecting
+        .until("two more", |status| of(status).snapshots >= seen + 2)
+        .await;
+    assert_eq!(last(&archive, "BTC").len(), 1);
+    assert_eq!(of(&status).refused, 1, "{status:?}");
+    assert!(venue.strange().is_empty(), "{:?}", venue.strange());
+    collecting.stop().await;
+
+    // A restart looks at those of before though nobody trades.
+    let asked = venue.asked().len();
+    let collecting = Collecting::start(&archive, &plan);
+    collecting
+        .until("a snapshot without a trade", |status| {
+            of(status).snapshots > 0
+        })
+        .await;
+    assert!(
+        venue.asked()[asked..]
+            .iter()
+            .any(|account| account == "0xshort")
+    );
+    collecting.stop().await;
+    assert!(
+        Archive::read(&archive)
+            .unwrap()
+            .verify()
+            .unwrap()
+            .is_sound()
+    );
+}

@@ -1,0 +1,256 @@
+//! A double of Hyperliquid as far as it tells of accounts: trades that name both sides over a socket, and `info`.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex};
+
+use futures_util::{SinkExt, StreamExt};
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::broadcast;
+use tokio::task::JoinHandle;
+use tokio_tungstenite::accept_async;
+use tokio_tungstenite::tungstenite::Message;
+
+/// What it was asked, and what it answers.
+#[derive(Debug, Default)]
+struct Inner {
+    /// Positions of each account: coin, signed size, entry, leverage with its kind, price of liquidation, value.
+    held: BTreeMap<String, Vec<Value>>,
+    /// Coins with their open interest.
+    open: Vec<(String, String)>,
+    /// Statuses that the next questions are answered, with what `Retry-After` says.
+    refusals: VecDeque<(u16, &'static str)>,
+    asked: Vec<Value>,
+    subscribed: Vec<String>,
+    strange: Vec<String>,
+}
+
+/// The double; it ends where it is dropped.
+#[derive(Debug)]
+pub struct Hyperliquid {
+    address: String,
+    inner: Arc<Mutex<Inner>>,
+    tape: broadcast::Sender<String>,
+    task: JoinHandle<()>,
+}
+
+impl Drop for Hyperliquid {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl Hyperliquid {
+    pub async fn open() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        let inner = Arc::new(Mutex::new(Inner::default()));
+        let (tape, _) = broadcast::channel(1000);
+        let (of, from) = (Arc::clone(&inner), tape.clone());
+        let task = tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                tokio::spawn(served(stream, Arc::clone(&of), from.subscribe()));
+            }
+        });
+        Self {
+            address,
+            inner,
+            tape,
+            task,
+        }
+    }
+
+    pub fn socket(&self) -> String {
+        format!("ws://{}", self.address)
+    }
+
+    pub fn rest(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// Lists a coin of which so much is open.
+    pub fn lists(&self, coin: &str, open_interest: &str) {
+        let mut inner = self.inner.lock().unwrap();
+        inner.open.push((coin.to_owned(), open_interest.to_owned()));
+    }
+
+    /// Gives an account a position in place of those it has; none closes them.
+    pub fn holds(&self, account: &str, positions: Vec<Value>) {
+        self.inner
+            .lock()
+            .unwrap()
+            .held
+            .insert(account.to_owned(), positions);
+    }
+
+    /// Answers the next question with a status.
+    pub fn refuse(&self, status: u16, retry_after: &'static str) {
+        self.inner
+            .lock()
+            .unwrap()
+            .refusals
+            .push_back((status, retry_after));
+    }
+
+    /// Tells a trade to whoever listens.
+    pub fn trades(&self, coin: &str, buyer: &str, seller: &str) {
+        let row = json!({"coin": coin, "side": "B", "px": "100.0", "sz": "1.5", "time": 1_787_259_217_020_i64,
+            "hash": "0x0", "tid": 8_777_071, "users": [buyer, seller]});
+        let _ = self
+            .tape
+            .send(json!({"channel": "trades", "data": [row]}).to_string());
+    }
+
+    /// The coins whose trades are listened to.
+    pub fn subscribed(&self) -> Vec<String> {
+        self.inner.lock().unwrap().subscribed.clone()
+    }
+
+    /// The accounts that were asked for, in order.
+    pub fn asked(&self) -> Vec<String> {
+        let inner = self.inner.lock().unwrap();
+        let users = inner.asked.iter().filter_map(|one| one["user"].as_str());
+        users.map(str::to_owned).collect()
+    }
+
+    /// What it was told that it does not know.
+    pub fn strange(&self) -> Vec<String> {
+        self.inner.lock().unwrap().strange.clone()
+    }
+}
+
+/// A position as `clearinghouseState` has it.
+pub fn position(coin: &str, size: &str, liquidation: Option<&str>, value: &str) -> Value {
+    json!({"type": "oneWay", "position": {"coin": coin, "szi": size, "entryPx": "99.5",
+        "leverage": {"type": "cross", "value": 20}, "liquidationPx": liquidation, "marginUsed": "1.0", "maxLeverage": 40,
+        "positionValue": value, "returnOnEquity": "0.0", "unrealizedPnl": "0.0"}})
+}
+
+async fn served(stream: TcpStream, inner: Arc<Mutex<Inner>>, tape: broadcast::Receiver<String>) {
+    let mut head = [0; 4];
+    while stream
+        .peek(&mut head)
+        .await
+        .is_ok_and(|read| read < head.len() && read > 0)
+    {}
+    if head.starts_with(b"GET") {
+        spoken(stream, inner, tape).await;
+    } else {
+        answered(stream, &inner).await;
+    }
+}
+
+async fn spoken(
+    stream: TcpStream,
+    inner: Arc<Mutex<Inner>>,
+    mut tape: broadcast::Receiver<String>,
+) {
+    let Ok(mut socket) = accept_async(stream).await else {
+        return;
+    };
+    let mut coins: Vec<String> = Vec::new();
+    loop {
+        let said = tokio::select! {
+            said = socket.next() => said,
+            told = tape.recv() => {
+                let Ok(told) = told else { return };
+                let frame: Value = serde_json::from_str(&told).unwrap();
+                let coin = frame["data"][0]["coin"].as_str().unwrap().to_owned();
+                if coins.contains(&coin) && socket.send(Message::text(told)).await.is_err() {
+                    return;
+                }
+                continue;
+            }
+        };
+        let Some(Ok(Message::Text(text))) = said else {
+            return;
+        };
+        let asked: Value = serde_json::from_str(&text).unwrap_or_default();
+        let subscription = &asked["subscription"];
+        let reply = match (asked["method"].as_str(), subscription["type"].as_str()) {
+            (Some("ping"), _) => json!({"channel": "pong"}),
+            (Some("subscribe"), Some("trades")) => {
+                let coin = subscription["coin"].as_str().unwrap().to_owned();
+                inner.lock().unwrap().subscribed.push(coin.clone());
+                coins.push(coin);
+                json!({"channel": "subscriptionResponse", "data": asked})
+            }
+            _ => {
+                inner.lock().unwrap().strange.push(text.to_string());
+                json!({"channel": "error", "data": "unknown"})
+            }
+        };
+        if socket.send(Message::text(reply.to_string())).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// Answers the questions of one connection, one after the other.
+async fn answered(mut stream: TcpStream, inner: &Mutex<Inner>) {
+    let mut read = Vec::new();
+    loop {
+        let body = loop {
+            let text = String::from_utf8_lossy(&read).into_owned();
+            if let Some((head, rest)) = text.split_once("\r\n\r\n") {
+                let length = head.lines().find_map(|line| {
+                    let (name, value) = line.split_once(": ")?;
+                    name.eq_ignore_ascii_case("content-length")
+                        .then(|| value.parse::<usize>().unwrap())
+                });
+                if let Some(body) = rest.get(..length.unwrap_or(0)) {
+                    read = rest.as_bytes()[body.len()..].to_vec();
+                    break body.to_owned();
+                }
+            }
+            let mut some = [0; 4096];
+            match stream.read(&mut some).await {
+                Ok(0) | Err(_) => return,
+                Ok(count) => read.extend_from_slice(&some[..count]),
+            }
+        };
+        let reply = reply(&body, &mut inner.lock().unwrap());
+        if stream.write_all(reply.as_bytes()).await.is_err() {
+            return;
+        }
+    }
+}
+
+fn reply(body: &str, inner: &mut Inner) -> String {
+    if let Some((status, after)) = inner.refusals.pop_front() {
+        return format!(
+            "HTTP/1.1 {status} No\r\nretry-after: {after}\r\ncontent-length: 0\r\n\r\n"
+        );
+    }
+    let asked: Value = serde_json::from_str(body).unwrap_or_default();
+    let told = match asked["type"].as_str() {
+        Some("metaAndAssetCtxs") => {
+            let names = inner
+                .open
+                .iter()
+                .map(|(coin, _)| json!({"name": coin, "szDecimals": 5, "maxLeverage": 40}));
+            let contexts = inner
+                .open
+                .iter()
+                .map(|(_, open)| json!({"openInterest": open, "markPx": "100.0"}));
+            json!([{"universe": names.collect::<Vec<_>>()}, contexts.collect::<Vec<_>>()])
+        }
+        Some("clearinghouseState") => {
+            let user = asked["user"].as_str().unwrap_or_default();
+            let held = inner.held.get(user).cloned().unwrap_or_default();
+            json!({"assetPositions": held, "marginSummary": {"accountValue": "1.0"}, "time": 1_787_259_217_020_i64,
+                "withdrawable": "0.0"})
+        }
+        _ => {
+            inner.strange.push(body.to_owned());
+            json!(null)
+        }
+    };
+    inner.asked.push(asked);
+    let told = told.to_string();
+    format!(
+        "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{told}",
+        told.len()
+    )
+}
