@@ -17,7 +17,8 @@ use super::positions::PositionRow;
 use super::row::Row;
 use super::runs::{self, Gap};
 use super::versions::{
-    VERSION, WITHOUT_GENERATIONS, WITHOUT_GROUPS, WITHOUT_NOTES, WITHOUT_POSITIONS, WITHOUT_SUMS, WITHOUT_VERSIONS,
+    VERSION, WITHOUT_GENERATIONS, WITHOUT_GROUPS, WITHOUT_NOTES, WITHOUT_POSITIONS, WITHOUT_SUMS,
+    WITHOUT_VERSIONS,
 };
 use super::{ArchiveError, files, generations, known, noted, summed, sums, table, versions};
 use crate::model::{Millis, Record};

@@ -36,7 +36,7 @@ const NOTED: i32 = 6;
 /// The version in which files got generations.
 const GENERATIONS: i32 = 7;
 
-fn tables() -> [Summed; 15] {
+fn tables() -> [Summed; 16] {
     fn of<R: Row>() -> Summed {
         Summed {
             table: R::TABLE,
