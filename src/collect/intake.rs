@@ -46,6 +46,8 @@ pub(super) struct Intake {
     heard: Mutex<HeardKeys>,
     pub(super) hold: Mutex<Hold>,
     lost: Mutex<Option<Lost>>,
+    /// The times of the first of rows that are being handed over.
+    under_way: Mutex<Vec<Millis>>,
     /// Stretches of which something was missed, to be asked for.
     pub(super) owed: Mutex<Vec<Stretch>>,
     /// Told when there are such.
@@ -54,6 +56,21 @@ pub(super) struct Intake {
     pub(super) keys: Mutex<Keys>,
     /// How many topics were asked for and heard when that was written down last.
     pub(super) marked: Mutex<Option<(u64, u64)>>,
+}
+
+/// Rows that are being handed over, until it shows what becomes of them.
+struct UnderWay<'a> {
+    intake: &'a Intake,
+    first: Millis,
+}
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        let mut under_way = locked(&self.intake.under_way);
+        if let Some(place) = under_way.iter().position(|first| *first == self.first) {
+            under_way.swap_remove(place);
+        }
+    }
 }
 
 /// The rows of a frame that are ready to be kept.
@@ -93,6 +110,7 @@ impl Intake {
             heard: Mutex::new(HeardKeys::new(remember, settings.remembered)),
             hold: Mutex::default(),
             lost: Mutex::default(),
+            under_way: Mutex::default(),
             owed: Mutex::default(),
             owes: Notify::new(),
             counts: Mutex::default(),
@@ -378,7 +396,13 @@ impl Intake {
         let first = rows
             .iter()
             .map(|row| row.order.timestamp.min(row.received_at))
-            .min();
+            .min()
+            .unwrap_or_else(|| self.clock.now());
+        locked(&self.under_way).push(first);
+        let _under_way = UnderWay {
+            intake: self,
+            first,
+        };
         let batch = Batch {
             orders: rows,
             ..Batch::default()
@@ -395,16 +419,27 @@ impl Intake {
                 self.board.notes().status.lost += count;
                 self.board.trouble(format!("orders are lost: {reason}"));
                 let mut lost = locked(&self.lost);
-                let since = first.unwrap_or_else(|| self.clock.now());
                 let lost = lost.get_or_insert_with(|| Lost {
-                    since,
+                    since: first,
                     rows: 0,
                     reason,
                 });
-                lost.since = lost.since.min(since);
+                lost.since = lost.since.min(first);
                 lost.rows += count;
             }
         }
+    }
+
+    /// Until when what was heard is kept or will be, of what was heard until `at`: not beyond rows that the archive has not
+    /// taken yet, or that are lost and whose gap is not on record.
+    pub(super) fn kept_until(&self, at: Millis) -> Millis {
+        if self.delivery.trouble().is_none() {
+            self.end_loss();
+        }
+        let lost = locked(&self.lost).as_ref().map(|lost| lost.since);
+        let under_way = locked(&self.under_way).iter().min().copied();
+        let firsts = lost.into_iter().chain(under_way);
+        firsts.fold(at, Millis::min)
     }
 
     /// Records the gap of what was lost, once the archive takes rows again.

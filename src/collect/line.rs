@@ -94,6 +94,7 @@ impl Connection {
 }
 
 /// A socket that was replaced and is closed.
+#[derive(Clone, Copy)]
 struct Parted {
     /// When it was replaced.
     replaced: Millis,

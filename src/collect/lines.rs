@@ -115,6 +115,7 @@ impl VenueTasks {
     /// Writes down until when all of the sockets certainly listened.
     fn note_seen(&self, run: Option<RunId>) {
         if let (Some(run), Some(at)) = (run, self.intake.board.seen()) {
+            let at = self.intake.kept_until(at);
             self.intake.delivery.note_seen(run, at);
         }
     }

@@ -125,6 +125,17 @@ fn spoken(error: &WebSocketError) -> String {
     }
 }
 
+/// What is held of the control stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Control {
+    /// It is owed, as far as the venue has one.
+    Trusted,
+    /// Without it nothing is called live.
+    Awaited,
+    /// It did not come.
+    Missing,
+}
+
 struct Conversation {
     intake: Arc<Intake>,
     line: Line,
@@ -132,11 +143,9 @@ struct Conversation {
     covers: mpsc::UnboundedSender<BTreeSet<String>>,
     /// Whether it has said that it covers what it can.
     is_ready: bool,
-    /// Whether that waits for a sign of the control stream.
-    wants_control: bool,
+    control: Control,
     /// Whether all was asked for, and answered or waited for long enough.
     is_settled: bool,
-    is_mute: bool,
     /// When topics that are not covered are asked for again, and after how long the next time.
     again: Option<Instant>,
     patience: Backoff,
@@ -171,9 +180,12 @@ impl Conversation {
             last_sign: None,
             covers,
             is_ready: false,
-            wants_control: was_mute,
+            control: if was_mute {
+                Control::Awaited
+            } else {
+                Control::Trusted
+            },
             is_settled: false,
-            is_mute: false,
             again: None,
             patience: Backoff::new(span(pace.again), span(pace.again) * 8),
             intake,
@@ -191,7 +203,7 @@ impl Conversation {
         let is_our_wish = *ending.borrow() == Ending::Close || ending.has_changed().is_err();
         self.part(is_our_wish).await;
         let last_sign = self.last_sign;
-        let is_mute = self.is_mute || self.wants_control;
+        let is_mute = self.control != Control::Trusted;
         Loss {
             reason,
             last_sign,
@@ -273,7 +285,9 @@ impl Conversation {
         if let Some(missing) = self.life.look(now) {
             // Other signs may have come since; what this one stands for has not.
             let since = i64::try_from(missing.since.as_millis()).unwrap_or(i64::MAX);
-            self.is_mute = missing.sign == Sign::Control;
+            if missing.sign == Sign::Control {
+                self.control = Control::Missing;
+            }
             self.last_sign = self
                 .last_sign
                 .min(Some(self.intake.clock.now().back(since)));
@@ -413,7 +427,8 @@ impl Conversation {
             Heard::Pong => self.sign(Sign::Pong),
             Heard::Control => {
                 self.sign(Sign::Control);
-                if std::mem::take(&mut self.wants_control) && self.is_settled {
+                let before = std::mem::replace(&mut self.control, Control::Trusted);
+                if before == Control::Awaited && self.is_settled {
                     self.is_live();
                 }
             }
@@ -458,7 +473,7 @@ impl Conversation {
     fn is_live(&mut self) {
         self.is_alive();
         self.is_settled = true;
-        if self.wants_control {
+        if self.control == Control::Awaited {
             return;
         }
         self.is_ready = true;

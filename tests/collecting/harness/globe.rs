@@ -1,0 +1,195 @@
+//! The world of a schedule: its clock, which a runtime without time of its own moves on, and its network in memory.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Waker};
+
+use futures_util::future::BoxFuture;
+use liqdata::collect::{Dial, Reply, Stream, World};
+use liqdata::model::Millis;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::Instant;
+use url::Url;
+
+use crate::doubles::{Clock, Exchange, Memory};
+
+/// When every schedule begins.
+pub(super) const BEGINNING: i64 = 1_772_409_600_000 + 7 * 3_600_000;
+
+/// The venues of a schedule, by name.
+pub(super) type Venues = Arc<BTreeMap<&'static str, Exchange>>;
+
+/// The true time, which stands still while anybody works.
+pub(super) fn true_clock() -> Clock {
+    let start = Instant::now();
+    Arc::new(move || BEGINNING + i64::try_from(start.elapsed().as_millis()).unwrap())
+}
+
+/// Whether bytes come through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    Open,
+    /// Nobody reads: the process has no turn.
+    Frozen,
+    /// The process is dead.
+    Broken,
+}
+
+/// What all connections of one process share.
+#[derive(Debug)]
+struct Gate {
+    way: Way,
+    waiting: Vec<Waker>,
+}
+
+/// The world of one process.
+pub(super) struct Globe {
+    pub(super) time: Clock,
+    /// How far this machine's clock is ahead.
+    pub(super) ahead: AtomicI64,
+    venues: Venues,
+    gate: Arc<Mutex<Gate>>,
+}
+
+impl fmt::Debug for Globe {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Globe")
+    }
+}
+
+impl Globe {
+    pub(super) fn new(time: Clock, venues: Venues, ahead: i64) -> Self {
+        let gate = Gate {
+            way: Way::Open,
+            waiting: Vec::new(),
+        };
+        Self {
+            time,
+            ahead: AtomicI64::new(ahead),
+            venues,
+            gate: Arc::new(Mutex::new(gate)),
+        }
+    }
+
+    fn turn(&self, way: Way) {
+        let waiting = {
+            let mut gate = self.gate.lock().unwrap();
+            gate.way = way;
+            std::mem::take(&mut gate.waiting)
+        };
+        waiting.into_iter().for_each(Waker::wake);
+    }
+
+    /// Nobody reads any more, until [`Globe::thaw`].
+    pub(super) fn freeze(&self) {
+        self.turn(Way::Frozen);
+    }
+
+    pub(super) fn thaw(&self) {
+        self.turn(Way::Open);
+    }
+
+    /// Every connection is gone, as of a process that was killed.
+    pub(super) fn die(&self) {
+        self.turn(Way::Broken);
+    }
+
+    fn venue(&self, url: &Url) -> &Exchange {
+        let host = url.host_str().unwrap();
+        let name = host.strip_suffix(".invalid").unwrap();
+        &self.venues[name]
+    }
+}
+
+impl Dial for Globe {
+    fn dial(&self, url: &Url) -> BoxFuture<'static, Result<Box<dyn Stream>, String>> {
+        let opened = self.venue(url).connect();
+        let gate = Arc::clone(&self.gate);
+        Box::pin(async move {
+            let memory = opened.map_err(|error| error.to_string())?;
+            let near: Box<dyn Stream> = Box::new(Near { memory, gate });
+            Ok(near)
+        })
+    }
+}
+
+impl World for Globe {
+    fn now(&self) -> Millis {
+        Millis((self.time)() + self.ahead.load(Ordering::Relaxed))
+    }
+
+    fn get(&self, url: &Url) -> BoxFuture<'static, Result<Reply, String>> {
+        let query = url.query().map(|query| format!("?{query}"));
+        let asked = format!("{}{}", url.path(), query.unwrap_or_default());
+        let answer = self.venue(url).ask(&asked);
+        let gate = Arc::clone(&self.gate);
+        Box::pin(async move {
+            let answer = answer.map_err(|error| error.to_string())?;
+            let (head, body) = answer.await.into_parts();
+            let body = axum::body::to_bytes(body, usize::MAX).await;
+            if gate.lock().unwrap().way == Way::Broken {
+                return Err("the process is dead".to_owned());
+            }
+            Ok(Reply {
+                status: head.status.as_u16(),
+                headers: head.headers,
+                body: body.unwrap().to_vec(),
+            })
+        })
+    }
+}
+
+/// The collector's end of a connection.
+struct Near {
+    memory: Memory,
+    gate: Arc<Mutex<Gate>>,
+}
+
+impl AsyncRead for Near {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        {
+            let mut gate = self.gate.lock().unwrap();
+            match gate.way {
+                Way::Open => {}
+                Way::Frozen => {
+                    gate.waiting.push(context.waker().clone());
+                    return Poll::Pending;
+                }
+                Way::Broken => return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into())),
+            }
+            gate.waiting
+                .retain(|waker| !waker.will_wake(context.waker()));
+            gate.waiting.push(context.waker().clone());
+        }
+        Pin::new(&mut self.memory).poll_read(context, buffer)
+    }
+}
+
+impl AsyncWrite for Near {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        if self.gate.lock().unwrap().way == Way::Broken {
+            return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));
+        }
+        Pin::new(&mut self.memory).poll_write(context, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.memory).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.memory).poll_shutdown(context)
+    }
+}

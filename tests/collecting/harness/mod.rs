@@ -1,0 +1,90 @@
+//! The doubles of all venues driven through every state in random order, on a virtual clock: what the archive says of its
+//! own completeness is held against what the schedule knows.
+//!
+//! A schedule is made of a seed ([`plan`]): which venues, what goes wrong with them and when, when this process is killed,
+//! stopped, frozen, its clock off, its disk full. It is performed ([`performance`]) with everything in one thread, whose time
+//! passes when nobody has anything to do, over pipes in memory ([`globe`]). Then the archive is questioned ([`oracle`]): no
+//! event is missing that was covered, none is there twice, and nothing is missing for longer than it must be.
+//!
+//! `LIQDATA_SEED=7` performs one schedule and tells it; `LIQDATA_SCHEDULES=5000` performs so many.
+
+mod globe;
+mod oracle;
+mod performance;
+mod plan;
+mod week;
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use plan::Schedule;
+
+use crate::bench::is_soak;
+
+/// Schedules of `make test`, and of `make soak`.
+const SCHEDULES: (u64, u64) = (120, 6000);
+/// Schedules that are performed at once.
+const AT_ONCE: usize = 2;
+
+fn number(variable: &str) -> Option<u64> {
+    std::env::var(variable).ok()?.parse().ok()
+}
+
+#[test]
+fn coverage_does_not_lie_whatever_goes_wrong_in_whatever_order() {
+    if let Some(seed) = number("LIQDATA_SEED") {
+        let schedule = Schedule::of(seed);
+        let told = performance::perform(&schedule);
+        println!("{}", told.log);
+        assert!(told.faults.is_empty(), "{}", told.faults.join("\n"));
+        return;
+    }
+    let usual = if is_soak() { SCHEDULES.1 } else { SCHEDULES.0 };
+    let schedules = number("LIQDATA_SCHEDULES").unwrap_or(usual);
+    let next = AtomicU64::new(number("LIQDATA_FIRST_SEED").unwrap_or(0));
+    let last = next.load(Ordering::Relaxed) + schedules;
+    let begun = std::time::Instant::now();
+    let run = || {
+        let mut failed = Vec::new();
+        let mut events = 0;
+        loop {
+            let seed = next.fetch_add(1, Ordering::Relaxed);
+            if seed >= last {
+                return (failed, events);
+            }
+            let told = performance::perform(&Schedule::of(seed));
+            events += told.events;
+            if !told.faults.is_empty() {
+                failed.push((seed, told));
+            }
+        }
+    };
+    let (mut failed, mut events) = (Vec::new(), 0);
+    std::thread::scope(|scope| {
+        let all: Vec<_> = (0..AT_ONCE).map(|_| scope.spawn(run)).collect();
+        for one in all {
+            let (some, more) = one.join().unwrap();
+            failed.extend(some);
+            events += more;
+        }
+    });
+    println!(
+        "{schedules} schedules, {events} events, {:.1} s, {} failed",
+        begun.elapsed().as_secs_f64(),
+        failed.len()
+    );
+    failed.sort_by_key(|(seed, _)| *seed);
+    let Some((seed, first)) = failed.first() else {
+        return;
+    };
+    let seeds: Vec<String> = failed
+        .iter()
+        .map(|(seed, told)| format!("LIQDATA_SEED={seed}: {}", told.faults[0]))
+        .collect();
+    panic!(
+        "{} of {schedules} schedules failed:\n{}\n\nthe first, seed {seed}:\n{}\n{}",
+        failed.len(),
+        seeds.join("\n"),
+        first.log,
+        first.faults.join("\n")
+    );
+}

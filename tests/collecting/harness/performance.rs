@@ -1,0 +1,508 @@
+//! A schedule performed: the doubles, one process after the other that listens to them, and what goes wrong.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use liqdata::archive::{Archive, KeeperByHand, Pace as Keeping};
+use liqdata::collect::{Listening, Pace, Plan, Reach, Settings};
+use tokio::runtime::Builder;
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, advance, sleep, sleep_until};
+
+use super::globe::{BEGINNING, Globe, Venues, true_clock};
+use super::oracle::{self, Happened};
+use super::plan::{Fault, Mishap, Schedule, Step};
+use crate::doubles::{Act, Clock, Ending, Exchange, Faults, Limit, Setup, Truth};
+
+/// How often what was handed over is written, in milliseconds.
+const WRITES: u64 = 1000;
+/// How long it is calm in the end, in milliseconds.
+pub(super) const CALM: u64 = 150_000;
+
+/// What became of a schedule.
+#[derive(Debug)]
+pub(super) struct Outcome {
+    /// What the archive says that is not so.
+    pub(super) faults: Vec<String>,
+    pub(super) events: usize,
+    pub(super) log: String,
+}
+
+/// A folder in memory where there is one, removed in the end.
+pub(super) struct Place(pub(super) PathBuf);
+
+impl Place {
+    pub(super) fn new() -> Self {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let name = format!("liqdata-harness-{}-{number}", std::process::id());
+        let memory = Path::new("/dev/shm").join(&name);
+        if std::fs::create_dir(&memory).is_ok() {
+            return Self(memory);
+        }
+        let folder = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&folder).unwrap();
+        Self(folder)
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// What happened, as it is told.
+#[derive(Clone)]
+pub(super) struct Log {
+    time: Clock,
+    lines: Arc<Mutex<String>>,
+}
+
+impl Log {
+    /// Milliseconds since the beginning.
+    fn now(&self) -> u64 {
+        u64::try_from((self.time)() - BEGINNING).unwrap()
+    }
+
+    fn say(&self, what: &str) {
+        let millis = self.now();
+        let (seconds, rest) = (millis / 1000, millis % 1000);
+        let mut lines = self.lines.lock().unwrap();
+        writeln!(lines, "{seconds:>6}.{rest:03} {what}").unwrap();
+    }
+}
+
+/// One process that listens.
+pub(super) struct Process {
+    pub(super) globe: Arc<Globe>,
+    pub(super) listening: Listening,
+    keeper: Arc<Mutex<KeeperByHand>>,
+    writing: JoinHandle<()>,
+    pub(super) full: Arc<AtomicBool>,
+}
+
+impl Process {
+    pub(super) fn start(folder: &Path, globe: Globe, plan: &Plan, writes: u64) -> Self {
+        let archive = Archive::create_or_open(folder).unwrap();
+        let folder = archive.path().to_owned();
+        let keeping = Keeping {
+            queue: plan.settings.queue_rows,
+            ..Keeping::default()
+        };
+        let keeper = KeeperByHand::new(archive, keeping);
+        let inbox = keeper.inbox();
+        let keeper = Arc::new(Mutex::new(keeper));
+        let full = Arc::new(AtomicBool::new(false));
+        let (desk, is_full) = (Arc::clone(&keeper), Arc::clone(&full));
+        let writing = tokio::spawn(async move {
+            loop {
+                sleep(Duration::from_millis(writes)).await;
+                let mut desk = desk.lock().unwrap();
+                if is_full.load(Ordering::Relaxed) {
+                    desk.stall("no space is left");
+                } else {
+                    desk.work();
+                }
+            }
+        });
+        let globe = Arc::new(globe);
+        let world = Some(Arc::clone(&globe) as _);
+        let listening = Listening::begin(&folder, inbox, plan, world).unwrap();
+        Self {
+            globe,
+            listening,
+            keeper,
+            writing,
+            full,
+        }
+    }
+
+    /// Ends it as `kill -9` does: nothing that was not written is.
+    pub(super) async fn kill(self) {
+        self.globe.die();
+        self.writing.abort();
+        let _ = self.writing.await;
+        drop(self.listening);
+        drop(self.keeper);
+        // Let what it left behind find out.
+        sleep(Duration::from_millis(1)).await;
+    }
+
+    pub(super) async fn stop(self) {
+        self.listening.end().await;
+        self.keeper.lock().unwrap().work();
+        self.kill().await;
+    }
+}
+
+/// What is going wrong with a venue now, and the switches that makes.
+#[derive(Default)]
+struct Weather {
+    active: Vec<(usize, Fault)>,
+}
+
+impl Weather {
+    fn faults(&self, exchange: &Exchange) -> Faults {
+        let mut faults = Faults::default();
+        for (_, fault) in &self.active {
+            match fault {
+                Fault::Refused(_) => faults.refuse = true,
+                Fault::Handshake(_, limit) => faults.handshake = Some(*limit),
+                Fault::Shut(_) => faults.shut.push(address_of(exchange.venue()).to_owned()),
+                Fault::HalfOpen => faults.half_open = true,
+                Fault::Mute => faults.mute = true,
+                Fault::NoAcks(_) => faults.no_acks = true,
+                Fault::Topic(_, topic) => faults.bad_topics.push((*topic).to_owned()),
+                Fault::List(part) => faults.broken.push((*part).to_owned()),
+                Fault::Rest(limit) => faults.rest = Some(*limit),
+                Fault::RestHangs => faults.rest_hangs = true,
+                Fault::RestCut => faults.rest_cut = true,
+                Fault::Duplicates => faults.duplicate = true,
+                Fault::Disorder => faults.shuffle = true,
+                Fault::Replay(count) => faults.replay = *count,
+                Fault::Cut(_)
+                | Fault::Garbage(_)
+                | Fault::Announced
+                | Fault::Withdrawn
+                | Fault::Notice => {}
+            }
+        }
+        faults
+    }
+}
+
+/// One of a venue's addresses, where it has several.
+fn address_of(venue: &str) -> &'static str {
+    match venue {
+        "bybit" => "/v5/public/inverse",
+        "gate" => "/v4/ws/btc",
+        _ => "/",
+    }
+}
+
+/// Lets a fault of a venue happen.
+async fn happen(
+    venues: Venues,
+    venue: &'static str,
+    number: usize,
+    step: Step<Fault>,
+    weather: Arc<Mutex<Weather>>,
+    log: Log,
+) -> (&'static str, Step<Fault>) {
+    let exchange = &venues[venue];
+    sleep(Duration::from_millis(step.at)).await;
+    let at = log.now();
+    log.say(&format!("{venue}: {:?} for {} ms", step.what, step.lasts));
+    let set = |change: &dyn Fn(&mut Weather)| {
+        let mut weather = weather.lock().unwrap();
+        change(&mut weather);
+        let faults = weather.faults(exchange);
+        exchange.fault(|all| *all = faults);
+    };
+    set(&|weather| weather.active.push((number, step.what.clone())));
+    match &step.what {
+        Fault::Refused(ending)
+        | Fault::Handshake(ending, _)
+        | Fault::Shut(ending)
+        | Fault::NoAcks(ending)
+        | Fault::Topic(ending, _)
+        | Fault::Cut(ending) => {
+            exchange.act(Act::Disconnect(*ending));
+        }
+        Fault::Garbage(garbage) => {
+            exchange.act(Act::Garbage(*garbage));
+        }
+        Fault::Notice => {
+            exchange.act(Act::Notice);
+        }
+        Fault::Announced => {
+            let all = exchange.book().markets.iter();
+            for market in all.filter(|market| !market.listed) {
+                exchange.book().announce(market.native_id);
+            }
+        }
+        _ => {}
+    }
+    let withdrawn = match step.what {
+        Fault::Withdrawn => {
+            let listed = exchange.book().listed();
+            let market = listed.get(number % listed.len().max(1));
+            market.map(|market| market.native_id)
+        }
+        _ => None,
+    };
+    if let Some(native_id) = withdrawn {
+        exchange.book().withdraw(native_id);
+    }
+    sleep(Duration::from_millis(step.lasts)).await;
+    set(&|weather| weather.active.retain(|(one, _)| *one != number));
+    if let Some(native_id) = withdrawn {
+        exchange.book().announce(native_id);
+    }
+    log.say(&format!("{venue}: {:?} is over", step.what));
+    // A process that was frozen does what it is to do late.
+    let lasts = log.now() - at;
+    (venue, Step { at, lasts, ..step })
+}
+
+/// Events of markets that are listed, at these times.
+fn imagine(exchange: &Exchange, rng: &mut fastrand::Rng, times: &[i64]) -> Vec<Truth> {
+    let listed = exchange.book().listed();
+    if listed.is_empty() {
+        return Vec::new();
+    }
+    let mut truths = Vec::new();
+    for time in times {
+        let market = listed[rng.usize(..listed.len())];
+        truths.extend(exchange.imagine_of(market.native_id, [*time]));
+    }
+    truths
+}
+
+/// Lets liquidations happen at a venue, again and again.
+pub(super) async fn liquidate(venues: Venues, venue: &'static str, seed: u64, pause: u64) {
+    let exchange = &venues[venue];
+    let mut rng = fastrand::Rng::with_seed(seed);
+    loop {
+        sleep(Duration::from_millis(rng.u64(100..pause))).await;
+        let now = exchange.book().now();
+        let times = vec![now; rng.usize(1..4)];
+        exchange.publish(&imagine(exchange, &mut rng, &times));
+    }
+}
+
+/// The process has no turn for so long, while the venues speak on, and perhaps hang up.
+async fn freeze(process: &Process, venues: &Venues, schedule: &Schedule, cut: bool, lasts: u64) {
+    process.globe.freeze();
+    let mut rng = fastrand::Rng::with_seed(schedule.seed + 77);
+    for exchange in venues.values() {
+        let now = exchange.book().now();
+        let long = i64::try_from(lasts).unwrap();
+        let mut times: Vec<i64> = (0..lasts / schedule.pause)
+            .map(|_| now + rng.i64(1..long))
+            .collect();
+        times.sort_unstable();
+        let truths = imagine(exchange, &mut rng, &times);
+        let heard = if cut {
+            rng.usize(..=truths.len())
+        } else {
+            truths.len()
+        };
+        exchange.publish(&truths[..heard]);
+        if cut {
+            exchange.act(Act::Disconnect(Ending::Fin));
+            for _ in 0..20 {
+                tokio::task::yield_now().await;
+            }
+            exchange.record(&truths[heard..]);
+        }
+    }
+    for _ in 0..50 {
+        tokio::task::yield_now().await;
+    }
+    process.globe.thaw();
+    advance(Duration::from_millis(lasts)).await;
+}
+
+pub(super) fn doubles(names: &[&'static str], seed: u64, time: &Clock) -> Venues {
+    let open = |name: &&'static str| {
+        let setup = Setup {
+            seed,
+            clock: Arc::clone(time),
+            ..Setup::of(name)
+        };
+        (*name, Exchange::in_memory(setup))
+    };
+    Arc::new(names.iter().map(open).collect())
+}
+
+/// The settings that lead to the doubles.
+pub(super) fn plan(venues: &Venues, settings: Settings) -> Plan {
+    let mut settings = settings;
+    for (name, exchange) in venues.iter() {
+        let hosts = liqdata::feeds::venue(name).unwrap().hosts();
+        let hosts = hosts.iter().map(|(host, _)| {
+            let base = if *host == "socket" {
+                exchange.ws()
+            } else {
+                exchange.rest()
+            };
+            ((*host).to_owned(), base)
+        });
+        let reach = Reach {
+            hosts: hosts.collect(),
+            ..Reach::default()
+        };
+        settings.venues.insert((*name).to_owned(), reach);
+    }
+    Plan {
+        venues: venues.keys().map(|name| (*name).to_owned()).collect(),
+        settings,
+        ..Plan::default()
+    }
+}
+
+fn settings(schedule: &Schedule) -> Settings {
+    Settings {
+        coins: Vec::new(),
+        history_days: 0,
+        missed_hours: 1,
+        queue_rows: schedule.queue,
+        pace: Pace {
+            rotate: schedule.rotate,
+            instruments: schedule.instruments,
+            poll: schedule.poll,
+            ..Pace::default()
+        },
+        ..Settings::default()
+    }
+}
+
+/// Performs a schedule and questions its archive.
+pub(super) fn perform(schedule: &Schedule) -> Outcome {
+    perform_looking(schedule, |_| {})
+}
+
+/// The same; each hour `look` is shown the doubles.
+pub(super) fn perform_looking(
+    schedule: &Schedule,
+    look: impl Fn(&Venues) + Send + 'static,
+) -> Outcome {
+    fastrand::seed(schedule.seed);
+    let place = Place::new();
+    let folder = place.0.join("archive");
+    let runtime = Builder::new_current_thread()
+        .enable_time()
+        .start_paused(true)
+        .build()
+        .unwrap();
+    let happened = runtime.block_on(act(schedule, &folder, look));
+    runtime.shutdown_background();
+    let faults = oracle::question(&folder, &happened);
+    let mut log = happened.log.clone();
+    if !faults.is_empty() {
+        writeln!(log, "{schedule:#?}").unwrap();
+        log += &oracle::tell(&folder);
+    }
+    Outcome {
+        faults,
+        events: happened.truths.len(),
+        log,
+    }
+}
+
+async fn act(
+    schedule: &Schedule,
+    folder: &Path,
+    look: impl Fn(&Venues) + Send + 'static,
+) -> Happened {
+    let begun = Instant::now();
+    let time = true_clock();
+    let log = Log {
+        time: Arc::clone(&time),
+        lines: Arc::default(),
+    };
+    let venues = doubles(&schedule.venues, schedule.seed, &time);
+    let plan = plan(&venues, settings(schedule));
+    let mut beside = tokio::task::JoinSet::new();
+    let mut tellers = tokio::task::JoinSet::new();
+    for (number, venue) in (0..).zip(&schedule.venues) {
+        let seed = schedule.seed * 1000 + number;
+        tellers.spawn(liquidate(Arc::clone(&venues), venue, seed, schedule.pause));
+    }
+    let looking = Arc::clone(&venues);
+    tellers.spawn(async move {
+        loop {
+            look(&looking);
+            sleep(Duration::from_hours(1)).await;
+        }
+    });
+    for venue in &schedule.venues {
+        let weather = Arc::default();
+        for (number, (of, step)) in schedule.faults.iter().enumerate() {
+            if of == venue {
+                let (weather, log) = (Arc::clone(&weather), log.clone());
+                let venues = Arc::clone(&venues);
+                beside.spawn(happen(venues, venue, number, step.clone(), weather, log));
+            }
+        }
+    }
+    // What goes wrong from the beginning does so before anybody listens.
+    tokio::task::yield_now().await;
+    sleep(Duration::from_millis(1)).await;
+    let globe = |ahead| Globe::new(Arc::clone(&time), Arc::clone(&venues), ahead);
+    let mut process = Process::start(folder, globe(0), &plan, WRITES);
+    let mut performed = schedule.clone();
+    for step in &mut performed.mishaps {
+        let lasts = Duration::from_millis(step.lasts);
+        sleep_until(begun + Duration::from_millis(step.at)).await;
+        let at = log.now();
+        log.say(&format!("{:?} for {} ms", step.what, step.lasts));
+        match step.what {
+            Mishap::Killed => {
+                process.kill().await;
+                sleep(lasts).await;
+                process = Process::start(folder, globe(0), &plan, WRITES);
+            }
+            Mishap::Stopped => {
+                process.stop().await;
+                sleep(lasts).await;
+                process = Process::start(folder, globe(0), &plan, WRITES);
+            }
+            Mishap::Frozen { cut } => freeze(&process, &venues, schedule, cut, step.lasts).await,
+            Mishap::Full { killed } => {
+                process.full.store(true, Ordering::Relaxed);
+                sleep(lasts).await;
+                process.full.store(false, Ordering::Relaxed);
+                if let Some(soon) = killed {
+                    sleep(Duration::from_millis(soon)).await;
+                    process.kill().await;
+                    log.say("killed");
+                    process = Process::start(folder, globe(0), &plan, WRITES);
+                }
+            }
+            Mishap::Clock(off) => {
+                process.globe.ahead.store(off, Ordering::Relaxed);
+                sleep(lasts).await;
+                process.globe.ahead.store(0, Ordering::Relaxed);
+            }
+        }
+        log.say(&format!("{:?} is over", step.what));
+        (step.at, step.lasts) = (at, log.now() - at);
+    }
+    sleep_until(begun + Duration::from_millis(schedule.lasts)).await;
+    performed.faults.clear();
+    while let Some(step) = beside.join_next().await {
+        performed.faults.push(step.unwrap());
+    }
+    log.say("calm");
+    sleep(Duration::from_millis(CALM)).await;
+    tellers.shutdown().await;
+    let ends = (time)();
+    sleep(Duration::from_secs(30)).await;
+    process.stop().await;
+    let truths = venues
+        .values()
+        .flat_map(|exchange| {
+            let rest = |truth: &Truth| exchange.told_by_rest(truth);
+            let truths = exchange.truth().into_iter();
+            truths.map(move |truth| (rest(&truth), truth))
+        })
+        .collect();
+    let log = log.lines.lock().unwrap().clone();
+    Happened {
+        performed,
+        truths,
+        ends,
+        log,
+    }
+}
+
+/// A status that turns a client away for a time it may name.
+pub(super) fn is_long(limit: &Limit) -> u64 {
+    limit.retry_after.unwrap_or(0) * 1000
+}

@@ -1,0 +1,314 @@
+//! What a schedule holds: made of its seed, nothing else.
+
+use fastrand::Rng;
+
+use crate::doubles::{Ending, Garbage, Limit};
+
+/// Venues whose data is accompanied by a control stream, so that it shows when nothing but data is missing.
+const CONTROLLED: [&str; 2] = ["binance", "kraken"];
+/// A topic that each venue may refuse, as its double names it.
+const REFUSABLE: [(&str, &str); 5] = [
+    ("bybit", "allLiquidation.SOLUSDT"),
+    ("bybit", "allLiquidation.ETHUSD"),
+    ("kraken", "PF_ETHUSD"),
+    ("dydx", "ETH-USD"),
+    ("lighter", "trade/1"),
+];
+/// A part of the market list that each venue may fail to answer.
+const LISTS: [(&str, &str); 3] = [
+    ("bybit", "category=inverse"),
+    ("okx", "instType=FUTURES"),
+    ("gate", "/futures/btc/"),
+];
+/// Every venue.
+const VENUES: [&str; 14] = [
+    "binance", "bybit", "okx", "gate", "bitget", "htx", "aster", "deribit", "kraken", "bitmex",
+    "bitfinex", "dydx", "lighter", "coinex",
+];
+
+/// What goes wrong with a venue.
+#[derive(Clone, Debug)]
+pub(super) enum Fault {
+    /// Connections end so, and none is let in.
+    Refused(Ending),
+    /// Connections end so, and handshakes are answered with a status.
+    Handshake(Ending, Limit),
+    /// Connections end so, and one of the venue's addresses refuses.
+    Shut(Ending),
+    HalfOpen,
+    /// No data and no control.
+    Mute,
+    /// Connections end so, and no subscription is acknowledged.
+    NoAcks(Ending),
+    /// Connections end so, and a topic is refused.
+    Topic(Ending, &'static str),
+    /// One connection after another ends so.
+    Cut(Ending),
+    Garbage(Garbage),
+    /// A part of the list of markets is not answered.
+    List(&'static str),
+    Rest(Limit),
+    RestHangs,
+    RestCut,
+    /// A market is listed.
+    Announced,
+    /// A market is listed no more, and then it is again.
+    Withdrawn,
+    Duplicates,
+    Disorder,
+    /// The last events again to whoever subscribes.
+    Replay(usize),
+    Notice,
+}
+
+/// What goes wrong with this process.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Mishap {
+    /// Killed, and not started for so long.
+    Killed,
+    /// Stopped, and not started for so long.
+    Stopped,
+    /// Frozen for so long; connections may end meanwhile.
+    Frozen { cut: bool },
+    /// Nothing can be written for so long; perhaps it is killed soon after.
+    Full { killed: Option<u64> },
+    /// The clock is ahead by so many milliseconds, or behind.
+    Clock(i64),
+}
+
+/// When something goes wrong, in milliseconds from the beginning, and for how long.
+#[derive(Clone, Debug)]
+pub(super) struct Step<T> {
+    pub(super) at: u64,
+    pub(super) lasts: u64,
+    pub(super) what: T,
+}
+
+impl<T> Step<T> {
+    pub(super) fn end(&self) -> u64 {
+        self.at + self.lasts
+    }
+}
+
+/// A schedule.
+#[derive(Clone, Debug)]
+pub(super) struct Schedule {
+    pub(super) seed: u64,
+    pub(super) venues: Vec<&'static str>,
+    pub(super) faults: Vec<(&'static str, Step<Fault>)>,
+    pub(super) mishaps: Vec<Step<Mishap>>,
+    /// When the last thing is over.
+    pub(super) lasts: u64,
+    /// Seconds after which sockets are replaced; 0 for the venue's own.
+    pub(super) rotate: f64,
+    /// Seconds between two readings of the markets.
+    pub(super) instruments: f64,
+    /// Seconds between two polls of a venue without sockets.
+    pub(super) poll: f64,
+    /// Most rows that wait for the disk.
+    pub(super) queue: usize,
+    /// Milliseconds between two events of a venue, at most.
+    pub(super) pause: u64,
+}
+
+/// Anything from `least` to `most`, as often shorter as longer than the geometric middle.
+fn stretch(rng: &mut Rng, least: u64, most: u64) -> u64 {
+    #[expect(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "milliseconds of a schedule"
+    )]
+    let drawn = (least as f64 * (most as f64 / least as f64).powf(rng.f64())) as u64;
+    drawn.clamp(least, most)
+}
+
+fn ending(rng: &mut Rng) -> Ending {
+    let endings = [Ending::Close, Ending::Fin, Ending::Reset, Ending::MidFrame];
+    endings[rng.usize(..endings.len())]
+}
+
+fn limit(rng: &mut Rng) -> Limit {
+    let status = [403, 418, 429, 500, 503][rng.usize(..5)];
+    Limit {
+        status,
+        retry_after: rng.bool().then(|| rng.u64(1..200)),
+    }
+}
+
+fn one_of<T: Copy>(rng: &mut Rng, venue: &str, all: &[(&str, T)]) -> Option<T> {
+    let of_venue: Vec<T> = all
+        .iter()
+        .filter(|(name, _)| *name == venue)
+        .map(|(_, one)| *one)
+        .collect();
+    rng.choice(of_venue)
+}
+
+fn fault(rng: &mut Rng, venue: &'static str) -> Option<Fault> {
+    Some(match rng.u8(..24) {
+        0 | 1 => Fault::Refused(ending(rng)),
+        2 => Fault::Handshake(ending(rng), limit(rng)),
+        3 => Fault::Shut(ending(rng)),
+        4 | 5 => Fault::HalfOpen,
+        6 if CONTROLLED.contains(&venue) => Fault::Mute,
+        7 => Fault::NoAcks(ending(rng)),
+        8 | 9 => Fault::Topic(ending(rng), one_of(rng, venue, &REFUSABLE)?),
+        10..=12 => Fault::Cut(ending(rng)),
+        13 => Fault::Garbage(
+            [
+                Garbage::InvalidUtf8,
+                Garbage::Binary,
+                Garbage::TruncatedJson,
+                Garbage::Alien,
+                Garbage::HugeHead,
+                Garbage::BadOpcode,
+            ][rng.usize(..6)],
+        ),
+        14 => Fault::List(one_of(rng, venue, &LISTS)?),
+        15 => Fault::Rest(limit(rng)),
+        16 => Fault::RestHangs,
+        17 => Fault::RestCut,
+        18 => Fault::Announced,
+        // A market that a venue has no more it cannot be asked for.
+        19 if venue != "coinex" => Fault::Withdrawn,
+        20 => Fault::Duplicates,
+        21 => Fault::Disorder,
+        22 => Fault::Replay(rng.usize(1..60)),
+        23 => Fault::Notice,
+        _ => return None,
+    })
+}
+
+impl Schedule {
+    /// A week in which something goes wrong with every venue each second hour or so, and with this process each day.
+    pub(super) fn week(seed: u64, days: u64) -> Self {
+        const DAY: u64 = 24 * 3_600_000;
+        let mut rng = Rng::with_seed(seed);
+        let mut faults = Vec::new();
+        for venue in VENUES {
+            let mut at = 0;
+            while at < days * DAY {
+                at += rng.u64(600_000..4 * 3_600_000);
+                if let Some(what) = fault(&mut rng, venue) {
+                    let lasts = stretch(&mut rng, 30_000, 1_200_000);
+                    faults.push((venue, Step { at, lasts, what }));
+                }
+            }
+        }
+        faults.sort_by_key(|(_, step)| step.at);
+        let kinds = [
+            Mishap::Frozen { cut: false },
+            Mishap::Full { killed: None },
+            Mishap::Frozen { cut: true },
+            Mishap::Full { killed: None },
+        ];
+        let mishaps = (0..days).zip(kinds.into_iter().cycle());
+        let mishaps = mishaps.map(|(day, what)| Step {
+            at: day * DAY + rng.u64(DAY / 4..DAY / 2),
+            lasts: stretch(&mut rng, 5000, 600_000),
+            what,
+        });
+        Self {
+            seed,
+            venues: VENUES.to_vec(),
+            faults,
+            mishaps: mishaps.collect(),
+            lasts: days * DAY,
+            rotate: 0.0,
+            instruments: 3600.0,
+            poll: 300.0,
+            queue: 65_536,
+            pause: 120_000,
+        }
+    }
+
+    /// The schedule of a seed.
+    pub(super) fn of(seed: u64) -> Self {
+        let mut rng = Rng::with_seed(seed ^ 0x5eed_0f11_9da7_a000);
+        let mut venues = VENUES.to_vec();
+        rng.shuffle(&mut venues);
+        venues.truncate(1 + rng.usize(..3));
+        venues.sort_unstable();
+        let lasts = rng.u64(120..600) * 1000;
+        let mut faults = Vec::new();
+        for venue in &venues {
+            for _ in 0..rng.usize(1..5) {
+                let at = if rng.u8(..6) == 0 {
+                    0
+                } else {
+                    rng.u64(..lasts)
+                };
+                let Some(what) = fault(&mut rng, venue) else {
+                    continue;
+                };
+                let lasts = match what {
+                    // What is shorter than its death test, nobody can know.
+                    Fault::Mute => stretch(&mut rng, 30_000, 300_000),
+                    _ => stretch(&mut rng, 200, 300_000),
+                };
+                faults.push((*venue, Step { at, lasts, what }));
+            }
+        }
+        let mut mishaps = Vec::new();
+        if rng.u8(..100) < 30 {
+            let what = if rng.bool() {
+                Mishap::Killed
+            } else {
+                Mishap::Stopped
+            };
+            let lasts = stretch(&mut rng, 50, 200_000);
+            mishaps.push((what, lasts));
+        }
+        if rng.u8(..100) < 25 {
+            let cut = rng.bool();
+            mishaps.push((Mishap::Frozen { cut }, stretch(&mut rng, 2000, 600_000)));
+        }
+        if rng.u8(..100) < 20 {
+            let killed = rng.bool().then(|| stretch(&mut rng, 100, 10_000));
+            mishaps.push((Mishap::Full { killed }, stretch(&mut rng, 1000, 200_000)));
+        }
+        if rng.u8(..100) < 15 {
+            let off = i64::try_from(stretch(&mut rng, 100, 100_000)).unwrap();
+            let off = if rng.bool() { off } else { -off };
+            mishaps.push((Mishap::Clock(off), stretch(&mut rng, 1000, 300_000)));
+        }
+        let mut mishaps: Vec<Step<Mishap>> = mishaps
+            .into_iter()
+            .map(|(what, long)| Step {
+                at: rng.u64(..lasts),
+                lasts: long,
+                what,
+            })
+            .collect();
+        // One after the other: each moves the process as a whole.
+        mishaps.sort_by_key(|step| step.at);
+        let mut free = 0;
+        mishaps.retain(|step| {
+            let fits = step.at >= free;
+            if fits {
+                free = step.end() + 1000;
+            }
+            fits
+        });
+        faults.sort_by_key(|(_, step)| step.at);
+        let ends = faults.iter().map(|(_, step)| step.end());
+        let ends = ends.chain(mishaps.iter().map(Step::end)).max();
+        Self {
+            seed,
+            venues,
+            faults,
+            mishaps,
+            lasts: lasts.max(ends.unwrap_or(0)),
+            rotate: if rng.u8(..4) == 0 {
+                rng.f64() * 200.0 + 20.0
+            } else {
+                0.0
+            },
+            instruments: [30.0, 120.0, 3600.0][rng.usize(..3)],
+            poll: 30.0,
+            queue: if rng.bool() { 20 } else { 65_536 },
+            pause: [2000, 8000, 30_000][rng.usize(..3)],
+        }
+    }
+}

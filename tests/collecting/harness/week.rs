@@ -1,0 +1,61 @@
+//! A week of all venues with faults at every one of them, in minutes: the archive is questioned as ever, and memory is flat.
+
+use std::sync::{Arc, Mutex};
+
+use super::number;
+use super::performance::perform_looking;
+use super::plan::Schedule;
+use crate::bench::is_soak;
+
+/// How much more memory there may be after the last day than after the second, in MB.
+const FLAT: f64 = 16.0;
+
+/// The memory of this process in MB.
+fn resident() -> f64 {
+    let statm = std::fs::read_to_string("/proc/self/statm").unwrap();
+    let pages = statm.split(' ').nth(1).unwrap();
+    pages.parse::<f64>().unwrap() * 4096.0 / 1e6
+}
+
+#[test]
+fn a_week_with_faults_at_every_venue_leaves_memory_flat() {
+    let days = match (number("LIQDATA_DAYS"), is_soak()) {
+        (Some(days), _) => days,
+        (None, true) => 7,
+        (None, false) => return,
+    };
+    let schedule = Schedule::week(number("LIQDATA_SEED").unwrap_or(1), days);
+    let begun = std::time::Instant::now();
+    let hours = Arc::new(Mutex::new(Vec::new()));
+    let noted = Arc::clone(&hours);
+    let told = perform_looking(&schedule, move |venues| {
+        // What happened is held by the doubles, and is no memory of ours.
+        let mut held = 0.0;
+        for exchange in venues.values() {
+            exchange.forget();
+            held += exchange.held() / 1e6;
+        }
+        noted.lock().unwrap().push(resident() - held);
+    });
+    let hours = hours.lock().unwrap();
+    let days: Vec<f64> = hours
+        .chunks(24)
+        .filter(|day| day.len() == 24)
+        .map(|day| day.iter().sum::<f64>() / 24.0)
+        .collect();
+    println!(
+        "{} faults, {} events, {:.0} s; memory by day in MB: {days:.1?}",
+        schedule.faults.len(),
+        told.events,
+        begun.elapsed().as_secs_f64()
+    );
+    assert!(
+        told.faults.is_empty(),
+        "{}\n{}",
+        told.log,
+        told.faults.join("\n")
+    );
+    if let [_, second, .., last] = days[..] {
+        assert!(last < second + FLAT, "{days:?}");
+    }
+}
