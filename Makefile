@@ -48,7 +48,7 @@ wheel: $(STAMP)/wheel ## the release wheel for manylinux in dist/, its size and 
 	$(BIN)/python tests/wheel/check.py dist/*.whl
 
 bench: $(STAMP)/bench $(FAST) ## the client against its peers and hostile replies, the archive against SQLite and DuckDB, the server against nginx and FastAPI and under attack, the estimate against numba; writes docs/benchmarks*.md
-	cargo build --quiet --release --locked --no-default-features --example ready --example load --example decode_rate
+	cargo build --quiet --release --locked --no-default-features --example ready --example load --example decode_rate --example exchange_double
 	rm -rf target/bench
 	$(BIN)/python tests/bench/slope.py
 	$(BIN)/python tests/bench/archive.py

@@ -16,6 +16,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 
+import ears
 import orjson
 import report
 
@@ -127,6 +128,7 @@ def main() -> None:
         rates["orjson and dicts"].append(rate(by_dicts, frames))
         print({name: round(each[turn]) for name, each in rates.items()}, file=sys.stderr)
     text = page(rates, options.rounds)
+    text += ears.section(ears.measured(), "a release build")
     if options.print:
         print(text)
     else:
