@@ -148,6 +148,15 @@ impl Book {
             pair.scale = times(pair.scale, lost.map(|lost| 1.0 - lost));
         }
     }
+
+    /// Holds so many times what it holds.
+    pub(super) fn regroup(&mut self, factor: f64) {
+        for pair in &mut self.pairs {
+            for held in [&mut pair.scale, &mut pair.unlocated, &mut pair.mass] {
+                *held = times(*held, [factor; 2]);
+            }
+        }
+    }
 }
 
 impl Pair {

@@ -45,6 +45,9 @@ pub(super) struct Derived {
     pub(super) open_interest: Option<f64>,
     /// Whether that is the sum over some venues only, the reading of another having grown old.
     pub(super) partial: bool,
+    /// What the open interest known before has to be multiplied by to be of the venues that are summed now, where those are
+    /// others.
+    pub(super) regrouped: Option<f64>,
 }
 
 impl History {
@@ -62,6 +65,7 @@ impl History {
                 volume_per_day: per_day.unwrap_or_else(|| bar.volume / days(bar.interval)),
                 open_interest,
                 partial: open_interest.is_some() && cursor.lacks_a_venue(bar.close_time()),
+                regrouped: cursor.regroup(bar.close_time()),
             });
             before.push(bar);
         }
@@ -87,6 +91,7 @@ impl History {
         let derived = pairs.map(|(bar, derived)| Derived {
             open_interest: cursor.at(bar.close_time()),
             partial: false,
+            regrouped: None,
             ..*derived
         });
         let derived = derived.collect();
@@ -255,6 +260,7 @@ impl Readings {
         Cursor {
             rest: self.readings.get(skipped..).unwrap_or_default(),
             latest: vec![None; self.venues.len()],
+            summed: vec![None; self.venues.len()],
         }
     }
 }
@@ -290,6 +296,8 @@ struct Cursor<'a> {
     rest: &'a [Reading],
     /// Timestamp and value of the latest reading per venue.
     latest: Vec<Option<(Millis, f64)>>,
+    /// What each venue had part with in the last sum.
+    summed: Vec<Option<f64>>,
 }
 
 impl Cursor<'_> {
@@ -322,6 +330,32 @@ impl Cursor<'_> {
             .filter(|(timestamp, _)| *timestamp >= oldest)
             .map(|&(_, value)| value)
             .reduce(|sum, value| sum + value)
+    }
+
+    /// What the last sum has to be multiplied by to be of the venues that are fresh at `instant`, to which the cursor has
+    /// come: without those that fell silent, and with what others came with. What a venue holds is neither closed as it
+    /// falls silent nor opened as it is heard again.
+    fn regroup(&mut self, instant: Millis) -> Option<f64> {
+        let oldest = instant.back(FRESH);
+        let fresh = |latest: &Option<(Millis, f64)>| {
+            latest
+                .filter(|(timestamp, _)| *timestamp >= oldest)
+                .map(|(_, value)| value)
+        };
+        let now: Vec<Option<f64>> = self.latest.iter().map(fresh).collect();
+        if now.iter().all(Option::is_none) {
+            return None;
+        }
+        let before = std::mem::replace(&mut self.summed, now);
+        let pairs = || before.iter().zip(&self.summed);
+        if pairs().all(|(before, now)| before.is_some() == now.is_some()) {
+            return None;
+        }
+        let was: f64 = before.iter().flatten().sum();
+        let of_these = pairs().filter_map(|(before, now)| now.map(|now| before.unwrap_or(now)));
+        let factor = of_these.sum::<f64>() / was;
+        // Where nothing was known before, or nothing is held, there is nothing to multiply.
+        (factor.is_finite() && factor > 0.0).then_some(factor)
     }
 
     /// Whether a venue that has been read is missing from the sum at `instant`, to which the cursor has come.

@@ -264,6 +264,15 @@ impl Ledger {
         }
     }
 
+    /// Holds so many times what it holds, wherever that lies: the open interest is of other venues than before, of which
+    /// nothing was opened or closed.
+    pub fn regroup(&mut self, factor: f64) {
+        for book in self.books.iter_mut().flatten() {
+            book.regroup(factor);
+        }
+        self.open_interest *= factor;
+    }
+
     /// The parameters.
     #[must_use]
     pub fn parameters(&self) -> &Parameters {

@@ -53,6 +53,8 @@ pub(super) struct Running {
     pub(super) ledger: Ledger,
     /// Whether a multiple of the volume stands in for unknown open interest.
     relative: bool,
+    /// Whether it has gone through a bar whose open interest is known.
+    heard: bool,
     last_close: Option<Millis>,
     gaps: usize,
 }
@@ -228,6 +230,7 @@ impl<'a> Frame<'a> {
         Running {
             ledger: Ledger::new(self.parameters.clone(), opening.unwrap_or(0.0)),
             relative,
+            heard: false,
             last_close: None,
             gaps: 0,
         }
@@ -472,6 +475,11 @@ impl Running {
         let open_interest = if self.relative {
             derived.volume_per_day
         } else {
+            // What a ledger begins with is of whichever venues were known then.
+            if let Some(factor) = derived.regrouped.filter(|_| self.heard) {
+                self.ledger.regroup(factor);
+            }
+            self.heard |= derived.open_interest.is_some();
             derived.open_interest.unwrap_or(self.ledger.open_interest())
         };
         self.ledger.step(&Step {

@@ -172,9 +172,9 @@ impl<'a> Definition<'a> {
         self.bars.last().unwrap().timestamp.0 + self.interval
     }
 
-    pub(crate) fn open_interest(&self, at: i64) -> Option<f64> {
-        let mut sum = None;
-        for venue in ["bybit", "okx"] {
+    /// What each venue holds whose reading is fresh.
+    fn held(&self, at: i64) -> [Option<f64>; 2] {
+        ["bybit", "okx"].map(|venue| {
             let latest = self
                 .market
                 .open_interest
@@ -182,11 +182,26 @@ impl<'a> Definition<'a> {
                 .filter(|row| row.exchange.as_deref() == Some(venue))
                 .filter(|row| (at - 15 * MINUTE..=at).contains(&row.timestamp.0))
                 .max_by_key(|row| row.timestamp);
-            if let Some(row) = latest {
-                sum = Some(sum.unwrap_or(0.0) + row.open_interest);
-            }
-        }
-        sum
+            latest.map(|row| row.open_interest)
+        })
+    }
+
+    pub(crate) fn open_interest(&self, at: i64) -> Option<f64> {
+        self.held(at)
+            .into_iter()
+            .flatten()
+            .reduce(|sum, value| sum + value)
+    }
+
+    /// How many times as much the venues that are fresh now held before, as all that were fresh then.
+    fn regrouped(before: [Option<f64>; 2], now: [Option<f64>; 2]) -> Option<f64> {
+        let fresh = |held: [Option<f64>; 2]| held.map(|value| value.is_some());
+        let was: f64 = before.into_iter().flatten().sum();
+        let these = before.into_iter().zip(now);
+        let these: f64 = these
+            .filter_map(|(before, now)| now.map(|now| before.unwrap_or(now)))
+            .sum();
+        (fresh(before) != fresh(now) && was > 0.0).then(|| these / was)
     }
 
     /// Mean volume of the seven days before.
@@ -265,6 +280,7 @@ impl<'a> Definition<'a> {
             start.unwrap_or_else(|| self.per_day(&self.bars[0])),
         );
         let mut last: Option<i64> = None;
+        let mut read = None;
         for bar in &self.bars {
             let close = bar.timestamp.0 + self.interval;
             if close > at {
@@ -276,6 +292,13 @@ impl<'a> Definition<'a> {
                 ledger.lapse((bar.timestamp.0 - last) as f64 / DAY as f64);
             }
             last = Some(close);
+            let held = self.held(close);
+            if start.is_some() && held.iter().any(Option::is_some) {
+                if let Some(factor) = read.and_then(|read| Self::regrouped(read, held)) {
+                    ledger.regroup(factor);
+                }
+                read = Some(held);
+            }
             let open_interest = if start.is_none() {
                 self.per_day(bar)
             } else {

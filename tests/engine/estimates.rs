@@ -594,9 +594,10 @@ fn gaps_are_counted_from_more_than_three_missing_bars() {
 }
 
 #[test]
-fn an_estimate_counts_the_bars_whose_open_interest_lacks_a_venue() {
+fn an_estimate_counts_the_bars_whose_open_interest_lacks_a_venue_and_takes_its_silence_for_no_trade()
+ {
     // Twelve bars of five minutes; one venue reports at each close, the other every half hour.
-    let partial = |slow: i64| {
+    let mapped = |slow: i64| {
         let mut readings = Vec::new();
         for i in 0..=12 {
             readings.push(reading(
@@ -617,11 +618,22 @@ fn an_estimate_counts_the_bars_whose_open_interest_lacks_a_venue() {
             })
             .collect();
         let observations = Observations::new(vec![], bars, readings, None).unwrap();
-        let map = liqmap(&observations.at(None), "BTC", MapRange::D1, None).unwrap();
-        map.explain.open_interest_partial_bars
+        liqmap(&observations.at(None), "BTC", MapRange::D1, None).unwrap()
     };
+    let maps = [5, 15, 30].map(mapped);
     // A reading is carried for fifteen minutes, so of six closes in half an hour it lacks at those 20 and 25 after.
-    assert_eq!((partial(5), partial(15), partial(30)), (0, 0, 4));
+    let partial = maps
+        .each_ref()
+        .map(|map| map.explain.open_interest_partial_bars);
+    assert_eq!(partial, [0, 0, 4]);
+    // What the silent venue holds is not closed as it falls silent, nor opened anew as it is heard again.
+    let [steady, _, silent] = maps.map(|map| map.explain.located_share);
+    for (steady, silent) in steady.iter().zip(&silent) {
+        assert!(
+            *steady > 0.0 && (steady - silent).abs() < 1e-12,
+            "{steady} {silent}"
+        );
+    }
 }
 
 #[test]

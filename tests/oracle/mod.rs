@@ -155,6 +155,21 @@ impl Oracle {
     }
 
     /// A gap of `days`: what is located is forgotten at the rate of its clock.
+    #[allow(
+        dead_code,
+        reason = "one of the two test programs that share this asks"
+    )]
+    pub(crate) fn regroup(&mut self, factor: f64) {
+        let cells = self.cells.iter_mut().flatten().flatten();
+        for mass in cells.flat_map(BTreeMap::values_mut) {
+            *mass *= factor;
+        }
+        for unlocated in self.unlocated.iter_mut().flatten().flatten() {
+            *unlocated *= factor;
+        }
+        self.open_interest *= factor;
+    }
+
     pub(crate) fn lapse(&mut self, days: f64) {
         let tiers = self
             .cells

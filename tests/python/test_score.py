@@ -408,6 +408,11 @@ def test_versions_are_never_mixed():
         liqdata.score(mixed, totals(seen.opens, lumpy(seen)), bars=table)
     with pytest.raises(liqdata.BadQuery, match=r"mixes maps of the versions \['aa', 'bb'\]"):
         liqdata.score(lambda at: (one if at.hour % 2 else other)(at), totals(seen.opens, lumpy(seen)), bars=table)
+    # Nor are multiples of the volume with open interest.
+    for grid in mixed:
+        grid.meta["explain"] |= {"modelVersion": "aa", "openInterestScale": "relative" if grid is mixed[-1] else "usd"}
+    with pytest.raises(liqdata.BadQuery, match=r"\['aa', 'aa in relative units'\]"):
+        liqdata.score(mixed, totals(seen.opens, lumpy(seen)), bars=table)
     named = {"one": one, "other": other}
     card = liqdata.score(named, totals(seen.opens, lumpy(seen)), bars=table)
     assert card.meta["versions"] == {"one": "aa", "other": "bb"}

@@ -291,8 +291,11 @@ def _fitted(grid: Heatmap) -> bool:
 
 
 def _version(explain: Any) -> str | None:
+    """What tells maps apart that are not to be mixed: the model's version, and whether its units are USD at all."""
     told = (explain or {}).get("modelVersion")
-    return None if told is None else str(told)
+    if told is None:
+        return None
+    return f"{told} in relative units" if explain.get("openInterestScale") == "relative" else str(told)
 
 
 def _one_version(name: str, told: list[set[Any]]) -> str | None:
