@@ -99,8 +99,8 @@ def _shade(periods: Times, span: np.timedelta64, ax: Axes) -> None:
     stretches = [
         (periods[first], periods[last] + span - periods[first]) for first, last in zip(starts, ends, strict=True)
     ]
-    shade = {"color": colours.faint(ax), "alpha": 0.13, "linewidth": 0}
-    ax.broken_barh(stretches, (0.0, 1.0), transform=ax.get_xaxis_transform(), zorder=0, **shade)
+    shaded = ax.broken_barh(stretches, (0.0, 1.0), transform=ax.get_xaxis_transform(), zorder=0)
+    shaded.set(color=colours.faint(ax), alpha=0.13, linewidth=0)
 
 
 def _merged(times: Times, columns: list[Floats], span: int, ax: Axes) -> tuple[Times, list[Floats], int]:
