@@ -33,6 +33,11 @@ LINE = 60.0
 
 COLUMNS = ("exchange", "state", "events/min", "events", "last event", "lag", "gaps", "rejected", "held", "past")
 
+COVERED = (
+    "exchange", "covered", "sockets", "topics", "tells", "recovered", "unpriced", "quarantined", "holes", "clock"
+)  # fmt: skip
+"""What is known of the listening: of the last 24 hours ``covered`` and ``recovered``, the counts since the start."""
+
 
 def collect(
     archive: Path,
@@ -163,12 +168,13 @@ def _watch(collector: _core.Collector, enough: threading.Event, *, once: bool, s
 
 
 def _screen() -> tuple[AbstractContextManager[object], Callable[[dict[str, Any]], None]]:
+    from rich.console import Group
     from rich.live import Live
 
     live = Live(auto_refresh=False, transient=False)
 
     def show(status: dict[str, Any]) -> None:
-        live.update(_table(status), refresh=True)
+        live.update(Group(_table(status), _covered_table(status)), refresh=True)
 
     return live, show
 
@@ -190,6 +196,33 @@ def _table(status: dict[str, Any]) -> Any:
             end_section=False,
         )
     return table
+
+
+def _covered_table(status: dict[str, Any]) -> Any:
+    from rich.table import Table
+
+    table = Table(title="covered and recovered: of 24 hours; counts: since the start", title_justify="left")
+    for name in COVERED:
+        table.add_column(name, justify="left" if name in {"exchange", "tells"} else "right")
+    for venue in status["venues"]:
+        table.add_row(venue["exchange"], *_covered(venue))
+    return table
+
+
+def _covered(venue: dict[str, Any]) -> list[str]:
+    share, known = venue["connected_share"], venue["completeness"]
+    topics, ahead = venue["topics"], venue["clock_ahead"]
+    return [
+        "–" if share is None else f"{int(share * 1000) / 10:.1f} %",  # never rounded up to all of it
+        f"{venue['sockets']}/{venue['sockets_wanted']}" if venue["sockets_wanted"] else "–",
+        f"{topics - venue['uncovered_count']}/{topics}" if topics else "–",
+        "–" if known is None else known if known == "unknown" else f"{known}, {venue['known_by']}",
+        "–" if venue["recovered"] is None else f"{venue['recovered']:,}",
+        f"{venue['unpriced']:,}",
+        f"{venue['quarantined']:,}",
+        f"{venue['holes']:,}" if venue["numbered"] or venue["holes"] else "–",
+        "–" if ahead is None else f"{ahead:+,} ms",
+    ]
 
 
 def _cells(venue: dict[str, Any], now: int) -> list[str]:
@@ -270,6 +303,11 @@ class _Lines:
                 said += f" (… {more:,} more)"
             _say(f"{_clock(status['at'])} {name} {state} · {words}{said}")
         if due:
+            for venue in status["venues"]:
+                if venue["connected_share"] is not None:
+                    told = zip(COVERED[1:], _covered(venue), strict=True)
+                    words = " · ".join(f"{column} {value}" for column, value in told)
+                    _say(f"{_clock(status['at'])} {venue['exchange']} in 24 h · {words}")
             _say(f"{_clock(status['at'])} {_summary(status)}")
 
 

@@ -33,13 +33,17 @@ class _Coverage(_Blocking):
         -------
         Rows
             ``exchange``, ``connected_share`` (0 to 1, or ``None`` where tables do not tell), ``completeness``
-            (``complete``, ``sampled`` or ``unknown``: a sampled venue's totals are a lower bound), ``last_event``
-            (epoch ms or ``None``), ``gaps`` and ``cnt``; then of what a collector wrote down, else ``None``: ``topics``
-            that were asked for and ``topics_covered`` at the end of the window, orders ``recovered`` by asking again
-            for what was missed; by whole days, rows ``rejected`` as unreadable or out of their time, orders
-            ``unpriced``, those ``quarantined`` because their unit is in doubt, and ``holes`` in the venue's own
-            numbering; ``clock_ahead``, by how many milliseconds the clock that listened ran before the venue's. A topic
-            that was not heard takes its part of all topics from ``connected_share``.
+            (``complete``, ``sampled`` or ``unknown``: a sampled venue's totals are a lower bound), ``known_by`` (how
+            that is known: ``documented`` by the venue's own words, ``verified`` by its own numbers, or ``unknown``),
+            ``last_event`` (epoch ms or ``None``), ``gaps`` and ``cnt``; then of what a collector wrote down, else
+            ``None``: ``topics`` that were asked for and ``topics_covered`` at the end of the window, orders
+            ``recovered`` by asking again for what was missed; by whole days, rows ``rejected`` as unreadable or out of
+            their time, orders ``unpriced``, those ``quarantined`` because their unit is in doubt, ``holes`` in the
+            venue's own numbers, and how many of these were held against the one before (``numbered``);
+            ``clock_ahead``, by how many milliseconds the clock that listened ran before the venue's; and where a venue
+            tells totals of its own, ``compared_usd``, what is kept of the hours and contracts that were held against
+            them, beside ``venue_usd``, what it says. A topic that was not heard takes its part of all topics from
+            ``connected_share``.
 
         Examples
         --------

@@ -51,6 +51,7 @@ __all__ = [
     "Instants",
     "Instrument",
     "InstrumentKind",
+    "KnownBy",
     "LevelTier",
     "Levels",
     "LiquidationRow",
@@ -139,6 +140,9 @@ RowDecimals: TypeAlias = Literal["decimal", "float", "text"]
 
 Completeness: TypeAlias = Literal["sampled", "complete", "unknown"]
 """Whether a venue publishes every liquidation or a sample."""
+
+KnownBy: TypeAlias = Literal["documented", "verified", "unknown"]
+"""How that is known: by the venue's own words, or by its own numbers, which were followed."""
 
 VenueState: TypeAlias = Literal["starting", "live", "degraded", "down", "stopped"]
 """How the collecting of a venue goes."""
@@ -275,6 +279,7 @@ class CoverageRow(TypedDict):
     exchange: str
     connected_share: float | None
     completeness: Completeness
+    known_by: KnownBy
     last_event: int | None
     gaps: int
     cnt: int
@@ -285,7 +290,10 @@ class CoverageRow(TypedDict):
     unpriced: int | None
     quarantined: int | None
     holes: int | None
+    numbered: int | None
     clock_ahead: int | None
+    compared_usd: float | None
+    venue_usd: float | None
 
 
 class HistoryRow(TypedDict, Generic[Amount]):
@@ -496,6 +504,8 @@ class VenueStatus(TypedDict):
     gaps: int
     last_gap: str | None
     connections: int
+    sockets: int
+    sockets_wanted: int
     rejected: int
     repeated: int
     unasked: int
@@ -503,7 +513,14 @@ class VenueStatus(TypedDict):
     unpriced: int
     suspect: int
     quarantined: int
+    holes: int
+    numbered: int
+    connected_share: float | None
+    completeness: Completeness | None
+    known_by: KnownBy | None
+    recovered: int | None
     lost: int
+    topics: int
     uncovered: list[str]
     uncovered_count: int
     bars: int

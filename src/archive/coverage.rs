@@ -189,6 +189,7 @@ impl Archive {
                 outcomes: noted::outcomes(journal, start, end, as_of)?,
                 tallies: noted::tallies(journal, start, end)?,
                 marks: noted::marks(journal, end)?,
+                compared: noted::compared(journal, start, end)?,
             })
         })
     }
@@ -305,6 +306,7 @@ struct Listening {
     outcomes: Vec<Outcome>,
     tallies: BTreeMap<(String, Tallied), u64>,
     marks: BTreeMap<(String, Measured), i64>,
+    compared: BTreeMap<(String, Measured), i64>,
 }
 
 impl Listening {
@@ -379,10 +381,16 @@ impl Listening {
             let is_recovered = outcome.outcome == GapState::Recovered;
             Some(sum.unwrap_or(0) + if is_recovered { outcome.rows } else { 0 })
         });
+        let usd = |kind| -> Option<f64> {
+            let cents = self.compared.get(&(name.to_owned(), kind))?;
+            Some(as_float(*cents) / 100.0)
+        };
+        let (completeness, numbered) = (least(&runs), tally(Tallied::Numbered));
         VenueCoverage {
             exchange: name.to_owned(),
             connected_share: is_listened_to.then(|| self.share(name)),
-            completeness: least(&runs),
+            completeness,
+            known_by: completeness.known_by(numbered),
             last_event,
             gaps: u64::try_from(gaps).unwrap_or(u64::MAX),
             cnt,
@@ -393,14 +401,17 @@ impl Listening {
             unpriced: tally(Tallied::Unpriced),
             quarantined: tally(Tallied::Quarantined),
             holes: tally(Tallied::Hole),
+            numbered,
             clock_ahead: mark(Measured::ClockAhead),
+            compared_usd: usd(Measured::ComparedCents),
+            venue_usd: usd(Measured::VenueCents),
         }
     }
 }
 
 #[expect(
     clippy::cast_precision_loss,
-    reason = "milliseconds of less than 285,000 years are exact"
+    reason = "milliseconds of less than 285,000 years are exact, and so are cents of less than 90 trillion USD"
 )]
 fn as_float(millis: i64) -> f64 {
     millis as f64

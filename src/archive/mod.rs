@@ -130,4 +130,4 @@ pub use scan::{OrderDays, Scan};
 pub use verify::{Finding, Verification};
 pub use writer::Writer;
 
-pub use crate::model::{Completeness, GapState, VenueCoverage};
+pub use crate::model::{Completeness, Evidence, GapState, VenueCoverage};

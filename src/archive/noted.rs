@@ -88,6 +88,8 @@ pub enum Tallied {
     Quarantined,
     /// Holes in the exchange's own numbering.
     Hole,
+    /// Numbers of the exchange's own that were held against the one before.
+    Numbered,
 }
 
 impl Vocabulary for Tallied {
@@ -96,6 +98,7 @@ impl Vocabulary for Tallied {
         Self::Unpriced,
         Self::Quarantined,
         Self::Hole,
+        Self::Numbered,
     ];
 
     fn name(self) -> &'static str {
@@ -104,6 +107,7 @@ impl Vocabulary for Tallied {
             Self::Unpriced => "unpriced",
             Self::Quarantined => "quarantined",
             Self::Hole => "hole",
+            Self::Numbered => "numbered",
         }
     }
 }
@@ -130,16 +134,28 @@ pub enum Measured {
     TopicsCovered,
     /// How far this machine's clock is ahead of the exchange's, in milliseconds.
     ClockAhead,
+    /// What is kept of an hour that the exchange's own total tells, in cents of a USD …
+    ComparedCents,
+    /// … and that total.
+    VenueCents,
 }
 
 impl Vocabulary for Measured {
-    const ALL: &'static [Self] = &[Self::Topics, Self::TopicsCovered, Self::ClockAhead];
+    const ALL: &'static [Self] = &[
+        Self::Topics,
+        Self::TopicsCovered,
+        Self::ClockAhead,
+        Self::ComparedCents,
+        Self::VenueCents,
+    ];
 
     fn name(self) -> &'static str {
         match self {
             Self::Topics => "topics",
             Self::TopicsCovered => "topics_covered",
             Self::ClockAhead => "clock_ahead",
+            Self::ComparedCents => "compared_cents",
+            Self::VenueCents => "venue_cents",
         }
     }
 }
@@ -301,6 +317,21 @@ pub(super) fn marks(
     Ok(marks
         .map(|mark| ((mark.exchange, mark.kind), mark.value))
         .collect())
+}
+
+/// The sums that were compared in a stretch, of every exchange.
+pub(super) fn compared(
+    journal: &Connection,
+    start: Millis,
+    end: Millis,
+) -> rusqlite::Result<BTreeMap<(String, Measured), i64>> {
+    let mut sums = BTreeMap::new();
+    let both = [Measured::ComparedCents, Measured::VenueCents];
+    let marks = all_marks(journal, end)?.into_iter();
+    for mark in marks.filter(|mark| mark.at >= start && both.contains(&mark.kind)) {
+        *sums.entry((mark.exchange, mark.kind)).or_default() += mark.value;
+    }
+    Ok(sums)
 }
 
 /// The gaps of topics that reach into a stretch and were known at `as_of`.

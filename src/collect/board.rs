@@ -7,7 +7,7 @@ use super::clock::machine;
 use super::lock::locked;
 use super::status::{VenueState, VenueStatus};
 use super::troubles::Troubles;
-use crate::model::Millis;
+use crate::model::{Millis, VenueCoverage};
 
 /// Seconds that the rate of events looks back.
 const RATE: i64 = 60;
@@ -24,7 +24,7 @@ pub(super) struct Board {
 #[derive(Debug, Default)]
 pub(super) struct Notes {
     pub(super) status: VenueStatus,
-    /// Each socket by its name: whether it listens, and the topics it does not cover.
+    /// Each line by its name: whether anybody listens to it, and the topics it does not cover.
     pub(super) lines: BTreeMap<String, LineNote>,
     /// Whether a poll has been answered, where a venue has no sockets.
     pub(super) polled: Option<bool>,
@@ -34,19 +34,25 @@ pub(super) struct Notes {
     pub(super) stopped: bool,
     /// When the last event came over a socket, asked for or not.
     pub(super) last_event_at: Option<Millis>,
+    /// What the archive says of the last day.
+    pub(super) covered: Option<VenueCoverage>,
     rate: Rate,
     troubles: Troubles,
 }
 
-/// What is known of one socket.
+/// What is known of one socket, or of several that listen to the same.
 #[derive(Debug, Default)]
 pub(super) struct LineNote {
     pub(super) is_live: bool,
     pub(super) was_live: bool,
     /// When the other end last gave a sign.
     pub(super) last_sign: Option<Millis>,
-    /// When a socket that was replaced last gave one, until it shows whether it listened as long as it had to.
-    pub(super) doubt: Option<Millis>,
+    /// When a socket that was replaced last gave one, until it shows whether it listened as long as it had to; by the number
+    /// of who listens.
+    pub(super) doubts: BTreeMap<usize, Millis>,
+    /// How many sockets listen to it, and how many are to.
+    pub(super) sockets: usize,
+    pub(super) wanted: usize,
     /// How many topics it asks for.
     pub(super) topics: usize,
     pub(super) uncovered: BTreeSet<String>,
@@ -165,8 +171,8 @@ impl Board {
         notes
             .lines
             .values()
-            .map(|line| match line.doubt {
-                Some(_) => line.last_sign.min(line.doubt),
+            .map(|line| match line.doubts.values().min() {
+                Some(doubt) => line.last_sign.min(Some(*doubt)),
                 None => line.last_sign,
             })
             .min()
@@ -207,9 +213,20 @@ impl Board {
                     .map(move |topic| format!("{line}: {topic}"))
             })
         };
+        let count = |of: fn(&LineNote) -> usize| -> u64 {
+            let counts = notes.lines.values().map(of);
+            u64::try_from(counts.sum::<usize>()).unwrap_or(u64::MAX)
+        };
         VenueStatus {
             exchange: self.exchange,
             state,
+            sockets: count(|line| line.sockets),
+            sockets_wanted: count(|line| line.wanted),
+            topics: count(|line| line.topics),
+            connected_share: notes.covered.as_ref().and_then(|one| one.connected_share),
+            recovered: notes.covered.as_ref().and_then(|one| one.recovered),
+            completeness: notes.covered.as_ref().map(|one| one.completeness),
+            known_by: notes.covered.as_ref().map(|one| one.known_by),
             events_per_minute,
             uncovered_count: u64::try_from(uncovered().count()).unwrap_or(u64::MAX),
             uncovered: uncovered().take(NAMED).collect(),
@@ -290,7 +307,9 @@ mod tests {
                 is_live: false,
                 was_live: true,
                 last_sign: None,
-                doubt: None,
+                doubts: BTreeMap::new(),
+                sockets: 0,
+                wanted: 1,
                 topics: 1,
                 uncovered: BTreeSet::from(["x".to_owned()]),
             };

@@ -93,6 +93,14 @@ impl Clock {
         self.machine().back(self.ahead.load(Ordering::Relaxed))
     }
 
+    /// The instant it is at a venue, as far as that is known; by this clock where it is earlier. What closes there closes by
+    /// the venue's own time.
+    pub(super) fn now_at(&self, venue: &str) -> Millis {
+        let ahead = locked(&self.of_venues).get(venue).copied();
+        let there = ahead.map(|ahead| self.machine().back(ahead));
+        there.map_or_else(|| self.now(), |there| there.min(self.now()))
+    }
+
     /// Learns what time it was at a venue between two instants of this machine, the later one being just now.
     pub(super) fn measure(&self, venue: &'static str, date: SystemTime, took: Duration) -> Measure {
         let half = i64::try_from(took.as_millis() / 2).unwrap_or(i64::MAX);
@@ -183,6 +191,19 @@ mod tests {
         assert!((88_000..=89_000).contains(&behind), "{behind}");
         assert_eq!(clock.learn("htx", 89_400), told(None, None));
         assert_eq!(clock.learn("gate", 100), told(Some(100), Some(0)));
+    }
+
+    #[test]
+    fn what_closes_at_a_venue_closes_by_its_own_time() {
+        let clock = Clock::new(None);
+        for (venue, ahead) in [("binance", 9000), ("okx", 0), ("gate", -4000)] {
+            clock.learn(venue, ahead);
+        }
+        let late = |venue| clock.now().0 - clock.now_at(venue).0;
+        assert!((8900..=9000).contains(&late("binance")));
+        for venue in ["okx", "gate", "bybit"] {
+            assert!((0..=100).contains(&late(venue)), "{venue}");
+        }
     }
 
     #[test]

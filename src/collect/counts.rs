@@ -5,8 +5,10 @@ use std::collections::BTreeMap;
 use crate::archive::{Tallied, Tally};
 use crate::model::Millis;
 
-/// What is counted here.
+/// What is counted of every venue.
 const KINDS: [Tallied; 3] = [Tallied::Rejected, Tallied::Unpriced, Tallied::Quarantined];
+/// What is counted of one that numbers what it tells.
+const NUMBERS: [Tallied; 2] = [Tallied::Hole, Tallied::Numbered];
 
 /// Counts that are not written down yet.
 #[derive(Debug, Default)]
@@ -14,6 +16,8 @@ pub(super) struct Counts {
     by_day: BTreeMap<(i64, Tallied), (Millis, u64)>,
     /// The day of which it is on record that it is counted.
     begun: Option<i64>,
+    /// Whether the venue numbers what it tells.
+    is_numbered: bool,
 }
 
 fn day(at: Millis) -> i64 {
@@ -21,6 +25,14 @@ fn day(at: Millis) -> i64 {
 }
 
 impl Counts {
+    /// Of a venue that numbers what it tells, or of one that does not.
+    pub(super) fn of(is_numbered: bool) -> Self {
+        Self {
+            is_numbered,
+            ..Self::default()
+        }
+    }
+
     /// Counts some more.
     pub(super) fn add(&mut self, kind: Tallied, count: u64, now: Millis) {
         let (_, sum) = self.by_day.entry((day(now), kind)).or_insert((now, 0));
@@ -31,7 +43,9 @@ impl Counts {
     /// it is counted.
     pub(super) fn take(&mut self, exchange: &str, now: Millis) -> Vec<Tally> {
         if self.begun.replace(day(now)) != Some(day(now)) {
-            for kind in KINDS {
+            let numbers = NUMBERS.iter().filter(|_| self.is_numbered);
+            let kinds: Vec<Tallied> = KINDS.iter().chain(numbers).copied().collect();
+            for kind in kinds {
                 self.add(kind, 0, now);
             }
         }

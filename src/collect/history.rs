@@ -110,7 +110,8 @@ impl<'a> History<'a> {
     /// Until when bars are closed and settled.
     fn settled(&self) -> Millis {
         let settle = millis(self.intake().settings.pace.settle);
-        whole(self.intake().clock.now().back(settle), Millis::MINUTE)
+        let there = self.intake().clock.now_at(self.intake().name());
+        whole(there.back(settle), Millis::MINUTE)
     }
 
     /// Asks for what is missing of the last days.

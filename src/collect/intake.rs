@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use arc_swap::ArcSwap;
 use tokio::sync::Notify;
+use tokio::time::Instant;
 
 use super::aside::Aside;
 use super::board::Board;
@@ -17,6 +18,7 @@ use super::keys::{Kept, Keys, Way};
 use super::lock::locked;
 use super::markets::Markets;
 use super::owed::Stretch;
+use super::sequence::Sequences;
 use super::settings::{Settings, millis};
 use super::yardstick::{Doubt, Yardstick};
 use crate::archive::{self, Batch, OrderRow, Receipt, Tallied};
@@ -113,7 +115,7 @@ impl Intake {
             under_way: Mutex::default(),
             owed: Mutex::default(),
             owes: Notify::new(),
-            counts: Mutex::default(),
+            counts: Mutex::new(Counts::of(venue.numbers_late().is_some())),
             keys: Mutex::default(),
             marked: Mutex::default(),
         }
@@ -123,21 +125,49 @@ impl Intake {
         self.venue.name()
     }
 
+    /// How many sockets are to listen to the same.
+    pub(super) fn ears(&self) -> usize {
+        self.venue.ears().min(self.settings.ears)
+    }
+
+    /// Whether what cannot be taken was heard by another socket before, so that it counts once.
+    fn was_counted(&self, what: &str, now: Millis) -> bool {
+        let is_told_twice = self.ears() > 1 && !what.is_empty();
+        is_told_twice && !locked(&self.heard).is_new(&format!("not taken|{what}"), now)
+    }
+
     /// What a frame of a socket is; its events are kept before this returns.
-    pub(super) async fn hear(&self, text: &str, asked: &Asked, all_taken: bool) -> Heard {
+    pub(super) async fn hear(
+        &self,
+        text: &str,
+        asked: &Asked,
+        all_taken: bool,
+        sequences: &mut Sequences,
+    ) -> Heard {
         let now = self.clock.now();
         self.board.notes().status.last_heard = Some(now);
         // The lock-free part is over before anything is waited for.
-        let (heard, ready) = self.read(text, asked, all_taken, now);
+        let (heard, ready) = self.read(text, asked, all_taken, sequences, now);
         self.hand_over(ready).await;
         heard
     }
 
-    fn read(&self, text: &str, asked: &Asked, all_taken: bool, now: Millis) -> (Heard, Ready) {
+    fn read(
+        &self,
+        text: &str,
+        asked: &Asked,
+        all_taken: bool,
+        sequences: &mut Sequences,
+        now: Millis,
+    ) -> (Heard, Ready) {
         let markets = self.markets.load();
         let faults = RefCell::default();
         let frame = self.venue.frame(text, Some(now), &markets.instruments);
         let frame = frame.keeping(&faults);
+        let numbers = self.venue.numbers(&frame);
+        if !numbers.is_empty() {
+            self.count_numbers(sequences.hear(numbers, now, Instant::now()), now);
+        }
         let mut events = match self.venue.decode(&frame) {
             Ok(events) => events,
             Err(fault) => {
@@ -453,7 +483,7 @@ impl Intake {
 
     /// Counts what could not be read and sets the frame aside.
     pub(super) fn reject(&self, text: &str, faults: &[Error], now: Millis) {
-        if faults.is_empty() {
+        if faults.is_empty() || self.was_counted(text, now) {
             return;
         }
         let reasons: Vec<String> = faults.iter().map(ToString::to_string).collect();
@@ -464,6 +494,9 @@ impl Intake {
 
     /// Counts an event that is not taken and sets its frame aside.
     fn refuse(&self, text: &str, reason: &str, now: Millis) {
+        if self.was_counted(reason, now) {
+            return;
+        }
         self.count_rejected(1, reason);
         self.set_aside(text, reason, now);
     }

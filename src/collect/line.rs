@@ -4,16 +4,20 @@
 //! replacement the new socket listens before the old one is closed, so there is none where the old one gives a sign after
 //! that; it may have been dead for a while, and nobody have noticed. It is listened to for a while longer, for what happened
 //! before the new one was heard may still be on its way.
+//!
+//! Where a venue cannot be asked again, several listen to the same, and only what none of them heard is a gap (`ears`).
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::sync::{mpsc, watch};
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::Instant;
 
+use super::ears::{Ears, Silence};
 use super::intake::Intake;
+use super::lock::locked;
 use super::settings::{span, span_or};
 use super::socket::{self, Ending, Loss};
 use crate::feeds::Line;
@@ -36,8 +40,12 @@ pub(super) enum LineNews {
     Live,
 }
 
-/// Topics that are not heard, with since when and why.
-type Unheard = BTreeMap<String, (Millis, String)>;
+/// One of those who listen to a line: which of them, and all.
+#[derive(Clone, Debug)]
+pub(super) struct Place {
+    pub(super) ear: usize,
+    pub(super) ears: Arc<Mutex<Ears>>,
+}
 
 /// A socket under way.
 struct Connection {
@@ -124,17 +132,16 @@ async fn at(instant: Option<Instant>) {
     }
 }
 
-/// Keeps a line open until `changes` ends. Where others are listened to already, the time from `planned` on is missing
-/// until it lives.
+/// Keeps a line open until `changes` ends.
 pub(super) async fn tend(
     intake: Arc<Intake>,
     connector: Connector,
     line: Line,
-    planned: Option<Millis>,
+    place: Place,
     mut changes: mpsc::UnboundedReceiver<LineChange>,
     news: mpsc::UnboundedSender<LineNews>,
 ) {
-    let mut keeper = LineKeeper::new(intake, connector, line, planned, news);
+    let mut keeper = LineKeeper::new(intake, connector, line, place, news);
     loop {
         let rotate_at = keeper.rotate_at();
         tokio::select! {
@@ -152,7 +159,7 @@ pub(super) async fn tend(
                 Turn::Lost(loss) => keeper.on_failed_replacement(&loss),
             },
             Some(parted) = keeper.parting.join_next(), if !keeper.parting.is_empty() => {
-                keeper.on_parted(parted.ok());
+                keeper.on_parted(parted.ok().as_ref());
             }
             () = at(keeper.retry_at) => keeper.retry(),
             () = at(rotate_at) => keeper.replace(),
@@ -177,11 +184,8 @@ struct LineKeeper {
     backoff: Backoff,
     /// Whether the last socket answered and told nothing.
     is_mute: bool,
-    /// Since when nothing listens, and why.
-    missing: Option<(Millis, String)>,
-    /// Topics that are not heard while others are.
-    unheard: Unheard,
-    /// When those are written down again, as far as they reach then.
+    place: Place,
+    /// When the topics that are not heard are written down again, as far as they reach then.
     note_at: Option<Instant>,
     /// The topics of the socket that listens, where they are not those of the line.
     stale: bool,
@@ -192,18 +196,11 @@ impl LineKeeper {
         intake: Arc<Intake>,
         connector: Connector,
         line: Line,
-        planned: Option<Millis>,
+        place: Place,
         news: mpsc::UnboundedSender<LineNews>,
     ) -> Self {
         let backoff = intake.settings.pace.backoff();
-        intake
-            .board
-            .notes()
-            .lines
-            .entry(line.name.clone())
-            .or_default();
         let current = Some(Connection::open(&intake, &connector, &line, false));
-        let missing = planned.map(|since| (since, format!("{}: not heard yet", line.name)));
         Self {
             intake,
             connector,
@@ -216,8 +213,7 @@ impl LineKeeper {
             no_rotation_before: None,
             backoff,
             is_mute: false,
-            missing,
-            unheard: Unheard::new(),
+            place,
             note_at: None,
             stale: false,
         }
@@ -248,17 +244,10 @@ impl LineKeeper {
                 }
             }
             LineChange::Replace(line) => {
-                let known: BTreeSet<String> = self.topics().collect();
                 self.line = *line;
-                let new: Vec<String> = self
-                    .topics()
-                    .filter(|topic| !known.contains(topic))
-                    .collect();
                 self.stale = true;
-                if self.is_live() {
-                    self.begin_unheard(new, "listed since, and not heard yet");
-                    self.show(true);
-                }
+                let (topics, now) = (self.topics(), self.intake.clock.now());
+                self.change(|ears| ears.replan(topics, now));
                 // Of a replacement under way the topics are old as well.
                 self.next = None;
                 self.replace();
@@ -266,90 +255,93 @@ impl LineKeeper {
         }
     }
 
-    fn topics(&self) -> impl Iterator<Item = String> {
-        self.line.batches.iter().flatten().cloned()
+    fn topics(&self) -> BTreeSet<String> {
+        self.line.batches.iter().flatten().cloned().collect()
     }
 
-    fn is_live(&self) -> bool {
-        let live_since = |one: &Connection| one.live_since;
-        self.current.as_ref().and_then(live_since).is_some()
+    fn ears<T>(&self, look: impl FnOnce(&mut Ears) -> T) -> T {
+        look(&mut locked(&self.place.ears))
+    }
+
+    /// Changes what is heard, and writes down until when topics were not.
+    fn change(&mut self, change: impl FnOnce(&mut Ears)) {
+        let now = self.intake.clock.now();
+        let (before, after) = self.ears(|ears| {
+            let before = ears.unheard();
+            change(ears);
+            (before, ears.unheard())
+        });
+        if !before.is_empty() {
+            self.intake.unheard(&before, now);
+        }
+        // What was missed of those that are heard now is asked for like everything else.
+        let over = before
+            .iter()
+            .filter(|(topic, _)| !after.contains_key(*topic));
+        if let Some(since) = over.map(|(_, (since, _))| *since).min() {
+            self.intake.owe((since, now));
+        }
+        self.note_unheard();
+        self.show();
+    }
+
+    /// Records what none of those who listen heard.
+    fn record(&self, silences: Vec<Silence>) {
+        for silence in silences {
+            self.intake.gap(silence.start, silence.end, &silence.reason);
+        }
     }
 
     /// Notes which topics the socket that listens does not cover.
     fn covers(&mut self, uncovered: &BTreeSet<String>) {
-        // A socket that is to be replaced knows nothing of the topics that came since.
-        if !self.stale {
-            self.end_unheard(|topic| !uncovered.contains(topic));
-        }
-        let new: Vec<String> = uncovered
-            .iter()
-            .filter(|topic| !self.unheard.contains_key(*topic))
-            .cloned()
-            .collect();
-        self.begin_unheard(new, "not acknowledged, or refused");
-        self.show(true);
+        let (own, now) = (self.topics(), self.intake.clock.now());
+        let (ear, stale) = (self.place.ear, self.stale);
+        self.change(|ears| ears.covers(ear, &own, uncovered, stale, now));
     }
 
-    /// Shows how it listens.
-    fn show(&self, is_live: bool) {
-        let topics: BTreeSet<String> = self.topics().collect();
+    /// Shows how the line is listened to.
+    fn show(&self) {
+        let topics = self.topics();
+        let (live, count, unheard) = self.ears(|ears| (ears.live(), ears.count(), ears.unheard()));
         {
             let mut notes = self.intake.board.notes();
             let note = notes.lines.entry(self.line.name.clone()).or_default();
-            note.is_live = is_live;
-            note.was_live |= is_live;
+            note.is_live = live > 0;
+            note.was_live |= live > 0;
+            (note.sockets, note.wanted) = (live, count);
             note.topics = topics.len();
-            note.uncovered = if is_live {
-                self.unheard.keys().cloned().collect()
+            note.uncovered = if live > 0 {
+                unheard.into_keys().collect()
             } else {
                 topics
             };
-            if is_live {
-                note.last_sign = note.last_sign.max(Some(self.intake.clock.now()));
+            if live == count {
                 notes.status.trouble = None;
             }
         }
         self.intake.mark_topics();
     }
 
-    fn begin_unheard(&mut self, topics: Vec<String>, reason: &str) {
-        let now = self.intake.clock.now();
-        for topic in topics {
-            self.unheard.insert(topic, (now, reason.to_owned()));
-        }
-        self.note_unheard();
-    }
-
-    /// Writes down until when topics were not heard, and forgets those that `are_heard`.
-    fn end_unheard(&mut self, are_heard: impl Fn(&str) -> bool) {
-        self.note_unheard();
-        let heard = self.unheard.iter().filter(|(topic, _)| are_heard(topic));
-        // What was missed of them is asked for like everything else.
-        if let Some(since) = heard.map(|(_, (since, _))| *since).min() {
-            self.intake.owe((since, self.intake.clock.now()));
-        }
-        self.unheard.retain(|topic, _| !are_heard(topic));
-    }
-
     /// Writes down which topics have not been heard so far: whatever ends this process, they are on record.
     fn note_unheard(&mut self) {
         self.note_at = None;
-        if self.unheard.is_empty() {
+        let unheard = self.ears(|ears| ears.unheard());
+        if unheard.is_empty() {
             return;
         }
-        self.intake.unheard(&self.unheard, self.intake.clock.now());
+        self.intake.unheard(&unheard, self.intake.clock.now());
         let each = span(self.intake.settings.pace.seen).max(Duration::from_millis(10));
         self.note_at = Some(Instant::now() + each);
     }
 
     fn on_live(&mut self, uncovered: &BTreeSet<String>) {
-        let now = self.intake.clock.now();
+        let (ear, now) = (self.place.ear, self.intake.clock.now());
         log::info!(target: "liqdata::feeds", "{}: {} is live", self.intake.name(), self.line.name);
         self.is_mute = false;
         // The gap is recorded before it can be written down that the listening goes on.
-        if let Some((since, reason)) = self.missing.take() {
-            self.intake.gap(since, now, &reason);
-        }
+        let over = self.ears(|ears| ears.lives(ear, now));
+        self.record(over);
+        self.intake.board.sign(&self.line.name, now);
         self.covers(uncovered);
         let _ = self.news.send(LineNews::Live);
     }
@@ -365,13 +357,14 @@ impl LineKeeper {
         }
         self.is_mute = loss.is_mute;
         let reason = format!("{}: {}", self.line.name, loss.reason);
-        if lived.is_some() && self.missing.is_none() {
-            let since = loss.last_sign.unwrap_or_else(|| self.intake.clock.now());
-            self.missing = Some((since, reason.clone()));
+        if lived.is_some() {
+            let (ear, now) = (self.place.ear, self.intake.clock.now());
+            let since = loss.last_sign.unwrap_or(now);
+            let (why, mut found) = (reason.clone(), Vec::new());
+            self.change(|ears| found = ears.is_lost(ear, since, why, now));
+            self.record(found);
         }
-        // What nobody hears at all is a gap of the venue.
-        self.end_unheard(|_| true);
-        self.show(false);
+        self.show();
         self.intake.board.trouble(reason);
         match self.next.take() {
             // The replacement is on its way already.
@@ -401,7 +394,8 @@ impl LineKeeper {
         if let Some(old) = self.current.take() {
             let overlap = span(self.intake.settings.pace.overlap);
             let replaced = self.intake.clock.now();
-            if self.missing.is_none() {
+            let ear = self.place.ear;
+            if self.ears(|ears| ears.hears(ear)) {
                 self.doubt();
             }
             self.parting.spawn(async move {
@@ -422,25 +416,33 @@ impl LineKeeper {
     fn doubt(&self) {
         let mut notes = self.intake.board.notes();
         if let Some(note) = notes.lines.get_mut(&self.line.name) {
-            note.doubt = note.doubt.or(note.last_sign);
+            let since = note.last_sign.unwrap_or_default();
+            note.doubts.entry(self.place.ear).or_insert(since);
         }
     }
 
     /// Records the time from the last sign of a socket until it was replaced.
-    fn on_parted(&mut self, parted: Option<Parted>) {
-        if let Some(Parted {
+    fn on_parted(&mut self, parted: Option<&Parted>) {
+        if let Some(&Parted {
             replaced,
             last_sign: Some(last_sign),
         }) = parted
             && last_sign < replaced
         {
             let reason = format!("{}: replaced, and silent since before", self.line.name);
-            self.intake.gap(last_sign, replaced, &reason);
+            let (ear, now) = (self.place.ear, self.intake.clock.now());
+            let silence = Silence {
+                start: last_sign,
+                end: replaced,
+                reason,
+            };
+            let found = self.ears(|ears| ears.was_silent(ear, silence, now));
+            self.record(found);
         }
         if self.parting.is_empty() {
             let mut notes = self.intake.board.notes();
             if let Some(note) = notes.lines.get_mut(&self.line.name) {
-                note.doubt = None;
+                note.doubts.remove(&self.place.ear);
             }
         }
     }
@@ -462,13 +464,15 @@ impl LineKeeper {
             connection.close().await;
         }
         while let Some(parted) = self.parting.join_next().await {
-            self.on_parted(parted.ok());
+            self.on_parted(parted.ok().as_ref());
         }
-        self.end_unheard(|_| true);
-        if let Some((since, reason)) = self.missing.take() {
-            self.intake.gap(since, self.intake.clock.now(), &reason);
+        let (ear, now) = (self.place.ear, self.intake.clock.now());
+        let mut over = Vec::new();
+        self.change(|ears| over = ears.end(ear, now));
+        self.record(over);
+        if self.ears(|ears| ears.have_ended()) {
+            self.intake.board.notes().lines.remove(&self.line.name);
         }
-        self.intake.board.notes().lines.remove(&self.line.name);
         self.intake.mark_topics();
     }
 }

@@ -1,15 +1,16 @@
 //! The sockets of one venue: those that its markets ask for, kept open.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval};
 
+use super::ears::Ears;
 use super::intake::recorded;
-use super::line::{self, LineChange, LineNews};
+use super::line::{self, LineChange, LineNews, Place};
 use super::markets::Markets;
 use super::settings::span;
 use super::venue::{VenueTasks, said};
@@ -17,8 +18,8 @@ use crate::archive::RunId;
 use crate::feeds::Line;
 use crate::model::Millis;
 
-/// The lines that are kept open, by name, each with the way to change it.
-type Lines = HashMap<String, (Line, mpsc::UnboundedSender<LineChange>)>;
+/// The lines that are kept open, by name, each with the ways to change it: one to each socket that listens to it.
+type Lines = HashMap<String, (Line, Vec<mpsc::UnboundedSender<LineChange>>)>;
 
 impl VenueTasks {
     /// Keeps the sockets open that the markets ask for, and writes down that the listening goes on.
@@ -66,8 +67,8 @@ impl VenueTasks {
                 }
                 Ok(()) = renewal.changed() => {
                     let reason = renewal.borrow_and_update().clone().unwrap_or_default();
-                    for (_, line) in lines.values() {
-                        let _ = line.send(LineChange::Renew(reason.clone()));
+                    for change in lines.values().flat_map(|(_, changes)| changes) {
+                        let _ = change.send(LineChange::Renew(reason.clone()));
                     }
                 }
                 _ = seen.tick() => {
@@ -133,23 +134,34 @@ impl VenueTasks {
             Some((known, _)) if *known == line => {}
             Some((known, changes)) => {
                 *known = line.clone();
-                let _ = changes.send(LineChange::Replace(Box::new(line)));
+                for change in changes {
+                    let _ = change.send(LineChange::Replace(Box::new(line.clone())));
+                }
             }
             None => {
-                let (changes, received) = mpsc::unbounded_channel();
-                lines.insert(line.name.clone(), (line.clone(), changes));
                 // Before anybody may take the venue for heard.
                 let mut notes = self.intake.board.notes();
                 notes.lines.entry(line.name.clone()).or_default();
                 drop(notes);
-                tasks.spawn(line::tend(
-                    Arc::clone(&self.intake),
-                    self.rest.http.connector.clone(),
-                    line,
-                    since,
-                    received,
-                    news.clone(),
-                ));
+                let count = self.intake.ears();
+                let topics = line.batches.iter().flatten().cloned().collect();
+                let now = self.intake.clock.now();
+                let ears = Arc::new(Mutex::new(Ears::new(count, &line.name, topics, since, now)));
+                let mut ways = Vec::with_capacity(count);
+                for ear in 0..count {
+                    let (changes, received) = mpsc::unbounded_channel();
+                    ways.push(changes);
+                    let ears = Arc::clone(&ears);
+                    tasks.spawn(line::tend(
+                        Arc::clone(&self.intake),
+                        self.rest.http.connector.clone(),
+                        line.clone(),
+                        Place { ear, ears },
+                        received,
+                        news.clone(),
+                    ));
+                }
+                lines.insert(line.name.clone(), (line, ways));
             }
         }
     }

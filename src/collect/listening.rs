@@ -9,6 +9,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use super::clock::Clock;
+use super::covered;
 use super::delivery::Delivery;
 use super::intake::Intake;
 use super::lock::locked;
@@ -127,6 +128,15 @@ impl Listening {
             rounds = Some(of);
         }
         if !plan.once {
+            // Elsewhere nobody looks on.
+            if world_is_ours {
+                tasks.beside.spawn(covered::watch(
+                    venues.clone(),
+                    archive.to_owned(),
+                    Arc::clone(&settings),
+                    Arc::clone(&clock),
+                ));
+            }
             let watch = mute::watch(venues.clone(), settings, Arc::clone(&clock));
             tasks.beside.spawn(watch);
         }

@@ -1,20 +1,23 @@
 //! Listening to the exchanges: what their public feeds tell goes into an archive, with what was missed.
 //!
-//! A [`Collector`] tends every venue by itself (`listening`, `tend`): its markets (`listings`), its sockets (`lines`, each kept open by
-//! `line` and spoken with in `socket`), what was missed (`missed`), bars and open interest (`history`), with requests within
+//! A [`Collector`] tends every venue by itself (`listening`, `tend`): its markets (`listings`), its sockets (`lines`, each kept
+//! open by `line` and spoken with in `socket`, two of them where nothing can be asked again: `ears`), what was missed
+//! (`missed`), bars and open interest (`history`), the venue's own `totals`, with requests within
 //! the venue's limits (`rest`). What comes in is compared with what was heard, priced or held (`intake`, `unpriced`), and
-//! handed to the archive's keeper (`delivery`), with what is known of the listening (`noted`); the frames themselves are kept
-//! beside them (`frames`). Where it is asked for, single accounts are heard of on a tape (`tape`) and looked at (`rounds`,
-//! `watched`). What others have recorded of the past comes from files (`ingest`) and tables (`snapshots`). What a venue says
-//! and how, [`feeds`](crate::feeds) knows.
+//! handed to the archive's keeper (`delivery`), with what is known of the listening (`noted`; `sequence`: by the venue's own
+//! numbers); the frames themselves are kept beside them (`frames`). Where it is asked for, single accounts are heard of on a
+//! tape (`tape`) and looked at (`rounds`, `watched`). What others have recorded of the past comes from files (`ingest`) and
+//! tables (`snapshots`). What a venue says and how, [`feeds`](crate::feeds) knows.
 
 mod aside;
 mod board;
 mod clock;
 mod collector;
 mod counts;
+mod covered;
 mod dedupe;
 mod delivery;
+mod ears;
 mod files;
 mod frames;
 mod history;
@@ -41,6 +44,7 @@ mod rebuilt;
 mod reread;
 mod rest;
 mod rounds;
+mod sequence;
 mod settings;
 mod snapshots;
 mod socket;
@@ -48,6 +52,7 @@ mod status;
 mod subscriptions;
 mod tape;
 mod tend;
+mod totals;
 mod troubles;
 mod unpriced;
 mod venue;

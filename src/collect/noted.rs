@@ -7,6 +7,7 @@ use super::clock::Measure;
 use super::intake::Intake;
 use super::lock::locked;
 use super::owed::Stretch;
+use super::sequence::Missed;
 use crate::archive::{Batch, Gap, GapState, Mark, Measured, Outcome, Tallied, TopicGap};
 use crate::model::Millis;
 
@@ -99,6 +100,29 @@ impl Intake {
             ],
             ..Batch::default()
         });
+    }
+
+    /// Counts numbers of the venue's own that were held against the one before.
+    pub(super) fn count_numbers(&self, held: u64, now: Millis) {
+        self.board.notes().status.numbered += held;
+        locked(&self.counts).add(Tallied::Numbered, held, now);
+    }
+
+    /// Records that by the venue's own numbers something was not heard.
+    pub(super) fn hole(&self, line: &str, missed: &Missed) {
+        let of = if missed.stream.is_empty() {
+            line
+        } else {
+            &missed.stream
+        };
+        let reason = format!(
+            "{of}: {} missing in the exchange's own numbers",
+            missed.count
+        );
+        self.board.notes().status.holes += 1;
+        self.board.trouble(reason.clone());
+        locked(&self.counts).add(Tallied::Hole, 1, self.clock.now());
+        self.gap(missed.since, missed.until, &reason);
     }
 
     /// Counts an event that could not be priced in the end.

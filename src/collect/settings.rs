@@ -252,6 +252,8 @@ settings! {
         history_days: u32 = 30,
         /// How many hours of liquidations are asked for at the start, at most, where the venue still has them.
         missed_hours: u32 = 24,
+        /// How many sockets listen to the same where a venue cannot be asked again for what was missed: 1 or 2.
+        ears: usize = 2,
         /// Most requests of one back-fill of liquidations of one venue.
         missed_requests: u32 = 10_000,
         /// For how many days the frames are kept from which orders are read, beside the orders; 0 keeps none.
@@ -341,6 +343,9 @@ impl Settings {
                 let message = format!("{value} is not allowed; 1 to {} are", 1 << 30);
                 return refused(setting, message);
             }
+        }
+        if !(1..=2).contains(&self.ears) {
+            return refused("ears", format!("{} is not allowed; 1 or 2 are", self.ears));
         }
         if self.history_days > 3650 {
             let message = format!("{} is not allowed; 0 to 3650 are", self.history_days);
@@ -503,6 +508,7 @@ mod tests {
             ("[pace]\npoll = -1.0", "pace.poll", "-1"),
             ("[pace]\npol = 1.0", "settings", "unknown field `pol`"),
             ("queue_rows = 0", "queue_rows", "0 is not allowed"),
+            ("ears = 3", "ears", "3 is not allowed; 1 or 2"),
             ("coins = [\" \"]", "coins", "no coin"),
             ("history_days = ", "settings", "history_days"),
             (

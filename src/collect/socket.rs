@@ -19,6 +19,7 @@ use url::Url;
 
 use super::intake::Intake;
 use super::life::Life;
+use super::sequence::Sequences;
 use super::settings::{span, span_or};
 use super::subscriptions::{Refused, Subscriptions};
 use crate::feeds::{Beat, Error, Heard, Line, Sign, text, unzipped};
@@ -150,6 +151,7 @@ struct Conversation {
     again: Option<Instant>,
     patience: Backoff,
     subscriptions: Subscriptions,
+    sequences: Sequences,
     next_ask: Instant,
     next_beat: Instant,
     give_up_waiting: Instant,
@@ -172,6 +174,13 @@ impl Conversation {
         let heartbeat = intake.venue.heartbeat();
         Self {
             subscriptions: Subscriptions::of(&line.batches),
+            sequences: Sequences::new(
+                intake
+                    .venue
+                    .numbers_late()
+                    .unwrap_or_default()
+                    .min(span(pace.acknowledge)),
+            ),
             next_ask: now,
             next_beat: now + span_or(pace.ping, heartbeat.every),
             give_up_waiting: now + asking + span(pace.acknowledge),
@@ -202,6 +211,7 @@ impl Conversation {
         // Nobody to say that it goes on is as good as a word to close.
         let is_our_wish = *ending.borrow() == Ending::Close || ending.has_changed().is_err();
         self.part(is_our_wish).await;
+        self.note_holes(None);
         let last_sign = self.last_sign;
         let is_mute = self.control != Control::Trusted;
         Loss {
@@ -274,7 +284,8 @@ impl Conversation {
     fn due(&self) -> Instant {
         let ask = self.subscriptions.are_to_ask().then_some(self.next_ask);
         let give_up = (!self.is_ready && !self.is_settled).then_some(self.give_up_waiting);
-        [self.life.next(), ask, give_up, self.again]
+        let numbers = self.sequences.next();
+        [self.life.next(), ask, give_up, self.again, numbers]
             .into_iter()
             .flatten()
             .fold(self.next_beat, Instant::min)
@@ -282,6 +293,7 @@ impl Conversation {
 
     async fn on_time(&mut self) -> Result<(), String> {
         let now = Instant::now();
+        self.note_holes(Some(now));
         if let Some(missing) = self.life.look(now) {
             // Other signs may have come since; what this one stands for has not.
             let since = i64::try_from(missing.since.as_millis()).unwrap_or(i64::MAX);
@@ -393,6 +405,13 @@ impl Conversation {
         }
     }
 
+    /// Records what was not heard by the venue's own numbers, as far as it does not come any more.
+    fn note_holes(&mut self, now: Option<Instant>) {
+        for missed in self.sequences.missed(now) {
+            self.intake.hole(&self.line.name, &missed);
+        }
+    }
+
     fn reject(&self, text: &str, fault: Error) {
         self.intake.reject(text, &[fault], self.intake.clock.now());
     }
@@ -418,7 +437,9 @@ impl Conversation {
     async fn on_text(&mut self, text: &str) -> Result<(), String> {
         let subscriptions = &self.subscriptions;
         let (asked, all_taken) = (subscriptions.asked(), subscriptions.are_settled());
-        let heard = self.intake.hear(text, asked, all_taken).await;
+        let sequences = &mut self.sequences;
+        let heard = self.intake.hear(text, asked, all_taken, sequences).await;
+        self.note_holes(Some(Instant::now()));
         match heard {
             Heard::Ping(answer) => {
                 self.sign(Sign::Ping);
@@ -503,6 +524,10 @@ impl Conversation {
         }
         let now = self.intake.clock.now();
         self.last_sign = Some(now);
-        self.intake.board.sign(&self.line.name, now);
+        // Another socket may be taken for heard meanwhile; one that hears nothing yet says nothing of that.
+        // Nor does one that may have missed something.
+        if self.is_ready && !self.sequences.is_waiting() {
+            self.intake.board.sign(&self.line.name, now);
+        }
     }
 }

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::archive::RawStatus;
-use crate::model::Millis;
+use crate::model::{Completeness, Evidence, Millis};
 
 /// How a venue is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -12,7 +12,8 @@ pub enum VenueState {
     /// Its markets are being read, or its sockets opened for the first time.
     #[default]
     Starting,
-    /// All of its sockets are open and their subscriptions acknowledged; a venue without sockets was polled.
+    /// Everything is listened to and its subscriptions are acknowledged; a venue without sockets was polled. Where two
+    /// sockets listen to the same, one of them is enough.
     Live,
     /// Some of that.
     Degraded,
@@ -23,7 +24,7 @@ pub enum VenueState {
 }
 
 /// A venue at an instant. Counts are since the start.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct VenueStatus {
     /// The venue.
     pub exchange: &'static str,
@@ -47,9 +48,13 @@ pub struct VenueStatus {
     pub last_gap: Option<String>,
     /// Connections that were opened.
     pub connections: u64,
+    /// Sockets that listen …
+    pub sockets: u64,
+    /// … of so many that are to; two listen to the same where the venue cannot be asked again.
+    pub sockets_wanted: u64,
     /// Frames, rows and replies of which nothing or not all could be read.
     pub rejected: u64,
-    /// Events that were heard before.
+    /// Events that were heard before, by the other of two sockets, too.
     pub repeated: u64,
     /// Events of coins that nobody asked for.
     pub unasked: u64,
@@ -62,8 +67,22 @@ pub struct VenueStatus {
     /// Events that are set aside and not kept, because their unit must be another: too far off the market's price, or worth
     /// more than all that is open.
     pub quarantined: u64,
+    /// Holes in the venue's own numbers: something was not heard.
+    pub holes: u64,
+    /// Numbers of the venue's own that were held against the one before.
+    pub numbered: u64,
+    /// Share of the last 24 hours in which it was listened to and nothing is known to be missing, as the archive has it.
+    pub connected_share: Option<f64>,
+    /// How much of what happens it tells.
+    pub completeness: Option<Completeness>,
+    /// How that is known.
+    pub known_by: Option<Evidence>,
+    /// Orders of the last 24 hours that became known by asking again for what had been missed.
+    pub recovered: Option<u64>,
     /// Events that were lost because the archive could not take them.
     pub lost: u64,
+    /// How many topics are asked for.
+    pub topics: u64,
     /// Topics whose subscription was not acknowledged or was refused, the first few by name.
     pub uncovered: Vec<String>,
     /// How many these are.
@@ -104,7 +123,7 @@ pub struct PositionsStatus {
 }
 
 /// The collecting at an instant.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Status {
     /// The instant.
     pub at: Millis,

@@ -73,6 +73,7 @@ impl VenueTasks {
                 self.tend_history(),
                 self.tend_held(),
                 self.tend_counts(),
+                self.tend_totals(),
             );
             std::future::pending::<()>().await;
         };

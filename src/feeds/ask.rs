@@ -159,6 +159,15 @@ pub struct Reading {
     pub open_interest: Decimal,
 }
 
+/// What a venue says it liquidated of a market in an hour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Total {
+    /// When the hour began.
+    pub timestamp: Millis,
+    /// Longs and shorts together, in USD.
+    pub usd: Decimal,
+}
+
 /// Something of a market that is asked for stretch by stretch.
 #[derive(Debug)]
 pub(super) struct Series<T: 'static> {

@@ -117,6 +117,7 @@ pub(super) const LISTEN: Listen = Listen {
     },
     // A socket is cut at 24 hours.
     rotation: Some(Duration::from_hours(23)),
+    ears: 2,
     ..Listen::NONE
 };
 

@@ -50,6 +50,7 @@ pub(super) static VENUE: Venue = Venue {
         subscription: |_, topics, _| json!({"op": "subscribe", "args": topics}).to_string(),
         control,
         heartbeat: Heartbeat::each_20_seconds(Beat::Text("ping")),
+        ears: 2,
         ..Listen::NONE
     },
     rest: Rest {

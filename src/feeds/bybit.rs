@@ -62,6 +62,7 @@ pub(super) static VENUE: Venue = Venue {
         },
         control,
         heartbeat: Heartbeat::each_20_seconds(Beat::Text(r#"{"op":"ping"}"#)),
+        ears: 2,
         ..Listen::NONE
     },
     rest: Rest {

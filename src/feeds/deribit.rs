@@ -5,7 +5,9 @@
 //! settled in a stablecoin. Options and combinations are other markets. The whole tape can be asked for again, by the
 //! currency of settlement.
 //!
-//! One socket and one topic for every future; life is asked for from both sides.
+//! One socket and one topic for every future; life is asked for from both sides. The trades of each are numbered.
+
+use std::time::Duration;
 
 use rust_decimal::Decimal;
 use serde_json::json;
@@ -15,7 +17,7 @@ use super::error::Error;
 use super::event::{Completeness, Event, PriceKind};
 use super::frame::{Frame, Rules, Sighting, Size};
 use super::instruments::{Kind, Listing};
-use super::listen::{Asked, Beat, Heard, Heartbeat};
+use super::listen::{Asked, Beat, Heard, Heartbeat, Numbered, Numbers};
 use super::members::{Part, Raw, members};
 use super::naming::{Market, before};
 use super::paging;
@@ -73,6 +75,10 @@ pub(super) static VENUE: Venue = Venue {
         control,
         answer,
         heartbeat: Heartbeat::each_20_seconds(Beat::Text(TEST)),
+        numbers: Some(Numbers {
+            read: numbers,
+            late: Duration::ZERO,
+        }),
         ..Listen::NONE
     },
     rest: Rest {
@@ -103,6 +109,7 @@ fn market(native_id: &str) -> Market<'_> {
 members!(Trade<'a> {
     instrument = "instrument_name",
     id = "trade_id",
+    seq = "trade_seq",
     timestamp = "timestamp",
     price = "price",
     amount = "amount",
@@ -166,6 +173,25 @@ fn trades(
         trade(frame, place, row).map(Some)
     })?;
     Ok(events.into_iter().flatten().collect())
+}
+
+/// The numbers of the trades of each contract, whoever traded.
+fn numbers(frame: &Frame<'_>) -> Vec<Numbered> {
+    let Ok(message) = frame.object::<Message<'_>>() else {
+        return Vec::new();
+    };
+    let Part::Object(Parameters {
+        data: Part::List(rows),
+        ..
+    }) = &message.params
+    else {
+        return Vec::new();
+    };
+    let number = |row: &Part<Trade<'_>>| match row {
+        Part::Object(row) => Numbered::read(&text_of(row.instrument)?, row.seq),
+        _ => None,
+    };
+    rows.iter().filter_map(number).collect()
 }
 
 /// One event for each of the two who was liquidated.

@@ -2,7 +2,8 @@
 //!
 //! Only trades of type `LIQUIDATED` count, not `DELEVERAGED` ones. The taker was liquidated: `SELL` closed a long. Sizes are
 //! base units. The REST body does not name its market: the only instrument given does. Markets are subscribed to one by
-//! one, so many to a connection, and each acknowledgement carries the last trades.
+//! one, so many to a connection, and each acknowledgement carries the last trades. The messages of a connection are numbered
+//! from 0; that of an acknowledgement is given out when it is asked for, and it comes once its trades are read.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -15,7 +16,7 @@ use super::error::Error;
 use super::event::{Completeness, Event, PriceKind};
 use super::frame::{Frame, Rules, Sighting, Size};
 use super::instruments::{Listing, traded};
-use super::listen::{Asked, Heard, Line, spread};
+use super::listen::{Asked, Heard, Line, Numbered, Numbers, spread};
 use super::members::{Part, members};
 use super::naming;
 use super::paging;
@@ -60,6 +61,14 @@ pub(super) static VENUE: Venue = Venue {
             let message = frame.object::<Message<'_>>();
             message.is_ok_and(|message| says(message.kind, "subscribed"))
         },
+        numbers: Some(Numbers {
+            read: |frame| {
+                let message = frame.object::<Message<'_>>().ok();
+                let number = message.and_then(|message| Numbered::read("", message.number));
+                number.into_iter().collect()
+            },
+            late: Duration::from_secs(10),
+        }),
         ..Listen::NONE
     },
     rest: Rest {
@@ -88,6 +97,7 @@ members!(Tape<'a> {
 members!(Message<'a> {
     kind = "type",
     channel = "channel",
+    number = "message_id",
     id = "id",
     contents: Part<Tape<'a>> = "contents",
     trades: Part<Trade<'a>> = "trades",

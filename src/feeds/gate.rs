@@ -13,6 +13,7 @@ use super::ask::{Ask, Limit, Page, stretches};
 use super::error::Error;
 use super::event::{Completeness, Event, PriceKind};
 use super::frame::{Frame, Rules, Sighting, Size};
+use super::gate_stats::TOTALS;
 use super::instruments::{Kind, Listing};
 use super::listen::{Asked, Beat, Heard, Heartbeat};
 use super::members::{Part, members};
@@ -90,6 +91,7 @@ pub(super) static VENUE: Venue = Venue {
         look_back: 30 * Millis::DAY,
         missed,
         go_on,
+        totals: Some(TOTALS),
         ..Rest::NONE
     },
 };

@@ -3,7 +3,7 @@
 //! Only trades of type `liquidation` count; `side` is the taker's, who was liquidated: `sell` closed a long. Quantities are
 //! USD on `PI_` and `FI_` contracts and base units on `PF_` ones. The REST body does not name its market: the only
 //! instrument given does. A snapshot holds the last hundred trades of a market, a reply a hundred before a time.
-//! One socket has every market, and the feed `heartbeat` as a control.
+//! One socket has every market, and the feed `heartbeat` as a control. The trades of each market are numbered.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use super::error::Error;
 use super::event::{Completeness, Event, PriceKind};
 use super::frame::{Envelope, Frame, Rules, Sighting, Size};
 use super::instruments::{Kind, Listing, traded};
-use super::listen::{Asked, Beat, Heard, Heartbeat, Line, Sign, batched};
+use super::listen::{Asked, Beat, Heard, Heartbeat, Line, Numbered, Numbers, Sign, batched};
 use super::members::{Cell, Part, members};
 use super::naming::{Market, before};
 use super::paging;
@@ -81,6 +81,10 @@ pub(super) static VENUE: Venue = Venue {
                 (Sign::Control, Duration::from_secs(15)),
             ],
         },
+        numbers: Some(Numbers {
+            read: numbers,
+            late: Duration::ZERO,
+        }),
         ..Listen::NONE
     },
     rest: Rest {
@@ -104,6 +108,7 @@ fn market(native_id: &str) -> Market<'_> {
 members!(Trade<'a> {
     product = "product_id",
     uid = "uid",
+    seq = "seq",
     side = "side",
     kind = "type",
     time = "time",
@@ -173,6 +178,36 @@ fn liquidation(
         dedupe_key: format!("kraken|{uid}"),
     };
     frame.event(place, seen).map(Some)
+}
+
+/// The numbers of the trades of each market; they go on from the newest of its snapshot.
+fn numbers(frame: &Frame<'_>) -> Vec<Numbered> {
+    let of = |trade: &Trade<'_>| Numbered::read(&text_of(trade.product)?, trade.seq);
+    let Ok(message) = frame.object::<Message<'_>>() else {
+        return Vec::new();
+    };
+    match (text_of(message.feed).as_deref(), &message.trades) {
+        (Some("trade"), _) => frame
+            .read()
+            .ok()
+            .as_ref()
+            .and_then(of)
+            .into_iter()
+            .collect(),
+        (Some("trade_snapshot"), Part::List(rows)) => {
+            let rows = rows.iter().filter_map(|row| match row {
+                Part::Object(trade) => of(trade),
+                _ => None,
+            });
+            let newest = rows.max_by_key(|one| one.number);
+            let newest = newest.map(|one| Numbered {
+                begins: true,
+                ..one
+            });
+            newest.into_iter().collect()
+        }
+        _ => Vec::new(),
+    }
 }
 
 fn lines(listings: &[Listing]) -> Vec<Line> {

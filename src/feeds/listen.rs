@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use super::frame::Frame;
 use super::members::Cell;
-use super::place::joined;
+use super::place::{joined, text_of};
 
 /// One socket to be opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -143,6 +144,44 @@ impl Heard {
             message: joined(said),
         }
     }
+}
+
+/// A number of the venue's own on what it tells.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Numbered {
+    /// What is counted by itself, such as the trades of a market; empty where that is everything on the connection.
+    pub stream: String,
+    /// The number, one more than that of what came before.
+    pub number: u64,
+    /// Whether what lies between the one before and this is told by other means, or was before anybody listened.
+    pub begins: bool,
+}
+
+impl Numbered {
+    /// A number that continues those before it.
+    #[must_use]
+    pub fn of(stream: String, number: u64) -> Self {
+        Self {
+            stream,
+            number,
+            begins: false,
+        }
+    }
+
+    /// The same of what a venue sends; `None` of what is no number.
+    pub(super) fn read(stream: &str, number: Cell<'_>) -> Option<Self> {
+        let number = text_of(number)?.parse().ok()?;
+        Some(Self::of(stream.to_owned(), number))
+    }
+}
+
+/// How a venue numbers what it tells.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Numbers {
+    /// The numbers of a frame; none where it cannot be read.
+    pub(super) read: fn(&Frame<'_>) -> Vec<Numbered>,
+    /// How much later than those behind it one may come.
+    pub(super) late: Duration,
 }
 
 /// A sign that the other end lives.

@@ -26,6 +26,7 @@ mod event;
 mod extended;
 mod frame;
 mod gate;
+mod gate_stats;
 mod htx;
 mod instruments;
 mod kraken;
@@ -48,13 +49,13 @@ use std::io::Read;
 
 use flate2::read::MultiGzDecoder;
 
-pub use ask::{Ask, Bar, Limit, Page, Reading};
+pub use ask::{Ask, Bar, Limit, Page, Reading, Total};
 pub use error::Error;
 pub use event::{Completeness, Event, PriceKind};
 pub use frame::Frame;
 pub use instruments::{Instrument, Instruments, Kind, Listing};
 pub(crate) use instruments::{price_of_one, unscaled};
-pub use listen::{Asked, Beat, Heard, Heartbeat, Line, Sign};
+pub use listen::{Asked, Beat, Heard, Heartbeat, Line, Numbered, Sign};
 pub use venue::{Announced, Keyed, Venue};
 
 use crate::model::{Millis, exchange_name};

@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use rust_decimal::Decimal;
 
-use super::ask::{Ask, Bar, Page, Reading, Series};
+use super::ask::{Ask, Bar, Page, Reading, Series, Total};
 use super::error::Error;
 use super::event::{Completeness, Event, PriceKind};
 use super::frame::{Frame, Rules};
 use super::instruments::{Instruments, Listing};
-use super::listen::{Asked, Beat, Heard, Heartbeat, Line};
+use super::listen::{Asked, Beat, Heard, Heartbeat, Line, Numbered, Numbers};
 use crate::model::{ContractKind, Millis, Symbol};
 
 /// An exchange whose public frames can be read, and what listening to it takes. Nothing here does any input or output.
@@ -71,6 +71,9 @@ pub(super) struct Listen {
     pub(super) heartbeat: Heartbeat,
     pub(super) rotation: Option<Duration>,
     pub(super) witnesses: &'static [&'static str],
+    /// How many sockets are to listen to the same.
+    pub(super) ears: usize,
+    pub(super) numbers: Option<Numbers>,
 }
 
 impl Listen {
@@ -88,6 +91,8 @@ impl Listen {
         heartbeat: Heartbeat::each_20_seconds(Beat::Protocol),
         rotation: None,
         witnesses: &[],
+        ears: 1,
+        numbers: None,
     };
 }
 
@@ -103,6 +108,7 @@ pub(super) struct Rest {
     pub(super) go_on: fn(&Ask, &Frame<'_>) -> Result<Vec<Ask>, Error>,
     pub(super) bars: Option<Series<Bar>>,
     pub(super) open_interest: Option<Series<Reading>>,
+    pub(super) totals: Option<Series<Total>>,
     pub(super) proofs: fn(Millis) -> Vec<Ask>,
     pub(super) disproof: fn(&Frame<'_>) -> Result<Option<String>, Error>,
 }
@@ -122,6 +128,7 @@ impl Rest {
         go_on: |_, _| Ok(Vec::new()),
         bars: None,
         open_interest: None,
+        totals: None,
         proofs: |_| Vec::new(),
         disproof: |_| Ok(None),
     };
@@ -314,6 +321,27 @@ impl Venue {
         self.listen.witnesses
     }
 
+    /// How many sockets are to listen to the same: two where what nobody heard cannot be asked for again.
+    #[must_use]
+    pub fn ears(&self) -> usize {
+        self.listen.ears
+    }
+
+    /// How much later than those behind it a number of the venue's own may come; `None` where it numbers nothing.
+    #[must_use]
+    pub fn numbers_late(&self) -> Option<Duration> {
+        self.listen.numbers.map(|numbers| numbers.late)
+    }
+
+    /// The venue's own numbers in a frame of a socket: where one is missing, something was not heard.
+    #[must_use]
+    pub fn numbers(&self, frame: &Frame<'_>) -> Vec<Numbered> {
+        match self.listen.numbers {
+            Some(numbers) if !is_bare(frame) => (numbers.read)(frame),
+            _ => Vec::new(),
+        }
+    }
+
     /// The requests that list its markets.
     #[must_use]
     pub fn listing_requests(&self) -> Vec<Ask> {
@@ -412,6 +440,27 @@ impl Venue {
         until: Millis,
     ) -> Vec<Ask> {
         requests(self.rest.open_interest.as_ref(), listing, from, until)
+    }
+
+    /// Whether it tells itself how much it liquidated.
+    #[must_use]
+    pub fn tells_totals(&self) -> bool {
+        self.rest.totals.is_some()
+    }
+
+    /// The requests for what it says it liquidated of a market, hour by hour.
+    #[must_use]
+    pub fn total_requests(&self, listing: &Listing, from: Millis, until: Millis) -> Vec<Ask> {
+        requests(self.rest.totals.as_ref(), listing, from, until)
+    }
+
+    /// What a reply says was liquidated, by hour.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unexpected`] where the body is not what the venue sends.
+    pub fn read_totals(&self, frame: &Frame<'_>) -> Result<Vec<Total>, Error> {
+        read(self.rest.totals.as_ref(), frame)
     }
 
     /// The readings of open interest in a reply, by time.

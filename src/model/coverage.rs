@@ -36,6 +36,50 @@ impl Serialize for Completeness {
     }
 }
 
+/// How it is known how much of what happened a channel tells.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Evidence {
+    /// The exchange says so: of a sample, too.
+    Documented,
+    /// The exchange numbers what it tells, and its numbers were followed.
+    Verified,
+    /// Nobody says.
+    #[default]
+    Unknown,
+}
+
+impl Vocabulary for Evidence {
+    const ALL: &'static [Self] = &[Self::Documented, Self::Verified, Self::Unknown];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Documented => "documented",
+            Self::Verified => "verified",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+value!(Evidence as words);
+
+impl Serialize for Evidence {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+impl Completeness {
+    /// How that is known, where so many numbers of the exchange's own were followed.
+    #[must_use]
+    pub fn known_by(self, numbered: Option<u64>) -> Evidence {
+        match self {
+            Self::Unknown => Evidence::Unknown,
+            Self::Complete if numbered.is_some_and(|numbers| numbers > 0) => Evidence::Verified,
+            Self::Complete | Self::Sampled => Evidence::Documented,
+        }
+    }
+}
+
 /// What became of a gap.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum GapState {
@@ -79,6 +123,8 @@ record! {
         pub connected_share: Option<f64>,
         /// The least complete of the channels that were listened to.
         pub completeness: Completeness,
+        /// How that is known.
+        pub known_by: Evidence,
         /// Event time of its last order.
         pub last_event: Option<Millis>,
         /// Known gaps that reach into the stretch.
@@ -99,8 +145,18 @@ record! {
         pub quarantined: Option<u64>,
         /// Holes in the exchange's own numbering, on the days of the stretch.
         pub holes: Option<u64>,
+        /// Numbers of the exchange's own that were held against the one before, on the days of the stretch; absent where it
+        /// numbers nothing.
+        pub numbered: Option<u64>,
         /// How far the clock that listened was ahead of the exchange's, in milliseconds; absent where it was not measured.
         pub clock_ahead: Option<i64>,
+        /// What is kept of the hours and contracts that were held against the exchange's own totals in the stretch; absent
+        /// where it tells none.
+        #[unit("USD")]
+        pub compared_usd: Option<f64>,
+        /// What the exchange itself says it liquidated of these.
+        #[unit("USD")]
+        pub venue_usd: Option<f64>,
     }
 }
 

@@ -50,7 +50,7 @@ pub use brief::OrderBrief;
 pub use cascade::CascadeRow;
 pub use chart::ChartRow;
 pub use coin::Coin;
-pub use coverage::{Completeness, GapState, MissedStretch, VenueCoverage};
+pub use coverage::{Completeness, Evidence, GapState, MissedStretch, VenueCoverage};
 pub use decimals::Decimals;
 pub use filed::{FiledColumns, FiledOrders, Numbered, decimal_of_attos};
 pub use fixed::nearest_f64;

@@ -3,7 +3,10 @@
 use std::fs;
 use std::path::Path;
 
-use liqdata::archive::{Archive, ArchiveError, Batch, Completeness, Cut, Filter, Gap, Lists};
+use liqdata::archive::{
+    Archive, ArchiveError, Batch, Completeness, Cut, Filter, Gap, GapState, Lists, Mark, Measured,
+    Outcome, Tallied, Tally, TopicGap,
+};
 use liqdata::model::Millis;
 
 use crate::place::Folder;
@@ -50,6 +53,7 @@ fn filled(folder: &Path) {
             ..Batch::default()
         })
         .unwrap();
+    writer.append(&noted()).unwrap();
     writer.roll(at(24)).unwrap();
     writer
         .append(&Batch {
@@ -58,6 +62,60 @@ fn filled(folder: &Path) {
             ..Batch::default()
         })
         .unwrap();
+}
+
+/// What is noted of the listening beside runs and gaps.
+fn noted() -> Batch {
+    let exchange = || "binance".to_owned();
+    let became = |start, end, outcome, rows| Outcome {
+        exchange: exchange(),
+        start: at(start),
+        end: at(end),
+        outcome,
+        rows,
+        how: "asked again".to_owned(),
+        recorded_at: at(end),
+    };
+    let unheard = |start, end| TopicGap {
+        exchange: exchange(),
+        topic: "btcusdt".to_owned(),
+        start: at(start),
+        end: at(end),
+        reason: "refused".to_owned(),
+        topics: 4,
+        recorded_at: at(start),
+    };
+    let counted = |hour, kind, count| Tally {
+        exchange: exchange(),
+        at: at(hour),
+        kind,
+        count,
+    };
+    let measured = |hour, kind, value| Mark {
+        exchange: exchange(),
+        kind,
+        at: at(hour),
+        value,
+    };
+    Batch {
+        outcomes: vec![
+            became(3, 5, GapState::Recovered, 7),
+            became(30, 50, GapState::Lost, 0),
+        ],
+        topic_gaps: vec![unheard(6, 8), unheard(40, 52)],
+        tallies: vec![
+            counted(2, Tallied::Hole, 1),
+            counted(3, Tallied::Numbered, 90),
+            counted(50, Tallied::Rejected, 5),
+        ],
+        marks: vec![
+            measured(4, Measured::Topics, 4),
+            measured(7, Measured::ComparedCents, 12_345),
+            measured(7, Measured::VenueCents, 12_445),
+            measured(51, Measured::Topics, 5),
+        ],
+        ..Batch::default()
+    }
 }
 
 /// Brings the files of a copy's list beside it.
@@ -122,6 +180,19 @@ fn every_answer_about_the_days_of_a_copy_is_that_of_the_archive() {
             assert_eq!(of(&copy), of(&archive), "{start} to {end} as of {as_of:?}");
         }
     }
+    // What became of its gaps, those of topics among them, goes along.
+    let missed = |archive: &Archive| archive.missed(at(0), at(24), None).unwrap();
+    assert_eq!(missed(&copy), missed(&archive));
+    let states: Vec<GapState> = missed(&copy).iter().map(|gap| gap.state).collect();
+    assert_eq!(states, [GapState::Recovered, GapState::Open]);
+    let lost = copy.missed(at(31), at(40), None).unwrap();
+    assert_eq!(lost.first().map(|gap| gap.state), Some(GapState::Lost));
+    let first = &copy.coverage(at(0), at(24)).unwrap()[0];
+    assert_eq!((first.holes, first.numbered), (Some(1), Some(90)));
+    assert_eq!(
+        (first.compared_usd, first.venue_usd),
+        (Some(123.45), Some(124.45))
+    );
     // Behind its end the copy claims nothing.
     let behind = copy.coverage(at(48), at(60)).unwrap();
     assert_eq!(behind[0].connected_share, Some(0.0));

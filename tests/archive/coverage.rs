@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use liqdata::archive::{
-    Archive, ArchiveError, Batch, Completeness, Gap, GapState, Mark, Measured, Outcome, Tallied,
-    Tally, TopicGap, VenueCoverage,
+    Archive, ArchiveError, Batch, Completeness, Evidence, Gap, GapState, Mark, Measured, Outcome,
+    Tallied, Tally, TopicGap, VenueCoverage,
 };
 use liqdata::model::Millis;
 
@@ -43,6 +43,7 @@ fn a_share_counts_what_was_listened_to_less_what_was_missed() {
         VenueCoverage {
             exchange: "binance".to_owned(),
             completeness: Completeness::Sampled,
+            known_by: Evidence::Documented,
             connected_share: Some(0.75),
             last_event: Some(at(50)),
             gaps: 1,

@@ -18,6 +18,8 @@ mod counted;
 mod discipline;
 mod hard;
 mod keyed;
+mod numbered;
+mod paired;
 mod past;
 mod peculiar;
 mod planned;

@@ -43,6 +43,11 @@ pub trait Dialect: Debug + Send + Sync {
     /// The messages that tell of these events on a topic.
     fn render(&self, topic: &str, truths: &[Truth], book: &Book) -> Vec<String>;
 
+    /// Frames as they go over one socket, where the venue counts what it sends there.
+    fn stamp(&self, _session: &mut Session, rendered: &Bytes) -> Bytes {
+        rendered.clone()
+    }
+
     /// An event as the REST back-fill tells it.
     fn told_by_rest(&self, truth: &Truth) -> Truth {
         truth.clone()

@@ -559,6 +559,7 @@ async fn connection(inner: Arc<Inner>, stream: Wire) {
         orders,
         faults,
         muted: false,
+        skips: false,
         deaf: false,
         last: None,
         late: Vec::new(),

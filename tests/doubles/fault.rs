@@ -69,6 +69,8 @@ pub enum Act {
     HalfOpen,
     /// From here on sends no data.
     Mute,
+    /// The next data frame is lost on its way.
+    Skip,
     /// A ping frame out of turn.
     Ping,
     /// The venue's own words before an upgrade of its service, where it has such.

@@ -36,6 +36,8 @@ pub struct Socket {
     pub orders: mpsc::UnboundedReceiver<Order>,
     pub faults: watch::Receiver<Arc<Faults>>,
     pub muted: bool,
+    /// The next data frame is lost on its way.
+    pub skips: bool,
     /// Takes bytes and says nothing.
     pub deaf: bool,
     pub last: Option<Bytes>,
@@ -149,6 +151,10 @@ impl Socket {
         for topic in &*frame.topics {
             if self.session.topics.contains(topic) {
                 let rendered = frame.rendered(topic, &faults, &self.inner);
+                let rendered = self.inner.dialect.stamp(&mut self.session, &rendered);
+                if std::mem::take(&mut self.skips) {
+                    continue;
+                }
                 for _ in 0..times {
                     bytes.extend_from_slice(&rendered);
                 }
@@ -307,6 +313,10 @@ impl Socket {
             }
             Act::Mute => {
                 self.muted = true;
+                Onward::Continue(())
+            }
+            Act::Skip => {
+                self.skips = true;
                 Onward::Continue(())
             }
             Act::Ping => {

@@ -16,6 +16,8 @@ pub struct Truth {
     pub market: &'static Market,
     /// How many there were before it in its stream.
     pub seq: u64,
+    /// How many of its market there are up to it.
+    pub nth: u64,
     /// Side of the position that was liquidated.
     pub side: Side,
     /// The price that the socket tells, with the digits of the tick.
@@ -93,6 +95,8 @@ pub struct Liquidations {
     current: usize,
     rng: fastrand::Rng,
     seq: u64,
+    /// How many there were of every market.
+    counts: Vec<u64>,
 }
 
 impl Liquidations {
@@ -104,6 +108,7 @@ impl Liquidations {
             current: 0,
             rng: fastrand::Rng::with_seed(seed),
             seq: 0,
+            counts: vec![0; markets.len()],
         }
     }
 
@@ -138,10 +143,12 @@ impl Liquidations {
         let steps = 1 + self.seq % SIZES + SIZES * self.rng.u64(..3);
         let seq = self.seq;
         self.seq += 1;
+        self.counts[at] += 1;
         Truth {
             venue: self.venue,
             market,
             seq,
+            nth: self.counts[at],
             side: if self.rng.bool() {
                 Side::Long
             } else {

@@ -147,6 +147,7 @@ def test_a_flood_of_troubles_is_a_line_at_once_and_one_a_minute(capsys, monkeypa
         "to_ask": 0,
         "trouble": None,
         "troubles": 0,
+        "connected_share": None,
     }
     status = {"at": 0, "venues": [venue], "orders": 0, "bars": 0, "open_interest": 0, "waiting": 0, "trouble": None}
     lines = _collect._Lines()
@@ -190,6 +191,32 @@ def test_a_screen_has_a_line_for_every_exchange_and_says_what_is_not_covered(cap
     shown = capsys.readouterr().out
     for told in ("kept 7 orders", "okx", "live", "gate", "down", "gate: socket: no pong", "okx: 2 topics not covered"):
         assert told in shown
+
+
+def test_the_screen_tells_how_well_an_exchange_is_covered():
+    from liqdata import _collect
+
+    venue = {
+        "connected_share": 0.99999,
+        "completeness": "complete",
+        "known_by": "verified",
+        "sockets": 1,
+        "sockets_wanted": 2,
+        "topics": 5,
+        "uncovered_count": 1,
+        "recovered": 1200,
+        "unpriced": 0,
+        "quarantined": 3,
+        "holes": 1,
+        "numbered": 7,
+        "clock_ahead": -12,
+    }
+    told = ["99.9 %", "1/2", "4/5", "complete, verified", "1,200", "0", "3", "1", "-12 ms"]
+    assert _collect._covered(venue) == told
+    unknown = dict.fromkeys(venue, None) | dict.fromkeys(
+        ("sockets", "sockets_wanted", "topics", "uncovered_count", "unpriced", "quarantined", "holes", "numbered"), 0
+    )
+    assert _collect._covered(unknown) == ["–", "–", "–", "–", "–", "0", "0", "–", "–"]
 
 
 def test_days_that_are_over_go_to_files_at_the_start(capsys, tmp_path, nowhere):

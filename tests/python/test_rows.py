@@ -333,6 +333,7 @@ KINDS = {
         "exchange": "text",
         "connected_share": "float",
         "completeness": "text",
+        "known_by": "text",
         "last_event": "time",
         "gaps": "int",
         "cnt": "int",
@@ -343,7 +344,10 @@ KINDS = {
         "unpriced": "int?",
         "quarantined": "int?",
         "holes": "int?",
+        "numbered": "int?",
         "clock_ahead": "int?",
+        "compared_usd": "float",
+        "venue_usd": "float",
     },
 }
 PANDAS = {

@@ -554,7 +554,7 @@ fn open_interest_history(ask: &Ask, book: &Book) -> Answer {
     let now = book.now();
     let until = ask.number("endTime").unwrap_or(now).min(now);
     let times = match ask.number("startTime") {
-        Some(start) if start < now - MONTH => {
+        Some(start) if start <= now - MONTH => {
             return refused(-1130, "parameter 'startTime' is invalid.");
         }
         Some(start) => first_bars(start, until, length, limit),

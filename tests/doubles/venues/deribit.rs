@@ -259,10 +259,12 @@ fn trades(truths: &[Truth]) -> String {
         } else {
             ("M", truth.word("buy", "sell"))
         };
-        let row = |id: &str, flag: &str| {
+        // The number within the contract: every other liquidation has a trade behind it.
+        let number = truth.nth + (truth.nth - 1) / 2;
+        let row = |id: &str, flag: &str, number: u64| {
             format!(
                 r#"{{"trade_seq":{},"trade_id":"{id}","timestamp":{},"tick_direction":3,"price":{},{flag}"instrument_name":"{}","index_price":{},"direction":"{direction}","amount":{}}}"#,
-                truth.seq,
+                number,
                 truth.time,
                 truth.price.normalize(),
                 truth.market.native_id,
@@ -270,9 +272,9 @@ fn trades(truths: &[Truth]) -> String {
                 truth.size.normalize()
             )
         };
-        rows.push(row(&id, &format!("\"liquidation\":\"{flag}\",")));
-        if truth.seq.is_multiple_of(2) {
-            rows.push(row(&format!("{id}9"), ""));
+        rows.push(row(&id, &format!("\"liquidation\":\"{flag}\","), number));
+        if truth.nth.is_multiple_of(2) {
+            rows.push(row(&format!("{id}9"), "", number + 1));
         }
     }
     rows.join(",")

@@ -8,6 +8,7 @@ use tokio::time::Instant;
 
 use liqdata::model::Millis;
 use serde_json::{Map, Value, json};
+use tokio_tungstenite::tungstenite::Bytes;
 
 use crate::doubles::book::Book;
 use crate::doubles::chart;
@@ -61,6 +62,8 @@ static MARKETS: [Market; 4] = [
 const CHANNELS: usize = 32;
 /// Most subscriptions in a second, with the burst that is let pass.
 const SUBSCRIBES: u64 = 2;
+/// What stands in a message where the number of its connection belongs.
+const NUMBER: &str = "\"message_id\":4294967295";
 /// Trades that come with the acknowledgement.
 const RECENT: usize = 20;
 
@@ -88,7 +91,9 @@ impl Dialect for Dydx {
         let market = request["id"].as_str().unwrap_or_default().to_owned();
         let batched = request["batched"] == true;
         let topic = topic(&market, batched);
-        *session.note("message") += 1;
+        // A request has its number before it is answered; a ping has none.
+        let counts = matches!(request["type"].as_str(), Some("subscribe" | "unsubscribe"));
+        *session.note("message") += u64::from(counts);
         let number = *session.note("message");
         let error = |said: &str| {
             json!({"type": "error", "message": said, "connection_id": "double", "message_id": number}).to_string()
@@ -96,10 +101,7 @@ impl Dialect for Dydx {
         match (request["type"].as_str(), request["channel"].as_str()) {
             (Some("ping"), _) => {
                 session.pings += 1;
-                session.say(
-                    json!({"type": "pong", "connection_id": "double", "message_id": number})
-                        .to_string(),
-                );
+                session.say(json!({"type": "pong", "connection_id": "double"}).to_string());
             }
             (Some("subscribe"), Some("v4_trades")) => {
                 let exists = MARKETS.iter().any(|listed| listed.native_id == market);
@@ -173,9 +175,22 @@ impl Dialect for Dydx {
             ("channel_data", contents)
         };
         vec![format!(
-            r#"{{"type":"{kind}","connection_id":"double","message_id":{},"id":"{market}","channel":"v4_trades","version":"2.1.0","contents":{contents}}}"#,
-            truths[0].seq
+            r#"{{"type":"{kind}","connection_id":"double",{NUMBER},"id":"{market}","channel":"v4_trades","version":"2.1.0","contents":{contents}}}"#,
         )]
+    }
+
+    /// The messages of a connection are numbered.
+    fn stamp(&self, session: &mut Session, rendered: &Bytes) -> Bytes {
+        let mut bytes = rendered.to_vec();
+        let (mark, digits) = (NUMBER.as_bytes(), 10);
+        let found = bytes.windows(mark.len()).position(|part| part == mark);
+        if let Some(at) = found {
+            *session.note("message") += 1;
+            let number = format!("{:>digits$}", session.note("message"));
+            let end = at + mark.len();
+            bytes[end - digits..end].copy_from_slice(number.as_bytes());
+        }
+        bytes.into()
     }
 
     fn quota(&self, _ask: &Ask) -> Option<(Quota, u64)> {

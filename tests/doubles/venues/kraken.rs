@@ -143,7 +143,7 @@ impl Dialect for Kraken {
         truths
             .iter()
             .flat_map(|truth| {
-                let fill = truth.seq.is_multiple_of(3).then(|| trade(truth, "fill"));
+                let fill = truth.nth.is_multiple_of(3).then(|| trade(truth, "fill"));
                 fill.into_iter().chain([trade(truth, "liquidation")])
             })
             .collect()
@@ -182,12 +182,15 @@ fn uid(truth: &Truth, kind: &str) -> String {
 }
 
 fn trade(truth: &Truth, kind: &str) -> String {
+    // The number within the market: a fill comes before every third.
+    let fills = (truth.nth - u64::from(kind != "liquidation")) / 3;
+    let number = truth.nth + fills;
     format!(
         r#"{{"feed":"trade","product_id":"{}","uid":"{}","side":"{}","type":"{kind}","seq":{},"time":{},"qty":{},"price":{}}}"#,
         truth.market.native_id,
         uid(truth, kind),
         truth.word("sell", "buy"),
-        truth.seq,
+        number,
         truth.time,
         truth.size.normalize(),
         truth.price.normalize()

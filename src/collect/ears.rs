@@ -1,0 +1,422 @@
+//! One socket or several that listen to the same: what one of them misses is no gap while another hears it.
+//!
+//! Of each it is known when it heard nothing, and which topics it does not hear. That it had died is found out late, so the
+//! past is held against the past: a gap is the time in which none of them heard.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use crate::model::Millis;
+
+/// Topics that are not heard, with since when and why.
+pub(super) type Unheard = BTreeMap<String, (Millis, String)>;
+
+/// A time in which nothing was heard, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Silence {
+    pub(super) start: Millis,
+    pub(super) end: Millis,
+    pub(super) reason: String,
+}
+
+/// How many silences of one are remembered; of more the oldest two become one, with what lies between.
+const REMEMBERED: usize = 64;
+
+/// One of those who listen.
+#[derive(Clone, Debug, Default)]
+struct Ear {
+    /// Since when it hears nothing, and why.
+    missing: Option<(Millis, String)>,
+    /// When it heard nothing before that.
+    past: VecDeque<Silence>,
+    unheard: Unheard,
+    ended: bool,
+}
+
+impl Ear {
+    /// All of its silences; the one that goes on ends `now`.
+    fn silences(&self, now: Millis) -> Vec<Silence> {
+        let open = self.missing.iter().map(|(start, reason)| Silence {
+            start: *start,
+            end: now,
+            reason: reason.clone(),
+        });
+        self.past.iter().cloned().chain(open).collect()
+    }
+
+    fn remember(&mut self, silence: Silence) {
+        self.past.push_back(silence);
+        if self.past.len() > REMEMBERED
+            && let Some(oldest) = self.past.pop_front()
+            && let Some(next) = self.past.front_mut()
+        {
+            next.start = next.start.min(oldest.start);
+        }
+    }
+}
+
+/// All who listen to the topics of one line.
+#[derive(Debug)]
+pub(super) struct Ears {
+    all: Vec<Ear>,
+    /// The topics as they were asked for last.
+    topics: BTreeSet<String>,
+    /// Whether the time before one lived for the first time is missing.
+    planned: bool,
+    was_live: bool,
+    /// The silences of all that were told already.
+    told: VecDeque<Silence>,
+}
+
+impl Ears {
+    /// So many, none of which lives. Where others are listened to already, the time from `planned` on is missing.
+    pub(super) fn new(
+        count: usize,
+        name: &str,
+        topics: BTreeSet<String>,
+        planned: Option<Millis>,
+        now: Millis,
+    ) -> Self {
+        let since = planned.unwrap_or(now);
+        let ear = Ear {
+            missing: Some((since, format!("{name}: not heard yet"))),
+            ..Ear::default()
+        };
+        Self {
+            all: vec![ear; count.max(1)],
+            topics,
+            planned: planned.is_some(),
+            was_live: false,
+            told: VecDeque::new(),
+        }
+    }
+
+    /// How many there are.
+    pub(super) fn count(&self) -> usize {
+        self.all.len()
+    }
+
+    /// How many of them hear anything.
+    pub(super) fn live(&self) -> usize {
+        let is_live = |ear: &&Ear| ear.missing.is_none() && !ear.ended;
+        self.all.iter().filter(is_live).count()
+    }
+
+    /// One lives from `now` on; gives the gaps that are over with that.
+    pub(super) fn lives(&mut self, number: usize, now: Millis) -> Vec<Silence> {
+        if !std::mem::replace(&mut self.was_live, true) && !self.planned {
+            self.told.push_back(Silence {
+                start: Millis(i64::MIN),
+                end: now,
+                reason: String::new(),
+            });
+        }
+        if let Some(ear) = self.all.get_mut(number)
+            && let Some((start, reason)) = ear.missing.take()
+        {
+            let end = now.max(start.on(1));
+            ear.remember(Silence { start, end, reason });
+        }
+        self.untold(now)
+    }
+
+    /// One has heard nothing since then; gives the gaps that turn out to have been before it was known.
+    pub(super) fn is_lost(
+        &mut self,
+        number: usize,
+        since: Millis,
+        reason: String,
+        now: Millis,
+    ) -> Vec<Silence> {
+        if let Some(ear) = self.all.get_mut(number) {
+            ear.missing.get_or_insert((since, reason));
+            ear.unheard.clear();
+        }
+        self.untold(now)
+    }
+
+    /// Whether one hears anything.
+    pub(super) fn hears(&self, number: usize) -> bool {
+        let ear = self.all.get(number);
+        ear.is_some_and(|ear| ear.missing.is_none())
+    }
+
+    /// It turns out that one heard nothing for a while that is over; gives what of it is a gap.
+    pub(super) fn was_silent(
+        &mut self,
+        number: usize,
+        silence: Silence,
+        now: Millis,
+    ) -> Vec<Silence> {
+        if let Some(ear) = self.all.get_mut(number) {
+            ear.remember(silence);
+        }
+        self.untold(now)
+    }
+
+    /// One is closed for good. When the last one is, the gap that goes on is over; all who heard until they were closed
+    /// heard to the end.
+    pub(super) fn end(&mut self, number: usize, now: Millis) -> Vec<Silence> {
+        if let Some(ear) = self.all.get_mut(number) {
+            ear.ended = true;
+            ear.unheard.clear();
+        }
+        if !self.have_ended() || !(self.was_live || self.planned) {
+            return Vec::new();
+        }
+        for ear in &mut self.all {
+            if let Some((start, reason)) = ear.missing.take() {
+                let end = now.max(start.on(1));
+                ear.remember(Silence { start, end, reason });
+            }
+        }
+        self.untold(now)
+    }
+
+    /// Whether all are closed.
+    pub(super) fn have_ended(&self) -> bool {
+        self.all.iter().all(|ear| ear.ended)
+    }
+
+    /// The silences of all that are over and were not told yet.
+    fn untold(&mut self, now: Millis) -> Vec<Silence> {
+        let mut common: Option<Vec<Silence>> = None;
+        for ear in &self.all {
+            let silences = ear.silences(now);
+            common = Some(match common {
+                None => silences,
+                Some(common) => both(&common, &silences),
+            });
+        }
+        let mut new = common.unwrap_or_default();
+        if self.all.iter().all(|ear| ear.missing.is_some()) {
+            // That one goes on.
+            let goes_on = self.all.iter().filter_map(|ear| ear.missing.as_ref());
+            let since = goes_on.map(|(since, _)| *since).max();
+            new.retain(|one| Some(one.start) != since);
+        }
+        for told in &self.told {
+            new = new.iter().flat_map(|one| outside(one, told)).collect();
+        }
+        self.told.extend(new.iter().cloned());
+        let oldest = self.all.iter().filter_map(|ear| ear.past.front());
+        if let Some(oldest) = oldest.map(|one| one.start).min() {
+            self.told.retain(|one| one.end > oldest);
+        }
+        new
+    }
+
+    /// The topics changed at `now`: the new ones are not heard by anyone who listens.
+    pub(super) fn replan(&mut self, topics: BTreeSet<String>, now: Millis) {
+        let reason = "listed since, and not heard yet";
+        for topic in topics.difference(&self.topics) {
+            for ear in self.all.iter_mut().filter(|ear| ear.missing.is_none()) {
+                let unheard = || (now, reason.to_owned());
+                ear.unheard.entry(topic.clone()).or_insert_with(unheard);
+            }
+        }
+        self.topics = topics;
+    }
+
+    /// One does not cover these topics of `own`; it `is_stale` where it is to be replaced, so that it knows nothing of what
+    /// came since.
+    pub(super) fn covers(
+        &mut self,
+        number: usize,
+        own: &BTreeSet<String>,
+        uncovered: &BTreeSet<String>,
+        is_stale: bool,
+        now: Millis,
+    ) {
+        let Some(ear) = self.all.get_mut(number) else {
+            return;
+        };
+        if !is_stale {
+            ear.unheard.retain(|topic, _| {
+                let known = own.contains(topic) || !self.topics.contains(topic);
+                !known || uncovered.contains(topic)
+            });
+        }
+        for topic in uncovered {
+            let unheard = || (now, "not acknowledged, or refused".to_owned());
+            ear.unheard.entry(topic.clone()).or_insert_with(unheard);
+        }
+    }
+
+    /// The topics that nobody hears while others are heard.
+    pub(super) fn unheard(&self) -> Unheard {
+        let mut hearing = self.all.iter().filter(|ear| ear.missing.is_none());
+        let Some(first) = hearing.next() else {
+            return Unheard::new();
+        };
+        let mut unheard = first.unheard.clone();
+        for ear in &self.all {
+            unheard.retain(|topic, (since, why)| {
+                let silent = match ear.unheard.get(topic) {
+                    Some((start, reason)) => Some((*start, reason)),
+                    None => ear.missing.as_ref().map(|(start, reason)| (*start, reason)),
+                };
+                if let Some((start, reason)) = silent.filter(|(start, _)| start > since) {
+                    (*since, *why) = (start, reason.clone());
+                }
+                silent.is_some()
+            });
+        }
+        unheard
+    }
+}
+
+/// When both were silent; the one that began later says why.
+fn both(some: &[Silence], others: &[Silence]) -> Vec<Silence> {
+    let mut common = Vec::new();
+    for one in some {
+        for other in others {
+            let later = if one.start > other.start { one } else { other };
+            let end = one.end.min(other.end);
+            if later.start < end {
+                common.push(Silence {
+                    end,
+                    ..later.clone()
+                });
+            }
+        }
+    }
+    common
+}
+
+/// What of a silence lies outside of another.
+fn outside(one: &Silence, other: &Silence) -> Vec<Silence> {
+    let parts = [
+        (one.start, one.end.min(other.start)),
+        (one.start.max(other.end), one.end),
+    ];
+    let parts = parts.into_iter().filter(|(start, end)| start < end);
+    parts
+        .map(|(start, end)| Silence {
+            start,
+            end,
+            reason: one.reason.clone(),
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ears(count: usize, planned: Option<i64>) -> Ears {
+        let topics = BTreeSet::from(["x".to_owned(), "y".to_owned()]);
+        Ears::new(count, "line", topics, planned.map(Millis), Millis(0))
+    }
+
+    fn told(silences: Vec<Silence>) -> Vec<(i64, i64, String)> {
+        let told = silences.into_iter();
+        told.map(|one| (one.start.0, one.end.0, one.reason))
+            .collect()
+    }
+
+    fn lost(ears: &mut Ears, number: usize, since: i64, now: i64) -> Vec<(i64, i64, String)> {
+        let reason = format!("{number} was lost");
+        told(ears.is_lost(number, Millis(since), reason, Millis(now)))
+    }
+
+    fn gap(start: i64, end: i64, number: usize) -> (i64, i64, String) {
+        (start, end, format!("{number} was lost"))
+    }
+
+    #[test]
+    fn what_one_alone_misses_is_a_gap() {
+        let mut ears = ears(1, None);
+        assert!(ears.lives(0, Millis(5)).is_empty());
+        assert!(lost(&mut ears, 0, 20, 30).is_empty());
+        assert_eq!(told(ears.lives(0, Millis(40))), [gap(20, 40, 0)]);
+        assert!(ears.end(0, Millis(50)).is_empty());
+        let mut planned = super::tests::ears(1, Some(3));
+        let found = told(planned.lives(0, Millis(5)));
+        assert_eq!(found, [(3, 5, "line: not heard yet".to_owned())]);
+    }
+
+    #[test]
+    fn what_one_of_two_misses_is_no_gap_and_what_both_miss_is_one_once() {
+        let mut ears = ears(2, None);
+        ears.lives(0, Millis(5));
+        assert!(ears.lives(1, Millis(7)).is_empty());
+        assert!(lost(&mut ears, 0, 10, 12).is_empty());
+        assert_eq!(ears.live(), 1);
+        assert!(lost(&mut ears, 1, 15, 17).is_empty());
+        assert_eq!(told(ears.lives(0, Millis(20))), [gap(15, 20, 1)]);
+        assert!(ears.lives(1, Millis(30)).is_empty());
+        // One by one, never both.
+        assert!(lost(&mut ears, 0, 40, 41).is_empty());
+        assert!(ears.lives(0, Millis(50)).is_empty());
+        assert!(lost(&mut ears, 1, 50, 51).is_empty());
+        assert!(ears.lives(1, Millis(60)).is_empty());
+    }
+
+    #[test]
+    fn one_that_is_found_dead_late_is_held_against_what_the_other_missed_before() {
+        let mut ears = ears(2, None);
+        ears.lives(0, Millis(1));
+        ears.lives(1, Millis(2));
+        assert!(lost(&mut ears, 0, 10, 11).is_empty());
+        assert!(ears.lives(0, Millis(20)).is_empty());
+        assert_eq!(lost(&mut ears, 1, 15, 55), [gap(15, 20, 1)]);
+        assert!(ears.lives(1, Millis(60)).is_empty());
+        // The same before the second lived at all.
+        let mut ears = super::tests::ears(2, None);
+        ears.lives(0, Millis(1));
+        ears.lives(1, Millis(30));
+        let found = lost(&mut ears, 0, 10, 40);
+        assert_eq!(found, [gap(10, 30, 0)]);
+    }
+
+    #[test]
+    fn a_gap_that_goes_on_ends_with_the_last_and_those_who_heard_heard_to_the_end() {
+        let mut ears = ears(2, None);
+        ears.lives(0, Millis(1));
+        ears.lives(1, Millis(2));
+        lost(&mut ears, 0, 10, 11);
+        assert!(ears.end(1, Millis(20)).is_empty());
+        assert!(ears.end(0, Millis(25)).is_empty() && ears.have_ended());
+        let mut ears = super::tests::ears(2, None);
+        ears.lives(0, Millis(1));
+        lost(&mut ears, 0, 10, 11);
+        assert!(ears.end(0, Millis(20)).is_empty());
+        assert_eq!(told(ears.end(1, Millis(25))), [gap(10, 25, 0)]);
+        let mut never = super::tests::ears(2, None);
+        assert!(never.end(0, Millis(20)).is_empty() && never.end(1, Millis(20)).is_empty());
+    }
+
+    #[test]
+    fn a_topic_is_unheard_where_nobody_hears_it() {
+        let set = |topics: &[&str]| -> BTreeSet<String> {
+            topics.iter().map(|topic| (*topic).to_owned()).collect()
+        };
+        let all = set(&["x", "y"]);
+        let mut ears = ears(2, None);
+        let since = |ears: &Ears| -> Vec<(String, i64)> {
+            let unheard = ears.unheard().into_iter();
+            unheard
+                .map(|(topic, (since, _))| (topic, since.0))
+                .collect()
+        };
+        ears.lives(0, Millis(1));
+        ears.covers(0, &all, &set(&["x"]), false, Millis(1));
+        assert_eq!(since(&ears), [("x".to_owned(), 1)]);
+        ears.lives(1, Millis(2));
+        ears.covers(1, &all, &set(&[]), false, Millis(2));
+        assert!(since(&ears).is_empty());
+        lost(&mut ears, 1, 10, 20);
+        assert_eq!(since(&ears), [("x".to_owned(), 10)]);
+        lost(&mut ears, 0, 15, 30);
+        assert!(since(&ears).is_empty(), "nothing is heard at all");
+        ears.lives(0, Millis(40));
+        ears.covers(0, &all, &set(&[]), false, Millis(40));
+        // Listed since: by nobody, until one hears it.
+        let more = set(&["x", "y", "z"]);
+        ears.replan(more.clone(), Millis(50));
+        ears.covers(0, &all, &set(&[]), false, Millis(51));
+        assert_eq!(since(&ears), [("z".to_owned(), 50)]);
+        ears.covers(0, &more, &set(&[]), false, Millis(60));
+        assert!(since(&ears).is_empty());
+    }
+}

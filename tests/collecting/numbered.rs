@@ -1,0 +1,133 @@
+//! What a venue says of its own completeness: numbers, totals.
+//!
+//! Where a venue numbers what it tells, a frame that is lost on its way is a gap, is asked for, and is told.
+
+use liqdata::archive::{Archive, Completeness, Evidence};
+use liqdata::market::Market;
+use liqdata::model::{GapState, Millis};
+
+use crate::bench::{Collecting, Doubles, Folder, assert_kept, gaps, quick};
+use crate::doubles::Act;
+
+const VENUES: [(&str, &str); 3] = [
+    ("deribit", "BTC-PERPETUAL"),
+    ("dydx", "BTC-USD"),
+    ("kraken", "PF_XBTUSD"),
+];
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_frame_that_is_lost_on_its_way_is_missed_by_its_number_and_asked_for() {
+    let venues = VENUES.map(|(venue, _)| venue);
+    let (folder, doubles) = (Folder::new(), Doubles::open(&venues).await);
+    let mut settings = quick();
+    settings.pace.late = 0.05;
+    settings.pace.acknowledge = 0.5;
+    let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
+    collecting.until_live().await;
+    let begun = collecting.status().at;
+    let mut happened = Vec::new();
+    for (number, lost) in [(0, false), (1, false), (2, true), (3, false), (4, false)] {
+        for (venue, market) in VENUES {
+            let exchange = doubles.of(venue);
+            if lost {
+                assert_eq!(exchange.act(Act::Skip), 1, "{venue}");
+            }
+            let told = exchange.imagine_of(market, [exchange.book().now() + number]);
+            exchange.publish(&told);
+            happened.extend(told);
+            exchange.drained().await;
+        }
+    }
+    collecting
+        .until("a hole is found in each", |status| {
+            status.venues.iter().all(|one| one.holes == 1)
+        })
+        .await;
+    collecting.until_kept(happened.len()).await;
+    let market = Market::open(folder.archive(), None).unwrap();
+    collecting
+        .until("what was missed is told", |_| {
+            let gaps = market.gaps(None, (None, None)).unwrap();
+            let is_told = |(venue, _): &(&str, &str)| {
+                let mut of_venue = gaps.iter().filter(|gap| gap.exchange == *venue);
+                of_venue.any(|gap| gap.state == GapState::Recovered)
+            };
+            VENUES.iter().all(is_told)
+        })
+        .await;
+    let now = Millis(doubles.of("kraken").book().now()).on(1000);
+    collecting
+        .until("that the numbers were followed is on record", |_| {
+            let archive = Archive::read(folder.archive()).unwrap();
+            let covered = archive.coverage(begun, now).unwrap();
+            let is_verified = |one: &liqdata::archive::VenueCoverage| {
+                let numbered = one.numbered.is_some_and(|numbers| numbers >= 3);
+                let word = (one.completeness, one.known_by);
+                numbered
+                    && one.holes == Some(1)
+                    && word == (Completeness::Complete, Evidence::Verified)
+            };
+            covered.len() == 3 && covered.iter().all(is_verified)
+        })
+        .await;
+    // The same is shown.
+    collecting
+        .until("it is shown", |status| {
+            status.venues.iter().all(|one| {
+                one.known_by == Some(Evidence::Verified)
+                    && one.connected_share.is_some()
+                    && one.recovered >= Some(1)
+            })
+        })
+        .await;
+    collecting.stop().await;
+    assert_kept(&folder.archive(), &happened);
+    let gaps = gaps(&folder.archive());
+    assert_eq!(gaps.len(), 3, "{gaps:?}");
+    assert!(
+        gaps.iter().all(|gap| gap
+            .reason
+            .contains("1 missing in the exchange's own numbers")
+            || gap
+                .reason
+                .contains("2 missing in the exchange's own numbers")),
+        "{gaps:?}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_totals_of_a_venue_stand_beside_what_is_kept() {
+    let (folder, doubles) = (Folder::new(), Doubles::open(&["gate"]).await);
+    let gate = doubles.of("gate");
+    let mut settings = quick();
+    settings.coins = vec!["BTC".to_owned()];
+    settings.missed_hours = 3;
+    settings.pace.poll = 2.0;
+    // The last hour that is over for long enough.
+    let hour = (gate.book().now() - 300_000).div_euclid(3_600_000) - 1;
+    let times = [1, 1_000_000, 3_599_999].map(|at| hour * 3_600_000 + at);
+    let mut happened = gate.imagine_of("BTC_USDT", times);
+    happened.extend(gate.imagine_of("ETH_USDT", times));
+    gate.record(&happened);
+    let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
+    collecting.until_kept(happened.len()).await;
+    let told: f64 = happened
+        .iter()
+        .filter(|truth| truth.native_id() == "BTC_USDT")
+        .map(|truth| truth.value().to_string().parse::<f64>().unwrap())
+        .sum();
+    let now = Millis(gate.book().now());
+    collecting
+        .until("both sums are told", |_| {
+            let archive = Archive::read(folder.archive()).unwrap();
+            let covered = archive.coverage(now.back(60_000), now.on(60_000)).unwrap();
+            covered.iter().any(|one| {
+                let theirs = one.venue_usd.is_some_and(|usd| (usd - told).abs() < 0.01);
+                // Of fills, which are better than the order by a fifth of a percent.
+                let ours = one.compared_usd.map(|usd| (usd / told - 1.0).abs());
+                theirs && ours.is_some_and(|off| off < 0.003)
+            })
+        })
+        .await;
+    collecting.stop().await;
+}

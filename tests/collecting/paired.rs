@@ -1,0 +1,130 @@
+//! Where a venue cannot be asked again, two sockets listen to the same: the loss of one is no gap, that of both is.
+
+use liqdata::archive::Archive;
+use liqdata::collect::{Settings, VenueState, VenueStatus};
+use liqdata::model::Millis;
+
+use crate::bench::{Collecting, Doubles, Folder, assert_kept, gaps, quick};
+use crate::doubles::{Act, Ending, Exchange, Garbage, Truth};
+
+const VENUES: [&str; 4] = ["aster", "binance", "bitmex", "bybit"];
+
+/// The socket that came as number `nth` to each of its paths.
+fn one_of_each_path(exchange: &Exchange, nth: usize) -> Vec<usize> {
+    let sockets = exchange.tally().sockets;
+    let is_it = |&number: &usize| {
+        let before = sockets.iter().take(number);
+        before.filter(|one| one.1 == sockets[number].1).count() == nth
+    };
+    (0..sockets.len()).filter(is_it).collect()
+}
+
+/// Whether two listen to everything.
+fn is_whole(one: &VenueStatus) -> bool {
+    let lines = if one.exchange == "bybit" { 2 } else { 1 };
+    one.state == VenueState::Live && (one.sockets, one.sockets_wanted) == (2 * lines, 2 * lines)
+}
+
+async fn until_whole(collecting: &Collecting) {
+    collecting
+        .until("two listen to everything", |status| {
+            status.venues.iter().all(is_whole)
+        })
+        .await;
+}
+
+/// Asks every socket for a sign of life, and waits for the answers.
+async fn until_all_give_a_sign(doubles: &Doubles) {
+    for exchange in doubles.0.values() {
+        let before = exchange.tally().pongs;
+        let asked = exchange.act(Act::Ping);
+        exchange.until(|tally| tally.pongs >= before + asked).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_loss_of_one_of_two_is_no_gap_and_that_of_both_is() {
+    let (folder, doubles) = (Folder::new(), Doubles::open(&VENUES).await);
+    let settings = Settings { ears: 2, ..quick() };
+    let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
+    until_whole(&collecting).await;
+    let mut happened: Vec<Truth> = Vec::new();
+    let mut tell = |count: usize| {
+        for exchange in doubles.0.values() {
+            happened.extend(exchange.liquidate(count));
+        }
+        happened.len()
+    };
+    collecting.until_kept(tell(20)).await;
+    // What neither can read counts once.
+    for exchange in doubles.0.values() {
+        exchange.act(Act::Garbage(Garbage::Alien));
+    }
+    collecting
+        .until("all are told of it", |status| {
+            status.venues.iter().all(|one| one.rejected > 0)
+        })
+        .await;
+    // The first of the two is lost and kept out, then the second once more.
+    for exchange in doubles.0.values() {
+        exchange.fault(|faults| faults.refuse = true);
+        for number in one_of_each_path(exchange, 0) {
+            assert!(exchange.act_on(number, Act::Disconnect(Ending::Reset)));
+        }
+    }
+    collecting
+        .until("one listens", |status| {
+            let half = |one: &VenueStatus| one.sockets * 2 == one.sockets_wanted;
+            status.venues.iter().all(half)
+        })
+        .await;
+    collecting.until_kept(tell(20)).await;
+    for exchange in doubles.0.values() {
+        exchange.mend();
+    }
+    until_whole(&collecting).await;
+    // Each gives a sign of life after the other is back.
+    until_all_give_a_sign(&doubles).await;
+    for exchange in doubles.0.values() {
+        for number in one_of_each_path(exchange, 1) {
+            assert!(exchange.act_on(number, Act::Disconnect(Ending::Close)));
+        }
+    }
+    collecting.until_kept(tell(20)).await;
+    until_whole(&collecting).await;
+    let status = collecting.status();
+    for one in &status.venues {
+        assert_eq!((one.gaps, one.rejected), (0, 1), "{one:?}");
+        assert!(one.repeated >= 20, "{one:?}");
+    }
+    let until = status.at;
+    // Both are lost.
+    until_all_give_a_sign(&doubles).await;
+    for exchange in doubles.0.values() {
+        exchange.act(Act::Disconnect(Ending::Reset));
+    }
+    collecting
+        .until("that is a gap", |status| {
+            status.venues.iter().all(|one| one.gaps > 0)
+        })
+        .await;
+    until_whole(&collecting).await;
+    collecting.until_kept(tell(20)).await;
+    collecting.stop().await;
+    assert_kept(&folder.archive(), &happened);
+    let gaps = gaps(&folder.archive());
+    for venue in VENUES {
+        let of_venue = gaps.iter().filter(|gap| gap.exchange == venue).count();
+        let lines = if venue == "bybit" { 2 } else { 1 };
+        assert_eq!(of_venue, lines, "{gaps:?}");
+    }
+    assert!(gaps.iter().all(|gap| gap.end >= until), "{gaps:?}");
+    // Until then all was covered.
+    let archive = Archive::read(folder.archive()).unwrap();
+    let first = archive.runs(Millis(0), until).unwrap();
+    let begun = first.iter().map(|run| run.started).max().unwrap();
+    let from = gaps.iter().map(|gap| gap.start).min().unwrap();
+    for covered in archive.coverage(begun, from).unwrap() {
+        assert_eq!(covered.connected_share, Some(1.0), "{covered:?}");
+    }
+}
