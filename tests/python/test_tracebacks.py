@@ -7,6 +7,8 @@ import textwrap
 
 import pytest
 
+import liqdata
+
 SETUP = """
 import asyncio
 import liqdata
