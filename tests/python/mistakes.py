@@ -1331,7 +1331,7 @@ MISTAKES = {
         ("liqdata.verify(FILE)", "ArchiveError", None, "is not an archive"),
         ("liqdata.verify(5)", "BadQuery", "path", "allowed: the folder of an archive"),
         ('liqdata.rebuild("no/such/folder")', "ArchiveError", None, "is not an archive"),
-        ('liqdata.rebuild(ARCHIVE, exchange="mtgox")', "BadQuery", "exchange", "has no decoder"),
+        ('liqdata.rebuild(ARCHIVE, exchange="mtgox")', "BadQuery", "exchange", "is not an exchange with a decoder"),
         ("liqdata.rebuild(ARCHIVE, exchange=5)", "BadQuery", "exchange", "allowed: text such as 'binance'"),
         ("liqdata.rebuild(ARCHIVE, exchange=[])", "BadQuery", "exchange", "leave it out to mean all"),
         ('liqdata.rebuild(ARCHIVE, start="soon")', "BadQuery", "start", "allowed: epoch milliseconds"),

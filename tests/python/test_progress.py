@@ -40,7 +40,6 @@ WAYS = {
     "live demo": (lambda _, tell: liqdata.demo(live=True, progress=tell).close(), int),
     "replay": (lambda folder, tell: liqdata.replay(folder, progress=tell).close(), int),
     "verify": (lambda folder, tell: liqdata.verify(folder, progress=tell), int),
-    "rebuild": (lambda folder, tell: liqdata.rebuild(folder, dry_run=True, progress=tell), int),
     "export": (exported, int),
     "walk": (walked, int),
     "market": (lambda _, tell: liqdata.Market(samples.orders(), progress=tell), type(None)),
