@@ -119,6 +119,16 @@ class Ledger:
                     for j in cells:
                         cells[j] *= 1 - lost
 
+    def regroup(self, factor):
+        """Open interest of other venues than before: so many times what is there, wherever it lies."""
+        for side in (LONG, SHORT):
+            for located, unlocated in zip(self.located[side], self.unlocated[side], strict=True):
+                for clock, cells in enumerate(located):
+                    unlocated[clock] *= factor
+                    for j in cells:
+                        cells[j] *= factor
+        self.open_interest *= factor
+
     def usd(self, counted):
         """USD by (bin, side, tier), each tier of a side counted `counted[side]` times."""
         found = {}

@@ -80,12 +80,17 @@ class World:
             now=NOW,
         )
 
-    def open_interest(self, instant):
-        """The latest reading of each venue, added up; one older than a quarter of an hour counts no more."""
+    def held(self, instant):
+        """The latest reading of each venue; one older than a quarter of an hour counts no more."""
         latest = {}
         for reading in self.readings:
             if instant - 15 * MINUTE <= reading["timestamp"] <= instant:
                 latest[reading["exchange"]] = reading["open_interest"]
+        return latest
+
+    def open_interest(self, instant):
+        """What all of them hold, added up."""
+        latest = self.held(instant)
         return sum(latest.values()) if latest else None
 
     def volume_ratio(self, bar):
@@ -122,12 +127,16 @@ class World:
         """The ledger after every bar of the window, with the time of its close."""
         bars = self.window(length)
         ledger = reference.Ledger(self.rules(), self.open_interest(bars[0]["timestamp"]))
-        close = bars[0]["timestamp"]
+        close, read = bars[0]["timestamp"], {}
         for bar in bars:
             if (missing := bar["timestamp"] - close) > 3 * self.interval:
                 ledger.lapse(missing / DAY)
             close = bar["timestamp"] + self.interval
-            known = self.open_interest(close)
+            known, held = self.open_interest(close), self.held(close)
+            # What a venue holds that falls silent is not closed, nor opened as it is heard again.
+            if read and held and read.keys() != held.keys():
+                ledger.regroup(sum(read.get(venue, now) for venue, now in held.items()) / sum(read.values()))
+            read = held or read
             ledger.step(
                 reference.Bar(
                     high=bar["high"],

@@ -114,8 +114,9 @@ def seen_badly(found: pd.DataFrame) -> str:
     told = prose(
         f"""Simulated: such markets ({_seeds(found)}) as a reader of worse feeds has them, version 2 against all true
         positions. With some venues' open interest the map tells theirs alone; without any it counts a multiple of the
-        volume, which is no USD. A feed of liquidations that is sampled or missing changes nothing here, since what is
-        realised enters the expected view only."""
+        volume, which is no USD. A reading older than 15 minutes is not summed: an hour's silence of a venue hardly
+        shows, but of venues that are read one after the other the map tells a part. A feed of liquidations that is
+        sampled or missing changes nothing here, since what is realised enters the expected view only."""
     )
     rows = [(quality, *_means(found[found["quality"] == quality])) for quality in simulated.QUALITIES]
     return f"## By the quality of the data\n\n{told}\n\n{table(('', *_SCORED), rows)}"

@@ -113,6 +113,14 @@ def every(seen: Seen, minutes: int) -> pd.DataFrame:
     return total[total["timestamp"] == total["timestamp"].dt.floor(f"{minutes}min")]
 
 
+def in_turn(seen: Seen) -> pd.DataFrame:
+    """Readings of each venue at a minute of its own of every hour, ten minutes after the one before."""
+    place = seen.interest["exchange"].map(
+        {name: i for i, name in enumerate(sorted(seen.interest["exchange"].unique()))}
+    )
+    return seen.interest[seen.interest["timestamp"].dt.minute == 10 * place]
+
+
 def without_bars(seen: Seen, share: float, seed: int) -> dict[str, pd.DataFrame]:
     """Each bar missing with this chance, but for the last ones."""
     chance = np.random.default_rng(seed)
@@ -130,6 +138,10 @@ QUALITIES: dict[str, Callable[[Seen], liqdata.Market]] = {
     "open interest of one venue (42 %)": lambda seen: seen.market(interest=of_venues(seen, "binance")),
     "open interest once an hour": lambda seen: seen.market(interest=every(seen, 60)),
     "open interest once a day": lambda seen: seen.market(interest=every(seen, 24 * 60)),
+    "the largest venue (42 %) not heard one hour of six": lambda seen: seen.market(
+        interest=seen.interest[(seen.interest["exchange"] != "binance") | (seen.interest["timestamp"].dt.hour % 6 != 0)]
+    ),
+    "each venue once an hour, one after the other": lambda seen: seen.market(interest=in_turn(seen)),
     "no open interest": lambda seen: seen.market(known=False),
     "bars of 15 minutes": lambda seen: seen.market(coarse(seen, 15)),
     "bars of 1 hour": lambda seen: seen.market(coarse(seen, 60)),
