@@ -96,9 +96,8 @@ def _shade(periods: Times, span: np.timedelta64, ax: Axes) -> None:
     """Shade periods as one artist, those that follow each other as one stretch: thousands of their own take seconds."""
     ends = np.flatnonzero(np.append(np.diff(periods) > span, True))
     starts = np.append(0, ends[:-1] + 1)
-    stretches = [
-        (periods[first], periods[last] + span - periods[first]) for first, last in zip(starts, ends, strict=True)
-    ]
+    opens, lasts = periods[starts], periods[ends]
+    stretches: list[Any] = list(zip(opens, lasts + span - opens, strict=True))
     shaded = ax.broken_barh(stretches, (0.0, 1.0), transform=ax.get_xaxis_transform(), zorder=0)
     shaded.set(color=colours.faint(ax), alpha=0.13, linewidth=0)
 
