@@ -150,6 +150,7 @@ def test_a_flood_of_troubles_is_a_line_at_once_and_one_a_minute(capsys, monkeypa
         "connected_share": None,
     }
     status = {"at": 0, "venues": [venue], "orders": 0, "bars": 0, "open_interest": 0, "waiting": 0, "trouble": None}
+    status["raw"] = {"trouble": None}
     lines = _collect._Lines()
 
     def shown():
@@ -187,6 +188,7 @@ def test_a_screen_has_a_line_for_every_exchange_and_says_what_is_not_covered(cap
     okx = venue | {"exchange": "okx", "state": "live", "events": 7, "uncovered_count": 2}
     gate = venue | {"exchange": "gate", "state": "down", "trouble": "socket: no pong"}
     status = {"at": 0, "venues": [okx, gate], "orders": 7, "bars": 0, "open_interest": 0, "waiting": 0, "trouble": None}
+    status["raw"] = {"trouble": None}
     console.print(_collect._table(status))
     shown = capsys.readouterr().out
     for told in ("kept 7 orders", "okx", "live", "gate", "down", "gate: socket: no pong", "okx: 2 topics not covered"):
