@@ -17,6 +17,7 @@ mod cascade;
 mod counted;
 mod discipline;
 mod hard;
+mod harness;
 mod keyed;
 mod numbered;
 mod paired;

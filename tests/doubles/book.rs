@@ -164,6 +164,12 @@ impl Book {
         self.truth.write().unwrap().extend_from_slice(truths);
     }
 
+    /// The bytes of what has happened.
+    #[expect(clippy::cast_precision_loss, reason = "bytes of a test")]
+    pub fn held(&self) -> f64 {
+        (self.truth.read().unwrap().capacity() * size_of::<Truth>()) as f64
+    }
+
     /// Everything that has happened, in the order in which it was recorded.
     pub fn truth(&self) -> Vec<Truth> {
         self.truth.read().unwrap().clone()

@@ -288,6 +288,21 @@ impl Exchange {
         self.inner.dialect.told_by_rest(truth)
     }
 
+    /// Forgets what was asked, but for the numbers of sockets.
+    pub fn forget(&self) {
+        self.inner.count(|tally| {
+            tally.rest = Vec::new();
+            tally.subscribed = Vec::new();
+            tally.refused = Vec::new();
+            tally.strange = Vec::new();
+        });
+    }
+
+    /// The bytes of what has happened here.
+    pub fn held(&self) -> f64 {
+        self.inner.book.held()
+    }
+
     /// Everything that has happened here.
     pub fn truth(&self) -> Vec<Truth> {
         self.inner.book.truth()

@@ -21,7 +21,7 @@ use plan::Schedule;
 use crate::bench::is_soak;
 
 /// Schedules of `make test`, and of `make soak`.
-const SCHEDULES: (u64, u64) = (120, 6000);
+const SCHEDULES: (u64, u64) = (40, 6000);
 /// Schedules that are performed at once.
 const AT_ONCE: usize = 2;
 

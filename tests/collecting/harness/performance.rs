@@ -9,7 +9,7 @@ use std::time::Duration;
 use liqdata::archive::{Archive, KeeperByHand, Pace as Keeping};
 use liqdata::collect::{Listening, Pace, Plan, Reach, Settings};
 use tokio::runtime::Builder;
-use tokio::task::JoinHandle;
+use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{Instant, advance, sleep, sleep_until};
 
 use super::globe::{BEGINNING, Globe, Venues, true_clock};
@@ -395,6 +395,27 @@ pub(super) fn perform_looking(
     }
 }
 
+/// Lets liquidations happen everywhere, and `look` see the doubles each hour.
+fn tell(
+    schedule: &Schedule,
+    venues: &Venues,
+    look: impl Fn(&Venues) + Send + 'static,
+) -> JoinSet<()> {
+    let mut tellers = JoinSet::new();
+    for (number, venue) in (0..).zip(&schedule.venues) {
+        let seed = schedule.seed * 1000 + number;
+        tellers.spawn(liquidate(Arc::clone(venues), venue, seed, schedule.pause));
+    }
+    let venues = Arc::clone(venues);
+    tellers.spawn(async move {
+        loop {
+            look(&venues);
+            sleep(Duration::from_hours(1)).await;
+        }
+    });
+    tellers
+}
+
 async fn act(
     schedule: &Schedule,
     folder: &Path,
@@ -408,19 +429,8 @@ async fn act(
     };
     let venues = doubles(&schedule.venues, schedule.seed, &time);
     let plan = plan(&venues, settings(schedule));
-    let mut beside = tokio::task::JoinSet::new();
-    let mut tellers = tokio::task::JoinSet::new();
-    for (number, venue) in (0..).zip(&schedule.venues) {
-        let seed = schedule.seed * 1000 + number;
-        tellers.spawn(liquidate(Arc::clone(&venues), venue, seed, schedule.pause));
-    }
-    let looking = Arc::clone(&venues);
-    tellers.spawn(async move {
-        loop {
-            look(&looking);
-            sleep(Duration::from_hours(1)).await;
-        }
-    });
+    let mut tellers = tell(schedule, &venues, look);
+    let mut beside = JoinSet::new();
     for venue in &schedule.venues {
         let weather = Arc::default();
         for (number, (of, step)) in schedule.faults.iter().enumerate() {
