@@ -141,7 +141,7 @@ def test_an_archive_from_before_versions_were_kept_opens_and_tells_what_it_can(f
     pq.write_table(table, part, compression="zstd")
     journal = sqlite3.connect(f"{folder}/journal.sqlite")
     with journal:
-        for table in ("topic_gaps", "outcomes", "tallies", "marks", "positions"):
+        for table in ("topic_gaps", "outcomes", "tallies", "marks", "positions", "generations"):
             journal.execute(f"DROP TABLE {table}")
         for table in ("gaps", "runs", "manifest", "part_venues", "state", "coins"):
             journal.execute(f"DROP TRIGGER {table}_summed")
@@ -149,6 +149,7 @@ def test_an_archive_from_before_versions_were_kept_opens_and_tells_what_it_can(f
             journal.execute(f"ALTER TABLE {table} DROP COLUMN sum")
         for table in ("orders", "bars", "open_interest", "maps"):
             journal.execute(f"ALTER TABLE {table} DROP COLUMN sum")
+        journal.execute("ALTER TABLE orders DROP COLUMN group_id")
         journal.execute("ALTER TABLE maps DROP COLUMN version")
         journal.execute("PRAGMA user_version = 3")
         found = part.read_bytes()
