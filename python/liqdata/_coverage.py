@@ -72,8 +72,9 @@ class _Coverage(_Blocking):
         -------
         Rows
             ``exchange``, ``start`` and ``end`` (epoch ms), ``reason``, ``topic`` (``None`` where nothing of it was
-            heard), ``state``, ``recovered_at`` (epoch ms) and ``recovered`` (orders), by their start. Only archives
-            know of any. A gap is ``"recovered"`` once the exchange has told all that it tells of that time, and
+            heard), ``state``, ``recovered_at`` (epoch ms), ``recovered`` (orders) and ``holds``, by their start. Only
+            archives know of any. ``holds`` is ``None`` where orders may be missing, else what damage took: ``"bars"``,
+            ``"open_interest"`` or ``"maps"`` (those of no exchange, an empty text). A gap is ``"recovered"`` once the exchange has told all that it tells of that time, and
             ``"lost"`` where it cannot be asked any more; until then it is ``"open"``. Where several gaps were asked for
             at once, ``recovered`` counts the orders of all of them.
 
@@ -82,7 +83,7 @@ class _Coverage(_Blocking):
         >>> import liqdata
         >>> with liqdata.serve(liqdata.demo()) as server, liqdata.Client(server.url) as client:
         ...     client.gaps()
-        Rows(0 × exchange, start, end, reason, topic, state, recovered_at, recovered; simulated)
+        Rows(0 × exchange, start, end, reason, topic, state, recovered_at, recovered, holds; simulated)
         """
         return self._ask("gaps", _answers.rows, as_of, **spelled(start, end))
 
@@ -150,6 +151,6 @@ class _LocalCoverage(_Local):
         >>> import liqdata
         >>> market = liqdata.demo()
         >>> market.gaps()
-        Rows(0 × exchange, start, end, reason, topic, state, recovered_at, recovered; simulated)
+        Rows(0 × exchange, start, end, reason, topic, state, recovered_at, recovered, holds; simulated)
         """
         return self._ask("gaps", _answers.rows, as_of, **spelled(start, end))

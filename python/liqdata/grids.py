@@ -107,6 +107,9 @@ class _Grid:
             words.append(f"open interest {timedelta(milliseconds=age)} old")
         if partial := explain.get("openInterestPartialBars"):
             words.append(f"open interest lacks a venue in {partial} of {explain['bars']} bars")
+        if damaged := explain.get("damaged"):
+            files = "file" if len(damaged) == 1 else "files"
+            words.append(f"without {len(damaged)} damaged {files} of its time")
         words += [label for label in ("simulated", "replayed") if self.meta.get(label)]
         return "".join(f", {word}" for word in words)
 

@@ -450,7 +450,10 @@ class FindingRow(TypedDict):
 
 
 class GapRow(TypedDict):
-    """A stretch of time in which orders of an exchange may have been missed, and what became of it."""
+    """A stretch of time in which orders of an exchange may have been missed, and what became of it.
+
+    ``holds`` is ``None`` of orders; ``"bars"``, ``"open_interest"`` or ``"maps"`` where damage took such rows.
+    """
 
     exchange: str
     start: int
@@ -460,6 +463,7 @@ class GapRow(TypedDict):
     state: str
     recovered_at: int | None
     recovered: int | None
+    holds: str | None
 
 
 class LiquidationRow(TypedDict):

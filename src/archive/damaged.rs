@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::model::Millis;
+use crate::model::{Damage, Millis};
 
 /// A file that could not be served, and what it was to hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,4 +19,17 @@ pub struct DamagedPart {
     pub last: Millis,
     /// What is wrong with it.
     pub reason: String,
+}
+
+impl From<DamagedPart> for Damage {
+    /// Without where the file lies, which is nobody's business who asks over a network.
+    fn from(part: DamagedPart) -> Self {
+        Self {
+            holds: part.holds,
+            rows: part.rows,
+            first: part.first,
+            last: part.last,
+            reason: part.reason,
+        }
+    }
 }

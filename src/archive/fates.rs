@@ -40,15 +40,6 @@ impl Archive {
             ..MissedStretch::default()
         });
         let mut missed: Vec<MissedStretch> = of_venues.chain(of_topics).collect();
-        missed.sort_by(|a, b| {
-            let key = |one: &MissedStretch| (one.start, one.end);
-            (key(a), &a.exchange, &a.topic, &a.reason).cmp(&(
-                key(b),
-                &b.exchange,
-                &b.topic,
-                &b.reason,
-            ))
-        });
         let from = missed.iter().map(|gap| gap.start).min();
         let until = missed.iter().map(|gap| gap.end).max();
         if let (Some(from), Some(until)) = (from, until) {
@@ -58,6 +49,25 @@ impl Archive {
                 settle(gap, &outcomes);
             }
         }
+        let beside_orders = self.missing_beside_orders(start, end, as_of)?.into_iter();
+        missed.extend(beside_orders.map(|(holds, gap)| MissedStretch {
+            exchange: gap.exchange,
+            start: gap.start,
+            end: gap.end,
+            reason: gap.reason,
+            holds: Some(holds.to_owned()),
+            ..MissedStretch::default()
+        }));
+        missed.sort_by(|a, b| {
+            let key = |one: &MissedStretch| (one.start, one.end);
+            (key(a), &a.exchange, &a.topic, &a.reason, &a.holds).cmp(&(
+                key(b),
+                &b.exchange,
+                &b.topic,
+                &b.reason,
+                &b.holds,
+            ))
+        });
         Ok(missed)
     }
 

@@ -8,7 +8,7 @@ use super::open_interest::OpenInterestRow;
 use super::orders::OrderRow;
 use super::positions::PositionRow;
 use super::row::Row;
-use super::runs::{Gap, add_gap};
+use super::runs::{Gap, add_gap, lost_row};
 use super::sums::{COLUMN, FUNCTION};
 use super::{journal, table};
 use crate::model::Millis;
@@ -16,18 +16,22 @@ use crate::model::Millis;
 /// The reason of a gap that a damaged order leaves.
 const LOST: &str = "damaged row";
 
-/// Takes the rows that are not as they were written out of the journal. What an order was is not known any more, so that
-/// the time between its neighbours is a gap of every exchange.
+/// Takes the rows that are not as they were written out of the journal. What a row was is not known any more, so that the
+/// time between its neighbours is a gap of every exchange, which says of what.
 pub(super) fn let_go(journal: &Connection, now: Millis) -> rusqlite::Result<()> {
-    let orders = damaged::<OrderRow>(journal)?;
-    for id in &orders {
-        miss(journal, *id, now)?;
+    let_go_of::<OrderRow>(journal, LOST, now)?;
+    let_go_of::<BarRow>(journal, &lost_row(BarRow::TABLE), now)?;
+    let_go_of::<OpenInterestRow>(journal, &lost_row(OpenInterestRow::TABLE), now)?;
+    let_go_of::<MapRow>(journal, &lost_row(MapRow::TABLE), now)?;
+    let_go_of::<PositionRow>(journal, &lost_row(PositionRow::TABLE), now)
+}
+
+fn let_go_of<R: Row>(journal: &Connection, reason: &str, now: Millis) -> rusqlite::Result<()> {
+    let ids = damaged::<R>(journal)?;
+    for id in &ids {
+        miss::<R>(journal, *id, reason, now)?;
     }
-    delete::<OrderRow>(journal, &orders)?;
-    delete::<BarRow>(journal, &damaged::<BarRow>(journal)?)?;
-    delete::<OpenInterestRow>(journal, &damaged::<OpenInterestRow>(journal)?)?;
-    delete::<MapRow>(journal, &damaged::<MapRow>(journal)?)?;
-    delete::<PositionRow>(journal, &damaged::<PositionRow>(journal)?)
+    delete::<R>(journal, &ids)
 }
 
 /// The condition that a row is as it was written.
@@ -50,13 +54,14 @@ fn delete<R: Row>(journal: &Connection, ids: &[i64]) -> rusqlite::Result<()> {
     journal::delete::<R>(journal, ids).map(drop)
 }
 
-fn miss(journal: &Connection, id: i64, now: Millis) -> rusqlite::Result<()> {
-    let sound = is_sound::<OrderRow>();
+fn miss<R: Row>(journal: &Connection, id: i64, reason: &str, now: Millis) -> rusqlite::Result<()> {
+    let sound = is_sound::<R>();
+    let table = R::TABLE;
     let beside = |condition: &str| -> rusqlite::Result<Option<i64>> {
         journal
             .query_row(
                 &format!(
-                    "SELECT timestamp FROM orders NOT INDEXED WHERE {condition} AND {sound} LIMIT 1"
+                    "SELECT timestamp FROM {table} NOT INDEXED WHERE {condition} AND {sound} LIMIT 1"
                 ),
                 [id],
                 |line| line.get(0),
@@ -67,11 +72,11 @@ fn miss(journal: &Connection, id: i64, now: Millis) -> rusqlite::Result<()> {
         journal.query_row(&format!("SELECT {end} FROM runs"), [], |line| line.get(0))
     };
     // Where it was the first or the last, any time of listening may be its own.
-    let before = match beside("id = (SELECT max(id) FROM orders WHERE id < ?1)")? {
+    let before = match beside(&format!("id = (SELECT max(id) FROM {table} WHERE id < ?1)"))? {
         None => runs("min(started)")?,
         found => found,
     };
-    let behind = match beside("id = (SELECT min(id) FROM orders WHERE id > ?1)")? {
+    let behind = match beside(&format!("id = (SELECT min(id) FROM {table} WHERE id > ?1)"))? {
         None => runs("max(seen)")?,
         found => found,
     };
@@ -79,8 +84,14 @@ fn miss(journal: &Connection, id: i64, now: Millis) -> rusqlite::Result<()> {
     let (Some(before), Some(behind)) = (before, behind) else {
         return Ok(());
     };
+    let listed = if table == MapRow::TABLE {
+        // Maps are of no exchange.
+        "SELECT ''".to_owned()
+    } else {
+        format!("SELECT exchange FROM runs UNION SELECT exchange FROM {table}")
+    };
     let exchanges: Vec<String> = journal
-        .prepare("SELECT exchange FROM runs UNION SELECT exchange FROM orders")?
+        .prepare(&listed)?
         .query_map([], |line| line.get(0))?
         .collect::<rusqlite::Result<_>>()?;
     for exchange in exchanges {
@@ -90,7 +101,7 @@ fn miss(journal: &Connection, id: i64, now: Millis) -> rusqlite::Result<()> {
                 exchange,
                 start: Millis(before.min(behind)),
                 end: Millis(before.max(behind)).on(1),
-                reason: LOST.to_owned(),
+                reason: reason.to_owned(),
                 recorded_at: now,
             },
         )?;

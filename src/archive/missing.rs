@@ -9,7 +9,7 @@ use super::manifest::{self, Part, State};
 use super::orders::OrderRow;
 use super::reader::Archive;
 use super::row::Row;
-use super::runs::Gap;
+use super::runs::{BESIDE_ORDERS, Gap, lost_rows};
 use super::verify::DAMAGED;
 use crate::model::{Millis, sort_small};
 
@@ -51,6 +51,84 @@ impl Archive {
         sort_small(&mut gaps, Ord::cmp);
         gaps.dedup();
         Ok(gaps)
+    }
+
+    /// Of the files of these kinds that are known to be damaged, those that had rows from `start` until before `end`; and the
+    /// journal where it is damaged, which may have held any.
+    ///
+    /// Nothing is looked at anew: what a read did without it has met.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] where the journal cannot be read.
+    pub fn damage_of(
+        &self,
+        kinds: &[&str],
+        start: Millis,
+        end: Millis,
+    ) -> Result<Vec<DamagedPart>, ArchiveError> {
+        if self.damaged_files() == 0 {
+            return Ok(Vec::new());
+        }
+        let (kept, quarantined) = self.parts()?;
+        let mut found: Vec<_> = self.damaged_journal().into_iter().collect();
+        for part in quarantined.iter().chain(&kept) {
+            if part.last < start || part.first >= end || !kinds.contains(&part.holds.as_str()) {
+                continue;
+            }
+            let reason = part.reason.clone().or_else(|| self.warned_of(part));
+            if let Some(reason) = reason {
+                found.push(self.damaged(part, reason));
+            }
+        }
+        sort_small(&mut found, |one, other| {
+            (one.first, &one.holds, &one.path).cmp(&(other.first, &other.holds, &other.path))
+        });
+        Ok(found)
+    }
+
+    /// What damaged files of other rows than orders, and damaged rows of the journal, leave unknown in the time from `start`
+    /// until before `end`, with what they held; the exchange is empty where such rows are of none.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] where the journal or a file cannot be looked at.
+    pub(super) fn missing_beside_orders(
+        &self,
+        start: Millis,
+        end: Millis,
+        as_of: Option<Millis>,
+    ) -> Result<Vec<(&'static str, Gap)>, ArchiveError> {
+        let mut missing = self.ask(|journal| lost_rows(journal, start, end, as_of))?;
+        let (kept, quarantined) = self.parts()?;
+        for part in quarantined.iter().chain(&kept) {
+            let Some(holds) = BESIDE_ORDERS.iter().find(|kind| **kind == part.holds) else {
+                continue;
+            };
+            if part.last < start || part.first >= end {
+                continue;
+            }
+            let mut reason = part.reason.clone().or_else(|| self.warned_of(part));
+            if reason.is_none() {
+                reason = manifest::fault_at(&self.folder, part).map_err(|source| {
+                    ArchiveError::of_file(&self.folder.join(&part.path), source)
+                })?;
+            }
+            if let Some(reason) = reason {
+                self.warn(part, &reason);
+                let mut exchanges = self.ask(|journal| manifest::exchanges(journal, &part.path))?;
+                if exchanges.is_empty() {
+                    exchanges.push(String::new());
+                }
+                let gaps = exchanges
+                    .into_iter()
+                    .map(|name| (*holds, left_by(part, name)));
+                missing.extend(gaps);
+            }
+        }
+        missing.sort();
+        missing.dedup();
+        Ok(missing)
     }
 
     /// The files that are out of use, and those that are known to be damaged: missing or of another length now, or met by

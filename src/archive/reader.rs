@@ -25,7 +25,7 @@ pub struct Archive {
     pub(super) folder: PathBuf,
     pub(super) opened_by: u32,
     /// Of the journal that was opened.
-    identity: Identity,
+    identity: Mutex<Identity>,
     journal: Mutex<Connection>,
     sound: Mutex<HashMap<String, Stamp>>,
     warned: Arc<Mutex<Warned>>,
@@ -96,7 +96,7 @@ impl Archive {
         Ok(Self {
             folder: folder.to_owned(),
             opened_by: std::process::id(),
-            identity: files::identity(&found),
+            identity: Mutex::new(files::identity(&found)),
             journal: Mutex::new(journal),
             sound: Mutex::default(),
             warned: Arc::default(),
@@ -104,8 +104,63 @@ impl Archive {
     }
 
     /// Refuses to go on where the journal is no longer the one that was opened.
-    pub(super) fn check_journal(&self) -> Result<(), ArchiveError> {
-        files::refuse_another(&self.folder.join(journal::FILE), self.identity)
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError::Replaced`] where it is not, and [`ArchiveError`] where that cannot be looked at.
+    pub fn check_journal(&self) -> Result<(), ArchiveError> {
+        let identity = *self.identity.lock().unwrap_or_else(PoisonError::into_inner);
+        files::refuse_another(&self.folder.join(journal::FILE), identity)
+    }
+
+    /// Reads on in the journal that lies where the one lay that was opened: a restore put it there, say. Which
+    /// files were found sound is forgotten.
+    ///
+    /// # Errors
+    ///
+    /// As [`Archive::read`], and [`ArchiveError::Replaced`] where the journal changed while it was looked at; nothing
+    /// has happened then.
+    pub fn reopen(&self) -> Result<(), ArchiveError> {
+        self.check_process()?;
+        let path = self.folder.join(journal::FILE);
+        // One that is still being copied may look like a whole one.
+        let look = || fs::metadata(&path).map(|found| (found.len(), found.modified().ok()));
+        let before = look().ok();
+        let fresh = Self::of(&self.folder)?;
+        fresh.refuse_damaged_journal()?;
+        fresh.check_journal()?;
+        if look().ok() != before {
+            return Err(ArchiveError::Replaced {
+                path,
+                what: "replaced",
+            });
+        }
+        let Self {
+            identity, journal, ..
+        } = fresh;
+        *self.journal.lock().unwrap_or_else(PoisonError::into_inner) =
+            journal.into_inner().unwrap_or_else(PoisonError::into_inner);
+        *self.identity.lock().unwrap_or_else(PoisonError::into_inner) = identity
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner);
+        self.sound
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clear();
+        Ok(())
+    }
+
+    /// Forgets what was known of damage, and warns anew of the files that are missing, cut short or out of use.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] where the journal cannot be read.
+    pub fn look_anew(&self) -> Result<(), ArchiveError> {
+        let mut warned = self.warned();
+        warned.reasons.clear();
+        warned.change();
+        drop(warned);
+        self.look_over()
     }
 
     /// Another reader of the same archive; a damaged file that one of them has warned of the other does not name again.

@@ -39,6 +39,44 @@ record! {
     }
 }
 
+/// The tables whose rows are no orders.
+pub(super) const BESIDE_ORDERS: [&str; 4] = ["bars", "open_interest", "maps", "positions"];
+
+/// What a gap's reason begins with where rows of one of those tables are lost: no order is.
+const LOST_ROW: &str = "damaged row of ";
+
+/// The condition that orders may be lost.
+const OF_ORDERS: &str = "reason NOT GLOB 'damaged row of *'";
+
+/// The reason of a gap that a damaged row of a table leaves.
+pub(super) fn lost_row(table: &str) -> String {
+    format!("{LOST_ROW}{table}")
+}
+
+/// The gaps that damaged rows of other tables than that of orders left, with their tables.
+pub(super) fn lost_rows(
+    journal: &Connection,
+    start: Millis,
+    end: Millis,
+    as_of: Option<Millis>,
+) -> rusqlite::Result<Vec<(&'static str, Gap)>> {
+    let mut lost = Vec::new();
+    let mut statement = journal.prepare_cached(&format!(
+        "SELECT {} FROM gaps
+         WHERE start < ?2 AND \"end\" > ?1 AND recorded_at <= ?3 AND NOT ({OF_ORDERS})",
+        table::columns::<Gap>()
+    ))?;
+    let mut rows = statement.query([start.0, end.0, by(as_of)])?;
+    while let Some(row) = rows.next()? {
+        let gap: Gap = table::read(row, 0)?;
+        let of = BESIDE_ORDERS
+            .into_iter()
+            .find(|table| gap.reason == lost_row(table));
+        lost.extend(of.map(|table| (table, gap)));
+    }
+    Ok(lost)
+}
+
 /// The name of a stretch of listening, as [`Writer::begin_run`](super::Writer::begin_run) gives it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RunId(pub(super) i64);
@@ -203,7 +241,10 @@ pub(super) fn begin(
     if let Some(seen) = seen.filter(|seen| *seen < at.0) {
         let covered = transaction
             .query_row(
-                "SELECT 1 FROM gaps WHERE exchange = ?1 AND start <= ?2 AND \"end\" >= ?3 LIMIT 1",
+                &format!(
+                    "SELECT 1 FROM gaps WHERE exchange = ?1 AND start <= ?2 AND \"end\" >= ?3
+                     AND {OF_ORDERS} LIMIT 1"
+                ),
                 params![exchange, seen, at.0],
                 |_| Ok(()),
             )
@@ -231,7 +272,7 @@ pub(super) fn begin(
     Ok(run)
 }
 
-/// The gaps that reach into a stretch and were known at `as_of`.
+/// The gaps of orders that reach into a stretch and were known at `as_of`.
 pub(super) fn gaps(
     journal: &Connection,
     start: Millis,
@@ -241,7 +282,7 @@ pub(super) fn gaps(
     journal
         .prepare_cached(&format!(
             "SELECT {} FROM gaps
-             WHERE start < ?2 AND \"end\" > ?1 AND recorded_at <= ?3
+             WHERE start < ?2 AND \"end\" > ?1 AND recorded_at <= ?3 AND {OF_ORDERS}
              ORDER BY start, exchange, \"end\", reason",
             table::columns::<Gap>()
         ))?
@@ -257,10 +298,10 @@ pub(super) fn silences(
     as_of: Option<Millis>,
 ) -> rusqlite::Result<Vec<(String, Millis, Millis)>> {
     journal
-        .prepare_cached(
+        .prepare_cached(&format!(
             "SELECT exchange, silent_from, \"end\" FROM gaps
-             WHERE silent_from < ?2 AND \"end\" > ?1 AND recorded_at > ?3",
-        )?
+             WHERE silent_from < ?2 AND \"end\" > ?1 AND recorded_at > ?3 AND {OF_ORDERS}"
+        ))?
         .query_map([start.0, end.0, by(as_of)], |row| {
             Ok((row.get(0)?, Millis(row.get(1)?), Millis(row.get(2)?)))
         })?

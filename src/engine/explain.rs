@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::fit::Fit;
 use super::parameters::SHOWN;
 use super::sources::Bars;
-use crate::model::{FineCells, FineGrid, Millis, Sides};
+use crate::model::{Damage, FineCells, FineGrid, Millis, Sides};
 
 /// A reply and what it rests on.
 #[derive(Clone, Debug, PartialEq)]
@@ -75,6 +75,9 @@ pub struct Explain {
     /// Empty where readings name no exchange, and where there are none.
     #[serde(skip_serializing_if = "Bars::is_empty")]
     pub open_interest_venues: Bars,
+    /// Damaged files of the time it rests on, the fit's included: what they held is missing from it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub damaged: Vec<Damage>,
     /// The side of each of a heatmap's cells.
     #[serde(skip)]
     pub parted: Vec<Parting>,

@@ -446,6 +446,7 @@ impl<'a> Frame<'a> {
             open_interest_partial_bars: tally.partial,
             bar_interval_ms: tally.interval,
             bars: tally.bars,
+            damaged: Vec::new(),
             parted: Vec::new(),
             fine: None,
             gaps: running.gaps,

@@ -13,6 +13,7 @@ mod series;
 use std::collections::BTreeMap;
 use std::future::pending;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, TryLockError};
 use std::time::{Duration, Instant};
 
@@ -21,14 +22,14 @@ use futures_util::future::BoxFuture;
 use super::arrivals::{ArrivalId, Arrivals};
 use super::known::Names;
 use super::refusal::Refusal;
-use super::revision::{Basis, Revision, Standing, wall_clock};
+use super::revision::{Basis, Revision, Standing};
 use super::source::{Needed, Source, Stretch, shown};
-use crate::archive::{Archive, Filter, Gather};
+use crate::archive::{Archive, ArchiveError, Filter, Gather};
 use crate::engine::{
     self, CascadeQuestion, Covered, Observations, Ring, Rows, Timeline, TimelineQuestion, View,
 };
 use crate::model::{
-    Bar, CascadeRow, FiledColumns, FiledOrders, MapRow, Millis, MissedStretch,
+    Bar, CascadeRow, Damage, FiledColumns, FiledOrders, MapRow, Millis, MissedStretch,
     ObservedOpenInterest, Order, OrderBrief, PeriodRow, PositionRow, VenueCoverage, Window,
 };
 use cascades::{Tails, of_stretch};
@@ -92,7 +93,8 @@ pub(crate) struct Archived {
     /// The names of all that was ever kept, and when they were read.
     names: Mutex<Option<(Instant, Names)>>,
     nothing: Observations,
-    opened_at: Millis,
+    /// How often what is known of damage had changed when what was read of days was last let go of.
+    damage_seen: AtomicU64,
 }
 
 impl Archived {
@@ -100,6 +102,7 @@ impl Archived {
         let front = Archive::read(path)?;
         let back = Desk::new(front.another()?, OF_NOW, HISTORIES);
         let past = Desk::new(front.another()?, OF_THE_PAST, PAST_HISTORIES);
+        let (damage_seen, _) = front.changes_of_damage();
         let live = if let Some(at) = as_of {
             Live::still(&front, at)?
         } else {
@@ -115,12 +118,13 @@ impl Archived {
             tails: Tails::default(),
             names: Mutex::default(),
             nothing: Observations::new(Vec::new(), Vec::new(), Vec::new(), as_of)?,
-            opened_at: wall_clock(),
+            damage_seen: AtomicU64::new(damage_seen),
         })
     }
 
     /// The last day with everything that is new.
     fn live(&self) -> Result<RwLockReadGuard<'_, Live>, Refusal> {
+        self.current()?;
         if self.as_of.is_none() {
             let version = self.front.version()?;
             let seen = self.peek().version;
@@ -133,6 +137,64 @@ impl Archived {
             }
         }
         Ok(self.peek())
+    }
+
+    /// Goes over to the journal that has taken the place of the one that was opened, if one has: from then on it is as if
+    /// the archive had been opened just now. And forgets what was read where other files are found damaged than before.
+    fn current(&self) -> Result<(), Refusal> {
+        match self.front.check_journal() {
+            Err(replaced @ ArchiveError::Replaced { .. }) => self.follow(replaced)?,
+            looked => looked?,
+        }
+        let (changes, _) = self.front.changes_of_damage();
+        if self.damage_seen.load(Ordering::Acquire) != changes {
+            let mut live = self.live.write().unwrap_or_else(PoisonError::into_inner);
+            if self.damage_seen.swap(changes, Ordering::AcqRel) != changes {
+                self.back.clear();
+                self.past.clear();
+                live.estimates_changed();
+            }
+        }
+        Ok(())
+    }
+
+    fn follow(&self, replaced: ArchiveError) -> Result<(), Refusal> {
+        let mut live = self.live.write().unwrap_or_else(PoisonError::into_inner);
+        // Another thread may have been quicker.
+        if self.front.check_journal().is_ok() {
+            return Ok(());
+        }
+        // The one that is asked first goes over last: until then all of it is tried again.
+        for reader in [&self.past.archive, &self.back.archive, &self.front] {
+            match reader.reopen() {
+                Ok(()) => {}
+                Err(ArchiveError::NotAnArchive { .. }) => return Err(replaced.into()),
+                Err(fault) => return Err(fault.into()),
+            }
+        }
+        self.front.look_anew()?;
+        match self.as_of {
+            None => live.forget(),
+            Some(at) => live.replace(Live::still(&self.front, at)?),
+        }
+        self.back.clear();
+        self.past.clear();
+        self.tails.clear();
+        *self.names.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        log::warn!(
+            target: "liqdata::archive",
+            "another journal lies in {}: the archive is read anew",
+            self.front.path().display()
+        );
+        Ok(())
+    }
+
+    /// The instant that `as_of` asks about, of the archive as it is.
+    fn asked(&self, as_of: Option<Millis>) -> Result<Option<Millis>, Refusal> {
+        match (as_of, self.as_of) {
+            (Some(asked), Some(opened)) if asked > opened => Err(Refusal::later(asked, opened)),
+            (asked, opened) => Ok(asked.or(opened)),
+        }
     }
 
     /// The last day as it was when it was last looked at.
@@ -167,10 +229,7 @@ impl Archived {
                         changed_at: live.recorded.changed_at.max(changed_at),
                     }
                 }
-                Basis::Coin(coin) => live.coins.get(coin).copied().unwrap_or(Revision {
-                    number: 0,
-                    changed_at: self.opened_at,
-                }),
+                Basis::Coin(coin) => live.of_coin(coin),
             },
             now: live.ring.now(),
         }
@@ -230,13 +289,14 @@ impl Source for Archived {
         work: &mut dyn FnMut(&View<'_>),
     ) -> Result<(), Refusal> {
         let desk = self.desk(as_of);
-        let at = self.instant(as_of)?;
+        self.current()?;
+        let at = self.asked(as_of)?;
         if let Some(needed) = needed {
             let (now, number) = if let Some(at) = at {
                 (at, None)
             } else {
                 let live = self.live()?;
-                let number = live.coins.get(&needed.coin).map_or(0, |seen| seen.number);
+                let number = live.of_coin(&needed.coin).number;
                 (live.ring.now(), Some(number))
             };
             let found = desk
@@ -249,6 +309,17 @@ impl Source for Archived {
             work(&self.live()?.ring.view(&self.nothing));
         }
         Ok(())
+    }
+
+    fn damage_behind(&self, needed: &Needed, closed: Millis) -> Result<Vec<Damage>, Refusal> {
+        let kinds: &[&str] = if needed.orders {
+            &["bars", "open_interest", "orders"]
+        } else {
+            &["bars", "open_interest"]
+        };
+        let from = days::rests_from(needed, closed);
+        let found = self.back.archive.damage_of(kinds, from, closed.on(1))?;
+        Ok(found.into_iter().map(Into::into).collect())
     }
 
     /// Bars and open interest are received at some time, too: each instant has a history of its own.
@@ -352,14 +423,13 @@ impl Source for Archived {
     }
 
     fn instant(&self, as_of: Option<Millis>) -> Result<Option<Millis>, Refusal> {
-        match (as_of, self.as_of) {
-            (Some(asked), Some(opened)) if asked > opened => Err(Refusal::later(asked, opened)),
-            (asked, opened) => Ok(asked.or(opened)),
-        }
+        self.current()?;
+        self.asked(as_of)
     }
 
     /// Those of all that was ever kept, read anew after a while.
     fn names(&self) -> Result<Names, Refusal> {
+        self.current()?;
         let mut known = self.names.lock().unwrap_or_else(PoisonError::into_inner);
         let mut names = match &*known {
             Some((read, names)) if read.elapsed() < NAMES_LAST => names.clone(),
@@ -371,7 +441,10 @@ impl Source for Archived {
                 let gathered = self.past.archive.gather_orders(&filter, Met::default)?;
                 let mut names = Names::default();
                 gathered.0.into_iter().for_each(|Met(met)| names.join(met));
-                names.coins.extend(self.coins()?);
+                let coins = self.past.archive.coins(self.as_of)?;
+                names
+                    .coins
+                    .extend(coins.into_iter().map(|coin| coin.symbol));
                 *known = Some((Instant::now(), names.clone()));
                 names
             }
@@ -387,6 +460,7 @@ impl Source for Archived {
     }
 
     fn coins(&self) -> Result<Vec<String>, Refusal> {
+        self.current()?;
         let coins = self.back.archive.coins(self.as_of)?;
         Ok(coins.into_iter().map(|coin| coin.symbol).collect())
     }

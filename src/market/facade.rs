@@ -379,7 +379,11 @@ impl Market {
             Some(needed) => self.of_coin(&needed.coin, refusal),
             None => refusal,
         })
-        .map_err(Refusal::blaming::<E>)?;
+        .map_err(Refusal::blaming::<E>);
+        let mut answered = answered?;
+        if let (Some(needed), Some(explain)) = (&needed, &mut answered.explain) {
+            explain.damaged = self.source.damage_behind(needed, explain.closed)?;
+        }
         self.check_answer(question, &answered.reply)?;
         Ok(answered)
     }

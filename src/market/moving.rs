@@ -22,7 +22,7 @@ use super::source::{Needed, Source, Stretch};
 use crate::archive::Archive;
 use crate::engine::{Observations, Rows, TimelineQuestion, View};
 use crate::model::{
-    Bar, MapRow, Millis, MissedStretch, ObservedOpenInterest, PeriodRow, PositionRow,
+    Bar, Damage, MapRow, Millis, MissedStretch, ObservedOpenInterest, PeriodRow, PositionRow,
     VenueCoverage, Window,
 };
 pub use clock::{Clock, Driven, Scaled};
@@ -242,6 +242,10 @@ impl Source for Moving {
             series: self.series,
             number: self.timetable.arrived(self.clock())?,
         })
+    }
+
+    fn damage_behind(&self, needed: &Needed, closed: Millis) -> Result<Vec<Damage>, Refusal> {
+        self.place.damage_behind(needed, closed)
     }
 
     fn archive(&self) -> Option<&Archive> {

@@ -16,8 +16,8 @@ use super::revision::{Basis, Revision, Standing};
 use crate::archive::Archive;
 use crate::engine::{self, CascadeQuestion, Covered, Rows, TimelineQuestion, View};
 use crate::model::{
-    Bar, CascadeRow, MapRow, Millis, MissedStretch, ObservedOpenInterest, PeriodRow, PositionRow,
-    VenueCoverage, Window,
+    Bar, CascadeRow, Damage, MapRow, Millis, MissedStretch, ObservedOpenInterest, PeriodRow,
+    PositionRow, VenueCoverage, Window,
 };
 
 /// From the first instant on, until the second.
@@ -49,6 +49,11 @@ pub(super) trait Source: Debug + Send + Sync {
         needed: Option<&Needed>,
         work: &mut dyn FnMut(&View<'_>),
     ) -> Result<(), Refusal>;
+
+    /// The damaged files of the time that an estimate rests on of what `needed` says, whose last bar closed at `closed`.
+    fn damage_behind(&self, _needed: &Needed, _closed: Millis) -> Result<Vec<Damage>, Refusal> {
+        Ok(Vec::new())
+    }
 
     /// Whether what is shown of now can be looked at as of earlier instants, and is all that was known of them.
     fn shows_the_past(&self) -> bool {

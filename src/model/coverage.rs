@@ -161,7 +161,7 @@ record! {
 }
 
 record! {
-    /// A stretch of time in which orders of an exchange may have been missed.
+    /// A stretch of time in which orders of an exchange may have been missed, or other rows are lost.
     #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
     pub struct MissedStretch {
         /// Exchange, lower case.
@@ -180,5 +180,8 @@ record! {
         pub recovered_at: Option<Millis>,
         /// Orders that became known by asking for it again; absent where nothing came of that yet.
         pub recovered: Option<u64>,
+        /// What is missing where it is no orders: `bars`, `open_interest` or `maps` of damaged files or rows, those of maps
+        /// under an empty exchange.
+        pub holds: Option<String>,
     }
 }

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::reject::Rejection;
 use crate::api::{ENDPOINTS, EVERYWHERE, EXTENSIONS, Entry, Parameter};
 use crate::market::{Basis, Market, wall_clock};
-use crate::model::Millis;
+use crate::model::{Damage, Millis};
 
 /// What `GET /api` says.
 #[derive(Serialize)]
@@ -37,17 +37,7 @@ pub(super) struct Readiness {
     /// How long ago that was by the clock, in milliseconds; never negative.
     age: i64,
     /// Files whose rows are missing from the answers.
-    damaged: Vec<DamagedFile>,
-}
-
-/// A file by what it was to hold; where it lies is nobody's business who asks over a network.
-#[derive(Serialize)]
-struct DamagedFile {
-    holds: String,
-    rows: u64,
-    first: Millis,
-    last: Millis,
-    reason: String,
+    damaged: Vec<Damage>,
 }
 
 impl<'a> Index<'a> {
@@ -85,15 +75,7 @@ impl Readiness {
             success: true,
             now,
             age,
-            damaged: damaged
-                .map(|file| DamagedFile {
-                    holds: file.holds,
-                    rows: file.rows,
-                    first: file.first,
-                    last: file.last,
-                    reason: file.reason,
-                })
-                .collect(),
+            damaged: damaged.map(Into::into).collect(),
         })
     }
 }

@@ -243,6 +243,18 @@ fn a_damaged_row_is_refused_and_a_repair_leaves_a_gap_and_a_copy() {
         (Millis(START + 29_000), Millis(START + 31_001))
     );
     assert!(gaps.iter().any(|gap| gap.exchange == "binance"));
+    // The bar is on record as missing too, and no order by it.
+    assert!(gaps.iter().all(|gap| !gap.reason.contains("bars")));
+    let missed = reader.missed(Millis(START), Millis(START + Millis::DAY), None);
+    let missed = missed.unwrap();
+    let bars: Vec<_> = missed.iter().filter(|gap| gap.holds.is_some()).collect();
+    assert!(
+        bars.iter().any(|gap| gap.exchange == "binance"
+            && gap.holds.as_deref() == Some("bars")
+            && gap.reason == "damaged row of bars"
+            && (gap.start, gap.end) == (Millis(START), Millis(START + 60_001))),
+        "{missed:?}"
+    );
     let aside: Vec<_> = fs::read_dir(folder.archive().join("quarantine"))
         .unwrap()
         .collect();

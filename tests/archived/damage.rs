@@ -217,3 +217,67 @@ fn a_file_cut_short_is_named_on_opening_and_a_gap_of_the_newest_day_at_once() {
     }
     assert_eq!(said(&folder), [""; 0]);
 }
+
+#[test]
+fn whatever_rests_on_a_damaged_day_of_bars_or_open_interest_says_so() {
+    let folder = rolled();
+    let day = (Millis(START), Millis(START + Millis::DAY));
+    let bars = file(&folder, "bars", 0);
+    let whole = fs::read(&bars).unwrap();
+    let market = opened(&folder);
+    let question = Heatmap::new("BTC", "3d", RawModel::Number(2), None).unwrap();
+    let marked = || {
+        let explain = market.answer(&question, None).unwrap().explain.unwrap();
+        let told = serde_json::to_value(&explain).unwrap()["damaged"].take();
+        assert_eq!(told.is_null(), explain.damaged.is_empty());
+        let held = explain.damaged.into_iter();
+        (
+            explain.bars,
+            held.map(|part| (part.holds, part.rows)).collect::<Vec<_>>(),
+        )
+    };
+    let (all, none) = marked();
+    assert_eq!(none, []);
+    assert_eq!(market.gaps(None, (None, None)).unwrap(), []);
+    flip(&bars);
+    flip(&file(&folder, "open_interest", 0));
+    // Found by whoever reads the files next, not by an estimate that was made of what they held.
+    for holds in ["bars", "open_interest"] {
+        ask(&market, holds);
+    }
+    let (left, held) = marked();
+    assert!(left < all, "{left} of {all}");
+    let held: Vec<_> = held
+        .iter()
+        .map(|(holds, rows)| (holds.as_str(), *rows))
+        .collect();
+    assert_eq!(held, [("bars", 1440), ("open_interest", 288)]);
+    let gaps = market.gaps(None, (Some(day.0), Some(day.1))).unwrap();
+    let told: Vec<_> = gaps
+        .iter()
+        .map(|gap| (gap.holds.as_deref().unwrap(), gap.reason.as_str()))
+        .collect();
+    assert!(told.contains(&("bars", "damaged file")), "{told:?}");
+    assert!(
+        told.contains(&("open_interest", "damaged file")),
+        "{told:?}"
+    );
+    assert!(
+        gaps.iter()
+            .all(|gap| gap.start >= day.0 && gap.end <= day.1)
+    );
+    // No order is missing, so that nothing is less covered.
+    for venue in market.coverage(None, Window::H24).unwrap() {
+        assert_eq!(venue.gaps, 0);
+    }
+    // Once the file is as it was again, so is the estimate, as soon as anybody has looked.
+    fs::write(&bars, whole).unwrap();
+    market
+        .archive()
+        .unwrap()
+        .observed_bars(&Filter::default())
+        .unwrap();
+    let (again, held) = marked();
+    assert_eq!((again, held.len()), (all, 1));
+    said(&folder);
+}

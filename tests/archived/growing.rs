@@ -1,12 +1,15 @@
 //! A reader beside a writer.
 
+use std::fs;
+use std::path::Path;
+
 use liqdata::api::Overview;
 use liqdata::archive::{Archive, Batch};
 use liqdata::market::{ArrivalId, Arrivals, Market};
 use liqdata::model::Millis;
 
 use crate::place::Folder;
-use crate::world::{START, bar, everything, order, two_days};
+use crate::world::{START, bar, everything, order, some_days, two_days};
 
 /// Hands `batch` over in the order in which its rows were received, in `parts` parts.
 fn parts(batch: Batch, parts: usize) -> Vec<Batch> {
@@ -232,4 +235,60 @@ async fn a_change_wakes_whoever_waits_for_one() {
     });
     let () = changed;
     assert_ne!(market.revision(), seen);
+}
+
+#[test]
+fn an_open_market_goes_over_to_the_archive_that_a_restore_puts_in_its_place() {
+    let folder = Folder::new();
+    let other = folder.path().join("other");
+    let put = |days: i64, path: &Path| {
+        let mut writer = Archive::create_or_open(path).unwrap();
+        writer.append(&some_days(days)).unwrap();
+        writer.roll(Millis(START + Millis::DAY)).unwrap();
+    };
+    put(2, &folder.archive());
+    put(3, &other);
+    let growing = Market::open(folder.archive(), None).unwrap();
+    let at = Some(Millis(START + Millis::DAY));
+    let still = Market::open(folder.archive(), at).unwrap();
+    let told = |market: &Market| {
+        let bars = market.bars("BTC", None).unwrap().len();
+        (market.now(), bars, everything(market, None))
+    };
+    let before = (told(&growing), told(&still));
+    let numbers = || {
+        (
+            growing.revision().number,
+            growing.estimate_revision("BTC").number,
+        )
+    };
+    let numbered = numbers();
+
+    // Gone it is refused; put back it is answered from without having been opened again.
+    fs::rename(folder.archive(), folder.path().join("old")).unwrap();
+    let gone = growing.bars("BTC", None).unwrap_err().to_string();
+    assert!(gone.contains("was deleted"), "{gone}");
+    fs::rename(&other, folder.archive()).unwrap();
+    let now = Market::open(folder.archive(), None).unwrap();
+    assert_eq!(told(&growing), told(&now));
+    assert_eq!(
+        told(&still),
+        told(&Market::open(folder.archive(), at).unwrap())
+    );
+    assert_ne!(told(&growing), before.0);
+    let (all, coin) = numbers();
+    assert!(all > numbered.0 && coin > numbered.1);
+
+    // The one before comes back, and goes on growing.
+    fs::rename(folder.archive(), &other).unwrap();
+    fs::rename(folder.path().join("old"), folder.archive()).unwrap();
+    assert_eq!((told(&growing), told(&still)), before);
+    let mut writer = Archive::create_or_open(folder.archive()).unwrap();
+    writer.append(&some_days(3)).unwrap();
+    drop(writer);
+    assert_eq!(
+        told(&growing),
+        told(&Market::open(folder.archive(), None).unwrap())
+    );
+    assert_ne!(told(&growing), before.0);
 }

@@ -240,7 +240,7 @@ def test_coverage_and_gaps_are_what_was_written_down(market):
     assert venues["okx"]["gaps"] == 1
     assert venues["binance"]["connected_share"] is None
     gap = {"exchange": "okx", "start": NOW - 2 * HOUR, "end": NOW - HOUR, "reason": "a test", "topic": None}
-    assert market.gaps() == [gap | {"state": "open", "recovered_at": None, "recovered": None}]
+    assert market.gaps() == [gap | {"state": "open", "recovered_at": None, "recovered": None, "holds": None}]
     assert market.gaps(end=NOW - 2 * HOUR) == []
     assert market.coins("1h").meta["coverage"][0]["exchange"] == "binance"
 

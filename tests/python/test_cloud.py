@@ -71,7 +71,7 @@ def test_what_is_opened_from_a_bucket_tells_what_the_archive_tells(s3, tmp_path)
         assert told(market) == told(local)
         assert list(market.gaps()) == [
             {"exchange": "okx", "start": NOW - 5 * HOUR, "end": NOW - 4 * HOUR, "reason": "a test"}
-            | {"topic": None, "state": "open", "recovered_at": None, "recovered": None}
+            | {"topic": None, "state": "open", "recovered_at": None, "recovered": None, "holds": None}
         ]
         assert "archive 's3://kept/here'" in repr(market)
         again = pickle.loads(pickle.dumps(market))

@@ -80,6 +80,8 @@ def test_everything_that_is_wrong_is_a_row_and_a_repair_makes_it_a_gap(folder, c
     with liqdata.open(folder) as market:
         reasons = {row["reason"] for row in market.gaps()}
         assert {"damaged file", "damaged row"} <= reasons
+        assert {row["holds"] for row in market.gaps()} == {None, "bars"}
+        assert {row["holds"] for row in market.liqmap("BTC", "7d").meta["explain"]["damaged"]} >= {"bars"}
         assert all(order["value_usd"] < 10**9 for order in market.iter_orders())
 
 

@@ -210,6 +210,11 @@ impl Tails {
         asked.start >= now.back(LATE)
     }
 
+    /// Forgets everything.
+    pub(super) fn clear(&self) {
+        self.lock().clear();
+    }
+
     fn lock(&self) -> MutexGuard<'_, VecDeque<Tail>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

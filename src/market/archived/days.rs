@@ -42,6 +42,25 @@ enum Content {
     Orders(Option<String>),
 }
 
+/// From when on what `needed` says may rest on rows, where the last bar closed at `closed`: its own history, and that of the
+/// fit, whose last bar may have closed as long before its day as it reaches back.
+pub(super) fn rests_from(needed: &Needed, closed: Millis) -> Millis {
+    let own = closed.back(length(needed.range));
+    let from = if needed.orders {
+        let day = Millis(day_of(closed).saturating_mul(Millis::DAY));
+        own.min(day.back(2 * LONG))
+    } else {
+        own
+    };
+    from.back(WARM_UP)
+}
+
+/// The length of the history that windows of `range` are made of.
+fn length(range: i64) -> i64 {
+    let usual = [SHORT, LONG].into_iter().find(|length| range <= *length);
+    usual.unwrap_or(range)
+}
+
 /// One day of one coin: its bars and open interest, or its orders.
 #[derive(Debug, Default)]
 struct Part {
@@ -161,10 +180,7 @@ impl Days {
     ) -> Result<Arc<Observations>, Refusal> {
         let made = Made {
             coin: needed.coin.clone(),
-            length: [SHORT, LONG]
-                .into_iter()
-                .find(|length| needed.range <= *length)
-                .unwrap_or(needed.range),
+            length: length(needed.range),
             orders: needed
                 .orders
                 .then(|| Content::Orders(needed.exchange.clone())),

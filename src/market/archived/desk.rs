@@ -65,6 +65,12 @@ impl Desk {
         self.tidy(&mut self.rings());
     }
 
+    /// Forgets all that was read.
+    pub(super) fn clear(&self) {
+        self.days.clear();
+        self.rings().clear();
+    }
+
     fn rings(&self) -> MutexGuard<'_, Vec<Past>> {
         self.rings.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -24,8 +24,10 @@ pub(super) struct Live {
     pub(super) revision: Revision,
     /// Another one after every commit: runs and gaps are part of what it stands for.
     pub(super) recorded: Revision,
-    /// What the estimates of each coin depend on.
-    pub(super) coins: HashMap<String, Revision>,
+    /// What the estimates of each coin depend on that has changed since all was read.
+    coins: HashMap<String, Revision>,
+    /// The same of every other coin.
+    others: Revision,
     /// The orders behind the number [`Live::from`], as they arrived.
     arrived: VecDeque<(i64, Order)>,
     from: i64,
@@ -79,6 +81,10 @@ impl Live {
             revision,
             recorded: revision,
             coins: HashMap::new(),
+            others: Revision {
+                number: 0,
+                ..revision
+            },
             arrived: VecDeque::new(),
             from: known.end.orders,
             broken: false,
@@ -158,10 +164,7 @@ impl Live {
                 days.forget(coin, *first);
             }
             if *first < closed {
-                let revision = self.coins.entry(coin.clone()).or_insert(Revision {
-                    number: 0,
-                    changed_at,
-                });
+                let revision = self.coins.entry(coin.clone()).or_insert(self.others);
                 *revision = next(*revision);
             }
         }
@@ -177,20 +180,51 @@ impl Live {
     /// Reads all of it again.
     fn reload(&mut self, archive: &Archive, days: &[&Days]) -> Result<(), Refusal> {
         let fresh = Self::load(archive)?;
-        let changed_at = wall_clock();
         for days in days {
             days.clear();
         }
-        for revision in self.coins.values_mut() {
-            *revision = revision.next(changed_at);
-        }
+        self.replace(fresh);
+        Ok(())
+    }
+
+    /// Is what was read anew, all of which may have changed.
+    pub(super) fn replace(&mut self, fresh: Self) {
+        let changed_at = wall_clock();
         *self = Self {
             revision: self.revision.next(changed_at),
             recorded: self.recorded.next(changed_at),
-            coins: std::mem::take(&mut self.coins),
+            coins: HashMap::new(),
+            others: self.after_all_coins(changed_at),
             ..fresh
         };
-        Ok(())
+    }
+
+    /// What the estimates of a coin depend on.
+    pub(super) fn of_coin(&self, coin: &str) -> Revision {
+        self.coins.get(coin).copied().unwrap_or(self.others)
+    }
+
+    /// A revision behind that of every coin.
+    fn after_all_coins(&self, changed_at: Millis) -> Revision {
+        let known = self.coins.values().map(|revision| revision.number);
+        let number = known.max().unwrap_or(0).max(self.others.number);
+        Revision {
+            number,
+            ..self.others
+        }
+        .next(changed_at)
+    }
+
+    /// Takes every estimate for out of date.
+    pub(super) fn estimates_changed(&mut self) {
+        self.others = self.after_all_coins(wall_clock());
+        self.coins.clear();
+    }
+
+    /// Takes all of it for out of date: it is read again when the next answer is wanted.
+    pub(super) fn forget(&mut self) {
+        self.version = i64::MIN;
+        self.broken = true;
     }
 
     /// Up to `limit` orders that arrived behind this number, where they are all still known here.

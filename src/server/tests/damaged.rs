@@ -115,20 +115,33 @@ async fn a_flipped_bit_is_found_before_anybody_asks_for_what_it_took() {
 }
 
 #[tokio::test]
-async fn a_service_whose_journal_was_deleted_or_replaced_is_not_ready() {
+async fn a_service_whose_journal_was_deleted_is_ready_again_once_another_is_put_in_its_place() {
     let folder = Folder::new("replaced");
     rolled(&folder);
     let market = Arc::new(Market::open(&folder.0, None).unwrap());
     let service = routes(Shared::new(market));
     readiness(&service).await;
+    let overview = "/api/liquidations/overview";
+    let before = plain(&service, overview).await.2;
     let journal = folder.0.join("journal.sqlite");
     let content = std::fs::read(&journal).unwrap();
     std::fs::remove_file(&journal).unwrap();
-    for _ in ["deleted", "replaced"] {
-        let (status, ..) = plain(&service, "/ready").await;
-        assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE);
+    for _ in 0..2 {
+        assert_eq!(
+            plain(&service, "/ready").await.0,
+            StatusCode::SERVICE_UNAVAILABLE
+        );
         assert_eq!(plain(&service, "/health").await.0, StatusCode::OK);
-        // Restored from elsewhere it is another file, of which this service knows nothing.
-        std::fs::write(&journal, &content).unwrap();
     }
+    // Cut short it is none yet.
+    std::fs::write(&journal, &content[..content.len() / 2]).unwrap();
+    assert_eq!(
+        plain(&service, "/ready").await.0,
+        StatusCode::SERVICE_UNAVAILABLE
+    );
+    std::fs::remove_file(&journal).unwrap();
+    std::fs::write(&journal, &content).unwrap();
+    readiness(&service).await;
+    let again = plain(&service, overview).await;
+    assert_eq!((again.0, again.2), (StatusCode::OK, before));
 }
