@@ -47,12 +47,13 @@ wheel: $(STAMP)/wheel ## the release wheel for manylinux in dist/, its size and 
 	$(BIN)/python tests/wheel/pack.py dist/*.whl
 	$(BIN)/python tests/wheel/check.py dist/*.whl
 
-bench: $(STAMP)/bench $(FAST) ## the client against its peers and hostile replies, the archive against SQLite and DuckDB, the server against nginx and FastAPI and under attack, the estimate against numba; writes docs/benchmarks*.md
+bench: $(STAMP)/bench $(FAST) ## the client against its peers and hostile replies, the archive against SQLite, DuckDB and polars, the server against nginx and FastAPI and under attack, the estimate against numba; writes docs/benchmarks*.md
 	cargo build --quiet --release --locked --no-default-features --example ready --example load --example decode_rate --example exchange_double
 	rm -rf target/bench
 	$(BIN)/python tests/bench/slope.py
 	$(BIN)/python tests/bench/archive.py
 	$(BIN)/python tests/bench/history.py
+	$(BIN)/python tests/bench/ingest.py
 	$(BIN)/python tests/bench/serving.py
 	$(BIN)/python tests/bench/attacks.py
 	$(BIN)/python tests/bench/decode.py

@@ -1,5 +1,7 @@
 //! Price bars as they are kept.
 
+use std::hash::{Hash as _, Hasher};
+
 use rust_decimal::Decimal;
 
 use super::row::{Fault, Row, check_amount, check_decimal, check_name, check_time};
@@ -116,6 +118,17 @@ impl Row for BarRow {
             "{}\n{}\n{}\n{}",
             self.symbol, self.exchange, self.interval, self.timestamp.0
         )
+    }
+
+    fn tell_key(&self, hasher: &mut impl Hasher) {
+        (&self.symbol, &self.exchange, self.interval, self.timestamp).hash(hasher);
+    }
+
+    fn has_key_of(&self, other: &Self) -> bool {
+        self.timestamp == other.timestamp
+            && self.interval == other.interval
+            && self.symbol == other.symbol
+            && self.exchange == other.exchange
     }
 
     fn exchange(&self) -> Option<&str> {

@@ -5,8 +5,7 @@
 //! transaction turns every file of a lot into *kept*. What is there already, in a file or in the journal, is left as it was;
 //! a row that is there with other values is handed back.
 
-use std::collections::hash_map::Entry;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::mem;
@@ -18,6 +17,7 @@ use super::batch::Batch;
 use super::clock::wall_clock;
 use super::files::{RollStep, place_all};
 use super::filter::Filter;
+use super::keys::Keys;
 use super::known::{self, Noted};
 use super::manifest::{self, Part, Partition, State, Venues};
 use super::parquet::{self, MOST};
@@ -156,13 +156,6 @@ struct Ready {
     bytes: Vec<u8>,
 }
 
-/// A row by its key: what one that the archive has tells ([`content`]), or which of the new ones it is.
-#[derive(Clone, Copy)]
-enum Known {
-    There(u64),
-    New(usize),
-}
-
 /// A filing under way.
 struct Filing<'a> {
     writer: &'a mut Writer,
@@ -197,7 +190,9 @@ impl Filing<'_> {
         rows: Vec<R>,
         open: fn(&mut Batch) -> &mut Vec<R>,
     ) -> Result<bool, ArchiveError> {
-        let mut partitions: BTreeMap<Partition, Vec<(usize, R)>> = BTreeMap::new();
+        let mut partitions: BTreeMap<Partition, usize> = BTreeMap::new();
+        let mut divided: Vec<Vec<(usize, R)>> = Vec::new();
+        let mut latest: Option<(Partition, usize)> = None;
         for (place, row) in rows.into_iter().enumerate() {
             if let Err((column, message)) = row.check() {
                 self.hand_back::<R>(place, column, message, false);
@@ -207,9 +202,19 @@ impl Filing<'_> {
                 day: manifest::Day::of(row.timestamp()),
                 interval: row.interval(),
             };
-            partitions.entry(partition).or_default().push((place, row));
+            // Rows of a day stand together, most of them.
+            let number = match latest {
+                Some((of, number)) if of == partition => number,
+                _ => *partitions.entry(partition).or_insert(divided.len()),
+            };
+            latest = Some((partition, number));
+            match divided.get_mut(number) {
+                Some(rows) => rows.push((place, row)),
+                None => divided.push(vec![(place, row)]),
+            }
         }
-        for (partition, rows) in partitions {
+        for (partition, number) in partitions {
+            let rows = divided.get_mut(number).map(mem::take).unwrap_or_default();
             if !(self.goes_on)() {
                 return Ok(false);
             }
@@ -251,24 +256,28 @@ impl Filing<'_> {
         partition: Partition,
         rows: Vec<(usize, R)>,
     ) -> Result<Vec<R>, ArchiveError> {
-        let mut known: HashMap<String, Known> = HashMap::with_capacity(rows.len());
-        for row in self.there::<R>(partition)? {
-            known.insert(row.key(), Known::There(content(&row)));
+        let there = self.there::<R>(partition)?;
+        let mut known = Keys::with_capacity(there.len() + rows.len());
+        for row in &there {
+            known.add(known.hash(row));
         }
         let mut new: Vec<R> = Vec::with_capacity(rows.len());
         for (place, row) in rows {
-            let before = match known.entry(row.key()) {
-                Entry::Vacant(free) => {
-                    free.insert(Known::New(new.len()));
-                    new.push(row);
-                    continue;
-                }
-                Entry::Occupied(before) => match *before.get() {
-                    Known::There(content) => Some(content),
-                    Known::New(place) => new.get(place).map(content),
-                },
+            let hash = known.hash(&row);
+            let before = known
+                .of(hash)
+                .filter_map(|place| {
+                    there
+                        .get(place)
+                        .or_else(|| new.get(place.checked_sub(there.len())?))
+                })
+                .find(|before| before.has_key_of(&row));
+            let Some(before) = before else {
+                known.add(hash);
+                new.push(row);
+                continue;
             };
-            if before == Some(content(&row)) {
+            if content(before) == content(&row) {
                 self.filed.repeated += 1;
             } else {
                 let (symbol, at) = (row.symbol(), row.timestamp());

@@ -62,6 +62,7 @@ mod generations;
 mod inbox;
 mod journal;
 mod keeper;
+mod keys;
 mod known;
 mod listed;
 mod lock;

@@ -1,5 +1,7 @@
 //! Readings of open interest as they are kept.
 
+use std::hash::{Hash as _, Hasher};
+
 use rust_decimal::Decimal;
 
 use super::row::{Fault, Row, check_amount, check_name, check_time};
@@ -51,6 +53,16 @@ impl Row for OpenInterestRow {
 
     fn key(&self) -> String {
         format!("{}\n{}\n{}", self.symbol, self.exchange, self.timestamp.0)
+    }
+
+    fn tell_key(&self, hasher: &mut impl Hasher) {
+        (&self.symbol, &self.exchange, self.timestamp).hash(hasher);
+    }
+
+    fn has_key_of(&self, other: &Self) -> bool {
+        self.timestamp == other.timestamp
+            && self.symbol == other.symbol
+            && self.exchange == other.exchange
     }
 
     fn exchange(&self) -> Option<&str> {

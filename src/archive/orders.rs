@@ -1,5 +1,7 @@
 //! Liquidation orders as they are kept.
 
+use std::hash::{Hash as _, Hasher};
+
 use rust_decimal::Decimal;
 
 use super::row::{Fault, Row, check_amount, check_decimal, check_name, check_time};
@@ -122,6 +124,14 @@ impl Row for OrderRow {
 
     fn key(&self) -> String {
         format!("{}\n{}", self.order.exchange, self.dedupe_key)
+    }
+
+    fn tell_key(&self, hasher: &mut impl Hasher) {
+        (&self.order.exchange, &self.dedupe_key).hash(hasher);
+    }
+
+    fn has_key_of(&self, other: &Self) -> bool {
+        self.dedupe_key == other.dedupe_key && self.order.exchange == other.order.exchange
     }
 
     fn exchange(&self) -> Option<&str> {

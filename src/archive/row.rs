@@ -2,6 +2,8 @@
 //!
 //! How the rows stand in either follows from their columns: see [`table`](super::table) and [`arrays`](super::arrays).
 
+use std::hash::{Hash as _, Hasher};
+
 use rust_decimal::Decimal;
 
 use super::{ArchiveError, exact};
@@ -42,6 +44,14 @@ pub(super) trait Row: Record + Clone + Send + 'static {
 
     /// What tells the row from every other of its date, and is the same when the row is sent again.
     fn key(&self) -> String;
+    /// Tells `hasher` what tells the row from every other of its date.
+    fn tell_key(&self, hasher: &mut impl Hasher) {
+        self.key().hash(hasher);
+    }
+    /// Whether that is the same of another row.
+    fn has_key_of(&self, other: &Self) -> bool {
+        self.key() == other.key()
+    }
     /// The exchange it is from, where it is from one.
     fn exchange(&self) -> Option<&str>;
     /// The traded pair, or the coin where that is all there is.

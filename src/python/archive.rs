@@ -16,6 +16,7 @@ use crate::archive::{
 use crate::engine::in_base_units;
 use crate::model::{
     Millis, ObservedBar, ObservedOpenInterest, ObservedOrder, Vocabulary, coin_of_pair,
+    short_decimal,
 };
 
 /// Writes tables into an archive.
@@ -43,7 +44,9 @@ impl ArchiveWriter {
 
 /// The decimal that the shortest text of a double says.
 fn decimal(value: f64) -> Decimal {
-    Decimal::from_str_exact(&value.to_string()).unwrap_or_default()
+    short_decimal(value)
+        .or_else(|| Decimal::from_str_exact(&value.to_string()).ok())
+        .unwrap_or_default()
 }
 
 /// The row of an order that a table has.

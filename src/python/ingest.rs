@@ -20,7 +20,7 @@ use crate::engine::{InterestUnit, in_base_units};
 use crate::feeds::dumps::Format;
 use crate::model::{
     Millis, ObservedBar, ObservedOrder, ObservedPosition, Order, Symbol, Vocabulary, exchange_name,
-    nearest_f64,
+    nearest_f64, push_decimal,
 };
 
 /// The formats of files, by name.
@@ -265,17 +265,18 @@ fn batch(
     let mut keyed = Keyed::default();
     let orders = orders.into_iter().map(|row| keyed.row(row));
     let orders = orders.collect();
-    let bars = bars.into_iter().enumerate().map(|(place, mut row)| {
-        row.symbol = coin(&row.symbol);
-        let own = of_bars.as_ref().and_then(|names| names.get(place));
-        let own = own.map(|name| exchange_name(name));
+    let (mut coins, mut exchanges) = (Spelled::default(), Spelled::default());
+    let mut names = of_bars.unwrap_or_default().into_iter();
+    let bars = bars.into_iter().map(|mut row| {
+        row.symbol = coins.by(row.symbol, coin);
+        let own = names.next().map(|name| exchanges.by(name, exchange_name));
         let name = own.or_else(|| whose.clone()).unwrap_or_default();
         bar_row(row, &name)
     });
     let bars = bars.collect();
     let open_interest = open_interest.into_iter().map(|mut row| {
-        row.symbol = coin(&row.symbol);
-        row.exchange = row.exchange.as_deref().map(exchange_name);
+        row.symbol = coins.by(row.symbol, coin);
+        row.exchange = row.exchange.map(|name| exchanges.by(name, exchange_name));
         reading_row(row, whose.as_deref().unwrap_or_default())
     });
     Ok(Batch {
@@ -293,12 +294,29 @@ struct Keyed {
     times: HashMap<String, u32>,
     /// What is known of a pair as the table spells it: its name and its coin.
     pairs: HashMap<String, Option<(String, String)>>,
+    exchanges: Spelled,
+}
+
+/// Names in our spelling, each looked up once while it is met again and again.
+#[derive(Default)]
+struct Spelled(HashMap<String, String>);
+
+impl Spelled {
+    fn by(&mut self, name: String, spell: impl FnOnce(&str) -> String) -> String {
+        if let Some(known) = self.0.get(&name) {
+            return known.clone();
+        }
+        let spelled = spell(&name);
+        self.0.insert(name, spelled.clone());
+        spelled
+    }
 }
 
 impl Keyed {
     /// An order as it is kept. Two equal rows are two orders: nothing says that one of them stands twice.
     fn row(&mut self, mut row: ObservedOrder) -> OrderRow {
-        row.order.exchange = exchange_name(&row.order.exchange);
+        let exchange = std::mem::take(&mut row.order.exchange);
+        row.order.exchange = self.exchanges.by(exchange, exchange_name);
         let Order {
             exchange,
             symbol,
@@ -314,9 +332,13 @@ impl Keyed {
         // Nothing is refused by a text.
         let _ = write!(
             key,
-            "{exchange}|file|{symbol}|{side}|{}|{qty}|{price}",
+            "{exchange}|file|{symbol}|{}|{}|",
+            side.name(),
             timestamp.0
         );
+        push_decimal(&mut key, qty);
+        key.push('|');
+        push_decimal(&mut key, price);
         let times = match self.times.get_mut(&key) {
             Some(times) => {
                 *times += 1;

@@ -25,7 +25,7 @@ use crate::engine::{InterestUnit, TableFault};
 use crate::model::{
     self, Column, Kind, Millis, ObservedBar, ObservedLiquidations, ObservedOpenInterest,
     ObservedOpenInterestUsd, ObservedOrder, ObservedPosition, Record, Side, Value, nearest_f64,
-    read_span,
+    read_span, short_decimal,
 };
 use crate::wire::{exact_decimal, nearest_double};
 
@@ -328,7 +328,10 @@ impl<'py> Reader<'py> {
             Cell::Text(text) => exact_decimal(text),
             Cell::Exact(value) => Ok(*value),
             Cell::Int(value) => Ok(Decimal::from(*value)),
-            Cell::Float(value) if value.is_finite() => exact_decimal(&format!("{value:?}")),
+            // A whole number is written with a decimal.
+            Cell::Float(value) if value.is_finite() => short_decimal(*value)
+                .filter(|short| short.scale() > 0)
+                .map_or_else(|| exact_decimal(&format!("{value:?}")), Ok),
             Cell::Single(value) if value.is_finite() => exact_decimal(&format!("{value:?}")),
             _ => Err("not a number".to_owned()),
         };
