@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Generic
 
 from . import _answers, _core
-from ._inputs import datetime_of, stretch, symbols, usd
+from ._inputs import datetime_of, many, stretch, symbols, usd
 from ._local import _Local
 from ._service import _Awaiting, _Blocking
 from ._told import OF_MARKET, OF_SERVICE, told
@@ -93,7 +93,7 @@ class _Cascades(_Blocking, Generic[Amount]):
 
     def stream_cascades(
         self,
-        symbol: str | None = None,
+        symbol: str | Iterable[str] | None = None,
         *,
         gap: str | timedelta | int = "60s",
         min_usd: float | Decimal = 100_000,
@@ -109,8 +109,8 @@ class _Cascades(_Blocking, Generic[Amount]):
 
         Parameters
         ----------
-        symbol : str, optional
-            Only this coin, or this trading pair (whose orders alone count then).
+        symbol : str or sequence of str, optional
+            Only this coin, or this trading pair (whose orders alone count then), or several of them.
         gap : str, timedelta or int
             The most time between one order and the next, as of :meth:`cascades`.
         min_usd : float or Decimal
@@ -143,7 +143,7 @@ class _Cascades(_Blocking, Generic[Amount]):
         ...         for row in stream:
         ...             print(row["side"], row["usd"], row["cnt"])
         """
-        core = self._core.cascade_stream(symbol, str(milliseconds(gap)), usd(min_usd), last_event_id)
+        core = self._core.cascade_stream(_named(symbol), str(milliseconds(gap)), usd(min_usd), last_event_id)
         return CascadeStream(core, decimals=self._options.decimals)
 
 
@@ -177,7 +177,7 @@ class _AsyncCascades(_Awaiting, Generic[Amount]):
 
     def stream_cascades(
         self,
-        symbol: str | None = None,
+        symbol: str | Iterable[str] | None = None,
         *,
         gap: str | timedelta | int = "60s",
         min_usd: float | Decimal = 100_000,
@@ -193,7 +193,7 @@ class _AsyncCascades(_Awaiting, Generic[Amount]):
         ...         async for row in stream:
         ...             print(row["side"], row["usd"], row["cnt"])
         """
-        core = self._core.cascade_stream(symbol, str(milliseconds(gap)), usd(min_usd), last_event_id)
+        core = self._core.cascade_stream(_named(symbol), str(milliseconds(gap)), usd(min_usd), last_event_id)
         return AsyncCascadeStream(core, decimals=self._options.decimals)
 
 
@@ -225,7 +225,7 @@ class _LocalCascades(_Local):
 
     def stream_cascades(
         self,
-        symbol: str | None = None,
+        symbol: str | Iterable[str] | None = None,
         *,
         gap: str | timedelta | int = "60s",
         min_usd: float | Decimal = 100_000,
@@ -239,7 +239,7 @@ class _LocalCascades(_Local):
         >>> list(liqdata.demo().stream_cascades("BTC"))
         []
         """
-        core = self._open().cascade_stream(symbol, str(milliseconds(gap)), usd(min_usd), last_event_id)
+        core = self._open().cascade_stream(_named(symbol), str(milliseconds(gap)), usd(min_usd), last_event_id)
         return CascadeStream(core, decimals="decimal")
 
 
@@ -254,6 +254,15 @@ def asked(symbol: object, gap: object, min_usd: object, between: tuple[Any, Any]
         "start": first,
         "end": last,
     }
+
+
+def _named(symbol: object) -> object:
+    """Several symbols as a query string has them; one, or what is none, as it is."""
+    several = many(symbol)
+    if several is None:
+        return symbol
+    names = symbols(several)
+    return ",".join(names) if names else None
 
 
 def milliseconds(gap: object) -> int:

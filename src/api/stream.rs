@@ -7,7 +7,7 @@ use rust_decimal::Decimal;
 
 use super::cascades::Gap;
 use super::endpoint::{Entry, Shape};
-use super::history::Usd;
+use super::history::{Symbols, Usd};
 use super::parameter::{EVERYWHERE, Exchange, Parameter, Rule};
 use super::query::Query;
 use super::refusal::BadQuery;
@@ -58,8 +58,8 @@ impl fmt::Display for Events {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stream {
-    /// Only this trading pair, or the pairs of this coin.
-    pub symbol: Option<Symbol>,
+    /// Only these trading pairs, or the pairs of these coins; all where there are none. Of orders at most one.
+    pub symbols: Vec<Symbol>,
     /// Only this exchange, in our spelling.
     pub exchange: Option<String>,
     /// Only orders, or cascades, of at least so many USD.
@@ -75,7 +75,7 @@ pub struct Stream {
 impl Default for Stream {
     fn default() -> Self {
         Self {
-            symbol: None,
+            symbols: Vec::new(),
             exchange: None,
             min_usd: None,
             events: Events::Orders,
@@ -108,7 +108,7 @@ impl Stream {
             Parameter::new::<Option<Symbol>>(
                 "symbol",
                 None,
-                "trading pair such as BTCUSDT, or coin for all its pairs",
+                "trading pair such as BTCUSDT, or coin for all its pairs; of cascades several, such as BTC,ETH",
             ),
             Parameter::new::<Option<Exchange>>("exchange", None, "exchange, such as binance"),
             Parameter::new::<Events>(
@@ -163,7 +163,9 @@ impl Stream {
         last_event_id: Option<&str>,
     ) -> Result<Self, BadQuery> {
         Ok(Self {
-            symbol: Option::<Symbol>::check("symbol", symbol)?,
+            symbols: Option::<Symbol>::check("symbol", symbol)?
+                .into_iter()
+                .collect(),
             exchange: Option::<Exchange>::check("exchange", exchange)?,
             last_event_id: Option::<EventId>::check("last_event_id", last_event_id)?,
             ..Self::default()
@@ -186,12 +188,14 @@ impl Stream {
                 ));
             }
         }
-        let asked = Self::new(
-            query.text("symbol"),
-            query.text("exchange"),
-            query.text("last_event_id"),
-        )?;
         let events = Option::<Events>::check("events", query.text("events"))?.unwrap_or_default();
+        let symbol = query.text("symbol");
+        let (one, several) = match events {
+            Events::Orders => (symbol, None),
+            Events::Cascades => (None, Option::<Symbols>::check("symbol", symbol)?),
+        };
+        let mut asked = Self::new(one, query.text("exchange"), query.text("last_event_id"))?;
+        asked.symbols.extend(several.unwrap_or_default());
         let gap = Option::<Gap>::check("gap", query.text("gap"))?;
         match events {
             Events::Orders if gap.is_some() => {
@@ -222,8 +226,9 @@ impl Stream {
     #[must_use]
     pub fn to_query(&self) -> Vec<(&'static str, String)> {
         let mut pairs = Vec::new();
-        if let Some(symbol) = &self.symbol {
-            pairs.push(("symbol", symbol.to_string()));
+        if !self.symbols.is_empty() {
+            let names: Vec<String> = self.symbols.iter().map(ToString::to_string).collect();
+            pairs.push(("symbol", names.join(",")));
         }
         if let Some(exchange) = &self.exchange {
             pairs.push(("exchange", exchange.clone()));
@@ -252,13 +257,15 @@ impl Stream {
     /// Whether `order` is one of those asked for.
     #[must_use]
     pub fn wants(&self, order: &Order) -> bool {
-        self.symbol.as_ref().is_none_or(|symbol| {
+        let means = |symbol: &Symbol| {
             symbol.name() == order.symbol
                 || symbol.means(&order.symbol, &coin_of_pair(&order.symbol).0)
-        }) && self
-            .exchange
-            .as_ref()
-            .is_none_or(|name| *name == order.exchange)
+        };
+        (self.symbols.is_empty() || self.symbols.iter().any(means))
+            && self
+                .exchange
+                .as_ref()
+                .is_none_or(|name| *name == order.exchange)
             && self.min_usd.is_none_or(|least| order.value_usd >= least)
     }
 }

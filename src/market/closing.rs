@@ -62,7 +62,7 @@ pub(super) struct Closed {
 pub(super) struct Closing {
     gap: i64,
     least: Decimal,
-    symbol: Option<Symbol>,
+    symbols: Vec<Symbol>,
     newest: Millis,
     lines: HashMap<(String, Side), BTreeMap<Millis, Run>>,
     /// When runs end, as far as is known, those that end first on top.
@@ -86,14 +86,14 @@ impl Closing {
     pub(super) fn new(
         gap: i64,
         least: Decimal,
-        symbol: Option<Symbol>,
+        symbols: Vec<Symbol>,
         from: u64,
         begun: bool,
     ) -> Self {
         Self {
             gap,
             least,
-            symbol,
+            symbols,
             newest: Millis(i64::MIN),
             lines: HashMap::new(),
             ends: BinaryHeap::new(),
@@ -113,10 +113,10 @@ impl Closing {
             return known.clone();
         }
         let (coin, _) = coin_of_pair(&order.symbol);
-        let wanted = self.symbol.as_ref();
-        let found = wanted
-            .is_none_or(|wanted| wanted.means(&order.symbol, &coin))
-            .then_some(coin);
+        let mut wanted = self.symbols.iter();
+        let is_wanted =
+            self.symbols.is_empty() || wanted.any(|wanted| wanted.means(&order.symbol, &coin));
+        let found = is_wanted.then_some(coin);
         self.coins.insert(order.symbol.clone(), found.clone());
         found
     }
@@ -308,7 +308,7 @@ mod tests {
     }
 
     fn closing(least: i64, from: u64) -> Closing {
-        Closing::new(GAP, least.into(), None, from, true)
+        Closing::new(GAP, least.into(), Vec::new(), from, true)
     }
 
     /// What closes at each order, by the number of the order.

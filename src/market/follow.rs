@@ -69,7 +69,7 @@ impl Follower {
     /// A [`Refusal`] where what is newest cannot be read, and for names that nobody knows: nothing would ever come.
     pub fn new(market: Arc<Market>, question: Stream, page: usize) -> Result<Self, Refusal> {
         market.check_names(&Asked {
-            symbols: question.symbol.iter().collect(),
+            symbols: question.symbols.iter().collect(),
             exchange: question.exchange.as_deref(),
         })?;
         let place = match &question.last_event_id {

@@ -134,7 +134,7 @@ impl CascadeFollower {
     ///
     /// A [`Refusal`] where the market cannot be read, and for a symbol that nobody knows.
     pub fn new(market: Arc<Market>, question: Stream, page: usize) -> Result<Self, Refusal> {
-        let symbols: Vec<_> = question.symbol.iter().collect();
+        let symbols: Vec<_> = question.symbols.iter().collect();
         market.check_names(&Asked {
             symbols,
             exchange: None,
@@ -176,7 +176,7 @@ impl CascadeFollower {
             closing: Closing::new(
                 question.gap,
                 least,
-                question.symbol.clone(),
+                question.symbols.clone(),
                 told.anchor,
                 known.is_some(),
             ),
@@ -261,9 +261,9 @@ impl CascadeFollower {
                 Followed::Gap { newest, .. } => {
                     let asked = self.place.map(|place| place.to_string());
                     let asked = asked.or_else(|| self.question.last_event_id.clone());
-                    let Stream { gap, symbol, .. } = &self.question;
+                    let Stream { gap, symbols, .. } = &self.question;
                     self.closing =
-                        Closing::new(*gap, self.least, symbol.clone(), newest.number, false);
+                        Closing::new(*gap, self.least, symbols.clone(), newest.number, false);
                     self.taken = newest.number;
                     self.told.series = newest.series;
                     self.told = self.behind(newest.number);
@@ -311,7 +311,7 @@ impl CascadeFollower {
                     end: end.on(1),
                     gap: self.question.gap,
                     least: self.least,
-                    symbols: self.question.symbol.iter().cloned().collect(),
+                    symbols: self.question.symbols.clone(),
                     most: MOST,
                 });
                 let market = Arc::clone(&self.market);

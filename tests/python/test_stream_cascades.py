@@ -189,9 +189,11 @@ def test_a_coin_and_more_usd_are_those_of_all(told):
         every = list(stream)
     assert len(every) > len(CLOSED)
     with liqdata.Client(server.url) as client:
-        for row_of in ({"symbol": "BTC"}, {"symbol": "PEPE"}):
-            wanted = [row for row in every if row["coin"] == row_of["symbol"]]
-            rows, _ = read(client.stream_cascades(gap=GAP, min_usd="0", last_event_id=begin, **row_of), len(wanted))
+        for symbol, coins in {"BTC": ["BTC"], "PEPE": ["PEPE"], ("PEPE", "ETH"): ["PEPE", "ETH"]}.items():
+            wanted = [row for row in every if row["coin"] in coins]
+            rows, _ = read(
+                client.stream_cascades(gap=GAP, min_usd="0", last_event_id=begin, symbol=symbol), len(wanted)
+            )
             drop = {"percentile_7d": None}
             assert [row | drop for row in rows] == [row | drop for row in wanted]
 
