@@ -39,7 +39,7 @@ pub const EVERYWHERE: [Parameter; 2] = [
             let iso = Millis::ISO;
             format!("epoch milliseconds, or {iso}: the instant to answer as of")
         },
-        schema: || json!({"type": "string"}),
+        schema: || json!({"type": "string", "minLength": 1}),
     },
 ];
 
@@ -153,7 +153,8 @@ pub trait Rule {
         let kind = match (Self::WHOLE, Self::FRACTION) {
             (true, _) => "integer",
             (_, true) => "number",
-            _ => "string",
+            // An empty text is no value of anything.
+            _ => return json!({"type": "string", "minLength": 1}),
         };
         json!({"type": kind})
     }
