@@ -204,6 +204,8 @@ def _column(cells: Any) -> Any:
     """A pandas column as numpy or a list, a masked array with its masked cells missing; anything else as it is."""
     if hasattr(cells, "mask") and hasattr(cells, "filled") and getattr(cells, "ndim", 0) == 1:
         return _unmasked(cells)
+    if _kind(cells) == ("polars", "Series") and type(cells.dtype).__name__ in {"Date", "Datetime"}:
+        return cells.to_numpy()  # alone, polars before 1.31 hands instants over as the numbers behind them
     if type(cells).__module__.partition(".")[0] != "pandas" or not hasattr(cells, "dtype"):
         return cells
     dtype = cells.dtype
