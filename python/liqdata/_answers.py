@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import timedelta
-from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from . import _core
@@ -34,6 +33,8 @@ class Origin(NamedTuple):
     question: dict[str, object] | None = None
     bars: Callable[[str, int, int], Rows[BarRow] | None] | None = None
     """What brings the bars of a coin from an instant to another."""
+    far: bool = False
+    """Whether a service is asked for them."""
 
     def about(self, endpoint: str, parameters: Mapping[str, object]) -> Origin:
         """The same, of the answer to a question."""
@@ -55,6 +56,19 @@ class Origin(NamedTuple):
         if self.question is not None:
             known["question"] = self.question
         return known
+
+
+class Bringing(NamedTuple):
+    """What brings the bars over the time of a map."""
+
+    bring: Callable[[str, int, int], Rows[BarRow] | None]
+    symbol: str
+    span: tuple[int, int]
+    far: bool
+
+    def __call__(self) -> Rows[BarRow] | None:
+        """Bring them."""
+        return self.bring(self.symbol, *self.span)
 
 
 Convert = Callable[[Any, Origin], A]
@@ -114,7 +128,7 @@ def heatmap(answer: dict[str, Any], origin: Origin) -> Heatmap:
     made = Heatmap(**_dated(answer), meta=_explained(answer.get("explain"), origin.meta(answer["updated_at"])))
     if origin.bars is None or not len(made.times):
         return made
-    return replace(made, bars=partial(origin.bars, made.symbol, *made.span))
+    return replace(made, bars=Bringing(origin.bars, made.symbol, made.span, origin.far))
 
 
 def liqmap(answer: dict[str, Any], origin: Origin) -> LiquidationMap:

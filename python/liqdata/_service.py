@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -9,15 +10,16 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, cast
 
 from . import _core
-from ._answers import Convert, Origin, batch
+from ._answers import Convert, Origin, batch, rows
 from ._doors import door, doors
-from ._inputs import choice, datetime_of, instant, many, named_instant, number, switch
-from .errors import BadQuery
+from ._inputs import choice, datetime_of, instant, many, named_instant, number, spelled, switch
+from .errors import BadQuery, LiqdataError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncIterator, Callable, Iterator
 
-    from .types import Instant, Instants, RowDecimals
+    from .rows import Rows
+    from .types import BarRow, Instant, Instants, RowDecimals
 
 A = TypeVar("A")
 
@@ -200,10 +202,10 @@ class _Asked(NamedTuple):
         named = "" if self.symbol is None else f"symbol: {self.symbol}, "
         return [f"{named}as_of: {_shown(at)}" for at in self.ats]
 
-    def made(self, answers: list[Any], convert: Convert[A], options: Options) -> list[A]:
+    def made(self, answers: list[Any], convert: Convert[A], origin: Callable[[int | None], Origin]) -> list[A]:
         """What callers get of the answers."""
         return [
-            convert(answer, options.origin(at).about(self.endpoint, self.parameters))
+            convert(answer, origin(at).about(self.endpoint, self.parameters))
             for at, answer in zip(self.ats, answers, strict=True)
         ]
 
@@ -242,6 +244,27 @@ def _each_at(
 class _Blocking(_Service):
     """Asks and waits, on the caller's own thread."""
 
+    _has_bars = True  # until a service says that it has none
+
+    def _origin(self, at: int | None) -> Origin:
+        """Where an answer came from, with what brings the bars of its time."""
+        origin = self._options.origin(at)
+
+        def bars(coin: str, start: int, end: int) -> Rows[BarRow] | None:
+            if not self._has_bars:
+                return None
+            question = _core.question("bars", symbol=coin, **spelled(datetime_of(start), datetime_of(end)))
+            try:
+                return rows(self._core.ask(_beside(question, at, explain=False)), origin)
+            except BadQuery:
+                self._has_bars = False
+            except (LiqdataError, RuntimeError) as error:
+                # A picture is drawn without the line rather than not at all.
+                logging.getLogger("liqdata").warning("no price line: %s", error)
+            return None
+
+        return origin._replace(bars=bars, far=True)
+
     def _ask(
         self,
         endpoint: str,
@@ -254,7 +277,7 @@ class _Blocking(_Service):
         at, wanted = instant(as_of, "as_of"), switch(explain, "explain")
         question = _beside(_core.question(endpoint, **parameters), at, explain=wanted)
         answer = self._core.ask(question)
-        return convert(answer, self._options.origin(at).about(endpoint, parameters))
+        return convert(answer, self._origin(at).about(endpoint, parameters))
 
     def _each(
         self,
@@ -276,7 +299,7 @@ class _Blocking(_Service):
             return {}
         asked = [_beside(question, at, explain=wanted) for question in questions.values()]
         answers = self._core.begin_many(asked, [f"symbol: {name}" for name in questions]).wait()
-        origin = self._options.origin(at)
+        origin = self._origin(at)
         return {
             name: convert(answer, origin.about(endpoint, {"symbol": name, **parameters}))
             for name, answer in zip(questions, answers, strict=True)
@@ -305,7 +328,7 @@ class _Blocking(_Service):
         for start in range(0, len(asked.ats), _AT_ONCE):
             some = asked.part(start)
             answers = self._core.begin_many(some.questions, some.notes, at_once=_AT_ONCE).wait()
-            yield from some.made(answers, convert, self._options)
+            yield from some.made(answers, convert, self._origin)
 
     def _listed(
         self,
@@ -327,7 +350,7 @@ class _Blocking(_Service):
         notes = [note for one in asked.values() for note in one.notes]
         answers = iter(self._core.begin_many(questions, notes, at_once=_AT_ONCE).wait())
         found = {
-            name: one.made(list(islice(answers, len(one.ats))), convert, self._options) for name, one in asked.items()
+            name: one.made(list(islice(answers, len(one.ats))), convert, self._origin) for name, one in asked.items()
         }
         return found.get(None, found)
 
@@ -402,7 +425,7 @@ class _Awaiting(_Service):
     async def _walked(self, asked: _Asked, convert: Convert[A]) -> AsyncIterator[A]:
         for start in range(0, len(asked.ats), _AT_ONCE):
             some = asked.part(start)
-            for made in some.made(await self._answers(some.questions, some.notes), convert, self._options):
+            for made in some.made(await self._answers(some.questions, some.notes), convert, self._options.origin):
                 yield made
 
     async def _answers(self, questions: list[_core.Question], notes: list[str]) -> list[Any]:
@@ -434,6 +457,7 @@ class _Awaiting(_Service):
         notes = [note for one in asked.values() for note in one.notes]
         answers = iter(await self._answers(questions, notes))
         found = {
-            name: one.made(list(islice(answers, len(one.ats))), convert, self._options) for name, one in asked.items()
+            name: one.made(list(islice(answers, len(one.ats))), convert, self._options.origin)
+            for name, one in asked.items()
         }
         return found.get(None, found)

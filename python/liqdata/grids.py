@@ -241,7 +241,9 @@ class Heatmap(_Grid):
     def price(self) -> Rows[BarRow] | None:
         """The bars of the coin over the time of the map, which :meth:`plot` draws; ``None`` where none came with it.
 
-        A market in this process brings them when they are first asked for.
+        A market in this process brings them when they are first asked for, and so does a :class:`~liqdata.Client` while
+        it is open, where the service's ``/api`` announces bars. An :class:`~liqdata.AsyncClient` brings none: hand
+        those that it gives to :meth:`plot`.
 
         Examples
         --------
@@ -255,8 +257,8 @@ class Heatmap(_Grid):
         return cast("Rows[BarRow] | None", self.bars)
 
     def __getstate__(self) -> dict[str, Any]:
-        """What a pickle holds: bars that can be had are had, since the market stays behind."""
-        return {**self.__dict__, "bars": self.price}
+        """What a pickle holds: bars that can be had here are had, as the market stays behind; no service is asked."""
+        return {**self.__dict__, "bars": None if getattr(self.bars, "far", False) else self.price}
 
     @property
     def long(self) -> npt.NDArray[np.float64] | None:

@@ -374,6 +374,11 @@ def test_the_map_of_a_market_brings_the_bars_of_its_time_as_of_its_instant(marke
     assert stamps[0] == grid.times[0] - (grid.times[1] - grid.times[0])
     assert grid.price["close"][-1] == grid.current_price
     assert grid.price == market.bars("BTC", start=int(stamps[0].astype("int64")), end=at, as_of=at)
+    with liqdata.serve(market) as server, liqdata.Client(server.url) as client:
+        far, left = client.heatmap("BTC", "12h", as_of=at), client.heatmap("BTC", "12h", as_of=at)
+        assert pickle.loads(pickle.dumps(far)).price is None
+        assert far.price == grid.price
+    assert left.price is None
 
 
 def test_the_colour_scale_is_the_callers(ax):
