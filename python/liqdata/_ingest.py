@@ -16,6 +16,7 @@ from ._finished import FINISHED, Finished, add_line, lines_of
 from ._intake import table
 from ._printable import printable
 from ._progress import bar, meant
+from ._send import RECORD
 from .errors import BadQuery
 
 if TYPE_CHECKING:
@@ -25,9 +26,6 @@ if TYPE_CHECKING:
     from .types import Progress
 
 __all__ = ["Ingested", "ingest"]
-
-RECORD = "ingested.jsonl"
-"""The file of an archive that says what was ingested."""
 
 SAME = ("refused", "first", "files")
 

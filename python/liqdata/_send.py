@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from .types import ArchiveTable, Instant, Progress
 
 JOURNAL = "journal.sqlite"
+RECORD = "ingested.jsonl"
+"""The file of an archive that says what was brought in from files."""
 TABLES = ("orders", "bars", "open_interest", "maps", "positions")
 _DAY = 86_400_000
 # The collector leaves a day in the journal so long, for what comes late.
@@ -137,6 +139,7 @@ async def _sent(folder: Path, objects: Objects, scratch: Path, lists: Lists, unt
         await each(new, send)
     finally:
         shown.close()
+    await _record(folder, objects)
     # The lists last: what they name is there.
     if journal != before:
         await objects.put(JOURNAL, journal)
@@ -150,6 +153,18 @@ async def _sent(folder: Path, objects: Objects, scratch: Path, lists: Lists, unt
         sent_bytes=sum(file.bytes for file in new),
         journaled=lists.journaled,
     )
+
+
+async def _record(folder: Path, objects: Objects) -> None:
+    """What was brought in from files, and from where, goes along as it is."""
+    try:
+        record = await asyncio.to_thread((folder / RECORD).read_bytes)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise ArchiveError(f"{folder / RECORD}: {error.strerror}", path=str(folder / RECORD)) from None
+    if record != await objects.get(RECORD):
+        await objects.put(RECORD, record)
 
 
 def _sound(folder: Path, file: File) -> bytes:

@@ -183,6 +183,9 @@ def watch(
     An event is shown once it has reached ``min_usd``, with ``state`` ``open``, and once more when nothing can join it,
     with ``closed``. Once it has reached ``alert_usd`` it is told, once.
 
+    It asks again and again rather than follow :meth:`liqdata.Client.stream_cascades`: a stream tells a cascade once it
+    is over, and an alert is to come while it goes on.
+
     Parameters
     ----------
     source : Client or Market

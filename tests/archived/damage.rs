@@ -226,7 +226,7 @@ fn whatever_rests_on_a_damaged_day_of_bars_or_open_interest_says_so() {
     let whole = fs::read(&bars).unwrap();
     let market = opened(&folder);
     let question = Heatmap::new("BTC", "3d", RawModel::Number(2), None).unwrap();
-    let marked = || {
+    let told_by_estimate = || {
         let explain = market.answer(&question, None).unwrap().explain.unwrap();
         let told = serde_json::to_value(&explain).unwrap()["damaged"].take();
         assert_eq!(told.is_null(), explain.damaged.is_empty());
@@ -236,7 +236,7 @@ fn whatever_rests_on_a_damaged_day_of_bars_or_open_interest_says_so() {
             held.map(|part| (part.holds, part.rows)).collect::<Vec<_>>(),
         )
     };
-    let (all, none) = marked();
+    let (all, none) = told_by_estimate();
     assert_eq!(none, []);
     assert_eq!(market.gaps(None, (None, None)).unwrap(), []);
     flip(&bars);
@@ -245,7 +245,7 @@ fn whatever_rests_on_a_damaged_day_of_bars_or_open_interest_says_so() {
     for holds in ["bars", "open_interest"] {
         ask(&market, holds);
     }
-    let (left, held) = marked();
+    let (left, held) = told_by_estimate();
     assert!(left < all, "{left} of {all}");
     let held: Vec<_> = held
         .iter()
@@ -277,7 +277,7 @@ fn whatever_rests_on_a_damaged_day_of_bars_or_open_interest_says_so() {
         .unwrap()
         .observed_bars(&Filter::default())
         .unwrap();
-    let (again, held) = marked();
+    let (again, held) = told_by_estimate();
     assert_eq!((again, held.len()), (all, 1));
     said(&folder);
 }

@@ -721,6 +721,11 @@ def test_each_ingest_is_on_record_with_its_source(tmp_path, folder):
     assert lines[0]["files"] == {str(file): "binance_klines"}
     assert list(lines[0]["refused"].values()) == [1]
     is_sound(folder)
+    # It goes along with an export.
+    pytest.importorskip("obstore")
+    with liqdata.open(folder) as market:
+        market.export((tmp_path / "kept").as_uri())
+    assert (tmp_path / "kept" / "ingested.jsonl").read_bytes() == (folder / "ingested.jsonl").read_bytes()
 
 
 @pytest.mark.parametrize("looks", [1, 45, 60, 90])

@@ -85,6 +85,15 @@ def test_everything_that_is_wrong_is_a_row_and_a_repair_makes_it_a_gap(folder, c
         assert all(order["value_usd"] < 10**9 for order in market.iter_orders())
 
 
+def test_a_walk_that_lacks_rows_says_so_on_the_command_line(folder, capsys):
+    words = ["orders", "--archive", str(folder), "--all", "--csv"]
+    assert cli.main(words) == 0
+    assert "incomplete" not in capsys.readouterr().err
+    min(folder.glob("orders/**/*.parquet")).unlink()
+    assert cli.main(words) == 1
+    assert "liqdata: incomplete: 1 files of the archive are damaged" in capsys.readouterr().err
+
+
 def test_a_repair_needs_the_archive_for_itself(folder):
     damage(folder)
     writer = _core.ArchiveWriter(folder)

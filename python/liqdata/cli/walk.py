@@ -8,6 +8,9 @@ from importlib.util import find_spec
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
+import click
+
+from liqdata._printable import printable
 from liqdata._progress import bar
 from liqdata._table import endpoints
 
@@ -60,6 +63,16 @@ def write(asked: Asked, of: Any, *, everything: bool) -> None:
     else:
         # A bar between rows on the same terminal would be read by nobody.
         _lines(asked, of, _counted(walk, most, shown=not sys.stdout.isatty()))
+    _whole(walk)
+
+
+def _whole(walk: OrderIterator) -> None:
+    """End with 1 where not everything was given that was asked for, and say why."""
+    if walk.complete is False:
+        why = walk.meta.get("why", "the service has no more")
+        print(f"liqdata: incomplete: {printable(str(why))}", file=sys.stderr)
+        sys.stdout.flush()
+        raise click.exceptions.Exit(1)
 
 
 def _lines(asked: Asked, of: Any, rows: Iterator[OrderRow]) -> None:
