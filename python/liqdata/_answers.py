@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -58,7 +58,8 @@ class Origin(NamedTuple):
         return known
 
 
-class Bringing(NamedTuple):
+@dataclass(frozen=True)
+class Bringing:
     """What brings the bars over the time of a map."""
 
     bring: Callable[[str, int, int], Rows[BarRow] | None]

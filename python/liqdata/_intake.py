@@ -54,7 +54,8 @@ def table(value: Any, name: str) -> Any:
     columns = _columns(value, name)
     if columns is not None:
         return {
-            str(column): _sound(_column(cells), name, f"column {str(column)!r}") for column, cells in columns.items()
+            str(column): _sound(_column(_instants(cells)), name, f"column {str(column)!r}")
+            for column, cells in columns.items()
         }
     if _kind(value) == ("polars", "LazyFrame"):
         value = value.collect()  # it is held in memory as a whole, whoever collects it
@@ -200,12 +201,17 @@ def _unmasked(cells: Any) -> Any:
     return [None if hidden else cell for cell, hidden in zip(cells.data, cells.mask.tolist(), strict=True)]
 
 
+def _instants(cells: Any) -> Any:
+    """A column of instants as numpy, where older polars hands over the numbers behind it; any other as it is."""
+    if _kind(cells) == ("polars", "Series") and type(cells.dtype).__name__ in {"Date", "Datetime"}:
+        return cells.to_numpy()
+    return cells
+
+
 def _column(cells: Any) -> Any:
     """A pandas column as numpy or a list, a masked array with its masked cells missing; anything else as it is."""
     if hasattr(cells, "mask") and hasattr(cells, "filled") and getattr(cells, "ndim", 0) == 1:
         return _unmasked(cells)
-    if _kind(cells) == ("polars", "Series") and type(cells.dtype).__name__ in {"Date", "Datetime"}:
-        return cells.to_numpy()  # alone, polars before 1.31 hands instants over as the numbers behind them
     if type(cells).__module__.partition(".")[0] != "pandas" or not hasattr(cells, "dtype"):
         return cells
     dtype = cells.dtype

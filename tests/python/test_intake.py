@@ -58,6 +58,7 @@ WHOLE = liqdata.Market(bars=columns()).bars("BTC")
         {"BTC": np.array(ohlcv())},
         [dict(zip(columns(), cells, strict=True)) for cells in zip(*columns().values(), strict=True)],
         pl.LazyFrame(columns()),
+        {**columns(), "timestamp": pl.Series(columns()["timestamp"]).cast(pl.Datetime("ms", "UTC"))},
         pl.DataFrame(columns()).lazy().filter(pl.col("symbol") == "BTC"),
         pd.DataFrame(columns())
         .assign(timestamp=lambda f: pd.to_datetime(f["timestamp"], unit="ms"))
@@ -77,6 +78,7 @@ WHOLE = liqdata.Market(bars=columns()).bars("BTC")
         "numpy by coin",
         "dicts",
         "lazy",
+        "a column of instants",
         "lazy filtered",
         "time named in the index",
         "time as the index",
