@@ -47,6 +47,7 @@ __all__ = [
     "model_version",
     "question",
     "read_reply",
+    "rebuild",
     "span",
     "symbol",
     "verify",
