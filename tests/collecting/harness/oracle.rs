@@ -128,7 +128,8 @@ fn allowed(schedule: &Schedule, venue: &str) -> Vec<Span> {
     let polled = venue == "coinex";
     if polled {
         let before = 2 * seconds(schedule.poll);
-        allowed.extend(asked.iter().map(|(from, until)| (from - before, *until)));
+        let spans = asked.iter();
+        allowed.extend(spans.map(|(from, until)| (from - before, until + before)));
     }
     let mut begins = vec![(0, BACK)];
     for step in &schedule.mishaps {
