@@ -859,7 +859,7 @@ def snapshots(*prices):
     return {name: [row[name] for row in rows] for name in rows[0]}
 
 
-def test_snapshots_of_positions_are_kept_and_those_of_no_market_refused(tmp_path):
+def test_snapshots_of_positions_are_kept_and_those_of_no_market_refused(tmp_path, capsys):
     archive = tmp_path / "archive"
     given = snapshots(100.0, 101.0, 125.0, 99.0)
     with pytest.raises(BadQuery, match=r"row 0: is missing, and no exchange= says") as refused:
@@ -877,6 +877,17 @@ def test_snapshots_of_positions_are_kept_and_those_of_no_market_refused(tmp_path
         assert before[0]["entry_price"] is None
         assert before.meta["seen_share"] is None
         assert (before[0]["value_usd"], after[0]["value_usd"]) == (202, 198)
+        # The command tells how much was seen and when, and calls no measured map an estimate.
+        capsys.readouterr()
+        for command, told in (
+            (["positions"], ("seen by 2024-01-02 00:30:00", "of an unknown share of open interest", "00:30:00")),
+            (["liqmap", "--source", "positions"], ("measured, in USD", "198.00 without a price of liquidation")),
+        ):
+            assert cli.main([*command, "--archive", str(archive)]) == 0
+            out = capsys.readouterr().out
+            assert all(word in out for word in told)
+            assert "estimate" not in out
+            assert " 1d" not in out
         # The archive's own bars decide where it has them: by those 99 is the price of no market.
         bars = {"timestamp": [START], "symbol": ["BTC"], "interval": ["15m"]}
         bars |= {name: [120.0] for name in ("open", "high", "low", "close", "volume")}

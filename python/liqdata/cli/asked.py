@@ -38,6 +38,8 @@ class Asked(NamedTuple):
         """The question in a few words."""
         endpoint = endpoints().get(self.name)
         defaults = {} if endpoint is None else {each.name: each.default for each in endpoint.parameters}
+        if self.arguments.get("source") == "positions":  # which are of any age
+            defaults["range"] = None
         words = (self.arguments.get(key, defaults.get(key)) for key in ("symbol", "exchange", "range"))
         return " ".join([self.name.replace("_", "-"), *(str(word) for word in words if word)])
 

@@ -29,7 +29,10 @@ MOST = 200
 
 _CENTS_DO = 100  # from this amount on, cents tell enough
 _THOUSAND = 1000
-_TIMES = frozenset({"timestamp", "closes_at", "hour", "last_event", "received_at", "computed_at", "start", "end"})
+_TIMES = frozenset(
+    {"timestamp", "closes_at", "hour", "last_event", "received_at", "computed_at", "observed_at", "recovered_at"}
+    | {"start", "end"}
+)
 _DOCUMENTS = frozenset({"reply", "explain"})
 _SHARES = frozenset({"covered", "connected_share", "percentile_7d"})
 _CHANGES = frozenset({"change_1m", "change_5m", "change_1h"})
@@ -191,11 +194,19 @@ def label(name: str, answer: Any) -> list[str]:
         size = "×".join(map(str, answer.matrix.shape))
         return [f"{size} cells", "strongest levels of the last column", f"estimate in {answer.units}"]
     if isinstance(answer, LiquidationMap):
-        return [f"{len(answer.prices)} bins", "the strongest", f"estimate in {answer.units}"]
+        what = [f"{len(answer.prices)} bins", "the strongest"]
+        if answer.meta.get("view") != "measured":
+            return [*what, f"estimate in {answer.units}"]
+        unplaced = answer.meta["measured"]["unplaced_usd"]
+        without = [f"{amount(unplaced)} without a price of liquidation"] if unplaced else []
+        return [*what, f"measured, in {answer.units}", _seen(answer.meta["seen_share"]), *without]
     if name in {"levels", "maxpain"}:
         return [f"at {cell('price', answer['price'])}", "estimate"]
     kind = "window" if name == "overview" else "row"
-    return [f"{len(answer):,} {kind}{'' if len(answer) == 1 else 's'}"]
+    counted = [f"{len(answer):,} {kind}{'' if len(answer) == 1 else 's'}"]
+    if name == "positions" and answer.meta["snapshot"] is not None:
+        return [*counted, f"seen by {answer.meta['snapshot']:%Y-%m-%d %H:%M:%S}", _seen(answer.meta["seen_share"])]
+    return counted
 
 
 def cell(name: str, value: Any) -> str:
@@ -276,6 +287,14 @@ def share(part: float) -> str:
     return "100" if part == 1 else f"{min(part * 100, 99.9):.1f}"
 
 
+def _seen(part: float | Mapping[str, float | None] | None) -> str:
+    """Say how much of the open interest positions that were seen make up."""
+    if isinstance(part, Mapping):
+        each = ", ".join(f"{exchange} {'?' if one is None else share(one) + ' %'}" for exchange, one in part.items())
+        return f"of open interest: {each}"
+    return "of an unknown share of open interest" if part is None else f"{share(part)} % of open interest"
+
+
 def _overview(answer: Any) -> Records:
     return [{"window": window, **totals} for window, totals in answer.items()]
 
@@ -326,7 +345,7 @@ _KINDS: tuple[tuple[Callable[[str], bool], Callable[[Any], str]], ...] = (
     (_usd, amount),
     (_SHARES.__contains__, share),
     (_CHANGES.__contains__, _change),
-    ("leverage".__eq__, "{}×".format),
+    ("leverage".__eq__, "{:g}×".format),
     ("interval".__eq__, _span),
     (_DOCUMENTS.__contains__, _size),
 )
