@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from . import _core
 from ._printable import printable
-from .collector import told_something
+from .collector import elsewhere, told_something
+from .errors import BadQuery
 from .market import collected
 from .server import serve as server_of
 
@@ -74,7 +75,7 @@ def collect(
         If only the past was asked for and an exchange told nothing; what the others told is kept.
     """
     with _until_told() as enough:
-        collector = _core.Collector(archive, list(venues), list(coins), settings, once, positions=positions)
+        collector = _begin(archive, venues, coins, settings, once=once, positions=positions)
         try:
             status = _watch(collector, enough, once=once, screen=screen)
         finally:
@@ -89,6 +90,7 @@ def serve(
     venues: Sequence[str],
     coins: Sequence[str],
     settings: str,
+    positions: bool = False,
     served: dict[str, Any],
     screen: bool | None = None,
 ) -> None:
@@ -101,7 +103,7 @@ def serve(
     ----------
     archive : path
         Its folder; made where it is missing.
-    venues, coins, settings
+    venues, coins, settings, positions
         As of :func:`collect`.
     served : dict
         How to serve it: arguments of :func:`liqdata.serve`.
@@ -109,7 +111,7 @@ def serve(
         As of :func:`collect`.
     """
     with _until_told() as enough:
-        collector = _core.Collector(archive, list(venues), list(coins), settings, once=False)
+        collector = _begin(archive, venues, coins, settings, once=False, positions=positions)
         try:
             with collected(collector, archive) as market, server_of(market, **served) as server:
                 print(server.url, flush=True)
@@ -117,6 +119,15 @@ def serve(
                 _watch(collector, enough, once=False, screen=screen)
         finally:
             collector.stop()
+
+
+def _begin(
+    archive: Path, venues: Sequence[str], coins: Sequence[str], settings: str, *, once: bool, positions: bool
+) -> _core.Collector:
+    try:
+        return _core.Collector(archive, list(venues), list(coins), settings, once, positions=positions)
+    except BadQuery as error:
+        raise elsewhere(error, venues, "--positions") from None
 
 
 @contextmanager
@@ -253,6 +264,11 @@ def _summary(status: dict[str, Any]) -> str:
     kept = f"kept {status['orders']:,} orders, {status['bars']:,} bars, {status['open_interest']:,} open interest"
     if "maps" in status:
         kept += f", {status['maps']:,} maps" + (f" ({status['maps_lost']:,} not)" if status["maps_lost"] else "")
+    if "positions" in status:
+        seen = status["positions"]
+        kept += f", {seen['snapshots']:,} snapshots" + (
+            f" (the last of {seen['positions']:,} positions)" if seen["snapshots"] else ""
+        )
     waiting = f" · {status['waiting']:,} waiting" if status["waiting"] else ""
     trouble = f" · NOT WRITING: {status['trouble']}" if status["trouble"] else ""
     frames = f" · frames are not kept: {status['raw']['trouble']}" if status["raw"]["trouble"] else ""
@@ -266,6 +282,8 @@ def _troubles(status: dict[str, Any]) -> str:
             lines.append(printable(f"{venue['exchange']}: {venue['trouble']}"))
         if venue["uncovered_count"] and venue["state"] != "starting":
             lines.append(f"{venue['exchange']}: {venue['uncovered_count']} topics not covered")
+    if "positions" in status and status["positions"]["trouble"]:
+        lines.append(printable(f"positions: {status['positions']['trouble']}"))
     return "\n".join(lines)
 
 

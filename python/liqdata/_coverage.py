@@ -74,10 +74,10 @@ class _Coverage(_Blocking):
             ``exchange``, ``start`` and ``end`` (epoch ms), ``reason``, ``topic`` (``None`` where nothing of it was
             heard), ``state``, ``recovered_at`` (epoch ms), ``recovered`` (orders) and ``holds``, by their start. Only
             archives know of any. ``holds`` is ``None`` where orders may be missing, else what damage took: ``"bars"``,
-            ``"open_interest"`` or ``"maps"`` (those of no exchange, an empty text). A gap is ``"recovered"`` once the
-            exchange has told all that it tells of that time, and ``"lost"`` where it cannot be asked any more; until
-            then it is ``"open"``. Where several gaps were asked for at once, ``recovered`` counts the orders of all of
-            them.
+            ``"open_interest"``, ``"positions"`` or ``"maps"`` (those of no exchange, an empty text). A gap is
+            ``"recovered"`` once the exchange has told all that it tells of that time, and ``"lost"`` where it cannot be
+            asked any more; until then it is ``"open"``. Where several gaps were asked for at once, ``recovered`` counts
+            the orders of all of them.
 
         Examples
         --------

@@ -80,8 +80,8 @@ class _LocalExport(_Local):
         start, end : int, datetime or str, optional
             Only days from ``start`` until before ``end``, each an instant at which a UTC day begins. All days that have
             been over for an hour by default; one that is not over is never exported.
-        tables : sequence of {"orders", "bars", "open_interest", "maps"}
-            What to export; coverage goes with the orders.
+        tables : sequence of {"orders", "bars", "open_interest", "maps", "positions"}
+            What to export; coverage goes with the orders. Maps and positions are left out unless they are named.
         partition : {"day"}
             Files are of one UTC day each, as in the archive.
         progress : bool or callable

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .market import Market
     from .types import CollectorStatus
 
-__all__ = ["Collector", "collect", "told_something"]
+__all__ = ["Collector", "collect", "elsewhere", "told_something"]
 
 # Seconds that a log record may wait, and between two looks of those who wait for the end.
 _PROMPTLY = 0.1
@@ -72,7 +72,9 @@ class Collector:
             ``at`` and ``since`` (epoch ms), ``venues`` (a dict each: ``exchange``, ``state``, ``events``, ``lag`` in
             ms, ``gaps``, ``trouble`` and more), ``orders``, ``bars`` and ``open_interest`` that are durable, rows that
             are ``waiting`` to be, ``trouble`` where nothing can be written, and ``raw``: how many frames are kept.
-            Counts are since it began.
+            Where positions are looked at, ``positions``: whether the trades are heard (``live``), the ``accounts`` of
+            the last round and how many of them are ``missing``, how many ``snapshots`` there were, the ``positions`` of
+            the last one and when it was complete (``last_snapshot``), and ``trouble``. Counts are since it began.
 
         Raises
         ------
@@ -292,7 +294,7 @@ def collect(
         core = _core.Collector(folder, *asked, text, once, json=is_json, positions=positions)
     except BadQuery as error:
         if error.parameter != "symbols":  # as the command line has it
-            raise
+            raise elsewhere(error, asked[0], "positions=True") from None
         raise BadQuery(str(error).replace("symbols", "coins", 1), parameter="coins") from None
     return Collector(core, folder, once=once)
 
@@ -318,6 +320,28 @@ def told_something(status: CollectorStatus) -> None:
         who = f"only {some} of {len(asked)} exchanges" if some else "no exchange"
         said = "; ".join(f"{venue['exchange']}: {venue['trouble']}" for venue in mute)
         raise NoAnswer(f"{who} answered: {said}")
+
+
+def elsewhere(error: BadQuery, venues: Iterable[str], positions: str) -> BadQuery:
+    """The error, or where it names an exchange that tells something else than liquidations, one that says so.
+
+    Parameters
+    ----------
+    error : BadQuery
+        What was refused.
+    venues : iterable of str
+        The exchanges that were asked for.
+    positions : str
+        How positions are asked for.
+
+    Returns
+    -------
+    BadQuery
+    """
+    if error.parameter != "venues" or not any(name.strip().lower() == "hyperliquid" for name in venues):
+        return error
+    msg = f"{error}; Hyperliquid tells no liquidations of the whole market, but positions: {positions} looks at those"
+    return BadQuery(msg, parameter="venues")
 
 
 def _names(given: object, parameter: str) -> list[str]:

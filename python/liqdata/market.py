@@ -174,7 +174,10 @@ class Market(
         """
         core = self._open()
         if not self.simulated:
-            msg = "only a simulated market knows its positions; liqdata.demo() makes one"
+            msg = (
+                "only a simulated market knows its positions, and liqdata.demo() makes one; positions() has those of "
+                "single accounts that were seen"
+            )
             raise RuntimeError(msg)
         return _answers.rows(core.true_positions(_coin(symbol)), self._origin(None))
 

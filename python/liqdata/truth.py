@@ -117,7 +117,7 @@ def score_truth(
     if positions is None and not market.simulated:
         seen = _Seen.of(market, symbols)
         if seen is None:
-            what = "nobody knows those of a market that is not simulated, and this one has seen none"
+            what = "nobody knows those of a market that is not simulated, and it has seen none of a coin with bars"
             refuse("positions", what, "a table of measured positions")
         positions = seen.table
     version = _version(model)

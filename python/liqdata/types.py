@@ -452,7 +452,8 @@ class FindingRow(TypedDict):
 class GapRow(TypedDict):
     """A stretch of time in which orders of an exchange may have been missed, and what became of it.
 
-    ``holds`` is ``None`` of orders; ``"bars"``, ``"open_interest"`` or ``"maps"`` where damage took such rows.
+    ``holds`` is ``None`` of orders; ``"bars"``, ``"open_interest"``, ``"positions"`` or ``"maps"`` where damage took
+    such rows.
     """
 
     exchange: str

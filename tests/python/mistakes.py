@@ -598,7 +598,7 @@ MISTAKES = {
             'tables.true_positions("BTC")',
             "RuntimeError",
             None,
-            "only a simulated market knows its positions; liqdata.demo() makes one",
+            "only a simulated market knows its positions, and liqdata.demo() makes one",
         ),
         ('market.true_positions("NOPE")', "BadQuery", "symbol", '"NOPE" is unknown: it was never observed here'),
         ("market.true_positions(1)", "BadQuery", "symbol", 'allowed: a coin such as "BTC"'),

@@ -189,8 +189,11 @@ def test_a_screen_has_a_line_for_every_exchange_and_says_what_is_not_covered(cap
     gate = venue | {"exchange": "gate", "state": "down", "trouble": "socket: no pong"}
     status = {"at": 0, "venues": [okx, gate], "orders": 7, "bars": 0, "open_interest": 0, "waiting": 0, "trouble": None}
     status["raw"] = {"trouble": None}
+    status["positions"] = {"positions": 1234, "snapshots": 2, "trouble": "the tape was lost"}
     console.print(_collect._table(status))
     shown = capsys.readouterr().out
+    for told in ("2 snapshots (the last of 1,234 positions)", "positions: the tape was lost"):
+        assert told in shown
     for told in ("kept 7 orders", "okx", "live", "gate", "down", "gate: socket: no pong", "okx: 2 topics not covered"):
         assert told in shown
 

@@ -117,6 +117,7 @@ def test_settings_come_as_file_text_or_mapping(tmp_path, nowhere):
     "given, parameter, words",
     [
         ({"venues": ["mtgox"]}, "venues", "binance, bybit, okx"),
+        ({"venues": "Hyperliquid"}, "venues", "but positions: positions=True looks at those"),
         ({"venues": []}, "venues", "names nothing; leave it out to mean all"),
         ({"venues": [7]}, "venues", "7 is not a name"),
         ({"venues": 7}, "venues", "a name, or several"),

@@ -38,7 +38,14 @@ def test_what_came_without_frames_stays_as_it_is(folder, capsys):
     assert capsys.readouterr().out == "0 frames read: 0 orders the same, 0 corrected, 0 new, 0 gone, if it were done\n"
     assert cli.main(["rebuild", str(folder), "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == asdict(done)
-    assert cli.main(["rebuild", str(folder), "--venues", "mtgox"]) == 2
+    capsys.readouterr()
+    for option, value, said in (
+        ("--venues", "mtgox", 'venues: "mtgox" is not'),
+        ("--from", "then", "from: 'then' is not an instant"),
+        ("--start", "1", "did you mean --from?"),
+    ):
+        assert cli.main(["rebuild", str(folder), option, value]) == 2
+        assert said in capsys.readouterr().err
 
 
 def test_an_archive_that_is_written_is_left_alone_but_for_a_dry_run(folder):

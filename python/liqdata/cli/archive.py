@@ -43,7 +43,7 @@ def command(name: str, sentence: str) -> Command:
                 "--tables",
                 type=Names(TABLES),
                 metavar="NAMES",
-                help="What to export, maps among it.  [default: orders,bars,open_interest]",
+                help="What to export; maps and positions, too.  [default: orders,bars,open_interest]",
             ),
             as_json,
         ],

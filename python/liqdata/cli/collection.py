@@ -21,15 +21,13 @@ def command(name: str, sentence: str) -> Command:
     """The command ``collect``."""
     folder = click.Argument(["archive"], type=Folder(), metavar="DIR")
     once = flag("--once", help="Ask for the past and end.")
-    positions = flag(
-        "--positions", help="Look at the positions of the largest and most active accounts of Hyperliquid, too."
-    )
-    return Command(name, sentence, _collect, [folder, once, positions, *options()])
+    return Command(name, sentence, _collect, [folder, once, *options()])
 
 
 def options() -> list[click.Parameter]:
     """What is to be collected."""
     return [
+        flag("--positions", help="Look at the positions of the largest and most active accounts of Hyperliquid, too."),
         option(
             "--venues",
             type=Names(),

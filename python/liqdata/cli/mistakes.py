@@ -12,6 +12,18 @@ from liqdata.errors import BadQuery
 __all__ = ["Lacking", "lacking", "nearest", "refuse", "told"]
 
 
+# What the same thing is called elsewhere in the package, and more alike to other options than to what is meant.
+_ELSEWHERE = {
+    "--coins": "--symbols",
+    "--exchange": "--venues",
+    "--exchanges": "--venues",
+    "--start": "--from",
+    "--end": "--to",
+    "--from": "--start",
+    "--to": "--end",
+}
+
+
 class Lacking(Exception):
     """A library that an option needs is not installed."""
 
@@ -59,7 +71,8 @@ def told(error: click.UsageError) -> list[str]:
     message = error.format_message()
     if isinstance(error, click.NoSuchOption):
         options = _options(context)
-        hint = nearest(error.option_name, options)
+        meant = _ELSEWHERE.get(error.option_name)
+        hint = f"; did you mean {meant}?" if meant in options else nearest(error.option_name, options)
         if context is not None and isinstance(context.command, click.Group) and not hint:
             hint = "; the options of a command stand behind it, such as liqdata coins --demo"
         message = f"{error.option_name} is no option of {path}{hint}"

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from liqdata.errors import BadQuery
+
 from .command import Command, flag, option
 from .words import Folder, Names
 
@@ -41,7 +43,14 @@ def _rebuild(
     from liqdata import rebuild
 
     shown = find_spec("tqdm") is not None
-    done = rebuild(archive, start=start, end=end, exchange=venues, dry_run=dry_run, progress=shown)
+    try:
+        done = rebuild(archive, start=start, end=end, exchange=venues, dry_run=dry_run, progress=shown)
+    except BadQuery as error:
+        option = {"start": "from", "end": "to", "exchange": "venues"}.get(error.parameter or "")
+        what, colon, why = str(error).partition(":")
+        if option is None or what != error.parameter:
+            raise
+        raise BadQuery(option + colon + why, parameter=option) from None
     print(_json(asdict(done)) if json else done)
 
 
