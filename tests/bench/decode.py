@@ -57,6 +57,7 @@ def by_dicts(frame: bytes) -> dict[str, object]:
         "native_id": native_id,
         "sampled": True,
         "dedupe_key": f"binance|{native_id}|{side}|{order['T']}|{order['z']}|{order['ap']}",
+        "group_id": None,
     }
 
 
@@ -101,7 +102,7 @@ what orjson and the handling of dicts in Python do.
 - 4,096 distinct **generated** frames, {rounds} rounds by turns, each side on one core; medians, the ratio within
   each round. *liqdata* is the decoder as the collector calls it (`examples/decode_rate.rs`); *liqdata, from Python* is
   `liqdata.feeds.decode` frame by frame, its dicts included; *many frames at once* gives it all of them in one list.
-- The rows of Python give the same dict: all thirteen members, equal in order and value; the first row gives the
+- The rows of Python give the same dict: all fourteen members, equal in order and value; the first row gives the
   same as a Rust struct. Ours also reads every member as what it must be and refuses what Binance would not send.
 
 {table}"""
