@@ -28,6 +28,9 @@ use crate::net::{Backoff, Connector, Stream, date};
 
 /// How long a close is waited for.
 const FAREWELL: Duration = Duration::from_secs(1);
+/// How much later than the next of them a number may come, whatever the venue promises: frames of one moment may be sent
+/// in any order.
+const IN_ANY_ORDER: Duration = Duration::from_secs(1);
 
 /// Why a socket is no more, and until when it certainly listened.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -179,6 +182,7 @@ impl Conversation {
                     .venue
                     .numbers_late()
                     .unwrap_or_default()
+                    .max(IN_ANY_ORDER)
                     .min(span(pace.acknowledge)),
             ),
             next_ask: now,

@@ -113,7 +113,8 @@ fn plan<E: Answer>(shared: &Shared, query: &str) -> Result<Plan, Rejection> {
     if as_of.is_some() {
         shared.past.check("as_of")?;
     } else if material == Material::Stretch {
-        shared.past.check("start")?;
+        let stretch = E::PARAMETERS.contains(&"start");
+        shared.past.check(if stretch { "start" } else { "as_of" })?;
     }
     let asked = Asked {
         name: E::NAME,

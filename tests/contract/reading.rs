@@ -204,11 +204,11 @@ fn is_optional(name: &str, path: &str) -> bool {
         }
         "undercount" => matches!(member, "estimated_usd" | "low_usd" | "high_usd"),
         "coverage" => {
-            let kept = ["exchange", "completeness", "gaps", "cnt"];
+            let kept = ["exchange", "completeness", "known_by", "gaps", "cnt"];
             path.starts_with("data[") && !kept.contains(&member)
         }
         // What did not come to anything, or concerns no topic.
-        "gaps" => matches!(member, "topic" | "recovered_at" | "recovered"),
+        "gaps" => matches!(member, "topic" | "recovered_at" | "recovered" | "holds"),
         "maps" => matches!(member, "explain" | "version"),
         "open_interest" => member == "exchange",
         "positions" => matches!(

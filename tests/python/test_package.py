@@ -155,7 +155,7 @@ def test_every_source_takes_the_contracts_parameters_and_defaults(kind, method):
         "largest": ("symbol", "exchange", "min_usd"),
         "orders": ("min_usd", "start", "end"),
         "heatmap": ("exchange",),
-        "liqmap": ("model", "bin", "exchange"),
+        "liqmap": ("model", "bin", "exchange", "source"),
         "levels": ("model",),
         "maxpain": ("model",),
     }
