@@ -116,7 +116,9 @@ def positions(answer: _core.Table, origin: Origin) -> Rows[Any]:
     """Positions of a snapshot; what is the same of all of them stands in the meta."""
     told = {(row["exchange"], row["timestamp"], row["seen_share"]) for row in answer.dicts("float")}
     found = rows(answer.keeping(["timestamp", "seen_share"], []), origin)
-    shares = {exchange: share for exchange, _, share in told}
+    shares: dict[str, Any] = {}
+    for exchange, _, share in told:  # one that is told in several ways is not known
+        shares[exchange] = share if shares.get(exchange, share) == share else None
     found.meta["seen_share"] = next(iter(shares.values()), None) if len(shares) <= 1 else shares
     found.meta["snapshot"] = max((datetime_of(at) for _, at, _ in told), default=None)
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar, cast
 
@@ -9,7 +10,7 @@ from . import _answers, _core
 from ._answers import Convert, Origin, batch
 from ._doors import doors
 from ._inputs import datetime_of, instant, many, millis_of, named_instant, spelled, switch
-from .errors import ArchiveError
+from .errors import ArchiveError, LiqdataError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -95,9 +96,14 @@ class _Local:
         at = self.now if as_of is None else datetime_of(as_of)
         core = self._core
 
-        def bars(coin: str, start: int, end: int) -> Rows[BarRow]:
+        def bars(coin: str, start: int, end: int) -> Rows[BarRow] | None:
             question = _core.question("bars", symbol=coin, **spelled(datetime_of(start), datetime_of(end)))
-            return _answers.rows(core.ask(question, millis_of(at)), known)
+            try:
+                return _answers.rows(core.ask(question, millis_of(at)), known)
+            except LiqdataError as error:  # such as an archive that was opened before a fork
+                # A map is drawn, copied and pickled without the line rather than not at all.
+                logging.getLogger("liqdata").warning("no price line: %s", error)
+                return None
 
         known = Origin(core.source, at, self.simulated, damaged=core.damaged, replayed=self.replayed)
         return known._replace(bars=bars)

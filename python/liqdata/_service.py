@@ -13,7 +13,7 @@ from . import _core
 from ._answers import Convert, Origin, batch, rows
 from ._doors import door, doors
 from ._inputs import choice, datetime_of, instant, many, named_instant, number, spelled, switch
-from .errors import BadQuery, LiqdataError
+from .errors import BadQuery, LiqdataError, UnexpectedReply
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
@@ -241,6 +241,18 @@ def _each_at(
     }
 
 
+def _refuse_others(bars: Rows[BarRow], coin: str, start: int, end: int) -> None:
+    """Refuse bars that are not of the coin and the time that were asked for."""
+    others = {name for name in set(bars["symbol"]) if _core.coin(name) != _core.coin(coin)}
+    if others:
+        msg = f"the service was asked for bars of {coin!r} and gave some of {str(min(others))[:80]!r}"
+        raise UnexpectedReply(msg, path="data")
+    opens, closes = (bars[name].astype("int64") for name in ("timestamp", "closes_at"))
+    if ((opens < start) | (closes > end) | (closes <= opens)).any():
+        msg = f"the service gave bars of {coin!r} outside of the time that was asked for"
+        raise UnexpectedReply(msg, path="data")
+
+
 class _Blocking(_Service):
     """Asks and waits, on the caller's own thread."""
 
@@ -255,12 +267,15 @@ class _Blocking(_Service):
                 return None
             question = _core.question("bars", symbol=coin, **spelled(datetime_of(start), datetime_of(end)))
             try:
-                return rows(self._core.ask(_beside(question, at, explain=False)), origin)
+                found: Rows[BarRow] = rows(self._core.ask(_beside(question, at, explain=False)), origin)
+                _refuse_others(found, coin, start, end)
             except BadQuery:
                 self._has_bars = False
             except (LiqdataError, RuntimeError) as error:
                 # A picture is drawn without the line rather than not at all.
                 logging.getLogger("liqdata").warning("no price line: %s", error)
+            else:
+                return found
             return None
 
         return origin._replace(bars=bars, far=True)

@@ -18,6 +18,7 @@ from printed import collisions
 
 import liqdata
 from liqdata import plot
+from liqdata._service import _refuse_others
 from liqdata.plot import amounts, colours
 
 
@@ -379,6 +380,11 @@ def test_the_map_of_a_market_brings_the_bars_of_its_time_as_of_its_instant(marke
         assert pickle.loads(pickle.dumps(far)).price is None
         assert far.price == grid.price
     assert left.price is None
+    start, end = grid.span
+    _refuse_others(grid.price, "BTC", start, end)
+    for coin, *span in (("ETH", start, end), ("BTC", start + 1, end), ("BTC", start, end - 1)):
+        with pytest.raises(liqdata.UnexpectedReply, match="the service"):
+            _refuse_others(grid.price, coin, *span)
 
 
 def test_the_colour_scale_is_the_callers(ax):
