@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import urllib.request
 import zipfile
 from decimal import Decimal
 from pathlib import Path
@@ -888,6 +889,11 @@ def test_snapshots_of_positions_are_kept_and_those_of_no_market_refused(tmp_path
             assert all(word in out for word in told)
             assert "estimate" not in out
             assert " 1d" not in out
+        assert cli.main(["liqmap", "--source", "positions", "--archive", str(archive), "--json"]) == 0
+        with liqdata.serve(market) as server:
+            asked = f"{server.url}/api/liq-map?source=positions"
+            with urllib.request.urlopen(asked) as body:
+                assert json.loads(capsys.readouterr().out) == json.load(body)
         # The archive's own bars decide where it has them: by those 99 is the price of no market.
         bars = {"timestamp": [START], "symbol": ["BTC"], "interval": ["15m"]}
         bars |= {name: [120.0] for name in ("open", "high", "low", "close", "volume")}

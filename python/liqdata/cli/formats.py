@@ -168,8 +168,26 @@ def plain(answer: Any) -> Any:
                     strict=True,
                 )
             ],
+            **_measured(answer.meta),
         }
     return answer if isinstance(answer, dict) else list(answer)
+
+
+def _measured(meta: Mapping[str, Any]) -> dict[str, Any]:
+    """Say of a map of positions that were seen that it is one, and of how many, in the words of HTTP."""
+    if meta.get("view") != "measured":
+        return {}
+    told = meta["measured"]
+    return {
+        "measured": {
+            "seenShare": meta["seen_share"],
+            "observedAt": told["observed_at"],
+            "positions": told["positions"],
+            "accounts": told["accounts"],
+            "unplacedUsd": told["unplaced_usd"],
+            "crossedUsd": told["crossed_usd"],
+        }
+    }
 
 
 def _known(cell: float) -> float | None:
