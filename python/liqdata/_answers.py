@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from . import _core
 from ._inputs import datetime_of
-from .errors import BadQuery
+from .errors import BadQuery, UnexpectedReply
 from .rows import Rows
 
 if TYPE_CHECKING:
@@ -106,8 +106,26 @@ def plain(answer: dict[str, Any], origin: Origin) -> Any:
     return told
 
 
+_OF_COIN = {"bars": "symbol", "open_interest": "symbol", "positions": "coin"}
+"""Endpoints all rows of which are of the coin that was asked for, and the column that says so."""
+
+
+def _refuse_others(answer: _core.Table, question: dict[str, object] | None) -> None:
+    """Refuse rows of another coin than was asked for."""
+    column = _OF_COIN.get(str((question or {}).get("endpoint")))
+    asked = (question or {}).get("symbol")
+    if column is None or not isinstance(asked, str):
+        return
+    coin = _core.coin(asked)
+    for name in answer.codes(column)[1]:
+        if _core.coin(name) != coin:
+            msg = f"data[].{column}: {name[:80]!r} is not {coin!r}, which was asked for"
+            raise UnexpectedReply(msg, path=f"data[].{column}")
+
+
 def rows(answer: _core.Table, origin: Origin) -> Rows[Any]:
     """Rows with what is known of them."""
+    _refuse_others(answer, origin.question)
     newest = answer.newest()
     return Rows(answer, decimals=origin.decimals, meta=origin.meta(None if newest is None else datetime_of(newest)))
 

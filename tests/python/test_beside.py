@@ -87,6 +87,16 @@ def test_a_reply_without_the_explanation_that_was_asked_for_is_unexpected(script
     assert "explain" not in connect(service).levels().meta
 
 
+def test_bars_of_another_coin_are_no_answer(script, connect):
+    bar = {"symbol": "BTC", "timestamp": NOW - HOUR, "closes_at": NOW, "interval": HOUR, "volume": 1.0}
+    bar |= dict.fromkeys(("open", "high", "low", "close"), 2.0)
+    index = answer({"extensions": [{"name": "bars", "path": "/api/bars"}]})
+    client = connect(script(service_of(index, answer({"success": True, "data": [bar]}))))
+    assert len(client.bars("btcusdt")) == 1
+    with pytest.raises(UnexpectedReply, match="'BTC' is not 'ETH', which was asked for"):
+        client.bars("ETH")
+
+
 def test_what_is_asked_for_stands_behind_the_contracts_reply_as_it_is(server):
     for path in ("/api/liq-heatmap?range=12h", "/api/liq-map", "/api/liq-levels", "/api/liq-maxpain"):
         with (
