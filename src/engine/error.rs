@@ -83,9 +83,9 @@ pub enum EngineError {
         /// The current price.
         price: String,
     },
-    /// No position of the coin has been seen.
+    /// No position of the coin is at hand.
     #[error(
-        "no position of {coin:?} has been seen: positions are collected where that is asked for (liqdata collect --positions)"
+        "no position of {coin:?} is there to be read: positions are collected where that is asked for (liqdata collect --positions), and those of a damaged file are told by no answer (liqdata verify)"
     )]
     NoPositions {
         /// The coin asked for.

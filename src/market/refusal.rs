@@ -20,7 +20,7 @@ pub enum Code {
     UnknownCoin,
     /// No bar of the coin closed in the window.
     NoBars,
-    /// No position of the coin has been seen.
+    /// No position of the coin is at hand.
     NoPositions,
     /// The bars of the coin are too long for the range.
     TooCoarse,
