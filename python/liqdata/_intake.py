@@ -59,6 +59,8 @@ def table(value: Any, name: str) -> Any:
         }
     if _kind(value) == ("polars", "LazyFrame"):
         value = value.collect()  # it is held in memory as a whole, whoever collects it
+    if _kind(value) == ("polars", "DataFrame"):
+        value = _without_nulls(value)
     if hasattr(value, "__arrow_c_stream__"):
         return _sound(value, name, "the table")
     if hasattr(value, "fetch_arrow_table"):
@@ -68,6 +70,14 @@ def table(value: Any, name: str) -> Any:
         _refuse(name, f"a {type(value).__name__} is not a table", allowed)
     allowed = "a list of what it gives" if isinstance(value, Iterator) else _TABLES
     return _refuse(name, f"a {type(value).__name__} is not a table", allowed)
+
+
+def _without_nulls(frame: Any) -> Any:
+    """The same with columns of nothing but missing cells as text: as what they are, polars does not hand them over."""
+    import polars as pl
+
+    empty = [name for name, kind in frame.schema.items() if kind == pl.Null]
+    return frame.with_columns([frame[name].cast(pl.String) for name in empty]) if empty else frame
 
 
 def _refuse_frames(value: object, name: str) -> None:

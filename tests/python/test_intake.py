@@ -57,7 +57,7 @@ WHOLE = liqdata.Market(bars=columns()).bars("BTC")
         {"BTC": [tuple(row) for row in ohlcv()]},
         {"BTC": np.array(ohlcv())},
         [dict(zip(columns(), cells, strict=True)) for cells in zip(*columns().values(), strict=True)],
-        pl.LazyFrame(columns()),
+        pl.LazyFrame(columns()).with_columns(pl.lit(None).alias("empty")),
         {**columns(), "timestamp": pl.Series(columns()["timestamp"]).cast(pl.Datetime("ms", "UTC"))},
         pl.DataFrame(columns()).lazy().filter(pl.col("symbol") == "BTC"),
         pd.DataFrame(columns())
