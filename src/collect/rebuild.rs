@@ -123,13 +123,22 @@ fn of_day(
 fn advance(stream: &mut Stream, reread: &mut Reread, read: &mut u64) -> Result<(), ArchiveError> {
     loop {
         if let Some((part, lines)) = &mut stream.open {
-            if let Some(line) = lines.next() {
+            let mut left_out: u64 = 0;
+            while let Some(line) = lines.next() {
+                // The end of a file that was cut short has no checksum, so that nothing says that it is as it was written.
+                if lines.is_cut() {
+                    left_out += 1;
+                    continue;
+                }
                 stream.next = Some(line);
                 return Ok(());
             }
-            if let Some(fault) = lines.fault() {
+            let cut = (left_out > 0).then(|| {
+                format!("it ends in the middle: its last {left_out} frames have no checksum and correct nothing")
+            });
+            if let Some(fault) = lines.fault().map(str::to_owned).or(cut) {
                 let path = part.path.display().to_string();
-                reread.done.damaged.push((path, fault.to_owned()));
+                reread.done.damaged.push((path, fault));
             }
             if lines.is_cut() || lines.fault().is_some() {
                 // What else came at the instant of its last line is not known.

@@ -308,7 +308,11 @@ impl Reread {
         let mut day = day_of(first);
         while day <= at {
             one.marks.look(self.open.archive(), one.venue.name(), day)?;
-            day = day.on(Millis::DAY);
+            let next = day.on(Millis::DAY);
+            if next == day {
+                break; // the end of time
+            }
+            day = next;
         }
         Ok(())
     }

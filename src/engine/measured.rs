@@ -9,6 +9,9 @@ use crate::model::{
     BinWidth, LiquidationMap, MapBin, Measured, Millis, PositionRow, Side, map_step, nearest_f64,
 };
 
+/// The narrowest bin, as a share of the price.
+const FINEST: f64 = 1e-12;
+
 /// The map of the positions of a coin in one snapshot, seen from `price`: each counts its quantity at the price at which it
 /// is liquidated, in the shown leverage that stands for its own.
 ///
@@ -31,12 +34,13 @@ pub fn measured(
         });
     };
     let width = bin.map_or_else(|| map_step(price), BinWidth::get);
-    if width > price {
-        // Bins without positions are left out, so that no width is too small.
+    // Bins without positions are left out, so that a width is too small only where doubles do not tell bins apart.
+    let least = price * FINEST;
+    if !(least..=price).contains(&width) {
         return Err(EngineError::BadBin {
             coin: coin.to_owned(),
             bin: width.to_string(),
-            least: "above 0".to_owned(),
+            least: least.to_string(),
             price: price.to_string(),
         });
     }
@@ -116,12 +120,12 @@ pub fn valued_at(positions: &[PositionRow]) -> Option<f64> {
     (price.is_finite() && price > 0.0).then_some(price)
 }
 
-/// The share of open interest that is seen; none where several exchanges tell several.
+/// The share of open interest that is seen; none where several exchanges, or the rows of one, tell several.
 fn seen_share(positions: &[PositionRow]) -> Option<f64> {
     let first = positions.first()?;
-    let one = positions
-        .iter()
-        .all(|position| position.exchange == first.exchange);
+    let one = positions.iter().all(|position| {
+        position.exchange == first.exchange && position.seen_share == first.seen_share
+    });
     first.seen_share.filter(|_| one)
 }
 
