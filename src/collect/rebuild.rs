@@ -133,8 +133,8 @@ fn advance(stream: &mut Stream, reread: &mut Reread, read: &mut u64) -> Result<(
                 stream.next = Some(line);
                 return Ok(());
             }
-            let cut = (left_out > 0).then(|| {
-                format!("it ends in the middle: its last {left_out} frames have no checksum and correct nothing")
+            let cut = lines.is_cut().then(|| {
+                format!("it ends in the middle: what is there of its end ({left_out} whole frames) has no checksum and corrects nothing")
             });
             if let Some(fault) = lines.fault().map(str::to_owned).or(cut) {
                 let path = part.path.display().to_string();
