@@ -87,6 +87,20 @@ fn of_orders(orders: &[OrderRow]) -> Batch {
     }
 }
 
+/// Frames whose end is cut off have no checksum: whatever they say, they correct nothing, and that is told.
+fn assert_an_end_corrects_nothing(raw: &Path, wrong: &[OrderRow], before: (Decimal, usize)) {
+    let third = Folder::new();
+    let path = third.archive();
+    let mut writer = Archive::create_or_open(&path).unwrap();
+    writer.append(&of_orders(wrong)).unwrap();
+    drop(writer);
+    copy(raw, &path.join("raw"));
+    cut(&path.join("raw"));
+    let done = again(&path, &Again::default());
+    assert!(!done.damaged.is_empty(), "{done:?}");
+    assert_eq!(total(&path, None), before);
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn rows_in_a_wrong_unit_are_mended_and_answers_as_of_before_stay() {
     let (folder, doubles) = (Folder::new(), Doubles::open(&VENUES).await);
@@ -190,16 +204,5 @@ async fn rows_in_a_wrong_unit_are_mended_and_answers_as_of_before_stay() {
     drop(writer);
     assert_eq!(total(&path, now), before);
     assert_eq!(total(&path, None), (sum + old, count + 1));
-
-    // Frames whose end is cut off have no checksum: whatever they say, they correct nothing, and that is told.
-    let third = Folder::new();
-    let path = third.archive();
-    let mut writer = Archive::create_or_open(&path).unwrap();
-    writer.append(&of_orders(&wrong)).unwrap();
-    drop(writer);
-    copy(&folder.archive().join("raw"), &path.join("raw"));
-    cut(&path.join("raw"));
-    let done = again(&path, &Again::default());
-    assert!(!done.damaged.is_empty(), "{done:?}");
-    assert_eq!(total(&path, None), before);
+    assert_an_end_corrects_nothing(&folder.archive().join("raw"), &wrong, before);
 }
