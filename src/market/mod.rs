@@ -1,6 +1,7 @@
 //! A market that answers: questions of the contract become the engine's answers, wherever the observations lie.
 //!
-//! [`Market`] is the one face; what it asks of a place is the trait in `source`, which tables that never change (`fixed`),
+//! [`Market`] is the one face (how it comes about is in `making`, the contract's questions in `asking`, the rest that it knows
+//! in `telling`); what it asks of a place is the trait in `source`, which tables that never change (`fixed`),
 //! tables in memory that grow (`growing`) and an archive (`archived`) implement; either of the last and the first may be told bit by
 //! bit as if it happened now (`moving`). Beside each answer stands what it depends
 //! on (`revision`), so that it can be kept; who wants the orders as they arrive follows them (`follow`). A question without
@@ -9,6 +10,7 @@
 mod answer;
 mod archived;
 mod arrivals;
+mod asking;
 mod cascades;
 mod closing;
 mod facade;
@@ -19,6 +21,7 @@ mod growing;
 mod known;
 mod lane;
 mod listed;
+mod making;
 mod maps;
 mod measured;
 mod moving;
@@ -29,6 +32,7 @@ mod revision;
 mod shared_look;
 mod source;
 mod stretches;
+mod telling;
 mod timeline;
 mod undercount;
 

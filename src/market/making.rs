@@ -1,0 +1,129 @@
+//! How markets are made: of tables, of a simulation, of an archive as it grows, as it was or as it came about.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::archived::Archived;
+use super::facade::Market;
+use super::fixed::Fixed;
+use super::growing::{Feed, Growing};
+use super::maps::MapKeeper;
+use super::moving::{Clock, Moving};
+use super::refusal::Refusal;
+use super::revision::wall_clock;
+use super::shared_look::SharedLook;
+use super::source::Source;
+use crate::archive::Archive;
+use crate::engine::Observations;
+use crate::model::Millis;
+
+impl Market {
+    fn of(source: Arc<dyn Source>, origin: impl Into<String>) -> Self {
+        Self {
+            source,
+            simulated: false,
+            origin: origin.into(),
+            maps: None,
+            moving: None,
+            look: SharedLook::default(),
+        }
+    }
+
+    /// A market of tables that never change.
+    #[must_use]
+    pub fn fixed(observations: Observations, origin: impl Into<String>) -> Self {
+        Self::of(Arc::new(Fixed::new(observations)), origin)
+    }
+
+    /// A market of tables that a simulation made.
+    #[must_use]
+    pub fn simulated(observations: Observations, origin: impl Into<String>) -> Self {
+        Self {
+            simulated: true,
+            ..Self::fixed(observations, origin)
+        }
+    }
+
+    /// A market of tables that a simulation made, told from `start` on by the clock that `clock` makes of that instant; what
+    /// the tables have of before is there at once.
+    #[must_use]
+    pub fn simulated_live(
+        observations: Observations,
+        start: Millis,
+        clock: impl FnOnce(Millis) -> Arc<dyn Clock>,
+        origin: impl Into<String>,
+    ) -> Self {
+        let fixed = Arc::new(Fixed::new(observations));
+        let place = Arc::clone(&fixed) as Arc<dyn Source>;
+        let moving = Moving::of_observations(place, fixed.observations(), start, clock);
+        Self {
+            simulated: true,
+            ..Self::of_moving(moving, origin)
+        }
+    }
+
+    /// The archive in the folder `path` as it came about: what was received after the first instant of `stretch`, or else
+    /// from the first on, until the second, or else the last, arrives by the clock that `clock` makes of the beginning. What
+    /// was received before is there at once.
+    ///
+    /// # Errors
+    ///
+    /// A [`Refusal`] where the archive cannot be read, and where nothing arrives in that stretch.
+    pub fn replayed(
+        path: impl AsRef<Path>,
+        stretch: (Option<Millis>, Option<Millis>),
+        clock: impl FnOnce(Millis) -> Arc<dyn Clock>,
+        read: &dyn Fn(usize, usize),
+    ) -> Result<Self, Refusal> {
+        let path = path.as_ref();
+        let place = Arc::new(Archived::open(path, None)?);
+        let archive = Archive::read(path)?;
+        let moving = Moving::of_archive(place, archive, stretch, clock, read)?;
+        let origin = format!("replay of archive {}", path.display());
+        Ok(Self::of_moving(moving, origin))
+    }
+
+    fn of_moving(moving: Moving, origin: impl Into<String>) -> Self {
+        let moving = Arc::new(moving);
+        Self {
+            moving: Some(Arc::clone(&moving)),
+            ..Self::of(moving, origin)
+        }
+    }
+
+    /// An empty market in memory, and the feed that it grows by; it keeps the place of its last `kept` orders.
+    #[must_use]
+    pub fn growing(kept: usize, origin: impl Into<String>) -> (Self, Feed) {
+        let growing = Arc::new(Growing::new(kept));
+        (Self::of(Arc::clone(&growing) as _, origin), Feed(growing))
+    }
+
+    /// A market that lies in the archive in the folder `path`, as it grows, or as it was known at `as_of`.
+    ///
+    /// # Errors
+    ///
+    /// A [`Refusal`] where the archive cannot be read.
+    pub fn open(path: impl AsRef<Path>, as_of: Option<Millis>) -> Result<Self, Refusal> {
+        let path = path.as_ref();
+        let soonest = wall_clock().on(Millis::DAY);
+        if let Some(at) = as_of
+            && at > soonest
+        {
+            return Err(Refusal::unknown_yet(at, wall_clock()));
+        }
+        let archived = Archived::open(path, as_of)?;
+        Ok(Self::of(
+            Arc::new(archived),
+            format!("archive {}", path.display()),
+        ))
+    }
+
+    /// The same market, with a keeper of the maps that servers of it answer with.
+    #[must_use]
+    pub fn keeping(self, maps: Arc<MapKeeper>) -> Self {
+        Self {
+            maps: Some(maps),
+            ..self
+        }
+    }
+}

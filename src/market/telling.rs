@@ -1,0 +1,349 @@
+//! What a market tells beside the contract's questions: series over stretches of time, coverage and gaps, positions, maps.
+
+use std::sync::Arc;
+
+use super::answer::wanted;
+use super::arrivals::{ArrivalId, Arrivals};
+use super::cascades::price;
+use super::facade::Market;
+use super::orders;
+use super::refusal::Refusal;
+use super::source::shown;
+use super::stretches::{Ends, Stretches};
+use crate::api::{self, BadQuery};
+use crate::engine::{self, CascadeQuestion, Rows, TimelineQuestion};
+use crate::model::{
+    Bar, CascadeRow, Coin, Completeness, MapRow, Millis, MissedStretch, ObservedLiquidations,
+    ObservedOpenInterest, Order, PeriodRow, PositionRow, UndercountRow, VenueCoverage, Vocabulary,
+    Window,
+};
+
+impl Market {
+    /// What each venue's totals in a window cover: a simulation shows all that happens in it, tables do not tell.
+    ///
+    /// # Errors
+    ///
+    /// A [`Refusal`] as of [`Market::answer`].
+    pub fn coverage(
+        &self,
+        as_of: Option<Millis>,
+        window: Window,
+    ) -> Result<Vec<VenueCoverage>, Refusal> {
+        self.check_instant(as_of)?;
+        let mut venues = self.source.coverage(as_of, window)?;
+        if self.simulated {
+            for venue in &mut venues {
+                venue.connected_share = Some(1.0);
+                venue.completeness = Completeness::Complete;
+            }
+        }
+        Ok(venues)
+    }
+
+    /// When orders of an exchange are known to have been missed, by the start of each stretch: those that reach into the
+    /// time from the first instant until before the second, as far as that was known by `as_of`. Only archives know of any.
+    ///
+    /// # Errors
+    ///
+    /// A [`Refusal`] as of [`Market::answer`].
+    pub fn gaps(
+        &self,
+        as_of: Option<Millis>,
+        stretch: Ends,
+    ) -> Result<Vec<MissedStretch>, Refusal> {
+        self.check_instant(as_of)?;
+        self.source.gaps(as_of, stretch)
+    }
+
+    /// The bars of `coin` that had closed by `as_of` or else by now, in order of time.
+    ///
+    /// # Errors
+    ///
+    /// A [`Refusal`] as of [`Market::answer`].
+    pub fn bars(&self, coin: &str, as_of: Option<Millis>) -> Result<Vec<Bar>, Refusal> {
+        self.bars_between(coin, as_of, (None, None), None)
+    }
+
+    /// The bars of `coin` that opened at the first instant or later and closed by the second, and by `as_of` or else by
+    /// now; made into bars of `size` milliseconds where one is given.
+    ///
+    /// A market in an archive gives one series of all its exchanges.
+    ///
+    /// # Errors
+    ///
+    /// A [`Refusal`] as of [`Market::answer`], of a size that is no whole number of minutes, and in tables of one that
+    /// the coin's bars cannot be made into.
+    pub fn bars_between(
+        &self,
+        coin: &str,
+        as_of: Option<Millis>,
+        stretch: Ends,
+        size: Option<i64>,
+    ) -> Result<Vec<Bar>, Refusal> {
+        if let Some(size) = size
+            && (size <= 0 || size % Millis::MINUTE != 0)
+        {
+            return Err(BadQuery::new(
+                "interval",
+                format!("{size} ms is not a whole number of minutes"),
+                "whole minutes above 0",
+            )
+            .into());
+        }
+        self.check_instant(as_of)?;
+        let bars = self.source.bars(coin, as_of, stretch, size)?;
+        if bars.is_empty() {
+            self.check_coin(coin)?;
+        }
+        Ok(bars)
+    }
+
+    /// The readings of a coin's open interest from the first instant until before the second that were known at `as_of`
+    /// or else are known now, in order of time.
+    ///
+    /// # Errors
+    ///
+    /// A [`Refusal`] as of [`Market::answer`].
+    pub fn open_interest(
+        &self,
+        coin: &str,
+        as_of: Option<Millis>,
+        stretch: Ends,
+    ) -> Result<Vec<ObservedOpenInterest>, Refusal> {
+        self.check_instant(as_of)?;
+        let readings = self.source.open_interest(coin, as_of, stretch)?;
+        if readings.is_empty() {
+            self.check_coin(coin)?;
+        }
+        Ok(readings)
+    }
+
+    /// The positions of a coin in the last snapshot of single accounts that was complete at `as_of`, or else now; of one
+    /// exchange where it is named. Only archives have any.
+    ///
+    /// # Errors
+    ///
+    /// A [`Refusal`] as of [`Market::answer`].
+    pub fn positions(
+        &self,
+        coin: &str,
+        exchange: Option<&str>,
+        as_of: Option<Millis>,
+    ) -> Result<Vec<PositionRow>, Refusal> {
+        self.check_instant(as_of)?;
+        let positions = self.source.positions(coin, exchange, as_of)?;
+        if positions.is_empty() {
+            self.check_coin(coin)?;
+        }
+        Ok(positions)
+    }
+
+    /// The estimated maps that were served and kept, as they were: of `kind`, `coin` and the model's `version` where they
+    /// are named ([`Filter::UNKNOWN`](crate::archive::Filter::UNKNOWN) where it is not known), made of bars up to the first
+    /// instant or later and before the second, computed by `as_of`; at most so many bytes of them. Only archives have any.
+    ///
+    /// # Errors
+    ///
+    /// A [`Refusal`] as of [`Market::answer`].
+    pub fn maps(
+        &self,
+        kind: Option<&str>,
+        coin: Option<&str>,
+        version: Option<&str>,
+        as_of: Option<Millis>,
+        stretch: Ends,
+        most: usize,
+    ) -> Result<Vec<MapRow>, Refusal> {
+        self.check_instant(as_of)?;
+        let maps = self
+            .source
+            .maps(kind, coin, version, as_of, stretch, most)?;
+        if let Some(coin) = coin
+            && maps.is_empty()
+        {
+            self.check_coin(coin)?;
+        }
+        Ok(maps)
+    }
+
+    /// The instant that `as_of` asks about, or else the one the market was opened as of.
+    ///
+    /// # Errors
+    ///
+    /// A [`Refusal`] where the market was opened as of an earlier instant.
+    pub fn instant(&self, as_of: Option<Millis>) -> Result<Option<Millis>, Refusal> {
+        self.check_instant(as_of)?;
+        self.source.instant(as_of)
+    }
+
+    /// Rows that make the same observations again.
+    ///
+    /// # Errors
+    ///
+    /// A [`Refusal`] as of [`Market::answer`].
+    pub fn rows(&self) -> Result<Rows, Refusal> {
+        self.source.rows()
+    }
+
+    /// What was liquidated period by period, where tables told it.
+    ///
+    /// # Errors
+    ///
+    /// A [`Refusal`] as of [`Market::answer`].
+    pub fn liquidations(&self) -> Result<Vec<ObservedLiquidations>, Refusal> {
+        shown(&*self.source, None, None, |view| {
+            view.observations().liquidations().collect()
+        })
+    }
+
+    /// Up to `limit` orders that arrived behind `after`, or else from the first that is known.
+    ///
+    /// # Errors
+    ///
+    /// A [`Refusal`] as of [`Market::answer`].
+    pub fn arrivals(&self, after: Option<ArrivalId>, limit: usize) -> Result<Arrivals, Refusal> {
+        self.source.arrivals(after, limit)
+    }
+
+    /// The place behind the last order that has arrived.
+    ///
+    /// # Errors
+    ///
+    /// A [`Refusal`] as of [`Market::answer`].
+    pub fn newest(&self) -> Result<ArrivalId, Refusal> {
+        self.source.newest()
+    }
+}
+
+impl Stretches for Market {
+    fn newest(&self) -> Millis {
+        self.now()
+    }
+
+    fn orders(
+        &self,
+        asked: &api::Orders,
+        as_of: Option<Millis>,
+        most: usize,
+    ) -> Result<Vec<Order>, Refusal> {
+        self.check_instant(as_of)?;
+        orders::check(asked)?;
+        match self.source.archive_of_the_past() {
+            Some(archive) => orders::page(archive, asked, self.source.instant(as_of)?, most),
+            None => shown(&*self.source, as_of, None, |view| {
+                let stretch = (asked.start, asked.end);
+                engine::orders_between(
+                    view,
+                    wanted(asked),
+                    stretch,
+                    asked.limit.into(),
+                    asked.offset,
+                )
+            }),
+        }
+    }
+
+    fn timeline(
+        &self,
+        asked: &Arc<TimelineQuestion>,
+        as_of: Option<Millis>,
+    ) -> Result<Vec<PeriodRow>, Refusal> {
+        self.check_instant(as_of)?;
+        let rows = self.source.timeline(asked, as_of)?;
+        let mut rows = rows.ok_or_else(|| {
+            let message = format!("there are more than {} rows", asked.most);
+            let allowed = "a longer interval, a shorter stretch, or fewer columns in by";
+            BadQuery::new("interval", message, allowed)
+        })?;
+        if self.simulated {
+            for row in &mut rows {
+                row.covered = Some(1.0);
+            }
+        }
+        Ok(rows)
+    }
+
+    fn cascades(
+        &self,
+        asked: &Arc<CascadeQuestion>,
+        as_of: Option<Millis>,
+    ) -> Result<Vec<CascadeRow>, Refusal> {
+        self.check_instant(as_of)?;
+        let mut rows = self.source.cascades(asked, as_of)?.ok_or_else(|| {
+            let message = format!("there are more than {} events", asked.most);
+            let allowed = "more USD, a longer gap, a shorter stretch, or fewer coins";
+            BadQuery::new("min_usd", message, allowed)
+        })?;
+        price(&mut rows, |coin, from, to| {
+            self.source.bars(coin, as_of, (Some(from), Some(to)), None)
+        })?;
+        Ok(rows)
+    }
+
+    fn undercount(
+        &self,
+        window: Window,
+        as_of: Option<Millis>,
+    ) -> Result<Vec<UndercountRow>, Refusal> {
+        self.check_instant(as_of)?;
+        shown(&*self.source, as_of, None, |view| {
+            engine::undercount(view, window, self.simulated)
+        })
+    }
+
+    fn coverage(
+        &self,
+        as_of: Option<Millis>,
+        window: Window,
+    ) -> Result<Vec<VenueCoverage>, Refusal> {
+        self.coverage(as_of, window)
+    }
+
+    fn gaps(&self, as_of: Option<Millis>, stretch: Ends) -> Result<Vec<MissedStretch>, Refusal> {
+        self.gaps(as_of, stretch)
+    }
+
+    fn bars(
+        &self,
+        coin: &str,
+        as_of: Option<Millis>,
+        stretch: Ends,
+        size: Option<i64>,
+    ) -> Result<Vec<Bar>, Refusal> {
+        self.bars_between(coin, as_of, stretch, size)
+    }
+
+    fn open_interest(
+        &self,
+        coin: &str,
+        as_of: Option<Millis>,
+        stretch: Ends,
+    ) -> Result<Vec<ObservedOpenInterest>, Refusal> {
+        self.open_interest(coin, as_of, stretch)
+    }
+
+    fn positions(
+        &self,
+        coin: &str,
+        exchange: Option<&str>,
+        as_of: Option<Millis>,
+    ) -> Result<Vec<PositionRow>, Refusal> {
+        self.positions(coin, exchange, as_of)
+    }
+
+    fn maps(
+        &self,
+        wanted: &api::Maps,
+        as_of: Option<Millis>,
+        most: usize,
+    ) -> Result<Vec<MapRow>, Refusal> {
+        self.maps(
+            wanted.kind.map(Vocabulary::name),
+            wanted.symbol.as_ref().map(Coin::as_str),
+            wanted.version.as_deref(),
+            as_of,
+            (wanted.start, wanted.end),
+            most,
+        )
+    }
+}
