@@ -38,7 +38,8 @@ class _Coverage(_Blocking):
             ``last_event`` (epoch ms or ``None``), ``gaps`` and ``cnt``; then of what a collector wrote down, else
             ``None``: ``topics`` that were asked for and ``topics_covered`` at the end of the window, orders
             ``recovered`` by asking again for what was missed; by whole days, rows ``rejected`` as unreadable or out of
-            their time, orders ``unpriced``, those ``quarantined`` because their unit is in doubt, ``holes`` in the
+            their time, orders ``unpriced``, those ``quarantined`` because their unit is in doubt and those
+            ``unjudged``, which are kept though nothing measured theirs, ``holes`` in the
             venue's own numbers, and how many of these were held against the one before (``numbered``);
             ``clock_ahead``, by how many milliseconds the clock that listened ran before the venue's; and where a venue
             tells totals of its own, ``compared_usd``, what is kept of the hours and contracts that were held against

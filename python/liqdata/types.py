@@ -289,6 +289,7 @@ class CoverageRow(TypedDict):
     rejected: int | None
     unpriced: int | None
     quarantined: int | None
+    unjudged: int | None
     holes: int | None
     numbered: int | None
     clock_ahead: int | None
@@ -518,6 +519,7 @@ class VenueStatus(TypedDict):
     unpriced: int
     suspect: int
     quarantined: int
+    unjudged: int
     holes: int
     numbered: int
     connected_share: float | None

@@ -400,6 +400,7 @@ impl Listening {
             rejected: tally(Tallied::Rejected),
             unpriced: tally(Tallied::Unpriced),
             quarantined: tally(Tallied::Quarantined),
+            unjudged: tally(Tallied::Unjudged),
             holes: tally(Tallied::Hole),
             numbered,
             clock_ahead: mark(Measured::ClockAhead),

@@ -86,6 +86,8 @@ pub enum Tallied {
     Unpriced,
     /// Orders whose unit is in doubt.
     Quarantined,
+    /// Orders that are kept though nothing measured them.
+    Unjudged,
     /// Holes in the exchange's own numbering.
     Hole,
     /// Numbers of the exchange's own that were held against the one before.
@@ -97,6 +99,7 @@ impl Vocabulary for Tallied {
         Self::Rejected,
         Self::Unpriced,
         Self::Quarantined,
+        Self::Unjudged,
         Self::Hole,
         Self::Numbered,
     ];
@@ -106,6 +109,7 @@ impl Vocabulary for Tallied {
             Self::Rejected => "rejected",
             Self::Unpriced => "unpriced",
             Self::Quarantined => "quarantined",
+            Self::Unjudged => "unjudged",
             Self::Hole => "hole",
             Self::Numbered => "numbered",
         }

@@ -6,7 +6,12 @@ use crate::archive::{Tallied, Tally};
 use crate::model::Millis;
 
 /// What is counted of every venue.
-const KINDS: [Tallied; 3] = [Tallied::Rejected, Tallied::Unpriced, Tallied::Quarantined];
+const KINDS: [Tallied; 4] = [
+    Tallied::Rejected,
+    Tallied::Unpriced,
+    Tallied::Quarantined,
+    Tallied::Unjudged,
+];
 /// What is counted of one that numbers what it tells.
 const NUMBERS: [Tallied; 2] = [Tallied::Hole, Tallied::Numbered];
 
@@ -84,6 +89,6 @@ mod tests {
         assert_eq!(take(&mut counts, 5), [(Tallied::Rejected, 3)]);
         counts.add(Tallied::Unpriced, 1, Millis(6));
         let next = take(&mut counts, Millis::DAY);
-        assert_eq!(next.len(), 4, "{next:?}");
+        assert_eq!(next.len(), KINDS.len() + 1, "{next:?}");
     }
 }

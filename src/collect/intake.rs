@@ -390,7 +390,9 @@ impl Intake {
             self.set_aside(text, &unpriced, now);
             return None;
         };
-        let doubt = self.yardstick.doubt_row(self.name(), &row);
+        let native_id = row.native_id.as_deref().unwrap_or_default();
+        let own = self.markets.load().price(native_id);
+        let doubt = self.yardstick.doubt_row(self.name(), &row, own);
         let key = &row.dedupe_key;
         match &doubt {
             Some(Doubt::Impossible(why)) => {
@@ -401,9 +403,13 @@ impl Intake {
                 self.board.notes().status.suspect += 1;
                 self.board.trouble(format!("looks wrong: {key}: {why}"));
             }
+            Some(Doubt::Unjudged) => {
+                self.board.notes().status.unjudged += 1;
+                locked(&self.counts).add(Tallied::Unjudged, 1, now);
+            }
             None => {}
         }
-        let worth_keeping = self.settings.raw || doubt.is_some();
+        let worth_keeping = self.settings.raw || matches!(doubt, Some(Doubt::Suspect(_)));
         row.raw = worth_keeping.then(|| text.to_owned());
         Some(row)
     }

@@ -10,7 +10,7 @@ use super::markets::Markets;
 use super::settings::span;
 use super::venue::{Failure, VenueTasks};
 use crate::archive::RawLine;
-use crate::feeds::{Ask, Error, Instruments, Listing, Page};
+use crate::feeds::{Ask, Error, Instruments, Listing, Page, Quoted};
 
 impl VenueTasks {
     /// Reads the markets, list by list. A list of which a page cannot be read stays as it was, whole, and costs the others
@@ -18,11 +18,13 @@ impl VenueTasks {
     async fn read_markets(&self) -> Result<Option<Failure>, Failure> {
         let known = self.intake.markets.load_full();
         let (mut lists, mut read_at) = (known.lists.clone(), known.read.clone());
+        let mut told = Vec::new();
         let mut failed = None;
         for (place, ask) in self.intake.venue.listing_requests().into_iter().enumerate() {
             let asked = self.intake.clock.now();
             let read = match self.read_list(place, ask).await {
-                Ok((listings, pages)) => {
+                Ok((listings, prices, pages)) => {
+                    told.push((asked, prices));
                     if known.lists.get(place).and_then(Option::as_ref) != Some(&listings) {
                         self.keep_markets(place, pages);
                     }
@@ -53,30 +55,55 @@ impl VenueTasks {
             return Err(failed.unwrap_or(Failure::NoMarkets));
         }
         self.intake.board.notes().unlisted = lists.iter().any(Option::is_none);
-        self.intake
-            .markets
-            .store(Arc::new(Markets::of(lists, read_at)));
+        let markets = Markets::of(lists, read_at).priced(&known, told);
+        self.intake.markets.store(Arc::new(markets));
         self.known.send_replace(true);
         Ok(failed)
     }
 
-    /// Reads one list of markets, page by page; gives the pages, too, where they are kept.
+    /// Reads one list of markets, page by page; gives the prices in it and the pages, too, where they are kept.
     async fn read_list(
         &self,
         place: usize,
         ask: Ask,
-    ) -> Result<(Vec<Listing>, Vec<RawLine>), Failure> {
-        let mut listings = Vec::new();
+    ) -> Result<(Vec<Listing>, Vec<Quoted>, Vec<RawLine>), Failure> {
+        let (mut listings, mut prices) = (Vec::new(), Vec::new());
         let mut pages = Vec::new();
         let mut asks = VecDeque::from([ask]);
         while let Some(ask) = asks.pop_front() {
             let body = self.rest.get(&ask).await?;
             let page = self.read_listings(&ask, &body)?;
+            if self.intake.venue.lists_prices() {
+                prices.extend(self.prices_in(&body)?);
+            }
             pages.extend(self.page(place, pages.len(), &ask, &body));
             listings.extend(page.rows);
             asks.extend(page.rest);
         }
-        Ok((listings, pages))
+        Ok((listings, prices, pages))
+    }
+
+    /// Reads the prices of the markets, where they are asked for by themselves. Orders can be kept without them, so what
+    /// cannot be read is said and no more.
+    async fn read_prices(&self) {
+        for ask in self.intake.venue.price_requests() {
+            let asked = self.intake.clock.now();
+            let read = self.rest.get(&ask).await.map_err(Failure::from);
+            match read.and_then(|body| Ok(self.prices_in(&body)?)) {
+                Ok(prices) => {
+                    let known = self.intake.markets.load_full();
+                    let markets = (*known).clone().priced(&known, [(asked, prices)]);
+                    self.intake.markets.store(Arc::new(markets));
+                }
+                Err(fault) => self.trouble(format!("the prices cannot be read: {fault}")),
+            }
+        }
+    }
+
+    fn prices_in(&self, body: &str) -> Result<Vec<Quoted>, Error> {
+        let none = Instruments::default();
+        let venue = self.intake.venue;
+        venue.read_prices(&venue.frame(body, None, &none))
     }
 
     fn read_listings(&self, ask: &Ask, body: &str) -> Result<Page<Listing>, Error> {
@@ -116,14 +143,20 @@ impl VenueTasks {
         }
     }
 
-    /// Reads the markets at the start, every hour, and soon after an unknown one turned up.
+    /// Reads the markets at the start, every hour, and soon after an unknown one turned up; their prices, where these are
+    /// asked for by themselves, at the start and every hour.
     pub(super) async fn tend_markets(&self) {
         if self.intake.venue.listing_requests().is_empty() {
             return;
         }
         self.read_markets_until_known().await;
         let pace = &self.intake.settings.pace;
+        let mut priced: Option<Instant> = None;
         loop {
+            if priced.is_none_or(|at| at.elapsed() >= span(pace.instruments)) {
+                priced = Some(Instant::now());
+                self.read_prices().await;
+            }
             self.intake.try_held().await;
             let read = Instant::now();
             // A market may be traded before it is listed, so it is looked for as long as rows wait for it.

@@ -1,13 +1,16 @@
 //! The markets of a venue, as they were last read.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 
+use super::yardstick::Read;
 use crate::feeds::Instruments;
 use crate::feeds::Listing;
+use crate::feeds::Quoted;
 use crate::model::Millis;
 
 /// The markets of a venue.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Markets {
     /// By the requests that list them; absent where that was never answered.
     pub(super) lists: Vec<Option<Vec<Listing>>>,
@@ -15,6 +18,8 @@ pub(super) struct Markets {
     pub(super) read: Vec<Option<Millis>>,
     pub(super) listings: Vec<Listing>,
     pub(super) instruments: Instruments,
+    /// The price that the venue told of each market last, and when it was asked.
+    prices: HashMap<String, Read>,
 }
 
 impl Markets {
@@ -25,7 +30,34 @@ impl Markets {
             listings,
             lists,
             read,
+            prices: HashMap::new(),
         }
+    }
+
+    /// The same with the prices that were known, and those that were told to what was asked at an instant.
+    pub(super) fn priced(
+        mut self,
+        known: &Self,
+        told: impl IntoIterator<Item = (Millis, Vec<Quoted>)>,
+    ) -> Self {
+        self.prices.clone_from(&known.prices);
+        for (at, told) in told {
+            let read = |quoted: Quoted| {
+                let value = quoted.price;
+                (quoted.native_id, Read { at, value })
+            };
+            self.prices.extend(told.into_iter().map(read));
+        }
+        // Of a market that is listed no more nothing is kept.
+        let listed = &self.instruments;
+        self.prices
+            .retain(|native_id, _| listed.get(native_id).is_some());
+        self
+    }
+
+    /// The price that the venue told of a market last.
+    pub(super) fn price(&self, native_id: &str) -> Option<Read> {
+        self.prices.get(native_id).copied()
     }
 
     /// Since when a market that was not listed may have been traded.

@@ -414,7 +414,7 @@ impl Reread {
         let Some(row) = order_row(event, one.venue.completeness(), None, at) else {
             return Ok(());
         };
-        let doubt = self.yardstick.doubt_row(name, &row);
+        let doubt = self.yardstick.doubt_row(name, &row, None);
         if !one.is_chosen || !self.is_within(at) {
             return Ok(());
         }

@@ -67,6 +67,8 @@ pub struct VenueStatus {
     /// Events that are set aside and not kept, because their unit must be another: too far off the market's price, or worth
     /// more than all that is open.
     pub quarantined: u64,
+    /// Events that are kept though nothing measured them: no bars, no other venues, no price of the venue's own.
+    pub unjudged: u64,
     /// Holes in the venue's own numbers: something was not heard.
     pub holes: u64,
     /// Numbers of the venue's own that were held against the one before.

@@ -1,5 +1,6 @@
 //! What orders are measured by: the last closed price of each coin, and how much of it is open; the prices of orders on the
-//! other venues, where no bars of a coin are collected.
+//! other venues, where no bars of a coin are collected; and the price that the venue itself tells of the market, where the
+//! others are not of one mind or there are none.
 //!
 //! A row that is somewhat off is kept all the same, with the message it was read from, and counted. One that is so far off
 //! that its unit must be another is set aside and counted: a cascade moves a price by half, a wrong unit by ten times.
@@ -19,15 +20,34 @@ const FRESH: i64 = 15 * Millis::MINUTE;
 const OFF: Decimal = Decimal::from_parts(2, 0, 0, false, 1);
 /// How many times the market's price no price can be, or the other way round.
 const TIMES: Decimal = Decimal::from_parts(5, 0, 0, false, 0);
+/// The venue's own price is read with its markets, each hour: up to so old it measures like any other, …
+const RECENT: i64 = 2 * Millis::HOUR;
+/// … up to so old by twice as much, since a new coin may rise fivefold in a morning, and beyond that not at all.
+const AGED: i64 = 6 * Millis::HOUR;
+const AGED_TIMES: Decimal = Decimal::from_parts(10, 0, 0, false, 0);
 /// How many other venues have to be of one mind before an order is set aside for it.
 const WITNESSES: usize = 2;
 /// Which part of the open interest one order may be.
 const PART: Decimal = Decimal::from_parts(5, 0, 0, false, 2);
 
+/// What was read, and when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Read {
+    pub(super) at: Millis,
+    pub(super) value: Decimal,
+}
+
+/// What a price is held against.
 #[derive(Clone, Copy, Debug)]
-struct Read {
-    at: Millis,
-    value: Decimal,
+struct Measure {
+    price: Decimal,
+    whose: &'static str,
+    /// How many times that no price can be.
+    times: Decimal,
+    /// Whether that is sure enough to set an order aside.
+    is_decisive: bool,
+    /// Whether it is of now.
+    is_fresh: bool,
 }
 
 #[derive(Debug, Default)]
@@ -45,6 +65,8 @@ pub(super) enum Doubt {
     Suspect(String),
     /// It cannot be: its unit must be another.
     Impossible(String),
+    /// Nothing measures it.
+    Unjudged,
 }
 
 /// The measures of all coins.
@@ -87,19 +109,28 @@ impl Yardstick {
         });
     }
 
-    /// Why a row cannot be right, by when it was received; see [`Yardstick::doubt`].
-    pub(super) fn doubt_row(&self, exchange: &'static str, row: &OrderRow) -> Option<Doubt> {
+    /// Why a row cannot be right, by when it was received, where the venue itself tells `own` of its market; see
+    /// [`Yardstick::doubt`].
+    pub(super) fn doubt_row(
+        &self,
+        exchange: &'static str,
+        row: &OrderRow,
+        own: Option<Read>,
+    ) -> Option<Doubt> {
         let symbol = &row.order.symbol;
         let base = symbol.strip_suffix(quote_of_pair(symbol).unwrap_or_default());
         let (_, scale) = coin_of_base(base.unwrap_or(symbol));
-        let price = price_of_one(row.order.price, scale)?;
-        self.doubt(
-            &row.coin,
-            exchange,
-            price,
-            row.order.value_usd,
-            row.received_at,
-        )
+        let Some(price) = price_of_one(row.order.price, scale) else {
+            return Some(Doubt::Unjudged);
+        };
+        // Of an order that is told long after it happened it says as little as an old one.
+        let own = own.and_then(|read| {
+            let value = price_of_one(read.value, scale)?;
+            let at = read.at.min(row.order.timestamp);
+            Some(Read { at, value })
+        });
+        let order = (price, row.order.value_usd);
+        self.doubt(&row.coin, exchange, order, own, row.received_at)
     }
 
     /// Why an order cannot be right: its price, of a single coin, or its value. What is not impossible measures those of the
@@ -108,8 +139,8 @@ impl Yardstick {
         &self,
         coin: &str,
         exchange: &'static str,
-        price: Decimal,
-        value_usd: Decimal,
+        (price, value_usd): (Decimal, Decimal),
+        own: Option<Read>,
         now: Millis,
     ) -> Option<Doubt> {
         let mut coins = self.coins.lock().unwrap_or_else(PoisonError::into_inner);
@@ -117,7 +148,7 @@ impl Yardstick {
             coins.insert(coin.to_owned(), Coin::default());
         }
         let coin = coins.get_mut(coin)?;
-        let doubt = coin.doubt(exchange, price, value_usd, now);
+        let doubt = coin.doubt(exchange, price, value_usd, own, now);
         if !matches!(doubt, Some(Doubt::Impossible(_))) {
             coin.prices.insert(
                 exchange,
@@ -135,18 +166,49 @@ fn is_fresh(read: &Read, now: Millis) -> bool {
     read.at >= now.back(FRESH)
 }
 
-/// Whether two prices are so far apart that they cannot be of the same unit.
-fn is_of_another_unit(a: Decimal, b: Decimal) -> bool {
-    let times = a.min(b).checked_mul(TIMES);
+/// Whether one of two prices is more than so many times the other.
+fn are_apart(a: Decimal, b: Decimal, times: Decimal) -> bool {
+    let times = a.min(b).checked_mul(times);
     times.is_some_and(|times| times < a.max(b))
 }
 
+/// A price that the venue itself told, as far as it is not too old.
+fn told(own: Read, now: Millis) -> Option<Measure> {
+    let times = match own.at {
+        at if at >= now.back(RECENT) => TIMES,
+        at if at >= now.back(AGED) => AGED_TIMES,
+        _ => return None,
+    };
+    Some(Measure {
+        price: own.value,
+        whose: "the exchange's own",
+        times,
+        is_decisive: true,
+        is_fresh: is_fresh(&own, now),
+    })
+}
+
 impl Coin {
-    /// The market's price, where it comes from, and how many are of that mind.
-    fn market(&self, exchange: &str, now: Millis) -> Option<(Decimal, &'static str, usize)> {
+    /// What a price on a venue is held against, which tells `own` of the market itself.
+    fn measure(&self, exchange: &str, own: Option<Read>, now: Millis) -> Option<Measure> {
         if let Some(close) = self.close.filter(|read| is_fresh(read, now)) {
-            return Some((close.value, "the market's", WITNESSES));
+            return Some(Measure {
+                price: close.value,
+                whose: "the market's",
+                times: TIMES,
+                is_decisive: true,
+                is_fresh: true,
+            });
         }
+        let others = self.others(exchange, now);
+        match others {
+            Some(others) if others.is_decisive => Some(others),
+            others => own.and_then(|own| told(own, now)).or(others),
+        }
+    }
+
+    /// The middle of what the other venues told last.
+    fn others(&self, exchange: &str, now: Millis) -> Option<Measure> {
         let others = self.prices.iter().filter(|(name, _)| **name != exchange);
         let others = others.filter(|(_, read)| is_fresh(read, now));
         let mut others: Vec<Decimal> = others.map(|(_, read)| read.value).collect();
@@ -154,8 +216,14 @@ impl Coin {
         let middle = others.get(others.len() / 2).copied()?;
         let agree = others
             .iter()
-            .filter(|price| !is_of_another_unit(**price, middle));
-        Some((middle, "the other venues'", agree.count()))
+            .filter(|price| !are_apart(**price, middle, TIMES));
+        Some(Measure {
+            price: middle,
+            whose: "the other venues'",
+            times: TIMES,
+            is_decisive: agree.count() >= WITNESSES,
+            is_fresh: true,
+        })
     }
 
     fn doubt(
@@ -163,16 +231,28 @@ impl Coin {
         exchange: &str,
         price: Decimal,
         value_usd: Decimal,
+        own: Option<Read>,
         now: Millis,
     ) -> Option<Doubt> {
-        let (market, whose, witnesses) = self.market(exchange, now)?;
-        if is_of_another_unit(price, market) {
-            let why = format!("its price {price} is more than five times off {whose} {market}");
-            return Some(if witnesses >= WITNESSES {
+        let Some(measure) = self.measure(exchange, own, now) else {
+            return Some(Doubt::Unjudged);
+        };
+        let Measure {
+            price: market,
+            whose,
+            times,
+            ..
+        } = measure;
+        if are_apart(price, market, times) {
+            let why = format!("its price {price} is more than {times} times off {whose} {market}");
+            return Some(if measure.is_decisive {
                 Doubt::Impossible(why)
             } else {
                 Doubt::Suspect(why)
             });
+        }
+        if !measure.is_fresh {
+            return None;
         }
         let off = market.checked_mul(OFF)?;
         if price.checked_sub(market)?.abs() > off {
@@ -218,8 +298,9 @@ mod tests {
     fn an_order_far_off_price_or_open_interest_is_doubted() {
         let measures = Yardstick::default();
         let now = Millis(100 * Millis::MINUTE);
-        let doubt =
-            |coin, price: i64, usd: i64| measures.doubt(coin, "htx", price.into(), usd.into(), now);
+        let doubt = |coin, price: i64, usd: i64| {
+            measures.doubt(coin, "htx", (price.into(), usd.into()), None, now)
+        };
         measures.close("BTC", now, 100.into());
         measures.close("BTC", now.back(Millis::MINUTE), 5.into());
         assert_eq!(doubt("BTC", 119, 1_000_000), None);
@@ -227,26 +308,27 @@ mod tests {
         assert!(suspected(doubt("BTC", 79, 1), "20 %"));
         // A cascade moves a price by half; a wrong unit does so by ten times.
         assert!(suspected(doubt("BTC", 499, 1), "20 %"));
-        assert!(impossible(doubt("BTC", 1000, 1), "five times"));
-        assert!(impossible(doubt("BTC", 10, 1), "five times"));
+        assert!(impossible(doubt("BTC", 1000, 1), "5 times"));
+        assert!(impossible(doubt("BTC", 10, 1), "5 times"));
         measures.open_interest("BTC", "okx", now, 600.into());
         measures.open_interest("BTC", "bybit", now, 400.into());
         assert_eq!(doubt("BTC", 100, 5000), None);
         assert!(suspected(doubt("BTC", 100, 5001), "5 %"));
         assert!(impossible(doubt("BTC", 100, 100_001), "that are open"));
-        assert_eq!(doubt("ETH", 1, 1), None);
+        assert_eq!(doubt("ETH", 1, 1), Some(Doubt::Unjudged));
         // What is old measures nothing.
         measures.close("SOL", now.back(16 * Millis::MINUTE), 100.into());
-        assert_eq!(doubt("SOL", 1, 1), None);
+        assert_eq!(doubt("SOL", 1, 1), Some(Doubt::Unjudged));
     }
 
     #[test]
     fn a_coin_without_bars_is_measured_by_the_other_venues() {
         let measures = Yardstick::default();
         let now = Millis(100 * Millis::MINUTE);
-        let of =
-            |exchange, price: i64| measures.doubt("PEPE", exchange, price.into(), 1.into(), now);
-        assert_eq!(of("okx", 100), None);
+        let of = |exchange, price: i64| {
+            measures.doubt("PEPE", exchange, (price.into(), 1.into()), None, now)
+        };
+        assert_eq!(of("okx", 100), Some(Doubt::Unjudged));
         // Of two nobody knows which is wrong.
         assert!(suspected(of("gate", 1000), "the other venues'"));
         assert!(suspected(of("htx", 100), "the other venues'"));
@@ -255,5 +337,47 @@ mod tests {
         assert_eq!(of("htx", 99), None);
         // Its own price is no measure, and what was set aside is none.
         assert_eq!(of("okx", 98), None);
+    }
+    #[test]
+    fn a_coin_of_one_venue_is_measured_by_the_price_it_tells_while_that_is_not_old() {
+        let measures = Yardstick::default();
+        let now = Millis(100 * Millis::HOUR);
+        let of = |price: i64, age: i64| {
+            let own = Read {
+                at: now.back(age),
+                value: 100.into(),
+            };
+            measures.doubt("NEW", "gate", (price.into(), 1.into()), Some(own), now)
+        };
+        assert_eq!(of(119, Millis::MINUTE), None);
+        assert!(suspected(of(121, Millis::MINUTE), "the exchange's own 100"));
+        assert!(impossible(of(501, Millis::MINUTE), "5 times"));
+        assert!(impossible(of(19, Millis::MINUTE), "5 times"));
+        // Within hours a price goes far, and no unit is wrong.
+        assert_eq!(of(499, 2 * Millis::HOUR), None);
+        assert!(impossible(of(501, 2 * Millis::HOUR), "5 times"));
+        assert_eq!(of(999, 3 * Millis::HOUR), None);
+        assert!(impossible(of(1001, 6 * Millis::HOUR), "10 times"));
+        assert_eq!(of(1001, 6 * Millis::HOUR + 1), Some(Doubt::Unjudged));
+    }
+
+    #[test]
+    fn the_price_a_venue_tells_counts_where_others_are_not_of_one_mind() {
+        let measures = Yardstick::default();
+        let now = Millis(100 * Millis::HOUR);
+        let of = |exchange, price: i64, own: Option<i64>| {
+            let own = own.map(|value| Read {
+                at: now,
+                value: value.into(),
+            });
+            measures.doubt("PEPE", exchange, (price.into(), 1.into()), own, now)
+        };
+        // One other venue, in whatever unit it counts, does not set aside what the venue's own price bears out.
+        assert_eq!(of("okx", 100_000, None), Some(Doubt::Unjudged));
+        assert_eq!(of("gate", 100, Some(100)), None);
+        assert!(impossible(of("bitmex", 1000, Some(100)), "exchange's own"));
+        // Two that agree are worth more than a list that may be of an hour ago.
+        assert_eq!(of("bitmex", 100, Some(100)), None);
+        assert!(impossible(of("htx", 1000, Some(1000)), "the other venues'"));
     }
 }

@@ -21,6 +21,7 @@ use super::listen::{Asked, Beat, Heard, Heartbeat, Sign};
 use super::members::{Part, members};
 use super::naming::{self, Market, before};
 use super::place::{Place, says, shown, text_of};
+use super::prices::{Prices, Quoted, quoted};
 use super::venue::{Lines, Listen, Rest, Venue};
 use crate::model::Millis;
 
@@ -37,6 +38,8 @@ const BARS: i64 = 1500;
 const BARS_WEIGHT: u32 = 10;
 /// Up to so many bars weigh little.
 const FEW_BARS: i64 = 99;
+/// What the prices of all markets weigh.
+const PRICES_WEIGHT: u32 = 10;
 /// Most readings of open interest of a reply.
 const READINGS: i64 = 500;
 
@@ -70,6 +73,17 @@ pub(super) static VENUE: Venue = Venue {
             ]
         },
         read_listings,
+        prices: Some(Prices {
+            asks: || {
+                vec![
+                    Ask::new("/fapi/v1/premiumIndex", WEIGHT).weighing(PRICES_WEIGHT),
+                    Ask::new("/dapi/v1/premiumIndex", WEIGHT)
+                        .host("rest_coin")
+                        .weighing(PRICES_WEIGHT),
+                ]
+            },
+            read: read_prices,
+        }),
         bars: Some(Series {
             look_back: i64::MAX,
             length: BARS * Millis::MINUTE,
@@ -337,6 +351,18 @@ fn read_listings(ask: &Ask, frame: &Frame<'_>) -> Result<Page<Listing>, Error> {
         }))
     })?;
     Ok(Page::last(rows))
+}
+
+members!(Marked<'a> {
+    symbol = "symbol",
+    mark = "markPrice",
+});
+
+fn read_prices(frame: &Frame<'_>) -> Result<Vec<Quoted>, Error> {
+    let rows = frame.read_plainly::<Part<Marked<'_>>>()?;
+    quoted(&Place::ROOT, &rows, |row| {
+        Quoted::read(row.symbol, row.mark)
+    })
 }
 
 fn ask_for_bars(market: &str, start: Millis, end: Millis) -> Ask {

@@ -17,6 +17,7 @@ use super::listen::{Asked, Beat, Heard, Heartbeat};
 use super::members::{Part, members};
 use super::naming::Market;
 use super::place::{Place, says, text_of};
+use super::prices::{Prices, Quoted, quoted};
 use super::venue::{Lines, Listen, Rest, Venue};
 use crate::model::{quote_of_pair, without_month};
 
@@ -56,6 +57,7 @@ pub(super) static VENUE: Venue = Venue {
     rest: Rest {
         listings: || vec![Ask::new("/api/v1/instrument/active", REQUESTS)],
         read_listings,
+        prices: Some(Prices::listed(read_prices)),
         ..Rest::NONE
     },
 };
@@ -170,6 +172,7 @@ members!(Listed<'a> {
     multiplier = "multiplier",
     to_settle = "underlyingToSettleMultiplier",
     to_position = "underlyingToPositionMultiplier",
+    mark = "markPrice",
 });
 
 fn read_listings(_ask: &Ask, frame: &Frame<'_>) -> Result<Page<Listing>, Error> {
@@ -190,6 +193,13 @@ fn read_listings(_ask: &Ask, frame: &Frame<'_>) -> Result<Page<Listing>, Error> 
         }))
     })?;
     Ok(Page::last(rows))
+}
+
+fn read_prices(frame: &Frame<'_>) -> Result<Vec<Quoted>, Error> {
+    let markets: Part<Listed<'_>> = frame.read_plainly()?;
+    quoted(&Place::ROOT, &markets, |market| {
+        Quoted::read(market.symbol, market.mark)
+    })
 }
 
 /// What a contract is counted in, and how much of that one holds.

@@ -20,6 +20,7 @@ use super::listen::{Asked, Beat, Heard, Heartbeat, Line, batched};
 use super::members::{Cell, Part, Raw, members};
 use super::naming::{self, Market, perpetual};
 use super::place::{Place, says, shown, text_of};
+use super::prices::{Prices, Quoted, quoted};
 use super::venue::{Lines, Listen, Rest, Venue};
 use crate::model::{Millis, quote_of_pair, sort_small, without_month};
 
@@ -77,6 +78,14 @@ pub(super) static VENUE: Venue = Venue {
             ["linear", "inverse"].map(of).into()
         },
         read_listings,
+        prices: Some(Prices {
+            asks: || {
+                let of =
+                    |category| Ask::new("/v5/market/tickers", REQUESTS).with("category", category);
+                ["linear", "inverse"].map(of).into()
+            },
+            read: read_prices,
+        }),
         bars: Some(Series {
             look_back: i64::MAX,
             length: BARS * Millis::MINUTE,
@@ -297,6 +306,19 @@ fn read_listings(ask: &Ask, frame: &Frame<'_>) -> Result<Page<Listing>, Error> {
     Ok(Page {
         rows,
         rest: rest.into_iter().collect(),
+    })
+}
+
+members!(Ticker<'a> {
+    symbol = "symbol",
+    mark = "markPrice",
+});
+
+fn read_prices(frame: &Frame<'_>) -> Result<Vec<Quoted>, Error> {
+    let found = found::<Part<Ticker<'_>>>(frame)?;
+    let place = Place::ROOT.member("result");
+    quoted(&place.member("list"), &found.list, |ticker| {
+        Quoted::read(ticker.symbol, ticker.mark)
     })
 }
 

@@ -21,6 +21,7 @@ use super::members::{Part, members};
 use super::naming;
 use super::paging;
 use super::place::{Place, says, text_of};
+use super::prices::{Prices, Quoted, quoted};
 use super::venue::{Lines, Listen, Rest, Venue};
 use crate::model::Millis;
 
@@ -74,6 +75,7 @@ pub(super) static VENUE: Venue = Venue {
     rest: Rest {
         listings: || vec![Ask::new("/v4/perpetualMarkets", REQUESTS)],
         read_listings,
+        prices: Some(Prices::listed(read_prices)),
         look_back: 7 * Millis::DAY,
         missed,
         go_on,
@@ -228,12 +230,24 @@ fn named(said: &str) -> Option<&str> {
 members!(Listed<'a> {
     ticker = "ticker",
     status = "status",
+    oracle = "oraclePrice",
 });
 
-fn read_listings(_ask: &Ask, frame: &Frame<'_>) -> Result<Page<Listing>, Error> {
+/// The markets of a list, which has them by name.
+fn markets<'a>(frame: &Frame<'a>) -> Result<Part<Listed<'a>>, Error> {
     let markets: Option<BTreeMap<String, Part<Listed<'_>>>> = frame.members()?.read("markets")?;
     let markets = markets.ok_or_else(|| frame.unknown())?;
-    let list = Part::List(markets.into_values().collect());
+    Ok(Part::List(markets.into_values().collect()))
+}
+
+fn read_prices(frame: &Frame<'_>) -> Result<Vec<Quoted>, Error> {
+    quoted(&Place::ROOT.member("markets"), &markets(frame)?, |market| {
+        Quoted::read(market.ticker, market.oracle)
+    })
+}
+
+fn read_listings(_ask: &Ask, frame: &Frame<'_>) -> Result<Page<Listing>, Error> {
+    let list = markets(frame)?;
     let place = Place::ROOT.member("markets");
     let rows = frame.rows(&place, &list, |_, place, market| {
         let ticker = place.name("ticker", market.ticker)?;

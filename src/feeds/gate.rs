@@ -19,6 +19,7 @@ use super::listen::{Asked, Beat, Heard, Heartbeat};
 use super::members::{Part, members};
 use super::naming::Market;
 use super::place::{Place, says, shown, text_of};
+use super::prices::{Prices, Quoted, quoted};
 use super::venue::{Keyed, Lines, Listen, Rest, Venue};
 use crate::model::{Millis, Side};
 
@@ -87,6 +88,7 @@ pub(super) static VENUE: Venue = Venue {
             SETTLES.map(of).into()
         },
         read_listings,
+        prices: Some(Prices::listed(read_prices)),
         // The venue does not say; it answers with fewer rows where it keeps fewer.
         look_back: 30 * Millis::DAY,
         missed,
@@ -290,6 +292,7 @@ members!(Contract<'a> {
     multiplier = "quanto_multiplier",
     status = "status",
     in_delisting = "in_delisting",
+    mark = "mark_price",
 });
 
 fn read_listings(ask: &Ask, frame: &Frame<'_>) -> Result<Page<Listing>, Error> {
@@ -328,6 +331,13 @@ fn read_listings(ask: &Ask, frame: &Frame<'_>) -> Result<Page<Listing>, Error> {
         }))
     })?;
     Ok(Page::last(rows))
+}
+
+fn read_prices(frame: &Frame<'_>) -> Result<Vec<Quoted>, Error> {
+    let contracts = frame.read_plainly::<Part<Contract<'_>>>()?;
+    quoted(&Place::ROOT, &contracts, |contract| {
+        Quoted::read(contract.name, contract.mark)
+    })
 }
 
 /// One request for each settlement currency and hour; the newest come first. Times are whole seconds here.

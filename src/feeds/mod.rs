@@ -40,6 +40,7 @@ mod orderly;
 mod pacifica;
 mod paging;
 mod place;
+mod prices;
 #[cfg(test)]
 mod testing;
 mod venue;
@@ -56,6 +57,7 @@ pub use frame::Frame;
 pub use instruments::{Instrument, Instruments, Kind, Listing};
 pub(crate) use instruments::{price_of_one, unscaled};
 pub use listen::{Asked, Beat, Heard, Heartbeat, Line, Numbered, Sign};
+pub use prices::Quoted;
 pub use venue::{Announced, Keyed, Venue};
 
 use crate::model::{Millis, exchange_name};

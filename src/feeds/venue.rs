@@ -12,6 +12,7 @@ use super::event::{Completeness, Event, PriceKind};
 use super::frame::{Frame, Rules};
 use super::instruments::{Instruments, Listing};
 use super::listen::{Asked, Beat, Heard, Heartbeat, Line, Numbered, Numbers};
+use super::prices::{Prices, Quoted};
 use crate::model::{ContractKind, Millis, Symbol};
 
 /// An exchange whose public frames can be read, and what listening to it takes. Nothing here does any input or output.
@@ -101,6 +102,7 @@ impl Listen {
 pub(super) struct Rest {
     pub(super) listings: fn() -> Vec<Ask>,
     pub(super) read_listings: fn(&Ask, &Frame<'_>) -> Result<Page<Listing>, Error>,
+    pub(super) prices: Option<Prices>,
     pub(super) look_back: i64,
     pub(super) late: i64,
     pub(super) ban: Option<Duration>,
@@ -121,6 +123,7 @@ impl Rest {
     pub(super) const NONE: Self = Self {
         listings: Vec::new,
         read_listings: |_, frame| Err(frame.unknown()),
+        prices: None,
         look_back: 0,
         late: LATE,
         ban: None,
@@ -355,6 +358,31 @@ impl Venue {
     /// [`Error::Unexpected`] where the body is not what the venue sends.
     pub fn read_listings(&self, ask: &Ask, frame: &Frame<'_>) -> Result<Page<Listing>, Error> {
         (self.rest.read_listings)(ask, frame)
+    }
+
+    /// The requests that tell the last price of its markets; none where the [lists of markets](Self::listing_requests) do, or
+    /// where nothing is known to.
+    #[must_use]
+    pub fn price_requests(&self) -> Vec<Ask> {
+        let prices = self.rest.prices.as_ref();
+        prices.map_or_else(Vec::new, |prices| (prices.asks)())
+    }
+
+    /// Whether its lists of markets tell the last price of each.
+    #[must_use]
+    pub fn lists_prices(&self) -> bool {
+        self.rest.prices.is_some() && self.price_requests().is_empty()
+    }
+
+    /// The last prices in the reply to one of the [price requests](Self::price_requests), or in a list of markets. A market of
+    /// which none is told is left out.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unexpected`] where the body is not what the venue sends.
+    pub fn read_prices(&self, frame: &Frame<'_>) -> Result<Vec<Quoted>, Error> {
+        let prices = self.rest.prices.as_ref();
+        prices.map_or_else(|| Err(frame.unknown()), |prices| (prices.read)(frame))
     }
 
     /// The requests by whose replies it shows, at the start and every hour, whether the venue's rows still mean what they

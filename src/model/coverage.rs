@@ -123,7 +123,8 @@ record! {
         pub connected_share: Option<f64>,
         /// The least complete of the channels that were listened to.
         pub completeness: Completeness,
-        /// How that is known.
+        /// How that is known: `documented` where the exchange says so, `verified` where its own numbers were followed, or
+        /// `unknown`.
         pub known_by: Evidence,
         /// Event time of its last order.
         pub last_event: Option<Millis>,
@@ -143,6 +144,8 @@ record! {
         pub unpriced: Option<u64>,
         /// Orders set aside because their unit is in doubt, on the days of the stretch.
         pub quarantined: Option<u64>,
+        /// Orders that are kept though nothing measured their unit, on the days of the stretch.
+        pub unjudged: Option<u64>,
         /// Holes in the exchange's own numbering, on the days of the stretch.
         pub holes: Option<u64>,
         /// Numbers of the exchange's own that were held against the one before, on the days of the stretch; absent where it
@@ -180,8 +183,8 @@ record! {
         pub recovered_at: Option<Millis>,
         /// Orders that became known by asking for it again; absent where nothing came of that yet.
         pub recovered: Option<u64>,
-        /// What is missing where it is no orders: `bars`, `open_interest` or `maps` of damaged files or rows, those of maps
-        /// under an empty exchange.
+        /// What is missing where it is no orders: `bars`, `open_interest`, `positions` or `maps` of damaged files or rows,
+        /// those of maps under an empty exchange.
         pub holds: Option<String>,
     }
 }

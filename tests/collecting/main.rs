@@ -18,6 +18,7 @@ mod counted;
 mod discipline;
 mod hard;
 mod harness;
+mod judged;
 mod keyed;
 mod numbered;
 mod paired;

@@ -343,6 +343,7 @@ KINDS = {
         "rejected": "int?",
         "unpriced": "int?",
         "quarantined": "int?",
+        "unjudged": "int?",
         "holes": "int?",
         "numbered": "int?",
         "clock_ahead": "int?",

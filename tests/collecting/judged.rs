@@ -1,0 +1,138 @@
+//! Orders of coins that one exchange alone lists and of which no bars are collected: they are measured by the price that the
+//! exchange tells of its markets, and counted as unjudged where it tells none.
+
+use liqdata::archive::Archive;
+use liqdata::collect::VenueStatus;
+use liqdata::model::{Millis, VenueCoverage};
+use rust_decimal::Decimal;
+
+use crate::bench::{Collecting, Doubles, Folder, assert_kept, quick};
+use crate::doubles::{Truth, system_clock};
+
+fn coverage(folder: &Folder, venue: &str) -> Option<VenueCoverage> {
+    let archive = Archive::read(folder.archive()).unwrap();
+    let now = Millis(system_clock()());
+    let coverage = archive.coverage(now.back(600_000), now.on(1)).unwrap();
+    coverage.into_iter().find(|one| one.exchange == venue)
+}
+
+/// Collects two orders of a market, the second at a thousandth of the price; gives how many were quarantined and unjudged
+/// as the archive has it, with what is kept of `right` and `wrong`.
+async fn collected(venue: &'static str, native_id: &str, is_wrong_kept: bool) -> (u64, u64) {
+    let (folder, doubles) = (Folder::new(), Doubles::open(&[venue]).await);
+    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+    collecting.until_live().await;
+    collecting
+        .until("the count of the day has begun", |_| {
+            coverage(&folder, venue).is_some_and(|one| one.unjudged == Some(0))
+        })
+        .await;
+    let exchange = doubles.of(venue);
+    let now = exchange.book().now();
+    let right = exchange.imagine_of(native_id, [now]);
+    let mut wrong = exchange.imagine_of(native_id, [now + 1]);
+    for truth in &mut wrong {
+        truth.price = (truth.price * Decimal::new(1, 3)).normalize();
+    }
+    exchange.publish(&right);
+    exchange.publish(&wrong);
+    let kept: Vec<Truth> = if is_wrong_kept {
+        right.into_iter().chain(wrong).collect()
+    } else {
+        right
+    };
+    collecting.until_kept(kept.len()).await;
+    collecting
+        .until_of(venue, "both are judged or counted", |one| {
+            one.quarantined + one.unjudged + one.suspect >= if is_wrong_kept { 2 } else { 1 }
+        })
+        .await;
+    let status = collecting.of(venue);
+    collecting.stop().await;
+    assert_kept(&folder.archive(), &kept);
+    let aside = std::fs::read_to_string(folder.archive().join("set_aside.jsonl"));
+    assert_eq!(
+        aside.is_ok_and(|text| text.contains("the exchange's own")),
+        !is_wrong_kept
+    );
+    let told = coverage(&folder, venue).unwrap();
+    let counted = (told.quarantined.unwrap(), told.unjudged.unwrap());
+    assert_eq!((status.quarantined, status.unjudged), counted, "{status:?}");
+    counted
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_coin_of_one_exchange_is_measured_by_the_price_in_its_list_of_markets() {
+    for (venue, native_id) in [
+        ("gate", "PEPE_USDT"),
+        // Held until its list of markets is read, as the others.
+        ("bitmex", "XBTUSDT"),
+        ("dydx", "ETH-USD"),
+    ] {
+        assert_eq!(collected(venue, native_id, false).await, (1, 0), "{venue}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_coin_of_one_exchange_is_measured_by_the_prices_that_are_asked_for_beside_the_markets() {
+    for (venue, native_id) in [("binance", "ETHUSDT"), ("bybit", "SOLUSDT")] {
+        let (folder, doubles) = (Folder::new(), Doubles::open(&[venue]).await);
+        let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+        collecting.until_live().await;
+        let exchange = doubles.of(venue);
+        // It is listened to before the prices are known, so that nothing is missed for them.
+        let mut kept = 0;
+        loop {
+            let mut wrong = exchange.imagine_of(native_id, [exchange.book().now()]);
+            for truth in &mut wrong {
+                truth.price = (truth.price * Decimal::new(1, 3)).normalize();
+            }
+            exchange.publish(&wrong);
+            let told = |one: &VenueStatus| one.quarantined + one.unjudged > kept;
+            let status = collecting.until_of(venue, "it is judged or not", told);
+            let status = status.await;
+            if status.quarantined == 1 {
+                assert_eq!(status.unjudged, kept);
+                break;
+            }
+            kept += 1;
+        }
+        let right = exchange.imagine_of(native_id, [exchange.book().now()]);
+        exchange.publish(&right);
+        collecting
+            .until_kept(usize::try_from(kept).unwrap() + 1)
+            .await;
+        assert_eq!(collecting.of(venue).unjudged, kept, "{venue}");
+        collecting.stop().await;
+        assert!(kept < 100, "{kept}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_order_that_nothing_measures_is_kept_and_counted_as_unjudged() {
+    assert_eq!(collected("htx", "ETH-USDT", true).await, (0, 2));
+}
+
+/// A request for prices that fails is said, costs no order, and leaves the orders unjudged.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn prices_that_cannot_be_read_cost_nothing_but_the_measure() {
+    let (folder, doubles) = (Folder::new(), Doubles::open(&["bybit"]).await);
+    let bybit = doubles.of("bybit");
+    bybit.fault(|faults| faults.broken = vec!["/v5/market/tickers".to_owned()]);
+    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+    collecting.until_live().await;
+    collecting
+        .until_of("bybit", "it is said", |one| {
+            one.trouble
+                .as_ref()
+                .is_some_and(|said| said.contains("the prices cannot be read"))
+        })
+        .await;
+    let happened = bybit.liquidate(3);
+    collecting
+        .until_of("bybit", "they are counted", |one| one.unjudged == 3)
+        .await;
+    collecting.until_kept(3).await;
+    collecting.stop().await;
+    assert_kept(&folder.archive(), &happened);
+}
