@@ -49,6 +49,7 @@ pub(super) static VENUE: Venue = Venue {
             message.is_ok_and(|message| says(message.seq, "1"))
         },
         heartbeat: Heartbeat::each_20_seconds(Beat::Protocol),
+        ears: 2,
         ..Listen::NONE
     },
     rest: Rest::NONE,

@@ -78,6 +78,7 @@ pub(super) const fn of(
                 message.is_ok_and(|message| says(message.kind, "subscribed/trade"))
             },
             heartbeat: Heartbeat::each_20_seconds(Beat::Text(r#"{"type":"ping"}"#)),
+            ears: 2,
             ..Listen::NONE
         },
         rest: Rest {

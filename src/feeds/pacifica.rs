@@ -64,6 +64,7 @@ pub(super) static VENUE: Venue = Venue {
         control,
         heartbeat: Heartbeat::each_20_seconds(Beat::Text(r#"{"method":"ping"}"#)),
         rotation: Some(ROTATION),
+        ears: 2,
         ..Listen::NONE
     },
     rest: Rest {

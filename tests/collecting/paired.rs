@@ -7,7 +7,9 @@ use liqdata::model::Millis;
 use crate::bench::{Collecting, Doubles, Folder, assert_kept, gaps, quick};
 use crate::doubles::{Act, Ending, Exchange, Garbage, Truth};
 
-const VENUES: [&str; 4] = ["aster", "binance", "bitmex", "bybit"];
+const VENUES: [&str; 7] = [
+    "aster", "binance", "bitmex", "bybit", "extended", "lighter", "pacifica",
+];
 
 /// The socket that came as number `nth` to each of its paths.
 fn one_of_each_path(exchange: &Exchange, nth: usize) -> Vec<usize> {
