@@ -137,7 +137,7 @@ impl Listening {
                     Arc::clone(&clock),
                 ));
             }
-            let watch = mute::watch(venues.clone(), settings, Arc::clone(&clock));
+            let watch = mute::watch(venues.clone(), rounds.clone(), settings, Arc::clone(&clock));
             tasks.beside.spawn(watch);
         }
         let ticking = Arc::clone(&clock);

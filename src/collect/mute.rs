@@ -5,14 +5,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::clock::Clock;
+use super::rounds::Rounds;
 use super::settings::{Settings, millis, span};
 use super::status::VenueState;
 use super::venue::VenueTasks;
 use crate::model::Millis;
 
-/// Finds out venues that are connected and mute: silent for long while others report.
+/// Finds out venues that are connected and mute: silent for long while others report. What of their troubles, and of those
+/// of looking at positions, was only counted is said meanwhile.
 pub(super) async fn watch(
     venues: Vec<Arc<VenueTasks>>,
+    rounds: Option<Arc<Rounds>>,
     settings: Arc<Settings>,
     clock: Arc<Clock>,
 ) {
@@ -30,6 +33,9 @@ pub(super) async fn watch(
     loop {
         tokio::time::sleep(tick).await;
         let now = clock.now();
+        if let Some(rounds) = &rounds {
+            rounds.sum_up(now);
+        }
         for one in &venues {
             let venue = one.intake.venue;
             one.intake.board.sum_up(now);

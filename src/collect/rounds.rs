@@ -15,12 +15,13 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep, sleep_until};
 use url::Url;
 
-use super::clock::Clock;
+use super::clock::{Clock, machine};
 use super::delivery::Delivery;
 use super::lock::locked;
 use super::rest::{Http, full, standstill};
 use super::settings::{Settings, span};
 use super::status::PositionsStatus;
+use super::troubles::Troubles;
 use super::venue::said;
 use super::watched::Watched;
 use crate::archive::{Archive, ArchiveError, Batch, Filter, PositionRow};
@@ -43,7 +44,23 @@ pub(super) struct Rounds {
     wanted: Option<Vec<String>>,
     limiter: Limiter,
     watched: Mutex<Watched>,
-    status: Mutex<PositionsStatus>,
+    notes: Mutex<Notes>,
+}
+
+/// What is written down of how it goes.
+#[derive(Debug, Default)]
+struct Notes {
+    status: PositionsStatus,
+    troubles: Troubles,
+}
+
+impl Notes {
+    /// Writes a trouble down; gives what is to be said of it now.
+    fn trouble(&mut self, message: String, now: Millis) -> Option<String> {
+        let said = self.troubles.hear(&message, now);
+        self.status.trouble = Some(message);
+        said
+    }
 }
 
 impl Rounds {
@@ -62,25 +79,33 @@ impl Rounds {
             wanted,
             limiter: Limiter::in_window(of.weight, Duration::from_mins(1)),
             watched: Mutex::new(Watched::new(of.accounts)),
-            status: Mutex::default(),
+            notes: Mutex::default(),
             settings: Arc::clone(settings),
         }
     }
 
     /// How it goes.
     pub(super) fn status(&self) -> PositionsStatus {
-        locked(&self.status).clone()
+        locked(&self.notes).status.clone()
     }
 
     /// Changes what is told of how it goes.
     pub(super) fn note(&self, change: impl FnOnce(&mut PositionsStatus)) {
-        change(&mut locked(&self.status));
+        change(&mut locked(&self.notes).status);
     }
 
-    /// Says what is wrong.
+    /// Writes down what is wrong, and says it to the log unless something of its kind was said within a minute.
     pub(super) fn trouble(&self, message: String) {
-        log::warn!(target: "liqdata::collect", "positions: {message}");
-        self.note(|status| status.trouble = Some(message));
+        if let Some(line) = locked(&self.notes).trouble(message, machine()) {
+            log::warn!(target: "liqdata::collect", "positions: {line}");
+        }
+    }
+
+    /// Says to the log how many troubles there were that were not said.
+    pub(super) fn sum_up(&self, now: Millis) {
+        for line in locked(&self.notes).troubles.sum_up(now) {
+            log::warn!(target: "liqdata::collect", "positions: {line}");
+        }
     }
 
     /// Takes note that an account traded.
@@ -293,5 +318,24 @@ impl std::fmt::Debug for Rounds {
         f.debug_struct("Rounds")
             .field("status", &self.status())
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tape_that_is_lost_again_and_again_is_said_once_a_minute() {
+        let mut notes = Notes::default();
+        let now = Millis(5);
+        let lost = |number: u32| format!("the tape was lost: {number}");
+        assert_eq!(notes.trouble(lost(0), now), Some(lost(0)));
+        for number in 1..40 {
+            assert_eq!(notes.trouble(lost(number), now), None);
+        }
+        assert_eq!(notes.status.trouble, Some(lost(39)));
+        let sums = notes.troubles.sum_up(now.on(Millis::MINUTE));
+        assert_eq!(sums, ["the tape was lost: 39 (… 38 more)"]);
     }
 }
