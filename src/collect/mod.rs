@@ -33,6 +33,7 @@ mod listings;
 mod lock;
 mod markets;
 mod measured;
+mod misread;
 mod missed;
 mod mute;
 mod noted;

@@ -22,6 +22,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use url::Url;
 
+use super::misread;
 use crate::feeds::accounts::MOST_WEIGHT;
 use crate::feeds::{VENUES, Venue, venue};
 use crate::net::Backoff;
@@ -37,7 +38,7 @@ pub struct SettingsError {
 }
 
 impl SettingsError {
-    fn new(setting: impl Into<String>, message: String) -> Self {
+    pub(super) fn new(setting: impl Into<String>, message: String) -> Self {
         Self {
             setting: setting.into(),
             message,
@@ -190,6 +191,11 @@ pub(super) fn millis(seconds: f64) -> i64 {
     i64::try_from(span(seconds).as_millis()).unwrap_or(i64::MAX)
 }
 
+/// Why a text is neither TOML nor JSON.
+fn unreadable(error: &impl fmt::Display) -> SettingsError {
+    SettingsError::new("settings", error.to_string().trim_end().to_owned())
+}
+
 fn refused(setting: impl Into<String>, message: String) -> Result<(), SettingsError> {
     Err(SettingsError::new(setting, message))
 }
@@ -302,7 +308,9 @@ impl Settings {
     /// # Ok::<(), liqdata::collect::SettingsError>(())
     /// ```
     pub fn read(text: &str) -> Result<Self, SettingsError> {
-        Self::checked(toml::from_str(text).map_err(|error| error.to_string()))
+        let read = toml::from_str::<toml::Value>(text).map_err(|error| unreadable(&error))?;
+        misread::check_tables(&read)?;
+        Self::checked(misread::read(read)?)
     }
 
     /// The settings of a JSON object of the same shape.
@@ -311,14 +319,15 @@ impl Settings {
     ///
     /// As of [`Settings::read`].
     pub fn read_json(text: &str) -> Result<Self, SettingsError> {
-        Self::checked(serde_json::from_str(text).map_err(|error| error.to_string()))
+        let read = serde_json::from_str::<serde_json::Value>(text);
+        let read = read.map_err(|error| unreadable(&error))?;
+        misread::check_tables(&read)?;
+        Self::checked(misread::read(read)?)
     }
 
-    fn checked(read: Result<Self, String>) -> Result<Self, SettingsError> {
-        let settings =
-            read.map_err(|error| SettingsError::new("settings", error.trim_end().to_owned()))?;
-        settings.check()?;
-        Ok(settings)
+    fn checked(read: Self) -> Result<Self, SettingsError> {
+        read.check()?;
+        Ok(read)
     }
 
     /// Looks over every setting.
@@ -459,7 +468,11 @@ mod tests {
             "pace": {"poll": 300}}"#;
         assert_eq!(Settings::read(toml), Settings::read_json(json));
         let refused = Settings::read_json(r#"{"pace": {"pol": 1}}"#).unwrap_err();
-        assert!(refused.message.contains("unknown field `pol`"), "{refused}");
+        assert_eq!(refused.setting, "pace.pol");
+        assert!(
+            refused.message.contains("no setting; allowed: connect, "),
+            "{refused}"
+        );
     }
 
     #[test]
@@ -506,7 +519,12 @@ mod tests {
                 "socks5h:// is, or",
             ),
             ("[pace]\npoll = -1.0", "pace.poll", "-1"),
-            ("[pace]\npol = 1.0", "settings", "unknown field `pol`"),
+            (
+                "[pace]\npol = 1.0",
+                "pace.pol",
+                "no setting; allowed: connect, ",
+            ),
+            ("pase = 1", "pase", "no setting; allowed: venues, coins, "),
             ("queue_rows = 0", "queue_rows", "0 is not allowed"),
             ("ears = 3", "ears", "3 is not allowed; 1 or 2"),
             ("coins = [\" \"]", "coins", "no coin"),
@@ -525,6 +543,64 @@ mod tests {
             let refused = Settings::read(text).unwrap_err();
             assert_eq!(refused.setting, setting, "{text}");
             assert!(refused.message.contains(part), "{refused}");
+        }
+    }
+    /// Each setting of a shape that it cannot have, its name, and what is said of it.
+    const MISSHAPEN: [(&str, &str, &str); 9] = [
+        (
+            "pace = 3",
+            "pace",
+            "3 is not allowed; a table of settings is",
+        ),
+        (
+            "pace = [1]",
+            "pace",
+            "a list is not allowed; a table of settings is",
+        ),
+        (
+            "pace.poll = \"soon\"",
+            "pace.poll",
+            "\"soon\" is not allowed; a number is",
+        ),
+        (
+            "coins = \"BTC\"",
+            "coins",
+            "\"BTC\" is not allowed; a list is",
+        ),
+        ("coins = [1.5]", "coins[0]", "1.5 is not allowed; text is"),
+        (
+            "ears = -1",
+            "ears",
+            "-1 is not allowed; a whole number of at least 0 is",
+        ),
+        (
+            "history_days = 5000000000",
+            "history_days",
+            "5000000000 is not allowed; a whole number from 0 to 4294967295 is",
+        ),
+        ("raw = 1", "raw", "1 is not allowed; true or false is"),
+        (
+            "venues.okx = 1",
+            "venues.okx",
+            "1 is not allowed; a table of settings is",
+        ),
+    ];
+
+    #[test]
+    fn a_setting_of_another_shape_is_named_with_its_value_and_what_is_allowed() {
+        for (text, setting, message) in MISSHAPEN {
+            let refused = Settings::read(text).unwrap_err();
+            let said = (refused.setting.as_str(), refused.message.as_str());
+            assert_eq!(said, (setting, message), "{text}");
+            let json = toml::from_str::<toml::Value>(text).unwrap();
+            let json = serde_json::to_string(&json).unwrap();
+            assert_eq!(Settings::read_json(&json), Err(refused), "{json}");
+        }
+        for text in ["[1]", "1", "null"] {
+            let refused = Settings::read_json(text).unwrap_err();
+            assert_eq!(refused.setting, "settings");
+            let allowed = "is not allowed; a table of settings is";
+            assert!(refused.message.ends_with(allowed), "{refused}");
         }
     }
 }

@@ -78,7 +78,7 @@ MISTAKES = {
             'liqdata.collect("x", settings={"nope": 1})',
             "BadQuery",
             "settings",
-            "settings: unknown field `nope`, expected one of `venues`, `coins`, `history_days`,",
+            "nope: is no setting; allowed: venues, coins, history_days,",
         ),
         ('liqdata.collect("x", coins=5)', "BadQuery", "coins", "allowed: a name, or several"),
         ("liqdata.collect(5)", "BadQuery", "path", "allowed: the folder of an archive"),
