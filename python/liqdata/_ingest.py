@@ -51,7 +51,7 @@ KINDS = {
     "orders": {"timestamp", "exchange", "symbol", "side", "price", "qty", "value_usd"},
     "bars": {"timestamp", "symbol", "open", "high", "low", "close", "volume"},
     "open_interest": {"timestamp", "symbol"},
-    "positions": {"timestamp", "coin", "side", "liquidation_price", "value_usd"},
+    "positions": {"timestamp", "symbol", "side", "liquidation_price", "value_usd"},
 }
 """What a table of each kind cannot do without."""
 
@@ -156,7 +156,7 @@ def ingest(
         tables is kept. Open interest in USD is brought to coins with ``bars``, else with the archive's own.
     positions : table, optional
         Positions of single accounts (:meth:`Market.positions`), snapshot by snapshot: ``timestamp`` (of the snapshot,
-        the same in all its rows), ``coin``, ``side`` and ``value_usd``; if known ``exchange``, ``account``, ``qty``
+        the same in all its rows), ``coin`` or ``symbol`` (a coin, or a pair of it), ``side`` and ``value_usd``; if known ``exchange``, ``account``, ``qty``
         (base units), ``entry_price``, ``leverage``, ``margin_mode``, ``liquidation_price``, ``observed_at``,
         ``seen_share`` and ``current_price``, the price of the snapshot, which is needed where ``qty`` is not there.
         Positions without an account are numbered within their snapshot. A snapshot whose price is more than 10 % from

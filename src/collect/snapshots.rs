@@ -94,7 +94,7 @@ fn row(
             "is missing, and no exchange= says whose all of them are",
         )
     })?;
-    let coin = Symbol::read(&one.coin).map_or(one.coin, |symbol| symbol.coin().to_owned());
+    let coin = coin(one.coin, one.symbol).map_err(|(column, message)| (place, column, message))?;
     let told = one.current_price.filter(|price| *price > Decimal::ZERO);
     let qty = match (one.qty, told) {
         (Some(qty), _) => qty,
@@ -137,6 +137,27 @@ fn row(
         seen_share: one.seen_share,
     };
     Ok((row, if price.is_finite() { price } else { 0.0 }))
+}
+
+/// The coin that a row names in the one column or the other, or in both.
+fn coin(coin: Option<String>, symbol: Option<String>) -> Result<String, (&'static str, String)> {
+    let read = |name: &String| {
+        Symbol::read(name).map_or_else(|| name.clone(), |symbol| symbol.coin().to_owned())
+    };
+    match (coin, symbol) {
+        (Some(coin), Some(symbol)) if read(&coin) != read(&symbol) => {
+            let message = format!(
+                "{coin:?} is another coin than symbol says, {symbol:?}; one of the two columns is allowed, or the same coin in \
+                 both"
+            );
+            Err(("coin", message))
+        }
+        (Some(name), _) | (None, Some(name)) => Ok(read(&name)),
+        (None, None) => {
+            let message = "is missing, and so is symbol; one of the two is needed";
+            Err(("coin", message.to_owned()))
+        }
+    }
 }
 
 /// The snapshots whose price is not the market's, with both.

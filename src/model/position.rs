@@ -54,8 +54,10 @@ record! {
         pub exchange: Option<String>,
         /// The account; numbered within its snapshot where absent.
         pub account: Option<String>,
-        /// Coin symbol.
-        pub coin: String,
+        /// Coin symbol; absent where `symbol` tells it.
+        pub coin: Option<String>,
+        /// Coin, or a pair of it, as other tables name what their rows are of.
+        pub symbol: Option<String>,
         /// Side of the position.
         pub side: Side,
         /// Quantity in base units; what it is worth over the price of the snapshot where absent.
