@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use liqdata::feeds::decode;
+use liqdata::feeds::{Instrument, Instruments, Listing, decode, venue};
 use liqdata::model::Millis;
 use serde_json::Value;
 
@@ -148,6 +148,67 @@ async fn a_long_candle_is_what_its_minutes_are() {
         number(&hour[0], 5),
         minutes.iter().map(|row| number(row, 5)).sum()
     );
+}
+
+/// What a double answers to the requests that the collector makes for a market's open interest: the times of the readings,
+/// each as often as it was told, in order.
+async fn readings(exchange: &Exchange, native_id: &str, (from, until): (i64, i64)) -> Vec<i64> {
+    let venue = venue(exchange.venue()).unwrap();
+    let listing = Listing {
+        native_id: native_id.to_owned(),
+        instrument: Instrument::read("BTC", "USDT", "linear", "1").unwrap(),
+        perpetual: true,
+        trading: true,
+    };
+    let none = Instruments::default();
+    let mut times = Vec::new();
+    let asks = venue.open_interest_requests(&listing, Millis(from), Millis(until));
+    assert!(asks.len() > 1, "{asks:?}");
+    for ask in asks {
+        let pairs: Vec<String> = ask
+            .query
+            .iter()
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
+        let asked = format!("{}?{}", ask.path, pairs.join("&"));
+        let (status, body) = fetch(exchange, &asked).await;
+        assert_eq!(status, 200, "{asked}: {body}");
+        let read = venue.read_open_interest(&venue.frame(&body, None, &none));
+        times.extend(read.unwrap().iter().map(|reading| reading.timestamp.0));
+    }
+    times.sort_unstable();
+    times
+}
+
+/// OKX gives what is newer than `begin` and older than `end`, so a request that named the first reading wanted as `begin` would
+/// go without it, at every seam of two pages.
+#[tokio::test]
+async fn pages_of_open_interest_of_okx_leave_out_no_reading_and_tell_none_twice() {
+    let exchange = at_noon("okx").await;
+    let five = 5 * 60_000;
+    let until = NOW - NOW % five;
+    let from = until - 250 * five;
+    let wanted: Vec<i64> = (0..250).map(|nth| from + nth * five).collect();
+    let told = readings(&exchange, "BTC-USDT-SWAP", (from, until)).await;
+    assert_eq!(told, wanted);
+}
+
+/// A start of thirty days ago is refused, so what is asked for ends an hour before.
+#[tokio::test]
+async fn open_interest_of_binance_is_asked_for_to_within_an_hour_of_thirty_days() {
+    let exchange = at_noon("binance").await;
+    let back = venue("binance").unwrap().open_interest_look_back();
+    let (month, hour, five) = (30 * 24 * 3_600_000, 3_600_000, 5 * 60_000);
+    assert_eq!(back, month - hour);
+    let path = "/futures/data/openInterestHist?symbol=BTCUSDT&period=5m&limit=500";
+    let (status, _) = fetch(&exchange, &format!("{path}&startTime={}", NOW - month)).await;
+    assert_eq!(status, 400);
+    let told = readings(&exchange, "BTCUSDT", (NOW - back, NOW)).await;
+    let first = (NOW - back + five - 1) / five * five;
+    let wanted: Vec<i64> = (first..NOW)
+        .step_by(usize::try_from(five).unwrap())
+        .collect();
+    assert_eq!(told, wanted);
 }
 
 #[tokio::test]
