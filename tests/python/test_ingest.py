@@ -14,10 +14,12 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
+from matplotlib.text import Text
 
 import liqdata
 from liqdata import _core, cli
 from liqdata.errors import ArchiveError, BadQuery
+from liqdata.plot import paper
 
 DAY = 86_400_000
 MINUTE = 60_000
@@ -889,6 +891,15 @@ def test_snapshots_of_positions_are_kept_and_those_of_no_market_refused(tmp_path
             assert all(word in out for word in told)
             assert "estimate" not in out
             assert " 1d" not in out
+        # So does its picture.
+        picture = market.liqmap("BTC", source="positions").plot()
+        words = [text.get_text() for text in picture.figure.findobj(Text)]
+        assert any("measured, of an unknown share of open interest" in word for word in words), words
+        told = {share: paper.estimate({"view": "measured", "seen_share": share}) for share in (0.125, 0.00012)}
+        assert told == {
+            0.125: "measured, 12.5 % of open interest seen",
+            0.00012: "measured, 0.012 % of open interest seen",
+        }
         assert cli.main(["liqmap", "--source", "positions", "--archive", str(archive), "--json"]) == 0
         with liqdata.serve(market) as server:
             asked = f"{server.url}/api/liq-map?source=positions"
@@ -899,6 +910,19 @@ def test_snapshots_of_positions_are_kept_and_those_of_no_market_refused(tmp_path
         bars |= {name: [120.0] for name in ("open", "high", "low", "close", "volume")}
         liqdata.ingest(archive, bars=bars, exchange="binance")
         assert liqdata.ingest(archive, positions=given, exchange="dydx").refused == {reason: 2}
+
+
+@pytest.mark.parametrize("name", ["BTC", "BTCUSDT", "btc-usdt"])
+def test_positions_name_their_coin_by_either_column(tmp_path, name):
+    given = snapshots(100.0)
+    coins = given.pop("coin")
+    with pytest.raises(BadQuery, match=r"row 0: is missing, and so is symbol; one of the two is needed"):
+        liqdata.ingest(tmp_path / "archive", positions=given, exchange="hyperliquid")
+    given["symbol"] = [name] * len(coins)
+    assert liqdata.ingest(tmp_path / "archive", positions=given, exchange="hyperliquid").new == 2
+    assert liqdata.ingest(tmp_path / "archive", positions=given | {"coin": coins}, exchange="hyperliquid").repeated == 2
+    with pytest.raises(BadQuery, match=r"\"BTC\" is another coin than symbol says, \"ETHUSDT\"; one of the two"):
+        liqdata.ingest(tmp_path / "other", positions=given | {"coin": coins, "symbol": ["ETHUSDT"] * 2}, exchange="x")
 
 
 @pytest.mark.skipif(RECORDED is None, reason="LIQDATA_REAL_DATA is not set")

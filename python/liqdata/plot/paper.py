@@ -358,8 +358,17 @@ def tag(axis: Any, value: float, most: int) -> None:
 def estimate(meta: Mapping[str, Any]) -> str:
     """What has to be said beside a subject that nobody publishes."""
     if meta.get("view") == "measured":
-        return "measured"
+        return f"measured, {seen(meta)}"
     return "estimate, simulated market" if meta.get("simulated") else "estimate"
+
+
+def seen(meta: Mapping[str, Any]) -> str:
+    """How much of a coin's open interest the positions are that a map was measured by."""
+    share = meta.get("seen_share")
+    if isinstance(share, Mapping):  # by exchange
+        least = [each for each in share.values() if each is not None]
+        share = min(least) if least and len(least) == len(share) else None
+    return "of an unknown share of open interest" if share is None else f"{100 * share:.3g} % of open interest seen"
 
 
 def known(meta: Mapping[str, Any]) -> list[str]:
