@@ -84,6 +84,9 @@ class _Local:
     def symbols(self) -> list[str]:
         """The coins an estimate can be given for, by name: those that have bars.
 
+        An archive of orders or of positions alone has none: :meth:`coins` ranks what was liquidated, and a coin that is
+        known has its :meth:`positions`.
+
         Examples
         --------
         >>> import liqdata
