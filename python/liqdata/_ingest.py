@@ -156,9 +156,10 @@ def ingest(
         tables is kept. Open interest in USD is brought to coins with ``bars``, else with the archive's own.
     positions : table, optional
         Positions of single accounts (:meth:`Market.positions`), snapshot by snapshot: ``timestamp`` (of the snapshot,
-        the same in all its rows), ``coin`` or ``symbol`` (a coin, or a pair of it), ``side`` and ``value_usd``; if known ``exchange``, ``account``, ``qty``
-        (base units), ``entry_price``, ``leverage``, ``margin_mode``, ``liquidation_price``, ``observed_at``,
-        ``seen_share`` and ``current_price``, the price of the snapshot, which is needed where ``qty`` is not there.
+        the same in all its rows), ``coin`` or ``symbol`` (a coin, or a pair of it), ``side`` and ``value_usd``; if
+        known ``exchange``, ``account``, ``qty`` (base units), ``entry_price``, ``leverage``, ``margin_mode``,
+        ``liquidation_price``, ``observed_at``, ``seen_share`` and ``current_price``, the price of the snapshot, which
+        is needed where ``qty`` is not there.
         Positions without an account are numbered within their snapshot. A snapshot whose price is more than 10 % from
         the market's is not taken: from that of the archive's bars, or where it has none then from the middle of three
         snapshots and more within three hours.

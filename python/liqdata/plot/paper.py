@@ -8,6 +8,7 @@ line breaks and numbers of ticks follow from it. A layout engine then finds the 
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Mapping
 from datetime import UTC
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -22,7 +23,7 @@ from .amounts import Apart, name, price, prices
 from .colours import INK, NOW, PAPER, faint, ink
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
