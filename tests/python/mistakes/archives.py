@@ -102,7 +102,7 @@ MISTAKES = {
             "progress",
             "allowed: True, False, or a function",
         ),
-        ("liqdata.ingest(NEW, positions=BARS)", "BadQuery", "positions", 'column "coin" is missing'),
+        ("liqdata.ingest(NEW, positions=BARS)", "BadQuery", "positions", 'column "side" is missing'),
         ('market.liqmap(source="tape")', "BadQuery", "source", "allowed: "),
         ('market.liqmap("BTC", "7d", source="positions")', "BadQuery", "range", '"all", which is also meant'),
         ('market.positions("NOPE")', "BadQuery", "symbol", "it was never observed here"),
