@@ -5,14 +5,15 @@ use std::fmt::Display;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
-use super::settings::SettingsError;
+/// A setting, and what is wrong with it.
+pub(super) type Misread = (String, String);
 
 /// The value that `from` gives.
 ///
 /// # Errors
 ///
-/// [`SettingsError`] for the first setting that has another shape.
-pub(super) fn read<'de, T, D>(from: D) -> Result<T, SettingsError>
+/// [`Misread`] of the first setting that has another shape.
+pub(super) fn read<'de, T, D>(from: D) -> Result<T, Misread>
 where
     T: Deserialize<'de>,
     D: Deserializer<'de>,
@@ -26,8 +27,8 @@ where
 ///
 /// # Errors
 ///
-/// [`SettingsError`] for the first one.
-pub(super) fn check_tables(all: &impl Serialize) -> Result<(), SettingsError> {
+/// [`Misread`] of the first one.
+pub(super) fn check_tables(all: &impl Serialize) -> Result<(), Misread> {
     // What cannot be told as JSON is no list.
     let all = serde_json::to_value(all).unwrap_or_default();
     let tables = ["pace", "positions"].map(|name| (name, all.get(name)));
@@ -43,7 +44,7 @@ pub(super) fn check_tables(all: &impl Serialize) -> Result<(), SettingsError> {
 }
 
 /// What the reader says of the setting at `path`.
-fn told(path: &str, said: &str) -> SettingsError {
+fn told(path: &str, said: &str) -> Misread {
     let said = said.trim_end();
     let setting = if path == "." { "settings" } else { path };
     if let Some(unknown) = said.strip_prefix("unknown field ") {
@@ -52,7 +53,7 @@ fn told(path: &str, said: &str) -> SettingsError {
         let allowed: Vec<&str> = names.collect();
         let setting = if path == "." { name } else { setting };
         let message = format!("is no setting; allowed: {}", allowed.join(", "));
-        return SettingsError::new(setting, message);
+        return (setting.to_owned(), message);
     }
     let parts = said
         .strip_prefix("invalid type: ")
@@ -66,7 +67,7 @@ fn told(path: &str, said: &str) -> SettingsError {
         }
         None => said.to_owned(),
     };
-    SettingsError::new(setting, message)
+    (setting.to_owned(), message)
 }
 
 /// A value as a file has it.

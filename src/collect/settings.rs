@@ -22,7 +22,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use url::Url;
 
-use super::misread;
+use super::misread::{self, Misread};
 use crate::feeds::accounts::MOST_WEIGHT;
 use crate::feeds::{VENUES, Venue, venue};
 use crate::net::Backoff;
@@ -38,11 +38,17 @@ pub struct SettingsError {
 }
 
 impl SettingsError {
-    pub(super) fn new(setting: impl Into<String>, message: String) -> Self {
+    fn new(setting: impl Into<String>, message: String) -> Self {
         Self {
             setting: setting.into(),
             message,
         }
+    }
+}
+
+impl From<Misread> for SettingsError {
+    fn from((setting, message): Misread) -> Self {
+        Self { setting, message }
     }
 }
 
