@@ -1,7 +1,10 @@
 //! Rows that cannot be priced yet: tried again once the markets have been read anew, and given up by name after their time.
+//!
+//! As long as one waits, its market is missing at that instant: that is on record from the beginning, whatever ends this
+//! process, and settled once the row is kept or given up.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::hold::Waiting;
 use super::intake::Intake;
@@ -10,10 +13,20 @@ use super::lock::locked;
 use super::markets::Markets;
 use super::settings::millis;
 use crate::feeds::{Event, Keyed};
+use crate::model::{GapState, Millis};
+
+/// When a row that waits happened, as far as that is known.
+fn happened(row: &Waiting) -> Millis {
+    row.event.timestamp.unwrap_or(row.received_at)
+}
 
 impl Intake {
     /// Lets a row wait for its market.
     pub(super) fn hold(&self, row: Waiting) {
+        let at = happened(&row);
+        let reason = "its multiplier is not known yet".to_owned();
+        let missing = BTreeMap::from([(row.event.native_id.clone(), (at, reason))]);
+        self.unheard(&missing, at.on(1));
         let given_up = locked(&self.hold).wait(row, self.settings.held_rows);
         if let Some(row) = given_up {
             self.give_up(&row, "too many rows wait for their market");
@@ -24,12 +37,14 @@ impl Intake {
 
     fn give_up(&self, row: &Waiting, reason: &str) {
         self.count_unpriced();
+        let at = happened(row);
+        self.settle((at, at.on(1)), GapState::Lost, 0, reason);
         let event = &row.event;
         let reason = format!("{}: {}: {reason}", event.dedupe_key, event.native_id);
         self.set_aside(&row.frame, &reason, row.received_at);
     }
 
-    /// Tries the rows that wait once more; those whose time is over are given up.
+    /// Tries the rows that wait once more; those whose time is over are given up, unless the markets could not be read since.
     pub(super) async fn try_held(&self) {
         let now = self.clock.now();
         let waiting = locked(&self.hold).take();
@@ -51,14 +66,23 @@ impl Intake {
                     if self.venue.keyed() != Keyed::Whole {
                         event.dedupe_key.clone_from(&row.event.dedupe_key);
                     }
-                    ready.extend(self.row(event, &row.frame, row.received_at));
+                    let kept = self.row(event, &row.frame, row.received_at);
+                    let (at, rows) = (happened(&row), u64::from(kept.is_some()));
+                    let (state, how) = match kept {
+                        Some(_) => (GapState::Recovered, "its multiplier became known"),
+                        None => (GapState::Lost, "it cannot be kept"),
+                    };
+                    self.settle((at, at.on(1)), state, rows, how);
+                    ready.extend(kept);
                 }
                 // It had its place before.
                 None => drop(locked(&self.hold).wait(row, usize::MAX)),
             }
         }
         drop(decoded);
-        let expired = locked(&self.hold).expired(now.back(millis(self.settings.pace.hold)));
+        let since = now.back(millis(self.settings.pace.hold));
+        let read = markets.known_until().unwrap_or(Millis(i64::MIN));
+        let expired = locked(&self.hold).expired(since.min(read));
         for row in &expired {
             self.give_up(row, "its multiplier is not known");
         }

@@ -184,61 +184,6 @@ async fn garbage_is_counted_and_the_listening_goes_on() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_row_of_an_unknown_market_waits_until_the_market_is_listed() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&["okx"]).await);
-    let settings = with(|settings| settings.pace.hold = 60.0);
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
-    collecting.until_live().await;
-    let okx = doubles.of("okx");
-    let unlisted = okx
-        .book()
-        .markets
-        .iter()
-        .find(|market| !market.listed)
-        .unwrap();
-    let now = okx.book().now();
-    let mut happened = okx.imagine_of(unlisted.native_id, [now, now + 1]);
-    okx.publish(&happened);
-    collecting
-        .until_of("okx", "two rows wait", |one| one.held == 2)
-        .await;
-    happened.extend(okx.liquidate(5));
-    collecting.until_kept(5).await;
-    okx.book().announce(unlisted.native_id);
-    collecting.until_kept(7).await;
-    assert_eq!(collecting.of("okx").held, 0);
-    assert_eq!(collecting.of("okx").unpriced, 0);
-    let archive = folder.archive();
-    collecting.stop().await;
-    assert_kept(&archive, &happened);
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_row_whose_market_stays_unknown_is_given_up_by_name() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&["okx"]).await);
-    let settings = with(|settings| settings.pace.hold = 0.2);
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
-    collecting.until_live().await;
-    let okx = doubles.of("okx");
-    let unlisted = okx
-        .book()
-        .markets
-        .iter()
-        .find(|market| !market.listed)
-        .unwrap();
-    let now = okx.book().now();
-    okx.publish(&okx.imagine_of(unlisted.native_id, [now]));
-    collecting
-        .until_of("okx", "it is given up", |one| one.unpriced == 1)
-        .await;
-    let archive = folder.archive();
-    collecting.stop().await;
-    assert_kept(&archive, &[]);
-    let aside = std::fs::read_to_string(archive.join("set_aside.jsonl")).unwrap();
-    assert!(aside.contains(unlisted.native_id), "{aside}");
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn new_members_do_no_harm_and_a_missing_one_costs_only_its_rows() {
     let (folder, doubles) = (Folder::new(), Doubles::open(&["bybit", "okx"]).await);
     let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));

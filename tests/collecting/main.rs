@@ -32,3 +32,4 @@ mod recovered;
 mod serving;
 mod tapes;
 mod venues;
+mod waiting;

@@ -1,0 +1,121 @@
+//! Rows of a market that is not listed yet: they wait for its multiplier, and while they do that is on record.
+
+use std::path::Path;
+
+use liqdata::archive::Archive;
+use liqdata::collect::Settings;
+use liqdata::model::{GapState, Millis, MissedStretch};
+
+use crate::bench::{Collecting, Doubles, Folder, assert_kept, quick};
+use crate::doubles::{Exchange, Limit, Truth};
+
+/// Settings under which a row waits for so many seconds.
+fn patient(hold: f64) -> Settings {
+    let mut settings = quick();
+    settings.pace.hold = hold;
+    settings
+}
+
+/// Liquidations of a market that is not listed, told just now.
+fn of_unlisted(exchange: &Exchange, count: i64) -> Vec<Truth> {
+    let book = exchange.book();
+    let unlisted = book.markets.iter().find(|market| !market.listed).unwrap();
+    let now = book.now();
+    let happened = exchange.imagine_of(unlisted.native_id, (0..count).map(|on| now + on));
+    exchange.publish(&happened);
+    happened
+}
+
+/// What is on record of topics that were missed.
+fn of_topics(archive: &Path) -> Vec<MissedStretch> {
+    let archive = Archive::read(archive).unwrap();
+    let mut missed = archive
+        .missed(Millis(0), Millis(i64::MAX / 2), None)
+        .unwrap();
+    missed.retain(|one| one.topic.is_some());
+    missed
+}
+
+/// Whether that is these, each with this end.
+fn assert_on_record(archive: &Path, happened: &[Truth], state: GapState) {
+    let missed = of_topics(archive);
+    assert_eq!(missed.len(), happened.len(), "{missed:?}");
+    for truth in happened {
+        let is_it = |one: &&MissedStretch| {
+            let is_then = (one.start.0..one.end.0).contains(&truth.time);
+            is_then && one.topic.as_deref() == Some(truth.native_id())
+        };
+        let one = missed.iter().find(is_it);
+        assert_eq!(one.map(|one| one.state), Some(state), "{missed:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_row_of_an_unknown_market_waits_until_the_market_is_listed() {
+    let (folder, doubles) = (Folder::new(), Doubles::open(&["okx"]).await);
+    let collecting = Collecting::start(&folder.archive(), &doubles.plan(patient(60.0)));
+    collecting.until_live().await;
+    let okx = doubles.of("okx");
+    let late = of_unlisted(okx, 2);
+    collecting
+        .until_of("okx", "two rows wait", |one| one.held == 2)
+        .await;
+    let mut happened = okx.liquidate(5);
+    collecting.until_kept(5).await;
+    assert_on_record(&folder.archive(), &late, GapState::Open);
+    okx.book().announce(late[0].native_id());
+    collecting.until_kept(7).await;
+    assert_eq!(collecting.of("okx").held, 0);
+    assert_eq!(collecting.of("okx").unpriced, 0);
+    let archive = folder.archive();
+    collecting.stop().await;
+    assert_on_record(&archive, &late, GapState::Recovered);
+    happened.extend(late);
+    assert_kept(&archive, &happened);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_row_whose_market_stays_unknown_is_given_up_by_name() {
+    let (folder, doubles) = (Folder::new(), Doubles::open(&["okx"]).await);
+    let collecting = Collecting::start(&folder.archive(), &doubles.plan(patient(0.2)));
+    collecting.until_live().await;
+    let late = of_unlisted(doubles.of("okx"), 1);
+    collecting
+        .until_of("okx", "it is given up", |one| one.unpriced == 1)
+        .await;
+    let archive = folder.archive();
+    collecting.stop().await;
+    assert_kept(&archive, &[]);
+    assert_on_record(&archive, &late, GapState::Lost);
+    let aside = std::fs::read_to_string(archive.join("set_aside.jsonl")).unwrap();
+    assert!(aside.contains(late[0].native_id()), "{aside}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_row_waits_for_as_long_as_the_markets_cannot_be_read() {
+    let (folder, doubles) = (Folder::new(), Doubles::open(&["bitmex"]).await);
+    let collecting = Collecting::start(&folder.archive(), &doubles.plan(patient(0.1)));
+    collecting.until_live().await;
+    let bitmex = doubles.of("bitmex");
+    let broken = Limit {
+        status: 503,
+        retry_after: None,
+    };
+    bitmex.fault(|faults| faults.rest = Some(broken));
+    let late = of_unlisted(bitmex, 1);
+    bitmex.book().announce(late[0].native_id());
+    bitmex
+        .until(|tally| {
+            let refused = tally.rest.iter().filter(|one| one.status == 503);
+            refused.count() >= 3
+        })
+        .await;
+    assert_eq!(collecting.of("bitmex").held, 1);
+    bitmex.mend();
+    collecting.until_kept(1).await;
+    let archive = folder.archive();
+    collecting.stop().await;
+    assert_kept(&archive, &late);
+    let states: Vec<GapState> = of_topics(&archive).iter().map(|one| one.state).collect();
+    assert_eq!(states, [GapState::Recovered]);
+}
