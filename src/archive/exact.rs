@@ -3,7 +3,7 @@
 use rust_decimal::Decimal;
 
 pub(super) use crate::model::decimal_of_attos as unscaled;
-use crate::model::power_of_ten;
+use crate::model::{TENS, power_of_ten};
 
 /// Decimals behind the point that are kept.
 pub(super) const SCALE: u32 = 18;
@@ -43,6 +43,16 @@ pub(super) fn scaled(value: Decimal) -> Result<i128, String> {
         })
 }
 
+/// As [`scaled`] has it, the decimal of these digits of which `scale` stand behind the point; `None` where those are more than
+/// are kept.
+#[inline]
+pub(super) fn of_short((digits, scale): (i64, u8)) -> Option<i128> {
+    let missing = SCALE.checked_sub(u32::from(scale))?;
+    // Neither has more than nineteen digits.
+    let unit = TENS.get(missing as usize)?;
+    Some(i128::from(digits) * i128::from(*unit))
+}
+
 /// The smallest number of 10⁻¹⁸ that is `value` or more, if one of so few digits is.
 pub(super) fn least(value: Decimal) -> Option<i128> {
     let whole = value.trunc_with_scale(SCALE);
@@ -78,6 +88,18 @@ mod tests {
             scaled("1.50".parse().unwrap()),
             Ok(1_500_000_000_000_000_000)
         );
+    }
+
+    #[test]
+    fn short_decimals_are_scaled_as_all_are() {
+        for digits in [0, 1, -1, 826_519, i64::MAX, i64::MIN] {
+            for scale in 0..=18 {
+                let value = Decimal::new(digits, scale);
+                let short = of_short((digits, u8::try_from(scale).unwrap()));
+                assert_eq!(short, scaled(value).ok(), "{value}");
+            }
+            assert_eq!(of_short((digits, 19)), None);
+        }
     }
 
     #[test]

@@ -97,34 +97,9 @@ impl Writer {
         goes_on: &mut dyn FnMut() -> bool,
         done: &mut dyn FnMut(RollStep, &Path),
     ) -> Result<Option<Filed>, ArchiveError> {
-        for (row, told) in told.iter().enumerate() {
-            check_told(told).map_err(|(column, message)| ArchiveError::BadRow {
-                table: "runs",
-                column,
-                row,
-                message,
-            })?;
-        }
-        let mut filing = Filing {
-            writer: self,
-            until,
-            goes_on,
-            done,
-            ready: Vec::new(),
-            made: Vec::new(),
-            open: Batch::default(),
-            noted: Noted::default(),
-            filed: Filed::default(),
-        };
+        let mut filing = Filing::begin(self, told, until, goes_on, done)?;
         let kept = filing.all(rows, told);
-        if matches!(kept, Ok(true)) {
-            return Ok(Some(filing.filed));
-        }
-        // What is left of the files goes now, or when the archive is opened next.
-        for made in mem::take(&mut filing.made) {
-            let _ = filing.writer.withdraw(&made.part.path);
-        }
-        kept.map(|_| None)
+        filing.end(kept)
     }
 }
 
@@ -157,20 +132,67 @@ struct Ready {
 }
 
 /// A filing under way.
-struct Filing<'a> {
-    writer: &'a mut Writer,
-    until: Millis,
-    goes_on: &'a mut dyn FnMut() -> bool,
+pub(super) struct Filing<'a> {
+    pub(super) writer: &'a mut Writer,
+    pub(super) until: Millis,
+    pub(super) goes_on: &'a mut dyn FnMut() -> bool,
     done: &'a mut dyn FnMut(RollStep, &Path),
     ready: Vec<Ready>,
     made: Vec<Made>,
     /// Rows of days that are not over.
     open: Batch,
-    noted: Noted,
-    filed: Filed,
+    pub(super) noted: Noted,
+    pub(super) filed: Filed,
 }
 
-impl Filing<'_> {
+/// Where a batch has rows of a kind.
+pub(super) type Kind<R> = fn(&mut Batch) -> &mut Vec<R>;
+
+impl<'a> Filing<'a> {
+    /// A filing of rows that tell of this time.
+    pub(super) fn begin(
+        writer: &'a mut Writer,
+        told: &[Told],
+        until: Millis,
+        goes_on: &'a mut dyn FnMut() -> bool,
+        done: &'a mut dyn FnMut(RollStep, &Path),
+    ) -> Result<Self, ArchiveError> {
+        for (row, told) in told.iter().enumerate() {
+            check_told(told).map_err(|(column, message)| ArchiveError::BadRow {
+                table: "runs",
+                column,
+                row,
+                message,
+            })?;
+        }
+        Ok(Self {
+            writer,
+            until,
+            goes_on,
+            done,
+            ready: Vec::new(),
+            made: Vec::new(),
+            open: Batch::default(),
+            noted: Noted::default(),
+            filed: Filed::default(),
+        })
+    }
+
+    /// What became of the rows, where it came to the end; else what is not there yet goes.
+    pub(super) fn end(
+        mut self,
+        kept: Result<bool, ArchiveError>,
+    ) -> Result<Option<Filed>, ArchiveError> {
+        if matches!(kept, Ok(true)) {
+            return Ok(Some(self.filed));
+        }
+        // What is left of the files goes now, or when the archive is opened next.
+        for made in mem::take(&mut self.made) {
+            let _ = self.writer.withdraw(&made.part.path);
+        }
+        kept.map(|_| None)
+    }
+
     /// Gives whether it came to the end.
     fn all(&mut self, rows: Batch, told: &[Told]) -> Result<bool, ArchiveError> {
         let went_on = self.kind(rows.orders, |open| &mut open.orders)?
@@ -179,16 +201,16 @@ impl Filing<'_> {
             && self.kind(rows.positions, |open| &mut open.positions)?
             && (self.goes_on)();
         if went_on {
-            self.place()?;
             self.commit(told)?;
         }
         Ok(went_on)
     }
 
-    fn kind<R: Row>(
+    /// Takes rows of a kind; gives whether it came to the end.
+    pub(super) fn kind<R: Row>(
         &mut self,
         rows: Vec<R>,
-        open: fn(&mut Batch) -> &mut Vec<R>,
+        open: Kind<R>,
     ) -> Result<bool, ArchiveError> {
         let mut partitions: BTreeMap<Partition, usize> = BTreeMap::new();
         let mut divided: Vec<Vec<(usize, R)>> = Vec::new();
@@ -215,26 +237,44 @@ impl Filing<'_> {
         }
         for (partition, number) in partitions {
             let rows = divided.get_mut(number).map(mem::take).unwrap_or_default();
-            if !(self.goes_on)() {
+            if !self.partition(partition, rows, open)? {
                 return Ok(false);
-            }
-            let new = self.new_ones(partition, rows)?;
-            self.noted.take(&new);
-            if partition.day.end() > self.until {
-                open(&mut self.open).extend(new);
-                continue;
-            }
-            for lot in lots(new) {
-                if !(self.goes_on)() {
-                    return Ok(false);
-                }
-                self.part(partition, &lot)?;
             }
         }
         Ok(true)
     }
 
-    fn hand_back<R: Row>(
+    /// Takes sound rows of a partition, each with its place among those that were handed in; gives whether it came to the
+    /// end.
+    pub(super) fn partition<R: Row>(
+        &mut self,
+        partition: Partition,
+        rows: Vec<(usize, R)>,
+        open: Kind<R>,
+    ) -> Result<bool, ArchiveError> {
+        if !(self.goes_on)() {
+            return Ok(false);
+        }
+        let new = self.new_ones(partition, rows)?;
+        self.noted.take(&new);
+        if partition.day.end() > self.until {
+            open(&mut self.open).extend(new);
+            return Ok(true);
+        }
+        for lot in lots(new) {
+            if !(self.goes_on)() {
+                return Ok(false);
+            }
+            let (relative, path) = self.named::<R>(partition);
+            let bytes = parquet::bytes(&lot).map_err(|fault| of_fault(&path, fault))?;
+            let part = Part::of(&lot, partition, &relative, &bytes);
+            self.part(part, manifest::venues(&lot), relative, bytes)?;
+        }
+        Ok(true)
+    }
+
+    /// Hands back a row that is not kept.
+    pub(super) fn hand_back<R: Row>(
         &mut self,
         row: usize,
         column: &'static str,
@@ -307,15 +347,23 @@ impl Filing<'_> {
         Ok(rows)
     }
 
-    /// Makes a file of `rows`, and puts it into its place with others.
-    fn part<R: Row>(&mut self, partition: Partition, rows: &[R]) -> Result<(), ArchiveError> {
+    /// The name of a new file of a partition below the archive's folder, and its path.
+    pub(super) fn named<R: Row>(&self, partition: Partition) -> (PathBuf, PathBuf) {
         let relative = partition
             .folder::<R>()
             .join(format!("part-{}.parquet", Uuid::now_v7()));
         let path = self.writer.path().join(&relative);
-        let bytes = parquet::bytes(rows).map_err(|fault| of_fault(&path, fault))?;
-        let part = Part::of(rows, partition, &relative, &bytes);
-        let venues = manifest::venues(rows);
+        (relative, path)
+    }
+
+    /// Puts a file into its place, with others.
+    pub(super) fn part(
+        &mut self,
+        part: Part,
+        venues: Venues,
+        relative: PathBuf,
+        bytes: Vec<u8>,
+    ) -> Result<(), ArchiveError> {
         self.ready.push(Ready {
             made: Made { part, venues },
             relative,
@@ -361,7 +409,8 @@ impl Filing<'_> {
     }
 
     /// Lets everything be there.
-    fn commit(&mut self, told: &[Told]) -> Result<(), ArchiveError> {
+    pub(super) fn commit(&mut self, told: &[Told]) -> Result<(), ArchiveError> {
+        self.place()?;
         let (made, open, noted) = (&self.made, &self.open, &self.noted);
         if made.is_empty() && open.is_empty() && told.is_empty() {
             return Ok(());
@@ -383,6 +432,8 @@ impl Filing<'_> {
             }
             transaction.commit()
         })?;
+        self.open = Batch::default();
+        self.noted = Noted::default();
         for Made { part, .. } in mem::take(&mut self.made) {
             let path = self.writer.path().join(&part.path);
             (self.done)(RollStep::Committed, &path);

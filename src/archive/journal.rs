@@ -382,6 +382,23 @@ pub(super) fn rows<R: Row>(
     rows_within(journal, start, end, filter, &mut Room::plenty())
 }
 
+/// Whether there is any row of a stretch.
+pub(super) fn has_within<R: Row>(
+    journal: &Connection,
+    start: Millis,
+    end: Millis,
+) -> rusqlite::Result<bool> {
+    if !versions::has::<R>(journal)? {
+        return Ok(false);
+    }
+    journal
+        .prepare_cached(&format!(
+            "SELECT EXISTS (SELECT 1 FROM {} WHERE timestamp >= ?1 AND timestamp < ?2)",
+            R::TABLE
+        ))?
+        .query_row([start.0, end.0], |row| row.get(0))
+}
+
 /// As [`rows`], as long as there is room.
 pub(super) fn rows_within<R: Row>(
     journal: &Connection,

@@ -148,18 +148,26 @@ impl Noted {
     pub(super) fn take<R: Row>(&mut self, rows: &[R]) {
         for row in rows {
             let final_at = row.known_at();
-            self.newest = self.newest.max(Some(final_at));
+            self.take_newest(final_at);
             // Only bars have a length.
-            if !R::HAS_INTERVAL {
-                continue;
+            if R::HAS_INTERVAL {
+                self.take_coin(row.symbol(), final_at.max(row.received_at()), final_at);
             }
-            let known_from = final_at.max(row.received_at());
-            if let Some(coin) = self.coins.get_mut(row.symbol()) {
-                *coin = (coin.0.min(known_from), coin.1.max(final_at));
-            } else {
-                self.coins
-                    .insert(row.symbol().to_owned(), (known_from, final_at));
-            }
+        }
+    }
+
+    /// Takes note of rows of which the newest is final at this instant.
+    pub(super) fn take_newest(&mut self, final_at: Millis) {
+        self.newest = self.newest.max(Some(final_at));
+    }
+
+    /// Takes note of bars of a coin, of which the first is known from an instant on and the last closed at another.
+    pub(super) fn take_coin(&mut self, symbol: &str, known_from: Millis, last_close: Millis) {
+        if let Some(coin) = self.coins.get_mut(symbol) {
+            *coin = (coin.0.min(known_from), coin.1.max(last_close));
+        } else {
+            self.coins
+                .insert(symbol.to_owned(), (known_from, last_close));
         }
     }
 

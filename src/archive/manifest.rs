@@ -146,6 +146,18 @@ impl Part {
         bytes: &[u8],
     ) -> Self {
         let times = || rows.iter().map(Row::timestamp);
+        let ends = times().min().zip(times().max()).unwrap_or_default();
+        Self::holding::<R>(rows.len(), ends, partition, relative, bytes)
+    }
+
+    /// The file at `relative` that holds so many rows, from the first instant to the last, in `bytes`.
+    pub(super) fn holding<R: Row>(
+        rows: usize,
+        (first, last): (Millis, Millis),
+        partition: Partition,
+        relative: &Path,
+        bytes: &[u8],
+    ) -> Self {
         Self {
             path: relative
                 .iter()
@@ -154,11 +166,11 @@ impl Part {
                 .join("/"),
             holds: R::TABLE.to_owned(),
             partition,
-            rows: u64::try_from(rows.len()).unwrap_or(u64::MAX),
+            rows: u64::try_from(rows).unwrap_or(u64::MAX),
             bytes: u64::try_from(bytes.len()).unwrap_or(u64::MAX),
             sha256: checksum(bytes),
-            first: times().min().unwrap_or_default(),
-            last: times().max().unwrap_or_default(),
+            first,
+            last,
             reason: None,
         }
     }
@@ -209,6 +221,21 @@ fn part(row: &rusqlite::Row<'_>) -> rusqlite::Result<Part> {
         last: Millis(row.get(8)?),
         reason: row.get(9)?,
     })
+}
+
+/// Whether any file of a partition is or was on the list, whatever became of it.
+pub(super) fn has(
+    journal: &Connection,
+    holds: &str,
+    partition: Partition,
+) -> rusqlite::Result<bool> {
+    journal
+        .prepare_cached(
+            "SELECT EXISTS (SELECT 1 FROM manifest WHERE holds = ?1 AND day = ?2 AND interval = ?3)",
+        )?
+        .query_row(params![holds, partition.day.0, partition.interval], |row| {
+            row.get(0)
+        })
 }
 
 /// The files of one kind and day that are in `state` and told now, oldest first.

@@ -9,7 +9,7 @@ use crate::model::{Completeness, Millis, ObservedOrder, Order, OrderBrief, Side,
 
 /// The largest value of an order: more than all that is open on all exchanges together, and little enough that a
 /// hundred million of them can be summed to the last digit.
-const MOST_USD: Decimal = Decimal::from_parts(3_567_587_328, 232, 0, false, 0);
+pub(super) const MOST_USD: Decimal = Decimal::from_parts(3_567_587_328, 232, 0, false, 0);
 
 /// One liquidation order with everything that is known of it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use ::parquet::arrow::{ArrowWriter, ProjectionMask};
 use ::parquet::basic::{Compression, ZstdLevel};
 use ::parquet::errors::ParquetError;
 use ::parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
-use ::parquet::file::properties::{EnabledStatistics, WriterProperties};
+use ::parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPropertiesBuilder};
 use ::parquet::file::statistics::Statistics;
 use ::parquet::schema::types::ColumnPath;
 use arrow_array::RecordBatch;
@@ -20,7 +20,7 @@ use super::{arrays, brief};
 use crate::model::{Millis, OrderBrief};
 
 /// The strength of the compression.
-const LEVEL: i32 = 3;
+pub(super) const COMPRESSION_LEVEL: i32 = 3;
 
 /// Rows of a file at most. They are deleted from the journal in one transaction, and whatever else is to become durable
 /// waits as long; and a small file that claims to hold more is not read into memory.
@@ -46,12 +46,18 @@ pub(super) fn unreadable(fault: &FileFault) -> String {
     format!("the file cannot be read although its SHA-256 is right: {fault}")
 }
 
+/// How a file is written.
+pub(super) fn properties<R: Row>() -> Result<WriterPropertiesBuilder, FileFault> {
+    let level = ZstdLevel::try_new(COMPRESSION_LEVEL)?;
+    Ok(WriterProperties::builder()
+        .set_compression(Compression::ZSTD(level))
+        .set_max_row_group_row_count(Some(R::GROUP))
+        .set_created_by(concat!("liqdata ", env!("CARGO_PKG_VERSION")).to_owned()))
+}
+
 /// The bytes of a file that holds `rows` as they are ordered.
 pub(super) fn bytes<R: Row>(rows: &[R]) -> Result<Vec<u8>, FileFault> {
-    let mut properties = WriterProperties::builder()
-        .set_compression(Compression::ZSTD(ZstdLevel::try_new(LEVEL)?))
-        .set_max_row_group_row_count(Some(R::GROUP))
-        .set_created_by(concat!("liqdata ", env!("CARGO_PKG_VERSION")).to_owned());
+    let mut properties = properties::<R>()?;
     if let Some(bulk) = R::BULK {
         // Neither a dictionary nor a least and greatest value would serve anybody.
         let column = ColumnPath::from(bulk);

@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 use super::clock::machine;
 use super::files::{Source, Unopened, sources};
 use crate::archive::{
-    Archive, ArchiveError, BarRow, Batch, Completeness, OpenInterestRow, OrderRow, Told, Writer,
+    Archive, ArchiveError, BarRow, Batch, Completeness, OpenInterestRow, OrderRow, Told, Unfit,
+    Writer,
 };
 use crate::feeds::dumps::{Format, Row, RowBar, RowOrder, RowReading, Rows, Unclear};
 use crate::model::{Millis, Vocabulary, sort_small};
@@ -22,7 +23,7 @@ const WHOLE: usize = 50_000;
 /// Lines between two looks whether to go on.
 const LOOK: u64 = 1024;
 /// How long after its end a day is left in the journal.
-const LATE: i64 = Millis::HOUR;
+pub(super) const LATE: i64 = Millis::HOUR;
 
 /// What is to be ingested.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -133,8 +134,18 @@ struct Part {
     told: bool,
 }
 
+/// Why the archive did not keep a row.
+pub(super) fn reason(unfit: &Unfit) -> String {
+    let Unfit { table, column, .. } = unfit;
+    if unfit.differs {
+        format!("the archive has the row of {table} with other values")
+    } else {
+        format!("{table}: {column} cannot be kept as it is")
+    }
+}
+
 /// Counts a row that is not kept; `place` says where it stood.
-fn refuse(refused: &mut Vec<Refused>, (reason, shown): (&str, &str), place: &str) {
+pub(super) fn refuse(refused: &mut Vec<Refused>, (reason, shown): (&str, &str), place: &str) {
     if let Some(known) = refused.iter_mut().find(|known| known.reason == reason) {
         known.count += 1;
         return;
@@ -214,26 +225,6 @@ pub fn ingest(
     Ok(whole.then_some(done))
 }
 
-/// Brings rows of tables into the archive in the folder `path`; otherwise as [`ingest`].
-///
-/// # Errors
-///
-/// [`ArchiveError`] where another writes to the archive or it cannot be written.
-pub fn ingest_rows(
-    path: &Path,
-    rows: Batch,
-    goes_on: &mut dyn FnMut(u64) -> bool,
-) -> Result<Option<Ingested>, ArchiveError> {
-    let mut writer = Archive::create_or_open(path)?;
-    let mut nobody = |_| ();
-    let mut intake = Intake::new(&mut writer, goes_on, &mut nobody);
-    intake.names = ["orders", "bars", "open_interest", "positions"]
-        .map(|name| (name.to_owned(), 0))
-        .to_vec();
-    let whole = intake.tables(rows)? && intake.keep()?;
-    Ok(whole.then_some(intake.done))
-}
-
 /// Where a row stood: the number of its file, and its line there.
 type Place = (usize, u64);
 
@@ -243,7 +234,6 @@ struct Places {
     orders: Vec<Place>,
     bars: Vec<Place>,
     open_interest: Vec<Place>,
-    positions: Vec<Place>,
 }
 
 /// The time of which a source tells an exchange's orders so far.
@@ -377,67 +367,8 @@ impl<'a> Intake<'a> {
         Ok(true)
     }
 
-    /// Takes rows of tables; gives whether it came to the end.
-    fn tables(&mut self, rows: Batch) -> Result<bool, ArchiveError> {
-        let mut stretches = BTreeMap::new();
-        for (row, line) in rows.orders.into_iter().zip(0..) {
-            let at = row.order.timestamp;
-            stretch(
-                &mut stretches,
-                &row.order.exchange,
-                Completeness::Unknown,
-                at,
-            );
-            self.rows.orders.push(row);
-            self.places.orders.push((0, line));
-            if !self.took_one()? {
-                return Ok(false);
-            }
-        }
-        for (row, line) in rows.bars.into_iter().zip(0..) {
-            self.rows.bars.push(row);
-            self.places.bars.push((1, line));
-            if !self.took_one()? {
-                return Ok(false);
-            }
-        }
-        for (row, line) in rows.open_interest.into_iter().zip(0..) {
-            self.rows.open_interest.push(row);
-            self.places.open_interest.push((2, line));
-            if !self.took_one()? {
-                return Ok(false);
-            }
-        }
-        for (row, line) in rows.positions.into_iter().zip(0..) {
-            self.rows.positions.push(row);
-            self.places.positions.push((3, line));
-            if !self.took_one()? {
-                return Ok(false);
-            }
-        }
-        self.told
-            .extend(stretches.into_iter().map(|(exchange, stretch)| Told {
-                exchange,
-                completeness: stretch.completeness,
-                start: stretch.first,
-                end: stretch.last,
-            }));
-        Ok(true)
-    }
-
-    fn took_one(&mut self) -> Result<bool, ArchiveError> {
-        self.done.rows += 1;
-        if self.done.rows.is_multiple_of(LOOK) && !(self.goes_on)(self.done.rows) {
-            return Ok(false);
-        }
-        Ok(self.gathered() < LOT || self.keep()?)
-    }
-
     fn gathered(&self) -> usize {
-        self.rows.orders.len()
-            + self.rows.bars.len()
-            + self.rows.open_interest.len()
-            + self.rows.positions.len()
+        self.rows.orders.len() + self.rows.bars.len() + self.rows.open_interest.len()
     }
 
     /// Whether a row is of the contract that the coin's others are of; else it is refused.
@@ -529,18 +460,10 @@ impl<'a> Intake<'a> {
             let places = match unfit.table {
                 "orders" => &places.orders,
                 "bars" => &places.bars,
-                "positions" => &places.positions,
                 _ => &places.open_interest,
             };
             let place = places.get(unfit.row);
-            let reason = if unfit.differs {
-                format!(
-                    "the archive has the row of {} with other values",
-                    unfit.table
-                )
-            } else {
-                format!("{}: {} cannot be kept as it is", unfit.table, unfit.column)
-            };
+            let reason = reason(&unfit);
             self.refuse(&reason, &unfit.message, place.copied().unwrap_or_default());
         }
         self.tell_finished();

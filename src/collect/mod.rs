@@ -23,6 +23,7 @@ mod frames;
 mod history;
 mod hold;
 mod ingest;
+mod ingest_tables;
 mod intake;
 mod keys;
 mod life;
@@ -65,7 +66,8 @@ mod yardstick;
 pub use crate::net::{Dial, Stream};
 pub use collector::Collector;
 pub use files::Unopened;
-pub use ingest::{Contract, Files, Finished, IngestError, Ingested, Refused, ingest, ingest_rows};
+pub use ingest::{Contract, Files, Finished, IngestError, Ingested, Refused, ingest};
+pub use ingest_tables::ingest_tables;
 #[doc(hidden)]
 pub use listening::Listening;
 pub use plan::{CollectError, Plan};

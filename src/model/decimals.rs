@@ -5,6 +5,7 @@ use std::ops::Range;
 use rust_decimal::Decimal;
 
 use super::fixed::{Fixed, nearest_f64};
+use super::shortest::short_digits;
 
 /// Marks a decimal whose digits need more than 64 bits: in their place stands where it lies aside.
 const ASIDE: u8 = u8::MAX;
@@ -59,6 +60,17 @@ impl Decimals {
             Some(Fixed { digits, scale }) => self.push_short(digits, scale),
             None => self.put_aside(value),
         }
+    }
+
+    /// Adds the decimal that [`short_decimal`](super::short_decimal) finds; gives whether it finds one.
+    #[inline]
+    #[must_use]
+    pub fn push_short_double(&mut self, value: f64) -> bool {
+        let short = short_digits(value);
+        if let Some((digits, scale)) = short {
+            self.push_short(digits, scale);
+        }
+        short.is_some()
     }
 
     /// Adds the decimal of these digits, `scale` of which stand behind the point; a scale is at most 28.
@@ -214,6 +226,18 @@ mod tests {
             let rows: Vec<usize> = (0..whole.len()).rev().collect();
             prop_assert_eq!(whole.take(&rows).take(&rows), whole);
         }
+    }
+
+    #[test]
+    fn a_double_goes_in_as_its_shortest_text_where_that_is_short() {
+        let mut column = Decimals::default();
+        for value in [0.1, 60_000.0, 63_250.25] {
+            assert!(column.push_short_double(value));
+        }
+        for value in [0.1 + 0.2, f64::NAN, f64::INFINITY, 1e-9] {
+            assert!(!column.push_short_double(value));
+        }
+        assert_eq!(texts(&column), ["0.1", "60000", "63250.25"]);
     }
 
     #[test]

@@ -81,6 +81,7 @@ pub use position::{ObservedPosition, PositionRow};
 pub use record::{Cell, Column, Kind, Record, Source, Value, Visitor};
 pub(crate) use record::{record, value};
 pub use sampling::{Sampling, UndercountRow};
+pub(crate) use shortest::push_short;
 pub use shortest::{push_decimal, short_decimal};
 pub use side::Side;
 pub use sorting::sort_small;

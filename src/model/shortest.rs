@@ -28,6 +28,14 @@ const LEAST: f64 = 1e-4;
 /// ```
 #[must_use]
 pub fn short_decimal(value: f64) -> Option<Decimal> {
+    let (digits, scale) = short_digits(value)?;
+    Some(Decimal::new(digits, u32::from(scale)))
+}
+
+/// The digits of [`short_decimal`], and how many of them stand behind the point.
+#[inline]
+#[must_use]
+pub(super) fn short_digits(value: f64) -> Option<(i64, u8)> {
     if !(LEAST..FIFTEEN_DIGITS).contains(&value.abs()) {
         return None;
     }
@@ -47,7 +55,7 @@ pub fn short_decimal(value: f64) -> Option<Decimal> {
                 clippy::cast_possible_truncation,
                 reason = "a whole number of fifteen digits"
             )]
-            return Some(Decimal::new(whole as i64, scale));
+            return Some((whole as i64, scale));
         }
     }
     None
@@ -67,6 +75,29 @@ pub fn push_decimal(text: &mut String, value: Decimal) {
         Some((digits, _)) if !value.is_sign_negative() => write!(text, "{digits}"),
         _ => write!(text, "{value}"),
     };
+}
+
+/// Writes the decimal of these digits, of which `scale` stand behind the point, behind `text`, without zeros at its end.
+pub(crate) fn push_short(text: &mut String, (mut digits, mut scale): (i64, u8)) {
+    while scale > 0 && digits % 10 == 0 {
+        digits /= 10;
+        scale -= 1;
+    }
+    let mut number = itoa::Buffer::new();
+    let unit = super::TENS.get(usize::from(scale)).copied();
+    match unit.and_then(|unit| i64::try_from(unit).ok()) {
+        _ if scale == 0 => text.push_str(number.format(digits)),
+        Some(unit) if digits > 0 => {
+            text.push_str(number.format(digits / unit));
+            text.push('.');
+            let behind = number.format(digits % unit);
+            for _ in behind.len()..usize::from(scale) {
+                text.push('0');
+            }
+            text.push_str(behind);
+        }
+        _ => push_decimal(text, Decimal::new(digits, u32::from(scale))),
+    }
 }
 
 #[cfg(test)]
@@ -98,6 +129,11 @@ mod tests {
                 let mut text = "=".to_owned();
                 push_decimal(&mut text, value);
                 assert_eq!(text, format!("={value}"));
+            }
+            for digits in [digits, digits % 1000, digits % 1000 * 10_000] {
+                let mut text = "=".to_owned();
+                push_short(&mut text, (digits, u8::try_from(scale).unwrap_or_default()));
+                assert_eq!(text, format!("={}", Decimal::new(digits, scale).normalize()));
             }
         }
 

@@ -43,14 +43,14 @@ impl ArchiveWriter {
 }
 
 /// The decimal that the shortest text of a double says.
-fn decimal(value: f64) -> Decimal {
+pub(super) fn decimal(value: f64) -> Decimal {
     short_decimal(value)
         .or_else(|| Decimal::from_str_exact(&value.to_string()).ok())
         .unwrap_or_default()
 }
 
 /// The row of an order that a table has.
-pub(super) fn order_row(observed: ObservedOrder, dedupe_key: String) -> OrderRow {
+fn order_row(observed: ObservedOrder, dedupe_key: String) -> OrderRow {
     let pair = &observed.order.symbol;
     let coin = observed.coin;
     OrderRow {
@@ -67,7 +67,7 @@ pub(super) fn order_row(observed: ObservedOrder, dedupe_key: String) -> OrderRow
 }
 
 /// The row of a bar that a table has.
-pub(super) fn bar_row(observed: ObservedBar, exchange: &str) -> BarRow {
+fn bar_row(observed: ObservedBar, exchange: &str) -> BarRow {
     let interval = observed.length().unwrap_or(Millis::MINUTE);
     BarRow {
         exchange: exchange.to_owned(),
@@ -84,7 +84,7 @@ pub(super) fn bar_row(observed: ObservedBar, exchange: &str) -> BarRow {
 }
 
 /// The row of a reading that a table has.
-pub(super) fn reading_row(observed: ObservedOpenInterest, exchange: &str) -> OpenInterestRow {
+fn reading_row(observed: ObservedOpenInterest, exchange: &str) -> OpenInterestRow {
     OpenInterestRow {
         exchange: observed.exchange.unwrap_or_else(|| exchange.to_owned()),
         symbol: observed.symbol,

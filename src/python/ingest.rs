@@ -1,26 +1,28 @@
 //! Bringing files and tables of the past into an archive, from Python.
 
 use std::collections::{BTreeMap, HashMap};
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use super::archive::{bar_row, order_row, reading_row};
+use super::by_column::{self, GivenBars, GivenInterest};
 use super::{error, logs, tables};
 use crate::api::BadQuery;
-use crate::archive::{Archive, ArchiveError, Batch, Filter, OrderRow, PositionRow};
+use crate::archive::{
+    Archive, ArchiveError, BarTable, Filter, InterestTable, OrderTable, PositionRow, Tables,
+    spelled,
+};
 use crate::collect::{
     Contract, Files, Finished, IngestError, Ingested, Refused, UnclearPosition, ingest,
-    ingest_rows, snapshots,
+    ingest_tables as ingest_all, snapshots,
 };
-use crate::engine::{InterestUnit, in_base_units};
+use crate::engine::in_base_units;
 use crate::feeds::dumps::Format;
 use crate::model::{
-    Millis, ObservedBar, ObservedOrder, ObservedPosition, Order, Symbol, Vocabulary, exchange_name,
-    nearest_f64, push_decimal,
+    Millis, ObservedBar, ObservedPosition, Symbol, Vocabulary, exchange_name, nearest_f64,
 };
 
 /// The formats of files, by name.
@@ -93,7 +95,7 @@ pub(super) fn ingest_tables<'py>(
     exchange: Option<&str>,
     seen: Py<PyAny>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let mut rows = batch(py, &path, (orders, bars, open_interest), exchange)?;
+    let mut tables = kept(py, &path, (orders, bars, open_interest), exchange)?;
     let given = tables::positions(positions)?;
     let (kept, refused) = py
         .detach(|| snapshots_of(&path, given, exchange))
@@ -101,8 +103,8 @@ pub(super) fn ingest_tables<'py>(
             Fault::Archive(fault) => error::archive(py, &fault),
             Fault::Row(fault) => tables::fault_of(py, "positions", fault),
         })?;
-    rows.positions = kept;
-    let done = watched(py, seen, move |goes_on| ingest_rows(&path, rows, goes_on))?;
+    tables.positions = kept;
+    let done = watched(py, seen, move |goes_on| ingest_all(&path, tables, goes_on))?;
     let mut done = done.map_err(|fault| error::archive(py, &fault))?;
     if let Some(done) = &mut done {
         done.rows += refused.iter().map(|one| one.count).sum::<u64>();
@@ -221,146 +223,109 @@ fn told(py: Python<'_>, done: Option<Ingested>) -> PyResult<Bound<'_, PyDict>> {
     Ok(told)
 }
 
-/// The rows that an archive keeps of tables.
-fn batch(
+/// The tables that an archive keeps.
+fn kept(
     py: Python<'_>,
     path: &Path,
     (orders, bars, open_interest): (&Bound<'_, PyAny>, &Bound<'_, PyAny>, &Bound<'_, PyAny>),
     exchange: Option<&str>,
-) -> PyResult<Batch> {
-    let of_bars = tables::exchanges("bars", bars)?;
-    let orders = tables::orders(orders, None)?;
-    let bars = sized(py, tables::bars(bars, None)?, of_bars.as_deref())?;
-    let (open_interest, unit) = tables::open_interest(open_interest, None)?;
+) -> PyResult<Tables> {
+    let of_bars = by_column::exchanges("bars", bars)?;
+    let orders = by_column::orders(orders)?;
+    let given = by_column::bars(bars, of_bars)?;
+    let interval = sized(py, &given)?;
+    let whose = exchange.map(exchange_name);
+    let interest = interest(py, path, open_interest, bars, &given, &interval)?;
     let nobody = |table: &'static str| {
         let message = "nothing says whose the rows are";
         let allowed = "a column \"exchange\", or exchange= for all of them";
         error::bad_query(py, &BadQuery::new(table, message, allowed))
     };
-    let whose = exchange.map(exchange_name);
-    if !bars.is_empty() && of_bars.is_none() && whose.is_none() {
+    if !given.timestamp.is_empty() && given.exchange.is_none() && whose.is_none() {
         return Err(nobody("bars"));
     }
-    if whose.is_none() && open_interest.iter().any(|row| row.exchange.is_none()) {
+    if whose.is_none() && interest.exchange.iter().any(str::is_empty) {
         return Err(nobody("open_interest"));
     }
-    let coin = |symbol: &str| {
-        Symbol::read(symbol).map_or_else(|| symbol.to_owned(), |read| read.coin().to_owned())
+    let uneven = |table: &str| {
+        let message = format!("{table}: its columns are not of one length");
+        PyValueError::new_err(message)
     };
-    let open_interest = if unit == InterestUnit::Usd {
-        let own = bars.iter().enumerate().map(|(place, bar)| {
-            let exchange = of_bars.as_ref().and_then(|names| names.get(place));
-            (exchange.cloned().unwrap_or_default(), bar.clone())
-        });
-        let mut prices = one_series(own.collect());
-        if prices.is_empty() && path.join("journal.sqlite").exists() {
-            prices = py
-                .detach(|| known_prices(path))
-                .map_err(|fault| error::archive(py, &fault))?;
-        }
-        in_base_units(open_interest, unit, prices).map_err(|fault| error::bad_table(py, &fault))?
-    } else {
-        open_interest
+    let whose = whose.unwrap_or_default();
+    let own = |name: &str| match name {
+        "" => whose.clone(),
+        name => exchange_name(name),
     };
-    let mut keyed = Keyed::default();
-    let orders = orders.into_iter().map(|row| keyed.row(row));
-    let orders = orders.collect();
-    let (mut coins, mut exchanges) = (Spelled::default(), Spelled::default());
-    let mut names = of_bars.unwrap_or_default().into_iter();
-    let bars = bars.into_iter().map(|mut row| {
-        row.symbol = coins.by(row.symbol, coin);
-        let own = names.next().map(|name| exchanges.by(name, exchange_name));
-        let name = own.or_else(|| whose.clone()).unwrap_or_default();
-        bar_row(row, &name)
-    });
-    let bars = bars.collect();
-    let open_interest = open_interest.into_iter().map(|mut row| {
-        row.symbol = coins.by(row.symbol, coin);
-        row.exchange = row.exchange.map(|name| exchanges.by(name, exchange_name));
-        reading_row(row, whose.as_deref().unwrap_or_default())
-    });
-    Ok(Batch {
-        orders,
+    let exchange = match &given.exchange {
+        Some(names) => spelled(names, own).ok_or_else(|| uneven("bars"))?,
+        None => given.timestamp.iter().map(|_| whose.as_str()).collect(),
+    };
+    let bars = BarTable {
+        exchange,
+        symbol: spelled(&given.symbol, coin).ok_or_else(|| uneven("bars"))?,
+        interval,
+        timestamp: given.timestamp,
+        open: given.open,
+        high: given.high,
+        low: given.low,
+        close: given.close,
+        volume: given.volume,
+    };
+    let open_interest = InterestTable {
+        exchange: spelled(&interest.exchange, own).ok_or_else(|| uneven("open_interest"))?,
+        symbol: spelled(&interest.symbol, coin).ok_or_else(|| uneven("open_interest"))?,
+        timestamp: interest.timestamp,
+        open_interest: interest.open_interest,
+    };
+    Ok(Tables {
+        orders: OrderTable::of(orders).ok_or_else(|| uneven("orders"))?,
         bars,
-        open_interest: open_interest.collect(),
-        ..Batch::default()
+        open_interest,
+        positions: Vec::new(),
     })
 }
 
-/// Rows of orders on their way to their keys.
-#[derive(Default)]
-struct Keyed {
-    /// How often an order stood in the table so far, by its exchange and key.
-    times: HashMap<String, u32>,
-    /// What is known of a pair as the table spells it: its name and its coin.
-    pairs: HashMap<String, Option<(String, String)>>,
-    exchanges: Spelled,
+/// The coin that a table means.
+fn coin(symbol: &str) -> String {
+    Symbol::read(symbol).map_or_else(|| symbol.to_owned(), |read| read.coin().to_owned())
 }
 
-/// Names in our spelling, each looked up once while it is met again and again.
-#[derive(Default)]
-struct Spelled(HashMap<String, String>);
-
-impl Spelled {
-    fn by(&mut self, name: String, spell: impl FnOnce(&str) -> String) -> String {
-        if let Some(known) = self.0.get(&name) {
-            return known.clone();
-        }
-        let spelled = spell(&name);
-        self.0.insert(name, spelled.clone());
-        spelled
+/// Readings in base units: those in USD with the prices of the bars beside them, else with the archive's own.
+fn interest(
+    py: Python<'_>,
+    path: &Path,
+    open_interest: &Bound<'_, PyAny>,
+    bars: &Bound<'_, PyAny>,
+    given: &GivenBars,
+    interval: &[i64],
+) -> PyResult<GivenInterest> {
+    if !tables::is_in_usd(open_interest)? {
+        return by_column::open_interest(open_interest);
     }
-}
-
-impl Keyed {
-    /// An order as it is kept. Two equal rows are two orders: nothing says that one of them stands twice.
-    fn row(&mut self, mut row: ObservedOrder) -> OrderRow {
-        let exchange = std::mem::take(&mut row.order.exchange);
-        row.order.exchange = self.exchanges.by(exchange, exchange_name);
-        let Order {
-            exchange,
-            symbol,
-            side,
-            price,
-            qty,
-            timestamp,
-            ..
-        } = &row.order;
-        let (qty, price) = (qty.normalize(), price.normalize());
-        let of_exchange = exchange.len() + 1;
-        let mut key = String::with_capacity(96);
-        // Nothing is refused by a text.
-        let _ = write!(
-            key,
-            "{exchange}|file|{symbol}|{}|{}|",
-            side.name(),
-            timestamp.0
-        );
-        push_decimal(&mut key, qty);
-        key.push('|');
-        push_decimal(&mut key, price);
-        let times = match self.times.get_mut(&key) {
-            Some(times) => {
-                *times += 1;
-                *times
-            }
-            None => *self.times.entry(key.clone()).or_insert(1),
-        };
-        key.drain(..of_exchange);
-        if times > 1 {
-            let _ = write!(key, "|{times}");
-        }
-        if !self.pairs.contains_key(symbol) {
-            let named = Symbol::read(symbol);
-            let named = named.map(|named| (named.name().to_owned(), named.coin().to_owned()));
-            self.pairs.insert(symbol.clone(), named);
-        }
-        if let Some(Some((name, coin))) = self.pairs.get(symbol) {
-            row.coin.get_or_insert_with(|| coin.clone());
-            row.order.symbol.clone_from(name);
-        }
-        order_row(row, key)
+    let (rows, unit) = tables::open_interest(open_interest, None)?;
+    let own = tables::bars(bars, None)?.into_iter().enumerate();
+    let own = own.map(|(place, mut bar)| {
+        bar.interval = interval.get(place).copied();
+        let exchange = given.exchange.as_ref().and_then(|names| names.get(place));
+        (exchange.unwrap_or_default().to_owned(), bar)
+    });
+    let mut prices = one_series(own.collect());
+    if prices.is_empty() && path.join("journal.sqlite").exists() {
+        prices = py
+            .detach(|| known_prices(path))
+            .map_err(|fault| error::archive(py, &fault))?;
     }
+    let rows = in_base_units(rows, unit, prices).map_err(|fault| error::bad_table(py, &fault))?;
+    let mut made = GivenInterest::default();
+    for row in rows {
+        made.symbol.push(&row.symbol);
+        made.exchange
+            .push(row.exchange.as_deref().unwrap_or_default());
+        made.timestamp.push(row.timestamp);
+        made.open_interest
+            .push(super::archive::decimal(row.open_interest));
+    }
+    Ok(made)
 }
 
 /// The bars of an archive, as prices.
@@ -395,22 +360,20 @@ fn one_series(bars: Vec<(String, ObservedBar)>) -> Vec<ObservedBar> {
         .collect()
 }
 
-/// Bars with their lengths; where none says its own, the least time between two of a series is that of all.
-fn sized(
-    py: Python<'_>,
-    mut bars: Vec<ObservedBar>,
-    exchanges: Option<&[String]>,
-) -> PyResult<Vec<ObservedBar>> {
-    if bars.iter().all(|bar| bar.length().is_some()) {
-        return Ok(bars);
+/// The lengths of bars; where none says its own, the least time between two of a series is that of all.
+fn sized(py: Python<'_>, bars: &GivenBars) -> PyResult<Vec<i64>> {
+    let told: Option<Vec<i64>> = bars.interval.iter().copied().collect();
+    if let Some(lengths) = told {
+        return Ok(lengths);
     }
-    let mut latest: HashMap<(&str, &str), Millis> = HashMap::new();
+    let mut latest: HashMap<(Option<&u32>, Option<&u32>), Millis> = HashMap::new();
     let mut least: Option<i64> = None;
-    for (place, bar) in bars.iter().enumerate() {
-        let exchange = exchanges.and_then(|names| names.get(place));
-        let series = (exchange.map_or("", String::as_str), bar.symbol.as_str());
-        if let Some(before) = latest.insert(series, bar.timestamp) {
-            let apart = i64::try_from(bar.timestamp.0.abs_diff(before.0)).unwrap_or(i64::MAX);
+    for (place, at) in bars.timestamp.iter().enumerate() {
+        let exchange = bars.exchange.as_ref();
+        let exchange = exchange.and_then(|names| names.codes().get(place));
+        let series = (exchange, bars.symbol.codes().get(place));
+        if let Some(before) = latest.insert(series, *at) {
+            let apart = i64::try_from(at.0.abs_diff(before.0)).unwrap_or(i64::MAX);
             if apart > 0 {
                 least = Some(least.map_or(apart, |least| least.min(apart)));
             }
@@ -425,8 +388,6 @@ fn sized(
             &BadQuery::new("bars", message, allowed),
         ));
     };
-    for bar in &mut bars {
-        bar.interval = bar.length().or(Some(interval));
-    }
-    Ok(bars)
+    let lengths = bars.interval.iter();
+    Ok(lengths.map(|length| length.unwrap_or(interval)).collect())
 }

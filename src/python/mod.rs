@@ -9,6 +9,7 @@ mod arrays;
 mod arrow;
 mod batches;
 mod bridge;
+mod by_column;
 mod call;
 mod cells;
 mod client;

@@ -30,8 +30,8 @@ use crate::model::{
 use crate::wire::{exact_decimal, nearest_double};
 
 /// One table, as columns that are read on demand.
-struct Reader<'py> {
-    py: Python<'py>,
+pub(super) struct Reader<'py> {
+    pub(super) py: Python<'py>,
     table: &'static str,
     source: Source<'py>,
 }
@@ -44,7 +44,7 @@ enum Source<'py> {
 }
 
 impl<'py> Reader<'py> {
-    fn new(table: &'static str, object: &Bound<'py, PyAny>) -> PyResult<Self> {
+    pub(super) fn new(table: &'static str, object: &Bound<'py, PyAny>) -> PyResult<Self> {
         let py = object.py();
         let source = if object.is_none() {
             Source::Empty
@@ -64,7 +64,7 @@ impl<'py> Reader<'py> {
         Ok(Self { py, table, source })
     }
 
-    fn column(&self, name: &'static str) -> PyResult<Option<Cells>> {
+    pub(super) fn column(&self, name: &'static str) -> PyResult<Option<Cells>> {
         match &self.source {
             Source::Empty => Ok(None),
             Source::Own(columns) => Ok(columns
@@ -203,7 +203,10 @@ impl<'py> Reader<'py> {
     }
 
     /// These columns, all of one length; a required one that is missing is refused.
-    fn columns(&self, wanted: &'static [Column]) -> PyResult<(Vec<Option<Cells>>, usize)> {
+    pub(super) fn columns(
+        &self,
+        wanted: &'static [Column],
+    ) -> PyResult<(Vec<Option<Cells>>, usize)> {
         let mut made = Vec::with_capacity(wanted.len());
         let mut first: Option<(&str, usize)> = None;
         if matches!(self.source, Source::Empty) {
@@ -252,7 +255,12 @@ impl<'py> Reader<'py> {
     }
 
     /// Refuses a column of times that are plainly epoch seconds, be it all of them or some beside later instants.
-    fn not_seconds(&self, column: &'static str, cells: &Cells, rows: usize) -> PyResult<()> {
+    pub(super) fn not_seconds(
+        &self,
+        column: &'static str,
+        cells: &Cells,
+        rows: usize,
+    ) -> PyResult<()> {
         let (mut first, mut all, mut later) = (None, true, false);
         for row in 0..rows {
             let cell = cells.at(row);
@@ -290,7 +298,7 @@ impl<'py> Reader<'py> {
         }
     }
 
-    fn fault(&self, column: &'static str, row: usize, message: String) -> PyErr {
+    pub(super) fn fault(&self, column: &'static str, row: usize, message: String) -> PyErr {
         bad_table(
             self.py,
             &TableFault {
@@ -302,7 +310,7 @@ impl<'py> Reader<'py> {
         )
     }
 
-    fn text<'c>(
+    pub(super) fn text<'c>(
         &self,
         column: &'static str,
         cells: &'c Cells,
@@ -314,7 +322,7 @@ impl<'py> Reader<'py> {
         }
     }
 
-    fn side(&self, column: &'static str, cells: &Cells, row: usize) -> PyResult<Side> {
+    pub(super) fn side(&self, column: &'static str, cells: &Cells, row: usize) -> PyResult<Side> {
         let spelled = self.text(column, cells, row)?;
         Side::read(spelled.trim()).ok_or_else(|| {
             let message = format!("{spelled:?} is not a side; allowed: \"LONG\" or \"SHORT\"");
@@ -322,7 +330,12 @@ impl<'py> Reader<'py> {
         })
     }
 
-    fn decimal(&self, column: &'static str, cells: &Cells, row: usize) -> PyResult<Decimal> {
+    pub(super) fn decimal(
+        &self,
+        column: &'static str,
+        cells: &Cells,
+        row: usize,
+    ) -> PyResult<Decimal> {
         let cell = cells.at(row);
         let made = match &cell {
             Cell::Text(text) => exact_decimal(text),
@@ -338,7 +351,7 @@ impl<'py> Reader<'py> {
         made.map_err(|why| self.fault(column, row, format!("{}: {why}", cell.shown())))
     }
 
-    fn float(&self, column: &'static str, cells: &Cells, row: usize) -> PyResult<f64> {
+    pub(super) fn float(&self, column: &'static str, cells: &Cells, row: usize) -> PyResult<f64> {
         let cell = cells.at(row);
         match &cell {
             Cell::Float(value) => Ok(*value),
@@ -355,7 +368,12 @@ impl<'py> Reader<'py> {
         }
     }
 
-    fn instant(&self, column: &'static str, cells: &Cells, row: usize) -> PyResult<Millis> {
+    pub(super) fn instant(
+        &self,
+        column: &'static str,
+        cells: &Cells,
+        row: usize,
+    ) -> PyResult<Millis> {
         let cell = cells.at(row);
         let at = match &cell {
             Cell::Int(at) | Cell::Instant(at) => Some(*at),
@@ -373,7 +391,7 @@ impl<'py> Reader<'py> {
             .ok_or_else(|| self.fault(column, row, format!("{} is not {INSTANT}", cell.shown())))
     }
 
-    fn span(&self, column: &'static str, cells: &Cells, row: usize) -> PyResult<i64> {
+    pub(super) fn span(&self, column: &'static str, cells: &Cells, row: usize) -> PyResult<i64> {
         let cell = cells.at(row);
         let millis = match &cell {
             Cell::Int(span) | Cell::Span(span) => Some(*span),
@@ -397,11 +415,11 @@ impl<'py> Reader<'py> {
 }
 
 /// No further from the epoch than Python's datetimes reach on either side; microseconds of our time lie beyond.
-const FURTHEST: u64 = 62_000_000_000_000;
+pub(super) const FURTHEST: u64 = 62_000_000_000_000;
 
 /// Epoch seconds from 2001 to 5138; a whole table of milliseconds from January 1970 to 1973 is not meant, nor are some of
 /// them beside later ones. `liqdata._inputs` judges single instants alike.
-const SECONDS: std::ops::Range<i64> = 1_000_000_000..100_000_000_000;
+pub(super) const SECONDS: std::ops::Range<i64> = 1_000_000_000..100_000_000_000;
 const INSTANT: &str = "an instant (epoch milliseconds, a datetime, or ISO 8601 text)";
 /// How many columns are named where one is missing.
 const SHOWN: usize = 12;
@@ -496,23 +514,6 @@ pub(super) fn orders(
     rows("orders", object, seen)
 }
 
-/// The exchanges that a table names row by row, where it does.
-pub(super) fn exchanges(
-    table: &'static str,
-    object: &Bound<'_, PyAny>,
-) -> PyResult<Option<Vec<String>>> {
-    let reader = Reader::new(table, object)?;
-    let name = "exchange";
-    let Some(cells) = reader.column(name)? else {
-        return Ok(None);
-    };
-    let text = |row| reader.text(name, &cells, row).map(Cow::into_owned);
-    (0..cells.len())
-        .map(text)
-        .collect::<PyResult<_>>()
-        .map(Some)
-}
-
 /// Price bars.
 pub(super) fn bars(object: &Bound<'_, PyAny>, seen: Seen<'_, '_>) -> PyResult<Vec<ObservedBar>> {
     rows("bars", object, seen)
@@ -544,6 +545,11 @@ pub(super) fn liquidations(
     seen: Seen<'_, '_>,
 ) -> PyResult<Vec<ObservedLiquidations>> {
     rows("liquidations", object, seen)
+}
+
+/// Whether a table of open interest counts in USD; one that says both is refused where it is read.
+pub(super) fn is_in_usd(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    Reader::new("open_interest", object)?.has(InterestUnit::Usd.column())
 }
 
 /// Open interest, and what its numbers count.

@@ -35,3 +35,4 @@ mod raw;
 mod reading;
 mod rolling;
 mod rows;
+mod tables;

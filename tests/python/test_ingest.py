@@ -527,6 +527,88 @@ def test_tables_go_in_as_they_go_into_a_market(folder):
     assert refused.value.parameter == "bars"
 
 
+def some_orders(rows):
+    """Orders whose numbers doubles hold, some of them twice, and not in the order of time."""
+    count = range(rows)
+    return {
+        "timestamp": [START + (place * 7919 % rows // 2) * 60 * MINUTE for place in count],
+        "exchange": [("okx", "bybit", "OKEx")[place % 3] for place in count],
+        "symbol": [("BTCUSDT", "ETH-USDT-SWAP")[place % 5 // 4] for place in count],
+        "side": [("LONG", "short")[place % 2] for place in count],
+        "price": [40_000 + place % 4 / 4 for place in count],
+        "qty": [(1 + place % 3) / 1000 for place in count],
+        "value_usd": [40.0 + place % 7 for place in count],
+    }
+
+
+def test_orders_are_the_same_whatever_holds_the_table(tmp_path):
+    pandas, polars, pyarrow = (pytest.importorskip(name) for name in ("pandas", "polars", "pyarrow"))
+    columns = some_orders(200)
+    as_text = columns | {name: [str(value) for value in columns[name]] for name in ("price", "qty", "value_usd")}
+    frame = polars.DataFrame(columns)
+    tables = {
+        "columns": columns,
+        "texts": as_text,
+        "rows": [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)],
+        "polars": frame,
+        "times": frame.with_columns(polars.from_epoch("timestamp", time_unit="ms").dt.replace_time_zone("UTC")),
+        "categories": frame.with_columns(polars.col("exchange", "symbol", "side").cast(polars.Categorical)),
+        "pandas": pandas.DataFrame(columns),
+        "exact": pyarrow.table(as_text | {"price": pyarrow.array(as_text["price"]).cast(pyarrow.decimal128(20, 4))}),
+        "large": pyarrow.table(
+            columns
+            | {name: pyarrow.array(columns[name], pyarrow.large_string()) for name in ("exchange", "symbol", "side")}
+        ),
+    }
+    found = {}
+    for name, table in tables.items():
+        done = liqdata.ingest(tmp_path / name, orders=table)
+        assert (done.rows, done.new, done.refused) == (200, 200, {}), name
+        assert liqdata.ingest(tmp_path / name, orders=columns).repeated == 200, name
+        found[name] = orders_of(tmp_path / name)
+    assert all(one == found["columns"] for one in found.values())
+
+
+@pytest.mark.parametrize("as_table", [dict, lambda columns: pytest.importorskip("pyarrow").table(columns)])
+@pytest.mark.parametrize(
+    "wrong, column, row",
+    [
+        ({"price": (7, None), "side": (5, "up")}, "side", 5),
+        ({"price": (7, None), "exchange": (7, " ")}, "exchange", 7),
+        ({"value_usd": (3, float("nan")), "timestamp": (4, None)}, "value_usd", 3),
+        ({"timestamp": (6, None), "qty": (6, float("inf"))}, "qty", 6),
+    ],
+)
+def test_the_first_row_at_fault_is_named_and_nothing_is_kept(folder, wrong, column, row, as_table):
+    columns = some_orders(10)
+    for name, (place, value) in wrong.items():
+        columns[name][place] = value
+    with pytest.raises(BadQuery, match=f'orders: column "{column}", row {row}:'):
+        liqdata.ingest(folder, orders=as_table(columns))
+    assert not (folder / "journal.sqlite").exists()
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), 1e-40])
+def test_a_bar_whose_number_cannot_be_kept_is_refused_and_not_taken_for_nothing(folder, value):
+    bars = {"timestamp": [START, START + MINUTE], "symbol": ["BTC"] * 2, "interval": ["1m"] * 2}
+    bars |= {name: [100.0, 100.0] for name in ("open", "high", "low", "close")} | {"volume": [1.0, value]}
+    with pytest.raises(BadQuery, match="volume") as refused:
+        liqdata.ingest(folder, bars=bars, exchange="okx")
+    assert "28 digits" in str(refused.value)
+
+
+def test_days_of_several_coins_are_looked_at_once(folder):
+    """Coin after coin, as tables are put together: each day becomes one file."""
+    rows = 3 * 1440
+    bars = {"timestamp": [START + place * MINUTE for place in range(rows)] * 3, "interval": [MINUTE] * 3 * rows}
+    bars["symbol"] = [coin for coin in ("BTC", "ETH", "SOL") for _ in range(rows)]
+    bars |= {name: [100.0] * 3 * rows for name in ("open", "high", "low", "close", "volume")}
+    done = liqdata.ingest(folder, bars=bars, exchange="okx")
+    assert (done.new, done.repeated) == (3 * rows, 0)
+    assert len(list(folder.rglob("*.parquet"))) == 3
+    assert liqdata.ingest(folder, bars=bars, exchange="okx").repeated == 3 * rows
+
+
 def test_a_file_of_parquet_is_a_table(tmp_path, folder):
     pyarrow = pytest.importorskip("pyarrow")
     from pyarrow import parquet

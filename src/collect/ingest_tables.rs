@@ -1,0 +1,40 @@
+//! Bringing tables of the past into an archive, by columns ([`Writer::file_tables`](crate::archive::Writer::file_tables)).
+
+use std::path::Path;
+
+use super::clock::machine;
+use super::ingest::{Ingested, LATE, reason, refuse};
+use crate::archive::{Archive, ArchiveError, Tables};
+
+/// Brings tables into the archive in the folder `path`, which is made where it is missing. `goes_on` is told how many rows are
+/// done with, and says whether to go on; `None` where it did not: what was kept until then stays.
+///
+/// # Errors
+///
+/// [`ArchiveError`] where another writes to the archive or it cannot be written.
+pub fn ingest_tables(
+    path: &Path,
+    tables: Tables,
+    goes_on: &mut dyn FnMut(u64) -> bool,
+) -> Result<Option<Ingested>, ArchiveError> {
+    let mut writer = Archive::create_or_open(path)?;
+    let rows = tables.rows() as u64;
+    let told = tables.orders.told();
+    let filed = writer.file_tables(tables, &told, machine().back(LATE), &mut |done| {
+        goes_on(done as u64)
+    })?;
+    let Some(filed) = filed else {
+        return Ok(None);
+    };
+    let mut done = Ingested {
+        rows,
+        new: filed.new,
+        repeated: filed.repeated,
+        ..Ingested::default()
+    };
+    for unfit in &filed.unfit {
+        let place = format!("{}:{}", unfit.table, unfit.row);
+        refuse(&mut done.refused, (&reason(unfit), &unfit.message), &place);
+    }
+    Ok(Some(done))
+}

@@ -1,0 +1,421 @@
+//! Tables in by columns, for who keeps columns: as [`tables`](super::tables) reads their rows, cell by cell and with the same
+//! faults, and without a row for each.
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float64Type, Int64Type, TimestampMillisecondType};
+use arrow_array::{Array, ArrayRef};
+use arrow_schema::{DataType, TimeUnit};
+use pyo3::prelude::*;
+use rust_decimal::Decimal;
+
+use super::cells::Cells;
+use super::signals::look_around;
+use super::tables::{FURTHEST, Reader, SECONDS};
+use crate::archive::GivenOrders;
+use crate::model::{
+    Column, Decimals, Kind, Labels, Millis, ObservedBar, ObservedOpenInterest, ObservedOrder,
+    Record, Side,
+};
+
+/// Price bars as a table tells them.
+pub(super) struct GivenBars {
+    /// Whose each is, where the table says so.
+    pub(super) exchange: Option<Labels>,
+    pub(super) symbol: Labels,
+    pub(super) timestamp: Vec<Millis>,
+    /// How long each is, where the table says so.
+    pub(super) interval: Vec<Option<i64>>,
+    pub(super) open: Decimals,
+    pub(super) high: Decimals,
+    pub(super) low: Decimals,
+    pub(super) close: Decimals,
+    pub(super) volume: Decimals,
+}
+
+/// Readings of open interest in base units as a table tells them; an exchange is blank where it does not say it.
+#[derive(Default)]
+pub(super) struct GivenInterest {
+    pub(super) exchange: Labels,
+    pub(super) symbol: Labels,
+    pub(super) timestamp: Vec<Millis>,
+    pub(super) open_interest: Decimals,
+}
+
+/// Liquidation orders.
+pub(super) fn orders(object: &Bound<'_, PyAny>) -> PyResult<GivenOrders> {
+    let reader = Reader::new("orders", object)?;
+    let mut columns = Columns::of(&reader, ObservedOrder::COLUMNS)?;
+    let timestamp = columns.instants("timestamp")?;
+    let given = GivenOrders {
+        exchange: columns.names("exchange")?,
+        symbol: columns.names("symbol")?,
+        side: columns.sides("side")?,
+        price: columns.decimals("price")?,
+        qty: columns.decimals("qty")?,
+        value_usd: columns.decimals("value_usd")?,
+        coin: columns
+            .has("coin")
+            .then(|| columns.names("coin"))
+            .transpose()?,
+        received_at: columns.some_instants("received_at", &timestamp)?,
+        timestamp,
+    };
+    columns.end()?;
+    Ok(given)
+}
+
+/// Price bars.
+pub(super) fn bars(object: &Bound<'_, PyAny>, exchange: Option<Labels>) -> PyResult<GivenBars> {
+    let reader = Reader::new("bars", object)?;
+    let mut columns = Columns::of(&reader, ObservedBar::COLUMNS)?;
+    let timestamp = columns.instants("timestamp")?;
+    let given = GivenBars {
+        exchange,
+        symbol: columns.names("symbol")?,
+        interval: columns.lengths(&timestamp)?,
+        open: columns.doubles("open")?,
+        high: columns.doubles("high")?,
+        low: columns.doubles("low")?,
+        close: columns.doubles("close")?,
+        volume: columns.doubles("volume")?,
+        timestamp,
+    };
+    columns.end()?;
+    Ok(given)
+}
+
+/// Open interest in base units.
+pub(super) fn open_interest(object: &Bound<'_, PyAny>) -> PyResult<GivenInterest> {
+    let reader = Reader::new("open_interest", object)?;
+    let mut columns = Columns::of(&reader, ObservedOpenInterest::COLUMNS)?;
+    let given = GivenInterest {
+        symbol: columns.names("symbol")?,
+        exchange: columns.names("exchange")?,
+        timestamp: columns.instants("timestamp")?,
+        open_interest: columns.doubles("open_interest")?,
+    };
+    columns.end()?;
+    Ok(given)
+}
+
+/// The exchanges that a table names row by row, where it does.
+pub(super) fn exchanges(
+    table: &'static str,
+    object: &Bound<'_, PyAny>,
+) -> PyResult<Option<Labels>> {
+    let reader = Reader::new(table, object)?;
+    let Some(cells) = reader.column(EXCHANGE.name)? else {
+        return Ok(None);
+    };
+    let mut columns = Columns {
+        reader: &reader,
+        known: std::slice::from_ref(&EXCHANGE),
+        rows: cells.len(),
+        cells: vec![Some(cells)],
+        first: None,
+    };
+    let names = columns.names(EXCHANGE.name)?;
+    columns.end()?;
+    Ok(Some(names))
+}
+
+/// The column of bars that names their exchanges.
+static EXCHANGE: Column = Column {
+    name: "exchange",
+    kind: Kind::Text,
+    optional: false,
+    unit: "",
+    meaning: "",
+};
+
+/// The decimal that the shortest text of a double says, where one holds it.
+fn decimal_of(value: f64) -> Option<Decimal> {
+    Decimal::from_str_exact(&value.to_string()).ok()
+}
+
+/// The columns of a table on their way.
+struct Columns<'a, 'py> {
+    reader: &'a Reader<'py>,
+    known: &'static [Column],
+    cells: Vec<Option<Cells>>,
+    rows: usize,
+    /// The first fault, by its row and the place of its column: who reads row by row meets that one.
+    first: Option<(usize, usize, PyErr)>,
+}
+
+impl<'a, 'py> Columns<'a, 'py> {
+    fn of(reader: &'a Reader<'py>, known: &'static [Column]) -> PyResult<Self> {
+        let (columns, rows) = reader.columns(known)?;
+        for (column, cells) in known.iter().zip(&columns) {
+            if let (Kind::Time, Some(cells)) = (column.kind, cells)
+                && !are_no_seconds(cells)
+            {
+                reader.not_seconds(column.name, cells, rows)?;
+            }
+        }
+        Ok(Self {
+            reader,
+            known,
+            cells: columns,
+            rows,
+            first: None,
+        })
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.cells(name).is_some()
+    }
+
+    fn cells(&self, name: &str) -> Option<&Cells> {
+        let place = self.known.iter().position(|column| column.name == name)?;
+        self.cells.get(place)?.as_ref()
+    }
+
+    /// Hands every cell of a column to `take`, up to one that it does not take.
+    fn each(
+        &mut self,
+        name: &'static str,
+        mut take: impl FnMut(&Reader<'py>, &Cells, usize) -> PyResult<()>,
+    ) -> PyResult<()> {
+        let place = self.known.iter().position(|column| column.name == name);
+        let Some(place) = place else {
+            return Ok(());
+        };
+        let Some(Some(cells)) = self.cells.get(place) else {
+            return Ok(());
+        };
+        for row in 0..self.rows {
+            look_around(self.reader.py, row)?;
+            if let Err(fault) = take(self.reader, cells, row) {
+                let before = self.first.as_ref().map(|(row, place, _)| (*row, *place));
+                if before.is_none_or(|before| (row, place) < before) {
+                    self.first = Some((row, place, fault));
+                }
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Raises the first fault.
+    fn end(self) -> PyResult<()> {
+        self.first.map_or(Ok(()), |(_, _, fault)| Err(fault))
+    }
+
+    /// Names; blank where one may be missing and is.
+    fn names(&mut self, name: &'static str) -> PyResult<Labels> {
+        let mut names = Labels::with_capacity(self.rows);
+        let optional = self
+            .known
+            .iter()
+            .any(|column| column.name == name && column.optional);
+        let texts = self.cells(name).and_then(Texts::of);
+        match texts {
+            Some(texts) => self.each(name, |reader, cells, row| {
+                let known = names.names().len();
+                names.push(texts.at(row));
+                if names.names().len() > known {
+                    reader.text(name, cells, row)?;
+                }
+                Ok(())
+            })?,
+            None => self.each(name, |reader, cells, row| {
+                if optional && cells.at(row).is_missing() {
+                    names.push("");
+                } else {
+                    names.push(&reader.text(name, cells, row)?);
+                }
+                Ok(())
+            })?,
+        }
+        if !self.has(name) {
+            names = (0..self.rows).map(|_| "").collect();
+        }
+        Ok(names)
+    }
+
+    fn sides(&mut self, name: &'static str) -> PyResult<Vec<Side>> {
+        let mut sides = Vec::with_capacity(self.rows);
+        // Two spellings, most of them.
+        let mut known: Vec<(String, Side)> = Vec::new();
+        let texts = self.cells(name).and_then(Texts::of);
+        self.each(name, |reader, cells, row| {
+            let text = texts.as_ref().map(|texts| texts.at(row));
+            let met = text.and_then(|text| known.iter().find(|(spelled, _)| spelled == text));
+            if let Some((_, side)) = met {
+                sides.push(*side);
+                return Ok(());
+            }
+            let side = reader.side(name, cells, row)?;
+            if let Some(text) = text {
+                known.push((text.to_owned(), side));
+            }
+            sides.push(side);
+            Ok(())
+        })?;
+        Ok(sides)
+    }
+
+    /// Exact decimals.
+    fn decimals(&mut self, name: &'static str) -> PyResult<Decimals> {
+        let mut decimals = Decimals::with_capacity(self.rows);
+        let doubles = self.cells(name).and_then(doubles);
+        let doubles = doubles.as_deref();
+        self.each(name, |reader, cells, row| {
+            let double = doubles.and_then(|doubles| doubles.get(row));
+            if !double.is_some_and(|value| decimals.push_short_double(*value)) {
+                decimals.push(reader.decimal(name, cells, row)?);
+            }
+            Ok(())
+        })?;
+        Ok(decimals)
+    }
+
+    /// Doubles, as the decimals that their shortest texts say.
+    fn doubles(&mut self, name: &'static str) -> PyResult<Decimals> {
+        let mut decimals = Decimals::with_capacity(self.rows);
+        let doubles = self.cells(name).and_then(doubles);
+        let doubles = doubles.as_deref();
+        self.each(name, |reader, cells, row| {
+            let value = match doubles.and_then(|doubles| doubles.get(row)) {
+                Some(value) => *value,
+                None => reader.float(name, cells, row)?,
+            };
+            if decimals.push_short_double(value) {
+                return Ok(());
+            }
+            let exact = decimal_of(value).ok_or_else(|| {
+                let message = format!("{value} is no number of at most 28 digits");
+                reader.fault(name, row, message)
+            })?;
+            decimals.push(exact);
+            Ok(())
+        })?;
+        Ok(decimals)
+    }
+
+    fn instants(&mut self, name: &'static str) -> PyResult<Vec<Millis>> {
+        let mut times = Vec::with_capacity(self.rows);
+        let whole = self.cells(name).and_then(millis);
+        let whole = whole.as_deref();
+        self.each(name, |reader, cells, row| {
+            let at = whole.and_then(|whole| whole.get(row));
+            let at = at.filter(|at| at.unsigned_abs() <= FURTHEST);
+            times.push(match at {
+                Some(at) => Millis(*at),
+                None => reader.instant(name, cells, row)?,
+            });
+            Ok(())
+        })?;
+        Ok(times)
+    }
+
+    /// Instants; those of `otherwise` where they are missing.
+    fn some_instants(&mut self, name: &'static str, otherwise: &[Millis]) -> PyResult<Vec<Millis>> {
+        if !self.has(name) {
+            return Ok(otherwise.to_vec());
+        }
+        let mut times = Vec::with_capacity(self.rows);
+        self.each(name, |reader, cells, row| {
+            times.push(if cells.at(row).is_missing() {
+                otherwise.get(row).copied().unwrap_or_default()
+            } else {
+                reader.instant(name, cells, row)?
+            });
+            Ok(())
+        })?;
+        Ok(times)
+    }
+
+    /// How long bars are that open at these times: as they say, or by when they close.
+    fn lengths(&mut self, opens: &[Millis]) -> PyResult<Vec<Option<i64>>> {
+        let mut lengths: Vec<Option<i64>> = vec![None; self.rows];
+        self.each("closes_at", |reader, cells, row| {
+            if !cells.at(row).is_missing() {
+                let closes = reader.instant("closes_at", cells, row)?;
+                let opens = opens.get(row).copied().unwrap_or_default();
+                if let Some(length) = lengths.get_mut(row) {
+                    *length = Some(closes.0.saturating_sub(opens.0));
+                }
+            }
+            Ok(())
+        })?;
+        self.each("interval", |reader, cells, row| {
+            if !cells.at(row).is_missing() {
+                let span = reader.span("interval", cells, row)?;
+                if let Some(length) = lengths.get_mut(row) {
+                    *length = Some(span);
+                }
+            }
+            Ok(())
+        })?;
+        Ok(lengths)
+    }
+}
+
+/// An array in which nothing is missing.
+fn whole(cells: &Cells) -> Option<&ArrayRef> {
+    match cells {
+        Cells::Arrow(array) if array.null_count() == 0 => Some(array),
+        _ => None,
+    }
+}
+
+/// A column of texts of which none is missing.
+enum Texts {
+    Short(arrow_array::StringArray),
+    Long(arrow_array::LargeStringArray),
+    View(arrow_array::StringViewArray),
+}
+
+impl Texts {
+    fn of(cells: &Cells) -> Option<Self> {
+        let array = whole(cells)?;
+        match array.data_type() {
+            DataType::Utf8 => Some(Self::Short(array.as_string::<i32>().clone())),
+            DataType::LargeUtf8 => Some(Self::Long(array.as_string::<i64>().clone())),
+            DataType::Utf8View => Some(Self::View(array.as_string_view().clone())),
+            _ => None,
+        }
+    }
+
+    #[inline]
+    fn at(&self, row: usize) -> &str {
+        match self {
+            Self::Short(array) => array.value(row),
+            Self::Long(array) => array.value(row),
+            Self::View(array) => array.value(row),
+        }
+    }
+}
+
+/// The doubles of a column that has nothing else.
+fn doubles(cells: &Cells) -> Option<Vec<f64>> {
+    if let Cells::Doubles(values) = cells {
+        return Some(values.clone());
+    }
+    let array = whole(cells)?;
+    let array = array.as_primitive_opt::<Float64Type>()?;
+    Some(array.values().to_vec())
+}
+
+/// The milliseconds of a column that has nothing else.
+fn millis(cells: &Cells) -> Option<Vec<i64>> {
+    if let Cells::Ints(values) = cells {
+        return Some(values.clone());
+    }
+    let array = whole(cells)?;
+    match array.data_type() {
+        DataType::Int64 => Some(array.as_primitive::<Int64Type>().values().to_vec()),
+        DataType::Timestamp(TimeUnit::Millisecond, _) => {
+            let times = array.as_primitive::<TimestampMillisecondType>();
+            Some(times.values().to_vec())
+        }
+        _ => None,
+    }
+}
+
+/// Whether a column of times has whole numbers and no instant that may be one of seconds.
+fn are_no_seconds(cells: &Cells) -> bool {
+    millis(cells).is_some_and(|times| !times.iter().any(|at| SECONDS.contains(at)))
+}
