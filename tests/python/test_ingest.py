@@ -1007,6 +1007,30 @@ def test_positions_name_their_coin_by_either_column(tmp_path, name):
         liqdata.ingest(tmp_path / "other", positions=given | {"coin": coins, "symbol": ["ETHUSDT"] * 2}, exchange="x")
 
 
+def test_a_position_that_is_not_worth_its_quantity_is_refused_and_the_others_are_kept(tmp_path, capsys):
+    table = {
+        "timestamp": [START] * 4 + [START + MINUTE] * 2,
+        "coin": ["BTC"] * 6,
+        "side": ["long", "short"] * 3,
+        "qty": [1, 2, 30, 50, 1, 20],
+        "value_usd": [100, 201, 300, 4950, 100, 200],
+    }
+    archive = tmp_path / "archive"
+    done = liqdata.ingest(archive, positions=table, exchange="hyperliquid")
+    row = "positions: value_usd over qty is not the price of the snapshot"
+    snapshot = "positions: the rows of the snapshot do not agree on its price, and nothing else tells it"
+    assert (done.rows, done.new, done.refused) == (6, 3, {row: 1, snapshot: 2})
+    assert done.first[row].startswith("positions:2 (value_usd 300 for qty 30 at 2024-01-02T00:00:00Z, where the price")
+    assert row in str(done)
+    with liqdata.open(archive) as market:
+        assert market.positions("BTC")["qty"].tolist() == [1, 2, 50]
+    # Where the archive's bars tell the price, two that disagree are told apart.
+    bars = {"timestamp": [START - 15 * MINUTE], "symbol": ["BTC"], "interval": ["15m"]}
+    bars |= {name: [101.0] for name in ("open", "high", "low", "close", "volume")}
+    liqdata.ingest(archive, bars=bars, exchange="binance")
+    assert liqdata.ingest(archive, positions=table, exchange="hyperliquid").refused == {row: 2}
+
+
 @pytest.mark.skipif(RECORDED is None, reason="LIQDATA_REAL_DATA is not set")
 def test_recorded_snapshots_make_a_measured_map_without_the_one_that_was_made_up(tmp_path):
     import csv
