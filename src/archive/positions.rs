@@ -1,11 +1,8 @@
 //! Positions of single accounts as they are kept: snapshots, each of which has all rows of one round of looking.
 
 use super::row::{Fault, Row, check_amount, check_name, check_time};
-use crate::model::Millis;
 pub use crate::model::PositionRow;
-
-/// A leverage above this is none that an exchange gives.
-const MOST_LEVERAGE: f64 = 1000.0;
+use crate::model::{Millis, Record};
 
 impl Row for PositionRow {
     const TABLE: &'static str = "positions";
@@ -15,6 +12,9 @@ impl Row for PositionRow {
     const SINCE: i32 = 9;
 
     fn check(&self) -> Result<(), Fault> {
+        if let Some(fault) = self.fault() {
+            return Err(fault);
+        }
         check_name("exchange", &self.exchange)?;
         check_name("account", &self.account)?;
         check_name("coin", &self.coin)?;
@@ -27,30 +27,12 @@ impl Row for PositionRow {
                 check_amount(column, price)?;
             }
         }
-        if let Some(leverage) = self.leverage
-            && !(leverage > 0.0 && leverage <= MOST_LEVERAGE)
-        {
-            let message = format!("{leverage} is not above 0 and at most {MOST_LEVERAGE}");
-            return Err(("leverage", message));
-        }
         if let Some(mode) = &self.margin_mode {
             check_name("margin_mode", mode)?;
         }
         check_amount("value_usd", self.value_usd)?;
-        if let Some(share) = self.seen_share
-            && !(0.0..=1.0).contains(&share)
-        {
-            return Err(("seen_share", format!("{share} is not from 0 to 1")));
-        }
         check_time("observed_at", self.observed_at)?;
         check_time("timestamp", self.timestamp)?;
-        if self.observed_at > self.timestamp {
-            let message = format!(
-                "{} is after the snapshot, {}",
-                self.observed_at, self.timestamp
-            );
-            return Err(("observed_at", message));
-        }
         Ok(())
     }
 

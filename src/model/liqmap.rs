@@ -83,6 +83,32 @@ pub struct Measured {
     pub crossed_usd: f64,
 }
 
+impl Measured {
+    /// What no measured map can be of: the member as it is spelled, and its value with what is allowed.
+    #[must_use]
+    pub fn fault(&self) -> Option<(&'static str, String)> {
+        if let Some(share) = self.seen_share
+            && !(0.0..=1.0).contains(&share)
+        {
+            return Some(("seenShare", format!("{share:?} is not from 0 to 1")));
+        }
+        for (member, count) in [("positions", self.positions), ("accounts", self.accounts)] {
+            if count < 0 {
+                return Some((member, format!("{count} is not 0 or above")));
+            }
+        }
+        for (member, usd) in [
+            ("unplacedUsd", self.unplaced_usd),
+            ("crossedUsd", self.crossed_usd),
+        ] {
+            if usd < 0.0 {
+                return Some((member, format!("{usd:?} is not 0 or above")));
+            }
+        }
+        None
+    }
+}
+
 /// One bin of a liquidation map.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MapBin {

@@ -5,9 +5,13 @@ use serde::Serialize;
 
 use super::{Millis, Side, record};
 
+/// A leverage above this is none that an exchange gives.
+const MOST_LEVERAGE: f64 = 1000.0;
+
 record! {
     /// One open position of an account, as a snapshot of the accounts that were asked for has it.
     #[derive(Clone, Debug, PartialEq, Serialize)]
+    #[checked(fault)]
     pub struct PositionRow {
         /// Exchange, lower case.
         pub exchange: String,
@@ -41,6 +45,37 @@ record! {
         /// where open interest was not known.
         pub seen_share: Option<f64>,
     }
+}
+
+/// What no position can be.
+fn fault(row: &PositionRow) -> Option<(&'static str, String)> {
+    let amounts = [
+        ("qty", Some(row.qty)),
+        ("entry_price", row.entry_price),
+        ("liquidation_price", row.liquidation_price),
+        ("value_usd", Some(row.value_usd)),
+    ];
+    for (column, amount) in amounts {
+        if let Some(amount) = amount.filter(|amount| *amount < Decimal::ZERO) {
+            return Some((column, format!("{amount} is not 0 or above")));
+        }
+    }
+    if let Some(leverage) = row.leverage
+        && !(leverage > 0.0 && leverage <= MOST_LEVERAGE)
+    {
+        let message = format!("{leverage:?} is not above 0 and at most {MOST_LEVERAGE}");
+        return Some(("leverage", message));
+    }
+    if let Some(share) = row.seen_share
+        && !(0.0..=1.0).contains(&share)
+    {
+        return Some(("seen_share", format!("{share:?} is not from 0 to 1")));
+    }
+    (row.observed_at > row.timestamp).then(|| {
+        let (seen, complete) = (row.observed_at, row.timestamp);
+        let message = format!("{seen} is after the snapshot, {complete}");
+        ("observed_at", message)
+    })
 }
 
 // The numbers that may have fractions are told ones.
@@ -82,7 +117,7 @@ record! {
         pub timestamp: Millis,
         /// The share of the coin's open interest that the snapshot shows.
         pub seen_share: Option<f64>,
-        /// The price of the snapshot; what the largest position is worth over its quantity where absent.
+        /// The price of the snapshot; the middle of what its positions are worth over their quantities where absent.
         #[unit("quote currency")]
         pub current_price: Option<Decimal>,
     }

@@ -118,6 +118,11 @@ pub trait Record: Sized {
     ///
     /// The source's own.
     fn read<S: Source>(source: &mut S) -> Result<Self, S::Fault>;
+
+    /// What the row cannot mean, whoever tells it: the column, and its value with what is allowed.
+    fn fault(&self) -> Option<(&'static str, String)> {
+        None
+    }
 }
 
 /// Who is shown the columns of rows.
@@ -209,11 +214,13 @@ impl<T: Value> Value for Option<T> {
 }
 
 /// Declares the columns of a row: a struct whose documented fields they are, or for a struct that has them in others which
-/// value is which; what a nested struct says of a column need not be said again.
+/// value is which; what a nested struct says of a column need not be said again. `checked` names what tells the faults of a
+/// row.
 macro_rules! record {
     (
         $(#[doc = $about:literal])*
         $(#[derive($($derived:ident),+)])*
+        $(#[checked($check:path)])?
         pub struct $row:ident {
             $(
                 $(#[doc = $meaning:literal])+
@@ -242,6 +249,7 @@ macro_rules! record {
                 )+
             }
             made of { $($field),+ }
+            $(checked by $check)?
         }
     };
     (
@@ -253,6 +261,7 @@ macro_rules! record {
             )+
         }
         made of { $($made:tt)+ }
+        $(checked by $check:path)?
     ) => {
         impl $crate::model::Record for $row {
             const COLUMNS: &'static [$crate::model::Column] = &[
@@ -278,6 +287,12 @@ macro_rules! record {
                 )+
                 Ok(Self { $($made)+ })
             }
+
+            $(
+                fn fault(&self) -> Option<(&'static str, String)> {
+                    $check(self)
+                }
+            )?
         }
     };
     (@column $field:ident: $type:ty, [$($unit:literal)?], [$($meaning:literal)*]) => {

@@ -49,6 +49,9 @@ impl Sheet {
         if self.success == Some(false) {
             return Err(Damage::at("success", "is false"));
         }
+        if let Some((member, message)) = self.measured.as_ref().and_then(Measured::fault) {
+            return Err(Damage::at(member, message).below("measured"));
+        }
         let mut columns = BTreeMap::new();
         for (column, &leverage) in self.leverages.iter().enumerate() {
             if columns.insert(leverage, column).is_some() {

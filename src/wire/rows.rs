@@ -41,7 +41,11 @@ impl<'de, R: Record> Visitor<'de> for Row<R> {
                 Some((column, slot)) => *slot = Some(Held::next(column, &mut members)?),
             }
         }
-        R::read(&mut Slots(slots.into_iter(), PhantomData))
+        let row = R::read(&mut Slots(slots.into_iter(), PhantomData))?;
+        match row.fault() {
+            Some((column, message)) => Err(at(column, message)),
+            None => Ok(row),
+        }
     }
 }
 
@@ -155,8 +159,10 @@ impl<R: Record> Reply for Vec<R> {
         let mut rows = Self::new();
         Cursor::of(body).rows(|from| {
             let mut plain = Plain { from, before: b'{' };
-            rows.push(R::read(&mut plain).ok()?);
-            plain.from.take(b'}')
+            let row = R::read(&mut plain).ok()?;
+            plain.from.take(b'}')?;
+            rows.push(row.fault().is_none().then_some(row)?);
+            Some(())
         })?;
         Some(rows)
     }
