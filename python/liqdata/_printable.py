@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-__all__ = ["printable"]
+__all__ = ["printable", "shortened"]
+
+# The most characters of what is said, and how many of its beginning and of its end are left of what is longer.
+_MOST, _BEGIN, _END = 500, 300, 150
+# What may stand behind it: a list of what is allowed.
+_ALLOWED = "; allowed: "
+_LIST = 4000
 
 
 def printable(text: str) -> str:
@@ -27,6 +33,39 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(each if each.isprintable() else _escaped(each) for each in text)
+
+
+def shortened(message: str) -> str:
+    r"""Give a message at a length that can be read, whatever value somebody gave is told in it.
+
+    Parameters
+    ----------
+    message : str
+        What is wrong, with the value; what is allowed may follow.
+
+    Returns
+    -------
+    str
+        The same, but a long one's beginning and end with how many characters stood between them. Done twice it is as
+        done once.
+
+    Examples
+    --------
+    >>> shortened("symbol: " + 1_000 * "x" + " is no coin; allowed: a coin")
+    'symbol: xxx...xxx… (569 more characters) …xxx...xxx is no coin; allowed: a coin'
+    """
+    if len(message) <= _MOST:
+        return message
+    said, colon, allowed = message.rpartition(_ALLOWED)
+    if not colon:
+        said, allowed = message, ""
+    return _ends(said, _MOST, _BEGIN, _END) + colon + _ends(allowed, _LIST, _LIST // 2, _LIST // 4)
+
+
+def _ends(text: str, most: int, begin: int, end: int) -> str:
+    if len(text) <= most:
+        return text
+    return f"{text[:begin]}… ({len(text) - begin - end} more characters) …{text[-end:]}"
 
 
 def _escaped(each: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-from ._printable import printable
+from ._printable import printable, shortened
 
 __all__ = [
     "ArchiveError",
@@ -34,7 +34,8 @@ class LiqdataError(Exception):
     r"""Root of every error of this package; never raised itself.
 
     What steers a terminal or would begin another line stands in the message and in the notes as an escape, such as
-    ``\\x1b``: a part of them may come from a service. The other attributes are as they came.
+    ``\\x1b``: a part of them may come from a service. Of a long message the beginning and the end are told, and how
+    much stood between them. The other attributes are as they came.
 
     Parameters
     ----------
@@ -54,7 +55,7 @@ class LiqdataError(Exception):
     __slots__ = ()  # every exception has room for attributes
 
     def __init__(self, message: str) -> None:
-        super().__init__(printable(message))
+        super().__init__(printable(shortened(message)))
 
     def add_note(self, note: str, /) -> None:
         """Add a note, as of any exception, shown as the message is.
@@ -72,7 +73,7 @@ class LiqdataError(Exception):
         >>> error.__notes__
         ['asked for BTC']
         """
-        super().add_note(printable(note))
+        super().add_note(printable(shortened(note)))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _blank, (type(self),), {**self.__dict__, "args": self.args}

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::refusal::BadQuery;
+use crate::model::shortened;
 
 /// `{"success": true, "data": …}`.
 #[derive(Clone, Debug, Serialize)]
@@ -44,8 +45,8 @@ impl RefusedBody {
         Self {
             success: false,
             error: Fault {
-                parameter: parameter.map(str::to_owned),
-                message: message.into(),
+                parameter: parameter.map(|name| shortened(name).into_owned()),
+                message: shortened(&message.into()).into_owned(),
                 allowed: allowed.map(str::to_owned),
             },
         }

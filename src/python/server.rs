@@ -15,6 +15,7 @@ use super::error::{bad_query, bad_query_said};
 use super::logs;
 use super::market::Market;
 use crate::api::BadQuery;
+use crate::model::shortened;
 use crate::server::{Access, Limits, Settings, Tls, Tokens};
 use crate::{market, server};
 
@@ -184,7 +185,9 @@ impl Server {
             .read()
             .map_err(|(parameter, message)| bad_query_said(py, parameter, &message))?;
         let open = settings.access.is_open();
-        let cannot = |error| PyOSError::new_err(format!("cannot listen on {host}:{port}: {error}"));
+        let shown = shortened(host);
+        let cannot =
+            |error| PyOSError::new_err(format!("cannot listen on {shown}:{port}: {error}"));
         let listener = py
             .detach(|| TcpListener::bind((host, port)))
             .map_err(cannot)?;

@@ -10,7 +10,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from liqdata._logs import heard
-from liqdata._printable import printable
+from liqdata._printable import printable, shortened
 from liqdata.errors import BadQuery, LiqdataError
 
 from .encoding import encodable
@@ -80,5 +80,5 @@ def _run(given: list[str]) -> int:
 def _complain(lines: Iterable[str], code: int) -> int:
     # Errors of other libraries come here, too.
     for place, line in enumerate(lines):
-        print(f"{'  ' if place else 'liqdata: '}{printable(line)}", file=sys.stderr)
+        print(f"{'  ' if place else 'liqdata: '}{printable(shortened(line))}", file=sys.stderr)
     return code
