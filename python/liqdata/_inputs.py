@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import operator
 import os
+import re
 from collections.abc import Iterable
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal, InvalidOperation
@@ -122,9 +123,20 @@ def number(value: Any, parameter: str, allowed: str) -> float:
     raise BadQuery(msg, parameter=parameter)
 
 
+# As a path, too, which has lost one of the slashes.
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
+
+
 def folder(value: object) -> str:
     """The path of a folder, or :class:`~liqdata.BadQuery` naming ``path``."""
     if isinstance(value, str | os.PathLike) and (text := os.fspath(value)) and isinstance(text, str):
+        if _ADDRESS.match(text) and not os.path.exists(text):  # noqa: PTH110 - any text may be asked about
+            msg = (
+                f"path: {text!r} is an address, and this is done to an archive on this machine; allowed: a folder, "
+                "such as that of the archive which was exported there (liqdata.open reads what is behind an address, "
+                "Market.export brings what changed to it)"
+            )
+            raise BadQuery(msg, parameter="path")
         return text
     msg = f"path: {value!r} is not allowed; allowed: the folder of an archive"
     raise BadQuery(msg, parameter="path")

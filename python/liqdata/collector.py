@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Self, cast
 
 from . import _core
 from ._doors import door
+from ._inputs import folder
 from .errors import BadQuery, NoAnswer
 from .market import collected
 
@@ -277,9 +278,7 @@ def collect(
     ...         collector.wait(seconds)
     ...         return collector.market().overview()["1h"], collector.status()["orders"]
     """
-    if not isinstance(path, str | os.PathLike) or not os.fspath(path):
-        msg = f"path: {path!r} is not allowed; allowed: the folder of an archive"
-        raise BadQuery(msg, parameter="path")
+    place = folder(path)
     for name, value in (("positions", positions), ("once", once)):
         if not isinstance(value, bool):
             msg = f"{name}: {value!r} is not allowed; allowed: True or False"
@@ -287,16 +286,16 @@ def collect(
     if positions and once:
         msg = "positions: their past is not told, so that they cannot be asked for once; allowed: False with once=True"
         raise BadQuery(msg, parameter="positions")
-    folder = os.path.realpath(path)
+    place = os.path.realpath(place)
     asked = (_names(venues, "venues"), _names(coins, "coins"))
     text, is_json = _read(settings)
     try:
-        core = _core.Collector(folder, *asked, text, once, json=is_json, positions=positions)
+        core = _core.Collector(place, *asked, text, once, json=is_json, positions=positions)
     except BadQuery as error:
         if error.parameter != "symbols":  # as the command line has it
             raise elsewhere(error, asked[0], "positions=True") from None
         raise BadQuery(str(error).replace("symbols", "coins", 1), parameter="coins") from None
-    return Collector(core, folder, once=once)
+    return Collector(core, place, once=once)
 
 
 def told_something(status: CollectorStatus) -> None:

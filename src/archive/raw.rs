@@ -7,7 +7,6 @@
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
-use std::vec;
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -23,6 +22,10 @@ pub(super) const FOLDER: &str = "raw";
 const ENDING: &str = ".jsonl.zst";
 /// The length of an identifier in a name.
 const ID: usize = 36;
+/// Bytes that are read, or lines of them passed over, between two looks whether to go on.
+const LOOK: usize = 1 << 20;
+/// What is compressed together may be next to nothing: after so many, too, it is looked.
+const MANY: u32 = 512;
 /// Most bytes that what is compressed together may come to; a frame has 16 MiB at most where nobody says otherwise.
 const MOST: u64 = 256 << 20;
 
@@ -147,11 +150,12 @@ pub(super) fn parts(base: &Path) -> io::Result<(Vec<RawPart>, Vec<PathBuf>)> {
     Ok((found, strange))
 }
 
-/// What lies in a folder, and whether it is a folder: links are none, and are not followed.
+/// What lies in a folder, and whether it is a folder: links are none, and are not followed. What should be the folder and is
+/// none is all there is.
 fn entries(folder: &Path) -> io::Result<Vec<(PathBuf, bool)>> {
     let read = match fs::symlink_metadata(folder) {
         Ok(found) if found.is_dir() => fs::read_dir(folder)?,
-        Ok(_) => return Ok(Vec::new()),
+        Ok(_) => return Ok(vec![(folder.to_owned(), false)]),
         Err(source) if source.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(source) => return Err(source),
     };
@@ -176,11 +180,21 @@ fn part(path: &Path, date: Millis) -> Option<RawPart> {
     })
 }
 
+/// What comes next of what was read.
+enum Next {
+    Line(Box<RawLine>),
+    Nothing,
+    /// It is not to go on.
+    Stop,
+}
+
 /// The lines of a file, in order, as far as it can be read.
 #[derive(Debug)]
 pub struct RawLines {
     source: BufReader<File>,
-    lines: vec::IntoIter<RawLine>,
+    /// What was compressed together last, and where in it the next line begins.
+    bytes: Vec<u8>,
+    next: usize,
     fault: Option<String>,
     is_cut: bool,
     is_over: bool,
@@ -190,7 +204,8 @@ impl RawLines {
     fn open(part: &RawPart) -> io::Result<Self> {
         Ok(Self {
             source: BufReader::new(File::open(&part.path)?),
-            lines: Vec::new().into_iter(),
+            bytes: Vec::new(),
+            next: 0,
             fault: None,
             is_cut: false,
             is_over: false,
@@ -210,21 +225,81 @@ impl RawLines {
         self.is_cut
     }
 
-    /// Reads what was compressed together next.
-    fn read(&mut self) -> io::Result<Vec<RawLine>> {
+    /// The next line; none at the end, or where `goes_on` says so, which is asked now and then however long the way to it.
+    pub fn next_while(&mut self, goes_on: &mut dyn FnMut() -> bool) -> Option<RawLine> {
+        let mut read: u32 = 0;
+        loop {
+            match self.line(goes_on) {
+                Next::Line(line) => return Some(*line),
+                Next::Nothing => {}
+                Next::Stop => return None,
+            }
+            if self.is_over {
+                return None;
+            }
+            read += 1;
+            if read.is_multiple_of(MANY) && !goes_on() {
+                return None;
+            }
+            match self.read(goes_on) {
+                Ok(true) => {}
+                Ok(false) => return None,
+                Err(source) => self.over(source.to_string()),
+            }
+        }
+    }
+
+    /// The next line of what was read.
+    fn line(&mut self, goes_on: &mut dyn FnMut() -> bool) -> Next {
+        let line = loop {
+            let left = self.bytes.get(self.next..).unwrap_or_default();
+            if left.is_empty() {
+                return Next::Nothing;
+            }
+            let end = memchr::memchr(b'\n', left).unwrap_or(left.len());
+            let begin = self.next;
+            self.next += end + 1;
+            if end > 0 {
+                break self.bytes.get(begin..begin + end).unwrap_or_default();
+            }
+            // Lines may be empty, any number of them.
+            if self.next.is_multiple_of(LOOK) && !goes_on() {
+                return Next::Stop;
+            }
+        };
+        match serde_json::from_slice(line) {
+            Ok(line) => Next::Line(Box::new(line)),
+            Err(fault) => {
+                self.over(format!("a line cannot be read: {fault}"));
+                Next::Nothing
+            }
+        }
+    }
+
+    /// Reads what was compressed together next; gives whether to go on.
+    fn read(&mut self, goes_on: &mut dyn FnMut() -> bool) -> io::Result<bool> {
         if self.source.fill_buf()?.is_empty() {
             self.is_over = true;
-            return Ok(Vec::new());
+            return Ok(true);
         }
         let mut bytes = Vec::new();
         let decoder = zstd::stream::read::Decoder::with_buffer(&mut self.source)?;
-        let read = decoder.single_frame().take(MOST).read_to_end(&mut bytes);
-        match read {
-            Ok(read) if u64::try_from(read).is_ok_and(|read| read >= MOST) => {
-                self.over(format!("more than {MOST} bytes are compressed together"));
-                return Ok(Vec::new());
+        let mut decoder = decoder.single_frame();
+        let read = loop {
+            let some = decoder.by_ref().take(LOOK as u64).read_to_end(&mut bytes);
+            match some {
+                Ok(0) => break Ok(()),
+                Ok(_) if bytes.len() as u64 >= MOST => {
+                    self.over(format!("more than {MOST} bytes are compressed together"));
+                    return Ok(true);
+                }
+                Ok(_) if !goes_on() => return Ok(false),
+                Ok(_) => {}
+                Err(source) => break Err(source),
             }
-            Ok(_) => {}
+        };
+        match read {
+            Ok(()) => {}
             Err(source) if source.kind() == io::ErrorKind::UnexpectedEof => {
                 self.is_cut = true;
                 self.is_over = true;
@@ -234,28 +309,19 @@ impl RawLines {
             // A checksum that is another, or no zstd at all: nothing of it is as it was written.
             Err(source) => {
                 self.over(source.to_string());
-                return Ok(Vec::new());
+                return Ok(true);
             }
         }
-        let mut lines = Vec::new();
-        for line in bytes.split(|byte| *byte == b'\n') {
-            if line.is_empty() {
-                continue;
-            }
-            match serde_json::from_slice(line) {
-                Ok(line) => lines.push(line),
-                Err(fault) => {
-                    self.over(format!("a line cannot be read: {fault}"));
-                    break;
-                }
-            }
-        }
-        Ok(lines)
+        self.bytes = bytes;
+        self.next = 0;
+        Ok(true)
     }
 
+    /// Nothing more is read.
     fn over(&mut self, fault: String) {
         self.is_over = true;
         self.fault = Some(fault);
+        self.bytes.clear();
     }
 }
 
@@ -263,18 +329,7 @@ impl Iterator for RawLines {
     type Item = RawLine;
 
     fn next(&mut self) -> Option<RawLine> {
-        loop {
-            if let Some(line) = self.lines.next() {
-                return Some(line);
-            }
-            if self.is_over {
-                return None;
-            }
-            match self.read() {
-                Ok(lines) => self.lines = lines.into_iter(),
-                Err(source) => self.over(source.to_string()),
-            }
-        }
+        self.next_while(&mut || true)
     }
 }
 
@@ -286,6 +341,17 @@ impl Archive {
     /// [`ArchiveError`] where the folder cannot be looked through.
     pub fn raw_parts(&self) -> Result<Vec<RawPart>, ArchiveError> {
         Ok(self.raw_listing()?.0)
+    }
+
+    /// The links among what lies in the folder of the frames: none of them is followed.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] where the folder cannot be looked through.
+    pub fn raw_links(&self) -> Result<Vec<PathBuf>, ArchiveError> {
+        let (_, mut strange) = self.raw_listing()?;
+        strange.retain(|path| path.is_symlink());
+        Ok(strange)
     }
 
     /// The same, and what else lies in their folder.

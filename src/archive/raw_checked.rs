@@ -8,11 +8,25 @@ use super::reader::Archive;
 use super::writer::Writer;
 use super::{ArchiveError, files};
 
+/// Lines between two looks whether to go on.
+const LOOK: u32 = 1024;
+
 impl Archive {
-    /// What is wrong with a file of frames, if anything is; that it ends in the middle is not.
-    pub(super) fn raw_fault(&self, part: &RawPart) -> Result<Option<String>, ArchiveError> {
+    /// What is wrong with a file of frames, if anything is, as far as it was read while `goes_on` said so; that it ends in
+    /// the middle is not.
+    pub(super) fn raw_fault(
+        &self,
+        part: &RawPart,
+        goes_on: &mut dyn FnMut() -> bool,
+    ) -> Result<Option<String>, ArchiveError> {
         let mut lines = self.raw_lines(part)?;
-        lines.by_ref().for_each(drop);
+        let mut read: u32 = 0;
+        while lines.next_while(goes_on).is_some() {
+            read = read.wrapping_add(1);
+            if read.is_multiple_of(LOOK) && !goes_on() {
+                break;
+            }
+        }
         Ok(lines.fault().map(str::to_owned))
     }
 }

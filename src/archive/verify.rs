@@ -200,10 +200,19 @@ impl Archive {
             }
         }
         for (read, part) in frames.iter().enumerate() {
-            if !goes_on(kept.len() + read, all) {
+            let mut is_stopped = false;
+            let mut looks = || {
+                is_stopped = is_stopped || !goes_on(kept.len() + read, all);
+                !is_stopped
+            };
+            if !looks() {
                 return Ok(found);
             }
-            match self.raw_fault(part)? {
+            let fault = self.raw_fault(part, &mut looks)?;
+            if is_stopped {
+                return Ok(found);
+            }
+            match fault {
                 None => found.raw += 1,
                 Some(fault) => found.raw_damaged.push((part.path.clone(), fault)),
             }

@@ -57,6 +57,11 @@ pub fn rebuild(
     let all = days.values().flatten().map(|part| part.bytes).sum();
     let mut read = 0;
     let mut reread = Reread::new(open, again, &chosen);
+    for link in reread.archive().raw_links()? {
+        let fault = "it is a link, which is not followed: what lies behind it corrects nothing";
+        let path = link.display().to_string();
+        reread.done.damaged.push((path, fault.to_owned()));
+    }
     for (day, parts) in days {
         reread.begin_day(day)?;
         if !of_day(&mut reread, parts, &mut read, &mut |read| {
@@ -96,7 +101,9 @@ fn of_day(
             open: None,
             next: None,
         };
-        advance(&mut stream, reread, read)?;
+        if !advance(&mut stream, reread, read, goes_on)? {
+            return Ok(false);
+        }
         streams.push(stream);
     }
     let mut lines: u64 = 0;
@@ -115,23 +122,38 @@ fn of_day(
         if let Some(line) = stream.next.take() {
             reread.line(line)?;
         }
-        advance(stream, reread, read)?;
+        if !advance(stream, reread, read, goes_on)? {
+            return Ok(false);
+        }
     }
 }
 
-/// Reads the next line of an exchange.
-fn advance(stream: &mut Stream, reread: &mut Reread, read: &mut u64) -> Result<(), ArchiveError> {
+/// Reads the next line of an exchange; gives whether to go on.
+fn advance(
+    stream: &mut Stream,
+    reread: &mut Reread,
+    read: &mut u64,
+    goes_on: &mut dyn FnMut(u64) -> bool,
+) -> Result<bool, ArchiveError> {
     loop {
         if let Some((part, lines)) = &mut stream.open {
             let mut left_out: u64 = 0;
-            while let Some(line) = lines.next() {
+            let mut is_stopped = false;
+            let mut looks = || {
+                is_stopped = is_stopped || !goes_on(*read);
+                !is_stopped
+            };
+            while let Some(line) = lines.next_while(&mut looks) {
                 // The end of a file that was cut short has no checksum, so that nothing says that it is as it was written.
                 if lines.is_cut() {
                     left_out += 1;
                     continue;
                 }
                 stream.next = Some(line);
-                return Ok(());
+                return Ok(true);
+            }
+            if is_stopped {
+                return Ok(false);
             }
             let cut = lines.is_cut().then(|| {
                 format!("it ends in the middle: what is there of its end ({left_out} whole frames) has no checksum and corrects nothing")
@@ -148,8 +170,11 @@ fn advance(stream: &mut Stream, reread: &mut Reread, read: &mut u64) -> Result<(
             stream.open = None;
         }
         let Some(part) = stream.parts.next() else {
-            return Ok(());
+            return Ok(true);
         };
+        if !goes_on(*read) {
+            return Ok(false);
+        }
         let lines = reread.archive().raw_lines(&part)?;
         stream.open = Some((part, lines));
     }

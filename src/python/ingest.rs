@@ -187,6 +187,10 @@ fn watched<T: Send>(
     let (done, raised) = py.detach(move || {
         let mut raised = None;
         let done = work(&mut |rows| {
+            // Asked once more, it is still not to go on.
+            if raised.is_some() {
+                return false;
+            }
             let went_on = Python::attach(|py| {
                 py.check_signals()?;
                 seen.call1(py, (rows,)).map(drop)

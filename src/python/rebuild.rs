@@ -32,6 +32,10 @@ pub(super) fn rebuild(
     let (done, raised) = py.detach(move || {
         let mut raised = None;
         let done = collect::rebuild(&path, &again, &mut |read, of| {
+            // Asked once more, it is still not to go on.
+            if raised.is_some() {
+                return false;
+            }
             let went_on = Python::attach(|py| {
                 py.check_signals()?;
                 match &seen {

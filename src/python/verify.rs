@@ -22,6 +22,10 @@ pub(super) fn verify(
     let (found, raised) = py.detach(move || {
         let mut raised = None;
         let found = findings(&path, repair, &mut |read, of| {
+            // Asked once more, it is still not to go on.
+            if raised.is_some() {
+                return false;
+            }
             let went_on = Python::attach(|py| {
                 py.check_signals()?;
                 match &seen {

@@ -1,7 +1,14 @@
 """``liqdata.rebuild`` and ``liqdata rebuild``: what is kept as it came, read anew."""
 
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import uuid
 from dataclasses import asdict
+from pathlib import Path
 
 import pytest
 import samples
@@ -54,3 +61,101 @@ def test_an_archive_that_is_written_is_left_alone_but_for_a_dry_run(folder):
         liqdata.rebuild(folder)
     assert liqdata.rebuild(folder, dry_run=True).frames == 0
     writer.close()
+
+
+EMPTY = bytes.fromhex("28b52ffd2000010000")  # what zstd makes of nothing
+
+
+def frames_of(folder, content):
+    """A file of frames of OKX with this content."""
+    day = Path(folder, "raw", "date=2026-11-20")
+    day.mkdir(parents=True, exist_ok=True)
+    file = day / f"okx-{uuid.uuid7() if hasattr(uuid, 'uuid7') else uuid.uuid4()}.jsonl.zst"
+    file.write_bytes(content)
+    return file
+
+
+SOURCE = """
+import signal, sys, time
+import liqdata
+signal.signal(signal.SIGUSR1, signal.default_int_handler)
+print("ready", flush=True)
+try:
+    getattr(liqdata, sys.argv[2])(sys.argv[1])
+except KeyboardInterrupt:
+    print(time.monotonic(), flush=True)
+else:
+    print("came to its end", flush=True)
+"""
+
+
+def interrupted(folder, verb):
+    """How long an interrupt a third of a second after the start has to wait, in seconds."""
+    command = [sys.executable, "-c", SOURCE, str(folder), verb]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
+        assert child.stdout.readline() == "ready\n"
+        time.sleep(0.3)
+        asked = time.monotonic()
+        child.send_signal(signal.SIGUSR1)
+        said = child.stdout.readline().strip()
+        assert child.wait() == 0
+    assert said != "came to its end"
+    return float(said) - asked
+
+
+@pytest.mark.parametrize("verb", ["rebuild", "verify"])
+def test_frames_that_hold_next_to_nothing_hold_up_no_interrupt(folder, verb):
+    for _ in range(2):
+        frames_of(folder, EMPTY * 300_000)
+    within = 0.15 if os.environ.get("LIQDATA_SOAK") else 1.0  # on a machine that does more than this
+    assert interrupted(folder, verb) < within
+
+
+def test_links_among_the_frames_are_told_and_not_followed(folder, tmp_path, capsys):
+    foreign = tmp_path / "foreign"
+    content = b"no zstd: whoever reads this says so"
+    of_foreign = frames_of(foreign, content)
+    whole = frames_of(folder, EMPTY)
+    day = folder / "raw" / "date=2026-11-21"
+    day.symlink_to(of_foreign.parent)
+    file = whole.with_name(of_foreign.name)
+    file.symlink_to(of_foreign)
+    told = "it is a link, which is not followed: what lies behind it corrects nothing"
+    assert liqdata.rebuild(folder).damaged == {str(link): told for link in (day, file)}
+    found = liqdata.verify(folder)
+    assert [(row["file"], row["problem"]) for row in found] == [
+        (str(link.relative_to(folder)), "unexpected") for link in (file, day)
+    ]
+    # The whole folder, too.
+    moved = tmp_path / "moved"
+    (folder / "raw").rename(moved)
+    (folder / "raw").symlink_to(moved)
+    assert liqdata.rebuild(folder, dry_run=True).damaged == {str(folder / "raw"): told}
+    assert [(row["file"], row["problem"]) for row in liqdata.verify(folder)] == [("raw", "unexpected")]
+    assert cli.main(["rebuild", str(folder)]) == 0
+    assert "is a link, which is not followed" in capsys.readouterr().out
+    assert of_foreign.read_bytes() == content
+
+
+@pytest.mark.parametrize(
+    "address", ["s3://bucket/prefix", "gs://bucket/x", "file:///tmp/nowhere", Path("s3://bucket/x")]
+)
+def test_what_is_done_on_this_machine_is_not_done_to_an_address(address, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    doings = {
+        "rebuild": liqdata.rebuild,
+        "verify": liqdata.verify,
+        "ingest": lambda path: liqdata.ingest(path, bars=samples.bars(), exchange="okx"),
+        "collect": lambda path: liqdata.collect(path, venues="okx", once=True),
+    }
+    for name, doing in doings.items():
+        with pytest.raises(
+            liqdata.BadQuery, match="is an address, and this is done to an archive on this machine"
+        ) as no:
+            doing(address)
+        assert no.value.parameter == "path", name
+        assert "Market.export" in str(no.value), name
+    assert cli.main(["rebuild", str(address)]) == 2
+    assert "is an address" in capsys.readouterr().err
+    # Nothing was made that is called so.
+    assert list(tmp_path.iterdir()) == []
