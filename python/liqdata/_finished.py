@@ -8,12 +8,15 @@ damaged or set aside since.
 from __future__ import annotations
 
 import json
+import logging
 import os
+import zlib
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import _core
+from ._plain import opened, read
 from ._send import JOURNAL, lists_of
 from .errors import ArchiveError
 
@@ -24,6 +27,8 @@ FINISHED = "finished.jsonl"
 """The file of an archive that says which files it has to their end."""
 
 QUARANTINE = "quarantine"
+SUM = "sum"
+TOLD = ("rows", "refused", "first", "files")
 
 
 class Finished:
@@ -44,8 +49,7 @@ class Finished:
         line = self._lines.get(os.path.realpath(file))
         if sign is None or line is None or line["of"] != {**sign, "archive": self._archive()}:
             return None
-        told: dict[str, Any] = {name: line[name] for name in ("rows", "refused", "first", "files")}
-        return told
+        return {name: line[name] for name in TOLD}
 
     def keep(self, file: str, told: Mapping[str, object]) -> None:
         """Put on record that all of a file is kept."""
@@ -54,7 +58,7 @@ class Finished:
             return
         at = datetime.now(UTC).isoformat(timespec="milliseconds")
         of = {**sign, "archive": self._archive()}
-        add_line(self._folder / FINISHED, {"at": at, "file": os.path.realpath(file), "of": of, **told})
+        add_line(self._folder, FINISHED, {"at": at, "file": os.path.realpath(file), "of": of, **told})
 
     def _sign(self, file: str) -> dict[str, object] | None:
         try:
@@ -72,7 +76,8 @@ class Finished:
         return [found.st_dev, found.st_ino]
 
     def _read(self) -> dict[str, dict[str, Any]]:
-        lines = {line["file"]: line for line in lines_of(self._folder / FINISHED) if "file" in line}
+        found = lines_of(self._folder, FINISHED, summed=True)
+        lines = {line["file"]: line for line in found if {"file", "of", *TOLD} <= set(line)}
         return lines if lines and self._is_whole() else {}
 
     def _is_whole(self) -> bool:
@@ -86,29 +91,46 @@ class Finished:
             return False
 
 
-def lines_of(path: Path) -> list[dict[str, Any]]:
-    """The lines of a record; without the end of one that was cut short, or a line of somebody else."""
+def lines_of(folder: Path, name: str, *, summed: bool = False) -> list[dict[str, Any]]:
+    """The lines of a record, without the end of one that was cut short, or one that is damaged.
+
+    A line has had its checksum since there was one; with ``summed`` those without count for nothing.
+    """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read(folder, name)
     except FileNotFoundError:
         return []
-    found = []
-    for line in text.splitlines():
+    found, damaged = [], 0
+    for line in text.split(b"\n"):
         try:
             told = json.loads(line)
         except ValueError:
+            damaged += bool(line.strip())
             continue
-        if isinstance(told, dict):
+        if not isinstance(told, dict):
+            continue
+        known = told.pop(SUM, None)
+        if known == _sum(told) or (known is None and not summed):
             found.append(told)
+        else:
+            damaged += known is not None
+    if damaged:
+        logging.getLogger("liqdata.archive").warning("%s: %d damaged lines are left out", folder / name, damaged)
     return found
 
 
-def add_line(path: Path, line: Mapping[str, object]) -> None:
+def add_line(folder: Path, name: str, line: Mapping[str, object]) -> None:
     """Write a line to a record; behind one that was cut short it begins anew."""
-    with path.open("a+b") as record:
+    with open(opened(folder, name, os.O_RDWR | os.O_CREAT | os.O_APPEND), "a+b") as record:  # noqa: PTH123 - it is open
         end = record.seek(0, os.SEEK_END)
         if end:
             record.seek(end - 1)
             if record.read(1) != b"\n":
                 record.write(b"\n")
-        record.write(json.dumps(line).encode() + b"\n")
+        # As it will be read: keys are text.
+        line = json.loads(json.dumps(line))
+        record.write(json.dumps({**line, SUM: _sum(line)}).encode() + b"\n")
+
+
+def _sum(line: Mapping[str, object]) -> int:
+    return zlib.crc32(json.dumps(line).encode())

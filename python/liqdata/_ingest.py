@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from . import _core
 from ._doors import door
 from ._finished import FINISHED, Finished, add_line, lines_of
+from ._inputs import folder as placed
 from ._intake import table
 from ._printable import printable
 from ._progress import bar, meant
@@ -162,7 +163,9 @@ def ingest(
         is needed where ``qty`` is not there.
         Positions without an account are numbered within their snapshot. A snapshot whose price is more than 10 % from
         the market's is not taken: from that of the archive's bars, or where it has none then from the middle of three
-        snapshots and more within three hours.
+        snapshots and more within three hours. Nor is a row whose ``value_usd`` is more than 10 % (and a dollar) from
+        its ``qty`` at the price of its snapshot: ``current_price``, or the middle of what its rows are worth over
+        their quantities; where fewer than half agree with that the market's price decides, or none is taken.
     exchange : str, optional
         Whose the rows are that do not say so.
     source : str, optional
@@ -205,7 +208,7 @@ def ingest(
     given = {"orders": orders, "bars": bars, "open_interest": open_interest, "positions": positions}
     _check(files, given, format=format, exchange=exchange, source=source)
     meant(progress)
-    folder = os.fspath(path)
+    folder = placed(path)
     named = [os.fspath(file) for file in files]
     finished = Finished(folder, named, {"format": format, "exchange": exchange})
     known = {file: _again(told) for file in named if (told := finished.known(file)) is not None}
@@ -258,9 +261,10 @@ def _again(told: dict[str, Any]) -> Ingested:
 def _contracts(folder: str) -> list[list[str]]:
     """Of which contracts the archive's bars and readings are, as far as they were ingested."""
     known: dict[tuple[str, ...], str] = {}
-    for line in [*lines_of(Path(folder, RECORD)), *lines_of(Path(folder, FINISHED))]:
-        for kind, exchange, coin, contract in line.get("contracts", []):
-            known.setdefault((kind, exchange, coin), contract)
+    for line in [*lines_of(Path(folder), RECORD), *lines_of(Path(folder), FINISHED)]:
+        for one in line.get("contracts", []):
+            if isinstance(one, list) and len(one) == 4 and all(isinstance(word, str) for word in one):  # noqa: PLR2004 - so many are written
+                known.setdefault(tuple(one[:3]), one[3])
     return [[*of, contract] for of, contract in known.items()]
 
 
@@ -268,7 +272,7 @@ def _record(folder: str, told: Ingested, source: str | None, contracts: list[lis
     """Write down beside the journal what was ingested, and from where."""
     at = datetime.now(UTC).isoformat(timespec="milliseconds")
     line = {"at": at, "source": source} | asdict(told) | {"contracts": contracts}
-    add_line(Path(folder, RECORD), line)
+    add_line(Path(folder), RECORD, line)
 
 
 def _check(files: tuple[object, ...], tables: Mapping[str, object], **names: object) -> None:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from .types import Progress
 
+_LONGEST = 1 << 40  # bytes of a file that stands for one whose length alone tells that it is damaged
 _WAIT = 0.1  # seconds between two looks whether another process has let go
 
 
@@ -189,7 +190,8 @@ def _place(path: Path, data: bytes, length: int | None = None) -> None:
         with unfinished.open("xb") as file:
             file.write(data)
             if length is not None:
-                file.truncate(length)
+                # Any length may be told of an object; one that no file can have is cut.
+                file.truncate(min(length, _LONGEST))
             file.flush()
             os.fsync(file.fileno())
         unfinished.replace(path)

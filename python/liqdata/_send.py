@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from . import _core
 from ._inputs import choice, datetime_of, instant, many
 from ._objects import Objects, checked, each, run
+from ._plain import read
 from ._progress import bar, meant
 from .errors import ArchiveError, BadQuery
 
@@ -158,11 +159,9 @@ async def _sent(folder: Path, objects: Objects, scratch: Path, lists: Lists, unt
 async def _record(folder: Path, objects: Objects) -> None:
     """What was brought in from files, and from where, goes along as it is."""
     try:
-        record = await asyncio.to_thread((folder / RECORD).read_bytes)
+        record = await asyncio.to_thread(read, folder, RECORD)
     except FileNotFoundError:
         return
-    except OSError as error:
-        raise ArchiveError(f"{folder / RECORD}: {error.strerror}", path=str(folder / RECORD)) from None
     if record != await objects.get(RECORD):
         await objects.put(RECORD, record)
 
@@ -172,11 +171,9 @@ def _sound(folder: Path, file: File) -> bytes:
     path = folder / file.path
     hint = "nothing of it was exported; see what `liqdata verify` says of the archive"
     try:
-        data = path.read_bytes()
+        data = read(folder, file.path)
     except FileNotFoundError:
         raise ArchiveError(f"{path} is damaged: the file is missing; {hint}", path=str(path)) from None
-    except OSError as error:
-        raise ArchiveError(f"{path}: {error.strerror}", path=str(path)) from None
     found = hashlib.sha256(data).hexdigest()
     if found != file.sha256:
         msg = f"{path} is damaged: the file's SHA-256 is {found} and was {file.sha256} when it was written; {hint}"

@@ -32,7 +32,7 @@ pub(super) enum Aside {
 impl AsideFile {
     pub(super) fn new(archive: &Path, most: u64) -> Self {
         let path = archive.join(ASIDE);
-        let size = std::fs::metadata(&path).map_or(0, |file| file.len());
+        let size = std::fs::symlink_metadata(&path).map_or(0, |file| file.len());
         Self {
             path,
             file: None,
@@ -72,6 +72,14 @@ impl AsideFile {
             format!("{ASIDE} cannot be written ({error}); what comes is counted and not kept there")
         };
         if self.file.is_none() {
+            // Behind a link lies somebody else's file, and a pipe lets whoever opens it wait.
+            match std::fs::symlink_metadata(&self.path) {
+                Ok(found) if !found.is_file() => {
+                    let why = "it is a link or no plain file";
+                    return Err(fault(std::io::Error::other(why)));
+                }
+                _ => {}
+            }
             let mut options = OpenOptions::new();
             let opened = options.create(true).append(true).open(&self.path);
             self.file = Some(opened.map_err(fault)?);
@@ -109,6 +117,23 @@ mod tests {
             std::fs::read_to_string(folder.join(ASIDE)).unwrap(),
             "1234\n1234\n"
         );
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn nothing_is_written_behind_a_link() {
+        let folder = std::env::temp_dir().join(format!("liqdata-linked-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let mine = folder.join("thesis.txt");
+        std::fs::write(&mine, "years of work").unwrap();
+        std::os::unix::fs::symlink(&mine, folder.join(ASIDE)).unwrap();
+        let said = AsideFile::new(&folder, 1000).write("1234");
+        assert!(
+            matches!(&said, Aside::Full(why) if why.contains("a link")),
+            "{said:?}"
+        );
+        assert_eq!(std::fs::read_to_string(&mine).unwrap(), "years of work");
         std::fs::remove_dir_all(&folder).unwrap();
     }
 }

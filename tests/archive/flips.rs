@@ -3,13 +3,17 @@
 use std::fs;
 use std::path::Path;
 
-use liqdata::archive::{Archive, ArchiveError, Batch, Filter, Gap, OrderRow, Writer};
+use liqdata::archive::{
+    Archive, ArchiveError, Batch, Came, Filter, Gap, OrderRow, RawBounds, RawInbox, RawLine,
+    Revision, Writer,
+};
 use liqdata::model::{Completeness, Millis};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
+use crate::maps::map;
 use crate::place::{Folder, files};
-use crate::rows::{START, bar, of_orders, order, reading};
+use crate::rows::{START, bar, of_orders, order, position, reading};
 
 /// All that an archive tells.
 fn told(archive: &Archive) -> Result<impl PartialEq + std::fmt::Debug + use<>, ArchiveError> {
@@ -173,4 +177,157 @@ fn a_flipped_bit_of_a_file_is_found_and_named() {
         }
         fs::write(&file, &whole).unwrap();
     }
+}
+
+/// An archive that has a file of every kind: of each sort of rows, some of them told anew since, frames as they came, and what
+/// lies in the journal.
+fn of_all_kinds(folder: &Folder) {
+    let mut writer = Archive::create_or_open(folder.archive()).unwrap();
+    fill(&mut writer);
+    for day in 0..2 {
+        let bars = (day * 288)..(day * 288 + 20);
+        let at = START + day * Millis::DAY;
+        let rows = Batch {
+            maps: bars.map(|bar| map("heatmap", "BTC", bar)).collect(),
+            positions: vec![position("a", "BTC", at), position("b", "ETH", at)],
+            ..Batch::default()
+        };
+        writer.append(&rows).unwrap();
+    }
+    writer.roll(Millis(START + Millis::DAY)).unwrap();
+    let mut corrected = order(3, START + 3 * 200_000);
+    corrected.order.qty += rust_decimal::Decimal::ONE;
+    let revision = Revision {
+        corrected: vec![corrected],
+        ..Revision::default()
+    };
+    writer.revise(Millis(START), &revision).unwrap();
+    drop(writer);
+    let plenty = RawBounds {
+        days: 36_500,
+        bytes: 1 << 30,
+    };
+    let inbox = RawInbox::start(&folder.archive(), plenty, || false).unwrap();
+    for number in 0..50 {
+        let at = Millis(START + number);
+        inbox.offer(RawLine {
+            frame: format!("{{\"number\":{number}}}"),
+            ..RawLine::new("okx", at, Came::Socket)
+        });
+    }
+    inbox.stop();
+}
+
+/// Every row of every kind as text, and whether it is said that something is missing.
+struct Everything {
+    rows: Vec<String>,
+    is_marked: bool,
+}
+
+fn everything(archive: &Archive) -> Result<Everything, ArchiveError> {
+    fn texts<R: std::fmt::Debug>(kind: &str, rows: &[R]) -> Vec<String> {
+        rows.iter().map(|row| format!("{kind} {row:?}")).collect()
+    }
+    let all = Filter::default();
+    let before = Filter {
+        as_of: Some(Millis(START + 9 * Millis::DAY)),
+        ..Filter::default()
+    };
+    let (start, end) = (Millis(START), Millis(START + 9 * Millis::DAY));
+    let (orders, earlier) = (archive.orders(&all)?, archive.orders(&before)?);
+    let bars = archive.observed_bars(&all)?;
+    let readings = archive.open_interest(&all)?;
+    let maps = archive.maps(&all, None)?;
+    let positions = archive.positions(&all)?;
+    let mut rows = texts("now", &orders.rows);
+    rows.extend(texts("before", &earlier.rows));
+    rows.extend(texts("bar", &bars.rows));
+    rows.extend(texts("reading", &readings.rows));
+    rows.extend(texts("map", &maps.rows));
+    rows.extend(texts("position", &positions.rows));
+    let gaps = archive.gaps(start, end)?;
+    let is_damage = |gap: &Gap| gap.reason == "damaged file";
+    rows.extend(texts("run", &archive.runs(start, end)?));
+    let mut is_marked = !archive.damage()?.is_empty() || gaps.iter().any(is_damage);
+    let kept: Vec<_> = gaps.into_iter().filter(|gap| !is_damage(gap)).collect();
+    rows.extend(texts("gap", &kept));
+    for part in archive.raw_parts()? {
+        let mut lines = archive.raw_lines(&part)?;
+        let read: Vec<RawLine> = lines.by_ref().collect();
+        // What has no checksum behind it is never taken for what came.
+        if lines.fault().is_some() || lines.is_cut() {
+            is_marked = true;
+        } else {
+            rows.extend(texts("frame", &read));
+        }
+    }
+    rows.sort();
+    Ok(Everything { rows, is_marked })
+}
+
+#[test]
+fn a_flipped_bit_of_any_file_leaves_equal_values_a_mark_or_an_error() {
+    let folder = Folder::new();
+    of_all_kinds(&folder);
+    let whole = folder.archive();
+    let right = everything(&Archive::read(&whole).unwrap()).unwrap();
+    assert!(!right.is_marked);
+    for kind in [
+        "now", "before", "bar", "reading", "map", "position", "run", "gap", "frame",
+    ] {
+        let of_kind = |row: &&String| row.starts_with(kind);
+        assert!(right.rows.iter().find(of_kind).is_some(), "{kind}");
+    }
+    let all = files(&whole, "");
+    for kind in [
+        "orders/",
+        "bars/",
+        "open_interest/",
+        "maps/",
+        "positions/",
+        "raw/",
+        "journal.sqlite",
+    ] {
+        let is_there = |file: &&std::path::PathBuf| file.to_string_lossy().contains(kind);
+        assert!(all.iter().find(is_there).is_some(), "{kind}");
+    }
+    let mut chance = ChaCha8Rng::seed_from_u64(47);
+    let (mut equal, mut marked, mut refused) = (0, 0, 0);
+    for file in &all {
+        let bytes = fs::read(file).unwrap();
+        for _ in 0..20 {
+            if bytes.is_empty() {
+                continue;
+            }
+            let mut flipped = bytes.clone();
+            let place = chance.random_range(0..flipped.len());
+            let bit = chance.random_range(0..8);
+            flipped[place] ^= 1 << bit;
+            let copy = folder.path().join("flipped");
+            copied(&whole, &copy);
+            fs::write(copy.join(file.strip_prefix(&whole).unwrap()), flipped).unwrap();
+            let at = format!("bit {bit} of byte {place} of {}", file.display());
+            match Archive::read(&copy).and_then(|archive| everything(&archive)) {
+                Ok(found) if found.rows == right.rows => equal += 1,
+                Ok(found) => {
+                    assert!(found.is_marked, "{at}: something is missing without a word");
+                    let foreign = |row: &&String| right.rows.binary_search(row).is_err();
+                    assert_eq!(found.rows.iter().find(foreign), None, "{at}");
+                    marked += 1;
+                }
+                Err(
+                    ArchiveError::Damaged { .. }
+                    | ArchiveError::NotAnArchive { .. }
+                    | ArchiveError::ReadOnly { .. },
+                ) => refused += 1,
+                Err(fault) => panic!("{at}: {fault}"),
+            }
+            fs::remove_dir_all(copy).unwrap();
+        }
+    }
+    println!(
+        "{} files: {equal} equal, {marked} marked, {refused} refused",
+        all.len()
+    );
+    assert!(marked > 50 && refused > 0, "{marked} {refused}");
 }

@@ -86,7 +86,7 @@ impl Drop for Disk {
     }
 }
 
-/// Every file below `folder` with the ending `ending`, in order.
+/// Every file below `folder` with the ending `ending`, or with any where that is empty, in order.
 pub(crate) fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let Ok(entries) = fs::read_dir(folder) else {
@@ -96,9 +96,10 @@ pub(crate) fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
         let path = entry.unwrap().path();
         if path.is_dir() {
             found.extend(files(&path, ending));
-        } else if path
-            .extension()
-            .is_some_and(|extension| extension == ending)
+        } else if ending.is_empty()
+            || path
+                .extension()
+                .is_some_and(|extension| extension == ending)
         {
             found.push(path);
         }

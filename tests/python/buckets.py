@@ -17,17 +17,25 @@ def nothing(_method, _path):
     """Let a request be answered."""
 
 
+def as_asked(_method, _path):
+    """Answer nothing else than what is there."""
+
+
 class Server:
-    """An S3 server: its address, the requests it has had, and what is done at each before it is answered."""
+    """An S3 server: its address, the requests it has had, and what is done at each before it is answered.
+
+    ``instead`` gives what is answered in place of what is there, if anything is: status, headers and parts of a body.
+    """
 
     def __init__(self, address):
         self.address = address
         self.requests = []
         self.before = nothing
+        self.instead = as_asked
 
     def empty(self):
         """As it was at the start: the bucket ``kept`` with nothing in it."""
-        self.before = nothing
+        self.before, self.instead = nothing, as_asked
         ask(f"{self.address}/moto-api/reset", "POST")
         ask(f"{self.address}/kept", "PUT")
         self.requests.clear()
@@ -80,6 +88,11 @@ def s3():
         asked = environ["REQUEST_METHOD"], unquote(environ["PATH_INFO"])
         server.requests.append(asked)
         server.before(*asked)
+        instead = server.instead(*asked)
+        if instead is not None:
+            status, headers, parts = instead
+            start(status, headers)
+            return parts
         return answers(environ, start)
 
     listening = make_server("127.0.0.1", 0, answer, threaded=True, request_handler=Quiet)
