@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import threading
 import weakref
 from collections.abc import Iterable, Mapping
@@ -319,17 +320,27 @@ def _files(tls: object) -> tuple[Path, Path] | None:
     raise BadQuery(msg, parameter="tls")
 
 
+_USUAL = {"http": 80, "https": 443}
+# A name or an address.
+_HOST = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\]")
+
+
 def _origin(text: str) -> str:
+    """An origin as browsers spell it, which is all that is compared: no other of the same name or place is it."""
     from urllib.parse import urlsplit
 
-    parts = urlsplit(text)
-    bare = text.removesuffix("/")
-    if (
-        parts.scheme not in ("http", "https")
-        or not parts.netloc
-        or bare != f"{parts.scheme}://{parts.netloc}"
-        or "@" in text
-    ):
-        msg = f"origins: {text!r} is no origin; allowed: scheme, host and port alone, such as https://example.org:8443"
+    bare = text.removesuffix("/").lower()
+    try:
+        parts = urlsplit(bare)
+        port = parts.port
+    except ValueError:
+        parts, port = urlsplit(""), None
+    host = parts.netloc.rpartition(":")[0] if port is not None else parts.netloc
+    is_bare = bare == f"{parts.scheme}://{parts.netloc}" and _HOST.fullmatch(host)
+    if parts.scheme not in _USUAL or not is_bare:
+        msg = (
+            f"origins: {text!r} is no origin; allowed: scheme, host and port alone, as a browser spells them (a name "
+            "in ASCII, without a wildcard), such as https://example.org:8443"
+        )
         raise BadQuery(msg, parameter="origins")
-    return bare.lower()
+    return f"{parts.scheme}://{host}" + ("" if port in (None, _USUAL[parts.scheme]) else f":{port}")

@@ -17,7 +17,7 @@ use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 use super::access::Access;
 use super::connection::{Followers, House, serve, turn_away};
 use super::limits::Limits;
-use super::peers::Peers;
+use super::peers::{Peers, one_client};
 use super::seats::Seats;
 use super::secure::Tls;
 use super::traffic::Traffic;
@@ -154,7 +154,7 @@ pub async fn run_with(
                 }
             },
         };
-        let held_by = (!house.peers.trusts(peer)).then_some(peer);
+        let held_by = (!house.peers.trusts(peer)).then(|| one_client(peer));
         if let Some(place) = seats.take(held_by) {
             connections.spawn(serve(
                 Arc::clone(&house),

@@ -11,6 +11,9 @@ use super::reject::Rejection;
 
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
+/// How many bits of an address of the sixth version are a customer's to choose.
+const CUSTOMERS: u32 = 64;
+
 /// The clients behind trusted proxies, by what they have under way.
 #[derive(Debug)]
 pub(super) struct Peers {
@@ -69,6 +72,7 @@ impl Peers {
 
     /// One more request that came through a trusted proxy.
     pub(super) fn admit(self: &Arc<Self>, peer: IpAddr) -> Result<UnderWay, Rejection> {
+        let peer = one_client(peer);
         let mut under_way = self
             .under_way
             .lock()
@@ -85,6 +89,17 @@ impl Peers {
             peers: Arc::clone(self),
             peer,
         })
+    }
+}
+
+/// What counts as one client: an address, or of the sixth version the network that a customer is given and has all of.
+pub(super) fn one_client(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) if !address.is_loopback() => {
+            let network = address.to_bits() >> CUSTOMERS << CUSTOMERS;
+            IpAddr::V6(network.into())
+        }
+        address => address,
     }
 }
 
@@ -165,6 +180,43 @@ mod tests {
         for nothing in [&[][..], &["unknown"], &[""]] {
             assert_eq!(asking("10.1.2.3", nothing), "10.1.2.3");
         }
+        // Nor does what is forged, or no address, behind what a proxy has seen.
+        let seen = "198.51.100.7";
+        for forged in [
+            "10.2.2.2",
+            "::1",
+            "unknown",
+            "\"",
+            "1.1.1.1 ",
+            ",,,",
+            "300.1.1.1",
+            "fe80::1%eth0",
+        ] {
+            let told = Box::leak(format!("{forged}, {seen}").into_boxed_str());
+            assert_eq!(asking("10.1.2.3", &[told]), seen, "{forged}");
+        }
+        assert_eq!(
+            asking("10.1.2.3", &["1.1.1.1, garbage, 10.9.9.9"]),
+            "10.9.9.9"
+        );
+    }
+
+    #[test]
+    fn a_customer_s_network_is_one_client_whatever_address_of_it_asks() {
+        let peers = Peers::new(Vec::new(), 2);
+        let from = |address: &str| peers.admit(address.parse().unwrap());
+        let _held = [
+            from("2001:db8:0:1::1").unwrap(),
+            from("2001:db8:0:1:ffff:ffff:ffff:ffff").unwrap(),
+        ];
+        assert!(from("2001:db8:0:1::2").is_err());
+        assert!(from("2001:db8:0:2::2").is_ok());
+        for itself in ["::1", "192.0.2.1", "2001:db8::"] {
+            let address: IpAddr = itself.parse().unwrap();
+            assert_eq!(one_client(address), address);
+        }
+        let mapped = "::ffff:192.0.2.1".parse().unwrap();
+        assert_eq!(one_client(mapped).to_string(), "192.0.2.1");
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use axum::body::Bytes;
 
+use super::peers::one_client;
 use super::reject::Rejection;
 
 /// Answers up to this many bytes are soon with the kernel, and not counted.
@@ -58,6 +59,7 @@ impl Unread {
 
     /// Refuses a peer that has left too much unread.
     pub(super) fn check(&self, peer: IpAddr) -> Result<(), Rejection> {
+        let peer = one_client(peer);
         let held = self.by_peer().get(&peer).copied().unwrap_or_default();
         if held <= self.most {
             return Ok(());
@@ -73,6 +75,7 @@ impl Unread {
         if bytes.len() <= SMALL {
             return bytes;
         }
+        let peer = one_client(peer);
         *self.by_peer().entry(peer).or_default() += bytes.len();
         Bytes::from_owner(Waiting {
             bytes,

@@ -1,0 +1,291 @@
+"""What strangers try at a server: pages of other origins, addresses that somebody made up, and TLS that is none."""
+
+import datetime as dt
+import http.client
+import itertools
+import socket
+import ssl
+import threading
+import time
+from contextlib import ExitStack, closing
+
+import pytest
+import trustme
+
+import liqdata
+
+
+def port_of(server):
+    return int(server.url.rpartition(":")[2])
+
+
+def eventually(true, seconds=20):
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+# Origins.
+
+KNOWN = "https://example.com"
+STRANGERS = (
+    "null",
+    "*",
+    "",
+    "https://evil-example.com",
+    "https://example.com.evil.org",
+    "https://evil.org/https://example.com",
+    "https://example.com@evil.org",
+    "https://sub.example.com",
+    "https://example.co",
+    "https://example.com:444",
+    "https://example.com:443",
+    "http://example.com",
+    "https://EXAMPLE.com",
+    "https://example.com.",
+    "https://example.com/",
+    " https://example.com",
+    "https://example.com, https://evil.org",
+    "https://evil.org https://example.com",
+    "file://",
+)
+
+
+def told(server, origin, method="GET", **headers):
+    """The status and what a browser is told of who may read."""
+    with closing(http.client.HTTPConnection("127.0.0.1", port_of(server), timeout=30)) as connection:
+        connection.request(method, "/api/liquidations/coins", headers={"Origin": origin, **headers})
+        response = connection.getresponse()
+        response.read()
+        names = [name for name, _ in response.getheaders() if name.lower().startswith("access-control-allow")]
+        return response.status, response.getheader("Access-Control-Allow-Origin"), names
+
+
+def test_no_other_origin_passes_for_one_that_is_known(market):
+    with liqdata.serve(market, origins=[KNOWN, "http://localhost:8080"]) as server:
+        assert told(server, KNOWN)[1] == KNOWN
+        assert told(server, "http://localhost:8080")[1] == "http://localhost:8080"
+        asks = {"Access-Control-Request-Method": "GET", "Access-Control-Request-Headers": "authorization"}
+        assert told(server, KNOWN, "OPTIONS", **asks)[:2] == (204, KNOWN)
+        for origin in (*STRANGERS, "http://localhost", "http://localhost:80801", "http://127.0.0.1:8080"):
+            # Python trims a field's blanks as servers do.
+            if origin.strip() == KNOWN:
+                continue
+            assert told(server, origin)[1:] == (None, []), origin
+            status, allowed, names = told(server, origin, "OPTIONS", **asks)
+            assert (status != 204, allowed, names) == (True, None, []), origin
+
+
+@pytest.mark.parametrize(
+    "given, spelled",
+    [
+        ("https://Example.COM", KNOWN),
+        ("HTTPS://example.com/", KNOWN),
+        ("https://example.com:443", KNOWN),
+        ("http://example.com:80", "http://example.com"),
+        ("http://[::1]:8080", "http://[::1]:8080"),
+    ],
+)
+def test_an_origin_is_understood_as_a_browser_spells_it(market, given, spelled):
+    with liqdata.serve(market, origins=[given]) as server:
+        assert told(server, spelled)[1] == spelled
+
+
+@pytest.mark.parametrize(
+    "origin",
+    [
+        "null",
+        "*",
+        "https://*.example.com",
+        "https://",
+        "https://example.com/page",
+        "https://bücher.example",
+        "ftp://x.y",
+        "https://example.com:x",
+        "https://example.com:99999",
+        "https://a b.example",
+        "https://me@example.com",
+        "//x.y",
+    ],
+)
+def test_an_origin_that_no_browser_sends_is_refused(market, origin):
+    with pytest.raises(liqdata.BadQuery, match="is no origin; allowed: scheme, host and port") as refused:
+        liqdata.serve(market, origins=[origin])
+    assert refused.value.parameter == "origins"
+
+
+# Who asks, behind a proxy.
+
+
+class Followers:
+    """Streams that are held open, each by whom a proxy says."""
+
+    def __init__(self, server, stack):
+        self._port, self._stack = port_of(server), stack
+
+    def follow(self, *forwarded):
+        """The status of one more stream, whose request says where it came from in these fields."""
+        one = socket.create_connection(("127.0.0.1", self._port), timeout=30)
+        self._stack.callback(one.close)
+        fields = "".join(f"x-forwarded-for: {field}\r\n" for field in forwarded)
+        one.sendall(f"GET /api/liquidations/stream HTTP/1.1\r\nhost: localhost\r\n{fields}\r\n".encode())
+        return int(one.recv(100).split(b" ")[1])
+
+
+FORGED = {
+    "another before it": lambda number: [f"10.0.{number}.1, 192.0.2.1"],
+    "another field before it": lambda number: [f"10.0.{number}.1", "192.0.2.1"],
+    "the proxy before it": lambda number: [f"127.0.0.1, 192.0.2.{number}, 192.0.2.1"],
+    "nonsense before it": lambda number: [f"nonsense {number}, 192.0.2.1"],
+    "hundreds before it": lambda number: [
+        ", ".join(f"10.{number}.0.{hop % 250}" for hop in range(600)) + ", 192.0.2.1"
+    ],
+    "ports": lambda number: [f"192.0.2.1:{1000 + number}"],
+    "another spelling": lambda number: [f"::ffff:{'192.0.2.1' if number % 2 else 'c000:201'}"],
+    "addresses of one network": lambda number: [f"2001:db8::{number:x}"],
+    "with ports": lambda number: [f"[2001:db8::1:{number:x}:0:2]:{number + 1}"],
+    "nonsense behind it": lambda number: [f"192.0.2.{number}, nonsense"],
+    "no address behind it": lambda number: [f"192.0.2.{number}, 300.1.1.1"],
+    "nothing behind it": lambda number: [f"192.0.2.{number},"],
+}
+
+
+@pytest.mark.parametrize("forge", FORGED.values(), ids=FORGED)
+def test_nobody_behind_a_proxy_passes_for_many(market, forge):
+    with ExitStack() as stack:
+        limits = {"per_peer": 2, "trusted_proxies": ["127.0.0.1"]}
+        server = stack.enter_context(liqdata.serve(market, limits=limits))
+        followers = Followers(server, stack)
+        assert [followers.follow(*forge(number)) for number in range(5)] == [200, 200, 429, 429, 429]
+        # Another one has a share of its own.
+        assert followers.follow("198.51.100.7") == 200
+
+
+def test_whoever_is_no_trusted_proxy_says_nothing_of_who_asks(market):
+    with ExitStack() as stack:
+        limits = {"per_peer": 2, "trusted_proxies": ["10.0.0.0/8"]}
+        server = stack.enter_context(liqdata.serve(market, limits=limits))
+        followers = Followers(server, stack)
+        said = [followers.follow(f"192.0.2.{number}") for number in range(4)]
+        assert said[:2] == [200, 200]
+        assert set(said[2:]) == {503}
+
+
+# TLS.
+
+
+class Certified:
+    """A certificate and its key in files, of an authority that clients trust."""
+
+    def __init__(self, folder, monkeypatch):
+        self.authority = trustme.CA()
+        self.certificate, self.key = folder / "certificate.pem", folder / "key.pem"
+        trusted = folder / "authority.pem"
+        self.authority.cert_pem.write_to_path(trusted)
+        self.context = ssl.create_default_context(cafile=trusted)
+        monkeypatch.setenv("SSL_CERT_FILE", str(trusted))
+        monkeypatch.delenv("SSL_CERT_DIR", raising=False)
+
+    def issued(self, **options):
+        """A chain and a key, as text."""
+        issued = self.authority.issue_cert("127.0.0.1", "localhost", **options)
+        return b"".join(part.bytes() for part in issued.cert_chain_pems), issued.private_key_pem.bytes()
+
+    def write(self, chain, key):
+        self.certificate.write_bytes(chain)
+        self.key.write_bytes(key)
+        return self.certificate, self.key
+
+    def shown(self, server):
+        """The certificate that a server shows."""
+        with (
+            socket.create_connection(("127.0.0.1", port_of(server)), timeout=30) as plain,
+            self.context.wrap_socket(plain, server_hostname="127.0.0.1") as secure,
+        ):
+            return secure.getpeercert(binary_form=True)
+
+
+@pytest.fixture
+def certified(tmp_path, monkeypatch):
+    return Certified(tmp_path, monkeypatch)
+
+
+def test_a_server_whose_certificate_has_run_out_is_not_trusted(market, certified):
+    past = dt.datetime.now(dt.UTC) - dt.timedelta(days=2)
+    files = certified.write(*certified.issued(not_before=past - dt.timedelta(days=9), not_after=past))
+    with liqdata.serve(market, tls=files) as server, liqdata.Client(server.url, retries=0) as client:
+        with pytest.raises(liqdata.NoAnswer, match=r"TLS|certificate") as caught:
+            client.overview()
+        assert "expired" in " ".join([str(caught.value), *caught.value.__notes__]).lower()
+
+
+def test_a_key_of_another_certificate_is_refused_and_never_taken_up(market, certified):
+    (chain, key), (_, other) = certified.issued(), certified.issued()
+    with pytest.raises(liqdata.BadQuery, match="cannot be used together") as refused:
+        liqdata.serve(market, tls=certified.write(chain, other))
+    assert refused.value.parameter == "tls"
+    with liqdata.serve(market, tls=certified.write(chain, key)) as server:
+        before = certified.shown(server)
+        certified.key.write_bytes(other)
+        time.sleep(2.5)
+        assert certified.shown(server) == before
+        new, its_key = certified.issued()
+        certified.write(new, its_key)
+        eventually(lambda: certified.shown(server) != before)
+
+
+def test_files_that_are_half_written_leave_what_counted_before(market, certified):
+    with liqdata.serve(market, tls=certified.write(*certified.issued())) as server:
+        before = certified.shown(server)
+        chain, key = certified.issued()
+        for half in (key[: len(key) // 2], b"", b"\x00" * 4096, b"-----BEGIN EC PRIVATE KEY-----\n"):
+            certified.key.write_bytes(half)
+            time.sleep(1.2)
+            assert certified.shown(server) == before
+        certified.key.unlink()
+        time.sleep(1.2)
+        assert certified.shown(server) == before
+        certified.key.write_bytes(key)
+        for half in (chain[: len(chain) // 3], chain[:-40]):
+            certified.certificate.write_bytes(half)
+            time.sleep(1.2)
+            assert certified.shown(server) == before
+        certified.certificate.write_bytes(chain)
+        eventually(lambda: certified.shown(server) != before)
+
+
+def test_handshakes_that_never_end_and_words_that_are_no_tls_lock_nobody_out(market, certified):
+    with ExitStack() as stack:
+        server = stack.enter_context(liqdata.serve(market, tls=certified.write(*certified.issued())))
+        client = stack.enter_context(liqdata.Client(server.url, retries=0))
+        client.overview()
+        # The begin of a greeting, which is promised to be longer.
+        greeting = bytes.fromhex("16030100c8010000c40303")
+        words = itertools.cycle((greeting, greeting[:1], b"", b"GET / HTTP/1.1\r\n", b"\x00" * 600))
+        for said in itertools.islice(words, 600):
+            one = stack.enter_context(socket.create_connection(("127.0.0.1", port_of(server)), timeout=30))
+            one.sendall(said)
+        slowest, done = [], threading.Event()
+
+        def ask():
+            while not done.is_set():
+                began = time.monotonic()
+                with liqdata.Client(server.url, retries=0) as new:
+                    new.overview()
+                slowest.append(time.monotonic() - began)
+
+        asking = threading.Thread(target=ask)
+        asking.start()
+        try:
+            # Meanwhile 200 more, a byte at a time.
+            for _ in range(200):
+                one = stack.enter_context(socket.create_connection(("127.0.0.1", port_of(server)), timeout=30))
+                for byte in greeting[:4]:
+                    one.sendall(bytes([byte]))
+        finally:
+            done.set()
+            asking.join()
+        assert client.overview() == market.overview()
+        assert len(slowest) > 0
+        assert max(slowest) < 5.0, max(slowest)
