@@ -25,6 +25,8 @@ use crate::model::{Millis, Record};
 
 /// The journal's file name in the archive's folder.
 pub(super) const FILE: &str = "journal.sqlite";
+/// What is said of one in which nothing has been made yet, as a kill leaves it.
+pub(super) const EMPTY: &str = "the journal is empty";
 /// The first `SQLite` without the defect by which resetting the log could lose a transaction.
 const OLDEST_SQLITE: i32 = 3_051_003;
 /// `liqd` in ASCII.
@@ -211,7 +213,7 @@ fn check_application(
         return if may_be_empty {
             Ok(None)
         } else {
-            refused("the journal is empty".to_owned())
+            refused(EMPTY.to_owned())
         };
     }
     if application != APPLICATION {

@@ -62,6 +62,24 @@ impl Archive {
         Ok(archive)
     }
 
+    /// As [`Archive::read`]; none where nothing has been written yet, though a writer may have been killed before it did.
+    ///
+    /// # Errors
+    ///
+    /// As [`Archive::read`], but for a journal that is not there or empty.
+    pub fn read_if_begun(path: impl AsRef<Path>) -> Result<Option<Self>, ArchiveError> {
+        let path = path.as_ref();
+        if !path.join(journal::FILE).exists() {
+            return Ok(None);
+        }
+        match Self::read(path) {
+            Err(ArchiveError::NotAnArchive { message, .. }) if message == journal::EMPTY => {
+                Ok(None)
+            }
+            read => read.map(Some),
+        }
+    }
+
     /// Opens the archive in the folder `path` to [`verify`](Self::verify) it: nothing that is damaged is refused yet.
     ///
     /// # Errors

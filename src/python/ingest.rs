@@ -125,10 +125,10 @@ fn snapshots_of(
     given: Vec<ObservedPosition>,
     exchange: Option<&str>,
 ) -> Result<(Vec<PositionRow>, Vec<Refused>), Fault> {
-    let archive = if given.is_empty() || !path.join("journal.sqlite").exists() {
+    let archive = if given.is_empty() {
         None
     } else {
-        Some(Archive::read(path).map_err(Fault::Archive)?)
+        Archive::read_if_begun(path).map_err(Fault::Archive)?
     };
     let mut failed = None;
     let mut price_at = |coin: &str, at: Millis| {
@@ -314,7 +314,7 @@ fn interest(
         (exchange.unwrap_or_default().to_owned(), bar)
     });
     let mut prices = one_series(own.collect());
-    if prices.is_empty() && path.join("journal.sqlite").exists() {
+    if prices.is_empty() {
         prices = py
             .detach(|| known_prices(path))
             .map_err(|fault| error::archive(py, &fault))?;
@@ -334,7 +334,10 @@ fn interest(
 
 /// The bars of an archive, as prices.
 fn known_prices(path: &Path) -> Result<Vec<ObservedBar>, ArchiveError> {
-    let found = Archive::read(path)?.observed_bars(&Filter::default())?;
+    let Some(archive) = Archive::read_if_begun(path)? else {
+        return Ok(Vec::new());
+    };
+    let found = archive.observed_bars(&Filter::default())?;
     let rows = found.rows.into_iter();
     Ok(one_series(
         rows.map(|row| (row.exchange.clone(), row.into())).collect(),

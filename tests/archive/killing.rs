@@ -21,6 +21,19 @@ fn each_row_is_in_one_place(archive: &Archive, rows: usize) {
 }
 
 #[test]
+fn a_journal_in_which_nothing_was_made_yet_is_gone_on_with() {
+    let folder = Folder::new();
+    assert!(Archive::read_if_begun(folder.archive()).unwrap().is_none());
+    std::fs::create_dir(folder.archive()).unwrap();
+    std::fs::write(folder.archive().join("journal.sqlite"), "").unwrap();
+    assert!(Archive::read_if_begun(folder.archive()).unwrap().is_none());
+    let refused = Archive::read(folder.archive()).unwrap_err().to_string();
+    assert!(refused.contains("the journal is empty"), "{refused}");
+    drop(Archive::create_or_open(folder.archive()).unwrap());
+    assert!(Archive::read_if_begun(folder.archive()).unwrap().is_some());
+}
+
+#[test]
 fn a_roll_killed_at_any_step_leaves_every_row_in_one_place() {
     let end = Millis(START + 100 * Millis::DAY);
     for step in RollStep::ALL {
