@@ -569,6 +569,27 @@ def test_orders_are_the_same_whatever_holds_the_table(tmp_path):
     assert all(one == found["columns"] for one in found.values())
 
 
+def test_other_engines_read_what_tables_become(folder):
+    duckdb, polars, parquet = (pytest.importorskip(name) for name in ("duckdb", "polars", "pyarrow.parquet"))
+    columns = some_orders(3000)
+    assert liqdata.ingest(folder, orders=columns).new == 3000
+    ours = {(row["timestamp"], row["exchange"], row["price"], row["qty"]) for row in orders_of(folder)}
+    files = sorted((folder / "orders").rglob("*.parquet"))
+    for file in files:
+        by_arrow = parquet.read_table(file, partitioning=None)
+        by_polars = polars.read_parquet(file)
+        by_duckdb = duckdb.sql(f"FROM read_parquet('{file}', hive_partitioning = false)").to_arrow_table()
+        for name in by_arrow.column_names:
+            if name not in ("timestamp", "received_at"):
+                cells = by_arrow.column(name).to_pylist()
+                assert cells == by_polars[name].to_list() == by_duckdb.column(name).to_pylist(), name
+        told = by_polars.select(polars.col("timestamp").dt.epoch("ms"), "exchange", "price", "qty").rows()
+        assert set(told) <= ours
+        assert told == sorted(told, key=lambda row: row[:2])
+        ends = parquet.ParquetFile(file).metadata.row_group(0).column(0).statistics
+        assert (ends.min, ends.max) == (min(by_arrow["exchange"].to_pylist()), max(by_arrow["exchange"].to_pylist()))
+
+
 @pytest.mark.parametrize("as_table", [dict, lambda columns: pytest.importorskip("pyarrow").table(columns)])
 @pytest.mark.parametrize(
     "wrong, column, row",
