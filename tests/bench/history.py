@@ -151,7 +151,7 @@ Written by `make bench` on {datetime.now(UTC):%Y-%m-%d} in {time.perf_counter() 
   process, DuckDB's memory and the archive's making included, held at most {peak:,.0f} MiB.
 - The orders are **synthetic** and seeded: {COINS} coins on {len(VENUES)} exchanges. Both read the same Parquet files,
   which are in the system's cache. Ours is `market.history` up to its rows, DuckDB's a query up to its tuples; the sums
-  are checked to be equal to the last digit before.
+  are checked to be equal to the last digit before.{report.ahead()}
 - They take turns in random order in each of {arguments.rounds} rounds; a time is the median over the rounds, **(x×)
   the median of the round-by-round ratios, DuckDB's time over ours**: above 1 ours is faster.
 """,

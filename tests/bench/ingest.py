@@ -190,13 +190,6 @@ def _rate(rows: int, took: list[float] | None) -> str:
     return "–" if took is None else f"{rows / statistics.median(took):,.0f}"
 
 
-def _first() -> str:
-    """Say so where the run went before whatever else the machine had to do."""
-    if not hasattr(os, "sched_getscheduler") or os.sched_getscheduler(0) != os.SCHED_FIFO:
-        return ""
-    return "\n- The machine had other things to do, and all three went before them (`chrt --fifo 1`)."
-
-
 def page(rows: int, rounds: int, lines: list[list[str]], took: float) -> str:
     table = report.table(["", *SIDES, "liqdata, of processor time"], lines)
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
@@ -215,7 +208,8 @@ Rows a second, {rows:,} rows, one core: bars of a minute are {rows // 1440:,} da
 - Python {platform.python_version()}, {versions}, all kept to one core; the process held at most {memory} MiB.
 - DuckDB and polars write the rows as they are, a file a day, and neither sync nor check anything. Ours reads numbers
   exactly, refuses what is no bar or order, looks for every row whether the archive has it or the table has it twice,
-  syncs each file and lists it with its SHA-256. What others have left unwritten is written before it begins.{_first()}
+  syncs each file and lists it with its SHA-256. What others have left unwritten is
+  written before it begins.{report.ahead()}
 - The last column counts the seconds that ours had the processor: the rest of its time it waits for the disk.
 - They take turns in random order in each of {rounds} rounds; a rate is that of the median time.
 """

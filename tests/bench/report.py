@@ -35,6 +35,13 @@ def machine() -> str:
     return f"{processor}, {cores} cores, {memory:.0f} GiB, {platform.system()} {platform.machine()}"
 
 
+def ahead() -> str:
+    """Say so where the run went before whatever else the machine had to do."""
+    if not hasattr(os, "sched_getscheduler") or os.sched_getscheduler(0) != os.SCHED_FIFO:
+        return ""
+    return "\n- The machine had other things to do, and all sides went before them (`chrt --fifo 1`)."
+
+
 def took(seconds: float) -> str:
     if seconds < 1e-3:
         return f"{seconds * 1e6:.0f} µs"
