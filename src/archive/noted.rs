@@ -142,6 +142,10 @@ pub enum Measured {
     ComparedCents,
     /// … and that total.
     VenueCents,
+    /// How many accounts the snapshot of positions of that instant is of.
+    Accounts,
+    /// … and how many could not be looked at.
+    AccountsMissing,
 }
 
 impl Vocabulary for Measured {
@@ -151,6 +155,8 @@ impl Vocabulary for Measured {
         Self::ClockAhead,
         Self::ComparedCents,
         Self::VenueCents,
+        Self::Accounts,
+        Self::AccountsMissing,
     ];
 
     fn name(self) -> &'static str {
@@ -160,6 +166,8 @@ impl Vocabulary for Measured {
             Self::ClockAhead => "clock_ahead",
             Self::ComparedCents => "compared_cents",
             Self::VenueCents => "venue_cents",
+            Self::Accounts => "accounts",
+            Self::AccountsMissing => "accounts_missing",
         }
     }
 }
@@ -321,6 +329,27 @@ pub(super) fn marks(
     Ok(marks
         .map(|mark| ((mark.exchange, mark.kind), mark.value))
         .collect())
+}
+
+/// When something was measured last before `end`, of every exchange, or of the one that is named.
+pub(super) fn last(
+    journal: &Connection,
+    kind: Measured,
+    exchange: Option<&str>,
+    end: Millis,
+) -> rusqlite::Result<BTreeMap<String, Millis>> {
+    if !are_there(journal)? {
+        return Ok(BTreeMap::new());
+    }
+    journal
+        .prepare_cached(
+            "SELECT exchange, max(at) FROM marks
+             WHERE kind = ?1 AND at < ?2 AND (?3 IS NULL OR exchange = ?3) GROUP BY exchange",
+        )?
+        .query_map(params![kind.name(), end.0, exchange], |line| {
+            Ok((line.get(0)?, Millis(line.get(1)?)))
+        })?
+        .collect()
 }
 
 /// The sums that were compared in a stretch, of every exchange.

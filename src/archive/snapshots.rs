@@ -1,9 +1,8 @@
 //! Reading positions of single accounts: all of them, or the last snapshot.
 
-use std::collections::BTreeMap;
-
 use super::filter::Filter;
 use super::manifest::{self, State};
+use super::noted::{self, Measured};
 use super::positions::PositionRow;
 use super::reader::Archive;
 use super::row::Row;
@@ -25,7 +24,7 @@ impl Archive {
 
     /// The positions of a coin in the last snapshot that each exchange has by `as_of`, or else in the last of all, by
     /// exchange and account; of `exchange` alone where it is named. An exchange whose last snapshot is more than an hour
-    /// older than the newest is left out. A snapshot in which the coin has none gives none.
+    /// older than the newest is left out. A snapshot in which the coin, or all of them, have none gives none.
     ///
     /// # Errors
     ///
@@ -41,12 +40,17 @@ impl Archive {
             exchange: exchange.map(str::to_owned),
             ..Filter::default()
         };
-        let Some(newest) = self.newest_snapshot(&filter)? else {
+        // One in which nobody held anything has no row, and is a snapshot all the same.
+        let end = filter.end.unwrap_or(Millis(i64::MAX));
+        let taken =
+            self.ask(|journal| Ok(noted::last(journal, Measured::Accounts, exchange, end)?))?;
+        let newest = self.newest_snapshot(&filter)?;
+        let Some(newest) = newest.max(taken.values().max().copied()) else {
             return Ok(Scan::default());
         };
         filter.start = Some(newest.back(Millis::HOUR));
         let scan = self.scan::<PositionRow>(&filter)?;
-        let mut last: BTreeMap<String, Millis> = BTreeMap::new();
+        let mut last = taken;
         for row in &scan.rows {
             let at = last.entry(row.exchange.clone()).or_default();
             *at = row.timestamp.max(*at);

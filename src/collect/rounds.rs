@@ -1,7 +1,7 @@
 //! Looking at the positions of single accounts: round after round, each a snapshot that is kept whole or not at all.
 //!
 //! An account that cannot be looked at is missing from a snapshot, and its positions from the share that is seen. A round
-//! that is cut short is no snapshot.
+//! that is cut short is no snapshot, nor is one in which more accounts are missing than were looked at.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -24,7 +24,7 @@ use super::status::PositionsStatus;
 use super::troubles::Troubles;
 use super::venue::said;
 use super::watched::Watched;
-use crate::archive::{Archive, ArchiveError, Batch, Filter, PositionRow};
+use crate::archive::{Archive, ArchiveError, Batch, Filter, Mark, Measured, PositionRow};
 use crate::feeds::accounts;
 use crate::model::{Millis, nearest_f64};
 use crate::net::{Limiter, is_passing, retry_after};
@@ -134,6 +134,29 @@ impl Rounds {
         Ok(())
     }
 
+    /// How the venue spells the coins that are listened to. Those that it does not list are said.
+    pub(super) async fn spelled(&self, coins: &[String]) -> Result<Vec<String>, String> {
+        let (question, weight) = accounts::OPEN_COINS;
+        let body = self.ask(question, weight).await?;
+        let listed =
+            accounts::open_coins(&body).map_err(|fault| format!("the list of coins: {fault}"))?;
+        let (mut spelled, mut unlisted) = (Vec::new(), Vec::new());
+        for coin in coins {
+            match listed.iter().find(|one| one.coin == *coin) {
+                Some(one) => spelled.push(one.native.clone()),
+                None => unlisted.push(coin.as_str()),
+            }
+        }
+        if !unlisted.is_empty() {
+            self.trouble(format!(
+                "{} lists no {}",
+                accounts::EXCHANGE,
+                unlisted.join(", ")
+            ));
+        }
+        Ok(spelled)
+    }
+
     /// Looks round after round, until it is to stop.
     pub(super) async fn run(self: Arc<Self>, mut stop: watch::Receiver<bool>) {
         let every = span(self.settings.positions.every);
@@ -186,7 +209,13 @@ impl Rounds {
                 }
             }
         }
-        let timestamp = self.clock.now();
+        let (of, timestamp) = (chosen.len() as u64, self.clock.now());
+        self.note(|status| status.missing = missing);
+        if missing * 2 > of {
+            return Err(format!(
+                "{missing} of {of} accounts could not be looked at: that is no snapshot"
+            ));
+        }
         let open = open
             .into_iter()
             .map(|coin| (coin.coin, coin.open_interest))
@@ -201,18 +230,26 @@ impl Rounds {
             rows.retain(|row| wanted.contains(&row.coin));
         }
         let count = rows.len() as u64;
-        let batch = Batch {
-            positions: rows,
-            ..Batch::default()
+        let mark = |kind, value: u64| Mark {
+            exchange: accounts::EXCHANGE.to_owned(),
+            kind,
+            at: timestamp,
+            value: i64::try_from(value).unwrap_or(i64::MAX),
         };
-        if !batch.is_empty() {
-            self.keep(batch).await?;
-        }
+        // Also where nobody holds anything: what was held before is not any more.
+        self.keep(Batch {
+            positions: rows,
+            marks: vec![
+                mark(Measured::Accounts, of - missing),
+                mark(Measured::AccountsMissing, missing),
+            ],
+            ..Batch::default()
+        })
+        .await?;
         self.note(|status| {
             status.snapshots += 1;
             status.last_snapshot = Some(timestamp);
             status.positions = count;
-            status.missing = missing;
         });
         Ok(())
     }

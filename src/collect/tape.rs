@@ -23,7 +23,7 @@ const PING: Duration = Duration::from_secs(30);
 /// Longest silence: pings are answered.
 const SILENCE: Duration = Duration::from_secs(75);
 
-/// Listens to the trades of `coins`, as the venue spells them, until it is to stop.
+/// Listens to the trades of `coins` until it is to stop.
 pub(super) async fn listen(
     rounds: Arc<Rounds>,
     coins: Vec<String>,
@@ -52,6 +52,12 @@ pub(super) async fn listen(
 /// One socket, from its opening until it is lost; gives why.
 async fn hear(rounds: &Rounds, coins: &[String]) -> String {
     let settings = &rounds.settings;
+    // Asked anew for each socket: what is listed may change.
+    let coins = match rounds.spelled(coins).await {
+        Ok(coins) if coins.is_empty() => return "it lists none of the coins".to_owned(),
+        Ok(coins) => coins,
+        Err(reason) => return reason,
+    };
     let address = format!("{}/ws", settings.positions.socket.trim_end_matches('/'));
     let opened = timeout(span(settings.pace.connect), async {
         let url = Url::parse(&address).map_err(|fault| fault.to_string())?;
@@ -67,7 +73,7 @@ async fn hear(rounds: &Rounds, coins: &[String]) -> String {
         Ok(Err(reason)) => return format!("{address}: {reason}"),
         Err(_) => return format!("{address}: no connection in time"),
     };
-    for coin in coins {
+    for coin in &coins {
         if let Err(fault) = socket.send(Message::text(accounts::trades_of(coin))).await {
             return fault.to_string();
         }
@@ -94,6 +100,10 @@ async fn hear(rounds: &Rounds, coins: &[String]) -> String {
         if subscribed < coins.len() && accounts::is_subscribed(&text) {
             subscribed += 1;
             rounds.note(|status| status.live = subscribed == coins.len());
+        }
+        if let Some(said) = accounts::refusal(&text) {
+            rounds.trouble(format!("the venue refuses: {said}"));
+            continue;
         }
         match accounts::trades(&text) {
             Ok(trades) => {

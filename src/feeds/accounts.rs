@@ -235,6 +235,16 @@ pub fn is_subscribed(frame: &str) -> bool {
     serde_json::from_str(frame).is_ok_and(|said: Said| said.channel == "subscriptionResponse")
 }
 
+/// Why the venue refuses what it was sent, where a frame says that it does.
+#[must_use]
+pub fn refusal(frame: &str) -> Option<String> {
+    let said: Channel<'_> = serde_json::from_str(frame).ok()?;
+    (said.channel == "error").then(|| {
+        let data = said.data.map_or("", |data| data.get());
+        serde_json::from_str(data).unwrap_or_else(|_| data.to_owned())
+    })
+}
+
 fn read<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, Error> {
     serde_json::from_str(text).map_err(|fault| Error::whole(fault.to_string()))
 }

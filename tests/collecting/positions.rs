@@ -108,3 +108,92 @@ async fn accounts_that_trade_are_looked_at_and_what_they_hold_is_kept_with_the_s
             .is_sound()
     );
 }
+
+/// Settings of a collector that looks round after round at whoever trades.
+fn looking(venue: &Hyperliquid, coins: &[&str]) -> liqdata::collect::Settings {
+    let mut settings = quick();
+    settings.coins = coins.iter().map(|coin| (*coin).to_owned()).collect();
+    settings.positions.socket = venue.socket();
+    settings.positions.rest = venue.rest();
+    settings.positions.every = 0.2;
+    settings.positions.weight = 1200;
+    settings
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_snapshot_in_which_nobody_holds_anything_is_one_and_a_round_without_answers_is_none() {
+    let (folder, doubles) = (Folder::new(), Doubles::open(&["coinex"]).await);
+    let venue = Hyperliquid::open().await;
+    venue.lists("BTC", "10");
+    venue.holds(
+        "0xlong",
+        vec![position("BTC", "2.0", Some("80.5"), "200.0")],
+    );
+    venue.holds("0xshort", Vec::new());
+    let mut plan = doubles.plan(looking(&venue, &["BTC"]));
+    plan.positions = true;
+    let archive = folder.archive();
+    let collecting = Collecting::start(&archive, &plan);
+    collecting
+        .until("the tape is heard", |status| of(status).live)
+        .await;
+    venue.trades("BTC", "0xlong", "0xshort");
+    collecting
+        .until("a snapshot is kept", |status| of(status).positions == 1)
+        .await;
+    let open = last(&archive, "BTC");
+    assert_eq!(open.len(), 1);
+
+    // Everybody closes: the last snapshot has no row, and what was open before is not told as open.
+    venue.holds("0xlong", Vec::new());
+    collecting
+        .until("a snapshot of nothing", |status| of(status).positions == 0)
+        .await;
+    assert_eq!(last(&archive, "BTC"), []);
+    let before = Archive::read(&archive).unwrap();
+    let before = before.last_positions("BTC", None, Some(open[0].timestamp));
+    assert_eq!(before.unwrap().rows, open);
+
+    // No account can be looked at: that is no snapshot, and it is said.
+    venue.breaks(true);
+    let status = collecting
+        .until("a round without an answer", |status| {
+            let trouble = of(status).trouble.as_deref();
+            trouble.is_some_and(|said| said.contains("2 of 2 accounts could not be looked at"))
+        })
+        .await;
+    let (snapshots, at) = (of(&status).snapshots, of(&status).last_snapshot);
+    assert_eq!(of(&status).missing, 2);
+    let status = collecting
+        .until("another", |status| of(status).missing == 2)
+        .await;
+    assert_eq!(
+        (of(&status).snapshots, of(&status).last_snapshot),
+        (snapshots, at)
+    );
+    venue.breaks(false);
+    collecting
+        .until("the next one", |status| of(status).snapshots > snapshots)
+        .await;
+    collecting.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn coins_are_asked_for_as_the_venue_spells_them_and_those_it_does_not_list_are_said() {
+    let (folder, doubles) = (Folder::new(), Doubles::open(&["coinex"]).await);
+    let venue = Hyperliquid::open().await;
+    venue.lists("BTC", "10");
+    venue.lists("kPEPE", "5000");
+    let mut plan = doubles.plan(looking(&venue, &["PEPE", "NOPE"]));
+    plan.positions = true;
+    let collecting = Collecting::start(&folder.archive(), &plan);
+    let status = collecting
+        .until("the tape is heard", |status| of(status).live)
+        .await;
+    assert_eq!(venue.subscribed(), ["kPEPE"]);
+    assert_eq!(
+        of(&status).trouble.as_deref(),
+        Some("hyperliquid lists no NOPE")
+    );
+    collecting.stop().await;
+}

@@ -21,6 +21,8 @@ struct Inner {
     open: Vec<(String, String)>,
     /// Statuses that the next questions are answered, with what `Retry-After` says.
     refusals: VecDeque<(u16, &'static str)>,
+    /// Whether no account can be looked at.
+    is_broken: bool,
     asked: Vec<Value>,
     subscribed: Vec<String>,
     strange: Vec<String>,
@@ -91,6 +93,11 @@ impl Hyperliquid {
             .unwrap()
             .refusals
             .push_back((status, retry_after));
+    }
+
+    /// Answers no question for an account, or all of them again.
+    pub fn breaks(&self, is_broken: bool) {
+        self.inner.lock().unwrap().is_broken = is_broken;
     }
 
     /// Tells a trade to whoever listens.
@@ -172,9 +179,14 @@ async fn spoken(
             (Some("ping"), _) => json!({"channel": "pong"}),
             (Some("subscribe"), Some("trades")) => {
                 let coin = subscription["coin"].as_str().unwrap().to_owned();
-                inner.lock().unwrap().subscribed.push(coin.clone());
-                coins.push(coin);
-                json!({"channel": "subscriptionResponse", "data": asked})
+                let mut inner = inner.lock().unwrap();
+                inner.subscribed.push(coin.clone());
+                if inner.open.iter().any(|(listed, _)| *listed == coin) {
+                    coins.push(coin);
+                    json!({"channel": "subscriptionResponse", "data": asked})
+                } else {
+                    json!({"channel": "error", "data": format!("Invalid subscription {asked}")})
+                }
             }
             _ => {
                 inner.lock().unwrap().strange.push(text.to_string());
@@ -235,6 +247,9 @@ fn reply(body: &str, inner: &mut Inner) -> String {
                 .iter()
                 .map(|(_, open)| json!({"openInterest": open, "markPx": "100.0"}));
             json!([{"universe": names.collect::<Vec<_>>()}, contexts.collect::<Vec<_>>()])
+        }
+        Some("clearinghouseState") if inner.is_broken => {
+            return "HTTP/1.1 422 No\r\ncontent-length: 0\r\n\r\n".to_owned();
         }
         Some("clearinghouseState") => {
             let user = asked["user"].as_str().unwrap_or_default();
