@@ -4,8 +4,9 @@ from __future__ import annotations
 
 __all__ = ["printable", "shortened"]
 
-# The most characters of what is said, and how many of its beginning and of its end are left of what is longer.
-_MOST, _BEGIN, _END = 500, 300, 150
+# The most characters of what is said, and how many of its beginning and of its end are left of what is longer. What
+# libraries say of a failure, with the body that a service sent, has room.
+_MOST, _BEGIN, _END = 1000, 700, 250
 # What may stand behind it: a list of what is allowed.
 _ALLOWED = "; allowed: "
 _LIST = 4000
@@ -51,8 +52,8 @@ def shortened(message: str) -> str:
 
     Examples
     --------
-    >>> shortened("symbol: " + 1_000 * "x" + " is no coin; allowed: a coin")
-    'symbol: xxx...xxx… (569 more characters) …xxx...xxx is no coin; allowed: a coin'
+    >>> shortened("symbol: " + 2_000 * "x" + " is no coin; allowed: a coin")
+    'symbol: xxx...xxx… (1069 more characters) …xxx...xxx is no coin; allowed: a coin'
     """
     if len(message) <= _MOST:
         return message
