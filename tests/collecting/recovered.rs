@@ -44,6 +44,10 @@ async fn what_was_missed_is_asked_for_until_it_is_told_and_once_more_for_what_co
     settings.pace.late = 2.0;
     let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
     collecting.until_live().await;
+    // What is asked for at the start may tell of what happens meanwhile.
+    collecting
+        .until("the past is told", |_| !outcomes(&folder, "okx").is_empty())
+        .await;
     let mut happened = okx.liquidate(5);
     collecting.until_kept(5).await;
     okx.fault(|faults| faults.broken = vec![OF_OKX.to_owned()]);
