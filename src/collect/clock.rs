@@ -3,8 +3,8 @@
 //!
 //! Every venue says in its replies what time it is there (`Date`). Where the middle of what they say is more than two
 //! seconds off, the machine's clock is wrong and is corrected by it: or a bar that is still open would be taken for closed,
-//! and events be refused as of the future. A process that was stopped reads first what has waited; that proves nothing of
-//! how long it listened.
+//! and events be refused as of the future. Where the machine's clock is set anew, time goes on here as it did. A process
+//! that was stopped reads first what has waited; that proves nothing of how long it listened.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -36,11 +36,25 @@ pub(super) fn machine() -> Millis {
     Millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
 }
 
+/// How long the machine has been awake and asleep, where it says so.
+fn uptime() -> Option<Duration> {
+    let text = std::fs::read_to_string("/proc/uptime").ok()?;
+    let seconds = text.split_whitespace().next()?.parse().ok()?;
+    Duration::try_from_secs_f64(seconds).ok()
+}
+
+/// What the machine's clock said at an instant that no clock tells, and how much of the time before it was asleep.
+#[derive(Clone, Copy, Debug)]
+struct Anchor {
+    at: Millis,
+    by: Instant,
+    asleep: Option<i64>,
+}
+
 /// When this process last had a turn.
 #[derive(Debug)]
 struct Turn {
     at: Millis,
-    by: Instant,
     /// Until when what comes may have waited.
     doubtful_until: Millis,
 }
@@ -54,6 +68,8 @@ pub(super) struct Clock {
     ahead: AtomicI64,
     /// How far it is ahead of each venue's.
     of_venues: Mutex<HashMap<&'static str, i64>>,
+    begun: (Instant, Option<Duration>),
+    anchor: Mutex<Anchor>,
     turn: Mutex<Turn>,
 }
 
@@ -68,14 +84,24 @@ pub(super) struct Measure {
 
 impl Clock {
     pub(super) fn new(world: Elsewhere) -> Self {
-        let now = world.as_ref().map_or_else(machine, |world| world.now());
+        let (at, by) = (
+            world.as_ref().map_or_else(machine, |world| world.now()),
+            Instant::now(),
+        );
+        // Elsewhere nothing sleeps.
+        let (up, asleep) = match world {
+            Some(_) => (None, Some(0)),
+            None => (uptime(), None),
+        };
+        let asleep = asleep.or(up.map(|_| 0));
         Self {
             world,
             ahead: AtomicI64::new(0),
             of_venues: Mutex::default(),
+            begun: (by, up),
+            anchor: Mutex::new(Anchor { at, by, asleep }),
             turn: Mutex::new(Turn {
-                at: now,
-                by: Instant::now(),
+                at,
                 doubtful_until: Millis(i64::MIN),
             }),
         }
@@ -90,14 +116,61 @@ impl Clock {
 
     /// The instant it is.
     pub(super) fn now(&self) -> Millis {
-        self.machine().back(self.ahead.load(Ordering::Relaxed))
+        self.right().back(self.ahead.load(Ordering::Relaxed))
+    }
+
+    /// The time of this machine; where its clock was set anew, by how much is known from here on.
+    fn right(&self) -> Millis {
+        self.look(self.machine(), Instant::now())
+    }
+
+    /// How much of the time since the beginning the machine was asleep.
+    fn asleep(&self, by: Instant) -> Option<i64> {
+        if self.world.is_some() {
+            return Some(0);
+        }
+        let (begun, up) = self.begun;
+        let long = uptime()?.checked_sub(up?)?;
+        let asleep = long.saturating_sub(by.saturating_duration_since(begun));
+        i64::try_from(asleep.as_millis()).ok()
+    }
+
+    fn look(&self, at: Millis, by: Instant) -> Millis {
+        let mut anchor = locked(&self.anchor);
+        // Of two threads the later may come first.
+        if by < anchor.by {
+            return at;
+        }
+        let passed = by.saturating_duration_since(anchor.by).as_millis();
+        let passed = i64::try_from(passed).unwrap_or(i64::MAX);
+        let off = at.0.saturating_sub(anchor.at.0).saturating_sub(passed);
+        (anchor.at, anchor.by) = (at, by);
+        if off.abs() <= ABSENCE {
+            return at;
+        }
+        let before = std::mem::replace(&mut anchor.asleep, self.asleep(by));
+        let Some((before, asleep)) = before.zip(anchor.asleep) else {
+            // Set anew or asleep: what was measured of it holds no more.
+            locked(&self.of_venues).clear();
+            self.ahead.store(0, Ordering::Relaxed);
+            return at;
+        };
+        let moved = off.saturating_sub(asleep.saturating_sub(before));
+        if moved.abs() > ABSENCE {
+            for ahead in locked(&self.of_venues).values_mut() {
+                *ahead = ahead.saturating_add(moved);
+            }
+            self.ahead.fetch_add(moved, Ordering::Relaxed);
+            log::warn!(target: "liqdata::feeds", "this machine's clock was moved by {moved} ms");
+        }
+        at
     }
 
     /// The instant it is at a venue, as far as that is known; by this clock where it is earlier. What closes there closes by
     /// the venue's own time.
     pub(super) fn now_at(&self, venue: &str) -> Millis {
         let ahead = locked(&self.of_venues).get(venue).copied();
-        let there = ahead.map(|ahead| self.machine().back(ahead));
+        let there = ahead.map(|ahead| self.right().back(ahead));
         there.map_or_else(|| self.now(), |there| there.min(self.now()))
     }
 
@@ -107,7 +180,7 @@ impl Clock {
         let there = date.duration_since(UNIX_EPOCH).unwrap_or_default();
         // It is cut to the second.
         let there = Millis(i64::try_from(there.as_millis()).unwrap_or(i64::MAX)).on(500);
-        self.learn(venue, self.machine().back(half).0.saturating_sub(there.0))
+        self.learn(venue, self.right().back(half).0.saturating_sub(there.0))
     }
 
     fn learn(&self, venue: &'static str, ahead: i64) -> Measure {
@@ -133,23 +206,16 @@ impl Clock {
 
     /// Notes that this process has a turn; whether what comes now proves that it has listened up to now.
     pub(super) fn is_present(&self) -> bool {
-        self.is_present_at(self.machine(), Instant::now())
+        self.is_present_at(self.now())
     }
 
-    fn is_present_at(&self, now: Millis, by: Instant) -> bool {
+    fn is_present_at(&self, now: Millis) -> bool {
         let mut turn = locked(&self.turn);
         let away = now.0.saturating_sub(turn.at.0);
         if away > ABSENCE {
             turn.doubtful_until = now.on(WAITED);
         }
-        // Set anew, or asleep: what was measured of it holds no more.
-        let passed = by.saturating_duration_since(turn.by).as_millis();
-        let passed = i64::try_from(passed).unwrap_or(i64::MAX);
-        if away.abs_diff(passed) > ABSENCE.unsigned_abs() {
-            locked(&self.of_venues).clear();
-            self.ahead.store(0, Ordering::Relaxed);
-        }
-        (turn.at, turn.by) = (now, by);
+        turn.at = now;
         now >= turn.doubtful_until
     }
 
@@ -209,11 +275,8 @@ mod tests {
     #[test]
     fn what_comes_after_an_absence_proves_nothing_for_a_while() {
         let clock = Clock::new(None);
-        let (start, by) = (machine(), Instant::now());
-        let at = |millis: u64| {
-            let on = i64::try_from(millis).unwrap_or(0);
-            clock.is_present_at(start.on(on), by + Duration::from_millis(millis))
-        };
+        let start = machine();
+        let at = |millis: i64| clock.is_present_at(start.on(millis));
         assert!(at(1000));
         assert!(at(2400));
         assert!(!at(4000));
@@ -222,13 +285,19 @@ mod tests {
     }
 
     #[test]
-    fn what_was_measured_of_a_clock_that_is_set_anew_holds_no_more() {
+    fn where_the_machines_clock_is_set_anew_time_goes_on_as_it_did() {
         let clock = Clock::new(None);
         let (start, by) = (machine(), Instant::now());
         clock.learn("okx", 90_000);
-        assert!(clock.is_present_at(start.on(1000), by + Duration::from_secs(1)));
-        assert_eq!(clock.ahead.load(Ordering::Relaxed), 90_000);
-        clock.is_present_at(start.back(88_000), by + Duration::from_secs(2));
-        assert_eq!(clock.ahead.load(Ordering::Relaxed), 0);
+        let now = |on: i64, seconds: u64| {
+            let at = clock.look(start.on(on), by + Duration::from_secs(seconds));
+            at.back(clock.ahead.load(Ordering::Relaxed)).0 - start.0
+        };
+        assert_eq!(now(1000, 1), -89_000);
+        // It is set right, and then wrong again.
+        assert_eq!(now(-88_000, 2), -88_000);
+        assert_eq!(now(-87_000, 3), -87_000);
+        assert_eq!(now(14_000, 4), -86_000);
+        assert_eq!(locked(&clock.of_venues).get("okx"), Some(&100_000));
     }
 }
