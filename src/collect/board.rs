@@ -1,9 +1,10 @@
 //! What a venue's tasks write down of how they go, and the picture that makes.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::clock::machine;
+use super::ears::Ears;
 use super::lock::locked;
 use super::status::{VenueState, VenueStatus};
 use super::troubles::Troubles;
@@ -45,11 +46,8 @@ pub(super) struct Notes {
 pub(super) struct LineNote {
     pub(super) is_live: bool,
     pub(super) was_live: bool,
-    /// When the other end last gave a sign.
-    pub(super) last_sign: Option<Millis>,
-    /// When a socket that was replaced last gave one, until it shows whether it listened as long as it had to; by the number
-    /// of who listens.
-    pub(super) doubts: BTreeMap<usize, Millis>,
+    /// Who listens, once they are known.
+    pub(super) ears: Option<Arc<Mutex<Ears>>>,
     /// How many sockets listen to it, and how many are to.
     pub(super) sockets: usize,
     pub(super) wanted: usize,
@@ -162,21 +160,17 @@ impl Board {
         notes.rate.count(now, events);
     }
 
-    /// Until when every socket certainly listened; absent while one does not.
+    /// Until when every line was certainly listened to, or is known not to have been; absent while one is not.
     pub(super) fn seen(&self) -> Option<Millis> {
         let notes = self.notes();
         if notes.lines.is_empty() || notes.unlisted || notes.state() != VenueState::Live {
             return None;
         }
-        notes
-            .lines
-            .values()
-            .map(|line| match line.doubts.values().min() {
-                Some(doubt) => line.last_sign.min(Some(*doubt)),
-                None => line.last_sign,
-            })
-            .min()
-            .flatten()
+        // Who looks at them may write notes meanwhile.
+        let ears: Option<Vec<_>> = notes.lines.values().map(|line| line.ears.clone()).collect();
+        drop(notes);
+        let seen: Option<Vec<Millis>> = ears?.iter().map(|ears| locked(ears).seen()).collect();
+        seen?.into_iter().min()
     }
 
     /// How many topics are asked for, and how many of them are heard.
@@ -191,14 +185,6 @@ impl Board {
             asked,
             asked.saturating_sub(count(|line| line.uncovered.len())),
         )
-    }
-
-    /// Notes a sign of life on a socket.
-    pub(super) fn sign(&self, line: &str, at: Millis) {
-        let mut notes = self.notes();
-        if let Some(note) = notes.lines.get_mut(line) {
-            note.last_sign = note.last_sign.max(Some(at));
-        }
     }
 
     /// The venue at `now`.
@@ -299,15 +285,20 @@ mod tests {
             .is_live = true;
         assert_eq!(board.picture(Millis(0)).state, VenueState::Live);
         assert_eq!(board.seen(), None);
-        board.sign("a", Millis(7));
-        board.sign("b", Millis(5));
+        for (line, until) in [("a", 7), ("b", 5)] {
+            let mut ears = Ears::new(1, line, BTreeSet::new(), None, Millis(0));
+            ears.lives(0, Millis(1));
+            ears.sign(0, Millis(until));
+            let mut notes = board.notes();
+            let note = notes.lines.entry(line.to_owned()).or_default();
+            note.ears = Some(Arc::new(Mutex::new(ears)));
+        }
         assert_eq!(board.seen(), Some(Millis(5)));
         for line in board.notes().lines.values_mut() {
             *line = LineNote {
                 is_live: false,
                 was_live: true,
-                last_sign: None,
-                doubts: BTreeMap::new(),
+                ears: None,
                 sockets: 0,
                 wanted: 1,
                 topics: 1,

@@ -1,9 +1,14 @@
 //! One socket or several that listen to the same: what one of them misses is no gap while another hears it.
 //!
-//! Of each it is known when it heard nothing, and which topics it does not hear. That it had died is found out late, so the
-//! past is held against the past: a gap is the time in which none of them heard.
+//! Of each it is known when it heard nothing, until when it certainly heard, and which topics it does not hear. That it had
+//! died is found out late, so the past is held against the past: a gap is the time in which none of them heard, and what
+//! none of them has proven yet is not called covered. One that tells nothing while another tells news is taken for mute.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use tokio::time::Instant;
 
 use crate::model::Millis;
 
@@ -18,6 +23,16 @@ pub(super) struct Silence {
     pub(super) reason: String,
 }
 
+/// One of those who listen to a line: which of them, and all.
+#[derive(Clone, Debug)]
+pub(super) struct Place {
+    pub(super) ear: usize,
+    pub(super) ears: Arc<Mutex<Ears>>,
+}
+
+/// The end of what has none yet.
+const NEVER: Millis = Millis(i64::MAX);
+
 /// How many silences of one are remembered; of more the oldest two become one, with what lies between.
 const REMEMBERED: usize = 64;
 
@@ -28,6 +43,14 @@ struct Ear {
     missing: Option<(Millis, String)>,
     /// When it heard nothing before that.
     past: VecDeque<Silence>,
+    /// Until when it certainly heard.
+    proven: Option<Millis>,
+    /// A time in which it may have heard nothing, until a socket that was replaced shows whether it listened.
+    doubt: Option<(Millis, Millis)>,
+    /// When it last told anything, or began to hear.
+    told: Option<Millis>,
+    /// Since when another tells what it does not, by both clocks.
+    behind: Option<(Instant, Millis)>,
     unheard: Unheard,
     ended: bool,
 }
@@ -43,6 +66,23 @@ impl Ear {
         self.past.iter().cloned().chain(open).collect()
     }
 
+    /// All times in which it has heard nothing, or may have.
+    fn unproven(&self) -> Vec<Silence> {
+        let span = |(start, end)| Silence {
+            start,
+            end,
+            reason: String::new(),
+        };
+        let mut all = self.silences(NEVER);
+        all.extend(self.doubt.map(span));
+        // What another told and it has not is not proven to be heard.
+        let proven = self
+            .behind
+            .map_or(self.proven, |_| self.proven.min(self.told));
+        all.extend(proven.map(|proven| span((proven, NEVER))));
+        all
+    }
+
     fn remember(&mut self, silence: Silence) {
         self.past.push_back(silence);
         if self.past.len() > REMEMBERED
@@ -55,7 +95,7 @@ impl Ear {
 }
 
 /// All who listen to the topics of one line.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Ears {
     all: Vec<Ear>,
     /// The topics as they were asked for last.
@@ -103,20 +143,100 @@ impl Ears {
 
     /// One lives from `now` on; gives the gaps that are over with that.
     pub(super) fn lives(&mut self, number: usize, now: Millis) -> Vec<Silence> {
-        if !std::mem::replace(&mut self.was_live, true) && !self.planned {
-            self.told.push_back(Silence {
-                start: Millis(i64::MIN),
-                end: now,
-                reason: String::new(),
-            });
-        }
-        if let Some(ear) = self.all.get_mut(number)
-            && let Some((start, reason)) = ear.missing.take()
-        {
-            let end = now.max(start.on(1));
-            ear.remember(Silence { start, end, reason });
+        let is_first = !std::mem::replace(&mut self.was_live, true) && !self.planned;
+        if let Some(ear) = self.all.get_mut(number) {
+            let mut lived = now;
+            if let Some((start, reason)) = ear.missing.take() {
+                // A clock that was ahead may have been set right since.
+                let start = start.min(now);
+                let end = now.max(start.on(1));
+                ear.remember(Silence { start, end, reason });
+                lived = end;
+            }
+            if is_first {
+                self.told.push_back(Silence {
+                    start: Millis(i64::MIN),
+                    end: lived,
+                    reason: String::new(),
+                });
+            }
+            ear.proven = ear.proven.max(Some(now));
+            (ear.told, ear.behind) = (Some(now), None);
         }
         self.untold(now)
+    }
+
+    /// One certainly heard until then.
+    pub(super) fn sign(&mut self, number: usize, at: Millis) {
+        if let Some(ear) = self.all.get_mut(number) {
+            ear.proven = ear.proven.max(Some(at));
+        }
+    }
+
+    /// One told something that came at an instant; where it `is_news` the others owe it that have told nothing since.
+    pub(super) fn tells(&mut self, number: usize, is_news: bool, came: Millis) {
+        for (other, ear) in self.all.iter_mut().enumerate() {
+            if other == number {
+                ear.told = ear.told.max(Some(came));
+                // What came before the other's news may be told of after it.
+                ear.behind.take_if(|(_, news)| *news <= came);
+            } else if is_news
+                && ear.missing.is_none()
+                && ear.unheard.is_empty()
+                && ear.told < Some(came)
+            {
+                ear.behind.get_or_insert_with(|| (Instant::now(), came));
+            }
+        }
+    }
+
+    /// When one will have owed for `patience` what another told.
+    pub(super) fn is_mute_at(&self, number: usize, patience: Duration) -> Option<Instant> {
+        let ear = self.all.get(number).filter(|ear| ear.missing.is_none())?;
+        ear.behind.map(|(since, _)| since + patience)
+    }
+
+    /// When one that tells nothing while another does last told anything.
+    pub(super) fn is_mute_since(&self, number: usize) -> Option<Millis> {
+        let ear = self.all.get(number)?;
+        ear.behind.and(ear.told)
+    }
+
+    /// The socket of one was replaced at an instant: until it shows whether it listened as long as it had to, nothing is
+    /// proven beyond its last sign.
+    pub(super) fn doubt(&mut self, number: usize, replaced: Millis) {
+        if let Some(ear) = self.all.get_mut(number)
+            && ear.missing.is_none()
+        {
+            let since = ear.doubt.map_or(ear.proven, |(since, _)| Some(since));
+            ear.doubt = since.map(|since| (since, replaced));
+        }
+    }
+
+    /// All sockets of one that were replaced have shown it.
+    pub(super) fn end_doubt(&mut self, number: usize) {
+        if let Some(ear) = self.all.get_mut(number) {
+            ear.doubt = None;
+        }
+    }
+
+    /// Until when everything was certainly heard by one of them, or is known to be missing; absent while nobody hears.
+    pub(super) fn seen(&self) -> Option<Millis> {
+        if self.live() == 0 {
+            return None;
+        }
+        let mut left = self.common(Ear::unproven);
+        for told in &self.told {
+            left = left.iter().flat_map(|one| outside(one, told)).collect();
+        }
+        left.iter().map(|one| one.start).min()
+    }
+
+    /// When all were silent, by the silences of each.
+    fn common(&self, silences: impl Fn(&Ear) -> Vec<Silence>) -> Vec<Silence> {
+        let all = self.all.iter().map(silences);
+        all.reduce(|common, silences| both(&common, &silences))
+            .unwrap_or_default()
     }
 
     /// One has heard nothing since then; gives the gaps that turn out to have been before it was known.
@@ -129,15 +249,10 @@ impl Ears {
     ) -> Vec<Silence> {
         if let Some(ear) = self.all.get_mut(number) {
             ear.missing.get_or_insert((since, reason));
+            ear.behind = None;
             ear.unheard.clear();
         }
         self.untold(now)
-    }
-
-    /// Whether one hears anything.
-    pub(super) fn hears(&self, number: usize) -> bool {
-        let ear = self.all.get(number);
-        ear.is_some_and(|ear| ear.missing.is_none())
     }
 
     /// It turns out that one heard nothing for a while that is over; gives what of it is a gap.
@@ -179,15 +294,7 @@ impl Ears {
 
     /// The silences of all that are over and were not told yet.
     fn untold(&mut self, now: Millis) -> Vec<Silence> {
-        let mut common: Option<Vec<Silence>> = None;
-        for ear in &self.all {
-            let silences = ear.silences(now);
-            common = Some(match common {
-                None => silences,
-                Some(common) => both(&common, &silences),
-            });
-        }
-        let mut new = common.unwrap_or_default();
+        let mut new = self.common(|ear| ear.silences(now));
         if self.all.iter().all(|ear| ear.missing.is_some()) {
             // That one goes on.
             let goes_on = self.all.iter().filter_map(|ear| ear.missing.as_ref());
@@ -198,8 +305,9 @@ impl Ears {
             new = new.iter().flat_map(|one| outside(one, told)).collect();
         }
         self.told.extend(new.iter().cloned());
-        let oldest = self.all.iter().filter_map(|ear| ear.past.front());
-        if let Some(oldest) = oldest.map(|one| one.start).min() {
+        // Not in order where this machine's clock was moved.
+        let past = self.all.iter().flat_map(|ear| &ear.past);
+        if let Some(oldest) = past.map(|one| one.start).min() {
             self.told.retain(|one| one.end > oldest);
         }
         new
@@ -384,6 +492,83 @@ mod tests {
         assert_eq!(told(ears.end(1, Millis(25))), [gap(10, 25, 0)]);
         let mut never = super::tests::ears(2, None);
         assert!(never.end(0, Millis(20)).is_empty() && never.end(1, Millis(20)).is_empty());
+    }
+
+    #[test]
+    fn nothing_is_seen_beyond_what_one_has_proven_or_what_is_known_to_be_missing() {
+        let mut ears = ears(2, None);
+        assert_eq!(ears.seen(), None);
+        ears.lives(0, Millis(1));
+        ears.lives(1, Millis(2));
+        ears.sign(0, Millis(100));
+        ears.sign(1, Millis(110));
+        assert_eq!(ears.seen(), Some(Millis(110)));
+        // The first may have died at 100, the second is lost and comes back: whether anybody heard meanwhile shows later.
+        assert!(lost(&mut ears, 1, 120, 121).is_empty());
+        assert!(ears.lives(1, Millis(125)).is_empty());
+        ears.sign(1, Millis(130));
+        assert_eq!(ears.seen(), Some(Millis(120)));
+        let (mut alive, mut dead) = (ears.clone(), ears);
+        alive.sign(0, Millis(126));
+        assert_eq!(alive.seen(), Some(Millis(130)));
+        assert_eq!(lost(&mut dead, 0, 100, 140), [gap(120, 125, 1)]);
+        assert_eq!(dead.seen(), Some(Millis(130)));
+        assert!(lost(&mut dead, 1, 130, 150).is_empty());
+        assert_eq!(dead.seen(), None);
+    }
+
+    #[test]
+    fn a_clock_that_was_ahead_when_the_listening_began_leaves_no_gap_behind() {
+        let topics = BTreeSet::from(["x".to_owned()]);
+        let mut ears = Ears::new(1, "line", topics, None, Millis(900));
+        assert!(ears.lives(0, Millis(100)).is_empty());
+        assert!(lost(&mut ears, 0, 150, 160).is_empty());
+        assert_eq!(told(ears.lives(0, Millis(170))), [gap(150, 170, 0)]);
+        ears.sign(0, Millis(2000));
+        assert_eq!(ears.seen(), Some(Millis(2000)));
+        // The same where nobody was heard for no time at all.
+        let topics = BTreeSet::from(["x".to_owned()]);
+        let mut ears = Ears::new(1, "line", topics, None, Millis(100));
+        assert!(ears.lives(0, Millis(100)).is_empty());
+    }
+
+    #[test]
+    fn the_doubt_about_one_that_was_replaced_is_none_about_the_other() {
+        let mut ears = ears(2, None);
+        ears.lives(0, Millis(1));
+        ears.sign(0, Millis(10));
+        ears.doubt(0, Millis(20));
+        ears.lives(0, Millis(20));
+        assert_eq!(ears.seen(), Some(Millis(10)));
+        ears.lives(1, Millis(5));
+        ears.sign(1, Millis(15));
+        assert_eq!(ears.seen(), Some(Millis(15)));
+        ears.end_doubt(0);
+        assert_eq!(ears.seen(), Some(Millis(20)));
+    }
+
+    #[test]
+    fn one_that_does_not_tell_what_another_tells_is_mute_since_it_last_told() {
+        let patience = Duration::from_secs(40);
+        let mut ears = ears(2, None);
+        ears.lives(0, Millis(1));
+        ears.lives(1, Millis(2));
+        let mute = |ears: &Ears| [0, 1].map(|ear| ears.is_mute_at(ear, patience).is_some());
+        ears.tells(0, true, Millis(10));
+        assert_eq!(mute(&ears), [false, true]);
+        assert_eq!(ears.is_mute_since(1), Some(Millis(2)));
+        ears.tells(1, false, Millis(11));
+        assert_eq!(mute(&ears), [false, false]);
+        // What it told meanwhile, before the other was done, it does not owe.
+        ears.tells(1, true, Millis(20));
+        ears.tells(0, true, Millis(20));
+        assert_eq!(mute(&ears), [false, false]);
+        ears.tells(1, true, Millis(30));
+        ears.tells(0, false, Millis(25));
+        assert_eq!(mute(&ears), [true, false]);
+        assert_eq!(ears.is_mute_since(0), Some(Millis(25)));
+        assert!(lost(&mut ears, 0, 20, 70).is_empty());
+        assert_eq!(mute(&ears), [false, false]);
     }
 
     #[test]

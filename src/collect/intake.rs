@@ -78,6 +78,17 @@ impl Drop for UnderWay<'_> {
 /// The rows of a frame that are ready to be kept.
 type Ready = Vec<OrderRow>;
 
+/// What a frame of a socket told.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Told {
+    /// Whether it told of events at all.
+    pub(super) any: bool,
+    /// Whether some of them are news that are kept.
+    pub(super) is_news: bool,
+    /// When the last of them happened, where the venue says so: it was said after that.
+    pub(super) last: Option<Millis>,
+}
+
 /// What became of a body.
 #[derive(Debug)]
 pub(super) struct Taken {
@@ -136,20 +147,21 @@ impl Intake {
         is_told_twice && !locked(&self.heard).is_new(&format!("not taken|{what}"), now)
     }
 
-    /// What a frame of a socket is; its events are kept before this returns.
+    /// What a frame of a socket is and tells; its events are kept before this returns.
     pub(super) async fn hear(
         &self,
         text: &str,
         asked: &Asked,
         all_taken: bool,
         sequences: &mut Sequences,
-    ) -> Heard {
+    ) -> (Heard, Told) {
         let now = self.clock.now();
         self.board.notes().status.last_heard = Some(now);
         // The lock-free part is over before anything is waited for.
-        let (heard, ready) = self.read(text, asked, all_taken, sequences, now);
+        let (heard, mut told, ready) = self.read(text, asked, all_taken, sequences, now);
+        told.is_news = !ready.is_empty();
         self.hand_over(ready).await;
-        heard
+        (heard, told)
     }
 
     fn read(
@@ -159,7 +171,7 @@ impl Intake {
         all_taken: bool,
         sequences: &mut Sequences,
         now: Millis,
-    ) -> (Heard, Ready) {
+    ) -> (Heard, Told, Ready) {
         let markets = self.markets.load();
         let faults = RefCell::default();
         let frame = self.venue.frame(text, Some(now), &markets.instruments);
@@ -173,8 +185,18 @@ impl Intake {
             Err(fault) => {
                 self.reject(text, &[fault], now);
                 self.keep_frame(text, now);
-                return (Heard::Other, Vec::new());
+                return (Heard::Other, Told::default(), Vec::new());
             }
+        };
+        let told = Told {
+            any: !events.is_empty(),
+            is_news: false,
+            // Where the venue does not say, the time of receipt stands in.
+            last: events
+                .iter()
+                .filter(|event| event.timestamp != event.received_at)
+                .filter_map(|event| event.timestamp)
+                .max(),
         };
         let faults = faults.take();
         self.reject(text, &faults, now);
@@ -200,7 +222,7 @@ impl Intake {
         if is_new || announces || !faults.is_empty() {
             self.keep_frame(text, now);
         }
-        (heard, ready)
+        (heard, told, ready)
     }
 
     /// Gives events the keys under which they are kept; whether the frame announces more.
@@ -423,17 +445,26 @@ impl Intake {
         self.set_aside(text, &reason, now);
     }
 
+    /// When the first of some rows happened at the earliest.
+    fn first_of(&self, rows: &[OrderRow]) -> Millis {
+        let times = rows.iter().map(|row| {
+            let at = row.order.timestamp;
+            // It may have waited for long to be read, where the time of receipt stands in.
+            let proven = (at == row.received_at).then(|| self.board.seen()).flatten();
+            proven
+                .map_or(at, |proven| proven.min(at))
+                .min(row.received_at)
+        });
+        times.min().unwrap_or_else(|| self.clock.now())
+    }
+
     /// Hands rows to the archive; what it cannot take in time is counted, and the time becomes a gap.
     pub(super) async fn hand_over(&self, rows: Ready) {
         if rows.is_empty() {
             return;
         }
         let count = u64::try_from(rows.len()).unwrap_or(u64::MAX);
-        let first = rows
-            .iter()
-            .map(|row| row.order.timestamp.min(row.received_at))
-            .min()
-            .unwrap_or_else(|| self.clock.now());
+        let first = self.first_of(&rows);
         locked(&self.under_way).push(first);
         let _under_way = UnderWay {
             intake: self,

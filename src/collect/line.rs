@@ -8,14 +8,14 @@
 //! Where a venue cannot be asked again, several listen to the same, and only what none of them heard is a gap (`ears`).
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::{mpsc, watch};
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::Instant;
 
-use super::ears::{Ears, Silence};
+use super::ears::{Ears, Place, Silence};
 use super::intake::Intake;
 use super::lock::locked;
 use super::settings::{span, span_or};
@@ -40,13 +40,6 @@ pub(super) enum LineNews {
     Live,
 }
 
-/// One of those who listen to a line: which of them, and all.
-#[derive(Clone, Debug)]
-pub(super) struct Place {
-    pub(super) ear: usize,
-    pub(super) ears: Arc<Mutex<Ears>>,
-}
-
 /// A socket under way.
 struct Connection {
     task: JoinHandle<Loss>,
@@ -57,13 +50,20 @@ struct Connection {
 }
 
 impl Connection {
-    fn open(intake: &Arc<Intake>, connector: &Connector, line: &Line, was_mute: bool) -> Self {
+    fn open(
+        intake: &Arc<Intake>,
+        connector: &Connector,
+        line: &Line,
+        place: &Place,
+        was_mute: bool,
+    ) -> Self {
         let (said, covers) = mpsc::unbounded_channel();
         let (ending, heard) = watch::channel(Ending::Listen);
         let task = tokio::spawn(socket::listen(
             Arc::clone(intake),
             connector.clone(),
             line.clone(),
+            place.clone(),
             was_mute,
             said,
             heard,
@@ -164,9 +164,17 @@ pub(super) async fn tend(
             () = at(keeper.retry_at) => keeper.retry(),
             () = at(rotate_at) => keeper.replace(),
             () = at(keeper.note_at) => keeper.note_unheard(),
+            () = at(keeper.look_at) => keeper.look_for_news(),
         }
     }
     keeper.end().await;
+}
+
+/// Records what none of those who listen heard.
+fn record(intake: &Intake, silences: Vec<Silence>) {
+    for silence in silences {
+        intake.gap(silence.start, silence.end, &silence.reason);
+    }
 }
 
 struct LineKeeper {
@@ -187,6 +195,8 @@ struct LineKeeper {
     place: Place,
     /// When the topics that are not heard are written down again, as far as they reach then.
     note_at: Option<Instant>,
+    /// When it is looked whether another is told what this one is not.
+    look_at: Option<Instant>,
     /// The topics of the socket that listens, where they are not those of the line.
     stale: bool,
 }
@@ -200,13 +210,13 @@ impl LineKeeper {
         news: mpsc::UnboundedSender<LineNews>,
     ) -> Self {
         let backoff = intake.settings.pace.backoff();
-        let current = Some(Connection::open(&intake, &connector, &line, false));
-        Self {
+        let current = Connection::open(&intake, &connector, &line, &place, false);
+        let mut keeper = Self {
             intake,
             connector,
             line,
             news,
-            current,
+            current: Some(current),
             next: None,
             parting: JoinSet::new(),
             retry_at: None,
@@ -215,8 +225,11 @@ impl LineKeeper {
             is_mute: false,
             place,
             note_at: None,
+            look_at: None,
             stale: false,
-        }
+        };
+        keeper.look_for_news();
+        keeper
     }
 
     fn rotate_at(&self) -> Option<Instant> {
@@ -255,6 +268,22 @@ impl LineKeeper {
         }
     }
 
+    /// Takes the connection for lost where it tells nothing of what another tells.
+    fn look_for_news(&mut self) {
+        let patience = span(self.intake.settings.pace.owed);
+        let ear = self.place.ear;
+        let (count, mute_at) = self.ears(|ears| (ears.count(), ears.is_mute_at(ear, patience)));
+        let now = Instant::now();
+        let each = patience.div_f64(4.0).max(Duration::from_millis(10));
+        self.look_at = (count > 1).then(|| now + each);
+        if mute_at.is_some_and(|at| at <= now) {
+            let seconds = patience.as_secs_f64();
+            self.on_change(LineChange::Renew(format!(
+                "no event for {seconds} s while another socket reports: connected but mute"
+            )));
+        }
+    }
+
     fn topics(&self) -> BTreeSet<String> {
         self.line.batches.iter().flatten().cloned().collect()
     }
@@ -283,13 +312,6 @@ impl LineKeeper {
         }
         self.note_unheard();
         self.show();
-    }
-
-    /// Records what none of those who listen heard.
-    fn record(&self, silences: Vec<Silence>) {
-        for silence in silences {
-            self.intake.gap(silence.start, silence.end, &silence.reason);
-        }
     }
 
     /// Notes which topics the socket that listens does not cover.
@@ -338,11 +360,13 @@ impl LineKeeper {
         let (ear, now) = (self.place.ear, self.intake.clock.now());
         log::info!(target: "liqdata::feeds", "{}: {} is live", self.intake.name(), self.line.name);
         self.is_mute = false;
-        // The gap is recorded before it can be written down that the listening goes on.
-        let over = self.ears(|ears| ears.lives(ear, now));
-        self.record(over);
-        self.intake.board.sign(&self.line.name, now);
-        self.covers(uncovered);
+        let (own, stale) = (self.topics(), self.stale);
+        let intake = Arc::clone(&self.intake);
+        self.change(|ears| {
+            // The gap is recorded before it can be written down that the listening goes on.
+            record(&intake, ears.lives(ear, now));
+            ears.covers(ear, &own, uncovered, stale, now);
+        });
         let _ = self.news.send(LineNews::Live);
     }
 
@@ -362,7 +386,7 @@ impl LineKeeper {
             let since = loss.last_sign.unwrap_or(now);
             let (why, mut found) = (reason.clone(), Vec::new());
             self.change(|ears| found = ears.is_lost(ear, since, why, now));
-            self.record(found);
+            record(&self.intake, found);
         }
         self.show();
         self.intake.board.trouble(reason);
@@ -380,7 +404,8 @@ impl LineKeeper {
     }
 
     fn open(&self) -> Connection {
-        Connection::open(&self.intake, &self.connector, &self.line, self.is_mute)
+        let (intake, place) = (&self.intake, &self.place);
+        Connection::open(intake, &self.connector, &self.line, place, self.is_mute)
     }
 
     fn replace(&mut self) {
@@ -395,9 +420,7 @@ impl LineKeeper {
             let overlap = span(self.intake.settings.pace.overlap);
             let replaced = self.intake.clock.now();
             let ear = self.place.ear;
-            if self.ears(|ears| ears.hears(ear)) {
-                self.doubt();
-            }
+            self.ears(|ears| ears.doubt(ear, replaced));
             self.parting.spawn(async move {
                 tokio::time::sleep(overlap).await;
                 Parted {
@@ -410,15 +433,6 @@ impl LineKeeper {
         self.stale = false;
         self.backoff.reset();
         self.on_live(uncovered);
-    }
-
-    /// Takes nothing of the line for heard beyond the last sign so far.
-    fn doubt(&self) {
-        let mut notes = self.intake.board.notes();
-        if let Some(note) = notes.lines.get_mut(&self.line.name) {
-            let since = note.last_sign.unwrap_or_default();
-            note.doubts.entry(self.place.ear).or_insert(since);
-        }
     }
 
     /// Records the time from the last sign of a socket until it was replaced.
@@ -437,13 +451,11 @@ impl LineKeeper {
                 reason,
             };
             let found = self.ears(|ears| ears.was_silent(ear, silence, now));
-            self.record(found);
+            record(&self.intake, found);
         }
         if self.parting.is_empty() {
-            let mut notes = self.intake.board.notes();
-            if let Some(note) = notes.lines.get_mut(&self.line.name) {
-                note.doubts.remove(&self.place.ear);
-            }
+            let ear = self.place.ear;
+            self.ears(|ears| ears.end_doubt(ear));
         }
     }
 
@@ -469,7 +481,7 @@ impl LineKeeper {
         let (ear, now) = (self.place.ear, self.intake.clock.now());
         let mut over = Vec::new();
         self.change(|ears| over = ears.end(ear, now));
-        self.record(over);
+        record(&self.intake, over);
         if self.ears(|ears| ears.have_ended()) {
             self.intake.board.notes().lines.remove(&self.line.name);
         }

@@ -8,9 +8,9 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval};
 
-use super::ears::Ears;
+use super::ears::{Ears, Place};
 use super::intake::recorded;
-use super::line::{self, LineChange, LineNews, Place};
+use super::line::{self, LineChange, LineNews};
 use super::markets::Markets;
 use super::settings::span;
 use super::venue::{VenueTasks, said};
@@ -139,14 +139,15 @@ impl VenueTasks {
                 }
             }
             None => {
-                // Before anybody may take the venue for heard.
-                let mut notes = self.intake.board.notes();
-                notes.lines.entry(line.name.clone()).or_default();
-                drop(notes);
                 let count = self.intake.ears();
                 let topics = line.batches.iter().flatten().cloned().collect();
                 let now = self.intake.clock.now();
                 let ears = Arc::new(Mutex::new(Ears::new(count, &line.name, topics, since, now)));
+                // Before anybody may take the venue for heard.
+                let mut notes = self.intake.board.notes();
+                let note = notes.lines.entry(line.name.clone()).or_default();
+                note.ears = Some(Arc::clone(&ears));
+                drop(notes);
                 let mut ways = Vec::with_capacity(count);
                 for ear in 0..count {
                     let (changes, received) = mpsc::unbounded_channel();

@@ -39,6 +39,7 @@ mod missed;
 mod mute;
 mod noted;
 mod owed;
+mod pings;
 mod plan;
 mod proof;
 mod rebuild;

@@ -147,6 +147,8 @@ pace! {
     overlap: 2.0,
     /// A venue that is silent for so long while others report is taken for mute.
     mute: 600.0,
+    /// One of two sockets that has told nothing for so long since the other told news is taken for mute.
+    owed: 40.0,
     /// Time between two readings of the markets.
     instruments: 3600.0,
     /// Least time between two readings of the markets where an unknown one turned up.

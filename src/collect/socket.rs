@@ -2,6 +2,9 @@
 //!
 //! Every topic has to be acknowledged, every connection has to prove again and again that the other end lives, and a frame
 //! may only be so large. What a frame says is left to the [`Intake`].
+//!
+//! What comes may have been long on its way, and what was said since then be lost. So a frame proves that everything was
+//! heard that was said before it was: before the ping that it answers, or before the event that it tells.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -17,8 +20,11 @@ use tokio_tungstenite::tungstenite::{Error as WebSocketError, Message};
 use tokio_tungstenite::{WebSocketStream, client_async_with_config};
 use url::Url;
 
+use super::ears::Place;
 use super::intake::Intake;
 use super::life::Life;
+use super::lock::locked;
+use super::pings::{Pings, said_at};
 use super::sequence::Sequences;
 use super::settings::{span, span_or};
 use super::subscriptions::{Refused, Subscriptions};
@@ -36,11 +42,14 @@ const IN_ANY_ORDER: Duration = Duration::from_secs(1);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Loss {
     pub(super) reason: String,
-    /// When the other end last gave a sign; absent where it never listened.
+    /// Until when all that was said was heard; absent where it never listened.
     pub(super) last_sign: Option<Millis>,
     /// Whether it answered and its control stream was missing.
     pub(super) is_mute: bool,
 }
+
+/// What one of two has told the other tells within so long.
+const IN_TIME: Duration = Duration::from_secs(5);
 
 /// What ends a socket from outside.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -62,6 +71,7 @@ pub(super) async fn listen(
     intake: Arc<Intake>,
     connector: Connector,
     line: Line,
+    place: Place,
     was_mute: bool,
     covers: mpsc::UnboundedSender<BTreeSet<String>>,
     mut ending: watch::Receiver<Ending>,
@@ -82,7 +92,7 @@ pub(super) async fn listen(
         () = ended(&mut ending) => return never("closed".to_owned()),
     };
     intake.board.notes().status.connections += 1;
-    Conversation::new(intake, line, was_mute, covers, stream)
+    Conversation::new(intake, line, place, was_mute, covers, stream)
         .run(ending)
         .await
 }
@@ -143,6 +153,7 @@ enum Control {
 struct Conversation {
     intake: Arc<Intake>,
     line: Line,
+    place: Place,
     stream: Socket,
     covers: mpsc::UnboundedSender<BTreeSet<String>>,
     /// Whether it has said that it covers what it can.
@@ -160,6 +171,10 @@ struct Conversation {
     give_up_waiting: Instant,
     life: Life,
     opened: Millis,
+    pings: Pings,
+    /// What an answer to a ping proves once the control stream goes on behind it: who answers may be mute.
+    unsure: Option<Millis>,
+    /// Until when all that was said was heard.
     last_sign: Option<Millis>,
 }
 
@@ -167,13 +182,14 @@ impl Conversation {
     fn new(
         intake: Arc<Intake>,
         line: Line,
+        place: Place,
         was_mute: bool,
         covers: mpsc::UnboundedSender<BTreeSet<String>>,
         stream: Socket,
     ) -> Self {
         let now = Instant::now();
-        let pace = intake.settings.pace;
-        let asking = line.between * u32::try_from(line.batches.len()).unwrap_or(u32::MAX);
+        let times = intake.settings.pace;
+        let messages = u32::try_from(line.batches.len()).unwrap_or(u32::MAX);
         let heartbeat = intake.venue.heartbeat();
         Self {
             subscriptions: Subscriptions::of(&line.batches),
@@ -183,13 +199,15 @@ impl Conversation {
                     .numbers_late()
                     .unwrap_or_default()
                     .max(IN_ANY_ORDER)
-                    .min(span(pace.acknowledge)),
+                    .min(span(times.acknowledge)),
             ),
             next_ask: now,
-            next_beat: now + span_or(pace.ping, heartbeat.every),
-            give_up_waiting: now + asking + span(pace.acknowledge),
-            life: Life::new(&heartbeat, &pace, now),
+            next_beat: now + span_or(times.ping, heartbeat.every),
+            give_up_waiting: now + line.between * messages + span(times.acknowledge),
+            life: Life::new(&heartbeat, &times, now),
             opened: intake.clock.now(),
+            pings: Pings::default(),
+            unsure: None,
             last_sign: None,
             covers,
             is_ready: false,
@@ -200,9 +218,10 @@ impl Conversation {
             },
             is_settled: false,
             again: None,
-            patience: Backoff::new(span(pace.again), span(pace.again) * 8),
+            patience: Backoff::new(span(times.again), span(times.again) * 8),
             intake,
             line,
+            place,
             stream,
         }
     }
@@ -216,7 +235,8 @@ impl Conversation {
         let is_our_wish = *ending.borrow() == Ending::Close || ending.has_changed().is_err();
         self.part(is_our_wish).await;
         self.note_holes(None);
-        let last_sign = self.last_sign;
+        let mute_since = self.is_mute_since(IN_TIME).or(self.last_sign);
+        let last_sign = self.last_sign.min(mute_since);
         let is_mute = self.control != Control::Trusted;
         Loss {
             reason,
@@ -226,13 +246,23 @@ impl Conversation {
     }
 
     /// Says farewell. Where it is our wish, what was on its way before the other end heard of it is still taken: its own
-    /// farewell comes behind all of that, and proves as any word does that it was heard until now.
+    /// farewell comes behind all of that, and proves that all of it was heard.
     async fn part(&mut self, is_our_wish: bool) {
-        let deadline = Instant::now() + FAREWELL;
+        let at = self.intake.clock.now();
         if is_our_wish {
-            let _ = tokio::time::timeout_at(deadline, self.beat()).await;
+            let _ = tokio::time::timeout(FAREWELL, self.beat()).await;
+            // Who answers may be mute: where there is a control stream it has to go on behind the answer.
+            let deadline = Instant::now() + FAREWELL * 2;
+            while self.has_control()
+                && self.is_ready
+                && self.last_sign < Some(at)
+                && let Ok(Some(Ok(message))) =
+                    tokio::time::timeout_at(deadline, self.stream.next()).await
+                && self.on_message(message).await.is_ok()
+            {}
         }
         // It is a courtesy otherwise: the other end may be long gone.
+        let deadline = Instant::now() + FAREWELL;
         let said = tokio::time::timeout_at(deadline, self.stream.close(None)).await;
         if !is_our_wish || !matches!(said, Ok(Ok(()))) {
             return;
@@ -240,10 +270,18 @@ impl Conversation {
         while let Ok(Some(Ok(message))) =
             tokio::time::timeout_at(deadline, self.stream.next()).await
         {
-            self.is_alive();
+            if message.is_close() && !self.has_control() {
+                self.proves(at);
+            }
             // Nothing can be answered any more, and nothing needs to be.
             let _ = self.on_message(message).await;
         }
+    }
+
+    /// Whether a control stream tells a mute one from one that listens.
+    fn has_control(&self) -> bool {
+        let mut signs = self.intake.venue.heartbeat().signs.iter();
+        signs.any(|(sign, _)| *sign == Sign::Control)
     }
 
     async fn greet(&mut self) -> Result<(), String> {
@@ -252,6 +290,13 @@ impl Conversation {
         }
         // Where the path of the socket asked for it, the answer may be there already.
         self.on_time().await
+    }
+
+    /// Since when it tells nothing, where another has told news for longer than `patience`.
+    fn is_mute_since(&self, patience: Duration) -> Option<Millis> {
+        let (ears, ear) = (locked(&self.place.ears), self.place.ear);
+        let at = ears.is_mute_at(ear, patience)?;
+        ears.is_mute_since(ear).filter(|_| at <= Instant::now())
     }
 
     /// Listens until there is a reason to stop.
@@ -264,8 +309,10 @@ impl Conversation {
                     return match &*ending.borrow() {
                         Ending::Renew(reason) => {
                             // It answered all the while and told nothing: only events prove what was heard.
-                            let last_event = self.intake.board.notes().last_event_at;
-                            self.last_sign = self.last_sign.min(last_event.or(Some(self.opened)));
+                            let of_venue = || self.intake.board.notes().last_event_at;
+                            let own = self.is_mute_since(Duration::ZERO);
+                            let last_event = own.or_else(of_venue).or(Some(self.opened));
+                            self.last_sign = self.last_sign.min(last_event);
                             reason.clone()
                         }
                         Ending::Listen | Ending::Close => "closed".to_owned(),
@@ -349,8 +396,9 @@ impl Conversation {
     }
 
     async fn beat(&mut self) -> Result<(), String> {
+        let number = self.pings.say(self.intake.clock.now(), Instant::now());
         let message = match self.intake.venue.heartbeat().beat {
-            Beat::Protocol => Message::Ping(Vec::new().into()),
+            Beat::Protocol => Message::Ping(number.to_be_bytes().to_vec().into()),
             Beat::Text(text) => Message::text(text),
             Beat::Stamped(before, behind) => {
                 let seconds = self.intake.clock.now().0 / 1000;
@@ -389,13 +437,15 @@ impl Conversation {
                     }
                 }
             }
-            Message::Pong(_) => {
-                self.sign(Sign::Pong);
+            Message::Pong(token) => {
+                self.life.heard(Sign::Pong, Instant::now());
+                let number = token.as_ref().try_into().map(u64::from_be_bytes);
+                self.is_answered(number.ok());
                 Ok(())
             }
             // The answer goes out with the next read.
             Message::Ping(_) => {
-                self.sign(Sign::Ping);
+                self.life.heard(Sign::Ping, Instant::now());
                 Ok(())
             }
             Message::Close(frame) => Err(match frame {
@@ -442,24 +492,38 @@ impl Conversation {
         let subscriptions = &self.subscriptions;
         let (asked, all_taken) = (subscriptions.asked(), subscriptions.are_settled());
         let sequences = &mut self.sequences;
-        let heard = self.intake.hear(text, asked, all_taken, sequences).await;
+        let came = self.intake.clock.now();
+        let (heard, told) = self.intake.hear(text, asked, all_taken, sequences).await;
         self.note_holes(Some(Instant::now()));
+        if told.any {
+            locked(&self.place.ears).tells(self.place.ear, told.is_news, came);
+            self.is_not_mute();
+        }
+        if let Some(last) = told.last {
+            self.proves(last);
+        }
         match heard {
             Heard::Ping(answer) => {
-                self.sign(Sign::Ping);
+                self.life.heard(Sign::Ping, Instant::now());
+                if let Some(at) = said_at(&answer) {
+                    self.proves(at);
+                }
                 return self.say(Message::text(answer)).await;
             }
-            Heard::Pong => self.sign(Sign::Pong),
+            Heard::Pong => {
+                self.life.heard(Sign::Pong, Instant::now());
+                self.is_answered(None);
+            }
             Heard::Control => {
-                self.sign(Sign::Control);
+                self.life.heard(Sign::Control, Instant::now());
+                self.is_not_mute();
                 let before = std::mem::replace(&mut self.control, Control::Trusted);
                 if before == Control::Awaited && self.is_settled {
                     self.is_live();
                 }
             }
-            Heard::Data | Heard::Other => self.is_alive(),
+            Heard::Data | Heard::Other => {}
             Heard::Ack { topics } => {
-                self.is_alive();
                 if self.subscriptions.take(&topics) {
                     self.when_all_are_settled();
                 }
@@ -496,10 +560,14 @@ impl Conversation {
 
     /// Says that it covers what it can, once that is certain.
     fn is_live(&mut self) {
-        self.is_alive();
         self.is_settled = true;
         if self.control == Control::Awaited {
             return;
+        }
+        if !self.is_ready {
+            // From here on all is heard that is proven to be; the first proof is asked for at once.
+            self.last_sign = Some(self.intake.clock.now());
+            self.next_beat = Instant::now();
         }
         self.is_ready = true;
         self.say_covered();
@@ -516,22 +584,37 @@ impl Conversation {
         let _ = self.covers.send(uncovered);
     }
 
-    fn sign(&mut self, sign: Sign) {
-        self.life.heard(sign, Instant::now());
-        self.is_alive();
+    /// A ping of ours is answered: that one, or the oldest where it does not say which.
+    fn is_answered(&mut self, number: Option<u64>) {
+        let (at, by) = (self.intake.clock.now(), Instant::now());
+        let said = self.pings.hear(number, at, by);
+        if self.has_control() {
+            self.unsure = said.or(self.unsure);
+        } else if let Some(said) = said {
+            self.proves(said);
+        }
     }
 
-    fn is_alive(&mut self) {
+    /// It tells something after all.
+    fn is_not_mute(&mut self) {
+        if let Some(said) = self.unsure.take() {
+            self.proves(said);
+        }
+    }
+
+    /// All that was said until then was heard.
+    fn proves(&mut self, at: Millis) {
         // What has waited while this process had no turn does not prove that it listened.
-        if !self.intake.clock.is_present() && self.last_sign.is_some() {
+        if !self.intake.clock.is_present() || !self.is_ready {
             return;
         }
-        let now = self.intake.clock.now();
-        self.last_sign = Some(now);
-        // Another socket may be taken for heard meanwhile; one that hears nothing yet says nothing of that.
-        // Nor does one that may have missed something.
-        if self.is_ready && !self.sequences.is_waiting() {
-            self.intake.board.sign(&self.line.name, now);
+        let at = at.min(self.intake.clock.now());
+        self.last_sign = self.last_sign.max(Some(at));
+        // One that may have missed something proves nothing.
+        if !self.sequences.is_waiting()
+            && let Some(at) = self.last_sign
+        {
+            locked(&self.place.ears).sign(self.place.ear, at);
         }
     }
 }

@@ -35,20 +35,26 @@ async fn until_whole(collecting: &Collecting) {
         .await;
 }
 
-/// Asks every socket for a sign of life, and waits for the answers.
+/// Waits until every socket has asked for a sign of life several times since, and got it.
 async fn until_all_give_a_sign(doubles: &Doubles) {
     for exchange in doubles.0.values() {
-        let before = exchange.tally().pongs;
-        let asked = exchange.act(Act::Ping);
-        exchange.until(|tally| tally.pongs >= before + asked).await;
+        let before = exchange.tally();
+        let asked = before.pings + 4 * before.open;
+        exchange.until(|tally| tally.pings >= asked).await;
     }
+}
+
+/// Settings for two that ask for a sign of life again and again.
+fn for_two() -> Settings {
+    let mut settings = Settings { ears: 2, ..quick() };
+    settings.pace.ping = 0.5;
+    settings
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_loss_of_one_of_two_is_no_gap_and_that_of_both_is() {
     let (folder, doubles) = (Folder::new(), Doubles::open(&VENUES).await);
-    let settings = Settings { ears: 2, ..quick() };
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
+    let collecting = Collecting::start(&folder.archive(), &doubles.plan(for_two()));
     until_whole(&collecting).await;
     let mut happened: Vec<Truth> = Vec::new();
     let mut tell = |count: usize| {
@@ -129,4 +135,51 @@ async fn the_loss_of_one_of_two_is_no_gap_and_that_of_both_is() {
     for covered in archive.coverage(begun, from).unwrap() {
         assert_eq!(covered.connected_share, Some(1.0), "{covered:?}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_of_two_that_tells_nothing_of_what_the_other_tells_is_replaced() {
+    let (folder, doubles) = (Folder::new(), Doubles::open(&VENUES).await);
+    let mut settings = for_two();
+    settings.pace.owed = 0.4;
+    let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
+    until_whole(&collecting).await;
+    let mut happened: Vec<Truth> = Vec::new();
+    for exchange in doubles.0.values() {
+        happened.extend(exchange.liquidate(20));
+    }
+    collecting
+        .until("both have told it", |status| {
+            status.venues.iter().all(|one| one.repeated >= 20)
+        })
+        .await;
+    for exchange in doubles.0.values() {
+        for number in one_of_each_path(exchange, 0) {
+            assert!(exchange.act_on(number, Act::Mute));
+        }
+        // Each of its paths tells something.
+        happened.extend(exchange.liquidate(20));
+    }
+    collecting
+        .until("the mute ones are replaced", |status| {
+            let opened = |one: &VenueStatus| one.connections > one.sockets_wanted;
+            status.venues.iter().all(opened)
+        })
+        .await;
+    until_whole(&collecting).await;
+    for exchange in doubles.0.values() {
+        happened.extend(exchange.liquidate(20));
+    }
+    collecting.until_kept(happened.len()).await;
+    for one in collecting.status().venues {
+        assert_eq!((one.gaps, one.lost), (0, 0), "{one:?}");
+        let most = one.sockets_wanted + one.sockets_wanted / 2;
+        assert!(
+            one.connections <= most,
+            "the others are left alone: {one:?}"
+        );
+    }
+    collecting.stop().await;
+    assert_kept(&folder.archive(), &happened);
+    assert_eq!(gaps(&folder.archive()), []);
 }
