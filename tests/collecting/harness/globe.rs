@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 
@@ -15,6 +15,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Instant;
 use url::Url;
 
+use super::slow::Slow;
 use crate::doubles::{Clock, Exchange, Memory};
 
 /// When every schedule begins.
@@ -22,6 +23,9 @@ pub(super) const BEGINNING: i64 = 1_772_409_600_000 + 7 * 3_600_000;
 
 /// The venues of a schedule, by name.
 pub(super) type Venues = Arc<BTreeMap<&'static str, Exchange>>;
+
+/// How many milliseconds what each venue says is on its way, at most.
+pub(super) type Lags = Arc<BTreeMap<&'static str, Arc<AtomicU64>>>;
 
 /// The true time, which stands still while anybody works.
 pub(super) fn true_clock() -> Clock {
@@ -52,6 +56,7 @@ pub(super) struct Globe {
     /// How far this machine's clock is ahead.
     pub(super) ahead: AtomicI64,
     venues: Venues,
+    lags: Lags,
     gate: Arc<Mutex<Gate>>,
 }
 
@@ -62,7 +67,7 @@ impl fmt::Debug for Globe {
 }
 
 impl Globe {
-    pub(super) fn new(time: Clock, venues: Venues, ahead: i64) -> Self {
+    pub(super) fn new(time: Clock, venues: Venues, lags: Lags, ahead: i64) -> Self {
         let gate = Gate {
             way: Way::Open,
             waiting: Vec::new(),
@@ -71,6 +76,7 @@ impl Globe {
             time,
             ahead: AtomicI64::new(ahead),
             venues,
+            lags,
             gate: Arc::new(Mutex::new(gate)),
         }
     }
@@ -99,18 +105,23 @@ impl Globe {
     }
 
     fn venue(&self, url: &Url) -> &Exchange {
-        let host = url.host_str().unwrap();
-        let name = host.strip_suffix(".invalid").unwrap();
-        &self.venues[name]
+        &self.venues[name_of(url)]
     }
+}
+
+fn name_of(url: &Url) -> &str {
+    let host = url.host_str().unwrap();
+    host.strip_suffix(".invalid").unwrap()
 }
 
 impl Dial for Globe {
     fn dial(&self, url: &Url) -> BoxFuture<'static, Result<Box<dyn Stream>, String>> {
         let opened = self.venue(url).connect();
+        let lag = Arc::clone(&self.lags[name_of(url)]);
         let gate = Arc::clone(&self.gate);
         Box::pin(async move {
             let memory = opened.map_err(|error| error.to_string())?;
+            let memory = Slow::new(memory, lag);
             let near: Box<dyn Stream> = Box::new(Near { memory, gate });
             Ok(near)
         })
@@ -145,7 +156,7 @@ impl World for Globe {
 
 /// The collector's end of a connection.
 struct Near {
-    memory: Memory,
+    memory: Slow<Memory>,
     gate: Arc<Mutex<Gate>>,
 }
 

@@ -12,6 +12,7 @@ mod globe;
 mod oracle;
 mod performance;
 mod plan;
+mod slow;
 mod week;
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -22,11 +23,28 @@ use crate::bench::is_soak;
 
 /// Schedules of `make test`, and of `make soak`.
 const SCHEDULES: (u64, u64) = (40, 6000);
+/// Schedules that once found something out.
+const FOUND: [u64; 13] = [
+    693, 930, 1252, 1347, 1487, 2175, 2277, 2492, 3346, 3385, 3582, 4153, 4424,
+];
 /// Schedules that are performed at once.
 const AT_ONCE: usize = 2;
 
 fn number(variable: &str) -> Option<u64> {
     std::env::var(variable).ok()?.parse().ok()
+}
+
+#[test]
+fn what_a_schedule_found_once_it_does_not_find_again() {
+    for seed in FOUND {
+        let told = performance::perform(&Schedule::of(seed));
+        let faults = told.faults.join("\n");
+        assert!(
+            told.faults.is_empty(),
+            "seed {seed}:\n{}\n{faults}",
+            told.log
+        );
+    }
 }
 
 #[test]

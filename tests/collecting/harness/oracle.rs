@@ -9,7 +9,7 @@ use liqdata::model::Millis;
 
 use super::globe::BEGINNING;
 use super::performance::is_long;
-use super::plan::{Fault, Mishap, Schedule};
+use super::plan::{Fault, Mishap, PAIRED, POLLED, Schedule};
 use crate::bench::{Told, orders, told, true_of};
 use crate::doubles::{Truth, dialect};
 
@@ -29,6 +29,10 @@ const AGAIN: i64 = 8 * 60_000;
 const READ: i64 = 70_000;
 /// Two things within so many milliseconds are of the same instant.
 const INSTANT: i64 = 2;
+/// The same where the machine's clock is off: up to two seconds are not corrected, and times are told in whole ones.
+const OFF: i64 = 3500;
+/// How long one of two may owe what the other told.
+const OWED: i64 = 40_000 + 10_000;
 
 /// What happened.
 #[derive(Debug)]
@@ -97,8 +101,15 @@ fn seconds(seconds: f64) -> i64 {
 fn allowed(schedule: &Schedule, venue: &str) -> Vec<Span> {
     let mut allowed = vec![(0, BACK)];
     let mut asked: Vec<Span> = Vec::new();
+    let is_paired = PAIRED.contains(&venue);
+    let mut of_venue = schedule.faults.iter().filter(|(of, _)| of == &venue);
+    let is_deaf = of_venue.any(|(_, step)| matches!(step.what, Fault::Deaf));
     for (of, step) in &schedule.faults {
         if of != &venue {
+            continue;
+        }
+        // Another hears what one does not, unless that one is deaf.
+        if matches!(step.what, Fault::One(_)) && is_paired && !is_deaf {
             continue;
         }
         let (at, end) = (signed(step.at), signed(step.end()));
@@ -111,21 +122,29 @@ fn allowed(schedule: &Schedule, venue: &str) -> Vec<Span> {
             | Fault::Mute
             | Fault::NoAcks(_)
             | Fault::Topic(..) => allowed.push((at - DEATH, dead)),
-            Fault::Cut(_) | Fault::Garbage(_) | Fault::Notice => {
+            Fault::Cut(_) | Fault::One(_) | Fault::Garbage(_) | Fault::Notice => {
                 allowed.push((at - DEATH, at + BACK));
+            }
+            Fault::Slow(lag) => {
+                let lag = signed(*lag);
+                allowed.push((at - DEATH - lag, dead + lag));
             }
             Fault::List(_) | Fault::RestHangs | Fault::RestCut => asked.push((at, end + ASKED)),
             Fault::Rest(limit) => asked.push((at, end + ASKED + signed(is_long(limit)))),
             // A venue of which every market of an address is gone has no such address until they are back.
             Fault::Withdrawn => allowed.push((at - DEATH, end + BACK)),
-            Fault::Announced | Fault::Duplicates | Fault::Disorder | Fault::Replay(_) => {}
+            Fault::Announced
+            | Fault::Deaf
+            | Fault::Duplicates
+            | Fault::Disorder
+            | Fault::Replay(_) => {}
         }
         // A venue that refuses everything refuses requests, too.
         if matches!(step.what, Fault::Refused(_)) {
             asked.push((at, end + ASKED));
         }
     }
-    let polled = venue == "coinex";
+    let polled = POLLED.contains(&venue);
     if polled {
         let before = 2 * seconds(schedule.poll);
         let spans = asked.iter();
@@ -140,9 +159,14 @@ fn allowed(schedule: &Schedule, venue: &str) -> Vec<Span> {
                 begins.push((at, end + BACK));
             }
             Mishap::Frozen { .. } => allowed.push((at - DEATH, end + DEATH + BACK)),
-            Mishap::Clock(off) => {
-                let off = off.abs();
-                allowed.push((at - off - DEATH, end + off + DEATH + BACK));
+            Mishap::Clock(_) => {
+                allowed.push((at - OFF - DEATH, at + OFF + DEATH + BACK));
+                allowed.push((end - OFF - DEATH, end + OFF + DEATH + BACK));
+            }
+            Mishap::Restarted(_) => {
+                allowed.push((at - DEATH, at + OFF + BACK));
+                allowed.push((end - OFF - DEATH, end + OFF + DEATH + BACK));
+                begins.push((at, at + BACK));
             }
         }
     }
@@ -199,11 +223,22 @@ fn is_unknown(schedule: &Schedule, truth: &Truth, at: i64, ends: i64) -> bool {
     let restarts = schedule.mishaps.iter().filter(|step| {
         matches!(
             step.what,
-            Mishap::Killed | Mishap::Stopped | Mishap::Full { .. }
+            Mishap::Killed | Mishap::Stopped | Mishap::Full { .. } | Mishap::Restarted(_)
         )
     });
     let mut processes = restarts.map(|step| signed(step.end())).chain([ends]);
     listed.any(|listed| listed <= at) && processes.any(|end| at < end && end < known)
+}
+
+/// Whether one of two was deaf that nobody could have found out yet, for want of news that the other told.
+fn is_owed(schedule: &Schedule, truth: &Truth, at: i64) -> bool {
+    let deaf = schedule.faults.iter().filter(|(venue, step)| {
+        let is_deaf = matches!(step.what, Fault::Deaf);
+        *venue == truth.venue && is_deaf
+    });
+    let known = OWED + 2 * signed(schedule.pause);
+    let mut deaf = deaf.map(|(_, step)| signed(step.at));
+    deaf.any(|from| from <= at && at < from + known)
 }
 
 /// What is asked of one archive.
@@ -275,31 +310,25 @@ impl Questions<'_> {
     fn is_missing_openly(&mut self, kept: &[u32]) {
         let covered = self.archive.covered(ALWAYS.0, ALWAYS.1, None).unwrap();
         let mut lies: BTreeMap<&str, (usize, String)> = BTreeMap::new();
-        let off = self.schedule.mishaps.iter().filter_map(|step| {
-            let Mishap::Clock(off) = step.what else {
-                return None;
-            };
-            let margin = off.abs() + 5000;
-            Some((signed(step.at) - margin, signed(step.end()) + margin))
-        });
-        let off: Vec<Span> = off.collect();
+        // How far a time may be off that is told while the machine's clock is.
+        let mut off = self.schedule.mishaps.iter();
+        let off = off.any(|step| matches!(step.what, Mishap::Clock(_) | Mishap::Restarted(_)));
+        let near = if off { OFF } else { INSTANT };
         let missing = self.happened.truths.iter().zip(kept);
         for ((_, truth), _) in missing.filter(|(_, kept)| **kept == 0) {
             let at = since(Millis(truth.time));
             let spans = covered.get(truth.venue).into_iter().flatten();
             let mut spans = spans.map(|(start, end)| (since(*start), since(*end)));
             let Some((from, until)) =
-                spans.find(|(start, end)| start + INSTANT <= at && at + INSTANT < *end)
+                spans.find(|(start, end)| start + near <= at && at + near < *end)
             else {
                 continue;
             };
             let mut gaps = self.topic_gaps.iter().filter(|gap| is_of(gap, truth));
             let is_told =
-                gaps.any(|gap| since(gap.start) - INSTANT <= at && at <= since(gap.end) + INSTANT);
-            let is_off = off
-                .iter()
-                .any(|(from, until)| (*from..*until).contains(&at));
-            if is_told || is_off || is_unknown(self.schedule, truth, at, self.ends) {
+                gaps.any(|gap| since(gap.start) - near <= at && at <= since(gap.end) + near);
+            let is_unknown = is_unknown(self.schedule, truth, at, self.ends);
+            if is_told || is_unknown || is_owed(self.schedule, truth, at) {
                 continue;
             }
             let lie = lies.entry(truth.venue).or_insert_with(|| {

@@ -1,5 +1,6 @@
 //! A schedule performed: the doubles, one process after the other that listens to them, and what goes wrong.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -12,7 +13,7 @@ use tokio::runtime::Builder;
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{Instant, advance, sleep, sleep_until};
 
-use super::globe::{BEGINNING, Globe, Venues, true_clock};
+use super::globe::{BEGINNING, Globe, Lags, Venues, true_clock};
 use super::oracle::{self, Happened};
 use super::plan::{Fault, Mishap, Schedule, Step};
 use crate::doubles::{Act, Clock, Ending, Exchange, Faults, Limit, Setup, Truth};
@@ -164,7 +165,10 @@ impl Weather {
                 Fault::Duplicates => faults.duplicate = true,
                 Fault::Disorder => faults.shuffle = true,
                 Fault::Replay(count) => faults.replay = *count,
-                Fault::Cut(_)
+                Fault::Slow(_)
+                | Fault::Cut(_)
+                | Fault::One(_)
+                | Fault::Deaf
                 | Fault::Garbage(_)
                 | Fault::Announced
                 | Fault::Withdrawn
@@ -172,6 +176,30 @@ impl Weather {
             }
         }
         faults
+    }
+
+    /// How long what the venue says is on its way, at most.
+    fn lag(&self) -> u64 {
+        let lags = self.active.iter().map(|(_, fault)| match fault {
+            Fault::Slow(lag) => *lag,
+            _ => 0,
+        });
+        lags.max().unwrap_or(0)
+    }
+}
+
+/// Does something to one of the open connections to each address.
+fn act_on_one_of_each(exchange: &Exchange, number: usize, act: Act) {
+    let mut paths: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    for (socket, (_, path)) in exchange.tally().sockets.iter().enumerate() {
+        paths.entry(path.clone()).or_default().push(socket);
+    }
+    for mut sockets in paths.into_values() {
+        // Of two that are open the older is meant, or the newer.
+        if number.is_multiple_of(2) {
+            sockets.reverse();
+        }
+        let _ = sockets.iter().find(|socket| exchange.act_on(**socket, act));
     }
 }
 
@@ -186,7 +214,7 @@ fn address_of(venue: &str) -> &'static str {
 
 /// Lets a fault of a venue happen.
 async fn happen(
-    venues: Venues,
+    (venues, lags): (Venues, Lags),
     venue: &'static str,
     number: usize,
     step: Step<Fault>,
@@ -202,6 +230,7 @@ async fn happen(
         change(&mut weather);
         let faults = weather.faults(exchange);
         exchange.fault(|all| *all = faults);
+        lags[venue].store(weather.lag(), Ordering::Relaxed);
     };
     set(&|weather| weather.active.push((number, step.what.clone())));
     match &step.what {
@@ -213,6 +242,8 @@ async fn happen(
         | Fault::Cut(ending) => {
             exchange.act(Act::Disconnect(*ending));
         }
+        Fault::One(ending) => act_on_one_of_each(exchange, number, Act::Disconnect(*ending)),
+        Fault::Deaf => act_on_one_of_each(exchange, number, Act::Mute),
         Fault::Garbage(garbage) => {
             exchange.act(Act::Garbage(*garbage));
         }
@@ -416,6 +447,12 @@ fn tell(
     tellers
 }
 
+/// What each venue says arrives at once, to begin with.
+fn lags(schedule: &Schedule) -> Lags {
+    let venues = schedule.venues.iter();
+    Arc::new(venues.map(|name| (*name, Arc::default())).collect())
+}
+
 async fn act(
     schedule: &Schedule,
     folder: &Path,
@@ -429,6 +466,7 @@ async fn act(
     };
     let venues = doubles(&schedule.venues, schedule.seed, &time);
     let plan = plan(&venues, settings(schedule));
+    let lags = lags(schedule);
     let mut tellers = tell(schedule, &venues, look);
     let mut beside = JoinSet::new();
     for venue in &schedule.venues {
@@ -436,15 +474,18 @@ async fn act(
         for (number, (of, step)) in schedule.faults.iter().enumerate() {
             if of == venue {
                 let (weather, log) = (Arc::clone(&weather), log.clone());
-                let venues = Arc::clone(&venues);
-                beside.spawn(happen(venues, venue, number, step.clone(), weather, log));
+                let place = (Arc::clone(&venues), Arc::clone(&lags));
+                beside.spawn(happen(place, venue, number, step.clone(), weather, log));
             }
         }
     }
     // What goes wrong from the beginning does so before anybody listens.
     tokio::task::yield_now().await;
     sleep(Duration::from_millis(1)).await;
-    let globe = |ahead| Globe::new(Arc::clone(&time), Arc::clone(&venues), ahead);
+    let globe = |ahead| {
+        let (venues, lags) = (Arc::clone(&venues), Arc::clone(&lags));
+        Globe::new(Arc::clone(&time), venues, lags, ahead)
+    };
     let mut process = Process::start(folder, globe(0), &plan, WRITES);
     let mut performed = schedule.clone();
     for step in &mut performed.mishaps {
@@ -474,6 +515,12 @@ async fn act(
                     log.say("killed");
                     process = Process::start(folder, globe(0), &plan, WRITES);
                 }
+            }
+            Mishap::Restarted(off) => {
+                process.kill().await;
+                process = Process::start(folder, globe(off), &plan, WRITES);
+                sleep(lasts).await;
+                process.globe.ahead.store(0, Ordering::Relaxed);
             }
             Mishap::Clock(off) => {
                 process.globe.ahead.store(off, Ordering::Relaxed);

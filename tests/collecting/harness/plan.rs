@@ -21,10 +21,30 @@ const LISTS: [(&str, &str); 3] = [
     ("gate", "/futures/btc/"),
 ];
 /// Every venue.
-const VENUES: [&str; 14] = [
-    "binance", "bybit", "okx", "gate", "bitget", "htx", "aster", "deribit", "kraken", "bitmex",
-    "bitfinex", "dydx", "lighter", "coinex",
+pub(super) const VENUES: [&str; 18] = [
+    "binance",
+    "bybit",
+    "okx",
+    "gate",
+    "bitget",
+    "htx",
+    "aster",
+    "deribit",
+    "kraken",
+    "bitmex",
+    "bitfinex",
+    "dydx",
+    "lighter",
+    "lighter_rh",
+    "coinex",
+    "pacifica",
+    "extended",
+    "orderly",
 ];
+/// Venues without sockets.
+pub(super) const POLLED: [&str; 2] = ["coinex", "orderly"];
+/// Venues to which two sockets listen.
+pub(super) const PAIRED: [&str; 4] = ["binance", "bybit", "aster", "bitmex"];
 
 /// What goes wrong with a venue.
 #[derive(Clone, Debug)]
@@ -44,6 +64,12 @@ pub(super) enum Fault {
     Topic(Ending, &'static str),
     /// One connection after another ends so.
     Cut(Ending),
+    /// One connection to each address ends so.
+    One(Ending),
+    /// One connection to each address tells no events any more.
+    Deaf,
+    /// What is said takes up to so many milliseconds to arrive, on each connection another time.
+    Slow(u64),
     Garbage(Garbage),
     /// A part of the list of markets is not answered.
     List(&'static str),
@@ -72,8 +98,10 @@ pub(super) enum Mishap {
     Frozen { cut: bool },
     /// Nothing can be written for so long; perhaps it is killed soon after.
     Full { killed: Option<u64> },
-    /// The clock is ahead by so many milliseconds, or behind.
+    /// The clock is set ahead by so many milliseconds, or behind, and set right after so long.
     Clock(i64),
+    /// Killed and started again where the clock is so much ahead or behind.
+    Restarted(i64),
 }
 
 /// When something goes wrong, in milliseconds from the beginning, and for how long.
@@ -146,7 +174,7 @@ fn one_of<T: Copy>(rng: &mut Rng, venue: &str, all: &[(&str, T)]) -> Option<T> {
 }
 
 fn fault(rng: &mut Rng, venue: &'static str) -> Option<Fault> {
-    Some(match rng.u8(..24) {
+    Some(match rng.u8(..29) {
         0 | 1 => Fault::Refused(ending(rng)),
         2 => Fault::Handshake(ending(rng), limit(rng)),
         3 => Fault::Shut(ending(rng)),
@@ -171,11 +199,14 @@ fn fault(rng: &mut Rng, venue: &'static str) -> Option<Fault> {
         17 => Fault::RestCut,
         18 => Fault::Announced,
         // A market that a venue has no more it cannot be asked for.
-        19 if venue != "coinex" => Fault::Withdrawn,
+        19 if !POLLED.contains(&venue) => Fault::Withdrawn,
         20 => Fault::Duplicates,
         21 => Fault::Disorder,
         22 => Fault::Replay(rng.usize(1..60)),
         23 => Fault::Notice,
+        24 => Fault::One(ending(rng)),
+        25 if PAIRED.contains(&venue) => Fault::Deaf,
+        26 | 27 => Fault::Slow(stretch(rng, 100, 30_000)),
         _ => return None,
     })
 }
@@ -247,6 +278,17 @@ impl Schedule {
                     Fault::Mute => stretch(&mut rng, 30_000, 300_000),
                     _ => stretch(&mut rng, 200, 300_000),
                 };
+                // What is on its way is lost where the connection ends.
+                if matches!(what, Fault::Slow(_)) && rng.bool() {
+                    let what = if rng.bool() {
+                        Fault::Cut(ending(&mut rng))
+                    } else {
+                        Fault::One(ending(&mut rng))
+                    };
+                    let at = at + rng.u64(..=lasts);
+                    let lasts = 1;
+                    faults.push((*venue, Step { at, lasts, what }));
+                }
                 faults.push((*venue, Step { at, lasts, what }));
             }
         }
@@ -268,10 +310,15 @@ impl Schedule {
             let killed = rng.bool().then(|| stretch(&mut rng, 100, 10_000));
             mishaps.push((Mishap::Full { killed }, stretch(&mut rng, 1000, 200_000)));
         }
-        if rng.u8(..100) < 15 {
+        if rng.u8(..100) < 25 {
             let off = i64::try_from(stretch(&mut rng, 100, 100_000)).unwrap();
             let off = if rng.bool() { off } else { -off };
-            mishaps.push((Mishap::Clock(off), stretch(&mut rng, 1000, 300_000)));
+            let what = if rng.u8(..3) == 0 {
+                Mishap::Restarted(off)
+            } else {
+                Mishap::Clock(off)
+            };
+            mishaps.push((what, stretch(&mut rng, 1000, 300_000)));
         }
         let mut mishaps: Vec<Step<Mishap>> = mishaps
             .into_iter()
