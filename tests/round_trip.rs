@@ -18,7 +18,9 @@ use liqdata::api::{
 use liqdata::client::{Client, Config, Error, Question, Walk};
 use liqdata::engine::Observations;
 use liqdata::market::{Answer, Market};
-use liqdata::model::{HeatmapRange, MapRange, Millis, Model, Side, Vocabulary, Window};
+use liqdata::model::{
+    GroupedOrder, HeatmapRange, MapRange, Millis, Model, Side, Vocabulary, Window,
+};
 use liqdata::server::{Rejection, router, run};
 use liqdata::simulate::simulate;
 use reqwest::header::CONTENT_ENCODING;
@@ -134,8 +136,12 @@ async fn every_page_of_the_feed_arrives_as_it_is() {
     let client = server.client();
     let every = Orders::new(None, None, 1, 0).unwrap();
     let all = market().page(&every, usize::MAX, 0, None).unwrap();
-    let mut symbols: Vec<Option<&str>> = all.iter().map(|order| Some(&*order.symbol)).collect();
-    let mut exchanges: Vec<Option<&str>> = all.iter().map(|order| Some(&*order.exchange)).collect();
+    let mut symbols: Vec<Option<&str>> =
+        all.iter().map(|order| Some(&*order.order.symbol)).collect();
+    let mut exchanges: Vec<Option<&str>> = all
+        .iter()
+        .map(|order| Some(&*order.order.exchange))
+        .collect();
     for (values, quiet) in [(&mut symbols, "TIAUSDT"), (&mut exchanges, "lighter")] {
         values.extend([None, Some(quiet)]);
         values.sort_unstable();
@@ -165,7 +171,7 @@ async fn every_page_of_the_feed_arrives_as_it_is() {
     let mut walk = Walk::new(client, None, None, 300, None).unwrap();
     let mut walked = Vec::new();
     while let Some(batch) = walk.next().await.unwrap() {
-        walked.extend(batch.iter());
+        walked.extend(Vec::<GroupedOrder>::from(batch));
     }
     assert_eq!(walked, all);
     server.stop().await;
@@ -177,7 +183,10 @@ async fn the_chart_of_every_pair_arrives_as_it_is() {
     let client = server.client();
     let every = Orders::new(None, None, 1, 0).unwrap();
     let all = market().page(&every, usize::MAX, 0, None).unwrap();
-    let mut symbols: Vec<&str> = all.iter().map(|order| order.symbol.as_str()).collect();
+    let mut symbols: Vec<&str> = all
+        .iter()
+        .map(|order| order.order.symbol.as_str())
+        .collect();
     symbols.sort_unstable();
     symbols.dedup();
     for symbol in symbols {

@@ -42,6 +42,7 @@ fn order(number: i64) -> ObservedOrder {
         },
         coin: None,
         received_at: None,
+        group_id: None,
     }
 }
 

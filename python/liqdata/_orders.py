@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Generic, overload
 
 from . import _answers, _core
-from ._inputs import instant, spelled, stretch, usd
+from ._inputs import instant, spelled, stretch, switch, usd
 from ._local import _Local
 from ._progress import bar
 from ._service import _Awaiting, _Blocking
@@ -26,6 +26,11 @@ if TYPE_CHECKING:
 def _least(min_usd: object) -> str | None:
     """The least amount of an order as a query string has it, or :class:`~liqdata.BadQuery`."""
     return None if min_usd is None else usd(min_usd)
+
+
+def _told_groups(groups: object) -> str | None:
+    """Whether groups are told, as a query string has it, or :class:`~liqdata.BadQuery`."""
+    return "1" if switch(groups, "groups") else None
 
 
 _CHUNK = 2**16  # rows taken from the native half at a time
@@ -117,6 +122,7 @@ class _Orders(_Blocking, Generic[Amount]):
         min_usd: float | Decimal | None = None,
         start: Instant | None = None,
         end: Instant | None = None,
+        groups: bool = False,
         as_of: Instant | None = None,
     ) -> Rows[OrderRow[Amount]]: ...
     @overload
@@ -130,6 +136,7 @@ class _Orders(_Blocking, Generic[Amount]):
         min_usd: float | Decimal | None = None,
         start: Instant | None = None,
         end: Instant | None = None,
+        groups: bool = False,
         as_of: Instant | None = None,
     ) -> dict[str, Rows[OrderRow[Amount]]]: ...
     def orders(
@@ -142,6 +149,7 @@ class _Orders(_Blocking, Generic[Amount]):
         min_usd: float | Decimal | None = None,
         start: Instant | None = None,
         end: Instant | None = None,
+        groups: bool = False,
         as_of: Instant | None = None,
     ) -> Rows[OrderRow[Amount]] | dict[str, Rows[OrderRow[Amount]]]:
         """One page of the order feed, newest first; :meth:`iter_orders` walks all of it.
@@ -163,6 +171,8 @@ class _Orders(_Blocking, Generic[Amount]):
             end is given.
         end : int, datetime or str, optional
             Only orders before then, however old they are.
+        groups : bool
+            Whether a further column ``group_id`` tells what all fills of one liquidation have in common.
         as_of : int, datetime or str, optional
             Answer as of then: nothing known later counts; now by default.
 
@@ -170,13 +180,14 @@ class _Orders(_Blocking, Generic[Amount]):
         -------
         Rows or dict of str to Rows
             ``exchange``, ``symbol`` (pair), ``side``, ``price``, ``qty`` (base units), ``value_usd`` (exact decimals)
-            and ``timestamp`` (epoch ms). Frames of them tell the coin, too.
+            and ``timestamp`` (epoch ms); with ``groups`` also ``group_id``, ``None`` where the exchange tells no such
+            thing. Frames of them tell the coin, too.
 
         Raises
         ------
         BadQuery
-            For a parameter that is not allowed, and for ``min_usd``, ``start``, ``end`` or ``as_of`` where
-            the service does not announce it.
+            For a parameter that is not allowed, and for ``min_usd``, ``start``, ``end``, ``groups`` or ``as_of``
+            where the service does not announce it.
 
         Examples
         --------
@@ -191,6 +202,7 @@ class _Orders(_Blocking, Generic[Amount]):
             "offset": offset,
             "min_usd": _least(min_usd),
             **spelled(start, end),
+            "groups": _told_groups(groups),
         }
         return self._each("orders", symbol, _answers.rows, as_of, **asked)
 
@@ -205,6 +217,7 @@ class _Orders(_Blocking, Generic[Amount]):
         min_usd: float | Decimal | None = None,
         start: Instant | None = None,
         end: Instant | None = None,
+        groups: bool = False,
         as_of: Instant | None = None,
     ) -> OrderIterator[Amount]:
         """Every order there is, newest first, each exactly once though more arrive while they are read.
@@ -230,6 +243,9 @@ class _Orders(_Blocking, Generic[Amount]):
             Only orders of at least so many USD, as of :meth:`orders`.
         start, end : int, datetime or str, optional
             Only orders from ``start`` until before ``end``, by event time. An extension of ``liqdata serve``.
+        groups : bool
+            Whether a further column ``group_id`` tells what all fills of one liquidation have in common, as of
+            :meth:`orders`. An extension of ``liqdata serve``.
         as_of : int, datetime or str, optional
             Only orders received by then. An extension of ``liqdata serve``.
 
@@ -243,8 +259,8 @@ class _Orders(_Blocking, Generic[Amount]):
         Raises
         ------
         BadQuery
-            When the first row is taken, for ``min_usd``, ``start``, ``end`` and ``as_of`` where the service does not
-            announce them.
+            When the first row is taken, for ``min_usd``, ``start``, ``end``, ``groups`` and ``as_of`` where the service
+            does not announce them.
         UnexpectedReply
             If equal rows fill a whole page, so that pages cannot be told apart; if more than a thousand orders are of
             one instant, behind the last day; if a page shows rows that were read, but changed, taken back or in another
@@ -264,12 +280,15 @@ class _Orders(_Blocking, Generic[Amount]):
         250
         """
         at = instant(as_of, "as_of")
-        walk = self._core.walk(symbol, exchange, _least(min_usd), page_size, max_rows, *stretch(start, end), at)
+        walk = self._core.walk(
+            symbol, exchange, _least(min_usd), page_size, max_rows, *stretch(start, end), at, switch(groups, "groups")
+        )
         return OrderIterator(
             lambda: walk.begin_next().wait(),
             bar(wanted=progress, total=max_rows),
             lambda: self._options.origin(at),
             lambda: walk.end,
+            groups=groups,
         )
 
     def stream_orders(
@@ -392,6 +411,7 @@ class _AsyncOrders(_Awaiting, Generic[Amount]):
         min_usd: float | Decimal | None = None,
         start: Instant | None = None,
         end: Instant | None = None,
+        groups: bool = False,
         as_of: Instant | None = None,
     ) -> Rows[OrderRow[Amount]]: ...
     @overload
@@ -405,6 +425,7 @@ class _AsyncOrders(_Awaiting, Generic[Amount]):
         min_usd: float | Decimal | None = None,
         start: Instant | None = None,
         end: Instant | None = None,
+        groups: bool = False,
         as_of: Instant | None = None,
     ) -> dict[str, Rows[OrderRow[Amount]]]: ...
     async def orders(
@@ -417,6 +438,7 @@ class _AsyncOrders(_Awaiting, Generic[Amount]):
         min_usd: float | Decimal | None = None,
         start: Instant | None = None,
         end: Instant | None = None,
+        groups: bool = False,
         as_of: Instant | None = None,
     ) -> Rows[OrderRow[Amount]] | dict[str, Rows[OrderRow[Amount]]]:
         """As :meth:`liqdata.Client.orders`.
@@ -437,6 +459,7 @@ class _AsyncOrders(_Awaiting, Generic[Amount]):
             "offset": offset,
             "min_usd": _least(min_usd),
             **spelled(start, end),
+            "groups": _told_groups(groups),
         }
         return await self._each("orders", symbol, _answers.rows, as_of, **asked)
 
@@ -451,6 +474,7 @@ class _AsyncOrders(_Awaiting, Generic[Amount]):
         min_usd: float | Decimal | None = None,
         start: Instant | None = None,
         end: Instant | None = None,
+        groups: bool = False,
         as_of: Instant | None = None,
     ) -> AsyncOrderIterator[Amount]:
         """As :meth:`liqdata.Client.iter_orders`, for ``async for``.
@@ -468,12 +492,15 @@ class _AsyncOrders(_Awaiting, Generic[Amount]):
         from ._loop import answer
 
         at = instant(as_of, "as_of")
-        walk = self._core.walk(symbol, exchange, _least(min_usd), page_size, max_rows, *stretch(start, end), at)
+        walk = self._core.walk(
+            symbol, exchange, _least(min_usd), page_size, max_rows, *stretch(start, end), at, switch(groups, "groups")
+        )
         return AsyncOrderIterator(
             lambda: answer(walk.begin_next),
             bar(wanted=progress, total=max_rows),
             lambda: self._options.origin(at),
             lambda: walk.end,
+            groups=groups,
         )
 
     def stream_orders(
@@ -559,6 +586,7 @@ class _LocalOrders(_Local):
         min_usd: float | Decimal | None = None,
         start: Instant | None = None,
         end: Instant | None = None,
+        groups: bool = False,
         as_of: Instant | None = None,
     ) -> Rows[OrderRow]: ...
     @overload
@@ -572,6 +600,7 @@ class _LocalOrders(_Local):
         min_usd: float | Decimal | None = None,
         start: Instant | None = None,
         end: Instant | None = None,
+        groups: bool = False,
         as_of: Instant | None = None,
     ) -> dict[str, Rows[OrderRow]]: ...
     def orders(
@@ -584,6 +613,7 @@ class _LocalOrders(_Local):
         min_usd: float | Decimal | None = None,
         start: Instant | None = None,
         end: Instant | None = None,
+        groups: bool = False,
         as_of: Instant | None = None,
     ) -> Rows[OrderRow] | dict[str, Rows[OrderRow]]:
         """As :meth:`liqdata.Client.orders`, at ``as_of``.
@@ -601,6 +631,7 @@ class _LocalOrders(_Local):
             "offset": offset,
             "min_usd": _least(min_usd),
             **spelled(start, end),
+            "groups": _told_groups(groups),
         }
         return self._each("orders", symbol, _answers.rows, as_of, **asked)
 
@@ -615,6 +646,7 @@ class _LocalOrders(_Local):
         min_usd: float | Decimal | None = None,
         start: Instant | None = None,
         end: Instant | None = None,
+        groups: bool = False,
         as_of: Instant | None = None,
     ) -> OrderIterator:
         """Every order of the market, newest first, at ``as_of``; of an archive its whole history.
@@ -636,6 +668,8 @@ class _LocalOrders(_Local):
             Only orders of at least so many USD.
         start, end : int, datetime or str, optional
             Only orders from ``start`` until before ``end``, by event time.
+        groups : bool
+            Whether a further column ``group_id`` tells what all fills of one liquidation have in common.
         as_of : int, datetime or str, optional
             Only orders received by then.
 
@@ -659,14 +693,16 @@ class _LocalOrders(_Local):
         first, last = stretch(start, end)
         at = instant(as_of, "as_of")
         core = self._open()
-        history = core.history(symbol, exchange, least, first, last, at)
+        grouped = switch(groups, "groups")
+        history = core.history(symbol, exchange, least, first, last, at, grouped)
         if history is not None:
             following = history.next
         else:
             chunk = _CHUNK if most is None or (first, last) != (None, None) else min(_CHUNK, most)
             page = partial(core.page, symbol, exchange, least, chunk)
-            following = pages(lambda offset: page(offset, at), chunk, first, last)
-        return OrderIterator(at_most(following, most), bar(wanted=progress, total=max_rows), lambda: self._origin(at))
+            following = pages(lambda offset: page(offset, at, grouped), chunk, first, last)
+        shown = bar(wanted=progress, total=max_rows)
+        return OrderIterator(at_most(following, most), shown, lambda: self._origin(at), groups=grouped)
 
     def stream_orders(
         self,

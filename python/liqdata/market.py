@@ -58,8 +58,9 @@ class Market(
     ----------
     orders : table, optional
         Liquidation orders: ``exchange``, ``symbol`` (pair), ``side`` (of the liquidated position, LONG or SHORT),
-        ``price``, ``qty`` (base units), ``value_usd``, ``timestamp`` (event time); optionally ``coin`` and
-        ``received_at`` (the event time where absent).
+        ``price``, ``qty`` (base units), ``value_usd``, ``timestamp`` (event time); optionally ``coin``,
+        ``received_at`` (the event time where absent) and ``group_id`` (what all fills of one liquidation have in
+        common).
     bars : table, optional
         Price bars: ``symbol`` (coin), ``timestamp`` (open of the bar), ``open``, ``high``, ``low``, ``close``,
         ``volume`` (base units); optionally ``interval`` (milliseconds, a timedelta, or such as ``"5m"``; whole

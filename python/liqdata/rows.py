@@ -297,7 +297,8 @@ class Rows(Generic[R]):
                 # The distinct names are made once and taken by their codes; an empty column has a name to take from.
                 known = names or [""]
                 texts = pd.array(known, dtype="str") if own_text else np.array(known, dtype=object)
-                columns[name] = texts.take(codes)
+                missing = (codes < 0).any()
+                columns[name] = pd.api.extensions.take(texts, codes, allow_fill=True) if missing else texts.take(codes)
             elif kind == "decimal" and exact:
                 columns[name] = pd.Series(table.decimals(name), dtype="object")
             elif kind == "time":

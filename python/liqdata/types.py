@@ -206,7 +206,10 @@ class ExchangeRow(TypedDict, Generic[Amount]):
 
 
 class OrderRow(TypedDict, Generic[Amount]):
-    """One liquidation order; ``qty`` in base units, ``timestamp`` in epoch milliseconds."""
+    """One liquidation order; ``qty`` in base units, ``timestamp`` in epoch milliseconds.
+
+    ``group_id`` is there where ``groups`` asks for it.
+    """
 
     exchange: str
     symbol: str
@@ -215,6 +218,7 @@ class OrderRow(TypedDict, Generic[Amount]):
     qty: Amount
     value_usd: Amount
     timestamp: int
+    group_id: NotRequired[str | None]
 
 
 class ChartRow(TypedDict, Generic[Amount]):

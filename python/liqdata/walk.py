@@ -38,8 +38,9 @@ _Frame = Literal["float", "decimal"]
 class _Shelf(Generic[Amount]):
     """Tables that have come, and how far their rows have been handed out."""
 
-    def __init__(self, bar: Shown, origin: Callable[[], Origin]) -> None:
+    def __init__(self, bar: Shown, origin: Callable[[], Origin], *, groups: bool) -> None:
         self._bar = bar
+        self._groups = groups
         self._origin = origin
         self._tables: list[_core.Table] = []
         self._rows: Iterator[OrderRow[Amount]] = iter(())
@@ -76,7 +77,7 @@ class _Shelf(Generic[Amount]):
     def rest(self) -> Rows[OrderRow[Amount]]:
         """All rows that have come and not been handed out, which are taken."""
         self._shut()
-        table = _core.Table.joined_orders(self._tables)
+        table = _core.Table.joined_orders(self._tables, self._groups)
         self._tables = []
         return _answers.rows(table, self._origin())
 
@@ -148,11 +149,14 @@ class OrderIterator(_Walked, Iterator["OrderRow[Amount]"], Generic[Amount]):
         bar: Shown,
         origin: Callable[[], Origin],
         end: Callable[[], tuple[bool, str | None] | None] = lambda: (True, None),
+        *,
+        groups: bool = False,
     ) -> None:
+        self._groups = groups
         self._following: Following | None = following
         self._origin = origin
         self._end = end
-        self._shelf: _Shelf[Amount] = _Shelf(bar, origin)
+        self._shelf: _Shelf[Amount] = _Shelf(bar, origin, groups=groups)
 
     def __next__(self) -> OrderRow[Amount]:
         while (row := self._shelf.row()) is None:
@@ -297,7 +301,7 @@ class OrderIterator(_Walked, Iterator["OrderRow[Amount]"], Generic[Amount]):
         exact = choice(decimals, "decimals", ("float", "decimal")) == "decimal"
         rows = 0
         with written(path) as unfinished:
-            file = _core.ParquetFile(unfinished, exact)
+            file = _core.ParquetFile(unfinished, exact, self._groups)
             while (table := self._table()) is not None:
                 file.write(table)
                 rows += len(table)
@@ -317,7 +321,7 @@ class OrderIterator(_Walked, Iterator["OrderRow[Amount]"], Generic[Amount]):
         What it has given is taken from the walk. An error of the walk reaches the consumer as one of its own, with the
         message.
         """
-        return _core.ArrowBatches(self._piece).__arrow_c_stream__(requested_schema)
+        return _core.ArrowBatches(self._piece, self._groups).__arrow_c_stream__(requested_schema)
 
     def _piece(self) -> _core.Table | None:
         """As :meth:`_table`, for a consumer that knows no Ctrl-C: the interpreter is told of it once more."""
@@ -353,11 +357,14 @@ class AsyncOrderIterator(_Walked, AsyncIterator["OrderRow[Amount]"], Generic[Amo
         bar: Shown,
         origin: Callable[[], Origin],
         end: Callable[[], tuple[bool, str | None] | None] = lambda: (True, None),
+        *,
+        groups: bool = False,
     ) -> None:
+        self._groups = groups
         self._following: Callable[[], Awaitable[_core.Table | None]] | None = following
         self._origin = origin
         self._end = end
-        self._shelf: _Shelf[Amount] = _Shelf(bar, origin)
+        self._shelf: _Shelf[Amount] = _Shelf(bar, origin, groups=groups)
 
     async def __anext__(self) -> OrderRow[Amount]:
         while (row := self._shelf.row()) is None:
@@ -448,7 +455,7 @@ class AsyncOrderIterator(_Walked, AsyncIterator["OrderRow[Amount]"], Generic[Amo
         exact = choice(decimals, "decimals", ("float", "decimal")) == "decimal"
         rows = 0
         with written(path) as unfinished:
-            file = _core.ParquetFile(unfinished, exact)
+            file = _core.ParquetFile(unfinished, exact, self._groups)
             while (table := await self._table()) is not None:
                 await asyncio.to_thread(file.write, table)
                 rows += len(table)

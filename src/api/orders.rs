@@ -4,7 +4,7 @@ use super::endpoint::endpoint;
 use super::history::Usd;
 use super::parameter::{Exchange, Limit, Offset};
 use super::stretch::At;
-use crate::model::{Order, OrderColumns, Symbol};
+use crate::model::{GroupedOrder, Groups, OrderColumns, Symbol};
 
 endpoint! {
     /// Asks for one page of the order feed.
@@ -16,7 +16,8 @@ endpoint! {
     [beside] min_usd: Option<Usd>, "only orders of at least so many USD; an extension of our server";
     [beside] start: Option<At>, "only orders from then on, however old; an extension of our server";
     [beside] end: Option<At>, "only orders before then, however old; an extension of our server";
-    => enveloped Vec<Order>, held as OrderColumns; large
+    [beside] groups: Option<Groups>, "1 to tell what fills of one liquidation have in common, where that is known (group_id); an extension of our server";
+    => enveloped Vec<GroupedOrder>, held as OrderColumns; large
 }
 
 impl Orders {
@@ -27,5 +28,22 @@ impl Orders {
     #[must_use]
     pub fn is_of_stretch(&self) -> bool {
         self.start.is_some() || self.end.is_some()
+    }
+
+    /// Whether it is to be told what orders have in common.
+    #[must_use]
+    pub fn tells_groups(&self) -> bool {
+        self.groups == Some(Groups::Told)
+    }
+
+    /// The rows with no more of their groups than is asked for.
+    #[must_use]
+    pub fn shown(&self, mut rows: Vec<GroupedOrder>) -> Vec<GroupedOrder> {
+        if !self.tells_groups() {
+            for row in &mut rows {
+                row.group_id = None;
+            }
+        }
+        rows
     }
 }

@@ -5,7 +5,9 @@ use std::hash::{Hash as _, Hasher};
 use rust_decimal::Decimal;
 
 use super::row::{Fault, Row, check_amount, check_decimal, check_name, check_time};
-use crate::model::{Completeness, Millis, ObservedOrder, Order, OrderBrief, Side, record};
+use crate::model::{
+    Completeness, GroupedOrder, Millis, ObservedOrder, Order, OrderBrief, Side, record,
+};
 
 /// The largest value of an order: more than all that is open on all exchanges together, and little enough that a
 /// hundred million of them can be summed to the last digit.
@@ -80,6 +82,16 @@ impl From<OrderRow> for ObservedOrder {
             order: row.order,
             coin: Some(row.coin),
             received_at: Some(row.received_at),
+            group_id: row.group_id,
+        }
+    }
+}
+
+impl From<OrderRow> for GroupedOrder {
+    fn from(row: OrderRow) -> Self {
+        Self {
+            order: row.order,
+            group_id: row.group_id,
         }
     }
 }

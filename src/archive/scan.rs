@@ -14,7 +14,7 @@ use super::reader::Archive;
 use super::resize::{self, SizedBar};
 use super::row::Row;
 use super::{ArchiveError, journal, parquet};
-use crate::model::{Millis, Order};
+use crate::model::{GroupedOrder, Millis};
 
 /// What a read found, and what it could not.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -121,7 +121,11 @@ impl Archive {
     /// # Errors
     ///
     /// [`ArchiveError`] as [`Archive::orders`] gives.
-    pub fn day_of_orders(&self, at: Millis, filter: &Filter) -> Result<Vec<Order>, ArchiveError> {
+    pub fn day_of_orders(
+        &self,
+        at: Millis,
+        filter: &Filter,
+    ) -> Result<Vec<GroupedOrder>, ArchiveError> {
         Ok(in_order(self.day(Day::of(at), filter)?.rows))
     }
 
@@ -135,7 +139,7 @@ impl Archive {
         at: Millis,
         filter: &Filter,
         most: usize,
-    ) -> Result<Option<Vec<Order>>, ArchiveError> {
+    ) -> Result<Option<Vec<GroupedOrder>>, ArchiveError> {
         let mut room = Room::of(most);
         let rows = self.day_within::<OrderRow>(Day::of(at), filter, &mut room)?;
         Ok((!room.is_over()).then(|| in_order(rows.rows)))
@@ -403,8 +407,8 @@ impl Archive {
 }
 
 /// Orders newest first, those of one instant in the order they were received.
-fn in_order(mut rows: Vec<OrderRow>) -> Vec<Order> {
+fn in_order(mut rows: Vec<OrderRow>) -> Vec<GroupedOrder> {
     // As they lie, so they have arrived.
     rows.sort_by_key(|row| (Reverse(row.order.timestamp), row.received_at));
-    rows.into_iter().map(|row| row.order).collect()
+    rows.into_iter().map(Into::into).collect()
 }

@@ -1,5 +1,6 @@
 //! What has been observed, checked and sorted.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use super::exposure::Exposure;
@@ -31,6 +32,8 @@ pub struct Observations {
     coins: BTreeMap<String, History>,
     now: Millis,
     fits: Fits,
+    /// What orders have in common, by their places; empty where nothing of the kind is known of any.
+    groups: Vec<Option<Box<str>>>,
 }
 
 impl Observations {
@@ -62,6 +65,7 @@ impl Observations {
         let mut last_order = None;
         let mut given = Listings::default();
         let mut pairs: Vec<u32> = Vec::new();
+        let groups = groups_by_place(&orders);
         for (row, mut observed) in orders.into_iter().enumerate() {
             let coin = observed.coin.as_deref();
             let (names, blank) = (coin.unwrap_or_default(), coin == Some(""));
@@ -120,7 +124,13 @@ impl Observations {
             coins,
             now,
             fits: Fits::default(),
+            groups,
         })
+    }
+
+    /// What the order at a place of the ring has in common with others.
+    pub(super) fn group(&self, place: usize) -> Option<&str> {
+        self.groups.get(place)?.as_deref()
     }
 
     /// The same with what is known of whose bars those of `coin` are; nothing happens where it has none.
@@ -238,6 +248,27 @@ impl Observations {
     }
 }
 
+/// What orders have in common, in the order in which the ring keeps them: that of time, of one instant the last received first,
+/// and of these the last of the table.
+fn groups_by_place(orders: &[ObservedOrder]) -> Vec<Option<Box<str>>> {
+    if orders.iter().all(|observed| observed.group_id.is_none()) {
+        return Vec::new();
+    }
+    let mut sorted: Vec<(usize, &ObservedOrder)> = orders.iter().enumerate().collect();
+    sorted.sort_by_key(|(row, observed)| {
+        let at = observed.order.timestamp;
+        (
+            at,
+            Reverse(observed.received_at.unwrap_or(at)),
+            Reverse(*row),
+        )
+    });
+    let groups = sorted
+        .into_iter()
+        .map(|(_, observed)| observed.group_id.as_deref());
+    groups.map(|group| group.map(Into::into)).collect()
+}
+
 /// Rows that make the same observations again: orders, bars and readings of open interest.
 pub type Rows = (
     Vec<ObservedOrder>,
@@ -256,6 +287,7 @@ impl Observations {
             order: self.ring.order(place),
             coin: Some(self.ring.coin(place).to_owned()),
             received_at: Some(self.ring.received_at(place)),
+            group_id: self.group(place).map(str::to_owned),
         });
         let bars = self
             .coins

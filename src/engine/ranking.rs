@@ -8,8 +8,8 @@ use rust_decimal::Decimal;
 use super::View;
 use super::ring::{Ring, SumName, Sums};
 use crate::model::{
-    ChartRow, CoinTotals, ExactSum, ExchangeTotals, Millis, Order, Side, Symbol, TotalsByWindow,
-    Vocabulary, Window,
+    ChartRow, CoinTotals, ExactSum, ExchangeTotals, GroupedOrder, Millis, Order, Side, Symbol,
+    TotalsByWindow, Vocabulary, Window,
 };
 
 /// Exchange, symbol and coin of each listing that an order was ever of.
@@ -147,7 +147,7 @@ pub fn largest(view: &View, window: Window, wanted: Wanted<'_>, limit: usize) ->
 
 /// One page of the orders `wanted`: newest first, orders of one instant in the order they arrived.
 #[must_use]
-pub fn orders(view: &View, wanted: Wanted<'_>, limit: usize, offset: u64) -> Vec<Order> {
+pub fn orders(view: &View, wanted: Wanted<'_>, limit: usize, offset: u64) -> Vec<GroupedOrder> {
     orders_between(view, wanted, (None, None), limit, offset)
 }
 
@@ -159,7 +159,7 @@ pub fn orders_between(
     (start, end): (Option<Millis>, Option<Millis>),
     limit: usize,
     offset: u64,
-) -> Vec<Order> {
+) -> Vec<GroupedOrder> {
     let ring = view.ring();
     let Some(is_wanted) = wanted.of(ring) else {
         return Vec::new();
@@ -168,7 +168,10 @@ pub fn orders_between(
     seen.filter(|place| is_wanted(*place))
         .skip(usize::try_from(offset).unwrap_or(usize::MAX))
         .take(limit)
-        .map(|place| ring.order(place))
+        .map(|place| GroupedOrder {
+            order: ring.order(place),
+            group_id: view.group(place).map(str::to_owned),
+        })
         .collect()
 }
 

@@ -174,6 +174,12 @@ impl<'a> View<'a> {
         places.filter(move |place| self.sees(*place))
     }
 
+    /// What the order at a place has in common with others, where it is one of the observations themselves.
+    pub(super) fn group(self, place: usize) -> Option<&'a str> {
+        let is_theirs = std::ptr::eq(self.ring, self.observations.ring());
+        is_theirs.then(|| self.observations.group(place)).flatten()
+    }
+
     /// Shows `take` the sums of a window by exchange and coin: read off where they are kept, else counted.
     pub(super) fn each_sum(self, window: Window, mut take: impl FnMut(SumName, &Sums)) {
         if self.stands() {

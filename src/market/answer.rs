@@ -195,7 +195,7 @@ pub(super) fn wanted(question: &api::Orders) -> Wanted<'_> {
 impl Answer for api::Orders {
     fn answer(&self, view: &View<'_>) -> Result<Answered<Self::Reply>, EngineError> {
         let rows = engine::orders(view, wanted(self), self.limit.into(), self.offset);
-        Ok(Answered::realised(rows))
+        Ok(Answered::realised(self.shown(rows)))
     }
 
     fn doubtful(&self, reply: &Self::Reply) -> Option<Asked<'_>> {
@@ -211,12 +211,13 @@ impl Answer for api::Orders {
         as_of: Option<Millis>,
         most: usize,
     ) -> Option<Result<Self::Reply, Refusal>> {
-        self.is_of_stretch()
-            .then(|| market.orders(self, as_of, most))
+        // What orders have in common is kept with them, not in memory.
+        let is_read = self.is_of_stretch() || self.tells_groups();
+        is_read.then(|| Ok(self.shown(market.orders(self, as_of, most)?)))
     }
 
     fn material(&self) -> Material {
-        if self.is_of_stretch() {
+        if self.is_of_stretch() || self.tells_groups() {
             Material::Stretch
         } else {
             Material::Realised(Window::H24)

@@ -8,7 +8,7 @@ use super::revision::wall_clock;
 use super::source::{Needed, shown};
 use crate::api::Orders;
 use crate::engine::{self, EngineError, View};
-use crate::model::{Chosen, Millis, Model, Order, Symbol};
+use crate::model::{Chosen, GroupedOrder, Millis, Model, Symbol};
 
 impl Market {
     /// The answer to `question`, as of `as_of` or else of now.
@@ -196,7 +196,7 @@ impl Market {
         limit: usize,
         offset: u64,
         as_of: Option<Millis>,
-    ) -> Result<Vec<Order>, Refusal> {
+    ) -> Result<Vec<GroupedOrder>, Refusal> {
         self.check_instant(as_of)?;
         let page = shown(&*self.source, as_of, None, |view| {
             engine::orders(view, wanted(orders), limit, offset)

@@ -103,6 +103,7 @@ mod tests {
                 },
                 coin: None,
                 received_at: Some(Millis(received)),
+                group_id: None,
             });
         let observations =
             Observations::new(orders.collect(), Vec::new(), Vec::new(), None).unwrap();

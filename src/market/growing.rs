@@ -35,7 +35,7 @@ use crate::model::{Millis, ObservedOrder, Order};
 ///     value_usd: 120_000.into(),
 ///     timestamp: Millis(1_781_136_000_000),
 /// };
-/// let observed = ObservedOrder { order, coin: None, received_at: None };
+/// let observed = ObservedOrder { order, coin: None, received_at: None, group_id: None };
 /// feed.append((vec![observed], Vec::new(), Vec::new()))?;
 /// assert_ne!(market.revision(), seen);
 /// assert!(matches!(market.arrivals(None, 10)?, Arrivals::Known(orders) if orders.len() == 1));

@@ -3,7 +3,7 @@
 use super::refusal::Refusal;
 use crate::api::{BadQuery, Orders};
 use crate::archive::{Archive, Filter};
-use crate::model::{Millis, Order};
+use crate::model::{GroupedOrder, Millis};
 
 /// So long a stretch is read first. Each that could be read whole is followed by one of twice the length.
 const FIRST: i64 = Millis::MINUTE;
@@ -22,13 +22,25 @@ pub(super) fn check(wanted: &Orders) -> Result<(), BadQuery> {
     }
 }
 
+/// The same question, of the last day up to an instant where it says no stretch of time.
+pub(super) fn of_last_day(asked: &Orders, last: Millis) -> Orders {
+    if asked.is_of_stretch() {
+        return asked.clone();
+    }
+    Orders {
+        start: Some(last.back(Millis::DAY).on(1)),
+        end: Some(last.on(1)),
+        ..asked.clone()
+    }
+}
+
 /// A page of the orders that an archive has, newest first; those of one instant in the order they were received.
 pub(super) fn page(
     archive: &Archive,
     wanted: &Orders,
     as_of: Option<Millis>,
     most: usize,
-) -> Result<Vec<Order>, Refusal> {
+) -> Result<Vec<GroupedOrder>, Refusal> {
     let symbol = wanted.symbol.as_ref();
     let filter = Filter {
         start: wanted.start,
@@ -64,8 +76,10 @@ pub(super) fn page(
             };
             for order in orders {
                 // What an archive keeps has the coin of its pair.
-                if symbol.is_some_and(|symbol| !symbol.means(&order.symbol, symbol.coin()))
-                    || wanted.min_usd.is_some_and(|least| order.value_usd < least)
+                if symbol.is_some_and(|symbol| !symbol.means(&order.order.symbol, symbol.coin()))
+                    || wanted
+                        .min_usd
+                        .is_some_and(|least| order.order.value_usd < least)
                 {
                     continue;
                 }

@@ -6,7 +6,7 @@ use super::refusal::Refusal;
 use crate::api;
 use crate::engine::{CascadeQuestion, TimelineQuestion};
 use crate::model::{
-    Bar, CascadeRow, MapRow, Millis, MissedStretch, ObservedOpenInterest, Order, PeriodRow,
+    Bar, CascadeRow, GroupedOrder, MapRow, Millis, MissedStretch, ObservedOpenInterest, PeriodRow,
     PositionRow, UndercountRow, VenueCoverage, Window,
 };
 
@@ -28,7 +28,7 @@ pub trait Stretches {
         wanted: &api::Orders,
         as_of: Option<Millis>,
         most: usize,
-    ) -> Result<Vec<Order>, Refusal>;
+    ) -> Result<Vec<GroupedOrder>, Refusal>;
 
     /// What was liquidated period by period, the periods in order of time; those without an order are left out.
     ///

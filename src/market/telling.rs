@@ -13,9 +13,9 @@ use super::stretches::{Ends, Stretches};
 use crate::api::{self, BadQuery};
 use crate::engine::{self, CascadeQuestion, Rows, TimelineQuestion};
 use crate::model::{
-    Bar, CascadeRow, Coin, Completeness, MapRow, Millis, MissedStretch, ObservedLiquidations,
-    ObservedOpenInterest, Order, PeriodRow, PositionRow, UndercountRow, VenueCoverage, Vocabulary,
-    Window,
+    Bar, CascadeRow, Coin, Completeness, GroupedOrder, MapRow, Millis, MissedStretch,
+    ObservedLiquidations, ObservedOpenInterest, PeriodRow, PositionRow, UndercountRow,
+    VenueCoverage, Vocabulary, Window,
 };
 
 impl Market {
@@ -225,11 +225,15 @@ impl Stretches for Market {
         asked: &api::Orders,
         as_of: Option<Millis>,
         most: usize,
-    ) -> Result<Vec<Order>, Refusal> {
+    ) -> Result<Vec<GroupedOrder>, Refusal> {
         self.check_instant(as_of)?;
         orders::check(asked)?;
         match self.source.archive_of_the_past() {
-            Some(archive) => orders::page(archive, asked, self.source.instant(as_of)?, most),
+            Some(archive) => {
+                let known_by = self.source.instant(as_of)?;
+                let last = known_by.unwrap_or_else(|| self.now());
+                orders::page(archive, &orders::of_last_day(asked, last), known_by, most)
+            }
             None => shown(&*self.source, as_of, None, |view| {
                 let stretch = (asked.start, asked.end);
                 engine::orders_between(

@@ -14,6 +14,8 @@ pub struct ObservedOrder {
     pub coin: Option<String>,
     /// When it was received; the event time where absent.
     pub received_at: Option<Millis>,
+    /// What it has in common with others of one liquidation, where that is known.
+    pub group_id: Option<String>,
 }
 
 super::record! {
@@ -27,11 +29,13 @@ super::record! {
         timestamp: Millis = order.timestamp,
         coin: Option<String> = coin,
         received_at: Option<Millis> = received_at,
+        group_id: Option<String> = group_id,
     }
     made of {
         order: Order { exchange, symbol, side, price, qty, value_usd, timestamp },
         coin,
         received_at,
+        group_id,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Decimals, Labels, Millis, Order, Side};
+use super::{Decimals, GroupedOrder, Labels, Millis, Order, Side};
 
 /// Liquidation orders, column by column: the same values as so many [`Order`]s in a fraction of the room.
 ///
@@ -39,6 +39,8 @@ pub struct OrderColumns {
     pub value_usd: Decimals,
     /// Event times.
     pub timestamp: Vec<Millis>,
+    /// What fills of one liquidation have in common; empty where nothing of the kind is known of any.
+    pub group_id: Vec<Option<String>>,
 }
 
 impl OrderColumns {
@@ -53,6 +55,7 @@ impl OrderColumns {
             qty: Decimals::with_capacity(rows),
             value_usd: Decimals::with_capacity(rows),
             timestamp: Vec::with_capacity(rows),
+            group_id: Vec::new(),
         }
     }
 
@@ -70,6 +73,11 @@ impl OrderColumns {
 
     /// Adds an order.
     pub fn push(&mut self, order: &Order) {
+        self.push_grouped(order, None);
+    }
+
+    /// Adds an order that has this in common with others.
+    pub(crate) fn push_grouped(&mut self, order: &Order, group: Option<String>) {
         self.exchange.push(&order.exchange);
         self.symbol.push(&order.symbol);
         self.side.push(order.side);
@@ -77,6 +85,25 @@ impl OrderColumns {
         self.qty.push(order.qty);
         self.value_usd.push(order.value_usd);
         self.timestamp.push(order.timestamp);
+        self.push_group(group);
+    }
+
+    /// Says of the order that was added last what it has in common with others.
+    pub(crate) fn push_group(&mut self, group: Option<String>) {
+        let rows = self.len();
+        if group.is_some() || !self.group_id.is_empty() {
+            self.group_id.resize(rows.saturating_sub(1), None);
+            self.group_id.push(group);
+        }
+    }
+
+    /// The order of `row`, with its group.
+    #[must_use]
+    pub fn grouped(&self, row: usize) -> Option<GroupedOrder> {
+        Some(GroupedOrder {
+            order: self.get(row)?,
+            group_id: self.group_id.get(row).cloned().flatten(),
+        })
     }
 
     /// The order of `row`.
@@ -111,8 +138,15 @@ impl OrderColumns {
         self.side.extend_from_slice(sides);
         self.price.append(&other.price, rows.clone());
         self.qty.append(&other.qty, rows.clone());
-        self.value_usd.append(&other.value_usd, rows);
+        self.value_usd.append(&other.value_usd, rows.clone());
+        let before = self.len();
         self.timestamp.extend_from_slice(times);
+        let groups = other.group_id.get(rows).unwrap_or_default();
+        if !groups.is_empty() || !self.group_id.is_empty() {
+            self.group_id.resize(before, None);
+            self.group_id.extend_from_slice(groups);
+            self.group_id.resize(self.timestamp.len(), None);
+        }
     }
 
     /// Whether the order of `row` equals that of `theirs` in `other`.
@@ -131,6 +165,24 @@ impl OrderColumns {
 impl From<OrderColumns> for Vec<Order> {
     fn from(columns: OrderColumns) -> Self {
         columns.iter().collect()
+    }
+}
+
+impl From<OrderColumns> for Vec<GroupedOrder> {
+    fn from(columns: OrderColumns) -> Self {
+        let rows = 0..columns.len();
+        rows.filter_map(|row| columns.grouped(row)).collect()
+    }
+}
+
+impl FromIterator<GroupedOrder> for OrderColumns {
+    fn from_iter<T: IntoIterator<Item = GroupedOrder>>(orders: T) -> Self {
+        let orders = orders.into_iter();
+        let mut columns = Self::with_capacity(orders.size_hint().0);
+        for GroupedOrder { order, group_id } in orders {
+            columns.push_grouped(&order, group_id);
+        }
+        columns
     }
 }
 

@@ -62,7 +62,7 @@ fn order_row(observed: ObservedOrder, dedupe_key: String) -> OrderRow {
         received_at: observed.received_at.unwrap_or(observed.order.timestamp),
         order: observed.order,
         raw: None,
-        group_id: None,
+        group_id: observed.group_id,
     }
 }
 

@@ -18,21 +18,24 @@ use crate::archive::BatchFile;
 use crate::model::OrderColumns;
 
 /// The columns of orders without any.
-fn none(money: Money) -> PyResult<RecordBatch> {
-    record_batch(&Columns::from(OrderColumns::with_capacity(0)), money)
+fn none(money: Money, groups: bool) -> PyResult<RecordBatch> {
+    let columns = Columns::from(OrderColumns::with_capacity(0));
+    record_batch(&columns.grouped(groups), money)
 }
 
 /// Orders over the C stream interface, batch by batch; `following` gives the next table, and `None` at the end.
 #[pyclass(frozen, module = "liqdata._core")]
 pub(super) struct ArrowBatches {
     following: Py<PyAny>,
+    groups: bool,
 }
 
 #[pymethods]
 impl ArrowBatches {
     #[new]
-    fn new(following: Py<PyAny>) -> Self {
-        Self { following }
+    #[pyo3(signature = (following, groups=false))]
+    fn new(following: Py<PyAny>, groups: bool) -> Self {
+        Self { following, groups }
     }
 
     /// The stream. It may be asked for once: what has been taken is gone.
@@ -44,7 +47,7 @@ impl ArrowBatches {
     ) -> PyResult<Bound<'py, PyCapsule>> {
         let wanted = requested_schema.map(PySchema::from_arrow_pycapsule);
         let wanted = wanted.transpose()?.map(PySchema::into_inner);
-        let empty = none(Money::Float)?;
+        let empty = none(Money::Float, self.groups)?;
         let wanted = wanted.filter(|schema| in_types(&empty, Arc::clone(schema)).is_some());
         let reader = Reader {
             following: self.following.clone_ref(py),
@@ -115,10 +118,11 @@ impl ParquetFile {
 impl ParquetFile {
     /// A file that is there already, and empty; money as float64, or exact as `decimal128(38, 18)`.
     #[new]
+    #[pyo3(signature = (path, exact, groups=false))]
     #[expect(clippy::needless_pass_by_value, reason = "arguments come by value")]
-    fn new(path: PathBuf, exact: bool) -> PyResult<Self> {
+    fn new(path: PathBuf, exact: bool, groups: bool) -> PyResult<Self> {
         let money = if exact { Money::Fixed } else { Money::Float };
-        let file = BatchFile::begin(&path, none(money)?.schema())?;
+        let file = BatchFile::begin(&path, none(money, groups)?.schema())?;
         Ok(Self {
             writer: Mutex::new(Some(file)),
             money,

@@ -287,7 +287,7 @@ impl Client {
         clippy::too_many_arguments,
         reason = "one per parameter of the public method"
     )]
-    #[pyo3(signature = (symbol, exchange, min_usd, page_size, max_rows, start=None, end=None, as_of=None))]
+    #[pyo3(signature = (symbol, exchange, min_usd, page_size, max_rows, start=None, end=None, as_of=None, groups=false))]
     fn walk(
         &self,
         py: Python<'_>,
@@ -299,9 +299,10 @@ impl Client {
         start: Option<i64>,
         end: Option<i64>,
         as_of: Option<i64>,
+        groups: bool,
     ) -> PyResult<Walk> {
         let client = self.open()?;
-        let orders = question::orders(symbol, exchange, min_usd)?;
+        let orders = question::orders(symbol, exchange, min_usd, groups)?;
         let page_size = whole("page_size", page_size, PAGE_SIZES)?;
         let max_rows = max_rows
             .map(|rows| whole("max_rows", rows, MAX_ROWS))
@@ -314,6 +315,6 @@ impl Client {
         let walk = client::Walk::over(client, orders, page_size, max_rows)
             .and_then(|walk| walk.within(stretch))
             .map_err(|refusal| error::bad_query(py, &refusal))?;
-        Ok(Walk::new(walk))
+        Ok(Walk::new(walk, groups))
     }
 }

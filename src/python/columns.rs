@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::convert::Infallible;
 
 use crate::model::{
-    self, Cell, Decimals, Kind, Labels, Millis, Order, OrderColumns, Record, Side, Value, Visitor,
-    Vocabulary, coin_of_pair,
+    self, Cell, Decimals, GroupedOrder, Kind, Labels, Millis, Order, OrderColumns, Record, Side,
+    Value, Visitor, Vocabulary, coin_of_pair,
 };
 
 /// Where orders have their pairs.
@@ -139,15 +139,28 @@ impl Columns {
 
     /// The same columns, where nothing that may be absent is.
     pub(super) fn filled(mut self) -> Self {
-        for column in &mut self.columns {
+        // What orders have in common is told of some of them.
+        for column in self.columns.iter_mut().filter(|one| !is_of_groups(one)) {
             column.present = None;
+        }
+        self
+    }
+
+    /// The same orders with the column of what they have in common, or without it.
+    pub(super) fn grouped(mut self, wanted: bool) -> Self {
+        let place = self.columns.iter().position(is_of_groups);
+        match (place, wanted) {
+            (Some(place), false) => drop(self.columns.remove(place)),
+            (None, true) => self.columns.push(groups(&vec![None; self.rows])),
+            (Some(_), true) | (None, false) => {}
         }
         self
     }
 
     /// The coin of each order, where the columns are those of orders: a column of frames, which rows do not have.
     pub(super) fn coins(&self) -> Option<Column> {
-        let names = self.columns.iter().map(|column| column.name.as_str());
+        let columns = self.columns.iter().filter(|column| !is_of_groups(column));
+        let names = columns.map(|column| column.name.as_str());
         if !names.eq(Order::COLUMNS.iter().map(|column| column.name)) {
             return None;
         }
@@ -173,11 +186,13 @@ impl Columns {
         columns
     }
 
-    /// The orders of several, one after the other; `None` where their columns are no orders'.
-    pub(super) fn joined<'a>(parts: impl Iterator<Item = &'a Self>) -> Option<Self> {
+    /// The orders of several, one after the other, with what they have in common or without it; `None` where their columns
+    /// are no orders'.
+    pub(super) fn joined<'a>(parts: impl Iterator<Item = &'a Self>, groups: bool) -> Option<Self> {
         let parts: Vec<&Self> = parts.collect();
         let rows = parts.iter().map(|part| part.rows).sum();
-        let mut joined = Self::from(OrderColumns::with_capacity(rows));
+        let joined = Self::from(OrderColumns::with_capacity(rows));
+        let mut joined = joined.grouped(groups);
         for part in parts {
             if part.columns.len() != joined.columns.len() {
                 return None;
@@ -208,6 +223,23 @@ impl Columns {
             columns,
             rows: rows.len(),
         }
+    }
+}
+
+/// Whether a column tells what orders have in common.
+fn is_of_groups(column: &Column) -> bool {
+    column.name == GroupedOrder::GROUP
+}
+
+/// The column of what orders have in common.
+fn groups(told: &[Option<String>]) -> Column {
+    let texts = told
+        .iter()
+        .map(|group| group.as_deref().unwrap_or_default());
+    Column {
+        name: GroupedOrder::GROUP.to_owned(),
+        cells: Cells::Text(texts.collect()),
+        present: Some(told.iter().map(Option::is_some).collect()),
     }
 }
 
@@ -324,8 +356,9 @@ impl From<OrderColumns> for Columns {
                 cells,
                 present: None,
             });
+        let groups = (!orders.group_id.is_empty()).then(|| groups(&orders.group_id));
         Self {
-            columns: columns.collect(),
+            columns: columns.chain(groups).collect(),
             rows,
         }
     }

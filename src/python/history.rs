@@ -14,7 +14,7 @@ use super::rows::Table;
 use crate::api::BadQuery;
 use crate::archive::Filter;
 use crate::market::{self, Asked};
-use crate::model::{Millis, Order, Symbol};
+use crate::model::{GroupedOrder, Millis, Symbol};
 
 /// Orders that are handed over at a time.
 const CHUNK: usize = 1 << 16;
@@ -23,7 +23,7 @@ const CHUNK: usize = 1 << 16;
 struct Left {
     /// Days, the oldest first.
     days: Vec<Millis>,
-    orders: VecDeque<Order>,
+    orders: VecDeque<GroupedOrder>,
     /// Whether any was found yet.
     any: bool,
 }
@@ -37,6 +37,8 @@ pub(super) struct History {
     symbol: Option<Symbol>,
     /// Only those of at least so many USD.
     least: Option<Decimal>,
+    /// Whether it is told what they have in common.
+    groups: bool,
     left: Mutex<Left>,
 }
 
@@ -46,6 +48,7 @@ impl History {
         market: Arc<market::Market>,
         filter: Filter,
         (symbol, least): (Option<Symbol>, Option<Decimal>),
+        groups: bool,
         days: Vec<Millis>,
     ) -> Self {
         let orders = VecDeque::new();
@@ -54,6 +57,7 @@ impl History {
             filter,
             symbol,
             least,
+            groups,
             left: Mutex::new(Left {
                 days,
                 orders,
@@ -89,10 +93,10 @@ impl History {
                     // What an archive keeps has the coin of its pair.
                     let coin = symbol.coin();
                     left.orders
-                        .retain(|order| symbol.means(&order.symbol, coin));
+                        .retain(|order| symbol.means(&order.order.symbol, coin));
                 }
                 if let Some(least) = self.least {
-                    left.orders.retain(|order| order.value_usd >= least);
+                    left.orders.retain(|order| order.order.value_usd >= least);
                 }
                 left.days.pop();
             }
@@ -101,12 +105,12 @@ impl History {
         })?;
         // Before anything is taken: rows that an interrupted caller never gets are the next ones again.
         py.check_signals()?;
-        let rows: Option<Vec<Order>> = py.detach(|| {
+        let rows: Option<Vec<GroupedOrder>> = py.detach(|| {
             let mut left = self.left();
             let wanted = left.orders.len().min(CHUNK);
             more.then(|| left.orders.drain(..wanted).collect())
         });
-        Ok(rows.map(|rows| Columns::from(rows).into()))
+        Ok(rows.map(|rows| Columns::from(rows).grouped(self.groups).into()))
     }
 }
 
@@ -121,7 +125,7 @@ pub(super) fn walk_bounds(
     max_rows: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Option<usize>> {
     let py = symbol.py();
-    orders(symbol, exchange, min_usd)?;
+    orders(symbol, exchange, min_usd, false)?;
     let bounded = |name: &'static str, value: i128, most: i128, allowed: &str| {
         usize::try_from(value)
             .ok()

@@ -538,7 +538,7 @@ impl Market {
     }
 
     /// One page of orders from `offset`, for walking the feed.
-    #[pyo3(signature = (symbol, exchange, min_usd, limit, offset, as_of=None))]
+    #[pyo3(signature = (symbol, exchange, min_usd, limit, offset, as_of=None, groups=false))]
     #[expect(clippy::too_many_arguments, reason = "each is one of a question's")]
     fn page(
         &self,
@@ -549,14 +549,15 @@ impl Market {
         limit: usize,
         offset: u64,
         as_of: Option<i64>,
+        groups: bool,
     ) -> PyResult<Table> {
-        let checked = question::orders(symbol, exchange, min_usd)?;
+        let checked = question::orders(symbol, exchange, min_usd, groups)?;
         let rows = compute(py, || {
             Ok(self
                 .market
                 .page(&checked, limit, offset, as_of.map(Millis))?)
         })?;
-        Ok(Columns::from(rows).into())
+        Ok(Columns::from(rows).grouped(groups).into())
     }
 
     /// The history of orders of an archive, newest first; `None` where the market lies in no archive.
@@ -570,8 +571,9 @@ impl Market {
         start: Option<i64>,
         end: Option<i64>,
         as_of: Option<i64>,
+        groups: bool,
     ) -> PyResult<Option<History>> {
-        let checked = question::orders(symbol, exchange, min_usd)?;
+        let checked = question::orders(symbol, exchange, min_usd, groups)?;
         if self.market.archive().is_none() {
             return Ok(None);
         }
@@ -593,7 +595,13 @@ impl Market {
             Some(archive) => Ok(archive.days_with_orders(&filter)?),
             None => Ok(Vec::new()),
         })?;
-        Ok(Some(History::new(market, filter, (symbol, least), days)))
+        Ok(Some(History::new(
+            market,
+            filter,
+            (symbol, least),
+            groups,
+            days,
+        )))
     }
 
     /// Orders, bars, open interest and liquidations by period, as tables that make the same market.

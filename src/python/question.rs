@@ -19,8 +19,8 @@ use crate::api::{self, BadQuery, ENDPOINTS, EXTENSIONS, Endpoint, Entry, Paramet
 use crate::client::{Beside, Client};
 use crate::market::Market;
 use crate::model::{
-    Chosen, HeatmapGrid, LiquidationMap, MaxPain, Millis, OrderColumns, TierLevels, TotalsByWindow,
-    Vocabulary,
+    Chosen, Groups, HeatmapGrid, LiquidationMap, MaxPain, Millis, OrderColumns, TierLevels,
+    TotalsByWindow, Vocabulary,
 };
 
 /// A reply that has not met Python yet.
@@ -32,8 +32,8 @@ pub(super) enum Answer {
     Liqmap(LiquidationMap, Ground),
     Levels(TierLevels, Ground),
     Maxpain(MaxPain, Ground),
-    /// Orders of a walk, not taken yet.
-    Walked(Arc<UntakenOrders>),
+    /// Orders of a walk, not taken yet, and whether it is told what they have in common.
+    Walked(Arc<UntakenOrders>, bool),
     /// Orders of a stream, not taken yet.
     Arrivals(Arc<UntakenArrivals>),
 }
@@ -52,8 +52,9 @@ impl Answer {
             Self::Maxpain(reply, ground) => {
                 arrays::maxpain(py, reply, &ground)?.into_any().unbind()
             }
-            Self::Walked(untaken) => {
-                Py::new(py, Table::from(Columns::from(untaken.take())))?.into_any()
+            Self::Walked(untaken, groups) => {
+                let columns = Columns::from(untaken.take()).grouped(groups);
+                Py::new(py, Table::from(columns))?.into_any()
             }
             Self::Arrivals(untaken) => {
                 let (rows, ids) = untaken.take();
@@ -128,7 +129,7 @@ macro_rules! questions {
                 match &self.kind {
                     $(Kind::$endpoint(query) => {
                         let (reply, remarks) = client.fetch_beside(query, self.beside).await?;
-                        Ok(reply.into_answer(remarks.into()))
+                        Ok(self.shaped(reply.into_answer(remarks.into())))
                     })+
                 }
             }
@@ -138,8 +139,18 @@ macro_rules! questions {
                 match &self.kind {
                     $(Kind::$endpoint(query) => {
                         let answered = market.answer(query, as_of)?;
-                        Ok(answered.reply.into_answer(answered.explain.into()))
+                        Ok(self.shaped(answered.reply.into_answer(answered.explain.into())))
                     })+
+                }
+            }
+
+            /// An answer with the columns that the question asks for.
+            fn shaped(&self, answer: Answer) -> Answer {
+                match (&self.kind, answer) {
+                    (Kind::Orders(asked), Answer::Rows(columns)) => {
+                        Answer::Rows(columns.grouped(asked.tells_groups()))
+                    }
+                    (_, answer) => answer,
                 }
             }
 
@@ -423,6 +434,7 @@ pub(super) fn orders(
     symbol: &Bound<'_, PyAny>,
     exchange: &Bound<'_, PyAny>,
     min_usd: &Bound<'_, PyAny>,
+    groups: bool,
 ) -> PyResult<api::Orders> {
     let query = query(symbol.py(), &api::Orders::ENTRY, |name| {
         Ok(match name {
@@ -432,7 +444,12 @@ pub(super) fn orders(
             _ => None,
         })
     })?;
-    api::Orders::from_query(&query).map_err(|refusal| bad_query(symbol.py(), &refusal))
+    let asked =
+        api::Orders::from_query(&query).map_err(|refusal| bad_query(symbol.py(), &refusal))?;
+    Ok(api::Orders {
+        groups: groups.then_some(Groups::Told),
+        ..asked
+    })
 }
 
 /// The question for the orders as they arrive, which both a service and a market answer.

@@ -358,9 +358,11 @@ impl Table {
         clippy::needless_pass_by_value,
         reason = "arguments from Python come by value"
     )]
-    fn joined_orders(py: Python<'_>, tables: Vec<Bound<'_, Self>>) -> PyResult<Self> {
+    #[pyo3(signature = (tables, groups=false))]
+    fn joined_orders(py: Python<'_>, tables: Vec<Bound<'_, Self>>, groups: bool) -> PyResult<Self> {
         let tables: Vec<_> = tables.iter().map(Bound::get).collect();
-        let joined = py.detach(|| Columns::joined(tables.iter().map(|table| table.columns())));
+        let joined =
+            py.detach(|| Columns::joined(tables.iter().map(|table| table.columns()), groups));
         joined
             .map(Self::from)
             .ok_or_else(|| PyValueError::new_err("tables of different columns cannot be joined"))
@@ -454,7 +456,7 @@ impl Table {
         )))
     }
 
-    /// A text column as codes (int32) into a list of distinct names.
+    /// A text column as codes (int32) into a list of distinct names, -1 where a cell is missing.
     fn codes<'py>(
         &self,
         py: Python<'py>,
@@ -597,10 +599,9 @@ fn coded<'py>(py: Python<'py>, column: &Column) -> PyResult<(Bound<'py, PyAny>, 
             column.name
         )));
     };
-    let codes: Vec<i32> = cells
-        .codes()
-        .iter()
-        .map(|&code| i32::try_from(code).unwrap_or(i32::MAX))
+    let codes: Vec<i32> = column
+        .present(cells.codes())
+        .map(|code| code.map_or(-1, |code| i32::try_from(code).unwrap_or(i32::MAX)))
         .collect();
     Ok((codes.into_pyarray(py).into_any(), cells.names().to_vec()))
 }

@@ -16,12 +16,14 @@ pub(super) struct Walk {
     rows: Arc<tokio::sync::Mutex<client::Walk>>,
     untaken: Arc<UntakenOrders>,
     end: Arc<OnceLock<client::End>>,
+    groups: bool,
 }
 
 impl Walk {
-    pub(super) fn new(walk: client::Walk) -> Self {
+    pub(super) fn new(walk: client::Walk, groups: bool) -> Self {
         Self {
             end: walk.end(),
+            groups,
             rows: Arc::new(tokio::sync::Mutex::new(walk)),
             untaken: Arc::default(),
         }
@@ -43,6 +45,7 @@ impl Walk {
     #[pyo3(signature = (bridge=None, token=0))]
     fn begin_next(&self, bridge: Option<&Bound<'_, Bridge>>, token: u64) -> PyResult<Call> {
         let (walk, untaken) = (Arc::clone(&self.rows), Arc::clone(&self.untaken));
+        let groups = self.groups;
         let work = async move {
             let mut walk = walk.lock().await;
             if untaken.is_empty() {
@@ -52,7 +55,7 @@ impl Walk {
                     Err(error) => return Outcome::Failed(error.into(), None),
                 }
             }
-            Outcome::One(Some(Answer::Walked(untaken)))
+            Outcome::One(Some(Answer::Walked(untaken, groups)))
         };
         Call::begin(work, wakeup(bridge, token))
     }

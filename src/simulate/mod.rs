@@ -243,6 +243,7 @@ fn row(coin: &Coin, venue: Venue, liquidation: &Liquidation, lots: i64) -> Obser
         },
         coin: Some(coin.symbol.to_owned()),
         received_at: None,
+        group_id: None,
     }
 }
 

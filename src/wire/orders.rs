@@ -9,16 +9,16 @@ use super::damage::Damage;
 use super::number::exact_decimal;
 use super::quick::{Cursor, first};
 use super::reply::Reply;
-use crate::model::{Millis, Order, OrderColumns, Side};
+use crate::model::{GroupedOrder, Millis, OrderColumns, Side};
 
 /// About the fewest bytes of a row.
 const ROW: usize = 100;
 
 impl Reply for OrderColumns {
-    type Sheet = Option<Vec<Order>>;
+    type Sheet = Option<Vec<GroupedOrder>>;
 
     fn of(sheet: Self::Sheet) -> Result<Self, Damage> {
-        Ok(sheet.unwrap_or_default().iter().collect())
+        Ok(sheet.unwrap_or_default().into_iter().collect())
     }
 
     fn quick(body: &[u8], enveloped: bool) -> Option<Self> {
@@ -41,6 +41,7 @@ impl Reply for OrderColumns {
                 }
             }
             columns.timestamp.push(row.timestamp);
+            columns.push_group(row.group.map(str::to_owned));
             Some(())
         })?;
         Some(columns)
@@ -56,6 +57,8 @@ struct Row<'a> {
     qty: Amount,
     value_usd: Amount,
     timestamp: Millis,
+    /// What it has in common with others, where that is told.
+    group: Option<&'a str>,
 }
 
 /// An exact decimal.
@@ -113,6 +116,7 @@ fn template<'a>(from: &mut Cursor<'a>) -> Option<Row<'a>> {
             row.exactly("\",\"timestamp\":")?;
             Millis::of_calendar(row.whole()?)?
         },
+        group: None,
     };
     row.exactly("}")?;
     *from = row;
@@ -123,6 +127,7 @@ fn template<'a>(from: &mut Cursor<'a>) -> Option<Row<'a>> {
 fn members<'a>(from: &mut Cursor<'a>) -> Option<Row<'a>> {
     let (mut exchange, mut symbol, mut side, mut timestamp) = (None, None, None, None);
     let (mut price, mut qty, mut value_usd) = (None, None, None);
+    let mut group = None;
     from.take(b'{')?;
     loop {
         match from.key()? {
@@ -133,6 +138,15 @@ fn members<'a>(from: &mut Cursor<'a>) -> Option<Row<'a>> {
             "qty" => first(&mut qty, amount(from))?,
             "value_usd" => first(&mut value_usd, amount(from))?,
             "timestamp" => first(&mut timestamp, from.whole().and_then(Millis::of_calendar))?,
+            "group_id" => {
+                // Nothing is told by `null` as well.
+                let told = if from.peek() == Some(b'"') {
+                    from.string().map(Some)
+                } else {
+                    from.exactly("null").map(|()| None)
+                };
+                first(&mut group, told)?;
+            }
             // What is stepped over has to be text all the same.
             _ => from.skip_text()?,
         }
@@ -148,6 +162,7 @@ fn members<'a>(from: &mut Cursor<'a>) -> Option<Row<'a>> {
         qty: qty?,
         value_usd: value_usd?,
         timestamp: timestamp?,
+        group: group.flatten(),
     })
 }
 
@@ -175,11 +190,11 @@ mod tests {
     use crate::wire::{Reading, read};
 
     /// What the tolerant readers make of a body, apart from any quick one.
-    fn tolerant(body: &[u8]) -> Result<Vec<Order>, String> {
+    fn tolerant(body: &[u8]) -> Result<Vec<GroupedOrder>, String> {
         #[derive(serde::Deserialize)]
         struct Envelope {
             #[serde(deserialize_with = "Read::read")]
-            data: Option<Vec<Order>>,
+            data: Option<Vec<GroupedOrder>>,
         }
 
         serde_json::from_slice(body)
@@ -187,8 +202,8 @@ mod tests {
             .map_err(|error| error.to_string())
     }
 
-    fn quick(body: &str) -> Option<Vec<Order>> {
-        OrderColumns::quick(body.as_bytes(), true).map(|columns| columns.iter().collect())
+    fn quick(body: &str) -> Option<Vec<GroupedOrder>> {
+        OrderColumns::quick(body.as_bytes(), true).map(Into::into)
     }
 
     fn body(rows: &[String]) -> String {
@@ -204,7 +219,7 @@ mod tests {
         assert_eq!(from.left(), 0);
         let rows = quick(&body(&[TEMPLATE.to_owned(), TEMPLATE.to_owned()])).unwrap();
         assert_eq!(rows.len(), 2);
-        assert_eq!(rows.first().unwrap().price.to_string(), "63250.10");
+        assert_eq!(rows.first().unwrap().order.price.to_string(), "63250.10");
     }
 
     #[test]
@@ -275,9 +290,11 @@ mod tests {
             member("timestamp", TIME).boxed(),
         ];
         let other = prop::option::of(member("id", OTHER));
-        (members, other, any::<bool>(), any::<u64>()).prop_map(
-            |(mut members, other, shuffled, seed)| {
+        let group = prop::option::of(member("group_id", "null|\"order:[0-9]{1,9}\""));
+        (members, other, group, any::<bool>(), any::<u64>()).prop_map(
+            |(mut members, other, group, shuffled, seed)| {
                 members.extend(other);
+                members.extend(group);
                 if shuffled {
                     fastrand::Rng::with_seed(seed).shuffle(&mut members);
                 }
@@ -300,7 +317,7 @@ mod tests {
             let whole: Result<Reading<OrderColumns>, Damage> = read(body.as_bytes(), true);
             match (whole, slow) {
                 (Ok(Reading::Reply(columns)), Ok(rows)) => {
-                    prop_assert_eq!(columns.iter().collect::<Vec<_>>(), rows);
+                    prop_assert_eq!(Vec::<GroupedOrder>::from(columns), rows);
                 }
                 (Err(_), Err(_)) => {}
                 (whole, slow) => prop_assert!(false, "{}: {:?} against {:?}", body, whole, slow),
@@ -321,7 +338,7 @@ mod tests {
             }
             if let Some(quick) = OrderColumns::quick(&body, true) {
                 let slow = tolerant(&body).unwrap();
-                prop_assert_eq!(quick.iter().collect::<Vec<_>>(), slow);
+                prop_assert_eq!(Vec::<GroupedOrder>::from(quick), slow);
             }
         }
     }

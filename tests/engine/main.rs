@@ -53,6 +53,7 @@ pub(crate) fn order(
         },
         coin: None,
         received_at: None,
+        group_id: None,
     }
 }
 

@@ -72,6 +72,7 @@ fn order() -> impl Strategy<Value = (i64, ObservedOrder)> {
                     order,
                     coin: Some(coin.to_owned()),
                     received_at: Some(Millis(delay)),
+                    group_id: None,
                 };
                 (back, observed)
             },
@@ -291,6 +292,7 @@ fn many(random: &mut fastrand::Rng, amounts: i64) -> Vec<ObservedOrder> {
         ObservedOrder {
             coin: Some(format!("C{}", pair / 2)),
             received_at: Some(order.timestamp.on(random.i64(0..50))),
+            group_id: None,
             order,
         }
     };

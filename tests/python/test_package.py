@@ -160,13 +160,15 @@ def test_every_source_takes_the_contracts_parameters_and_defaults(kind, method):
         "maxpain": ("model",),
     }
     ours = dict.fromkeys((*further.get(method, ()), "as_of"))
+    ours |= {"groups": False} if method == "orders" else {}
     assert named(function) == ours | ({"explain": False} if "model" in SIGNATURES[method] or "model" in ours else {})
 
 
 @pytest.mark.parametrize("kind", [Client, AsyncClient, Market])
 def test_every_source_walks_the_feed_with_the_same_options(kind):
     assert positional(kind.iter_orders) == {"symbol": None, "exchange": None}
-    assert named(kind.iter_orders) == WALK | dict.fromkeys(("min_usd", "start", "end", "as_of"))
+    ours = dict.fromkeys(("min_usd", "start", "end", "as_of")) | {"groups": False}
+    assert named(kind.iter_orders) == WALK | ours
 
 
 @pytest.mark.parametrize("kind", [Client, AsyncClient])
@@ -219,7 +221,7 @@ def test_the_shapes_of_rows_can_be_imported():
         assert getattr(types, name) is not None
     market = samples.simulated()
     for kind, answer in (
-        (types.OrderRow, market.orders()),
+        (types.OrderRow, market.orders(groups=True)),
         (types.CoinRow, market.coins()),
         (types.ExchangeRow, market.exchanges()),
         (types.ChartRow, market.chart()),

@@ -3,8 +3,8 @@
 use std::fmt::Debug;
 
 use liqdata::model::{
-    ChartRow, CoinTotals, ExchangeTotals, HeatmapGrid, LiquidationMap, MaxPain, Order,
-    OrderColumns, TierLevels, TotalsByWindow,
+    ChartRow, CoinTotals, ExchangeTotals, GroupedOrder, HeatmapGrid, LiquidationMap, MaxPain,
+    Order, OrderColumns, TierLevels, TotalsByWindow,
 };
 use liqdata::wire::{Decode, Reading, read};
 use serde::Serialize;
@@ -85,12 +85,12 @@ fn tolerantly<R: Decode + Debug>(body: &[u8], enveloped: bool) {
 fn orders(body: &[u8]) {
     let columns = match read::<OrderColumns>(body, true) {
         Ok(Reading::Reply(columns)) => {
-            Verdict::Reply(format!("{:?}", columns.iter().collect::<Vec<Order>>()))
+            Verdict::Reply(format!("{:?}", Vec::<GroupedOrder>::from(columns)))
         }
         Ok(Reading::Refused { message }) => Verdict::Refused(message),
         Err(damage) => Verdict::Damaged(damage),
     };
-    assert_eq!(columns, verdict::<Vec<Order>>(body, true));
+    assert_eq!(columns, verdict::<Vec<GroupedOrder>>(body, true));
 }
 
 fn written(reply: &impl Serialize) -> String {

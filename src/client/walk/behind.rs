@@ -140,7 +140,10 @@ impl Behind {
             match read.iter().position(|known| *known == order) {
                 Some(place) => drop(read.swap_remove(place)),
                 None if fresh.len() as u64 == self.wanted => break,
-                None => fresh.push(&order),
+                None => {
+                    let group = rows.group_id.get(row).cloned().flatten();
+                    fresh.push_grouped(&order, group);
+                }
             }
         }
         if fresh.is_empty() {

@@ -477,6 +477,7 @@ fn read_orders(archive: &Archive, filter: &Filter) -> Result<Part, Refusal> {
             },
             coin: Some(coin.to_owned()),
             received_at: None,
+            group_id: None,
         });
     };
     archive.orders_briefly(filter, &mut |brief| {

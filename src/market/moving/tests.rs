@@ -24,6 +24,7 @@ fn observed(received: &[i64]) -> Observations {
             },
             coin: None,
             received_at: Some(Millis(START + after)),
+            group_id: None,
         })
         .collect();
     let bars = (0..12)

@@ -59,6 +59,7 @@ fn order(exchange: &str, symbol: &str, side: Side, minutes_ago: i64, usd: i64) -
         },
         coin: None,
         received_at: None,
+        group_id: None,
     }
 }
 
