@@ -50,6 +50,16 @@ struct Measure {
     is_fresh: bool,
 }
 
+/// What is judged of an order.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Told {
+    /// Of a single coin.
+    pub(super) price: Decimal,
+    pub(super) value_usd: Decimal,
+    /// When it happened, or was received where that was before.
+    pub(super) at: Millis,
+}
+
 #[derive(Debug, Default)]
 struct Coin {
     close: Option<Read>,
@@ -123,13 +133,18 @@ impl Yardstick {
         let Some(price) = price_of_one(row.order.price, scale) else {
             return Some(Doubt::Unjudged);
         };
+        let at = row.received_at.min(row.order.timestamp);
         // Of an order that is told long after it happened it says as little as an old one.
         let own = own.and_then(|read| {
             let value = price_of_one(read.value, scale)?;
-            let at = read.at.min(row.order.timestamp);
+            let at = read.at.min(at);
             Some(Read { at, value })
         });
-        let order = (price, row.order.value_usd);
+        let order = Told {
+            price,
+            value_usd: row.order.value_usd,
+            at,
+        };
         self.doubt(&row.coin, exchange, order, own, row.received_at)
     }
 
@@ -139,7 +154,7 @@ impl Yardstick {
         &self,
         coin: &str,
         exchange: &'static str,
-        (price, value_usd): (Decimal, Decimal),
+        order: Told,
         own: Option<Read>,
         now: Millis,
     ) -> Option<Doubt> {
@@ -148,15 +163,16 @@ impl Yardstick {
             coins.insert(coin.to_owned(), Coin::default());
         }
         let coin = coins.get_mut(coin)?;
-        let doubt = coin.doubt(exchange, price, value_usd, own, now);
+        let doubt = coin.doubt(exchange, order, own, now);
         if !matches!(doubt, Some(Doubt::Impossible(_))) {
-            coin.prices.insert(
-                exchange,
-                Read {
-                    at: now,
-                    value: price,
-                },
-            );
+            let told = Read {
+                at: order.at,
+                value: order.price,
+            };
+            let known = coin.prices.entry(exchange).or_insert(told);
+            if known.at <= told.at {
+                *known = told;
+            }
         }
         doubt
     }
@@ -226,15 +242,17 @@ impl Coin {
         })
     }
 
-    fn doubt(
-        &self,
-        exchange: &str,
-        price: Decimal,
-        value_usd: Decimal,
-        own: Option<Read>,
-        now: Millis,
-    ) -> Option<Doubt> {
-        let Some(measure) = self.measure(exchange, own, now) else {
+    fn doubt(&self, exchange: &str, order: Told, own: Option<Read>, now: Millis) -> Option<Doubt> {
+        let Told {
+            price, value_usd, ..
+        } = order;
+        let measure = if order.at >= now.back(FRESH) {
+            self.measure(exchange, own, now)
+        } else {
+            // What others tell of now says nothing of then.
+            own.and_then(|own| told(own, now))
+        };
+        let Some(measure) = measure else {
             return Some(Doubt::Unjudged);
         };
         let Measure {
@@ -294,12 +312,44 @@ mod tests {
         matches!(doubt, Some(Doubt::Impossible(why)) if why.contains(part))
     }
 
+    fn order(price: i64, value_usd: i64, at: Millis) -> Told {
+        Told {
+            price: price.into(),
+            value_usd: value_usd.into(),
+            at,
+        }
+    }
+
+    #[test]
+    fn an_order_that_is_told_long_after_it_happened_measures_nothing_and_is_held_against_nothing_of_now()
+     {
+        let measures = Yardstick::default();
+        let now = Millis(100 * Millis::HOUR);
+        let old = now.back(20 * Millis::HOUR);
+        let of = |exchange, price: i64, at: Millis| {
+            measures.doubt("ABC", exchange, order(price, 1, at), None, now)
+        };
+        assert_eq!(of("binance", 10, old), Some(Doubt::Unjudged));
+        assert_eq!(of("aster", 10, old), Some(Doubt::Unjudged));
+        assert_eq!(of("bybit", 60, now), Some(Doubt::Unjudged));
+        // What is told late does not take the place of what is known of now.
+        assert_eq!(of("okx", 60, now), None);
+        assert_eq!(of("okx", 10, old), Some(Doubt::Unjudged));
+        assert!(impossible(of("gate", 6, now), "the other venues' 60"));
+        measures.close("ABC", now, 60.into());
+        measures.open_interest("ABC", "bybit", now, 1.into());
+        assert_eq!(of("bybit", 10, old), Some(Doubt::Unjudged));
+        let late = now.back(FRESH);
+        assert!(impossible(of("bybit", 10, late), "the market's"));
+        assert_eq!(of("bybit", 10, late.back(1)), Some(Doubt::Unjudged));
+    }
+
     #[test]
     fn an_order_far_off_price_or_open_interest_is_doubted() {
         let measures = Yardstick::default();
         let now = Millis(100 * Millis::MINUTE);
         let doubt = |coin, price: i64, usd: i64| {
-            measures.doubt(coin, "htx", (price.into(), usd.into()), None, now)
+            measures.doubt(coin, "htx", order(price, usd, now), None, now)
         };
         measures.close("BTC", now, 100.into());
         measures.close("BTC", now.back(Millis::MINUTE), 5.into());
@@ -326,7 +376,7 @@ mod tests {
         let measures = Yardstick::default();
         let now = Millis(100 * Millis::MINUTE);
         let of = |exchange, price: i64| {
-            measures.doubt("PEPE", exchange, (price.into(), 1.into()), None, now)
+            measures.doubt("PEPE", exchange, order(price, 1, now), None, now)
         };
         assert_eq!(of("okx", 100), Some(Doubt::Unjudged));
         // Of two nobody knows which is wrong.
@@ -347,7 +397,7 @@ mod tests {
                 at: now.back(age),
                 value: 100.into(),
             };
-            measures.doubt("NEW", "gate", (price.into(), 1.into()), Some(own), now)
+            measures.doubt("NEW", "gate", order(price, 1, now), Some(own), now)
         };
         assert_eq!(of(119, Millis::MINUTE), None);
         assert!(suspected(of(121, Millis::MINUTE), "the exchange's own 100"));
@@ -370,7 +420,7 @@ mod tests {
                 at: now,
                 value: value.into(),
             });
-            measures.doubt("PEPE", exchange, (price.into(), 1.into()), own, now)
+            measures.doubt("PEPE", exchange, order(price, 1, now), own, now)
         };
         // One other venue, in whatever unit it counts, does not set aside what the venue's own price bears out.
         assert_eq!(of("okx", 100_000, None), Some(Doubt::Unjudged));
