@@ -25,7 +25,7 @@ const RECENT: i64 = 2 * Millis::HOUR;
 /// … up to so old by twice as much, since a new coin may rise fivefold in a morning, and beyond that not at all.
 const AGED: i64 = 6 * Millis::HOUR;
 const AGED_TIMES: Decimal = Decimal::from_parts(10, 0, 0, false, 0);
-/// How many other venues have to be of one mind before an order is set aside for it.
+/// How many other venues have to be of one mind, as more than half of them, before an order is set aside for it.
 const WITNESSES: usize = 2;
 /// Which part of the open interest one order may be.
 const PART: Decimal = Decimal::from_parts(5, 0, 0, false, 2);
@@ -44,8 +44,8 @@ struct Measure {
     whose: &'static str,
     /// How many times that no price can be.
     times: Decimal,
-    /// Whether that is sure enough to set an order aside.
-    is_decisive: bool,
+    /// How many that speak for an order it takes for it not to be set aside.
+    against: usize,
     /// Whether it is of now.
     is_fresh: bool,
 }
@@ -63,7 +63,7 @@ pub(super) struct Told {
 #[derive(Debug, Default)]
 struct Coin {
     close: Option<Read>,
-    /// The last prices of orders, by venue.
+    /// The last prices of orders, by whose they are.
     prices: HashMap<&'static str, Read>,
     open_interest: HashMap<&'static str, Read>,
 }
@@ -169,7 +169,7 @@ impl Yardstick {
                 at: order.at,
                 value: order.price,
             };
-            let known = coin.prices.entry(exchange).or_insert(told);
+            let known = coin.prices.entry(source(exchange)).or_insert(told);
             if known.at <= told.at {
                 *known = told;
             }
@@ -180,6 +180,14 @@ impl Yardstick {
 
 fn is_fresh(read: &Read, now: Millis) -> bool {
     read.at >= now.back(FRESH)
+}
+
+/// Whose prices a venue tells: an exchange that goes by two names is one witness, and none of itself.
+fn source(exchange: &'static str) -> &'static str {
+    match exchange {
+        "lighter_rh" => "lighter",
+        other => other,
+    }
 }
 
 /// Whether one of two prices is more than so many times the other.
@@ -199,50 +207,65 @@ fn told(own: Read, now: Millis) -> Option<Measure> {
         price: own.value,
         whose: "the exchange's own",
         times,
-        is_decisive: true,
+        against: 1,
         is_fresh: is_fresh(&own, now),
     })
 }
 
 impl Coin {
     /// What a price on a venue is held against, which tells `own` of the market itself.
-    fn measure(&self, exchange: &str, own: Option<Read>, now: Millis) -> Option<Measure> {
+    fn measure(&self, exchange: &'static str, own: Option<Read>, now: Millis) -> Option<Measure> {
         if let Some(close) = self.close.filter(|read| is_fresh(read, now)) {
             return Some(Measure {
                 price: close.value,
                 whose: "the market's",
                 times: TIMES,
-                is_decisive: true,
+                against: usize::MAX,
                 is_fresh: true,
             });
         }
-        let others = self.others(exchange, now);
+        let others = self.middle(exchange, now);
         match others {
-            Some(others) if others.is_decisive => Some(others),
+            Some(others) if others.against > 0 => Some(others),
             others => own.and_then(|own| told(own, now)).or(others),
         }
     }
 
-    /// The middle of what the other venues told last.
-    fn others(&self, exchange: &str, now: Millis) -> Option<Measure> {
-        let others = self.prices.iter().filter(|(name, _)| **name != exchange);
-        let others = others.filter(|(_, read)| is_fresh(read, now));
-        let mut others: Vec<Decimal> = others.map(|(_, read)| read.value).collect();
+    /// What the other venues told last.
+    fn others(&self, exchange: &'static str, now: Millis) -> impl Iterator<Item = Decimal> {
+        let own = source(exchange);
+        let others = self.prices.iter().filter(move |(whose, _)| **whose != own);
+        let fresh = others.filter(move |(_, read)| is_fresh(read, now));
+        fresh.map(|(_, read)| read.value)
+    }
+
+    /// The middle of it.
+    fn middle(&self, exchange: &'static str, now: Millis) -> Option<Measure> {
+        let mut others: Vec<Decimal> = self.others(exchange, now).collect();
         others.sort_unstable();
         let middle = others.get(others.len() / 2).copied()?;
         let agree = others
             .iter()
-            .filter(|price| !are_apart(**price, middle, TIMES));
+            .filter(|price| !are_apart(**price, middle, TIMES))
+            .count();
+        let is_majority = agree >= WITNESSES && agree > others.len() - agree;
         Some(Measure {
             price: middle,
             whose: "the other venues'",
             times: TIMES,
-            is_decisive: agree.count() >= WITNESSES,
+            // The venue of the order speaks for it.
+            against: if is_majority { agree - 1 } else { 0 },
             is_fresh: true,
         })
     }
 
-    fn doubt(&self, exchange: &str, order: Told, own: Option<Read>, now: Millis) -> Option<Doubt> {
+    fn doubt(
+        &self,
+        exchange: &'static str,
+        order: Told,
+        own: Option<Read>,
+        now: Millis,
+    ) -> Option<Doubt> {
         let Told {
             price, value_usd, ..
         } = order;
@@ -263,7 +286,16 @@ impl Coin {
         } = measure;
         if are_apart(price, market, times) {
             let why = format!("its price {price} is more than {times} times off {whose} {market}");
-            return Some(if measure.is_decisive {
+            let own = own.filter(|own| own.at >= now.back(RECENT));
+            if let Some(own) = own.filter(|own| !are_apart(price, own.value, TIMES)) {
+                let own = own.value;
+                return Some(Doubt::Suspect(format!(
+                    "{why}, though the exchange's own {own} bears it out"
+                )));
+            }
+            let others = self.others(exchange, now);
+            let bear_out = others.filter(|other| !are_apart(price, *other, TIMES));
+            return Some(if measure.against > bear_out.count() {
                 Doubt::Impossible(why)
             } else {
                 Doubt::Suspect(why)
@@ -412,22 +444,97 @@ mod tests {
     }
 
     #[test]
-    fn the_price_a_venue_tells_counts_where_others_are_not_of_one_mind() {
+    fn a_price_that_the_venue_itself_bears_out_is_kept_whatever_others_tell() {
         let measures = Yardstick::default();
         let now = Millis(100 * Millis::HOUR);
-        let of = |exchange, price: i64, own: Option<i64>| {
+        let of = |exchange, price: i64, own: Option<(i64, i64)>| {
+            let own = own.map(|(value, age)| Read {
+                at: now.back(age),
+                value: value.into(),
+            });
+            measures.doubt("PEPE", exchange, order(price, 1, now), own, now)
+        };
+        let fresh = |value| Some((value, 0));
+        // One other venue, in whatever unit it counts, does not set aside what the venue's own price bears out.
+        assert_eq!(of("okx", 100_000, None), Some(Doubt::Unjudged));
+        assert_eq!(of("gate", 100, fresh(100)), None);
+        assert!(impossible(of("bitmex", 1000, fresh(100)), "exchange's own"));
+        assert_eq!(of("bitmex", 100, fresh(100)), None);
+        // Another token may go by the same name elsewhere: two that agree say that it looks wrong, and no more.
+        assert!(suspected(
+            of("htx", 1000, fresh(1000)),
+            "the other venues' 100, though the exchange's own 1000 bears it out"
+        ));
+        assert_eq!(of("okx", 100, None), None);
+        assert!(impossible(of("dydx", 10, fresh(100)), "the other venues'"));
+        assert!(impossible(of("dydx", 10, None), "the other venues'"));
+        // An old price of its own bears nothing out, …
+        let old = Some((10, RECENT + 1));
+        assert!(impossible(of("dydx", 10, old), "the other venues'"));
+        // … and where the others do, one that is an hour old says nothing against it.
+        assert_eq!(of("dydx", 100, Some((10, Millis::HOUR))), None);
+        // A bar is of other venues, too.
+        measures.close("PEPE", now, 100.into());
+        assert!(suspected(of("htx", 1000, fresh(1000)), "the market's 100"));
+        assert!(impossible(of("htx", 1000, fresh(100)), "the market's 100"));
+    }
+
+    #[test]
+    fn what_is_set_aside_is_so_by_more_venues_than_bear_it_out() {
+        let now = Millis(100 * Millis::HOUR);
+        let of = |told: &[(&'static str, i64)], exchange, price: i64, own: Option<i64>| {
+            let measures = Yardstick::default();
+            for (exchange, price) in told {
+                let none = measures.doubt("PEPE", exchange, order(*price, 1, now), None, now);
+                assert!(!matches!(none, Some(Doubt::Impossible(_))), "{none:?}");
+            }
             let own = own.map(|value| Read {
                 at: now,
                 value: value.into(),
             });
             measures.doubt("PEPE", exchange, order(price, 1, now), own, now)
         };
-        // One other venue, in whatever unit it counts, does not set aside what the venue's own price bears out.
-        assert_eq!(of("okx", 100_000, None), Some(Doubt::Unjudged));
-        assert_eq!(of("gate", 100, Some(100)), None);
-        assert!(impossible(of("bitmex", 1000, Some(100)), "exchange's own"));
-        // Two that agree are worth more than a list that may be of an hour ago.
-        assert_eq!(of("bitmex", 100, Some(100)), None);
-        assert!(impossible(of("htx", 1000, Some(1000)), "the other venues'"));
+        let low = [("okx", 100), ("gate", 100)];
+        assert!(impossible(of(&low, "htx", 1000, None), "the other venues'"));
+        // Two and two.
+        let split = [
+            ("okx", 100),
+            ("gate", 1000),
+            ("bitmex", 1000),
+            ("dydx", 100),
+        ];
+        assert!(!matches!(
+            of(&split, "htx", 10_000, None),
+            Some(Doubt::Impossible(_))
+        ));
+        assert!(!matches!(
+            of(&split, "htx", 100, None),
+            Some(Doubt::Impossible(_))
+        ));
+        // With the order's own venue it is two and two again, …
+        let two = [("okx", 100), ("gate", 1000), ("bitmex", 100)];
+        assert!(suspected(
+            of(&two, "htx", 1000, None),
+            "the other venues' 100"
+        ));
+        assert!(impossible(
+            of(&two, "htx", 10_000, None),
+            "the other venues'"
+        ));
+        // … and one that bears an order out stands against the venue's list.
+        assert!(suspected(
+            of(&two[1..2], "htx", 1000, Some(100)),
+            "the exchange's own 100"
+        ));
+        // An exchange that goes by two names tells its prices once.
+        let twice = [("lighter", 100), ("lighter_rh", 100)];
+        assert!(suspected(
+            of(&twice, "htx", 1000, None),
+            "the other venues'"
+        ));
+        assert_eq!(
+            of(&twice[..1], "lighter_rh", 1000, None),
+            Some(Doubt::Unjudged)
+        );
     }
 }
