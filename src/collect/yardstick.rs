@@ -319,7 +319,10 @@ impl Coin {
         open.peek()?;
         let open = open.try_fold(Decimal::ZERO, Decimal::checked_add)?;
         let open_usd = open.checked_mul(market)?;
-        if value_usd > open_usd {
+        // What others hold says nothing of how much can be held here.
+        let here = self.open_interest.get(exchange);
+        let is_told_here = here.is_some_and(|read| is_fresh(read, now));
+        if value_usd > open_usd && is_told_here {
             return Some(Doubt::Impossible(format!(
                 "its {value_usd} USD are more than the {open_usd} USD that are open"
             )));
@@ -396,7 +399,14 @@ mod tests {
         measures.open_interest("BTC", "bybit", now, 400.into());
         assert_eq!(doubt("BTC", 100, 5000), None);
         assert!(suspected(doubt("BTC", 100, 5001), "5 %"));
-        assert!(impossible(doubt("BTC", 100, 100_001), "that are open"));
+        // What is open elsewhere says nothing of how much of it is open here, …
+        assert!(suspected(doubt("BTC", 100, 100_001), "5 %"));
+        // … and an old reading of here does not either.
+        measures.open_interest("BTC", "htx", now.back(FRESH + 1), 100.into());
+        assert!(suspected(doubt("BTC", 100, 100_001), "5 %"));
+        measures.open_interest("BTC", "htx", now, 100.into());
+        assert!(suspected(doubt("BTC", 100, 110_000), "5 %"));
+        assert!(impossible(doubt("BTC", 100, 110_001), "that are open"));
         assert_eq!(doubt("ETH", 1, 1), Some(Doubt::Unjudged));
         // What is old measures nothing.
         measures.close("SOL", now.back(16 * Millis::MINUTE), 100.into());
