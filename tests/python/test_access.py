@@ -6,6 +6,7 @@ import json
 import pickle
 import socket
 import ssl
+import stat
 import subprocess
 import sys
 import time
@@ -139,6 +140,41 @@ def test_the_command_makes_tokens_and_a_file_of_their_digests_is_read_again(mark
     assert "plain-text" not in str(caught.value)
     with pytest.raises(liqdata.BadQuery, match="no-such-file"):
         liqdata.serve(market, token=tmp_path / "no-such-file")
+
+
+def test_a_token_is_added_to_the_servers_file_and_printed_alone(market, capsys, tmp_path):
+    file, made = tmp_path / "tokens", {}
+    for name in ("ann", "ben"):
+        assert cli.main(["token", name, "--add", str(file)]) == 0
+        out, err = capsys.readouterr()
+        assert err == ""
+        made[name] = out.removesuffix("\n")
+        assert made[name] not in file.read_text()
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    # An editor left no end of the last line, and the mode that its owner gave stays.
+    file.write_text("# ours\n" + file.read_text().removesuffix("\n"))
+    file.chmod(0o644)
+    assert cli.main(["token", "--add", str(file)]) == 0
+    made["nobody"] = capsys.readouterr().out.strip()
+    assert stat.S_IMODE(file.stat().st_mode) == 0o644
+    assert [line.partition("  ")[2] for line in file.read_text().splitlines()] == ["", "# ann", "# ben", ""]
+    with liqdata.serve(market, token=file) as server:
+        assert all(status(server, Authorization=f"Bearer {token}")[0] == 200 for token in made.values())
+
+
+def test_a_token_that_cannot_be_added_is_not_printed(capsys, tmp_path):
+    assert cli.main(["token", "ann", "--add", str(tmp_path / "missing" / "tokens")]) == cli.USAGE
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert f"there is no folder {tmp_path / 'missing'}" in err
+
+
+def test_what_is_said_beside_a_token_may_stand_in_the_servers_file(market, capsys, tmp_path):
+    assert cli.main(["token", "ann"]) == 0
+    out, err = capsys.readouterr()
+    (tmp_path / "tokens").write_text(err)
+    with liqdata.serve(market, token=tmp_path / "tokens") as server:
+        assert status(server, Authorization=f"Bearer {out.strip()}")[0] == 200
 
 
 # Names, origins, and the world outside.

@@ -2,9 +2,11 @@
 
 import configparser
 import json
+import os
 import re
 import shutil
 import subprocess
+import sys
 import urllib.request
 from pathlib import Path
 
@@ -14,6 +16,8 @@ import liqdata
 from liqdata import cli
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
+# The command of the interpreter that runs the tests.
+PATH = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
 
 
 @pytest.fixture(scope="module")
@@ -73,6 +77,21 @@ def test_the_command_has_every_option_that_it_is_started_with(command, capsys):
     assert len(options) >= 5
     help_ = capsys.readouterr().out
     assert all(re.search(rf"{option}\b", help_) for option in options), options
+
+
+@pytest.mark.parametrize("name", ["liqdata.service", "Containerfile"])
+def test_the_tokens_that_a_remark_makes_open_the_server_it_starts(name, tmp_path, monkeypatch, capfd):
+    monkeypatch.delenv("LIQDATA_TOKEN", raising=False)
+    text = (DEPLOY / name).read_text(encoding="utf-8")
+    remark = re.search(r"^# +(?:/opt/liqdata/bin/)?(liqdata token .*?) +#", text, re.MULTILINE)[1]
+    subprocess.run(remark.replace("/etc/liqdata/", ""), shell=True, cwd=tmp_path, env=PATH, check=True)  # noqa: S602
+    assert capfd.readouterr() == ("", "")
+    token = (tmp_path / "ann.token").read_text().strip()
+    with (
+        liqdata.serve(liqdata.demo(), token=tmp_path / "tokens") as server,
+        liqdata.Client(server.url, token=token) as client,
+    ):
+        assert client.overview()
 
 
 def test_the_container_runs_as_nobody_in_particular_and_looks_whether_it_is_alive():

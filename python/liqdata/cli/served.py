@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tomllib
 from dataclasses import fields
 from pathlib import Path
@@ -93,6 +94,26 @@ def token(name: str) -> tuple[str, str]:
     made = secrets.token_urlsafe(32)
     digest = f"sha256:{hashlib.sha256(made.encode()).hexdigest()}"
     return made, f"{digest}  # {name}" if name else digest
+
+
+def added(file: Path, line: str) -> None:
+    """Add a line to a file of tokens; a new file is for its owner's eyes alone.
+
+    Parameters
+    ----------
+    file : Path
+        The file. What stands in it stays.
+    line : str
+        What :func:`token` returned.
+    """
+    if not file.parent.is_dir():
+        msg = f"add: there is no folder {file.parent} for {file}; allowed: a file in a folder that is there"
+        raise BadQuery(msg, parameter="add")
+    with os.fdopen(os.open(file, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600), "r+b") as kept:
+        before = kept.read()
+        # A last line without its end would swallow this one.
+        begin = "" if not before or before.endswith(b"\n") else "\n"
+        kept.write(f"{begin}{line}\n".encode())
 
 
 def _read(file: Path) -> dict[str, Any]:

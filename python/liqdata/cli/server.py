@@ -14,13 +14,14 @@ from liqdata._progress import late
 from . import collection
 from .command import Command, flag, option
 from .mistakes import refuse
+from .served import added, token
 from .served import options as served_options
-from .served import token
 from .source import seed
 from .words import File, Number, OneOf, Place
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from liqdata.market import Market
 
@@ -31,8 +32,12 @@ def command(name: str, sentence: str) -> Command:
     """The commands ``serve`` and ``token``."""
     if name == "token":
         whose = click.Argument(["name"], required=False, default="", metavar="[NAME]")
-        made = Command(name, sentence, _token, [whose])
-        made.epilog = "NAME says whose it is; it is noted behind the digest."
+        add = option("--add", type=File(), metavar="FILE", help="Add its line to the server's file.")
+        made = Command(name, sentence, _token, [whose, add])
+        made.epilog = (
+            "NAME says whose it is; it is noted behind the digest. FILE is made where it is missing, and has digests "
+            "alone: a token is printed once."
+        )
         return made
     return Command(name, sentence, _serve, _options())
 
@@ -64,7 +69,7 @@ def _options() -> list[click.Parameter]:
             "--token-file",
             type=File(),
             metavar="FILE",
-            help="Digests of the tokens that open it, as `liqdata token` prints them.",
+            help="Digests of the tokens that open it, as `liqdata token --add FILE` writes them.",
         ),
         flag("--public", default=None, help="Everybody who can reach it may ask, without a token."),
         flag("--access-log", default=None, help="Log each answer on standard error."),
@@ -149,7 +154,11 @@ def _check(given: dict[str, Any]) -> None:
         refuse("seed: says which simulated market; say --demo, too", "seed")
 
 
-def _token(name: str) -> None:
+def _token(name: str, add: Path | None) -> None:
     made, line = token(name)
+    if add is not None:
+        added(add, line)
     print(made)
-    print(f"the line for the server's --token-file:\n{line}", file=sys.stderr)
+    if add is None:
+        # All of it may be put into the file: what is said is a remark there.
+        print(f"# the line for the server's --token-file, which --add FILE puts there:\n{line}", file=sys.stderr)
