@@ -74,6 +74,9 @@ class Client(
 
     Notes
     -----
+    Over https the certificates of the system's authorities are trusted, or those of the PEM file that
+    ``$SSL_CERT_FILE`` names when the client is made, such as that of a team's own authority.
+
     Every method with ``symbol`` also takes a sequence of symbols and then returns a dict by (upper-case) symbol in the
     order given. The symbols are fetched concurrently, eight at a time, duplicates once. The first failure ends the
     rest and is raised with its symbol in the notes.
