@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// Its name.
-const ASIDE: &str = "set_aside.jsonl";
+pub(super) const ASIDE: &str = "set_aside.jsonl";
 
 /// The file of what was set aside, which only grows so large.
 #[derive(Debug)]

@@ -14,6 +14,7 @@ use tokio::sync::{mpsc, oneshot};
 use super::aside::{Aside, AsideFile};
 use super::clock::Clock;
 use super::lock::locked;
+use super::retold::Quarantined;
 use super::settings::{Settings, span};
 use crate::archive::{
     Acknowledged, ArchiveError, Batch, Completeness, Gap, Inbox, NotKept, RawInbox, Receipt, RunId,
@@ -51,6 +52,10 @@ pub(super) struct Delivery {
     pub(super) raw: RawInbox,
     posted: mpsc::UnboundedSender<Posted>,
     aside: Arc<Mutex<AsideFile>>,
+    /// The orders that were quarantined.
+    pub(super) quarantined: Arc<Mutex<Quarantined>>,
+    /// The archive's folder.
+    pub(super) archive: Arc<Path>,
     patience: Duration,
     again: Duration,
     /// Whether patience has run out lately: until rows are written again nobody waits, or every socket would stand
@@ -97,6 +102,11 @@ impl Delivery {
             raw: RawInbox::default(),
             posted,
             aside: Arc::new(Mutex::new(AsideFile::new(archive, settings.aside_bytes))),
+            quarantined: {
+                let known = Quarantined::read(archive, settings.remembered);
+                Arc::new(Mutex::new(known))
+            },
+            archive: archive.into(),
             patience: span(settings.pace.patience),
             again: span(settings.pace.rewrite),
             overflowing: Arc::default(),

@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::sync::{Arc, Mutex};
 
 use arc_swap::ArcSwap;
+use serde_json::Value;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
@@ -18,6 +19,7 @@ use super::keys::{Kept, Keys, Way};
 use super::lock::locked;
 use super::markets::Markets;
 use super::owed::Stretch;
+use super::retold::{Figures, Unjudged, quarantine_line};
 use super::sequence::Sequences;
 use super::settings::{Settings, millis};
 use super::yardstick::{Doubt, Yardstick};
@@ -39,6 +41,8 @@ pub(super) struct Intake {
     pub(super) settings: Arc<Settings>,
     pub(super) board: Board,
     pub(super) clock: Arc<Clock>,
+    /// Since when this process listens.
+    pub(super) begun: Millis,
     pub(super) delivery: Delivery,
     pub(super) markets: ArcSwap<Markets>,
     /// Told when a row cannot be priced.
@@ -75,8 +79,28 @@ impl Drop for UnderWay<'_> {
     }
 }
 
-/// The rows of a frame that are ready to be kept.
-type Ready = Vec<OrderRow>;
+/// A row that is ready to be kept.
+#[derive(Debug)]
+pub(super) struct Judged {
+    row: OrderRow,
+    /// Whether nothing measured it.
+    is_unjudged: bool,
+}
+
+/// Those of a frame.
+type Ready = Vec<Judged>;
+
+/// The rows, and those among them that nothing measured.
+fn apart(ready: Ready) -> (Vec<OrderRow>, Vec<Unjudged>) {
+    let mut unjudged = Vec::new();
+    let rows = ready.into_iter().map(|Judged { row, is_unjudged }| {
+        if is_unjudged {
+            unjudged.push((row.dedupe_key.clone(), row.order.timestamp));
+        }
+        row
+    });
+    (rows.collect(), unjudged)
+}
 
 /// What a frame of a socket told.
 #[derive(Clone, Copy, Debug, Default)]
@@ -114,6 +138,7 @@ impl Intake {
             venue,
             settings: Arc::clone(settings),
             board: Board::new(venue.name()),
+            begun: clock.now(),
             clock,
             delivery,
             markets: ArcSwap::default(),
@@ -284,16 +309,19 @@ impl Intake {
     }
 
     /// Hands rows of a body to the archive. What it cannot take in time is nothing lost: it is asked for again.
-    async fn hand_over_told(&self, rows: Ready) -> (Option<Receipt>, bool) {
-        if rows.is_empty() {
+    async fn hand_over_told(&self, ready: Ready) -> (Option<Receipt>, bool) {
+        if ready.is_empty() {
             return (None, true);
         }
+        let (rows, unjudged) = apart(ready);
+        let unjudged = self.new_among(&unjudged).await;
         let batch = Batch {
             orders: rows,
             ..Batch::default()
         };
         match self.delivery.send(batch).await {
             Ok(Sent { unfit, receipt }) => {
+                self.count_unjudged(unjudged);
                 for reason in unfit {
                     self.count_rejected(1, &reason);
                 }
@@ -351,9 +379,13 @@ impl Intake {
                 self.board.notes().status.repeated += 1;
                 continue;
             }
+            if self.is_quarantined(&event) {
+                self.board.notes().status.repeated += 1;
+                continue;
+            }
             is_new = true;
             if let Kept::Twice(why) = kept {
-                self.quarantine(&event.dedupe_key, &why, text, now);
+                self.quarantine(&event.dedupe_key, Figures::of(&event), &why, text, now);
                 continue;
             }
             if event.is_held() {
@@ -402,7 +434,11 @@ impl Intake {
     }
 
     /// The row of an event whose quantity is known; one that cannot be valued in USD is set aside.
-    pub(super) fn row(&self, event: Event, text: &str, now: Millis) -> Option<OrderRow> {
+    pub(super) fn row(&self, event: Event, text: &str, now: Millis) -> Option<Judged> {
+        if self.is_quarantined(&event) {
+            self.board.notes().status.repeated += 1;
+            return None;
+        }
         let unpriced = format!(
             "{}: {} has no value in USD",
             event.dedupe_key, event.native_id
@@ -418,31 +454,34 @@ impl Intake {
         let key = &row.dedupe_key;
         match &doubt {
             Some(Doubt::Impossible(why)) => {
-                self.quarantine(key, why, text, now);
+                self.quarantine(key, Figures::of_row(&row), why, text, now);
                 return None;
             }
             Some(Doubt::Suspect(why)) => {
                 self.board.notes().status.suspect += 1;
                 self.board.trouble(format!("looks wrong: {key}: {why}"));
             }
-            Some(Doubt::Unjudged) => {
-                self.board.notes().status.unjudged += 1;
-                locked(&self.counts).add(Tallied::Unjudged, 1, now);
-            }
-            None => {}
+            // It is counted once it is known whether the archive has it.
+            Some(Doubt::Unjudged) | None => {}
         }
         let worth_keeping = self.settings.raw || matches!(doubt, Some(Doubt::Suspect(_)));
         row.raw = worth_keeping.then(|| text.to_owned());
-        Some(row)
+        Some(Judged {
+            row,
+            is_unjudged: doubt == Some(Doubt::Unjudged),
+        })
     }
 
     /// Counts an event that is not kept, because it cannot mean what it says, and sets its frame aside.
-    fn quarantine(&self, key: &str, why: &str, text: &str, now: Millis) {
+    fn quarantine(&self, key: &str, figures: Figures, why: &str, text: &str, now: Millis) {
+        locked(&self.delivery.quarantined).add(key, figures);
         self.board.notes().status.quarantined += 1;
         locked(&self.counts).add(Tallied::Quarantined, 1, now);
         let reason = format!("quarantined: {key}: {why}");
         self.board.trouble(reason.clone());
-        self.set_aside(text, &reason, now);
+        let mut line = self.aside_line(text, &reason, now);
+        quarantine_line(&mut line, key, &figures);
+        self.write_aside(&line);
     }
 
     /// When the first of some rows happened at the earliest.
@@ -459,10 +498,11 @@ impl Intake {
     }
 
     /// Hands rows to the archive; what it cannot take in time is counted, and the time becomes a gap.
-    pub(super) async fn hand_over(&self, rows: Ready) {
-        if rows.is_empty() {
+    pub(super) async fn hand_over(&self, ready: Ready) {
+        if ready.is_empty() {
             return;
         }
+        let (rows, unjudged) = apart(ready);
         let count = u64::try_from(rows.len()).unwrap_or(u64::MAX);
         let first = self.first_of(&rows);
         locked(&self.under_way).push(first);
@@ -470,12 +510,14 @@ impl Intake {
             intake: self,
             first,
         };
+        let unjudged = self.new_among(&unjudged).await;
         let batch = Batch {
             orders: rows,
             ..Batch::default()
         };
         match self.delivery.rows(batch).await {
             Ok(unfit) => {
+                self.count_unjudged(unjudged);
                 for reason in unfit {
                     self.count_rejected(1, &reason);
                 }
@@ -547,12 +589,19 @@ impl Intake {
 
     /// Sets a frame aside with the reason.
     pub(super) fn set_aside(&self, text: &str, reason: &str, now: Millis) {
-        let line = serde_json::json!({
+        self.write_aside(&self.aside_line(text, reason, now));
+    }
+
+    fn aside_line(&self, text: &str, reason: &str, now: Millis) -> Value {
+        serde_json::json!({
             "exchange": self.name(),
             "received_at": now.0,
             "reason": reason,
             "frame": text,
-        });
+        })
+    }
+
+    fn write_aside(&self, line: &Value) {
         match self.delivery.aside(&line.to_string()) {
             Aside::Written | Aside::LeftOut => {}
             Aside::Full(why) => self.board.trouble(format!("set aside: {why}")),

@@ -46,6 +46,7 @@ mod rebuild;
 mod rebuilt;
 mod reread;
 mod rest;
+mod retold;
 mod rounds;
 mod sequence;
 mod settings;

@@ -191,7 +191,7 @@ fn source(exchange: &'static str) -> &'static str {
 }
 
 /// Whether one of two prices is more than so many times the other.
-fn are_apart(a: Decimal, b: Decimal, times: Decimal) -> bool {
+pub(super) fn are_apart(a: Decimal, b: Decimal, times: Decimal) -> bool {
     let times = a.min(b).checked_mul(times);
     times.is_some_and(|times| times < a.max(b))
 }

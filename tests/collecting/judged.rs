@@ -136,3 +136,46 @@ async fn prices_that_cannot_be_read_cost_nothing_but_the_measure() {
     collecting.stop().await;
     assert_kept(&folder.archive(), &happened);
 }
+
+/// Of orders that the archive has, or that were quarantined, a new process counts none again.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_new_process_is_told_again_is_not_counted_again() {
+    let (folder, doubles) = (Folder::new(), Doubles::open(&["okx", "gate"]).await);
+    let (okx, gate) = (doubles.of("okx"), doubles.of("gate"));
+    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+    collecting.until_live().await;
+    let happened = okx.liquidate(5);
+    let mut wrong = gate.imagine_of("PEPE_USDT", [gate.book().now()]);
+    for truth in &mut wrong {
+        truth.price = (truth.price * Decimal::new(1, 3)).normalize();
+    }
+    gate.publish(&wrong);
+    collecting
+        .until_of("gate", "it is set aside", |one| one.quarantined == 1)
+        .await;
+    collecting
+        .until_of("okx", "they are counted", |one| one.unjudged == 5)
+        .await;
+    collecting.stop().await;
+
+    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+    collecting
+        .until("the archive was told again", |status| status.repeated >= 5)
+        .await;
+    let gate = collecting
+        .until_of("gate", "it was told again", |one| {
+            one.repeated + one.quarantined + one.unjudged > 0
+        })
+        .await;
+    assert_eq!((gate.quarantined, gate.unjudged), (0, 0), "{gate:?}");
+    // What is new counts.
+    let more = okx.liquidate(1);
+    collecting
+        .until_of("okx", "it is counted", |one| one.unjudged > 0)
+        .await;
+    collecting.stop().await;
+    let kept: Vec<Truth> = happened.into_iter().chain(more).collect();
+    assert_kept(&folder.archive(), &kept);
+    assert_eq!(coverage(&folder, "okx").unwrap().unjudged, Some(6));
+    assert_eq!(coverage(&folder, "gate").unwrap().quarantined, Some(1));
+}

@@ -1,0 +1,238 @@
+//! What is told again, after a restart or by a back-fill: it is not counted again, and what was quarantined stays so.
+//!
+//! Within the minutes that keys are remembered nothing comes this far twice. Beyond them the archive knows which orders it
+//! has, and the file of what was set aside which it was refused.
+
+use std::collections::{HashMap, HashSet};
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+
+use rust_decimal::Decimal;
+use serde_json::{Value, json};
+
+use super::aside::ASIDE;
+use super::intake::Intake;
+use super::lock::locked;
+use super::settings::millis;
+use super::yardstick::are_apart;
+use crate::archive::{Archive, ArchiveError, Filter, OrderRow, Tallied};
+use crate::feeds::Event;
+use crate::model::Millis;
+
+/// How far ahead of this machine's an exchange's clock may be.
+const MARGIN: i64 = 5000;
+/// How many times the same the figures of an order may be, which two ways of one exchange tell a little differently. A unit
+/// makes them ten times the same, and more.
+const TIMES: Decimal = Decimal::TWO;
+/// Under which name the figures stand in the file.
+const QUARANTINED: &str = "quarantined";
+
+/// What an order is doubted for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Figures {
+    price: Decimal,
+    qty: Option<Decimal>,
+    value_usd: Option<Decimal>,
+}
+
+impl Figures {
+    /// Those of an event, as far as they are known.
+    pub(super) fn of(event: &Event) -> Self {
+        Self {
+            price: event.price,
+            qty: event.qty,
+            value_usd: event.value_usd,
+        }
+    }
+
+    /// Those of a row.
+    pub(super) fn of_row(row: &OrderRow) -> Self {
+        Self {
+            price: row.order.price,
+            qty: Some(row.order.qty),
+            value_usd: Some(row.order.value_usd),
+        }
+    }
+
+    /// Whether they are in the units of others.
+    fn are_as(&self, others: &Self) -> bool {
+        let are_as = |one: Option<Decimal>, other: Option<Decimal>| match (one, other) {
+            (Some(one), Some(other)) => !are_apart(one, other, TIMES),
+            (one, other) => one == other,
+        };
+        are_as(Some(self.price), Some(others.price))
+            && are_as(self.qty, others.qty)
+            && are_as(self.value_usd, others.value_usd)
+    }
+}
+
+/// The orders that were quarantined, by their keys.
+#[derive(Debug)]
+pub(super) struct Quarantined {
+    by_key: HashMap<String, Figures>,
+    most: usize,
+}
+
+impl Quarantined {
+    /// Those that the file beside the journal has, and room for `most`.
+    pub(super) fn read(archive: &Path, most: usize) -> Self {
+        let mut found = Self {
+            by_key: HashMap::new(),
+            most,
+        };
+        let path = archive.join(ASIDE);
+        // Behind a link lies somebody else's file, and a pipe lets whoever opens it wait.
+        if !std::fs::symlink_metadata(&path).is_ok_and(|file| file.is_file()) {
+            return found;
+        }
+        let read = File::open(&path).and_then(|file| {
+            for line in BufReader::new(file).split(b'\n') {
+                if let Some((key, figures)) = quarantined_by(&line?) {
+                    found.add(&key, figures);
+                }
+            }
+            Ok(())
+        });
+        if let Err(fault) = read {
+            log::warn!(
+                target: "liqdata::archive",
+                "{ASIDE} cannot be read ({fault}): what it says is quarantined may be judged and counted again"
+            );
+        }
+        found
+    }
+
+    /// Takes note of one.
+    pub(super) fn add(&mut self, key: &str, figures: Figures) {
+        if self.by_key.len() < self.most {
+            self.by_key.insert(key.to_owned(), figures);
+        }
+    }
+
+    /// Whether an order was quarantined in the units in which it is told now.
+    pub(super) fn has(&self, key: &str, figures: &Figures) -> bool {
+        let known = self.by_key.get(key);
+        known.is_some_and(|known| known.are_as(figures))
+    }
+}
+
+/// What a line of the file says of an order that is quarantined.
+pub(super) fn quarantine_line(line: &mut Value, key: &str, figures: &Figures) {
+    let text = |figure: Option<Decimal>| figure.map(|figure| figure.normalize().to_string());
+    let order = json!({
+        "key": key,
+        "price": text(Some(figures.price)),
+        "qty": text(figures.qty),
+        "value_usd": text(figures.value_usd),
+    });
+    if let Some(line) = line.as_object_mut() {
+        line.insert(QUARANTINED.to_owned(), order);
+    }
+}
+
+/// The order that a line says is quarantined; none where it says nothing of that, or is not whole.
+fn quarantined_by(line: &[u8]) -> Option<(String, Figures)> {
+    let line: Value = serde_json::from_slice(line).ok()?;
+    let order = line.get(QUARANTINED)?;
+    let figure = |name: &str| match order.get(name)? {
+        Value::Null => Some(None),
+        text => Some(Some(Decimal::from_str_exact(text.as_str()?).ok()?)),
+    };
+    let figures = Figures {
+        price: figure("price")??,
+        qty: figure("qty")?,
+        value_usd: figure("value_usd")?,
+    };
+    Some((order.get("key")?.as_str()?.to_owned(), figures))
+}
+
+/// An order that is kept though nothing measured it: its key, and when it happened.
+pub(super) type Unjudged = (String, Millis);
+
+impl Intake {
+    /// Whether an event was quarantined in the units in which it is told now.
+    pub(super) fn is_quarantined(&self, event: &Event) -> bool {
+        let quarantined = locked(&self.delivery.quarantined);
+        quarantined.has(&event.dedupe_key, &Figures::of(event))
+    }
+
+    /// How many of some orders the archive has not got yet.
+    pub(super) async fn new_among(&self, orders: &[Unjudged]) -> u64 {
+        let remembered = self.clock.now().back(millis(self.settings.pace.remember));
+        // What happened since this process listens is told to it once.
+        let since = self.begun.on(MARGIN).max(remembered);
+        let old = || orders.iter().filter(|(_, at)| *at < since);
+        let all = orders.len();
+        let (Some(first), Some(last)) = (
+            old().map(|(_, at)| *at).min(),
+            old().map(|(_, at)| *at).max(),
+        ) else {
+            return u64::try_from(all).unwrap_or(u64::MAX);
+        };
+        let filter = Filter {
+            exchange: Some(self.name().to_owned()),
+            start: Some(first),
+            end: Some(last.on(1)),
+            ..Filter::default()
+        };
+        let path = self.delivery.archive.clone();
+        let read = move || -> Result<HashSet<String>, ArchiveError> {
+            let rows = Archive::read(&path)?.orders(&filter)?.rows;
+            Ok(rows.into_iter().map(|row| row.dedupe_key).collect())
+        };
+        let kept = match tokio::task::spawn_blocking(read).await {
+            Ok(Ok(kept)) => kept,
+            Ok(Err(fault)) => {
+                let board = &self.board;
+                board.trouble(format!("the archive cannot be read: {fault}"));
+                HashSet::new()
+            }
+            Err(_) => HashSet::new(),
+        };
+        let known = old().filter(|(key, _)| kept.contains(key)).count();
+        u64::try_from(all - known).unwrap_or(u64::MAX)
+    }
+
+    /// Counts orders that are kept though nothing measured them.
+    pub(super) fn count_unjudged(&self, count: u64) {
+        if count > 0 {
+            self.board.notes().status.unjudged += count;
+            let now = self.clock.now();
+            locked(&self.counts).add(Tallied::Unjudged, count, now);
+        }
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+
+    fn figures(price: i64, qty: Option<i64>) -> Figures {
+        Figures {
+            price: price.into(),
+            qty: qty.map(Decimal::from),
+            value_usd: None,
+        }
+    }
+
+    #[test]
+    fn what_was_quarantined_is_known_again_unless_its_unit_is_another() {
+        let folder = std::env::temp_dir().join(format!("liqdata-again-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let mut line = json!({"exchange": "gate", "reason": "quarantined: …"});
+        quarantine_line(&mut line, "gate|a", &figures(100, Some(7)));
+        let lines = format!("{{\"exchange\":\"okx\",\"reason\":\"\"}}\n{line}\n{{\"cut");
+        std::fs::write(folder.join(ASIDE), lines).unwrap();
+        let known = Quarantined::read(&folder, 10);
+        std::fs::remove_dir_all(&folder).unwrap();
+        assert!(known.has("gate|a", &figures(100, Some(7))));
+        assert!(known.has("gate|a", &figures(101, Some(7))));
+        assert!(!known.has("gate|a", &figures(10, Some(7))));
+        assert!(!known.has("gate|a", &figures(100, Some(70))));
+        assert!(!known.has("gate|a", &figures(100, None)));
+        assert!(!known.has("gate|b", &figures(100, Some(7))));
+        assert!(!Quarantined::read(&folder, 10).has("gate|a", &figures(100, Some(7))));
+    }
+}
