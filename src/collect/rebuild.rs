@@ -10,6 +10,7 @@ use std::path::Path;
 use super::plan::CollectError;
 use super::rebuilt::{Again, Open, Rebuilt};
 use super::reread::Reread;
+use super::retold::Quarantined;
 use crate::archive::{Archive, ArchiveError, RawLine, RawLines, RawPart};
 use crate::feeds::Venue;
 use crate::model::Millis;
@@ -56,7 +57,8 @@ pub fn rebuild(
     }
     let all = days.values().flatten().map(|part| part.bytes).sum();
     let mut read = 0;
-    let mut reread = Reread::new(open, again, &chosen);
+    let quarantined = Quarantined::read(path, usize::MAX);
+    let mut reread = Reread::new(open, quarantined, again, &chosen);
     for link in reread.archive().raw_links()? {
         let fault = "it is a link, which is not followed: what lies behind it corrects nothing";
         let path = link.display().to_string();

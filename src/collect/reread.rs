@@ -17,6 +17,7 @@ use super::markets::Markets;
 use super::measured::Measures;
 use super::plan::CollectError;
 use super::rebuilt::{Again, Open, Rebuilt};
+use super::retold::{Figures, Quarantined};
 use super::settings::{Pace, millis};
 use super::yardstick::{Doubt, Yardstick};
 use crate::archive::{Archive, ArchiveError, Came, Filter, OrderRow, RawLine, Revision};
@@ -82,6 +83,8 @@ pub(super) struct Reread {
     venues: HashMap<&'static str, OfVenue>,
     chosen: Vec<&'static str>,
     yardstick: Yardstick,
+    /// What was not kept then, since its unit had to be another.
+    quarantined: Quarantined,
     measures: Measures,
     pace: Pace,
     days: BTreeMap<Millis, Revision>,
@@ -207,7 +210,12 @@ impl OfVenue {
 }
 
 impl Reread {
-    pub(super) fn new(open: Open, again: &Again, chosen: &[&'static Venue]) -> Self {
+    pub(super) fn new(
+        open: Open,
+        quarantined: Quarantined,
+        again: &Again,
+        chosen: &[&'static Venue],
+    ) -> Self {
         Self {
             open,
             start: again.start,
@@ -215,6 +223,7 @@ impl Reread {
             venues: HashMap::new(),
             chosen: chosen.iter().map(|venue| venue.name()).collect(),
             yardstick: Yardstick::default(),
+            quarantined,
             measures: Measures::default(),
             pace: Pace::default(),
             days: BTreeMap::new(),
@@ -427,6 +436,11 @@ impl Reread {
             content: content(&row),
         };
         let known = one.marks.by_key.get(&row.dedupe_key);
+        // What it was measured by then is not all known any more, such as the exchange's own price.
+        let is_doubtful = is_doubtful || {
+            let quarantined = &self.quarantined;
+            known.is_none() && quarantined.has(&row.dedupe_key, &Figures::of_row(&row))
+        };
         let compared = self.done.of(name);
         match known {
             // It came with another frame.

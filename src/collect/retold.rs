@@ -88,8 +88,18 @@ impl Quarantined {
         }
         let read = File::open(&path).and_then(|file| {
             for line in BufReader::new(file).split(b'\n') {
-                if let Some((key, figures)) = quarantined_by(&line?) {
-                    found.add(&key, figures);
+                let line = String::from_utf8_lossy(&line?).into_owned();
+                // Within a frame its quotes are escaped.
+                if !line.contains(&format!("\"{QUARANTINED}\":{{")) {
+                    continue;
+                }
+                match quarantined_by(&line) {
+                    Some((key, figures)) => found.add(&key, figures),
+                    None => log::warn!(
+                        target: "liqdata::archive",
+                        "{ASIDE} has a line of an order that is quarantined and cannot be read: it may be judged and \
+                         counted again"
+                    ),
                 }
             }
             Ok(())
@@ -132,8 +142,8 @@ pub(super) fn quarantine_line(line: &mut Value, key: &str, figures: &Figures) {
 }
 
 /// The order that a line says is quarantined; none where it says nothing of that, or is not whole.
-fn quarantined_by(line: &[u8]) -> Option<(String, Figures)> {
-    let line: Value = serde_json::from_slice(line).ok()?;
+fn quarantined_by(line: &str) -> Option<(String, Figures)> {
+    let line: Value = serde_json::from_str(line).ok()?;
     let order = line.get(QUARANTINED)?;
     let figure = |name: &str| match order.get(name)? {
         Value::Null => Some(None),

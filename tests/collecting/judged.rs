@@ -2,7 +2,7 @@
 //! exchange tells of its markets, and counted as unjudged where it tells none.
 
 use liqdata::archive::Archive;
-use liqdata::collect::VenueStatus;
+use liqdata::collect::{Again, Compared, VenueStatus, rebuild};
 use liqdata::model::{Millis, VenueCoverage};
 use rust_decimal::Decimal;
 
@@ -178,4 +178,43 @@ async fn what_a_new_process_is_told_again_is_not_counted_again() {
     assert_kept(&folder.archive(), &kept);
     assert_eq!(coverage(&folder, "okx").unwrap().unjudged, Some(6));
     assert_eq!(coverage(&folder, "gate").unwrap().quarantined, Some(1));
+}
+
+/// What was quarantined for the exchange's own price, of which nothing is known later, is no new order to a rebuild, but where
+/// it is read in another unit by then.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_quarantined_is_new_to_a_rebuild_only_in_another_unit() {
+    let (folder, doubles) = (Folder::new(), Doubles::open(&["gate"]).await);
+    let gate = doubles.of("gate");
+    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+    collecting.until_live().await;
+    let mut wrong = gate.imagine_of("PEPE_USDT", [gate.book().now()]);
+    for truth in &mut wrong {
+        truth.price = (truth.price * Decimal::new(1, 3)).normalize();
+    }
+    gate.publish(&wrong);
+    collecting
+        .until_of("gate", "it is set aside", |one| one.quarantined == 1)
+        .await;
+    collecting.stop().await;
+    let again = || -> Compared {
+        let done = rebuild(&folder.archive(), &Again::default(), &mut |_, _| true);
+        done.unwrap().unwrap().exchanges["gate"]
+    };
+    let done = again();
+    assert_eq!((done.new, done.doubtful), (0, 1), "{done:?}");
+    assert_kept(&folder.archive(), &[]);
+    // As a decoder would have read it that took the price for ten times as much.
+    let file = folder.archive().join("set_aside.jsonl");
+    let aside = std::fs::read_to_string(&file).unwrap();
+    let mut line: serde_json::Value = serde_json::from_str(aside.trim_end()).unwrap();
+    for figure in ["price", "value_usd"] {
+        let figure = &mut line["quarantined"][figure];
+        let ten_times = figure.as_str().unwrap().parse::<Decimal>().unwrap() * Decimal::TEN;
+        *figure = ten_times.to_string().into();
+    }
+    std::fs::write(&file, format!("{line}\n")).unwrap();
+    let done = again();
+    assert_eq!((done.new, done.doubtful), (1, 0), "{done:?}");
+    assert_kept(&folder.archive(), &wrong);
 }
