@@ -42,8 +42,7 @@ impl Archive {
         };
         // One in which nobody held anything has no row, and is a snapshot all the same.
         let end = filter.end.unwrap_or(Millis(i64::MAX));
-        let taken =
-            self.ask(|journal| Ok(noted::last(journal, Measured::Accounts, exchange, end)?))?;
+        let taken = self.ask(|journal| noted::last(journal, Measured::Accounts, exchange, end))?;
         let newest = self.newest_snapshot(&filter)?;
         let Some(newest) = newest.max(taken.values().max().copied()) else {
             return Ok(Scan::default());
