@@ -56,6 +56,13 @@ KINDS = {
 }
 """What a table of each kind cannot do without."""
 
+AMOUNTS = {
+    "orders": ("price", "qty", "value_usd"),
+    "bars": ("open", "high", "low", "close", "volume"),
+    "open_interest": ("open_interest", "open_interest_usd"),
+}
+"""The columns of numbers in files of Parquet, of which a row that has none is refused alone."""
+
 FILLS = "hyperliquid_fills"
 """The format of a node's fills."""
 
@@ -235,8 +242,13 @@ def ingest(
                 done.append(_told(_fills(folder, held, contracts, shown), file=file, kind=kind))
                 finished.keep(file, _counts(done[-1]))
                 continue
-            alone = dict.fromkeys(given) | {kind: table(held, kind)}
-            done.append(_told(_tables(folder, alone, exchange, shown), file=file, kind=kind))
+            sound, rows, unsound = _numbers(file, kind, held)
+            if sound.num_rows or not unsound.rows:
+                alone = dict.fromkeys(given) | {kind: table(sound, kind)}
+                told = _tables(folder, alone, exchange, shown)
+                done.append(_together([unsound, _told(told, file=file, kind=kind, rows=rows)]))
+            else:
+                done.append(unsound)
             finished.keep(file, _counts(done[-1]))
         if any(one is not None for one in given.values()):
             given = {kind: table(one, kind) for kind, one in given.items()}
@@ -334,6 +346,30 @@ def _parquet(file: str, name: str | None) -> tuple[str, Any]:
     raise BadQuery(msg, parameter="files")
 
 
+def _numbers(file: str, kind: str, held: Any) -> tuple[Any, list[int] | None, Ingested]:
+    """The rows whose numbers are numbers, their places where some are not, and what became of the others."""
+    import numpy as np
+    from pyarrow import types
+
+    bad: dict[int, tuple[str, str]] = {}
+    for name in AMOUNTS.get(kind, ()):
+        if name not in held.column_names or not types.is_floating(held.column(name).type):
+            continue
+        cells = held.column(name)
+        for row in np.flatnonzero(~np.isfinite(cells.to_numpy())).tolist():
+            cell = cells[row].as_py()
+            reason = f"{name}: blank" if cell is None else f"{name}: not an exact decimal"
+            bad.setdefault(row, (reason, "" if cell is None else str(cell)))
+    refused: dict[str, int] = {}
+    first: dict[str, str] = {}
+    for row, (reason, shown) in sorted(bad.items()):
+        refused[reason] = refused.get(reason, 0) + 1
+        first.setdefault(reason, f"{file}:{row} ({shown})" if shown else f"{file}:{row}")
+    rows = [row for row in range(held.num_rows) if row not in bad] if bad else None
+    sound = held if rows is None else held.take(rows)
+    return sound, rows, Ingested(len(bad), 0, 0, refused, first, {file: kind})
+
+
 def _read(file: str) -> Any:
     try:
         from pyarrow import ArrowException, parquet
@@ -388,11 +424,14 @@ def _fills(folder: str, lines: list[str], contracts: list[list[str]], shown: Sho
         return _core.ingest_files(folder, [str(file)], FILLS, None, contracts, _counting(shown.update), lambda *_: None)
 
 
-def _told(told: dict[str, Any], *, file: str | None = None, kind: str = "") -> Ingested:
+def _told(told: dict[str, Any], *, file: str | None = None, kind: str = "", rows: list[int] | None = None) -> Ingested:
     refused: dict[str, int] = {}
     first: dict[str, str] = {}
     for reason, count, place, shown in told["refused"]:
-        where = place if file is None else f"{file}:{place.rpartition(':')[2]}"
+        row = place.rpartition(":")[2]
+        if rows is not None:
+            row = str(rows[int(row)])
+        where = place if file is None else f"{file}:{row}"
         refused[reason] = count
         first[reason] = f"{where} ({shown})" if shown else where
     files = dict(told["files"]) if file is None else {file: kind}

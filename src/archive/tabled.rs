@@ -130,6 +130,12 @@ pub(super) fn attos(column: &Decimals, row: usize) -> Option<i128> {
     super::exact::of_short(column.short(row)?)
 }
 
+/// The cells of these rows, in this order.
+pub(super) fn taken<T: Copy>(cells: &[T], rows: &[usize]) -> Vec<T> {
+    let cells = rows.iter().filter_map(|row| cells.get(*row).copied());
+    cells.collect()
+}
+
 /// A column of names as `spell` has them; each is spelled once.
 #[must_use]
 pub fn spelled(given: &Labels, spell: impl Fn(&str) -> String) -> Option<Labels> {

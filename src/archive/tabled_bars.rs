@@ -2,7 +2,7 @@
 
 use super::bars::BarRow;
 use super::manifest::Partition;
-use super::tabled::{Cells, Sound, Tabled, attos, is_time};
+use super::tabled::{Cells, Sound, Tabled, attos, is_time, taken};
 use crate::model::{Decimals, Labels, Millis};
 
 /// Price bars of a table, in our spelling. Each counts as received when it closed.
@@ -39,6 +39,29 @@ impl BarTable {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.timestamp.is_empty()
+    }
+
+    /// When a bar closes.
+    #[must_use]
+    pub fn closes_at(&self, row: usize) -> Option<Millis> {
+        let (at, interval) = (self.timestamp.get(row)?, self.interval.get(row)?);
+        Some(at.on(*interval))
+    }
+
+    /// The bars of these rows, in this order.
+    #[must_use]
+    pub fn take(&self, rows: &[usize]) -> Self {
+        Self {
+            exchange: self.exchange.take(rows),
+            symbol: self.symbol.take(rows),
+            interval: taken(&self.interval, rows),
+            timestamp: taken(&self.timestamp, rows),
+            open: self.open.take(rows),
+            high: self.high.take(rows),
+            low: self.low.take(rows),
+            close: self.close.take(rows),
+            volume: self.volume.take(rows),
+        }
     }
 
     /// The row at a place.

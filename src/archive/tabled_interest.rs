@@ -2,7 +2,7 @@
 
 use super::manifest::Partition;
 use super::open_interest::OpenInterestRow;
-use super::tabled::{Cells, Sound, Tabled, attos, is_time};
+use super::tabled::{Cells, Sound, Tabled, attos, is_time, taken};
 use crate::model::{Decimals, Labels, Millis};
 
 /// Readings of a table, in our spelling. Each counts as received when it was made.
@@ -29,6 +29,17 @@ impl InterestTable {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.timestamp.is_empty()
+    }
+
+    /// The readings of these rows, in this order.
+    #[must_use]
+    pub fn take(&self, rows: &[usize]) -> Self {
+        Self {
+            exchange: self.exchange.take(rows),
+            symbol: self.symbol.take(rows),
+            timestamp: taken(&self.timestamp, rows),
+            open_interest: self.open_interest.take(rows),
+        }
     }
 
     /// The row at a place.

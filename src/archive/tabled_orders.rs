@@ -10,10 +10,10 @@ use rust_decimal::Decimal;
 use super::manifest::Partition;
 use super::orders::{MOST_USD, OrderRow};
 use super::runs::Told;
-use super::tabled::{Cells, Sound, Tabled, attos, is_time, spelled};
+use super::tabled::{Cells, Sound, Tabled, attos, is_time, spelled, taken};
 use crate::model::{
     Completeness, Decimals, Labels, Millis, Order, Side, Symbol, Vocabulary, coin_of_pair,
-    exchange_name, push_decimal, push_short,
+    exchange_name, is_far_from_product, is_worth_its_product, push_decimal, push_short,
 };
 
 /// What a price of a table is a price of.
@@ -136,6 +136,59 @@ impl OrderTable {
             raw: None,
             group_id: None,
         })
+    }
+
+    /// When an order happened.
+    #[must_use]
+    pub fn timestamp(&self, row: usize) -> Option<Millis> {
+        self.given.timestamp.get(row).copied()
+    }
+
+    /// Why the worth of an order is not taken, and what stands there: it contradicts the price and the quantity.
+    #[must_use]
+    pub fn contradiction(&self, row: usize) -> Option<(String, String)> {
+        let GivenOrders {
+            price,
+            qty,
+            value_usd,
+            ..
+        } = &self.given;
+        if !is_far_from_product(price.f64(row)?, qty.f64(row)?, value_usd.f64(row)?)
+            || !is_worth_its_product(self.exchange.get(row)?, self.given.symbol.get(row)?)
+        {
+            return None;
+        }
+        let (price, qty, value) = (price.get(row)?, qty.get(row)?, value_usd.get(row)?);
+        Some((
+            "orders: value_usd is more than ten times off price × qty".to_owned(),
+            format!("{value}, where {price} × {qty} is told"),
+        ))
+    }
+
+    /// The orders of these rows, in this order.
+    #[must_use]
+    pub fn take(&self, rows: &[usize]) -> Self {
+        let given = &self.given;
+        let given = GivenOrders {
+            exchange: given.exchange.take(rows),
+            symbol: given.symbol.take(rows),
+            coin: given.coin.as_ref().map(|coin| coin.take(rows)),
+            side: taken(&given.side, rows),
+            price: given.price.take(rows),
+            qty: given.qty.take(rows),
+            value_usd: given.value_usd.take(rows),
+            timestamp: taken(&given.timestamp, rows),
+            received_at: taken(&given.received_at, rows),
+        };
+        let mut table = Self {
+            given,
+            exchange: self.exchange.take(rows),
+            symbol: self.symbol.take(rows),
+            coin: self.coin.take(rows),
+            times: HashMap::new(),
+        };
+        table.times = table.counted();
+        table
     }
 
     /// Of which time of which exchange they tell.

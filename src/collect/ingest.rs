@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 use super::clock::machine;
+use super::doubtful::{latest, of_the_future};
 use super::files::{Source, Unopened, sources};
 use crate::archive::{
     Archive, ArchiveError, BarRow, Batch, Completeness, OpenInterestRow, OrderRow, Told, Unfit,
@@ -290,11 +291,20 @@ impl<'a> Intake<'a> {
         let before = self.done.rows;
         let mut stretches: BTreeMap<String, Stretch> = BTreeMap::new();
         let mut is_whole = true;
+        let latest = latest();
         while let Some((line, read)) = rows.next_line() {
             self.done.rows += 1;
             let place = (file, line);
-            match read {
-                Ok(Some(Row::Order(row))) => {
+            let ahead = match &read {
+                Ok(Some(row)) => {
+                    let (table, at) = of_when(row);
+                    of_the_future(table, at, latest)
+                }
+                _ => None,
+            };
+            match (ahead, read) {
+                (Some((reason, shown)), _) => self.refuse(&reason, &shown, place),
+                (None, Ok(Some(Row::Order(row)))) => {
                     stretch(
                         &mut stretches,
                         &row.order.exchange,
@@ -304,21 +314,21 @@ impl<'a> Intake<'a> {
                     self.rows.orders.push(order(row));
                     self.places.orders.push(place);
                 }
-                Ok(Some(Row::Bar(row))) => {
+                (None, Ok(Some(Row::Bar(row)))) => {
                     if self.is_of_one("bars", (&row.exchange, &row.coin, &row.contract), place) {
                         self.rows.bars.push(bar(row));
                         self.places.bars.push(place);
                     }
                 }
-                Ok(Some(Row::Reading(row))) => {
+                (None, Ok(Some(Row::Reading(row)))) => {
                     let of = (&*row.exchange, &*row.coin, &*row.contract);
                     if self.is_of_one("open_interest", of, place) {
                         self.rows.open_interest.push(reading(row));
                         self.places.open_interest.push(place);
                     }
                 }
-                Ok(None) => self.done.repeated += 1,
-                Err(flaw) => {
+                (None, Ok(None)) => self.done.repeated += 1,
+                (None, Err(flaw)) => {
                     is_whole &= !flaw.is_last;
                     self.refuse(&flaw.reason, &flaw.shown, place);
                 }
@@ -468,6 +478,15 @@ impl<'a> Intake<'a> {
         }
         self.tell_finished();
         Ok(true)
+    }
+}
+
+/// Of which table a row is, and when it tells: a bar when it closes.
+fn of_when(row: &Row) -> (&'static str, Millis) {
+    match row {
+        Row::Order(row) => ("orders", row.order.timestamp),
+        Row::Bar(row) => ("bars", row.timestamp.on(row.interval)),
+        Row::Reading(row) => ("open_interest", row.timestamp),
     }
 }
 

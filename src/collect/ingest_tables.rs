@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::clock::machine;
+use super::doubtful::{latest, sift};
 use super::ingest::{Ingested, LATE, reason, refuse};
 use crate::archive::{Archive, ArchiveError, Tables};
 
@@ -14,11 +15,13 @@ use crate::archive::{Archive, ArchiveError, Tables};
 /// [`ArchiveError`] where another writes to the archive or it cannot be written.
 pub fn ingest_tables(
     path: &Path,
-    tables: Tables,
+    mut tables: Tables,
     goes_on: &mut dyn FnMut(u64) -> bool,
 ) -> Result<Option<Ingested>, ArchiveError> {
     let mut writer = Archive::create_or_open(path)?;
     let rows = tables.rows() as u64;
+    let mut refused = Vec::new();
+    let places = sift(&mut tables, latest(), &mut refused);
     let told = tables.orders.told();
     let filed = writer.file_tables(tables, &told, machine().back(LATE), &mut |done| {
         goes_on(done as u64)
@@ -30,10 +33,11 @@ pub fn ingest_tables(
         rows,
         new: filed.new,
         repeated: filed.repeated,
+        refused,
         ..Ingested::default()
     };
     for unfit in &filed.unfit {
-        let place = format!("{}:{}", unfit.table, unfit.row);
+        let place = format!("{}:{}", unfit.table, places.of(unfit.table, unfit.row));
         refuse(&mut done.refused, (&reason(unfit), &unfit.message), &place);
     }
     Ok(Some(done))

@@ -46,6 +46,7 @@ mod spelled;
 mod symbol;
 mod time;
 mod totals;
+mod worth;
 
 pub use apart::{FineCells, Sides};
 pub use bar::{Bar, ClosedBar, OpenInterest};
@@ -97,3 +98,4 @@ pub use symbol::{
 };
 pub use time::{HeatmapRange, MapRange, Millis, Vocabulary, Window};
 pub use totals::*;
+pub use worth::{is_dollar, is_far_from_product, is_worth_its_product};

@@ -13,7 +13,7 @@ use crate::archive::{
     Archive, ArchiveError, BarRow, Batch, Completeness, Gap, MapRow, OpenInterestRow, OrderRow,
     Writer,
 };
-use crate::engine::in_base_units;
+use crate::engine::{TableFault, in_base_units};
 use crate::model::{
     Millis, ObservedBar, ObservedOpenInterest, ObservedOrder, Vocabulary, coin_of_pair,
     short_decimal,
@@ -42,11 +42,32 @@ impl ArchiveWriter {
     }
 }
 
-/// The decimal that the shortest text of a double says.
-pub(super) fn decimal(value: f64) -> Decimal {
+/// The decimal that the shortest text of a double in a column says; why there is none, where no decimal can be kept of it.
+pub(super) fn decimal(column: &str, value: f64) -> Result<Decimal, String> {
+    if !value.is_finite() {
+        let what = match column {
+            "open" | "high" | "low" | "close" => "a price",
+            _ => "an amount",
+        };
+        return Err(format!("{value:?} is not {what}; a number is"));
+    }
     short_decimal(value)
         .or_else(|| Decimal::from_str_exact(&value.to_string()).ok())
-        .unwrap_or_default()
+        .ok_or_else(|| format!("{value} is no number of at most 28 digits"))
+}
+
+/// The decimal of a cell, as [`decimal`].
+fn cell(
+    (table, row): (&'static str, usize),
+    column: &'static str,
+    value: f64,
+) -> Result<Decimal, TableFault> {
+    decimal(column, value).map_err(|message| TableFault {
+        table,
+        column,
+        row,
+        message,
+    })
 }
 
 /// The row of an order that a table has.
@@ -67,31 +88,37 @@ fn order_row(observed: ObservedOrder, dedupe_key: String) -> OrderRow {
 }
 
 /// The row of a bar that a table has.
-fn bar_row(observed: ObservedBar, exchange: &str) -> BarRow {
+fn bar_row(row: usize, observed: ObservedBar, exchange: &str) -> Result<BarRow, TableFault> {
     let interval = observed.length().unwrap_or(Millis::MINUTE);
-    BarRow {
+    let place = ("bars", row);
+    Ok(BarRow {
         exchange: exchange.to_owned(),
         symbol: observed.symbol,
         timestamp: observed.timestamp,
         interval,
-        open: decimal(observed.open),
-        high: decimal(observed.high),
-        low: decimal(observed.low),
-        close: decimal(observed.close),
-        volume: decimal(observed.volume),
+        open: cell(place, "open", observed.open)?,
+        high: cell(place, "high", observed.high)?,
+        low: cell(place, "low", observed.low)?,
+        close: cell(place, "close", observed.close)?,
+        volume: cell(place, "volume", observed.volume)?,
         received_at: observed.timestamp.on(interval),
-    }
+    })
 }
 
 /// The row of a reading that a table has.
-fn reading_row(observed: ObservedOpenInterest, exchange: &str) -> OpenInterestRow {
-    OpenInterestRow {
+fn reading_row(
+    row: usize,
+    observed: ObservedOpenInterest,
+    exchange: &str,
+) -> Result<OpenInterestRow, TableFault> {
+    let place = ("open_interest", row);
+    Ok(OpenInterestRow {
         exchange: observed.exchange.unwrap_or_else(|| exchange.to_owned()),
         symbol: observed.symbol,
         timestamp: observed.timestamp,
-        open_interest: decimal(observed.open_interest),
+        open_interest: cell(place, "open_interest", observed.open_interest)?,
         received_at: observed.timestamp,
-    }
+    })
 }
 
 #[pymethods]
@@ -128,17 +155,22 @@ impl ArchiveWriter {
                 in_base_units(open_interest, unit, known.collect())
             })
             .map_err(|fault| error::bad_table(py, &fault))?;
+        let bars: Vec<BarRow> = (bars.into_iter().enumerate())
+            .map(|(place, row)| bar_row(place, row, exchange))
+            .collect::<Result<_, _>>()
+            .map_err(|fault| error::bad_table(py, &fault))?;
+        let open_interest: Vec<OpenInterestRow> = (open_interest.into_iter().enumerate())
+            .map(|(place, row)| reading_row(place, row, exchange))
+            .collect::<Result<_, _>>()
+            .map_err(|fault| error::bad_table(py, &fault))?;
         self.with(py, |writer, key| {
             let orders = orders.into_iter().zip(*key..);
             let batch = Batch {
                 orders: orders
                     .map(|(row, key)| order_row(row, format!("{key:012}")))
                     .collect(),
-                bars: bars.into_iter().map(|row| bar_row(row, exchange)).collect(),
-                open_interest: open_interest
-                    .into_iter()
-                    .map(|row| reading_row(row, exchange))
-                    .collect(),
+                bars,
+                open_interest,
                 ..Batch::default()
             };
             *key += u64::try_from(batch.orders.len()).unwrap_or_default();

@@ -6,7 +6,6 @@ use arrow_array::types::{Float64Type, Int64Type, TimestampMillisecondType};
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::{DataType, TimeUnit};
 use pyo3::prelude::*;
-use rust_decimal::Decimal;
 
 use super::cells::Cells;
 use super::signals::look_around;
@@ -127,11 +126,6 @@ static EXCHANGE: Column = Column {
     unit: "",
     meaning: "",
 };
-
-/// The decimal that the shortest text of a double says, where one holds it.
-fn decimal_of(value: f64) -> Option<Decimal> {
-    Decimal::from_str_exact(&value.to_string()).ok()
-}
 
 /// The columns of a table on their way.
 struct Columns<'a, 'py> {
@@ -284,11 +278,8 @@ impl<'a, 'py> Columns<'a, 'py> {
             if decimals.push_short_double(value) {
                 return Ok(());
             }
-            let exact = decimal_of(value).ok_or_else(|| {
-                let message = format!("{value} is no number of at most 28 digits");
-                reader.fault(name, row, message)
-            })?;
-            decimals.push(exact);
+            let exact = super::archive::decimal(name, value);
+            decimals.push(exact.map_err(|message| reader.fault(name, row, message))?);
             Ok(())
         })?;
         Ok(decimals)

@@ -321,13 +321,15 @@ fn interest(
     }
     let rows = in_base_units(rows, unit, prices).map_err(|fault| error::bad_table(py, &fault))?;
     let mut made = GivenInterest::default();
-    for row in rows {
+    for (place, row) in rows.into_iter().enumerate() {
+        let column = "open_interest_usd";
+        let held = super::archive::decimal(column, row.open_interest)
+            .map_err(|why| tables::fault_of(py, "open_interest", (place, column, why)))?;
         made.symbol.push(&row.symbol);
         made.exchange
             .push(row.exchange.as_deref().unwrap_or_default());
         made.timestamp.push(row.timestamp);
-        made.open_interest
-            .push(super::archive::decimal(row.open_interest));
+        made.open_interest.push(held);
     }
     Ok(made)
 }

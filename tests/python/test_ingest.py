@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import time
 import urllib.request
 import zipfile
 from decimal import Decimal
@@ -615,7 +616,77 @@ def test_a_bar_whose_number_cannot_be_kept_is_refused_and_not_taken_for_nothing(
     bars |= {name: [100.0, 100.0] for name in ("open", "high", "low", "close")} | {"volume": [1.0, value]}
     with pytest.raises(BadQuery, match="volume") as refused:
         liqdata.ingest(folder, bars=bars, exchange="okx")
-    assert "28 digits" in str(refused.value)
+    assert 'column "volume", row 1:' in str(refused.value)
+    assert ("28 digits" if value == 1e-40 else "is not an amount") in str(refused.value)
+
+
+NO_NUMBERS = [float("nan"), float("inf"), float("-inf")]
+SOUND = {
+    "orders": {
+        "timestamp": [START, START + 1, START + 2],
+        "exchange": ["okx"] * 3,
+        "symbol": ["BTCUSDT"] * 3,
+        "side": ["LONG"] * 3,
+        "price": [100.0] * 3,
+        "qty": [2.0] * 3,
+        "value_usd": [200.0] * 3,
+    },
+    "bars": {"timestamp": [START, START + MINUTE, START + 2 * MINUTE], "symbol": ["BTC"] * 3, "interval": ["1m"] * 3}
+    | {name: [100.0] * 3 for name in ("open", "high", "low", "close", "volume")},
+    "open_interest": {
+        "timestamp": [START + MINUTE, START + 2 * MINUTE, START + 3 * MINUTE],
+        "symbol": ["BTC"] * 3,
+        "open_interest": [7.0] * 3,
+    },
+}
+NUMBERS = [
+    *(("orders", name) for name in ("price", "qty", "value_usd")),
+    *(("bars", name) for name in ("open", "high", "low", "close", "volume")),
+    ("open_interest", "open_interest"),
+    ("open_interest", "open_interest_usd"),
+]
+
+
+def with_number(kind, column, value):
+    columns = dict(SOUND[kind])
+    if column == "open_interest_usd":
+        columns[column] = columns.pop("open_interest")
+    return columns | {column: [columns[column][0], value, columns[column][2]]}
+
+
+@pytest.mark.parametrize("made", ["numpy", "pandas", "polars", "pyarrow"])
+@pytest.mark.parametrize("kind, column", NUMBERS)
+@pytest.mark.parametrize("value", NO_NUMBERS)
+def test_what_is_no_number_refuses_a_table_whole(folder, kind, column, value, made):
+    library = pytest.importorskip(made)
+    columns = with_number(kind, column, value)
+    tables = {
+        "numpy": lambda: {name: library.array(cells) for name, cells in columns.items()},
+        "pandas": lambda: library.DataFrame(columns),
+        "polars": lambda: library.DataFrame(columns),
+        "pyarrow": lambda: library.table(columns),
+    }
+    beside = {"bars": SOUND["bars"]} if column == "open_interest_usd" else {}
+    with pytest.raises(BadQuery, match=f'{kind}: column "{column}", row 1: .*(not a|is not an)'):
+        liqdata.ingest(folder, **{kind: tables[made]()}, **beside, exchange="okx")
+    assert not (folder / "journal.sqlite").exists()
+
+
+@pytest.mark.parametrize("kind, column", NUMBERS)
+@pytest.mark.parametrize("value", [*NO_NUMBERS, None])
+def test_what_is_no_number_in_a_file_is_refused_alone(tmp_path, folder, kind, column, value):
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    liqdata.ingest(folder, bars=SOUND["bars"], exchange="okx")
+    columns = with_number(kind, column, value)
+    columns["timestamp"] = [at + DAY * (kind == "bars") for at in columns["timestamp"]]
+    if column == "open_interest_usd":
+        columns["timestamp"] = [START + MINUTE, START + MINUTE, START + 2 * MINUTE]
+    file = tmp_path / f"{kind}.parquet"
+    parquet.write_table(pyarrow.table(columns), file)
+    done = liqdata.ingest(folder, file, exchange="okx")
+    assert (done.rows, done.new, sum(done.refused.values())) == (3, 2, 1)
+    assert next(iter(done.refused)).startswith(f"{column}: ")
+    assert next(iter(done.first.values())).startswith(f"{file}:1")
 
 
 def test_days_of_several_coins_are_looked_at_once(folder):
@@ -738,7 +809,7 @@ def test_while_a_collector_writes_nobody_else_does(tmp_path, folder):
 
 
 def test_rows_of_a_day_that_is_not_over_go_through_the_journal(folder):
-    now = 4_102_444_800_000  # 2100: a day that is not over while anybody runs this
+    now = int(time.time() * 1000) // MINUTE * MINUTE - 5 * MINUTE
     bars = {
         "timestamp": [now, now + MINUTE],
         "symbol": ["BTC"] * 2,

@@ -14,7 +14,8 @@ use super::name::Name;
 use super::row::{Row, RowBar, RowOrder, RowReading};
 use crate::feeds::event::{Completeness, product, stripped};
 use crate::model::{
-    ContractKind, Millis, Order, Side, Symbol, exchange_name, quote_of_pair, read_span,
+    ContractKind, Millis, Order, Side, Symbol, exchange_name, is_dollar, is_far_from_product,
+    is_worth_its_product, nearest_f64, quote_of_pair, read_span,
 };
 
 pub(super) const TIME: &[&str] = &[
@@ -43,11 +44,6 @@ pub(super) const PRICES: [&[&str]; 4] = [
 const VOLUME: &[&str] = &["volume", "v"];
 const INTERVAL: &[&str] = &["interval"];
 pub(super) const OPEN_INTEREST: &[&str] = &["open_interest", "oi"];
-
-/// Quote currencies that count as USD.
-const DOLLARS: [&str; 8] = [
-    "USDT", "USDC", "USD", "FDUSD", "BUSD", "USD1", "USDE", "TUSD",
-];
 
 /// A table: what stands in its columns, and what the file's name and the caller say.
 #[derive(Debug)]
@@ -237,7 +233,16 @@ fn order(
     let side = position(line.text(side)?, of_order)?;
     let (price, qty) = (line.positive(price)?, line.positive(qty)?);
     let value_usd = match value {
-        Some(value) => line.amount(value)?,
+        Some(value) => {
+            let told = line.amount(value)?;
+            let [one, many, all] = [price, qty, told].map(nearest_f64);
+            if is_far_from_product(one, many, all) && is_worth_its_product(&exchange, contract) {
+                let reason = "value_usd: more than ten times off price × qty";
+                let shown = format!("{told}, where {price} × {qty} is told");
+                return Err(Flaw::new(reason, &shown));
+            }
+            told
+        }
         None => worth(symbol, price, qty, contract)?,
     };
     let received_at = received.map(|column| line.instant(column)).transpose()?;
@@ -284,7 +289,7 @@ fn not_dated(symbol: &Symbol, contract: &str) -> Result<(), Flaw> {
 /// What an order is worth, where price and quantity say so.
 fn worth(symbol: &Symbol, price: Decimal, qty: Decimal, contract: &str) -> Result<Decimal, Flaw> {
     let quote = symbol.quote().or_else(|| quote_of_pair(contract));
-    if !quote.is_some_and(|quote| DOLLARS.contains(&quote)) {
+    if !quote.is_some_and(is_dollar) {
         let reason = "there is no value_usd, and the quote currency does not count as USD";
         return Err(Flaw::new(reason, contract));
     }

@@ -1,0 +1,108 @@
+//! Rows of the past that are well formed and cannot be true: those of a time that is yet to come, and orders whose worth
+//! contradicts their price and quantity.
+
+use super::clock::machine;
+use super::ingest::{Refused, refuse};
+use crate::archive::Tables;
+use crate::model::Millis;
+
+/// By how much the clock of who recorded them may be ahead of this machine's.
+const AHEAD: i64 = 10 * Millis::MINUTE;
+
+/// Until when rows may be.
+pub(super) fn latest() -> Millis {
+    machine().on(AHEAD)
+}
+
+/// Why a row of this table and time is none of the past, and what stands there.
+pub(super) fn of_the_future(table: &str, at: Millis, latest: Millis) -> Option<(String, String)> {
+    (at > latest).then(|| {
+        let reason = format!(
+            "{table}: the time is yet to come, more than ten minutes ahead of this machine's clock"
+        );
+        (reason, at.to_string())
+    })
+}
+
+/// Where rows stood in the tables that were given, as far as some are taken out.
+#[derive(Debug, Default)]
+pub(super) struct Places {
+    orders: Option<Vec<usize>>,
+    bars: Option<Vec<usize>>,
+    open_interest: Option<Vec<usize>>,
+    positions: Option<Vec<usize>>,
+}
+
+impl Places {
+    /// Where a row stood.
+    pub(super) fn of(&self, table: &str, row: usize) -> usize {
+        let kept = match table {
+            "orders" => &self.orders,
+            "bars" => &self.bars,
+            "positions" => &self.positions,
+            _ => &self.open_interest,
+        };
+        let place = kept.as_ref().and_then(|kept| kept.get(row));
+        place.copied().unwrap_or(row)
+    }
+}
+
+/// Takes out of tables what cannot be true, and counts it.
+pub(super) fn sift(tables: &mut Tables, latest: Millis, refused: &mut Vec<Refused>) -> Places {
+    let Tables {
+        orders,
+        bars,
+        open_interest,
+        positions,
+    } = tables;
+    let late = |table: &str, at: Option<Millis>| of_the_future(table, at?, latest);
+    let of_orders = kept(refused, ("orders", orders.len()), |row| {
+        late("orders", orders.timestamp(row)).or_else(|| orders.contradiction(row))
+    });
+    if let Some(rows) = &of_orders {
+        *orders = orders.take(rows);
+    }
+    let of_bars = kept(refused, ("bars", bars.len()), |row| {
+        late("bars", bars.closes_at(row))
+    });
+    if let Some(rows) = &of_bars {
+        *bars = bars.take(rows);
+    }
+    let readings = open_interest.len();
+    let of_interest = kept(refused, ("open_interest", readings), |row| {
+        late("open_interest", open_interest.timestamp.get(row).copied())
+    });
+    if let Some(rows) = &of_interest {
+        *open_interest = open_interest.take(rows);
+    }
+    let of_positions = kept(refused, ("positions", positions.len()), |row| {
+        late("positions", positions.get(row).map(|row| row.timestamp))
+    });
+    if of_positions.is_some() {
+        positions.retain(|row| row.timestamp <= latest);
+    }
+    Places {
+        orders: of_orders,
+        bars: of_bars,
+        open_interest: of_interest,
+        positions: of_positions,
+    }
+}
+
+/// The rows that nothing speaks against, where something does against others; these are counted.
+fn kept(
+    refused: &mut Vec<Refused>,
+    (table, rows): (&str, usize),
+    doubt: impl Fn(usize) -> Option<(String, String)>,
+) -> Option<Vec<usize>> {
+    let mut kept: Option<Vec<usize>> = None;
+    for row in 0..rows {
+        if let Some((reason, shown)) = doubt(row) {
+            kept.get_or_insert_with(|| (0..row).collect());
+            refuse(refused, (&reason, &shown), &format!("{table}:{row}"));
+        } else if let Some(kept) = &mut kept {
+            kept.push(row);
+        }
+    }
+    kept
+}

@@ -1,0 +1,108 @@
+"""Rows that are well formed and cannot be true: ``liqdata.ingest`` refuses them by reason, and keeps the others."""
+
+import time
+
+import pytest
+
+import liqdata
+
+MINUTE = 60_000
+START = 1_704_153_600_000  # 2024-01-02
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return tmp_path / "archive"
+
+
+def some_orders(times, **other):
+    count = len(times)
+    columns = {"timestamp": times, "exchange": ["okx"] * count, "symbol": ["ETHUSDT"] * count, "side": ["LONG"] * count}
+    columns |= {"price": [2000.0] * count, "qty": [3.0] * count, "value_usd": [6000.0] * count}
+    return columns | other
+
+
+def as_csv(folder, columns, name="x.csv"):
+    lines = [",".join(columns), *(",".join(map(str, cells)) for cells in zip(*columns.values(), strict=True))]
+    file = folder / name
+    file.write_text("\n".join(lines) + "\n")
+    return file
+
+
+def newest(folder):
+    with liqdata.open(folder) as market:
+        return max(row["timestamp"] for row in market.iter_orders(start=0))
+
+
+# --- of a time that is yet to come
+
+
+@pytest.mark.parametrize("form", ["table", "csv"])
+def test_orders_of_the_future_are_refused_and_do_not_move_now(tmp_path, folder, form):
+    now = int(time.time() * 1000)
+    times = [START, now - 60 * MINUTE, now + 5 * MINUTE, now + 30 * MINUTE, now + 3 * 365 * 1440 * MINUTE]
+    columns = some_orders(times)
+    given = {"orders": columns} if form == "table" else {}
+    files = [] if form == "table" else [as_csv(tmp_path, columns)]
+    done = liqdata.ingest(folder, *files, **given)
+    assert (done.rows, done.new) == (5, 3)
+    ((reason, count),) = done.refused.items()
+    assert (reason, count) == (
+        "orders: the time is yet to come, more than ten minutes ahead of this machine's clock",
+        2,
+    )
+    assert newest(folder) == now + 5 * MINUTE
+    assert liqdata.ingest(folder, *files, **given).repeated == 3
+    with liqdata.open(folder) as market:
+        (covered,) = (row for row in market.coverage("24h") if row["exchange"] == "okx")
+    assert covered["cnt"] == 2
+
+
+def test_bars_that_are_not_closed_and_readings_to_come_are_refused(folder):
+    now = int(time.time() * 1000)
+    this = now - now % (60 * MINUTE)
+    bars = {"timestamp": [this - 60 * MINUTE, this + 60 * MINUTE], "symbol": ["BTC"] * 2, "interval": ["1h"] * 2}
+    bars |= {name: [100.0] * 2 for name in ("open", "high", "low", "close", "volume")}
+    interest = {"timestamp": [this, now + 20 * MINUTE], "symbol": ["BTC"] * 2, "open_interest": [7.0] * 2}
+    done = liqdata.ingest(folder, bars=bars, open_interest=interest, exchange="okx")
+    assert (done.rows, done.new) == (4, 2)
+    assert sorted((reason.partition(":")[0], count) for reason, count in done.refused.items()) == [
+        ("bars", 1),
+        ("open_interest", 1),
+    ]
+    assert sorted(where.partition(" ")[0] for where in done.first.values()) == ["bars:1", "open_interest:1"]
+
+
+# --- a worth that contradicts price and quantity
+
+
+@pytest.mark.parametrize("form", ["table", "csv"])
+def test_a_worth_that_contradicts_price_and_quantity_is_refused(tmp_path, folder, form):
+    worth = [6000.0, 6_000_000_000.0, 59_000.0, 599.0, 601.0]
+    columns = some_orders([START + row for row in range(5)], value_usd=worth)
+    given = {"orders": columns} if form == "table" else {}
+    files = [] if form == "table" else [as_csv(tmp_path, columns)]
+    done = liqdata.ingest(folder, *files, **given)
+    assert (done.rows, done.new, sum(done.refused.values())) == (5, 3, 2)
+    ((reason, where),) = done.first.items()
+    assert "more than ten times off price × qty" in reason
+    assert "6000000000" in where
+    assert "2000" in where
+    assert where.startswith("orders:1 " if form == "table" else f"{files[0]}:3 ")
+
+
+@pytest.mark.parametrize(
+    "exchange, symbol",
+    [
+        ("binance", "BTCUSD_PERP"),
+        ("bitmex", "XBTUSD"),
+        ("okx", "ETH/USD:ETH"),
+        ("okx", "ETHBTC"),
+        ("okx", "1000PEPEUSDT"),
+    ],
+)
+@pytest.mark.parametrize("form", ["table", "csv"])
+def test_what_is_not_counted_in_coins_and_dollars_is_not_judged(tmp_path, folder, exchange, symbol, form):
+    columns = some_orders([START], exchange=[exchange], symbol=[symbol], value_usd=[300.0])
+    files, given = ([], {"orders": columns}) if form == "table" else ([as_csv(tmp_path, columns)], {})
+    assert liqdata.ingest(folder, *files, **given).new == 1
