@@ -1,43 +1,59 @@
 //! Reading which markets a venue has: at the start, every hour, and soon after an unknown one turned up.
 
 use std::cell::RefCell;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::markets::Markets;
-use super::settings::span;
+use super::settings::{millis, span};
 use super::venue::{Failure, VenueTasks};
 use crate::archive::RawLine;
 use crate::feeds::{Ask, Error, Instruments, Listing, Page, Quoted};
+use crate::model::Millis;
 
 impl VenueTasks {
     /// Reads the markets, list by list. A list of which a page cannot be read stays as it was, whole, and costs the others
-    /// nothing; gives why, where that happened.
+    /// nothing; gives why, where that happened. Nor does a list that is told as empty, or as not there, end the listening to
+    /// what it had: that is believed once it has been told for long enough.
     async fn read_markets(&self) -> Result<Option<Failure>, Failure> {
         let known = self.intake.markets.load_full();
         let (mut lists, mut read_at) = (known.lists.clone(), known.read.clone());
-        let mut told = Vec::new();
+        let mut doubts = known.doubts.clone();
+        let (mut told, mut gone) = (Vec::new(), None);
         let mut failed = None;
+        let after = millis(self.intake.settings.pace.gone);
         for (place, ask) in self.intake.venue.listing_requests().into_iter().enumerate() {
             let asked = self.intake.clock.now();
+            let listed = known.lists.get(place).and_then(Option::as_ref);
+            let was_listed = listed.is_some_and(|list| !list.is_empty());
             let read = match self.read_list(place, ask).await {
-                Ok((listings, prices, pages)) => {
+                Ok((listings, prices, pages)) if !(was_listed && listings.is_empty()) => {
+                    doubts.remove(&place);
                     told.push((asked, prices));
-                    if known.lists.get(place).and_then(Option::as_ref) != Some(&listings) {
+                    if listed != Some(&listings) {
                         self.keep_markets(place, pages);
                     }
                     Some(listings)
                 }
-                // A kind of market that the venue has no more.
-                Err(Failure::Rest(fault)) if fault.is_absent() => {
-                    self.trouble(fault.to_string());
-                    Some(Vec::new())
-                }
-                Err(fault) => {
-                    failed = Some(fault);
-                    None
+                other => {
+                    let fault = other.err().unwrap_or(Failure::NoMarkets);
+                    let has_none = listed.is_some_and(Vec::is_empty);
+                    let is_absent = fault.is_absence();
+                    let doubt = (is_absent && !has_none).then(|| doubts.entry(place).or_default());
+                    let believed = doubt.and_then(|doubt| doubt.is_believed(asked, after));
+                    if let Some(since) = believed {
+                        self.trouble(format!("some markets are gone: {fault}"));
+                        gone = Some(gone.map_or(since, |gone: Millis| gone.min(since)));
+                        doubts.remove(&place);
+                        Some(Vec::new())
+                    } else if is_absent && has_none {
+                        Some(Vec::new())
+                    } else {
+                        failed = Some(fault);
+                        None
+                    }
                 }
             };
             let is_read = read.as_ref().map(|_| asked);
@@ -55,10 +71,40 @@ impl VenueTasks {
             return Err(failed.unwrap_or(Failure::NoMarkets));
         }
         self.intake.board.notes().unlisted = lists.iter().any(Option::is_none);
-        let markets = Markets::of(lists, read_at).priced(&known, told);
+        let before = self.topics();
+        let at = self.intake.clock.now();
+        let mut markets = Markets::of(lists, read_at)
+            .closing(&known, at)
+            .priced(&known, told);
+        markets.doubts = doubts;
         self.intake.markets.store(Arc::new(markets));
+        if let Some(since) = gone {
+            self.note_unlisted(before, since);
+        }
         self.known.send_replace(true);
         Ok(failed)
+    }
+
+    /// The topics that the markets ask for.
+    fn topics(&self) -> BTreeSet<String> {
+        let lines = self.intake.venue.lines(&self.wanted());
+        lines
+            .iter()
+            .flat_map(|line| line.batches.concat())
+            .collect()
+    }
+
+    /// Writes down that topics whose list is believed to be gone may have been told of since that was told first.
+    fn note_unlisted(&self, before: BTreeSet<String>, since: Millis) {
+        let after = self.topics();
+        let reason = "its list of markets is told as empty or as not there";
+        let lost = before.into_iter().filter(|topic| !after.contains(topic));
+        let lost: BTreeMap<_, _> = lost
+            .map(|topic| (topic, (since, reason.to_owned())))
+            .collect();
+        if !lost.is_empty() {
+            self.intake.unheard(&lost, self.intake.clock.now());
+        }
     }
 
     /// Reads one list of markets, page by page; gives the prices in it and the pages, too, where they are kept.
@@ -139,6 +185,8 @@ impl VenueTasks {
             if self.once && attempts >= 3 {
                 return;
             }
+            // What waits for a market that is known by now is not held up by one that is not.
+            self.intake.try_held().await;
             sleep(backoff.next()).await;
         }
     }

@@ -1,13 +1,32 @@
 //! The markets of a venue, as they were last read.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::yardstick::Read;
 use crate::feeds::Instruments;
 use crate::feeds::Listing;
 use crate::feeds::Quoted;
 use crate::model::Millis;
+
+/// How often a list has to be told as empty, or as not there, until that is believed.
+const READS: u32 = 3;
+
+/// A list of markets that is told as empty, or as not there, and had some or is not known.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Doubt {
+    since: Option<Millis>,
+    reads: u32,
+}
+
+impl Doubt {
+    /// Counts that it was told so once more; since when, once it has been often enough and for so many milliseconds.
+    pub(super) fn is_believed(&mut self, at: Millis, after: i64) -> Option<Millis> {
+        let since = *self.since.get_or_insert(at);
+        self.reads = self.reads.saturating_add(1);
+        (self.reads >= READS && at.0.saturating_sub(since.0) >= after).then_some(since)
+    }
+}
 
 /// The markets of a venue.
 #[derive(Clone, Debug, Default)]
@@ -16,8 +35,12 @@ pub(super) struct Markets {
     pub(super) lists: Vec<Option<Vec<Listing>>>,
     /// When each of them was asked for, the last time it was answered.
     pub(super) read: Vec<Option<Millis>>,
+    /// What is not believed of them yet.
+    pub(super) doubts: HashMap<usize, Doubt>,
     pub(super) listings: Vec<Listing>,
     pub(super) instruments: Instruments,
+    /// Those that are not traded any more, by name, and when that was read first.
+    closed: HashMap<String, (Listing, Millis)>,
     /// The price that the venue told of each market last, and when it was asked.
     prices: HashMap<String, Read>,
 }
@@ -30,8 +53,39 @@ impl Markets {
             listings,
             lists,
             read,
+            doubts: HashMap::new(),
+            closed: HashMap::new(),
             prices: HashMap::new(),
         }
+    }
+
+    /// The same with those that are not traded any more, as it was read at an instant: they were before, for all that is known.
+    pub(super) fn closing(mut self, known: &Self, at: Millis) -> Self {
+        self.closed.clone_from(&known.closed);
+        let trading = |all: &[Listing]| -> HashSet<String> {
+            let all = all.iter().filter(|listing| listing.trading);
+            all.map(|listing| listing.native_id.clone()).collect()
+        };
+        let now = trading(&self.listings);
+        self.closed.retain(|native_id, _| !now.contains(native_id));
+        let ended = known.listings.iter().filter(|listing| listing.trading);
+        // Of those that are closed when they are read for the first time nobody knows since when.
+        let closed = self.listings.iter().filter(|listing| !listing.trading);
+        for listing in ended.chain(closed) {
+            if !now.contains(&listing.native_id) {
+                let closed = || (listing.clone(), at);
+                self.closed
+                    .entry(listing.native_id.clone())
+                    .or_insert_with(closed);
+            }
+        }
+        self
+    }
+
+    /// Those that are not traded any more and may have been after `from`.
+    pub(super) fn closed_since(&self, from: Millis) -> impl Iterator<Item = &Listing> {
+        let closed = self.closed.values();
+        closed.filter_map(move |(listing, at)| (*at > from).then_some(listing))
     }
 
     /// The same with the prices that were known, and those that were told to what was asked at an instant.

@@ -153,6 +153,8 @@ pace! {
     instruments: 3600.0,
     /// Least time between two readings of the markets where an unknown one turned up.
     instruments_least: 30.0,
+    /// How long a list of markets has to be told as empty, or as not there, until that is believed.
+    gone: 21_600.0,
     /// How long a row waits for the multiplier of its market.
     hold: 600.0,
     /// How long a key is remembered, at least.

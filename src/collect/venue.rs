@@ -43,6 +43,17 @@ pub(super) enum Failure {
 }
 
 /// Returns once it is said, or nobody is left to say it.
+impl Failure {
+    /// Whether the venue says that there is no such thing, or none of it.
+    pub(super) fn is_absence(&self) -> bool {
+        match self {
+            Self::Rest(fault) => fault.is_absent(),
+            Self::NoMarkets => true,
+            Self::Reply(_) | Self::NotTaken => false,
+        }
+    }
+}
+
 pub(super) async fn said(word: &mut watch::Receiver<bool>) {
     let _ = word.wait_for(|said| *said).await;
 }

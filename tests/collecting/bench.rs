@@ -60,6 +60,7 @@ pub(crate) fn quick() -> Settings {
             acknowledge: 2.0,
             overlap: 0.0,
             instruments_least: 0.05,
+            gone: 0.0,
             hold: 5.0,
             poll: 0.2,
             bars: 0.2,

@@ -345,3 +345,50 @@ async fn a_topic_that_is_refused_is_missing_by_its_name_and_asked_for_again() {
     assert_eq!((gap.topic.as_str(), gap.topics), (topic, topics));
     assert!(gap.start <= first && gap.end >= refused_until && gap.end <= heard);
 }
+
+/// A list that says once that it is not there is no reason to stop listening; one that says so for long enough is, and since
+/// it said so first its topics are missing.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_list_of_markets_that_is_not_there_is_believed_only_after_a_while() {
+    let (folder, doubles) = (Folder::new(), Doubles::open(&["bybit"]).await);
+    let bybit = doubles.of("bybit");
+    let mut settings = quick();
+    settings.pace.instruments = 0.1;
+    settings.pace.gone = 4.0;
+    let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
+    collecting.until_live().await;
+    let list = "/v5/market/instruments-info?category=inverse";
+    bybit.fault(|faults| faults.gone = vec![list.to_owned()]);
+    let (asked, said) = (bybit.tally().rest.len(), now(bybit));
+    bybit
+        .until(|tally| {
+            let inverse = |one: &&RestRequest| one.status == 404;
+            tally.rest.iter().skip(asked).filter(inverse).count() >= 4
+        })
+        .await;
+    let happened = bybit.liquidate(60);
+    assert!(happened.iter().any(|truth| truth.native_id() == "BTCUSD"));
+    collecting.until_kept(happened.len()).await;
+    assert_eq!(bybit.tally().sockets.len(), 2, "no socket was opened");
+    assert_eq!(bybit.tally().open, 2, "no socket was closed");
+    bybit.until(|tally| tally.open == 1).await;
+    assert!(now(bybit) >= said.on(4000));
+    collecting.stop().await;
+    let archive = Archive::read(folder.archive()).unwrap();
+    let gaps = archive
+        .topic_gaps(Millis(0), Millis(i64::MAX / 2), None)
+        .unwrap();
+    let inverse: Vec<_> = gaps
+        .iter()
+        .filter(|gap| gap.topic.ends_with("USD"))
+        .collect();
+    assert_eq!(inverse.len(), 2, "{gaps:?}");
+    for gap in inverse {
+        assert!(
+            gap.start.0 >= said.0 - 50 && gap.start < said.on(3000),
+            "{gap:?} {said:?}"
+        );
+        assert!(gap.end >= gap.start.on(4000), "{gap:?}");
+    }
+    assert_kept(&folder.archive(), &happened);
+}

@@ -721,7 +721,7 @@ async fn rest(inner: &Inner, asked: &str, ask: &Ask) -> Response<Body> {
     let gone = faults
         .gone
         .iter()
-        .any(|prefix| ask.path.starts_with(prefix.as_str()));
+        .any(|part| ask.path.starts_with(part.as_str()) || asked.contains(part.as_str()));
     let mut answer = if gone {
         Answer::not_found()
     } else {

@@ -27,7 +27,7 @@ pub struct Faults {
     pub rest_hangs: bool,
     /// Cuts the bodies of REST answers in the middle.
     pub rest_cut: bool,
-    /// Paths of REST that answer 404, by their beginning.
+    /// REST requests, path and query, that answer 404, by their beginning.
     pub gone: Vec<String>,
     /// Waits this long before each write.
     pub slow: Option<Duration>,
