@@ -1,15 +1,16 @@
 //! The liquidations of a venue that nobody heard: which stretches may be missing, and asking for them again.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::lock::locked;
 use super::owed::{Debts, Owed, Stretch};
+use super::rest::RestError;
 use super::settings::{millis, span, span_or};
 use super::venue::{Failure, VenueTasks};
-use crate::archive::{Archive, ArchiveError, Filter, GapState, Receipt};
+use crate::archive::{Archive, ArchiveError, Filter, GapState, Receipt, RunId};
 use crate::feeds::{Ask, Keyed};
 use crate::model::Millis;
 use crate::net::Backoff;
@@ -226,7 +227,7 @@ impl VenueTasks {
         if venue.look_back() == 0 || from >= until {
             return told;
         }
-        let mut asks: VecDeque<Ask> = venue.missed(&self.wanted(), from, until).into();
+        let mut asks: VecDeque<Ask> = venue.missed(&self.traded_since(from), from, until).into();
         let board = &self.intake.board;
         board.will_ask(asks.len());
         let mut receipts = Vec::new();
@@ -247,6 +248,9 @@ impl VenueTasks {
                     board.will_ask(rest.len());
                     asks.extend(rest);
                 }
+                // Of a market that is closed a venue may tell nothing any more; the others are not to wait for it.
+                Err(fault @ (Failure::Rest(RestError::Status { .. }) | Failure::Reply(_)))
+                    if self.note_closed(&ask, &fault) => {}
                 // The venue no longer answers such requests at all: the live feed goes on without.
                 Err(Failure::Rest(fault)) if fault.is_absent() => {
                     self.trouble(format!("no back-fill: {fault}"));
@@ -269,6 +273,20 @@ impl VenueTasks {
             }
         }
         told
+    }
+
+    /// Whether what was refused is about a market that is closed; what of it was not told is on record then.
+    fn note_closed(&self, ask: &Ask, fault: &Failure) -> bool {
+        let markets = self.intake.markets.load();
+        let mut closed = markets.closed_since(ask.from);
+        let Some(closed) = closed.find(|listing| ask.names(&listing.native_id)) else {
+            return false;
+        };
+        let reason = format!("closed since, and not told any more: {fault}");
+        self.trouble(format!("{}: {reason}", closed.native_id));
+        let topics = BTreeMap::from([(closed.native_id.clone(), (ask.from, reason))]);
+        self.intake.unheard(&topics, ask.until);
+        true
     }
 
     async fn ask_for_missed(
@@ -298,12 +316,18 @@ impl VenueTasks {
     /// past before the first one is asked for and not called covered, as with every other venue.
     pub(super) async fn poll(&self, missing: Vec<Stretch>) {
         let every = span(self.intake.settings.pace.poll);
+        let late = self.late();
+        // Rows may be told late, those from before the last run ended as well.
+        let again = late.max(millis(self.intake.settings.pace.poll));
         let mut debts = self.debts(missing);
         // The newest belongs to the first poll.
-        let mut from = debts
-            .take_newest()
-            .map_or_else(|| self.intake.clock.now(), |newest| newest.start);
-        let mut run = None;
+        let mut from = self.intake.clock.now();
+        let mut before = None;
+        if let Some(newest) = debts.take_newest() {
+            before = Some(newest.start);
+            from = newest.start.back(again);
+        }
+        let mut run: Option<(RunId, Millis)> = None;
         // Until when it is covered, and whether a poll since then went unanswered.
         let (mut covered, mut in_vain) = (None, false);
         let mut known = self.intake.markets.load_full();
@@ -323,28 +347,32 @@ impl VenueTasks {
             self.intake.board.notes().polled = Some(answered);
             in_vain |= !answered;
             if answered {
-                if let Some(since) = covered.replace(now).filter(|_| in_vain) {
-                    let missed = (since, now);
-                    self.intake.note_gap(since, now, "a poll was not answered");
+                if run.is_none() {
+                    run = self.begin_run(now).await.map(|run| (run, now));
+                }
+                // What was told up to then is all that there was.
+                let told_until = now.back(late);
+                let seen = run.map_or(told_until, |(_, begun)| told_until.max(begun));
+                if let Some(since) = covered.replace(seen).filter(|_| in_vain) {
+                    let missed = (since, seen);
+                    self.intake.note_gap(since, seen, "a poll was not answered");
                     let how = "told by the next poll";
                     self.intake
                         .settle(missed, GapState::Recovered, told.rows, how);
                 }
                 in_vain = false;
-                if run.is_none() {
-                    run = self.begin_run(now).await;
+                if let Some((run, begun)) = run {
+                    self.intake.delivery.note_seen(run, seen);
                     // From the last run to this one.
-                    if from < now {
-                        let how = "told by the first poll";
+                    if let Some(start) = before.take_if(|_| told_until >= begun)
+                        && start < begun
+                    {
+                        let how = "told by the first polls";
                         self.intake
-                            .settle((from, now), GapState::Recovered, told.rows, how);
+                            .settle((start, begun), GapState::Recovered, told.rows, how);
                     }
                 }
-                if let Some(run) = run {
-                    self.intake.delivery.note_seen(run, now);
-                }
-                // Rows may be reported late.
-                from = now.back(millis(self.intake.settings.pace.poll));
+                from = now.back(again);
             }
             self.take_owed(&mut debts);
             while self.pay_one(&mut debts).await {}

@@ -10,6 +10,7 @@ use super::intake::Intake;
 use super::rest::{Rest, RestError};
 use super::yardstick::Yardstick;
 use crate::feeds::{Error, Listing};
+use crate::model::Millis;
 
 /// The tasks of one venue.
 pub(super) struct VenueTasks {
@@ -69,6 +70,21 @@ impl VenueTasks {
         let listings = markets.listings.iter();
         let wanted = listings.filter(|listing| self.intake.is_asked_for(&listing.coin().0));
         wanted.cloned().collect()
+    }
+
+    /// The same, with those that have been closed or delisted since an instant: until then they may have been traded.
+    pub(super) fn traded_since(&self, from: Millis) -> Vec<Listing> {
+        let mut wanted = self.wanted();
+        let markets = self.intake.markets.load();
+        let of_then = markets.closed_since(from);
+        for listing in of_then.filter(|listing| self.intake.is_asked_for(&listing.coin().0)) {
+            wanted.retain(|known| known.native_id != listing.native_id);
+            wanted.push(Listing {
+                trading: true,
+                ..listing.clone()
+            });
+        }
+        wanted
     }
 
     /// Returns once the markets are known, where the venue lists any.

@@ -52,6 +52,13 @@ pub struct Ask {
 }
 
 impl Ask {
+    /// Whether it asks about this market by its name.
+    #[must_use]
+    pub fn names(&self, native_id: &str) -> bool {
+        let mut values = self.query.iter().map(|(_, value)| value.as_str());
+        values.any(|value| value == native_id) || self.path.split('/').any(|part| part == native_id)
+    }
+
     /// A request of weight 1 for all of time.
     pub(super) fn new(path: &str, limit: Limit) -> Self {
         Self {

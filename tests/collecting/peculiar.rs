@@ -186,7 +186,9 @@ async fn coinex_is_covered_from_poll_to_poll_and_not_before() {
     let old = coinex.imagine(of_late(coinex, 20));
     coinex.record(&old);
     let before = coinex.book().now();
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+    let mut settings = quick();
+    settings.pace.late = 0.2;
+    let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
     collecting.until_live().await;
     collecting.until_kept(old.len()).await;
     let runs = || {
@@ -321,4 +323,71 @@ async fn pings_of_htx_are_answered_with_their_own_token_on_three_sockets() {
     collecting.until_kept(happened.len()).await;
     collecting.stop().await;
     assert_kept(&folder.archive(), &happened);
+}
+
+/// A row that is told late, when another process listens, is missed by neither.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_row_that_a_polled_venue_tells_late_is_kept_over_a_restart() {
+    let venues = ["coinex", "orderly"];
+    let (folder, doubles) = (Folder::new(), Doubles::open(&venues).await);
+    let mut settings = quick();
+    settings.pace.late = 2.0;
+    let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings.clone()));
+    collecting.until_live().await;
+    let at = |venue: &str| doubles.of(venue).book().now();
+    let begun = collecting.status().at;
+    collecting
+        .until("it is polled for a while", |status| {
+            status.at > begun.on(3000)
+        })
+        .await;
+    let happened_at = venues.map(at);
+    let runs = || {
+        let archive = Archive::read(folder.archive()).unwrap();
+        archive.runs(Millis(0), Millis(i64::MAX / 2)).unwrap()
+    };
+    collecting
+        .until("it was polled since", |status| {
+            status.at.0 > happened_at[0] + 800
+        })
+        .await;
+    // What may still be told of the last seconds is not called covered.
+    for run in runs() {
+        let asked = Millis(at(&run.exchange));
+        assert!(run.seen <= asked.back(1900), "{run:?} {asked:?}");
+    }
+    collecting.stop().await;
+    let mut happened = Vec::new();
+    for (venue, at) in venues.into_iter().zip(happened_at) {
+        let late = doubles.of(venue).imagine([at]);
+        doubles.of(venue).record(&late);
+        happened.extend(late);
+    }
+    let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
+    collecting.until_kept(happened.len()).await;
+    collecting.stop().await;
+    assert_kept(&folder.archive(), &happened);
+}
+
+/// One that is delisted is asked for the time before.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_market_that_was_delisted_since_the_last_poll_is_asked_once_more() {
+    let (folder, doubles) = (Folder::new(), Doubles::open(&["coinex"]).await);
+    let coinex = doubles.of("coinex");
+    let mut settings = quick();
+    settings.pace.instruments = 0.1;
+    settings.pace.poll = 3.0;
+    settings.pace.late = 0.1;
+    let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
+    collecting.until_live().await;
+    let last = coinex.imagine_of("LATUSDT", [coinex.book().now()]);
+    coinex.record(&last);
+    coinex.book().withdraw("LATUSDT");
+    let lists = coinex.tally().asked("/v2/futures/market");
+    coinex
+        .until(|tally| tally.asked("/v2/futures/market") >= lists + 3)
+        .await;
+    collecting.until_kept(last.len()).await;
+    collecting.stop().await;
+    assert_kept(&folder.archive(), &last);
 }

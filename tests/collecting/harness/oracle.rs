@@ -63,6 +63,9 @@ fn joined(mut spans: Vec<Span>) -> Vec<Span> {
     joined
 }
 
+/// How late a polled venue may tell, for all that is known.
+const LATE: i64 = 30_000;
+
 /// What of `spans` lies in none of `others`.
 fn without(spans: &[Span], others: &[Span]) -> Vec<Span> {
     let mut left = Vec::new();
@@ -146,26 +149,28 @@ fn allowed(schedule: &Schedule, venue: &str) -> Vec<Span> {
     }
     let polled = POLLED.contains(&venue);
     if polled {
-        let before = 2 * seconds(schedule.poll);
+        let before = 2 * seconds(schedule.poll) + LATE;
         let spans = asked.iter();
         allowed.extend(spans.map(|(from, until)| (from - before, until + before)));
     }
+    // What a poll told is covered once nothing of it can come late.
+    let back = DEATH + if polled { LATE } else { 0 };
     let mut begins = vec![(0, BACK)];
     for step in &schedule.mishaps {
         let (at, end) = (signed(step.at), signed(step.end()));
         match step.what {
             Mishap::Killed | Mishap::Stopped | Mishap::Full { .. } => {
-                allowed.push((at - DEATH, end + BACK));
+                allowed.push((at - back, end + BACK));
                 begins.push((at, end + BACK));
             }
-            Mishap::Frozen { .. } => allowed.push((at - DEATH, end + DEATH + BACK)),
+            Mishap::Frozen { .. } => allowed.push((at - back, end + DEATH + BACK)),
             Mishap::Clock(_) => {
-                allowed.push((at - OFF - DEATH, at + OFF + DEATH + BACK));
-                allowed.push((end - OFF - DEATH, end + OFF + DEATH + BACK));
+                allowed.push((at - OFF - back, at + OFF + DEATH + BACK));
+                allowed.push((end - OFF - back, end + OFF + DEATH + BACK));
             }
             Mishap::Restarted(_) => {
-                allowed.push((at - DEATH, at + OFF + BACK));
-                allowed.push((end - OFF - DEATH, end + OFF + DEATH + BACK));
+                allowed.push((at - back, at + OFF + BACK));
+                allowed.push((end - OFF - back, end + OFF + DEATH + BACK));
                 begins.push((at, at + BACK));
             }
         }
@@ -366,7 +371,7 @@ impl Questions<'_> {
         let gaps = self.archive.gaps(ALWAYS.0, ALWAYS.1).unwrap();
         let gaps = gaps.iter().filter(|gap| gap.exchange == venue);
         // Of the last time polls may have told nothing yet.
-        let last = 2 * seconds(self.schedule.poll);
+        let last = 2 * seconds(self.schedule.poll) + LATE;
         let mut missing = without(&[(0, self.ends - last)], &heard);
         missing.extend(gaps.map(|gap| (since(gap.start), since(gap.end))));
         let topics = self.topic_spans(venue);
