@@ -62,6 +62,8 @@ pub(super) struct Intake {
     pub(super) keys: Mutex<Keys>,
     /// How many topics were asked for and heard when that was written down last.
     pub(super) marked: Mutex<Option<(u64, u64)>>,
+    /// When the subscription that was given the last turn goes out.
+    turn: Mutex<Option<Instant>>,
 }
 
 /// Rows that are being handed over, until it shows what becomes of them.
@@ -154,6 +156,7 @@ impl Intake {
             counts: Mutex::new(Counts::of(venue.numbers_late().is_some())),
             keys: Mutex::default(),
             marked: Mutex::default(),
+            turn: Mutex::default(),
         }
     }
 
@@ -164,6 +167,18 @@ impl Intake {
     /// How many sockets are to listen to the same.
     pub(super) fn ears(&self) -> usize {
         self.venue.ears().min(self.settings.ears)
+    }
+
+    /// When the next subscription of a socket may go out, not before `earliest`: all of the venue's share one allowance, where
+    /// there is one.
+    pub(super) fn turn(&self, earliest: Instant) -> Instant {
+        let between = self.venue.between();
+        if between.is_zero() {
+            return earliest;
+        }
+        let mut last = locked(&self.turn);
+        let next = last.map_or(earliest, |last| earliest.max(last + between));
+        *last.insert(next)
     }
 
     /// Whether what cannot be taken was heard by another socket before, so that it counts once.

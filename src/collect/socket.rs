@@ -191,6 +191,7 @@ impl Conversation {
         let times = intake.settings.pace;
         let messages = u32::try_from(line.batches.len()).unwrap_or(u32::MAX);
         let heartbeat = intake.venue.heartbeat();
+        let next_ask = intake.turn(now);
         Self {
             subscriptions: Subscriptions::of(&line.batches),
             sequences: Sequences::new(
@@ -201,9 +202,9 @@ impl Conversation {
                     .max(IN_ANY_ORDER)
                     .min(span(times.acknowledge)),
             ),
-            next_ask: now,
+            next_ask,
             next_beat: now + span_or(times.ping, heartbeat.every),
-            give_up_waiting: now + line.between * messages + span(times.acknowledge),
+            give_up_waiting: next_ask + line.between * messages + span(times.acknowledge),
             life: Life::new(&heartbeat, &times, now),
             opened: intake.clock.now(),
             pings: Pings::default(),
@@ -363,7 +364,7 @@ impl Conversation {
         if now >= self.next_ask
             && let Some((number, topics)) = self.subscriptions.next()
         {
-            self.next_ask = now + self.line.between;
+            self.wait_for_turn(now + self.line.between);
             let venue = self.intake.venue;
             let text = venue.subscription(number, &topics, self.intake.clock.now());
             // Where the path of the socket says what is wanted, there is nothing to say.
@@ -381,6 +382,7 @@ impl Conversation {
         }
         if self.again.is_some_and(|again| now >= again) {
             self.subscriptions.ask_again();
+            self.wait_for_turn(now);
             self.again = Some(now + self.patience.next());
         }
         if !self.is_ready && !self.is_settled && now >= self.give_up_waiting {
@@ -393,6 +395,16 @@ impl Conversation {
             self.is_live();
         }
         Ok(())
+    }
+
+    /// Takes the turn of the next subscription, where there is one; until it is over nothing is given up.
+    fn wait_for_turn(&mut self, least: Instant) {
+        self.next_ask = least;
+        if self.subscriptions.are_to_ask() {
+            self.next_ask = self.intake.turn(least);
+            let patience = span(self.intake.settings.pace.acknowledge);
+            self.give_up_waiting = self.give_up_waiting.max(self.next_ask + patience);
+        }
     }
 
     async fn beat(&mut self) -> Result<(), String> {

@@ -77,6 +77,8 @@ pub(super) struct Listen {
     pub(super) numbers: Option<Numbers>,
 }
 
+    /// Least time between two subscriptions of all sockets together, where an allowance is for an address.
+    pub(super) between: Duration,
 impl Listen {
     /// No socket at all: the venue is polled.
     pub(super) const NONE: Self = Self {
@@ -96,6 +98,7 @@ impl Listen {
         numbers: None,
     };
 }
+        between: Duration::ZERO,
 
 /// What a venue is asked by REST.
 #[derive(Debug)]
@@ -371,6 +374,12 @@ impl Venue {
     /// Whether its lists of markets tell the last price of each.
     #[must_use]
     pub fn lists_prices(&self) -> bool {
+    /// Least time between two subscriptions of all of its sockets together; zero where a socket has nothing to share.
+    #[must_use]
+    pub fn between(&self) -> Duration {
+        self.listen.between
+    }
+
         self.rest.prices.is_some() && self.price_requests().is_empty()
     }
 

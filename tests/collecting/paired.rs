@@ -183,3 +183,18 @@ async fn one_of_two_that_tells_nothing_of_what_the_other_tells_is_replaced() {
     assert_kept(&folder.archive(), &happened);
     assert_eq!(gaps(&folder.archive()), []);
 }
+
+/// The allowance of messages is for an address, however many sockets there are.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_who_listen_share_what_one_address_may_send() {
+    let (folder, doubles) = (Folder::new(), Doubles::open(&["lighter"]).await);
+    let collecting = Collecting::start(&folder.archive(), &doubles.plan(for_two()));
+    until_whole(&collecting).await;
+    let tally = doubles.of("lighter").tally();
+    assert_eq!(tally.subscribed.len(), 6, "three markets, twice");
+    assert_eq!(tally.over_limit, [""; 0]);
+    // From the first of six subscriptions to the last.
+    let took = tally.sockets[0].0.elapsed();
+    assert!(took.as_secs_f64() > 5.0 * 60.0 / 200.0, "{took:?}");
+    collecting.stop().await;
+}

@@ -24,6 +24,11 @@ pub trait Dialect: Debug + Send + Sync {
     /// A client's message.
     fn hear(&self, session: &mut Session, text: &str, book: &Book);
 
+    /// How many messages of this kind an address may send over all sockets, where the venue bounds that.
+    fn messages(&self, _text: &str) -> Option<Quota> {
+        None
+    }
+
     /// One of the venue's seconds has passed, the first since the socket was opened is number 1.
     fn beat(&self, _session: &mut Session, _beat: u64, _muted: bool, _book: &Book) {}
 

@@ -100,7 +100,7 @@ pub struct Inner {
     /// Counts the changes of the tally.
     changes: watch::Sender<u64>,
     sockets: Mutex<BTreeMap<usize, mpsc::UnboundedSender<Order>>>,
-    used: Mutex<Used>,
+    pub used: Mutex<Used>,
     topics: Mutex<HashMap<&'static str, Arc<[String]>>>,
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures_util::StreamExt as _;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::sync::{mpsc, watch};
-use tokio::time::{MissedTickBehavior, interval};
+use tokio::time::{Instant, MissedTickBehavior, interval};
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::{Bytes, Message};
 
@@ -170,6 +170,16 @@ impl Socket {
         match message {
             Message::Text(text) => {
                 let faults = Arc::clone(&self.faults.borrow());
+                if let Some(quota) = self.inner.dialect.messages(&text) {
+                    let now = Instant::now();
+                    let (used, _) = self.inner.used.lock().unwrap().book(&quota, 1, now);
+                    if self.inner.book.setup.limits && used > quota.most {
+                        let over = format!("{}: {used}", quota.name);
+                        self.inner.count(|tally| tally.over_limit.push(over));
+                        self.session.close(1008, "too many messages");
+                        return self.flush().await;
+                    }
+                }
                 self.inner
                     .dialect
                     .hear(&mut self.session, &text, &self.inner.book);

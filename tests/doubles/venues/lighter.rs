@@ -130,6 +130,12 @@ impl Dialect for Lighter {
         }
     }
 
+    /// How often tests ping is their own affair.
+    fn messages(&self, text: &str) -> Option<Quota> {
+        let is_it = text.contains("subscribe");
+        is_it.then(|| Quota::new("200 messages in a minute", 200, 60, 429))
+    }
+
     fn patience(&self) -> Option<u64> {
         Some(60)
     }
