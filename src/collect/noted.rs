@@ -4,12 +4,16 @@ use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
 use super::clock::Measure;
+use super::ears::{Place, Silence};
 use super::intake::Intake;
 use super::lock::locked;
 use super::owed::Stretch;
 use super::sequence::Missed;
 use crate::archive::{Batch, Gap, GapState, Mark, Measured, Outcome, Tallied, TopicGap};
 use crate::model::Millis;
+
+/// How far apart two sockets may hear the same, in milliseconds.
+const APART: i64 = 500;
 
 impl Intake {
     /// Records a gap, which is to be asked for; one shorter than a millisecond is taken for one.
@@ -108,8 +112,8 @@ impl Intake {
         locked(&self.counts).add(Tallied::Numbered, held, now);
     }
 
-    /// Records that by the venue's own numbers something was not heard.
-    pub(super) fn hole(&self, line: &str, missed: &Missed) {
+    /// Records that by the venue's own numbers something was not heard, by none of those who listen to a line.
+    pub(super) fn hole(&self, line: &str, place: &Place, missed: &Missed) {
         let of = if missed.stream.is_empty() {
             line
         } else {
@@ -119,10 +123,23 @@ impl Intake {
             "{of}: {} missing in the exchange's own numbers",
             missed.count
         );
-        self.board.notes().status.holes += 1;
-        self.board.trouble(reason.clone());
-        locked(&self.counts).add(Tallied::Hole, 1, self.clock.now());
-        self.gap(missed.since, missed.until, &reason);
+        let (start, end) = (missed.since, missed.until);
+        let mut ears = locked(&place.ears);
+        let gaps = if ears.count() > 1 {
+            // What another heard is not missing; it may have come a little earlier or later there.
+            let (start, end) = (start.back(APART), end.on(APART));
+            let silence = Silence { start, end, reason };
+            ears.was_silent(place.ear, silence, self.clock.now())
+        } else {
+            vec![Silence { start, end, reason }]
+        };
+        drop(ears);
+        for Silence { start, end, reason } in gaps {
+            self.board.notes().status.holes += 1;
+            self.board.trouble(reason.clone());
+            locked(&self.counts).add(Tallied::Hole, 1, self.clock.now());
+            self.gap(start, end, &reason);
+        }
     }
 
     /// Counts an event that could not be priced in the end.

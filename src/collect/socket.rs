@@ -474,7 +474,7 @@ impl Conversation {
     /// Records what was not heard by the venue's own numbers, as far as it does not come any more.
     fn note_holes(&mut self, now: Option<Instant>) {
         for missed in self.sequences.missed(now) {
-            self.intake.hole(&self.line.name, &missed);
+            self.intake.hole(&self.line.name, &self.place, &missed);
         }
     }
 

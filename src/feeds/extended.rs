@@ -2,12 +2,14 @@
 //!
 //! Only trades of type `LIQUIDATION` count, not `DELEVERAGE`. The taker was liquidated: `SELL` closed a long. Quantities are
 //! base units. The path of the socket is the subscription: the first frame acknowledges it, and tells the last fifty trades
-//! again. What REST tells are the last trades of a market whenever asked, so a stretch of the past cannot be asked for.
+//! again. Its frames are numbered one by one, so that one that is missing shows. What REST tells are the last trades of a market whenever asked, so a stretch of the past cannot be asked for.
+
+use std::time::Duration;
 
 use super::error::Error;
 use super::event::{Completeness, Event, PriceKind};
 use super::frame::{Envelope, Frame, Rules, Sighting, Size};
-use super::listen::{Asked, Beat, Heard, Heartbeat};
+use super::listen::{Asked, Beat, Heard, Heartbeat, Numbered, Numbers};
 use super::members::{Part, members};
 use super::naming::{Market, before};
 use super::place::{Place, says, shown};
@@ -50,6 +52,10 @@ pub(super) static VENUE: Venue = Venue {
         },
         heartbeat: Heartbeat::each_20_seconds(Beat::Protocol),
         ears: 2,
+        numbers: Some(Numbers {
+            read: numbers,
+            late: Duration::ZERO,
+        }),
         ..Listen::NONE
     },
     rest: Rest::NONE,
@@ -133,6 +139,14 @@ fn liquidation(
         dedupe_key: format!("extended|{id}"),
     };
     frame.event(place, seen).map(Some)
+}
+
+/// The numbers of the frames of a connection: other channels have their own.
+fn numbers(frame: &Frame<'_>) -> Vec<Numbered> {
+    let message = frame.object::<Message<'_>>().ok();
+    let message = message.filter(|message| message.kind.is_none());
+    let number = message.and_then(|message| Numbered::read("", message.seq));
+    number.into_iter().collect()
 }
 
 fn control(frame: &Frame<'_>, asked: &Asked) -> Result<Heard, Error> {

@@ -198,3 +198,58 @@ async fn two_who_listen_share_what_one_address_may_send() {
     assert!(took.as_secs_f64() > 5.0 * 60.0 / 200.0, "{took:?}");
     collecting.stop().await;
 }
+
+/// A number that one misses is no gap where the other had what it stands for; one that both miss is.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_hole_in_the_numbers_of_one_of_two_is_no_gap_and_one_in_both_is() {
+    let (folder, doubles) = (Folder::new(), Doubles::open(&["extended"]).await);
+    let extended = doubles.of("extended");
+    let mut settings = for_two();
+    settings.pace.acknowledge = 0.5;
+    let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
+    until_whole(&collecting).await;
+    // Before that one alone listened.
+    let whole = collecting.status().at;
+    collecting
+        .until("both have listened for a while", |status| {
+            status.at > whole.on(1500)
+        })
+        .await;
+    let mut happened = extended.liquidate(1);
+    extended.drained().await;
+    assert!(extended.act_on(one_of_each_path(extended, 0)[0], Act::Skip));
+    for _ in 0..3 {
+        happened.extend(extended.liquidate(1));
+        extended.drained().await;
+    }
+    collecting.until_kept(happened.len()).await;
+    let at = collecting.status().at;
+    collecting
+        .until("the hole is found and taken for none", |status| {
+            status.at > at.on(1500)
+        })
+        .await;
+    let one = collecting.of("extended");
+    assert_eq!((one.holes, one.gaps), (0, 0), "{one:?}");
+    happened.extend(extended.liquidate(1));
+    extended.drained().await;
+    assert_eq!(extended.act(Act::Skip), 2);
+    extended.liquidate(1);
+    extended.drained().await;
+    happened.extend(extended.liquidate(1));
+    collecting
+        .until_of("extended", "the hole of both is a gap", |one| {
+            one.holes == 1 && one.gaps == 1
+        })
+        .await;
+    collecting.stop().await;
+    assert_kept(&folder.archive(), &happened);
+    let gaps = gaps(&folder.archive());
+    assert_eq!(gaps.len(), 1, "{gaps:?}");
+    assert!(
+        gaps[0]
+            .reason
+            .contains("1 missing in the exchange's own numbers"),
+        "{gaps:?}"
+    );
+}

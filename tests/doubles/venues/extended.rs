@@ -3,6 +3,8 @@
 //! The first frame tells the last trades again. Before every other liquidation comes an ordinary trade, before every fifth a
 //! deleveraging.
 
+use tokio_tungstenite::tungstenite::Bytes;
+
 use crate::doubles::book::Book;
 use crate::doubles::dialect::Dialect;
 use crate::doubles::market::{Market, Unit};
@@ -41,6 +43,8 @@ static MARKETS: [Market; 3] = [
 ];
 
 const TOPIC: &str = "publicTrades";
+/// What stands in a frame where the number of its connection belongs.
+const NUMBER: u64 = 4_294_967_295;
 /// Trades that are told again.
 const RECENT: usize = 50;
 
@@ -59,6 +63,7 @@ impl Dialect for Extended {
         }
         session.take(TOPIC);
         let recent = book.last(RECENT, |_| true);
+        *session.note("seq") = 1;
         session.say(frame(&recent, book.now(), 1));
         Ok(())
     }
@@ -86,8 +91,23 @@ impl Dialect for Extended {
 
     fn render(&self, _topic: &str, truths: &[Truth], _book: &Book) -> Vec<String> {
         let last = truths.last().map_or(0, |truth| truth.time);
-        let seq = truths.first().map_or(0, |truth| truth.seq) + 2;
-        vec![frame(truths, last, seq)]
+        vec![frame(truths, last, NUMBER)]
+    }
+
+    /// The frames of a connection are numbered.
+    fn stamp(&self, session: &mut Session, rendered: &Bytes) -> Bytes {
+        let mut bytes = rendered.to_vec();
+        let mark = format!("\"seq\":{NUMBER}");
+        let found = bytes
+            .windows(mark.len())
+            .position(|part| part == mark.as_bytes());
+        if let Some(at) = found {
+            *session.note("seq") += 1;
+            let number = format!("{:>10}", session.note("seq"));
+            let end = at + mark.len();
+            bytes[end - number.len()..end].copy_from_slice(number.as_bytes());
+        }
+        bytes.into()
     }
 
     fn rest(&self, _ask: &Ask, _book: &Book) -> Answer {
