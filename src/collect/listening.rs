@@ -14,9 +14,11 @@ use super::delivery::Delivery;
 use super::intake::Intake;
 use super::lock::locked;
 use super::mute;
-use super::plan::{CollectError, Plan};
+use super::named;
+use super::plan::{CollectError, Plan, coins_of};
 use super::rest::{Http, Rest};
 use super::rounds::Rounds;
+use super::settings::Settings;
 use super::status::{Status, VenueState};
 use super::tape;
 use super::tend::tend;
@@ -81,8 +83,9 @@ impl Listening {
         let delivery = Delivery::new(inbox, archive, &settings, &clock).keeping(raw.clone());
         let yardstick = Arc::new(Yardstick::default());
         let wanted = (!coins.is_empty()).then_some(coins);
-        let of_settings = || settings.coins.iter().map(|coin| coin.to_uppercase());
-        let history_coins = wanted.clone().unwrap_or_else(|| of_settings().collect());
+        let of_settings = coins_of(&settings.coins);
+        let of_settings = of_settings.map_err(|message| CollectError::Coin { message })?;
+        let history_coins = wanted.clone().unwrap_or(of_settings);
         let (stop, stopped) = watch::channel(false);
         let mut tasks = Tasks::default();
         let mut venues = Vec::with_capacity(chosen.len());
@@ -115,6 +118,11 @@ impl Listening {
             });
             tasks.venues.spawn(tend(Arc::clone(&one), stopped.clone()));
             venues.push(one);
+        }
+        // What nobody named is nobody's mistake.
+        if wanted.is_some() || settings.coins != Settings::default().coins {
+            let looking = named::look(venues.clone(), history_coins.clone());
+            tasks.beside.spawn(looking);
         }
         let mut rounds = None;
         if plan.positions && !plan.once {

@@ -38,6 +38,7 @@ mod measured;
 mod misread;
 mod missed;
 mod mute;
+mod named;
 mod noted;
 mod owed;
 mod pings;

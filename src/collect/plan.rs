@@ -56,6 +56,23 @@ fn may_be_listed(coin: &str) -> bool {
             .all(|sign| sign.is_alphanumeric() || "-_.:".contains(sign))
 }
 
+/// The coins that are meant by these names, or why one means none.
+pub(super) fn coins_of(names: &[String]) -> Result<Vec<String>, String> {
+    let mut coins = BTreeSet::new();
+    for name in names {
+        let coin = Coin::new(name)
+            .ok_or_else(|| format!("{name:?} is blank; a coin such as \"BTC\" is expected"))?;
+        if !may_be_listed(coin.as_str()) {
+            return Err(format!(
+                "{name:?} is no name of a coin; allowed: letters, digits, and - _ . : between them, such as \"BTC\", \
+                 several as [\"BTC\", \"ETH\"]"
+            ));
+        }
+        coins.insert(coin.to_string());
+    }
+    Ok(coins.into_iter().collect())
+}
+
 impl Plan {
     /// Looks over everything.
     pub(super) fn check(&self) -> Result<(), CollectError> {
@@ -81,20 +98,6 @@ impl Plan {
 
     /// The coins that are meant.
     pub(super) fn coins(&self) -> Result<Vec<String>, CollectError> {
-        let mut coins = BTreeSet::new();
-        for name in &self.coins {
-            let coin = Coin::new(name).ok_or_else(|| CollectError::Coin {
-                message: format!("{name:?} is blank; a coin such as \"BTC\" is expected"),
-            })?;
-            if !may_be_listed(coin.as_str()) {
-                let message = format!(
-                    "{name:?} is no name of a coin; allowed: letters, digits, and - _ . : between them, such as \"BTC\", \
-                     several as [\"BTC\", \"ETH\"]"
-                );
-                return Err(CollectError::Coin { message });
-            }
-            coins.insert(coin.to_string());
-        }
-        Ok(coins.into_iter().collect())
+        coins_of(&self.coins).map_err(|message| CollectError::Coin { message })
     }
 }

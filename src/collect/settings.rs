@@ -24,7 +24,7 @@ use url::Url;
 
 use super::misread::{self, Misread};
 use crate::feeds::accounts::MOST_WEIGHT;
-use crate::feeds::{VENUES, Venue, venue};
+use crate::feeds::{MARKET, VENUES, Venue, venue};
 use crate::net::Backoff;
 
 /// A setting that cannot be used.
@@ -349,8 +349,8 @@ impl Settings {
         for (name, reach) in &self.venues {
             check_reach(name, reach)?;
         }
-        if let Some(blank) = self.coins.iter().find(|coin| coin.trim().is_empty()) {
-            return refused("coins", format!("{blank:?} is no coin"));
+        if let Err(message) = super::plan::coins_of(&self.coins) {
+            return refused("coins", message);
         }
         for (setting, value) in [
             ("frame_bytes", self.frame_bytes),
@@ -456,8 +456,52 @@ fn check_reach(name: &str, reach: &Reach) -> Result<(), SettingsError> {
             let message = format!("{path:?} is not allowed; a path begins with /");
             refused(format!("venues.{name}.paths.{known:?}"), message)
         }
-        None => Ok(()),
+        None => check_paths(known, reach),
     }
+}
+
+/// Looks whether every path that has moved is one that the venue is asked by.
+fn check_paths(venue: &Venue, reach: &Reach) -> Result<(), SettingsError> {
+    let known = venue.paths();
+    let fits = |path: &str, known: &str| match known.split_once(MARKET) {
+        Some((before, after)) => path
+            .strip_prefix(before)
+            .and_then(|rest| rest.strip_suffix(after))
+            .is_some_and(|market| !market.is_empty() && !market.contains('/')),
+        None => path == known,
+    };
+    for path in reach.paths.keys() {
+        if known.iter().any(|known| fits(path, known)) {
+            continue;
+        }
+        let mut allowed: Vec<&str> = known.iter().map(String::as_str).collect();
+        allowed.sort_by_key(|known| distance(path, known));
+        let message = format!(
+            "is no path of {}; allowed: {}",
+            venue.name(),
+            allowed.join(", ")
+        );
+        return refused(format!("venues.{}.paths.{path:?}", venue.name()), message);
+    }
+    Ok(())
+}
+
+/// How many letters have to be put in, taken out or replaced to make one text of another.
+fn distance(one: &str, other: &str) -> usize {
+    let other: Vec<char> = other.chars().collect();
+    let mut row: Vec<usize> = (0..=other.len()).collect();
+    for (line, sign) in one.chars().enumerate() {
+        let mut next = vec![line + 1];
+        let (mut left, mut before) = (line + 1, line);
+        for (letter, above) in other.iter().zip(row.iter().skip(1)) {
+            let replaced = before + usize::from(*letter != sign);
+            left = replaced.min(left + 1).min(above + 1);
+            before = *above;
+            next.push(left);
+        }
+        row = next;
+    }
+    row.last().copied().unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -504,6 +548,21 @@ mod tests {
     }
 
     #[test]
+    fn every_path_of_a_venue_may_be_told_to_have_moved() {
+        for venue in VENUES {
+            assert!(!venue.paths().is_empty(), "{}", venue.name());
+            for path in venue.paths() {
+                let path = path.replace(MARKET, "XBT_1");
+                let text = format!("[venues.{}.paths]\n{path:?} = \"/moved\"", venue.name());
+                Settings::read(&text).unwrap();
+            }
+        }
+        for (one, other, changes) in [("", "ab", 2), ("kitten", "sitting", 3), ("ab", "ab", 0)] {
+            assert_eq!(distance(one, other), changes);
+        }
+    }
+
+    #[test]
     fn a_setting_that_cannot_be_used_is_named() {
         for (text, setting, part) in [
             ("[venues.mtgox]", "venues", "allowed: binance"),
@@ -537,7 +596,13 @@ mod tests {
             ("pase = 1", "pase", "no setting; allowed: venues, coins, "),
             ("queue_rows = 0", "queue_rows", "0 is not allowed"),
             ("ears = 3", "ears", "3 is not allowed; 1 or 2"),
-            ("coins = [\" \"]", "coins", "no coin"),
+            ("coins = [\" \"]", "coins", "is blank; a coin"),
+            ("coins = [\"?\"]", "coins", "no name of a coin"),
+            (
+                "[venues.okx.paths]\n\"/api/v5/market/histroy-candles\" = \"/x\"",
+                "venues.okx.paths.\"/api/v5/market/histroy-candles\"",
+                "is no path of okx; allowed: /api/v5/market/history-candles, ",
+            ),
             ("history_days = ", "settings", "history_days"),
             (
                 "[positions]\nweight = 1300",

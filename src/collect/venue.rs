@@ -43,7 +43,6 @@ pub(super) enum Failure {
     NotTaken,
 }
 
-/// Returns once it is said, or nobody is left to say it.
 impl Failure {
     /// Whether the venue says that there is no such thing, or none of it.
     pub(super) fn is_absence(&self) -> bool {
@@ -55,6 +54,7 @@ impl Failure {
     }
 }
 
+/// Returns once it is said, or nobody is left to say it.
 pub(super) async fn said(word: &mut watch::Receiver<bool>) {
     let _ = word.wait_for(|said| *said).await;
 }

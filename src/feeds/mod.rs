@@ -58,6 +58,7 @@ pub use instruments::{Instrument, Instruments, Kind, Listing};
 pub(crate) use instruments::{price_of_one, unscaled};
 pub use listen::{Asked, Beat, Heard, Heartbeat, Line, Numbered, Sign};
 pub use prices::Quoted;
+pub(crate) use venue::MARKET;
 pub use venue::{Announced, Keyed, Venue};
 
 use crate::model::{Millis, exchange_name};

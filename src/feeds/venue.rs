@@ -1,7 +1,7 @@
 //! A venue as a value: how its frames and REST bodies are told apart and read, which sockets to open, what to say on them,
 //! what proves that they live, what can be asked for again.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
 
 use rust_decimal::Decimal;
@@ -10,7 +10,7 @@ use super::ask::{Ask, Bar, Page, Reading, Series, Total};
 use super::error::Error;
 use super::event::{Completeness, Event, PriceKind};
 use super::frame::{Frame, Rules};
-use super::instruments::{Instruments, Listing};
+use super::instruments::{Instrument, Instruments, Kind, Listing};
 use super::listen::{Asked, Beat, Heard, Heartbeat, Line, Numbered, Numbers};
 use super::prices::{Prices, Quoted};
 use crate::model::{ContractKind, Millis, Symbol};
@@ -25,6 +25,9 @@ pub struct Venue {
     pub(super) listen: Listen,
     pub(super) rest: Rest,
 }
+
+/// What stands for a market in a [path](Venue::paths).
+pub(crate) const MARKET: &str = "{market}";
 
 /// Which sockets a venue wants.
 #[derive(Debug)]
@@ -74,11 +77,11 @@ pub(super) struct Listen {
     pub(super) witnesses: &'static [&'static str],
     /// How many sockets are to listen to the same.
     pub(super) ears: usize,
+    /// Least time between two subscriptions of all sockets together, where an allowance is for an address.
+    pub(super) between: Duration,
     pub(super) numbers: Option<Numbers>,
 }
 
-    /// Least time between two subscriptions of all sockets together, where an allowance is for an address.
-    pub(super) between: Duration,
 impl Listen {
     /// No socket at all: the venue is polled.
     pub(super) const NONE: Self = Self {
@@ -95,10 +98,10 @@ impl Listen {
         rotation: None,
         witnesses: &[],
         ears: 1,
+        between: Duration::ZERO,
         numbers: None,
     };
 }
-        between: Duration::ZERO,
 
 /// What a venue is asked by REST.
 #[derive(Debug)]
@@ -238,6 +241,44 @@ impl Venue {
         self.hosts
     }
 
+    /// The paths that it is reached by, each once; where one names a market, `{market}` stands there.
+    #[must_use]
+    pub fn paths(&self) -> Vec<String> {
+        let kinds = [
+            ("USDT", Kind::Linear),
+            ("USDC", Kind::Linear),
+            ("USD", Kind::Inverse),
+        ];
+        let of = |(quote, kind), perpetual| Listing {
+            native_id: MARKET.to_owned(),
+            instrument: Instrument {
+                base: "BTC".to_owned(),
+                quote: String::from(quote),
+                kind,
+                contract_size: Decimal::ONE,
+            },
+            perpetual,
+            trading: true,
+        };
+        let listings: Vec<Listing> = kinds
+            .into_iter()
+            .flat_map(|kind| [of(kind, true), of(kind, false)])
+            .collect();
+        let (from, until) = (Millis(0), Millis(60_000));
+        let mut asks = self.listing_requests();
+        asks.extend(self.price_requests());
+        asks.extend(self.proofs(until));
+        asks.extend(self.missed(&listings, from, until));
+        for listing in &listings {
+            asks.extend(self.bar_requests(listing, from, until));
+            asks.extend(self.open_interest_requests(listing, from, until));
+            asks.extend(self.total_requests(listing, from, until));
+        }
+        let lines = self.lines(&listings).into_iter().map(|line| line.path);
+        let all: BTreeSet<String> = asks.into_iter().map(|ask| ask.path).chain(lines).collect();
+        all.into_iter().collect()
+    }
+
     /// Whether its markets have to be known before a socket can be opened.
     #[must_use]
     pub fn listens_by_market(&self) -> bool {
@@ -333,6 +374,12 @@ impl Venue {
         self.listen.ears
     }
 
+    /// Least time between two subscriptions of all of its sockets together; zero where a socket has nothing to share.
+    #[must_use]
+    pub fn between(&self) -> Duration {
+        self.listen.between
+    }
+
     /// How much later than those behind it a number of the venue's own may come; `None` where it numbers nothing.
     #[must_use]
     pub fn numbers_late(&self) -> Option<Duration> {
@@ -374,12 +421,6 @@ impl Venue {
     /// Whether its lists of markets tell the last price of each.
     #[must_use]
     pub fn lists_prices(&self) -> bool {
-    /// Least time between two subscriptions of all of its sockets together; zero where a socket has nothing to share.
-    #[must_use]
-    pub fn between(&self) -> Duration {
-        self.listen.between
-    }
-
         self.rest.prices.is_some() && self.price_requests().is_empty()
     }
 

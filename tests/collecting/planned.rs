@@ -392,3 +392,25 @@ async fn a_list_of_markets_that_is_not_there_is_believed_only_after_a_while() {
     }
     assert_kept(&folder.archive(), &happened);
 }
+
+/// Coins of the settings are read as those of the plan are, and one that nobody lists is named.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn coins_of_the_settings_may_be_symbols_and_what_nobody_lists_is_named() {
+    let (folder, doubles) = (Folder::new(), Doubles::open(&["bybit"]).await);
+    let mut settings = quick();
+    settings.coins = vec!["btcusdt".to_owned(), "NOSUCH".to_owned()];
+    settings.history_days = 1;
+    settings.pace.acknowledge = 0.5;
+    settings.pace.instruments = 0.2;
+    let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
+    collecting
+        .until("bars are kept", |status| status.bars > 0)
+        .await;
+    collecting
+        .until_of("bybit", "the coin is named", |one| {
+            let said = one.trouble.as_deref().unwrap_or_default();
+            said == "coins: \"NOSUCH\" is listed by none of bybit"
+        })
+        .await;
+    collecting.stop().await;
+}
