@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from .rows import Rows
     from .types import CascadeRow, Instant
 
-_DAY = 24 * 60 * 60 * 1000
+_SECOND = 1000
+_DAY = 24 * 60 * 60 * _SECOND
 _MILLISECOND = timedelta(milliseconds=1)
 
 
@@ -50,7 +51,8 @@ class _Cascades(_Blocking, Generic[Amount]):
             A coin (``BTC``), a trading pair (``BTCUSDT``, whose orders alone count then) or several, also with commas
             between them; everything by default.
         gap : str, timedelta or int
-            The most time between one order and the next, by event time: ``"1ms"`` to ``"1d"``, or milliseconds.
+            The most time between one order and the next, by event time: ``"1ms"`` to ``"1d"``, or milliseconds from
+            1000 on: fewer need their unit.
         min_usd : float or Decimal
             Only events of at least so many USD, 0 or more.
         start : int, datetime or str, optional
@@ -276,6 +278,9 @@ def milliseconds(gap: object) -> int:
             found = int(gap)
     elif isinstance(gap, int) and not isinstance(gap, bool):
         found = gap
+    if found is not None and 0 < found < _SECOND and not (isinstance(gap, timedelta) or _core.span(str(gap))):
+        msg = f'gap: {gap} has no unit: it would be {gap} milliseconds; allowed: "{gap}s" for seconds, or "{gap}ms"'
+        raise BadQuery(msg, parameter="gap")
     if found is None or not 0 < found <= _DAY:
         msg = f'gap: {gap!r} is not allowed; allowed: from "1ms" to "1d", such as "60s", a timedelta, or milliseconds'
         raise BadQuery(msg, parameter="gap")

@@ -215,6 +215,13 @@ MISTAKES = {
             "gap",
             'allowed: from "1ms" to "1d", such as "60s", a timedelta, or milliseconds',
         ),
+        ("market.cascades(gap=60)", "BadQuery", "gap", '60 has no unit: it would be 60 milliseconds; allowed: "60s"'),
+        (
+            'market.cascades(gap="999")',
+            "BadQuery",
+            "gap",
+            '999 has no unit: it would be 999 milliseconds; allowed: "999s"',
+        ),
         (
             "market.cascades(gap=-1)",
             "BadQuery",
