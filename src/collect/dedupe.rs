@@ -57,6 +57,12 @@ impl HeardKeys {
         new
     }
 
+    /// Forgets all keys: the archive has the last word.
+    pub(super) fn forget_all(&mut self) {
+        self.keys.clear();
+        self.order.clear();
+    }
+
     /// Forgets a key whose event was not kept, so that it counts when it comes again.
     pub(super) fn forget(&mut self, key: &str) {
         let hash = self.hash(key);

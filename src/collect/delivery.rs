@@ -18,6 +18,7 @@ use super::retold::Quarantined;
 use super::settings::{Settings, span};
 use crate::archive::{
     Acknowledged, ArchiveError, Batch, Completeness, Gap, Inbox, NotKept, RawInbox, Receipt, RunId,
+    Writer,
 };
 use crate::model::Millis;
 
@@ -281,6 +282,19 @@ impl Delivery {
                 Err(_) => tokio::time::sleep(self.again).await,
             }
         }
+    }
+
+    /// Does something else with the writer, after everything that was handed over before it.
+    pub(super) async fn change<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Writer) -> Result<T, ArchiveError> + Send + 'static,
+    ) -> Result<T, NotKept> {
+        self.inbox.with(work)?.await
+    }
+
+    /// Waits until what failed may be tried again.
+    pub(super) async fn pause(&self) {
+        tokio::time::sleep(self.again).await;
     }
 
     /// Sets a line aside, as far as there is room in the file.

@@ -360,6 +360,12 @@ impl Intake {
         }
     }
 
+    /// Forgets what was heard so far, and what waits of it: rows that are told no more count when they come again.
+    pub(super) fn forget_all(&self) {
+        locked(&self.heard).forget_all();
+        locked(&self.hold).take();
+    }
+
     /// The rows to be kept of the events of a frame, and whether any event was not heard before; the others are counted by
     /// what became of them.
     fn sift(

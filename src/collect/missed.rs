@@ -16,7 +16,7 @@ use crate::model::Millis;
 use crate::net::Backoff;
 
 /// How far before a gap a back-fill begins: clocks differ.
-const MARGIN: i64 = 5000;
+pub(super) const MARGIN: i64 = 5000;
 
 /// How one pass over a stretch went.
 #[derive(Debug)]
@@ -157,7 +157,7 @@ impl VenueTasks {
     }
 
     /// How late rows may be told.
-    fn late(&self) -> i64 {
+    pub(super) fn late(&self) -> i64 {
         let late = Duration::from_millis(u64::try_from(self.intake.venue.late()).unwrap_or(0));
         let late = span_or(self.intake.settings.pace.late, late).as_millis();
         i64::try_from(late).unwrap_or(i64::MAX)

@@ -17,6 +17,7 @@ mod counts;
 mod covered;
 mod dedupe;
 mod delivery;
+mod doubted;
 mod doubtful;
 mod ears;
 mod files;

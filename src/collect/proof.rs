@@ -1,8 +1,10 @@
 //! Whether a venue's rows mean what they are taken for: asked of the venue itself, where the documents can be read in more
 //! than one way.
 
+use super::doubted::DOUBT;
 use super::settings::span;
 use super::venue::{Failure, VenueTasks};
+use crate::model::Millis;
 
 /// What a venue's own replies say of how its rows are read.
 #[derive(Debug)]
@@ -62,9 +64,9 @@ impl VenueTasks {
         self.intake.board.notes().polled = None;
     }
 
-    /// Returns once the venue's replies disprove how its rows are read. What was kept since they last bore it out is in
-    /// doubt, so that time is a gap.
-    pub(super) async fn until_disproved(&self) {
+    /// Returns once the venue's replies disprove how its rows are read, with when that was asked, and the reason of the gap:
+    /// what was kept since they last bore it out is in doubt.
+    pub(super) async fn until_disproved(&self) -> (Millis, String) {
         let mut borne_out = self.intake.clock.now();
         loop {
             tokio::time::sleep(span(self.intake.settings.pace.instruments)).await;
@@ -72,9 +74,9 @@ impl VenueTasks {
             match self.proof().await {
                 Proof::Holds => borne_out = asked,
                 Proof::Fails(disproof) => {
-                    let reason = format!("its rows may mean something else: {disproof}");
+                    let reason = format!("{DOUBT}: {disproof}");
                     self.intake.gap(borne_out, asked, &reason);
-                    return;
+                    return (asked, reason);
                 }
                 Proof::Open(_) => {}
             }

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
+use super::doubted::{Doubted, doubted};
 use super::frames::asked;
 use super::hold::Waiting;
 use super::intake::order_row;
@@ -73,6 +74,8 @@ struct OfVenue {
     held: Vec<Waiting>,
     marks: Marks,
     latest: Option<Instant>,
+    /// When it was in doubt what its rows mean.
+    doubted: Vec<Doubted>,
 }
 
 /// Frames on their way through the decoders of today.
@@ -91,7 +94,7 @@ pub(super) struct Reread {
     pub(super) done: Rebuilt,
 }
 
-fn day_of(at: Millis) -> Millis {
+pub(super) fn day_of(at: Millis) -> Millis {
     Millis(at.0.div_euclid(Millis::DAY).saturating_mul(Millis::DAY))
 }
 
@@ -164,6 +167,7 @@ impl OfVenue {
             held: Vec::new(),
             marks: Marks::default(),
             latest: None,
+            doubted: Vec::new(),
         }
     }
 
@@ -253,10 +257,13 @@ impl Reread {
         };
         let name = venue.name();
         let is_chosen = self.chosen.is_empty() || self.chosen.contains(&name);
-        let mut one = self
-            .venues
-            .remove(name)
-            .unwrap_or_else(|| OfVenue::new(venue, is_chosen));
+        let mut one = match self.venues.remove(name) {
+            Some(one) => one,
+            None => OfVenue {
+                doubted: doubted(self.archive(), name)?,
+                ..OfVenue::new(venue, is_chosen)
+            },
+        };
         let outcome = self.of_venue(&mut one, line);
         self.venues.insert(name, one);
         outcome
@@ -278,7 +285,14 @@ impl Reread {
                 one.learn(&line);
                 self.try_held(one)?;
             }
-            Came::Socket | Came::Request => self.frame(one, &line)?,
+            Came::Socket | Came::Request => {
+                // What was taken in while it was in doubt what rows mean was withdrawn, and is no news.
+                if one.doubted.iter().any(|time| time.holds(line.received_at)) {
+                    self.settle_latest(one);
+                } else {
+                    self.frame(one, &line)?;
+                }
+            }
         }
         Ok(())
     }

@@ -10,14 +10,15 @@ use tokio::time::{Instant, sleep};
 use super::history::History;
 use super::settings::span;
 use super::venue::{VenueTasks, said};
+use crate::model::Millis;
 
 /// Why the listening to a venue ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum End {
     /// It was told to.
     Wanted,
-    /// What the venue tells must not be kept.
-    Disproved,
+    /// What the venue tells must not be kept: since when that is known, and the reason of the gap.
+    Disproved(Millis, String),
 }
 
 /// Tends a venue until `stop`, or until its past is filled where that is all that is wanted.
@@ -30,7 +31,10 @@ pub(super) async fn tend(venue: Arc<VenueTasks>, mut stop: watch::Receiver<bool>
     } else {
         loop {
             tokio::select! {
-                () = venue.until_proven() => {}
+                () = async {
+                    venue.withdraw_doubted().await;
+                    venue.until_proven().await;
+                } => {}
                 () = said(&mut stop) => break,
             }
             if venue.run(stop.clone()).await == End::Wanted {
@@ -48,6 +52,7 @@ pub(super) async fn tend(venue: Arc<VenueTasks>, mut stop: watch::Receiver<bool>
 impl VenueTasks {
     /// Asks for the past and ends.
     async fn run_once(&self) {
+        self.withdraw_doubted().await;
         if !self.is_proven().await {
             return;
         }
@@ -81,15 +86,22 @@ impl VenueTasks {
         let end = async {
             let end = tokio::select! {
                 () = said(&mut stop) => End::Wanted,
-                () = self.until_disproved(), if self.is_in_doubt() => End::Disproved,
+                (asked, reason) = self.until_disproved(), if self.is_in_doubt() => {
+                    End::Disproved(asked, reason)
+                }
             };
             leave.send_replace(true);
             end
         };
-        tokio::select! {
+        let end = tokio::select! {
             (end, ()) = async { tokio::join!(end, self.tend_lines(begun, leaving)) } => end,
             () = beside => End::Wanted,
+        };
+        if let End::Disproved(asked, reason) = &end {
+            // What came until the sockets were closed.
+            self.intake.gap(*asked, self.intake.clock.now(), reason);
         }
+        end
     }
 
     /// Asks for bars and open interest, where the venue's are collected.

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use liqdata::archive::Archive;
-use liqdata::collect::VenueState;
-use liqdata::model::Millis;
+use liqdata::collect::{Again, VenueState, rebuild};
+use liqdata::model::{GapState, Millis};
 
-use crate::bench::{Collecting, Doubles, Folder, assert_kept, gaps, quick};
+use crate::bench::{Collecting, Doubles, Folder, assert_kept, gaps, orders, quick};
 use crate::doubles::{Act, Ending, Exchange, Setup, Truth, dialect};
 
 /// Times of `count` events, spread evenly over the last half hour.
@@ -303,6 +303,68 @@ async fn an_htx_that_changes_its_mind_is_left_alone_until_it_is_borne_out_again(
     happened.extend(old);
     collecting.until_kept(happened.len()).await;
     collecting.stop().await;
+    assert_kept(&folder.archive(), &happened);
+}
+
+/// What was told between the flip and its detection is of the wrong side: it is told no more, and told again as it is.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_htx_that_changes_its_mind_leaves_no_row_of_the_wrong_side() {
+    let (folder, doubles) = (Folder::new(), Doubles::open(&["htx"]).await);
+    let htx = doubles.of("htx");
+    let old = htx.imagine_of("ETH-USDT", of_late(htx, 20));
+    htx.record(&old);
+    let mut settings = quick();
+    // Long enough for rows to be told between two proofs.
+    settings.pace.instruments = 2.0;
+    settings.pace.late = 0.5;
+    let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
+    collecting.until_live().await;
+    collecting.until_kept(old.len()).await;
+    let mut happened = htx.liquidate(20);
+    collecting.until_kept(old.len() + happened.len()).await;
+    htx.fault(|faults| faults.sides_of_positions = true);
+    happened.extend(htx.liquidate(30));
+    happened.extend(old);
+    collecting
+        .until_of("htx", "rows are kept and it is left alone", |one| {
+            one.events >= 70 && one.state == VenueState::Down
+        })
+        .await;
+    htx.until(|tally| tally.open == 0).await;
+    // Nothing of that time is told while it is in doubt.
+    collecting
+        .until("it is told no more", |_| {
+            orders(&folder.archive()).len() <= 40
+        })
+        .await;
+    htx.mend();
+    collecting.until_live().await;
+    let reader = Archive::read(folder.archive()).unwrap();
+    let doubted = || {
+        let missed = reader
+            .missed(Millis(0), Millis(i64::MAX / 2), None)
+            .unwrap();
+        missed
+            .into_iter()
+            .filter(|gap| gap.reason.contains("may mean something else"))
+            .collect::<Vec<_>>()
+    };
+    collecting
+        .until("the time of doubt is told again", |_| {
+            doubted().iter().all(|gap| gap.state == GapState::Recovered)
+        })
+        .await;
+    assert!(!doubted().is_empty());
+    collecting.stop().await;
+    assert_kept(&folder.archive(), &happened);
+    // Neither a roll nor reading the frames anew brings back what was withdrawn.
+    let mut writer = Archive::create_or_open(folder.archive()).unwrap();
+    writer.roll(Millis(i64::MAX / 2)).unwrap();
+    drop(writer);
+    assert_kept(&folder.archive(), &happened);
+    rebuild(&folder.archive(), &Again::default(), &mut |_, _| true)
+        .unwrap()
+        .unwrap();
     assert_kept(&folder.archive(), &happened);
 }
 
