@@ -181,3 +181,63 @@ fn advance(
         stream.open = Some((part, lines));
     }
 }
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+    use crate::archive::{Came, Filter};
+    use crate::collect::Compared;
+
+    const NOW: i64 = 1_790_000_000_900;
+
+    /// An order of Binance with this quantity, in a frame that was received at an instant.
+    fn line(received_at: i64, quantity: u32) -> RawLine {
+        let frame = serde_json::json!({"e": "forceOrder", "E": NOW, "o": {
+            "s": "SOLUSDT", "S": "SELL", "o": "LIMIT", "f": "IOC", "q": quantity.to_string(), "p": "170.1",
+            "ap": "171.3", "X": "FILLED", "l": quantity.to_string(), "z": quantity.to_string(), "T": NOW - 100,
+            "ps": "SOLUSDT", "st": 1,
+        }});
+        RawLine {
+            frame: frame.to_string(),
+            ..RawLine::new("binance", Millis(received_at), Came::Socket)
+        }
+    }
+
+    /// Several sockets hand over what they hear each by itself.
+    #[test]
+    fn frames_of_two_instants_that_lie_among_each_other_are_all_read() {
+        let folder = std::env::temp_dir().join(format!("liqdata-among-{}", std::process::id()));
+        let lines = [(NOW, 1), (NOW + 1, 2), (NOW, 3), (NOW + 1, 4), (NOW, 5)];
+        let read = || {
+            let open = Open::Write(Archive::create_or_open(&folder).unwrap());
+            let mut reread = Reread::new(
+                open,
+                Quarantined::read(&folder, usize::MAX),
+                &Again::default(),
+                &[],
+            );
+            for (received_at, quantity) in lines {
+                reread.line(line(received_at, quantity)).unwrap();
+            }
+            reread.settle(None).unwrap();
+            *reread.done.of("binance")
+        };
+        let frames = 5;
+        let new = Compared {
+            frames,
+            new: 5,
+            ..Compared::default()
+        };
+        assert_eq!(read(), new);
+        let same = Compared {
+            frames,
+            same: 5,
+            ..Compared::default()
+        };
+        assert_eq!(read(), same);
+        let rows = Archive::read(&folder).unwrap().orders(&Filter::default());
+        assert_eq!(rows.unwrap().rows.len(), 5);
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+}

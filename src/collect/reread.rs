@@ -27,6 +27,8 @@ use crate::model::{Millis, Vocabulary};
 
 /// Days before its receipt of which a body may tell, as far as rows that are told no more are looked for.
 const BACK: i64 = 8 * Millis::DAY;
+/// How much earlier than the one before it a frame may have come: each socket hands over by itself what it hears.
+const AMONG: i64 = 10_000;
 /// Most rows of an exchange that wait for the size of their contract.
 const MOST_HELD: usize = 100_000;
 
@@ -56,13 +58,6 @@ struct Marks {
     by_receipt: HashMap<Millis, Vec<Expected>>,
 }
 
-/// The frames of one exchange that came at one instant, and the rows received then that none of them has told so far.
-#[derive(Debug)]
-struct Instant {
-    at: Millis,
-    untold: Vec<Expected>,
-}
-
 /// An exchange whose frames are read anew.
 struct OfVenue {
     venue: &'static Venue,
@@ -73,7 +68,11 @@ struct OfVenue {
     keys: Keys,
     held: Vec<Waiting>,
     marks: Marks,
-    latest: Option<Instant>,
+    /// By the instants at which frames came lately: the rows received then that none of them has told so far. Of one that is
+    /// not fully known there are none.
+    untold: BTreeMap<Millis, Vec<Expected>>,
+    /// The last instant of which that is settled.
+    settled: Option<Millis>,
     /// When it was in doubt what its rows mean.
     doubted: Vec<Doubted>,
 }
@@ -166,7 +165,8 @@ impl OfVenue {
             keys: Keys::default(),
             held: Vec::new(),
             marks: Marks::default(),
-            latest: None,
+            untold: BTreeMap::new(),
+            settled: None,
             doubted: Vec::new(),
         }
     }
@@ -277,9 +277,8 @@ impl Reread {
                     line.from.is_none_or(|from| at >= from)
                         && line.until.is_none_or(|until| at < until)
                 };
-                if one.latest.as_ref().is_some_and(|latest| within(latest.at)) {
-                    one.latest = None;
-                }
+                let came = one.untold.iter_mut().filter(|(at, _)| within(**at));
+                came.for_each(|(_, rows)| rows.clear());
             }
             Came::Markets => {
                 one.learn(&line);
@@ -287,9 +286,8 @@ impl Reread {
             }
             Came::Socket | Came::Request => {
                 // What was taken in while it was in doubt what rows mean was withdrawn, and is no news.
-                if one.doubted.iter().any(|time| time.holds(line.received_at)) {
-                    self.settle_latest(one);
-                } else {
+                let at = line.received_at;
+                if !one.doubted.iter().any(|time| time.holds(at)) {
                     self.frame(one, &line)?;
                 }
             }
@@ -297,27 +295,31 @@ impl Reread {
         Ok(())
     }
 
-    /// What came at an instant is all known once something else came: what was received then and is told by nothing is told
-    /// no more.
-    fn settle_latest(&mut self, one: &mut OfVenue) {
-        let Some(latest) = one.latest.take() else {
-            return;
-        };
+    /// What came before an instant (at all, where there is none) is all known: what was received then and is told by nothing is
+    /// told no more.
+    fn settle_untold(&mut self, one: &mut OfVenue, before: Option<Millis>) {
         // What was brought in from files came with no frame.
         let gone = |row: &Expected| row.is_of_frame && !row.key.contains("|file|");
-        for row in latest.untold.into_iter().filter(gone) {
-            let name = one.venue.name();
-            self.done.of(name).gone += 1;
-            one.marks.by_key.remove(&row.key);
-            let revision = self.days.entry(row.day).or_default();
-            revision.gone.push((name.to_owned(), row.key));
+        while let Some(first) = one.untold.first_entry() {
+            if before.is_some_and(|before| *first.key() >= before) {
+                break;
+            }
+            let (at, rows) = first.remove_entry();
+            one.settled = one.settled.max(Some(at));
+            for row in rows.into_iter().filter(gone) {
+                let name = one.venue.name();
+                self.done.of(name).gone += 1;
+                one.marks.by_key.remove(&row.key);
+                let revision = self.days.entry(row.day).or_default();
+                revision.gone.push((name.to_owned(), row.key));
+            }
         }
     }
 
-    /// Leaves open what is told no more of the last instant of an exchange.
+    /// Leaves open what is told no more of the last instants of an exchange.
     pub(super) fn forget_last(&mut self, exchange: &str) {
         if let Some(one) = self.venues.get_mut(exchange) {
-            one.latest = None;
+            one.untold.values_mut().for_each(Vec::clear);
         }
     }
 
@@ -344,11 +346,13 @@ impl Reread {
         let (name, at) = (one.venue.name(), line.received_at);
         let counts = one.is_chosen && self.is_within(at);
         self.measures.tell(&self.yardstick, at);
-        if counts && one.latest.as_ref().is_none_or(|latest| latest.at != at) {
-            self.settle_latest(one);
+        if counts && !one.untold.contains_key(&at) {
+            self.settle_untold(one, Some(at.back(AMONG)));
             self.look(one, line)?;
-            let rows = one.marks.by_receipt.get(&at).cloned().unwrap_or_default();
-            one.latest = Some(Instant { at, untold: rows });
+            let is_settled = one.settled.is_some_and(|settled| at <= settled);
+            let rows = one.marks.by_receipt.get(&at).filter(|_| !is_settled);
+            let rows = rows.cloned().unwrap_or_default();
+            one.untold.insert(at, rows);
         }
         if counts {
             self.done.of(name).frames += 1;
@@ -357,16 +361,16 @@ impl Reread {
         let Some((events, way)) = read else {
             if counts {
                 self.done.of(name).unread += 1;
-                one.latest = None;
+                one.untold.entry(at).or_default().clear();
             }
             return Ok(());
         };
-        if let Some(latest) = one.latest.as_mut().filter(|_| counts) {
+        if let Some(untold) = one.untold.get_mut(&at).filter(|_| counts) {
             let told: HashSet<&str> = events
                 .iter()
                 .map(|event| event.dedupe_key.as_str())
                 .collect();
-            latest.untold.retain_mut(|row| {
+            untold.retain_mut(|row| {
                 row.is_of_frame |= row.native_id.as_deref().is_none_or(|native_id| {
                     line.frame.contains(native_id) || line.market.as_deref() == Some(native_id)
                 });
@@ -493,7 +497,7 @@ impl Reread {
             let names: Vec<&'static str> = self.venues.keys().copied().collect();
             for name in names {
                 if let Some(mut one) = self.venues.remove(name) {
-                    self.settle_latest(&mut one);
+                    self.settle_untold(&mut one, None);
                     self.venues.insert(name, one);
                 }
             }

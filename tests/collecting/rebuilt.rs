@@ -10,7 +10,7 @@ use rust_decimal::Decimal;
 use crate::bench::{Collecting, Doubles, Folder, assert_kept, orders, quick};
 use crate::doubles::{Act, Ending};
 
-const VENUES: [&str; 4] = ["okx", "bybit", "bitfinex", "binance"];
+const VENUES: [&str; 4] = ["okx", "gate", "bitfinex", "binance"];
 
 /// What the archive's orders come to, and how many they are: by the rows, and as totals are made.
 fn total(archive: &Path, as_of: Option<Millis>) -> (Decimal, usize) {
@@ -132,7 +132,7 @@ async fn rows_in_a_wrong_unit_are_mended_and_answers_as_of_before_stay() {
         row.order.qty *= Decimal::TEN;
         row.order.value_usd *= Decimal::TEN;
     }
-    let lost = wrong.iter().position(|row| row.order.exchange == "bybit");
+    let lost = wrong.iter().position(|row| row.order.exchange == "gate");
     wrong.remove(lost.unwrap());
     let made_up = OrderRow {
         dedupe_key: "binance|made up".to_owned(),
