@@ -19,7 +19,7 @@ use super::keys::{Kept, Keys, Way};
 use super::lock::locked;
 use super::markets::Markets;
 use super::owed::Stretch;
-use super::retold::{Figures, Unjudged, quarantine_line};
+use super::retold::{Figures, quarantine_line};
 use super::sequence::Sequences;
 use super::settings::{Settings, millis};
 use super::yardstick::{Doubt, Yardstick};
@@ -91,6 +91,9 @@ pub(super) struct Judged {
 
 /// Those of a frame.
 type Ready = Vec<Judged>;
+
+/// An order that is kept though nothing measured it: its key, and when it happened.
+pub(super) type Unjudged = (String, Millis);
 
 /// The rows, and those among them that nothing measured.
 fn apart(ready: Ready) -> (Vec<OrderRow>, Vec<Unjudged>) {
@@ -423,6 +426,12 @@ impl Intake {
             ready.extend(self.row(event, text, now));
         }
         (ready, is_new)
+    }
+
+    /// Whether an event was quarantined in the units in which it is told now.
+    fn is_quarantined(&self, event: &Event) -> bool {
+        let quarantined = locked(&self.delivery.quarantined);
+        quarantined.has(&event.dedupe_key, &Figures::of(event))
     }
 
     /// Counts an event whose quantity is known.

@@ -61,6 +61,7 @@ mod tape;
 mod tend;
 mod totals;
 mod troubles;
+mod unjudged;
 mod unpriced;
 mod venue;
 mod watched;

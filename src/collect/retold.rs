@@ -1,9 +1,7 @@
-//! What is told again, after a restart or by a back-fill: it is not counted again, and what was quarantined stays so.
-//!
-//! Within the minutes that keys are remembered nothing comes this far twice. Beyond them the archive knows which orders it
-//! has, and the file of what was set aside which it was refused.
+//! What was quarantined, by the file of what was set aside: told again in the same unit, after a restart, by a back-fill or
+//! to a rebuild, it is neither judged nor counted anew.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -12,16 +10,10 @@ use rust_decimal::Decimal;
 use serde_json::{Value, json};
 
 use super::aside::ASIDE;
-use super::intake::Intake;
-use super::lock::locked;
-use super::settings::millis;
 use super::yardstick::are_apart;
-use crate::archive::{Archive, ArchiveError, Filter, OrderRow, Tallied};
+use crate::archive::OrderRow;
 use crate::feeds::Event;
-use crate::model::Millis;
 
-/// How far ahead of this machine's an exchange's clock may be.
-const MARGIN: i64 = 5000;
 /// How many times the same the figures of an order may be, which two ways of one exchange tell a little differently. A unit
 /// makes them ten times the same, and more.
 const TIMES: Decimal = Decimal::TWO;
@@ -155,63 +147,6 @@ fn quarantined_by(line: &str) -> Option<(String, Figures)> {
         value_usd: figure("value_usd")?,
     };
     Some((order.get("key")?.as_str()?.to_owned(), figures))
-}
-
-/// An order that is kept though nothing measured it: its key, and when it happened.
-pub(super) type Unjudged = (String, Millis);
-
-impl Intake {
-    /// Whether an event was quarantined in the units in which it is told now.
-    pub(super) fn is_quarantined(&self, event: &Event) -> bool {
-        let quarantined = locked(&self.delivery.quarantined);
-        quarantined.has(&event.dedupe_key, &Figures::of(event))
-    }
-
-    /// How many of some orders the archive has not got yet.
-    pub(super) async fn new_among(&self, orders: &[Unjudged]) -> u64 {
-        let remembered = self.clock.now().back(millis(self.settings.pace.remember));
-        // What happened since this process listens is told to it once.
-        let since = self.begun.on(MARGIN).max(remembered);
-        let old = || orders.iter().filter(|(_, at)| *at < since);
-        let all = orders.len();
-        let (Some(first), Some(last)) = (
-            old().map(|(_, at)| *at).min(),
-            old().map(|(_, at)| *at).max(),
-        ) else {
-            return u64::try_from(all).unwrap_or(u64::MAX);
-        };
-        let filter = Filter {
-            exchange: Some(self.name().to_owned()),
-            start: Some(first),
-            end: Some(last.on(1)),
-            ..Filter::default()
-        };
-        let path = self.delivery.archive.clone();
-        let read = move || -> Result<HashSet<String>, ArchiveError> {
-            let rows = Archive::read(&path)?.orders(&filter)?.rows;
-            Ok(rows.into_iter().map(|row| row.dedupe_key).collect())
-        };
-        let kept = match tokio::task::spawn_blocking(read).await {
-            Ok(Ok(kept)) => kept,
-            Ok(Err(fault)) => {
-                let board = &self.board;
-                board.trouble(format!("the archive cannot be read: {fault}"));
-                HashSet::new()
-            }
-            Err(_) => HashSet::new(),
-        };
-        let known = old().filter(|(key, _)| kept.contains(key)).count();
-        u64::try_from(all - known).unwrap_or(u64::MAX)
-    }
-
-    /// Counts orders that are kept though nothing measured them.
-    pub(super) fn count_unjudged(&self, count: u64) {
-        if count > 0 {
-            self.board.notes().status.unjudged += count;
-            let now = self.clock.now();
-            locked(&self.counts).add(Tallied::Unjudged, count, now);
-        }
-    }
 }
 
 #[cfg(test)]
