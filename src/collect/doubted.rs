@@ -4,13 +4,17 @@
 use std::collections::BTreeMap;
 
 use super::missed::MARGIN;
-use super::reread::day_of;
 use super::venue::VenueTasks;
 use crate::archive::{Archive, ArchiveError, Filter, GapState, NotKept, Revision, Writer};
 use crate::model::{Millis, MissedStretch};
 
 /// How the reason of a gap begins in which it is in doubt what rows mean.
 pub(super) const DOUBT: &str = "its rows may mean something else";
+
+/// When the day of an instant begins.
+pub(super) fn day_of(at: Millis) -> Millis {
+    Millis(at.0.div_euclid(Millis::DAY).saturating_mul(Millis::DAY))
+}
 
 /// A time of doubt, both of its ends in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 //! contradicts their price and quantity.
 
 use super::clock::machine;
-use super::ingest::{Refused, refuse};
+use super::refused::{Refused, refuse};
 use crate::archive::Tables;
 use crate::model::Millis;
 

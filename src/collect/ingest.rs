@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use super::clock::machine;
 use super::doubtful::{latest, of_the_future};
 use super::files::{Source, Unopened, sources};
+use super::refused::{Refused, refuse};
 use crate::archive::{
     Archive, ArchiveError, BarRow, Batch, Completeness, OpenInterestRow, OrderRow, Told, Unfit,
     Writer,
@@ -64,19 +65,6 @@ pub enum IngestError {
     /// The archive cannot be written.
     #[error(transparent)]
     Archive(#[from] ArchiveError),
-}
-
-/// Rows that were not kept, for one reason.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refused {
-    /// The reason.
-    pub reason: String,
-    /// How many there were.
-    pub count: u64,
-    /// Where the first of them stood: file and line, or table and row.
-    pub place: String,
-    /// What stood there.
-    pub shown: String,
 }
 
 /// What became of what was to be ingested.
@@ -143,20 +131,6 @@ pub(super) fn reason(unfit: &Unfit) -> String {
     } else {
         format!("{table}: {column} cannot be kept as it is")
     }
-}
-
-/// Counts a row that is not kept; `place` says where it stood.
-pub(super) fn refuse(refused: &mut Vec<Refused>, (reason, shown): (&str, &str), place: &str) {
-    if let Some(known) = refused.iter_mut().find(|known| known.reason == reason) {
-        known.count += 1;
-        return;
-    }
-    refused.push(Refused {
-        reason: reason.to_owned(),
-        count: 1,
-        place: place.to_owned(),
-        shown: shown.to_owned(),
-    });
 }
 
 /// Brings files into the archive in the folder `path`, which is made where it is missing. `goes_on` is told how many rows have

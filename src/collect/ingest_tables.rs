@@ -4,7 +4,8 @@ use std::path::Path;
 
 use super::clock::machine;
 use super::doubtful::{latest, sift};
-use super::ingest::{Ingested, LATE, reason, refuse};
+use super::ingest::{Ingested, LATE, reason};
+use super::refused::refuse;
 use crate::archive::{Archive, ArchiveError, Tables};
 
 /// Brings tables into the archive in the folder `path`, which is made where it is missing. `goes_on` is told how many rows are

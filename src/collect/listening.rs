@@ -9,13 +9,14 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use super::clock::Clock;
+use super::coins::coins_of;
 use super::covered;
 use super::delivery::Delivery;
 use super::intake::Intake;
 use super::lock::locked;
 use super::mute;
 use super::named;
-use super::plan::{CollectError, Plan, coins_of};
+use super::plan::{CollectError, Plan};
 use super::rest::{Http, Rest};
 use super::rounds::Rounds;
 use super::settings::Settings;

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
-use super::doubted::{Doubted, doubted};
+use super::doubted::{Doubted, day_of, doubted};
 use super::frames::asked;
 use super::hold::Waiting;
 use super::intake::order_row;
@@ -91,10 +91,6 @@ pub(super) struct Reread {
     pace: Pace,
     days: BTreeMap<Millis, Revision>,
     pub(super) done: Rebuilt,
-}
-
-pub(super) fn day_of(at: Millis) -> Millis {
-    Millis(at.0.div_euclid(Millis::DAY).saturating_mul(Millis::DAY))
 }
 
 /// A number for what a row tells of what happened, the same for the same.

@@ -22,6 +22,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use url::Url;
 
+use super::coins::coins_of;
 use super::misread::{self, Misread};
 use crate::feeds::accounts::MOST_WEIGHT;
 use crate::feeds::{MARKET, VENUES, Venue, venue};
@@ -349,7 +350,7 @@ impl Settings {
         for (name, reach) in &self.venues {
             check_reach(name, reach)?;
         }
-        if let Err(message) = super::plan::coins_of(&self.coins) {
+        if let Err(message) = coins_of(&self.coins) {
             return refused("coins", message);
         }
         for (setting, value) in [

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use rust_decimal::{Decimal, RoundingStrategy};
 
-use super::ingest::{Refused, refuse};
+use super::refused::{Refused, refuse};
 use crate::model::{Millis, ObservedPosition, PositionRow, Symbol, exchange_name, nearest_f64};
 
 /// A price that is farther from the market's, as a share of it, is another market's.
