@@ -93,6 +93,7 @@ def ingest_files(
     contracts: list[list[str]],
     seen: Callable[[int], object],
     kept: Callable[[str, dict[str, Any]], object],
+    cut: Callable[[dict[str, Any]], object],
 ) -> dict[str, Any]: ...
 def ingest_tables(
     path: str,
@@ -102,6 +103,7 @@ def ingest_tables(
     positions: object,
     exchange: str | None,
     seen: Callable[[int], object],
+    cut: Callable[[dict[str, Any]], object],
 ) -> dict[str, Any]: ...
 def brackets(exchange: str, symbol: str) -> Table | None: ...
 def bracketed() -> list[tuple[str, str]]: ...

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from ._progress import Shown
     from .types import Progress
 
+    Cut = Callable[[dict[str, Any]], None]
+    """What is told, where an ingest is interrupted, of what it kept."""
+
 __all__ = ["Ingested", "ingest"]
 
 SAME = ("refused", "first", "files")
@@ -100,6 +103,8 @@ class Ingested:
         Where the first row of each reason stood, as ``file:line``, and what stood there.
     files : dict of str to str
         What each file was taken for.
+    cut_short : tuple of str
+        Files that are cut short or damaged: what they have up to there is kept, and they are read again the next time.
 
     Examples
     --------
@@ -117,6 +122,7 @@ class Ingested:
     refused: Mapping[str, int] = field(default_factory=dict)
     first: Mapping[str, str] = field(default_factory=dict)
     files: Mapping[str, str] = field(default_factory=dict)
+    cut_short: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         """Say in a few lines what was kept, and what was not and why."""
@@ -124,6 +130,9 @@ class Ingested:
         lines = [f"{self.rows:,} rows read: {self.new:,} new, {self.repeated:,} repeated, {refused:,} refused"]
         for reason, count in sorted(self.refused.items(), key=lambda item: (-item[1], item[0])):
             lines.append(printable(f"  {count:,} refused: {reason}; first at {self.first[reason]}"))
+        lines += [
+            printable(f"  {file} is cut short or damaged: what is kept is not all of it") for file in self.cut_short
+        ]
         return "\n".join(lines)
 
 
@@ -176,8 +185,9 @@ def ingest(
     exchange : str, optional
         Whose the rows are that do not say so.
     source : str, optional
-        Where they are from, in your words. Each ingest that comes to its end is a line of the archive's
-        ``ingested.jsonl``: when, from where, what each file was taken for, and what became of the rows.
+        Where they are from, in your words. Each ingest is a line of the archive's ``ingested.jsonl``: when, from
+        where, what each file was taken for, and what became of the rows; one that was interrupted of what it kept
+        (``interrupted``), which stands in the notes of what is raised, too.
     progress : bool or callable
         Show a bar of the rows (with tqdm, on a terminal or in a notebook), or tell a function how many are done and of
         how many (``None`` where that is unknown).
@@ -228,36 +238,59 @@ def ingest(
     for one in known.values():
         shown.update(one.rows)
     done = list(known.values())
+
+    def cut(told: dict[str, Any]) -> None:
+        nonlocal contracts
+        contracts = told["contracts"] or contracts
+        done.append(_told(told))
+
     try:
         if plain:
 
             def kept(file: str, told: dict[str, Any]) -> None:
                 finished.keep(os.fspath(file), _counts(_told(told)) | {"contracts": told["contracts"]})
 
-            told = _core.ingest_files(folder, plain, format, exchange, contracts, _counting(shown.update), kept)
+            told = _core.ingest_files(folder, plain, format, exchange, contracts, _counting(shown.update), kept, cut)
             contracts = told["contracts"]
             done.append(_told(told))
         for file, kind, held in tables:
-            if kind == FILLS:
-                done.append(_told(_fills(folder, held, contracts, shown), file=file, kind=kind))
-                finished.keep(file, _counts(done[-1]))
-                continue
-            sound, rows, unsound = _numbers(file, kind, held)
-            if sound.num_rows or not unsound.rows:
-                alone = dict.fromkeys(given) | {kind: table(sound, kind)}
-                told = _tables(folder, alone, exchange, shown)
-                done.append(_together([unsound, _told(told, file=file, kind=kind, rows=rows)]))
-            else:
-                done.append(unsound)
+            done.append(_of_parquet((folder, file, kind), held, contracts, exchange, shown=shown, cut=cut))
             finished.keep(file, _counts(done[-1]))
         if any(one is not None for one in given.values()):
             given = {kind: table(one, kind) for kind, one in given.items()}
-            done.append(_told(_tables(folder, given, exchange, shown)))
+            done.append(_told(_tables(folder, given, exchange, shown, cut)))
+    except BaseException as raised:
+        _interrupted(folder, _together(done[len(known) :]), source, contracts, raised)
+        raise
     finally:
         shown.close()
     whole = _together(done)
     _record(folder, whole, source, contracts)
     return whole
+
+
+def _interrupted(
+    folder: str, kept: Ingested, source: str | None, contracts: list[list[str]], raised: BaseException
+) -> None:
+    """Put on record what is kept of an ingest that does not come to its end, and tell it with what is raised."""
+    if kept.new or kept.repeated:
+        _record(folder, kept, source, contracts, interrupted=True)
+        raised.add_note(f"Kept until then: {kept}")
+
+
+def _of_parquet(
+    place: tuple[str, str, str], held: Any, contracts: list[list[str]], exchange: str | None, *, shown: Shown, cut: Cut
+) -> Ingested:
+    """Bring the rows of a Parquet file into the archive."""
+    folder, file, kind = place
+    if kind == FILLS:
+        return _told(_fills(folder, held, contracts, shown, cut), file=file, kind=kind)
+    sound, rows, unsound = _numbers(file, kind, held)
+    if unsound.rows and not sound.num_rows:
+        return unsound
+    alone: dict[str, Any] = dict.fromkeys(("orders", "bars", "open_interest", "positions"))
+    told = _tables(folder, alone | {kind: table(sound, kind)}, exchange, shown, cut)
+    return _together([unsound, _told(told, file=file, kind=kind, rows=rows)])
 
 
 def _counts(done: Ingested) -> dict[str, Any]:
@@ -280,10 +313,14 @@ def _contracts(folder: str) -> list[list[str]]:
     return [[*of, contract] for of, contract in known.items()]
 
 
-def _record(folder: str, told: Ingested, source: str | None, contracts: list[list[str]]) -> None:
+def _record(
+    folder: str, told: Ingested, source: str | None, contracts: list[list[str]], *, interrupted: bool = False
+) -> None:
     """Write down beside the journal what was ingested, and from where."""
     at = datetime.now(UTC).isoformat(timespec="milliseconds")
     line = {"at": at, "source": source} | asdict(told) | {"contracts": contracts}
+    if interrupted:
+        line |= {"interrupted": True}
     add_line(Path(folder), RECORD, line)
 
 
@@ -305,10 +342,10 @@ def _check(files: tuple[object, ...], tables: Mapping[str, object], **names: obj
         raise BadQuery(msg, parameter="files")
 
 
-def _tables(folder: str, given: Mapping[str, object], exchange: str | None, shown: Shown) -> dict[str, Any]:
+def _tables(folder: str, given: Mapping[str, object], exchange: str | None, shown: Shown, cut: Cut) -> dict[str, Any]:
     orders, bars, open_interest = given["orders"], given["bars"], given["open_interest"]
     seen = _counting(shown.update)
-    return _core.ingest_tables(folder, orders, bars, open_interest, given["positions"], exchange, seen)
+    return _core.ingest_tables(folder, orders, bars, open_interest, given["positions"], exchange, seen, cut)
 
 
 def _counting(update: Callable[[int], object]) -> Callable[[int], None]:
@@ -417,11 +454,12 @@ def _as_a_node_writes(row: dict[str, Any]) -> str:
     return json.dumps([row["address"], fill])
 
 
-def _fills(folder: str, lines: list[str], contracts: list[list[str]], shown: Shown) -> dict[str, Any]:
+def _fills(folder: str, lines: list[str], contracts: list[list[str]], shown: Shown, cut: Cut) -> dict[str, Any]:
+    seen = _counting(shown.update)
     with tempfile.TemporaryDirectory() as beside:
         file = Path(beside, "fills")
         file.write_text("\n".join(lines), encoding="utf-8")
-        return _core.ingest_files(folder, [str(file)], FILLS, None, contracts, _counting(shown.update), lambda *_: None)
+        return _core.ingest_files(folder, [str(file)], FILLS, None, contracts, seen, lambda *_: None, cut)
 
 
 def _told(told: dict[str, Any], *, file: str | None = None, kind: str = "", rows: list[int] | None = None) -> Ingested:
@@ -435,7 +473,7 @@ def _told(told: dict[str, Any], *, file: str | None = None, kind: str = "", rows
         refused[reason] = count
         first[reason] = f"{where} ({shown})" if shown else where
     files = dict(told["files"]) if file is None else {file: kind}
-    return Ingested(told["rows"], told["new"], told["repeated"], refused, first, files)
+    return Ingested(told["rows"], told["new"], told["repeated"], refused, first, files, tuple(told["cut_short"]))
 
 
 def _together(done: list[Ingested]) -> Ingested:
@@ -448,4 +486,5 @@ def _together(done: list[Ingested]) -> Ingested:
             first.setdefault(reason, one.first[reason])
         files |= one.files
     rows, new, repeated = (sum(getattr(one, name) for one in done) for name in ("rows", "new", "repeated"))
-    return Ingested(rows, new, repeated, refused, first, files)
+    cut_short = tuple(file for one in done for file in one.cut_short)
+    return Ingested(rows, new, repeated, refused, first, files, cut_short)

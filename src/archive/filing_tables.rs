@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::ArchiveError;
 use super::filing::{Filed, Filing, Kind};
 use super::manifest::{self, Part, Partition, Venues};
+use super::orders::OrderRow;
 use super::pages::Pages;
 use super::parquet::MOST;
 use super::positions::PositionRow;
@@ -51,8 +52,8 @@ impl Tables {
 
 impl Writer {
     /// Keeps tables of the past as [`Writer::file`] does their rows, a lot of days after the other: each is there whole or not
-    /// at all. `goes_on` is told how many rows have been kept or handed back, and says whether to go on; `None` where it did
-    /// not: what was kept until then stays.
+    /// at all, and so is what `told` tells of their time. `goes_on` is told how many rows have been kept or handed back, and says
+    /// whether to go on; gives what is kept, and whether it came to the end.
     ///
     /// # Errors
     ///
@@ -63,7 +64,7 @@ impl Writer {
         told: &[Told],
         until: Millis,
         goes_on: &mut dyn FnMut(usize) -> bool,
-    ) -> Result<Option<Filed>, ArchiveError> {
+    ) -> Result<(Filed, bool), ArchiveError> {
         let done = Cell::new(0);
         let mut asked = || goes_on(done.get());
         let mut nobody = |_, _: &_| ();
@@ -72,9 +73,13 @@ impl Writer {
             filing,
             done: &done,
             gathered: 0,
+            told,
+            reached: None,
+            kept: Filed::default(),
         };
-        let kept = filing.all(tables, told);
-        filing.filing.end(kept)
+        let whole = filing.all(tables, told);
+        let Filings { filing, kept, .. } = filing;
+        Ok(filing.end(whole)?.map_or((kept, false), |all| (all, true)))
     }
 }
 
@@ -88,6 +93,12 @@ struct Filings<'a> {
     done: &'a Cell<usize>,
     /// Rows since the last lot.
     gathered: usize,
+    /// Of which time the orders tell.
+    told: &'a [Told],
+    /// Up to the end of which day orders are done with.
+    reached: Option<Millis>,
+    /// What is there by the last lot.
+    kept: Filed,
 }
 
 impl Filings<'_> {
@@ -135,6 +146,9 @@ impl Filings<'_> {
             }
             self.done.set(self.done.get() + count);
             self.gathered += count;
+            if T::Row::TABLE == OrderRow::TABLE {
+                self.reached = Some(partition.day.end());
+            }
             if self.gathered >= LOT {
                 self.lot()?;
             }
@@ -144,7 +158,16 @@ impl Filings<'_> {
 
     fn lot(&mut self) -> Result<(), ArchiveError> {
         self.gathered = 0;
-        self.filing.commit(&[])
+        let told = self.reached.into_iter().flat_map(|reached| {
+            let begun = self.told.iter().filter(move |told| told.start < reached);
+            begun.map(move |told| Told {
+                end: told.end.min(reached),
+                ..told.clone()
+            })
+        });
+        self.filing.commit(&told.collect::<Vec<_>>())?;
+        self.kept = self.filing.filed.clone();
+        Ok(())
     }
 
     /// The sound rows by their partitions; hands back the others. `None` where it is enough.

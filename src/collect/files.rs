@@ -1,7 +1,7 @@
 //! Files of the past as they lie on disk: plain, gzip, or members of a zip.
 
 use std::fs::File;
-use std::io::{self, BufReader, Read};
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use flate2::read::MultiGzDecoder;
@@ -89,6 +89,18 @@ pub(super) fn sources(path: &Path) -> Result<Vec<Source>, Unopened> {
 }
 
 impl Source {
+    /// Whether it ends within a line, as what is cut short does; of what is packed its end tells that otherwise.
+    pub(super) fn ends_within_a_line(&self) -> bool {
+        let last = || -> io::Result<u8> {
+            let mut file = File::open(&self.path)?;
+            file.seek(SeekFrom::End(-1))?;
+            let mut byte = [0];
+            file.read_exact(&mut byte)?;
+            Ok(byte[0])
+        };
+        matches!(self.kind, Kind::Plain) && last().is_ok_and(|byte| byte != b'\n')
+    }
+
     /// What `work` makes of its bytes.
     pub(super) fn with<T>(
         &self,

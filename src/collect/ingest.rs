@@ -82,6 +82,10 @@ pub struct Ingested {
     pub files: Vec<(String, Format)>,
     /// Of which contracts the bars and readings are.
     pub contracts: Vec<Contract>,
+    /// Files that are cut short or damaged: what they have up to there is kept.
+    pub cut_short: Vec<String>,
+    /// Whether it was ended before its end; then the rows are those of which it is settled what became of them.
+    pub is_interrupted: bool,
 }
 
 /// A file that was read to its end, of which all that can be kept is kept.
@@ -110,6 +114,7 @@ impl From<Finished> for Ingested {
             refused: file.refused,
             files: file.files,
             contracts: file.contracts,
+            ..Self::default()
         }
     }
 }
@@ -121,6 +126,8 @@ struct Part {
     /// Members that are to be read.
     left: usize,
     told: bool,
+    /// Whether a member is cut short.
+    is_cut_short: bool,
 }
 
 /// Why the archive did not keep a row.
@@ -134,8 +141,8 @@ pub(super) fn reason(unfit: &Unfit) -> String {
 }
 
 /// Brings files into the archive in the folder `path`, which is made where it is missing. `goes_on` is told how many rows have
-/// been read, and says whether to go on; `None` where it did not: what was kept until then stays. `finished` is told of each
-/// file as soon as it is kept to its end.
+/// been read, and says whether to go on; where it did not, what was kept until then stays. `finished` is told of each file as
+/// soon as it is kept to its end.
 ///
 /// # Errors
 ///
@@ -146,7 +153,7 @@ pub fn ingest(
     files: &Files,
     goes_on: &mut dyn FnMut(u64) -> bool,
     finished: &mut dyn FnMut(Finished),
-) -> Result<Option<Ingested>, IngestError> {
+) -> Result<Ingested, IngestError> {
     let exchange = files.exchange.as_deref();
     let mut found: Vec<(Source, Format, usize)> = Vec::new();
     let mut parts = Vec::new();
@@ -155,7 +162,10 @@ pub fn ingest(
         part.read.path.clone_from(file);
         for source in sources(file)? {
             if !goes_on(0) {
-                return Ok(None);
+                return Ok(Ingested {
+                    is_interrupted: true,
+                    ..Ingested::default()
+                });
             }
             let format = source.with(|bytes| {
                 Rows::open(&source.name, files.format, exchange, bytes).map(|rows| rows.format())
@@ -185,19 +195,14 @@ pub fn ingest(
         intake.names.push((shown, *part));
         let went_on = source.with(|bytes| {
             let rows = Rows::open(&source.name, Some(*format), exchange, bytes)?;
-            Ok::<_, IngestError>(intake.file(rows)?)
+            Ok::<_, IngestError>(intake.file(rows, || source.ends_within_a_line())?)
         })??;
         if !went_on {
-            return Ok(None);
+            return Ok(intake.end(false));
         }
     }
-    let whole = intake.keep()?;
-    let contracts = intake.contracts();
-    let done = Ingested {
-        contracts,
-        ..intake.done
-    };
-    Ok(whole.then_some(done))
+    let is_whole = intake.keep()?;
+    Ok(intake.end(is_whole))
 }
 
 /// Where a row stood: the number of its file, and its line there.
@@ -260,15 +265,20 @@ impl<'a> Intake<'a> {
     }
 
     /// Reads a file; gives whether it came to the end.
-    fn file(&mut self, mut rows: Rows<'_>) -> Result<bool, ArchiveError> {
+    fn file(
+        &mut self,
+        mut rows: Rows<'_>,
+        ends_within_a_line: impl FnOnce() -> bool,
+    ) -> Result<bool, ArchiveError> {
         let file = self.names.len().saturating_sub(1);
         let before = self.done.rows;
         let mut stretches: BTreeMap<String, Stretch> = BTreeMap::new();
-        let mut is_whole = true;
+        let (mut is_whole, mut is_last_sound) = (true, true);
         let latest = latest();
         while let Some((line, read)) = rows.next_line() {
             self.done.rows += 1;
             let place = (file, line);
+            is_last_sound = read.is_ok();
             let ahead = match &read {
                 Ok(Some(row)) => {
                     let (table, at) = of_when(row);
@@ -310,10 +320,14 @@ impl<'a> Intake<'a> {
             if self.done.rows.is_multiple_of(LOOK) && !(self.goes_on)(self.done.rows) {
                 return Ok(false);
             }
-            if self.gathered() >= LOT && !self.keep()? {
-                return Ok(false);
+            if self.gathered() >= LOT {
+                self.tell(&stretches, None);
+                if !self.keep()? {
+                    return Ok(false);
+                }
             }
         }
+        is_whole &= is_last_sound || !ends_within_a_line();
         // Of a day without a line, too, it is told that there was none.
         if rows.format() == Format::BinanceLiquidations
             && is_whole
@@ -330,25 +344,48 @@ impl<'a> Intake<'a> {
                 },
             );
         }
-        for (exchange, stretch) in stretches {
-            let of_name = rows.span().filter(|_| is_whole);
-            let (start, end) = of_name.unwrap_or((stretch.first, stretch.last));
-            self.told.push(Told {
-                exchange,
-                completeness: stretch.completeness,
-                start: start.min(stretch.first),
-                end: end.max(stretch.last),
-            });
+        self.tell(&stretches, rows.span().filter(|_| is_whole));
+        if let Some((name, _)) = self.names.get(file).filter(|_| !is_whole) {
+            self.done.cut_short.push(name.clone());
         }
         let read = self.done.rows - before;
         if let Some(part) = part_of(&self.names, &mut self.parts, file) {
             part.read.rows += read;
             part.left = part.left.saturating_sub(1);
+            part.is_cut_short |= !is_whole;
         }
         if self.gathered() >= WHOLE {
             return self.keep();
         }
         Ok(true)
+    }
+
+    /// Takes note of the time that rows tell of, which is that of their source where one is known.
+    fn tell(&mut self, stretches: &BTreeMap<String, Stretch>, span: Option<(Millis, Millis)>) {
+        for (exchange, stretch) in stretches {
+            let (start, end) = span.unwrap_or((stretch.first, stretch.last));
+            self.told.push(Told {
+                exchange: exchange.clone(),
+                completeness: stretch.completeness,
+                start: start.min(stretch.first),
+                end: end.max(stretch.last),
+            });
+        }
+    }
+
+    /// What became of everything; where it was ended before, of what is settled.
+    fn end(self, is_whole: bool) -> Ingested {
+        let contracts = self.contracts();
+        let mut done = Ingested {
+            contracts,
+            is_interrupted: !is_whole,
+            ..self.done
+        };
+        if !is_whole {
+            let refused = done.refused.iter().map(|refused| refused.count);
+            done.rows = done.new + done.repeated + refused.sum::<u64>();
+        }
+        done
     }
 
     fn gathered(&self) -> usize {
@@ -416,7 +453,7 @@ impl<'a> Intake<'a> {
     fn tell_finished(&mut self) {
         let contracts = self.contracts();
         for part in &mut self.parts {
-            if part.left == 0 && !part.told {
+            if part.left == 0 && !part.told && !part.is_cut_short {
                 part.told = true;
                 (self.finished)(Finished {
                     contracts: contracts.clone(),

@@ -9,7 +9,7 @@ use super::refused::refuse;
 use crate::archive::{Archive, ArchiveError, Tables};
 
 /// Brings tables into the archive in the folder `path`, which is made where it is missing. `goes_on` is told how many rows are
-/// done with, and says whether to go on; `None` where it did not: what was kept until then stays.
+/// done with, and says whether to go on; where it did not, what was kept until then stays.
 ///
 /// # Errors
 ///
@@ -18,28 +18,31 @@ pub fn ingest_tables(
     path: &Path,
     mut tables: Tables,
     goes_on: &mut dyn FnMut(u64) -> bool,
-) -> Result<Option<Ingested>, ArchiveError> {
+) -> Result<Ingested, ArchiveError> {
     let mut writer = Archive::create_or_open(path)?;
     let rows = tables.rows() as u64;
     let mut refused = Vec::new();
     let places = sift(&mut tables, latest(), &mut refused);
     let told = tables.orders.told();
-    let filed = writer.file_tables(tables, &told, machine().back(LATE), &mut |done| {
-        goes_on(done as u64)
-    })?;
-    let Some(filed) = filed else {
-        return Ok(None);
-    };
+    let (filed, is_whole) =
+        writer.file_tables(tables, &told, machine().back(LATE), &mut |done| {
+            goes_on(done as u64)
+        })?;
     let mut done = Ingested {
         rows,
         new: filed.new,
         repeated: filed.repeated,
         refused,
+        is_interrupted: !is_whole,
         ..Ingested::default()
     };
     for unfit in &filed.unfit {
         let place = format!("{}:{}", unfit.table, places.of(unfit.table, unfit.row));
         refuse(&mut done.refused, (&reason(unfit), &unfit.message), &place);
     }
-    Ok(Some(done))
+    if !is_whole {
+        let refused = done.refused.iter().map(|refused| refused.count);
+        done.rows = done.new + done.repeated + refused.sum::<u64>();
+    }
+    Ok(done)
 }

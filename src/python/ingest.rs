@@ -32,7 +32,8 @@ pub(super) fn formats() -> Vec<&'static str> {
 }
 
 /// Brings files into the archive in the folder `path`, whose bars and readings are of `contracts`; `seen` is told how many rows have
-/// been read, and `kept` of each file that is kept to its end: its path, and what [`told`] tells.
+/// been read, `kept` of each file that is kept to its end: its path, and what [`told`] tells; and `cut` where it is interrupted of
+/// what is kept.
 #[pyfunction]
 #[expect(
     clippy::too_many_arguments,
@@ -48,6 +49,7 @@ pub(super) fn ingest_files<'py>(
     contracts: Vec<[String; 4]>,
     seen: Py<PyAny>,
     kept: Py<PyAny>,
+    cut: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let format = format.map(|name| format_of(py, name)).transpose()?;
     let files = Files {
@@ -61,21 +63,34 @@ pub(super) fn ingest_files<'py>(
     let mut finished = |file: Finished| {
         let kept = Python::attach(|py| {
             let path = file.path.clone();
-            kept.call1(py, (path, told(py, Some(file.into()))?))
-                .map(drop)
+            kept.call1(py, (path, told(py, file.into())?)).map(drop)
         });
         if let (Err(raised), Ok(mut failed)) = (kept, failed.lock()) {
             failed.get_or_insert(raised);
         }
     };
-    let done = watched(py, seen, |goes_on| {
+    let (done, raised) = watched(py, seen, |goes_on| {
         let goes_on = &mut |rows| goes_on(rows) && is_well();
         ingest(&path, &files, goes_on, &mut finished)
     })?;
-    if let Some(raised) = failed.into_inner().unwrap_or_default() {
-        return Err(raised);
+    let raised = failed.into_inner().unwrap_or_default().or(raised);
+    told_or_cut(done.map_err(|fault| fault_of(py, &fault)), raised, cut)
+}
+
+/// What became of everything; where something was raised that is raised, and `cut` is told first of what is kept.
+fn told_or_cut<'py>(
+    done: PyResult<Ingested>,
+    raised: Option<PyErr>,
+    cut: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let py = cut.py();
+    let Some(raised) = raised else {
+        return told(py, done?);
+    };
+    if let Ok(done) = done {
+        cut.call1((told(py, done)?,))?;
     }
-    told(py, done.map_err(|fault| fault_of(py, &fault))?)
+    Err(raised)
 }
 
 /// Brings tables into the archive in the folder `path`; otherwise as [`ingest_files`]. Bars and readings without an exchange
@@ -94,6 +109,7 @@ pub(super) fn ingest_tables<'py>(
     positions: &Bound<'py, PyAny>,
     exchange: Option<&str>,
     seen: Py<PyAny>,
+    cut: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let mut tables = kept(py, &path, (orders, bars, open_interest), exchange)?;
     let given = tables::positions(positions)?;
@@ -104,13 +120,17 @@ pub(super) fn ingest_tables<'py>(
             Fault::Row(fault) => tables::fault_of(py, "positions", fault),
         })?;
     tables.positions = kept;
-    let done = watched(py, seen, move |goes_on| ingest_all(&path, tables, goes_on))?;
-    let mut done = done.map_err(|fault| error::archive(py, &fault))?;
-    if let Some(done) = &mut done {
+    let (done, raised) = watched(py, seen, move |goes_on| ingest_all(&path, tables, goes_on))?;
+    let done = done.map(|mut done| {
         done.rows += refused.iter().map(|one| one.count).sum::<u64>();
         done.refused.extend(refused);
-    }
-    told(py, done)
+        done
+    });
+    told_or_cut(
+        done.map_err(|fault| error::archive(py, &fault)),
+        raised,
+        cut,
+    )
 }
 
 /// Why positions are not taken.
@@ -178,13 +198,13 @@ fn fault_of(py: Python<'_>, fault: &IngestError) -> PyErr {
     }
 }
 
-/// What `work` does without the interpreter, while `seen` is told of it and signals are looked for.
+/// What `work` does without the interpreter, while `seen` is told of it and signals are looked for; and what was raised meanwhile.
 fn watched<T: Send>(
     py: Python<'_>,
     seen: Py<PyAny>,
     work: impl FnOnce(&mut dyn FnMut(u64) -> bool) -> T + Send,
-) -> PyResult<T> {
-    let (done, raised) = py.detach(move || {
+) -> PyResult<(T, Option<PyErr>)> {
+    let done = py.detach(move || {
         let mut raised = None;
         let done = work(&mut |rows| {
             // Asked once more, it is still not to go on.
@@ -201,11 +221,10 @@ fn watched<T: Send>(
         (done, raised)
     });
     logs::deliver(py)?;
-    raised.map_or(Ok(done), Err)
+    Ok(done)
 }
 
-fn told(py: Python<'_>, done: Option<Ingested>) -> PyResult<Bound<'_, PyDict>> {
-    let done = done.unwrap_or_default();
+fn told(py: Python<'_>, done: Ingested) -> PyResult<Bound<'_, PyDict>> {
     let told = PyDict::new(py);
     told.set_item("rows", done.rows)?;
     told.set_item("new", done.new)?;
@@ -224,6 +243,7 @@ fn told(py: Python<'_>, done: Option<Ingested>) -> PyResult<Bound<'_, PyDict>> {
         .map(|one| [one.table, one.exchange, one.coin, one.contract])
         .collect();
     told.set_item("contracts", contracts)?;
+    told.set_item("cut_short", done.cut_short)?;
     Ok(told)
 }
 

@@ -793,10 +793,14 @@ def test_a_file_that_is_cut_short_gives_what_it_has_and_says_where_it_ends(tmp_p
     assert sum(done.refused.values()) == 1
     (reason,) = done.refused
     assert ("fewer cells" if cut == "line" else "cut short") in reason
+    assert done.cut_short == (str(file),)
+    assert "cut short" in str(done)
+    assert not (folder / "finished.jsonl").exists()
+    assert cli.main(["ingest", str(folder), str(file)]) == 1
     # The whole file later adds the rest, and nothing twice.
     file.write_bytes(body)
     again = liqdata.ingest(folder, file)
-    assert (again.new, again.repeated, again.refused) == (900 - done.new, done.new, {})
+    assert (again.new, again.repeated, again.refused, again.cut_short) == (900 - done.new, done.new, {}, ())
 
 
 def test_while_a_collector_writes_nobody_else_does(tmp_path, folder):
@@ -866,7 +870,7 @@ def stopped(folder, files, looks):
             if looks == {looks}:
                 print("reached", flush=True)
                 sys.stdin.readline()
-        _core.ingest_files({str(folder)!r}, {[str(file) for file in files]!r}, None, None, [], seen, print)
+        _core.ingest_files({str(folder)!r}, {[str(file) for file in files]!r}, None, None, [], seen, print, print)
         print("done", flush=True)
     """)
     process = subprocess.Popen(
@@ -919,6 +923,52 @@ def test_ctrl_c_ends_it_and_the_next_time_it_goes_on(folder, month, looks):
     is_sound(folder)
 
 
+def kept_days(folder):
+    """What is on record of an ingest that was interrupted, and what is known of the time of its orders."""
+    (line,) = [json.loads(line) for line in (folder / "ingested.jsonl").read_text().splitlines()]
+    orders = orders_of(folder)
+    assert line["interrupted"] is True
+    assert line["new"] == line["rows"] == len(orders) > 0
+    with liqdata.open(folder) as market:
+        (run,) = (row for row in market.coverage("24h") if row["exchange"] == "okx")
+    assert run["connected_share"] > 0.99
+    assert run["cnt"] == 21_600
+    return len(orders)
+
+
+@pytest.mark.parametrize("form", ["table", "csv"])
+def test_what_is_kept_of_an_interrupted_ingest_is_on_record_and_covered(tmp_path, folder, form):
+    rows = 600_000
+    at = [START + place * 4000 for place in range(rows)]
+    columns = {"timestamp": at, "exchange": ["okx"] * rows, "symbol": ["BTCUSDT"] * rows, "side": ["LONG"] * rows}
+    columns |= {name: [1.0] * rows for name in ("price", "qty", "value_usd")}
+
+    def enough(done, _):
+        if done > 560_000:
+            raise KeyboardInterrupt
+
+    given, files = {"orders": columns}, []
+    if form == "csv":
+        lines = (",".join(map(str, cells)) for cells in zip(*columns.values(), strict=True))
+        given, files = {}, [written(tmp_path, "x.csv", *lines, header=",".join(columns))]
+    with pytest.raises(KeyboardInterrupt) as raised:
+        liqdata.ingest(folder, *files, **given, progress=enough)
+    kept = kept_days(folder)
+    assert 250_000 <= kept <= 560_000
+    (note,) = raised.value.__notes__
+    assert f"{kept:,} new" in note
+
+
+def test_ctrl_c_of_the_command_says_what_is_kept(folder, month, capsys, monkeypatch):
+    def enough(done, _):
+        if done > 52_000:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("liqdata.cli.ingest.late", lambda *_: enough)
+    assert cli.main(["ingest", str(folder), *map(str, month)]) == 130
+    assert "Kept until then: 50,400 rows read: 50,400 new" in capsys.readouterr().err
+
+
 def changed(file, before, after, *, seen):
     """The file with other values and, unless that is to be seen, everything that tells it from before as it was."""
     was = file.stat()
@@ -936,7 +986,8 @@ def test_what_was_kept_before_it_was_cut_short_is_not_read_again(folder, month):
         liqdata.ingest(folder, *month, progress=enough)
     kept = [Path(json.loads(line)["file"]) for line in (folder / "finished.jsonl").read_text().splitlines()]
     assert len(set(kept) & set(month)) == len(kept) == 35
-    assert not (folder / "ingested.jsonl").exists()
+    (line,) = [json.loads(line) for line in (folder / "ingested.jsonl").read_text().splitlines()]
+    assert (line["new"], line["rows"], line["interrupted"]) == (35 * 1440, 35 * 1440, True)
     changed(kept[0], ",99,", ",98,", seen=False)
     changed(kept[1], ",99,", ",98,", seen=True)
     done = liqdata.ingest(folder, *month)

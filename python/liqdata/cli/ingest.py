@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import click
 
 from liqdata._printable import printable
+from liqdata._progress import late
 
 from .command import Command, flag, option
 from .words import Folder
@@ -44,15 +44,20 @@ def _ingest(
 ) -> None:
     from liqdata import ingest
 
-    shown = find_spec("tqdm") is not None
-    done = ingest(archive, *files, format=format, exchange=exchange, source=source, progress=shown)
+    shown = late("ingest", " rows")
+    try:
+        done = ingest(archive, *files, format=format, exchange=exchange, source=source, progress=shown)
+    except KeyboardInterrupt as interrupted:
+        for note in getattr(interrupted, "__notes__", ()):
+            click.echo(note, err=True)
+        raise
     if json:
         print(_json(asdict(done)))
     else:
         for file, taken in done.files.items():
             print(printable(f"{file}: {taken}"))
         print(done)
-    if done.rows and done.rows == sum(done.refused.values()):
+    if done.cut_short or (done.rows and done.rows == sum(done.refused.values())):
         click.get_current_context().exit(1)
 
 
