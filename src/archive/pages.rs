@@ -422,6 +422,7 @@ mod tests {
                 value_usd: decimals(),
                 timestamp: times(0),
                 received_at: times(3),
+                group_id: None,
             });
             let order: Vec<usize> = (0..rows).rev().step_by(1 + rows % 3).collect();
             is_the_same(&table.unwrap(), 0, &order);

@@ -45,6 +45,8 @@ pub struct GivenOrders {
     pub timestamp: Vec<Millis>,
     /// When they were received; when they happened where that is not known.
     pub received_at: Vec<Millis>,
+    /// What fills of one liquidation have in common; blank where that is not known.
+    pub group_id: Option<Labels>,
 }
 
 /// Orders of a table, in our spelling.
@@ -72,6 +74,7 @@ impl OrderTable {
             given.qty.len(),
             given.value_usd.len(),
             given.received_at.len(),
+            given.group_id.as_ref().map_or(rows, Labels::len),
         ];
         if lengths.iter().any(|length| *length != rows) {
             return None;
@@ -134,8 +137,14 @@ impl OrderTable {
             dedupe_key,
             received_at: *self.given.received_at.get(row)?,
             raw: None,
-            group_id: None,
+            group_id: self.group(row).map(str::to_owned),
         })
+    }
+
+    /// What an order has in common with others, where that is known.
+    fn group(&self, row: usize) -> Option<&str> {
+        let group = self.given.group_id.as_ref()?.get(row)?;
+        (!group.is_empty()).then_some(group)
     }
 
     /// When an order happened.
@@ -179,6 +188,7 @@ impl OrderTable {
             value_usd: given.value_usd.take(rows),
             timestamp: taken(&given.timestamp, rows),
             received_at: taken(&given.received_at, rows),
+            group_id: given.group_id.as_ref().map(|group| group.take(rows)),
         };
         let mut table = Self {
             given,
@@ -300,7 +310,9 @@ impl Tabled for OrderTable {
             ..
         } = &self.given;
         let is_above = |column| attos(column, row).is_some_and(|value| value > 0);
-        names.is_named(0, &self.exchange, row)
+        // Files that are made of columns have no groups: those of rows do.
+        self.group(row).is_none()
+            && names.is_named(0, &self.exchange, row)
             && names.is_named(1, &self.symbol, row)
             && names.is_named(2, &self.coin, row)
             && is_above(price)
@@ -400,6 +412,7 @@ mod tests {
             value_usd: decimals(["1", "1", "1", "1"]),
             timestamp: at.clone(),
             received_at: at,
+            group_id: None,
         };
         let table = OrderTable::of(given).unwrap();
         let rows: Vec<OrderRow> = (0..4).map(|row| table.row(row).unwrap()).collect();

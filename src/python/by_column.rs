@@ -57,6 +57,10 @@ pub(super) fn orders(object: &Bound<'_, PyAny>) -> PyResult<GivenOrders> {
             .then(|| columns.names("coin"))
             .transpose()?,
         received_at: columns.some_instants("received_at", &timestamp)?,
+        group_id: columns
+            .has("group_id")
+            .then(|| columns.names("group_id"))
+            .transpose()?,
         timestamp,
     };
     columns.end()?;

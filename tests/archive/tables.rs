@@ -140,6 +140,11 @@ fn orders() -> impl Strategy<Value = OrderTable> {
             value_usd: decimals(|row| row.2),
             timestamp: rows.iter().map(|row| row.3.1).collect(),
             received_at: rows.iter().map(|row| Millis(row.3.1.0 + row.3.2)).collect(),
+            group_id: (rows.len() % 4 == 1).then(|| {
+                rows.iter()
+                    .map(|row| if row.3.0 { "order:7" } else { "" })
+                    .collect()
+            }),
         };
         OrderTable::of(given).unwrap()
     })
@@ -231,6 +236,7 @@ fn many(rows: usize, days: i64) -> Tables {
         value_usd: whole,
         timestamp: (0..rows).map(at).collect(),
         received_at: (0..rows).map(at).collect(),
+        group_id: None,
     });
     Tables {
         orders: orders.unwrap(),

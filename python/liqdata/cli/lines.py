@@ -31,11 +31,19 @@ class Lines:
     ----------
     endpoint : Endpoint
         Whose rows they are.
+    groups : bool, optional
+        Whether they tell what fills of one liquidation have in common, which is a column only where it is asked for.
     """
 
-    def __init__(self, endpoint: Endpoint) -> None:
-        self._columns = [(column["name"], column["type"], column["unit"]) for column in endpoint.columns]
+    def __init__(self, endpoint: Endpoint, *, groups: bool = False) -> None:
+        columns = [(column["name"], column["type"], column["unit"]) for column in endpoint.columns]
+        self._columns = [column for column in columns if groups or column[0] != "group_id"]
         self._begun = False
+
+    @property
+    def names(self) -> list[str]:
+        """The columns."""
+        return [name for name, _, _ in self._columns]
 
     def head(self, title: str, told: Told, note: str) -> None:
         """Print what stands above the heading."""

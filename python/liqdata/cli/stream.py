@@ -69,10 +69,9 @@ class Form(NamedTuple):
     def write(self, stream: Iterator[Any], name: str, head: tuple[str, source.Told, str]) -> None:
         """Write the rows of an endpoint as they come, below what stands above them."""
         endpoint = endpoints()[name]
-        columns = [column["name"] for column in endpoint.columns]
         lines = Lines(endpoint)
         if self.csv:
-            formats.as_csv(columns, ())
+            formats.as_csv(lines.names, ())
         elif not self.json:
             lines.head(*head)
             lines.write(())
@@ -81,7 +80,7 @@ class Form(NamedTuple):
             if self.json:
                 sys.stdout.write(json.dumps(row, default=formats.exact, allow_nan=False) + "\n")
             elif self.csv:
-                formats.as_csv(columns, (row,), header=False)
+                formats.as_csv(lines.names, (row,), header=False)
             else:
                 lines.write((row,))
             # Whoever reads a pipe wants a row when it comes.

@@ -76,15 +76,14 @@ def _whole(walk: OrderIterator) -> None:
 
 
 def _lines(asked: Asked, of: Any, rows: Iterator[OrderRow]) -> None:
-    table = endpoints()["orders"]
+    lines = Lines(endpoints()["orders"], groups=asked.arguments.get("groups", False))
     if asked.form.csv:
-        formats.as_csv([column["name"] for column in table.columns], rows)
+        formats.as_csv(lines.names, rows)
     elif asked.form.json:
         for row in rows:
             sys.stdout.write(json.dumps(row, default=formats.exact, allow_nan=False) + "\n")
     else:
         first = next(rows, None)
-        lines = Lines(table)
         lines.head(asked.title, told(of, asked.arguments.get("as_of")), "newest first")
         lines.write(() if first is None else chain((first,), rows))
 
