@@ -20,6 +20,10 @@ ORDERS = {name: cells[:400] for name, cells in samples.orders(400).items()} | {
     "symbol": PAIRS * 100,
     "timestamp": [samples.NOW - 60_000 * minutes for minutes in range(400)],
 }
+# What contradicts itself is not taken into an archive.
+ORDERS["value_usd"] = [
+    f"{float(price) * float(qty):.2f}" for price, qty in zip(ORDERS["price"], ORDERS["qty"], strict=True)
+]
 
 
 @pytest.fixture(scope="module")
