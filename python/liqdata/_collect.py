@@ -13,6 +13,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from . import _core
+from ._inputs import to_be_made
 from ._printable import printable
 from .collector import elsewhere, told_something
 from .errors import BadQuery
@@ -125,7 +126,7 @@ def _begin(
     archive: Path, venues: Sequence[str], coins: Sequence[str], settings: str, *, once: bool, positions: bool
 ) -> _core.Collector:
     try:
-        return _core.Collector(archive, list(venues), list(coins), settings, once, positions=positions)
+        return _core.Collector(to_be_made(str(archive)), list(venues), list(coins), settings, once, positions=positions)
     except BadQuery as error:
         raise elsewhere(error, venues, "--positions") from None
 

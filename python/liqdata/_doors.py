@@ -101,4 +101,10 @@ def _say_what_is_taken(error: TypeError, function: FunctionType) -> None:
     taken = [name for name in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount] if name != "self"]
     if unknown := re.search(r"unexpected keyword argument '(\w+)'", said):
         said += nearest(unknown[1], taken) or f"; allowed: {', '.join(taken) or 'none'}"
+    elif re.search(r"takes .* positional argument", said):
+        by_place = taken[: code.co_argcount - (code.co_varnames[:1] == ("self",))]
+        by_name = [f"{name}=" for name in taken[len(by_place) :]]
+        said += f"; allowed: {', '.join(by_place) or 'none'}" + (
+            f", and by name {', '.join(by_name)}" if by_name else ""
+        )
     error.args = (said,)

@@ -14,6 +14,7 @@ from . import _core
 from ._doors import door
 from ._finished import FINISHED, Finished, add_line, lines_of
 from ._inputs import folder as placed
+from ._inputs import to_be_made
 from ._intake import table
 from ._printable import printable
 from ._progress import bar, meant
@@ -160,7 +161,7 @@ def ingest(
     Parameters
     ----------
     path : str or path-like
-        The archive's folder; made where it is missing.
+        The archive's folder; made where it is missing, in a folder that is there.
     *files : str or path-like
         CSV or JSON files, plain, in gzip or in a zip, and Parquet files (these with pyarrow).
     format : str, optional
@@ -225,7 +226,13 @@ def ingest(
     given = {"orders": orders, "bars": bars, "open_interest": open_interest, "positions": positions}
     _check(files, given, format=format, exchange=exchange, source=source)
     meant(progress)
-    folder = placed(path)
+    if not isinstance(path, str | os.PathLike):
+        msg = (
+            f"path: a {type(path).__name__} is no folder; allowed: the archive's folder first, then files, and tables "
+            "by name: liqdata.ingest(folder, orders=table)"
+        )
+        raise BadQuery(msg, parameter="path")
+    folder = to_be_made(placed(path))
     named = [os.fspath(file) for file in files]
     finished = Finished(folder, named, {"format": format, "exchange": exchange})
     known = {file: _again(told) for file in named if (told := finished.known(file)) is not None}

@@ -13,7 +13,7 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from . import _core
-from .errors import BadQuery
+from .errors import ArchiveError, BadQuery
 
 if TYPE_CHECKING:
     from .types import Instant
@@ -140,6 +140,15 @@ def folder(value: object) -> str:
         return text
     msg = f"path: {value!r} is not allowed; allowed: the folder of an archive"
     raise BadQuery(msg, parameter="path")
+
+
+def to_be_made(path: str) -> str:
+    """The path of a folder that is there or can be made in one that is, or :class:`~liqdata.ArchiveError`."""
+    above = os.path.dirname(os.path.abspath(path))  # noqa: PTH100, PTH120 - any text may be asked about
+    if not os.path.lexists(path) and not os.path.exists(above):  # noqa: PTH110 - as above
+        msg = f"{path} cannot be made: there is no folder {above} to make it in"
+        raise ArchiveError(msg, path=path)
+    return path
 
 
 def choice(value: object, parameter: str, allowed: tuple[str, ...]) -> str:

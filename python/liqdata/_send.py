@@ -99,6 +99,9 @@ def export(
         msg = f"tables: {tables!r} names none; allowed: one or several of {', '.join(TABLES)}"
         raise BadQuery(msg, parameter="tables")
     first, last = day(start, "start"), day(end, "end")
+    if first is not None and last is not None and first >= last:
+        msg = f"end: {end!r} is not after the start, {start!r}; allowed: a later day"
+        raise BadQuery(msg, parameter="end")
     over = (int(time.time() * 1000) - _LATE) // _DAY * _DAY
     until = over if last is None else min(last, over)
     if first is not None and first >= until:

@@ -12,6 +12,7 @@ import json
 import os
 import queue
 import shlex
+import shutil
 import ssl
 import subprocess
 import threading
@@ -215,6 +216,7 @@ def watch(
     BadQuery
         For what is not allowed. Failures of the source, the webhook and the command are said and end nothing.
     """
+    address, program = ways(webhook, command)
     pause, length = number(every, "every", "seconds above 0"), milliseconds(gap)
     if not 0 < pause <= threading.TIMEOUT_MAX:
         msg = f"every: {every!r} is not allowed; allowed: seconds above 0"
@@ -223,7 +225,7 @@ def watch(
     alert = Decimal(least if alert_usd is None else usd(alert_usd))
     first = None if since is None else instant(since, "since")
     looks = _Looks(source, symbol, {"gap": length, "min_usd": least}, (first, alert), say)
-    alerts = _Alerts(_checked(webhook), _program(command), say)
+    alerts = _Alerts(address, program, say)
     asleep, shown = threading.Event(), 0
     try:
         while most is None or shown < most:
@@ -277,6 +279,11 @@ class _Looks:
         yield from self._events.news(list(rows), self._now)
 
 
+def ways(webhook: str | None, command: str | Sequence[str] | None) -> tuple[str | None, list[str] | None]:
+    """How alerts are told, before anything is watched: the address and the program with its arguments."""
+    return _checked(webhook), _program(command)
+
+
 def _checked(webhook: str | None) -> str | None:
     """The address of a webhook, or :class:`~liqdata.BadQuery`; it may hold a secret, so it is not repeated."""
     if webhook is None:
@@ -304,5 +311,8 @@ def _program(command: str | Sequence[str] | None) -> list[str] | None:
         raise BadQuery(msg, parameter="command") from None
     if not words or not all(isinstance(word, str) and "\0" not in word for word in words):
         msg = f"command: {command!r} is not allowed; allowed: a program with its arguments"
+        raise BadQuery(msg, parameter="command")
+    if shutil.which(words[0]) is None:
+        msg = f"command: {words[0]!r} is not there, or cannot be run; allowed: a program with its arguments"
         raise BadQuery(msg, parameter="command")
     return words

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Self, cast
 
 from . import _core
 from ._doors import door
-from ._inputs import folder
+from ._inputs import folder, to_be_made
 from .errors import BadQuery, NoAnswer
 from .market import collected
 
@@ -286,7 +286,7 @@ def collect(
     if positions and once:
         msg = "positions: their past is not told, so that they cannot be asked for once; allowed: False with once=True"
         raise BadQuery(msg, parameter="positions")
-    place = os.path.realpath(place)
+    place = os.path.realpath(to_be_made(place))
     asked = (_names(venues, "venues"), _names(coins, "coins"))
     text, is_json = _read(settings)
     try:

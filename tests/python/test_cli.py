@@ -26,7 +26,7 @@ TABLE = endpoints()
 ENDPOINTS = [endpoint.name for endpoint in TABLE.values() if endpoint.reply != "events"]
 
 # What a simulation has none of.
-QUIET = {"gaps", "maps"}
+QUIET = {"gaps", "maps", "positions"}
 
 
 @pytest.fixture(autouse=True)

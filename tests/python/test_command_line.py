@@ -25,7 +25,7 @@ from scripted import answer, data
 from test_stream import growing
 
 import liqdata
-from liqdata import cli, plot
+from liqdata import _core, cli, plot
 from liqdata._table import endpoints
 from liqdata.cli import layout, table
 from liqdata.cli.asked import Asked, ask
@@ -124,6 +124,24 @@ MISTAKES = {
         ["orders", "--demo", "--start", "2026-06-02", "--end", "2026-06-01"],
         ["end", "not after the start"],
     ),
+    "a gap without a unit": (["cascades", "--demo", "--gap", "60"], ["60 has no unit", '"60s"']),
+    "a picture of another kind": (["liqmap", "--demo", "--png", "x.bmp"], ["png: 'x.bmp'", "ends in .png"]),
+    "a file of tokens that is not there": (
+        ["serve", "new", "--collect", "--token-file", "/no.txt"],
+        ["token-file: /no.txt cannot be read", "No such"],
+    ),
+    "a program for alerts that is not there": (
+        ["watch", "--archive", "/no", "--command", "/no/program"],
+        ["command: '/no/program' is not there"],
+    ),
+    "a file of options that is not there": (
+        ["serve", "--demo", "--config", "/no.toml"],
+        ["config: /no.toml", "No such"],
+    ),
+    "settings that are not there": (["collect", "x", "--settings", "/no.toml"], ["settings: /no.toml", "No such"]),
+    "an address to collect into": (["collect", "s3://b/p"], ["'s3://b/p' is an address", "on this machine"]),
+    "an address to hold against": (["verify", "s3://b/p"], ["'s3://b/p' is an address", "on this machine"]),
+    "an address to bring files to": (["ingest", "s3://b/p", "x.csv"], ["'s3://b/p' is an address", "on this machine"]),
 }
 
 
@@ -134,6 +152,106 @@ def test_a_mistake_ends_with_2_and_leads_back(capsys, words, parts):
     assert err.startswith("liqdata: ")
     for part in parts:
         assert part in err
+
+
+@pytest.mark.parametrize(
+    "words,same", [(["help"], ["--help"]), (["-h"], ["--help"]), (["help", "coins"], ["coins", "--help"])]
+)
+def test_help_is_given_however_it_is_asked_for(capsys, words, same):
+    told = run(capsys, *words)
+    assert told == run(capsys, *same)
+    assert told[0] == 0
+
+
+def test_what_files_do_not_say_is_asked_for_by_the_names_of_options(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bars.csv").write_text("timestamp,open,high,low,close,volume\n1704153600000,1,2,1,1,1\n")
+    (tmp_path / "orders.csv").write_text(
+        "timestamp,exchange,symbol,side,price,qty\n1704153600000,okx,BTCUSDT,SELL,1,1\n"
+    )
+    for file, option in (("bars.csv", "give --exchange"), ("orders.csv", "give --format force_orders")):
+        code, _, err = run(capsys, "ingest", "archive", file)
+        assert (code, "=" in err) == (2, False)
+        assert option in err
+
+
+def test_the_folder_above_a_new_archive_is_named_where_it_is_missing(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for words in (
+        ["ingest", "no/archive", "bars.csv"],
+        ["collect", "no/archive"],
+        ["serve", "no/archive", "--collect"],
+    ):
+        code, out, err = run(capsys, *words)
+        assert (code, out) == (1, "")
+        assert f"no/archive cannot be made: there is no folder {tmp_path / 'no'}" in err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_export_that_brings_nothing_says_why(capsys, tmp_path):
+    archive, place = str(tmp_path / "archive"), f"file://{tmp_path}/kept"
+    held = {"timestamp": [1_704_067_200_000], "coin": ["BTC"], "side": ["LONG"], "value_usd": [100.0], "qty": [1.0]}
+    liqdata.ingest(archive, positions=held | {"current_price": [100.0]}, exchange="hyperliquid")
+    code, _, err = run(capsys, "export", archive, place, "--start", "2026-06-02", "--end", "2026-06-01")
+    assert code == 2
+    assert "end: '2026-06-01' is not after the start, '2026-06-02'" in err
+    code, _, err = run(capsys, "export", archive, place)
+    assert (code, err) == (0, "the archive has positions alone, which are exported with --tables positions\n")
+    code, out, err = run(capsys, "export", archive, place, "--tables", "positions")
+    assert (code, err) == (0, "")
+    assert "has 1 files" in out
+
+
+# What a service of the contract alone says where it is asked who was listened to, and what else it has.
+NO_COVERAGE = (answer("{}", 404), answer("{}", 404))
+
+ORDER = {
+    "timestamp": [1_780_185_600_000],
+    "exchange": ["okx"],
+    "symbol": ["BTCUSDT"],
+    "side": ["LONG"],
+    "price": [1.0],
+    "qty": [9.0],
+    "value_usd": [9.0],
+}
+
+
+@pytest.mark.parametrize(
+    "name", ["overview", "coins", "orders", "history", "cascades", "undercount", "coverage", "gaps"]
+)
+def test_an_archive_nobody_listened_for_is_told_alike_here_and_served(capsys, tmp_path, name):
+    for held in (False, True):
+        archive = tmp_path / f"held-{held}"
+        with contextlib.closing(_core.ArchiveWriter(archive)):
+            pass
+        if held:
+            liqdata.ingest(archive, orders=ORDER)
+        with liqdata.open(archive) as market, liqdata.serve(market) as server:
+            for source in (["--archive", str(archive)], ["--url", server.url]):
+                code, _, err = run(capsys, name, *source)
+                assert (code, "nobody" in err) == (1, False)
+                assert "no record that anybody was listened to in the last 24h" in err
+
+
+def test_who_was_listened_to_is_told_of_a_service_that_has_a_record_and_of_no_other(capsys, script, tmp_path):
+    day = {name: cells * 2 for name, cells in ORDER.items()}
+    day["timestamp"] = [ORDER["timestamp"][0] - 86_400_000, ORDER["timestamp"][0]]
+    liqdata.ingest(tmp_path / "archive", orders=day)
+    with liqdata.open(tmp_path / "archive") as market, liqdata.serve(market) as server:
+        for name in ("coins", "cascades", "gaps"):
+            code, _, err = run(capsys, name, "--url", server.url)
+            assert (code, err) == (0, "listened to in the last 24h: okx 99.9 %\n")
+        assert run(capsys, "coverage", "--url", server.url)[::2] == (0, "")
+    tables = liqdata.Market(orders=ORDER)
+    with tables, liqdata.serve(tables) as server:
+        for name in ("coins", "coverage", "gaps"):
+            assert run(capsys, name, "--url", server.url)[::2] == (0, "")
+    service = script(data(ROWS), *NO_COVERAGE)
+    assert run(capsys, "orders", "--url", service.url)[::2] == (0, "")
+    broken = script(data(ROWS), answer("{}", 503), answer("{}", 503), answer("{}", 503), answer("{}", 503))
+    code, _, err = run(capsys, "orders", "--url", broken.url)
+    assert code == 0
+    assert "\nwho was listened to in the last 24h is not known: " in err
 
 
 def test_options_and_commands_are_understood_in_either_spelling(capsys):
@@ -198,7 +316,8 @@ def test_headers_reach_the_service_and_no_error_shows_them(capsys, script, tmp_p
     words = ["orders", "--url", service.url, "--json"]
     code, _, _ = run(capsys, *words, "--header", "X-Team: quants", "--header", f"@{file}")
     assert code == 0
-    (request,) = service.requests
+    request, *others = service.requests
+    assert all("coverage" in other.path or other.path.endswith("/api") for other in others)
     sent = {name.lower(): value for name, value in request.headers.items()}
     assert (sent["x-team"], sent["authorization"], sent["x-other"]) == ("quants", "Bearer of-the-file", "two")
     wrong = [
@@ -420,8 +539,8 @@ def ended(started, number=signal.SIGINT):
 
 
 def test_watching_gives_one_answer_after_the_other_until_it_is_interrupted(script):
-    replies = [data([{**ROWS[0], "price": str(number)}]) for number in range(100)]
-    service = script(*replies)
+    first, *others = [data([{**ROWS[0], "price": str(number)}]) for number in range(100)]
+    service = script(first, *NO_COVERAGE, *others)
     started = process("orders", "--url", service.url, "--watch", "0.05", "--json")
     lines = [json.loads(started.stdout.readline()) for _ in range(3)]
     assert [line[0]["price"] for line in lines] == ["0", "1", "2"]
@@ -430,7 +549,7 @@ def test_watching_gives_one_answer_after_the_other_until_it_is_interrupted(scrip
 
 
 def test_watching_goes_on_behind_an_answer_that_failed_and_ends_at_a_question_outside(script, capsys):
-    service = script(data(ROWS), answer("{}", 404), data(ROWS))
+    service = script(data(ROWS), *NO_COVERAGE, answer("{}", 404), data(ROWS))
     started = process("orders", "--url", service.url, "--watch", "0.05")
     seen = []
     while sum(line.startswith(b"orders") for line in seen) < 3:

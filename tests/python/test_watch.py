@@ -124,7 +124,10 @@ def test_what_fails_is_said_and_ends_nothing(growing, webhook, tmp_path):
         "the webhook failed: 127.0.0.1 answered 500",
     ]
     assert "secret" not in "".join(said)
-    watch(market, show=shown.append, say=said.append, every=0.01, since=NOW - 1, command=[str(tmp_path / "no")], most=1)
+    broken = tmp_path / "broken"
+    broken.write_text("#!/no/such/program\n")
+    broken.chmod(0o700)
+    watch(market, show=shown.append, say=said.append, every=0.01, since=NOW - 1, command=[str(broken)], most=1)
     assert "No such file" in said[-1]
 
 
@@ -156,6 +159,7 @@ def test_a_program_gets_the_event_and_no_text_of_a_venue_becomes_code(growing, t
         ({"command": ""}, "command"),
         ({"command": "'"}, "command"),
         ({"command": ["a\0b"]}, "command"),
+        ({"command": "/no/such/program --loud"}, "command"),
         ({"every": 0}, "every"),
         ({"every": "soon"}, "every"),
         ({"gap": "soon"}, "gap"),

@@ -6,7 +6,7 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
-from liqdata._watch import watch
+from liqdata._watch import watch, ways
 
 from . import formats, source
 from .command import Command, flag, option
@@ -52,6 +52,7 @@ def _watch(**given: Any) -> None:
         refuse(f"limit: {most} is not allowed; allowed: a whole number from 1 on", "limit")
     arguments = {key: value for key, value in given.items() if value is not None}
     one_symbol(arguments)
+    ways(arguments.get("webhook"), arguments.get("command"))  # refused before anybody is asked
 
     def show(event: dict[str, Any]) -> None:
         if as_json:

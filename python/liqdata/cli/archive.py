@@ -76,6 +76,10 @@ def _export(
     given: dict[str, Any] = {} if tables is None else {"tables": tables}
     with open(archive) as market:
         done = market.export(url, start=start, end=end, **given, progress=_bar())
+    if not done.files and not done.journaled and tables is None and (others := _others(archive)):
+        # Nobody would look for a mistake in an export that says it was done.
+        named = f"--tables {','.join(others)}"
+        print(f"the archive has {' and '.join(others)} alone, which are exported with {named}", file=sys.stderr)
     if json:
         print(_json({**asdict(done), "until": done.until.isoformat()}))
         return
@@ -83,6 +87,14 @@ def _export(
     print(f"{done.sent} of them are new: {done.sent_bytes} bytes")
     if done.journaled:
         print(f"{done.journaled} rows lie in no file yet; they went along in the journal", file=sys.stderr)
+
+
+def _others(archive: Path) -> list[str]:
+    """The tables an archive has files of that an export leaves out unless it is told."""
+    from liqdata import _core
+    from liqdata._send import lists_of
+
+    return sorted({file.holds for file in lists_of(_core.archive_lists(str(archive))).files} & {"maps", "positions"})
 
 
 def _json(told: object) -> str:

@@ -6,9 +6,12 @@ import inspect
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from liqdata._printable import printable
 from liqdata._table import endpoints
+from liqdata.errors import BadQuery, LiqdataError, NoAnswer
 
 from .mistakes import refuse
+from .source import told
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,8 +24,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Asked", "ask", "beside", "check", "method_of"]
 
-# The endpoints that tell what happened; rows of history say it themselves.
-REALISED = frozenset({"overview", "coins", "exchanges", "largest", "orders", "chart"})
+# The endpoints that tell what happened.
+REALISED = frozenset({"overview", "coins", "exchanges", "largest", "orders", "chart", "undercount"})
+# Those that tell of what was heard until now where neither end of a stretch is given.
+STRETCHES = frozenset({"history", "cascades", "gaps"})
 
 
 class Asked(NamedTuple):
@@ -68,25 +73,78 @@ def check(method: Callable[..., Any], asked: Asked) -> None:
             refuse(f"{name}: a service is not asked that; allowed: --{shown} with --archive or --demo", name)
 
 
-def beside(asked: Asked, of: Any) -> None:
-    """Say beside the answer what it must not be taken for."""
+def beside(asked: Asked, of: Any, answer: Any = None) -> None:
+    """Say beside the answer what it must not be taken for.
+
+    Parameters
+    ----------
+    asked : Asked
+        The question.
+    of
+        Who was asked.
+    answer
+        What was answered, unless it was written as it came.
+    """
     if asked.source.demo:
         print("simulated market", file=sys.stderr)
-    if asked.source.archive is not None and asked.name in REALISED:
-        window = asked.arguments.get("range", "24h")
-        as_of = {"as_of": asked.arguments["as_of"]} if "as_of" in asked.arguments else {}
+    elif not asked.source.here and told(of, None).simulated:
+        return  # a simulated market misses nothing
+    elif asked.name == "coverage":
+        if (asked.source.archive is not None or _recorded(answer)) and not any(share for _, share in _heard(answer)):
+            raise NoAnswer(_nobody(asked.arguments.get("range", "24h")))
+    elif _tells(asked, answer):
+        _say_who(asked, of)
+
+
+def _tells(asked: Asked, answer: Any) -> bool:
+    """Whether the answer tells what happened until now: one without a gap, too."""
+    if asked.name == "gaps" and len(answer):
+        return False
+    return asked.name in REALISED or (asked.name in STRETCHES and not {"start", "end"} & asked.arguments.keys())
+
+
+def _say_who(asked: Asked, of: Any) -> None:
+    window = asked.arguments.get("range", "24h")
+    as_of = {"as_of": asked.arguments["as_of"]} if "as_of" in asked.arguments else {}
+    if asked.source.archive is not None:
         _covered(of.coverage(window, **as_of), window)
+    else:
+        _announced(of, window, as_of)
+
+
+def _announced(service: Any, window: str, as_of: dict[str, Any]) -> None:
+    """As of an archive, where the service has a record: one of the contract alone has none, nor has one of tables."""
+    try:
+        venues = service.coverage(window, **as_of)
+    except BadQuery:  # it is not announced
+        return
+    except LiqdataError as error:
+        print(f"who was listened to in the last {window} is not known: {printable(str(error))}", file=sys.stderr)
+        return
+    if _recorded(venues):
+        _covered(venues, window)
+
+
+def _recorded(venues: Rows[CoverageRow]) -> bool:
+    """Whether there is a record: of tables nobody knows who was listened to."""
+    return not len(venues) or any(venue["connected_share"] is not None for venue in venues)
 
 
 def _covered(venues: Rows[CoverageRow], range: str) -> None:
     """Say beside realised numbers who was listened to; where nobody was, they tell nothing."""
-    from liqdata.errors import NoAnswer
-
-    heard = [(venue["exchange"], venue["connected_share"] or 0.0) for venue in venues]
+    heard = _heard(venues)
     if not any(share for _, share in heard):
-        raise NoAnswer(f"no record that anybody was listened to in the last {range}: these numbers tell nothing")
-    told = ", ".join(f"{exchange} {_share(share)}" for exchange, share in sorted(heard))
-    print(f"listened to in the last {range}: {told}", file=sys.stderr)
+        raise NoAnswer(f"{_nobody(range)}: these numbers tell nothing")
+    shares = ", ".join(f"{exchange} {_share(share)}" for exchange, share in sorted(heard))
+    print(f"listened to in the last {range}: {shares}", file=sys.stderr)
+
+
+def _heard(venues: Rows[CoverageRow]) -> list[tuple[str, float]]:
+    return [(venue["exchange"], venue["connected_share"] or 0.0) for venue in venues]
+
+
+def _nobody(range: str) -> str:
+    return f"no record that anybody was listened to in the last {range}"
 
 
 def _share(share: float) -> str:

@@ -66,6 +66,9 @@ def _collect(
 def _read(file: Path) -> str:
     try:
         return file.read_text(encoding="utf-8")
+    except OSError as error:
+        msg = f"settings: {file} cannot be read: {error.strerror}; allowed: a file of TOML"
+        raise BadQuery(msg, parameter="settings") from None
     except UnicodeDecodeError as error:
         raise BadQuery(
             f"settings: {file} is not UTF-8 from byte {error.start}; allowed: TOML in UTF-8", parameter="settings"

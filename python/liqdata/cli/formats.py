@@ -80,6 +80,8 @@ def taken(given: dict[str, Any]) -> Form:
         refuse(f"output: {' and '.join(named)} are given; allowed: one of them", "output")
     if form.watch is not None and not (form.table or form.json):
         refuse(f"watch: one answer follows another, which {named[0]} is not for; allowed: a table, or --json", "watch")
+    if form.png is not None and form.png.suffix.lower() not in {"", ".png"}:
+        refuse(f"png: {str(form.png)!r} is not the name of a PNG; allowed: a name that ends in .png", "png")
     if form.png is not None and find_spec("matplotlib") is None:
         lacking("--png", "matplotlib", "plot")
     return form

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ import click
 
 from liqdata._printable import printable
 from liqdata._progress import late
+from liqdata.errors import BadQuery
 
 from .command import Command, flag, option
 from .words import Folder
@@ -35,7 +37,10 @@ def command(name: str, sentence: str) -> Command:
             flag("--json", help="Print JSON."),
         ],
     )
-    made.epilog = "FILES are CSV, JSON or Parquet, plain, in gzip or in zip. DIR is made where it is missing."
+    made.epilog = (
+        "FILES are CSV, JSON or Parquet, plain, in gzip or in zip. DIR is made where it is missing, in a folder that "
+        "is there."
+    )
     return made
 
 
@@ -51,6 +56,8 @@ def _ingest(
         for note in getattr(interrupted, "__notes__", ()):
             click.echo(note, err=True)
         raise
+    except BadQuery as error:
+        raise BadQuery(_as_options(str(error)), parameter=error.parameter) from None
     if json:
         print(_json(asdict(done)))
     else:
@@ -59,6 +66,11 @@ def _ingest(
         print(done)
     if done.cut_short or (done.rows and done.rows == sum(done.refused.values())):
         click.get_current_context().exit(1)
+
+
+def _as_options(text: str) -> str:
+    """What the library says in the names of options: give exchange= is give --exchange here."""
+    return re.sub(r'give (\w+)=("?)(\w*)\2', lambda found: f"give --{found[1]} {found[3]}".rstrip(), text)
 
 
 def _json(told: object) -> str:

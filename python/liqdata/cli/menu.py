@@ -97,7 +97,7 @@ class Menu(click.Group):
             invoke_without_command=True,
             no_args_is_help=False,
             callback=_greet,
-            context_settings={"token_normalize_func": dashed},
+            context_settings={"token_normalize_func": dashed, "help_option_names": ["--help", "-h"]},
             params=[
                 click.Option(
                     ["--version"],
@@ -110,6 +110,12 @@ class Menu(click.Group):
             ],
         )
         self._entries = entries()
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the words of a command; ``help`` before one, or alone, is ``--help`` behind it."""
+        if args[:1] == ["help"] and not ctx.resilient_parsing:
+            args = [*args[1:2], "--help"]
+        return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """All of them, in order."""

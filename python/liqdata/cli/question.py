@@ -149,6 +149,7 @@ def _answer(asked: Asked, *, everything: bool) -> None:
         watch.repeat(asked, asked.form.watch)
         return
     with asked.source.opened() as of:
+        found = None
         if everything or walked:
             from . import walk
 
@@ -156,4 +157,4 @@ def _answer(asked: Asked, *, everything: bool) -> None:
         else:
             found = ask(asked, of)
             formats.write(asked, found, told(of, asked.arguments.get("as_of")), of)
-        beside(asked, of)
+        beside(asked, of, found)

@@ -59,6 +59,9 @@ def options(given: dict[str, Any]) -> dict[str, Any]:
         msg = f"{missing}: TLS needs both; name the certificate chain and its private key (--certificate, --key)"
         raise BadQuery(msg, parameter=missing)
     file = told.pop("token_file", None)
+    # Before a collector or a market is begun that a file nobody can read would end.
+    for name, path in (("token-file", file), ("certificate", certificate), ("key", key)):
+        _readable(name, path)
     return {
         "host": told.get("host", "127.0.0.1"),
         "port": told.get("port", 0),
@@ -116,10 +119,23 @@ def added(file: Path, line: str) -> None:
         kept.write(f"{begin}{line}\n".encode())
 
 
+def _readable(name: str, file: str | Path | None) -> None:
+    if file is None:
+        return
+    try:
+        Path(file).open("rb").close()
+    except OSError as error:
+        msg = f"{name}: {file} cannot be read: {error.strerror}; allowed: a file of this machine"
+        raise BadQuery(msg, parameter=name.replace("-", "_")) from None
+
+
 def _read(file: Path) -> dict[str, Any]:
     """The options of a file; paths in it are relative to its folder."""
     try:
         told = tomllib.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        msg = f"config: {file} cannot be read: {error.strerror}; allowed: a file of TOML"
+        raise BadQuery(msg, parameter="config") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         msg = f"config: {file} is no TOML in UTF-8: {error}"
         raise BadQuery(msg, parameter="config") from None

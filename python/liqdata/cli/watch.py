@@ -45,7 +45,7 @@ def repeat(asked: Asked, seconds: float) -> None:
                 answer = ask(asked, of)
                 _show(asked, answer, of, screen)
                 if not said:
-                    beside(asked, of)
+                    beside(asked, of, answer)
                     said = True
             except BadQuery:
                 raise

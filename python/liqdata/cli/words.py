@@ -153,6 +153,13 @@ class Folder(click.Path):
     def __init__(self) -> None:
         super().__init__(path_type=Path, file_okay=True, dir_okay=True)
 
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The folder; an address would be read as a path with a slash too few."""
+        if isinstance(value, str) and "://" in value and not Path(value).exists():
+            name = _of(param)
+            refuse(f"{name}: {value!r} is an address; allowed: the folder of an archive on this machine", name)
+        return super().convert(value, param, ctx)
+
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem[str]]:
         """Folders."""
         del ctx, param

@@ -6,6 +6,13 @@ MISTAKES = {
         ("liqdata.open(FILE)", "ArchiveError", None, "is not an archive"),
         ("liqdata.open(EMPTY)", "ArchiveError", None, "is not an archive"),
         ("liqdata.open(5)", "BadQuery", "path", "allowed: the folder of an archive"),
+        ('liqdata.open("a", "b")', "TypeError", None, "allowed: path, and by name as_of=, start=, cache=, progress="),
+        (
+            'liqdata.ingest({"a": [1]}, "t1")',
+            "BadQuery",
+            "path",
+            "a dict is no folder; allowed: the archive's folder first",
+        ),
         ('liqdata.open("")', "BadQuery", "path", "allowed: the folder of an archive"),
         (
             'liqdata.open("s3://")',
@@ -69,8 +76,8 @@ MISTAKES = {
         (
             'archive.export("s3://bucket", start="2026-06-01", end="2026-05-01")',
             "BadQuery",
-            "start",
-            "no day from '2026-06-01' on is over; the last that is ends at 2026-05-01",
+            "end",
+            "'2026-05-01' is not after the start, '2026-06-01'",
         ),
         ('archive.export("s3://bucket", partition="week")', "BadQuery", "partition", "allowed: 'day'"),
         ('liqdata.collect("x", venues=["bnance"])', "BadQuery", "venues", '"bnance" is not an exchange with a decoder'),
