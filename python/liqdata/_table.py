@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 from functools import cache
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from . import _core
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 class Parameter(NamedTuple):
@@ -20,6 +23,10 @@ class Parameter(NamedTuple):
     meaning: str
 
 
+# The columns that are there only where a parameter asks for them, and which.
+_ASKED_FOR = {"group_id": "groups"}
+
+
 class Endpoint(NamedTuple):
     """One endpoint: its question, and the columns of its rows or members of its object."""
 
@@ -31,6 +38,14 @@ class Endpoint(NamedTuple):
     reply: Literal["rows", "object", "events"]
     columns: tuple[dict[str, Any], ...]
     extension: bool
+
+    def answered(self, asked: Mapping[str, object]) -> list[dict[str, Any]]:
+        """The columns that an answer has where that was asked: some are there only where a parameter asks for them."""
+        return [
+            column
+            for column in self.columns
+            if column["name"] not in _ASKED_FOR or asked.get(_ASKED_FOR[column["name"]], False)
+        ]
 
 
 @cache

@@ -40,7 +40,7 @@ def test_a_setting_that_cannot_be_used_is_named(capsys, tmp_path):
     assert code == cli.USAGE
     assert "pace.poll" in err
     code, _, err = run(capsys, "collect", str(tmp_path / "archive"), "--settings", str(tmp_path / "none.toml"))
-    assert code == cli.FAILED
+    assert code == cli.USAGE
     assert "none.toml" in err
 
 

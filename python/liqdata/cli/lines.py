@@ -31,13 +31,13 @@ class Lines:
     ----------
     endpoint : Endpoint
         Whose rows they are.
-    groups : bool, optional
-        Whether they tell what fills of one liquidation have in common, which is a column only where it is asked for.
+    asked : dict, optional
+        What was asked of it: some columns are there only where they are asked for.
     """
 
-    def __init__(self, endpoint: Endpoint, *, groups: bool = False) -> None:
-        columns = [(column["name"], column["type"], column["unit"]) for column in endpoint.columns]
-        self._columns = [column for column in columns if groups or column[0] != "group_id"]
+    def __init__(self, endpoint: Endpoint, asked: Mapping[str, object] | None = None) -> None:
+        columns = endpoint.answered(asked or {})
+        self._columns = [(column["name"], column["type"], column["unit"]) for column in columns]
         self._begun = False
 
     @property

@@ -76,7 +76,7 @@ def _whole(walk: OrderIterator) -> None:
 
 
 def _lines(asked: Asked, of: Any, rows: Iterator[OrderRow]) -> None:
-    lines = Lines(endpoints()["orders"], groups=asked.arguments.get("groups", False))
+    lines = Lines(endpoints()["orders"], asked.arguments)
     if asked.form.csv:
         formats.as_csv(lines.names, rows)
     elif asked.form.json:
