@@ -33,8 +33,11 @@ pub(super) struct Place {
 /// The end of what has none yet.
 const NEVER: Millis = Millis(i64::MAX);
 
-/// How many silences of one are remembered; of more the oldest two become one, with what lies between.
+/// How many silences of one are remembered at least. Of more the oldest are forgotten, once it is known whether another
+/// heard what they are of: what another is not yet known to have missed may turn out to be a gap.
 const REMEMBERED: usize = 64;
+/// How many are remembered at most, whatever is known; of more the oldest two become one, with what lies between.
+const AT_MOST: usize = 1024;
 
 /// One of those who listen.
 #[derive(Clone, Debug, Default)]
@@ -85,11 +88,21 @@ impl Ear {
 
     fn remember(&mut self, silence: Silence) {
         self.past.push_back(silence);
-        if self.past.len() > REMEMBERED
+    }
+
+    /// Forgets what is long ago and was over before `settled`, until when it is known what was heard.
+    fn forget(&mut self, settled: Millis) {
+        while self.past.len() > REMEMBERED
+            && self.past.front().is_some_and(|one| one.end <= settled)
+        {
+            self.past.pop_front();
+        }
+        while self.past.len() > AT_MOST
             && let Some(oldest) = self.past.pop_front()
             && let Some(next) = self.past.front_mut()
         {
             next.start = next.start.min(oldest.start);
+            next.end = next.end.max(oldest.end);
         }
     }
 }
@@ -225,6 +238,11 @@ impl Ears {
         if self.live() == 0 {
             return None;
         }
+        self.settled()
+    }
+
+    /// Until when it is known of all time whether it was heard, and what is missing of it is told.
+    fn settled(&self) -> Option<Millis> {
         let mut left = self.common(Ear::unproven);
         for told in &self.told {
             left = left.iter().flat_map(|one| outside(one, told)).collect();
@@ -305,6 +323,10 @@ impl Ears {
             new = new.iter().flat_map(|one| outside(one, told)).collect();
         }
         self.told.extend(new.iter().cloned());
+        let settled = self.settled().unwrap_or(NEVER);
+        for ear in &mut self.all {
+            ear.forget(settled);
+        }
         // Not in order where this machine's clock was moved.
         let past = self.all.iter().flat_map(|ear| &ear.past);
         if let Some(oldest) = past.map(|one| one.start).min() {

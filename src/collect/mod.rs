@@ -23,6 +23,8 @@ mod doubtful;
 mod ears;
 mod files;
 mod frames;
+#[cfg(test)]
+mod heard;
 mod history;
 mod hold;
 mod ingest;
