@@ -34,6 +34,8 @@ use crate::net::{Backoff, Connector, Stream, date};
 
 /// How long a close is waited for.
 const FAREWELL: Duration = Duration::from_secs(1);
+/// How long it is waited for what a control stream tells next: one tells each three seconds.
+const IN_TURN: Duration = Duration::from_millis(3200);
 /// How much later than the next of them a number may come, whatever the venue promises: frames of one moment may be sent
 /// in any order.
 const IN_ANY_ORDER: Duration = Duration::from_secs(1);
@@ -253,7 +255,7 @@ impl Conversation {
         if is_our_wish {
             let _ = tokio::time::timeout(FAREWELL, self.beat()).await;
             // Who answers may be mute: where there is a control stream it has to go on behind the answer.
-            let deadline = Instant::now() + FAREWELL * 2;
+            let deadline = Instant::now() + IN_TURN;
             while self.has_control()
                 && self.is_ready
                 && self.last_sign < Some(at)

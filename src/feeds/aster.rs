@@ -1,12 +1,11 @@
 //! Aster: `!forceOrder@arr`, in Binance's older shape.
 //!
-//! Base quantities, no `st`, and the latest order of a symbol per second. The paths without a class still send here. Missed
-//! liquidations cannot be asked for, and no contract holds anything but units of its base, so nothing is asked by REST.
+//! Base quantities, no `st`, and the latest order of a symbol per second. The paths without a class still send here. A
+//! mark price on the same socket shows whether it sends at all. Missed liquidations cannot be asked for, and no contract holds anything but units of its base, so nothing is asked by REST.
 
 use super::binance;
 use super::event::{Completeness, PriceKind};
 use super::frame::Rules;
-use super::listen::{Beat, Heartbeat};
 use super::naming;
 use super::venue::{Lines, Listen, Rest, Venue};
 
@@ -25,8 +24,11 @@ pub(super) static VENUE: Venue = Venue {
     ],
     decode: binance::force_orders,
     listen: Listen {
-        lines: Lines::Fixed(&[("liquidations", "/ws", &["!forceOrder@arr"])]),
-        heartbeat: Heartbeat::each_20_seconds(Beat::Protocol),
+        lines: Lines::Fixed(&[(
+            "liquidations",
+            "/ws",
+            &["!forceOrder@arr", binance::CONTROL],
+        )]),
         ..binance::LISTEN
     },
     rest: Rest::NONE,

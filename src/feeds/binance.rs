@@ -26,7 +26,7 @@ use super::venue::{Lines, Listen, Rest, Venue};
 use crate::model::Millis;
 
 /// A channel of the same class that is never silent: silence there is a dead socket, silence of liquidations is not.
-const CONTROL: &str = "btcusdt@markPrice@1s";
+pub(super) const CONTROL: &str = "btcusdt@markPrice@1s";
 
 /// Weight of both REST hosts together in a minute; some is left to other programs behind the same address.
 const WEIGHT: Limit = Limit::of("weight", 2000, 60);

@@ -2,9 +2,11 @@
 //!
 //! `posSide` names the side of the position; where it is `net`, a `sell` order closed a long. The price is that of the
 //! transfer to the liquidation account, so the bankruptcy price. Sizes are contracts; the instrument says what one holds
-//! (`ctVal · ctMult`, in the base or in USD). Margin loans and options are no business of ours.
+//! (`ctVal · ctMult`, in the base or in USD). Margin loans and options are no business of ours. The open interest of one swap
+//! comes beside them, which the documents push each three seconds: who answers pings and leaves that out is mute.
 
 use std::borrow::Cow;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -14,12 +16,16 @@ use super::error::Error;
 use super::event::{Completeness, Event, PriceKind, product};
 use super::frame::{Envelope, Frame, Rules, Sighting, Size};
 use super::instruments::{Listing, traded};
-use super::listen::{Asked, Beat, Heard, Heartbeat};
+use super::listen::{Asked, Beat, Heard, Heartbeat, Sign};
 use super::members::{Part, members};
 use super::naming;
 use super::place::{Place, joined, says, shown, text_of};
 use super::venue::{Lines, Listen, Rest, Venue};
 use crate::model::{Millis, Side, sort_small};
+
+/// A channel on the same connection that is never silent for long, and whose open interest it tells.
+const CONTROL: &str = "open-interest";
+const CONTROL_OF: &str = "BTC-USDT-SWAP";
 
 /// Requests in two seconds, by kind.
 const PUBLIC: Limit = Limit::of("public", 18, 2);
@@ -53,16 +59,30 @@ pub(super) static VENUE: Venue = Venue {
     ],
     decode,
     listen: Listen {
-        lines: Lines::Fixed(&[("liquidations", "/ws/v5/public", &["SWAP", "FUTURES"])]),
+        lines: Lines::Fixed(&[(
+            "liquidations",
+            "/ws/v5/public",
+            &["SWAP", "FUTURES", CONTROL],
+        )]),
         subscription: |_, topics, _| {
             let args: Vec<Value> = topics
                 .iter()
-                .map(|kind| json!({"channel": "liquidation-orders", "instType": kind}))
+                .map(|topic| match topic.as_str() {
+                    CONTROL => json!({"channel": CONTROL, "instId": CONTROL_OF}),
+                    kind => json!({"channel": "liquidation-orders", "instType": kind}),
+                })
                 .collect();
             json!({"op": "subscribe", "args": args}).to_string()
         },
         control,
-        heartbeat: Heartbeat::each_20_seconds(Beat::Text("ping")),
+        heartbeat: Heartbeat {
+            beat: Beat::Text("ping"),
+            every: Duration::from_secs(20),
+            signs: &[
+                (Sign::Pong, Duration::from_secs(40)),
+                (Sign::Control, Duration::from_secs(30)),
+            ],
+        },
         ..Listen::NONE
     },
     rest: Rest {
@@ -154,6 +174,10 @@ impl Message<'_> {
             _ => None,
         }
     }
+
+    fn is_of_control(&self) -> bool {
+        matches!(&self.arg, Part::Object(arg) if says(arg.channel, CONTROL))
+    }
 }
 
 /// The events of a frame.
@@ -237,6 +261,7 @@ fn detail(
 fn control(frame: &Frame<'_>, asked: &Asked) -> Result<Heard, Error> {
     let message: Message<'_> = frame.object()?;
     let topics: Vec<String> = match &message.arg {
+        Part::Object(_) if message.is_of_control() => vec![CONTROL.to_owned()],
         Part::Object(arg) => text_of(arg.kind).map(Cow::into_owned).into_iter().collect(),
         _ => Vec::new(),
     };
@@ -247,6 +272,7 @@ fn control(frame: &Frame<'_>, asked: &Asked) -> Result<Heard, Error> {
         Some("error") => Heard::refused(asked.or_all(topics), &said),
         Some("notice") => Heard::Notice(joined(&said)),
         None if message.is_of_liquidations() == Some(true) => Heard::Data,
+        None if message.is_of_control() => Heard::Control,
         _ => Heard::Other,
     })
 }

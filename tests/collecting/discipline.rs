@@ -19,35 +19,55 @@ fn with(change: impl FnOnce(&mut Settings)) -> Settings {
     settings
 }
 
+/// Every venue on which something that is never silent runs beside the liquidations, and both sockets where there are two.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_silent_control_stream_ends_the_connection_and_leaves_a_gap() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&["binance"]).await);
-    let settings = with(|settings| settings.pace.control = 3.0);
+    let venues = ["binance", "aster", "okx", "kraken"];
+    let (folder, doubles) = (Folder::new(), Doubles::open(&venues).await);
+    let settings = with(|settings| (settings.ears, settings.pace.control) = (2, 6.0));
     let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
     collecting.until_live().await;
-    let binance = doubles.of("binance");
-    let mut happened = binance.liquidate(5);
-    collecting.until_kept(5).await;
-    binance.fault(|faults| faults.mute = true);
-    collecting
-        .until_of("binance", "it is found mute", |one| one.connections >= 2)
-        .await;
-    binance.mend();
-    collecting
-        .until_of("binance", "it is back", |one| {
-            one.state == VenueState::Live && one.gaps > 0
-        })
-        .await;
-    happened.extend(binance.liquidate(5));
+    let mut happened = Vec::new();
+    for venue in venues {
+        happened.extend(doubles.of(venue).liquidate(5));
+    }
+    collecting.until_kept(happened.len()).await;
+    let before = venues.map(|venue| collecting.of(venue).connections);
+    for venue in venues {
+        doubles.of(venue).fault(|faults| faults.mute = true);
+    }
+    let sockets =
+        venues.map(|venue| u64::try_from(liqdata::feeds::venue(venue).unwrap().ears()).unwrap());
+    for ((venue, before), sockets) in venues.iter().zip(before).zip(sockets) {
+        collecting
+            .until_of(venue, "all of it is found mute", |one| {
+                one.connections >= before + sockets
+            })
+            .await;
+    }
+    for venue in venues {
+        doubles.of(venue).mend();
+    }
+    for venue in venues {
+        collecting
+            .until_of(venue, "it is back", |one| {
+                one.state == VenueState::Live && one.gaps > 0
+            })
+            .await;
+        happened.extend(doubles.of(venue).liquidate(5));
+    }
     collecting.until_kept(happened.len()).await;
     let archive = folder.archive();
     collecting.stop().await;
     assert_kept(&archive, &happened);
     let gaps = gaps(&archive);
-    assert!(
-        gaps.iter().any(|gap| gap.reason.contains("control stream")),
-        "{gaps:?}"
-    );
+    for venue in venues {
+        assert!(
+            gaps.iter()
+                .any(|gap| gap.exchange == venue && gap.reason.contains("control stream")),
+            "{venue}: {gaps:?}"
+        );
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

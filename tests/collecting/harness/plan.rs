@@ -5,7 +5,7 @@ use fastrand::Rng;
 use crate::doubles::{Ending, Garbage, Limit};
 
 /// Venues whose data is accompanied by a control stream, so that it shows when nothing but data is missing.
-const CONTROLLED: [&str; 2] = ["binance", "kraken"];
+const CONTROLLED: [&str; 4] = ["binance", "kraken", "aster", "okx"];
 /// A topic that each venue may refuse, as its double names it.
 const REFUSABLE: [(&str, &str); 5] = [
     ("bybit", "allLiquidation.SOLUSDT"),

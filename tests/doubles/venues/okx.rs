@@ -17,6 +17,7 @@ pub struct Okx;
 
 const SWAP: &str = "SWAP";
 const FUTURES: &str = "FUTURES";
+const INTEREST: &str = "open-interest";
 
 static MARKETS: [Market; 8] = [
     Market::new(
@@ -125,10 +126,18 @@ impl Dialect for Okx {
         for arg in args {
             let channel = arg["channel"].as_str().unwrap_or_default();
             let class = arg["instType"].as_str().unwrap_or_default();
-            let topic = format!("{channel} {class}");
-            let exists = channel == "liquidation-orders"
-                && ["SWAP", "FUTURES", "MARGIN", "OPTION"].contains(&class)
-                && !book.is_refused(&topic);
+            let told = if channel == INTEREST {
+                arg["instId"].as_str().unwrap_or_default()
+            } else {
+                class
+            };
+            let topic = format!("{channel} {told}");
+            let exists = match channel {
+                INTEREST => MARKETS.iter().any(|market| market.native_id == told),
+                "liquidation-orders" => ["SWAP", "FUTURES", "MARGIN", "OPTION"].contains(&told),
+                _ => false,
+            };
+            let exists = exists && !book.is_refused(&topic);
             if !exists {
                 session.refuse(topic);
                 session.say(wrong(
@@ -149,6 +158,24 @@ impl Dialect for Okx {
                 }
             }
             session.say(json!({"event": op, "arg": arg, "connId": "d0ub1e"}).to_string());
+        }
+    }
+
+    /// The open interest that was asked for, each three seconds.
+    fn beat(&self, session: &mut Session, beat: u64, muted: bool, book: &Book) {
+        if muted || !beat.is_multiple_of(3) {
+            return;
+        }
+        let told = session.topics.iter();
+        let told: Vec<String> = told
+            .filter_map(|topic| topic.strip_prefix(INTEREST)?.strip_prefix(' '))
+            .map(str::to_owned)
+            .collect();
+        for name in told {
+            let market = MARKETS.iter().find(|market| market.native_id == name);
+            let data: Vec<Value> = market.map(|one| interest(one, book)).into_iter().collect();
+            let arg = json!({"channel": INTEREST, "instId": name});
+            session.say(json!({"arg": arg, "data": data}).to_string());
         }
     }
 
@@ -361,7 +388,6 @@ fn usd(market: &Market, contracts: Decimal, price: Decimal) -> Decimal {
 }
 
 fn open_interest(ask: &Ask, book: &Book) -> Answer {
-    let now = book.now();
     let list: Vec<Value> = book
         .listed()
         .into_iter()
@@ -373,17 +399,20 @@ fn open_interest(ask: &Ask, book: &Book) -> Answer {
             ask.text("instId")
                 .is_none_or(|name| name == market.native_id)
         })
-        .map(|market| {
-            let open = chart::open_interest(book.seed(), market, now);
-            let price = chart::price(book.seed(), market, now);
-            json!({
-                "instType": market.class, "instId": market.native_id, "oi": open.to_string(),
-                "oiCcy": base(market, open, price).to_string(),
-                "oiUsd": usd(market, open, price).to_string(), "ts": now.to_string(),
-            })
-        })
+        .map(|market| interest(market, book))
         .collect();
     done(&Value::from(list))
+}
+
+fn interest(market: &Market, book: &Book) -> Value {
+    let now = book.now();
+    let open = chart::open_interest(book.seed(), market, now);
+    let price = chart::price(book.seed(), market, now);
+    json!({
+        "instType": market.class, "instId": market.native_id, "oi": open.to_string(),
+        "oiCcy": base(market, open, price).to_string(),
+        "oiUsd": usd(market, open, price).to_string(), "ts": now.to_string(),
+    })
 }
 
 /// What is kept: three days of 5 minutes, five of hours, a hundred of days.
