@@ -3,6 +3,7 @@
 import signal
 import socket
 
+import buckets
 import pytest
 from faces import FACES
 from scripted import Service
@@ -26,6 +27,12 @@ def market():
 def server(market):
     with liqdata.serve(market) as running:
         yield running
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Where an archive is to be."""
+    return tmp_path / "archive"
 
 
 @pytest.fixture
@@ -58,6 +65,24 @@ def connect(request):
 
 # Times of collecting that are short enough for a test.
 QUICK = "coins = []\n[pace]\nretry_first = 0.01\nretry_most = 0.05\nrequest = 1.0\nconnect = 1.0\n"
+
+
+@pytest.fixture(scope="session")
+def store():
+    """A server that speaks S3."""
+    pytest.importorskip("obstore")
+    with buckets.s3() as running:
+        yield running
+
+
+@pytest.fixture
+def s3(store, monkeypatch, tmp_path):
+    """The server of objects, empty, as the environment names it; and a cache of the test's own."""
+    store.empty()
+    cache = {"AWS_ENDPOINT_URL": store.address, "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    for name, value in {**buckets.KEYS, **cache}.items():
+        monkeypatch.setenv(name, value)
+    return store
 
 
 @pytest.fixture

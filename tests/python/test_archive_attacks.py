@@ -177,22 +177,6 @@ def test_an_ingest_of_positions_that_is_killed_leaves_whole_snapshots_and_the_ne
 # What a bucket says of itself.
 
 
-@pytest.fixture(scope="module")
-def server():
-    pytest.importorskip("obstore")
-    with buckets.s3() as server:
-        yield server
-
-
-@pytest.fixture
-def s3(server, monkeypatch, tmp_path):
-    server.empty()
-    cache = {"AWS_ENDPOINT_URL": server.address, "XDG_CACHE_HOME": str(tmp_path / "cache")}
-    for name, value in {**buckets.KEYS, **cache}.items():
-        monkeypatch.setenv(name, value)
-    return server
-
-
 @pytest.fixture
 def kept(s3, tmp_path):
     """An archive that was exported, and how many orders it has."""

@@ -22,22 +22,6 @@ from liqdata.errors import ArchiveError, BadQuery
 pytest.importorskip("obstore")
 
 
-@pytest.fixture(scope="module")
-def server():
-    with buckets.s3() as server:
-        yield server
-
-
-@pytest.fixture
-def s3(server, monkeypatch, tmp_path):
-    """The server, empty, as the environment names it; and a cache of the test's own."""
-    server.empty()
-    cache = {"AWS_ENDPOINT_URL": server.address, "XDG_CACHE_HOME": str(tmp_path / "cache")}
-    for name, value in {**buckets.KEYS, **cache}.items():
-        monkeypatch.setenv(name, value)
-    return server
-
-
 @pytest.fixture
 def folder(tmp_path):
     return buckets.archive(tmp_path / "archive")

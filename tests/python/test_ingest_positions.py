@@ -1,0 +1,156 @@
+"""Positions of single accounts that others measured: what they become in an archive."""
+
+import json
+import os
+import urllib.request
+from pathlib import Path
+
+import pytest
+from dumped import MINUTE, START
+from matplotlib.text import Text
+
+import liqdata
+from liqdata import cli
+from liqdata.errors import BadQuery
+from liqdata.plot import paper
+
+RECORDED = os.environ.get("LIQDATA_REAL_DATA")
+
+
+def snapshots(*prices):
+    """A long and a short at each price, ten minutes apart."""
+    rows = [
+        {
+            "timestamp": START + place * 10 * MINUTE,
+            "coin": "BTC-PERP",
+            "side": side,
+            "value_usd": 2 * price,
+            "liquidation_price": at,
+            "current_price": price,
+        }
+        for place, price in enumerate(prices)
+        for side, at in (("LONG", 0.9 * price), ("SHORT", None))
+    ]
+    return {name: [row[name] for row in rows] for name in rows[0]}
+
+
+def test_snapshots_of_positions_are_kept_and_those_of_no_market_refused(tmp_path, capsys):
+    archive = tmp_path / "archive"
+    given = snapshots(100.0, 101.0, 125.0, 99.0)
+    with pytest.raises(BadQuery, match=r"row 0: is missing, and no exchange= says") as refused:
+        liqdata.ingest(archive, positions=given)
+    assert refused.value.parameter == "positions"
+    done = liqdata.ingest(archive, positions=given, exchange="Hyperliquid")
+    reason = "positions: the price of the snapshot is not the market's"
+    assert (done.rows, done.new, done.refused) == (8, 6, {reason: 2})
+    assert done.first[reason].startswith("positions:4 (125 at 2024-01-02T00:20:00Z, where the market's was 101")
+    assert liqdata.ingest(archive, positions=given, exchange="hyperliquid").repeated == 6
+    with liqdata.open(archive) as market:
+        before, after = (market.positions("BTC", as_of=START + minutes * MINUTE) for minutes in (25, 30))
+        assert [row["account"] for row in before] == ["unnamed 1", "unnamed 2"]
+        assert before[0]["qty"] == 2
+        assert before[0]["entry_price"] is None
+        assert before.meta["seen_share"] is None
+        assert (before[0]["value_usd"], after[0]["value_usd"]) == (202, 198)
+        # The command tells how much was seen and when, and calls no measured map an estimate.
+        capsys.readouterr()
+        for command, told in (
+            (["positions"], ("seen by 2024-01-02 00:30:00", "of an unknown share of open interest", "00:30:00")),
+            (["liqmap", "--source", "positions"], ("measured, in USD", "198.00 without a price of liquidation")),
+        ):
+            assert cli.main([*command, "--archive", str(archive)]) == 0
+            out = capsys.readouterr().out
+            assert all(word in out for word in told)
+            assert "estimate" not in out
+            assert " 1d" not in out
+        # So does its picture.
+        picture = market.liqmap("BTC", source="positions").plot()
+        words = [text.get_text() for text in picture.figure.findobj(Text)]
+        assert any("measured, of an unknown share of open interest" in word for word in words), words
+        told = {share: paper.estimate({"view": "measured", "seen_share": share}) for share in (0.125, 0.00012)}
+        assert told == {
+            0.125: "measured, 12.5 % of open interest seen",
+            0.00012: "measured, 0.012 % of open interest seen",
+        }
+        assert cli.main(["liqmap", "--source", "positions", "--archive", str(archive), "--json"]) == 0
+        with liqdata.serve(market) as server:
+            asked = f"{server.url}/api/liq-map?source=positions"
+            with urllib.request.urlopen(asked) as body:
+                assert json.loads(capsys.readouterr().out) == json.load(body)
+        # The archive's own bars decide where it has them: by those 99 is the price of no market.
+        bars = {"timestamp": [START], "symbol": ["BTC"], "interval": ["15m"]}
+        bars |= {name: [120.0] for name in ("open", "high", "low", "close", "volume")}
+        liqdata.ingest(archive, bars=bars, exchange="binance")
+        assert liqdata.ingest(archive, positions=given, exchange="dydx").refused == {reason: 2}
+
+
+@pytest.mark.parametrize("name", ["BTC", "BTCUSDT", "btc-usdt"])
+def test_positions_name_their_coin_by_either_column(tmp_path, name):
+    given = snapshots(100.0)
+    coins = given.pop("coin")
+    with pytest.raises(BadQuery, match=r"row 0: is missing, and so is symbol; one of the two is needed"):
+        liqdata.ingest(tmp_path / "archive", positions=given, exchange="hyperliquid")
+    given["symbol"] = [name] * len(coins)
+    assert liqdata.ingest(tmp_path / "archive", positions=given, exchange="hyperliquid").new == 2
+    assert liqdata.ingest(tmp_path / "archive", positions=given | {"coin": coins}, exchange="hyperliquid").repeated == 2
+    with pytest.raises(BadQuery, match=r"\"BTC-PERP\" is another coin than symbol says, \"ETHUSDT\"; one of the two"):
+        liqdata.ingest(tmp_path / "other", positions=given | {"coin": coins, "symbol": ["ETHUSDT"] * 2}, exchange="x")
+
+
+def test_a_position_that_is_not_worth_its_quantity_is_refused_and_the_others_are_kept(tmp_path, capsys):
+    table = {
+        "timestamp": [START] * 4 + [START + MINUTE] * 2,
+        "coin": ["BTC"] * 6,
+        "side": ["long", "short"] * 3,
+        "qty": [1, 2, 30, 50, 1, 20],
+        "value_usd": [100, 201, 300, 4950, 100, 200],
+    }
+    archive = tmp_path / "archive"
+    done = liqdata.ingest(archive, positions=table, exchange="hyperliquid")
+    row = "positions: value_usd over qty is not the price of the snapshot"
+    snapshot = "positions: the rows of the snapshot do not agree on its price, and nothing else tells it"
+    assert (done.rows, done.new, done.refused) == (6, 3, {row: 1, snapshot: 2})
+    assert done.first[row].startswith("positions:2 (value_usd 300 for qty 30 at 2024-01-02T00:00:00Z, where the price")
+    assert row in str(done)
+    with liqdata.open(archive) as market:
+        assert market.positions("BTC")["qty"].tolist() == [1, 2, 50]
+    # Where the archive's bars tell the price, two that disagree are told apart.
+    bars = {"timestamp": [START - 15 * MINUTE], "symbol": ["BTC"], "interval": ["15m"]}
+    bars |= {name: [101.0] for name in ("open", "high", "low", "close", "volume")}
+    liqdata.ingest(archive, bars=bars, exchange="binance")
+    assert liqdata.ingest(archive, positions=table, exchange="hyperliquid").refused == {row: 2}
+
+
+@pytest.mark.skipif(RECORDED is None, reason="LIQDATA_REAL_DATA is not set")
+def test_recorded_snapshots_make_a_measured_map_without_the_one_that_was_made_up(tmp_path):
+    import csv
+
+    recorded = Path(RECORDED, "market", "hl_top_trader_btc_liqmap_20260126_20260222.csv")
+    with recorded.open(encoding="utf-8") as lines:
+        levels = list(csv.DictReader(lines))
+    rows = [
+        {
+            "timestamp": level["t"],
+            "coin": "BTC",
+            "side": level["side"],
+            "liquidation_price": level["price"],
+            "value_usd": level[tier],
+            "leverage": float(tier.removesuffix("x")),
+            "current_price": level["cur"],
+        }
+        for level in levels
+        for tier in ("10x", "25x", "50x", "100x")
+        if float(level[tier]) > 0
+    ]
+    given = {name: [row[name] for row in rows] for name in rows[0]}
+    done = liqdata.ingest(tmp_path / "archive", positions=given, exchange="hyperliquid")
+    assert (done.rows, done.new, sum(done.refused.values())) == (len(rows), 2349, 88)
+    (first,) = done.first.values()
+    assert "105234 at 2026-01-26T10:39:18Z, where the market's was 87884" in first
+    with liqdata.open(tmp_path / "archive") as market:
+        map = market.liqmap("BTC", source="positions", as_of="2026-02-22T17:00:00Z")
+    assert map.current_price == pytest.approx(67541)
+    last = [level for level in levels if level["t"] == "2026-02-22T16:30:40Z"]
+    at_liquidation = sum(float(level["value"]) * float(level["price"]) / 67541 for level in last)
+    assert map.total.sum() == pytest.approx(at_liquidation)
+    assert (map.units, map.meta["view"]) == ("USD of positions that were seen", "measured")
