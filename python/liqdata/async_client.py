@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
 from ._cascades import _AsyncCascades
 from ._coverage import _AsyncCoverage
-from ._estimates import _AsyncEstimates
+from ._heatmap import _AsyncHeatmap
 from ._history import _AsyncHistory
+from ._levels import _AsyncLevels
+from ._liqmap import _AsyncLiqmap
 from ._maps import _AsyncMaps
 from ._orders import _AsyncOrders
 from ._positions import _AsyncPositions
@@ -35,7 +37,9 @@ class AsyncClient(
     _AsyncUndercount[Amount],
     _AsyncPositions[Amount],
     _AsyncOrders[Amount],
-    _AsyncEstimates,
+    _AsyncHeatmap,
+    _AsyncLiqmap,
+    _AsyncLevels,
     _AsyncCoverage,
     _AsyncSeries,
     _AsyncMaps,

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
 from ._cascades import _Cascades
 from ._coverage import _Coverage
-from ._estimates import _Estimates
+from ._heatmap import _Heatmap
 from ._history import _History
+from ._levels import _Levels
+from ._liqmap import _Liqmap
 from ._maps import _Maps
 from ._orders import _Orders
 from ._positions import _Positions
@@ -32,7 +34,9 @@ class Client(
     _Undercount[Amount],
     _Positions[Amount],
     _Orders[Amount],
-    _Estimates,
+    _Heatmap,
+    _Liqmap,
+    _Levels,
     _Coverage,
     _Series,
     _Maps,

@@ -11,11 +11,13 @@ from . import _answers, _core
 from ._cascades import _LocalCascades
 from ._coverage import _LocalCoverage
 from ._doors import door
-from ._estimates import _LocalEstimates
 from ._export import _LocalExport
+from ._heatmap import _LocalHeatmap
 from ._history import _LocalHistory
 from ._inputs import datetime_of, folder, instant, number
 from ._intake import table
+from ._levels import _LocalLevels
+from ._liqmap import _LocalLiqmap
 from ._local import _Mirrored, _Moves
 from ._maps import _LocalMaps
 from ._orders import _LocalOrders
@@ -46,7 +48,9 @@ class Market(
     _LocalUndercount,
     _LocalPositions,
     _LocalOrders,
-    _LocalEstimates,
+    _LocalHeatmap,
+    _LocalLiqmap,
+    _LocalLevels,
     _LocalCoverage,
     _LocalSeries,
     _LocalMaps,

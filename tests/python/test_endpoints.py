@@ -32,7 +32,7 @@ TYPES = {"text": "str", "decimal": "Decimal", "float": "float", "int": "int", "t
 def method(face, name):
     """The method of a face."""
     kind, where = FACES[face]
-    subjects = "python/liqdata/_totals.py, _orders.py or _estimates.py"
+    subjects = "python/liqdata/_totals.py, _orders.py, _heatmap.py or another"
     assert hasattr(kind, name), f"{face} has no method {name}: it belongs into {where} of a subject in {subjects}"
     return getattr(kind, name)
 
