@@ -16,13 +16,19 @@ if TYPE_CHECKING:
 
 @contextmanager
 def written(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """An empty file beside ``path`` that takes its place where the block ends well, and is removed otherwise."""
+    """An empty file beside ``path`` that takes its place where the block ends well, and is removed otherwise.
+
+    What is no plain file, such as a device or a pipe, is never replaced: it is itself what is written to.
+    """
     if not isinstance(path, str | os.PathLike) or not os.fspath(path):
         msg = f"path: {path!r} is not allowed; allowed: the path of a file"
         raise BadQuery(msg, parameter="path")
     file = Path(path)
     if file.is_dir():
         raise IsADirectoryError(f"{file} is a folder; allowed: the path of a file")
+    if file.exists() and not file.is_file():
+        yield file
+        return
     unfinished = file.with_name(f".{file.name}.{os.getpid()}-{secrets.token_hex(4)}.unfinished")
     unfinished.touch(exist_ok=False)
     try:

@@ -27,6 +27,7 @@ from test_stream import growing
 import liqdata
 from liqdata import _core, cli, plot
 from liqdata._table import endpoints
+from liqdata._written import written
 from liqdata.cli import layout, table
 from liqdata.cli.asked import Asked, ask
 from liqdata.cli.formats import Form
@@ -125,6 +126,7 @@ MISTAKES = {
         ["end", "not after the start"],
     ),
     "a gap without a unit": (["cascades", "--demo", "--gap", "60"], ["60 has no unit", '"60s"']),
+    "a file behind --csv": (["coins", "--demo", "--csv", "/x.csv"], ["'/x.csv'", "print: put > FILE behind"]),
     "a picture of another kind": (["liqmap", "--demo", "--png", "x.bmp"], ["png: 'x.bmp'", "ends in .png"]),
     "a file of tokens that is not there": (
         ["serve", "new", "--collect", "--token-file", "/no.txt"],
@@ -252,6 +254,37 @@ def test_who_was_listened_to_is_told_of_a_service_that_has_a_record_and_of_no_ot
     code, _, err = run(capsys, "orders", "--url", broken.url)
     assert code == 0
     assert "\nwho was listened to in the last 24h is not known: " in err
+
+
+def test_who_was_listened_to_until_now_is_not_asked_of_a_stretch(capsys, tmp_path):
+    liqdata.ingest(tmp_path / "archive", orders=ORDER)
+    words = ["orders", "--archive", str(tmp_path / "archive"), "--csv"]
+    assert run(capsys, *words)[0] == 1
+    code, out, err = run(capsys, *words, "--all", "--start", "2026-05-01")
+    assert (code, len(out.splitlines()), err) == (0, 2, "")
+
+
+@pytest.mark.parametrize("name,option", [("coins", "--parquet"), ("liqmap", "--png")])
+def test_a_file_that_cannot_be_written_is_told_before_anybody_is_asked(capsys, tmp_path, name, option):
+    pytest.importorskip("pyarrow")
+    for file, said in ((tmp_path, "is a folder"), (tmp_path / "no" / "file.png", "there is no folder")):
+        code, out, err = run(capsys, name, "--archive", "/no/archive", option, str(file))
+        assert (code, out) == (1, "")
+        assert err.startswith(f"liqdata: {option[2:]}: ")
+        assert said in err
+        assert "Errno" not in err
+
+
+@pytest.mark.parametrize("name,option", [("coins", "--parquet"), ("liqmap", "--png")])
+def test_a_file_of_an_answer_is_there_once_it_is_whole_and_no_pipe_is_replaced(capsys, tmp_path, name, option):
+    pytest.importorskip("pyarrow")
+    file, pipe = tmp_path / "file.png", tmp_path / "pipe"
+    assert run(capsys, name, "--demo", option, str(file))[0] == 0
+    os.mkfifo(pipe)
+    with written(pipe) as itself:
+        assert itself == pipe
+    assert pipe.is_fifo()
+    assert {path.name for path in tmp_path.iterdir()} == {"file.png", "pipe"}
 
 
 def test_options_and_commands_are_understood_in_either_spelling(capsys):

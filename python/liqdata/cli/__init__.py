@@ -68,13 +68,20 @@ def _run(given: list[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = FAILED
     except (LiqdataError, Lacking, OSError) as error:
-        lines = [str(error), *getattr(error, "__notes__", ())]
+        lines = [_of_file(error) or str(error), *getattr(error, "__notes__", ())]
         code = _complain(lines, USAGE if isinstance(error, BadQuery) else FAILED)
     except (KeyboardInterrupt, click.Abort):
         code = INTERRUPTED
     else:
         code = DONE
     return code
+
+
+def _of_file(error: Exception) -> str | None:
+    """The name of a file and what is wrong with it, without the system's number for that."""
+    if not isinstance(error, OSError) or isinstance(error, LiqdataError) or not error.filename or not error.strerror:
+        return None
+    return f"{os.fsdecode(error.filename)}: {error.strerror}"
 
 
 def _complain(lines: Iterable[str], code: int) -> int:

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Asked", "ask", "beside", "check", "method_of"]
 
-# The endpoints that tell what happened.
-REALISED = frozenset({"overview", "coins", "exchanges", "largest", "orders", "chart", "undercount"})
-# Those that tell of what was heard until now where neither end of a stretch is given.
-STRETCHES = frozenset({"history", "cascades", "gaps"})
+# The endpoints that tell what happened: until now, unless an end of a stretch is given.
+REALISED = frozenset(
+    {"overview", "coins", "exchanges", "largest", "orders", "chart", "undercount", "history", "cascades", "gaps"}
+)
 
 
 class Asked(NamedTuple):
@@ -100,7 +100,7 @@ def _tells(asked: Asked, answer: Any) -> bool:
     """Whether the answer tells what happened until now: one without a gap, too."""
     if asked.name == "gaps" and len(answer):
         return False
-    return asked.name in REALISED or (asked.name in STRETCHES and not {"start", "end"} & asked.arguments.keys())
+    return asked.name in REALISED and not {"start", "end"} & asked.arguments.keys()
 
 
 def _say_who(asked: Asked, of: Any) -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from liqdata import plot
 from liqdata._inputs import datetime_of
 from liqdata._printable import printable
+from liqdata._written import written
 
 from .command import flag, option
 from .mistakes import lacking, refuse
@@ -84,7 +85,18 @@ def taken(given: dict[str, Any]) -> Form:
         refuse(f"png: {str(form.png)!r} is not the name of a PNG; allowed: a name that ends in .png", "png")
     if form.png is not None and find_spec("matplotlib") is None:
         lacking("--png", "matplotlib", "plot")
+    for name, file in (("parquet", form.parquet), ("png", form.png)):
+        if file is not None:
+            _to_be_written(name, file)
     return form
+
+
+def _to_be_written(name: str, file: Path) -> None:
+    """Say before anybody is asked that a file cannot be where it is wanted."""
+    if file.is_dir():
+        raise OSError(f"{name}: {file} is a folder; allowed: the path of a file")
+    if not file.parent.is_dir():
+        raise OSError(f"{name}: there is no folder {file.parent} for {file.name}; allowed: a file in one that is there")
 
 
 def write(asked: Asked, answer: Any, told: Told, of: Any) -> None:
@@ -112,10 +124,12 @@ def write(asked: Asked, answer: Any, told: Told, of: Any) -> None:
     elif form.csv:
         as_csv(*_flat(asked.name, answer))
     elif form.parquet is not None:
-        _parquet(asked.name, answer, form.parquet)
+        with written(form.parquet) as unfinished:
+            _parquet(asked.name, answer, unfinished)
         print(f"wrote {form.parquet}", file=sys.stderr)
     elif form.png is not None:
-        plot.picture(answer, price=_price(asked, answer, of)).savefig(form.png, format="png")
+        with written(form.png) as unfinished:
+            plot.picture(answer, price=_price(asked, answer, of)).savefig(unfinished, format="png")
         print(f"wrote {form.png}", file=sys.stderr)
     if told.simulated and not asked.source.demo:
         print("simulated market", file=sys.stderr)
