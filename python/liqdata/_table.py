@@ -18,6 +18,7 @@ class Parameter(NamedTuple):
     name: str
     default: str | int | None
     allowed: str
+    values: tuple[str, ...]
     type: Literal["text", "int"]
     optional: bool
     meaning: str
@@ -60,9 +61,13 @@ def endpoints() -> dict[str, Endpoint]:
 
 
 def _endpoint(entry: dict[str, Any], *, extension: bool) -> Endpoint:
-    parameters = tuple(Parameter(**{**parameter, "default": _default(parameter)}) for parameter in entry["parameters"])
+    parameters = tuple(_parameter(parameter) for parameter in entry["parameters"])
     columns = tuple(entry["columns"])
     return Endpoint(**{**entry, "parameters": parameters, "columns": columns}, extension=extension)
+
+
+def _parameter(parameter: dict[str, Any]) -> Parameter:
+    return Parameter(**{**parameter, "default": _default(parameter), "values": tuple(parameter["values"])})
 
 
 def _default(parameter: dict[str, Any]) -> str | int | None:

@@ -175,7 +175,7 @@ impl Serialize for Entry {
 /// Makes an endpoint of its row: the question with its check, its way to a query string and back, and its [`Entry`].
 ///
 /// A parameter is `name: Rule = "default", "meaning";`, without the default where nothing at all may be given. Behind them
-/// stand those that the contract does not have, each with `[beside]` before it; `new` leaves them out. Behind the reply
+/// stand those with `[beside]` before it, which `new` leaves out. Behind the reply
 /// stands `; large` where it may be that.
 macro_rules! endpoint {
     (
@@ -223,7 +223,7 @@ macro_rules! endpoint {
                         stringify!($beside),
                         None,
                         $beside_means,
-                    ).beside(),)*
+                    ),)*
                 ],
                 meaning: $meaning,
                 reply: <$reply as $crate::api::Reply>::SHAPE,

@@ -8,6 +8,7 @@ mod bars;
 mod cascades;
 mod chart;
 mod coins;
+mod contract;
 mod coverage;
 mod endpoint;
 mod envelope;
@@ -33,6 +34,7 @@ mod stretch;
 mod undercount;
 
 pub use cascades::Gap;
+pub use contract::Beyond;
 pub use endpoint::{Endpoint, Entry, Member, Reply, Shape};
 pub use envelope::{Envelope, RefusedBody};
 pub use history::{Group, Groups, Symbols, Usd};

@@ -87,7 +87,11 @@ pub fn openapi(version: &str, contract: &[Entry], beside: &[Entry], guarded: boo
 
 fn operation(entry: &Entry, tag: &str) -> Value {
     let events = matches!(entry.reply, Shape::Events(_));
-    let mut parameters: Vec<Value> = entry.parameters.iter().map(parameter).collect();
+    let mut parameters: Vec<Value> = entry
+        .parameters
+        .iter()
+        .map(|known| parameter(known, entry.is_beside(known.name)))
+        .collect();
     let content = if events {
         parameters.push(json!({
             "name": "Last-Event-ID", "in": "header", "required": false,
@@ -102,7 +106,7 @@ fn operation(entry: &Entry, tag: &str) -> Value {
             },
         }})
     } else {
-        parameters.extend(EVERYWHERE.iter().map(parameter));
+        parameters.extend(EVERYWHERE.iter().map(|known| parameter(known, true)));
         json!({"application/json": {"schema": reply(entry)}})
     };
     let mut get = described(entry.name, entry.meaning, &parameters, &content);
@@ -140,7 +144,7 @@ fn sentence(meaning: &str) -> String {
     format!("{}{}.", first.unwrap_or_default(), letters.as_str())
 }
 
-fn parameter(parameter: &Parameter) -> Value {
+fn parameter(parameter: &Parameter, beside: bool) -> Value {
     let mut schema = parameter.schema();
     if let (Some(schema), Some(default)) = (schema.as_object_mut(), parameter.default) {
         let whole = default.parse::<i64>().ok().filter(|_| parameter.whole);
@@ -153,7 +157,7 @@ fn parameter(parameter: &Parameter) -> Value {
         "required": false,
         "schema": schema,
         "description": format!("{} Allowed: {}.", sentence(parameter.meaning), parameter.allowed()),
-        "x-extension": parameter.beside,
+        "x-extension": beside,
     })
 }
 

@@ -26,6 +26,8 @@ pub const EVERYWHERE: [Parameter; 2] = [
         beside: true,
         allowed: || "0 or 1: whether to say how the answer came to be".to_owned(),
         schema: || json!({"type": "integer", "enum": [0, 1]}),
+        values: Vec::new,
+        open: None,
     },
     Parameter {
         name: "as_of",
@@ -40,6 +42,8 @@ pub const EVERYWHERE: [Parameter; 2] = [
             format!("epoch milliseconds, or {iso}: the instant to answer as of")
         },
         schema: || json!({"type": "string", "minLength": 1}),
+        values: Vec::new,
+        open: None,
     },
 ];
 
@@ -62,11 +66,13 @@ pub struct Parameter {
     pub fraction: bool,
     /// Whether nothing at all may be given.
     pub optional: bool,
-    /// Whether it is asked of a service only that says it has it: one that speaks the contract need not, and may pass over
-    /// what it does not know.
+    /// Whether it came to a question that stands beside the contract after that question did, so that a service with the
+    /// one need not have the other; [`Entry::is_beside`](super::Entry::is_beside) says it of any.
     pub beside: bool,
     allowed: fn() -> String,
     schema: fn() -> Value,
+    values: fn() -> Vec<&'static str>,
+    open: Option<&'static str>,
 }
 
 impl Parameter {
@@ -86,6 +92,8 @@ impl Parameter {
             beside: false,
             allowed: R::allowed,
             schema: R::schema,
+            values: R::values,
+            open: R::OPEN,
         }
     }
 
@@ -109,14 +117,32 @@ impl Parameter {
     pub fn allowed(&self) -> String {
         (self.allowed)()
     }
+
+    /// The values of a choice, by the names that they are announced under; none where it is no choice.
+    #[must_use]
+    pub fn values(&self) -> Vec<&'static str> {
+        let mut values = (self.values)();
+        values.extend(self.open);
+        values
+    }
+
+    /// What a value of a choice is announced as.
+    pub(super) fn called(&self, text: &str) -> Option<&'static str> {
+        let values = (self.values)();
+        values
+            .into_iter()
+            .find(|value| *value == text)
+            .or(self.open)
+    }
 }
 
 impl Serialize for Parameter {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut object = serializer.serialize_struct("Parameter", 6)?;
+        let mut object = serializer.serialize_struct("Parameter", 7)?;
         object.serialize_field("name", self.name)?;
         object.serialize_field("default", &self.default)?;
         object.serialize_field("allowed", &self.allowed())?;
+        object.serialize_field("values", &self.values())?;
         let kind = match (self.whole, self.fraction) {
             (true, _) => "int",
             (_, true) => "float",
@@ -143,9 +169,17 @@ pub trait Rule {
     const FRACTION: bool = false;
     /// Whether it may be nothing.
     const OPTIONAL: bool = false;
+    /// What a value is called that is none of [`values`](Self::values), where a choice takes others.
+    const OPEN: Option<&'static str> = None;
 
     /// What is allowed, as refusals say it.
     fn allowed() -> String;
+
+    /// The values of a choice, as the query string spells them; none where it is no choice.
+    #[must_use]
+    fn values() -> Vec<&'static str> {
+        Vec::new()
+    }
 
     /// What is allowed, as a schema of JSON as far as that can say it.
     #[must_use]
@@ -180,7 +214,7 @@ pub trait Rule {
 /// The part of a [`Rule`] that tells rules of text from each other.
 macro_rules! texts {
     ($(impl [$($generic:tt)*] for $rule:ty = $value:ty {
-        $allowed:expr; |$name:ident, $text:ident| $check:expr; $schema:tt
+        $allowed:expr; |$name:ident, $text:ident| $check:expr; $schema:tt $($values:expr)?
     })+) => {$(
         impl<$($generic)*> Rule for $rule {
             type Value = $value;
@@ -193,6 +227,10 @@ macro_rules! texts {
             fn schema() -> Value {
                 json!($schema)
             }
+
+            $(fn values() -> Vec<&'static str> {
+                $values
+            })?
 
             fn raw<'a>(_: &'static str, text: Option<&'a str>) -> Result<&'a str, BadQuery> {
                 Ok(text.unwrap_or_default())
@@ -214,7 +252,7 @@ texts! {
         V::spellings();
         |name, text| V::parse(text)
             .ok_or_else(|| BadQuery::new(name, format!("{text:?} is not allowed"), Self::allowed()));
-        {"type": "string", "enum": (spelled::<V>())}
+        {"type": "string", "enum": (spelled::<V>())} V::ALL.iter().map(|one| one.name()).collect()
     }
     impl [] for Coin = Self {
         r#"a coin such as "BTC""#.to_owned();
@@ -393,6 +431,7 @@ impl Rule for Modelled {
     type Value = Chosen;
     type Raw<'a> = RawModel<'a>;
     const WHOLE: bool = true;
+    const OPEN: Option<&'static str> = Some("Model");
 
     fn allowed() -> String {
         "2 or 3, or a Model (base64url JSON in a query string)".to_owned()
@@ -400,6 +439,10 @@ impl Rule for Modelled {
 
     fn schema() -> Value {
         json!({"anyOf": [{"type": "integer", "enum": [2, 3]}, {"type": "string"}]})
+    }
+
+    fn values() -> Vec<&'static str> {
+        Model::ALL.iter().map(|known| known.name()).collect()
     }
 
     fn raw<'a>(_: &'static str, text: Option<&'a str>) -> Result<RawModel<'a>, BadQuery> {
@@ -484,9 +527,14 @@ impl<R: Rule> Rule for Option<R> {
     const WHOLE: bool = R::WHOLE;
     const FRACTION: bool = R::FRACTION;
     const OPTIONAL: bool = true;
+    const OPEN: Option<&'static str> = R::OPEN;
 
     fn allowed() -> String {
         R::allowed()
+    }
+
+    fn values() -> Vec<&'static str> {
+        R::values()
     }
 
     fn schema() -> Value {

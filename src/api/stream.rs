@@ -6,6 +6,7 @@ use std::fmt;
 use rust_decimal::Decimal;
 
 use super::cascades::Gap;
+use super::contract::Beyond;
 use super::endpoint::{Entry, Shape};
 use super::history::{Symbols, Usd};
 use super::parameter::{EVERYWHERE, Exchange, Parameter, Rule};
@@ -243,15 +244,10 @@ impl Stream {
         pairs
     }
 
-    /// The parameters that are asked for and that not every service with such a stream has.
+    /// What is asked for that not every service with such a stream has.
     #[must_use]
-    pub fn beside(&self) -> Vec<&'static str> {
-        let asked = self.to_query();
-        let beside = Self::ENTRY.parameters.iter().filter(|known| known.beside);
-        beside
-            .map(|known| known.name)
-            .filter(|name| asked.iter().any(|(given, _)| given == name))
-            .collect()
+    pub fn beyond(&self) -> Vec<Beyond> {
+        Self::ENTRY.beyond(&self.to_query())
     }
 
     /// Whether `order` is one of those asked for.

@@ -35,14 +35,17 @@ macro_rules! words {
 
 /// Epoch milliseconds of fewer digits are not read as such.
 const SHORT: u64 = 100_000_000_000;
+/// The name of thirty days, as ranges have it; the month of a file's name is the calendar's, and no length.
+const MONTH: &str = "1M";
 
 words! {
     /// A length in milliseconds.
     Period = i64 {
-        "whole minutes up to 366 days, such as 5m, 4h or 1d, or milliseconds";
+        "whole minutes up to 366 days, such as 5m, 4h, 1d or 1M (which is 30d), or milliseconds";
         |text| text
             .parse()
             .ok()
+            .or_else(|| (text == MONTH).then_some(30 * Millis::DAY))
             .or_else(|| read_span(text))
             .filter(|length| (1..=366 * Millis::DAY).contains(length) && length % Millis::MINUTE == 0);
         |length| length.to_string()

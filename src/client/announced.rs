@@ -4,7 +4,7 @@ use super::dialect::Request;
 use super::error::Error;
 use super::list::List;
 use super::service::Client;
-use crate::api::{BadQuery, EXTENSIONS};
+use crate::api::{BadQuery, Beyond, EXTENSIONS, Stream};
 use crate::wire::Reading;
 
 /// Where a service lists what it has.
@@ -30,52 +30,56 @@ impl Client {
         match self.list().await {
             Ok(list) if list.has(name) => error,
             Ok(_) => {
-                let message = format!("{} does not announce {name}", self.config().place());
+                let place = self.config().place();
+                let instead = match name {
+                    Stream::NAME => ": ask orders() or cascades() from time to time instead",
+                    _ => "",
+                };
+                let message = format!("{place} does not announce {name}{instead}");
                 BadQuery::new(name, message, ALLOWED).into()
             }
             Err(other) => other,
         }
     }
 
-    /// Refuses `parameters` of `endpoint` that the service does not announce: it might pass over them without a word.
-    /// A service that was found to announce them is not asked again.
+    /// Refuses what of `wanted` of `endpoint` the service does not announce: it might pass over that without a word.
+    /// A service that was found to announce all of it is not asked again.
     pub(super) async fn require(
         &self,
         endpoint: &'static str,
-        parameters: &[&'static str],
+        wanted: &[Beyond],
     ) -> Result<(), Error> {
-        match self.missing(endpoint, parameters).await? {
+        match self.missing(endpoint, wanted).await? {
             None => Ok(()),
-            Some(name) => {
+            Some(beyond) => {
                 let place = self.config().place();
-                let message = format!("{place} does not announce {name} of {endpoint}");
-                Err(BadQuery::new(name, message, ALLOWED).into())
+                let message = format!("{place} does not announce {beyond} of {endpoint}");
+                Err(BadQuery::new(beyond.parameter, message, ALLOWED).into())
             }
         }
     }
 
-    /// Whether the service announces all of `parameters` of `endpoint`.
+    /// Whether the service announces all of `wanted` of `endpoint`.
     pub(super) async fn takes(
         &self,
         endpoint: &'static str,
-        parameters: &[&'static str],
+        wanted: &[Beyond],
     ) -> Result<bool, Error> {
-        Ok(self.missing(endpoint, parameters).await?.is_none())
+        Ok(self.missing(endpoint, wanted).await?.is_none())
     }
 
-    /// The first of `parameters` of `endpoint` that the service does not announce.
-    async fn missing(
+    /// The first of `wanted` of `endpoint` that the service does not announce.
+    async fn missing<'a>(
         &self,
         endpoint: &str,
-        parameters: &[&'static str],
-    ) -> Result<Option<&'static str>, Error> {
+        wanted: &'a [Beyond],
+    ) -> Result<Option<&'a Beyond>, Error> {
         let known = &self.shared.announced;
-        if parameters.is_empty() || known.takes(endpoint, parameters) {
+        if wanted.is_empty() || known.takes(endpoint, wanted) {
             return Ok(None);
         }
         let list = self.list().await?;
-        let missing = parameters.iter().find(|name| !list.takes(endpoint, name));
-        let missing = missing.copied();
+        let missing = wanted.iter().find(|beyond| !list.takes(endpoint, beyond));
         // What it does not have it may have the next time.
         if missing.is_none() {
             known.note(list);

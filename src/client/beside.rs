@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::api::{At, Rule};
+use crate::api::{At, Beyond, Rule};
 use crate::model::Millis;
 use crate::wire::{Damage, Feed, Intake, Reading};
 
@@ -18,8 +18,10 @@ pub struct Beside {
 
 impl Beside {
     /// The names of what is asked.
-    pub(super) fn names(self) -> Vec<&'static str> {
-        self.to_query().map(|(name, _)| name).collect()
+    pub(super) fn names(self) -> Vec<Beyond> {
+        self.to_query()
+            .map(|(name, _)| Beyond::parameter(name))
+            .collect()
     }
 
     /// The query string's pairs.

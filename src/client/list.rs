@@ -5,17 +5,17 @@ use std::sync::{Mutex, PoisonError};
 
 use serde_json::Value;
 
-use crate::api::EVERYWHERE;
+use crate::api::{Beyond, EVERYWHERE};
 
 /// The last list of a service in which something was found that was looked for.
 #[derive(Debug, Default)]
 pub(super) struct Known(Mutex<Option<List>>);
 
 impl Known {
-    /// Whether it lists all of `parameters` of `question`.
-    pub(super) fn takes(&self, question: &str, parameters: &[&str]) -> bool {
+    /// Whether it lists all of `wanted` of `question`.
+    pub(super) fn takes(&self, question: &str, wanted: &[Beyond]) -> bool {
         let list = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let takes = |list: &List| parameters.iter().all(|name| list.takes(question, name));
+        let takes = |list: &List| wanted.iter().all(|beyond| list.takes(question, beyond));
         list.as_ref().is_some_and(takes)
     }
 
@@ -29,8 +29,8 @@ impl Known {
 pub(super) struct List {
     extensions: HashSet<String>,
     everywhere: HashSet<String>,
-    /// The parameters of each question.
-    parameters: HashMap<String, HashSet<String>>,
+    /// The parameters of each question, each with the values that are listed of it.
+    parameters: HashMap<String, HashMap<String, HashSet<String>>>,
 }
 
 impl List {
@@ -43,7 +43,7 @@ impl List {
             .flat_map(|kind| entries(list.get(*kind)))
         {
             if let Some(name) = name(entry) {
-                parameters.insert(name, names(entry.get("parameters")));
+                parameters.insert(name, choices(entry.get("parameters")));
             }
         }
         Self {
@@ -58,13 +58,17 @@ impl List {
         self.extensions.contains(name)
     }
 
-    /// Whether `question` can be asked with `parameter`, which is none of the contract.
-    pub(super) fn takes(&self, question: &str, parameter: &str) -> bool {
-        if EVERYWHERE.iter().any(|known| known.name == parameter) {
-            return self.everywhere.contains(parameter);
+    /// Whether `question` can be asked with what is none of the contract.
+    pub(super) fn takes(&self, question: &str, beyond: &Beyond) -> bool {
+        if EVERYWHERE
+            .iter()
+            .any(|known| known.name == beyond.parameter)
+        {
+            return self.everywhere.contains(beyond.parameter);
         }
         let parameters = self.parameters.get(question);
-        parameters.is_some_and(|parameters| parameters.contains(parameter))
+        let values = parameters.and_then(|parameters| parameters.get(beyond.parameter));
+        values.is_some_and(|values| beyond.value.is_none_or(|value| values.contains(value)))
     }
 }
 
@@ -74,6 +78,16 @@ fn entries(list: Option<&Value>) -> impl Iterator<Item = &Value> {
 
 fn name(entry: &Value) -> Option<String> {
     Some(entry.get("name")?.as_str()?.to_owned())
+}
+
+fn choices(list: Option<&Value>) -> HashMap<String, HashSet<String>> {
+    let values = |entry: &Value| {
+        let values = entries(entry.get("values")).filter_map(Value::as_str);
+        values.map(str::to_owned).collect()
+    };
+    entries(list)
+        .filter_map(|entry| Some((name(entry)?, values(entry))))
+        .collect()
 }
 
 fn names(list: Option<&Value>) -> HashSet<String> {

@@ -20,7 +20,7 @@ use super::fault;
 use super::list::Known;
 use super::pool::{Kept, Pool};
 use super::retry::Retries;
-use crate::api::{DAMAGED, Endpoint, NOW, SIMULATED};
+use crate::api::{DAMAGED, NOW, SIMULATED};
 use crate::model::Millis;
 use crate::net::{NoClient, retry_after};
 use crate::wire::{Feed, Reading};
@@ -224,9 +224,9 @@ impl Client {
         question: &E,
         beside: Beside,
     ) -> Result<(E::Held, Remarks), Error> {
-        let mut names = beside.names();
-        names.extend(of_no_contract(question));
-        self.require(E::NAME, &names).await?;
+        let mut beyond = beside.names();
+        beyond.extend(E::ENTRY.beyond(&question.to_query()));
+        self.require(E::NAME, &beyond).await?;
         let mut request = question.request(self.dialect())?.with(beside.to_query());
         let mut reply = Explained::around(&mut *request.reply, beside.explain);
         let answer = self
@@ -336,17 +336,6 @@ impl fmt::Debug for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Client").field(self.config()).finish()
     }
-}
-
-/// The parameters of `question` that the contract does not have.
-fn of_no_contract<E: Endpoint>(question: &E) -> Vec<&'static str> {
-    let beside = E::ENTRY.parameters.iter().filter(|known| known.beside);
-    let mut beside: Vec<&'static str> = beside.map(|known| known.name).collect();
-    if !beside.is_empty() {
-        let asked = question.to_query();
-        beside.retain(|name| asked.iter().any(|(given, _)| given == name));
-    }
-    beside
 }
 
 /// Why there can be no connection at all.

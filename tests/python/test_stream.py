@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from decimal import Decimal
 
 import pytest
+from scripted import answer
 
 import liqdata
 from liqdata import _core
@@ -128,13 +129,25 @@ def test_a_gap_is_refused_with_410_and_the_stream_goes_on_behind_it():
             assert take(stream, 1) == [6]
 
 
-def test_a_service_without_a_stream_says_what_it_is_good_for(script):
-    def nothing(exchange):
-        exchange.send(b"HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\nno")
+@pytest.mark.parametrize("index", [answer({}, 404), answer({"extensions": [{"name": "bars"}]})], ids=["none", "a list"])
+@pytest.mark.parametrize("page", [(b"{}", 404), (b"{}", 405), (b"<html>", 200)], ids=["404", "405", "a page"])
+def test_a_service_without_a_stream_says_what_it_is_good_for(script, connect, index, page):
+    told = answer(*page)
+    service = script(lambda exchange: (index if exchange.request.path == "/api" else told)(exchange))
+    with pytest.raises(liqdata.BadQuery, match=r"does not announce stream: ask orders\(\)") as caught:
+        begun(connect(service).stream_orders())
+    assert caught.value.parameter == "stream"
 
-    with liqdata.Client(script(nothing).url) as client, pytest.raises(liqdata.Refused, match=r"orders\(\)") as caught:
-        next(client.stream_orders())
-    assert caught.value.status == 404
+
+def begun(stream):
+    """The first row of a stream of either client."""
+    if hasattr(stream, "__next__"):
+        return next(stream)
+
+    async def taken():
+        return await anext(stream)
+
+    return asyncio.run(taken())
 
 
 def waiting(stream):

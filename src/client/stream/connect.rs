@@ -15,7 +15,7 @@ use tokio::time::{Instant, sleep, timeout};
 use tokio_util::task::AbortOnDropHandle;
 use url::Url;
 
-use crate::api::Stream;
+use crate::api::{Beyond, Stream};
 use crate::client::call::{Failed, LOG};
 use crate::client::error::{self, Error};
 use crate::client::events::Events;
@@ -88,8 +88,8 @@ pub(super) struct Reconnection {
     pub(super) lost: Option<Fault>,
     /// Connections in a row that brought nothing.
     pub(super) fruitless: u32,
-    /// Parameters that the service has to announce before it is asked.
-    pub(super) beside: Vec<&'static str>,
+    /// What the service has to announce before it is asked.
+    pub(super) beyond: Vec<Beyond>,
 }
 
 /// What became of it.
@@ -138,10 +138,18 @@ impl Connecting {
 }
 
 impl Reconnection {
-    /// A connection, after as many attempts as it takes and the options allow.
+    /// A connection; that the service does not announce a stream, where it has none.
     async fn run(&mut self) -> Result<Open, Error> {
+        match self.attempts().await {
+            Err(error) => Err(self.client.unannounced(Stream::NAME, error).await),
+            open => open,
+        }
+    }
+
+    /// A connection, after as many attempts as it takes and the options allow.
+    async fn attempts(&mut self) -> Result<Open, Error> {
         let client = self.client.clone();
-        client.require(Stream::NAME, &self.beside).await?;
+        client.require(Stream::NAME, &self.beyond).await?;
         let config = client.config();
         let share = client.shared.pool.enter(config);
         let Some(kept) = share.kept() else {
@@ -159,7 +167,7 @@ impl Reconnection {
                 let Some(wait) = wait else {
                     self.fruitless = 0;
                     debug!(target: LOG, "GET {}: {}", self.path, fault.error);
-                    return Err(unhelpful(call.counted(fault)));
+                    return Err(call.counted(fault));
                 };
                 warn!(
                     target: LOG,
@@ -237,19 +245,4 @@ impl Reconnection {
         let silence = Duration::from_secs_f64((keep_alive * MISSED).max(0.001));
         Ok((response, silence))
     }
-}
-
-/// Says what a service without a stream is still good for.
-fn unhelpful(mut error: Error) -> Error {
-    if let Error::Refused {
-        status: 404 | 405 | 501,
-        message,
-        ..
-    } = &mut error
-    {
-        message.push_str(
-            "; the stream is an extension that this service does not have: ask orders() from time to time instead",
-        );
-    }
-    error
 }

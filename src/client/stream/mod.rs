@@ -14,7 +14,7 @@ use super::events::Event;
 use super::fault::Fault;
 use super::retry::Kind;
 use super::service::Client;
-use crate::api::{BadQuery, Stream};
+use crate::api::{BadQuery, Beyond, Stream};
 use crate::model::{CascadeRow, Order};
 use crate::wire::Reading;
 use connect::{Connecting, Open, Reconnection};
@@ -88,7 +88,7 @@ pub struct RowStream<R> {
     /// How the rows are asked for, or why they cannot be.
     request: Result<Request<Vec<R>>, BadQuery>,
     /// What is asked for that not every service with a stream has.
-    beside: Vec<&'static str>,
+    beyond: Vec<Beyond>,
     open: Option<Open>,
     /// The connection that is being made, if one is.
     connecting: Option<Connecting>,
@@ -137,7 +137,7 @@ impl<R: Streamed> RowStream<R> {
     pub fn new(client: Client, question: Stream) -> Self {
         Self {
             request: R::request(client.dialect(), &question),
-            beside: question.beside(),
+            beyond: question.beyond(),
             client,
             open: None,
             connecting: None,
@@ -167,8 +167,8 @@ impl<R: Streamed> RowStream<R> {
     /// # Errors
     ///
     /// [`Error`] where no connection can be had within the retries of the client; [`Error::Refused`] with status 410
-    /// where the service no longer knows the place to go on from, so that orders are missing, and 404 where it has no
-    /// stream; [`Error::UnexpectedReply`] for an event outside the contract, which is left out.
+    /// where the service no longer knows the place to go on from, so that orders are missing; [`Error::BadQuery`] where it
+    /// does not announce a stream; [`Error::UnexpectedReply`] for an event outside the contract, which is left out.
     pub async fn next(&mut self) -> Result<Vec<Arrival<R>>, Error> {
         let next = self.following().await;
         // A service may repeat what it was sent.
@@ -220,7 +220,7 @@ impl<R: Streamed> RowStream<R> {
                     place: self.place.clone(),
                     lost: self.lost.take(),
                     fruitless: self.fruitless,
-                    beside: self.beside.clone(),
+                    beyond: self.beyond.clone(),
                 };
                 none.insert(Connecting::begin(reconnection))
             }

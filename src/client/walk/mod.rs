@@ -20,7 +20,7 @@ use std::sync::{Arc, OnceLock};
 use super::beside::Beside;
 use super::error::Error;
 use super::service::Client;
-use crate::api::{BadQuery, Endpoint, Orders};
+use crate::api::{BadQuery, Beyond, Endpoint, Orders};
 use crate::model::{Millis, OrderColumns};
 
 use behind::{Behind, Oldest};
@@ -215,7 +215,8 @@ impl Walk {
             self.ends(End::Complete);
             return Ok(None);
         }
-        match self.client.takes(Orders::NAME, &["start", "end"]).await {
+        let stretch = ["start", "end"].map(Beyond::parameter);
+        match self.client.takes(Orders::NAME, &stretch).await {
             Ok(true) => {
                 let oldest = std::mem::take(&mut self.oldest);
                 self.stage = Stage::Behind(Behind::after(self.page, self.wanted, oldest));
