@@ -1,11 +1,16 @@
 //! Why a frame gives no events.
 
+use crate::model::exchange_meant;
+
 /// Why a frame could not be decoded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// Nobody here knows the exchange.
-    #[error("{name:?} is not an exchange with a decoder; allowed: {known}")]
+    #[error(
+        "{name:?} is not an exchange with a decoder{}; allowed: {known}",
+        exchange_meant(.name, .known.split(", "))
+    )]
     UnknownExchange {
         /// The name as it was given.
         name: String,

@@ -6,11 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::refusal::Refusal;
 use crate::api::BadQuery;
 use crate::model::{
-    EXCHANGES, Symbol, coin_of_pair, did_you_mean, is_coin, may_be_scaled, nearest,
+    ALIKE, EXCHANGES, Symbol, coin_of_pair, did_you_mean, is_coin, may_be_scaled, nearest,
 };
 
-/// Names less alike than this are not offered.
-const ALIKE: f64 = 0.75;
 /// So many coins are listed where none is alike.
 const LISTED: usize = 20;
 

@@ -6,7 +6,7 @@ use std::fmt;
 use crate::api::{BadQuery, Endpoint};
 use crate::archive::ArchiveError;
 use crate::engine::{EngineError, RingFault, TableFault};
-use crate::model::Millis;
+use crate::model::{EXCHANGES, Millis, exchange_meant};
 
 /// What is allowed of an instant that lies after what is known.
 const NOT_LATER: &str = "an instant that is not later";
@@ -149,10 +149,19 @@ impl From<EngineError> for Refusal {
         };
         let mut refusal = Self::new(code, Some(parameter), error.to_string());
         match &error {
-            EngineError::UnknownVenue { known, .. } if known.is_empty() => {
-                refusal.allowed = Some("none, as no reading of it names an exchange".to_owned());
+            EngineError::UnknownVenue {
+                exchange, known, ..
+            } => {
+                if !EXCHANGES.contains(&exchange.as_str()) {
+                    let all = known.iter().map(String::as_str).chain(EXCHANGES);
+                    refusal.message += &exchange_meant(exchange, all);
+                }
+                refusal.allowed = Some(if known.is_empty() {
+                    "none, as no reading of it names an exchange".to_owned()
+                } else {
+                    known.join(", ")
+                });
             }
-            EngineError::UnknownVenue { known, .. } => refusal.allowed = Some(known.join(", ")),
             EngineError::BadBin { least, price, .. } => {
                 refusal.allowed = Some(format!("from {least} to {price}"));
             }

@@ -73,7 +73,7 @@ pub use map::{MapKind, MapRow};
 pub use margin::{Contract, MarginOf, Terms, first_margin, liquidation_price, maintenance_margin};
 pub use maxpain::{Cluster, MaxPain, Pain};
 pub use money::ExactSum;
-pub use nearest::nearest;
+pub use nearest::{ALIKE, exchange_meant, nearest};
 pub use observed::{
     ObservedBar, ObservedLiquidations, ObservedOpenInterest, ObservedOpenInterestUsd,
     ObservedOrder, Position,

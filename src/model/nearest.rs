@@ -1,10 +1,23 @@
 //! Which known names are most like one that is unknown.
 
 use super::sorting::sort_small;
+use super::symbol::{did_you_mean, exchange_name};
 use strsim::jaro_winkler;
 
 /// So many names are offered.
 const OFFERED: usize = 3;
+/// How much a name is like another that may have been meant.
+pub const ALIKE: f64 = 0.75;
+
+/// The question whether the nearest of `known` was meant by the name of an exchange, as a message ends with it; empty where
+/// none is near.
+#[must_use]
+pub fn exchange_meant<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
+    let near = nearest(&exchange_name(name), known, ALIKE);
+    near.first()
+        .map(|near| format!("; {}", did_you_mean(near)))
+        .unwrap_or_default()
+}
 
 /// The names of `known` that are at least so much `alike` to `name`, from 0 to 1 by Jaro and Winkler, the nearest first.
 ///
