@@ -10,6 +10,7 @@ from ._local import _Local
 from .errors import BadQuery
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Sequence
 
     from .types import ArchiveTable, Instant, Progress
@@ -58,7 +59,7 @@ class _LocalExport(_Local):
 
     def export(
         self,
-        url: str,
+        url: str | os.PathLike[str],
         *,
         start: Instant | None = None,
         end: Instant | None = None,
@@ -66,7 +67,7 @@ class _LocalExport(_Local):
         partition: Literal["day"] = "day",
         progress: Progress = False,
     ) -> Exported:
-        """Bring the closed days of an archive to object storage, where other engines read its files as they are.
+        """Bring the closed days of an archive to a folder or object storage, where other engines read its files.
 
         Only what is not there yet is sent: the files first, and last the list of them with runs and gaps, so that
         whatever cuts an export short leaves behind the address what was there before. The next one goes on from there.
@@ -74,9 +75,10 @@ class _LocalExport(_Local):
 
         Parameters
         ----------
-        url : str
-            Address of a prefix that is this archive's alone: ``s3://bucket/prefix``, ``gs://…``, ``az://…``, or
-            ``file:///folder``. Credentials come from the environment (``AWS_ACCESS_KEY_ID`` and its like).
+        url : str or path
+            A folder, by its path or as ``file:///folder``, or the address of a prefix (``s3://bucket/prefix``,
+            ``gs://…``, ``az://…``), that is this archive's alone. Credentials come from the environment
+            (``AWS_ACCESS_KEY_ID`` and its like).
         start, end : int, datetime or str, optional
             Only days from ``start`` until before ``end``, each an instant at which a UTC day begins. All days that have
             been over for an hour by default; one that is not over is never exported.
@@ -116,7 +118,7 @@ class _LocalExport(_Local):
         >>> folder = tempfile.mkdtemp() + "/archive"  # made by a collector otherwise
         >>> _core.ArchiveWriter(folder).close()
         >>> with liqdata.open(folder) as market:
-        ...     market.export(f"file://{folder}-kept").sent
+        ...     market.export(f"{folder}-kept").sent
         0
         """
         self._open()

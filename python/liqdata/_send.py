@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import os
 import tempfile
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import unquote, urlsplit
 
 from . import _core
 from ._inputs import choice, datetime_of, instant, many
-from ._objects import Objects, checked, each, run
+from ._objects import Objects, checked, each, is_address, run
 from ._plain import read
 from ._progress import bar, meant
 from .errors import ArchiveError, BadQuery
@@ -79,9 +81,24 @@ def day(value: Instant | None, parameter: str) -> int | None:
     return at
 
 
+def place(url: object, folder: str) -> str:
+    """The address of where an export goes, a folder by its path as well; never the archive's own."""
+    if isinstance(url, os.PathLike) or (isinstance(url, str) and url.strip() and not is_address(url)):
+        # Behind a symbolic link is what it leads to.
+        url = Path(url).resolve().as_uri()
+    address = checked(url, "url")
+    parts = urlsplit(address)
+    if parts.scheme == "file":
+        there, here = Path(unquote(parts.path)).resolve(), Path(folder).resolve()
+        if there == here or here in there.parents:
+            msg = f"url: {address!r} is the archive itself or within it; allowed: a folder beside it, or an address"
+            raise BadQuery(msg, parameter="url")
+    return address
+
+
 def export(
     folder: str,
-    url: str,
+    url: str | os.PathLike[str],
     *,
     start: Instant | None,
     end: Instant | None,
@@ -90,7 +107,7 @@ def export(
     progress: Progress,
 ) -> Sent:
     """Brings the closed days of the archive in ``folder`` behind an address."""
-    address = checked(url, "url")
+    address = place(url, folder)
     meant(progress)
     choice(partition, "partition", ("day",))
     named = [tables] if isinstance(tables, str) else many(tables)

@@ -280,10 +280,36 @@ def test_what_cannot_be_reached_is_told(s3, folder, monkeypatch):
     assert time.monotonic() - started < 40
 
 
+def test_an_archive_is_exported_to_a_folder_by_its_path(folder, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    with liqdata.open(folder) as market:
+        wanted = told(market)
+        for where in ("kept", tmp_path / "a folder, 100 % ours ü", f"file://{tmp_path}/third"):
+            done = market.export(where)
+            assert done.sent == done.files > 0
+            assert done.url.startswith("file:///")
+            assert market.export(where).sent == 0
+            path = str(where).removeprefix("file://")
+            with liqdata.open(path) as kept, liqdata.open(done.url) as by_address:
+                assert list(kept.iter_orders()) == list(by_address.iter_orders())
+                assert list(kept.iter_orders()) == [row for row in wanted["iter"] if row["timestamp"] < ends(done)]
+    assert cli.main(["export", str(folder), "by-command"]) == 0
+    assert "files of days until" in capsys.readouterr().out
+    assert (tmp_path / "by-command" / "journal.sqlite").is_file()
+
+
+def ends(done):
+    """The end of the last day of an export, in epoch milliseconds."""
+    return int(done.until.timestamp() * 1000)
+
+
 def test_addresses_and_options_that_mean_nothing_are_refused(folder, monkeypatch):
     with liqdata.open(folder) as market:
         for options, message in [
-            ({"url": "archive"}, "url: 'archive' is no address; allowed: s3://bucket/prefix"),
+            ({"url": " "}, "url: ' ' is no address; allowed: s3://bucket/prefix"),
+            ({"url": str(folder)}, "is the archive itself or within it; allowed: a folder beside it"),
+            ({"url": folder / "orders"}, "is the archive itself or within it"),
+            ({"url": f"file://{folder}/"}, "is the archive itself or within it"),
             ({"url": "ftp://host/x"}, "url: 'ftp://host/x' is not allowed"),
             ({"url": "s3://"}, "url: 's3://' is not allowed"),
             ({"url": "s3://kept/x?versionId=1"}, "is not allowed"),
@@ -477,7 +503,7 @@ def test_the_command_line_exports_and_asks_an_address(s3, folder, capsys):
         assert cli.main(["coins", "--archive", place, "--json"]) == 0
         answers.append(capsys.readouterr().out)
     assert answers[0] == answers[1] != "[]\n"
-    assert cli.main(["export", str(folder), "nowhere"]) == cli.USAGE
+    assert cli.main(["export", str(folder), "nowhere://x"]) == cli.USAGE
     assert cli.main(["export", str(folder), "s3://nowhere/x"]) == cli.FAILED
     assert "there is no such bucket" in capsys.readouterr().err
     assert cli.main(["serve", "s3://kept/here", "--collect"]) == cli.USAGE

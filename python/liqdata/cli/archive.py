@@ -48,7 +48,7 @@ def command(name: str, sentence: str) -> Command:
             as_json,
         ],
     )
-    made.epilog = "URL is an address that is this archive's alone, such as s3://bucket/prefix."
+    made.epilog = "URL is a folder or an address that is this archive's alone, such as s3://bucket/prefix."
     return made
 
 
