@@ -50,7 +50,7 @@ def refused(**tables):
 WHOLE = liqdata.Market(bars=columns()).bars("BTC")
 
 
-@pytest.mark.parametrize(
+in_every_shape = pytest.mark.parametrize(
     "bars",
     [
         {"BTC": ohlcv()},
@@ -87,8 +87,20 @@ WHOLE = liqdata.Market(bars=columns()).bars("BTC")
         "coin as the index",
     ],
 )
+
+
+@in_every_shape
 def test_bars_in_every_usual_shape_are_the_same_bars(bars):
     assert liqdata.Market(bars=bars).bars("BTC") == WHOLE
+
+
+@in_every_shape
+def test_an_ingest_takes_bars_in_every_shape_that_a_market_takes(bars, tmp_path):
+    done = liqdata.ingest(tmp_path / "archive", bars=bars, exchange="binance")
+    assert (done.new, done.refused) == (48, {})
+    with liqdata.open(tmp_path / "archive") as archive:
+        assert archive.bars("BTC") == WHOLE
+    assert liqdata.ingest(tmp_path / "archive", bars=bars, exchange="binance").repeated == 48
 
 
 def test_bars_of_several_coins_come_by_coin():
