@@ -96,6 +96,16 @@ class Told(dict[str, Any]):
 
     meta: dict[str, Any]
 
+    def __missing__(self, name: object) -> Any:
+        for same in _SAME.get(str(name), ()):
+            if same in self:
+                return self[same]
+        raise KeyError(name)
+
+
+_SAME = {"1d": ("24h", "d1"), "24h": ("d1",), "7d": ("d7",), "1w": ("d7",)}
+"""Other names of windows and ranges, as parameters take them; the keys are the contract's."""
+
 
 def plain(answer: dict[str, Any], origin: Origin) -> Any:
     """Dicts as on the wire."""

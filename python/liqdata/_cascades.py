@@ -223,7 +223,8 @@ class _LocalCascades(_Local):
         >>> len(events), all(event["usd"] >= event["largest_usd"] for event in events)
         (20, True)
         """
-        return self._ask("cascades", _answers.rows, as_of, **asked(symbol, gap, min_usd, (start, end)))
+        found = self._ask("cascades", _answers.rows, as_of, **asked(symbol, gap, min_usd, (start, end)))
+        return self._covered(found, "24h", as_of, between=(start, end))
 
     def stream_cascades(
         self,

@@ -49,8 +49,9 @@ class _History(_Blocking, Generic[Amount]):
             A coin (``BTC``), a trading pair (``BTCUSDT``) or several, also with commas between them; everything by
             default.
         interval : str, timedelta or int
-            Length of a period, whole minutes up to 366 days: ``"5m"``, ``"1h"``, ``"1d"``, or milliseconds. Periods
-            begin at whole multiples of it since 1970, UTC.
+            Length of a period, whole minutes up to 366 days: ``"5m"``, ``"1h"``, ``"1d"``, ``"1M"`` (which is
+            ``"30d"``, and no month of the calendar), or milliseconds. Periods begin at whole multiples of it since
+            1970, UTC.
         by : {"coin", "symbol", "exchange", "side"} or several
             What else rows are grouped by, a column each, in this order; ``()`` for totals.
         start : int, datetime or str, optional
@@ -154,7 +155,8 @@ class _LocalHistory(_Local):
         True
         """
         asked = _asked(symbol, interval, by, (start, end), (exchange, min_usd))
-        return self._ask("history", _grouped(by), as_of, **asked)
+        found = self._ask("history", _grouped(by), as_of, **asked)
+        return self._covered(found, "24h", as_of, between=(start, end))
 
 
 def _asked(

@@ -27,8 +27,9 @@ _ENDLESS = 1e30
 _MILLISECOND = timedelta(milliseconds=1)
 _INSTANTS = "epoch milliseconds, a datetime (naive ones are UTC) or ISO 8601 text"
 _MINUTE = 60_000
+_MONTH = 30 * 24 * 60 * _MINUTE  # as ranges have it: a length, and no month of the calendar
 _LONGEST = 366 * 24 * 60 * _MINUTE
-_LENGTHS = 'whole minutes, such as "5m", "4h", "1d", a timedelta, or milliseconds'
+_LENGTHS = 'whole minutes, such as "5m", "4h", "1d", "1M" (which is "30d"), a timedelta, or milliseconds'
 
 
 def datetime_of(millis: int) -> datetime:
@@ -103,7 +104,7 @@ def length(interval: object) -> int:
     if isinstance(interval, timedelta):
         found = interval // timedelta(milliseconds=1) if not interval % timedelta(milliseconds=1) else None
     elif isinstance(interval, str):
-        found = _core.span(interval)
+        found = _MONTH if interval == "1M" else _core.span(interval)
     elif isinstance(interval, int) and not isinstance(interval, bool):
         found = interval
     if found is None or found <= 0 or found % _MINUTE or found > _LONGEST:

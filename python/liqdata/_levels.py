@@ -159,7 +159,8 @@ class _Levels(_Blocking):
         -------
         dict or dict of str to dict
             As on the wire: ``symbol``, ``price``, ``updatedAt`` (epoch ms), ``d1`` and ``d7`` with ``long`` and
-            ``short`` (``price``, ``usd``, signed ``distPct``), ``totalLong`` and ``totalShort`` (USD).
+            ``short`` (``price``, ``usd``, signed ``distPct``), ``totalLong`` and ``totalShort`` (USD). ``["1d"]`` and
+            ``["7d"]`` are ``["d1"]`` and ``["d7"]``; the keys are the contract's.
 
         Examples
         --------

@@ -131,11 +131,19 @@ class _Local:
         """Rows of a window, with what is known of its coverage."""
         return self._covered(self._ask(endpoint, _answers.rows, as_of, range=range, **parameters), range, as_of)
 
-    def _covered(self, found: A, range: Window, as_of: Instant | None) -> A:
-        """The same rows, or rows by symbol, of a window, with what is known of its coverage."""
+    def _covered(
+        self, found: A, range: Window, as_of: Instant | None, *, between: tuple[object, object] = (None, None)
+    ) -> A:
+        """The same answer, or answers by symbol, of a window, with what is known of its coverage.
+
+        What is ``between`` instants of its own is of no window.
+        """
+        if between != (None, None):
+            return found
         coverage: _core.Table = self._core.ask(_core.question("coverage", range=range), instant(as_of, "as_of"))
-        for rows in found.values() if isinstance(found, dict) else (found,):
-            cast("Rows[Any]", rows).meta["coverage"] = coverage.dicts("decimal")
+        answers: list[Any] = [found] if hasattr(found, "meta") else list(cast("dict[str, Any]", found).values())
+        for one in answers:
+            one.meta["coverage"] = coverage.dicts("decimal")
         return found
 
     def _each(

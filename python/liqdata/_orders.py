@@ -327,12 +327,12 @@ class _Orders(_Blocking, Generic[Amount]):
             If no connection can be had within the client's retries; asked again, the stream goes on where it was.
         Refused
             With status 410 if the service no longer knows the place to go on from, so that orders are missing:
-            :meth:`iter_orders` has them, and the stream, asked again, goes on behind the gap. With status 404 if the
-            service has no stream.
+            :meth:`iter_orders` has them, and the stream, asked again, goes on behind the gap.
         UnexpectedReply
             For an event outside the contract, which is left out.
         BadQuery
-            For a parameter that is not allowed, and for ``min_usd`` where the service does not announce it.
+            For a parameter that is not allowed, and where the service does not announce the stream, or ``min_usd`` of
+            it.
         RuntimeError
             If the client is closed, also meanwhile.
 
@@ -633,7 +633,8 @@ class _LocalOrders(_Local):
             **spelled(start, end),
             "groups": _told_groups(groups),
         }
-        return self._each("orders", symbol, _answers.rows, as_of, **asked)
+        found = self._each("orders", symbol, _answers.rows, as_of, **asked)
+        return self._covered(found, "24h", as_of, between=(start, end))
 
     def iter_orders(
         self,

@@ -62,9 +62,10 @@ class _Series(_Blocking):
         end : int, datetime or str, optional
             Only bars that closed by then; one that ends after it is left out.
         interval : str, timedelta or int, optional
-            Length of the bars: such as ``"15m"``, ``"4h"`` or ``"1d"``, a timedelta, or milliseconds; whole minutes.
-            They open at multiples of it since the epoch and are made of the bars there are whose length divides it; of
-            those that are there, where some are missing. As they are by default, in an archive the shortest.
+            Length of the bars: such as ``"15m"``, ``"4h"``, ``"1d"`` or ``"1M"`` (which is ``"30d"``), a timedelta, or
+            milliseconds; whole minutes. They open at multiples of it since the epoch and are made of the bars there are
+            whose length divides it; of those that are there, where some are missing. As they are by default, in an
+            archive the shortest.
         as_of : int, datetime or str, optional
             Answer as of then: nothing known later counts; now by default. An extension of ``liqdata serve``.
 

@@ -169,6 +169,30 @@ class _Service:
     def __reduce__(self) -> tuple[Any, ...]:
         return remake, (type(self), self._options.portable(type(self).__name__))
 
+    _has_bars = True  # until a service says that it has none
+
+    def _origin(self, at: int | None) -> Origin:
+        """Where an answer came from, with what brings the bars of its time: whoever draws waits for them."""
+        origin = self._options.origin(at)
+
+        def bars(coin: str, start: int, end: int) -> Rows[BarRow] | None:
+            if not self._has_bars:
+                return None
+            question = _core.question("bars", symbol=coin, **spelled(datetime_of(start), datetime_of(end)))
+            try:
+                found: Rows[BarRow] = rows(self._core.ask(_beside(question, at, explain=False)), origin)
+                _refuse_others(found, coin, start, end)
+            except BadQuery:
+                self._has_bars = False
+            except (LiqdataError, RuntimeError) as error:
+                # A picture is drawn without the line rather than not at all.
+                logging.getLogger("liqdata").warning("no price line: %s", error)
+            else:
+                return found
+            return None
+
+        return origin._replace(bars=bars, far=True)
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.base_url!r}{', closed' if self._core.closed else ''})"
 
@@ -255,30 +279,6 @@ def _refuse_others(bars: Rows[BarRow], coin: str, start: int, end: int) -> None:
 
 class _Blocking(_Service):
     """Asks and waits, on the caller's own thread."""
-
-    _has_bars = True  # until a service says that it has none
-
-    def _origin(self, at: int | None) -> Origin:
-        """Where an answer came from, with what brings the bars of its time."""
-        origin = self._options.origin(at)
-
-        def bars(coin: str, start: int, end: int) -> Rows[BarRow] | None:
-            if not self._has_bars:
-                return None
-            question = _core.question("bars", symbol=coin, **spelled(datetime_of(start), datetime_of(end)))
-            try:
-                found: Rows[BarRow] = rows(self._core.ask(_beside(question, at, explain=False)), origin)
-                _refuse_others(found, coin, start, end)
-            except BadQuery:
-                self._has_bars = False
-            except (LiqdataError, RuntimeError) as error:
-                # A picture is drawn without the line rather than not at all.
-                logging.getLogger("liqdata").warning("no price line: %s", error)
-            else:
-                return found
-            return None
-
-        return origin._replace(bars=bars, far=True)
 
     def _ask(
         self,
@@ -387,7 +387,7 @@ class _Awaiting(_Service):
         at, wanted = instant(as_of, "as_of"), switch(explain, "explain")
         question = _beside(_core.question(endpoint, **parameters), at, explain=wanted)
         told = await answer(lambda bridge, token: self._core.begin(question, bridge, token))
-        return convert(told, self._options.origin(at).about(endpoint, parameters))
+        return convert(told, self._origin(at).about(endpoint, parameters))
 
     async def _each(
         self,
@@ -412,7 +412,7 @@ class _Awaiting(_Service):
         asked = [_beside(question, at, explain=wanted) for question in questions.values()]
         notes = [f"symbol: {name}" for name in questions]
         answers = await answer(lambda bridge, token: self._core.begin_many(asked, notes, bridge, token))
-        origin = self._options.origin(at)
+        origin = self._origin(at)
         return {
             name: convert(told, origin.about(endpoint, {"symbol": name, **parameters}))
             for name, told in zip(questions, answers, strict=True)
@@ -440,7 +440,7 @@ class _Awaiting(_Service):
     async def _walked(self, asked: _Asked, convert: Convert[A]) -> AsyncIterator[A]:
         for start in range(0, len(asked.ats), _AT_ONCE):
             some = asked.part(start)
-            for made in some.made(await self._answers(some.questions, some.notes), convert, self._options.origin):
+            for made in some.made(await self._answers(some.questions, some.notes), convert, self._origin):
                 yield made
 
     async def _answers(self, questions: list[_core.Question], notes: list[str]) -> list[Any]:
@@ -472,7 +472,6 @@ class _Awaiting(_Service):
         notes = [note for one in asked.values() for note in one.notes]
         answers = iter(await self._answers(questions, notes))
         found = {
-            name: one.made(list(islice(answers, len(one.ats))), convert, self._options.origin)
-            for name, one in asked.items()
+            name: one.made(list(islice(answers, len(one.ats))), convert, self._origin) for name, one in asked.items()
         }
         return found.get(None, found)

@@ -33,7 +33,7 @@ class _Totals(_Blocking, Generic[Amount]):
         -------
         dict
             By window; ``long_usd``, ``short_usd``, ``total_usd`` as float (USD) and ``cnt`` as int. A window that the
-            service leaves out is absent.
+            service leaves out is absent. ``["1d"]`` is ``["24h"]``; the keys are the contract's.
 
         Examples
         --------
@@ -214,7 +214,7 @@ class _LocalTotals(_Local):
         >>> market.overview(as_of="2026-05-31T12:00Z")["24h"]["cnt"] < market.overview()["24h"]["cnt"]
         True
         """
-        answer: Overview = self._ask("overview", _answers.plain, as_of)
+        answer: Overview = self._covered(self._ask("overview", _answers.plain, as_of), "24h", as_of)
         return answer
 
     def coins(self, range: Window = "24h", limit: int = 30, *, as_of: Instant | None = None) -> Rows[CoinRow]:
@@ -257,4 +257,4 @@ class _LocalTotals(_Local):
         >>> market.chart("BTC").columns
         ['hour', 'side', 'total_usd']
         """
-        return self._each("chart", symbol, _answers.rows, as_of)
+        return self._covered(self._each("chart", symbol, _answers.rows, as_of), "24h", as_of)

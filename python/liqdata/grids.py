@@ -241,9 +241,9 @@ class Heatmap(_Grid):
     def price(self) -> Rows[BarRow] | None:
         """The bars of the coin over the time of the map, which :meth:`plot` draws; ``None`` where none came with it.
 
-        A market in this process brings them when they are first asked for, and so does a :class:`~liqdata.Client` while
-        it is open, where the service's ``/api`` announces bars. An :class:`~liqdata.AsyncClient` brings none: hand
-        those that it gives to :meth:`plot`.
+        A market in this process brings them when they are first asked for, and so does a :class:`~liqdata.Client` or
+        an :class:`~liqdata.AsyncClient` while it is open, where the service's ``/api`` announces bars. Whoever asks
+        waits for the service: where an event loop has to go on meanwhile, ``await asyncio.to_thread(map.plot)``.
 
         Examples
         --------

@@ -1,8 +1,11 @@
 """Orders of a coin and of so many USD, wherever they are asked for, and the coin in frames of them."""
 
 import json
+import pickle
 import subprocess
 import sys
+import urllib.request
+from datetime import timedelta
 from decimal import Decimal
 
 import duckdb
@@ -200,3 +203,53 @@ def test_a_file_of_a_walk_is_taken_in_again(tables, served, tmp_path):
     assert liqdata.ingest(tmp_path / "archive", tmp_path / "orders.parquet", format="orders").new == 400
     with liqdata.open(tmp_path / "archive") as archive:
         assert archive.orders(limit=1000) == tables.orders(limit=1000)
+
+
+# --- what an answer covers, and other names of windows
+
+
+def test_every_realised_answer_of_the_last_day_says_what_it_covers(tables):
+    covered = list(tables.coverage())
+    assert covered
+    for asked in (
+        tables.overview(),
+        tables.orders(),
+        tables.orders(["BTC", "PEPE"])["PEPE"],
+        tables.chart("BTC"),
+        tables.chart(["BTC"])["BTC"],
+        tables.history(),
+        tables.history("BTC", interval="1d", by="side"),
+        tables.cascades(min_usd=0),
+    ):
+        assert asked.meta["coverage"] == covered
+    then = tables.now - timedelta(hours=3)
+    assert tables.overview(as_of=then).meta["coverage"] == list(tables.coverage(as_of=then)) != covered
+    # What is between instants of its own is of no window that coverage knows.
+    for asked in (tables.orders(start=then), tables.history(end=then), tables.cascades(start=then, min_usd=0)):
+        assert "coverage" not in asked.meta
+
+
+def test_windows_and_ranges_are_found_by_their_other_names():
+    with liqdata.demo() as market, liqdata.serve(market) as server, liqdata.Client(server.url) as client:
+        for source in (market, client):
+            overview, pain = source.overview(), source.maxpain()
+            assert overview["1d"] == overview["24h"]
+            assert pain["1d"] == pain["24h"] == pain["d1"]
+            assert pain["7d"] == pain["1w"] == pain["d7"]
+            assert list(overview) == ["1h", "4h", "12h", "24h"]
+            for name in ("7d", "2h"):
+                with pytest.raises(KeyError, match=name):
+                    overview[name]
+            assert pickle.loads(pickle.dumps(overview))["1d"] == overview["24h"]
+            month = {"symbol": "BTC", "start": "2026-01-01"}
+            assert source.history(interval="1M", **month) == source.history(interval="30d", **month) != []
+            assert source.bars(interval="1M", **month) == source.bars(interval="30d", **month)
+        with urllib.request.urlopen(f"{server.url}/api/liquidations/history?interval=1M") as plain:
+            assert json.load(plain)["data"] == told(f"{server.url}/api/liquidations/history?interval=30d") != []
+        with pytest.raises(BadQuery, match=r'"1M" \(which is "30d"\)'):
+            market.history(interval="2M")
+
+
+def told(url):
+    with urllib.request.urlopen(url) as reply:
+        return json.load(reply)["data"]

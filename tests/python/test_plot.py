@@ -1,5 +1,6 @@
 """The pictures: what stands on them, read from matplotlib's own objects."""
 
+import asyncio
 import itertools
 import pickle
 import sys
@@ -380,6 +381,16 @@ def test_the_map_of_a_market_brings_the_bars_of_its_time_as_of_its_instant(marke
         assert pickle.loads(pickle.dumps(far)).price is None
         assert far.price == grid.price
     assert left.price is None
+
+    async def brought(url):
+        async with liqdata.AsyncClient(url) as client:
+            told, again = (await client.heatmap(["BTC", "ETH"], "12h", as_of=at))["BTC"], await client.heatmap("BTC")
+            assert told.price == grid.price
+            assert "candles" in said(await asyncio.to_thread(again.plot, Figure().add_subplot()))
+            return await client.heatmap("BTC", "12h", as_of=at)
+
+    with liqdata.serve(market) as server:
+        assert asyncio.run(brought(server.url)).price is None  # the client is closed
     start, end = grid.span
     _refuse_others(grid.price, "BTC", start, end)
     for coin, *span in (("ETH", start, end), ("BTC", start + 1, end), ("BTC", start, end - 1)):
