@@ -100,10 +100,26 @@ fn seconds(seconds: f64) -> i64 {
     whole * 1000
 }
 
+/// When requests of a venue may not be answered, at most.
+fn unanswered(schedule: &Schedule, venue: &str) -> Vec<Span> {
+    let of_venue = schedule.faults.iter().filter(|(of, _)| of == &venue);
+    let spans = of_venue.filter_map(|(_, step)| {
+        let (at, end) = (signed(step.at), signed(step.end()));
+        let left_alone = match &step.what {
+            // A venue that refuses everything refuses requests, too.
+            Fault::List(_) | Fault::RestHangs | Fault::RestCut | Fault::Refused(_) => 0,
+            Fault::Rest(limit) => signed(is_long(limit)),
+            _ => return None,
+        };
+        Some((at, end + ASKED + left_alone))
+    });
+    spans.collect()
+}
+
 /// When a venue may not have been heard, at most.
 fn allowed(schedule: &Schedule, venue: &str) -> Vec<Span> {
     let mut allowed = vec![(0, BACK)];
-    let mut asked: Vec<Span> = Vec::new();
+    let asked = unanswered(schedule, venue);
     let is_paired = PAIRED.contains(&venue);
     let mut of_venue = schedule.faults.iter().filter(|(of, _)| of == &venue);
     let is_deaf = of_venue.any(|(_, step)| matches!(step.what, Fault::Deaf));
@@ -132,19 +148,17 @@ fn allowed(schedule: &Schedule, venue: &str) -> Vec<Span> {
                 let lag = signed(*lag);
                 allowed.push((at - DEATH - lag, dead + lag));
             }
-            Fault::List(_) | Fault::RestHangs | Fault::RestCut => asked.push((at, end + ASKED)),
-            Fault::Rest(limit) => asked.push((at, end + ASKED + signed(is_long(limit)))),
             // A venue of which every market of an address is gone has no such address until they are back.
             Fault::Withdrawn => allowed.push((at - DEATH, end + BACK)),
-            Fault::Announced
+            Fault::List(_)
+            | Fault::Rest(_)
+            | Fault::RestHangs
+            | Fault::RestCut
+            | Fault::Announced
             | Fault::Deaf
             | Fault::Duplicates
             | Fault::Disorder
             | Fault::Replay(_) => {}
-        }
-        // A venue that refuses everything refuses requests, too.
-        if matches!(step.what, Fault::Refused(_)) {
-            asked.push((at, end + ASKED));
         }
     }
     let polled = POLLED.contains(&venue);
@@ -213,7 +227,9 @@ fn is_of(gap: &TopicGap, truth: &Truth) -> bool {
             .any(|topic| topic.ends_with(&gap.topic) || gap.topic.contains(truth.market.native_id))
 }
 
-/// Whether nobody could know that a market is listed: it was read too rarely for that.
+/// Whether nobody could know that a market is listed: the markets were read too rarely for that before the process ended, or
+/// the venue did not answer who read them. The next process knows nothing of what this one knew, so that to it no market is
+/// new.
 fn is_unknown(schedule: &Schedule, truth: &Truth, at: i64, ends: i64) -> bool {
     let of_venue = schedule
         .faults
@@ -224,7 +240,14 @@ fn is_unknown(schedule: &Schedule, truth: &Truth, at: i64, ends: i64) -> bool {
         Fault::Withdrawn => Some(signed(step.end())),
         _ => None,
     });
-    let known = at + listed_within(schedule) + READ;
+    let mut known = at + listed_within(schedule) + READ;
+    let mut unanswered = unanswered(schedule, truth.venue);
+    unanswered.sort_unstable();
+    for (from, until) in unanswered {
+        if from < known && until > at {
+            known = known.max(until + listed_within(schedule));
+        }
+    }
     let restarts = schedule.mishaps.iter().filter(|step| {
         matches!(
             step.what,
