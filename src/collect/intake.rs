@@ -14,6 +14,7 @@ use super::clock::Clock;
 use super::counts::Counts;
 use super::dedupe::HeardKeys;
 use super::delivery::{Delivery, NotTaken, Sent};
+use super::ears::Place;
 use super::hold::{Hold, Waiting};
 use super::keys::{Kept, Keys, Way};
 use super::lock::locked;
@@ -114,6 +115,8 @@ pub(super) struct Told {
     pub(super) any: bool,
     /// Whether some of them are news that are kept.
     pub(super) is_news: bool,
+    /// Whether they are of the past, told to who subscribes.
+    is_past: bool,
     /// When the last of them happened, where the venue says so: it was said after that.
     pub(super) last: Option<Millis>,
 }
@@ -197,13 +200,16 @@ impl Intake {
         asked: &Asked,
         all_taken: bool,
         sequences: &mut Sequences,
+        place: &Place,
     ) -> (Heard, Told) {
         let now = self.clock.now();
         self.board.notes().status.last_heard = Some(now);
         // The lock-free part is over before anything is waited for.
         let (heard, mut told, ready) = self.read(text, asked, all_taken, sequences, now);
         told.is_news = !ready.is_empty();
-        self.hand_over(ready).await;
+        let heard_until = || locked(&place.ears).seen().unwrap_or(now);
+        let known_until = told.is_past.then(heard_until);
+        self.hand_over(ready, known_until).await;
         (heard, told)
     }
 
@@ -231,9 +237,10 @@ impl Intake {
                 return (Heard::Other, Told::default(), Vec::new());
             }
         };
-        let told = Told {
+        let mut told = Told {
             any: !events.is_empty(),
             is_news: false,
+            is_past: false,
             // Where the venue does not say, the time of receipt stands in.
             last: events
                 .iter()
@@ -260,6 +267,7 @@ impl Intake {
         } else {
             Way::Socket
         };
+        told.is_past = way == Way::Request;
         let announces = self.assign_keys(&frame, &mut events, way, now);
         let (ready, is_new) = self.sift(events, text, None, way, now);
         if is_new || announces || !faults.is_empty() {
@@ -527,8 +535,9 @@ impl Intake {
         times.min().unwrap_or_else(|| self.clock.now())
     }
 
-    /// Hands rows to the archive; what it cannot take in time is counted, and the time becomes a gap.
-    pub(super) async fn hand_over(&self, ready: Ready) {
+    /// Hands rows to the archive; what it cannot take in time is counted, and the time becomes a gap: not before
+    /// `known_until`, where everything up to then was heard or is known to be missing.
+    pub(super) async fn hand_over(&self, ready: Ready, known_until: Option<Millis>) {
         if ready.is_empty() {
             return;
         }
@@ -557,13 +566,14 @@ impl Intake {
                 self.forget(&keys);
                 self.board.notes().status.lost += count;
                 self.board.trouble(format!("orders are lost: {reason}"));
+                let since = known_until.map_or(first, |known| known.max(first));
                 let mut lost = locked(&self.lost);
                 let lost = lost.get_or_insert_with(|| Lost {
-                    since: first,
+                    since,
                     rows: 0,
                     reason,
                 });
-                lost.since = lost.since.min(first);
+                lost.since = lost.since.min(since);
                 lost.rows += count;
             }
         }

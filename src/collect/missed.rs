@@ -183,7 +183,15 @@ impl VenueTasks {
         }
         // Rows that came late before it are missed as well, and clocks differ.
         let from = owed.start.back(late.max(MARGIN)).max(forgotten);
-        let told = self.fill_missed(from, owed.end.on(MARGIN)).await;
+        let lost = self.intake.board.notes().status.lost;
+        let until = owed.end.on(MARGIN);
+        let mut told = self.fill_missed(from, until, owed.told_until).await;
+        // What was heard is not taken from a body once more, and has not got into the archive yet.
+        let is_kept = self.intake.kept_until(owed.end) >= owed.end
+            && lost == self.intake.board.notes().status.lost;
+        if told.answer == Answer::Whole && !is_kept {
+            told.answer = Answer::Partial;
+        }
         owed.rows += told.rows;
         owed.attempts += 1;
         owed.due = Instant::now();
@@ -205,6 +213,7 @@ impl VenueTasks {
                     }
                     return None;
                 }
+                owed.told_until = owed.told_until.max(Some(asked.back(late)));
                 let left = all_told.0.saturating_sub(asked.0);
                 owed.due += Duration::from_millis(u64::try_from(left).unwrap_or(0));
             }
@@ -216,8 +225,8 @@ impl VenueTasks {
         Some(owed)
     }
 
-    /// Asks for the liquidations of a stretch.
-    async fn fill_missed(&self, from: Millis, until: Millis) -> Told {
+    /// Asks for the liquidations of a stretch, of which all was told before up to `told_until`.
+    async fn fill_missed(&self, from: Millis, until: Millis, told_until: Option<Millis>) -> Told {
         let venue = self.intake.venue;
         let mut told = Told {
             rows: 0,
@@ -227,6 +236,8 @@ impl VenueTasks {
         if venue.look_back() == 0 || from >= until {
             return told;
         }
+        // A market that is not known yet is not asked for.
+        let knows_all = self.knows_all_markets();
         let mut asks: VecDeque<Ask> = venue.missed(&self.traded_since(from), from, until).into();
         let board = &self.intake.board;
         board.will_ask(asks.len());
@@ -250,7 +261,7 @@ impl VenueTasks {
                 }
                 // Of a market that is closed a venue may tell nothing any more; the others are not to wait for it.
                 Err(fault @ (Failure::Rest(RestError::Status { .. }) | Failure::Reply(_)))
-                    if self.note_closed(&ask, &fault) => {}
+                    if self.note_closed(&ask, told_until, &fault) => {}
                 // The venue no longer answers such requests at all: the live feed goes on without.
                 Err(Failure::Rest(fault)) if fault.is_absent() => {
                     self.trouble(format!("no back-fill: {fault}"));
@@ -272,11 +283,16 @@ impl VenueTasks {
                 None => told.answer = Answer::Partial,
             }
         }
+        if told.answer == Answer::Whole && !knows_all {
+            self.trouble("back-fill: not all markets are known yet".to_owned());
+            told.answer = Answer::Partial;
+        }
         told
     }
 
-    /// Whether what was refused is about a market that is closed; what of it was not told is on record then.
-    fn note_closed(&self, ask: &Ask, fault: &Failure) -> bool {
+    /// Whether what was refused is about a market that is closed; what of it was not told is on record then;
+    /// what was told before up to `told_until` is not missing.
+    fn note_closed(&self, ask: &Ask, told_until: Option<Millis>, fault: &Failure) -> bool {
         let markets = self.intake.markets.load();
         let mut closed = markets.closed_since(ask.from);
         let Some(closed) = closed.find(|listing| ask.names(&listing.native_id)) else {
@@ -284,8 +300,11 @@ impl VenueTasks {
         };
         let reason = format!("closed since, and not told any more: {fault}");
         self.trouble(format!("{}: {reason}", closed.native_id));
-        let topics = BTreeMap::from([(closed.native_id.clone(), (ask.from, reason))]);
-        self.intake.unheard(&topics, ask.until);
+        let since = told_until.map_or(ask.from, |told| told.max(ask.from));
+        if since < ask.until {
+            let topics = BTreeMap::from([(closed.native_id.clone(), (since, reason))]);
+            self.intake.unheard(&topics, ask.until);
+        }
         true
     }
 
@@ -342,7 +361,7 @@ impl VenueTasks {
                 from = from.min(since);
             }
             known = markets;
-            let told = self.fill_missed(from, now).await;
+            let told = self.fill_missed(from, now, None).await;
             let answered = told.answer == Answer::Whole;
             self.intake.board.notes().polled = Some(answered);
             in_vain |= !answered;

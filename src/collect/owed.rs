@@ -15,6 +15,8 @@ pub(super) struct Owed {
     pub(super) end: Millis,
     /// Orders that became known so far.
     pub(super) rows: u64,
+    /// Until when all of it was told already, late rows included.
+    pub(super) told_until: Option<Millis>,
     /// When it is asked for next.
     pub(super) due: Instant,
     /// The waits after what failed.
@@ -43,6 +45,7 @@ impl Debts {
             start,
             end,
             rows: 0,
+            told_until: None,
             due: now,
             backoff: backoff(),
             attempts: 0,

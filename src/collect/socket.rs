@@ -507,7 +507,9 @@ impl Conversation {
         let (asked, all_taken) = (subscriptions.asked(), subscriptions.are_settled());
         let sequences = &mut self.sequences;
         let came = self.intake.clock.now();
-        let (heard, told) = self.intake.hear(text, asked, all_taken, sequences).await;
+        let place = &self.place;
+        let hearing = self.intake.hear(text, asked, all_taken, sequences, place);
+        let (heard, told) = hearing.await;
         self.note_holes(Some(Instant::now()));
         if told.any {
             locked(&self.place.ears).tells(self.place.ear, told.is_news, came);

@@ -87,7 +87,7 @@ impl Intake {
             self.give_up(row, "its multiplier is not known");
         }
         self.note_held();
-        self.hand_over(ready).await;
+        self.hand_over(ready, None).await;
     }
 
     fn decode_again(&self, row: &Waiting, markets: &Markets) -> Vec<Event> {

@@ -64,6 +64,13 @@ impl VenueTasks {
         self.intake.board.trouble(message);
     }
 
+    /// Whether every list of markets has been read, as far as the venue has any.
+    pub(super) fn knows_all_markets(&self) -> bool {
+        let lists = self.intake.venue.listing_requests().len();
+        let markets = self.intake.markets.load();
+        markets.lists.iter().flatten().count() >= lists
+    }
+
     /// The markets of the coins that are asked for.
     pub(super) fn wanted(&self) -> Vec<Listing> {
         let markets = self.intake.markets.load();

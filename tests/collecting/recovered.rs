@@ -146,3 +146,124 @@ async fn what_cannot_be_asked_for_is_lost_and_a_restart_settles_what_was_left_op
         (Some(1), Some(0))
     );
 }
+
+fn answered(tally: &Tally, path: &str) -> usize {
+    let of_path = tally.rest.iter().filter(|one| one.path == path);
+    of_path.filter(|one| one.status == 200).count()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_is_recovered_while_a_list_of_markets_is_not_known() {
+    const INVERSE: &str = "/swap-api/v3/swap_liquidation_orders";
+    let (folder, doubles) = (Folder::new(), Doubles::open(&["htx"]).await);
+    let htx = doubles.of("htx");
+    let at = htx.book().now() - 60_000;
+    let linear = htx.imagine_of("BTC-USDT", [at, at + 1, at + 2]);
+    htx.record(&linear);
+    htx.fault(|faults| faults.broken = vec!["/linear-swap-api/v1/swap_contract_info".to_owned()]);
+    let mut settings = quick();
+    settings.pace.late = 0.05;
+    let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
+    // Two of them; what was asked without the others is asked once more.
+    htx.until(|tally| answered(tally, INVERSE) > 2).await;
+    assert!(outcomes(&folder, "htx").is_empty());
+    assert_eq!(orders(&folder.archive()).len(), 0);
+    htx.mend();
+    collecting.until_kept(linear.len()).await;
+    collecting
+        .until("the past is told", |_| !outcomes(&folder, "htx").is_empty())
+        .await;
+    collecting.stop().await;
+    let outcomes = outcomes(&folder, "htx");
+    assert!(
+        outcomes
+            .iter()
+            .all(|one| one.outcome == GapState::Recovered)
+    );
+    assert_kept(&folder.archive(), &linear);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_market_told_before_it_closed_is_not_missing() {
+    const LATE: i64 = 4000;
+    let (folder, doubles) = (Folder::new(), Doubles::open(&["dydx"]).await);
+    let dydx = doubles.of("dydx");
+    let mut settings = quick();
+    settings.pace.late = 4.0;
+    settings.pace.instruments = 0.05;
+    let begun = Millis(dydx.book().now());
+    let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
+    dydx.until(|tally| {
+        let markets = ["BTC", "ETH", "SOL"];
+        let path = |coin| format!("/v4/trades/perpetualMarket/{coin}-USD");
+        markets.iter().all(|coin| answered(tally, &path(coin)) > 0)
+    })
+    .await;
+    dydx.book().withdraw("BTC-USD");
+    let unheard = || {
+        let archive = Archive::read(folder.archive()).unwrap();
+        let until = Millis(i64::MAX / 2);
+        let mut gaps = archive.topic_gaps(Millis(0), until, None).unwrap();
+        gaps.retain(|gap| gap.reason.starts_with("closed since"));
+        gaps
+    };
+    collecting
+        .until("what is left of it is missing", |_| !unheard().is_empty())
+        .await;
+    collecting
+        .until("the past is told", |_| {
+            !outcomes(&folder, "dydx").is_empty()
+        })
+        .await;
+    collecting.stop().await;
+    // All but what may come late, of an hour that was asked for.
+    let first = begun.back(2 * LATE);
+    for gap in unheard() {
+        assert!(
+            gap.topic.contains("BTC-USD") && gap.start >= first,
+            "{gap:?}"
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_past_that_comes_with_a_subscription_and_finds_no_room_is_no_gap_of_its_time() {
+    let (folder, doubles) = (Folder::new(), Doubles::open(&["kraken"]).await);
+    let kraken = doubles.of("kraken");
+    let mut settings = quick();
+    settings.pace.late = 0.05;
+    let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings.clone()));
+    collecting.until_live().await;
+    let now = kraken.book().now();
+    let happened = kraken.liquidate_at((0..40).map(|number| now - 4000 + 100 * number));
+    let last = happened.iter().map(|truth| truth.time).max().unwrap();
+    collecting.until_kept(happened.len()).await;
+    collecting
+        .until("that is covered", |_| {
+            let archive = Archive::read(folder.archive()).unwrap();
+            let runs = archive.runs(Millis(0), Millis(i64::MAX / 2)).unwrap();
+            runs.iter().any(|run| run.seen.0 >= last)
+        })
+        .await;
+    collecting.stop().await;
+    settings.queue_rows = 1;
+    settings.pace.patience = 0.02;
+    settings.pace.commit = 0.2;
+    kraken.fault(|faults| faults.broken = vec!["/history".to_owned()]);
+    let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
+    collecting
+        .until_of("kraken", "some of it finds no room", |one| one.lost > 0)
+        .await;
+    kraken.mend();
+    collecting
+        .until("that is on record", |_| {
+            let gaps = gaps(&folder.archive());
+            gaps.iter().any(|gap| gap.reason.contains("orders lost"))
+        })
+        .await;
+    collecting.stop().await;
+    for gap in gaps(&folder.archive()) {
+        assert!(gap.start.0 >= last, "{gap:?}");
+    }
+    assert_kept(&folder.archive(), &happened);
+}
