@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, NoReturn, overload
+from typing import TYPE_CHECKING, Any, NoReturn, cast, overload
 
 from . import _core
 from ._doors import door
@@ -279,9 +279,28 @@ def _whole(cells: Any) -> Any:
     import numpy as np
 
     lengths = np.asarray(cells)
+    missing = _missing(cells, lengths)
+    if missing.any():
+        _refuse("interval", f"column 'interval' of right, row {int(missing.argmax())}: is missing", "milliseconds")
+    if lengths.dtype.kind == "O":  # whole numbers of pandas that can be missing
+        lengths = lengths.astype(np.int64) if all(type(cell) is int for cell in lengths.tolist()) else lengths
     if lengths.dtype.kind not in "iu" or (lengths <= 0).any():
         _refuse("interval", "the column of right is not of milliseconds above 0", "milliseconds, or the parameter")
     return lengths.astype(np.int64)
+
+
+def _missing(cells: Any, found: Any) -> npt.NDArray[np.bool_]:
+    """Which cells of a column are missing, by the library's own word for those that numpy has none for."""
+    import numpy as np
+
+    if found.dtype.kind == "M":
+        return cast("npt.NDArray[np.bool_]", np.isnat(found))
+    if found.dtype.kind == "f":
+        return cast("npt.NDArray[np.bool_]", np.isnan(found))
+    if found.dtype.kind != "O":
+        return np.zeros(len(found), dtype=bool)
+    gone = cells.isna().tolist() if hasattr(cells, "isna") else [cell is None for cell in found.tolist()]
+    return np.asarray([lost or cell is np.ma.masked for lost, cell in zip(gone, found.tolist(), strict=True)], bool)
 
 
 def _nanoseconds(side: str, name: str, cells: Any) -> Nanoseconds:
@@ -297,7 +316,7 @@ def _nanoseconds(side: str, name: str, cells: Any) -> Nanoseconds:
     kind = found.dtype.kind
     if kind == "f" and not (np.isnan(found).any() or (found != np.floor(found)).any()):
         found, kind = found.astype(np.int64), "i"
-    missing = np.isnat(found) if kind == "M" else np.isnan(found) if kind == "f" else np.zeros(len(found), dtype=bool)
+    missing = _missing(cells, found)
     if missing.any():
         _refuse(side, f"column {name!r}, row {int(missing.argmax())}: is missing", _TIMES)
     if kind not in "Miu":

@@ -193,7 +193,7 @@ def _paired(moments: Iterable[Any], closes: Any) -> tuple[Times, Floats]:
 def _values(times: Times, cells: Any, name: str) -> Floats:
     """Read one price for each of these times."""
     try:
-        values = np.asarray(cells, dtype=np.float64)
+        values = np.asarray(_unmasked(cells), dtype=np.float64)
     except (TypeError, ValueError) as error:
         _refuse(f"a {name} is not a number ({error})")
     if values.shape != times.shape:
@@ -203,8 +203,24 @@ def _values(times: Times, cells: Any, name: str) -> Floats:
     return values
 
 
+def _unmasked(cells: Any) -> Any:
+    """Give prices as they are, one that numpy masks and pandas' NA as NaN."""
+    if isinstance(cells, np.ma.MaskedArray):
+        return np.ma.filled(cells.astype(np.float64), np.nan)
+    if isinstance(cells, list | tuple) or getattr(getattr(cells, "dtype", None), "kind", None) == "O":
+        return [np.nan if _is_hidden(cell) else cell for cell in cells]
+    return cells
+
+
+def _is_hidden(cell: Any) -> bool:
+    return cell is np.ma.masked or type(cell).__name__ == "NAType"
+
+
 def _moments(values: Iterable[Any]) -> Times:
     """Read instants given as epoch milliseconds, datetimes (naive ones are UTC), datetime64 or ISO text."""
+    hidden = np.ma.getmaskarray(values) if isinstance(values, np.ma.MaskedArray) else np.zeros(1, dtype=bool)
+    if hidden.any():
+        _refuse(f"a time is missing, in row {int(hidden.argmax())}")
     if getattr(getattr(values, "dtype", None), "kind", None) == "M":  # a whole column of datetimes
         times: Times = np.asarray(values, dtype="datetime64[ms]")
         if np.isnat(times).any():
@@ -215,6 +231,8 @@ def _moments(values: Iterable[Any]) -> Times:
 
 def _whole(value: Any) -> Any:
     """Give an integer back that became a float in a column that has had gaps."""
+    if _is_hidden(value):
+        return None
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 

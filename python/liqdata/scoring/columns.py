@@ -56,7 +56,8 @@ class Table:
     def __init__(self, value: Any, parameter: str) -> None:
         self.parameter = parameter
         held = table(value, parameter)
-        self._columns = held if isinstance(held, dict) else _taken(held, parameter)
+        columns = held if isinstance(held, dict) else _taken(held, parameter)
+        self._columns = {name: _seen(cells) for name, cells in columns.items()}
 
     def __contains__(self, name: str) -> bool:
         return name in self._columns
@@ -200,6 +201,14 @@ def _taken(held: Any, parameter: str) -> dict[str, Any]:
         refuse(parameter, f"a {type(held).__name__} needs pyarrow to be read", "pandas, polars, or columns of arrays")
     arrow = pa.table(held)
     return {name: _cells(arrow[name]) for name in arrow.column_names}
+
+
+def _seen(cells: Any) -> Any:
+    """The cells of a list, ``None`` for those that numpy masks or pandas calls NA; any other column as it is."""
+    if not isinstance(cells, list | tuple):
+        return cells
+    hidden = {"MaskedConstant", "NAType"}
+    return [None if type(cell).__name__ in hidden else cell for cell in cells]
 
 
 def _cells(column: Any) -> Any:
