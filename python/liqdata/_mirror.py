@@ -162,10 +162,10 @@ async def _one(objects: Objects, pool: Path, folder: Path, file: File) -> bool:
     """Fetch a file; one that is damaged goes into the folder as it is, where every read names it."""
     length = await objects.length(file.path)
     if length == file.bytes:
-        data = await objects.get(file.path)
+        data = await objects.get(file.path, file.bytes)
         good = await asyncio.to_thread(_is, data, file)
         if data is not None and not good:
-            data = await objects.get(file.path)  # damaged there, or only on its way?
+            data = await objects.get(file.path, file.bytes)  # damaged there, or only on its way?
             good = await asyncio.to_thread(_is, data, file)
         if data is not None:
             await asyncio.to_thread(_place, (pool if good else folder) / file.path, data)

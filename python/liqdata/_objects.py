@@ -29,6 +29,9 @@ _RETRY: Any = {"max_retries": 4, "retry_timeout": timedelta(seconds=30)}
 _WHOLE = (
     1 << 28
 )  # bytes up to which an object is sent in one request, so that nothing is left of one that was cut short
+MOST = 1 << 28
+"""Bytes of an object that is no file of an archive, such as the list of its files; a year has thousands of them."""
+_TICK = 0.05  # seconds between two looks for a signal
 _NO_BUCKET = ("NoSuchBucket", "The specified bucket does not exist", "ContainerNotFound")
 _METADATA_SERVICE = "169.254.169.254"  # where a machine of a cloud gets its credentials when nothing else gives any
 
@@ -120,11 +123,19 @@ class Objects:
             return None
         return int(found["size"])
 
-    async def get(self, path: str) -> bytes | None:
-        """The bytes of an object; ``None`` where there is none."""
+    async def get(self, path: str, most: int = 0) -> bytes | None:
+        """The bytes of an object; ``None`` where there is none.
+
+        One of more than ``most`` bytes, or of more than any list has, is refused before any of it is read.
+        """
 
         async def whole() -> bytes:
-            return bytes(await (await self._library.get_async(self._store, path)).bytes_async())
+            found = await self._library.get_async(self._store, path)
+            size, allowed = int(found.meta["size"]), max(most, MOST)
+            if size > allowed:
+                msg = f"{self.address}/{path}: it is {size} bytes long; allowed: {allowed}"
+                raise ArchiveError(msg, path=f"{self.address}/{path}")
+            return bytes(await found.bytes_async())
 
         try:
             return await self._asked(path, whole())
@@ -177,6 +188,8 @@ def run(work: Callable[[Callable[[], bool]], Coroutine[Any, Any, T]]) -> T:
 
     async def main() -> T:
         loops.append((asyncio.get_running_loop(), asyncio.current_task()))
+        if given_up.is_set():
+            raise asyncio.CancelledError
         return await work(lambda: not given_up.is_set())
 
     def thread() -> None:
@@ -187,9 +200,11 @@ def run(work: Callable[[Callable[[], bool]], Coroutine[Any, Any, T]]) -> T:
         finally:
             ended.set()
 
-    threading.Thread(target=thread, name="liqdata-objects", daemon=True).start()
     try:
-        ended.wait()
+        threading.Thread(target=thread, name="liqdata-objects", daemon=True).start()
+        # The system may hand a signal to any thread, and what that does is done here: but not by one that sleeps.
+        while not ended.wait(_TICK):
+            pass
     except BaseException:
         given_up.set()
         for loop, task in loops:

@@ -273,6 +273,30 @@ def test_a_forged_list_of_files_leads_nowhere_else(kept, tmp_path, path):
     assert opened() == (kept.orders, 0)
 
 
+@pytest.mark.parametrize("length", [(1 << 28) + 1, 1 << 40])
+def test_a_list_of_files_longer_than_any_is_refused_before_it_is_read(kept, length):
+    sent = []
+
+    def body():
+        for _ in range(64):
+            sent.append(1)
+            yield bytes(1 << 20)
+
+    def instead(method, path):
+        if method == "GET" and path.endswith("journal.sqlite"):
+            stamp = ("last-modified", "Mon, 01 Jun 2026 00:00:00 GMT")
+            return "200 OK", [("content-length", str(length)), ("etag", '"x"'), stamp], body()
+        return None
+
+    kept.instead = instead
+    with pytest.raises(ArchiveError, match=rf"journal\.sqlite: it is {length} bytes long; allowed: {1 << 28}"):
+        opened()
+    # What the sockets of both sides hold at most.
+    assert len(sent) < 16
+    kept.instead = buckets.as_asked
+    assert opened()[0] == kept.orders
+
+
 def of_orders(path):
     return "/orders/" in path and path.endswith(".parquet")
 

@@ -522,14 +522,14 @@ def test_a_server_answers_from_an_address(s3, folder):
             assert serving.wait(20) == 0
 
 
-def interrupted(call):
+def interrupted(call, send_it=lambda: os.kill(os.getpid(), signal.SIGINT)):
     """How long a call goes on after Ctrl-C, which comes while it waits for the bucket."""
     sent = []
 
     def send():
         time.sleep(0.5)
         sent.append(time.monotonic())
-        os.kill(os.getpid(), signal.SIGINT)
+        send_it()
 
     threading.Thread(target=send).start()
     with pytest.raises(KeyboardInterrupt):
@@ -549,6 +549,20 @@ def test_an_interrupt_ends_waiting_for_a_bucket_at_once(s3, folder):
         s3.before = buckets.nothing
     # Nothing of it is in the way.
     liqdata.open("s3://kept/here").close()
+
+
+def test_an_interrupt_that_comes_to_another_thread_ends_the_waiting_too(s3, folder):
+    export(folder)
+    go_on = threading.Event()
+    s3.before = lambda *_: go_on.wait(30)
+    # The system chooses who of a process is handed a signal.
+    by_itself = lambda: signal.pthread_kill(threading.get_ident(), signal.SIGINT)  # noqa: E731 - handed on
+    try:
+        assert interrupted(lambda: liqdata.open("s3://kept/here"), by_itself) < 1
+        assert interrupted(lambda: export(folder, "s3://kept/other"), by_itself) < 1
+    finally:
+        go_on.set()
+        s3.before = buckets.nothing
 
 
 def test_an_address_is_opened_where_a_loop_runs(s3, folder):

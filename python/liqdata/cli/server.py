@@ -127,7 +127,9 @@ def until_told(market: Market, what: str, served: dict[str, Any]) -> None:
         with serve(market, **served) as server:
             print(server.url, flush=True)
             print(f"{what}; Ctrl-C ends it", file=sys.stderr, flush=True)
-            enough.wait()
+            # A signal that the system hands to another thread wakes nobody here.
+            while not enough.wait(0.1):
+                pass
             for number, handler in before.items():
                 signal.signal(number, handler)
     finally:
