@@ -150,6 +150,11 @@ impl Part {
         Self::holding::<R>(rows.len(), ends, partition, relative, bytes)
     }
 
+    /// Until before when its rows tell of anything: the last bar of a file goes on for as long as it is.
+    pub(super) fn end(&self) -> Millis {
+        self.last.on(self.partition.interval.max(1))
+    }
+
     /// The file at `relative` that holds so many rows, from the first instant to the last, in `bytes`.
     pub(super) fn holding<R: Row>(
         rows: usize,

@@ -73,7 +73,7 @@ impl Archive {
         let (kept, quarantined) = self.parts()?;
         let mut found: Vec<_> = self.damaged_journal().into_iter().collect();
         for part in quarantined.iter().chain(&kept) {
-            if part.last < start || part.first >= end || !kinds.contains(&part.holds.as_str()) {
+            if part.end() <= start || part.first >= end || !kinds.contains(&part.holds.as_str()) {
                 continue;
             }
             let reason = part.reason.clone().or_else(|| self.warned_of(part));
@@ -105,7 +105,7 @@ impl Archive {
             let Some(holds) = BESIDE_ORDERS.iter().find(|kind| **kind == part.holds) else {
                 continue;
             };
-            if part.last < start || part.first >= end {
+            if part.end() <= start || part.first >= end {
                 continue;
             }
             let mut reason = part.reason.clone().or_else(|| self.warned_of(part));
@@ -216,8 +216,8 @@ fn left_by(part: &Part, exchange: String) -> Gap {
     Gap {
         exchange,
         start: part.first,
-        end: part.last.on(1),
+        end: part.end(),
         reason: DAMAGED.to_owned(),
-        recorded_at: part.last.on(1),
+        recorded_at: part.end(),
     }
 }

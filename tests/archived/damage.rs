@@ -266,6 +266,12 @@ fn whatever_rests_on_a_damaged_day_of_bars_or_open_interest_says_so() {
         gaps.iter()
             .all(|gap| gap.start >= day.0 && gap.end <= day.1)
     );
+    // The last bar of the day goes on until the next one begins.
+    let evening = (Some(day.1.back(1)), Some(day.1));
+    let gaps = market.gaps(None, evening).unwrap();
+    let told: Vec<_> = gaps.iter().map(|gap| gap.holds.as_deref()).collect();
+    assert_eq!(told, [Some("bars")], "{gaps:?}");
+    assert_eq!(gaps[0].end, day.1);
     // No order is missing, so that nothing is less covered.
     for venue in market.coverage(None, Window::H24).unwrap() {
         assert_eq!(venue.gaps, 0);
