@@ -25,7 +25,8 @@ class Origin(NamedTuple):
     """Where an answer came from, and how its decimals are shown."""
 
     source: str
-    as_of: datetime
+    as_of: datetime | None
+    """When it is known as of; None where nothing has been observed yet."""
     simulated: bool | None
     decimals: RowDecimals = "decimal"
     damaged: int = 0
@@ -43,11 +44,12 @@ class Origin(NamedTuple):
 
     def meta(self, newest: datetime | None) -> dict[str, Any]:
         """What rows and grids carry as ``meta``."""
+        age = None if newest is None or self.as_of is None else max(self.as_of - newest, timedelta(0))
         known: dict[str, Any] = {
             "source": self.source,
             "as_of": self.as_of,
             "simulated": self.simulated,
-            "age": None if newest is None else max(self.as_of - newest, timedelta(0)),
+            "age": age,
         }
         if self.replayed:
             known["replayed"] = True

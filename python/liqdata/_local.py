@@ -76,9 +76,13 @@ class _Local:
         return self._core.replayed
 
     @property
-    def now(self) -> datetime:
-        """The instant the windows end at, UTC; it moves as observations arrive, never with the clock alone."""
-        return datetime_of(self._core.now)
+    def now(self) -> datetime | Any:  # None so seldom that nobody is to be made to ask for it
+        """The instant the windows end at, UTC; it moves as observations arrive, never with the clock alone.
+
+        None as long as nothing has been observed, as in an archive that has just been made.
+        """
+        now = self._core.now
+        return None if now is None else datetime_of(now)
 
     @property
     def symbols(self) -> list[str]:
@@ -102,7 +106,7 @@ class _Local:
         def bars(coin: str, start: int, end: int) -> Rows[BarRow] | None:
             question = _core.question("bars", symbol=coin, **spelled(datetime_of(start), datetime_of(end)))
             try:
-                return _answers.rows(core.ask(question, millis_of(at)), known)
+                return _answers.rows(core.ask(question, None if at is None else millis_of(at)), known)
             except LiqdataError as error:  # such as an archive that was opened before a fork
                 # A map is drawn, copied and pickled without the line rather than not at all.
                 logging.getLogger("liqdata").warning("no price line: %s", error)

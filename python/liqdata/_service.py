@@ -88,7 +88,8 @@ class Options:
     def origin(self, as_of: int | None = None) -> Origin:
         """Where an answer that has just arrived came from, as of the service's clock rather than this machine's."""
         told = self.core.told_at if as_of is None else as_of
-        at = datetime.now(UTC) if told is None else datetime_of(told)
+        # A service of ours says 0 where nothing has been observed yet.
+        at = datetime.now(UTC) if told is None else datetime_of(told) if told else None
         return Origin(self.core.base_url, at, self.core.simulated, self.decimals, self.core.damaged)
 
 

@@ -273,6 +273,8 @@ class _Looks:
             self._failed = True
             return
         self._failed = False
+        if rows.meta["as_of"] is None:  # nothing has been observed yet
+            return
         self._now = millis_of(rows.meta["as_of"])
         if self._events is None:
             self._events = Events(self._asked["gap"], self._now if self._since is None else self._since, self._alert)

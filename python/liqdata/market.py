@@ -231,7 +231,8 @@ class Market(
         if self._moves is not None and self._moves.speed is not None:
             label += f"{self._moves.speed:g} times as fast as here, "
         closed = ", closed" if self._closed else ""
-        return f"Market({label}{len(self.symbols)} coins, now={self.now:%Y-%m-%dT%H:%M:%SZ}{closed})"
+        at = "nothing yet" if self.now is None else f"now={self.now:%Y-%m-%dT%H:%M:%SZ}"
+        return f"Market({label}{len(self.symbols)} coins, {at}{closed})"
 
 
 def _coin(symbol: object) -> str:
@@ -432,5 +433,5 @@ def _demo(
     return made._set_up(core, demo=(seed, now, habits))  # noqa: SLF001 - as in _of_archive
 
 
-def _from_tables(tables: tuple[_core.Table, ...], now: int) -> Market:
-    return Market(*tables, now=datetime_of(now))  # a number of 1971 would look like seconds
+def _from_tables(tables: tuple[_core.Table, ...], now: int | None) -> Market:
+    return Market(*tables, now=None if now is None else datetime_of(now))  # a number of 1971 would look like seconds

@@ -52,7 +52,7 @@ pub use stretch::{At, Period};
 pub const SIMULATED: &str = "x-liqdata-simulated";
 
 /// The response header by which a server of ours says the instant that its market stands at, in epoch milliseconds: what it
-/// answers is known as of then.
+/// answers is known as of then. It is 0 where nothing has been observed yet.
 pub const NOW: &str = "x-liqdata-now";
 
 /// The response header by which a server of ours says how many files of its archive are damaged, where any is: rows are

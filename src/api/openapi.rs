@@ -327,9 +327,11 @@ fn responses() -> Value {
 /// The pages that tell of the service itself.
 fn pages() -> [(&'static str, Value); 6] {
     let whole = || json!({"type": "integer"});
+    // Null while nothing has been observed.
+    let maybe = || json!({"type": ["integer", "null"]});
     let plain = |schema: Value| json!({"application/json": {"schema": schema}});
     let health = object(
-        [("success", json!({"const": true})), ("now", whole())],
+        [("success", json!({"const": true})), ("now", maybe())],
         &["success", "now"],
     );
     let file = object(
@@ -345,8 +347,8 @@ fn pages() -> [(&'static str, Value); 6] {
     let ready = object(
         [
             ("success", json!({"const": true})),
-            ("now", whole()),
-            ("age", whole()),
+            ("now", maybe()),
+            ("age", maybe()),
             ("damaged", json!({"type": "array", "items": file})),
         ],
         &["success", "now", "age", "damaged"],

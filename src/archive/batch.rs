@@ -1,6 +1,7 @@
 //! What is appended at once, and what became of it.
 
 use super::ArchiveError;
+use super::awaited::{self, Awaited};
 use super::bars::BarRow;
 use super::maps::MapRow;
 use super::noted::{self, Mark, Outcome, Tally, TopicGap};
@@ -26,6 +27,8 @@ pub struct Batch {
     pub positions: Vec<PositionRow>,
     /// Stretches in which something was missed.
     pub gaps: Vec<Gap>,
+    /// Exchanges that are to be listened to and are not heard yet; told again with a later end while that is so.
+    pub awaited: Vec<Awaited>,
     /// Up to when each run was still being listened to.
     pub seen: Vec<(RunId, Millis)>,
     /// Stretches in which single topics were not heard; one that goes on is told again with a later end.
@@ -50,6 +53,7 @@ impl Batch {
         self.rows() > 0
             && self.rows() == self.maps.len()
             && self.gaps.is_empty()
+            && self.awaited.is_empty()
             && self.seen.is_empty()
             && self.topic_gaps.is_empty()
             && self.outcomes.is_empty()
@@ -65,6 +69,7 @@ impl Batch {
         check_all(MapRow::TABLE, &self.maps, Row::check)?;
         check_all(PositionRow::TABLE, &self.positions, Row::check)?;
         check_all("gaps", &self.gaps, runs::check)?;
+        check_all("awaited", &self.awaited, awaited::check)?;
         check_all("topic_gaps", &self.topic_gaps, noted::check_topic_gap)?;
         check_all("outcomes", &self.outcomes, noted::check_outcome)?;
         check_all("tallies", &self.tallies, noted::check_tally)?;

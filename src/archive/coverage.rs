@@ -12,7 +12,7 @@ use super::reader::Archive;
 use super::row::Row;
 use super::runs::{Gap, Run, by, gaps, runs, silences};
 use super::spans::{Span, without};
-use super::{ArchiveError, generations};
+use super::{ArchiveError, awaited, generations};
 use crate::model::{Completeness, GapState, Millis, VenueCoverage, sort_small};
 
 /// An exchange, how many orders it has, and the time of the last.
@@ -273,12 +273,18 @@ impl Archive {
     }
 }
 
-/// The exchanges that had been listened to by `as_of`.
+/// The exchanges that had been listened to by `as_of`, or were to be.
 fn listened_to(journal: &Connection, as_of: Option<Millis>) -> rusqlite::Result<Vec<String>> {
-    journal
+    let mut known: Vec<String> = journal
         .prepare_cached("SELECT DISTINCT exchange FROM runs WHERE started <= ?1")?
         .query_map([by(as_of)], |row| row.get(0))?
-        .collect()
+        .collect::<rusqlite::Result<_>>()?;
+    for name in awaited::exchanges(journal, by(as_of))? {
+        if !known.contains(&name) {
+            known.push(name);
+        }
+    }
+    Ok(known)
 }
 
 fn least(runs: &[&Run]) -> Completeness {

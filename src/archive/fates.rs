@@ -1,10 +1,10 @@
 //! What became of gaps: whether what was missed was told after all, is lost, or may still be asked for.
 
-use super::ArchiveError;
 use super::noted::Outcome;
 use super::reader::Archive;
-use super::runs::gaps;
+use super::runs::{Gap, gaps};
 use super::spans::{Span, without};
+use super::{ArchiveError, awaited};
 use crate::model::{GapState, Millis, MissedStretch};
 
 impl Archive {
@@ -69,6 +69,16 @@ impl Archive {
             ))
         });
         Ok(missed)
+    }
+
+    /// The open gaps of exchanges that are to be listened to, where none of them and no other has been heard since the
+    /// first of these gaps began; by exchange.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] where the journal cannot be read.
+    pub fn unheard(&self) -> Result<Vec<Gap>, ArchiveError> {
+        self.ask(awaited::unheard)
     }
 
     /// The parts of an exchange's gaps that are neither recovered nor known to be lost, in order and apart from each other;

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags, params};
 
+use super::awaited;
 use super::bars::BarRow;
 use super::batch::{Acknowledged, Batch};
 use super::filter::{Filter, Room};
@@ -343,6 +344,9 @@ pub(super) fn append(
             }
             for (run, at) in &batch.seen {
                 runs::extend(&transaction, *run, *at)?;
+            }
+            for one in &batch.awaited {
+                awaited::note(&transaction, one)?;
             }
             for gap in &batch.topic_gaps {
                 noted::add_topic_gap(&transaction, gap)?;

@@ -41,6 +41,7 @@
 
 mod ahead;
 mod arrays;
+mod awaited;
 mod bars;
 mod batch;
 mod batches;
@@ -107,6 +108,7 @@ mod verify;
 mod versions;
 mod writer;
 
+pub use awaited::Awaited;
 pub use bars::BarRow;
 pub use batch::{Acknowledged, Batch};
 pub use batches::BatchFile;

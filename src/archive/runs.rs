@@ -227,19 +227,18 @@ pub(super) fn extend(journal: &Connection, run: RunId, at: Millis) -> rusqlite::
 
 /// Begins a run; the time since the exchange's last run is a gap, unless one is on record that covers it.
 pub(super) fn begin(
-    journal: &mut Connection,
+    journal: &Connection,
     exchange: &str,
     completeness: Completeness,
     at: Millis,
 ) -> rusqlite::Result<RunId> {
-    let transaction = journal.transaction()?;
-    let seen: Option<i64> = transaction.query_row(
+    let seen: Option<i64> = journal.query_row(
         "SELECT max(seen) FROM runs WHERE exchange = ?1",
         [exchange],
         |row| row.get(0),
     )?;
     if let Some(seen) = seen.filter(|seen| *seen < at.0) {
-        let covered = transaction
+        let covered = journal
             .query_row(
                 &format!(
                     "SELECT 1 FROM gaps WHERE exchange = ?1 AND start <= ?2 AND \"end\" >= ?3
@@ -252,7 +251,7 @@ pub(super) fn begin(
             .is_some();
         if !covered {
             add_gap(
-                &transaction,
+                journal,
                 &Gap {
                     exchange: exchange.to_owned(),
                     start: Millis(seen),
@@ -263,13 +262,11 @@ pub(super) fn begin(
             )?;
         }
     }
-    transaction.execute(
+    journal.execute(
         "INSERT INTO runs (exchange, completeness, started, seen) VALUES (?1, ?2, ?3, ?3)",
         params![exchange, completeness.name(), at.0],
     )?;
-    let run = RunId(transaction.last_insert_rowid());
-    transaction.commit()?;
-    Ok(run)
+    Ok(RunId(journal.last_insert_rowid()))
 }
 
 /// The gaps of orders that reach into a stretch and were known at `as_of`.

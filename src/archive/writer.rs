@@ -17,8 +17,8 @@ use super::orders::OrderRow;
 use super::positions::PositionRow;
 use super::reader::Archive;
 use super::row::{Row, check_name, check_time};
-use super::runs::{self, Gap, RunId};
-use super::{ArchiveError, Completeness, ahead, files, journal};
+use super::runs::{Gap, RunId};
+use super::{ArchiveError, Completeness, ahead, awaited, files, journal};
 use crate::model::Millis;
 
 /// An archive, open for writing, and for reading as well; there is one at a time.
@@ -145,7 +145,7 @@ impl Writer {
                 row: 0,
                 message,
             })?;
-        self.change(|journal| runs::begin(journal, exchange, completeness, at))
+        self.change(|journal| awaited::begin(journal, exchange, completeness, at))
     }
 
     /// Changes the journal. After a failed read or write of the disk the handle is given up: an fsync that is tried

@@ -1,6 +1,7 @@
 //! The sockets of one venue: those that its markets ask for, kept open.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -171,6 +172,7 @@ impl VenueTasks {
     pub(super) async fn begin_run(&self, at: Millis) -> Option<RunId> {
         let completeness = recorded(self.intake.venue.completeness());
         let delivery = &self.intake.delivery;
+        self.heard.store(true, Ordering::Release);
         delivery.begin(self.intake.name(), completeness, at).await
     }
 }

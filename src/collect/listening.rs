@@ -114,6 +114,7 @@ impl Listening {
                 yardstick: Arc::clone(&yardstick),
                 once: plan.once,
                 filled: false.into(),
+                heard: false.into(),
                 known: watch::Sender::new(false),
                 renewal: watch::Sender::new(None),
             });

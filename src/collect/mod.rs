@@ -10,6 +10,7 @@
 //! tables (`snapshots`). What a venue says and how, [`feeds`](crate::feeds) knows.
 
 mod aside;
+mod awaited;
 mod board;
 mod clock;
 mod coins;

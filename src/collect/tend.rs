@@ -29,17 +29,9 @@ pub(super) async fn tend(venue: Arc<VenueTasks>, mut stop: watch::Receiver<bool>
             () = said(&mut stop) => {}
         }
     } else {
-        loop {
-            tokio::select! {
-                () = async {
-                    venue.withdraw_doubted().await;
-                    venue.until_proven().await;
-                } => {}
-                () = said(&mut stop) => break,
-            }
-            if venue.run(stop.clone()).await == End::Wanted {
-                break;
-            }
+        tokio::select! {
+            () = venue.listen(stop) => {}
+            () = venue.tell_awaited() => {}
         }
     }
     venue.intake.give_up_held();
@@ -50,6 +42,22 @@ pub(super) async fn tend(venue: Arc<VenueTasks>, mut stop: watch::Receiver<bool>
 }
 
 impl VenueTasks {
+    /// Listens until `stop`, as long as what the venue tells may be kept.
+    async fn listen(&self, mut stop: watch::Receiver<bool>) {
+        loop {
+            tokio::select! {
+                () = async {
+                    self.withdraw_doubted().await;
+                    self.until_proven().await;
+                } => {}
+                () = said(&mut stop) => return,
+            }
+            if self.run(stop.clone()).await == End::Wanted {
+                return;
+            }
+        }
+    }
+
     /// Asks for the past and ends.
     async fn run_once(&self) {
         self.withdraw_doubted().await;

@@ -24,6 +24,8 @@ pub(super) struct VenueTasks {
     pub(super) once: bool,
     /// Whether the back-fills of the start are over.
     pub(super) filled: AtomicBool,
+    /// Whether the listening has begun.
+    pub(super) heard: AtomicBool,
     /// Whether the markets have been read.
     pub(super) known: watch::Sender<bool>,
     /// Why the sockets are to be opened anew, such as that they are mute.

@@ -484,12 +484,18 @@ impl Source for Archived {
                 }
             }
         }
-        let start = now.back(window.millis());
         let known_by = self.instant(as_of)?;
-        let covered =
-            self.desk(as_of)
-                .archive
-                .coverage_of(start.on(1), now.on(1), &counts, known_by)?;
+        let archive = &self.desk(as_of).archive;
+        // Where nothing was observed, what is to be told is since when that is so.
+        let now = if now > Millis::default() {
+            now
+        } else {
+            let unheard = archive.unheard()?;
+            let until = unheard.iter().map(|gap| gap.end).max();
+            until.unwrap_or(now)
+        };
+        let start = now.back(window.millis());
+        let covered = archive.coverage_of(start.on(1), now.on(1), &counts, known_by)?;
         Ok(covered
             .into_iter()
             .map(|venue| VenueCoverage {

@@ -12,7 +12,7 @@ use super::revision::{Basis, Revision, Standing};
 use super::shared_look::SharedLook;
 use super::source::Source;
 use crate::archive::{Archive, DamagedPart};
-use crate::model::Millis;
+use crate::model::{Millis, MissedStretch};
 
 /// What a server, or a caller in this process, asks its questions of.
 ///
@@ -95,6 +95,25 @@ impl Market {
         Ok(damage.unwrap_or_default())
     }
 
+    /// What is to be listened to for the archive and was not heard so far, where nothing else was heard since: by exchange.
+    ///
+    /// # Errors
+    ///
+    /// A [`Refusal`] where the archive cannot be read.
+    pub(crate) fn unheard(&self) -> Result<Vec<MissedStretch>, Refusal> {
+        let unheard = self.archive().map(Archive::unheard).transpose()?;
+        let gaps = unheard.unwrap_or_default().into_iter();
+        Ok(gaps
+            .map(|gap| MissedStretch {
+                exchange: gap.exchange,
+                start: gap.start,
+                end: gap.end,
+                reason: gap.reason,
+                ..MissedStretch::default()
+            })
+            .collect())
+    }
+
     /// The instant the market was opened as of, if it was.
     #[must_use]
     pub fn opened_as_of(&self) -> Option<Millis> {
@@ -141,6 +160,12 @@ impl Market {
     #[must_use]
     pub fn now(&self) -> Millis {
         self.source.last_standing(&Basis::Observations).now
+    }
+
+    /// The same, where anything has been observed by then.
+    #[must_use]
+    pub fn known_until(&self) -> Option<Millis> {
+        Some(self.now()).filter(|now| *now > Millis::default())
     }
 
     /// The coins that an estimate can be given for, by name.

@@ -391,10 +391,10 @@ impl Market {
         self.market.source()
     }
 
-    /// The instant the windows end at, in epoch milliseconds.
+    /// The instant the windows end at, in epoch milliseconds; none where nothing has been observed.
     #[getter]
-    fn now(&self) -> i64 {
-        self.market.now().0
+    fn now(&self) -> Option<i64> {
+        self.market.known_until().map(|now| now.0)
     }
 
     #[getter]

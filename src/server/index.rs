@@ -5,7 +5,10 @@ use serde::Serialize;
 use super::reject::Rejection;
 use crate::api::{ENDPOINTS, EVERYWHERE, EXTENSIONS, Entry, Parameter};
 use crate::market::{Basis, Market, wall_clock};
-use crate::model::{Damage, Millis};
+use crate::model::{Damage, Millis, MissedStretch};
+
+/// So many milliseconds after it was last written down that somebody waits to hear a venue, he is at it.
+const AT_WORK: i64 = Millis::MINUTE;
 
 /// What `GET /api` says.
 #[derive(Serialize)]
@@ -15,7 +18,8 @@ pub(super) struct Index<'a> {
     version: &'static str,
     source: &'a str,
     simulated: bool,
-    now: Millis,
+    /// Absent where nothing has been observed yet, as below.
+    now: Option<Millis>,
     coins: Vec<String>,
     endpoints: &'static [Entry],
     everywhere: [Parameter; 2],
@@ -26,16 +30,16 @@ pub(super) struct Index<'a> {
 #[derive(Serialize)]
 pub(super) struct Health {
     success: bool,
-    now: Millis,
+    now: Option<Millis>,
 }
 
 /// What `GET /ready` says.
 #[derive(Serialize)]
 pub(super) struct Readiness {
     success: bool,
-    now: Millis,
+    now: Option<Millis>,
     /// How long ago that was by the clock, in milliseconds; never negative.
-    age: i64,
+    age: Option<i64>,
     /// Files whose rows are missing from the answers.
     damaged: Vec<Damage>,
 }
@@ -48,7 +52,7 @@ impl<'a> Index<'a> {
             version: env!("CARGO_PKG_VERSION"),
             source: market.source_told(),
             simulated: market.is_simulated(),
-            now: market.now(),
+            now: market.known_until(),
             coins: market.coins(),
             endpoints: ENDPOINTS,
             everywhere: EVERYWHERE,
@@ -60,15 +64,24 @@ impl<'a> Index<'a> {
 impl Readiness {
     /// # Errors
     ///
-    /// A refusal where the market's archive cannot be read, or the newest that it knows is older than `max_age`
-    /// milliseconds.
+    /// A refusal where the market's archive cannot be read, the newest that it knows is older than `max_age`
+    /// milliseconds or there is none, or none of those who are to be listened to for it has been heard.
     pub(super) fn of(market: &Market, max_age: Option<i64>) -> Result<Self, Rejection> {
         // Cannot be answered where the journal cannot be.
         market.standing(&Basis::Record)?;
-        let now = market.now();
-        let age = (wall_clock().0 - now.0).max(0);
-        if let Some(allowed) = max_age.filter(|allowed| age > *allowed) {
-            return Err(Rejection::Stale { age, allowed });
+        let (clock, now) = (wall_clock(), market.known_until());
+        let age = now.map(|now| (clock.0 - now.0).max(0));
+        let unheard = market.unheard()?;
+        let is_now = |gap: &MissedStretch| gap.end.on(AT_WORK) > clock;
+        if !unheard.is_empty() && (now.is_none() || unheard.iter().any(is_now)) {
+            return Err(Rejection::Unheard { gaps: unheard });
+        }
+        match (max_age, age) {
+            (Some(allowed), Some(age)) if age > allowed => {
+                return Err(Rejection::Stale { age, allowed });
+            }
+            (Some(_), None) => return Err(Rejection::Nothing),
+            _ => {}
         }
         let damaged = market.damage()?.into_iter();
         Ok(Self {
@@ -84,7 +97,7 @@ impl Health {
     pub(super) fn of(market: &Market) -> Self {
         Self {
             success: true,
-            now: market.now(),
+            now: market.known_until(),
         }
     }
 }

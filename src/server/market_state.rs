@@ -17,7 +17,8 @@ const LASTS: Duration = Duration::from_secs(5);
 pub(super) struct MarketState {
     /// Whether it could be read.
     pub(super) readable: bool,
-    pub(super) now: Millis,
+    /// The newest instant that is known; none where nothing has been observed.
+    pub(super) now: Option<Millis>,
     pub(super) damaged: usize,
     /// Of the last 24 hours.
     pub(super) venues: Vec<VenueCoverage>,
@@ -36,7 +37,7 @@ impl MarketState {
         let venues = market.coverage(None, Window::H24);
         Self {
             readable: readable && venues.is_ok(),
-            now: market.now(),
+            now: market.known_until(),
             damaged: market.damaged_files(),
             venues: venues.unwrap_or_default(),
         }

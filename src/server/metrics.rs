@@ -174,18 +174,25 @@ impl Page {
             "Whether the market behind the answers could be read: 1 or 0.",
             u8::from(state.readable),
         );
-        self.one(
-            "liqdata_market_newest_timestamp_seconds",
-            "gauge",
-            "The newest instant that the market knows of.",
-            seconds(state.now.0),
-        );
-        self.one(
-            "liqdata_market_age_seconds",
-            "gauge",
-            "How long ago that was.",
-            seconds((wall_clock().0 - state.now.0).max(0)),
-        );
+        // Of what has observed nothing there is no age, and no sample.
+        let newest = [
+            (
+                "liqdata_market_newest_timestamp_seconds",
+                "The newest instant that the market knows of; absent while there is none.",
+                state.now.map(|now| now.0),
+            ),
+            (
+                "liqdata_market_age_seconds",
+                "How long ago that was; absent while there is none.",
+                state.now.map(|now| (wall_clock().0 - now.0).max(0)),
+            ),
+        ];
+        for (name, help, value) in newest {
+            self.metric(name, "gauge", help);
+            if let Some(value) = value {
+                self.sample(name, &[], seconds(value));
+            }
+        }
         self.one(
             "liqdata_damaged_files",
             "gauge",

@@ -8,6 +8,7 @@ use axum::response::{IntoResponse, Response};
 
 use crate::api::{BadQuery, RefusedBody};
 use crate::market::{Code, Refusal};
+use crate::model::MissedStretch;
 
 /// The methods every path takes.
 const METHODS: &str = "GET, HEAD";
@@ -100,6 +101,15 @@ pub enum Rejection {
         /// The most, in milliseconds.
         allowed: i64,
     },
+    /// Nothing has been observed, and an age is asked for.
+    #[error("nothing has been observed yet")]
+    Nothing,
+    /// None of the venues that are to be listened to has been heard since they are to be.
+    #[error("{}", unheard(gaps))]
+    Unheard {
+        /// Since when and why.
+        gaps: Vec<MissedStretch>,
+    },
     /// More connections than the server carries.
     #[error("the server is busy; try again in a second")]
     Busy,
@@ -183,7 +193,9 @@ impl Rejection {
             Self::PastBusy { .. } | Self::NoRoom { .. } => {
                 (StatusCode::SERVICE_UNAVAILABLE, Some((RETRY_AFTER, "3")))
             }
-            Self::Stale { .. } => (StatusCode::SERVICE_UNAVAILABLE, None),
+            Self::Stale { .. } | Self::Nothing | Self::Unheard { .. } => {
+                (StatusCode::SERVICE_UNAVAILABLE, None)
+            }
             Self::Busy => (StatusCode::SERVICE_UNAVAILABLE, Some((RETRY_AFTER, "1"))),
             Self::Defect => (StatusCode::INTERNAL_SERVER_ERROR, None),
         }
@@ -209,6 +221,15 @@ impl IntoResponse for Rejection {
 #[expect(clippy::cast_precision_loss, reason = "ages of a few decades")]
 fn seconds(millis: i64) -> f64 {
     millis as f64 / 1000.0
+}
+
+/// Who was not heard since when, and why.
+fn unheard(gaps: &[MissedStretch]) -> String {
+    let each: Vec<String> = gaps
+        .iter()
+        .map(|gap| format!("{} since {}: {}", gap.exchange, gap.start, gap.reason))
+        .collect();
+    format!("no venue has been heard: {}", each.join("; "))
 }
 
 /// What a client is told of a refusal: where an archive lies, or a bug, is nobody else's business.

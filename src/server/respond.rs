@@ -423,7 +423,7 @@ fn enveloped<E: Answer, T: Serialize>(reply: T, most: usize) -> Result<Vec<u8>, 
 struct Explanation<'a> {
     source: &'a str,
     simulated: bool,
-    as_of: Millis,
+    as_of: Option<Millis>,
     #[serde(skip_serializing_if = "Option::is_none")]
     coverage: Option<Vec<VenueCoverage>>,
     #[serde(flatten)]
@@ -447,7 +447,7 @@ fn explained(
     let explanation = encoded(&Explanation {
         source: market.source_told(),
         simulated: market.is_simulated(),
-        as_of: as_of.unwrap_or_else(|| market.now()),
+        as_of: as_of.or_else(|| market.known_until()),
         coverage,
         estimate,
         sides: estimate.and_then(Explain::sides),

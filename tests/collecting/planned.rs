@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use liqdata::archive::Archive;
 use liqdata::collect::VenueState;
-use liqdata::model::Millis;
+use liqdata::model::{GapState, Millis};
 
 use crate::bench::{Collecting, Doubles, Folder, assert_kept, gaps, quick};
 use crate::doubles::{Exchange, RestRequest};
@@ -413,4 +413,82 @@ async fn coins_of_the_settings_may_be_symbols_and_what_nobody_lists_is_named() {
         })
         .await;
     collecting.stop().await;
+}
+
+/// A venue that nobody gets through to is on record from the collector's start on: covered for no time, with an open gap
+/// that says why; what takes its place once it is heard says the same.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_venue_that_is_never_reached_is_on_record_since_the_start() {
+    let (folder, doubles) = (Folder::new(), Doubles::open(&["bybit", "okx"]).await);
+    let begun = now(doubles.of("bybit"));
+    for venue in ["bybit", "okx"] {
+        doubles.of(venue).fault(|faults| {
+            faults.shut = vec!["/".to_owned()];
+            faults.broken = vec!["/".to_owned()];
+        });
+    }
+    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+    let read = || Archive::read(folder.archive()).unwrap();
+    let open = || {
+        read()
+            .missed(Millis(0), Millis(i64::MAX / 2), None)
+            .unwrap()
+    };
+    collecting
+        .until("the gaps grow and say why", |_| {
+            let open = open();
+            open.len() == 2
+                && open
+                    .iter()
+                    .all(|gap| gap.end > begun.on(500) && gap.reason.starts_with("not heard yet: "))
+        })
+        .await;
+    for gap in open() {
+        assert!(gap.start <= begun.on(400), "{gap:?} {begun:?}");
+        assert_eq!(gap.state, GapState::Open);
+    }
+    let coverage = read().coverage(begun, now(doubles.of("bybit"))).unwrap();
+    let told: Vec<_> = coverage
+        .iter()
+        .map(|one| (one.exchange.as_str(), one.connected_share, one.gaps))
+        .collect();
+    assert_eq!(told, [("bybit", Some(0.0), 1), ("okx", Some(0.0), 1)]);
+    assert_eq!(read().unheard().unwrap().len(), 2);
+    // Stopped and begun again it is one gap, since the first start.
+    collecting.stop().await;
+    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+    let again = now(doubles.of("bybit"));
+    collecting
+        .until("the gap goes on", |_| {
+            open().len() == 2 && open().iter().all(|gap| gap.end > again)
+        })
+        .await;
+    assert!(open().iter().all(|gap| gap.start <= begun.on(400)));
+    doubles.of("bybit").mend();
+    collecting
+        .until_of("bybit", "it is heard", |one| one.state == VenueState::Live)
+        .await;
+    let lives = now(doubles.of("bybit"));
+    collecting
+        .until("it is seen to listen", |_| {
+            covered(&folder, "bybit")
+                .iter()
+                .any(|(_, end)| *end > lives)
+        })
+        .await;
+    assert!(read().unheard().unwrap().is_empty());
+    collecting.stop().await;
+    let (start, ..) = *covered(&folder, "bybit").first().unwrap();
+    let of_bybit: Vec<_> = open()
+        .into_iter()
+        .filter(|gap| gap.exchange == "bybit")
+        .collect();
+    let [gap] = &of_bybit[..] else {
+        panic!("{of_bybit:?}")
+    };
+    assert!(
+        gap.start <= begun.on(400) && gap.end == start,
+        "{gap:?} {start:?}"
+    );
+    assert!(gap.reason.starts_with("not heard yet: "), "{gap:?}");
 }

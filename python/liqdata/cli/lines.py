@@ -48,7 +48,7 @@ class Lines:
     def head(self, title: str, told: Told, note: str) -> None:
         """Print what stands above the heading."""
         simulated = "" if not told.simulated or told.source.startswith("simulated") else " · simulated"
-        said = f"{title}  {note} · {told.source} · as of {told.as_of:%Y-%m-%d %H:%M:%S} UTC{simulated}"
+        said = f"{title}  {note} · {told.source} · {told.when}{simulated}"
         sys.stdout.write(f"{printable(said)}\n\n")
 
     def write(self, rows: Iterable[Mapping[str, Any]]) -> None:

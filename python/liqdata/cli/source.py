@@ -134,8 +134,13 @@ class Told(NamedTuple):
     """Where an answer came from."""
 
     source: str
-    as_of: datetime
+    as_of: datetime | None
     simulated: bool
+
+    @property
+    def when(self) -> str:
+        """When it is known as of, in a few words."""
+        return "nothing yet" if self.as_of is None else f"as of {self.as_of:%Y-%m-%d %H:%M:%S} UTC"
 
 
 def told(asked: Any, as_of: str | None) -> Told:

@@ -71,7 +71,7 @@ def sheet(asked: Asked, answer: Any, told: Told) -> Sheet:
     Sheet
     """
     source = str(asked.source.archive) if asked.source.archive is not None else told.source
-    notes = [*label(asked.name, answer), source, f"as of {told.as_of:%Y-%m-%d %H:%M:%S} UTC"]
+    notes = [*label(asked.name, answer), source, told.when]
     endpoint = endpoints().get(asked.name)
     units = {} if endpoint is None else {column["name"]: str(column["unit"]) for column in endpoint.columns}
     lines = records(asked.name, answer)

@@ -1,0 +1,33 @@
+//! A venue that is to be heard and is not yet: written down from the collector's start on, with what stands in the way, until
+//! the listening begins.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use tokio::time::sleep;
+
+use super::settings::span;
+use super::venue::VenueTasks;
+use crate::archive::{Awaited, Batch};
+
+impl VenueTasks {
+    /// Writes it down as long as it lasts; never returns.
+    pub(super) async fn tell_awaited(&self) {
+        let since = self.intake.clock.now();
+        let each = span(self.intake.settings.pace.seen).max(Duration::from_millis(10));
+        while !self.heard.load(Ordering::Acquire) {
+            let why = self.intake.board.notes().status.trouble.clone();
+            self.intake.delivery.note(Batch {
+                awaited: vec![Awaited {
+                    exchange: self.intake.name().to_owned(),
+                    since,
+                    until: self.intake.clock.now(),
+                    why,
+                }],
+                ..Batch::default()
+            });
+            sleep(each).await;
+        }
+        std::future::pending::<()>().await;
+    }
+}
