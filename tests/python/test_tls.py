@@ -111,21 +111,19 @@ def test_https_without_a_trust_store_says_so(connect, script, authority):
     assert service.requests == []
 
 
-@pytest.mark.parametrize("content", [None, b"", b"no certificate\n"])
-def test_a_missing_ssl_cert_file_is_named_whatever_ssl_cert_dir_says(
-    connect, script, authority, tmp_path, monkeypatch, content
-):
+def test_a_missing_ssl_cert_file_is_named_whatever_ssl_cert_dir_says(connect, script, authority, tmp_path, monkeypatch):
     (tmp_path / "folder").mkdir()
     authority.cert_pem.write_to_path(tmp_path / "folder" / "authority.pem")
     file = tmp_path / "named.pem"
-    if content is not None:
-        file.write_bytes(content)
     monkeypatch.setenv("SSL_CERT_FILE", str(file))
     monkeypatch.setenv("SSL_CERT_DIR", str(tmp_path / "folder"))
     service = script(GOOD, tls=serving(authority.issue_cert("127.0.0.1")))
-    with pytest.raises(NoAnswer, match="trusted certificates") as caught:
-        connect(service).overview()
-    assert f"SSL_CERT_FILE: {file}" in str(caught.value)
+    for content in (None, b"", b"no certificate\n"):
+        if content is not None:
+            file.write_bytes(content)
+        with pytest.raises(NoAnswer, match="trusted certificates") as caught:
+            connect(service).overview()
+        assert f"SSL_CERT_FILE: {file}" in str(caught.value)
     assert service.connections == 0
 
 
