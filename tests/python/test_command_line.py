@@ -256,6 +256,21 @@ def test_who_was_listened_to_is_told_of_a_service_that_has_a_record_and_of_no_ot
     assert "\nwho was listened to in the last 24h is not known: " in err
 
 
+@pytest.mark.parametrize(
+    "closed,words,code,out,err",
+    [
+        (">&-", "completion bash", 0, "", ""),
+        ("2>&-", "nonsense", 2, "", ""),
+        (">&- 2>&-", "nonsense", 2, "", ""),
+        (">/dev/full", "completion bash", 1, "", "liqdata: No space left on device\n"),
+    ],
+)
+def test_an_output_that_is_closed_or_full_ends_in_no_traceback(closed, words, code, out, err):
+    command = f"{sys.executable} -m liqdata {words} {closed}"
+    done = subprocess.run(["/bin/sh", "-c", command], check=False, capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout, done.stderr) == (code, out, err)
+
+
 def test_who_was_listened_to_until_now_is_not_asked_of_a_stretch(capsys, tmp_path):
     liqdata.ingest(tmp_path / "archive", orders=ORDER)
     words = ["orders", "--archive", str(tmp_path / "archive"), "--csv"]

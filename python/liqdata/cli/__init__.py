@@ -13,7 +13,7 @@ from liqdata._logs import heard
 from liqdata._printable import printable, shortened
 from liqdata.errors import BadQuery, LiqdataError
 
-from .encoding import encodable
+from .encoding import encodable, opened
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -40,7 +40,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         The exit code.
     """
     given = sys.argv[1:] if argv is None else list(argv)
-    with encodable():
+    with opened(), encodable():
         return _run(given)
 
 
@@ -79,9 +79,10 @@ def _run(given: list[str]) -> int:
 
 def _of_file(error: Exception) -> str | None:
     """The name of a file and what is wrong with it, without the system's number for that."""
-    if not isinstance(error, OSError) or isinstance(error, LiqdataError) or not error.filename or not error.strerror:
+    if not isinstance(error, OSError) or isinstance(error, LiqdataError) or not error.strerror:
         return None
-    return f"{os.fsdecode(error.filename)}: {error.strerror}"
+    named = isinstance(error.filename, str | bytes | os.PathLike)
+    return f"{os.fsdecode(error.filename)}: {error.strerror}" if named else error.strerror
 
 
 def _complain(lines: Iterable[str], code: int) -> int:

@@ -1,10 +1,11 @@
-"""An output whose encoding lacks a sign: what is written in its place."""
+"""Outputs that lack something: a sign of their encoding, or that anybody opened them."""
 
 from __future__ import annotations
 
 import codecs
 import contextlib
 import io
+import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,17 @@ if TYPE_CHECKING:
 SIGNS = {"×": "x", "·": "|", "–": "-", "…": "~"}
 # The ways of Python's own to end in a traceback, one of them in the locale C.
 STRICT = frozenset({"strict", "surrogateescape"})
+
+
+@contextlib.contextmanager
+def opened() -> Iterator[None]:
+    """Write nowhere what goes to an output that whoever started this closed; else it would go to the other one."""
+    with contextlib.ExitStack() as nowhere:
+        for name, redirected in (("stdout", contextlib.redirect_stdout), ("stderr", contextlib.redirect_stderr)):
+            if getattr(sys, name) is None:
+                null = nowhere.enter_context(open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123 - no path
+                nowhere.enter_context(redirected(null))
+        yield
 
 
 @contextlib.contextmanager
