@@ -89,7 +89,7 @@ print(rough.liqmap("BTC").units)
 
 # %%
 archive = folder / "archive"
-print(liqdata.ingest(archive, bars=bars, open_interest=interest, exchange="mine"))
+print(liqdata.ingest(archive, bars=bars, open_interest=interest, exchange="mine", new_exchange=True))
 print(liqdata.ingest(archive, folder / "bars.csv", orders=orders, exchange="mine"))
 
 # %%

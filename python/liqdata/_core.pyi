@@ -90,6 +90,7 @@ def ingest_files(
     files: list[str],
     format: str | None,
     exchange: str | None,
+    new_exchange: bool,
     contracts: list[list[str]],
     seen: Callable[[int], object],
     kept: Callable[[str, dict[str, Any]], object],
@@ -102,6 +103,7 @@ def ingest_tables(
     open_interest: object,
     positions: object,
     exchange: str | None,
+    new_exchange: bool,
     seen: Callable[[int], object],
     cut: Callable[[dict[str, Any]], object],
 ) -> dict[str, Any]: ...

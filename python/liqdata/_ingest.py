@@ -14,7 +14,7 @@ from . import _core
 from ._doors import door
 from ._finished import FINISHED, Finished, add_line, lines_of
 from ._inputs import folder as placed
-from ._inputs import to_be_made
+from ._inputs import switch, to_be_made
 from ._intake import table
 from ._printable import printable
 from ._progress import bar, meant
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
     from ._progress import Shown
     from .types import Progress
+
+    Whose = tuple[str | None, bool]
+    """Whose rows are that do not say so, and whether an exchange that is not known is taken."""
 
     Cut = Callable[[dict[str, Any]], None]
     """What is told, where an ingest is interrupted, of what it kept."""
@@ -66,6 +69,9 @@ AMOUNTS = {
     "open_interest": ("open_interest", "open_interest_usd"),
 }
 """The columns of numbers in files of Parquet, of which a row that has none is refused alone."""
+
+NOBODY: Whose = (None, False)
+"""Where all rows say whose they are."""
 
 FILLS = "hyperliquid_fills"
 """The format of a node's fills."""
@@ -147,6 +153,7 @@ def ingest(
     open_interest: Any = None,
     positions: Any = None,
     exchange: str | None = None,
+    new_exchange: bool = False,
     source: str | None = None,
     progress: Progress = False,
 ) -> Ingested:
@@ -185,6 +192,9 @@ def ingest(
         their quantities; where fewer than half agree with that the market's price decides, or none is taken.
     exchange : str, optional
         Whose the rows are that do not say so.
+    new_exchange : bool
+        Take an exchange that is not known: neither one of those that are listened to, in whichever spelling, nor one
+        of which the archive has anything. By default its rows are refused, so that a slip of the pen makes no new one.
     source : str, optional
         Where they are from, in your words. Each ingest is a line of the archive's ``ingested.jsonl``: when, from
         where, what each file was taken for, and what became of the rows; one that was interrupted of what it kept
@@ -225,6 +235,7 @@ def ingest(
     """
     given = {"orders": orders, "bars": bars, "open_interest": open_interest, "positions": positions}
     _check(files, given, format=format, exchange=exchange, source=source)
+    switch(new_exchange, "new_exchange")
     meant(progress)
     if not isinstance(path, str | os.PathLike):
         msg = (
@@ -234,7 +245,8 @@ def ingest(
         raise BadQuery(msg, parameter="path")
     folder = to_be_made(placed(path))
     named = [os.fspath(file) for file in files]
-    finished = Finished(folder, named, {"format": format, "exchange": exchange})
+    finished = Finished(folder, named, {"format": format, "exchange": exchange, "new_exchange": new_exchange})
+    whose = (exchange, new_exchange)
     known = {file: _again(told) for file in named if (told := finished.known(file)) is not None}
     left = [file for file in named if file not in known]
     parquet = [file for file in left if file.lower().endswith((".parquet", ".pq"))]
@@ -257,15 +269,16 @@ def ingest(
             def kept(file: str, told: dict[str, Any]) -> None:
                 finished.keep(os.fspath(file), _counts(_told(told)) | {"contracts": told["contracts"]})
 
-            told = _core.ingest_files(folder, plain, format, exchange, contracts, _counting(shown.update), kept, cut)
+            seen = _counting(shown.update)
+            told = _core.ingest_files(folder, plain, format, *whose, contracts, seen, kept, cut)
             contracts = told["contracts"]
             done.append(_told(told))
         for file, kind, held in tables:
-            done.append(_of_parquet((folder, file, kind), held, contracts, exchange, shown=shown, cut=cut))
+            done.append(_of_parquet((folder, file, kind), held, contracts, whose, shown=shown, cut=cut))
             finished.keep(file, _counts(done[-1]))
         if any(one is not None for one in given.values()):
             given = {kind: table(one, kind) for kind, one in given.items()}
-            done.append(_told(_tables(folder, given, exchange, shown, cut)))
+            done.append(_told(_tables(folder, given, whose, shown, cut)))
     except BaseException as raised:
         _interrupted(folder, _together(done[len(known) :]), source, contracts, raised)
         raise
@@ -286,7 +299,7 @@ def _interrupted(
 
 
 def _of_parquet(
-    place: tuple[str, str, str], held: Any, contracts: list[list[str]], exchange: str | None, *, shown: Shown, cut: Cut
+    place: tuple[str, str, str], held: Any, contracts: list[list[str]], whose: Whose, *, shown: Shown, cut: Cut
 ) -> Ingested:
     """Bring the rows of a Parquet file into the archive."""
     folder, file, kind = place
@@ -296,7 +309,7 @@ def _of_parquet(
     if unsound.rows and not sound.num_rows:
         return unsound
     alone: dict[str, Any] = dict.fromkeys(("orders", "bars", "open_interest", "positions"))
-    told = _tables(folder, alone | {kind: table(sound, kind)}, exchange, shown, cut)
+    told = _tables(folder, alone | {kind: table(sound, kind)}, whose, shown, cut)
     return _together([unsound, _told(told, file=file, kind=kind, rows=rows)])
 
 
@@ -349,10 +362,10 @@ def _check(files: tuple[object, ...], tables: Mapping[str, object], **names: obj
         raise BadQuery(msg, parameter="files")
 
 
-def _tables(folder: str, given: Mapping[str, object], exchange: str | None, shown: Shown, cut: Cut) -> dict[str, Any]:
+def _tables(folder: str, given: Mapping[str, object], whose: Whose, shown: Shown, cut: Cut) -> dict[str, Any]:
     orders, bars, open_interest = given["orders"], given["bars"], given["open_interest"]
     seen = _counting(shown.update)
-    return _core.ingest_tables(folder, orders, bars, open_interest, given["positions"], exchange, seen, cut)
+    return _core.ingest_tables(folder, orders, bars, open_interest, given["positions"], *whose, seen, cut)
 
 
 def _counting(update: Callable[[int], object]) -> Callable[[int], None]:
@@ -466,7 +479,7 @@ def _fills(folder: str, lines: list[str], contracts: list[list[str]], shown: Sho
     with tempfile.TemporaryDirectory() as beside:
         file = Path(beside, "fills")
         file.write_text("\n".join(lines), encoding="utf-8")
-        return _core.ingest_files(folder, [str(file)], FILLS, None, contracts, seen, lambda *_: None, cut)
+        return _core.ingest_files(folder, [str(file)], FILLS, *NOBODY, contracts, seen, lambda *_: None, cut)
 
 
 def _told(told: dict[str, Any], *, file: str | None = None, kind: str = "", rows: list[int] | None = None) -> Ingested:

@@ -1,6 +1,6 @@
 //! The archive as its readers have it.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,11 +8,16 @@ use std::time::SystemTime;
 
 use rusqlite::Connection;
 
+use super::bars::BarRow;
 use super::clock::wall_clock;
 use super::damaged::DamagedPart;
 use super::files::{self, Identity};
 use super::known::{Known, KnownCoin, known};
 use super::manifest::Part;
+use super::open_interest::OpenInterestRow;
+use super::orders::OrderRow;
+use super::positions::PositionRow;
+use super::row::Row;
 use super::{ArchiveError, journal, lock, table};
 use crate::model::Millis;
 
@@ -377,6 +382,35 @@ impl Archive {
                 ))?
                 .query_map([as_of.map(|at| at.0)], |row| table::read(row, 0))?
                 .collect()
+        })
+    }
+
+    /// The exchanges that it has rows of, by name.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] where the journal cannot be read.
+    pub fn exchanges(&self) -> Result<BTreeSet<String>, ArchiveError> {
+        self.ask(|journal| {
+            let mut found = BTreeSet::new();
+            for table in [
+                "part_venues",
+                OrderRow::TABLE,
+                BarRow::TABLE,
+                OpenInterestRow::TABLE,
+                PositionRow::TABLE,
+            ] {
+                // An older archive has no positions.
+                if !journal.table_exists(None, table)? {
+                    continue;
+                }
+                let mut names =
+                    journal.prepare(&format!("SELECT DISTINCT exchange FROM {table}"))?;
+                for name in names.query_map([], |row| row.get(0))? {
+                    found.insert(name?);
+                }
+            }
+            Ok(found)
         })
     }
 }

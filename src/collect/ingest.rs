@@ -11,6 +11,7 @@ use super::clock::machine;
 use super::doubtful::{latest, of_the_future};
 use super::files::{Source, Unopened, sources};
 use super::refused::{Refused, refuse};
+use super::whose::{UNKNOWN, UnknownExchange, Whose};
 use crate::archive::{
     Archive, ArchiveError, BarRow, Batch, Completeness, OpenInterestRow, OrderRow, Told, Unfit,
     Writer,
@@ -36,6 +37,8 @@ pub struct Files {
     pub format: Option<Format>,
     /// Whose they are, where they do not say so.
     pub exchange: Option<String>,
+    /// Whether they may be of an exchange that is not known yet.
+    pub takes_new_exchanges: bool,
     /// Of which contracts the archive's bars and readings are known to be.
     pub contracts: Vec<Contract>,
 }
@@ -62,6 +65,9 @@ pub enum IngestError {
     /// A file cannot be opened.
     #[error(transparent)]
     Unopened(#[from] Unopened),
+    /// The exchange that was named is none that is known.
+    #[error(transparent)]
+    Exchange(#[from] UnknownExchange),
     /// The archive cannot be written.
     #[error(transparent)]
     Archive(#[from] ArchiveError),
@@ -146,8 +152,8 @@ pub(super) fn reason(unfit: &Unfit) -> String {
 ///
 /// # Errors
 ///
-/// [`IngestError::Unclear`] and [`IngestError::Unopened`] before anything is written, [`IngestError::Archive`] where another
-/// writes to the archive or it cannot be written.
+/// [`IngestError::Exchange`], [`IngestError::Unclear`] and [`IngestError::Unopened`] before anything is written,
+/// [`IngestError::Archive`] where another writes to the archive or it cannot be written.
 pub fn ingest(
     path: &Path,
     files: &Files,
@@ -155,6 +161,12 @@ pub fn ingest(
     finished: &mut dyn FnMut(Finished),
 ) -> Result<Ingested, IngestError> {
     let exchange = files.exchange.as_deref();
+    let mut whose = Whose::of(path, files.takes_new_exchanges);
+    if let Some(name) = exchange
+        && let Some(unknown) = whose.unknown(name)?
+    {
+        return Err(unknown.into());
+    }
     let mut found: Vec<(Source, Format, usize)> = Vec::new();
     let mut parts = Vec::new();
     for (number, file) in files.paths.iter().enumerate() {
@@ -180,7 +192,7 @@ pub fn ingest(
         one.0.name.span().cmp(&other.0.name.span())
     });
     let mut writer = Archive::create_or_open(path)?;
-    let mut intake = Intake::new(&mut writer, goes_on, finished);
+    let mut intake = Intake::new(&mut writer, whose, goes_on, finished);
     intake.parts = parts;
     for known in &files.contracts {
         let key = [&known.table, &known.exchange, &known.coin].map(String::clone);
@@ -227,6 +239,7 @@ struct Stretch {
 /// Rows on their way from files into an archive.
 struct Intake<'a> {
     writer: &'a mut Writer,
+    whose: Whose,
     goes_on: &'a mut dyn FnMut(u64) -> bool,
     finished: &'a mut dyn FnMut(Finished),
     done: Ingested,
@@ -246,11 +259,13 @@ struct Intake<'a> {
 impl<'a> Intake<'a> {
     fn new(
         writer: &'a mut Writer,
+        whose: Whose,
         goes_on: &'a mut dyn FnMut(u64) -> bool,
         finished: &'a mut dyn FnMut(Finished),
     ) -> Self {
         Self {
             writer,
+            whose,
             goes_on,
             finished,
             done: Ingested::default(),
@@ -279,14 +294,17 @@ impl<'a> Intake<'a> {
             self.done.rows += 1;
             let place = (file, line);
             is_last_sound = read.is_ok();
-            let ahead = match &read {
+            let unfit = match &read {
                 Ok(Some(row)) => {
-                    let (table, at) = of_when(row);
-                    of_the_future(table, at, latest)
+                    let (table, exchange, at) = of_what(row);
+                    match self.of_nobody(exchange, file)? {
+                        None => of_the_future(table, at, latest),
+                        unknown => unknown,
+                    }
                 }
                 _ => None,
             };
-            match (ahead, read) {
+            match (unfit, read) {
                 (Some((reason, shown)), _) => self.refuse(&reason, &shown, place),
                 (None, Ok(Some(Row::Order(row)))) => {
                     stretch(
@@ -392,6 +410,22 @@ impl<'a> Intake<'a> {
         self.rows.orders.len() + self.rows.bars.len() + self.rows.open_interest.len()
     }
 
+    /// Why a line is not taken that names an exchange which is not known, and what stands there. Its file is not on record as
+    /// read to its end: once the name is known it is read again.
+    fn of_nobody(
+        &mut self,
+        exchange: &str,
+        file: usize,
+    ) -> Result<Option<(String, String)>, ArchiveError> {
+        let Some(unknown) = self.whose.unknown(exchange)? else {
+            return Ok(None);
+        };
+        if let Some(part) = part_of(&self.names, &mut self.parts, file) {
+            part.told = true;
+        }
+        Ok(Some((UNKNOWN.to_owned(), unknown.in_a_line())))
+    }
+
     /// Whether a row is of the contract that the coin's others are of; else it is refused.
     fn is_of_one(
         &mut self,
@@ -492,12 +526,12 @@ impl<'a> Intake<'a> {
     }
 }
 
-/// Of which table a row is, and when it tells: a bar when it closes.
-fn of_when(row: &Row) -> (&'static str, Millis) {
+/// Of which table a row is, whose, and when it tells: a bar when it closes.
+fn of_what(row: &Row) -> (&'static str, &str, Millis) {
     match row {
-        Row::Order(row) => ("orders", row.order.timestamp),
-        Row::Bar(row) => ("bars", row.timestamp.on(row.interval)),
-        Row::Reading(row) => ("open_interest", row.timestamp),
+        Row::Order(row) => ("orders", &row.order.exchange, row.order.timestamp),
+        Row::Bar(row) => ("bars", &row.exchange, row.timestamp.on(row.interval)),
+        Row::Reading(row) => ("open_interest", &row.exchange, row.timestamp),
     }
 }
 

@@ -70,6 +70,7 @@ mod unjudged;
 mod unpriced;
 mod venue;
 mod watched;
+mod whose;
 mod world;
 mod yardstick;
 
@@ -88,5 +89,6 @@ pub use refused::Refused;
 pub use settings::{Pace, Positions, Reach, Settings, SettingsError};
 pub use snapshots::{Unclear as UnclearPosition, snapshots};
 pub use status::{PositionsStatus, Status, VenueState, VenueStatus};
+pub use whose::{UnknownExchange, Whose};
 #[doc(hidden)]
 pub use world::{Reply, World};

@@ -139,8 +139,8 @@ pub fn own_name(currency: &str) -> &str {
     }
 }
 
-/// The exchanges that this package listens to, in our spelling, the largest feeds first.
-pub const EXCHANGES: [&str; 18] = [
+/// The exchanges that this package listens to, in our spelling, the largest feeds first; the last one for positions alone.
+pub const EXCHANGES: [&str; 19] = [
     "binance",
     "bybit",
     "okx",
@@ -159,6 +159,7 @@ pub const EXCHANGES: [&str; 18] = [
     "pacifica",
     "extended",
     "orderly",
+    "hyperliquid",
 ];
 
 /// Names that others give them.

@@ -16,13 +16,13 @@ use crate::archive::{
     spelled,
 };
 use crate::collect::{
-    Contract, Files, Finished, IngestError, Ingested, Refused, UnclearPosition, ingest,
-    ingest_tables as ingest_all, snapshots,
+    Contract, Files, Finished, IngestError, Ingested, Refused, UnclearPosition, UnknownExchange,
+    Whose, ingest, ingest_tables as ingest_all, snapshots,
 };
 use crate::engine::in_base_units;
 use crate::feeds::dumps::Format;
 use crate::model::{
-    Millis, ObservedBar, ObservedPosition, Symbol, Vocabulary, exchange_name, nearest_f64,
+    Labels, Millis, ObservedBar, ObservedPosition, Symbol, Vocabulary, exchange_name, nearest_f64,
 };
 
 /// The formats of files, by name.
@@ -46,6 +46,7 @@ pub(super) fn ingest_files<'py>(
     files: Vec<PathBuf>,
     format: Option<&str>,
     exchange: Option<String>,
+    new_exchange: bool,
     contracts: Vec<[String; 4]>,
     seen: Py<PyAny>,
     kept: Py<PyAny>,
@@ -56,6 +57,7 @@ pub(super) fn ingest_files<'py>(
         paths: files,
         format,
         exchange,
+        takes_new_exchanges: new_exchange,
         contracts: contracts.into_iter().map(contract).collect(),
     };
     let failed = Mutex::new(None);
@@ -108,11 +110,28 @@ pub(super) fn ingest_tables<'py>(
     open_interest: &Bound<'py, PyAny>,
     positions: &Bound<'py, PyAny>,
     exchange: Option<&str>,
+    new_exchange: bool,
     seen: Py<PyAny>,
     cut: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let mut tables = kept(py, &path, (orders, bars, open_interest), exchange)?;
+    let mut whose = Whose::of(&path, new_exchange);
+    if let Some(name) = exchange {
+        let unknown = whose.unknown(name);
+        if let Some(unknown) = unknown.map_err(|fault| error::archive(py, &fault))? {
+            return Err(unknown_exchange(py, &unknown));
+        }
+    }
+    let mut tables = kept(
+        py,
+        &path,
+        (orders, bars, open_interest),
+        exchange,
+        &mut whose,
+    )?;
     let given = tables::positions(positions)?;
+    let named = given.iter().map(|row| row.exchange.as_deref());
+    let named: Labels = named.map(Option::unwrap_or_default).collect();
+    check_exchanges(py, "positions", &named, &mut whose)?;
     let (kept, refused) = py
         .detach(|| snapshots_of(&path, given, exchange))
         .map_err(|fault| match fault {
@@ -192,6 +211,7 @@ fn format_of(py: Python<'_>, name: &str) -> PyResult<Format> {
 fn fault_of(py: Python<'_>, fault: &IngestError) -> PyErr {
     match fault {
         IngestError::Archive(fault) => error::archive(py, fault),
+        IngestError::Exchange(unknown) => unknown_exchange(py, unknown),
         IngestError::Unclear(_) | IngestError::Unopened(_) => {
             error::bad_query_said(py, "files", &format!("files: {fault}"))
         }
@@ -247,19 +267,45 @@ fn told(py: Python<'_>, done: Ingested) -> PyResult<Bound<'_, PyDict>> {
     Ok(told)
 }
 
+/// Refuses a table with a row whose exchange is none that is known.
+fn check_exchanges(
+    py: Python<'_>,
+    table: &'static str,
+    names: &Labels,
+    known: &mut Whose,
+) -> PyResult<()> {
+    let first = known
+        .first_unknown(names)
+        .map_err(|fault| error::archive(py, &fault))?;
+    first.map_or(Ok(()), |(row, unknown)| {
+        let of = (row, "exchange", unknown.to_string());
+        Err(tables::fault_of(py, table, of))
+    })
+}
+
+fn unknown_exchange(py: Python<'_>, unknown: &UnknownExchange) -> PyErr {
+    error::bad_query_said(py, "exchange", &format!("exchange: {unknown}"))
+}
+
 /// The tables that an archive keeps.
 fn kept(
     py: Python<'_>,
     path: &Path,
     (orders, bars, open_interest): (&Bound<'_, PyAny>, &Bound<'_, PyAny>, &Bound<'_, PyAny>),
     exchange: Option<&str>,
+    known: &mut Whose,
 ) -> PyResult<Tables> {
     let of_bars = by_column::exchanges("bars", bars)?;
     let orders = by_column::orders(orders)?;
+    check_exchanges(py, "orders", &orders.exchange, known)?;
     let given = by_column::bars(bars, of_bars)?;
+    if let Some(names) = &given.exchange {
+        check_exchanges(py, "bars", names, known)?;
+    }
     let interval = sized(py, &given)?;
     let whose = exchange.map(exchange_name);
     let interest = interest(py, path, open_interest, bars, &given, &interval)?;
+    check_exchanges(py, "open_interest", &interest.exchange, known)?;
     let nobody = |table: &'static str| {
         let message = "nothing says whose the rows are";
         let allowed = "a column \"exchange\", or exchange= for all of them";

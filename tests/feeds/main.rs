@@ -18,8 +18,8 @@ use std::path::{Path, PathBuf};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use liqdata::feeds::{
-    Completeness, Error, Event, Instrument, Instruments, PriceKind, Sign, VENUES, Venue, answer,
-    decode, venue,
+    Completeness, Error, Event, Instrument, Instruments, PriceKind, Sign, VENUES, Venue, accounts,
+    answer, decode, venue,
 };
 use liqdata::model::{EXCHANGES, Millis, Side, Symbol, Vocabulary};
 use serde_json::{Value, json};
@@ -882,8 +882,10 @@ fn only_venues_that_claim_it_count_as_complete() {
 }
 
 #[test]
-fn the_exchanges_known_by_name_are_those_with_a_decoder() {
-    assert_eq!(VENUES.map(Venue::name), EXCHANGES);
+fn the_exchanges_known_by_name_are_those_that_are_listened_to() {
+    let mut known = VENUES.map(Venue::name).to_vec();
+    known.push(accounts::EXCHANGE);
+    assert_eq!(known, EXCHANGES);
 }
 
 #[test]

@@ -48,6 +48,7 @@ def test_what_is_not_clear_is_refused_before_anything_is_written(tmp_path, folde
         ({"format": 7}, "format"),
         ({"exchange": ""}, "exchange"),
         ({"source": b"x"}, "source"),
+        ({"new_exchange": "mine", "bars": {"symbol": []}}, "new_exchange"),
         ({}, "files"),
     ],
 )

@@ -94,7 +94,7 @@ def test_positions_name_their_coin_by_either_column(tmp_path, name):
     assert liqdata.ingest(tmp_path / "archive", positions=given, exchange="hyperliquid").new == 2
     assert liqdata.ingest(tmp_path / "archive", positions=given | {"coin": coins}, exchange="hyperliquid").repeated == 2
     with pytest.raises(BadQuery, match=r"\"BTC-PERP\" is another coin than symbol says, \"ETHUSDT\"; one of the two"):
-        liqdata.ingest(tmp_path / "other", positions=given | {"coin": coins, "symbol": ["ETHUSDT"] * 2}, exchange="x")
+        liqdata.ingest(tmp_path / "other", positions=given | {"coin": coins, "symbol": ["ETHUSDT"] * 2}, exchange="okx")
 
 
 def test_a_position_that_is_not_worth_its_quantity_is_refused_and_the_others_are_kept(tmp_path, capsys):

@@ -33,6 +33,7 @@ def command(name: str, sentence: str) -> Command:
             click.Argument(["files"], nargs=-1, required=True, metavar="FILES"),
             option("--format", metavar="NAME", help="What the files are; told by name and columns by default."),
             option("--exchange", metavar="NAME", help="Whose the rows are that do not say so."),
+            flag("--new-exchange", help="Take an exchange that is not known; refused by default."),
             option("--source", metavar="TEXT", help="Where they are from, in your words."),
             flag("--json", help="Print JSON."),
         ],
@@ -45,13 +46,21 @@ def command(name: str, sentence: str) -> Command:
 
 
 def _ingest(
-    *, archive: Path, files: tuple[str, ...], format: str | None, exchange: str | None, source: str | None, json: bool
+    *,
+    archive: Path,
+    files: tuple[str, ...],
+    format: str | None,
+    exchange: str | None,
+    new_exchange: bool,
+    source: str | None,
+    json: bool,
 ) -> None:
     from liqdata import ingest
 
     shown = late("ingest", " rows")
     try:
-        done = ingest(archive, *files, format=format, exchange=exchange, source=source, progress=shown)
+        asked = {"format": format, "exchange": exchange, "source": source}
+        done = ingest(archive, *files, **asked, new_exchange=new_exchange, progress=shown)
     except KeyboardInterrupt as interrupted:
         for note in getattr(interrupted, "__notes__", ()):
             click.echo(note, err=True)

@@ -114,6 +114,18 @@ MISTAKES = {
         ('market.liqmap("BTC", "7d", source="positions")', "BadQuery", "range", '"all", which is also meant'),
         ('market.positions("NOPE")', "BadQuery", "symbol", "it was never observed here"),
         ('liqdata.ingest(NEW, bars=BARS, exchange="")', "BadQuery", "exchange", "allowed: a name"),
+        (
+            'liqdata.ingest(NEW, bars=BARS, exchange="bnance")',
+            "BadQuery",
+            "exchange",
+            'did you mean "binance"?; allowed: a name that is known, the nearest: "binance", and any name',
+        ),
+        (
+            'liqdata.ingest(NEW, bars=BARS, exchange="okx", new_exchange="x")',
+            "BadQuery",
+            "new_exchange",
+            "True or False",
+        ),
         ('liqdata.ingest(NEW, FILE, fromat="x")', "TypeError", None, "did you mean 'format'?"),
     ],
     "replaying": [

@@ -1,0 +1,82 @@
+"""Whose the rows of an ingest may be: a misspelt exchange makes no new one."""
+
+from pathlib import Path
+
+import pytest
+from dumped import MINUTE, START, written
+
+import liqdata
+from liqdata import cli
+from liqdata.errors import BadQuery
+
+ROW = {"timestamp": [START], "symbol": ["BTCUSDT"], "exchange": ["bnance"]}
+OF_NOBODY = {
+    "orders": {**ROW, "side": ["LONG"], "price": [100.0], "qty": [1.0], "value_usd": [100.0]},
+    "bars": {**ROW, "interval": ["5m"], "open": [1.0], "high": [1.0], "low": [1.0], "close": [1.0], "volume": [1.0]},
+    "open_interest": {**ROW, "open_interest": [5.0]},
+    "positions": {
+        **{name: cells for name, cells in ROW.items() if name != "symbol"},
+        "coin": ["BTC"],
+        "side": ["LONG"],
+        "qty": [1.0],
+        "liquidation_price": [50.0],
+        "value_usd": [100.0],
+    },
+}
+
+
+@pytest.mark.parametrize("kind", OF_NOBODY)
+def test_a_misspelt_exchange_makes_no_new_one(folder, kind):
+    table = OF_NOBODY[kind]
+    twice = {name: cells * 2 for name, cells in table.items()} | {"exchange": ["OKEX", "bnance"]}
+    twice["timestamp"] = [START, START + 5 * MINUTE]
+    with pytest.raises(BadQuery) as refused:
+        liqdata.ingest(folder, **{kind: twice})
+    assert refused.value.parameter == kind
+    said = str(refused.value)
+    assert "exchange" in said
+    assert "row 1" in said
+    assert 'did you mean "binance"?' in said
+    assert "new_exchange=True" in said
+    nameless = {name: cells for name, cells in table.items() if name != "exchange"}
+    alone = table if kind == "orders" else nameless
+    with pytest.raises(BadQuery, match=r'exchange: "bnance" is unknown.*; did you mean "binance"\?') as refused:
+        liqdata.ingest(folder, **{kind: alone}, exchange="bnance")
+    assert refused.value.parameter == "exchange"
+    assert not Path(folder, "journal.sqlite").exists()
+
+    liqdata.ingest(folder, **{kind: table}, new_exchange=True)
+    # A name that the archive has is known, whichever table it stands in.
+    for other, named in OF_NOBODY.items():
+        liqdata.ingest(folder, **{other: named})
+    assert liqdata.ingest(folder, **{kind: table}).repeated == 1
+
+
+@pytest.mark.parametrize("kind", ["orders", "bars", "open_interest"])
+def test_lines_of_an_exchange_nobody_knows_are_refused_and_read_again_once_it_is(tmp_path, folder, kind):
+    table = OF_NOBODY[kind]
+    cells = [",".join(str(column[0]) for column in table.values())]
+    cells += [line.replace("bnance", "okex").replace(str(START), str(START + 5 * MINUTE)) for line in cells]
+    file = written(tmp_path, "table.csv", *cells, header=",".join(table))
+    done = liqdata.ingest(folder, file)
+    reason = "exchange: not one that is known (new_exchange=True, --new-exchange takes it)"
+    assert (done.rows, done.new, done.refused) == (2, 1, {reason: 1})
+    assert done.first[reason] == f'{file}:2 ("bnance"; did you mean "binance"?)'
+    # Nothing is taken for read: the same file is asked for anew, and its line is there.
+    assert liqdata.ingest(folder, file).refused == {reason: 1}
+    assert liqdata.ingest(folder, file, new_exchange=True).new == 1
+    assert liqdata.ingest(folder, file).repeated == 2
+
+
+def test_an_exchange_of_ones_own_on_the_command_line(tmp_path, folder, capsys):
+    header = "timestamp,open,high,low,close,volume"
+    file = written(tmp_path, "btc_5m_candles.csv", f"{START},100,102.5,99,101,7", header=header)
+    assert cli.main(["ingest", str(folder), str(file), "--exchange", "mine"]) == 2
+    assert "--new-exchange" in capsys.readouterr().err
+    assert cli.main(["ingest", str(folder), str(file), "--exchange", "mine", "--new-exchange"]) == 0
+    assert cli.main(["ingest", str(folder), str(file), "--exchange", "MINE"]) == 0
+
+
+@pytest.mark.parametrize("name", ["hyperliquid", "Hyperliquid", "okex", "gateio", "lighter-rh", "coinex", "orderly"])
+def test_every_exchange_that_is_listened_to_is_known_in_every_spelling(folder, name):
+    assert liqdata.ingest(folder, orders=OF_NOBODY["orders"] | {"exchange": [name]}).new == 1
