@@ -130,6 +130,20 @@ pub(super) fn attos(column: &Decimals, row: usize) -> Option<i128> {
     super::exact::of_short(column.short(row)?)
 }
 
+/// Brings rows of a coin and an exchange into the order of a file, by coin, exchange and time, the names of which are those of
+/// the first two columns that were looked over; gives whether no two are the same.
+pub(super) fn arranged<T: Tabled>(table: &T, names: &Sound, rows: &mut [usize]) -> bool {
+    let place = |row: &usize| {
+        (
+            names.rank(1, table.coins(), *row),
+            names.rank(0, table.exchanges(), *row),
+            table.timestamps().get(*row),
+        )
+    };
+    rows.sort_by_key(place);
+    rows.is_sorted_by(|one, other| place(one) < place(other))
+}
+
 /// The cells of these rows, in this order.
 pub(super) fn taken<T: Copy>(cells: &[T], rows: &[usize]) -> Vec<T> {
     let cells = rows.iter().filter_map(|row| cells.get(*row).copied());

@@ -2,7 +2,7 @@
 
 use super::manifest::Partition;
 use super::open_interest::OpenInterestRow;
-use super::tabled::{Cells, Sound, Tabled, attos, is_time, taken};
+use super::tabled::{Cells, Sound, Tabled, arranged, attos, is_time, taken};
 use crate::model::{Decimals, Labels, Millis};
 
 /// Readings of a table, in our spelling. Each counts as received when it was made.
@@ -91,15 +91,7 @@ impl Tabled for InterestTable {
     }
 
     fn arrange(&self, names: &Sound, rows: &mut [usize]) -> bool {
-        let place = |row: &usize| {
-            (
-                names.rank(1, &self.symbol, *row),
-                names.rank(0, &self.exchange, *row),
-                self.timestamp.get(*row),
-            )
-        };
-        rows.sort_by_key(place);
-        rows.is_sorted_by(|one, other| place(one) < place(other))
+        arranged(self, names, rows)
     }
 
     fn cells(&self, column: &'static str, _: Partition) -> Cells<'_> {

@@ -90,12 +90,40 @@ impl Market {
             )
             .into());
         }
+        self.series(Some(coin), as_of, || {
+            self.source.bars(coin, as_of, stretch, size)
+        })
+    }
+
+    /// Of the bars of `coin` the one that opened first, at the first instant or later and before the second, and had closed
+    /// by `as_of` or else by now: when it opened, and its length in milliseconds.
+    ///
+    /// # Errors
+    ///
+    /// A [`Refusal`] as of [`Market::answer`].
+    pub fn first_bar(
+        &self,
+        coin: &str,
+        as_of: Option<Millis>,
+        stretch: Ends,
+    ) -> Result<Option<(Millis, i64)>, Refusal> {
         self.check_instant(as_of)?;
-        let bars = self.source.bars(coin, as_of, stretch, size)?;
-        if bars.is_empty() {
+        self.source.first_bar(coin, as_of, stretch)
+    }
+
+    /// Series of a coin, or of all, as of an instant that can be asked about; none only of a coin that is known.
+    fn series<T>(
+        &self,
+        coin: Option<&str>,
+        as_of: Option<Millis>,
+        read: impl FnOnce() -> Result<Vec<T>, Refusal>,
+    ) -> Result<Vec<T>, Refusal> {
+        self.check_instant(as_of)?;
+        let rows = read()?;
+        if let Some(coin) = coin.filter(|_| rows.is_empty()) {
             self.check_coin(coin)?;
         }
-        Ok(bars)
+        Ok(rows)
     }
 
     /// The readings of a coin's open interest from the first instant until before the second that were known at `as_of`
@@ -110,12 +138,9 @@ impl Market {
         as_of: Option<Millis>,
         stretch: Ends,
     ) -> Result<Vec<ObservedOpenInterest>, Refusal> {
-        self.check_instant(as_of)?;
-        let readings = self.source.open_interest(coin, as_of, stretch)?;
-        if readings.is_empty() {
-            self.check_coin(coin)?;
-        }
-        Ok(readings)
+        self.series(Some(coin), as_of, || {
+            self.source.open_interest(coin, as_of, stretch)
+        })
     }
 
     /// The positions of a coin in the last snapshot of single accounts that was complete at `as_of`, or else now; of one
@@ -130,12 +155,9 @@ impl Market {
         exchange: Option<&str>,
         as_of: Option<Millis>,
     ) -> Result<Vec<PositionRow>, Refusal> {
-        self.check_instant(as_of)?;
-        let positions = self.source.positions(coin, exchange, as_of)?;
-        if positions.is_empty() {
-            self.check_coin(coin)?;
-        }
-        Ok(positions)
+        self.series(Some(coin), as_of, || {
+            self.source.positions(coin, exchange, as_of)
+        })
     }
 
     /// The estimated maps that were served and kept, as they were: of `kind`, `coin` and the model's `version` where they
@@ -154,16 +176,9 @@ impl Market {
         stretch: Ends,
         most: usize,
     ) -> Result<Vec<MapRow>, Refusal> {
-        self.check_instant(as_of)?;
-        let maps = self
-            .source
-            .maps(kind, coin, version, as_of, stretch, most)?;
-        if let Some(coin) = coin
-            && maps.is_empty()
-        {
-            self.check_coin(coin)?;
-        }
-        Ok(maps)
+        self.series(coin, as_of, || {
+            self.source.maps(kind, coin, version, as_of, stretch, most)
+        })
     }
 
     /// The instant that `as_of` asks about, or else the one the market was opened as of.
