@@ -59,6 +59,7 @@ mod files;
 mod filing;
 mod filing_tables;
 mod filter;
+mod finest;
 mod fold;
 mod generations;
 mod inbox;

@@ -7,6 +7,7 @@ use std::vec;
 use super::bars::BarRow;
 use super::damaged::DamagedPart;
 use super::filter::{Filter, Room};
+use super::finest::finest;
 use super::manifest::{self, Day, Part, State};
 use super::open_interest::OpenInterestRow;
 use super::orders::OrderRow;
@@ -224,6 +225,36 @@ impl Archive {
         if let Some(as_of) = filter.as_of {
             rows.retain(|bar| bar.timestamp.on(size) <= as_of);
         }
+        Ok(Scan {
+            rows,
+            damaged: scan.damaged,
+        })
+    }
+
+    /// The bars that `filter` asks for, each that lies whole between its start and end: of each time the shortest there are, and
+    /// longer ones where no exchange has a shorter one. Where a `size` is given bars of it are made of those whose length
+    /// divides it, and come before all others.
+    ///
+    /// # Errors
+    ///
+    /// As [`Archive::bars`].
+    pub fn finest_bars(
+        &self,
+        filter: &Filter,
+        size: Option<i64>,
+    ) -> Result<Scan<SizedBar>, ArchiveError> {
+        size.map_or(Ok(()), resize::check)?;
+        let mut scan = self.scan::<BarRow>(filter)?;
+        if let Some(end) = filter.end {
+            scan.rows.retain(|bar| bar.close_time() <= end);
+        }
+        let mut rows = finest(scan.rows, size)?;
+        rows.retain(|bar| {
+            let close = bar.timestamp.on(bar.interval);
+            filter.start.is_none_or(|start| bar.timestamp >= start)
+                && filter.end.is_none_or(|end| close <= end)
+                && filter.as_of.is_none_or(|as_of| close <= as_of)
+        });
         Ok(Scan {
             rows,
             damaged: scan.damaged,

@@ -56,6 +56,8 @@ pub(super) struct Running {
     /// Whether it has gone through a bar whose open interest is known.
     heard: bool,
     last_close: Option<Millis>,
+    /// The length of the last bar.
+    last_interval: i64,
     gaps: usize,
 }
 
@@ -232,6 +234,7 @@ impl<'a> Frame<'a> {
             relative,
             heard: false,
             last_close: None,
+            last_interval: 0,
             gaps: 0,
         }
     }
@@ -467,12 +470,15 @@ impl Running {
         if let Some(close) = self.last_close {
             let gap = bar.open_time.0.saturating_sub(close.0);
             let most = self.ledger.parameters().gap;
-            if gap > bar.interval.saturating_mul(most) {
+            // Beside a longer bar a time is missing as soon as it would be between two of the shorter ones.
+            let interval = bar.interval.min(self.last_interval);
+            if gap > interval.saturating_mul(most) {
                 self.gaps += 1;
                 self.ledger.lapse(days(gap));
             }
         }
         self.last_close = Some(bar.close_time());
+        self.last_interval = bar.interval;
         let open_interest = if self.relative {
             derived.volume_per_day
         } else {

@@ -25,11 +25,14 @@ pub fn priced(row: &mut CascadeRow, bars: &[Bar]) {
     row.change_1h = change(Millis::HOUR);
 }
 
-/// The last bar that had closed by `at`, unless the one behind it is missing.
+/// The last bar that had closed by `at`, unless the one behind it, which may be a longer one, is missing.
 fn known_by(bars: &[Bar], at: Millis) -> Option<&Bar> {
     let closed = bars.partition_point(|bar| bar.close_time() <= at);
     let last = bars.get(closed.checked_sub(1)?)?;
-    (last.interval <= LONGEST && at.0 - last.close_time().0 < last.interval).then_some(last)
+    let age = at.0 - last.close_time().0;
+    let goes_on = |next: &Bar| next.open_time == last.close_time() && next.interval <= LONGEST;
+    let is_newest = age < last.interval || bars.get(closed).is_some_and(goes_on);
+    (last.interval <= LONGEST && is_newest).then_some(last)
 }
 
 /// The bar that `at` lies in, its close included.

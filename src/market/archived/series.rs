@@ -22,7 +22,7 @@ struct Short {
     observed: i64,
 }
 
-/// The bars of a coin's day by exchange, all of one length.
+/// The bars of a coin's day by exchange, of each time all of one length.
 #[derive(Debug, Default)]
 pub(crate) struct DayBars(BTreeMap<String, Vec<Short>>);
 
@@ -66,24 +66,12 @@ impl DayBars {
     }
 }
 
-/// The bars of a day, and by when all of it was known: of [`SIZE`] if there are bars short enough, else the shortest.
+/// The bars of a day, and by when all of it was known: of [`SIZE`] where there are bars short enough, else the shortest.
 pub(crate) fn of_day(
     archive: &Archive,
     filter: &Filter,
 ) -> Result<(DayBars, Millis), ArchiveError> {
-    let sized = archive.bars(filter, SIZE)?.rows;
-    if !sized.is_empty() {
-        return Ok(DayBars::of(sized));
-    }
-    match shortest(archive, filter)? {
-        Some(size) => Ok(DayBars::of(archive.bars(filter, size)?.rows)),
-        None => Ok((DayBars::default(), Millis::default())),
-    }
-}
-
-/// The length of the shortest bars.
-fn shortest(archive: &Archive, filter: &Filter) -> Result<Option<i64>, ArchiveError> {
-    Ok(lengths(archive, filter)?.first().copied())
+    Ok(DayBars::of(archive.finest_bars(filter, Some(SIZE))?.rows))
 }
 
 /// The lengths there are bars of.
@@ -177,21 +165,18 @@ pub(crate) fn together<'a>(
     (bars, sources)
 }
 
-/// One series of all bars that `filter` asks for: of `size`, or else of the shortest length there is.
+/// One series of all bars that `filter` asks for: of `size`, or else of each time the shortest there are.
 pub(crate) fn all(
     archive: &Archive,
     filter: &Filter,
     size: Option<i64>,
     now: Millis,
 ) -> Result<Vec<Bar>, ArchiveError> {
-    let size = match size {
-        Some(size) => Some(size),
-        None => shortest(archive, filter)?,
+    let found = match size {
+        Some(size) => archive.bars(filter, size)?,
+        None => archive.finest_bars(filter, None)?,
     };
-    let Some(size) = size else {
-        return Ok(Vec::new());
-    };
-    let (bars, _) = DayBars::of(archive.bars(filter, size)?.rows);
+    let (bars, _) = DayBars::of(found.rows);
     let ranked = ranked(std::iter::once(&bars));
     let series = joined(&bars, &ranked, Millis(i64::MIN), now);
     Ok(series.map(|bar| bar.short.bar).collect())
