@@ -145,7 +145,7 @@ class _Cascades(_Blocking, Generic[Amount]):
         ...         for row in stream:
         ...             print(row["side"], row["usd"], row["cnt"])
         """
-        core = self._core.cascade_stream(_named(symbol), str(milliseconds(gap)), usd(min_usd), last_event_id)
+        core = self._core.cascade_stream(_named(symbol), spelled(gap), usd(min_usd), last_event_id)
         return CascadeStream(core, decimals=self._options.decimals)
 
 
@@ -195,7 +195,7 @@ class _AsyncCascades(_Awaiting, Generic[Amount]):
         ...         async for row in stream:
         ...             print(row["side"], row["usd"], row["cnt"])
         """
-        core = self._core.cascade_stream(_named(symbol), str(milliseconds(gap)), usd(min_usd), last_event_id)
+        core = self._core.cascade_stream(_named(symbol), spelled(gap), usd(min_usd), last_event_id)
         return AsyncCascadeStream(core, decimals=self._options.decimals)
 
 
@@ -242,7 +242,7 @@ class _LocalCascades(_Local):
         >>> list(liqdata.demo().stream_cascades("BTC"))
         []
         """
-        core = self._open().cascade_stream(_named(symbol), str(milliseconds(gap)), usd(min_usd), last_event_id)
+        core = self._open().cascade_stream(_named(symbol), spelled(gap), usd(min_usd), last_event_id)
         return CascadeStream(core, decimals="decimal")
 
 
@@ -252,7 +252,7 @@ def asked(symbol: object, gap: object, min_usd: object, between: tuple[Any, Any]
     first, last = (None if at is None else datetime_of(at).isoformat() for at in stretch(*between))
     return {
         "symbol": ",".join(names) if names else None,
-        "gap": str(milliseconds(gap)),
+        "gap": spelled(gap),
         "min_usd": usd(min_usd),
         "start": first,
         "end": last,
@@ -266,6 +266,12 @@ def _named(symbol: object) -> object:
         return symbol
     names = symbols(several)
     return ",".join(names) if names else None
+
+
+def spelled(gap: object) -> str:
+    """A gap as a query string has it, checked: where a number alone would be taken for seconds, with its unit."""
+    found = milliseconds(gap)
+    return str(found) if found >= _SECOND else f"{found}ms"
 
 
 def milliseconds(gap: object) -> int:

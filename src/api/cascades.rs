@@ -18,6 +18,15 @@ endpoint! {
     => enveloped Vec<CascadeRow>; large
 }
 
+/// A number below it is rather one of seconds than of milliseconds: without a unit it is not taken.
+const BARE: i64 = 1000;
+
+/// A gap as a query string has it.
+pub(super) fn gap_text(gap: i64) -> String {
+    let unit = if gap < BARE { "ms" } else { "" };
+    format!("{gap}{unit}")
+}
+
 /// The time between two orders that belong together, in milliseconds.
 #[derive(Debug)]
 pub struct Gap;
@@ -27,7 +36,7 @@ impl Rule for Gap {
     type Raw<'a> = &'a str;
 
     fn allowed() -> String {
-        "from 1ms to 1d, such as 60s or 5m, or milliseconds".to_owned()
+        "from 1ms to 1d, such as 60s or 5m, or milliseconds from 1000 on".to_owned()
     }
 
     fn raw<'a>(_: &'static str, text: Option<&'a str>) -> Result<&'a str, BadQuery> {
@@ -35,13 +44,38 @@ impl Rule for Gap {
     }
 
     fn check(name: &'static str, text: &str) -> Result<i64, BadQuery> {
-        let length = text.parse().ok().or_else(|| read_span(text));
+        let bare: Option<i64> = text.parse().ok();
+        if let Some(bare) = bare.filter(|bare| (1..BARE).contains(bare)) {
+            let message = format!("{bare} has no unit: it would be {bare} milliseconds");
+            let allowed = format!("\"{bare}s\" for seconds, or \"{bare}ms\"");
+            return Err(BadQuery::new(name, message, allowed));
+        }
+        let length = bare.or_else(|| read_span(text));
         length
             .filter(|length| (1..=Millis::DAY).contains(length))
             .ok_or_else(|| BadQuery::new(name, format!("{text:?} is not allowed"), Self::allowed()))
     }
 
     fn text(gap: &i64) -> Option<String> {
-        Some(gap.to_string())
+        Some(gap_text(*gap))
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_gap_without_a_unit_that_would_be_less_than_a_second_is_refused() {
+        let refusal = Gap::check("gap", "60").unwrap_err();
+        assert_eq!(
+            refusal.to_string(),
+            "gap: 60 has no unit: it would be 60 milliseconds; allowed: \"60s\" for seconds, or \"60ms\""
+        );
+        for gap in [1, 60, 999, 1000, 60_000, Millis::DAY] {
+            let text = Gap::text(&gap).unwrap();
+            assert_eq!(Gap::check("gap", &text).unwrap(), gap, "{text}");
+        }
     }
 }

@@ -5,7 +5,7 @@ use std::fmt;
 
 use rust_decimal::Decimal;
 
-use super::cascades::Gap;
+use super::cascades::{Gap, gap_text};
 use super::contract::Beyond;
 use super::endpoint::{Entry, Shape};
 use super::history::{Symbols, Usd};
@@ -239,7 +239,7 @@ impl Stream {
         }
         if self.events == Events::Cascades {
             pairs.push(("events", self.events.to_string()));
-            pairs.push(("gap", self.gap.to_string()));
+            pairs.push(("gap", gap_text(self.gap)));
         }
         pairs
     }

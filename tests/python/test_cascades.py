@@ -1,6 +1,9 @@
 """Cascades: held against a plain look at the same orders and bars, of tables and archives, and over a socket."""
 
+import json
 import random
+import urllib.error
+import urllib.request
 from collections import defaultdict
 from datetime import timedelta
 from decimal import Decimal
@@ -263,6 +266,28 @@ def test_what_cannot_be_meant_is_refused_by_name(market, asked, parameter, words
         market.cascades(**asked)
     assert refused.value.parameter == parameter
     assert words in str(refused.value)
+
+
+@pytest.mark.parametrize("path", ["cascades?", "stream?events=cascades&"])
+def test_a_gap_that_is_refused_here_is_refused_over_http_in_the_same_words(market, path):
+    with liqdata.serve(market) as server:
+        for gap in ("60", "999", "0", "25h", "soon"):
+            with pytest.raises(urllib.error.HTTPError) as answered:
+                urllib.request.urlopen(f"{server.url}/api/liquidations/{path}gap={gap}", timeout=30)
+            told = json.load(answered.value)["error"]
+            assert (answered.value.code, told["parameter"]) == (400, "gap")
+            with pytest.raises(BadQuery) as refused:
+                market.cascades(gap=gap)
+            if gap in ("60", "999"):
+                assert str(refused.value) == f"gap: {told['message']}; allowed: {told['allowed']}"
+        for gap in ("60ms", "1000", "60s"):
+            urllib.request.urlopen(f"{server.url}/api/liquidations/{path}gap={gap}", timeout=30).close()
+
+
+def test_a_gap_of_milliseconds_is_the_same_asked_of_a_service(market, connect):
+    with liqdata.serve(market) as server:
+        for gap in ("60ms", timedelta(milliseconds=999), 1000):
+            assert connect(server).cascades(gap=gap, min_usd=0) == market.cascades(gap=gap, min_usd=0)
 
 
 QUESTIONS = (
