@@ -601,6 +601,17 @@ impl Source for Archived {
         Ok(bars)
     }
 
+    fn first_bar(
+        &self,
+        coin: &str,
+        as_of: Option<Millis>,
+        stretch: Stretch,
+    ) -> Result<Option<(Millis, i64)>, Refusal> {
+        let filter = self.filter(Some(coin), as_of, stretch)?;
+        let first = self.desk(as_of).archive.first_bar(&filter)?;
+        Ok(first.map(|bar| (bar.timestamp, bar.interval)))
+    }
+
     fn open_interest(
         &self,
         coin: &str,

@@ -305,6 +305,15 @@ impl Source for Moving {
         self.place.bars(coin, self.at(as_of)?, stretch, size)
     }
 
+    fn first_bar(
+        &self,
+        coin: &str,
+        as_of: Option<Millis>,
+        stretch: Stretch,
+    ) -> Result<Option<(Millis, i64)>, Refusal> {
+        self.place.first_bar(coin, self.at(as_of)?, stretch)
+    }
+
     fn open_interest(
         &self,
         coin: &str,

@@ -164,6 +164,18 @@ pub(super) trait Source: Debug + Send + Sync {
         Ok(made?)
     }
 
+    /// When the first bar of a coin opened of those that opened in a stretch of time, and its length.
+    fn first_bar(
+        &self,
+        coin: &str,
+        as_of: Option<Millis>,
+        (start, end): Stretch,
+    ) -> Result<Option<(Millis, i64)>, Refusal> {
+        let bars = self.bars(coin, as_of, (start, None), None)?;
+        let first = bars.first().map(|bar| (bar.open_time, bar.interval));
+        Ok(first.filter(|(open, _)| end.is_none_or(|end| *open < end)))
+    }
+
     /// The readings of a coin's open interest in a stretch of time, in order of time.
     fn open_interest(
         &self,

@@ -2,6 +2,7 @@
 
 import pickle
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -287,3 +288,106 @@ def test_rows_around_the_beginning_of_1970_and_datetimes_of_1971_stay():
     dates = [datetime(1971, 1, 1, tzinfo=UTC), datetime(2026, 1, 1, tzinfo=UTC), NOW]
     market = liqdata.Market(orders={**three, "timestamp": dates})
     assert pickle.loads(pickle.dumps(market)).now == market.now
+
+
+# --- bars of several lengths
+
+
+FIRST = 1_704_153_600_000  # 2024-01-02
+LATE = FIRST + DAY
+FINE = LATE + 15 * HOUR + 30 * MINUTE
+ENDS = FIRST + 3 * DAY
+
+
+def told(length, opens):
+    """Bars whose closes are the minutes since the first of all, and whose volume is their length."""
+    opens = list(opens)
+    closes = [10_000.0 + (at + length - FIRST) / MINUTE for at in opens]
+    return {
+        "timestamp": opens,
+        "symbol": ["BTC"] * len(opens),
+        "interval": [length] * len(opens),
+        "open": [close - length / MINUTE for close in closes],
+        "high": closes,
+        "low": [close - length / MINUTE for close in closes],
+        "close": closes,
+        "volume": [length / MINUTE] * len(opens),
+    }
+
+
+def is_told(at):
+    """Whether the five minutes are told: not those of a whole hour, and not those of half an hour."""
+    of_day = at - LATE
+    return not (20 * HOUR <= of_day < 21 * HOUR or 22 * HOUR + HOUR // 2 <= of_day < 23 * HOUR)
+
+
+HOURS = told(HOUR, range(FIRST, ENDS, HOUR))
+FIVES = told(5 * MINUTE, filter(is_told, range(FINE, ENDS, 5 * MINUTE)))
+
+
+@pytest.fixture(scope="module", params=["at once", "one after the other"])
+def mixed(request, tmp_path_factory):
+    """An archive of hours, in which five minutes begin in a day, and an event in an hour without."""
+    path = tmp_path_factory.mktemp("mixed") / "archive"
+    at = LATE + 20 * HOUR + 30 * MINUTE
+    orders = {"timestamp": [at, at + 1], "exchange": ["okx"] * 2, "symbol": ["BTCUSDT"] * 2, "side": ["LONG"] * 2}
+    orders |= {"price": [100.0] * 2, "qty": [1000.0] * 2, "value_usd": [100_000.0] * 2}
+    bars = [HOURS, FIVES]
+    if request.param == "at once":
+        bars = [{name: HOURS[name] + FIVES[name] for name in HOURS}]
+    for some in bars:
+        liqdata.ingest(path, bars=some, orders=orders, exchange="okx")
+    with liqdata.open(path) as market:
+        yield market
+
+
+def test_longer_bars_stand_where_there_are_no_shorter_ones_and_nothing_is_counted_twice(mixed, connect):
+    wanted = [(at, HOUR) for at in HOURS["timestamp"] if at < LATE + 15 * HOUR or at == LATE + 20 * HOUR]
+    wanted += [(at, 5 * MINUTE) for at in FIVES["timestamp"]]
+    rows = mixed.bars("BTC")
+    assert [(row["timestamp"], row["interval"]) for row in rows] == sorted(wanted)
+    assert sum(row["volume"] for row in rows) == 3 * DAY / MINUTE - 30 - 30
+    for row, behind in pairwise(rows):
+        assert row["closes_at"] <= behind["timestamp"]
+    cut = mixed.bars("BTC", start=LATE + 12 * HOUR, end=LATE + 22 * HOUR)
+    assert list(cut) == [
+        row for row in rows if row["timestamp"] >= LATE + 12 * HOUR and row["closes_at"] <= LATE + 22 * HOUR
+    ]
+    with liqdata.serve(mixed) as server:
+        assert connect(server).bars("BTC") == rows
+
+
+def test_an_estimate_goes_through_all_of_them_and_counts_what_is_missing(mixed):
+    for grid in (mixed.heatmap("BTC", "7d"), mixed.liqmap("BTC", "7d")):
+        # The half hour before the first five minutes, in which their hour began, and that in which none are told.
+        assert (grid.meta["explain"]["gaps"], grid.meta["explain"]["bars"]) == (2, len(mixed.bars("BTC")))
+    assert mixed.heatmap("BTC", "7d").times[0] < np.datetime64(FINE, "ms")
+    hours = mixed.heatmap("BTC", "7d", as_of=FINE)
+    assert (hours.meta["explain"]["gaps"], hours.meta["explain"]["bars"]) == (0, 39)
+
+
+def test_the_prices_around_an_event_are_those_of_the_longer_bar_where_there_is_no_shorter(mixed, connect):
+    (row,) = mixed.cascades("BTC", start=LATE, end=ENDS)
+    close = 10_000 + (LATE - FIRST) / MINUTE + 20 * 60
+    assert (row["price_before"], row["price_after"]) == (close, close + 60)
+    assert (row["change_1m"], row["change_1h"]) == (None, pytest.approx((close + 120) / (close + 60) - 1))
+    with liqdata.serve(mixed) as server:
+        assert list(connect(server).cascades("BTC", start=LATE, end=ENDS)) == [row]
+
+
+def test_bars_of_a_length_say_what_lies_before_them_that_cannot_be_made_into_it(mixed):
+    at = datetime(2024, 1, 2, tzinfo=UTC)
+    fives = mixed.bars("BTC", interval="5m")
+    assert fives[0]["timestamp"] == FINE
+    assert fives.meta["earlier"] == {"timestamp": at, "interval": HOUR}
+    nothing = mixed.bars("BTC", interval="5m", start=at + timedelta(hours=3), end=at + timedelta(hours=9))
+    assert list(nothing) == []
+    assert nothing.meta["earlier"] == {"timestamp": at + timedelta(hours=3), "interval": HOUR}
+    for asked in ({}, {"interval": "1h"}, {"interval": "5m", "start": FINE}):
+        assert "earlier" not in mixed.bars("BTC", **asked).meta, asked
+    assert mixed.bars(["BTC"], interval="5m")["BTC"].meta["earlier"]["interval"] == HOUR
+    with pytest.raises(Refused, match=r"5m|5 min"):
+        mixed.bars("BTC", interval="1m")
+    day = {name: cells[:24] for name, cells in HOURS.items()}
+    of_tables = liqdata.Market(bars={name: day[name] + FIVES[name] for name in day})
+    assert of_tables.bars("BTC", interval="5m").meta["earlier"] == {"timestamp": at, "interval": HOUR}
