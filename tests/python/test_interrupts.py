@@ -20,6 +20,9 @@ WAYS = {
     "live demo": "liqdata.demo(seed=5, live=True)",
     "truth": "liqdata.score_truth(market)",
     "replay": "liqdata.replay(folder)",
+    "ingest of orders": "liqdata.ingest(new(), orders=table)",
+    "ingest of arrow": "liqdata.ingest(new(), orders=arrow)",
+    "ingest of bars": "liqdata.ingest(new(), bars=minutes)",
     "to_arrow": "rows.to_arrow()",
     "exact to_arrow": 'rows.to_arrow(decimals="decimal")',
     "to_pandas": "rows.to_pandas()",
@@ -44,6 +47,18 @@ SOURCE = """
     one = '{"topic": "allLiquidation.A", "type": "snapshot", "ts": 1790000000500, "data": [%s]}'
     row = '{"T": 1790000000000, "s": "SOLUSDT", "S": "Buy", "v": "2.5", "p": "180.40"}'
     frames = [one % ", ".join([row] * (count // 20_000))] * 20_000
+    minutes = {
+        "exchange": table["exchange"],
+        "symbol": ["BTC"] * count,
+        "interval": ["1m"] * count,
+        **{name: np.full(count, 100.5) for name in ("open", "high", "low", "close", "volume")},
+        "timestamp": np.arange(count) // 2 * 60_000 + 1_500_000_000_000 // 60_000 * 60_000,
+    }
+
+    def new():
+        import tempfile
+        return tempfile.mkdtemp() + "/archive"
+
     if "arrow" == sys.argv[2]:
         arrow = pyarrow.table(table)
     if "market" == sys.argv[2]:
