@@ -1,5 +1,6 @@
 """Market, Client and AsyncClient say the same of one archive of weeks, method by method, over a real socket."""
 
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -20,7 +21,18 @@ ASKED = {
     "overview": [{}, {"as_of": THEN}, {"as_of": "2031-01-01"}, {"as_of": "soon"}],
     "coins": [{}, {"range": "4h", "limit": 2}, {"range": "2h"}, {"limit": 0}, {"limit": 1, "as_of": THEN}],
     "exchanges": [{}, {"range": "1d"}, {"as_of": "2026-05-20T12:00:00.5Z"}],
-    "largest": [{}, {"range": "12h", "limit": 1000}, {"as_of": THEN}],
+    "largest": [
+        {},
+        {"range": "12h", "limit": 1000},
+        {"as_of": THEN},
+        {"symbol": "BTC", "exchange": "okx", "min_usd": 2_000, "limit": 9},
+        {"symbol": ["BTCUSDT", "ETH"], "exchange": "OKX"},
+        {"min_usd": 10**9},
+        {"symbol": "NOSUCH"},
+        {"exchange": "bnance"},
+        {"min_usd": -1},
+        {"min_usd": "much"},
+    ],
     "orders": [
         {},
         {"symbol": "BTC", "limit": 1000},
@@ -33,6 +45,11 @@ ASKED = {
         {"start": THEN, "as_of": THEN + DAY, "symbol": "BTC"},
         {"end": THEN, "exchange": "bnance"},
         {"start": NOW, "end": NOW - 1},
+        {"min_usd": 50_000.5, "limit": 9},
+        {"groups": True, "symbol": "ETH"},
+        {"groups": True, "min_usd": 90_000, "start": NOW - 12 * DAY, "limit": 1000},
+        {"groups": 1},
+        {"min_usd": -5},
     ],
     "chart": [{}, {"symbol": "BTC"}, {"symbol": ("BTCUSDT", "PEPE")}, {"as_of": THEN, "symbol": ["BTC"]}],
     "heatmap": [
@@ -46,6 +63,14 @@ ASKED = {
         {"as_of": [THEN, None]},
         {"as_of": [THEN, NOW - 300 * DAY], "range": "12h"},
         {"explain": 1},
+        {"exchange": "binance", "range": "12h", "explain": True},
+        {"exchange": "OKX", "symbol": ["BTC", "ETH"], "range": "3d"},
+        {"exchange": "bnance"},
+        {"exchange": "deribit"},
+        {"exchange": "binance", "range": "3M"},
+        {"range": "all", "as_of": THEN},
+        {"range": "2h"},
+        {"model": 1},
     ],
     "liqmap": [
         {},
@@ -63,6 +88,10 @@ ASKED = {
         {"source": "positions", "model": 3},
         {"source": "positions", "symbol": "ETH"},
         {"source": "tape"},
+        {"exchange": "bnance"},
+        {"exchange": "okx", "range": "3d"},
+        {"bin": 0},
+        {"bin": 1e-9},
     ],
     "levels": [
         {},
@@ -86,12 +115,25 @@ ASKED = {
         {"by": ("side", "exchange"), "interval": "5m", "start": NOW - 9 * DAY, "end": NOW - 8 * DAY},
         {"start": NOW + 2 * DAY},
         {"as_of": THEN},
+        {"symbol": ("BTC", "ETH"), "exchange": "okx", "min_usd": 20_000, "start": NOW - 12 * DAY, "interval": "4h"},
+        {"symbol": "ETHUSDT", "by": ("symbol", "side"), "min_usd": "2500.5"},
+        {"interval": "1M", "start": NOW - 20 * DAY},
+        {"exchange": "bnance"},
+        {"symbol": "NOSUCH"},
+        {"symbol": ("BTC", "ETH"), "by": ()},
+        {"interval": "90s"},
+        {"min_usd": -1},
     ],
     "cascades": [
         {},
         {"symbol": "BTC", "gap": "5m", "min_usd": 0, "start": NOW - 9 * DAY},
         {"gap": "2d"},
         {"min_usd": 0, "as_of": THEN},
+        {"min_usd": 0, "start": NOW - 12 * DAY, "end": NOW - 8 * DAY},
+        {"symbol": ["BTC", "ETH"], "min_usd": 1000, "gap": 600_000, "end": THEN},
+        {"start": NOW, "end": NOW - 1},
+        {"symbol": "NOSUCH"},
+        {"min_usd": -1},
     ],
     "undercount": [{}, {"range": "4h"}, {"range": "2d"}, {"as_of": THEN}],
     "coverage": [{}, {"range": "1h"}, {"range": "1d"}, {"range": "3h"}, {"as_of": THEN}],
@@ -168,7 +210,9 @@ def outcome(ask):
             return {name: list(one) for name, one in found.items()}
         return list(found) if isinstance(found, Iterator) else found
     except (BadQuery, Refused) as error:
-        return type(error), getattr(error, "parameter", None), getattr(error, "status", None)
+        # A client says first who refused what.
+        said = re.sub(r"^127\.0\.0\.1:\d+ refused /api/\S+ \(\d+ [A-Z][\w ]*\): ", "", str(error))
+        return type(error), getattr(error, "parameter", None), getattr(error, "status", None), said
 
 
 def dtypes(rows):
