@@ -138,6 +138,32 @@ impl Archive {
             .collect())
     }
 
+    /// As [`Archive::covered`], of channels that tell every order alone, and without the time in which a topic was not heard.
+    ///
+    /// # Errors
+    ///
+    /// As [`Archive::covered`].
+    pub fn covered_whole(
+        &self,
+        start: Millis,
+        end: Millis,
+        as_of: Option<Millis>,
+    ) -> Result<BTreeMap<String, Vec<(Millis, Millis)>>, ArchiveError> {
+        let mut listening = self.listening(start, end, as_of)?;
+        listening
+            .runs
+            .retain(|run| run.completeness == Completeness::Complete);
+        let whole = |name: &String| {
+            let topics = listening.topic_gaps.iter();
+            let unheard: Vec<Span> = topics
+                .filter(|gap| gap.exchange == *name)
+                .map(|gap| (gap.start, gap.end))
+                .collect();
+            (name.clone(), without(&listening.covered(name), &unheard))
+        };
+        Ok(listening.listened_to.iter().map(whole).collect())
+    }
+
     /// The gaps of single topics that reach into the time from `start` until before `end`, by their start; those that had
     /// been recorded by `as_of`.
     ///

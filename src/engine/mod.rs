@@ -65,5 +65,5 @@ pub use sources::Sources;
 pub use sweeps::{Move, crossed, refreshed};
 pub use table::TableFault;
 pub use timeline::{Covered, Grouping, Timeline, TimelineQuestion, timeline};
-pub use undercount::undercount;
+pub use undercount::{Spans, WholeTapes, undercount};
 pub use view::View;

@@ -17,8 +17,52 @@ const FEWEST: usize = 20;
 const DRAWS: usize = 400;
 /// The share of draws that lies outside of either end of the interval.
 const OUTSIDE: f64 = 0.05;
+/// A tape of less than this share of the window is none of the window.
+const ENOUGH: f64 = 0.99;
 /// A second, of which exchanges publish one order.
 const SECOND: i64 = 1000;
+
+/// Stretches of time by exchange, each in order and apart from each other.
+pub type Spans = BTreeMap<String, Vec<(Millis, Millis)>>;
+
+/// When all that exchanges published was told.
+#[derive(Clone, Debug)]
+pub enum WholeTapes {
+    /// Always, and they publish everything.
+    All,
+    /// Of those that publish everything, in these stretches, which lie in the window.
+    At(Spans),
+}
+
+impl WholeTapes {
+    /// Whether an exchange's tape was whole at an instant.
+    fn holds(&self, name: &str, at: Millis) -> bool {
+        match self {
+            Self::All => true,
+            Self::At(spans) => spans.get(name).is_some_and(|spans| {
+                let next = spans.partition_point(|(start, _)| *start <= at);
+                let last = next.checked_sub(1).and_then(|place| spans.get(place));
+                last.is_some_and(|(_, end)| at < *end)
+            }),
+        }
+    }
+
+    /// The share of the window in which it was.
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "milliseconds of a day are exact"
+    )]
+    fn share(&self, name: &str, window: Window) -> f64 {
+        match self {
+            Self::All => 1.0,
+            Self::At(spans) => {
+                let spans = spans.get(name).map(Vec::as_slice).unwrap_or_default();
+                let lengths = spans.iter().map(|(start, end)| end.0 - start.0);
+                lengths.sum::<i64>() as f64 / window.millis() as f64
+            }
+        }
+    }
+}
 
 /// One order as a rule looks at it.
 #[derive(Clone, Copy)]
@@ -218,12 +262,13 @@ fn quantile(draws: &[f64], share: f64) -> f64 {
     draws.get(place).copied().unwrap_or(f64::NAN)
 }
 
-/// What each exchange published in a window, and what is estimated of all that it liquidated; where `all_told`, every
-/// exchange publishes everything.
+/// What each exchange published in a window, and what is estimated of all that it liquidated; of the tapes that are `whole`.
 #[must_use]
-pub fn undercount(view: &View<'_>, window: Window, all_told: bool) -> Vec<UndercountRow> {
+pub fn undercount(view: &View<'_>, window: Window, whole: &WholeTapes) -> Vec<UndercountRow> {
     let ring = view.ring();
     let mut tapes: BTreeMap<&str, Tape> = BTreeMap::new();
+    // Of those that publish everything, what was told while all of it was.
+    let mut told: BTreeMap<&str, Tape> = BTreeMap::new();
     for place in view.seen(window.millis()) {
         let order = ring.brief(place);
         let (_, usd) = ring.amount(place);
@@ -231,15 +276,20 @@ pub fn undercount(view: &View<'_>, window: Window, all_told: bool) -> Vec<Underc
             .entry(order.exchange)
             .or_default()
             .take(&order, usd.f64());
+        if whole.holds(order.exchange, order.timestamp) {
+            told.entry(order.exchange)
+                .or_default()
+                .take(&order, usd.f64());
+        }
     }
     let sampling = |name: &str| {
-        if all_told {
+        if matches!(whole, WholeTapes::All) {
             Sampling::Complete
         } else {
             Sampling::of_venue(name)
         }
     };
-    let complete: Vec<(&str, &Tape)> = tapes
+    let complete: Vec<(&str, &Tape)> = told
         .iter()
         .filter(|(name, _)| sampling(name) == Sampling::Complete)
         .map(|(name, tape)| (*name, tape))
@@ -257,9 +307,12 @@ pub fn undercount(view: &View<'_>, window: Window, all_told: bool) -> Vec<Underc
         };
         match sampling {
             Sampling::Complete => {
-                let usd = Some(tape.total.f64());
-                (row.estimated_usd, row.low_usd, row.high_usd) = (usd, usd, usd);
-                "a complete tape".clone_into(&mut row.method);
+                let share = whole.share(name, window);
+                if share >= ENOUGH {
+                    let usd = Some(tape.total.f64());
+                    (row.estimated_usd, row.low_usd, row.high_usd) = (usd, usd, usd);
+                }
+                row.method = listened(share);
             }
             Sampling::Unknown => {
                 "unknown: the exchange does not say what it leaves out".clone_into(&mut row.method);
@@ -271,6 +324,20 @@ pub fn undercount(view: &View<'_>, window: Window, all_told: bool) -> Vec<Underc
     rows.collect()
 }
 
+/// How a tape that an exchange publishes whole was listened to.
+fn listened(share: f64) -> String {
+    let percent = (100.0 * share).min(99.9);
+    if share >= 1.0 {
+        "a complete tape".to_owned()
+    } else if share >= ENOUGH {
+        format!("a complete tape of {percent:.1} % of the window")
+    } else if share > 0.0 {
+        format!("unknown: all of it is told of {percent:.1} % of the window")
+    } else {
+        "unknown: nobody is on record as having listened to all of it".to_owned()
+    }
+}
+
 /// Fills in the estimate of a sampled exchange, as far as complete tapes tell.
 fn estimated(row: &mut UndercountRow, tape: &Tape, complete: &[(&str, &Tape)]) {
     let cells = tape.cells();
@@ -280,7 +347,7 @@ fn estimated(row: &mut UndercountRow, tape: &Tape, complete: &[(&str, &Tape)]) {
         let thinned = complete.iter().flat_map(|(_, tape)| tape.thinned(*rule));
         let known = Known::of(thinned);
         if known.len() < FEWEST {
-            let few = "unknown: no complete tape in the window, or too little of one";
+            let few = "unknown: no complete tape that was listened to in the window, or too little of one";
             few.clone_into(&mut row.method);
             return;
         }

@@ -26,7 +26,8 @@ use super::revision::{Basis, Revision, Standing};
 use super::source::{Needed, Source, Stretch, shown};
 use crate::archive::{Archive, ArchiveError, Filter, Gather};
 use crate::engine::{
-    self, CascadeQuestion, Covered, Observations, Ring, Rows, Timeline, TimelineQuestion, View,
+    self, CascadeQuestion, Covered, Observations, Ring, Rows, Spans, Timeline, TimelineQuestion,
+    View,
 };
 use crate::model::{
     Bar, CascadeRow, Damage, FiledColumns, FiledOrders, MapRow, Millis, MissedStretch,
@@ -505,6 +506,18 @@ impl Source for Archived {
                 ..venue
             })
             .collect())
+    }
+
+    fn whole_tapes(&self, as_of: Option<Millis>, window: Window) -> Result<Spans, Refusal> {
+        #[expect(
+            clippy::redundant_closure_for_method_calls,
+            reason = "the method is of one lifetime"
+        )]
+        let now = shown(self, as_of, None, |view| view.now())?;
+        let known_by = self.instant(as_of)?;
+        let start = now.back(window.millis());
+        let archive = &self.desk(as_of).archive;
+        Ok(archive.covered_whole(start.on(1), now.on(1), known_by)?)
     }
 
     fn gaps(

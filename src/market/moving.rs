@@ -20,7 +20,7 @@ use super::refusal::Refusal;
 use super::revision::{Basis, Revision, Standing};
 use super::source::{Needed, Source, Stretch};
 use crate::archive::Archive;
-use crate::engine::{Observations, Rows, TimelineQuestion, View};
+use crate::engine::{Observations, Rows, Spans, TimelineQuestion, View};
 use crate::model::{
     Bar, Damage, MapRow, Millis, MissedStretch, ObservedOpenInterest, PeriodRow, PositionRow,
     VenueCoverage, Window,
@@ -289,6 +289,10 @@ impl Source for Moving {
         window: Window,
     ) -> Result<Vec<VenueCoverage>, Refusal> {
         self.place.coverage(self.at(as_of)?, window)
+    }
+
+    fn whole_tapes(&self, as_of: Option<Millis>, window: Window) -> Result<Spans, Refusal> {
+        self.place.whole_tapes(self.at(as_of)?, window)
     }
 
     fn gaps(&self, as_of: Option<Millis>, stretch: Stretch) -> Result<Vec<MissedStretch>, Refusal> {

@@ -14,7 +14,7 @@ use super::known::Names;
 use super::refusal::Refusal;
 use super::revision::{Basis, Revision, Standing};
 use crate::archive::Archive;
-use crate::engine::{self, CascadeQuestion, Covered, Rows, TimelineQuestion, View};
+use crate::engine::{self, CascadeQuestion, Covered, Rows, Spans, TimelineQuestion, View};
 use crate::model::{
     Bar, CascadeRow, Damage, MapRow, Millis, MissedStretch, ObservedOpenInterest, PeriodRow,
     PositionRow, VenueCoverage, Window,
@@ -139,6 +139,11 @@ pub(super) trait Source: Debug + Send + Sync {
         window: Window,
     ) -> Result<Vec<VenueCoverage>, Refusal> {
         shown(self, as_of, None, |view| engine::coverage(view, window))
+    }
+
+    /// When every order of an exchange was told in a window, by exchange; tables do not say how they were gathered.
+    fn whole_tapes(&self, _as_of: Option<Millis>, _window: Window) -> Result<Spans, Refusal> {
+        Ok(Spans::new())
     }
 
     /// When orders are known to have been missed, of what reaches into a stretch of time.

@@ -11,7 +11,7 @@ use super::refusal::Refusal;
 use super::source::shown;
 use super::stretches::{Ends, Stretches};
 use crate::api::{self, BadQuery};
-use crate::engine::{self, CascadeQuestion, Rows, TimelineQuestion};
+use crate::engine::{self, CascadeQuestion, Rows, TimelineQuestion, WholeTapes};
 use crate::model::{
     Bar, CascadeRow, Coin, Completeness, GroupedOrder, MapRow, Millis, MissedStretch,
     ObservedLiquidations, ObservedOpenInterest, PeriodRow, PositionRow, UndercountRow,
@@ -305,8 +305,13 @@ impl Stretches for Market {
         as_of: Option<Millis>,
     ) -> Result<Vec<UndercountRow>, Refusal> {
         self.check_instant(as_of)?;
+        let whole = if self.simulated {
+            WholeTapes::All
+        } else {
+            WholeTapes::At(self.source.whole_tapes(as_of, window)?)
+        };
         shown(&*self.source, as_of, None, |view| {
-            engine::undercount(view, window, self.simulated)
+            engine::undercount(view, window, &whole)
         })
     }
 

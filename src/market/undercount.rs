@@ -4,12 +4,12 @@ use super::answer::{Answer, Answered, Material};
 use super::refusal::Refusal;
 use super::stretches::Stretches;
 use crate::api::Undercount;
-use crate::engine::{self, EngineError, View};
+use crate::engine::{self, EngineError, Spans, View, WholeTapes};
 use crate::model::Millis;
 
 impl Answer for Undercount {
     fn answer(&self, view: &View<'_>) -> Result<Answered<Self::Reply>, EngineError> {
-        let rows = engine::undercount(view, self.range, false);
+        let rows = engine::undercount(view, self.range, &WholeTapes::At(Spans::new()));
         Ok(Answered::realised(rows))
     }
 

@@ -56,8 +56,29 @@ def thinned(rows, name, rule):
     return [row for row in rows if row["exchange"] != "sampled"] + published, float(truth)
 
 
-def row_of(market, name, window="24h", **options):
-    (row,) = (row for row in market.undercount(window, **options) if row["exchange"] == name)
+@pytest.fixture
+def heard(tmp_path):
+    """What makes a market of rows in an archive, whose whole tapes somebody listened to: ``runs`` of each, in hours."""
+    opened = []
+
+    def made(rows, runs=((25, 0),), until=NOW, completeness="complete"):
+        folder = tmp_path / f"archive-{len(opened)}"
+        writer = liqdata._core.ArchiveWriter(folder)
+        writer.append(samples.columns(rows), None, None)
+        for venue in TAPES:
+            for start, end in runs:
+                writer.run(venue, completeness, NOW - int(start * HOUR), min(NOW - int(end * HOUR), until) + 1)
+        writer.close()
+        opened.append(liqdata.open(folder))
+        return opened[-1]
+
+    yield made
+    for market in opened:
+        market.close()
+
+
+def row_of(market, name, window="24h"):
+    (row,) = (row for row in market.undercount(window, as_of=NOW) if row["exchange"] == name)
     return row
 
 
@@ -70,11 +91,11 @@ RULES = [
 
 
 @pytest.mark.parametrize("name,rule,sampling", RULES)
-def test_the_interval_covers_the_truth_at_its_rate(name, rule, sampling):
+def test_the_interval_covers_the_truth_at_its_rate(heard, name, rule, sampling):
     days, inside, ratios = 40, 0, []
     for seed in range(days):
         rows, truth = thinned(lived(seed), name, rule)
-        row = row_of(liqdata.Market(samples.columns(rows), now=NOW), name)
+        row = row_of(heard(rows), name)
         assert row["sampling"] == sampling
         assert row["observed_usd"] == sum(one["value_usd"] for one in rows if one["exchange"] == name)
         assert float(row["observed_usd"]) < row["low_usd"] <= row["estimated_usd"] <= row["high_usd"]
@@ -87,21 +108,21 @@ def test_the_interval_covers_the_truth_at_its_rate(name, rule, sampling):
         assert sum(ratios) / days == pytest.approx(1, abs=0.05)
 
 
-def test_without_a_complete_tape_nothing_is_estimated():
+def test_without_a_complete_tape_nothing_is_estimated(heard):
     rows, _ = thinned(lived(1), "okx", "latest")
     alone = [row for row in rows if row["exchange"] == "okx"]
     few = [row for row in rows if row["exchange"] == "bybit"][:15]
     for orders in (alone, alone + few):
-        row = row_of(liqdata.Market(samples.columns(orders), now=NOW), "okx")
+        row = row_of(heard(orders), "okx")
         assert row["estimated_usd"] is row["low_usd"] is row["high_usd"] is None
         assert row["method"].startswith("unknown: no complete tape")
         assert row["observed_usd"] == sum(one["value_usd"] for one in alone)
 
 
-def test_an_exchange_that_does_not_say_is_not_estimated_and_one_that_tells_all_is_what_it_told():
+def test_an_exchange_that_does_not_say_is_not_estimated_and_one_that_tells_all_is_what_it_told(heard):
     rows, _ = thinned(lived(2), "htx", "latest")
-    market = liqdata.Market(samples.columns(rows), now=NOW)
-    told = market.undercount()
+    market = heard(rows)
+    told = market.undercount(as_of=NOW)
     assert told.columns == COLUMNS
     assert [row["exchange"] for row in told] == ["bybit", "gate", "htx", "kraken"]
     unsaid = row_of(market, "htx")
@@ -110,29 +131,29 @@ def test_an_exchange_that_does_not_say_is_not_estimated_and_one_that_tells_all_i
     for row in told:
         if row["sampling"] == "complete":
             assert row["low_usd"] == row["high_usd"] == row["estimated_usd"] == float(row["observed_usd"])
-    totals = {row["exchange"]: row["total_usd"] for row in market.exchanges("24h")}
+    totals = {row["exchange"]: row["total_usd"] for row in market.exchanges("24h", as_of=NOW)}
     assert totals == {row["exchange"]: row["observed_usd"] for row in told}, "totals hold what was published"
 
 
-def test_a_window_is_of_itself_and_of_its_instant_and_draws_are_the_same_again():
+def test_a_window_is_of_itself_and_of_its_instant_and_draws_are_the_same_again(heard):
     rows, _ = thinned(lived(3), "aster", "latest")
-    market = liqdata.Market(samples.columns(rows), now=NOW)
+    market = heard(rows)
     for window, hours in (("4h", 4), ("12h", 12), ("1d", 24)):
         seen = sum(r["value_usd"] for r in rows if r["exchange"] == "aster" and r["timestamp"] > NOW - hours * HOUR)
         assert row_of(market, "aster", window)["observed_usd"] == seen
     at = NOW - 7 * HOUR
-    before = liqdata.Market(samples.columns([row for row in rows if row["timestamp"] <= at]), now=at)
-    assert list(market.undercount("12h", as_of=at)) == list(before.undercount("12h"))
+    before = heard([row for row in rows if row["timestamp"] <= at], until=at)
+    assert list(market.undercount("12h", as_of=at)) == list(before.undercount("12h", as_of=at))
     assert market.undercount() == market.undercount()
 
 
-def test_what_is_busier_than_any_tape_is_said():
+def test_what_is_busier_than_any_tape_is_said(heard):
     rows, _ = thinned(lived(4), "aster", "latest")
     burst = [
         {**rows[0], "exchange": "aster", "symbol": "BTCUSDT", "timestamp": NOW - 1000 * second}
         for second in range(3000)
     ]
-    row = row_of(liqdata.Market(samples.columns(rows + burst), now=NOW), "aster")
+    row = row_of(heard(rows + burst), "aster")
     assert "busier than any tape" in row["method"]
 
 
@@ -140,18 +161,55 @@ def test_the_simulation_shows_everything():
     assert {row["sampling"] for row in samples.simulated().undercount()} == {"complete"}
 
 
-def test_an_archive_and_clients_of_either_face_are_told_the_same(tmp_path, connect):
+NOBODY = "unknown: nobody is on record as having listened to all of it"
+
+
+@pytest.mark.parametrize("how", ["tables", "file", "sampled"])
+def test_what_nobody_listened_to_is_no_complete_tape(heard, how):
+    rows, _ = thinned(lived(6), "okx", "latest")
+    if how == "tables":
+        market = liqdata.Market(samples.columns(rows), now=NOW)
+    else:
+        market = heard(rows, runs=((25, 0),) if how == "sampled" else (), completeness="sampled")
+    for venue in TAPES:
+        row = row_of(market, venue)
+        assert (row["sampling"], row["method"]) == ("complete", NOBODY)
+        assert row["estimated_usd"] is row["low_usd"] is row["high_usd"] is None
+        assert row["observed_usd"] == sum(one["value_usd"] for one in rows if one["exchange"] == venue)
+    row = row_of(market, "okx")
+    assert row["estimated_usd"] is row["low_usd"] is row["high_usd"] is None
+    assert row["method"].startswith("unknown: no complete tape that was listened to")
+
+
+def test_of_a_tape_that_was_listened_to_for_a_while_that_alone_counts(heard):
+    rows, _ = thinned(lived(7), "aster", "latest")
+    # The loss while nobody listened is another: what came of that time tells nothing of the rest.
+    silent = [{**row, "value_usd": row["value_usd"] * 1000} for row in rows if row["exchange"] == "bybit"]
+    mixed = [row for row in rows if row["exchange"] != "bybit" or row["timestamp"] > NOW - 12 * HOUR]
+    mixed += [row for row in silent if row["timestamp"] <= NOW - 12 * HOUR]
+    market = heard(mixed, runs=((12, 0),))
+    row = row_of(market, "bybit")
+    assert row["method"] == "unknown: all of it is told of 50.0 % of the window"
+    assert row["estimated_usd"] is row["low_usd"] is row["high_usd"] is None
+    listened = [row for row in rows if row["exchange"] == "aster" or row["timestamp"] >= NOW - 12 * HOUR]
+    assert row_of(market, "aster") == row_of(heard(listened, runs=((12, 0),)), "aster")
+    assert row_of(market, "aster")["estimated_usd"] is not None
+    # Nearly all of it is a tape that says so.
+    market = heard(rows, runs=((25, 12), (11.9, 0)))
+    row = row_of(market, "bybit")
+    assert row["method"] == "a complete tape of 99.6 % of the window"
+    assert row["estimated_usd"] == float(row["observed_usd"])
+
+
+def test_clients_of_either_face_are_told_the_same(heard, connect):
     rows, _ = thinned(lived(5), "binance", "largest")
-    table = samples.columns(rows)
-    writer = liqdata._core.ArchiveWriter(tmp_path / "archive")
-    writer.append(table, None, None)
-    writer.close()
-    with liqdata.open(tmp_path / "archive") as market, liqdata.serve(market) as server:
+    market = heard(rows)
+    with liqdata.serve(market) as server:
         client = connect(server)
         for window in ("1h", "4h", "24h"):
-            wanted = liqdata.Market(table, now=max(table["timestamp"])).undercount(window)
-            assert list(market.undercount(window)) == list(wanted)
-            assert client.undercount(window) == wanted
+            told = client.undercount(window)
+            assert list(told) == list(market.undercount(window))
+            assert any(row["method"] == "a complete tape" for row in told)
         with pytest.raises(BadQuery, match="range"):
             client.undercount("2h")
 
