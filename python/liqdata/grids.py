@@ -18,7 +18,7 @@ from ._printable import printable
 from .errors import BadQuery
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from datetime import datetime
 
     import numpy as np
@@ -45,6 +45,30 @@ EXPECTING = 3
 RELATIVE = "relative units: open interest is unknown, a multiple of the volume stands in for it"
 
 _FRESH = 15 * 60 * 1000  # milliseconds for which a reading of open interest is carried forward
+
+OLD = 24 * 60 * 60 * 1000
+"""Milliseconds after which a reading of open interest is so old that the unit says so: amounts are those of then."""
+
+
+def open_interest_age(meta: Mapping[str, Any]) -> str | None:
+    """How old the open interest of an estimate is, where that is older than a day.
+
+    Parameters
+    ----------
+    meta : mapping
+        What an estimate carries.
+
+    Returns
+    -------
+    str or None
+        Such as ``"open interest 26 h old"``.
+    """
+    explain = meta.get("explain") or {}
+    age = explain.get("openInterestAgeMs")
+    if age is None or age <= OLD or explain.get("openInterestScale") == "relative":
+        return None
+    return f"open interest {age // (60 * 60 * 1000)} h old"
+
 
 _VIEWS: dict[Any, str] = {"exposure": EXPOSED, "expected": EXPECTED, "measured": MEASURED}
 
@@ -97,13 +121,18 @@ class _Grid:
         """Whether a multiple of the volume stood in for open interest."""
         return bool(self.meta.get("explain", {}).get("openInterestScale") == "relative")
 
+    def _dated(self, unit: str) -> str:
+        """The unit, with the age of open interest that is older than a day."""
+        age = open_interest_age(self.meta)
+        return unit if age is None else f"{unit}, {age}"
+
     @property
     def _caveats(self) -> str:
         """What a reader has to know beside the unit: old or partial open interest, a simulated market."""
         explain = self.meta.get("explain", {})
         age = explain.get("openInterestAgeMs")
         words = []
-        if age is not None and age > _FRESH and not self._relative:
+        if age is not None and _FRESH < age <= OLD and not self._relative:
             words.append(f"open interest {timedelta(milliseconds=age)} old")
         if partial := explain.get("openInterestPartialBars"):
             words.append(f"open interest lacks a venue in {partial} of {explain['bars']} bars")
@@ -326,7 +355,7 @@ class Heatmap(_Grid):
         if self._relative:
             return RELATIVE
         view = self.meta.get("view")
-        return _VIEWS.get(view, EXPECTED if self.model == EXPECTING else EXPOSED)
+        return self._dated(_VIEWS.get(view, EXPECTED if self.model == EXPECTING else EXPOSED))
 
     def _head(self) -> list[tuple[str, str]]:
         head = super()._head()
@@ -607,7 +636,7 @@ class LiquidationMap(_Grid):
         """What a bin counts, as far as its source says."""
         if self._relative:
             return RELATIVE
-        return _VIEWS.get(self.meta.get("view"), ESTIMATED)
+        return self._dated(_VIEWS.get(self.meta.get("view"), ESTIMATED))
 
     def to_frame(self) -> pd.DataFrame:
         """Give a pandas frame, one row per bin in the order delivered.

@@ -63,6 +63,13 @@ pub const DAMAGED: &str = "x-liqdata-damaged";
 /// [`RELATIVE`].
 pub const OPEN_INTEREST: &str = "x-liqdata-open-interest";
 
+/// The response header by which a server of ours says how old the open interest of an estimate is, in milliseconds, where
+/// that is more than [`CARRIED`].
+pub const OPEN_INTEREST_AGE: &str = "x-liqdata-open-interest-age";
+
+/// For so many milliseconds a reading of open interest is carried forward without a word: 15 minutes.
+pub const CARRIED: i64 = 15 * 60 * 1000;
+
 /// Open interest is unknown, and a multiple of the volume stands in for it.
 pub const RELATIVE: &str = "relative";
 

@@ -16,7 +16,7 @@ use super::error::{self, Error};
 use super::fault::Fault;
 use super::pool::Kept;
 use super::retry::{Kind, Retries};
-use crate::api::{NOW, OPEN_INTEREST, RELATIVE, RefusedBody};
+use crate::api::{NOW, OPEN_INTEREST, OPEN_INTEREST_AGE, RELATIVE, RefusedBody};
 use crate::net::retry_after;
 use crate::wire::{Damage, Feed};
 
@@ -39,6 +39,8 @@ pub struct Remarks {
     /// Whether the amounts of an estimate are none: open interest is unknown, and a multiple of the volume stands in for
     /// it.
     pub relative: bool,
+    /// How old the open interest of an estimate is, in milliseconds, where that is told.
+    pub open_interest_age: Option<i64>,
     /// How the answer came to be, as JSON, where that was asked.
     pub explain: Option<String>,
 }
@@ -56,6 +58,10 @@ impl Answer {
         let scale = self.headers.get(OPEN_INTEREST);
         Remarks {
             relative: scale.is_some_and(|scale| scale.as_bytes() == RELATIVE.as_bytes()),
+            open_interest_age: self
+                .headers
+                .get(OPEN_INTEREST_AGE)
+                .and_then(|age| age.to_str().ok()?.parse().ok()),
             explain,
         }
     }

@@ -14,6 +14,8 @@ pub(super) enum Ground {
     Untold,
     /// A service says that open interest is unknown, so that amounts are none.
     Relative,
+    /// A service says how many milliseconds old the open interest is.
+    Aged(i64),
     /// A service says all of it, as JSON.
     Told(String),
     /// An engine in this process says all of it.
@@ -27,7 +29,7 @@ impl From<Remarks> for Ground {
         } else if remarks.relative {
             Self::Relative
         } else {
-            Self::Untold
+            remarks.open_interest_age.map_or(Self::Untold, Self::Aged)
         }
     }
 }
@@ -58,6 +60,10 @@ impl Account {
             Ground::Untold => Self::default(),
             Ground::Relative => Self {
                 text: Some(format!(r#"{{"openInterestScale":"{RELATIVE}"}}"#)),
+                ..Self::default()
+            },
+            Ground::Aged(age) => Self {
+                text: Some(format!(r#"{{"openInterestAgeMs":{age}}}"#)),
                 ..Self::default()
             },
             Ground::Told(text) => Self::told(text),

@@ -141,7 +141,8 @@ impl Passed {
         }
         if let Some(origin) = &self.origin {
             headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
-            let more = "etag, retry-after, x-liqdata-now, x-liqdata-simulated, x-liqdata-open-interest, x-liqdata-damaged";
+            let more = "etag, retry-after, x-liqdata-now, x-liqdata-simulated, x-liqdata-open-interest, \
+                        x-liqdata-open-interest-age, x-liqdata-damaged";
             headers.insert(
                 ACCESS_CONTROL_EXPOSE_HEADERS,
                 HeaderValue::from_static(more),

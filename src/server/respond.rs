@@ -16,13 +16,14 @@ use super::ready::Lasting;
 use super::reject::Rejection;
 use super::response::{encoded, encoded_within, json};
 use super::shared::{Lane, Shared};
-use crate::api::{self, Envelope, RELATIVE};
+use crate::api::{self, CARRIED, Envelope, RELATIVE};
 use crate::market::{
     Answer, Basis, Explain, Market, Material, Needed, Revision, Served, VenueCoverage, wall_clock,
 };
 use crate::model::{FineCells, Millis, Sides, Window};
 
 const OPEN_INTEREST: HeaderName = HeaderName::from_static(api::OPEN_INTEREST);
+const OPEN_INTEREST_AGE: HeaderName = HeaderName::from_static(api::OPEN_INTEREST_AGE);
 
 /// How often an answer is made anew because the market has changed meanwhile, before it goes out without a name that
 /// could ever be asked for again.
@@ -299,11 +300,14 @@ async fn estimated(
     Ok(response)
 }
 
-/// Says of an estimate that its amounts are none, where they are not.
+/// Says of an estimate that its amounts are none, where they are not, or how old the open interest is that they are of.
 fn warn_of_units(response: &mut Response, explain: Option<&Explain>) {
-    if explain.is_some_and(Explain::is_relative) {
-        let headers = response.headers_mut();
+    let Some(explain) = explain else { return };
+    let headers = response.headers_mut();
+    if explain.is_relative() {
         headers.insert(OPEN_INTEREST, HeaderValue::from_static(RELATIVE));
+    } else if let Some(age) = explain.open_interest_age_ms.filter(|age| *age > CARRIED) {
+        headers.insert(OPEN_INTEREST_AGE, HeaderValue::from(age));
     }
 }
 

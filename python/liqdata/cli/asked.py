@@ -85,6 +85,11 @@ def beside(asked: Asked, of: Any, answer: Any = None) -> None:
     answer
         What was answered, unless it was written as it came.
     """
+    from liqdata.grids import open_interest_age
+
+    age = open_interest_age(getattr(answer, "meta", None) or {})
+    if age is not None:
+        print(f"{age}: amounts in USD are shares of what was open then", file=sys.stderr)
     if asked.source.demo:
         print("simulated market", file=sys.stderr)
     elif not asked.source.here and told(of, None).simulated:

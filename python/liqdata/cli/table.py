@@ -86,7 +86,7 @@ def sheet(asked: Asked, answer: Any, told: Told) -> Sheet:
     found = made(asked.title, lines, notes=notes, columns=None if lines else columns, units=units)
     if elided:
         found.cells.insert(MOST // 2, ["…"] * len(found.header))
-    if getattr(answer, "units", "USD") != "relative":
+    if not _is_relative(answer):
         return found
     # Where open interest is unknown, amounts are none.
     return found._replace(
@@ -188,7 +188,7 @@ def label(name: str, answer: Any) -> list[str]:
     -------
     list of str
     """
-    from liqdata.grids import Heatmap, LiquidationMap
+    from liqdata.grids import Heatmap, LiquidationMap, open_interest_age
 
     if isinstance(answer, Heatmap):
         size = "×".join(map(str, answer.matrix.shape))
@@ -201,12 +201,19 @@ def label(name: str, answer: Any) -> list[str]:
         without = [f"{amount(unplaced)} without a price of liquidation"] if unplaced else []
         return [*what, f"measured, in {answer.units}", _seen(answer.meta["seen_share"]), *without]
     if name in {"levels", "maxpain"}:
-        return [f"at {cell('price', answer['price'])}", "estimate"]
+        age = open_interest_age(answer.meta)
+        return [f"at {cell('price', answer['price'])}", "estimate", *([] if age is None else [age])]
     kind = "window" if name == "overview" else "row"
     counted = [f"{len(answer):,} {kind}{'' if len(answer) == 1 else 's'}"]
     if name == "positions" and answer.meta["snapshot"] is not None:
         return [*counted, f"seen by {answer.meta['snapshot']:%Y-%m-%d %H:%M:%S}", _seen(answer.meta["seen_share"])]
     return counted
+
+
+def _is_relative(answer: Any) -> bool:
+    """Whether an estimate's amounts are none."""
+    explain = (getattr(answer, "meta", None) or {}).get("explain") or {}
+    return bool(explain.get("openInterestScale") == "relative")
 
 
 def cell(name: str, value: Any) -> str:
