@@ -284,6 +284,26 @@ mod tests {
         assert!(at(6000));
     }
 
+    /// Asleep, the machine's clock goes on, and what counts for how long it has been awake does not.
+    #[test]
+    fn a_machine_that_was_asleep_was_away_and_its_clock_is_not_taken_for_set_anew() {
+        let mut clock = Clock::new(None);
+        let slept = Duration::from_secs(100);
+        let Some(up) = uptime().and_then(|up| up.checked_sub(slept)) else {
+            return;
+        };
+        let (start, by) = (machine(), Instant::now());
+        clock.learn("okx", 300);
+        assert!(clock.is_present_at(start));
+        clock.begun = (by, Some(up));
+        let awake = start.on(100_000);
+        assert_eq!(clock.look(awake, by), awake);
+        assert_eq!(clock.ahead.load(Ordering::Relaxed), 0);
+        assert_eq!(locked(&clock.of_venues).get("okx"), Some(&300));
+        assert!(!clock.is_present_at(awake));
+        assert!(!clock.is_present_at(awake.on(1000)));
+    }
+
     #[test]
     fn where_the_machines_clock_is_set_anew_time_goes_on_as_it_did() {
         let clock = Clock::new(None);

@@ -151,7 +151,7 @@ fn one_that_never_connects_makes_no_gap_of_what_another_heard_however_often_that
 
 #[test]
 fn what_is_told_of_hundreds_of_losses_is_what_nobody_heard() {
-    for seed in 0..30 {
+    for seed in 0..12 {
         let mut rng = Rng::with_seed(seed);
         let count = 1 + rng.usize(..3);
         let absent = rng.bool().then(|| count - 1).filter(|absent| *absent > 0);

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use liqdata::archive::Archive;
-use liqdata::collect::{Again, VenueState, rebuild};
+use liqdata::collect::{Again, Settings, VenueState, rebuild};
 use liqdata::model::{GapState, Millis};
 
 use crate::bench::{Collecting, Doubles, Folder, assert_kept, gaps, orders, quick};
-use crate::doubles::{Act, Ending, Exchange, Setup, Truth, dialect};
+use crate::doubles::{Act, Ending, Exchange, Limit, Setup, Truth, dialect};
 
 /// Times of `count` events, spread evenly over the last half hour.
 fn of_late(exchange: &Exchange, count: i64) -> impl Iterator<Item = i64> {
@@ -431,15 +431,55 @@ async fn a_row_that_a_polled_venue_tells_late_is_kept_over_a_restart() {
     assert_kept(&folder.archive(), &happened);
 }
 
+/// A pace at which markets are read much more often than they are asked for.
+fn reading_markets_often() -> Settings {
+    let mut settings = quick();
+    settings.pace.instruments = 0.1;
+    settings.pace.poll = 3.0;
+    settings.pace.late = 0.1;
+    settings
+}
+
+/// One that is delisted and of which nothing is told any more is missing by its name since it was asked for last.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_market_that_was_delisted_and_is_refused_is_missing_by_its_name() {
+    let (folder, doubles) = (Folder::new(), Doubles::open(&["coinex"]).await);
+    let coinex = doubles.of("coinex");
+    let settings = reading_markets_often();
+    let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
+    collecting.until_live().await;
+    let before = coinex.book().now();
+    coinex.fault(|faults| faults.broken = vec!["market=LATUSDT".to_owned()]);
+    coinex.book().withdraw("LATUSDT");
+    let gaps = || {
+        let archive = Archive::read(folder.archive()).unwrap();
+        let (first, last) = (Millis(0), Millis(i64::MAX / 2));
+        archive.topic_gaps(first, last, None).unwrap()
+    };
+    let started = std::time::Instant::now();
+    while gaps().is_empty() {
+        assert!(started.elapsed() < Duration::from_mins(1));
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    // The others go on to be covered.
+    collecting
+        .until_of("coinex", "it is polled on", |one| {
+            one.state == VenueState::Live
+        })
+        .await;
+    collecting.stop().await;
+    let gap = gaps().remove(0);
+    assert_eq!((&*gap.exchange, &*gap.topic), ("coinex", "LATUSDT"));
+    assert!(gap.reason.contains("not told any more"), "{gap:?}");
+    assert!(Millis(before) < gap.end, "{gap:?}");
+}
+
 /// One that is delisted is asked for the time before.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_market_that_was_delisted_since_the_last_poll_is_asked_once_more() {
     let (folder, doubles) = (Folder::new(), Doubles::open(&["coinex"]).await);
     let coinex = doubles.of("coinex");
-    let mut settings = quick();
-    settings.pace.instruments = 0.1;
-    settings.pace.poll = 3.0;
-    settings.pace.late = 0.1;
+    let settings = reading_markets_often();
     let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
     collecting.until_live().await;
     let last = coinex.imagine_of("LATUSDT", [coinex.book().now()]);
@@ -452,4 +492,32 @@ async fn a_market_that_was_delisted_since_the_last_poll_is_asked_once_more() {
     collecting.until_kept(last.len()).await;
     collecting.stop().await;
     assert_kept(&folder.archive(), &last);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn bybit_is_left_alone_for_ten_minutes_after_a_403() {
+    let (folder, doubles) = (Folder::new(), Doubles::open(&["bybit"]).await);
+    let bybit = doubles.of("bybit");
+    bybit.fault(|faults| {
+        faults.rest = Some(Limit {
+            status: 403,
+            retry_after: None,
+        });
+    });
+    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+    let left = |trouble: &str| trouble.contains("left alone: nothing is asked for 600 s");
+    collecting
+        .until_of("bybit", "it is left alone", |one| {
+            one.trouble.as_deref().is_some_and(left)
+        })
+        .await;
+    // What was on its way may still be answered.
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    let refused = bybit.tally().rest.len();
+    bybit.mend();
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    assert_eq!(bybit.tally().rest.len(), refused);
+    let status = collecting.of("bybit");
+    assert_ne!(status.state, VenueState::Live, "{status:?}");
+    collecting.stop().await;
 }
