@@ -447,6 +447,7 @@ impl Archive {
         let threads = thread::available_parallelism().map_or(1, usize::from);
         let threads = threads.min(THREADS);
         let (plan, mut gathered) = self.ask(|journal| {
+            self.refuse_changed_orders(journal)?;
             let plan = Plan::of(journal, filter)?;
             let shares = shares(journal, plan.known.end.orders, filter, threads)?;
             let next = AtomicUsize::new(0);
@@ -546,6 +547,7 @@ impl Archive {
     ) -> Result<Known, ArchiveError> {
         filter.check()?;
         let plan = self.ask(|journal| {
+            self.refuse_changed_orders(journal)?;
             let plan = Plan::of(journal, filter)?;
             for share in shares(journal, plan.known.end.orders, filter, 1)? {
                 plan.show(journal, share, filter, sink)?;

@@ -62,6 +62,7 @@ mod filter;
 mod finest;
 mod fold;
 mod generations;
+mod held;
 mod inbox;
 mod journal;
 mod keeper;

@@ -34,6 +34,8 @@ pub struct Archive {
     journal: Mutex<Connection>,
     sound: Mutex<HashMap<String, Stamp>>,
     warned: Arc<Mutex<Warned>>,
+    /// Up to which number the orders of a journal were found to be as they were written; readers of one archive share it.
+    pub(super) held: Arc<Mutex<Option<(Identity, i64)>>>,
 }
 
 /// What is known of damage.
@@ -123,6 +125,7 @@ impl Archive {
             journal: Mutex::new(journal),
             sound: Mutex::default(),
             warned: Arc::default(),
+            held: Arc::default(),
         })
     }
 
@@ -132,8 +135,12 @@ impl Archive {
     ///
     /// [`ArchiveError::Replaced`] where it is not, and [`ArchiveError`] where that cannot be looked at.
     pub fn check_journal(&self) -> Result<(), ArchiveError> {
-        let identity = *self.identity.lock().unwrap_or_else(PoisonError::into_inner);
-        files::refuse_another(&self.folder.join(journal::FILE), identity)
+        files::refuse_another(&self.folder.join(journal::FILE), self.identity())
+    }
+
+    /// That of the journal that was opened.
+    pub(super) fn identity(&self) -> Identity {
+        *self.identity.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Reads on in the journal that lies where the one lay that was opened: a restore put it there, say. Which
@@ -166,6 +173,7 @@ impl Archive {
         *self.identity.lock().unwrap_or_else(PoisonError::into_inner) = identity
             .into_inner()
             .unwrap_or_else(PoisonError::into_inner);
+        *self.held.lock().unwrap_or_else(PoisonError::into_inner) = None;
         self.sound
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -194,6 +202,7 @@ impl Archive {
     pub fn another(&self) -> Result<Self, ArchiveError> {
         Ok(Self {
             warned: Arc::clone(&self.warned),
+            held: Arc::clone(&self.held),
             ..Self::of(&self.folder)?
         })
     }

@@ -44,6 +44,7 @@ impl Archive {
             let mut coins = BTreeMap::new();
             if !missed {
                 if known.end.orders > place.orders {
+                    self.refuse_changed_orders(journal)?;
                     let mut statement = journal.prepare_cached(&format!(
                         "SELECT {} FROM orders WHERE id > ?1 ORDER BY id",
                         columns()
@@ -83,6 +84,7 @@ impl Archive {
         sink: &mut dyn FnMut(OrderBrief<'_>),
     ) -> Result<Known, ArchiveError> {
         self.ask(|journal| {
+            self.refuse_changed_orders(journal)?;
             let known = known(journal)?;
             let mut statement = journal.prepare_cached(&format!(
                 "SELECT {} FROM orders WHERE id > ?1 ORDER BY id LIMIT ?2",

@@ -269,15 +269,20 @@ impl Archive {
     }
 
     /// Refuses to read a journal that is not as it was written, unless it is so large that opening would take long: then
-    /// rows are looked at as they are read, and all of it by a server and [`Archive::verify`].
+    /// rows are looked at before the first of them is told, and all of it by a server and [`Archive::verify`].
     pub(super) fn refuse_damaged_journal(&self) -> Result<(), ArchiveError> {
         let path = self.folder.join(journal::FILE);
         if stamp(&path).is_some_and(|(bytes, _)| bytes > AT_ONCE) {
             return Ok(());
         }
+        // Those that come meanwhile may not be among those that are looked at.
+        let until = self.ask(journal::last::<OrderRow>);
         let faults = self.journal_faults()?;
         match faults.as_slice() {
-            [] => Ok(()),
+            [] => {
+                self.held_until(until?);
+                Ok(())
+            }
             [first, others @ ..] => Err(ArchiveError::Damaged {
                 path,
                 message: match others.len() {

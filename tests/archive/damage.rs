@@ -4,8 +4,8 @@ use std::fs::{self, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use liqdata::archive::{Archive, ArchiveError, Batch, Filter, OrderRow, Writer};
-use liqdata::model::{Completeness, Millis};
+use liqdata::archive::{Archive, ArchiveError, Batch, Filter, Gather, OrderRow, Place, Writer};
+use liqdata::model::{Completeness, Millis, OrderBrief};
 
 use crate::place::{Folder, files};
 use crate::rows::{START, all_orders, bar, of_orders, order, sorted, sound};
@@ -281,4 +281,60 @@ fn a_row_that_changes_under_an_open_reader_is_refused_and_the_check_names_it() {
     assert_eq!(reader.damaged_files(), 1);
     let damage = reader.damage().unwrap();
     assert_eq!((damage.len(), damage[0].holds.as_str()), (1, "journal"));
+}
+
+#[test]
+fn a_changed_row_of_a_journal_too_large_to_be_checked_at_opening_is_summed_by_nobody() {
+    #[derive(Default)]
+    struct Counted(u64);
+    impl Gather for Counted {
+        fn take(&mut self, _: OrderBrief<'_>) {
+            self.0 += 1;
+        }
+    }
+
+    let folder = Folder::new();
+    let mut writer = Archive::create_or_open(folder.archive()).unwrap();
+    let rows = (0..60).map(|key| order(key, START + i64::try_from(key).unwrap() * 1000));
+    writer.append(&of_orders(rows.collect())).unwrap();
+    drop(writer);
+    let path = folder.archive().join("journal.sqlite");
+    let journal = rusqlite::Connection::open(&path).unwrap();
+    journal
+        .execute_batch(
+            "CREATE TABLE large (bytes BLOB); INSERT INTO large VALUES (zeroblob(70000000))",
+        )
+        .unwrap();
+    let count = |archive: &Archive, filter: &Filter| -> Result<u64, ArchiveError> {
+        let (shares, _) = archive.gather_orders(filter, Counted::default)?;
+        Ok(shares.iter().map(|share| share.0).sum())
+    };
+    let everything = Filter::default();
+    let whole = Archive::read(folder.archive()).unwrap();
+    assert_eq!(count(&whole, &everything).unwrap(), 60);
+
+    // A number that would be another one, and a name by which it would not be found.
+    for change in ["qty = '9000000'", "coin = 'WRONG'"] {
+        journal
+            .execute_batch(&format!("UPDATE orders SET {change} WHERE id = 31"))
+            .unwrap();
+        let reader = Archive::read(folder.archive()).unwrap();
+        let of_coin = Filter {
+            coin: Some("BTC".to_owned()),
+            ..Filter::default()
+        };
+        let told = [
+            count(&reader, &everything).map(drop),
+            count(&reader, &of_coin).map(drop),
+            reader.orders_briefly(&everything, &mut |_| ()).map(drop),
+            reader.arrivals(0, 100, &mut |_| ()).map(drop),
+            reader.news(Place::default(), 100, &mut |_| ()).map(drop),
+        ];
+        for refused in told {
+            let refused = refused.unwrap_err();
+            assert!(matches!(refused, ArchiveError::Damaged { .. }), "{refused}");
+            let refused = refused.to_string();
+            assert!(refused.contains("line 31 of orders"), "{change}: {refused}");
+        }
+    }
 }
