@@ -20,7 +20,6 @@ WAYS = {
     "live demo": "liqdata.demo(seed=5, live=True)",
     "truth": "liqdata.score_truth(market)",
     "replay": "liqdata.replay(folder)",
-    "ingest of orders": "liqdata.ingest(new(), orders=table)",
     "ingest of arrow": "liqdata.ingest(new(), orders=arrow)",
     "ingest of bars": "liqdata.ingest(new(), bars=minutes)",
     "to_arrow": "rows.to_arrow()",
