@@ -23,6 +23,7 @@ use super::owed::Stretch;
 use super::retold::{Figures, quarantine_line};
 use super::sequence::Sequences;
 use super::settings::{Settings, millis};
+use super::standstill::Standstills;
 use super::yardstick::{Doubt, Yardstick};
 use crate::archive::{self, Batch, OrderRow, Receipt, Tallied};
 use crate::feeds::{Ask, Asked, Completeness, Error, Event, Frame, Heard, Keyed, Venue};
@@ -63,6 +64,8 @@ pub(super) struct Intake {
     pub(super) keys: Mutex<Keys>,
     /// How many topics were asked for and heard when that was written down last.
     pub(super) marked: Mutex<Option<(u64, u64)>>,
+    /// Until when hosts that refused handshakes are left alone.
+    pub(super) standstills: Standstills,
     /// When the subscription that was given the last turn goes out.
     turn: Mutex<Option<Instant>>,
 }
@@ -162,6 +165,7 @@ impl Intake {
             counts: Mutex::new(Counts::of(venue.numbers_late().is_some())),
             keys: Mutex::default(),
             marked: Mutex::default(),
+            standstills: Standstills::default(),
             turn: Mutex::default(),
         }
     }

@@ -3,7 +3,7 @@
 //! A [`Collector`] tends every venue by itself (`listening`, `tend`): its markets (`listings`), its sockets (`lines`, each kept
 //! open by `line` and spoken with in `socket`, two of them where nothing can be asked again: `ears`), what was missed
 //! (`missed`), bars and open interest (`history`), the venue's own `totals`, with requests within
-//! the venue's limits (`rest`). What comes in is compared with what was heard, priced or held (`intake`, `unpriced`), and
+//! the venue's limits (`rest`, `standstill`). What comes in is compared with what was heard, priced or held (`intake`, `unpriced`), and
 //! handed to the archive's keeper (`delivery`), with what is known of the listening (`noted`; `sequence`: by the venue's own
 //! numbers); the frames themselves are kept beside them (`frames`). Where it is asked for, single accounts are heard of on a
 //! tape (`tape`) and looked at (`rounds`, `watched`). What others have recorded of the past comes from files (`ingest`) and
@@ -60,6 +60,7 @@ mod sequence;
 mod settings;
 mod snapshots;
 mod socket;
+mod standstill;
 mod status;
 mod subscriptions;
 mod tape;

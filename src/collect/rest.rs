@@ -17,15 +17,13 @@ use url::Url;
 use super::intake::Intake;
 use super::lock::locked;
 use super::settings::{Settings, span};
+use super::standstill::{ban, said, standstill, turns_away};
 use super::world::{Elsewhere, Reply};
 use crate::feeds::Ask;
-use crate::model::Millis;
-use crate::net::{self, Backoff, Connector, Limiter, date, is_loopback, is_passing, retry_after};
+use crate::net::{self, Backoff, Connector, Limiter, date, is_loopback, is_passing};
 
 /// How often a request is tried.
 const ATTEMPTS: u32 = 5;
-/// Longest wait that a venue may ask for, so that an error of its own does not end the listening to it for ever.
-const LONGEST: Duration = Duration::from_hours(31 * 24);
 /// A wait that is worth a word.
 const LONG: Duration = Duration::from_mins(2);
 /// How many bytes of a refusal an error repeats.
@@ -231,8 +229,8 @@ impl Rest {
                 Err(fault) => fault,
             };
             let wait = match fault.status() {
-                Some(403 | 418 | 429) => {
-                    self.pause(after.or_else(|| self.ban(&fault)));
+                Some(status) if turns_away(status) => {
+                    self.pause(after);
                     Duration::ZERO
                 }
                 Some(status) if !is_passing(status) => return Err(fault),
@@ -279,19 +277,6 @@ impl Rest {
         }
     }
 
-    /// How long a venue turns us away that says so in its own words, or in its documents.
-    fn ban(&self, fault: &RestError) -> Option<Duration> {
-        let RestError::Status { status, body, .. } = fault else {
-            return None;
-        };
-        let said = banned_until(body).map(|until| {
-            let left = until.0.saturating_sub(self.intake.clock.now().0);
-            Duration::from_millis(u64::try_from(left).unwrap_or(0))
-        });
-        let venue = self.intake.venue;
-        said.or_else(|| venue.ban().filter(|_| *status == 403))
-    }
-
     async fn once(&self, ask: &Ask) -> Result<String, (RestError, Option<Duration>)> {
         let settings = &self.intake.settings;
         let address = settings.address(self.intake.venue, ask.host, &ask.path);
@@ -317,10 +302,10 @@ impl Rest {
         let patience = span(settings.pace.request);
         let reply = self.http.get(url, patience, heard).await;
         let reply = reply.map_err(no_answer)?;
-        let after = retry_after(&reply.headers)
-            .map(|seconds| Duration::try_from_secs_f64(seconds).unwrap_or(LONGEST));
         if reply.status != StatusCode::OK {
             let text = String::from_utf8_lossy(&reply.body);
+            let (venue, now) = (self.intake.venue, self.intake.clock.now());
+            let after = said(&reply.headers).or_else(|| ban(venue, reply.status, &text, now));
             let fault = RestError::Status {
                 url: place,
                 status: reply.status,
@@ -333,19 +318,6 @@ impl Rest {
     }
 }
 
-/// How long nothing is asked: as the venue says, however long, and no less than `wait`.
-pub(super) fn standstill(said: Option<Duration>, wait: Duration) -> Duration {
-    said.map_or(wait, |said| said.min(LONGEST).max(wait))
-}
-
-/// Until when a refusal says that we are banned, as Binance does: "… banned until 1790000000000. …".
-fn banned_until(body: &str) -> Option<Millis> {
-    let (_, rest) = body.split_once("banned until ")?;
-    let digits = rest.find(|digit: char| !digit.is_ascii_digit());
-    let millis: i64 = rest.get(..digits.unwrap_or(rest.len()))?.parse().ok()?;
-    Some(Millis(millis))
-}
-
 /// An error with its causes.
 pub(super) fn full(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
@@ -355,32 +327,4 @@ pub(super) fn full(error: &dyn std::error::Error) -> String {
         cause = inner.source();
     }
     text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_venue_is_left_alone_for_as_long_as_it_says() {
-        let seconds = Duration::from_secs;
-        for (said, wait, asked) in [
-            (None, 7, 7),
-            (Some(3), 7, 7),
-            (Some(1200), 7, 1200),
-            (Some(3 * 86_400), 7, 3 * 86_400),
-            (Some(u64::MAX), 7, 31 * 86_400),
-        ] {
-            assert_eq!(standstill(said.map(seconds), seconds(wait)), seconds(asked));
-        }
-    }
-
-    #[test]
-    fn a_ban_ends_when_the_refusal_says() {
-        let said = r#"{"code":-1003,"msg":"Way too many requests; IP(1.2.3.4) banned until 1790000000000. Please use"}"#;
-        assert_eq!(banned_until(said), Some(Millis(1_790_000_000_000)));
-        assert_eq!(banned_until("banned until tomorrow"), None);
-        assert_eq!(banned_until("banned until 99999999999999999999"), None);
-        assert_eq!(banned_until("too many requests"), None);
-    }
 }

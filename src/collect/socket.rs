@@ -27,6 +27,7 @@ use super::lock::locked;
 use super::pings::{Pings, said_at};
 use super::sequence::Sequences;
 use super::settings::{span, span_or};
+use super::standstill::{ban, said, standstill, turns_away};
 use super::subscriptions::{Refused, Subscriptions};
 use crate::feeds::{Beat, Error, Heard, Line, Sign, text, unzipped};
 use crate::model::Millis;
@@ -83,6 +84,10 @@ pub(super) async fn listen(
         last_sign: None,
         is_mute: was_mute,
     };
+    tokio::select! {
+        () = intake.standstills.over(line.host) => {}
+        () = ended(&mut ending) => return never("closed".to_owned()),
+    }
     let patience = span(intake.settings.pace.connect);
     let opening = tokio::time::timeout(patience, open(&intake, &connector, &line));
     let stream = tokio::select! {
@@ -126,19 +131,34 @@ async fn open(intake: &Intake, connector: &Connector, line: &Line) -> Result<Soc
     let asked = Instant::now();
     let (stream, reply) = client_async_with_config(request, wire, Some(config))
         .await
-        .map_err(|error| format!("{address}: {}", spoken(&error)))?;
+        .map_err(|error| format!("{address}: {}", refusal(intake, line.host, &error)))?;
     if let Some(date) = date(reply.headers()) {
         intake.measure_clock(date, asked.elapsed());
     }
     Ok(stream)
 }
 
-/// An error without the body of a reply.
-fn spoken(error: &WebSocketError) -> String {
-    match error {
-        WebSocketError::Http(reply) => format!("the handshake is answered {}", reply.status()),
-        error => error.to_string(),
+/// Why there is no socket, without the body of a reply. Where the venue says how long it refuses, its host is left alone.
+fn refusal(intake: &Intake, host: &'static str, error: &WebSocketError) -> String {
+    let WebSocketError::Http(reply) = error else {
+        return error.to_string();
+    };
+    let status = reply.status();
+    let told = format!("the handshake is answered {status}");
+    if !turns_away(status.as_u16()) {
+        return told;
     }
+    let body = reply.body().as_deref().unwrap_or_default();
+    let body = String::from_utf8_lossy(body);
+    let (venue, now) = (intake.venue, intake.clock.now());
+    let said = said(reply.headers()).or_else(|| ban(venue, status.as_u16(), &body, now));
+    let wait = standstill(said, Duration::ZERO);
+    if wait.is_zero() {
+        return told;
+    }
+    intake.standstills.begin(host, wait);
+    let seconds = wait.as_secs();
+    format!("{told}: not tried again for {seconds} s, as it says")
 }
 
 /// What is held of the control stream.
@@ -426,7 +446,7 @@ impl Conversation {
         let patience = span(self.intake.settings.pace.connect);
         match tokio::time::timeout(patience, self.stream.send(message)).await {
             Ok(Ok(())) => Ok(()),
-            Ok(Err(error)) => Err(format!("the connection broke: {}", spoken(&error))),
+            Ok(Err(error)) => Err(format!("the connection broke: {error}")),
             Err(_) => Err(format!(
                 "nothing could be sent for {} s",
                 patience.as_secs_f64()
@@ -499,7 +519,7 @@ impl Conversation {
         if is_of_message && !is_reset {
             self.reject("", Error::whole(error.to_string()));
         }
-        format!("the connection broke: {}", spoken(error))
+        format!("the connection broke: {error}")
     }
 
     async fn on_text(&mut self, text: &str) -> Result<(), String> {

@@ -13,6 +13,7 @@ mod oracle;
 mod performance;
 mod plan;
 mod slow;
+mod turned_away;
 mod week;
 
 use std::sync::atomic::{AtomicU64, Ordering};

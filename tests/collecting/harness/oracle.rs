@@ -108,7 +108,7 @@ fn unanswered(schedule: &Schedule, venue: &str) -> Vec<Span> {
         let left_alone = match &step.what {
             // A venue that refuses everything refuses requests, too.
             Fault::List(_) | Fault::RestHangs | Fault::RestCut | Fault::Refused(_) => 0,
-            Fault::Rest(limit) => signed(is_long(limit)),
+            Fault::Rest(limit) => signed(is_long(venue, limit)),
             _ => return None,
         };
         Some((at, end + ASKED + left_alone))
@@ -134,7 +134,9 @@ fn allowed(schedule: &Schedule, venue: &str) -> Vec<Span> {
         let (at, end) = (signed(step.at), signed(step.end()));
         let dead = end.max(at + DEATH) + BACK;
         match &step.what {
-            Fault::Handshake(_, limit) => allowed.push((at - DEATH, dead + signed(is_long(limit)))),
+            Fault::Handshake(_, limit) => {
+                allowed.push((at - DEATH, dead + signed(is_long(venue, limit))));
+            }
             Fault::Refused(_)
             | Fault::Shut(_)
             | Fault::HalfOpen

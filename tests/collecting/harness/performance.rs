@@ -559,7 +559,12 @@ async fn act(
     }
 }
 
-/// A status that turns a client away for a time it may name.
-pub(super) fn is_long(limit: &Limit) -> u64 {
-    limit.retry_after.unwrap_or(0) * 1000
+/// For how many milliseconds a status turns a client away: as it says, or as the venue's documents do.
+pub(super) fn is_long(venue: &str, limit: &Limit) -> u64 {
+    let seconds = match (venue, limit.status, limit.retry_after) {
+        (_, 403 | 418 | 429, Some(seconds)) => seconds,
+        ("bybit", 403, None) => 600,
+        _ => 0,
+    };
+    seconds * 1000
 }
