@@ -6,7 +6,7 @@ use rusqlite::Connection;
 
 use super::filter::Filter;
 use super::manifest::{self, Day, State};
-use super::noted::{self, Measured, Outcome, Tallied, TopicGap};
+use super::noted::{self, Measured, NUMBERS_MISSING, Outcome, Tallied, TopicGap};
 use super::orders::OrderRow;
 use super::reader::Archive;
 use super::row::Row;
@@ -213,9 +213,9 @@ impl Archive {
                 listened_to: listened_to(journal, as_of)?,
                 topic_gaps: noted::topic_gaps(journal, start, end, as_of)?,
                 outcomes: noted::outcomes(journal, start, end, as_of)?,
-                tallies: noted::tallies(journal, start, end)?,
-                marks: noted::marks(journal, end)?,
-                compared: noted::compared(journal, start, end)?,
+                tallies: noted::tallies(journal, start, end, as_of)?,
+                marks: noted::marks(journal, end, as_of)?,
+                compared: noted::compared(journal, start, end, as_of)?,
             })
         })
     }
@@ -342,6 +342,17 @@ struct Listening {
 }
 
 impl Listening {
+    /// What was told after all of what an exchange had told while it was not heard.
+    fn recovered(&self, name: &str) -> Vec<Span> {
+        let recovered = self
+            .outcomes
+            .iter()
+            .filter(|outcome| outcome.exchange == name && outcome.outcome == GapState::Recovered);
+        recovered
+            .map(|outcome| (outcome.start, outcome.end))
+            .collect()
+    }
+
     /// When an exchange was listened to and nothing is known to be missing, in order.
     fn covered(&self, name: &str) -> Vec<Span> {
         let (start, end) = self.stretch;
@@ -351,14 +362,7 @@ impl Listening {
             .collect();
         let gaps = self.gaps.iter().filter(|gap| gap.exchange == name);
         let gaps: Vec<Span> = gaps.map(|gap| (gap.start, gap.end)).collect();
-        let recovered = self
-            .outcomes
-            .iter()
-            .filter(|outcome| outcome.exchange == name && outcome.outcome == GapState::Recovered);
-        let recovered: Vec<Span> = recovered
-            .map(|outcome| (outcome.start, outcome.end))
-            .collect();
-        let mut missing = without(&gaps, &recovered);
+        let mut missing = without(&gaps, &self.recovered(name));
         let silences = self
             .silences
             .iter()
@@ -369,7 +373,7 @@ impl Listening {
 
     /// The share of the stretch that is covered; a topic that was not heard counts as its part of all topics.
     fn share(&self, name: &str) -> f64 {
-        let covered = self.covered(name);
+        let (covered, recovered) = (self.covered(name), self.recovered(name));
         let length = |spans: &[Span]| -> f64 {
             let lengths = spans.iter().map(|(from, to)| to.0 - from.0);
             as_float(lengths.sum())
@@ -379,12 +383,22 @@ impl Listening {
             .iter()
             .filter(|gap| gap.exchange == name)
             .map(|gap| {
-                let rest = length(&without(&covered, &[(gap.start, gap.end)]));
+                let unheard = without(&[(gap.start, gap.end)], &recovered);
+                let rest = length(&without(&covered, &unheard));
                 (length(&covered) - rest) / as_float(i64::try_from(gap.topics).unwrap_or(i64::MAX))
             })
             .sum();
         let (start, end) = self.stretch;
         ((length(&covered) - unheard) / as_float(end.0 - start.0)).max(0.0)
+    }
+
+    /// Whether by an exchange's own numbers something is missing that was not told after all.
+    fn is_missing_numbers(&self, name: &str) -> bool {
+        let gaps = self.gaps.iter();
+        let holes =
+            gaps.filter(|gap| gap.exchange == name && gap.reason.ends_with(NUMBERS_MISSING));
+        let holes: Vec<Span> = holes.map(|gap| (gap.start, gap.end)).collect();
+        !without(&holes, &self.recovered(name)).is_empty()
     }
 
     fn of(&self, name: &str, cnt: u64, last_event: Option<Millis>) -> VenueCoverage {
@@ -422,7 +436,7 @@ impl Listening {
             exchange: name.to_owned(),
             connected_share: is_listened_to.then(|| self.share(name)),
             completeness,
-            known_by: completeness.known_by(numbered),
+            known_by: completeness.known_by(numbered, self.is_missing_numbers(name)),
             last_event,
             gaps: u64::try_from(gaps).unwrap_or(u64::MAX),
             cnt,

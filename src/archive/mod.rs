@@ -128,7 +128,7 @@ pub use keeper::KeeperByHand;
 pub use keeper::{Keeper, Pace};
 pub use known::{Known, KnownCoin, Place};
 pub use maps::MapRow;
-pub use noted::{Mark, Measured, Outcome, Tallied, Tally, TopicGap};
+pub use noted::{Mark, Measured, NUMBERS_MISSING, Outcome, Tallied, Tally, TopicGap};
 pub use open_interest::OpenInterestRow;
 pub use orders::OrderRow;
 pub use positions::PositionRow;

@@ -12,6 +12,9 @@ use super::runs::by;
 use super::table;
 use crate::model::{GapState, Millis, Record, Vocabulary, record, value};
 
+/// How the reason of a gap ends that the exchange's own numbers tell of.
+pub const NUMBERS_MISSING: &str = "missing in the exchange's own numbers";
+
 /// The tables in SQL.
 pub(super) fn create() -> String {
     format!(
@@ -320,12 +323,18 @@ pub(super) fn all_marks(journal: &Connection, end: Millis) -> rusqlite::Result<V
         .collect()
 }
 
-/// What was measured last before `end` of every exchange.
+/// When what was known at `as_of` ends, of a stretch until before `end`.
+fn known_until(end: Millis, as_of: Option<Millis>) -> Millis {
+    as_of.map_or(end, |at| end.min(at.on(1)))
+}
+
+/// What was measured last before `end` of every exchange, and no later than `as_of`.
 pub(super) fn marks(
     journal: &Connection,
     end: Millis,
+    as_of: Option<Millis>,
 ) -> rusqlite::Result<BTreeMap<(String, Measured), i64>> {
-    let marks = all_marks(journal, end)?.into_iter();
+    let marks = all_marks(journal, known_until(end, as_of))?.into_iter();
     Ok(marks
         .map(|mark| ((mark.exchange, mark.kind), mark.value))
         .collect())
@@ -352,29 +361,38 @@ pub(super) fn last(
         .collect()
 }
 
-/// The sums that were compared in a stretch, of every exchange.
+/// The sums that were compared in a stretch, of every exchange, and no later than `as_of`.
 pub(super) fn compared(
     journal: &Connection,
     start: Millis,
     end: Millis,
+    as_of: Option<Millis>,
 ) -> rusqlite::Result<BTreeMap<(String, Measured), i64>> {
     let mut sums = BTreeMap::new();
     let both = [Measured::ComparedCents, Measured::VenueCents];
-    let marks = all_marks(journal, end)?.into_iter();
+    let marks = all_marks(journal, known_until(end, as_of))?.into_iter();
     for mark in marks.filter(|mark| mark.at >= start && both.contains(&mark.kind)) {
         *sums.entry((mark.exchange, mark.kind)).or_default() += mark.value;
     }
     Ok(sums)
 }
 
-/// The gaps of topics that reach into a stretch and were known at `as_of`.
+/// The gaps of topics that reach into a stretch and were known at `as_of`; one that went on behind that, until then.
 pub(super) fn topic_gaps(
     journal: &Connection,
     start: Millis,
     end: Millis,
     as_of: Option<Millis>,
 ) -> rusqlite::Result<Vec<TopicGap>> {
-    of_stretch::<TopicGap>(journal, "topic_gaps", start, end, as_of)
+    let mut gaps = of_stretch::<TopicGap>(journal, "topic_gaps", start, end, as_of)?;
+    if let Some(at) = as_of {
+        // Its end moves on while it lasts, and never lies behind the moment in which it was written down.
+        for gap in &mut gaps {
+            gap.end = gap.end.min(at.max(gap.start.on(1)));
+        }
+        gaps.retain(|gap| gap.end > start);
+    }
+    Ok(gaps)
 }
 
 /// What became of stretches that reach into one, as far as it was known at `as_of`.
@@ -434,14 +452,19 @@ pub(super) fn days_of_tallies(
     lines.collect()
 }
 
-/// How many of each kind every exchange has on the days that a stretch reaches into.
+/// How many of each kind every exchange has on the days that a stretch reaches into. As of an instant, on those that were over
+/// by then: of a day only its whole count is on record.
 pub(super) fn tallies(
     journal: &Connection,
     start: Millis,
     end: Millis,
+    as_of: Option<Millis>,
 ) -> rusqlite::Result<BTreeMap<(String, Tallied), u64>> {
     let mut counts = BTreeMap::new();
     for tally in days_of_tallies(journal, start, end)? {
+        if as_of.is_some_and(|at| at < tally.at.on(Millis::DAY)) {
+            continue;
+        }
         *counts.entry((tally.exchange, tally.kind)).or_default() += tally.count;
     }
     Ok(counts)

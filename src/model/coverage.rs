@@ -41,7 +41,7 @@ impl Serialize for Completeness {
 pub enum Evidence {
     /// The exchange says so: of a sample, too.
     Documented,
-    /// The exchange numbers what it tells, and its numbers were followed.
+    /// The exchange numbers what it tells, its numbers were followed, and none is missing.
     Verified,
     /// Nobody says.
     #[default]
@@ -69,12 +69,13 @@ impl Serialize for Evidence {
 }
 
 impl Completeness {
-    /// How that is known, where so many numbers of the exchange's own were followed.
+    /// How that is known, where so many numbers of the exchange's own were followed, and some of them may be missing still.
     #[must_use]
-    pub fn known_by(self, numbered: Option<u64>) -> Evidence {
+    pub fn known_by(self, numbered: Option<u64>, is_missing: bool) -> Evidence {
+        let are_followed = numbered.is_some_and(|numbers| numbers > 0);
         match self {
             Self::Unknown => Evidence::Unknown,
-            Self::Complete if numbered.is_some_and(|numbers| numbers > 0) => Evidence::Verified,
+            Self::Complete if are_followed && !is_missing => Evidence::Verified,
             Self::Complete | Self::Sampled => Evidence::Documented,
         }
     }
@@ -123,8 +124,8 @@ record! {
         pub connected_share: Option<f64>,
         /// The least complete of the channels that were listened to.
         pub completeness: Completeness,
-        /// How that is known: `documented` where the exchange says so, `verified` where its own numbers were followed, or
-        /// `unknown`.
+        /// How that is known: `documented` where the exchange says so, `verified` where its own numbers were followed and
+        /// none is missing that was not told after all, or `unknown`.
         pub known_by: Evidence,
         /// Event time of its last order.
         pub last_event: Option<Millis>,

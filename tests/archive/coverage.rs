@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use liqdata::archive::{
-    Archive, ArchiveError, Batch, Completeness, Evidence, Gap, GapState, Mark, Measured, Outcome,
-    Tallied, Tally, TopicGap, VenueCoverage,
+    Archive, ArchiveError, Batch, Completeness, Evidence, Gap, GapState, Mark, Measured,
+    NUMBERS_MISSING, Outcome, Tallied, Tally, TopicGap, VenueCoverage,
 };
 use liqdata::model::Millis;
 
@@ -298,6 +298,143 @@ fn what_was_recovered_is_missing_until_it_was() {
         ),
         (Some(7), Some(5), Some(1), None)
     );
+}
+
+#[test]
+fn a_topic_that_was_recovered_is_missing_from_no_share() {
+    let folder = Folder::new();
+    let mut writer = Archive::create_or_open(folder.archive()).unwrap();
+    let run = writer
+        .begin_run("binance", Completeness::Sampled, at(0))
+        .unwrap();
+    let recovered = |start, end, recorded| Outcome {
+        exchange: "binance".to_owned(),
+        start: at(start),
+        end: at(end),
+        outcome: GapState::Recovered,
+        rows: 1,
+        how: "asked again".to_owned(),
+        recorded_at: at(recorded),
+    };
+    writer
+        .append(&Batch {
+            seen: vec![(run, at(60))],
+            topic_gaps: vec![TopicGap {
+                exchange: "binance".to_owned(),
+                topic: "usdt".to_owned(),
+                start: at(10),
+                end: at(30),
+                reason: "refused".to_owned(),
+                topics: 4,
+                recorded_at: at(30),
+            }],
+            outcomes: vec![recovered(5, 20, 40), recovered(20, 30, 50)],
+            ..Batch::default()
+        })
+        .unwrap();
+    let known = |minutes| {
+        let covered = writer.coverage_of(at(0), at(60), &BTreeMap::new(), Some(at(minutes)));
+        covered.unwrap()[0].connected_share.unwrap() * 60.0
+    };
+    assert_eq!((known(39), known(45), known(50)), (55.0, 57.5, 60.0));
+    let missed = writer.missed(at(0), at(60), None).unwrap();
+    assert_eq!(missed[0].state, GapState::Recovered);
+}
+
+#[test]
+fn nothing_of_what_was_written_down_later_is_known_before() {
+    let folder = Folder::new();
+    let mut writer = Archive::create_or_open(folder.archive()).unwrap();
+    let run = writer
+        .begin_run("binance", Completeness::Sampled, at(0))
+        .unwrap();
+    let mark = |kind, minutes, value| Mark {
+        exchange: "binance".to_owned(),
+        kind,
+        at: at(minutes),
+        value,
+    };
+    let unheard = |end| TopicGap {
+        exchange: "binance".to_owned(),
+        topic: "usdt".to_owned(),
+        start: at(10),
+        end: at(end),
+        reason: "refused".to_owned(),
+        topics: 2,
+        recorded_at: at(end),
+    };
+    writer
+        .append(&Batch {
+            seen: vec![(run, at(60))],
+            topic_gaps: vec![unheard(11), unheard(40)],
+            tallies: vec![tally(at(50), Tallied::Rejected, 2)],
+            marks: vec![
+                mark(Measured::ClockAhead, 5, 7),
+                mark(Measured::ClockAhead, 50, 9),
+                mark(Measured::VenueCents, 50, 100),
+                mark(Measured::ComparedCents, 50, 90),
+            ],
+            ..Batch::default()
+        })
+        .unwrap();
+    let known = |as_of: Option<i64>| {
+        let covered = writer.coverage_of(at(0), at(60), &BTreeMap::new(), as_of.map(at));
+        let one = covered.unwrap().remove(0);
+        let usd = (one.compared_usd, one.venue_usd);
+        (one.rejected, one.clock_ahead, usd)
+    };
+    assert_eq!(known(Some(20)), (None, Some(7), (None, None)));
+    assert_eq!(known(Some(50)), (None, Some(9), (Some(0.9), Some(1.0))));
+    // Of a day only its whole count is on record: it is known when the day is over.
+    let day = Millis::DAY / Millis::MINUTE;
+    assert_eq!(known(Some(2 * day)).0, Some(2));
+    assert_eq!(known(None), (Some(2), Some(9), (Some(0.9), Some(1.0))));
+    // It was not heard until then, as far as anybody could know.
+    let end = |as_of: Option<i64>| {
+        let gaps = writer.topic_gaps(at(0), at(60), as_of.map(at)).unwrap();
+        gaps.first().map(|gap| gap.end)
+    };
+    assert_eq!(end(Some(10)), None);
+    assert_eq!(end(Some(11)), Some(at(11)));
+    assert_eq!(end(Some(20)), Some(at(20)));
+    assert_eq!([end(Some(45)), end(None)], [Some(at(40)); 2]);
+    let missed = writer.missed(at(0), at(60), Some(at(20))).unwrap();
+    assert_eq!(missed[0].end, at(20));
+}
+
+#[test]
+fn what_is_missing_by_the_numbers_is_verified_only_once_it_was_told() {
+    let known = |outcome: Option<GapState>| {
+        let folder = Folder::new();
+        let mut writer = Archive::create_or_open(folder.archive()).unwrap();
+        let run = writer
+            .begin_run("binance", Completeness::Complete, at(0))
+            .unwrap();
+        let outcomes = outcome.map(|outcome| Outcome {
+            exchange: "binance".to_owned(),
+            start: at(9),
+            end: at(31),
+            outcome,
+            rows: 0,
+            how: "asked again".to_owned(),
+            recorded_at: at(40),
+        });
+        writer
+            .append(&Batch {
+                seen: vec![(run, at(60))],
+                gaps: vec![gap(10, 30, &format!("BTC: 2 {NUMBERS_MISSING}"))],
+                outcomes: outcomes.into_iter().collect(),
+                tallies: vec![tally(at(5), Tallied::Numbered, 20)],
+                ..Batch::default()
+            })
+            .unwrap();
+        let before = writer.coverage(at(0), at(10)).unwrap()[0].known_by;
+        assert_eq!(before, Evidence::Verified);
+        writer.coverage(at(0), at(60)).unwrap()[0].known_by
+    };
+    assert_eq!(known(None), Evidence::Documented);
+    assert_eq!(known(Some(GapState::Lost)), Evidence::Documented);
+    assert_eq!(known(Some(GapState::Recovered)), Evidence::Verified);
 }
 
 fn tally(at: Millis, kind: Tallied, count: u64) -> Tally {
