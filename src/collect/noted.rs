@@ -9,7 +9,9 @@ use super::intake::Intake;
 use super::lock::locked;
 use super::owed::Stretch;
 use super::sequence::Missed;
-use crate::archive::{Batch, Gap, GapState, Mark, Measured, Outcome, Tallied, TopicGap};
+use crate::archive::{
+    Batch, Gap, GapState, Mark, Measured, NUMBERS_MISSING, Outcome, Tallied, TopicGap,
+};
 use crate::model::Millis;
 
 /// How far apart two sockets may hear the same, in milliseconds.
@@ -119,10 +121,7 @@ impl Intake {
         } else {
             &missed.stream
         };
-        let reason = format!(
-            "{of}: {} missing in the exchange's own numbers",
-            missed.count
-        );
+        let reason = format!("{of}: {} {NUMBERS_MISSING}", missed.count);
         let (start, end) = (missed.since, missed.until);
         let mut ears = locked(&place.ears);
         let gaps = if ears.count() > 1 {

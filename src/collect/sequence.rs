@@ -8,13 +8,16 @@ use tokio::time::Instant;
 use crate::feeds::Numbered;
 use crate::model::Millis;
 
+/// How long before it came something may have happened at most, in milliseconds: who is under way for longer is given up.
+const UNDER_WAY: i64 = 60_000;
+
 /// Numbers that did not come.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Hole {
     first: u64,
     /// The first that came again.
     next: u64,
-    /// When the last before them came, and the first behind them.
+    /// Not before the last before them happened, and not behind when the first behind them came.
     since: Millis,
     until: Millis,
     /// Until when they may still come.
@@ -27,7 +30,17 @@ struct Stream {
     next: u64,
     /// When the last number came.
     at: Millis,
+    /// When the newest of what was told happened.
+    told: Option<Millis>,
     holes: Vec<Hole>,
+}
+
+impl Stream {
+    /// The earliest instant at which what comes behind the last number can have happened.
+    fn since(&self) -> Millis {
+        let told = self.told.unwrap_or(self.at);
+        told.max(self.at.back(UNDER_WAY)).min(self.at)
+    }
 }
 
 /// Something that was not heard.
@@ -68,12 +81,14 @@ impl Sequences {
             stream,
             number,
             begins,
+            at: told,
         } in numbers
         {
             let Some(known) = self.streams.get_mut(&stream) else {
                 let begun = Stream {
                     next: number.saturating_add(1),
                     at,
+                    told,
                     holes: Vec::new(),
                 };
                 self.streams.insert(stream, begun);
@@ -84,7 +99,7 @@ impl Sequences {
                     let hole = Hole {
                         first: known.next,
                         next: number,
-                        since: known.at,
+                        since: known.since(),
                         until: at,
                         due: now + self.late,
                     };
@@ -93,6 +108,7 @@ impl Sequences {
                 }
                 held += u64::from(!begins);
                 (known.next, known.at) = (number.saturating_add(1), at);
+                known.told = known.told.max(told);
             } else if let Some(place) = known
                 .holes
                 .iter()
@@ -178,6 +194,30 @@ mod tests {
         // The same again is nothing new.
         assert_eq!(hear("a", &[13, 8], 10), (0, vec![]));
         assert_eq!(hear("a", &[14], 11), (1, vec![]));
+    }
+
+    #[test]
+    fn what_is_missing_happened_behind_the_one_before_it_however_long_that_was_under_way() {
+        let now = Instant::now();
+        let hole = |came: i64, told: Option<i64>| {
+            let mut sequences = Sequences::new(Duration::ZERO);
+            let number = |number, at: Option<i64>| {
+                let of = Numbered::of("a".to_owned(), number);
+                let at = at.map(Millis);
+                vec![Numbered { at, ..of }]
+            };
+            sequences.hear(number(1, told), Millis(came), now);
+            sequences.hear(number(3, None), Millis(came + 9), now);
+            let (_, _, since, until) = missed(&mut sequences, now).remove(0);
+            (since, until)
+        };
+        let came = 1_000_000;
+        assert_eq!(hole(came, Some(came - 10_000)), (came - 10_000, came + 9));
+        assert_eq!(hole(came, None), (came, came + 9));
+        // A clock that is ahead makes it no narrower, and what is long over no wider than anything is under way.
+        assert_eq!(hole(came, Some(came + 70)), (came, came + 9));
+        let of_yesterday = Some(came - 90_000);
+        assert_eq!(hole(came, of_yesterday), (came - UNDER_WAY, came + 9));
     }
 
     #[test]

@@ -188,7 +188,10 @@ fn numbers(frame: &Frame<'_>) -> Vec<Numbered> {
         return Vec::new();
     };
     let number = |row: &Part<Trade<'_>>| match row {
-        Part::Object(row) => Numbered::read(&text_of(row.instrument)?, row.seq),
+        Part::Object(row) => {
+            let number = Numbered::read(&text_of(row.instrument)?, row.seq)?;
+            Some(number.told_at(row.timestamp))
+        }
         _ => None,
     };
     rows.iter().filter_map(number).collect()

@@ -63,11 +63,7 @@ pub(super) static VENUE: Venue = Venue {
             message.is_ok_and(|message| says(message.kind, "subscribed"))
         },
         numbers: Some(Numbers {
-            read: |frame| {
-                let message = frame.object::<Message<'_>>().ok();
-                let number = message.and_then(|message| Numbered::read("", message.number));
-                number.into_iter().collect()
-            },
+            read: numbers,
             late: Duration::from_secs(10),
         }),
         ..Listen::NONE
@@ -106,6 +102,33 @@ members!(Message<'a> {
     errors = "errors",
     said = "message",
 });
+
+/// The number of a message, with when its newest trade happened.
+fn numbers(frame: &Frame<'_>) -> Vec<Numbered> {
+    let Ok(message) = frame.object::<Message<'_>>() else {
+        return Vec::new();
+    };
+    let tapes: &[Part<Tape<'_>>] = match &message.contents {
+        Part::List(several) => several,
+        one => std::slice::from_ref(one),
+    };
+    let trades = tapes.iter().filter_map(|tape| match tape {
+        Part::Object(Tape {
+            trades: Part::List(rows),
+        }) => Some(rows),
+        _ => None,
+    });
+    let number = Numbered::read("", message.number);
+    let told = trades.flatten().filter_map(|row| match row {
+        Part::Object(trade) => number.clone()?.told_at(trade.created_at).at,
+        _ => None,
+    });
+    let at = told.max();
+    number
+        .map(|number| Numbered { at, ..number })
+        .into_iter()
+        .collect()
+}
 
 /// The events of a frame.
 fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {

@@ -145,7 +145,17 @@ fn liquidation(
 fn numbers(frame: &Frame<'_>) -> Vec<Numbered> {
     let message = frame.object::<Message<'_>>().ok();
     let message = message.filter(|message| message.kind.is_none());
-    let number = message.and_then(|message| Numbered::read("", message.seq));
+    let number = message.and_then(|message| {
+        let number = Numbered::read("", message.seq)?;
+        let Part::List(rows) = &message.data else {
+            return Some(number);
+        };
+        let last = rows.iter().rev().find_map(|row| match row {
+            Part::Object(trade) => trade.time,
+            _ => None,
+        });
+        Some(number.told_at(last))
+    });
     number.into_iter().collect()
 }
 

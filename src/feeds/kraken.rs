@@ -182,7 +182,10 @@ fn liquidation(
 
 /// The numbers of the trades of each market; they go on from the newest of its snapshot.
 fn numbers(frame: &Frame<'_>) -> Vec<Numbered> {
-    let of = |trade: &Trade<'_>| Numbered::read(&text_of(trade.product)?, trade.seq);
+    let of = |trade: &Trade<'_>| {
+        let number = Numbered::read(&text_of(trade.product)?, trade.seq)?;
+        Some(number.told_at(trade.time))
+    };
     let Ok(message) = frame.object::<Message<'_>>() else {
         return Vec::new();
     };

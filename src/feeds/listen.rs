@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::frame::Frame;
 use super::members::Cell;
 use super::place::{joined, text_of};
+use crate::model::Millis;
 
 /// One socket to be opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -155,6 +156,8 @@ pub struct Numbered {
     pub number: u64,
     /// Whether what lies between the one before and this is told by other means, or was before anybody listened.
     pub begins: bool,
+    /// When what it stands on happened, where that is told.
+    pub at: Option<Millis>,
 }
 
 impl Numbered {
@@ -165,7 +168,18 @@ impl Numbered {
             stream,
             number,
             begins: false,
+            at: None,
         }
+    }
+
+    /// The same, of what happened at an instant as a venue writes it.
+    pub(super) fn told_at(self, time: Cell<'_>) -> Self {
+        let time = text_of(time);
+        let at = time.and_then(|text| match text.parse() {
+            Ok(millis) => Some(Millis(millis)),
+            Err(_) => Millis::read_iso(&text),
+        });
+        Self { at, ..self }
     }
 
     /// The same of what a venue sends; `None` of what is no number.

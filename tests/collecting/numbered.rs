@@ -15,6 +15,9 @@ const VENUES: [(&str, &str); 3] = [
     ("kraken", "PF_XBTUSD"),
 ];
 
+/// How long what is told was on its way, in milliseconds.
+const UNDER_WAY: i64 = 3000;
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_frame_that_is_lost_on_its_way_is_missed_by_its_number_and_asked_for() {
     let venues = VENUES.map(|(venue, _)| venue);
@@ -25,14 +28,17 @@ async fn a_frame_that_is_lost_on_its_way_is_missed_by_its_number_and_asked_for()
     let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
     collecting.until_live().await;
     let begun = collecting.status().at;
-    let mut happened = Vec::new();
+    let (mut happened, mut missed) = (Vec::new(), Vec::new());
     for (number, lost) in [(0, false), (1, false), (2, true), (3, false), (4, false)] {
         for (venue, market) in VENUES {
             let exchange = doubles.of(venue);
             if lost {
                 assert_eq!(exchange.act(Act::Skip), 1, "{venue}");
             }
-            let told = exchange.imagine_of(market, [exchange.book().now() + number]);
+            let told = exchange.imagine_of(market, [exchange.book().now() - UNDER_WAY + number]);
+            if lost {
+                missed.push((venue, told[0].time));
+            }
             exchange.publish(&told);
             happened.extend(told);
             exchange.drained().await;
@@ -84,6 +90,11 @@ async fn a_frame_that_is_lost_on_its_way_is_missed_by_its_number_and_asked_for()
     assert_kept(&folder.archive(), &happened);
     let gaps = gaps(&folder.archive());
     assert_eq!(gaps.len(), 3, "{gaps:?}");
+    for (venue, at) in missed {
+        let gap = gaps.iter().find(|gap| gap.exchange == venue).unwrap();
+        let holds = gap.start.0 <= at && at < gap.end.0;
+        assert!(holds, "{venue}: {at} is not in {gap:?}");
+    }
     assert!(
         gaps.iter().all(|gap| gap
             .reason

@@ -154,6 +154,11 @@ async fn a_venue_may_have_a_proxy_of_its_own_for_sockets_and_requests() {
 
 /// Runs the ignored test `name` in a process of its own with `variable` set to `proxy`.
 async fn in_a_process(name: &'static str, variable: &'static str, proxy: String) -> Output {
+    in_a_process_with(name, vec![(variable, proxy)]).await
+}
+
+/// The same with several variables.
+async fn in_a_process_with(name: &'static str, variables: Vec<(&'static str, String)>) -> Output {
     let run = move || {
         let mut command = Command::new(std::env::current_exe().unwrap());
         for other in ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"] {
@@ -161,7 +166,7 @@ async fn in_a_process(name: &'static str, variable: &'static str, proxy: String)
             command.env_remove(other.to_lowercase());
         }
         command.args([name, "--exact", "--ignored", "--nocapture"]);
-        command.env(variable, proxy).output().unwrap()
+        command.envs(variables).output().unwrap()
     };
     let output = tokio::task::spawn_blocking(run).await.unwrap();
     let text = String::from_utf8_lossy(&output.stdout);
@@ -182,6 +187,25 @@ async fn sockets_go_through_the_proxy_of_the_environment_and_loopback_does_not()
     for head in &*heads {
         assert!(head.starts_with("CONNECT venue.example:"), "{head}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_proxy_is_asked_where_the_environment_or_the_settings_of_a_venue_say_so() {
+    let proxy = Proxy::open().await;
+    let address = ("ALL_PROXY", format!("http://me:hunter2@{}", proxy.at));
+    let unless = ("NO_PROXY", "other.example, 0.0.0.0".to_owned());
+    let near = "proxied::a_venue_of_this_machine_is_heard";
+    in_a_process_with(near, vec![address.clone(), unless]).await;
+    let none = "proxied::a_venue_without_a_proxy_is_heard";
+    in_a_process_with(none, vec![address.clone()]).await;
+    assert!(proxy.heads.lock().unwrap().is_empty());
+    // Without either the same goes through it.
+    let unless = ("NO_PROXY", "other.example".to_owned());
+    in_a_process_with(near, vec![address, unless]).await;
+    let heads = proxy.heads.lock().unwrap();
+    assert!(!heads.is_empty());
+    let is_led = |head: &String| head.starts_with("CONNECT 0.0.0.0:");
+    assert!(heads.iter().all(is_led), "{heads:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -227,6 +251,36 @@ async fn a_venue_is_heard() {
     let archive = folder.archive();
     collecting.stop().await;
     assert_kept(&archive, &happened);
+}
+
+/// One whose socket has an address of this machine that is not taken for loopback.
+async fn heard_by(proxy: Option<&str>) {
+    let folder = Folder::new();
+    let doubles = Doubles::open(&["okx"]).await;
+    let mut plan = plan(&doubles, &["socket"]);
+    for reach in plan.settings.venues.values_mut() {
+        let socket = reach.hosts.get_mut("socket").unwrap();
+        *socket = socket.replace("venue.example", "0.0.0.0");
+        reach.proxy = proxy.map(str::to_owned);
+    }
+    let collecting = Collecting::start(&folder.archive(), &plan);
+    collecting.until_live().await;
+    let happened = doubles.of("okx").liquidate(5);
+    collecting.until_kept(happened.len()).await;
+    collecting.stop().await;
+    assert_kept(&folder.archive(), &happened);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "run by others in a process of its own"]
+async fn a_venue_of_this_machine_is_heard() {
+    heard_by(None).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "run by others in a process of its own"]
+async fn a_venue_without_a_proxy_is_heard() {
+    heard_by(Some("")).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
