@@ -17,6 +17,8 @@ use crate::net::Backoff;
 
 /// How far before a gap a back-fill begins: clocks differ.
 pub(super) const MARGIN: i64 = 5000;
+/// The shortest part that a stretch is split into.
+const SHORTEST: i64 = 10 * Millis::MINUTE;
 
 /// How one pass over a stretch went.
 #[derive(Debug)]
@@ -24,7 +26,18 @@ struct Told {
     /// Orders that became known by it.
     rows: u64,
     requests: u32,
+    /// How many of them there were to begin with, and how many were left in the end.
+    first: usize,
+    left: usize,
     answer: Answer,
+}
+
+impl Told {
+    /// Why there were too many.
+    fn given_up(&self) -> String {
+        let (requests, left) = (self.requests, self.left);
+        format!("back-fill given up after {requests} requests (missed_requests); {left} are left")
+    }
 }
 
 /// What the venue said to it.
@@ -119,10 +132,14 @@ impl VenueTasks {
         debts
     }
 
-    fn add(&self, debts: &mut Debts, stretch: Stretch) {
+    /// The waits after what failed.
+    fn waits(&self) -> Backoff {
         let pace = &self.intake.settings.pace;
-        let backoff = || Backoff::new(span(pace.retry_first), span(pace.retry_most) * 10);
-        debts.add(stretch, MARGIN, Instant::now(), backoff);
+        Backoff::new(span(pace.retry_first), span(pace.retry_most) * 10)
+    }
+
+    fn add(&self, debts: &mut Debts, stretch: Stretch) {
+        debts.add(stretch, MARGIN, Instant::now(), || self.waits());
     }
 
     fn take_owed(&self, debts: &mut Debts) {
@@ -136,7 +153,7 @@ impl VenueTasks {
         let Some(owed) = debts.take_due(Instant::now()) else {
             return false;
         };
-        if let Some(owed) = self.catch_up(owed).await {
+        if let Some(owed) = self.catch_up(owed, debts).await {
             debts.put_back(owed);
         }
         true
@@ -148,7 +165,7 @@ impl VenueTasks {
         while let Some(next) = debts.next() {
             sleep_until(next).await;
             if let Some(owed) = debts.take_due(Instant::now())
-                && let Some(owed) = self.catch_up(owed).await
+                && let Some(owed) = self.catch_up(owed, &mut debts).await
                 && owed.attempts < 3
             {
                 debts.put_back(owed);
@@ -163,8 +180,9 @@ impl VenueTasks {
         i64::try_from(late).unwrap_or(i64::MAX)
     }
 
-    /// Asks for a stretch once, and writes down what became of it; hands it back where it is to be asked for again.
-    async fn catch_up(&self, mut owed: Owed) -> Option<Owed> {
+    /// Asks for a stretch once, and writes down what became of it; hands it back where it is to be asked for again. One
+    /// that takes too many requests is asked for in halves.
+    async fn catch_up(&self, mut owed: Owed, debts: &mut Debts) -> Option<Owed> {
         let (venue, late) = (self.intake.venue, self.late());
         let asked = self.intake.clock.now();
         let forgotten = asked.back(venue.look_back());
@@ -219,10 +237,48 @@ impl VenueTasks {
             }
             Answer::Partial => owed.due += owed.backoff.next(),
             Answer::Gone => owed.due += span(self.intake.settings.pace.instruments),
-            // The next run may be allowed more.
-            Answer::TooMany => return None,
+            Answer::TooMany => match self.middle(&owed, told.first) {
+                Ok(middle) => {
+                    self.trouble(format!("{}: asked for in halves", told.given_up()));
+                    owed.due += owed.backoff.next();
+                    // What it told counts once.
+                    debts.put_back(Owed {
+                        end: middle,
+                        rows: 0,
+                        backoff: self.waits(),
+                        ..owed
+                    });
+                    // Each half is a new one, and yet apart from what is asked for together.
+                    (owed.start, owed.attempts) = (middle, 1);
+                }
+                // The next run may be allowed more.
+                Err(why) => {
+                    let reason = format!("{}; {why}", told.given_up());
+                    self.trouble(reason.clone());
+                    self.intake.note_gap(owed.start, owed.end, &reason);
+                    return None;
+                }
+            },
         }
         Some(owed)
+    }
+
+    /// Where a stretch is split that took too many requests, `first` of them to begin with; why it is not, otherwise.
+    fn middle(&self, owed: &Owed, first: usize) -> Result<Millis, &'static str> {
+        let long = owed.end.0.saturating_sub(owed.start.0);
+        if long < 2 * SHORTEST {
+            return Err("it is too short to be split");
+        }
+        let middle = owed.start.on(long / 2);
+        let from = middle.back(self.late().max(MARGIN));
+        let until = owed.end.on(MARGIN);
+        let venue = self.intake.venue;
+        let asks = venue.missed(&self.traded_since(from), from, until).len();
+        let most = usize::try_from(self.intake.settings.missed_requests).unwrap_or(usize::MAX);
+        if asks > most && asks >= first {
+            return Err("it is not split: a half takes more than that, too");
+        }
+        Ok(middle)
     }
 
     /// Asks for the liquidations of a stretch, of which all was told before up to `told_until`.
@@ -231,6 +287,8 @@ impl VenueTasks {
         let mut told = Told {
             rows: 0,
             requests: 0,
+            first: 0,
+            left: 0,
             answer: Answer::Whole,
         };
         if venue.look_back() == 0 || from >= until {
@@ -239,18 +297,14 @@ impl VenueTasks {
         // A market that is not known yet is not asked for.
         let knows_all = self.knows_all_markets();
         let mut asks: VecDeque<Ask> = venue.missed(&self.traded_since(from), from, until).into();
+        told.first = asks.len();
         let board = &self.intake.board;
         board.will_ask(asks.len());
         let mut receipts = Vec::new();
         while let Some(ask) = asks.pop_front() {
             if told.requests >= self.intake.settings.missed_requests {
-                let reason = format!(
-                    "back-fill given up after {} requests (missed_requests); {} are left",
-                    told.requests,
-                    asks.len() + 1
-                );
-                self.trouble(reason.clone());
-                self.intake.note_gap(from, until, &reason);
+                told.left = asks.len() + 1;
+                board.will_not_ask(told.left);
                 told.answer = Answer::TooMany;
                 break;
             }
@@ -363,6 +417,10 @@ impl VenueTasks {
             known = markets;
             let told = self.fill_missed(from, now, None).await;
             let answered = told.answer == Answer::Whole;
+            if told.answer == Answer::TooMany {
+                self.trouble(told.given_up());
+                self.intake.note_gap(from, now, &told.given_up());
+            }
             self.intake.board.notes().polled = Some(answered);
             in_vain |= !answered;
             if answered {

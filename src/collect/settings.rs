@@ -271,7 +271,7 @@ settings! {
         missed_hours: u32 = 24,
         /// How many sockets listen to the same where a venue cannot be asked again for what was missed: 1 or 2.
         ears: usize = 2,
-        /// Most requests of one back-fill of liquidations of one venue.
+        /// Most requests of one back-fill of liquidations of one venue; what takes more is asked for in halves.
         missed_requests: u32 = 10_000,
         /// For how many days the frames are kept from which orders are read, beside the orders; 0 keeps none.
         raw_days: u32 = 30,

@@ -2,6 +2,7 @@
 //! written down.
 
 use liqdata::archive::{Archive, GapState, Outcome};
+use liqdata::collect::Settings;
 use liqdata::market::Market;
 use liqdata::model::Millis;
 
@@ -266,4 +267,80 @@ async fn the_past_that_comes_with_a_subscription_and_finds_no_room_is_no_gap_of_
         assert!(gap.start.0 >= last, "{gap:?}");
     }
     assert_kept(&folder.archive(), &happened);
+}
+
+/// Orders of the last hour, of which the venue tells a hundred at a time.
+fn busy_hour(doubles: &Doubles) -> usize {
+    let okx = doubles.of("okx");
+    let now = okx.book().now();
+    let times = (1..1500).map(|number| now - 2000 * number);
+    let happened = okx.imagine_of("BTC-USDT-SWAP", times);
+    okx.record(&happened);
+    happened.len()
+}
+
+/// The settings with so many requests of one back-fill.
+fn with_requests(most: u32) -> Settings {
+    let mut settings = quick();
+    settings.pace.late = 0.05;
+    settings.missed_requests = most;
+    settings
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_takes_too_many_requests_is_asked_for_in_halves() {
+    let (folder, doubles) = (Folder::new(), Doubles::open(&["okx"]).await);
+    let count = busy_hour(&doubles);
+    let okx = doubles.of("okx");
+    let once = |most| {
+        let mut plan = doubles.plan(with_requests(most));
+        plan.once = true;
+        plan
+    };
+    let whole = Folder::new();
+    let collecting = Collecting::start(&whole.archive(), &once(1000));
+    collecting.until_kept(count).await;
+    collecting
+        .until("all is told", |_| !outcomes(&whole, "okx").is_empty())
+        .await;
+    collecting.stop().await;
+    let requests = okx.tally().asked(OF_OKX);
+    let most = u32::try_from(requests).unwrap() - 2;
+    let collecting = Collecting::start(&folder.archive(), &once(most));
+    collecting.until_kept(count).await;
+    collecting
+        .until("both halves are told", |_| {
+            outcomes(&folder, "okx").len() == 2
+        })
+        .await;
+    collecting.stop().await;
+    let told = outcomes(&folder, "okx");
+    assert!(told.iter().all(|one| one.outcome == GapState::Recovered));
+    let rows: u64 = told.iter().map(|one| one.rows).sum();
+    assert_eq!(rows, count as u64);
+    assert_eq!(gaps(&folder.archive()), []);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_takes_too_many_requests_in_halves_as_well_is_open_and_says_why() {
+    let (folder, doubles) = (Folder::new(), Doubles::open(&["okx"]).await);
+    busy_hour(&doubles);
+    let collecting = Collecting::start(&folder.archive(), &doubles.plan(with_requests(1)));
+    collecting
+        .until("it is on record", |_| !gaps(&folder.archive()).is_empty())
+        .await;
+    collecting.stop().await;
+    let gaps = gaps(&folder.archive());
+    let why = "back-fill given up after 1 requests (missed_requests)";
+    assert!(
+        gaps.iter().all(|gap| gap.reason.starts_with(why)),
+        "{gaps:?}"
+    );
+    // The hour; what happened until the first socket listened is short.
+    let is_told = gaps
+        .iter()
+        .any(|gap| gap.reason.contains("it is not split"));
+    assert!(is_told, "{gaps:?}");
+    assert!(have_become(&folder, "okx", 1, GapState::Open));
+    assert_eq!(outcomes(&folder, "okx"), []);
 }
