@@ -104,9 +104,10 @@ impl VenueTasks {
         }
         let intake = &self.intake;
         let name = intake.name();
-        let hours = i64::from(intake.settings.missed_hours);
         let margin = self.late().max(MARGIN);
-        let reach = hours.saturating_mul(Millis::HOUR).saturating_add(margin);
+        let limit = intake.settings.missed_reach();
+        let reach = limit.unwrap_or(Millis::DAY.max(intake.venue.look_back()));
+        let reach = reach.saturating_add(margin);
         // The gaps are on record first.
         intake.delivery.flush().await;
         let work = move |writer: &mut Writer| withdraw(writer, name, reach);

@@ -58,9 +58,11 @@ impl VenueTasks {
     /// not settled, for a back-fill may have been cut short; as far back as they are to be asked for, and those that
     /// nobody can ask for any more, which are lost.
     pub(super) async fn missing(&self, now: Millis) -> Vec<Stretch> {
-        let hours = i64::from(self.intake.settings.missed_hours);
+        let limit = self.intake.settings.missed_reach();
         let look_back = self.intake.venue.look_back();
-        let reach = hours.saturating_mul(Millis::HOUR).min(look_back);
+        let reach = limit.unwrap_or(look_back).min(look_back);
+        // Where nothing was recorded yet nothing is missing.
+        let new = limit.unwrap_or(Millis::DAY).min(look_back);
         let (furthest, forgotten) = (now.back(reach), now.back(look_back));
         let (path, name) = (self.archive.clone(), self.intake.name());
         let (keyed, late) = (self.intake.venue.keyed(), self.late().max(MARGIN));
@@ -69,31 +71,34 @@ impl VenueTasks {
             let runs = archive.runs(Millis(0), now.on(1))?;
             let of_venue = runs.into_iter().filter(|run| run.exchange == name);
             let last_seen = of_venue.map(|run| run.seen).max();
+            let mut missing = archive.unsettled(name, furthest)?;
+            match last_seen {
+                Some(last_seen) => missing.push((last_seen, now)),
+                None if new > 0 => missing.push((now.back(new), now)),
+                None => {}
+            }
             let mut before = Vec::new();
-            if keyed == Keyed::ByAmount {
+            let asked = missing.iter().filter(|(_, end)| *end > furthest);
+            let first = asked.map(|(start, _)| (*start).max(furthest)).min();
+            if let Some(first) = first.filter(|_| keyed == Keyed::ByAmount) {
                 let filter = Filter {
                     exchange: Some(name.to_owned()),
-                    start: Some(furthest.back(late)),
+                    start: Some(first.back(late)),
                     ..Filter::default()
                 };
                 before = archive.orders(&filter)?.rows;
             }
-            Ok((last_seen, archive.unsettled(name, furthest)?, before))
+            Ok((missing, before))
         };
-        let (last_seen, mut missing, before) = match tokio::task::spawn_blocking(read).await {
+        let (missing, before) = match tokio::task::spawn_blocking(read).await {
             Ok(Ok(found)) => found,
             Ok(Err(fault)) => {
                 self.trouble(format!("the archive cannot be read: {fault}"));
-                (None, Vec::new(), Vec::new())
+                (vec![(now.back(new), now)], Vec::new())
             }
-            Err(_) => (None, Vec::new(), Vec::new()),
+            Err(_) => (vec![(now.back(new), now)], Vec::new()),
         };
         locked(&self.intake.keys).remember(&before);
-        match last_seen {
-            Some(last_seen) => missing.push((last_seen, now)),
-            None if reach > 0 => missing.push((furthest, now)),
-            None => {}
-        }
         let mut parts = Vec::with_capacity(missing.len());
         for (start, end) in missing {
             parts.push((start, end.min(forgotten)));
@@ -396,7 +401,14 @@ impl VenueTasks {
         // The newest belongs to the first poll.
         let mut from = self.intake.clock.now();
         let mut before = None;
-        if let Some(newest) = debts.take_newest() {
+        if let Some(mut newest) = debts.take_newest() {
+            // Of a long time the last day: what is told now does not wait for all of it.
+            let day = from.back(Millis::DAY);
+            if newest.start < day {
+                let before = (newest.start, day);
+                newest.start = day;
+                self.add(&mut debts, before);
+            }
             before = Some(newest.start);
             from = newest.start.back(again);
         }

@@ -26,6 +26,7 @@ use super::coins::coins_of;
 use super::misread::{self, Misread};
 use crate::feeds::accounts::MOST_WEIGHT;
 use crate::feeds::{MARKET, VENUES, Venue, venue};
+use crate::model::Millis;
 use crate::net::Backoff;
 
 /// A setting that cannot be used.
@@ -267,8 +268,9 @@ settings! {
         coins: Vec<String> = DEFAULT_COINS.map(str::to_owned).to_vec(),
         /// How many days of bars and open interest are asked for at the start.
         history_days: u32 = 30,
-        /// How many hours of liquidations are asked for at the start, at most, where the venue still has them.
-        missed_hours: u32 = 24,
+        /// How many hours of missed liquidations are asked for at the start, at most; absent, as many as the venue has of
+        /// what is missing in the archive, and a day where nothing was recorded yet.
+        missed_hours: Option<u32> = None,
         /// How many sockets listen to the same where a venue cannot be asked again for what was missed: 1 or 2.
         ears: usize = 2,
         /// Most requests of one back-fill of liquidations of one venue; what takes more is asked for in halves.
@@ -301,6 +303,12 @@ settings! {
 }
 
 impl Settings {
+    /// How far back missed liquidations are asked for at most, in milliseconds, where that is limited.
+    pub(super) fn missed_reach(&self) -> Option<i64> {
+        let hours = self.missed_hours.map(i64::from);
+        hours.map(|hours| hours.saturating_mul(Millis::HOUR))
+    }
+
     /// The settings of a TOML text.
     ///
     /// # Errors

@@ -49,7 +49,7 @@ impl Drop for Folder {
 pub(crate) fn quick() -> Settings {
     Settings {
         coins: Vec::new(),
-        missed_hours: 1,
+        missed_hours: Some(1),
         // What tells of one connection is plain with one; two have tests of their own.
         ears: 1,
         pace: Pace {

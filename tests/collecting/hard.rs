@@ -336,7 +336,7 @@ async fn a_full_disk_stops_the_keeping_and_collecting_resumes_with_space() {
     settings.pace.patience = 0.2;
     // Every note that the listening goes on takes its pages of a log that is as large as this disk.
     settings.pace.seen = 60.0;
-    settings.missed_hours = 0;
+    settings.missed_hours = Some(0);
     let collecting = Collecting::start(&archive, &doubles.plan(settings));
     collecting.until_live().await;
     let okx = doubles.of("okx");

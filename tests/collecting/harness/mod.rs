@@ -15,6 +15,7 @@ mod plan;
 mod slow;
 mod turned_away;
 mod week;
+mod weekend;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

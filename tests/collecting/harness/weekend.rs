@@ -1,0 +1,73 @@
+//! A collector that is off for days: what the exchange still tells of them is asked for, unless the settings say otherwise.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use liqdata::archive::{Archive, GapState};
+use liqdata::collect::Settings;
+use liqdata::model::Millis;
+use tokio::runtime::Builder;
+use tokio::time::sleep;
+
+use super::globe::{Globe, Lags, true_clock};
+use super::performance::{Place, Process, doubles, plan};
+use crate::bench::orders;
+
+/// Stops for three days, in the middle of which an order happens; how many orders are kept, and the milliseconds that are
+/// recovered.
+async fn is_off(missed_hours: Option<u32>) -> (usize, i64) {
+    let place = Place::new();
+    let folder = place.0.join("archive");
+    let time = true_clock();
+    let venues = doubles(&["okx"], 1, &time);
+    let okx = &venues["okx"];
+    let settings = Settings {
+        coins: Vec::new(),
+        history_days: 0,
+        missed_hours,
+        ..Settings::default()
+    };
+    let plan = plan(&venues, settings);
+    let start = || {
+        let lags: Lags = Arc::new([("okx", Arc::default())].into());
+        let globe = Globe::new(Arc::clone(&time), Arc::clone(&venues), lags, 0);
+        Process::start(&folder, globe, &plan, 1000)
+    };
+    let process = start();
+    sleep(Duration::from_mins(20)).await;
+    process.stop().await;
+    sleep(Duration::from_hours(36)).await;
+    okx.record(&okx.imagine([(time)()]));
+    sleep(Duration::from_hours(36)).await;
+    let process = start();
+    sleep(Duration::from_mins(30)).await;
+    process.stop().await;
+    let outcomes = Archive::read(&folder).unwrap();
+    let outcomes = outcomes.outcomes(Millis(0), Millis(i64::MAX / 2), None);
+    let outcomes = outcomes.unwrap().into_iter();
+    let recovered = outcomes.filter(|one| one.outcome == GapState::Recovered);
+    let long = recovered.map(|one| one.end.0 - one.start.0).max();
+    (orders(&folder).len(), long.unwrap_or(0))
+}
+
+fn perform(missed_hours: Option<u32>) -> (usize, i64) {
+    fastrand::seed(1);
+    let runtime = Builder::new_current_thread()
+        .enable_time()
+        .start_paused(true)
+        .build()
+        .unwrap();
+    let told = runtime.block_on(is_off(missed_hours));
+    runtime.shutdown_background();
+    told
+}
+
+#[test]
+fn a_restart_asks_as_far_back_as_the_venue_remembers_unless_that_is_limited() {
+    let (kept, recovered) = perform(None);
+    assert_eq!(kept, 1);
+    assert!(recovered >= 72 * Millis::HOUR, "{recovered}");
+    let (kept, recovered) = perform(Some(24));
+    assert_eq!(kept, 0);
+    assert!(recovered <= 25 * Millis::HOUR, "{recovered}");
+}
