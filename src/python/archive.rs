@@ -125,11 +125,15 @@ fn reading_row(
 impl ArchiveWriter {
     #[new]
     fn new(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
-        let writer = py
-            .detach(|| Archive::create_or_open(path))
-            .map_err(|fault| error::archive(py, &fault))?;
+        // Behind all that are there: an order whose key is another's would be taken for that one, sent again.
+        let open = py.detach(|| {
+            let writer = Archive::create_or_open(path)?;
+            let known = writer.summary()?.end.orders;
+            Ok((writer, u64::try_from(known).unwrap_or_default()))
+        });
+        let open = open.map_err(|fault: ArchiveError| error::archive(py, &fault))?;
         Ok(Self {
-            open: Mutex::new(Some((writer, 0))),
+            open: Mutex::new(Some(open)),
         })
     }
 

@@ -1,19 +1,24 @@
 """Market, Client and AsyncClient say the same of one archive of weeks, method by method, over a real socket."""
 
+import asyncio
 import re
 from collections.abc import Iterator
+from decimal import Decimal
+from itertools import islice
 
 import pytest
+import samples
 import weeks
 from numpy.testing import assert_array_equal
 from samples import DAY, HOUR, MINUTE, NOW
 
 import liqdata
-from liqdata import AsyncClient, BadQuery, Client, Heatmap, LiquidationMap, Market, Refused
+from liqdata import AsyncClient, BadQuery, Client, Heatmap, LiquidationMap, Market, Refused, _core
 
 THEN = NOW - 7 * DAY
 # More than are asked for at a time.
 MANY = [THEN - place * HOUR for place in range(5)]
+COUNT = 31
 OWN = liqdata.Model(prior=1, nu=1.5, name="ours")
 
 # What is asked of each method; a refusal has to be the same as well.
@@ -166,12 +171,27 @@ ASKED = {
         {"as_of": NOW - DAY + MINUTE},
     ],
 }
-# Asked in tests of their own: a walk, and what waits for what is still to come.
-ELSEWHERE = {
-    "iter_orders": "test_walk_past.py",
-    "stream_orders": "test_stream.py",
-    "stream_cascades": "test_stream_cascades.py",
+# What is followed, from before the orders that came last.
+FOLLOWED = {
+    "stream_orders": [
+        {},
+        {"symbol": "btc"},
+        {"symbol": "ETHUSDT", "exchange": "OKX"},
+        {"min_usd": 1500},
+        {"symbol": "NOSUCH"},
+        {"exchange": "bnance"},
+        {"min_usd": -1},
+    ],
+    "stream_cascades": [
+        {"min_usd": 0},
+        {"symbol": ["BTC", "ETH"], "gap": "5s", "min_usd": 1000},
+        {"symbol": "NOSUCH"},
+        {"gap": "2d"},
+        {"min_usd": -1},
+    ],
 }
+# Asked in a test of its own.
+ELSEWHERE = {"iter_orders": "test_walk_past.py"}
 # What a connection has, and what a market has of its own.
 APART = {"close", "aclose", "base_url", "export", "now", "replayed", "simulated", "symbols", "true_positions"}
 
@@ -199,7 +219,7 @@ def public(kind):
 
 @pytest.mark.parametrize("kind", [Client, AsyncClient, Market])
 def test_every_public_method_is_asked(kind):
-    assert public(kind) - APART == ASKED.keys() | ELSEWHERE.keys()
+    assert public(kind) - APART == ASKED.keys() | FOLLOWED.keys() | ELSEWHERE.keys()
 
 
 def outcome(ask):
@@ -271,6 +291,72 @@ def test_they_answer_and_refuse_alike(local, served, connect, method):
         agree(told, wanted, (method, asked))
         answered += not isinstance(wanted, tuple)
     assert answered, "something has to be answered"
+
+
+# Orders that come while the archive is open, in bursts; the last closes the cascades before it.
+COME = [
+    {
+        "exchange": samples.VENUES[place % 3],
+        "symbol": ("BTCUSDT", "ETHUSDT")[place % 2],
+        "side": ("LONG", "SHORT")[place // 6 % 2],
+        "price": Decimal(100 + place),
+        "qty": Decimal(place + 1) / 10,
+        "value_usd": Decimal(100 * (place + 1)),
+        "timestamp": NOW + (place // 6) * 10 * MINUTE + place * 1000 + (DAY if place == COUNT - 1 else 0),
+    }
+    for place in range(COUNT)
+]
+
+
+@pytest.fixture(scope="module")
+def followed(tmp_path_factory):
+    """An archive to which orders came while it was open: the market, its server, and the places before them."""
+    folder = weeks.write(tmp_path_factory.mktemp("followed") / "archive")
+    with liqdata.open(folder) as market, liqdata.serve(market) as server:
+        before = {name: getattr(market, name)().last_event_id for name in FOLLOWED}
+        writer = _core.ArchiveWriter(folder)
+        writer.append(samples.columns(COME), None, None)
+        writer.close()
+        yield market, server, before
+
+
+def rows_of(stream, most):
+    """The next rows of a stream, of either kind."""
+    if not hasattr(stream, "__anext__"):
+        with stream:
+            return list(islice(stream, most))
+
+    async def taken():
+        async with stream:
+            return [await anext(stream) for _ in range(most)]
+
+    return asyncio.run(taken())
+
+
+def coming(asked):
+    """How many of the orders are asked for."""
+    pair = {None: "", "btc": "BTC"}.get(asked.get("symbol"), asked.get("symbol"))
+    wanted = sum(
+        row["symbol"].startswith(pair)
+        and row["exchange"] == asked.get("exchange", row["exchange"]).lower()
+        and row["value_usd"] >= asked.get("min_usd", 0)
+        for row in COME
+    )
+    return wanted or 1
+
+
+@pytest.mark.parametrize("method", FOLLOWED)
+def test_what_is_followed_is_told_and_refused_alike(followed, connect, method):
+    market, server, before = followed
+    client = connect(server)
+    told = 0
+    for asked in FOLLOWED[method]:
+        start = {"last_event_id": before[method], **asked}
+        most = coming(asked) if method == "stream_orders" else 3
+        wanted = outcome(lambda start=start, most=most: rows_of(getattr(market, method)(**start), most))
+        agree(outcome(lambda start=start, most=most: rows_of(getattr(client, method)(**start), most)), wanted, asked)
+        told += isinstance(wanted, list) and len(wanted)
+    assert told >= 6
 
 
 def test_the_archive_has_something_to_tell(local):
