@@ -6,8 +6,6 @@
 //! an archive are missing: that is said on stderr where nobody listens, for the numbers are others without them.
 
 use std::collections::VecDeque;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use log::{Level, LevelFilter, Log, Metadata, Record};
 use pyo3::exceptions::PyException;
@@ -16,27 +14,13 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyDict;
 
+use super::log_queue::{Entry, Queue, is_heard};
 use crate::wire::printable;
 
-/// Most records kept for a thread to pick up; the oldest make room.
-const KEPT: usize = 1000;
 /// Targets that are ours; other crates' records are not passed on.
 const OURS: &str = "liqdata";
-/// The logger whose warnings are never lost.
-const HEARD: &str = "liqdata.archive";
 
-/// Level, logger and text.
-type Entry = (Level, String, String);
-
-struct Queue {
-    records: Mutex<VecDeque<Entry>>,
-    waiting: AtomicBool,
-}
-
-static QUEUE: Queue = Queue {
-    records: Mutex::new(VecDeque::new()),
-    waiting: AtomicBool::new(false),
-};
+static QUEUE: Queue = Queue::new();
 
 impl Log for Queue {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
@@ -47,21 +31,12 @@ impl Log for Queue {
         if !self.enabled(record.metadata()) {
             return;
         }
-        let entry = (
+        self.push((
             record.level(),
             record.target().replace("::", "."),
             // What a service or a venue said may stand in it, and is no line of its own.
             printable(&record.args().to_string()).into_owned(),
-        );
-        // Never waited for: a fork may have copied the lock while another thread held it.
-        let Ok(mut records) = self.records.try_lock() else {
-            return;
-        };
-        if records.len() == KEPT {
-            records.pop_front();
-        }
-        records.push_back(entry);
-        self.waiting.store(true, Ordering::Release);
+        ));
     }
 
     fn flush(&self) {}
@@ -73,6 +48,7 @@ static QUIET: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 /// Starts queueing; a program that embeds another logger keeps that one.
 pub(super) fn start() {
     if log::set_logger(&QUEUE).is_ok() {
+        QUEUE.begin();
         log::set_max_level(LevelFilter::Debug);
     }
 }
@@ -90,21 +66,21 @@ pub(super) fn deliver_logs(py: Python<'_>) -> PyResult<()> {
 /// What is no ordinary exception, such as a `KeyboardInterrupt` that arrived meanwhile; a logging set-up that fails is
 /// not this call's failure.
 pub(super) fn deliver(py: Python<'_>) -> PyResult<()> {
-    if !QUEUE.waiting.swap(false, Ordering::AcqRel) {
+    let mut records = QUEUE.take();
+    if records.is_empty() {
         return Ok(());
     }
-    let records = match QUEUE.records.try_lock() {
-        Ok(mut records) => std::mem::take(&mut *records),
-        // The next call takes them home.
-        Err(_) => return Ok(()),
-    };
-    match pass_on(py, records) {
+    let passed = pass_on(py, &mut records);
+    // Behind the one at which it failed.
+    QUEUE.put_back(records);
+    match passed {
         Err(error) if !error.is_instance_of::<PyException>(py) => Err(error),
         _ => Ok(()),
     }
 }
 
-fn pass_on(py: Python<'_>, records: VecDeque<Entry>) -> PyResult<()> {
+/// Hands on one after the other; what is left in the end was not.
+fn pass_on(py: Python<'_>, records: &mut VecDeque<Entry>) -> PyResult<()> {
     let modules = py
         .import("sys")?
         .getattr("modules")?
@@ -112,7 +88,10 @@ fn pass_on(py: Python<'_>, records: VecDeque<Entry>) -> PyResult<()> {
     let logging = match modules.get_item(intern!(py, "logging"))? {
         Some(logging) => logging,
         None if records.iter().any(is_heard) => py.import("logging")?.into_any(),
-        None => return Ok(()),
+        None => {
+            records.clear();
+            return Ok(());
+        }
     };
     let quiet = QUIET.get_or_try_init(py, || -> PyResult<_> {
         // A program that has set up no logging hears nothing, as the convention for libraries has it.
@@ -122,7 +101,7 @@ fn pass_on(py: Python<'_>, records: VecDeque<Entry>) -> PyResult<()> {
             .call_method1("addHandler", (&handler,))?;
         Ok(handler.unbind())
     })?;
-    for entry in records {
+    while let Some(entry) = records.pop_front() {
         let must_be_heard = is_heard(&entry);
         let (level, target, text) = entry;
         let level = match level {
@@ -147,10 +126,6 @@ fn pass_on(py: Python<'_>, records: VecDeque<Entry>) -> PyResult<()> {
         }
     }
     Ok(())
-}
-
-fn is_heard((level, target, _): &Entry) -> bool {
-    *level <= Level::Warn && target == HEARD
 }
 
 /// Whether a record of `logger` comes to any handler but `quiet`, which is ours.

@@ -25,6 +25,7 @@ mod foreign;
 mod ground;
 mod history;
 mod ingest;
+mod log_queue;
 mod logs;
 mod margin;
 mod market;
