@@ -22,7 +22,13 @@ pub fn ingest_tables(
     let mut writer = Archive::create_or_open(path)?;
     let rows = tables.rows() as u64;
     let mut refused = Vec::new();
-    let places = sift(&mut tables, latest(), &mut refused);
+    let sifted = sift(&mut tables, latest(), &mut refused, &mut || goes_on(0));
+    let Some(places) = sifted else {
+        return Ok(Ingested {
+            is_interrupted: true,
+            ..Ingested::default()
+        });
+    };
     let told = tables.orders.told();
     let (filed, is_whole) =
         writer.file_tables(tables, &told, machine().back(LATE), &mut |done| {

@@ -21,6 +21,7 @@ WAYS = {
     "truth": "liqdata.score_truth(market)",
     "replay": "liqdata.replay(folder)",
     "ingest of arrow": "liqdata.ingest(new(), orders=arrow)",
+    "ingest of columns": "liqdata.ingest(new(), orders=table)",
     "ingest of bars": "liqdata.ingest(new(), bars=minutes)",
     "to_arrow": "rows.to_arrow()",
     "exact to_arrow": 'rows.to_arrow(decimals="decimal")',
