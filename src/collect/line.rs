@@ -50,13 +50,7 @@ struct Connection {
 }
 
 impl Connection {
-    fn open(
-        intake: &Arc<Intake>,
-        connector: &Connector,
-        line: &Line,
-        place: &Place,
-        was_mute: bool,
-    ) -> Self {
+    fn open(intake: &Arc<Intake>, connector: &Connector, line: &Line, place: &Place) -> Self {
         let (said, covers) = mpsc::unbounded_channel();
         let (ending, heard) = watch::channel(Ending::Listen);
         let task = tokio::spawn(socket::listen(
@@ -64,7 +58,6 @@ impl Connection {
             connector.clone(),
             line.clone(),
             place.clone(),
-            was_mute,
             said,
             heard,
         ));
@@ -90,7 +83,6 @@ impl Connection {
         Turn::Lost(lost.unwrap_or_else(|error| Loss {
             reason: format!("a bug in liqdata, please report it: {error}"),
             last_sign: None,
-            is_mute: false,
         }))
     }
 
@@ -190,8 +182,6 @@ struct LineKeeper {
     /// A replacement that failed is not tried before this.
     no_rotation_before: Option<Instant>,
     backoff: Backoff,
-    /// Whether the last socket answered and told nothing.
-    is_mute: bool,
     place: Place,
     /// When the topics that are not heard are written down again, as far as they reach then.
     note_at: Option<Instant>,
@@ -210,7 +200,7 @@ impl LineKeeper {
         news: mpsc::UnboundedSender<LineNews>,
     ) -> Self {
         let backoff = intake.settings.pace.backoff();
-        let current = Connection::open(&intake, &connector, &line, &place, false);
+        let current = Connection::open(&intake, &connector, &line, &place);
         let mut keeper = Self {
             intake,
             connector,
@@ -222,7 +212,6 @@ impl LineKeeper {
             retry_at: None,
             no_rotation_before: None,
             backoff,
-            is_mute: false,
             place,
             note_at: None,
             look_at: None,
@@ -359,7 +348,6 @@ impl LineKeeper {
     fn on_live(&mut self, uncovered: &BTreeSet<String>) {
         let (ear, now) = (self.place.ear, self.intake.clock.now());
         log::info!(target: "liqdata::feeds", "{}: {} is live", self.intake.name(), self.line.name);
-        self.is_mute = false;
         let (own, stale) = (self.topics(), self.stale);
         let intake = Arc::clone(&self.intake);
         self.change(|ears| {
@@ -379,7 +367,6 @@ impl LineKeeper {
         if lived.is_some_and(|since| since.elapsed() >= healthy) {
             self.backoff.reset();
         }
-        self.is_mute = loss.is_mute;
         let reason = format!("{}: {}", self.line.name, loss.reason);
         if lived.is_some() {
             let (ear, now) = (self.place.ear, self.intake.clock.now());
@@ -405,7 +392,7 @@ impl LineKeeper {
 
     fn open(&self) -> Connection {
         let (intake, place) = (&self.intake, &self.place);
-        Connection::open(intake, &self.connector, &self.line, place, self.is_mute)
+        Connection::open(intake, &self.connector, &self.line, place)
     }
 
     fn replace(&mut self) {

@@ -29,7 +29,7 @@ use super::sequence::Sequences;
 use super::settings::{span, span_or};
 use super::standstill::{ban, said, standstill, turns_away};
 use super::subscriptions::{Refused, Subscriptions};
-use crate::feeds::{Beat, Error, Heard, Line, Sign, text, unzipped};
+use crate::feeds::{Beat, Error, Heard, Heartbeat, Line, Sign, text, unzipped};
 use crate::model::Millis;
 use crate::net::{Backoff, Connector, Stream, date};
 
@@ -47,8 +47,6 @@ pub(super) struct Loss {
     pub(super) reason: String,
     /// Until when all that was said was heard; absent where it never listened.
     pub(super) last_sign: Option<Millis>,
-    /// Whether it answered and its control stream was missing.
-    pub(super) is_mute: bool,
 }
 
 /// What one of two has told the other tells within so long.
@@ -69,20 +67,18 @@ pub(super) enum Ending {
 type Socket = WebSocketStream<Box<dyn Stream>>;
 
 /// Opens `line`, listens on it until it is lost, and says through `covers` which topics it does not cover: once it covers
-/// what it can, and whenever that has changed. Where the last one `was_mute`, that is not before the control stream is heard.
+/// what it can, and whenever that has changed. Where there is a control stream, that is not before it is heard.
 pub(super) async fn listen(
     intake: Arc<Intake>,
     connector: Connector,
     line: Line,
     place: Place,
-    was_mute: bool,
     covers: mpsc::UnboundedSender<BTreeSet<String>>,
     mut ending: watch::Receiver<Ending>,
 ) -> Loss {
     let never = |reason: String| Loss {
         reason,
         last_sign: None,
-        is_mute: was_mute,
     };
     tokio::select! {
         () = intake.standstills.over(line.host) => {}
@@ -99,7 +95,7 @@ pub(super) async fn listen(
         () = ended(&mut ending) => return never("closed".to_owned()),
     };
     intake.board.notes().status.connections += 1;
-    Conversation::new(intake, line, place, was_mute, covers, stream)
+    Conversation::new(intake, line, place, covers, stream)
         .run(ending)
         .await
 }
@@ -164,12 +160,16 @@ fn refusal(intake: &Intake, host: &'static str, error: &WebSocketError) -> Strin
 /// What is held of the control stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Control {
-    /// It is owed, as far as the venue has one.
-    Trusted,
-    /// Without it nothing is called live.
+    /// Nothing is called live before it comes: who acknowledges may be mute.
     Awaited,
-    /// It did not come.
-    Missing,
+    /// It has come, or the venue has none.
+    Heard,
+}
+
+/// Whether a control stream tells a mute one from one that listens.
+fn has_control(heartbeat: &Heartbeat) -> bool {
+    let mut signs = heartbeat.signs.iter();
+    signs.any(|(sign, _)| *sign == Sign::Control)
 }
 
 struct Conversation {
@@ -205,7 +205,6 @@ impl Conversation {
         intake: Arc<Intake>,
         line: Line,
         place: Place,
-        was_mute: bool,
         covers: mpsc::UnboundedSender<BTreeSet<String>>,
         stream: Socket,
     ) -> Self {
@@ -234,10 +233,10 @@ impl Conversation {
             last_sign: None,
             covers,
             is_ready: false,
-            control: if was_mute {
+            control: if has_control(&heartbeat) {
                 Control::Awaited
             } else {
-                Control::Trusted
+                Control::Heard
             },
             is_settled: false,
             again: None,
@@ -260,12 +259,7 @@ impl Conversation {
         self.note_holes(None);
         let mute_since = self.is_mute_since(IN_TIME).or(self.last_sign);
         let last_sign = self.last_sign.min(mute_since);
-        let is_mute = self.control != Control::Trusted;
-        Loss {
-            reason,
-            last_sign,
-            is_mute,
-        }
+        Loss { reason, last_sign }
     }
 
     /// Says farewell. Where it is our wish, what was on its way before the other end heard of it is still taken: its own
@@ -301,10 +295,8 @@ impl Conversation {
         }
     }
 
-    /// Whether a control stream tells a mute one from one that listens.
     fn has_control(&self) -> bool {
-        let mut signs = self.intake.venue.heartbeat().signs.iter();
-        signs.any(|(sign, _)| *sign == Sign::Control)
+        has_control(&self.intake.venue.heartbeat())
     }
 
     async fn greet(&mut self) -> Result<(), String> {
@@ -371,9 +363,6 @@ impl Conversation {
         if let Some(missing) = self.life.look(now) {
             // Other signs may have come since; what this one stands for has not.
             let since = i64::try_from(missing.since.as_millis()).unwrap_or(i64::MAX);
-            if missing.sign == Sign::Control {
-                self.control = Control::Missing;
-            }
             self.last_sign = self
                 .last_sign
                 .min(Some(self.intake.clock.now().back(since)));
@@ -553,7 +542,7 @@ impl Conversation {
             Heard::Control => {
                 self.life.heard(Sign::Control, Instant::now());
                 self.is_not_mute();
-                let before = std::mem::replace(&mut self.control, Control::Trusted);
+                let before = std::mem::replace(&mut self.control, Control::Heard);
                 if before == Control::Awaited && self.is_settled {
                     self.is_live();
                 }
