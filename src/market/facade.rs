@@ -162,10 +162,10 @@ impl Market {
         self.source.last_standing(&Basis::Observations).now
     }
 
-    /// The same, where anything has been observed by then.
+    /// The same, where anything has been observed: the epoch itself stands for nothing.
     #[must_use]
     pub fn known_until(&self) -> Option<Millis> {
-        Some(self.now()).filter(|now| *now > Millis::default())
+        Some(self.now()).filter(|now| *now != Millis::default())
     }
 
     /// The coins that an estimate can be given for, by name.

@@ -29,7 +29,7 @@ def stopped(folder, files, looks):
             if looks == {looks}:
                 print("reached", flush=True)
                 sys.stdin.readline()
-        _core.ingest_files({str(folder)!r}, {[str(file) for file in files]!r}, None, None, [], seen, print, print)
+        _core.ingest_files({str(folder)!r}, {[str(file) for file in files]!r}, None, None, False, [], seen, print, print)
         print("done", flush=True)
     """)
     process = subprocess.Popen(
