@@ -29,7 +29,8 @@ def stopped(folder, files, looks):
             if looks == {looks}:
                 print("reached", flush=True)
                 sys.stdin.readline()
-        _core.ingest_files({str(folder)!r}, {[str(file) for file in files]!r}, None, None, False, [], seen, print, print)
+        files = {[str(file) for file in files]!r}
+        _core.ingest_files({str(folder)!r}, files, None, None, False, [], seen, print, print)
         print("done", flush=True)
     """)
     process = subprocess.Popen(
