@@ -31,6 +31,8 @@ pub(super) struct Notes {
     pub(super) polled: Option<bool>,
     /// Whether a part of its markets could not be read yet, so that nobody knows what to listen to there.
     pub(super) unlisted: bool,
+    /// Whether that part is read by now, and the sockets it asks for are not planned yet.
+    pub(super) unplanned: bool,
     /// Whether it has ended.
     pub(super) stopped: bool,
     /// When the last event came over a socket, asked for or not.
@@ -237,7 +239,7 @@ impl Notes {
         let live = self.lines.values().filter(|line| line.is_live).count();
         if self.lines.is_empty() {
             VenueState::Starting
-        } else if live == self.lines.len() && !self.unlisted {
+        } else if live == self.lines.len() && !self.unlisted && !self.unplanned {
             VenueState::Live
         } else if live > 0 {
             VenueState::Degraded

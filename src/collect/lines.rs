@@ -57,6 +57,9 @@ impl VenueTasks {
                 for line in plan {
                     self.plan(line, since, &mut lines, &mut tasks, &news);
                 }
+                if markets.are_all_read() {
+                    self.intake.board.notes().unplanned = false;
+                }
                 planned = Some(markets);
             }
             tokio::select! {

@@ -70,7 +70,12 @@ impl VenueTasks {
         if lists.iter().flatten().all(Vec::is_empty) {
             return Err(failed.unwrap_or(Failure::NoMarkets));
         }
-        self.intake.board.notes().unlisted = lists.iter().any(Option::is_none);
+        let is_partial = lists.iter().any(Option::is_none);
+        {
+            let mut notes = self.intake.board.notes();
+            notes.unplanned |= notes.unlisted && !is_partial && !self.intake.venue.is_polled();
+            notes.unlisted = is_partial;
+        }
         let before = self.topics();
         let at = self.intake.clock.now();
         let mut markets = Markets::of(lists, read_at)

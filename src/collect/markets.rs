@@ -119,6 +119,11 @@ impl Markets {
         self.read.iter().flatten().min().copied()
     }
 
+    /// Whether all of the lists were read.
+    pub(super) fn are_all_read(&self) -> bool {
+        self.read.iter().all(Option::is_some)
+    }
+
     /// Whether there are markets that `others` are without.
     pub(super) fn has_more_than(&self, others: &Self) -> bool {
         let mut listings = self.listings.iter();
