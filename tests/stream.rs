@@ -399,25 +399,40 @@ async fn a_service_that_brings_nothing_is_given_up_after_the_retries() {
 
 #[tokio::test]
 async fn a_service_without_a_stream_is_named() {
-    let answer = "HTTP/1.1 404 Not Found\r\ncontent-length: 2\r\n\r\nno";
-    let (address, mut asked) = scripted(vec![answer.to_owned()]).await;
-    let error = failure(&mut stream(address, None)).await;
-    let Error::Refused {
-        status, message, ..
-    } = &error
-    else {
-        panic!("{error}");
-    };
-    assert_eq!(*status, 404);
-    assert!(
-        message.contains("extension") && message.contains("orders()"),
-        "{message}"
-    );
-    asked.recv().await.unwrap();
-    assert!(asked.try_recv().is_err());
+    let without = [
+        "HTTP/1.1 404 Not Found\r\ncontent-length: 2\r\n\r\nno",
+        "HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: 2\r\n\r\nhi",
+    ];
+    for answer in without {
+        let (address, mut asked) = scripted(vec![format!("{answer}{CLOSE}")]).await;
+        let error = failure(&mut stream(address, None)).await;
+        let Error::BadQuery(bad) = &error else {
+            panic!("{error}");
+        };
+        let message = bad.to_string();
+        assert!(message.contains("does not announce"), "{message}");
+        assert!(message.contains("ask orders()"), "{message}");
+        assert!(asked.recv().await.unwrap().contains("/stream"));
+        assert!(asked.recv().await.unwrap().starts_with("GET /api "));
+        assert!(asked.try_recv().is_err());
+    }
+}
 
-    let answer = "HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: 2\r\n\r\nhi";
-    let (address, _asked) = scripted(vec![answer.to_owned()]).await;
+#[tokio::test]
+async fn what_a_service_said_of_a_stream_stands_where_its_list_cannot_be_read() {
+    let refused = "HTTP/1.1 404 Not Found\r\ncontent-length: 2\r\n\r\nnoCLOSE".to_owned();
+    let broken = "HTTP/1.1 500 Broken\r\ncontent-length: 0\r\n\r\nCLOSE".to_owned();
+    let (address, _asked) = scripted(vec![refused, broken]).await;
+    let error = failure(&mut stream(address, None)).await;
+    assert!(
+        matches!(error, Error::Refused { status: 404, .. }),
+        "{error}"
+    );
+
+    let page =
+        "HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: 2\r\n\r\nhiCLOSE".to_owned();
+    let broken = "HTTP/1.1 500 Broken\r\ncontent-length: 0\r\n\r\nCLOSE".to_owned();
+    let (address, _asked) = scripted(vec![page, broken]).await;
     let error = failure(&mut stream(address, None)).await;
     assert!(matches!(error, Error::UnexpectedReply { .. }), "{error}");
     assert!(error.to_string().contains("text/html"), "{error}");
